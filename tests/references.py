@@ -12,6 +12,7 @@ import os
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from itertools import product
 from pathlib import Path
 
@@ -205,6 +206,42 @@ def witten_bell(strings: Sequence[Word], num_symbols: int, order: int, history: 
         )
         if following:
             probability = (following[symbol] + len(following) * probability) / (following.total() + len(following))
+    return probability
+
+
+def kneser_ney(strings: Sequence[Word], num_symbols: int, order: int, history: Word, symbol: int) -> Fraction:
+    """p(symbol | history) of an n-gram with interpolated, modified Kneser–Ney smoothing, from the definition.
+
+    Source: Chen and Goodman (1999), §3. A beginning is the symbol −1. An n-gram of the highest order, or one that starts at the
+    beginning, is counted by how often it occurs; any other by how many different symbols occur before it.
+    """
+    occurrences: Counter[tuple[int, ...]] = Counter()
+    for string in strings:
+        whole = (-1, *string, num_symbols)
+        for last in range(1, len(whole)):
+            occurrences.update(whole[first : last + 1] for first in range(max(0, last + 1 - order), last + 1))
+    counts = {
+        gram: number if len(gram) == order or gram[0] == -1 else len({one[0] for one in occurrences if one[1:] == gram})
+        for gram, number in occurrences.items()
+    }
+    padded = (-1, *history)
+    probability = Fraction(1, num_symbols + 1)
+    for length in range(min(order - 1, len(padded)) + 1):
+        context = padded[len(padded) - length :]
+        following = {gram[-1]: number for gram, number in counts.items() if gram[:-1] == context}
+        if not following:
+            break
+        n1, n2, n3, n4 = (sum(len(g) == length + 1 and c == number for g, c in counts.items()) for number in (1, 2, 3, 4))
+        discounts = [Fraction(1, 2), Fraction(1), Fraction(3, 2)]
+        if n1 and n2 and n3:
+            share = Fraction(n1, n1 + 2 * n2)
+            estimates = [1 - 2 * share * n2 / n1, 2 - 3 * share * n3 / n2, 3 - 4 * share * n4 / n3]
+            discounts = [
+                own if 0 < own <= most else usual for own, most, usual in zip(estimates, (1, 2, 3), discounts, strict=True)
+            ]
+        taken = {one: discounts[min(number, 3) - 1] for one, number in following.items()}
+        own = following[symbol] - taken[symbol] if symbol in following else Fraction(0)
+        probability = (own + sum(taken.values()) * probability) / sum(following.values())
     return probability
 
 

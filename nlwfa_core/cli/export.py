@@ -51,6 +51,7 @@ def export(
     from ..lab.export.automata import openfst, openfst_symbols, pautomac, weights_json
     from ..lab.graph import dot
     from ..models.mixture import Mixture
+    from ..models.ngram import NGram
     from ..models.wfa import WFA
 
     check_one_of("--to", to, TARGETS)
@@ -63,7 +64,8 @@ def export(
     saved = read_model(model)
     automaton = saved.model
     if not isinstance(automaton, WFA):
-        kind = "a mixture with a model that is not linear" if isinstance(automaton, Mixture) else "a network"
+        kinds = {Mixture: "a mixture with a model that is not linear", NGram: "an n-gram"}
+        kind = kinds.get(type(automaton), "a network")
         raise RecipeError(f"export needs a linear model, such as one of SP, HMM, PFA or PDFA; the model in {model} is {kind}")
     if to == "dot":
         text = dot(automaton, saved.alphabet.symbols)

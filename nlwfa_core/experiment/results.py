@@ -16,6 +16,7 @@ from ..metrics.diagnostics import Diagnostics, diagnostics
 from ..metrics.scores import Scores, names_today
 from ..models.files import LearnedModel, SavedModel, load_model, save_model
 from ..models.mixture import Mixture
+from ..models.ngram import NGram
 from ..sources.registry import SOURCES
 from ..strings.words import Alphabet
 from .recipe import Recipe
@@ -80,8 +81,9 @@ def load_result(directory: Path) -> Result:
     """Read a result from its folder, without importing torch. Raises RecipeError if the folder does not hold a valid result."""
     record = from_json(read_capped(directory / "result.json", MAX_JSON_BYTES))
     saved = load_model(directory)
-    if isinstance(saved.model, Mixture):
-        raise RecipeError(f"the model in {directory} is a mixture; a run of a recipe has a single model")
+    if isinstance(saved.model, (Mixture, NGram)):
+        kind = "a mixture" if isinstance(saved.model, Mixture) else "an n-gram"
+        raise RecipeError(f"the model in {directory} is {kind}; a run of a recipe has a single model with states")
     try:
         report = _report_of(record["report"])
         scores = _scores_of(record["scores"])

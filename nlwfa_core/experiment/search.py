@@ -179,7 +179,7 @@ class SearchResult:
     bits : float
         Bits per symbol on the validation strings, before training on all strings.
     families : tuple of FamilyResult
-        The best first; the mixture is the family "mixture". An n-gram may be better than the model, because it can't be saved.
+        The best first; the mixture is the family "mixture". An n-gram, which has no states, may be better than the model.
     num_train, num_validation : int
         The numbers of strings that the candidates learned from, and that chose among them.
     num_trained_on : int
@@ -281,7 +281,7 @@ def search(
     log : callable
         Called with a sentence whenever a model is the best so far.
     with_ngrams : bool
-        Whether n-grams may be part of the model. They can't be saved.
+        Whether n-grams may be part of the model.
 
     Raises
     ------

@@ -20,6 +20,7 @@ from ..files import MAX_JSON_BYTES, __version__, from_json, make_directory, read
 from ..strings.words import Alphabet, FloatArray
 from .mixture import Mixture
 from .model import Model, model_of
+from .ngram import NGram
 from .nlwfa import NLWFA
 from .reading import reading_named
 from .recurrent import GATES, RecurrentModel
@@ -27,10 +28,11 @@ from .wfa import WFA
 
 MODEL_FILES = ("model.json", "model.safetensors")
 LearnedModel = WFA | NLWFA | RecurrentModel
-StoredModel = LearnedModel | Mixture
+Part = LearnedModel | NGram  # of a mixture
+StoredModel = Part | Mixture
 RECURRENT_ARRAYS = ("inputs", "recurrent", "recurrent_bias", "output", "output_bias")
 MODEL_FORMAT = 2
-MIXTURE = "mixture"  # the kind of a `Mixture` in model.json
+MIXTURE, NGRAM = "mixture", "ngram"  # the kinds of a `Mixture` and an `NGram` in model.json
 MAX_TENSOR_BYTES = 2 * 2**30
 
 
@@ -40,7 +42,7 @@ class SavedModel:
 
     Attributes
     ----------
-    model : WFA, NLWFA, RecurrentModel or Mixture
+    model : WFA, NLWFA, RecurrentModel, NGram or Mixture
     alphabet : Alphabet
     info : dict
         Values that JSON can hold, such as parts of the recipe, the training file and messages. They are for people to read; nothing
@@ -87,7 +89,7 @@ def save_model(directory: Path | str, saved: SavedModel, sync: bool = True) -> N
         If the model holds nan or ∞, its alphabet is not `saved.alphabet`, `saved.info` can't be written as JSON, a file would be
         too large, or the folder can't be written.
     TypeError
-        If models of this kind can't be saved. (Counting an n-gram again is faster than reading it from a file.)
+        If models of this kind can't be saved.
     """
     if not str(directory):
         raise RecipeError("directory must name a folder; got an empty text")
@@ -144,11 +146,15 @@ def _parts_of(model: Model) -> tuple[dict[str, Any], dict[str, FloatArray]]:
         arrays |= {f"transitions.{index}": layer for index, layer in enumerate(model.transitions)}
         arrays |= {f"decoder.{index}": layer for index, layer in enumerate(model.decoder)}
         return header, arrays
+    if isinstance(model, NGram):
+        windows, totals = model.windows
+        header = {"kind": NGRAM, "smoothing": model.smoothing, "num_symbols": model.num_symbols}
+        return header, {"windows": windows.astype(np.float64), "totals": totals}
     if isinstance(model, Mixture):
         parts = [_parts_of(part) for part in model.models]
         arrays = {f"{number}.{name}": array for number, (_, own) in enumerate(parts) for name, array in own.items()}
         return {"kind": MIXTURE, "models": [header for header, _ in parts]}, {"shares": model.shares, **arrays}
-    kinds = ", ".join(kind.__name__ for kind in get_args(LearnedModel))
+    kinds = ", ".join(kind.__name__ for kind in get_args(Part))
     raise TypeError(f"a mixture can be saved if its models are of the kinds {kinds}; got {type(model).__name__}")
 
 
@@ -214,7 +220,7 @@ def _model_of(header: Any, arrays: Mapping[str, FloatArray], directory: Path) ->
     return SavedModel(replace(model, alphabet=alphabet), alphabet, info if isinstance(info, dict) else {})
 
 
-def _part_of(header: Mapping[str, Any], arrays: Mapping[str, FloatArray], directory: Path) -> LearnedModel:
+def _part_of(header: Mapping[str, Any], arrays: Mapping[str, FloatArray], directory: Path) -> Part:
     """Make a model, other than a mixture, from the parts that `_parts_of` returned. Raises KeyError if something is missing."""
     if header["kind"] == "WFA":
         return WFA(arrays["initial"], arrays["transitions"], arrays["termination"])
@@ -230,8 +236,20 @@ def _part_of(header: Mapping[str, Any], arrays: Mapping[str, FloatArray], direct
         )
     if header["kind"] in tuple(GATES):
         return RecurrentModel(header["kind"], *(arrays[name] for name in RECURRENT_ARRAYS))
-    kinds = ", ".join(("WFA", "NLWFA", *GATES, MIXTURE))
+    if header["kind"] == NGRAM:
+        return _ngram_of(header, arrays)
+    kinds = ", ".join(("WFA", "NLWFA", *GATES, NGRAM, MIXTURE))
     raise RecipeError(f"model.json in {directory}: kind must be one of {kinds}; got {header['kind']!r}")
+
+
+def _ngram_of(header: Mapping[str, Any], arrays: Mapping[str, FloatArray]) -> NGram:
+    """Make an n-gram. Raises KeyError if something is missing, and RecipeError if a number is not possible."""
+    windows, num_symbols = arrays["windows"], header["num_symbols"]
+    if type(num_symbols) is not int or not 0 < num_symbols <= limits.ceiling("symbols"):
+        raise RecipeError(f"an n-gram needs a number of symbols from 1 to {limits.ceiling('symbols'):,}; got {num_symbols!r:.40}")
+    if windows.size and not ((windows == np.floor(windows)) & (np.abs(windows) <= num_symbols)).all():
+        raise RecipeError(f"the windows of an n-gram must hold the numbers of symbols; its alphabet has {num_symbols:,}")
+    return NGram.of_windows(windows.astype(np.int64), arrays["totals"], num_symbols, header["smoothing"])
 
 
 def _below(arrays: Mapping[str, FloatArray], prefix: str) -> dict[str, FloatArray]:

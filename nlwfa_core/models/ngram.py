@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 from scipy import sparse
 
-from ..errors import RecipeError, check_at_least, check_fields, check_type, check_types
+from ..errors import RecipeError, check_at_least, check_fields, check_one_of, check_type, check_types
 from ..strings.plain import SampleLike, as_sample
 from ..strings.sample import Sample
 from ..strings.trie import Trie, check_tree
@@ -17,6 +17,9 @@ from .methods import Methods
 from .model import ChainModel
 
 LARGEST_KEY = 2**62  # below the largest int64
+WITTEN_BELL, KNESER_NEY = "witten-bell", "kneser-ney"
+SMOOTHINGS = {WITTEN_BELL: "Witten–Bell", KNESER_NEY: "Kneser–Ney"}
+DISCOUNTS = (0.5, 1.0, 1.5)  # of counts of 1, 2, and 3 or more, if the sample is too small to estimate them
 
 
 @dataclass(frozen=True)
@@ -46,11 +49,17 @@ class Uniform(Methods):
 
 @dataclass(frozen=True, eq=False)
 class NGram(ChainModel, Methods):
-    """An interpolated n-gram with Witten–Bell smoothing (Witten and Bell 1991). The end of the string counts as a symbol.
+    """An interpolated n-gram. The end of the string counts as a symbol, and in histories, a special symbol marks the beginning.
 
-    p(a | h) = (c(h a) + T(h) p(a | h')) / (c(h) + T(h)), where c counts occurrences, T(h) is the number of distinct symbols that
-    follow the history h, and h' is h without its oldest symbol. For the empty history, the uniform distribution over Σ and the end
-    takes the place of p(a | h'). In histories, a special symbol marks the beginning of a string.
+    Its probabilities have the form p(a | h) = (n(h a) + r(h) p(a | h')) / (Σ_b n(h b) + r(h)), where h' is the history h without
+    its oldest symbol. For the empty history, the uniform distribution over Σ and the end takes the place of p(a | h'). `SMOOTHINGS`
+    says what n and r are:
+
+    - "witten-bell" (Witten and Bell 1991): n(h a) = c(h a), how often a follows h, and r(h) is the number of distinct symbols that
+      follow h.
+    - "kneser-ney" (modified; Chen and Goodman 1999, §3): n(h a) = c(h a) − D, and r(h) is the sum of the discounts D over the
+      symbols that follow h. D depends on the length of h, and on whether c(h a) is 1, 2 or larger. For a history that can be
+      longer, c(h a) is not how often, but after how many different symbols h a occurs.
 
     Attributes
     ----------
@@ -60,31 +69,71 @@ class NGram(ChainModel, Methods):
         The tree of the histories, read backwards with the newest symbol first. Symbol number `num_symbols` is the beginning of a
         string.
     counts : sparse array (CSR), shape (num_histories, num_symbols + 1)
-        The counts c(h a); the last column is the end of the string.
+        How often each symbol follows each history; the last column is the end of the string.
     alphabet : Alphabet or None
         The alphabet of the training strings.
+    smoothing : str
+        One of `SMOOTHINGS`.
     """
 
     order: int
     histories: Trie
     counts: sparse.csr_array
     alphabet: Alphabet | None = None
+    smoothing: str = WITTEN_BELL
 
     def __post_init__(self) -> None:
         check_fields(self)
         check_alphabet(self.alphabet, self.num_symbols)
+        check_one_of("smoothing", self.smoothing, SMOOTHINGS)
 
     @property
     def num_symbols(self) -> int:
         return self.histories.num_symbols - 1
 
     @cached_property
-    def _totals(self) -> tuple[FloatArray, FloatArray]:
-        return np.asarray(self.counts.sum(axis=1), dtype=np.float64).ravel(), np.diff(self.counts.indptr).astype(np.float64)
+    def _terms(self) -> tuple[sparse.csr_array, FloatArray]:
+        """Compute n(h a), shape (num_histories, num_symbols + 1), and r(h), shape (num_histories,)."""
+        if self.smoothing == WITTEN_BELL:
+            kinds: FloatArray = np.diff(self.counts.indptr).astype(np.float64)
+            return self.counts, kinds
+        counts = self._continuation_counts()
+        rows = np.repeat(np.arange(self.histories.num_nodes), np.diff(counts.indptr))
+        discounts = np.empty(len(counts.data))
+        for depth in range(len(self.histories.levels) - 1):
+            cells = self.histories.depth[rows] == depth
+            discounts[cells] = _discounts(counts.data[cells])[np.minimum(counts.data[cells], 3).astype(np.int64) - 1]
+        discounted = sparse.csr_array((counts.data - discounts, counts.indices, counts.indptr), shape=counts.shape)
+        rests: FloatArray = np.bincount(rows, discounts, minlength=self.histories.num_nodes).astype(np.float64)
+        return discounted, rests
+
+    def _continuation_counts(self) -> sparse.csr_array:
+        """Count the different symbols before h a, if h can be longer; and otherwise how often a follows h."""
+        histories = self.histories
+        longest = np.zeros(histories.num_nodes)
+        longest[self._longest] = 1
+        children = np.arange(1, histories.num_nodes)
+        parents = sparse.csr_array(
+            (np.ones(len(children)), (histories.parent[1:], children)), shape=(histories.num_nodes, histories.num_nodes)
+        )
+        occurs = sparse.csr_array(
+            (np.ones_like(self.counts.data), self.counts.indices, self.counts.indptr), shape=self.counts.shape
+        )
+        total = sparse.diags_array(longest) @ self.counts + parents @ occurs
+        result = sparse.csr_array(total)
+        result.eliminate_zeros()
+        result.sort_indices()
+        return result
+
+    @cached_property
+    def _totals(self) -> FloatArray:
+        """Compute Σ_b n(h b) + r(h), shape (num_histories,)."""
+        terms, rests = self._terms
+        return np.asarray(terms.sum(axis=1), dtype=np.float64).ravel() + rests
 
     @classmethod
     @check_types
-    def fit(cls, sample: SampleLike, order: int) -> NGram:
+    def fit(cls, sample: SampleLike, order: int, smoothing: str = WITTEN_BELL) -> NGram:
         """Count the histories, and what follows them, in a training sample.
 
         >>> round(NGram.fit(["ab", "ab", "b"], order=2)("ab"), 3)
@@ -93,36 +142,129 @@ class NGram(ChainModel, Methods):
         Raises
         ------
         RecipeError
-            If the order is below 1 or the sample is empty.
+            If the order is below 1, the smoothing is unknown, or the sample is empty.
         """
         check_at_least("n-gram order", order, 1)
+        check_one_of("smoothing", smoothing, SMOOTHINGS)
         sample = as_sample(sample)
         if not len(sample.words):
             raise RecipeError("the sample has no strings: an n-gram has nothing to count")
-        windows, totals = _windows(sample, order)
-        histories = Trie.of(_words_of_rows(windows[:, -2::-1] if order > 1 else windows[:, :0]), sample.num_symbols + 1)
+        return cls.of_windows(*_windows(sample, order), sample.num_symbols, smoothing, sample.alphabet)
+
+    @classmethod
+    @check_types
+    def of_windows(
+        cls, windows: IntArray, totals: FloatArray, num_symbols: int, smoothing: str = WITTEN_BELL, alphabet: Alphabet | None = None
+    ) -> NGram:
+        """Make the model from all that it counts.
+
+        Parameters
+        ----------
+        windows : array, shape (num_windows, order)
+            Symbols, and ends of strings, with the order − 1 symbols before them, the oldest one first. `num_symbols` is the end of
+            a string in the last column, and the beginning in the others. What would be before the beginning is −1.
+        totals : array, shape (num_windows,)
+            How often each window occurs.
+        num_symbols : int
+        smoothing : str
+        alphabet : Alphabet, optional
+
+        Raises
+        ------
+        RecipeError
+            If there are no windows, or one can't be part of a string over these symbols.
+        """
+        _check_windows(windows, totals, num_symbols)
+        histories = Trie.of(_words_of_rows(windows[:, -2::-1] if windows.shape[1] > 1 else windows[:, :0]), num_symbols + 1)
         # A history also counts for its shorter, newer parts: for every node on its path.
         lengths = np.diff(histories.starts)
         cells = (np.repeat(totals, lengths), (histories.paths, np.repeat(windows[:, -1], lengths)))
-        counts = sparse.coo_array(cells, shape=(histories.num_nodes, sample.num_symbols + 1)).tocsr()
-        return cls(order, histories, counts, sample.alphabet)
+        counts = sparse.coo_array(cells, shape=(histories.num_nodes, num_symbols + 1)).tocsr()
+        return cls(windows.shape[1], histories, counts, alphabet, smoothing)
+
+    @property
+    def windows(self) -> tuple[IntArray, FloatArray]:
+        """Return what the model counts: the arguments `windows` and `totals` of `of_windows`.
+
+        >>> NGram.fit(["a"], order=2).windows[0].tolist()
+        [[0, 1], [1, 0]]
+        """
+        # Each occurrence of a symbol has one history that can't be longer.
+        counts = self.counts[self._longest].tocoo()
+        rows, columns = counts.coords
+        words = self.histories.prefixes(self._longest[rows])
+        windows = np.full((len(rows), self.order), -1)
+        windows[:, -1] = columns
+        places = np.arange(words.offsets[-1]) - np.repeat(words.offsets[:-1], words.lengths)  # 0 is the newest symbol
+        windows[np.repeat(np.arange(len(rows)), words.lengths), self.order - 2 - places] = words.symbols
+        return windows, counts.data.astype(np.float64)
+
+    @cached_property
+    def _longest(self) -> IntArray:
+        """List the histories that can't be longer: those of order − 1 symbols, and those from the beginning of a string."""
+        return np.flatnonzero((self.histories.depth == self.order - 1) | (self.histories.symbol == self.num_symbols))
 
     def next_scores(self, trie: Trie) -> FloatArray:
         """p(a | u) for each prefix u, shape (num_nodes, num_symbols + 1); rows sum to 1."""
         check_tree(trie, self.num_symbols)
         histories = _histories(trie, self.order - 1)
-        totals, kinds = self._totals
+        (terms, rests), totals = self._terms, self._totals
         probabilities = np.full((trie.num_nodes, self.num_symbols + 1), 1.0 / (self.num_symbols + 1))
         nodes = np.zeros(trie.num_nodes, dtype=np.int64)
         active = np.arange(trie.num_nodes)
         for depth in range(self.order):
             rows = nodes[active]
-            smoothed = self.counts[rows].toarray() + kinds[rows, None] * probabilities[active]
-            probabilities[active] = smoothed / (totals[rows] + kinds[rows])[:, None]
+            smoothed = terms[rows].toarray() + rests[rows, None] * probabilities[active]
+            probabilities[active] = smoothed / totals[rows, None]
             active = active[histories.lengths[active] > depth]
             nodes[active] = self.histories.child(nodes[active], histories.symbols[histories.offsets[active] + depth])
             active = active[nodes[active] >= 0]
         return probabilities
+
+
+def _discounts(counts: FloatArray) -> FloatArray:
+    """Compute the discounts of counts that are 1, 2, and 3 or more (Chen and Goodman 1999, equation 26).
+
+    They follow from how many counts are 1, 2, 3 and 4. Where these numbers are too irregular for that, `DISCOUNTS` are used.
+
+    >>> _discounts(np.array([1, 1, 1, 1, 2, 2, 3, 4])).tolist()
+    [0.5, 1.25, 1.0]
+    """
+    ones, twos, threes, fours = (int((counts == number).sum()) for number in range(1, 5))
+    if not ones or not twos or not threes:
+        return np.array(DISCOUNTS)
+    share = ones / (ones + 2 * twos)
+    discounts = np.array(
+        [
+            number - (number + 1) * share * more / fewer
+            for number, fewer, more in ((1, ones, twos), (2, twos, threes), (3, threes, fours))
+        ]
+    )
+    possible = (discounts > 0) & (discounts <= (1, 2, 3))
+    return np.where(possible, discounts, DISCOUNTS)
+
+
+def _check_windows(windows: IntArray, totals: FloatArray, num_symbols: int) -> None:
+    """Raise RecipeError unless windows are as `NGram.of_windows` describes them."""
+    if windows.ndim != 2 or not windows.size or totals.shape != (len(windows),):
+        raise RecipeError(
+            "the windows of an n-gram must have the shape (windows, order), with a count for each; "
+            f"got arrays of the shapes {windows.shape} and {totals.shape}"
+        )
+    history, last = windows[:, :-1], windows[:, -1]
+    begun = history >= 0
+    first = begun & ~np.pad(begun, ((0, 0), (1, 0)))[:, :-1]  # the oldest symbol, or the beginning
+    possible = (totals > 0) & (last >= 0) & (last <= num_symbols)
+    possible &= ((history >= -1) & (history <= num_symbols)).all(axis=1)
+    possible &= (first.sum(axis=1) <= 1) & (begun[:, -1:].all(axis=1))
+    possible &= ~((history == num_symbols) & ~first).any(axis=1)
+    possible &= begun.all(axis=1) | ((history * first).sum(axis=1) == num_symbols)
+    if not possible.all():
+        row = int(np.argmin(possible))
+        raise RecipeError(
+            f"a window of an n-gram over {num_symbols} symbols must be part of a string, with a count above 0; "
+            f"got {windows[row].tolist()} with the count {totals[row]:g}"
+        )
 
 
 def _histories(trie: Trie, length: int) -> Words:

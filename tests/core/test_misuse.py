@@ -169,7 +169,11 @@ def _calls(folder: Path) -> dict[str, tuple[Callable[..., Any], dict[str, Any]]]
         "FileShelf.get": (shelf.get, {"name": key}),
         "FileShelf.title": (shelf.title, {"name": key}),
         "HankelMatrix.symbol_block": (HANKEL.symbol_block, {"symbol": 1}),
-        "NGram.fit": (NGram.fit, {"sample": SAMPLE, "order": 2}),
+        "NGram.fit": (NGram.fit, {"sample": SAMPLE, "order": 2, "smoothing": "kneser-ney"}),
+        "NGram.of_windows": (
+            NGram.of_windows,
+            {"windows": NGRAM.windows[0], "totals": NGRAM.windows[1], "num_symbols": 2, "smoothing": "kneser-ney", "alphabet": AB},
+        ),
         "Recipe.from_json": (Recipe.from_json, {"text": RECIPE.to_json()}),
         "Recipe.with_learner": (RECIPE.with_learner, {"learner": "SP", "rank": 3}),
         "Sample.of": (Sample.of, {"words": TWO, "alphabet": AB, "counts": np.array([1, 2])}),

@@ -10,6 +10,7 @@ import pytest
 from nlwfa_core.cli.main import main
 from nlwfa_core.models.files import SavedModel, load_model, save_model
 from nlwfa_core.models.mixture import Mixture, fit_mixture
+from nlwfa_core.models.ngram import NGram
 from nlwfa_core.models.recurrent import GATES, RecurrentModel
 from nlwfa_core.models.wfa import WFA
 from nlwfa_core.sources.files import read_strings
@@ -58,6 +59,28 @@ def test_linear_models_become_one_linear_model(folder: Path, capsys: pytest.Capt
         [0.25, 0.12, 0.065]
     )
     assert call("mix coin other --out equal", capsys)[2].endswith("otherwise choose another folder\n")
+
+
+def test_an_n_gram_is_scored_ranked_mixed_and_drawn_from(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    model = NGram.fit(read_strings(STRINGS.encode()).sample(), 3, "kneser-ney")
+    save_model(folder / "counted", SavedModel(model, AB, {}))
+    for line in (
+        "score --model counted --test strings --resamples 40",
+        "compare counted coin --test strings --resamples 40",
+        "next --model counted --prefix ab",
+        "rank --model counted --prefixes strings",
+        "sample --model counted -n 5",
+        "mix coin counted --out both",
+    ):
+        code, out, err = call(line, capsys)
+        assert code == 0 and out, err
+    printed = call("weights --model counted --words strings", capsys)[1].split()
+    words = Words.of([AB.encode(line) for line in STRINGS.split()])
+    assert [float(weight) for weight in printed] == model.weights(words).tolist()
+    both = load_model(folder / "both").model
+    np.testing.assert_allclose(both.weights(words), (model.weights(words) + COIN.weights(words)) / 2, rtol=1e-12)
+    code, _, err = call("export --model counted --to json", capsys)
+    assert code == 2 and "the model in counted is an n-gram" in err
 
 
 def test_a_mixture_with_a_network_is_scored_ranked_and_drawn_from(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -18,7 +18,7 @@ from nlwfa_core import limits
 from nlwfa_core.errors import RecipeError
 from nlwfa_core.files import from_json, plain, read_capped, to_json, write_atomically
 from nlwfa_core.models.files import RECURRENT_ARRAYS, LearnedModel, SavedModel, load_model, save_model
-from nlwfa_core.models.ngram import NGram
+from nlwfa_core.models.ngram import SMOOTHINGS, NGram, Uniform
 from nlwfa_core.models.nlwfa import NLWFA
 from nlwfa_core.models.recurrent import GATES, RecurrentModel
 from nlwfa_core.models.wfa import WFA
@@ -64,6 +64,46 @@ def test_models_come_back_bit_for_bit(tmp_path: Path, model: WFA | NLWFA) -> Non
     assert sorted(path.name for path in (tmp_path / "deep" / "down").iterdir()) == ["model.json", "model.safetensors"]
 
 
+@pytest.mark.parametrize("smoothing", SMOOTHINGS)
+def test_n_grams_come_back(tmp_path: Path, smoothing: str) -> None:
+    """With the same probabilities, to the last bit; and strings that are drawn from them are the same."""
+    train = Sample.of(Words.of([(0, 1), (0, 1, 1, 0), (), (1, 1, 1), (0, 0, 1)]), Alphabet(("a", "b")))
+    model = NGram.fit(train, 3, smoothing)
+    save_model(tmp_path, SavedModel(model, train.alphabet, {"by": "counting"}))
+    loaded = load_model(tmp_path)
+    assert isinstance(loaded.model, NGram) and loaded.model.alphabet == train.alphabet and loaded.info == {"by": "counting"}
+    assert (loaded.model.order, loaded.model.smoothing) == (3, smoothing)
+    words = all_words(2, 5)
+    assert loaded.model.weights(words).tobytes() == model.weights(words).tobytes()
+    assert loaded.model.sample(50, seed=3).words.symbols.tolist() == model.sample(50, seed=3).words.symbols.tolist()
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["model.json", "model.safetensors"]
+
+
+UNSOUND_NGRAMS: list[tuple[dict[str, Any], dict[str, Any], str]] = [
+    ({"smoothing": "none"}, {}, "smoothing must be one of witten-bell, kneser-ney; got 'none'"),
+    ({"num_symbols": 0}, {}, "a number of symbols from 1 to 10,000; got 0"),
+    ({"num_symbols": True}, {}, "a number of symbols from 1 to 10,000; got True"),
+    ({"num_symbols": 3}, {}, "has 3 symbols, but its alphabet has 2"),
+    ({}, {"windows": np.array([[0.5, 1.0]])}, "must hold the numbers of symbols"),
+    ({}, {"windows": np.array([[0.0, 1e300]])}, "must hold the numbers of symbols"),
+    ({}, {"windows": np.array([[0.0, -1.0]])}, "must be part of a string"),
+    ({}, {"windows": np.zeros((0, 2)), "totals": np.zeros(0)}, "must have the shape"),
+    ({}, {"windows": np.zeros(2)}, "must have the shape"),
+    ({}, {"totals": np.zeros(1)}, "must be part of a string"),
+    ({}, {"totals": None}, "lacks 'totals'"),
+]
+
+
+@pytest.mark.parametrize(("header", "own_arrays", "message"), UNSOUND_NGRAMS)
+def test_unsound_n_grams_are_refused(tmp_path: Path, header: dict[str, Any], own_arrays: dict[str, Any], message: str) -> None:
+    sound = {"format": 2, "symbols": ["a", "b"], "kind": "ngram", "smoothing": "witten-bell", "num_symbols": 2, "info": {}}
+    tensors = {"windows": np.array([[2.0, 1.0]]), "totals": np.ones(1)} | own_arrays
+    (tmp_path / "model.json").write_text(json.dumps(sound | header))
+    (tmp_path / "model.safetensors").write_bytes(save({name: array for name, array in tensors.items() if array is not None}))
+    with pytest.raises(RecipeError, match=message):
+        load_model(tmp_path)
+
+
 def test_what_is_not_contiguous_is_saved_as_it_reads(tmp_path: Path) -> None:
     model = WFA(COIN.wfa.initial, COIN.wfa.transitions.transpose(0, 2, 1), COIN.wfa.termination[::-1])
     save_model(tmp_path, SavedModel(model, Alphabet(("a", "b")), {}))
@@ -85,7 +125,7 @@ HEADERS: list[tuple[Any, str]] = [
     ({"symbols": "ab"}, "the symbols must be a list of strings"),
     ({"symbols": ["a", 1]}, "the symbols must be a list of strings"),
     ({"symbols": ["a"] * 10_001}, "the number of symbols must be at most 10,000; got 10,001"),
-    ({"kind": "RNN"}, "kind must be one of WFA, NLWFA, GRU, LSTM, mixture; got 'RNN'"),
+    ({"kind": "RNN"}, "kind must be one of WFA, NLWFA, GRU, LSTM, ngram, mixture; got 'RNN'"),
     ({"kind": "WFA"}, "lacks 'transitions'"),
     ({"kind": None}, "kind must .*; got None"),
     ({"kind": []}, r"kind must .*; got \[\]"),
@@ -307,7 +347,7 @@ UNSAVED: list[tuple[Any, Any, Any, type[Exception], str]] = [
         RecipeError,
         "a model with 1 symbol: b can't be saved with an alphabet of 1 symbol: a",
     ),
-    (NGram.fit(Sample.of(Words.of([(0,)]), Alphabet(("a",))), 2), ("a",), {}, TypeError, "only models of .* WFA, .* got NGram"),
+    (Uniform(1), ("a",), {}, TypeError, "only models of .* WFA, .* NGram, Mixture can be saved; got Uniform"),
     (COIN.wfa, ("a", "b"), {"x": {1}}, RecipeError, "symbols and info must be valid JSON to be saved: .*set"),
     (COIN.wfa, ("a", "b"), [], RecipeError, "must be a dictionary; got list"),
     (COIN.wfa, ("a", "\ud800"), {}, RecipeError, "symbols and info must be valid JSON .*surrogates"),

@@ -147,10 +147,11 @@ def test_mixtures_come_back_from_their_folders(tmp_path: Path, models: dict[str,
     assert loaded.model.next_scores(trie).tolist() == both.next_scores(trie).tolist()
     header = json.loads((tmp_path / "model.json").read_text())
     assert header["kind"] == "mixture" and [part["kind"] for part in header["models"]] == ["GRU", "NLWFA", "WFA"]
-    unsaved = mixture([models["3-gram"], COIN])
-    assert isinstance(unsaved, Mixture)
-    with pytest.raises(TypeError, match="models are of the kinds WFA, NLWFA, RecurrentModel; got NGram"):
-        save_model(tmp_path, SavedModel(unsaved, AB, {}))
+    counted = mixture([models["3-gram"], COIN], [0.25, 0.75])
+    save_model(tmp_path / "counted", SavedModel(counted, AB, {}))
+    assert load_model(tmp_path / "counted").model.weights(WORDS).tolist() == counted.weights(WORDS).tolist()
+    with pytest.raises(TypeError, match="models are of the kinds WFA, NLWFA, RecurrentModel, NGram; got Uniform"):
+        save_model(tmp_path, SavedModel(mixture([Uniform(2), COIN]), AB, {}))
     for change, message in (
         ({"models": []}, "a mixture needs at least one model; got none"),
         ({"models": 3}, "the models of a mixture must be a list of objects"),

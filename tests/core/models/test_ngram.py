@@ -10,14 +10,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nlwfa_core.errors import RecipeError
-from nlwfa_core.metrics.scores import TestSet, evaluate
+from nlwfa_core.metrics.scores import TestSet, bits_per_symbol, evaluate
 from nlwfa_core.models import ngram
-from nlwfa_core.models.ngram import NGram, Uniform
+from nlwfa_core.models.ngram import SMOOTHINGS, NGram, Uniform
 from nlwfa_core.sources.dyck import ALPHABET, Dyck
 from nlwfa_core.strings.sample import Sample
 from nlwfa_core.strings.trie import Trie, chain_weights
 from nlwfa_core.strings.words import Alphabet, Word, Words
-from tests.references import all_words, witten_bell
+from tests.references import all_words, kneser_ney, witten_bell
 
 AB = Alphabet(("a", "b"))
 strings_of = st.lists(st.lists(st.integers(0, 1), max_size=4).map(tuple), min_size=1, max_size=8)
@@ -53,6 +53,85 @@ def test_n_grams_are_witten_bell(strings: list[Word], order: int, history: Word)
     np.testing.assert_allclose(scores, [witten_bell(strings, 2, order, history, symbol) for symbol in range(3)], rtol=1e-12)
 
 
+def test_a_kneser_ney_bigram_by_hand() -> None:
+    """Strings ab, cb, db, da, of which ab is seen twice.
+
+    Symbols before a: the beginning and d; before b: a, c, d; before c and d: the beginning; before the end: a and b. So the unigram
+    counts are 2, 3, 1, 1, 2 of 9. Two of them are 1, two are 2, one is 3, none is 4: Y = 2 / (2 + 2 · 2) = 1/3, the discounts are
+    1 − 2Y = 1/3, 2 − 3Y/2 = 3/2 and 3 − 0 = 3, and their sum 2/3 + 3 + 3 = 20/3. p(a) = (2 − 3/2 + 20/3 / 5) / 9 = 11/54.
+    After d: a 1, b 1. Of the bigrams, ⊢a 2, ⊢c 1, ⊢d 2, ab 2, cb 1, da 1, db 1, a end 1, b end 4: five are 1, three 2, none 3, so
+    the usual discounts are used, 1/2 each: p(a | d) = (1 − 1/2 + p(a)) / 2 = 19/54.
+    """
+    sample = Sample.of(Words.of([(0, 1), (0, 1), (2, 1), (3, 1), (3, 0)]), Alphabet(tuple("abcd")))
+    trie = Trie.of(Words.of([(3,)]), 4)
+    scores = NGram.fit(sample, 2, "kneser-ney").next_scores(trie)
+    assert scores[trie.ends[0], 0] == pytest.approx(19 / 54, rel=1e-14)
+
+
+@given(strings_of, st.integers(1, 4), st.lists(st.integers(0, 1), max_size=5).map(tuple))
+def test_n_grams_are_kneser_ney(strings: list[Word], order: int, history: Word) -> None:
+    trie = Trie.of(Words.of([history]), 2)
+    scores = NGram.fit(Sample.of(Words.of(strings), AB), order, "kneser-ney").next_scores(trie)[trie.ends[0]]
+    expected = [float(kneser_ney(strings, 2, order, history, symbol)) for symbol in range(3)]
+    np.testing.assert_allclose(scores, expected, rtol=1e-10)
+
+
+def test_kneser_ney_on_a_larger_sample() -> None:
+    """Here all discounts are estimated, and differ by length."""
+    strings = [tuple(word) for word in Dyck().sample(300, 4)]
+    sample = Sample.of(Words.of(strings), ALPHABET)
+    trie = Trie.of(Words.of([(0, 0, 1, 0), (0, 1, 0, 1)]), 2)
+    scores = NGram.fit(sample, 4, "kneser-ney").next_scores(trie)[trie.ends]
+    for row, history in zip(scores, [(0, 0, 1, 0), (0, 1, 0, 1)], strict=True):
+        np.testing.assert_allclose(row, [float(kneser_ney(strings, 2, 4, history, symbol)) for symbol in range(3)], rtol=1e-10)
+
+
+def test_kneser_ney_is_better_on_words_with_rare_parts() -> None:
+    """Words of a Zipfian vocabulary: what is seen once is rarely seen again, and Kneser–Ney smoothing knows where it can occur."""
+    rng = np.random.default_rng(5)
+    vocabulary = [tuple(rng.integers(0, 26, rng.integers(3, 9)).tolist()) for _ in range(3000)]
+    shares = 1 / np.arange(1, len(vocabulary) + 1)
+    drawn = rng.choice(len(vocabulary), 4000, p=shares / shares.sum())
+    alphabet = Alphabet(tuple("abcdefghijklmnopqrstuvwxyz"))
+    train, test = (Sample.of(Words.of(vocabulary[i] for i in part), alphabet) for part in (drawn[:3000], drawn[3000:]))
+    witten, kneser = (bits_per_symbol(NGram.fit(train, 4, smoothing), test) for smoothing in SMOOTHINGS)
+    assert kneser < witten - 0.02
+
+
+@pytest.mark.parametrize("order", [1, 2, 5])
+@pytest.mark.parametrize("smoothing", SMOOTHINGS)
+def test_windows_are_all_that_a_model_counts(order: int, smoothing: str) -> None:
+    sample = Sample.of(Dyck().sample(50, 1), ALPHABET)
+    model = NGram.fit(sample, order, smoothing)
+    windows, totals = model.windows
+    assert totals.sum() == sample.counts @ (sample.words.lengths + 1) and len(np.unique(windows, axis=0)) == len(windows)
+    again = NGram.of_windows(windows, totals, 2, smoothing, ALPHABET)
+    words = all_words(2, 6)
+    assert again.weights(words).tobytes() == model.weights(words).tobytes()
+
+
+@pytest.mark.parametrize(
+    ("window", "total"),
+    [
+        ((-1, 2, 0), 0.0),  # a count of 0
+        ((-1, 2, -1), 1.0),  # nothing is last
+        ((-1, 2, 3), 1.0),  # not in the alphabet
+        ((3, 0, 0), 1.0),
+        ((-1, 0, 0), 1.0),  # nothing before a symbol
+        ((2, -1, 0), 1.0),  # nothing after the beginning
+        ((0, 2, 0), 1.0),  # the beginning after a symbol
+        ((-1, -1, 0), 1.0),  # no beginning
+        ((2, 2, 0), 1.0),
+    ],
+)
+def test_impossible_windows_are_refused(window: tuple[int, ...], total: float) -> None:
+    rows = np.array([(2, 0, 1), window])
+    with pytest.raises(RecipeError, match="must be part of a string, with a count above 0; got"):
+        NGram.of_windows(rows, np.array([1.0, total]), 2)
+    with pytest.raises(RecipeError, match="must have the shape"):
+        NGram.of_windows(rows, np.array([1.0]), 2)
+
+
 @given(st.lists(st.lists(st.integers(0, 4), max_size=6).map(tuple), min_size=1), st.integers(1, 5), st.integers(2, 300))
 def test_windows_are_counted_where_they_stand(strings: list[Word], order: int, largest_key: int) -> None:
     """Also where the numbers of the windows do not fit into 64 bits, and are replaced by ranks."""
@@ -68,10 +147,10 @@ def test_windows_are_counted_where_they_stand(strings: list[Word], order: int, l
     assert dict(zip(map(tuple, windows.tolist()), totals.tolist(), strict=True)) == expected
 
 
-@given(strings_of, st.integers(1, 5))
-def test_n_grams_are_distributions(strings: list[Word], order: int) -> None:
+@given(strings_of, st.integers(1, 5), st.sampled_from(sorted(SMOOTHINGS)))
+def test_n_grams_are_distributions(strings: list[Word], order: int, smoothing: str) -> None:
     """What follows a prefix sums to 1; so all strings up to a length, and all prefixes one longer, sum to 1 too."""
-    model = NGram.fit(Sample.of(Words.of(strings), AB), order)
+    model = NGram.fit(Sample.of(Words.of(strings), AB), order, smoothing)
     words = all_words(2, 5)
     trie = Trie.of(words, 2)
     scores = model.next_scores(trie)
@@ -94,6 +173,8 @@ def test_longer_histories_know_the_brackets_better() -> None:
 def test_what_can_not_be_counted_is_refused() -> None:
     with pytest.raises(RecipeError, match="n-gram order must be at least 1; got 0"):
         NGram.fit(Sample.of(Words.of([(0,)]), AB), 0)
+    with pytest.raises(RecipeError, match="smoothing must be one of witten-bell, kneser-ney; got 'none'"):
+        NGram.fit(Sample.of(Words.of([(0,)]), AB), 1, "none")
     with pytest.raises(RecipeError, match="the sample has no strings"):
         NGram.fit(Sample.of(Words.of([]), AB), 2)
 
