@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from .files import __version__ as __version__
     from .hankel.basis import Basis, select_basis
     from .hankel.estimate import estimate_hankel
-    from .hankel.matrix import HankelMatrix, exact_hankel
+    from .hankel.matrix import HankelMatrix, dense_hankel, exact_hankel
     from .hankel.values import value_scores
     from .lab.svg import heat_map_png, loss_svgs, singular_values_svg
     from .learning.learners import fit, fit_strings
@@ -90,6 +90,7 @@ HOMES = {
     "approximate": "models.algebra",
     "as_sample": "strings.plain",
     "cross_validate": "experiment.cross_validation",
+    "dense_hankel": "hankel.matrix",
     "distance": "models.algebra",
     "draw": "models.sampling",
     "equivalent": "models.algebra",
@@ -171,6 +172,7 @@ __all__ = [
     "approximate",
     "as_sample",
     "cross_validate",
+    "dense_hankel",
     "distance",
     "draw",
     "equivalent",

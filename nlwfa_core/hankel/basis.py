@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import pairwise
+from itertools import pairwise, product
 
 import numpy as np
 
@@ -68,6 +69,47 @@ class Basis:
     @cached_property
     def prefix_tree(self) -> Trie:
         return Trie.of(self.prefixes, self.num_symbols)
+
+    @classmethod
+    @check_types
+    def up_to(cls, alphabet: Alphabet | str | Iterable[str] | int, prefix_length: int, suffix_length: int) -> Basis:
+        """Make the basis of all words up to a length, whether or not they occur in a sample. Shorter words come first.
+
+        A function of rank k is determined by its values on such a basis with prefix_length = suffix_length = k − 1, because that
+        Hankel matrix has the rank k (Schützenberger 1961).
+
+        >>> basis = Basis.up_to("ab", 1, 2)
+        >>> list(basis.prefixes), list(basis.suffixes)
+        ([(), (0,), (1,)], [(), (0,), (1,), (0, 0), (0, 1), (1, 0), (1, 1)])
+
+        Parameters
+        ----------
+        alphabet : Alphabet, iterable of symbols, or int
+            A number n stands for the symbols "0" … "n − 1".
+        prefix_length, suffix_length : int
+            The numbers of symbols in the longest words.
+
+        Raises
+        ------
+        RecipeError
+            If a length is negative, or there would be more words than the limit.
+        """
+        if isinstance(alphabet, int):
+            alphabet = Alphabet.numbered(alphabet)
+        elif not isinstance(alphabet, Alphabet):
+            alphabet = Alphabet.of(alphabet)
+        n = len(alphabet)
+        return cls(all_words("prefix", n, prefix_length), all_words("suffix", n, suffix_length), n, alphabet)
+
+
+def all_words(name: str, num_symbols: int, max_length: int) -> Words:
+    """List all words up to a length, by length, then alphabetically. `name` says in errors what the words are."""
+    check_at_least(f"{name}_length", max_length, 0)
+    number = 1
+    for length in range(max_length):
+        number += num_symbols ** (length + 1)
+        limits.check_at_most(f"the number of words up to {name}_length {max_length:,}", number, limits.most("basis"))
+    return Words.of(word for length in range(max_length + 1) for word in product(range(num_symbols), repeat=length))
 
 
 @check_types

@@ -20,9 +20,12 @@ from scipy import sparse
 
 from ..errors import RecipeError, check_between, check_fields, check_one_of, check_type, check_types
 from ..strings.sample import Sample
-from ..strings.words import Alphabet, FloatArray, IntArray, Word, Words
+from ..strings.words import Alphabet, FloatArray, IntArray, Word, Words, float64_array
 from .basis import Basis
 from .names import STATISTICS, TRANSFORMS, VALUE
+
+# Two cells of the same string may differ by this share of the largest cell.
+SAME_CELL = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
@@ -198,6 +201,59 @@ def exact_hankel(
     index = {word: row for row, word in enumerate(rows)}
     shifted = np.array([index[word] for word in shifted_words], dtype=np.int32).reshape(-1, basis.num_symbols)
     return HankelMatrix(basis, sparse.csr_array(values), shifted, len(rows), statistic, bounded)
+
+
+@check_types
+def dense_hankel(blocks: npt.ArrayLike, basis: Basis, statistic: str = "string") -> HankelMatrix:
+    """Make H of arrays that were computed elsewhere: H_λ, and one H_σ for each symbol.
+
+    `learning.learners.fit` learns from the result as from any other matrix. scikit-splearn's `Hankel.lhankel` is such a list of
+    arrays. If the matrix has finite rank k and H_λ has the same rank, SP of rank k gives the function back (Balle et al. 2014).
+
+    >>> basis = Basis.up_to("a", 1, 1)
+    >>> hankel = dense_hankel([[[1, 0.5], [0.5, 0.25]], [[0.5, 0.25], [0.25, 0.125]]], basis)  # f(aⁿ) = ½ⁿ
+    >>> hankel.block.toarray().tolist(), hankel.symbol_block(0).toarray().tolist()
+    ([[1.0, 0.5], [0.5, 0.25]], [[0.5, 0.25], [0.25, 0.125]])
+
+    Parameters
+    ----------
+    blocks : array, shape (1 + num_symbols, num_prefixes, num_suffixes)
+        H_λ[u, v] = f(uv), then H_σ[u, v] = f(uσv) for each symbol, in the order of the alphabet.
+    basis : Basis
+        What the rows and columns are.
+    statistic : str
+        What f is: one of `names.STATISTICS`. With any but "string", SP converts its model to one of whole strings.
+
+    Raises
+    ------
+    RecipeError
+        If the shape does not fit the basis, a number is not finite, or the row of a prefix uσ in H_λ differs from row u of H_σ.
+    """
+    check_one_of("statistic", statistic, STATISTICS)
+    shape = (1 + basis.num_symbols, len(basis.prefixes), len(basis.suffixes))
+    cells = float64_array("blocks", blocks)
+    if cells.shape != shape:
+        raise RecipeError(
+            f"blocks must have the shape (1 + num_symbols, num_prefixes, num_suffixes), here {shape}; got {cells.shape}"
+        )
+    if not np.isfinite(cells).all():
+        raise RecipeError("blocks must hold finite numbers")
+    row_of = {word: row for row, word in enumerate(basis.prefixes)}
+    shifted = np.empty((len(row_of), basis.num_symbols), dtype=np.int32)
+    rows, most = [*cells[0]], float(np.abs(cells).max())
+    for u, word in enumerate(basis.prefixes):
+        for symbol in range(basis.num_symbols):
+            row = row_of.get((*word, symbol))
+            if row is None:
+                row = len(rows)
+                rows.append(cells[1 + symbol, u])
+            elif np.abs(cells[0, row] - cells[1 + symbol, u]).max() > SAME_CELL * most:
+                raise RecipeError(
+                    f"row {u} of blocks[{1 + symbol}] and row {row} of blocks[0] belong to the same prefix "
+                    f"{(*word, symbol)}, so they must be equal"
+                )
+            shifted[u, symbol] = row
+    return HankelMatrix(basis, sparse.csr_array(np.array(rows)), shifted, len(rows), statistic)
 
 
 def transformed(hankel: HankelMatrix, transform: str) -> HankelMatrix:

@@ -52,6 +52,7 @@ AB = Alphabet(("a", "b"))
 SAMPLE = read_strings(b"ab\na\n\nba\nab\n").sample()
 BASIS = select_basis(SAMPLE, 4, 4)
 HANKEL = estimate_hankel(SAMPLE, BASIS)
+BLOCKS = [HANKEL.block.toarray(), *(HANKEL.symbol_block(symbol).toarray() for symbol in range(2))]
 LINEAR = fit(HANKEL, "SP", rank=2).model
 TEST = TestSet.empirical(SAMPLE)
 TWO = Words.of([(0,), (1,)])
@@ -115,6 +116,7 @@ def _calls(folder: Path) -> dict[str, tuple[Callable[..., Any], dict[str, Any]]]
         "approximate": {"wfa": HALVES, "num_states": 1},
         "as_sample": {"strings": ["ab"], "alphabet": AB},
         "cross_validate": {"sample": SAMPLE, "recipe": RECIPE, "number": 2, "ranks": (1,), "seed": 0},
+        "dense_hankel": {"blocks": BLOCKS, "basis": BASIS, "statistic": "string"},
         "draw": {"model": HALVES, "num_strings": 3, "seed": 0, "max_length": 10},
         "estimate_hankel": {"sample": SAMPLE, "basis": BASIS, "statistic": "string", "bounded": False},
         "evaluate": {"model": LINEAR, "test": TEST, "floor": 0.0},
@@ -165,6 +167,7 @@ def _calls(folder: Path) -> dict[str, tuple[Callable[..., Any], dict[str, Any]]]
         "Alphabet.numbered": (Alphabet.numbered, {"num_symbols": 2}),
         "Alphabet.decode": (AB.decode, {"word": (0, 1)}),
         "Alphabet.encode": (AB.encode, {"text": "ab"}),
+        "Basis.up_to": (Basis.up_to, {"alphabet": AB, "prefix_length": 1, "suffix_length": 1}),
         "FileShelf.put": (shelf.put, {"data": b"x", "title": ""}),
         "FileShelf.get": (shelf.get, {"name": key}),
         "FileShelf.title": (shelf.title, {"name": key}),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from itertools import product
 
 import numpy as np
 import pytest
@@ -13,7 +14,8 @@ from nlwfa_core import limits
 from nlwfa_core.errors import RecipeError
 from nlwfa_core.hankel.basis import Basis, select_basis
 from nlwfa_core.hankel.estimate import estimate_hankel
-from nlwfa_core.hankel.matrix import HankelMatrix, exact_hankel
+from nlwfa_core.hankel.matrix import HankelMatrix, dense_hankel, exact_hankel
+from nlwfa_core.learning.learners import fit
 from nlwfa_core.strings.sample import Sample
 from nlwfa_core.strings.words import Alphabet, Word, Words
 from tests.references import REFERENCES, Reference, full_basis, hankel_by_dictionary
@@ -144,3 +146,66 @@ def test_what_can_not_be_built_is_refused(monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setitem(limits.IN_FORCE, "shifted_rows", 5)
     with pytest.raises(RecipeError, match="prefixes × symbols must be at most 5; got 12"):
         estimate_hankel(sample, basis)
+
+
+@pytest.mark.parametrize(("num_symbols", "prefix_length", "suffix_length"), [(1, 0, 4), (2, 3, 1), (3, 2, 2)])
+def test_a_basis_of_all_words_up_to_a_length(num_symbols: int, prefix_length: int, suffix_length: int) -> None:
+    basis = Basis.up_to(num_symbols, prefix_length, suffix_length)
+    for words, length in ((basis.prefixes, prefix_length), (basis.suffixes, suffix_length)):
+        expected = [word for size in range(length + 1) for word in product(range(num_symbols), repeat=size)]
+        assert list(words) == expected
+    assert basis.alphabet == Alphabet.numbered(num_symbols) and Basis.up_to(ABC, 1, 1).alphabet == ABC
+
+
+@pytest.mark.parametrize("reference", REFERENCES, ids=repr)
+def test_words_up_to_the_rank_less_one_are_enough(reference: Reference) -> None:
+    """The theorem in the docstring: the block has the function's rank, and one with shorter words may not."""
+    wfa = reference.wfa
+    hankel = exact_hankel(wfa.weights, Basis.up_to(wfa.num_symbols, wfa.num_states - 1, wfa.num_states - 1))
+    singular = np.linalg.svd(hankel.block.toarray(), compute_uv=False)
+    assert (singular > 1e-12 * singular[0]).sum() == wfa.num_states
+
+
+@pytest.mark.parametrize("reference", REFERENCES, ids=repr)
+def test_arrays_of_ones_own_are_learned_from(reference: Reference) -> None:
+    """Blocks from a loop over words, by the definition of f alone, give the function back: on words that no block has."""
+    wfa = reference.wfa
+    basis = Basis.up_to(wfa.num_symbols, wfa.num_states, wfa.num_states)
+
+    def value(word: Word) -> float:
+        state = wfa.initial
+        for symbol in word:
+            state = state @ wfa.transitions[symbol]
+        return float(state @ wfa.termination)
+
+    middles: list[Word] = [(), *((symbol,) for symbol in range(wfa.num_symbols))]
+    blocks = [[[value((*u, *middle, *v)) for v in basis.suffixes] for u in basis.prefixes] for middle in middles]
+    learned = fit(dense_hankel(blocks, basis), "SP", wfa.num_states).model
+    words = Words.of([(0,) * 12, *(word for word in product(range(wfa.num_symbols), repeat=4))])
+    expected = np.array([value(word) for word in words])
+    np.testing.assert_allclose(learned.weights(words), expected, rtol=1e-7, atol=1e-9 * np.abs(expected).max())
+
+
+def test_arrays_of_an_estimate_are_the_estimate() -> None:
+    sample = sample_of([(0, 1), (0, 1), (2,), (0, 1, 1)])
+    for statistic in ("string", "prefix", "factor"):
+        estimate = estimate_hankel(sample, select_basis(sample, 5, 6, statistic), statistic)
+        blocks = [estimate.block.toarray(), *(estimate.symbol_block(symbol).toarray() for symbol in range(3))]
+        own = dense_hankel(blocks, estimate.basis, statistic)
+        models = [fit(hankel, "SP", 2).model for hankel in (estimate, own)]
+        np.testing.assert_allclose(*(model.weights(sample.words) for model in models), rtol=1e-9, atol=1e-12)
+
+
+def test_arrays_that_do_not_fit_are_refused() -> None:
+    basis = Basis.up_to("a", 1, 0)
+    for blocks, message in (
+        ([[[1.0], [0.5]]], r"here \(2, 2, 1\); got \(1, 2, 1\)"),
+        ([[[1.0], [0.5]], [[0.6], [0.25]]], r"row 0 of blocks\[1\] and row 1 of blocks\[0\] belong to the same prefix \(0,\)"),
+        ([[[1.0], [np.inf]], [[0.5], [0.25]]], "finite"),
+    ):
+        with pytest.raises(RecipeError, match=message):
+            dense_hankel(blocks, basis)
+    with pytest.raises(RecipeError, match="suffix_length must be at least 0; got -1"):
+        Basis.up_to(2, 1, -1)
+    with pytest.raises(RecipeError, match="the number of words up to prefix_length 40 must be at most 50,000; got 65,535"):
+        Basis.up_to(2, 40, 1)
