@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from .lab.svg import heat_map_png, loss_svgs, singular_values_svg
     from .learning.learners import fit, fit_strings
     from .learning.options import Options, Refinement
+    from .learning.queries import conformance_oracle, conformance_words, exact_oracle, learn_by_queries, sampling_oracle
     from .learning.spectral import linear_loss
     from .learning.values import fit_values
     from .metrics.intervals import intervals, paired_differences, string_scores
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
     from .metrics.scores import Scores, TestSet, evaluate
     from .models.algebra import (
         approximate,
+        counterexample,
         distance,
         equivalent,
         minimise,
@@ -89,6 +91,9 @@ HOMES = {
     "Words": "strings.words",
     "approximate": "models.algebra",
     "as_sample": "strings.plain",
+    "conformance_oracle": "learning.queries",
+    "conformance_words": "learning.queries",
+    "counterexample": "models.algebra",
     "cross_validate": "experiment.cross_validation",
     "dense_hankel": "hankel.matrix",
     "distance": "models.algebra",
@@ -97,6 +102,7 @@ HOMES = {
     "estimate_hankel": "hankel.estimate",
     "evaluate": "metrics.scores",
     "exact_hankel": "hankel.matrix",
+    "exact_oracle": "learning.queries",
     "fit": "learning.learners",
     "fit_best": "experiment.selection",
     "fit_mixture": "models.mixture",
@@ -104,6 +110,7 @@ HOMES = {
     "fit_values": "learning.values",
     "heat_map_png": "lab.svg",
     "intervals": "metrics.intervals",
+    "learn_by_queries": "learning.queries",
     "linear_loss": "learning.spectral",
     "load_data": "experiment.data",
     "load_model": "models.files",
@@ -127,6 +134,7 @@ HOMES = {
     "reverse": "models.algebra",
     "run": "experiment.pipeline",
     "sample_words": "sources.automata",
+    "sampling_oracle": "learning.queries",
     "save_model": "models.files",
     "score_ranking": "metrics.ranking",
     "select_basis": "hankel.basis",
@@ -171,6 +179,9 @@ __all__ = [
     "Words",
     "approximate",
     "as_sample",
+    "conformance_oracle",
+    "conformance_words",
+    "counterexample",
     "cross_validate",
     "dense_hankel",
     "distance",
@@ -179,6 +190,7 @@ __all__ = [
     "estimate_hankel",
     "evaluate",
     "exact_hankel",
+    "exact_oracle",
     "fit",
     "fit_best",
     "fit_mixture",
@@ -186,6 +198,7 @@ __all__ = [
     "fit_values",
     "heat_map_png",
     "intervals",
+    "learn_by_queries",
     "linear_loss",
     "load_data",
     "load_model",
@@ -209,6 +222,7 @@ __all__ = [
     "reverse",
     "run",
     "sample_words",
+    "sampling_oracle",
     "save_model",
     "score_ranking",
     "select_basis",

@@ -11,7 +11,7 @@ import numpy as np
 
 from .. import limits
 from ..errors import RecipeError, check_at_least, check_fields, check_types
-from ..strings.plain import SampleLike, as_sample
+from ..strings.plain import SampleLike, as_alphabet, as_sample
 from ..strings.trie import Trie, frequent_prefixes
 from ..strings.words import Alphabet, IntArray, Words, check_alphabet, check_symbols, distinct
 from .names import check_statistic
@@ -94,12 +94,9 @@ class Basis:
         RecipeError
             If a length is negative, or there would be more words than the limit.
         """
-        if isinstance(alphabet, int):
-            alphabet = Alphabet.numbered(alphabet)
-        elif not isinstance(alphabet, Alphabet):
-            alphabet = Alphabet.of(alphabet)
-        n = len(alphabet)
-        return cls(all_words("prefix", n, prefix_length), all_words("suffix", n, suffix_length), n, alphabet)
+        symbols = as_alphabet(alphabet)
+        n = len(symbols)
+        return cls(all_words("prefix", n, prefix_length), all_words("suffix", n, suffix_length), n, symbols)
 
 
 def all_words(name: str, num_symbols: int, max_length: int) -> Words:

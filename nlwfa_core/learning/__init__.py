@@ -6,6 +6,7 @@ What callers use:
 - `options`: `Options` and `Refinement`, the settings of a learner.
 - `learners`: `fit`, which learns from a Hankel matrix, and `fit_strings`, which learns from strings.
 - `values`: `fit_values`, which learns any function of strings from its values at some of them.
+- `queries`: `learn_by_queries`, which learns a function by asking for its values, and oracles for its counterexamples.
 - `progress`: reports, logs and cancelling.
 
 The steps, in the order of the paper:

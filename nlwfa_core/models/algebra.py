@@ -2,7 +2,8 @@
 
 Sums and products of functions are operators of `WFA`: f + g, f − g, 2 * f, and f * g, the product of the values of each string.
 
-In reading order: `trim`, `minimise`, `reverse`; `equivalent`, `counterexample`, `norm`, `distance`, `relative_entropy`;
+In reading order: `trim`, `minimise`, `reverse`; `equivalent`, `counterexample`, `reaching_words`, `norm`, `distance`,
+`relative_entropy`;
 `singular_value_automaton` and `approximate`; `forward`, `backward`, `posterior` and `viterbi`. A vector that is smaller than the
 rule of `rounding` allows counts as zero, so "minimal" and "equal" mean: up to rounding.
 
@@ -118,6 +119,31 @@ def counterexample(left: WFA, right: WFA) -> Word | None:
         for symbol, (A, magnitude) in enumerate(zip(difference.transitions, difference.magnitudes, strict=True)):
             waiting.append(((*word, symbol), scale * state @ A, scale * bound @ magnitude))
     return None
+
+
+@check_types
+def reaching_words(wfa: WFA) -> list[Word]:
+    """Find words whose states α₀ᵀ A_u span all states that any word leads to: the shortest ones, in the order of the symbols.
+
+    Every prefix of such a word is such a word, λ first. There are none if the automaton is 0 everywhere, or its α₀ is.
+
+    >>> reaching_words(WFA([1, 0], [[[0, 1], [1, 0]], [[1, 0], [0, 1]]], [1, 0]))
+    [(), (0,)]
+    """
+    reachable = trim(wfa)
+    basis, words = np.zeros((0, reachable.num_states)), []
+    waiting: deque[tuple[Word, FloatArray, FloatArray]] = deque([((), reachable.initial, np.abs(reachable.initial))])
+    while waiting:
+        word, state, bound = waiting.popleft()
+        direction = _outside(basis, state, bound)
+        if direction is None:
+            continue
+        words.append(word)
+        basis = np.vstack((basis, direction))
+        scale = 2.0 ** -np.floor(np.log2(np.abs(state).max()))
+        for symbol, (A, magnitude) in enumerate(zip(reachable.transitions, reachable.magnitudes, strict=True)):
+            waiting.append(((*word, symbol), scale * state @ A, scale * bound @ magnitude))
+    return words
 
 
 @check_types

@@ -16,7 +16,7 @@ from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 
-from ..errors import RecipeError, check_type
+from ..errors import RecipeError, check_type, check_types
 from .sample import Sample
 from .words import LAMBDA, Alphabet, Word, Words, check_symbols
 
@@ -36,6 +36,23 @@ WordsLike: TypeAlias = Words | Sample | Iterable[WordLike]
 SampleLike: TypeAlias = Sample | HasSample | Words | Mapping[str, int] | Iterable[WordLike]
 
 FORMS = "text, a sequence of tokens, or a sequence of symbol numbers"
+
+
+@check_types
+def as_alphabet(symbols: Alphabet | str | Iterable[str] | int) -> Alphabet:
+    """Make an alphabet of symbols, in the order of `Alphabet.of`, or of the numbers below another.
+
+    >>> as_alphabet("ba").symbols, as_alphabet(2).symbols
+    (('a', 'b'), ('0', '1'))
+
+    Raises
+    ------
+    RecipeError
+        If there is no symbol.
+    """
+    if isinstance(symbols, Alphabet):
+        return symbols
+    return Alphabet.of(symbols) if isinstance(symbols, Iterable) else Alphabet.numbered(symbols)
 
 
 def as_word(word: WordLike, alphabet: Alphabet | None) -> Word:
