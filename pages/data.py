@@ -1,5 +1,6 @@
 """Data page: generates strings or takes uploaded ones, and shows them."""
 
+import pandas as pd
 import streamlit as st
 
 from nlwfa_core.hankel.matrix import counted_string
@@ -47,7 +48,7 @@ right.plotly_chart(symbols, key="data.symbols", alt="Occurrences of each symbol 
 st.markdown("**Most frequent training strings**")
 with st.container(key="data.strings.table"):
     st.dataframe(
-        most_frequent(train, MAX_ROWS),
+        widgets.spaced_strings(pd.DataFrame(most_frequent(train, MAX_ROWS))),
         hide_index=True,
         key="data.strings",
         column_config={

@@ -19,6 +19,7 @@ from nlwfa_core.learning.progress import UNFINISHED
 from nlwfa_core.metrics.tables import TABLE_FORMATS, Column, Numbers, write_table
 
 MAX_TYPED = 1000  # characters
+BRACKETS = re.compile(r"(?<=[][(){}<>|])(?=[][(){}<>|])")  # the place between two of them
 PAUSE = "150ms"  # in typing, after which the page answers
 TRAINING_HELP = (
     "Whether training is finished. “–” means that this is not known: the learner is trained in another way, or the run was made by "
@@ -167,21 +168,35 @@ def table_downloads(tables: Mapping[str, Mapping[str, Column]], name: str, key: 
 
 
 def written_table(table: Mapping[str, Column]) -> Styler:
-    """Make a styled data frame that has a table's values and displays its texts.
+    """Make a styled data frame that has a table's values and displays its texts."""
+    frame = pd.DataFrame({title: _values(column) for title, column in table.items()})
+    return displayed_as(frame, [column.texts if isinstance(column, Numbers) else _spaced(column) for column in table.values()])
+
+
+def spaced_strings(frame: pd.DataFrame) -> Styler:
+    """Make a styled data frame that displays brackets in its text with a little space between them."""
+    return displayed_as(frame, [_spaced(values) if values.dtype.kind in "OU" else () for _, values in frame.items()])
+
+
+def displayed_as(frame: pd.DataFrame, texts: Sequence[Sequence[str]]) -> Styler:
+    """Make a styled data frame that displays these texts in place of the values: one list a column, empty where values are shown.
 
     Streamlit calls the methods `_compute` and `_translate` of a styler to get the texts. Those of pandas build HTML that is never
     shown, which takes half a second for 200 rows of 20 numbers, so both are replaced here.
     """
-    frame = pd.DataFrame({title: _values(column) for title, column in table.items()})
     styler = frame.style
     rows: list[list[dict[str, str]]] = [[] for _ in range(len(frame))]
-    for number, column in enumerate(table.values()):
-        if isinstance(column, Numbers):
-            for row, text in enumerate(column.texts):
-                rows[row].append({"id": f"row{row}_col{number}", "display_value": text})
+    for number, column in enumerate(texts):
+        for row, text in enumerate(column):
+            rows[row].append({"id": f"row{row}_col{number}", "display_value": text})
     styler._compute = lambda: styler
     styler._translate = lambda *_: {"body": rows}
     return styler
+
+
+def _spaced(texts: Iterable[str]) -> list[str]:
+    """Put a thin space between brackets that touch. A table's cells have a proportional font, in which they can't be told apart."""
+    return [BRACKETS.sub("\N{THIN SPACE}", text) for text in texts]
 
 
 def _values(column: Column) -> Any:

@@ -395,7 +395,7 @@ def matrix(wfa: WFA) -> None:
         labels = [alphabet.decode(word) for word in hankel.basis.prefixes]
         frame = pd.DataFrame(hankel.block.toarray(), columns=[alphabet.decode(word) for word in hankel.basis.suffixes])
         frame.insert(0, "prefix", labels)
-        st.dataframe(frame, hide_index=True, key="build.table", alt="The block of the Hankel matrix")
+        st.dataframe(widgets.spaced_strings(frame), hide_index=True, key="build.table", alt="The block of the Hankel matrix")
 
 
 def _set_rank() -> None:

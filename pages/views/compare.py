@@ -57,6 +57,7 @@ def side_by_side(recipe: Recipe) -> dict[str, Recipe]:
         st.caption("To see two runs side by side here, pin a run as A in the sidebar, then change something.")
         return recipes
     st.subheader("Side by side", anchor=False)
+    training.train_at_once(list(recipes.values()), "compare.in_play")
     finished = {name: run for name, one in recipes.items() if (run := outcome(one))}
     number = len(recipes) - len(finished)
     training.train_controls(list(recipes.values()), f"Train {number} of {len(recipes)}", "compare.in_play")

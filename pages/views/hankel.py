@@ -20,7 +20,7 @@ from nlwfa_core.lab.lens import MAX_MODEL_CELLS, Matrix, MatrixChoice, numerical
 from nlwfa_core.lab.strings import count_by_hand
 from pages.shared import cache, components, screen, sidebar
 from pages.shared.server import ASSETS
-from pages.shared.widgets import escape_markdown
+from pages.shared.widgets import escape_markdown, spaced_strings
 
 NAME = "hankel-lens"
 SVD = "Truncated SVD"
@@ -182,7 +182,7 @@ def _table(matrix: Matrix, payload: dict[str, Any], position: dict[str, int]) ->
     table = pd.DataFrame(values, columns=names)
     table.insert(0, "prefix", payload["prefixes"][row : row + num_rows])
     st.dataframe(
-        table,
+        spaced_strings(table),
         hide_index=True,
         key="hankel.table",
         # Columns are named by position, with the hidden index as 0, because their titles are a user's strings.

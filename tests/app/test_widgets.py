@@ -31,12 +31,14 @@ def test_what_nobody_foresaw_is_one_calm_sentence_with_the_logs_id(monkeypatch, 
 
 def test_a_table_holds_numbers_and_shows_texts():
     values = (2.5, math.inf, None, 1234.5678901234567, math.nan)
-    table = {"model": ["a", "b", "c", "d", "e"], "score": Numbers.written(values, format_score)}
+    table = {"model": ["a", "[[]", "c", "d", "e"], "score": Numbers.written(values, format_score)}
     styler, proto = written_table(table), ArrowData()
     marshall_styler(proto, styler, "table")
     shown = convert_arrow_bytes_to_pandas_df(proto.styler.display_values)
-    assert list(shown["score"]) == ["2.500", "∞", "–", "1234.568", "undefined"] and list(shown["model"]) == list("abcde")
-    sent = convert_arrow_bytes_to_pandas_df(convert_pandas_df_to_arrow_bytes(styler.data))["score"]
+    assert list(shown["score"]) == ["2.500", "∞", "–", "1234.568", "undefined"] and list(shown["model"]) == ["a", "[\u2009[\u2009]", "c", "d", "e"]
+    values_sent = convert_arrow_bytes_to_pandas_df(convert_pandas_df_to_arrow_bytes(styler.data))
+    assert list(values_sent["model"]) == table["model"]  # what a table's CSV file holds
+    sent = values_sent["score"]
     np.testing.assert_array_equal(sent, [2.5, math.inf, math.nan, 1234.5678901234567, math.inf])
     plain = ArrowData()
     marshall_styler(plain, styler.data.style.format({"score": lambda value: f"{value:.3f}".replace("inf", "∞")}), "table")
