@@ -11,7 +11,7 @@ from pages.shared.widgets import errors_as_messages
 
 with render_lock.hold():
     st.set_page_config(page_title="NL-WFA Lab", page_icon=ASSETS / "icon.svg", layout="wide")
-    st.logo(ASSETS / "logo.svg", size="large", icon_image=ASSETS / "icon.svg")
+    st.logo(ASSETS / "logo.svg", size="large")
     st.html(ASSETS / "lab.css")
     server.prepare()
     server.trim_after_session()

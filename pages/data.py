@@ -1,12 +1,11 @@
 """Data page: generates strings or takes uploaded ones, and shows them."""
 
-import pandas as pd
 import streamlit as st
 
 from nlwfa_core.hankel.matrix import counted_string
-from nlwfa_core.lab.figures.bars import bars_figure
+from nlwfa_core.lab.figures.bars import bars_figure, lengths_figure
 from nlwfa_core.lab.formulas import recipe as formulas
-from nlwfa_core.lab.strings import length_counts, most_frequent, most_frequent_word, split_sentence, symbol_counts
+from nlwfa_core.lab.strings import length_counts, most_frequent, most_frequent_word, split_sentence, symbol_counts, usual_length
 from pages.shared import cache, sidebar, widgets
 from pages.views import data as view
 
@@ -41,22 +40,17 @@ st.caption(split_sentence(recipe.data, data))
 left, right = st.columns(2)
 lengths = length_counts(train)
 left.markdown("**Length** (without the end of the string)")
-left.plotly_chart(bars_figure(range(len(lengths)), lengths, "length"), key="data.lengths", alt="Histogram of string lengths")
+usual = usual_length(lengths)
+left.plotly_chart(lengths_figure(lengths, usual), key="data.lengths", alt="Histogram of string lengths")
+if longer := int(lengths[usual + 1 :].sum()):
+    left.caption(f"{longer:,} of {train.num_strings:,} strings are longer, with up to {len(lengths) - 1:,} symbols.")
 right.markdown("**Symbols**")
 symbols = bars_figure(train.alphabet.symbols, symbol_counts(train), "symbol", "occurrences")
 right.plotly_chart(symbols, key="data.symbols", alt="Occurrences of each symbol in the training strings")
 st.markdown("**Most frequent training strings**")
 with st.container(key="data.strings.table"):
-    st.dataframe(
-        widgets.spaced_strings(pd.DataFrame(most_frequent(train, MAX_ROWS))),
-        hide_index=True,
-        key="data.strings",
-        column_config={
-            "count": st.column_config.NumberColumn(format="localized"),
-            "share": st.column_config.NumberColumn(format="percent"),
-        },
-        alt="The most frequent training strings with their counts",
-    )
+    alt = "The most frequent training strings with their counts"
+    widgets.draw_table(most_frequent(train, MAX_ROWS), "data.strings", alt)
 if recipe.hankel.bounded:
     word = most_frequent_word(train)
     string = widgets.written_string(train.alphabet.decode(word))

@@ -211,8 +211,6 @@ class Walk {
     const last = columns.length - 1;
     // The last column holds no state: a question mark where brackets could be one level deeper.
     const isEdited = this.editor.isOn();
-    // Labels of loops may rise above the drawing; while it is edited they have the room of the columns' heads.
-    this.top = Math.min(0, ...arrows.map(({ at, lines, free }) => (free ? at[1] - 8 * lines.length - 6 : 0)));
     const heads = (isEdited && !byBrackets ? [] : columns).map(({ x, name }, i) => {
       const isMissing = byBrackets && i === last;
       return this.shape("text", { x, y: 22 }, isMissing ? "head missing" : "head", isMissing ? `${name}?` : name);
@@ -243,7 +241,7 @@ class Walk {
     this.token = this.group("token", this.shape("circle", { r: 12 }), this.shape("text", { y: 5 }, "code"));
     this.token.classList.add("placed"); // where it begins; from there it moves
     requestAnimationFrame(() => requestAnimationFrame(() => this.token.classList.remove("placed")));
-    this.svg.setAttribute("viewBox", `0 ${this.top} ${width} ${height - this.top}`);
+    this.svg.setAttribute("viewBox", `0 0 ${width} ${height}`);
     this.svg.setAttribute("aria-label", `${title}: ${nodes.length} nodes, ${arrows.length} arrows`);
     this.editor.prepare(this.nodes, this.arrows, arrows);
     this.svg.replaceChildren(...dividers, ...heads, ...this.dots, ...this.arrows, ...this.nodes, this.missing, this.token);
@@ -258,7 +256,7 @@ class Walk {
     if (!size || !paper.clientWidth) return;
     const scale = Math.max(0.8, Math.min(1.15, paper.clientWidth / size[0]));
     this.svg.style.width = `${size[0] * scale}px`;
-    this.svg.style.height = `${(size[1] - this.top) * scale}px`;
+    this.svg.style.height = `${size[1] * scale}px`;
     this.scale = scale;
   }
 
@@ -546,8 +544,7 @@ class Editor {
   point(event) {
     const box = this.walk.svg.getBoundingClientRect();
     const { size: [width, height] } = this.walk.views[this.walk.view];
-    const { top } = this.walk;
-    return [((event.clientX - box.left) / box.width) * width, ((event.clientY - box.top) / box.height) * (height - top) + top];
+    return [((event.clientX - box.left) / box.width) * width, ((event.clientY - box.top) / box.height) * height];
   }
 
   stateAt([x, y]) {

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -21,7 +21,8 @@ from ..strings.words import FloatArray
 
 RADIUS = 20.0  # of a state's disc
 COLUMN, ROW = 156.0, 112.0  # from centre to centre
-LEFT, RIGHT, TOP, BOTTOM = 66.0, 60.0, 84.0, 58.0  # from the outermost centres to the edges
+LEFT, RIGHT, TOP, BOTTOM = 66.0, 60.0, 84.0, 58.0  # from the outermost centres to the edges, or more where arrows need it
+HEADS, MARGIN = 34.0, 6.0  # above all arrows: the room for the columns' heads, or without heads and at the other edges
 CAPTION_WIDTH, CAPTION_HEIGHT = 74.0, 16.0  # of a line below a disc
 LETTER, LINE = 7.4, 16.0  # of labels: width of a character, height of a line
 HEAD = 9.0  # length of an arrow's head
@@ -137,7 +138,7 @@ def layered(columns: Sequence[int], labels: Mapping[tuple[int, int], Sequence[st
             places[state] = (LEFT + column * COLUMN, TOP + (row + (tallest - len(states)) / 2) * ROW)
     across = tuple(LEFT + column * COLUMN for column in range(num_columns + spare))
     width = across[-1] + RIGHT
-    return Layout(tuple(places), across, _arrows(places, labels), width, height)
+    return _with_room(Layout(tuple(places), across, _arrows(places, labels), width, height), labels)
 
 
 def _on_a_circle(num_states: int, labels: Mapping[tuple[int, int], Sequence[str]]) -> Layout:
@@ -145,8 +146,30 @@ def _on_a_circle(num_states: int, labels: Mapping[tuple[int, int], Sequence[str]
     angles = np.pi - 2 * np.pi * np.arange(num_states) / num_states
     centre = (LEFT + 1.5 * radius, TOP + radius)
     places = [(centre[0] + 1.5 * radius * float(np.cos(a)), centre[1] - radius * float(np.sin(a))) for a in angles]
-    width = 2 * centre[0]
-    return Layout(tuple(places), (), _arrows(places, labels), width, TOP + 2 * radius + BOTTOM)
+    layout = Layout(tuple(places), (), _arrows(places, labels), 2 * centre[0], TOP + 2 * radius + BOTTOM)
+    return _with_room(layout, labels)
+
+
+def _with_room(layout: Layout, labels: Mapping[tuple[int, int], Sequence[str]]) -> Layout:
+    """Move a graph and enlarge its drawing until every arrow and every label that is always shown lies inside."""
+    points = [_point(np.array(arrow.curve), np.linspace(0.0, 1.0, SAMPLES)) for arrow in layout.arrows]
+    boxes = zip(layout.arrows, labels.values(), strict=True)
+    points += [_box(np.array(arrow.label), *label_size(lines)) for arrow, lines in boxes if arrow.free]
+    if not points:
+        return layout
+    corners = np.concatenate(points)
+    least = np.array([MARGIN, HEADS if layout.columns else MARGIN])
+    shift = np.ceil(np.maximum(least - corners.min(axis=0), 0.0))
+    width, height = np.ceil(np.maximum(np.array([layout.width, layout.height]), corners.max(axis=0) + MARGIN) + shift)
+
+    def moved(points: Iterable[Point]) -> tuple[Point, ...]:
+        return tuple((x + float(shift[0]), y + float(shift[1])) for x, y in points)
+
+    arrows = tuple(
+        replace(arrow, curve=moved(arrow.curve), head=moved(arrow.head), label=moved([arrow.label])[0]) for arrow in layout.arrows
+    )
+    columns = tuple(x + float(shift[0]) for x in layout.columns)
+    return Layout(moved(layout.places), columns, arrows, float(width), float(height))
 
 
 def _rows(columns: Sequence[int], pairs: Iterable[tuple[int, int]]) -> list[int]:

@@ -18,7 +18,7 @@ from ..metrics.tables import format_significant
 from ..strings.sample import Sample
 from ..strings.words import Words
 from .states import next_probabilities, prefix_states
-from .strings import most_frequent, occurrences, prefixes_of, word_labels, word_to_follow
+from .strings import occurrences, prefixes_of, word_labels, word_to_follow
 
 SIZE, STRINGS, RANK, LONGEST, NEXT = 7, 6, 5, 6, 6
 
@@ -51,7 +51,8 @@ def story_payload(sample: Sample) -> dict[str, Any]:
     prefixes = prefixes_of(word)
     left = svd.left[:, :rank] * svd.singular_values[:rank]
     marks = [[u, v] for u, row in enumerate(basis.prefixes) for v, column in enumerate(basis.suffixes) if row + column == word]
-    table = most_frequent(sample, STRINGS)
+    commonest = np.argsort(-sample.counts, kind="stable")[:STRINGS]
+    shares = sample.frequencies()[commonest].tolist()
     first = alphabet.decode(word[:1])
     chances = next_probabilities(model, Words.of([word[:1]]))[0]
     order = np.argsort(-chances, kind="stable")[:NEXT].tolist()
@@ -75,7 +76,7 @@ def story_payload(sample: Sample) -> dict[str, Any]:
                 f"its share of the sample is {format_significant(share)}.",
             ],
         ],
-        "strings": list(zip(table["string"], np.asarray(table["share"]).tolist(), strict=True)),  # type: ignore[call-overload]
+        "strings": list(zip(word_labels(sample.words.take(commonest), alphabet), shares, strict=True)),
         "rows": word_labels(basis.prefixes, alphabet),
         "columns": word_labels(basis.suffixes, alphabet),
         "cells": np.round(cells, 6).tolist(),

@@ -10,12 +10,14 @@ import numpy as np
 from ..experiment.data import LARGEST_SHARE, Data, tests_on_training_strings
 from ..experiment.recipe import DataRecipe, HankelRecipe
 from ..hankel.matrix import bounded_sample
+from ..metrics.tables import Numbers, Table, format_score
 from ..sources.registry import SOURCES
 from ..strings.sample import Sample
 from ..strings.trie import Trie
 from ..strings.words import Alphabet, FloatArray, IntArray, Word, Words
 
 MAX_LABEL = 24
+USUAL = 0.99  # the share of strings whose lengths a histogram shows
 OCCURRENCES = {
     "string": "training strings that equal uv",
     "prefix": "training strings that begin with uv",
@@ -59,6 +61,15 @@ def length_counts(sample: Sample) -> IntArray:
     return totals
 
 
+def usual_length(totals: IntArray) -> int:
+    """Return the shortest length that USUAL of the strings do not exceed, from the numbers of strings of each length.
+
+    >>> usual_length(np.array([0, 500, 490, 0, 9, 1]))
+    2
+    """
+    return int(np.searchsorted(totals.cumsum(), USUAL * totals.sum()))
+
+
 def symbol_counts(sample: Sample) -> IntArray:
     """Count the occurrences of each symbol in all strings, duplicates included: shape (num_symbols,)."""
     totals = np.zeros(sample.num_symbols, dtype=np.int64)
@@ -74,13 +85,13 @@ def prefix_shares(sample: Sample, prefixes: Words) -> FloatArray:
     return shares
 
 
-def most_frequent(sample: Sample, number: int) -> dict[str, object]:
+def most_frequent(sample: Sample, number: int) -> Table:
     """Tabulate the most frequent strings with their count and their share of all strings; ties in order of first appearance."""
     order = np.argsort(-sample.counts, kind="stable")[:number]
     return {
         "string": word_labels(sample.words.take(order), sample.alphabet),
-        "count": sample.counts[order],
-        "share": sample.frequencies()[order],
+        "count": Numbers.written(sample.counts[order].tolist(), lambda count: format_score(count, ",.0f")),
+        "share": Numbers.written(sample.frequencies()[order].tolist(), lambda share: format_score(share, ".2%")),
     }
 
 

@@ -159,7 +159,8 @@ def states(name: str, model: LearnedModel, data: Data, prefixes: Words, text: st
         )
     with st.expander("The numbers", icon=":material/table:"):
         table = tables.points_table(prefixes, data.alphabet, points[:, :axes], colours, title)
-        st.dataframe(widgets.spaced_strings(pd.DataFrame(table)), hide_index=True, key="states.points", alt="Coordinates of each prefix's state")
+        points_frame = widgets.spaced_strings(pd.DataFrame(table))
+        st.dataframe(points_frame, hide_index=True, key="states.points", alt="Coordinates of each prefix's state")
         widgets.draw_table(tables.trajectory_table(model, word, data.alphabet), "states.way", "The string's states, all components")
 
 

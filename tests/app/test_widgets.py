@@ -35,7 +35,13 @@ def test_a_table_holds_numbers_and_shows_texts():
     styler, proto = written_table(table), ArrowData()
     marshall_styler(proto, styler, "table")
     shown = convert_arrow_bytes_to_pandas_df(proto.styler.display_values)
-    assert list(shown["score"]) == ["2.500", "∞", "–", "1234.568", "undefined"] and list(shown["model"]) == ["a", "[\u2009[\u2009]", "c", "d", "e"]
+    assert list(shown["score"]) == ["2.500", "∞", "–", "1234.568", "undefined"] and list(shown["model"]) == [
+        "a",
+        "[\u2009[\u2009]",
+        "c",
+        "d",
+        "e",
+    ]
     values_sent = convert_arrow_bytes_to_pandas_df(convert_pandas_df_to_arrow_bytes(styler.data))
     assert list(values_sent["model"]) == table["model"]  # what a table's CSV file holds
     sent = values_sent["score"]

@@ -77,7 +77,7 @@ def main() -> None:
                 page.wait_for_timeout(2_500)  # charts are drawn after the script's end
                 picture = Image.open(io.BytesIO(page.screenshot())).convert("RGB")
                 name = FOLDER / f"{path or 'start'}-{look}.png"
-                picture.quantize(COLOURS, dither=Image.Dither.NONE).save(name, optimize=True)
+                picture.quantize(COLOURS, Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE).save(name, optimize=True)
                 print(name.relative_to(ROOT), f"{name.stat().st_size // 1024} kB", flush=True)
         browser.close()
 

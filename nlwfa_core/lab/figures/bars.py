@@ -11,18 +11,29 @@ from ...strings.words import FloatArray, IntArray
 from ..palette import ACCENT, MARK, MONOSPACE, PATTERNS, colour_of, kind_of
 from . import layout, plain
 
+FEW = 12  # with fewer bars than these, each is as wide as if there were so many: two bars would fill the figure
 PIN_PATTERNS = {"A": "\\", "B": "x"}
 
 
 def bars_figure(names: Sequence[Any], values: IntArray, x_title: str, y_title: str = "strings") -> go.Figure:
     """Draw counts as bars. Names that are strings give a categorical x-axis, in their order; numbers give a numeric one."""
-    labels = plain(names) if names and isinstance(names[0], str) else list(names)
-    figure = go.Figure(go.Bar(x=labels, y=values, marker={"color": ACCENT}, hovertemplate="%{x}: %{y:,}<extra></extra>"))
-    if names and isinstance(names[0], str):
+    is_categorical = bool(names) and isinstance(names[0], str)
+    labels = plain(names) if is_categorical else list(names)
+    width = min(0.85, len(labels) / FEW) if is_categorical else None
+    bar = go.Bar(x=labels, y=values, width=width, marker={"color": ACCENT}, hovertemplate="%{x}: %{y:,}<extra></extra>")
+    figure = go.Figure(bar)
+    if is_categorical:
         figure.update_xaxes(type="category", tickfont=MONOSPACE)
     figure.update_xaxes(title=x_title)
     figure.update_yaxes(title=y_title)
     return layout(figure, 260, bargap=0.15)
+
+
+def lengths_figure(lengths: IntArray, longest: int) -> go.Figure:
+    """Draw the number of strings of each length 0, 1, … as bars. The axis ends at `longest`; a double click shows all."""
+    figure = bars_figure(range(len(lengths)), lengths, "length")
+    figure.update_xaxes(range=[-0.5, longest + 0.5])
+    return figure
 
 
 def guesses_figure(labels: Sequence[str], counts: Sequence[int], right: Sequence[bool]) -> go.Figure:

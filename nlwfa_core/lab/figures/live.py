@@ -12,7 +12,7 @@ import numpy as np
 
 from ...jobs.snapshots import Snapshot
 from ...learning.progress import BITS, RELATIVE, curve_from_one
-from ..palette import ACCENT, COLOURS, GREY, LINEAR_LOSS, MUTED, class_colours
+from ..palette import ACCENT, COLOURS, GREY, LINEAR_LOSS, MONOSPACE, MUTED, class_colours
 
 # Smaller losses are rounding errors, which may even be negative; a logarithmic axis needs a positive lower end.
 LOWEST_LOSS = 1e-15
@@ -116,6 +116,8 @@ def picture_options(picture: Snapshot, labels: Sequence[str], classes: Sequence[
                     "formatter": "{b}",
                     "position": "right",
                     "fontSize": 11,
+                    "fontFamily": MONOSPACE["family"],
+                    "minMargin": 6,
                     "distance": 3,
                     "textBorderWidth": 0,
                 },
@@ -129,7 +131,12 @@ def picture_options(picture: Snapshot, labels: Sequence[str], classes: Sequence[
         "animationDuration": 0,
         "animationDurationUpdate": 350,
         "grid": {"left": 24, "right": 24, "top": 40, "bottom": 16},
-        "legend": {"top": 0, "type": "scroll", "data": list(class_colours(classes))},
+        "legend": {
+            "top": 0,
+            "type": "scroll",
+            "textStyle": {"fontFamily": MONOSPACE["family"]},
+            "data": list(class_colours(classes)),
+        },
         "tooltip": {"trigger": "item", "renderMode": "richText", "formatter": "{b}"},
         "xAxis": axis,
         "yAxis": axis,

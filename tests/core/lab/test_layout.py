@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nlwfa_core.errors import RecipeError
-from nlwfa_core.lab.layout import COLUMN, LEFT, RADIUS, Arrow, Layout, distances, label_size, layered
+from nlwfa_core.lab.layout import COLUMN, HEADS, LEFT, RADIUS, Arrow, Layout, distances, label_size, layered
 
 CHAIN = {(0, 1): ["[ 0.5"], (1, 0): ["] 0.5"], (1, 2): ["[ 0.5"], (2, 1): ["] 0.5"]}
 
@@ -101,4 +101,10 @@ def test_labels_lie_on_nothing_in_any_graph(data: st.DataObject) -> None:
     labels = {pair: data.draw(st.lists(st.text("ab[]0.", min_size=1, max_size=8), min_size=1, max_size=3)) for pair in pairs}
     layout = layered(columns, labels)
     assert all(0 < x < layout.width and 0 < y < layout.height for x, y in layout.places)
+    top = HEADS if layout.columns else 0
+    for arrow in layout.arrows:
+        x, y = on_curve(arrow).T
+        assert x.min() >= 0 and x.max() <= layout.width and y.min() >= top - 0.1 and y.max() <= layout.height
+    for left, high, right, low in boxes(layout, labels):
+        assert left >= 0 and right <= layout.width and high >= top - 0.1 and low <= layout.height
     check_labels(layout, labels)
