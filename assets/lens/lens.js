@@ -7,7 +7,7 @@
 
 const LABELS_FROM = 14; // pixels that a row or column must have to be labelled
 const VALUES_FROM = 52; // pixels that a column must have for numbers in its cells
-const [LARGEST_ROW, LARGEST_COLUMN] = [28, 72];
+const [LARGEST_ROW, LARGEST_COLUMN] = [40, 72];
 const LIST_ROW = 26; // as in lens.css
 const MARGIN = 26;
 const SETTLED_MS = 250;
@@ -224,11 +224,17 @@ class Lens {
     return factors[0] * factors[1] > 1 ? `largest of its ${factors[0]} × ${factors[1]} block ${about}` : about;
   }
 
+  // Whether the labels of all columns fit above them without being turned.
+  isLevel(sx) {
+    return sx >= this.room.column - 8;
+  }
+
   // Where the matrix is drawn: room for labels only when there are some.
   plot({ sx, sy }) {
     const { clientWidth: width, clientHeight: height } = this.map;
     const left = sy >= LABELS_FROM ? clamp(this.room.row, MARGIN, Math.min(150, width * 0.32)) : MARGIN;
-    const top = sx >= LABELS_FROM ? clamp(this.room.column, MARGIN, Math.min(110, height * 0.3)) : MARGIN;
+    const isUpright = sx >= LABELS_FROM && !this.isLevel(sx);
+    const top = isUpright ? clamp(this.room.column, MARGIN, Math.min(110, height * 0.3)) : MARGIN;
     return { left, top, width: width - left - 6, height: height - top - 6 };
   }
 
@@ -590,13 +596,15 @@ class Lens {
       if (place < plot.top || place > plot.top + plot.height) continue;
       say(this.data.prefixes[row], plot.left - 6, place, 0, plot.left - 8, isMarked("row", row));
     }
-    pen.textAlign = "left";
+    const isLevel = this.isLevel(sx);
+    pen.textAlign = isLevel ? "center" : "left";
     for (let column = columns[0]; sx >= LABELS_FROM && column < columns[1]; column += 1) {
       const place = plot.left + (column + 0.5 - x) * sx;
       if (place < plot.left || place > plot.left + plot.width) continue;
-      say(this.data.suffixes[column], place, plot.top - 6, -Math.PI / 2, plot.top - 8, isMarked("column", column));
+      const [rise, turn, room] = isLevel ? [12, 0, sx] : [6, -Math.PI / 2, plot.top - 8];
+      say(this.data.suffixes[column], place, plot.top - rise, turn, room, isMarked("column", column));
     }
-    pen.font = `12px ${this.sans}`;
+    Object.assign(pen, { font: `12px ${this.sans}`, textAlign: "left" });
     if (sx < LABELS_FROM) say("suffix v, by frequency →", plot.left, plot.top - 13, 0, Infinity, false);
     pen.textAlign = "right";
     if (sy < LABELS_FROM) say("← prefix u, by frequency", 13, plot.top, -Math.PI / 2, Infinity, false);

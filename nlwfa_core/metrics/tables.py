@@ -56,7 +56,7 @@ Table = dict[str, Column]
 
 
 def format_score(value: float | None, form: str = ".3f") -> str:
-    """Write a score as text: "∞" and "undefined" in full, so that nobody overlooks them, and "–" for None.
+    """Write a score as text: "∞" and "undefined" in full, so that nobody overlooks them, "–" for None, and "−" (U+2212) for minus.
 
     `form` is a Python format specification, as in the field `form` of a `Score`.
 
@@ -71,7 +71,7 @@ def format_score(value: float | None, form: str = ".3f") -> str:
         return "undefined"
     if math.isinf(value):
         return "∞" if value > 0 else "−∞"
-    return "<1%" if form == ".0%" and 0 < value < 0.01 else f"{value:{form}}"
+    return "<1%" if form == ".0%" and 0 < value < 0.01 else f"{value:{form}}".replace("-", "−")
 
 
 SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
@@ -83,16 +83,16 @@ def format_significant(value: float | None) -> str:
     >>> format_significant(0.123456), format_significant(float("-inf")), format_significant(None)
     ('0.123', '−∞', '–')
     >>> format_significant(12345.6), format_significant(1.464e-07), format_significant(-0.25)
-    ('12,346', '1.46·10⁻⁷', '-0.25')
+    ('12,346', '1.46·10⁻⁷', '−0.25')
     """
     if value is None or not math.isfinite(value):
         return format_score(value)
     if 1000 <= abs(value) < 1e6:
-        return f"{value:,.0f}"
+        return f"{value:,.0f}".replace("-", "−")
     if value and not 1e-4 <= abs(value) < 1000:
         number, power = f"{value:.2e}".split("e")
-        return f"{number}·10{str(int(power)).translate(SUPERSCRIPTS)}"
-    return f"{value:.3g}"
+        return f"{number.replace('-', '−')}·10{str(int(power)).translate(SUPERSCRIPTS)}"
+    return f"{value:.3g}".replace("-", "−")
 
 
 # The forms in which `write_table` writes a table -> the ending of a file.

@@ -89,9 +89,10 @@ def _said(key: Key, answer: str) -> str:
 def entry_fields(key: Key, name: str, seed: int) -> list[str]:
     """Draw the widgets for an answer. Returns their keys."""
     if isinstance(key, ChoiceKey) and key.several:
-        st.caption("Choose all that are right.", width="content")
-        for number, option in enumerate(key.options):
-            st.checkbox(option.text, key=f"{name}.{number}", width="content")
+        with st.container(gap="xsmall"):
+            st.caption("Choose all that are right.")
+            for number, option in enumerate(key.options):
+                st.checkbox(option.text, key=f"{name}.{number}")
         return [f"{name}.{number}" for number in range(len(key.options))]
     if isinstance(key, ChoiceKey):
         texts = [option.text for option in key.options]
