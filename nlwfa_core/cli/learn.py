@@ -77,6 +77,9 @@ def fit(
         float | None,
         typer.Option(help=f"Minutes that a preset may use, by default {MINUTES:g}; fewer if more don't help."),
     ] = None,
+    with_ngrams: Annotated[
+        bool, typer.Option(help="Let a preset return an n-gram, or a mixture with n-grams or of next symbols: no automaton.")
+    ] = False,
     format: Format = "auto",
     max_distinct: MaxDistinct = None,
     force: Force = False,
@@ -88,9 +91,9 @@ def fit(
         _check_preset(learner, rank, field_values)
         budget = _budget(minutes, max_states, field_values)
         check_new_model(out, force)
-        return _fit_best(train, validation, budget, (format, max_distinct), out)
+        return _fit_best(train, validation, budget, (format, max_distinct), out, with_ngrams)
     recipe = _recipe(learner, rank, field_values)
-    for name, value in (("--max-states", max_states), ("--minutes", minutes)):
+    for name, value in (("--max-states", max_states), ("--minutes", minutes), ("--with-ngrams", with_ngrams or None)):
         if value is not None:
             other = ": without a preset, --rank sets the number of states" if name == "--max-states" else ""
             raise RecipeError(f"{name} is only for --preset{other}")
@@ -123,7 +126,9 @@ def _budget(minutes: float | None, max_states: int | None, field_values: Mapping
     )
 
 
-def _fit_best(train: Path, validation: Path | None, budget: Budget, reading: tuple[str, int | None], out: Path) -> Output:
+def _fit_best(
+    train: Path, validation: Path | None, budget: Budget, reading: tuple[str, int | None], out: Path, with_ngrams: bool
+) -> Output:
     """Search for the best model within a budget, and write it. `reading` has the format of the files, and `--max-distinct`."""
     from ..experiment.search import search
     from ..models.files import SavedModel, save_model
@@ -131,7 +136,7 @@ def _fit_best(train: Path, validation: Path | None, budget: Budget, reading: tup
     sample, held_out, notes = _read_strings(train, validation, *reading)
     print_notes(notes)
     with stopped_by_signals() as stop, progress_bar() as report:
-        best = search(sample, held_out, budget, stop=stop, report=report, log=log_line)
+        best = search(sample, held_out, budget, stop=stop, report=report, log=log_line, with_ngrams=with_ngrams)
     info: dict[str, Any] = {
         "preset": "best",
         "budget": asdict(budget),

@@ -367,7 +367,7 @@ def search_summary(best: SearchResult) -> str:
         states = str(one.num_states) if one.num_states else "–"
         rows.append((one.family, one.title, states, str(one.num_candidates), seconds, as_text(one.bits), as_text(one.perplexity)))
     lines = ["on the validation strings; base 2, the end of a string counted; the perplexity is that of whole strings", table(rows)]
-    lines += [f"best     {best.title}, {plural(best.num_states, 'state')}"]
+    lines += [f"best     {best.title}{f', {states}' if (states := plural(best.num_states, 'state')) and best.num_states else ''}"]
     if len(best.components) > 1:
         lines += [f"  {share:.4f}  {one.title}" for share, one in zip(best.shares, best.components, strict=True)]
     strings = (

@@ -8,7 +8,11 @@ forecast. When few trainings promise anything, a new one begins: another seed, a
 long if a short training was near the best model. At the end, a mixture of the best few models is chosen, with weights by EM.
 
 Which trainings run depends on the clock. Each of them has a recipe with a seed and its number of iterations, so a model can be
-learned again from its recipe: `em_training.fit_em`, `merging.fit_pdfa`, `pipeline.fit_recipe`.
+learned again from its recipe: `em_training.fit_em`, `merging.fit_pdfa`, `pipeline.fit_recipe`, `NGram.fit`.
+
+If the result need not be an automaton, n-grams may be part of the mixture, and next symbols may be mixed instead of strings. If it
+is to rank what may follow a prefix, the best models and mixtures are compared by NDCG5 (Balle et al. 2016) on beginnings of
+validation strings, in the end. These are cut at random places, as in the SPiCe competition.
 """
 
 from __future__ import annotations
@@ -28,15 +32,24 @@ from ..learning.em_training import ACCELERATION, EM_FAMILIES, EMRecipe, EMTraini
 from ..learning.merging import MIN_COUNTS, PENALTIES, PDFATraining, fit_pdfa
 from ..learning.pfa import MAX_NUMBERS, MoveTree
 from ..learning.progress import BITS, Progress, Report, silent
+from ..metrics.ranking import END, Prefixes, Targets, prefix_score
 from ..metrics.scores import SCORE_OF, bits_per_symbol
-from ..models.mixture import fit_mixture, mixture
+from ..models.mixture import (
+    BY_STRING,
+    BY_SYMBOL,
+    fit_mixture,
+    mixture,
+    mixture_weights,
+    next_counts,
+    next_log2_probabilities,
+)
 from ..models.model import LogModel, Model
-from ..models.ngram import NGram
+from ..models.ngram import KNESER_NEY, SMOOTHINGS, WITTEN_BELL, NGram
 from ..models.wfa import WFA
 from ..rounding import on_one_thread
 from ..strings.plain import SampleLike, as_sample
 from ..strings.sample import Sample
-from ..strings.words import FloatArray
+from ..strings.words import FloatArray, Words
 from .budget import DEFAULT_BUDGET, Budget
 from .pipeline import build_hankel, fit_recipe
 from .recipe import HankelRecipe, LearningRecipe, Recipe
@@ -44,7 +57,8 @@ from .selection import LINEAR_RANKS, LONG_STEPS, SHORT_STEPS, network_candidates
 
 # The share of the training strings that is held out if there are no validation strings.
 HELD_OUT_SHARE, FEWEST_HELD_OUT, MOST_HELD_OUT_SHARE = 0.1, 20, 0.2  # at least so many strings, but at most this share
-ORDERS = range(1, 8)  # of n-grams
+# Orders of n-grams: they grow until one lowers the bits by less than this share.
+ORDERS, ORDER_GAIN = range(1, 11), 2e-3
 STATISTICS = ("string", "prefix", "factor")
 # Numbers of states that EM tries first, with so many iterations, and the factor from the best number to a larger one.
 LADDER, FIRST_ITERATIONS, GROWTH = (2, 5, 10, 20, 40), 30, 1.5
@@ -53,20 +67,33 @@ LARGEST_SHARE = 0.2  # of the whole time, for the first iterations of one traini
 NEW_TRAININGS = 3  # begin whenever one has converged, besides those of the beginning
 # The search ends when this many trainings of EM in a row have converged without lowering the best loss by this share.
 WITHOUT_GAIN, WITHOUT_GAIN_IF_FEW, SMALLEST_GAIN = 12, 4, 2e-4
-# How far the first automaton of merged states may be from the best model so that states are merged in other ways, too.
-MERGING_MARGIN = 0.05
-# How far a short training of networks may be from the best model (as a share of its bits) so that a long one follows.
+# States are merged in other ways, too, if the first automaton of merged states is this near to the fewest bits that a model has or
+# promises. It may be farther from them if each way takes at most a share of the whole time.
+MERGING_MARGIN, MERGING_MARGIN_IF_CHEAP, CHEAP_SHARE = 0.01, 0.05, 0.02
+# How far a short training of networks may be from what other models promise (as a share of the bits) so that a long one follows.
 NETWORK_MARGIN, NETWORK_REGULARISATIONS = 0.05, ((0.0, 0.3), (0.05, 0.5))
 NETWORK_STATES = (10, 20, 50)
-NETWORK_SHARE, NETWORKS_WAIT = 0.1, 0.3  # of the whole time: for the short training; until the long one, at the latest
+NETWORK_SHARE, NETWORKS_WAIT = 0.1, 0.4  # of the whole time: for the short training; until networks begin, at the latest
 FEW_STRINGS, FEWEST_STRINGS, STEPS_IF_FEW = 500, 200, 100  # networks are not tried with fewer strings than the second number
+NEAR = 1.02  # a network is expected in the mixture, and time is reserved for it, if its bits are at most so many times the best
 LARGEST_NETWORK = 2_000_000  # symbols × states²
 # Components of a mixture, and the share by which each must lower the loss.
 MAX_COMPONENTS, COMPONENT_GAIN, CONSIDERED = 16, 1e-5, 60
+# Models of a mixture of next symbols are this near the best. Rankings are compared on at most so many prefixes, those of the best
+# few models beside those of mixtures.
+SYMBOL_MARGIN, MOST_PREFIXES, RANKED = 1.3, 2000, 3
 ITERATIONS_ON_ALL = 10
 MOST_BITS = 1000.0  # of a string, so that its perplexity is finite
 LOG_SECONDS = 20.0  # between two lines about the same model
 RESERVED_SHARE = 0.25  # at most this share of the time is reserved for training on all strings
+
+
+@dataclass(frozen=True)
+class NGramRecipe:
+    """What determines an n-gram: its order, and its smoothing, one of `ngram.SMOOTHINGS`."""
+
+    order: int
+    smoothing: str = WITTEN_BELL
 
 
 @dataclass(eq=False)
@@ -82,15 +109,18 @@ class Candidate:
         Bits per symbol on the validation strings.
     seconds : float
         The time of its training.
-    recipe : EMRecipe or PDFATraining or Recipe or int
-        What it was learned by; for an n-gram its order.
+    recipe : EMRecipe or PDFATraining or Recipe or NGramRecipe
+        What it was learned by.
+    next_logs : array, shape (num_events,), optional
+        What `mixture.next_log2_probabilities` returns on the validation strings, if it has been computed.
     """
 
     family: str
     model: Model
     bits: float
     seconds: float
-    recipe: EMRecipe | PDFATraining | Recipe | int
+    recipe: EMRecipe | PDFATraining | Recipe | NGramRecipe
+    next_logs: FloatArray | None = None
 
     @property
     def num_states(self) -> int:
@@ -101,8 +131,8 @@ class Candidate:
     def title(self) -> str:
         """Name the candidate by its recipe."""
         recipe = self.recipe
-        if isinstance(recipe, int):
-            return f"{recipe}-gram, Witten–Bell"
+        if isinstance(recipe, NGramRecipe):
+            return f"{recipe.order}-gram, {SMOOTHINGS[recipe.smoothing]}"
         if isinstance(recipe, EMRecipe):
             return em_title(recipe)
         if isinstance(recipe, PDFATraining):
@@ -115,10 +145,8 @@ class Candidate:
         """Return the recipe, the number of states and the bits, as values that JSON can hold."""
         recipe = self.recipe
         fields = (
-            {"order": recipe}
-            if isinstance(recipe, int)
-            else asdict(recipe)
-            if isinstance(recipe, (EMRecipe, PDFATraining))
+            asdict(recipe)
+            if isinstance(recipe, (EMRecipe, PDFATraining, NGramRecipe))
             else recipe.model_dump(mode="json", exclude={"data"})
         )
         return {"family": self.family, "states": self.num_states, "bits_per_symbol": float(self.bits), "recipe": fields}
@@ -131,6 +159,15 @@ def em_title(recipe: EMRecipe) -> str:
     'PFA, k = 10, random start, seed 3'
     """
     return f"{recipe.learner}, k = {recipe.num_states}, {recipe.start} start, seed {recipe.seed}"
+
+
+def _title(components: Sequence[Candidate], level: str) -> str:
+    """Name a mixture, or a model alone, by its components."""
+    if len(components) == 1:
+        return components[0].title
+    names = [f"{one.family} {one.num_states}" if one.num_states else one.title for one in components]
+    counted = [f"{names.count(name)} × {name}" if names.count(name) > 1 else name for name in dict.fromkeys(names)]
+    return f"mixture {'by symbol ' if level == BY_SYMBOL else ''}of {', '.join(counted)}"
 
 
 def _perplexity(bits: float, symbols: float) -> float:
@@ -190,6 +227,10 @@ class SearchResult:
         Whether the search was stopped before its time.
     converged : bool
         Whether it ended before its time because no more training helped.
+    level : str
+        What a mixture averages, one of `mixture.LEVELS`.
+    ndcg5 : float, optional
+        Of the model's rankings on beginnings of validation strings, before training on all strings, if it was chosen by that.
     """
 
     model: Model
@@ -203,6 +244,8 @@ class SearchResult:
     seconds: float
     stopped: bool
     converged: bool
+    level: str = BY_STRING
+    ndcg5: float | None = None
 
     @property
     def num_states(self) -> int:
@@ -212,11 +255,7 @@ class SearchResult:
     @property
     def title(self) -> str:
         """Name the components."""
-        if len(self.components) == 1:
-            return self.components[0].title
-        names = [f"{one.family} {one.num_states}" if one.num_states else one.title for one in self.components]
-        counted = [f"{names.count(name)} × {name}" if names.count(name) > 1 else name for name in dict.fromkeys(names)]
-        return f"mixture of {', '.join(counted)}"
+        return _title(self.components, self.level)
 
     @property
     def record(self) -> dict[str, Any]:
@@ -225,7 +264,9 @@ class SearchResult:
             "components": [
                 {"weight": share, **one.record} for share, one in zip(self.shares.tolist(), self.components, strict=True)
             ],
+            "level": self.level,
             "bits_per_symbol": self.bits,
+            "ndcg5": self.ndcg5,
             "families": [asdict(family) for family in self.families],
             "training_strings": self.num_train,
             "validation_strings": self.num_validation,
@@ -265,6 +306,7 @@ def search(
     report: Report = silent,
     log: Callable[[str], None] = _ignore,
     with_ngrams: bool = False,
+    for_ranking: bool = False,
 ) -> SearchResult:
     """Search for the model with the fewest bits per symbol on validation strings, within a time.
 
@@ -281,7 +323,9 @@ def search(
     log : callable
         Called with a sentence whenever a model is the best so far.
     with_ngrams : bool
-        Whether n-grams may be part of the model.
+        Whether n-grams may be part of the model. Then a mixture may also be one of next symbols. Neither is an automaton.
+    for_ranking : bool
+        Whether the model is to rank what may follow a prefix. Then the choice in the end is by NDCG5.
 
     Raises
     ------
@@ -300,7 +344,7 @@ def search(
         own, everything = whole, None
         if not len(held_out.words):
             raise RecipeError("a search needs validation strings; got none")
-    return _Search((own, held_out, everything), budget, stop or threading.Event(), report, log, with_ngrams).run()
+    return _Search((own, held_out, everything), budget, stop or threading.Event(), report, log, with_ngrams, for_ranking).run()
 
 
 @dataclass(eq=False)
@@ -326,6 +370,22 @@ class _Clock:
         return self.ended or self.stop.is_set() or self.left <= 0
 
 
+@dataclass(eq=False)
+class _Choice:
+    """A model or a mixture that a search may return. The fields are those of `SearchResult`."""
+
+    components: list[Candidate]
+    shares: FloatArray
+    bits: float
+    level: str = BY_STRING
+    ndcg5: float | None = None
+
+    @property
+    def title(self) -> str:
+        """Name it."""
+        return _title(self.components, self.level)
+
+
 class _Search:
     """The state of a search. Trainings run in threads; everything is decided in the thread that calls `run`."""
 
@@ -337,9 +397,11 @@ class _Search:
         report: Report,
         log: Callable[[str], None],
         with_ngrams: bool,
+        for_ranking: bool,
     ) -> None:
         self.train, self.validation, self.everything = strings
-        self.budget, self.report, self.log, self.with_ngrams = budget, report, log, with_ngrams
+        self.budget, self.report, self.log = budget, report, log
+        self.with_ngrams, self.for_ranking = with_ngrams, for_ranking
         wall, threads = budget.clock == "wall", budget.number_of_threads
 
         def now() -> float:
@@ -354,22 +416,28 @@ class _Search:
         self.patience = WITHOUT_GAIN_IF_FEW if self.train.num_strings <= FEW_STRINGS else WITHOUT_GAIN
         self.without_gain, self.counted = 0, set[int]()
         self.spawned, self.begun = 0, 0  # new trainings: all, and those since one has converged
-        self.network: Candidate | None = None
+        self.networks: list[Recipe] | None = None  # short trainings to do; None before they are chosen
+        self.network: Candidate | None = None  # the short training that a long one followed
+        self.mergings = [PDFATraining(penalty, min_count) for penalty in PENALTIES for min_count in MIN_COUNTS]
 
     # What runs in threads
 
     def _ngrams(self) -> None:
-        started = self.timer()
-        previous = np.inf
-        for order in ORDERS:
-            if self.clock.is_over():
-                return
-            model = NGram.fit(self.train, order)
-            bits = bits_per_symbol(model, self.validation)
-            self._add(Candidate("n-gram", model, bits, self.timer() - started, order))
-            if bits > previous:
-                return
-            previous, started = bits, self.timer()
+        counts = next_counts(self.validation, self.train.num_symbols)
+        for smoothing in (KNESER_NEY, WITTEN_BELL):
+            previous = np.inf
+            for order in ORDERS:
+                if self.clock.is_over():
+                    return
+                started = self.timer()
+                model = NGram.fit(self.train, order, smoothing)
+                logs = next_log2_probabilities(model, self.validation.words)
+                bits = float(-(counts @ logs) / counts.sum())
+                recipe = NGramRecipe(order, smoothing)
+                self._add(Candidate("n-gram", model, bits, self.timer() - started, recipe, logs))
+                if bits > previous * (1 - ORDER_GAIN):
+                    break
+                previous = bits
 
     def _spectral(self, statistic: str) -> None:
         started = self.timer()
@@ -446,6 +514,10 @@ class _Search:
     def _best_of(self, family: str) -> float:
         return min((one.bits for one in self.candidates if one.family == family), default=np.inf)
 
+    def _promised(self) -> float:
+        """Return the fewest bits that a model has, or that EM is forecast to reach."""
+        return min([one.bits for one in self.candidates] + [one.forecast for one in self.trainings if one.losses], default=np.inf)
+
     def _best_now(self) -> float:
         return min([one.bits for one in self.candidates] + [one.loss for one in self.trainings])
 
@@ -502,18 +574,13 @@ class _Search:
         yield "n-gram", self._ngrams, ()
         for statistic in STATISTICS:
             yield "SP", self._spectral, (statistic,)
-        merging = [PDFATraining(penalty, min_count) for penalty in PENALTIES for min_count in MIN_COUNTS]
-        yield "PDFA", self._merged, (merging[0],)
+        yield "PDFA", self._merged, (self.mergings.pop(0),)
         most = self._largest_em()
         ladder = sorted({min(k, most) for k in LADDER} - {1} or {1})
         for k in ladder:
             for learner in EM_FAMILIES:
                 if (training := self._new(EMRecipe(learner, k, seed=self.budget.seed, acceleration=ACCELERATION))) is not None:
                     yield training, self._advance, (training, FIRST_ITERATIONS)
-        for other in merging[1:]:
-            if self._best_of("PDFA") <= self._best_now() * (1 + MERGING_MARGIN):
-                yield "PDFA", self._merged, (other,)
-        yield from self._short_networks()
 
     def _largest_em(self) -> int:
         """Return the largest number of states whose arrays fit into the memory."""
@@ -539,28 +606,33 @@ class _Search:
         nearest = min(timed, key=lambda one: abs(np.log(one.recipe.num_states / num_states)))
         return nearest.seconds_per_iteration * max(1.0, num_states / nearest.recipe.num_states)
 
-    def _short_networks(self) -> Any:
+    def _short_networks(self) -> list[Recipe]:
         k = min(self.budget.max_states, NETWORK_STATES[1])
         strings = self.train.num_strings
         too_short = self.clock.seconds < 30 and strings > FEW_STRINGS
         if self.train.num_symbols * k * k > LARGEST_NETWORK or too_short or strings < FEWEST_STRINGS:
-            return
+            return []
         steps = STEPS_IF_FEW if strings <= FEW_STRINGS else SHORT_STEPS
-        for recipe in network_candidates(k, self.train, steps, NETWORK_REGULARISATIONS[:1], self.budget.seed):
-            yield "both.non", self._network, (recipe,)
+        return network_candidates(k, self.train, steps, NETWORK_REGULARISATIONS[:1], self.budget.seed)
 
-    def _long_network(self) -> tuple[str, Any, tuple[Any, ...]] | None:
-        """Choose a long training of networks, once, if the short one was near the best and there is time.
+    def _next_network(self) -> tuple[str, Any, tuple[Any, ...]] | None:
+        """Choose a training of networks: first a short one and then, once, a long one, if the short one was near the best.
 
         What is near the best is known only when EM has converged once; networks wait for that, but not for long.
         """
+        if not self.counted and self.clock.spent < NETWORKS_WAIT * self.clock.seconds:
+            return None
+        if self.networks is None:
+            self.networks = self._short_networks()
+        if self.networks:
+            return "both.non", self._network, (self.networks.pop(0),)
         networks = [one for one in self.candidates if one.family == "both.non"]
-        early = not self.counted and self.clock.spent < NETWORKS_WAIT * self.clock.seconds
-        if not networks or self.network is not None or early:
+        if not networks or self.network is not None:
             return None
-        short = self.network = min(networks, key=lambda one: one.bits)
-        if short.bits > self.best * (1 + NETWORK_MARGIN):
+        short = min(networks, key=lambda one: one.bits)
+        if short.bits > self._promised() * (1 + NETWORK_MARGIN):
             return None
+        self.network = short
         few = self.train.num_strings <= FEW_STRINGS
         k = min(self.budget.max_states, NETWORK_STATES[2])
         per_step = short.seconds / (STEPS_IF_FEW if few else SHORT_STEPS) * max(1.0, k / max(short.num_states, 1))
@@ -575,10 +647,12 @@ class _Search:
         """Choose what to do next: a long training of networks, a turn of EM, or a new training of EM. None if nothing is left."""
         self._reserve()
         self._note_best()
-        if "both.non" not in running.values() and (task := self._long_network()) is not None:
+        if "both.non" not in running.values() and (task := self._next_network()) is not None:
             return task
         if self.clock.is_over() or self.without_gain >= self.patience or not np.isfinite(self.best):
             return None
+        if self._merging_may_help():
+            return "PDFA", self._merged, (self.mergings.pop(0),)
         busy = list(running.values())
         active = [one for one in self.trainings if one.losses and one not in busy and not one.has_converged]
         if self.begun < NEW_TRAININGS and (training := self._another()) is not None:
@@ -590,6 +664,18 @@ class _Search:
         most = max(FIRST_ITERATIONS, len(chosen.losses) // 2)
         turn = int(np.clip(TURN_SECONDS / max(chosen.seconds_per_iteration, 1e-6), 1, most))
         return chosen, self._advance, (chosen, turn)
+
+    def _merging_may_help(self) -> bool:
+        """Say whether to merge states in another way: no other model promises to be much better, or it costs little.
+
+        EM promises much until it has almost converged. So where merging takes long, EM has the first turn.
+        """
+        merged = [one for one in self.candidates if one.family == "PDFA"]
+        if not self.mergings or not merged:
+            return False
+        cheap = max(one.seconds for one in merged) <= CHEAP_SHARE * self.clock.seconds
+        margin = MERGING_MARGIN_IF_CHEAP if cheap else MERGING_MARGIN
+        return min(one.bits for one in merged) <= self._promised() * (1 + margin)
 
     def _another(self) -> EMTraining | None:
         """Begin another training near the best: a new seed, another start, another number of states, or the other learner."""
@@ -623,12 +709,14 @@ class _Search:
             best = min(likely, key=lambda one: one.loss)
             number = max(1, min(MAX_COMPONENTS // 2, self.budget.max_states // best.recipe.num_states))
             seconds += number * ITERATIONS_ON_ALL * best.seconds_per_iteration / self.budget.number_of_threads
-        networks = [one for one in self.candidates if one.family == "both.non" and one.bits <= self.best * 1.05]
+        networks = [one for one in self.candidates if one.family == "both.non" and one.bits <= self._promised() * NEAR]
         if networks and self.everything is not None:
             seconds += 1.2 * max(one.seconds for one in networks)
             self.clock.reserved = min(seconds, 0.5 * self.clock.seconds)
         else:
             self.clock.reserved = min(seconds, RESERVED_SHARE * self.clock.seconds)
+        if self.for_ranking:  # rankings are about as much work as the bits
+            self.clock.reserved += min(2 * self.spent.get("n-gram", 0.0), RESERVED_SHARE * self.clock.seconds)
 
     # The end
 
@@ -651,13 +739,14 @@ class _Search:
                 "no model assigns the validation strings a finite number of bits: "
                 "do they come from the same source as the training strings?"
             )
-        components, shares, bits = self._mixed(usable)
+        choice = self._chosen(usable)
+        components, shares, bits = choice.components, choice.shares, choice.bits
         families = self._families(everyone, bits if len(components) > 1 else None, components)
         number = self.train.num_strings
         if self.everything is not None and not stopped:
             components, number = self._trained_on_all(components)
         models = [one.model for one in components]
-        model = models[0] if len(models) == 1 else mixture(models, shares)
+        model = models[0] if len(models) == 1 else mixture(models, shares, choice.level)
         result = SearchResult(
             model,
             tuple(components),
@@ -670,9 +759,58 @@ class _Search:
             self.clock.spent,
             stopped,
             converged,
+            choice.level,
+            choice.ndcg5,
         )
         self.report(Progress("search", round(self.clock.seconds), round(self.clock.seconds), bits, BITS))
         return result
+
+    def _chosen(self, usable: Sequence[Candidate]) -> _Choice:
+        """Choose a model or a mixture: by bits or, if it is to rank, by NDCG5; of equally good ones, the first."""
+        choices = [_Choice(*self._mixed(usable))]
+        if self.with_ngrams and (other := self._mixed_by_symbol(usable)) is not None:
+            choices.append(other)
+        choices.sort(key=lambda one: one.bits)
+        if not self.for_ranking:
+            return choices[0]
+        choices += [_Choice([one], np.ones(1), one.bits) for one in usable[:RANKED] if [one] != choices[0].components]
+        prefixes = held_out_prefixes(self.validation, self.budget.seed)
+        for number, one in enumerate(choices):
+            if number and self.clock.stop.is_set():
+                break
+            models = [part.model for part in one.components]
+            model = models[0] if len(models) == 1 else mixture(models, one.shares, one.level)
+            one.ndcg5 = prefix_score(model, prefixes).ndcg5
+            self.log(f"NDCG5 of {one.title} on prefixes of validation strings: {one.ndcg5:.4f}")
+        return max(choices, key=lambda one: -1.0 if one.ndcg5 is None else one.ndcg5)
+
+    def _mixed_by_symbol(self, usable: Sequence[Candidate]) -> _Choice | None:
+        """Choose a mixture of next-symbol probabilities, as `_mixed` does; None if no other model helps the best one."""
+        parts = [one for one in usable if one.bits < usable[0].bits * SYMBOL_MARGIN][:CONSIDERED]
+        counts = next_counts(self.validation, self.train.num_symbols)
+        for one in parts:
+            if one.next_logs is None:
+                one.next_logs = next_log2_probabilities(one.model, self.validation.words)
+        table = np.stack([one.next_logs for one in parts if one.next_logs is not None], axis=1)
+        total, best = self.budget.max_states, None
+        for limit in sorted({total, total // 2, total // 3, total // 5}, reverse=True):
+            allowed = np.array([number for number, one in enumerate(parts) if one.num_states <= limit])
+            if len(allowed) < 2:
+                continue
+            picked = allowed[
+                _greedy(table[:, allowed], counts.astype(np.float64), [parts[number].num_states for number in allowed], total)
+            ]
+            chances = np.exp2(table[:, picked])
+            possible = chances.any(axis=1)
+            if len(picked) < 2 or not possible.all():
+                continue
+            shares = mixture_weights(chances, counts)
+            bits = float(-(counts @ np.log2(chances @ shares)) / counts.sum())
+            if best is None or bits < best.bits:
+                used = shares > 0
+                members = [parts[number] for number in picked[used]]
+                best = _Choice(members, shares[used] / shares[used].sum(), bits, BY_SYMBOL)
+        return best
 
     def _mixed(self, usable: Sequence[Candidate]) -> tuple[list[Candidate], FloatArray, float]:
         """Choose a mixture: from each limit on a component's states, add the model that helps most, while it helps and fits."""
@@ -728,8 +866,8 @@ class _Search:
         iterations = int(np.clip(0.9 * clock.left * self.budget.number_of_threads / max(cost, 1e-9), 1, ITERATIONS_ON_ALL))
 
         def retrained(one: Candidate) -> Candidate | None:
-            if isinstance(one.recipe, int):
-                return replace(one, model=NGram.fit(everything, one.recipe))
+            if isinstance(one.recipe, NGramRecipe):
+                return replace(one, model=NGram.fit(everything, one.recipe.order, one.recipe.smoothing))
             if isinstance(one.recipe, EMRecipe):
                 best = trainings[one.recipe].best
                 if tree is None or best is None:
@@ -757,6 +895,27 @@ class _Search:
             results = list(pool.map(on_one_thread(retrained), components))
         changed = [new or old for new, old in zip(results, components, strict=True)]
         return changed, everything.num_strings if all(results) else self.train.num_strings
+
+
+def held_out_prefixes(strings: Sample, seed: int) -> Prefixes:
+    """Cut strings, at most MOST_PREFIXES of them, each at a random place; what follows is the target, perhaps the end.
+
+    Parameters
+    ----------
+    strings : Sample
+    seed : int
+        Of the random numbers.
+    """
+    rng = np.random.default_rng(seed)
+    rows = np.repeat(np.arange(len(strings.words)), strings.counts)
+    if len(rows) > MOST_PREFIXES:
+        rows = np.sort(rng.choice(rows, MOST_PREFIXES, replace=False))
+    lengths, starts = strings.words.lengths[rows], strings.words.offsets[rows]
+    cuts = rng.integers(0, lengths + 1)
+    symbols = np.append(strings.words.symbols.astype(np.int64), END)
+    targets = np.where(cuts < lengths, symbols[np.minimum(starts + cuts, len(symbols) - 1)], END)
+    words = Words.of([tuple(symbols[start : start + cut].tolist()) for start, cut in zip(starts, cuts, strict=True)])
+    return Prefixes(replace(words, alphabet=strings.alphabet), Targets.of(targets))
 
 
 def _is_distribution(candidate: Candidate) -> bool:

@@ -18,7 +18,7 @@ from .. import limits
 from ..errors import RecipeError, check_type, check_types, plural
 from ..files import MAX_JSON_BYTES, __version__, from_json, make_directory, read_capped, to_json, write_atomically
 from ..strings.words import Alphabet, FloatArray
-from .mixture import Mixture
+from .mixture import BY_STRING, Mixture
 from .model import Model, model_of
 from .ngram import NGram
 from .nlwfa import NLWFA
@@ -151,9 +151,14 @@ def _parts_of(model: Model) -> tuple[dict[str, Any], dict[str, FloatArray]]:
         header = {"kind": NGRAM, "smoothing": model.smoothing, "num_symbols": model.num_symbols}
         return header, {"windows": windows.astype(np.float64), "totals": totals}
     if isinstance(model, Mixture):
-        parts = [_parts_of(part) for part in model.models]
+        parts = [_parts_of(part) for part in model.models if not isinstance(part, Mixture)]
+        if len(parts) < len(model.models):
+            raise TypeError("a mixture of mixtures of another level can't be saved")
         arrays = {f"{number}.{name}": array for number, (_, own) in enumerate(parts) for name, array in own.items()}
-        return {"kind": MIXTURE, "models": [header for header, _ in parts]}, {"shares": model.shares, **arrays}
+        return {"kind": MIXTURE, "level": model.level, "models": [header for header, _ in parts]}, {
+            "shares": model.shares,
+            **arrays,
+        }
     kinds = ", ".join(kind.__name__ for kind in get_args(Part))
     raise TypeError(f"a mixture can be saved if its models are of the kinds {kinds}; got {type(model).__name__}")
 
@@ -209,7 +214,8 @@ def _model_of(header: Any, arrays: Mapping[str, FloatArray], directory: Path) ->
             if not isinstance(header["models"], list) or not all(isinstance(own, dict) for own in header["models"]):
                 raise RecipeError(f"model.json in {directory}: the models of a mixture must be a list of objects")
             parts = [_part_of(own, _below(arrays, f"{number}."), directory) for number, own in enumerate(header["models"])]
-            model = Mixture(tuple(replace(part, alphabet=alphabet) for part in parts), arrays["shares"])
+            level = header.get("level", BY_STRING)  # files of older versions have none
+            model = Mixture(tuple(replace(part, alphabet=alphabet) for part in parts), arrays["shares"], level=level)
         else:
             model = _part_of(header, arrays, directory)
     except (KeyError, IndexError) as error:

@@ -1,26 +1,42 @@
-"""Combine models: f(x) = Σ_m w_m f_m(x) with weights w_m that are not negative and sum to 1, chosen by hand or by EM.
+"""Combine models, with weights w_m that are not negative and sum to 1, chosen by hand or by EM.
 
-A mixture of WFAs is a WFA, their direct sum: states and transitions stand side by side, and the initial weights are shared out. A
-mixture of other models is a `Mixture`, which computes all of them. After a prefix u, the score of a next symbol σ is
-Σ_m w_m f_m(uσΣ*), so a model under which u is unlikely has little influence.
+By string, f(x) = Σ_m w_m f_m(x). Such a mixture of WFAs is a WFA, their direct sum: states and transitions stand side by side, and
+the initial weights are shared out. A mixture of other models is a `Mixture`, which computes all of them. After a prefix u, the
+score of a next symbol σ is Σ_m w_m f_m(uσΣ*), so a model under which u is unlikely has little influence; after a long prefix, often
+a single model decides.
+
+By symbol, p(σ | u) = Σ_m w_m p_m(σ | u): each model has the same influence after every prefix. This is how language models are
+usually interpolated (Jelinek and Mercer 1980). It predicts next symbols better, but it is not an automaton, even of automata.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
 import numpy as np
 
 from .. import limits
-from ..errors import RecipeError, check_type, check_types, plural
+from ..errors import RecipeError, check_one_of, check_type, check_types, plural
 from ..strings.sample import Sample
-from ..strings.trie import Trie
+from ..strings.trie import Trie, batches, chain_log2_weights, chain_weights
 from ..strings.words import Alphabet, FloatArray, IntArray, Words, float64_array
-from .model import LogModel, Model, SharedModel, alphabet_of, model_of, model_words, scaled_next_scores
+from .methods import Methods
+from .model import (
+    LogModel,
+    Model,
+    SharedModel,
+    alphabet_of,
+    model_of,
+    model_words,
+    next_distributions,
+    scaled_next_scores,
+)
 from .wfa import WFA
 
+BY_STRING, BY_SYMBOL = "string", "symbol"
+LEVELS = {BY_STRING: "probabilities of strings", BY_SYMBOL: "probabilities of next symbols"}  # what is averaged
 # EM of the weights: its largest number of iterations, and the change of every weight below which it ends.
 ITERATIONS, CHANGE = 10_000, 1e-9
 # A model with a smaller weight than this is left out.
@@ -30,10 +46,10 @@ NONE, SMALLEST_EXPONENT = -(2**30), -900
 
 
 @dataclass(frozen=True, eq=False)
-class Mixture:
+class Mixture(Methods):
     """A convex combination of models.
 
-    `mixture` makes one. If all models are WFAs, it makes a WFA instead.
+    `mixture` makes one. If all models are WFAs, and strings are mixed, it makes a WFA instead.
 
     Attributes
     ----------
@@ -42,6 +58,8 @@ class Mixture:
         The weights w_m: not negative, with the sum 1.
     alphabet : Alphabet or None
         The alphabet of all models; None if symbols are known only by their numbers.
+    level : str
+        What is averaged, one of `LEVELS`.
 
     Examples
     --------
@@ -57,15 +75,21 @@ class Mixture:
     models: tuple[Model, ...]
     shares: FloatArray
     alphabet: Alphabet | None = field(default=None, kw_only=True)
+    level: str = field(default=BY_STRING, kw_only=True)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "models", check_models(self.models))
         object.__setattr__(self, "shares", float64_array("shares", self.shares))
         check_type("alphabet", self.alphabet, Alphabet | None)
+        check_type("level", self.level, str)
+        check_one_of("level", self.level, LEVELS)
         check_shares(len(self.models), self.shares)
         common_alphabet(self.models)
 
-    is_chain = False  # see `model.SharedModel`
+    @property
+    def is_chain(self) -> bool:
+        """Return whether weights are products of next-symbol probabilities; see `model.SharedModel`."""
+        return self.level == BY_SYMBOL
 
     @property
     def num_symbols(self) -> int:
@@ -79,25 +103,35 @@ class Mixture:
     def weights(self, words: Words) -> FloatArray:
         """f(x) of each word, shape (num_words,)."""
         words = model_words(words, self.alphabet)
+        if self.is_chain:
+            return self._chain(words, chain_weights)
         with np.errstate(over="ignore", invalid="ignore"):
             total: FloatArray = self.shares @ np.array([model.weights(words) for model in self.models])
         return total
 
     def log2_weights(self, words: Words) -> FloatArray:
         """log₂ |f(x)|, shape (num_words,), −∞ for 0; for long strings, too, whose weights may be too small for float64."""
-        trie = Trie.of(model_words(words, self.alphabet), self.num_symbols)
+        words = model_words(words, self.alphabet)
+        if self.is_chain:
+            return self._chain(words, chain_log2_weights)
+        trie = Trie.of(words, self.num_symbols)
         scores, exponents = self.scaled_next_scores(trie)
         with np.errstate(divide="ignore"):
             logs: FloatArray = np.log2(np.abs(scores[trie.ends, -1]))
         return logs if exponents is None else logs + exponents[trie.ends]
 
     def next_scores(self, trie: Trie) -> FloatArray:
-        """Compute Σ_m w_m f_m(uσΣ*) for each prefix u and symbol σ, and last, for the end, f(u): (num_nodes, num_symbols + 1)."""
+        """Compute scores of what follows each prefix u, the end of the string last: shape (num_nodes, num_symbols + 1).
+
+        By string, they are Σ_m w_m f_m(uσΣ*) and, for the end, f(u); by symbol, the probabilities p(σ | u).
+        """
         scores, exponents = self.scaled_next_scores(trie)
         return scores if exponents is None else np.ldexp(scores, exponents[:, None])
 
     def scaled_next_scores(self, trie: Trie) -> tuple[FloatArray, IntArray | None]:
         """Compute `next_scores` divided by 2ᵉ, and e of each prefix (see `model.ScaledModel`)."""
+        if self.is_chain:
+            return self._next_probabilities(trie), None
         parts = [_prefix_scores(model, trie) for model in self.models]
         largest = np.max([exponents for _, exponents in parts], axis=0)
         largest[largest == NONE] = 0
@@ -108,6 +142,19 @@ class Mixture:
             if largest.min() >= SMALLEST_EXPONENT:
                 return np.ldexp(total, largest[:, None]), None
         return total, largest
+
+    def _next_probabilities(self, trie: Trie) -> FloatArray:
+        """Compute p(σ | u). A model that gives everything after u the score 0 says nothing; the others then share its weight."""
+        total = np.zeros((trie.num_nodes, self.num_symbols + 1))
+        for share, model in zip(self.shares, self.models, strict=True):
+            total += share * next_distributions(scaled_next_scores(model, trie)[0])
+        return next_distributions(total)
+
+    def _chain(self, words: Words, weights_of: Callable[[FloatArray, Trie], FloatArray]) -> FloatArray:
+        weights = np.empty(len(words))
+        for rows, trie in batches(words, self.num_symbols):
+            weights[rows] = weights_of(self._next_probabilities(trie), trie)
+        return weights
 
 
 def _prefix_scores(model: Model, trie: Trie) -> tuple[FloatArray, IntArray]:
@@ -173,8 +220,8 @@ def common_alphabet(models: Sequence[Model]) -> Alphabet | None:
 
 
 @check_types
-def mixture(models: Sequence[Model], weights: Sequence[float] | FloatArray | None = None) -> WFA | Mixture:
-    """Combine models: f(x) = Σ_m w_m f_m(x).
+def mixture(models: Sequence[Model], weights: Sequence[float] | FloatArray | None = None, level: str = BY_STRING) -> WFA | Mixture:
+    """Combine models: f(x) = Σ_m w_m f_m(x), or p(σ | u) = Σ_m w_m p_m(σ | u).
 
     >>> from nlwfa_core import WFA
     >>> one, other = WFA([1], [[[0.5]]], [0.5]), WFA([1], [[[0.25]]], [0.75])
@@ -184,32 +231,38 @@ def mixture(models: Sequence[Model], weights: Sequence[float] | FloatArray | Non
     Parameters
     ----------
     models : sequence of Model
-        Over the same symbols. A mixture among them is replaced by its own models.
+        Over the same symbols. A mixture of the same level among them is replaced by its own models.
     weights : sequence of float, optional
         The w_m: not negative, with the sum 1. Without them, they are equal. A model with the weight 0 is left out.
+    level : str
+        What is averaged: "string" or "symbol".
 
     Returns
     -------
     WFA or Mixture
-        A WFA if all models are WFAs: their direct sum, with Σ num_states states.
+        By string, a WFA if all models are WFAs: their direct sum, with Σ num_states states.
 
     Raises
     ------
     RecipeError
-        If there are no models, their symbols differ, the weights are not possible, or the direct sum would be too large.
+        If there are no models, their symbols differ, the weights are not possible, the level is unknown, or the direct sum would be
+        too large.
     """
     models = check_models(models)
+    check_one_of("level", level, LEVELS)
     shares = np.full(len(models), 1 / max(len(models), 1)) if weights is None else float64_array("weights", weights)
     check_shares(len(models), shares)
     parts: list[tuple[Model, float]] = []
     for model, share in zip(models, shares.tolist(), strict=True):
-        inner = zip(model.models, (share * model.shares).tolist(), strict=True) if isinstance(model, Mixture) else [(model, share)]
+        inner: Iterable[tuple[Model, float]] = [(model, share)]
+        if isinstance(model, Mixture) and model.level == level:
+            inner = zip(model.models, (share * model.shares).tolist(), strict=True)
         parts += ((one, own) for one, own in inner if own > 0)
     alphabet = common_alphabet([model for model, _ in parts])
     automata = [model for model, _ in parts if isinstance(model, WFA)]
     own_shares = np.array([share for _, share in parts])
-    if len(automata) < len(parts):
-        return Mixture(tuple(model for model, _ in parts), own_shares, alphabet=alphabet)
+    if len(automata) < len(parts) or level == BY_SYMBOL:
+        return Mixture(tuple(model for model, _ in parts), own_shares, alphabet=alphabet, level=level)
     return _direct_sum(automata, own_shares)
 
 
@@ -224,12 +277,12 @@ def _direct_sum(automata: Sequence[WFA], shares: FloatArray) -> WFA:
 
 
 @check_types
-def fit_mixture(models: Sequence[Model], validation: Sample) -> tuple[WFA | Mixture, FloatArray]:
+def fit_mixture(models: Sequence[Model], validation: Sample, level: str = BY_STRING) -> tuple[WFA | Mixture, FloatArray]:
     """Combine models with the weights under which validation strings are likeliest.
 
     The weights are found by EM, which ends at the largest likelihood, because its logarithm is concave in them. A negative f_m(x)
-    counts as 0. A string to which no model gives a positive weight is left out. Models whose weight falls below SMALLEST_WEIGHT
-    are left out of the mixture.
+    counts as 0. A string, or by symbol a next symbol, to which no model gives a positive weight is left out. Models whose weight
+    falls below SMALLEST_WEIGHT are left out of the mixture.
 
     Parameters
     ----------
@@ -237,6 +290,8 @@ def fit_mixture(models: Sequence[Model], validation: Sample) -> tuple[WFA | Mixt
         Models of string probabilities over the same symbols.
     validation : Sample
         Strings that the models did not learn from.
+    level : str
+        What is averaged: "string" or "symbol".
 
     Returns
     -------
@@ -248,8 +303,8 @@ def fit_mixture(models: Sequence[Model], validation: Sample) -> tuple[WFA | Mixt
     Raises
     ------
     RecipeError
-        If there are no models, their symbols differ, there are no validation strings, or no model gives any of them a positive
-        weight.
+        If there are no models, their symbols differ, the level is unknown, there are no validation strings, or no model gives any
+        of them a positive weight.
 
     Examples
     --------
@@ -260,12 +315,18 @@ def fit_mixture(models: Sequence[Model], validation: Sample) -> tuple[WFA | Mixt
     1.0
     """
     models = check_models(models)
+    check_one_of("level", level, LEVELS)
     if not models:
         raise RecipeError("a mixture needs at least one model; got none")
     alphabet = common_alphabet(models)
     if alphabet is not None:
         validation = validation.in_alphabet(alphabet, "the models'")
-    logs = np.stack([_log2_probabilities(model, validation.words) for model in models], axis=1)  # (num_words, num_models)
+    if level == BY_SYMBOL:
+        logs = np.stack([next_log2_probabilities(model, validation.words) for model in models], axis=1)
+        counts = next_counts(validation, models[0].num_symbols)
+    else:
+        logs = np.stack([_log2_probabilities(model, validation.words) for model in models], axis=1)  # (num_words, num_models)
+        counts = validation.counts
     highest = logs.max(axis=1, initial=-np.inf)
     possible = np.isfinite(highest)
     if not possible.any():
@@ -274,10 +335,10 @@ def fit_mixture(models: Sequence[Model], validation: Sample) -> tuple[WFA | Mixt
             f"strings? got {plural(len(validation.words), 'distinct string')}"
         )
     chances = np.exp2(logs[possible] - highest[possible, None])
-    shares = mixture_weights(chances, validation.counts[possible])
+    shares = mixture_weights(chances, counts[possible])
     shares[shares < SMALLEST_WEIGHT] = 0.0
     shares /= shares.sum()
-    return mixture(models, shares), shares
+    return mixture(models, shares, level), shares
 
 
 def mixture_weights(chances: FloatArray, counts: IntArray) -> FloatArray:
@@ -302,6 +363,32 @@ def mixture_weights(chances: FloatArray, counts: IntArray) -> FloatArray:
             break
     total: float = shares.sum()
     return np.asarray(shares / total)
+
+
+def next_log2_probabilities(model: Model, words: Words) -> FloatArray:
+    """log₂ p(σ | u) of the symbol that follows each distinct prefix of some words, and of the ends; −∞ for 0.
+
+    Returns
+    -------
+    array, shape (num_events,)
+        In an order that depends on the words alone; `next_counts` says how often each happens.
+    """
+    parts = []
+    for _, trie in batches(words, model.num_symbols):
+        shares = next_distributions(scaled_next_scores(model, trie)[0])
+        parts += [shares[trie.parent[1:], trie.symbol[1:]], shares[trie.ends, -1]]
+    chances = np.concatenate(parts)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        logs = np.log2(chances)
+    return np.where(np.isfinite(logs), logs, -np.inf)
+
+
+def next_counts(sample: Sample, num_symbols: int) -> IntArray:
+    """Count how often each of the events of `next_log2_probabilities` happens in a sample, shape (num_events,)."""
+    parts = []
+    for rows, trie in batches(sample.words, num_symbols):
+        parts += [trie.prefix_counts(sample.counts[rows])[1:], sample.counts[rows]]
+    return np.concatenate(parts)
 
 
 def _log2_probabilities(model: Model, words: Words) -> FloatArray:

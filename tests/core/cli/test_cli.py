@@ -512,6 +512,19 @@ def test_the_preset_best(run: Run, folder: Path, tmp_path: Path, validated: bool
         assert search["trained_on"] >= search["training_strings"]
 
 
+def test_the_preset_best_may_return_n_grams(run: Run, tmp_path: Path) -> None:
+    """Strings of a vocabulary, which automata with two states don't tell apart."""
+    words = ["abcab", "cabba", "bbc", "acca", "caab", "bacb", "ab", "ccba"]
+    (tmp_path / "train").write_text("\n".join(word for number, word in enumerate(words) for _ in range(30 // (number + 1))))
+    arguments = ("fit", "--preset", "best", "--max-states", 2, "--minutes", 0.05, "--train", tmp_path / "train")
+    answer = run(*arguments, "--with-ngrams", "--out", tmp_path / "m")
+    assert answer.code == 0 and "-gram, " in answer.out.split("\nbest ")[1]
+    families = [part["family"] for part in load_model(tmp_path / "m").info["search"]["components"]]
+    assert "n-gram" in families
+    following = json.loads(run("next", "--model", tmp_path / "m", "--prefix", "abca", "--json").out)
+    assert max(following["scores"], key=following["scores"].get) == "b"
+
+
 @pytest.mark.parametrize(
     ("options", "names"),
     [

@@ -153,6 +153,7 @@ REFUSED = {
         "--validation": "fit --train none --learner SP --rank 2 --out new --validation none",
         "--max-states": "fit --train none --learner SP --rank 2 --out new --max-states 3",
         "--minutes": "fit --train none --learner SP --rank 2 --out new --minutes 3",
+        "--with-ngrams": "fit --train none --learner SP --rank 2 --out new --with-ngrams",
         "--max-distinct": "fit --train lines --learner SP --rank 2 --out new --max-distinct 10",
     },
     "select-rank": {

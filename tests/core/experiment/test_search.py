@@ -5,18 +5,22 @@ from __future__ import annotations
 import threading
 from dataclasses import replace
 from itertools import pairwise
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from nlwfa_core.errors import RecipeError
 from nlwfa_core.experiment.budget import Budget
-from nlwfa_core.experiment.search import hold_out, search
+from nlwfa_core.experiment.search import Candidate, NGramRecipe, _Search, held_out_prefixes, hold_out, search
 from nlwfa_core.learning.em_training import EMRecipe, EMTraining, fit_em, over_relaxed
 from nlwfa_core.learning.hmm import PrefixTree
+from nlwfa_core.learning.merging import PDFATraining
 from nlwfa_core.learning.pfa import MoveTree, PFAs
-from nlwfa_core.learning.progress import Progress
+from nlwfa_core.learning.progress import Progress, silent
 from nlwfa_core.metrics.scores import next_symbol_score
+from nlwfa_core.models.files import SavedModel, load_model, save_model
+from nlwfa_core.models.ngram import NGram
 from nlwfa_core.models.sampling import draw
 from nlwfa_core.models.wfa import WFA
 from nlwfa_core.strings.sample import Sample
@@ -105,6 +109,110 @@ def test_searches_that_can_not_be_made_are_refused() -> None:
             search(**arguments)  # type: ignore[arg-type]
     with pytest.raises(RecipeError, match="clock must be one of wall, processor; got 'sun'"):
         Budget(clock="sun")
+
+
+# N-grams, and rankings
+
+
+def zipf(number: int, seed: int) -> Sample:
+    """Words of a vocabulary in which few words are frequent: n-grams do better on them than automata with few states."""
+    vocabulary = np.random.default_rng(0)
+    words = [tuple(vocabulary.integers(0, 6, vocabulary.integers(2, 7)).tolist()) for _ in range(60)]
+    shares = 1 / np.arange(1, 61)
+    drawn = np.random.default_rng(seed).choice(60, number, p=shares / shares.sum())
+    return Sample.of(Words.of([words[number] for number in drawn]), Alphabet(tuple("abcdef")))
+
+
+@pytest.mark.parametrize("for_ranking", [False, True])
+def test_n_grams_are_part_of_the_model_only_if_they_may(tmp_path: Path, for_ranking: bool) -> None:
+    train, test = zipf(400, 1), zipf(400, 2)
+    budget = Budget(minutes=0.03, max_states=3)
+    automaton = search(train, budget=budget)
+    assert isinstance(automaton.model, WFA) and all(part.num_states for part in automaton.components)
+    best = search(train, budget=budget, with_ngrams=True, for_ranking=for_ranking)
+    assert any(isinstance(part.recipe, NGramRecipe) for part in best.components) and best.num_states <= 3
+    bits = [next_symbol_score(one.model, test).bits_per_symbol for one in (best, automaton)]
+    assert bits[0] < bits[1] - 0.1
+    save_model(tmp_path / "m", SavedModel(best.model, train.alphabet, {"search": best.record}))  # type: ignore[arg-type]
+    saved = load_model(tmp_path / "m")
+    assert saved.model.weights(test.words).tolist() == best.model.weights(test.words).tolist()
+    record = saved.info["search"]
+    assert record["level"] in ("string", "symbol") and (record["ndcg5"] is not None) == for_ranking
+    for part, one in zip(record["components"], best.components, strict=True):
+        if isinstance(one.recipe, NGramRecipe):  # it was counted again, on all strings
+            again = NGram.fit(train, part["recipe"]["order"], part["recipe"]["smoothing"])
+            assert again.weights(test.words).tolist() == one.model.weights(test.words).tolist()
+
+
+def test_a_mixture_of_next_symbols_is_chosen_where_it_is_best() -> None:
+    """One coin shows mostly a, the other mostly b, and strings have as many of both: each symbol is then 0.45 likely by symbol.
+
+    By string, a mixture of the coins is no better for strings of a's and b's than one coin and another bit for each string.
+    """
+    coins = [WFA([1.0], [[[a]], [[b]]], [0.1], AB) for a, b in ((0.88, 0.02), (0.02, 0.88))]
+    validation = Sample.of(Words.of([(0, 1) * 10, (1, 0) * 10]), AB)
+    candidates = [
+        Candidate("PFA", coin, next_symbol_score(coin, validation).bits_per_symbol, 0.0, EMRecipe("PFA", 1)) for coin in coins
+    ]
+    arguments = ((validation, validation, None), Budget(max_states=2), threading.Event(), silent, print)
+    searches = [_Search(*arguments, with_ngrams, False) for with_ngrams in (True, False)]
+    best, by_string = (one._chosen(candidates) for one in searches)
+    assert (best.level, by_string.level) == ("symbol", "string")
+    expected = -(20 * np.log2(0.45) + np.log2(0.1)) / 21
+    assert best.bits == pytest.approx(expected, rel=1e-6) and by_string.bits > expected + 1
+    assert best.shares.tolist() == pytest.approx([0.5, 0.5], abs=1e-4) and best.title == "mixture by symbol of 2 × PFA 1"
+
+
+def test_prefixes_are_cut_from_the_strings() -> None:
+    strings = Sample.of(Words.of([(), (0, 1), (1, 0, 1), (1, 0, 1)]), AB)
+    seen = set()
+    for seed in range(60):
+        prefixes = held_out_prefixes(strings, seed)
+        assert len(prefixes.words) == 4
+        for prefix, target in zip(prefixes.words, prefixes.targets.symbols.tolist(), strict=True):
+            seen.add((prefix, target))
+    assert seen == {((), -1), ((), 0), ((0,), 1), ((0, 1), -1), ((), 1), ((1,), 0), ((1, 0), 1), ((1, 0, 1), -1)}
+    with pytest.MonkeyPatch.context() as patches:
+        patches.setattr("nlwfa_core.experiment.search.MOST_PREFIXES", 3)
+        assert len(held_out_prefixes(strings, 0).words) == 3
+
+
+# What is tried next
+
+
+def test_merging_waits_for_em_unless_it_is_near_or_cheap() -> None:
+    state = _Search((TRAIN, TEST, None), Budget(minutes=1), threading.Event(), silent, print, False, False)
+    assert not state._merging_may_help()  # the first merging has no result yet
+    state.candidates.append(Candidate("PDFA", TRUTH, 1.0, 5.0, PDFATraining(2, 10)))
+    assert state._merging_may_help()  # nothing else is known
+    training = EMTraining(EMRecipe("PFA", 2), losses=[1.2, 1.1, 1.0])  # promises 0.8
+    state.trainings.append(training)
+    assert training.forecast == pytest.approx(0.8) and not state._merging_may_help()
+    training.losses = [1.0, 0.995, 0.995, 0.995]  # promises 0.99
+    assert state._merging_may_help()
+    training.losses = [1.0, 0.98, 0.98, 0.98]  # promises 0.96
+    assert not state._merging_may_help()
+    state.candidates[0].seconds = 0.5  # less than a fiftieth of a minute
+    assert state._merging_may_help()
+    state.mergings.clear()
+    assert not state._merging_may_help()
+
+
+def test_networks_wait_and_go_on_only_near_what_others_promise() -> None:
+    train = strings(1000, 7)
+    state = _Search((train, TEST, None), Budget(minutes=1, max_states=10), threading.Event(), silent, print, False, False)
+    state._note_best()
+    assert state._next_network() is None  # EM has not converged, and there is time to wait for that
+    state.counted.add(0)
+    task = state._next_network()
+    assert task is not None and task[0] == "both.non" and state._next_network() is None
+    recipe = task[2][0]
+    state.candidates += [Candidate("both.non", TRUTH, 1.1, 3.0, recipe), Candidate("SP", TRUTH, 1.0, 1.0, recipe)]
+    assert state._next_network() is None and state.network is None  # 10 % more bits than SP
+    state.candidates[0].bits = 1.04
+    long = state._next_network()
+    assert long is not None and long[2][0].refinement.epochs > recipe.refinement.epochs and state.network is state.candidates[0]
+    assert state._next_network() is None  # once
 
 
 # EM in turns

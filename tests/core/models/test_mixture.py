@@ -15,7 +15,7 @@ from nlwfa_core.errors import RecipeError
 from nlwfa_core.hankel.basis import select_basis
 from nlwfa_core.hankel.estimate import estimate_hankel
 from nlwfa_core.learning.learners import fit
-from nlwfa_core.metrics.scores import TestSet, evaluate
+from nlwfa_core.metrics.scores import TestSet, bits_per_symbol, evaluate
 from nlwfa_core.models.files import SavedModel, load_model, save_model
 from nlwfa_core.models.mixture import Mixture, fit_mixture, mixture, mixture_weights
 from nlwfa_core.models.model import Model, next_distributions
@@ -99,6 +99,82 @@ def test_long_strings_do_not_underflow() -> None:
     np.testing.assert_allclose(both.log2_weights(long), expected, rtol=1e-9)
     shares = next_distributions(both.scaled_next_scores(Trie.of(long, 2))[0])
     np.testing.assert_allclose(shares.sum(axis=1), 1)
+
+
+# By symbol
+
+
+def test_next_symbols_are_mixed_by_hand() -> None:
+    """One prefix at a time, and the weight of a string as the product of its symbols' probabilities and that of the end."""
+    both = mixture([COIN, TURNS], [0.25, 0.75], level="symbol")
+    assert isinstance(both, Mixture) and both.num_states == 3 and both.is_chain
+    for prefix in ((), (0,), (0, 0, 1), (1, 1)):
+        coin, turns, mixed = (list(model.next(prefix).values()) for model in (COIN, TURNS, both))
+        assert mixed == pytest.approx([0.25 * one + 0.75 * other for one, other in zip(coin, turns, strict=True)], rel=1e-12)
+    probability = 1.0
+    for position, symbol in enumerate((0, 1, 1)):
+        probability *= both.next((0, 1, 1)[:position])["ab"[symbol]]
+    assert both((0, 1, 1)) == pytest.approx(probability * both.next((0, 1, 1))["end"], rel=1e-12)
+
+
+@pytest.mark.parametrize("pair", [("COIN", "GRU"), ("GRU", "3-gram"), ("COIN", "TURNS")])
+def test_a_mixture_by_symbol_is_a_distribution(pair: tuple[str, str], models: dict[str, Model]) -> None:
+    """The strings up to a length, and all that begins with a longer prefix, sum to 1."""
+    both = mixture([models[name] for name in pair], [0.4, 0.6], level="symbol")
+    trie = Trie.of(WORDS, 2)
+    scores = both.next_scores(trie)
+    np.testing.assert_allclose(scores.sum(axis=1), 1, rtol=1e-12)
+    weights, longest = both.weights(WORDS), WORDS.lengths == 5
+    beyond = weights[longest] / scores[trie.ends][longest, -1] * (1 - scores[trie.ends][longest, -1])
+    assert weights.sum() + beyond.sum() == pytest.approx(1)
+    np.testing.assert_allclose(both.log2_weights(WORDS), np.log2(weights), rtol=1e-9)  # type: ignore[union-attr]
+
+
+def test_a_model_that_knows_a_prefix_to_be_impossible_leaves_it_to_the_others() -> None:
+    only_a = WFA([1.0], [[[0.5]], [[0.0]]], [0.5], AB)
+    both = mixture([only_a, COIN], [0.5, 0.5], level="symbol")
+    assert both.next("") == pytest.approx({"a": 0.4, "b": 0.25, "end": 0.35})
+    assert both.next("b") == pytest.approx({"a": 0.3, "b": 0.5, "end": 0.2})
+    long = Words.of([(0,) * 5000])
+    logs = both.log2_weights(long)  # type: ignore[union-attr]
+    assert both.weights(long)[0] == 0 and logs[0] == pytest.approx(5000 * np.log2(0.4) + np.log2(0.35))
+
+
+def test_weights_by_symbol_are_the_best_on_a_grid() -> None:
+    validation = Sample.of(sample_words(TURNS, 500, 3), AB)
+    parts = [NGram.fit(TRAIN, 1), NGram.fit(TRAIN, 2), NGram.fit(TRAIN, 4)]
+    model, weights = fit_mixture(parts, validation, "symbol")
+    assert isinstance(model, Mixture) and model.level == "symbol"
+
+    def bits(shares: list[float]) -> float:
+        return bits_per_symbol(mixture(parts, shares, level="symbol"), validation)
+
+    grid = [[a / 20, b / 20, (20 - a - b) / 20] for a in range(21) for b in range(21 - a)]
+    assert bits_per_symbol(model, validation) <= min(map(bits, grid)) + 1e-9
+    assert weights.sum() == pytest.approx(1)
+
+
+def test_mixtures_of_two_levels(tmp_path: Path, models: dict[str, Model]) -> None:
+    by_symbol = mixture([COIN, models["3-gram"]], [0.5, 0.5], level="symbol")
+    save_model(tmp_path / "one", SavedModel(by_symbol, AB, {}))
+    loaded = load_model(tmp_path / "one").model
+    assert isinstance(loaded, Mixture) and loaded.level == "symbol"
+    assert loaded.weights(WORDS).tolist() == by_symbol.weights(WORDS).tolist()
+    assert len(mixture([by_symbol, TURNS], level="symbol").models) == 3  # type: ignore[union-attr]
+    nested = mixture([by_symbol, TURNS], [0.25, 0.75])
+    np.testing.assert_allclose(nested.weights(WORDS), 0.25 * by_symbol.weights(WORDS) + 0.75 * TURNS.weights(WORDS), rtol=1e-9)
+    assert isinstance(nested, Mixture) and len(nested.models) == 2
+    with pytest.raises(TypeError, match="a mixture of mixtures of another level can't be saved"):
+        save_model(tmp_path / "two", SavedModel(nested, AB, {}))
+    header = json.loads((tmp_path / "one" / "model.json").read_text())
+    (tmp_path / "one" / "model.json").write_text(json.dumps(header | {"level": "word"}))
+    with pytest.raises(RecipeError, match="level must be one of string, symbol; got 'word'"):
+        load_model(tmp_path / "one")
+    (tmp_path / "one" / "model.json").write_text(json.dumps({key: value for key, value in header.items() if key != "level"}))
+    assert load_model(tmp_path / "one").model.level == "string"  # type: ignore[union-attr]
+
+
+# Weights
 
 
 @given(st.lists(st.tuples(st.floats(1e-3, 1), st.floats(1e-3, 1)), min_size=1, max_size=6), st.integers(0, 99))
