@@ -24,6 +24,7 @@ from ..metrics.scores import MAIN_SCORES, SCORE_OF, SCORES, Score, Scores
 from ..metrics.seeds import Spread
 from ..metrics.tables import Numbers, Table, format_score, format_significant
 from ..models.files import LearnedModel
+from ..models.mixture import Mixture, fit_mixture
 from ..models.model import LogModel, Model, scaled_next_scores
 from ..models.ngram import NGram
 from ..models.nlwfa import NLWFA
@@ -120,6 +121,44 @@ def weight_warnings(models: Mapping[str, Model], word: Word, data: Data) -> tupl
     if infinite:
         sentences.append(f"The weight of this string is not a finite number because the model diverges: {'; '.join(infinite)}.")
     return tuple(sentences)
+
+
+def mixed(models: Mapping[str, Model], data: Data, level: str) -> Mixture:
+    """Mix models with the weights under which the validation strings are likeliest; without such strings, with equal weights.
+
+    Raises RecipeError if no model gives any validation string a positive weight.
+    """
+    parts = list(models.values())
+    shares = np.full(len(parts), 1 / len(parts))
+    if data.validation is not None:
+        shares = fit_mixture(parts, data.validation.sample, level)[1]
+    return Mixture(tuple(parts), shares, alphabet=data.alphabet, level=level)
+
+
+def influence_table(names: Sequence[str], mixture: Mixture, word: Word, alphabet: Alphabet) -> Table:
+    """Tabulate who says what after a prefix, and with what weight: one row for each model, and the last for the mixture.
+
+    Columns: model; its weight in the mixture; its share in what the mixture says after the prefix; the symbol that it says is the
+    likeliest next one, and how probable; and how much it adds to the mixture's likeliest symbol.
+    """
+    trie = Trie.of(Words.of([word]), mixture.num_symbols)
+    node, symbols = trie.ends, (*alphabet.symbols, "end")
+    own = np.concatenate([next_shares(scaled_next_scores(model, trie)[0][node])[0] for model in (*mixture.models, mixture)])
+    influences = [*mixture.influences(trie)[node[0]].tolist(), 1.0]
+    likeliest = [symbols[int(row.argmax())] if row.any() else "–" for row in own]
+    best = int(own[-1].argmax())
+
+    def written(values: Iterable[float]) -> Numbers:
+        return Numbers.written(values, lambda value: format_score(value))
+
+    return {
+        "model": [*names, "mixture"],
+        "weight": written([*mixture.shares.tolist(), 1.0]),
+        "share after the prefix": written(influences),
+        "likeliest next": likeliest,
+        "its probability": written(own.max(axis=1).tolist()),
+        f"adds to {symbols[best]}": written((own[:, best] * influences).tolist()),
+    }
 
 
 def reading_sentences(models: Mapping[str, Model]) -> tuple[str, ...]:

@@ -143,6 +143,29 @@ class Mixture(Methods):
                 return np.ldexp(total, largest[:, None]), None
         return total, largest
 
+    def influences(self, trie: Trie) -> FloatArray:
+        """Compute the share that each model has in what the mixture says after each prefix u.
+
+        By string, it is w_m Σ |scores of model m| over the same sum for all models. For distributions, that is
+        w_m P_m(uΣ*) / P(uΣ*), the probability that model m drew a string that begins with u. By symbol, it is w_m after every
+        prefix.
+
+        Returns
+        -------
+        array, shape (num_nodes, num_models)
+            Each row sums to 1, or is 0 if all scores are.
+        """
+        if self.is_chain:
+            says = np.stack([scaled_next_scores(model, trie)[0].any(axis=1) for model in self.models], axis=1)
+            return _row_shares(says * self.shares)
+        parts = [_prefix_scores(model, trie) for model in self.models]
+        largest = np.max([exponents for _, exponents in parts], axis=0)
+        sums = [
+            np.ldexp(np.abs(scores).sum(axis=1), np.maximum(exponents - largest, NONE)) if self.shares[number] else 0 * largest
+            for number, (scores, exponents) in enumerate(parts)
+        ]
+        return _row_shares(np.stack(sums, axis=1) * self.shares)
+
     def _next_probabilities(self, trie: Trie) -> FloatArray:
         """Compute p(σ | u). A model that gives everything after u the score 0 says nothing; the others then share its weight."""
         total = np.zeros((trie.num_nodes, self.num_symbols + 1))
@@ -155,6 +178,13 @@ class Mixture(Methods):
         for rows, trie in batches(words, self.num_symbols):
             weights[rows] = weights_of(self._next_probabilities(trie), trie)
         return weights
+
+
+def _row_shares(amounts: FloatArray) -> FloatArray:
+    """Divide each row by its sum; rows of 0 stay 0."""
+    sums = amounts.sum(axis=1, keepdims=True)
+    shares: FloatArray = np.divide(amounts, sums, out=np.zeros_like(amounts), where=sums > 0)
+    return shares
 
 
 def _prefix_scores(model: Model, trie: Trie) -> tuple[FloatArray, IntArray]:

@@ -15,6 +15,7 @@ from nlwfa_core.lab.states import next_probabilities
 from nlwfa_core.lab.strings import most_frequent_word, prefixes_of, word_labels
 from nlwfa_core.lab.tables import drawn_csv, drawn_table, drawn_warnings, reading_sentences
 from nlwfa_core.models import sampling
+from nlwfa_core.models.mixture import BY_STRING, BY_SYMBOL, Mixture
 from nlwfa_core.models.model import Model
 from nlwfa_core.models.nlwfa import NLWFA
 from nlwfa_core.models.recurrent import RecurrentModel
@@ -24,7 +25,16 @@ from pages.shared import cache, pins, screen, widgets
 from pages.shared.widgets import escape_markdown, typed_text
 
 HELP = "Symbols without spaces; with spaces between them if one is longer than a character. λ, or nothing, is the empty string."
-DRAWN = "predict.drawn"
+DRAWN, MIXED = "predict.drawn", "predict.mixed"
+NOT_MIXED = ("uniform", "true model")
+LEVELS = {"strings": BY_STRING, "next symbols": BY_SYMBOL}
+WEIGHTS = "The weights are those under which the validation strings are likeliest."
+EQUAL_WEIGHTS = "The weights are equal, because there are no validation strings to choose them by."
+SHARES = {
+    BY_STRING: "A model's share after the prefix is its weight, times the probability that it gives to the prefix, over the same "
+    "for all models. So a model that predicted the prefix well has much influence.",
+    BY_SYMBOL: "A model has the same share after every prefix.",
+}
 CODE_HEIGHT = 420
 MAX_PROPOSED = 100  # symbols of the longest string that the text field suggests at first
 
@@ -57,6 +67,7 @@ def one_string(recipe: Recipe, data: Data, models: Mapping[str, Model]) -> None:
     widgets.draw_table(tables.weight_table(models, word), "predict.weights", "The string's weight under each model")
     widgets.warnings(*tables.weight_warnings(models, word, data))
     _what_comes_next(data, models, word)
+    _mixture(data, models, word)
     automata = {name: model for name, model in models.items() if isinstance(model, WFA | NLWFA | RecurrentModel)}
     if automata:
         _states_and_calculation(recipe, data, automata, word)
@@ -79,6 +90,43 @@ def _what_comes_next(data: Data, models: Mapping[str, Model], word: Word) -> Non
     )
     if readings := reading_sentences(models):
         st.caption(" ".join(readings))
+
+
+def _mixture(data: Data, models: Mapping[str, Model], word: Word) -> None:
+    """Draw who says what next in a mixture of the learned models and the n-gram, and with what weight."""
+    parts = {name: model for name, model in models.items() if name not in NOT_MIXED}
+    if len(parts) < 2:
+        return
+    st.subheader("Who says what next in a mixture", anchor=False)
+    averaged = st.segmented_control(
+        "Average of the probabilities of",
+        list(LEVELS),
+        default=next(iter(LEVELS)),
+        required=True,
+        key="predict.level",
+        bind="query-params",
+        help="A mixture averages the models' probabilities: of strings as a whole, or of next symbols, one by one.",
+    )
+    level = LEVELS[averaged]
+    try:
+        mixture = _mixed(parts, data, level)
+    except RecipeError as error:
+        st.info(escape_markdown(str(error)), icon=":material/info:")
+        return
+    table = tables.influence_table(list(parts), mixture, word, data.alphabet)
+    widgets.draw_table(table, "predict.mixture", "What each model says next, and its share in the mixture")
+    prefix = escape_markdown(data.alphabet.decode(word) or "λ")
+    st.caption(f"After {prefix}. {WEIGHTS if data.validation else EQUAL_WEIGHTS} {SHARES[level]}")
+
+
+def _mixed(models: Mapping[str, Model], data: Data, level: str) -> Mixture:
+    """Mix models. The session keeps the last mixture, so that its weights are not found again for each string."""
+    request = (level, tuple((name, id(model)) for name, model in models.items()))
+    last = st.session_state.get(MIXED)
+    if last is None or last[0] != request:
+        last = st.session_state[MIXED] = (request, tables.mixed(models, data, level))
+    mixture: Mixture = last[1]
+    return mixture
 
 
 def _states_and_calculation(recipe: Recipe, data: Data, models: Mapping[str, WFA | NLWFA | RecurrentModel], word: Word) -> None:

@@ -7,6 +7,7 @@ import pytest
 from nlwfa_core.lab.formulas.by_hand import by_hand
 from nlwfa_core.metrics.tables import format_significant
 from nlwfa_core.models import sampling
+from nlwfa_core.models.mixture import fit_mixture
 from nlwfa_core.strings.words import Words
 from pages.shared import cache
 from tests.app.lab import QUICK, complaints, figure, go, learned, open_lab, recipe_of, trained, type_text, typed, written
@@ -31,6 +32,28 @@ def test_pinned_runs_stand_beside_the_sidebars_and_the_references() -> None:
     bars = figure(app, "predict.next")["data"]
     assert [trace["name"] for trace in bars] == list(table.index)
     assert bars[0]["marker"]["pattern"]["shape"] and not bars[1]["marker"]["pattern"]["shape"]
+
+
+@pytest.mark.parametrize(("averaged", "level"), [("strings", "string"), ("next symbols", "symbol")])
+def test_who_says_what_next_in_a_mixture(averaged: str, level: str) -> None:
+    app = learned("predict", **SP)
+    app = type_text(app, "[[]")
+    app.segmented_control(key="predict.level").set_value(averaged).run()
+    assert not complaints(app)
+    table = next(one.value for one in app.dataframe if "likeliest next" in one.value).set_index("model")
+    assert list(table.index) == ["SP", "5-gram", "mixture"]
+    recipe = recipe_of(app)
+    data, models = cache.data(recipe.data), (cache.result(recipe).model, cache.reference_models(recipe.data)["5-gram"])  # type: ignore[union-attr]
+    model, weights = fit_mixture(models, data.validation.sample, level)  # type: ignore[union-attr]
+    assert table["weight"].tolist() == pytest.approx([*weights, 1])
+    assert table["share after the prefix"].tolist()[:2] == pytest.approx(table["weight"].tolist()[:2]) or level == "string"
+    following = model.next((0, 0, 1))
+    best = max(following, key=lambda symbol: following[symbol])
+    assert table.loc["mixture", "likeliest next"] == best and table.loc["mixture", "its probability"] == pytest.approx(
+        following[best]
+    )
+    parts = table[f"adds to {best}"]
+    assert parts[:2].sum() == pytest.approx(parts["mixture"])
 
 
 def test_the_sidebars_run_is_named_once_where_it_is_pinned() -> None:

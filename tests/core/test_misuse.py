@@ -233,7 +233,7 @@ def _calls(folder: Path) -> dict[str, tuple[Callable[..., Any], dict[str, Any]]]
     models = {"WFA": LINEAR, "NLWFA": network, "NGram": NGRAM, "Uniform": Uniform(2), "Dyck": Dyck()}
     models["Mixture"] = nlwfa_core.mixture([LINEAR, NGRAM])
     for kind, model in models.items():
-        for name in ("states", "scaled_states", "next_scores", "scaled_next_scores"):
+        for name in ("states", "scaled_states", "next_scores", "scaled_next_scores", "influences"):
             if hasattr(model, name):
                 methods[f"{kind}.{name}"] = (getattr(model, name), {"trie": TREE})
         for name in ("weights", "log2_weights"):

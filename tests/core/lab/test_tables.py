@@ -4,9 +4,16 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from nlwfa_core.lab.tables import scores_csv, verdicts
+import numpy as np
+import pytest
+
+from nlwfa_core.experiment.data import Data
+from nlwfa_core.lab.tables import influence_table, mixed, scores_csv, verdicts
 from nlwfa_core.metrics.scores import Scores, TestSet, evaluate
+from nlwfa_core.metrics.tables import Numbers
+from nlwfa_core.models.model import Model
 from nlwfa_core.models.ngram import Uniform
+from nlwfa_core.models.wfa import WFA
 from nlwfa_core.strings.sample import Sample
 from nlwfa_core.strings.words import Alphabet, Words
 
@@ -32,6 +39,30 @@ def test_a_linear_model_ahead_of_the_nonlinear_ones_is_told() -> None:
 
 def test_nothing_is_said_where_nothing_is_wrong() -> None:
     assert verdicts({"SP": with_wer(0.4), "fac.non": with_wer(0.3), "uniform": with_wer(0.5), "5-gram": with_wer(0.45)}) == ()
+
+
+def test_who_says_what_next_by_hand() -> None:
+    """Two coins, without validation strings, so with equal weights. After b, the first has 0.5 · 0.6 of 0.5 · 0.6 + 0.5 · 0.2."""
+    alphabet = Alphabet(("a", "b"))
+    coins: dict[str, Model] = {
+        name: WFA([1.0], [[[a]], [[b]]], [end], alphabet)
+        for name, (a, b, end) in {"x": (0.3, 0.6, 0.1), "y": (0.7, 0.2, 0.1)}.items()
+    }
+    sample = Sample.of(Words.of([(0,), (0, 1)]), alphabet)
+    data = Data(sample, None, TestSet.empirical(sample), None, "")
+    for level, share in (("string", 0.75), ("symbol", 0.5)):
+        mixture = mixed(coins, data, level)
+        table = influence_table(list(coins), mixture, (1,), alphabet)
+        a, b = share * 0.3 + (1 - share) * 0.7, share * 0.6 + (1 - share) * 0.2
+        best, parts = ("b", [share * 0.6, (1 - share) * 0.2]) if b > a else ("a", [share * 0.3, (1 - share) * 0.7])
+        assert table["model"] == ["x", "y", "mixture"] and table["likeliest next"] == ["b", "a", best]
+        columns = {name: column.values for name, column in table.items() if isinstance(column, Numbers)}
+        assert columns["weight"] == (0.5, 0.5, 1.0)
+        np.testing.assert_allclose(columns["share after the prefix"], [share, 1 - share, 1])  # type: ignore[arg-type]
+        np.testing.assert_allclose(columns["its probability"], [0.6, 0.7, max(a, b)])  # type: ignore[arg-type]
+        np.testing.assert_allclose(columns[f"adds to {best}"], [*parts, sum(parts)])  # type: ignore[arg-type]
+    chosen = mixed(coins, replace(data, validation=TestSet.empirical(Sample.of(Words.of([(1, 1, 1)]), alphabet))), "string")
+    assert chosen.shares.tolist() == pytest.approx([1, 0])
 
 
 def test_scores_are_written_with_all_digits() -> None:

@@ -174,6 +174,26 @@ def test_mixtures_of_two_levels(tmp_path: Path, models: dict[str, Model]) -> Non
     assert load_model(tmp_path / "one").model.level == "string"  # type: ignore[union-attr]
 
 
+def test_influences_are_the_probabilities_of_the_drawer() -> None:
+    """Of two coins, P(a^i b^j Σ*) = a^i b^j; so by Bayes the first has the share 0.2 · 0.3^i 0.5^j over the sum of both."""
+    other = WFA([1.0], [[[0.6]], [[0.1]]], [0.3], AB)
+    trie = Trie.of(Words.of([(0, 0, 1), (0,) * 3000]), 2)
+    both = Mixture((COIN, other), np.array([0.2, 0.8]), alphabet=AB)
+    nodes, prefixes = [0, *trie.paths[:4].tolist()], [(0, 0), (0, 0), (1, 0), (2, 0), (2, 1)]
+    for node, (i, j) in zip(nodes, prefixes, strict=True):
+        one, two = 0.2 * 0.3**i * 0.5**j, 0.8 * 0.6**i * 0.1**j
+        assert both.influences(trie)[node].tolist() == pytest.approx([one / (one + two), two / (one + two)], rel=1e-9)
+    assert both.influences(trie)[trie.ends[1]].tolist() == pytest.approx(
+        [0, 1]
+    )  # 2 to the power of −3000 is not 0, but rounds to it
+    by_symbol = Mixture((COIN, other), np.array([0.2, 0.8]), alphabet=AB, level="symbol")
+    np.testing.assert_allclose(by_symbol.influences(trie), np.tile([0.2, 0.8], (trie.num_nodes, 1)))
+    only_a = WFA([1.0], [[[0.5]], [[0.0]]], [0.5], AB)
+    for level in ("string", "symbol"):
+        two = Mixture((only_a, COIN), np.array([0.5, 0.5]), alphabet=AB, level=level)
+        assert two.influences(trie)[trie.ends[0]].tolist() == [0, 1]
+
+
 # Weights
 
 
