@@ -37,7 +37,6 @@ from ..metrics.scores import SCORE_OF, bits_per_symbol
 from ..models.mixture import (
     BY_STRING,
     BY_SYMBOL,
-    fit_mixture,
     mixture,
     mixture_weights,
     next_counts,
@@ -79,9 +78,9 @@ NEAR = 1.02  # a network is expected in the mixture, and time is reserved for it
 LARGEST_NETWORK = 2_000_000  # symbols × states²
 # Components of a mixture, and the share by which each must lower the loss.
 MAX_COMPONENTS, COMPONENT_GAIN, CONSIDERED = 16, 1e-5, 60
-# Models of a mixture of next symbols are this near the best. Rankings are compared on at most so many prefixes, those of the best
-# few models beside those of mixtures.
-SYMBOL_MARGIN, MOST_PREFIXES, RANKED = 1.3, 2000, 3
+# Models of a mixture of next symbols are this near the best. Rankings are compared on at most so many prefixes, fewer if there
+# would be more scores of next symbols than this; those of the best few models stand beside those of mixtures.
+SYMBOL_MARGIN, MOST_PREFIXES, MOST_SCORES, RANKED = 1.3, 2000, 2**25, 3
 ITERATIONS_ON_ALL = 10
 MOST_BITS = 1000.0  # of a string, so that its perplexity is finite
 LOG_SECONDS = 20.0  # between two lines about the same model
@@ -111,7 +110,7 @@ class Candidate:
         The time of its training.
     recipe : EMRecipe or PDFATraining or Recipe or NGramRecipe
         What it was learned by.
-    next_logs : array, shape (num_events,), optional
+    logs : tuple of two arrays, optional
         What `mixture.next_log2_probabilities` returns on the validation strings, if it has been computed.
     """
 
@@ -120,7 +119,7 @@ class Candidate:
     bits: float
     seconds: float
     recipe: EMRecipe | PDFATraining | Recipe | NGramRecipe
-    next_logs: FloatArray | None = None
+    logs: tuple[FloatArray, FloatArray] | None = None
 
     @property
     def num_states(self) -> int:
@@ -432,7 +431,7 @@ class _Search:
                 started = self.timer()
                 model = NGram.fit(self.train, order, smoothing)
                 logs = next_log2_probabilities(model, self.validation.words)
-                bits = float(-(counts @ logs) / counts.sum())
+                bits = float(-(counts @ logs[0]) / counts.sum())
                 recipe = NGramRecipe(order, smoothing)
                 self._add(Candidate("n-gram", model, bits, self.timer() - started, recipe, logs))
                 if bits > previous * (1 - ORDER_GAIN):
@@ -789,9 +788,9 @@ class _Search:
         parts = [one for one in usable if one.bits < usable[0].bits * SYMBOL_MARGIN][:CONSIDERED]
         counts = next_counts(self.validation, self.train.num_symbols)
         for one in parts:
-            if one.next_logs is None:
-                one.next_logs = next_log2_probabilities(one.model, self.validation.words)
-        table = np.stack([one.next_logs for one in parts if one.next_logs is not None], axis=1)
+            if one.logs is None:
+                one.logs = next_log2_probabilities(one.model, self.validation.words)
+        table = np.stack([one.logs[0] for one in parts if one.logs is not None], axis=1)
         total, best = self.budget.max_states, None
         for limit in sorted({total, total // 2, total // 3, total // 5}, reverse=True):
             allowed = np.array([number for number, one in enumerate(parts) if one.num_states <= limit])
@@ -827,7 +826,7 @@ class _Search:
                 continue
             for one in allowed:
                 if id(one) not in logs:
-                    logs[id(one)] = _string_logs(one.model, self.validation)
+                    logs[id(one)] = one.logs[1] if one.family == "n-gram" and one.logs else _string_logs(one.model, self.validation)
             table = np.stack([logs[id(one)] for one in allowed], axis=1)
             picked = _greedy(table, counts, [one.num_states for one in allowed], total)
             key = tuple(sorted(id(allowed[number]) for number in picked))
@@ -835,8 +834,9 @@ class _Search:
                 continue
             tried.add(key)
             members = [allowed[number] for number in picked]
-            model, weights = fit_mixture([one.model for one in members], self.validation)
-            mixed = bits_per_symbol(model, self.validation)
+            weights, mixed = _fitted(table[:, picked], self.validation)
+            if any(one.family == "SP" for one in members):  # its scores may be negative
+                mixed = bits_per_symbol(mixture([one.model for one in members], weights), self.validation)
             if mixed < bits:
                 chosen, shares, bits = [one for one, w in zip(members, weights, strict=True) if w > 0], weights[weights > 0], mixed
         return chosen, shares, bits
@@ -898,7 +898,9 @@ class _Search:
 
 
 def held_out_prefixes(strings: Sample, seed: int) -> Prefixes:
-    """Cut strings, at most MOST_PREFIXES of them, each at a random place; what follows is the target, perhaps the end.
+    """Cut strings, each at a random place; what follows is the target, perhaps the end.
+
+    There are at most MOST_PREFIXES, and fewer if there would be more than about MOST_SCORES scores of next symbols.
 
     Parameters
     ----------
@@ -908,8 +910,10 @@ def held_out_prefixes(strings: Sample, seed: int) -> Prefixes:
     """
     rng = np.random.default_rng(seed)
     rows = np.repeat(np.arange(len(strings.words)), strings.counts)
-    if len(rows) > MOST_PREFIXES:
-        rows = np.sort(rng.choice(rows, MOST_PREFIXES, replace=False))
+    scores = (strings.words.lengths[rows].mean() / 2 + 1) * (strings.num_symbols + 1)  # for each prefix
+    most = max(1, min(MOST_PREFIXES, int(MOST_SCORES / scores)))
+    if len(rows) > most:
+        rows = np.sort(rng.choice(rows, most, replace=False))
     lengths, starts = strings.words.lengths[rows], strings.words.offsets[rows]
     cuts = rng.integers(0, lengths + 1)
     symbols = np.append(strings.words.symbols.astype(np.int64), END)
@@ -932,6 +936,23 @@ def _string_logs(model: Model, sample: Sample) -> FloatArray:
     with np.errstate(divide="ignore", invalid="ignore"):
         logs = model.log2_weights(sample.words) if isinstance(model, LogModel) else np.log2(np.abs(weights))
     return np.where((weights >= 0) & np.isfinite(logs), logs, -np.inf)
+
+
+def _fitted(logs: FloatArray, sample: Sample) -> tuple[FloatArray, float]:
+    """Find the weights of a mixture by string, and its bits per symbol; strings that all models find impossible are left out.
+
+    Parameters
+    ----------
+    logs : array, shape (num_words, num_models)
+    sample : Sample
+    """
+    highest = logs.max(axis=1)
+    possible = np.isfinite(highest)
+    chances = np.exp2(logs[possible] - highest[possible, None])
+    weights = mixture_weights(chances, sample.counts[possible])
+    total = sample.counts[possible] @ (np.log2(chances @ weights) + highest[possible])
+    bits = float(-total / (sample.counts @ (sample.words.lengths + 1)))
+    return weights, bits if possible.all() else np.inf
 
 
 def _greedy(logs: FloatArray, counts: FloatArray, states: Sequence[int], total: int) -> list[int]:

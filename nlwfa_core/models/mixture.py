@@ -352,7 +352,7 @@ def fit_mixture(models: Sequence[Model], validation: Sample, level: str = BY_STR
     if alphabet is not None:
         validation = validation.in_alphabet(alphabet, "the models'")
     if level == BY_SYMBOL:
-        logs = np.stack([next_log2_probabilities(model, validation.words) for model in models], axis=1)
+        logs = np.stack([next_log2_probabilities(model, validation.words)[0] for model in models], axis=1)
         counts = next_counts(validation, models[0].num_symbols)
     else:
         logs = np.stack([_log2_probabilities(model, validation.words) for model in models], axis=1)  # (num_words, num_models)
@@ -366,13 +366,13 @@ def fit_mixture(models: Sequence[Model], validation: Sample, level: str = BY_STR
         )
     chances = np.exp2(logs[possible] - highest[possible, None])
     shares = mixture_weights(chances, counts[possible])
-    shares[shares < SMALLEST_WEIGHT] = 0.0
-    shares /= shares.sum()
     return mixture(models, shares, level), shares
 
 
 def mixture_weights(chances: FloatArray, counts: IntArray) -> FloatArray:
     """Find the weights w, shape (num_models,), with the largest Σ_x count(x) log Σ_m w_m P_m(x), by EM from equal weights.
+
+    Weights below SMALLEST_WEIGHT become 0.
 
     >>> mixture_weights(np.array([[0.9, 0.1], [0.1, 0.9]]), np.array([5, 5])).tolist()
     [0.5, 0.5]
@@ -391,26 +391,29 @@ def mixture_weights(chances: FloatArray, counts: IntArray) -> FloatArray:
         change, shares = np.abs(new - shares).max(), new
         if change < CHANGE:
             break
+    shares = np.where(shares < SMALLEST_WEIGHT, 0.0, shares)
     total: float = shares.sum()
     return np.asarray(shares / total)
 
 
-def next_log2_probabilities(model: Model, words: Words) -> FloatArray:
+def next_log2_probabilities(model: Model, words: Words) -> tuple[FloatArray, FloatArray]:
     """log₂ p(σ | u) of the symbol that follows each distinct prefix of some words, and of the ends; −∞ for 0.
 
     Returns
     -------
-    array, shape (num_events,)
+    next_logs : array, shape (num_events,)
         In an order that depends on the words alone; `next_counts` says how often each happens.
+    logs : array, shape (num_words,)
+        The sum for each word and its end. If the model is a distribution, it is log₂ f(x).
     """
-    parts = []
-    for _, trie in batches(words, model.num_symbols):
+    parts, logs = list[FloatArray](), np.empty(len(words))
+    for rows, trie in batches(words, model.num_symbols):
         shares = next_distributions(scaled_next_scores(model, trie)[0])
         parts += [shares[trie.parent[1:], trie.symbol[1:]], shares[trie.ends, -1]]
-    chances = np.concatenate(parts)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        logs = np.log2(chances)
-    return np.where(np.isfinite(logs), logs, -np.inf)
+        logs[rows] = chain_log2_weights(shares, trie)
+    with np.errstate(divide="ignore"):
+        next_logs = np.log2(np.concatenate(parts))
+    return tuple(np.where(np.isfinite(one), one, -np.inf) for one in (next_logs, logs))  # type: ignore[return-value]
 
 
 def next_counts(sample: Sample, num_symbols: int) -> IntArray:
