@@ -33,6 +33,7 @@ StoredModel = Part | Mixture
 RECURRENT_ARRAYS = ("inputs", "recurrent", "recurrent_bias", "output", "output_bias")
 MODEL_FORMAT = 2
 MIXTURE, NGRAM = "mixture", "ngram"  # the kinds of a `Mixture` and an `NGram` in model.json
+MAX_ORDER = 100  # of an n-gram: each symbol of a history takes a step of a loop
 MAX_TENSOR_BYTES = 2 * 2**30
 
 
@@ -253,6 +254,7 @@ def _ngram_of(header: Mapping[str, Any], arrays: Mapping[str, FloatArray]) -> NG
     windows, num_symbols = arrays["windows"], header["num_symbols"]
     if type(num_symbols) is not int or not 0 < num_symbols <= limits.ceiling("symbols"):
         raise RecipeError(f"an n-gram needs a number of symbols from 1 to {limits.ceiling('symbols'):,}; got {num_symbols!r:.40}")
+    limits.check_at_most("the order of an n-gram in a file", windows.shape[-1] if windows.ndim else 1, MAX_ORDER)
     if windows.size and not ((windows == np.floor(windows)) & (np.abs(windows) <= num_symbols)).all():
         raise RecipeError(f"the windows of an n-gram must hold the numbers of symbols; its alphabet has {num_symbols:,}")
     return NGram.of_windows(windows.astype(np.int64), arrays["totals"], num_symbols, header["smoothing"])

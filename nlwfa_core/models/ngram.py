@@ -19,6 +19,7 @@ from .model import ChainModel
 LARGEST_KEY = 2**62  # below the largest int64
 WITTEN_BELL, KNESER_NEY = "witten-bell", "kneser-ney"
 SMOOTHINGS = {WITTEN_BELL: "Witten–Bell", KNESER_NEY: "Kneser–Ney"}
+LARGEST_COUNT = 2**53  # larger numbers have no exact sums in float64
 DISCOUNTS = (0.5, 1.0, 1.5)  # of counts of 1, 2, and 3 or more, if the sample is too small to estimate them
 
 
@@ -254,7 +255,7 @@ def _check_windows(windows: IntArray, totals: FloatArray, num_symbols: int) -> N
     history, last = windows[:, :-1], windows[:, -1]
     begun = history >= 0
     first = begun & ~np.pad(begun, ((0, 0), (1, 0)))[:, :-1]  # the oldest symbol, or the beginning
-    possible = (totals > 0) & (last >= 0) & (last <= num_symbols)
+    possible = (totals > 0) & (totals <= LARGEST_COUNT) & (totals == np.floor(totals)) & (last >= 0) & (last <= num_symbols)
     possible &= ((history >= -1) & (history <= num_symbols)).all(axis=1)
     possible &= (first.sum(axis=1) <= 1) & (begun[:, -1:].all(axis=1))
     possible &= ~((history == num_symbols) & ~first).any(axis=1)
@@ -262,7 +263,7 @@ def _check_windows(windows: IntArray, totals: FloatArray, num_symbols: int) -> N
     if not possible.all():
         row = int(np.argmin(possible))
         raise RecipeError(
-            f"a window of an n-gram over {num_symbols} symbols must be part of a string, with a count above 0; "
+            f"a window of an n-gram over {num_symbols} symbols must be part of a string, with a whole number of occurrences; "
             f"got {windows[row].tolist()} with the count {totals[row]:g}"
         )
 

@@ -89,6 +89,8 @@ UNSOUND_NGRAMS: list[tuple[dict[str, Any], dict[str, Any], str]] = [
     ({}, {"windows": np.array([[0.0, -1.0]])}, "must be part of a string"),
     ({}, {"windows": np.zeros((0, 2)), "totals": np.zeros(0)}, "must have the shape"),
     ({}, {"windows": np.zeros(2)}, "must have the shape"),
+    ({}, {"windows": np.zeros((1, 101))}, "the order of an n-gram in a file must be at most 100; got 101"),
+    ({}, {"totals": np.array([1e300])}, "must be part of a string"),
     ({}, {"totals": np.zeros(1)}, "must be part of a string"),
     ({}, {"totals": None}, "lacks 'totals'"),
 ]

@@ -114,6 +114,8 @@ def test_windows_are_all_that_a_model_counts(order: int, smoothing: str) -> None
     ("window", "total"),
     [
         ((-1, 2, 0), 0.0),  # a count of 0
+        ((-1, 2, 0), 1.5),
+        ((-1, 2, 0), 2.0**60),
         ((-1, 2, -1), 1.0),  # nothing is last
         ((-1, 2, 3), 1.0),  # not in the alphabet
         ((3, 0, 0), 1.0),
@@ -126,7 +128,7 @@ def test_windows_are_all_that_a_model_counts(order: int, smoothing: str) -> None
 )
 def test_impossible_windows_are_refused(window: tuple[int, ...], total: float) -> None:
     rows = np.array([(2, 0, 1), window])
-    with pytest.raises(RecipeError, match="must be part of a string, with a count above 0; got"):
+    with pytest.raises(RecipeError, match="must be part of a string, with a whole number of occurrences; got"):
         NGram.of_windows(rows, np.array([1.0, total]), 2)
     with pytest.raises(RecipeError, match="must have the shape"):
         NGram.of_windows(rows, np.array([1.0]), 2)
