@@ -80,7 +80,7 @@ LARGEST_NETWORK = 2_000_000  # symbols × states²
 MAX_COMPONENTS, COMPONENT_GAIN, CONSIDERED = 16, 1e-5, 60
 # Models of a mixture of next symbols are this near the best. Rankings are compared on at most so many prefixes, fewer if there
 # would be more scores of next symbols than this; those of the best few models stand beside those of mixtures.
-SYMBOL_MARGIN, MOST_PREFIXES, MOST_SCORES, RANKED = 1.3, 2000, 2**25, 3
+SYMBOL_MARGIN, MOST_PREFIXES, MOST_SCORES, RANKED = 1.2, 2000, 2**25, 3
 ITERATIONS_ON_ALL = 10
 MOST_BITS = 1000.0  # of a string, so that its perplexity is finite
 LOG_SECONDS = 20.0  # between two lines about the same model
@@ -785,11 +785,14 @@ class _Search:
 
     def _mixed_by_symbol(self, usable: Sequence[Candidate]) -> _Choice | None:
         """Choose a mixture of next-symbol probabilities, as `_mixed` does; None if no other model helps the best one."""
-        parts = [one for one in usable if one.bits < usable[0].bits * SYMBOL_MARGIN][:CONSIDERED]
         counts = next_counts(self.validation, self.train.num_symbols)
-        for one in parts:
-            if one.logs is None:
+        near = [one for one in usable if one.bits < usable[0].bits * SYMBOL_MARGIN][:CONSIDERED]
+        for one in near:
+            if one.logs is None and self.clock.spent < self.clock.seconds:
                 one.logs = next_log2_probabilities(one.model, self.validation.words)
+        parts = [one for one in near if one.logs is not None]
+        if len(parts) < 2:
+            return None
         table = np.stack([one.logs[0] for one in parts if one.logs is not None], axis=1)
         total, best = self.budget.max_states, None
         for limit in sorted({total, total // 2, total // 3, total // 5}, reverse=True):
