@@ -55,7 +55,7 @@ if results:
         persist_state="session",
         placeholder="the most frequent string of at least three symbols",
     )
-    view.states(name, results[name].model, data, prefixes, text, colour, axes, unit)
+    view.states(recipe.with_learner(name), results[name].model, data, prefixes, text, colour, axes, unit)
 
     st.subheader("One model over another", anchor=False)
     view.overlay(recipe, data, prefixes, axes, unit)

@@ -49,7 +49,7 @@ from nlwfa_core.metrics.intervals import Interval, StringScores, paired_differen
 from nlwfa_core.metrics.scores import Scores
 from nlwfa_core.metrics.tables import Table
 from nlwfa_core.models.model import Model
-from nlwfa_core.strings.words import Words
+from nlwfa_core.strings.words import Word, Words
 from pages.shared.server import ASSETS, SHIPPED, home, trim_later, trim_memory
 
 MAX_SINGULAR_VALUES = 50
@@ -280,6 +280,18 @@ def grouped_graph(recipe: Recipe, number: int) -> walk.Graph:
     strings, model = data(recipe.data), finished(recipe.key()).model
     most = min(recipe.hankel.num_prefixes, walk.MAX_PREFIXES)
     return walk.grouped_graph(model, prefixes(recipe.data, most), strings, number, recipe.title)
+
+
+@st.cache_resource(max_entries=32, show_spinner=False)
+def drawings(key: str, _ladder: Words, _graphs: list[walk.Graph]) -> list[dict[str, Any]]:
+    """Make the payloads of the drawings of graphs, which `key` identifies together with the strings of the ladder."""
+    return [walk.drawing_payload(graph, _ladder) for graph in _graphs]
+
+
+@st.cache_resource(max_entries=64, show_spinner=False)
+def walks(key: str, word: Word, _graphs: list[walk.Graph]) -> list[dict[str, Any]]:
+    """Make the payloads of a word's walk through graphs, which `key` identifies."""
+    return [walk.walk_payload(graph, word) for graph in _graphs]
 
 
 @st.cache_resource(max_entries=16, show_spinner="Counting prefixes…", hash_funcs=KEYED)

@@ -36,8 +36,13 @@ def navigation() -> Any:
     """Draw the page bar and return the page to run. A hidden page says that it is hidden if it is opened by URL."""
     with st.container(key="menu"):
         _menu(key="nlwfa.menu", height=1)
-    offered = offered_pages()
-    pages = [
+    pages = _pages_of_session if st.runtime.exists() else _pages
+    return st.navigation(pages(offered_pages()), position="top")
+
+
+def _pages(offered: tuple[str, ...]) -> list[Any]:
+    """Make all pages. Streamlit looks for the file of each, so a session makes them only once."""
+    return [
         st.Page(
             page_file(name),
             title=title(name),
@@ -47,7 +52,9 @@ def navigation() -> Any:
         )
         for name in PAGES
     ]
-    return st.navigation(pages, position="top")
+
+
+_pages_of_session = st.cache_resource(_pages, scope="session", show_spinner=False)
 
 
 def offered_pages() -> tuple[str, ...]:

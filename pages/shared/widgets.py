@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import logging
 import math
+import pickle
 import re
 import secrets
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from hashlib import sha256
 from typing import Any
 
 import pandas as pd
@@ -121,7 +123,9 @@ def training_lines(learner: str, lines: Iterable[tuple[str, str]]) -> None:
 
 
 def draw_table(table: Mapping[str, Column], key: str, alt: str, columns: Mapping[str, Any] | None = None, **options: Any) -> Any:
-    """Draw a table whose first column stays visible while scrolling. Returns what `st.dataframe` returns.
+    """Draw a table whose first column stays visible while scrolling. Returns the selection of a table with `on_select`.
+
+    A table that was drawn before, with the same content, is not made again: its message is in a cache that all visitors share.
 
     A click on a heading sorts `Numbers` by value. Streamlit sorts missing numbers like 0, and can't show undefined ones (nan). So
     an undefined number is sorted and exported like ∞, which is no better; its text is still "undefined".
@@ -135,9 +139,18 @@ def draw_table(table: Mapping[str, Column], key: str, alt: str, columns: Mapping
     """
     config = {next(iter(table)): st.column_config.Column(pinned=True), **(columns or {})}
     config = {title: config[title] for title in config if title in table}
-    return st.dataframe(
-        written_table(table), hide_index=True, key=key, alt=alt, column_config=config, placeholder=MISSING, **options
-    )
+    options |= {"hide_index": True, "key": key, "alt": alt, "column_config": config, "placeholder": MISSING}
+    if "on_select" in options:
+        return st.dataframe(written_table(table), **options)
+    content = pickle.dumps((dict(table), options))  # and not its `repr`, which shortens long arrays
+    _draw_again(sha256(content).hexdigest(), table, options)
+    return None
+
+
+@st.cache_data(max_entries=256, show_spinner=False)
+def _draw_again(content: str, _table: Mapping[str, Column], _options: Mapping[str, Any]) -> None:
+    """Draw a table. Streamlit caches the messages of a cached function, too, and sends them again; `content` identifies them."""
+    st.dataframe(written_table(_table), **_options)
 
 
 def table_downloads(tables: Mapping[str, Mapping[str, Column]], name: str, key: str, caption: str = "") -> None:

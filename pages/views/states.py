@@ -39,14 +39,14 @@ GROUPS = (2, 12)
 def walk_through(recipe: Recipe, data: Data, results: Mapping[str, Result]) -> None:
     """Draw how a string moves from state to state in one of the models. A new string redraws only this part of the page."""
     try:
-        graphs, first = _graphs(recipe, data, results)
+        graphs, first, key = _graphs(recipe, data, results)
     except RecipeError as error:  # of a model that has nothing to draw: the rest of the page has its own messages
         st.caption(escape_markdown(str(error)))
         return
     if not graphs:
         return
     ladder = walk.ladder_words(data)
-    views = [walk.drawing_payload(graph, ladder) for graph in graphs]
+    views = cache.drawings(key, ladder, graphs)
     scope = " ".join(data.alphabet.symbols)[: widgets.MAX_TYPED]
     text, word, error = _typed(data, scope)
     name = "states-walk"
@@ -60,7 +60,7 @@ def walk_through(recipe: Recipe, data: Data, results: Mapping[str, Result]) -> N
         **walk.stage_payload(data),
     }
     drawing["id"] = _identity(recipe, graphs)
-    walks = walk.word_payload(data, word) | {"views": [walk.walk_payload(graph, word) for graph in graphs]}
+    walks = walk.word_payload(data, word) | {"views": cache.walks(key, word, graphs)}
     components.walk(WALK, drawing, walks)
     if graphs[0].groups is None:
         st.caption(
@@ -76,14 +76,14 @@ def walk_through(recipe: Recipe, data: Data, results: Mapping[str, Result]) -> N
         )
 
 
-def _graphs(recipe: Recipe, data: Data, results: Mapping[str, Result]) -> tuple[list[walk.Graph], int]:
-    """Return the drawings of the chosen model (of the linear model, one for each rank), and the index of the first to show."""
+def _graphs(recipe: Recipe, data: Data, results: Mapping[str, Result]) -> tuple[list[walk.Graph], int, str]:
+    """Return the drawings of the chosen model (of the linear model, one for each rank), the first one's index, and a key of all."""
     linear = cache.spectral_graphs(recipe.data, recipe.hankel)
     trained = [name for name, result in results.items() if not (name == "SP" and linear) and result.model is not None]
     true = data.true_model if isinstance(data.true_model, WFA) and data.true_model.num_states <= MAX_STATES else None
     names = [*([LINEAR] if linear else []), *trained, *([TRUE] if true is not None else [])]
     if not names:
-        return [], 0
+        return [], 0, ""
     learner = recipe.learning.learner
     left, right = st.columns([3, 2], vertical_alignment="bottom")
     name = left.segmented_control(
@@ -94,14 +94,14 @@ def _graphs(recipe: Recipe, data: Data, results: Mapping[str, Result]) -> tuple[
         key=f"states.walk_model.{learner}",
     )
     if name == LINEAR:
-        return linear, min(recipe.learning.rank, len(linear)) - 1
+        return linear, min(recipe.learning.rank, len(linear)) - 1, f"{recipe.data.key()} {recipe.hankel.key()}"
     if name == TRUE and true is not None:
-        return [walk.automaton_graph(true, data.alphabet, "true model")], 0
+        return [walk.automaton_graph(true, data.alphabet, "true model")], 0, recipe.data.key()
     run = recipe.with_learner(name)
     number = right.slider(
         "Groups of states", *GROUPS, min(max(run.learning.rank, 3), GROUPS[1]), key="states.walk_groups", persist_state="session"
     )
-    return [cache.grouped_graph(run, number)], 0
+    return [cache.grouped_graph(run, number)], 0, f"{run.key()} {number}"
 
 
 def _typed(data: Data, scope: str) -> tuple[str, Word, str]:
@@ -129,16 +129,24 @@ def _identity(recipe: Recipe, graphs: list[walk.Graph]) -> str:
     return sha256(f"{recipe.data.key()}{recipe.hankel.key()}{recipe.learning}{drawn}".encode()).hexdigest()[:24]
 
 
-def states(name: str, model: LearnedModel, data: Data, prefixes: Words, text: str, colour: str, axes: int, unit: bool) -> None:
+def states(run: Recipe, model: LearnedModel, data: Data, prefixes: Words, text: str, colour: str, axes: int, unit: bool) -> None:
     """Draw the states after all prefixes, and the path of one string through them."""
     with widgets.errors_as_messages():
         whole = data.alphabet.encode(text) if text else word_to_follow(data.train)
-        word = whole[:MAX_FOLLOWED]
-        vectors = prefix_states(model, prefixes)
-        projection = project(vectors, 3, unit)
-        colours = colouring(colour, prefixes, data.alphabet, model, data.train)
-        steps = prefixes_of(word)
-        path = projection.coordinates(prefix_states(model, steps))
+        _draw_states(run, whole, colour, axes, unit, model, data, prefixes)
+
+
+@st.cache_data(max_entries=32, show_spinner=False, hash_funcs=cache.KEYED)
+def _draw_states(
+    run: Recipe, whole: Word, colour: str, axes: int, unit: bool, _model: LearnedModel, _data: Data, _prefixes: Words
+) -> None:
+    """Draw what depends on these arguments alone. Streamlit sends a cached function's messages again, and computes nothing."""
+    model, data, prefixes, word = _model, _data, _prefixes, whole[:MAX_FOLLOWED]
+    vectors = prefix_states(model, prefixes)
+    projection = project(vectors, 3, unit)
+    colours = colouring(colour, prefixes, data.alphabet, model, data.train)
+    steps = prefixes_of(word)
+    path = projection.coordinates(prefix_states(model, steps))
     points, title = projection.coordinates(vectors), COLOURINGS[colour]
     cut = f", the first {len(word)} of {len(whole):,} symbols" if word != whole else ""
     num_zero = int((~vectors.any(axis=1)).sum())
@@ -148,8 +156,8 @@ def states(name: str, model: LearnedModel, data: Data, prefixes: Words, text: st
     alt = "Principal components of all prefixes' states, with the path of one string; the table below has the numbers"
     st.plotly_chart(figure, key="states.pca", alt=alt)
     st.caption(
-        f"The {len(prefixes):,} most frequent prefixes under {escape_markdown(name)}, k = {model.num_states}; the line follows "
-        f"{widgets.written_string(data.alphabet.decode(word))}{cut}. "
+        f"The {len(prefixes):,} most frequent prefixes under {escape_markdown(run.learning.learner)}, k = {model.num_states}; "
+        f"the line follows {widgets.written_string(data.alphabet.decode(word))}{cut}. "
         f"The axes shown explain {projection.explained_by(axes):.1%} of the variance."
     )
     if num_zero:

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from nlwfa_core.lab import walk
 from nlwfa_core.lab.graph import edges, largest_weight
 from nlwfa_core.lab.states import COLOURINGS, align, colouring, prefix_states
 from nlwfa_core.models.geometry import directions
 from pages.shared import cache
+from pages.views import states as view
 from tests.app.lab import QUICK, complaints, figure, go, learned, recipe_of, trained
 
 SP = QUICK | {"learner": "SP", "data_seed": 921}
@@ -39,6 +43,30 @@ def test_the_animation_follows_the_string_that_is_written() -> None:
     assert not complaints(app) and not figure(app, "states.pca").get("frames")
     app.text_input(key="states.string").set_value("[a").run()
     assert len(complaints(app)) == 1 and "'a' is not in the alphabet" in complaints(app)[0]
+
+
+def test_a_picture_is_computed_once_for_what_it_shows(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A rank that was shown before, by this visitor or another, is drawn again without computing states, figures and walks."""
+    calls: list[str] = []
+
+    def count(module: Any, name: str) -> None:
+        function = getattr(module, name)
+        monkeypatch.setattr(module, name, lambda *values, **options: calls.append(name) or function(*values, **options))
+
+    for module, name in ((view, "states_figure"), (view, "prefix_states"), (walk, "walk_payload"), (walk, "drawing_payload")):
+        count(module, name)
+    app = learned("states", **SP | {"data_seed": 922})
+    before = figure(app, "states.pca")
+    assert set(calls) == {"states_figure", "prefix_states", "walk_payload", "drawing_payload"}
+    app.number_input(key="rank").set_value(3).run()
+    assert figure(trained(app, "states.start"), "states.pca") != before
+    calls.clear()
+    app.number_input(key="rank").set_value(QUICK["rank"]).run()
+    assert not complaints(app) and figure(app, "states.pca") == before and not calls
+    assert figure(go(learned("states", **SP | {"data_seed": 922}), "states"), "states.pca") == before and not calls
+    app.segmented_control(key="states.colour").set_value("length").run()
+    assert figure(app, "states.pca") != before and calls.count("states_figure") == 1
+    assert {"walk_payload", "drawing_payload"}.isdisjoint(calls)
 
 
 def test_the_table_has_the_points_of_the_figure() -> None:

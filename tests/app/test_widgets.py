@@ -5,11 +5,15 @@ from __future__ import annotations
 import math
 
 import numpy as np
+import pytest
+import streamlit as st
 from streamlit.dataframe_util import convert_arrow_bytes_to_pandas_df, convert_pandas_df_to_arrow_bytes
 from streamlit.elements.lib.pandas_styler_utils import marshall_styler
 from streamlit.proto.ArrowData_pb2 import ArrowData
+from streamlit.testing.v1 import AppTest
 
 from nlwfa_core.metrics.tables import Numbers, format_score
+from pages.shared import navigation, widgets
 from pages.shared.widgets import written_table
 from tests.app.lab import QUICK, complaints, open_lab
 
@@ -50,3 +54,39 @@ def test_a_table_holds_numbers_and_shows_texts():
     marshall_styler(plain, styler.data.style.format({"score": lambda value: f"{value:.3f}".replace("inf", "∞")}), "table")
     by_pandas = convert_arrow_bytes_to_pandas_df(plain.styler.display_values)["score"]
     assert list(by_pandas[[0, 1, 3]]) == list(shown["score"][[0, 1, 3]])
+
+
+def test_a_table_is_made_once_for_its_content(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A rerun sends the table's message again. Columns that differ only in the middle, which `repr` leaves out, differ."""
+    made = []
+    monkeypatch.setattr(widgets, "written_table", lambda table: made.append(table) or written_table(table))
+
+    def script(middle: float) -> None:
+        import numpy as np
+
+        from nlwfa_core.metrics.tables import Numbers, format_score
+        from pages.shared.widgets import draw_table
+
+        values = np.zeros(3000)
+        values[1500] = middle
+        table = {"model": ["SP"] * 3000, "score": Numbers.written(values.tolist(), format_score), "raw": values}
+        draw_table(table, "once", "A table that no other test draws")
+
+    def drawn(middle: float) -> tuple[str, list[float]]:
+        app = AppTest.from_function(script, args=(middle,)).run()
+        (table,) = app.dataframe
+        return table.proto.alt, table.value["score"].tolist()
+
+    first = drawn(0.25)
+    assert first == drawn(0.25) and first[1][1500] == 0.25 and len(made) == 1
+    assert drawn(0.5)[1][1500] == 0.5 and len(made) == 2
+
+
+def test_a_sessions_pages_are_looked_up_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    made = []
+    page = st.Page
+    monkeypatch.setattr(st, "Page", lambda *arguments, **options: made.append(options) or page(*arguments, **options))
+    monkeypatch.setattr(navigation, "offered_pages", lambda: ("start", "hankel"))  # all tests are one session; others offer more
+    app = open_lab("hankel", **QUICK)
+    app.number_input(key="rank").set_value(3).run()
+    assert not complaints(app) and [options["url_path"] for options in made] == list(navigation.PAGES)
