@@ -514,8 +514,9 @@ class _Search:
         return min((one.bits for one in self.candidates if one.family == family), default=np.inf)
 
     def _promised(self) -> float:
-        """Return the fewest bits that a model has, or that EM is forecast to reach."""
-        return min([one.bits for one in self.candidates] + [one.forecast for one in self.trainings if one.losses], default=np.inf)
+        """Return the fewest bits that a model with states has, or that EM is forecast to reach."""
+        known = [one.bits for one in self.candidates if one.num_states]
+        return min(known + [one.forecast for one in self.trainings if one.losses], default=np.inf)
 
     def _best_now(self) -> float:
         return min([one.bits for one in self.candidates] + [one.loss for one in self.trainings])

@@ -209,6 +209,7 @@ def test_networks_wait_and_go_on_only_near_what_others_promise() -> None:
     recipe = task[2][0]
     state.candidates += [Candidate("both.non", TRUTH, 1.1, 3.0, recipe), Candidate("SP", TRUTH, 1.0, 1.0, recipe)]
     assert state._next_network() is None and state.network is None  # 10 % more bits than SP
+    state.candidates.append(Candidate("n-gram", NGram.fit(train, 2), 0.5, 1.0, NGramRecipe(2)))  # n-grams don't matter here
     state.candidates[0].bits = 1.04
     long = state._next_network()
     assert long is not None and long[2][0].refinement.epochs > recipe.refinement.epochs and state.network is state.candidates[0]
