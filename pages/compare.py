@@ -25,43 +25,44 @@ outcomes = view.train(grid)
 if not outcomes:
     score_tables.score_table(references, "compare.references")
     st.stop()
-with widgets.errors_as_messages():
-    view.curves(recipe, sweep, outcomes)
+with st.container(key="compare.results"):
+    with widgets.errors_as_messages():
+        view.curves(recipe, sweep, outcomes)
 
-by = st.segmented_control(
-    "Choose on validation strings by",
-    RANK_METRICS,
-    default="wer",
-    format_func=lambda name: SCORE_OF[name].short_title,
-    required=True,
-    key="compare.by",
-    persist_state="session",
-    help="The best rank is the one whose model has the lowest score on validation strings. Test strings are not used.",
-)
-if sweep.against == "rank":
-    st.subheader("Rank chosen on validation strings", anchor=False)
-    view.winners(recipe, outcomes, by)
-
-st.subheader("All runs", anchor=False)
-named = view.named_runs(sweep, outcomes, shown_runs)
-view.all_runs(named, by)
-with verdict:
-    view.verdict(named, by)
-
-st.subheader("Two models on the same test strings", anchor=False)
-view.pair(recipe, named, by)
-
-with st.expander("Why programs print different perplexities", icon=":material/calculate:", key="compare.perplexities"):
-    st.markdown(
-        "An output of 0 or below has no logarithm. Public programs handle it differently, and so print different perplexities."
+    by = st.segmented_control(
+        "Choose on validation strings by",
+        RANK_METRICS,
+        default="wer",
+        format_func=lambda name: SCORE_OF[name].short_title,
+        required=True,
+        key="compare.by",
+        persist_state="session",
+        help="The best rank is the one whose model has the lowest score on validation strings. Test strings are not used.",
     )
-    model_recipe = named[st.selectbox("Model", ranking(named, by), key="compare.model")].recipe
-    if cache.result(model_recipe) is not None:
-        widgets.draw_table(
-            cache.conventions(model_recipe),
-            "compare.conventions",
-            "Perplexity of one model by each convention",
-            {title: st.column_config.Column(width=300) for title in ("what it does", "source")},
-            row_height=106,  # above 64, text wraps; the longest source has five lines
-            height="content",
+    if sweep.against == "rank":
+        st.subheader("Rank chosen on validation strings", anchor=False)
+        view.winners(recipe, outcomes, by)
+
+    st.subheader("All runs", anchor=False)
+    named = view.named_runs(sweep, outcomes, shown_runs)
+    view.all_runs(named, by)
+    with verdict:
+        view.verdict(named, by)
+
+    st.subheader("Two models on the same test strings", anchor=False)
+    view.pair(recipe, named, by)
+
+    with st.expander("Why programs print different perplexities", icon=":material/calculate:", key="compare.perplexities"):
+        st.markdown(
+            "An output of 0 or below has no logarithm. Public programs handle it differently, and so print different perplexities."
         )
+        model_recipe = named[st.selectbox("Model", ranking(named, by), key="compare.model")].recipe
+        if cache.result(model_recipe) is not None:
+            widgets.draw_table(
+                cache.conventions(model_recipe),
+                "compare.conventions",
+                "Perplexity of one model by each convention",
+                {title: st.column_config.Column(width=300) for title in ("what it does", "source")},
+                row_height=106,  # above 64, text wraps; the longest source has five lines
+                height="content",
+            )

@@ -21,7 +21,7 @@ with widgets.errors_as_messages():
     data = cache.data(recipe.data)
 widgets.notes(*data.notes)
 
-st.subheader(widgets.escape_markdown(data.title), anchor=False)
+st.subheader(widgets.escape_markdown(f"{data.title[:1].upper()}{data.title[1:]}"), anchor=False)
 view.readings(recipe.data, data)
 train = data.train
 cells = {

@@ -115,6 +115,9 @@ _add_generator(
     "dyck", {"split": ("split_probability",), "wrap": ("wrap_probability",)}, "Well-bracketed strings: 0 is [ and 1 is ]."
 )
 _add_generator("automaton", AUTOMATON, "Strings of a random probabilistic automaton.")
+_add_generator("hmm", AUTOMATON, "Strings of a random hidden Markov model.")
+_add_generator("pfa", AUTOMATON, "Strings of a random probabilistic automaton in which each state has few likely moves.")
+_add_generator("pdfa", AUTOMATON, "Strings of a random deterministic probabilistic automaton.")
 _add_generator(
     "squared", AUTOMATON, "Strings of the square of a random WFA: a linear model needs up to k² states, a nonlinear one k."
 )

@@ -97,8 +97,8 @@ class DataRecipe(Record):
     Attributes
     ----------
     source : str
-        "dyck", "tomita" (a small regular language), "automaton" (random, probabilistic), "squared" (the square of a random WFA),
-        "verbs" (shipped), "upload".
+        "dyck", "tomita" (a small regular language), "automaton" (random, probabilistic), "hmm", "pfa" and "pdfa" (random
+        automata of a narrower kind), "squared" (the square of a random WFA), "verbs" (shipped), "upload".
     num_strings, num_validation, num_test : int
         The numbers of training, validation and test strings. Sources that generate strings draw each set independently. The strings
         of "verbs" and "upload" are split at random: validation and test get these numbers, but at most a fifth of the strings each,
@@ -128,7 +128,7 @@ class DataRecipe(Record):
     (500, 2)
     """
 
-    source: Literal["dyck", "tomita", "automaton", "squared", "verbs", "upload"] = "dyck"
+    source: Literal["dyck", "tomita", "automaton", "hmm", "pfa", "pdfa", "squared", "verbs", "upload"] = "dyck"
     num_strings: int = Field(default=20_000, ge=1, le=limits.ceiling("generated_strings"))
     num_validation: int = Field(default=250, ge=0, le=limits.ceiling("generated_strings"))
     num_test: int = Field(default=250, ge=1, le=limits.ceiling("generated_strings"))

@@ -1,6 +1,7 @@
 """Draw random automata, and draw strings from an automaton that computes probabilities.
 
-`random_automaton` draws a probabilistic automaton in the usual sense. `random_wfa` draws a WFA with signed entries, whose weights
+`random_automaton` draws a probabilistic automaton in the usual sense; `random_hmm`, `random_pfa` and `random_pdfa` draw automata of
+narrower kinds, with which families of learners can be compared. `random_wfa` draws a WFA with signed entries, whose weights
 are not probabilities. `squared_automaton` squares such a WFA: a probability distribution that needs many states although its
 square root needs few (Li, Rabusseau, Precup 2018, §3).
 """
@@ -17,6 +18,7 @@ from ..errors import RecipeError, check_at_least, check_entries, check_types, pl
 from ..models.wfa import WFA
 from ..strings.words import FloatArray, IntArray, Words
 
+SMALLEST_CONCENTRATION, LARGEST_CONCENTRATION = 0.01, 1000.0  # of a Dirichlet distribution; below, draws may be 0 in all places
 ROUNDING = 1e-6  # the error allowed in sums of probabilities: model files hold 12 digits, and long sums lose some
 NUMBERS_AT_ONCE = 2**22  # so many strings are drawn together that their states have at most this many numbers: 32 MB
 
@@ -51,8 +53,7 @@ def random_automaton(
     _check_size(num_states, num_symbols)
     if not 0 < density <= 1:
         raise RecipeError(f"density must be above 0 and at most 1; got {density}")
-    if not 0 < mean_length <= limits.most("string_length"):
-        raise RecipeError(f"mean_length must be above 0 and at most {limits.most('string_length'):,}; got {mean_length}")
+    _check_mean_length(mean_length)
     rng = np.random.default_rng(seed)
     initial = rng.dirichlet(np.ones(num_states))
     present = rng.random((num_symbols, num_states, num_states)) < density
@@ -60,7 +61,106 @@ def random_automaton(
     present[rng.integers(num_symbols, size=num_states), cycle, np.roll(cycle, -1)] = True
     following = rng.standard_exponential(present.shape) * present
     following /= following.sum(axis=(0, 2))[:, None]
-    odds = rng.standard_exponential(num_states)
+    return _with_mean_length(initial, following, rng.standard_exponential(num_states), mean_length)
+
+
+def random_hmm(
+    num_states: int, num_symbols: int, seed: int | Sequence[int], mean_length: float = 8.0, concentration: float = 0.3
+) -> WFA:
+    """Draw a hidden Markov model: a state either stops or emits a symbol, and the next state does not depend on that symbol.
+
+    So A_σ = diag(probability of emitting σ in each state) T, with one matrix T of moves for all symbols.
+
+    Parameters
+    ----------
+    num_states, num_symbols : int
+    seed : int or sequence of int
+    mean_length : float
+        The mean length of the strings, reached as in `random_automaton`.
+    concentration : float
+        The parameter of the Dirichlet distributions from which each state's emissions and moves are drawn. Far below 1, a state has
+        few likely symbols and successors; far above, all of them are almost equally likely.
+
+    Returns
+    -------
+    WFA
+        An automaton with total weight 1 and a spectral radius below 1.
+
+    Raises
+    ------
+    RecipeError
+        If a number is out of range.
+    """
+    rng = _rng(num_states, num_symbols, seed, mean_length, concentration)
+    initial = rng.dirichlet(np.ones(num_states))
+    moves = rng.dirichlet(np.full(num_states, concentration), num_states)
+    emissions = rng.dirichlet(np.full(num_symbols, concentration), num_states)
+    following = emissions.T[:, :, None] * moves
+    return _with_mean_length(initial, following, rng.standard_exponential(num_states), mean_length)
+
+
+def random_pfa(
+    num_states: int, num_symbols: int, seed: int | Sequence[int], mean_length: float = 8.0, concentration: float = 0.1
+) -> WFA:
+    """Draw a probabilistic automaton whose states have few likely transitions, each a pair of a symbol and a next state.
+
+    Parameters, return value and errors are those of `random_hmm`; here `concentration` is that of a state's transitions. With the
+    concentration 1 they are drawn as by `random_automaton`.
+    """
+    rng = _rng(num_states, num_symbols, seed, mean_length, concentration)
+    initial = rng.dirichlet(np.ones(num_states))
+    pairs = rng.dirichlet(np.full(num_states * num_symbols, concentration), num_states)
+    following = pairs.reshape(num_states, num_symbols, num_states).swapaxes(0, 1)
+    return _with_mean_length(initial, following, rng.standard_exponential(num_states), mean_length)
+
+
+def random_pdfa(
+    num_states: int, num_symbols: int, seed: int | Sequence[int], mean_length: float = 8.0, concentration: float = 0.6
+) -> WFA:
+    """Draw a deterministic probabilistic automaton: it starts in one state, and a state and a symbol determine the next state.
+
+    Next states are drawn uniformly, but for one cycle through all states, so that every state can be reached. Parameters, return
+    value and errors are those of `random_hmm`; here `concentration` is that of a state's symbols.
+    """
+    rng = _rng(num_states, num_symbols, seed, mean_length, concentration)
+    shares = rng.dirichlet(np.full(num_symbols, concentration), num_states)
+    targets = rng.integers(num_states, size=(num_states, num_symbols))
+    cycle = rng.permutation(num_states)
+    targets[cycle, rng.integers(num_symbols, size=num_states)] = np.roll(cycle, -1)
+    following = np.zeros((num_symbols, num_states, num_states))
+    states, symbols = np.indices(targets.shape)
+    following[symbols, states, targets] = shares
+    return _with_mean_length(np.eye(num_states)[0], following, rng.standard_exponential(num_states), mean_length)
+
+
+def _rng(
+    num_states: int, num_symbols: int, seed: int | Sequence[int], mean_length: float, concentration: float
+) -> np.random.Generator:
+    """Check the parameters of a random automaton, and return its generator of random numbers."""
+    _check_size(num_states, num_symbols)
+    _check_mean_length(mean_length)
+    if not SMALLEST_CONCENTRATION <= concentration <= LARGEST_CONCENTRATION:
+        bounds = f"at least {SMALLEST_CONCENTRATION:g} and at most {LARGEST_CONCENTRATION:g}"
+        raise RecipeError(f"concentration must be {bounds}; got {concentration}")
+    return np.random.default_rng(seed)
+
+
+def _check_mean_length(mean_length: float) -> None:
+    if not 0 < mean_length <= limits.most("string_length"):
+        raise RecipeError(f"mean_length must be above 0 and at most {limits.most('string_length'):,}; got {mean_length}")
+
+
+def _with_mean_length(initial: FloatArray, following: FloatArray, odds: FloatArray, mean_length: float) -> WFA:
+    """Give each state a probability of stopping, so that strings have a mean length.
+
+    Parameters
+    ----------
+    initial : array, shape (num_states,)
+    following : array, shape (num_symbols, num_states, num_states)
+        The probability of each symbol and next state, if the state does not stop.
+    odds : array, shape (num_states,)
+        The odds of stopping, up to a common factor, which is computed here.
+    """
 
     def stopping(log_scale: float) -> FloatArray:
         scaled: FloatArray = np.exp(log_scale) * odds
@@ -68,7 +168,7 @@ def random_automaton(
 
     def excess(log_scale: float) -> float:
         continuing = (1 - stopping(log_scale))[:, None] * following.sum(axis=0)
-        return float(initial @ np.linalg.solve(np.eye(num_states) - continuing, continuing.sum(axis=1))) - mean_length
+        return float(initial @ np.linalg.solve(np.eye(len(initial)) - continuing, continuing.sum(axis=1))) - mean_length
 
     low = high = -np.log(mean_length)
     while excess(low) < 0:

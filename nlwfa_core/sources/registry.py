@@ -8,13 +8,15 @@ from functools import partial
 
 from ..errors import plural
 from ..models.model import Model
+from ..models.wfa import WFA
 from ..strings.words import Alphabet, Words
-from .automata import random_automaton, sample_words, squared_automaton
+from .automata import random_automaton, random_hmm, random_pdfa, random_pfa, sample_words, squared_automaton
 from .dyck import ALPHABET, Dyck
 from .tomita import LANGUAGES, tomita_automaton
 
 Seed = int | Sequence[int]
 LANGUAGE_ALPHABET = Alphabet(("0", "1"))  # the alphabet of Tomita's languages
+SIZE = ("num_states", "num_symbols")  # the options of random automata
 LETTERS = "abcdefghijklmnopqrstuvwxyz"  # the symbols of random automata
 
 
@@ -73,15 +75,9 @@ def _tomita(model_seed: Seed, grammar: int) -> Generator:
     )
 
 
-def _automaton(model_seed: Seed, num_states: int, num_symbols: int) -> Generator:
-    model = replace(random_automaton(num_states, num_symbols, model_seed), alphabet=_letters(num_symbols))
-    title = f"random probabilistic automaton, {plural(num_states, 'state')}, {plural(num_symbols, 'symbol')}"
-    return Generator(_letters(num_symbols), model, partial(sample_words, model), title)
-
-
-def _squared(model_seed: Seed, num_states: int, num_symbols: int) -> Generator:
-    model = replace(squared_automaton(num_states, num_symbols, model_seed), alphabet=_letters(num_symbols))
-    title = f"square of a random WFA with {plural(num_states, 'state')}, {plural(num_symbols, 'symbol')}"
+def _random(draw: Callable[[int, int, Seed], WFA], name: str, model_seed: Seed, num_states: int, num_symbols: int) -> Generator:
+    model = replace(draw(num_states, num_symbols, model_seed), alphabet=_letters(num_symbols))
+    title = f"{name} {plural(num_states, 'state')}, {plural(num_symbols, 'symbol')}"
     return Generator(_letters(num_symbols), model, partial(sample_words, model), title)
 
 
@@ -89,14 +85,33 @@ def _letters(num_symbols: int) -> Alphabet:
     return Alphabet(tuple(LETTERS[:num_symbols])) if num_symbols <= len(LETTERS) else Alphabet.numbered(num_symbols)
 
 
-SOURCES = {
+SOURCES: dict[str, Source] = {
     "dyck": Source("Brackets from the grammar S → SS | [S] | [].", ("split_probability", "wrap_probability"), _dyck),
     "tomita": Source("Strings of a small regular language, one of Tomita's seven.", ("grammar",), _tomita),
-    "automaton": Source("Strings from a random probabilistic automaton.", ("num_states", "num_symbols"), _automaton),
+    "automaton": Source(
+        "Strings from a random probabilistic automaton.",
+        SIZE,
+        partial(_random, random_automaton, "random probabilistic automaton,"),
+    ),
+    "hmm": Source(
+        "Strings from a random hidden Markov model: the next state does not depend on the symbol that is emitted.",
+        SIZE,
+        partial(_random, random_hmm, "random hidden Markov model,"),
+    ),
+    "pfa": Source(
+        "Strings from a random probabilistic automaton in which each state has few likely moves.",
+        SIZE,
+        partial(_random, random_pfa, "random probabilistic automaton with few likely moves,"),
+    ),
+    "pdfa": Source(
+        "Strings from a random deterministic automaton: a state and a symbol determine the next state.",
+        SIZE,
+        partial(_random, random_pdfa, "random deterministic automaton,"),
+    ),
     "squared": Source(
         "Strings from the square of a random automaton, whose rank is far higher than that of the automaton itself.",
-        ("num_states", "num_symbols"),
-        _squared,
+        SIZE,
+        partial(_random, squared_automaton, "square of a random WFA with"),
     ),
     "verbs": Source("English verb forms, letter by letter."),
     "upload": Source(
@@ -104,3 +119,4 @@ SOURCES = {
         ("upload", "upload_test", "upload_solution", "upload_model", "upload_prefixes", "upload_targets", "upload_format"),
     ),
 }
+RANDOM = tuple(name for name, source in SOURCES.items() if source.options == SIZE)  # sources that draw their automaton, too

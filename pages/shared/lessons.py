@@ -18,6 +18,7 @@ from nlwfa_core.lab.glossary import terms_in
 from nlwfa_core.lab.lessons import Action, Lesson, Step
 from nlwfa_core.lab.questions import Question
 from nlwfa_core.lab.quizzes import AFTER, BEFORE
+from nlwfa_core.learning.names import HANKEL_LEARNERS, STRING_LEARNERS
 from pages.shared import cache, exercises, sidebar, url_parameters
 from pages.shared.navigation import PAGES, switch, title
 from pages.shared.server import ASSETS
@@ -83,9 +84,11 @@ def _set_scene(step: Step) -> None:
     st.session_state["hankel.block"], st.session_state["hankel.layer"] = -1, "H"  # a step before may have asked for others
     if page_of(step) == "compare" and step.models:
         ranks = {recipe.learning.rank for recipe in step.models}
-        st.session_state["learners"] = list(dict.fromkeys(recipe.learning.learner for recipe in step.models))
-        st.session_state["ranks"] = [rank for rank in COMPARED if rank in ranks]
-        st.session_state["opponents"], st.session_state["against"] = [], "rank"
+        learners = {recipe.learning.learner for recipe in step.models}
+        st.session_state["learners"] = [name for name in HANKEL_LEARNERS if name in learners]
+        st.session_state["opponents"] = [name for name in STRING_LEARNERS if name in learners]
+        st.session_state["ranks"] = [rank for rank in COMPARED if rank in ranks] or sorted(ranks)
+        st.session_state["against"] = "rank"
 
 
 @st.cache_resource(show_spinner=False)

@@ -30,7 +30,7 @@ from nlwfa_core.learning.names import (
     needs_boundary,
 )
 from nlwfa_core.sources.files import FORMATS
-from nlwfa_core.sources.registry import SOURCES
+from nlwfa_core.sources.registry import RANDOM, SOURCES
 from nlwfa_core.sources.tomita import LANGUAGES
 from pages.shared import uploads, url_parameters
 from pages.shared.navigation import navigation
@@ -236,7 +236,7 @@ def _data_controls(default: DataRecipe) -> dict[str, Any]:
     elif source == "tomita":
         values["grammar"] = _whole("grammar", default.grammar, len(LANGUAGES))
         st.caption(f"{LANGUAGES[values['grammar']].title[0].upper()}{LANGUAGES[values['grammar']].title[1:]}.")
-    elif source in ("automaton", "squared"):
+    elif source in RANDOM:
         left, right = st.columns(2)
         with left:
             values["num_states"] = _whole("num_states", default.num_states, 50, label="States")

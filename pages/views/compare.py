@@ -19,7 +19,7 @@ from nlwfa_core.experiment.recipe import run_title
 from nlwfa_core.experiment.sweeps import AGAINST, MAX_SEEDS, Grid, Outcome, Point
 from nlwfa_core.hankel.matrix import HankelMatrix
 from nlwfa_core.jobs.runner import num_cores
-from nlwfa_core.lab.figures.metrics import metric_figure
+from nlwfa_core.lab.figures.metrics import metric_figure, score_bars
 from nlwfa_core.lab.figures.parallel import parallel_figure
 from nlwfa_core.lab.options import difference_table, parallel_axes, ranking, run_table
 from nlwfa_core.lab.pairs import CAPTION, paired_table
@@ -27,6 +27,7 @@ from nlwfa_core.lab.tables import BETTER, run_names, scores_csv, spread_table
 from nlwfa_core.learning.names import HANKEL_LEARNERS, STRING_LEARNERS
 from nlwfa_core.metrics.diagnostics import DIAGNOSTIC_TITLES
 from nlwfa_core.metrics.scores import METRICS, SCORE_OF
+from nlwfa_core.sources.registry import RANDOM
 from pages.shared import cache, pins, runs, score_tables, training, uploads, url_parameters, widgets
 from pages.shared.widgets import error_toast, escape_markdown
 
@@ -134,7 +135,7 @@ def _seed_sentence(recipe: Recipe, new: bool) -> str:
         return (
             "Networks start from other random weights, on the same strings. Spectral learning has no randomness: one run is enough."
         )
-    source = ", and so is the automaton that draws them" if recipe.data.source in ("automaton", "squared") else ""
+    source = ", and so is the automaton that draws them" if recipe.data.source in RANDOM else ""
     return f"Training, validation and test strings are drawn or split again{source}, so the bands include that randomness too."
 
 
@@ -210,8 +211,15 @@ def curves(recipe: Recipe, sweep: Grid, outcomes: Mapping[Point, Outcome]) -> No
     curve_points = sweeps.curves(outcomes, metric, strings)
     lines = _references(recipe, sweep, metric) if strings == "test" else {}
     x_title = AGAINST[sweep.against]
-    alt = f"{SCORE_OF[metric].title} against {x_title}, beside the reference models"
-    st.plotly_chart(metric_figure(curve_points, lines, metric, x_title), key="compare.curves", alt=alt, config=SVG)
+    places = {x for points in curve_points.values() for x in points}
+    if sweep.against == "rank" and len(places) == 1:
+        alt = f"{SCORE_OF[metric].title} of each learner at {x_title} = {next(iter(places))}, beside the reference models"
+        bars = {name: spread for name, points in curve_points.items() for spread in points.values()}
+        figure = score_bars(bars, {name: value for name, value in lines.items() if isinstance(value, float)}, metric)
+    else:
+        alt = f"{SCORE_OF[metric].title} against {x_title}, beside the reference models"
+        figure = metric_figure(curve_points, lines, metric, x_title)
+    st.plotly_chart(figure, key="compare.curves", alt=alt, config=SVG)
     if any(spread.count > 1 for points in curve_points.values() for spread in points.values()):
         one = ": they are scored with the sidebar's seed only" if lines and sweep.new_strings else ""
         st.caption(

@@ -24,6 +24,7 @@ from tests.waiting import PATIENCE_SECONDS
 # Small and odd experiments, as parameters of a link.
 ODD = {
     "a random automaton": {"source": "automaton"},
+    "a hidden Markov model": {"source": "hmm"},
     "a squared automaton": {"source": "squared", "num_states": 2},
     "shipped verbs": {"source": "verbs"},
     "one symbol, one state": {"source": "automaton", "num_symbols": 1, "num_states": 1},

@@ -46,6 +46,7 @@ SOURCES: dict[str, dict[str, st.SearchStrategy[Any]]] = {
     "dyck": {"split_probability": st.floats(0, 1), "wrap_probability": st.floats(0, 1)},
     "tomita": {"grammar": whole(7)},
     "automaton": {"num_states": whole(50), "num_symbols": whole(100)},
+    **{name: {"num_states": whole(50), "num_symbols": whole(100)} for name in ("hmm", "pfa", "pdfa")},
     "squared": {"num_states": whole(50), "num_symbols": whole(100)},
     "verbs": {},
     "upload": {"upload": st.just("a" * 64), "upload_test": st.sampled_from(["", "b" * 64])},

@@ -1,7 +1,7 @@
 """Draw with Plotly and ECharts: one function for each figure, which takes arrays and names and returns a figure.
 
-In reading order: `bars` (counts, next-symbol probabilities), `metrics` (scores against the rank or the number of strings),
-`parallel` (one line for each run), `states` (states as points, a string's way through them), `live` (curves and
+In reading order: `bars` (counts, next-symbol probabilities), `metrics` (scores against the rank or the number of strings, or as
+bars), `parallel` (one line for each run), `states` (states as points, a string's way through them), `live` (curves and
 points that move during training, as ECharts options), `learning_back` (an automaton learned back from strings). This file has
 two functions that all of them use.
 

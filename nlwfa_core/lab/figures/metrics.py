@@ -1,4 +1,4 @@
-"""Draw scores against the rank or the number of strings."""
+"""Draw scores against the rank or the number of strings, or of models beside each other."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import plotly.graph_objects as go
 from ...metrics.intervals import CONFIDENCE, Interval
 from ...metrics.scores import SCORE_OF
 from ...metrics.seeds import Spread
-from ..palette import DASHES, MARKERS, colour_of, kind_of
+from ..palette import DASHES, MARKERS, PATTERNS, colour_of, kind_of
 from . import layout
 
 BAND = f"{CONFIDENCE:.0%} interval"
@@ -60,6 +60,48 @@ def metric_figure(
     shown = {"range": [bottom - margin, (ceiling if any(spread.num_infinite for spread in spreads) else top) + margin]}
     figure.update_yaxes(title=SCORE_OF[metric].title, **(shown if is_cut else {}))
     return layout(figure, 430, showlegend=True, legend={"orientation": "h", "y": 1.12})
+
+
+def score_bars(scores: Mapping[str, Spread], references: Mapping[str, float], metric: str) -> go.Figure:
+    """Draw a score of several models as bars, the best on top, with the models' scores at the ends of the bars.
+
+    Parameters
+    ----------
+    scores : mapping
+        Learner -> score over seeds. With several seeds, a whisker is the 95 % t interval of the mean.
+    references : mapping
+        Reference model -> its score.
+    """
+    sign = -1.0 if SCORE_OF[metric].higher_is_better else 1.0
+    bars = dict(scores) | {name: Spread.of([value]) for name, value in references.items()}
+    order = sorted(bars, key=lambda name: (bars[name].num_infinite, sign * _length(bars[name])))
+    spreads = [bars[name] for name in order]
+    reach = [max(0.0, one.high - _length(spread)) if (one := spread.interval()) else 0.0 for spread in spreads]
+    figure = go.Figure(
+        go.Bar(
+            y=order,
+            x=[_length(spread) for spread in spreads],
+            orientation="h",
+            text=["∞" if spread.num_infinite else spread.text(SCORE_OF[metric].form) for spread in spreads],
+            textposition="outside",
+            cliponaxis=False,
+            error_x={"array": reach, "visible": any(reach)},
+            marker={
+                "color": [colour_of(name) for name in order],
+                "pattern": {"shape": [PATTERNS.get(kind_of(n), "") for n in order]},
+            },
+            hovertemplate="%{y}: %{text}<extra></extra>",
+        )
+    )
+    figure.update_yaxes(autorange="reversed", type="category")
+    largest = max((_length(spread) + end for spread, end in zip(spreads, reach, strict=True)), default=1.0)
+    figure.update_xaxes(title=SCORE_OF[metric].title, range=[0, 1.12 * (largest or 1.0)])
+    return layout(figure, 90 + 34 * len(order), bargap=0.3, showlegend=False)
+
+
+def _length(spread: Spread) -> float:
+    """Return the length of a bar: the mean of the finite scores, or 0 if there are none."""
+    return 0.0 if spread.mean is None else max(spread.mean, 0.0)
 
 
 def _visible(lines: Sequence[float], intervals: Sequence[Interval]) -> tuple[float, float, bool]:

@@ -128,7 +128,7 @@ def test_dyck_takes_its_rules_probabilities(run: Run, tmp_path: Path) -> None:
     assert (tmp_path / "f").read_text() == "20 2\n" + "2 0 1\n" * 20
 
 
-@pytest.mark.parametrize("source", ["automaton", "squared"])
+@pytest.mark.parametrize("source", ["automaton", "hmm", "pfa", "pdfa", "squared"])
 def test_automata_draw_the_labs_strings(run: Run, tmp_path: Path, source: str) -> None:
     arguments = ("-n", 50, "--states", 2, "--symbols", 3, "--seed", 4)
     assert run("generate", source, *arguments, "-o", tmp_path / "f", "--solution", tmp_path / "s").code == 0

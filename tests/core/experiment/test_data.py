@@ -21,7 +21,7 @@ from nlwfa_core.sources.dyck import ALPHABET, Dyck
 from nlwfa_core.strings.sample import Sample
 from nlwfa_core.strings.words import Alphabet, Words
 
-GENERATED = ["dyck", "automaton", "squared"]
+GENERATED = ["dyck", "automaton", "hmm", "pfa", "pdfa", "squared"]
 SMALL = {"num_strings": 300, "num_validation": 20, "num_test": 30, "num_states": 3, "num_symbols": 2}
 MODEL = b"I: (state)\n(0) 1\nF: (state)\n(0) 0.5\nS: (state,symbol)\n(0,0) 1\nT: (state,symbol,state)\n(0,0,0) 1\n"
 

@@ -55,7 +55,7 @@ def test_a_recipe_twice_gives_the_same_bits(learner: str) -> None:
     assert bits(one) != bits(elsewhere)
 
 
-@pytest.mark.parametrize("source", ["dyck", "automaton", "squared", "verbs"])
+@pytest.mark.parametrize("source", ["dyck", "automaton", "hmm", "pfa", "pdfa", "squared", "verbs"])
 @pytest.mark.parametrize("learner", ["SP", "both.non"])
 def test_every_source_is_learned_by_linear_and_nonlinear_models(source: str, learner: str) -> None:
     result = run(recipe_of(learner).changed(data=DATA.changed(source=source, num_states=3, num_symbols=2)))

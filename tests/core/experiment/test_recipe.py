@@ -24,7 +24,7 @@ recipes = st.builds(
     Recipe,
     data=st.builds(
         DataRecipe,
-        source=st.sampled_from(["dyck", "automaton", "squared", "verbs", "upload"]),
+        source=st.sampled_from(["dyck", "automaton", "hmm", "squared", "verbs", "upload"]),
         num_strings=st.integers(1, limits.most("generated_strings")),
         seed=st.integers(0, 2**31 - 1),
         split_probability=st.floats(0, 1),
@@ -61,7 +61,11 @@ BAD = [
     (DataRecipe, {"num_strings": 0}, "num_strings must be at least 1; got 0"),
     (DataRecipe, {"num_strings": 2_000_000}, "num_strings must be at most 1,000,000; got 2000000"),
     (DataRecipe, {"seed": -1}, "seed must be at least 0; got -1"),
-    (DataRecipe, {"source": "web"}, "source must be 'dyck', 'tomita', 'automaton', 'squared', 'verbs' or 'upload'; got 'web'"),
+    (
+        DataRecipe,
+        {"source": "web"},
+        "source must be 'dyck', 'tomita', 'automaton', 'hmm', 'pfa', 'pdfa', 'squared', 'verbs' or 'upload'; got 'web'",
+    ),
     (DataRecipe, {"split_probability": float("nan")}, "split_probability must be .*; got nan"),
     (DataRecipe, {"upload": "../../etc/passwd"}, "upload must match pattern .*; got '../../etc/passwd'"),
     (DataRecipe, {"upload": "0" * 64 + "\n"}, "upload must match pattern .*; got '0+"),

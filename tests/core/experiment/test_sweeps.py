@@ -17,7 +17,7 @@ from nlwfa_core.experiment.data import load_data
 from nlwfa_core.experiment.pipeline import Workbench, run
 from nlwfa_core.experiment.sweep_table import RUN_COLUMNS, STAGES, SweepTable
 from nlwfa_core.experiment.sweeps import MAX_POINTS, Grid, Outcome, Point, curves, time_left, winners
-from nlwfa_core.lab.figures.metrics import metric_figure
+from nlwfa_core.lab.figures.metrics import metric_figure, score_bars
 from nlwfa_core.lab.tables import run_names, spread_table
 from nlwfa_core.metrics.diagnostics import diagnostics
 from nlwfa_core.metrics.scores import Scores, TestSet, evaluate
@@ -141,6 +141,15 @@ def test_a_figure_has_a_band_where_seeds_differ_and_says_where_a_value_is_infini
     assert [note.text for note in figure.layout.annotations] == ["uniform 0.600"]
     assert list(by_mode["5-gram", "lines"].y) == [0.5, 0.4]
     assert [trace.name for trace in metric_figure({"SP": {2: Spread.of([0.3])}}, {}, "wer").data] == ["SP"]
+
+
+def test_bars_are_in_the_order_of_the_scores() -> None:
+    models = {"SP": Spread.of([math.inf]), "HMM": Spread.of([2.0, 2.2]), "PFA": Spread.of([1.9])}
+    [bar] = score_bars(models, {"uniform": 2.5}, "bits_per_symbol").data
+    assert list(bar.y) == ["PFA", "HMM", "uniform", "SP"] and list(bar.x) == pytest.approx([1.9, 2.1, 2.5, 0.0])
+    assert bar.text[0] == "1.900" and bar.text[3] == "∞" and bar.error_x.array[0] == 0 < bar.error_x.array[1]
+    [bar] = score_bars({"SP": Spread.of([0.7]), "HMM": Spread.of([0.8])}, {}, "ndcg5").data
+    assert list(bar.y) == ["HMM", "SP"]
 
 
 def test_the_time_left_is_that_of_the_same_learner() -> None:

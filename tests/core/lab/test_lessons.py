@@ -122,14 +122,14 @@ def test_the_example_for_teachers() -> None:
 
 
 def test_ours() -> None:
-    assert list(LESSONS) == ["hankel-matrix", "rank", "dyck", "squared", "convergence", "your-own"]
+    assert list(LESSONS) == ["hankel-matrix", "rank", "dyck", "squared", "convergence", "which-model", "your-own"]
     assert sum(LESSONS[name].minutes for name in ("hankel-matrix", "rank", "dyck")) == 50
     for lesson in LESSONS.values():
         assert 5 <= len(lesson.steps) <= 8
         assert all(len(step.text.split()) <= 90 for step in lesson.steps)
 
 
-@pytest.mark.parametrize("name", list(LESSONS)[:5])
+@pytest.mark.parametrize("name", list(LESSONS)[:6])
 def test_a_step_about_models_says_which_and_asks_something(name: str) -> None:
     for step in LESSONS[name].steps:
         assert bool(step.models) == bool(TRAINED & set(step.pages))
@@ -429,6 +429,48 @@ def first_failure(rank: int) -> int:
     return next(depth for depth in range(1, 20) if brackets(depth, rank) == 0)
 
 
+MACHINES = {"hmm": 16, "pfa": 9, "pdfa": 2}
+IMITATORS = ("HMM", "PFA", "PDFA", "SP", "both.non")
+EIGHT: dict[str, object] = {"num_states": 8, "num_symbols": 4, "num_strings": 1000, "num_validation": 500, "num_test": 2000}
+
+
+@cache
+def imitations(source: str) -> dict[str, Scores]:
+    """The scores of five learners, as shipped, of the 5-gram and of the machine that draws the strings."""
+    fields = {"source": source, "data_seed": MACHINES[source], "statistic": "factor", "rank": 8, **EIGHT}
+    recipe = with_fields(START, fields)
+    scores = {name: load_result(ASSETS / "results" / recipe.with_learner(name).key()).scores for name in IMITATORS}
+    data = load_data(recipe.data)
+    return scores | {name: evaluate(model, data.test) for name, model in reference_models(data, 5).items()}
+
+
+def test_numbers_of_the_lesson_on_kinds_of_models() -> None:
+    lesson = LESSONS["which-model"]
+    wer = {source: {name: scores.wer for name, scores in imitations(source).items()} for source in MACHINES}
+    assert [sorted(IMITATORS, key=one.__getitem__) for one in wer.values()] == [
+        ["HMM", "PFA", "PDFA", "SP", "both.non"],
+        ["PFA", "HMM", "PDFA", "SP", "both.non"],
+        ["PDFA", "SP", "PFA", "both.non", "HMM"],
+    ]
+    assert all(scores["true model"] < min(scores[name] for name in IMITATORS) for scores in wer.values())
+
+    def listed(source: str, *names: str) -> str:
+        return ", ".join(f"{name} {wer[source][name]:.{2 if name == 'both.non' else 3}f}" for name in names)
+
+    itself = {source: f"{scores['true model']:.3f}" for source, scores in wer.items()}
+    said(lesson, 1, f"{listed('hmm', 'HMM', 'PFA', '5-gram', 'PDFA', 'SP', 'both.non')}; the machine itself {itself['hmm']}")
+    said(lesson, 2, f"{listed('pfa', 'PFA', 'HMM', '5-gram', 'PDFA', 'SP', 'both.non')}; the machine itself {itself['pfa']}")
+    said(lesson, 3, f"PDFA {wer['pdfa']['PDFA']:.3f} (the machine itself: {itself['pdfa']})")
+    said(lesson, 3, f"{listed('pdfa', 'SP', 'PFA', 'both.non', '5-gram')}, and {listed('pdfa', 'HMM')}")
+    said(lesson, 4, f"{imitations('pdfa')['SP'].num_negative} of the 2,000 test strings")
+
+
+def test_the_machines_of_the_lesson_are_of_their_kind() -> None:
+    for source, seed in MACHINES.items():
+        data = load_data(with_fields(START, {"source": source, "data_seed": seed, **EIGHT}).data)
+        assert data.true_model is not None and data.true_model.num_states == 8 and data.train.num_strings == 1000
+
+
 # Lesson and step, from 0 -> its declared number, computed.
 NUMBERS: dict[tuple[str, int], Callable[[], Any]] = {
     ("hankel-matrix", 0): lambda: share(lambda string: string == "ab"),
@@ -515,6 +557,16 @@ def test_declared_choices_are_the_computed_ones() -> None:
     assert right_options("convergence", 3) == ["a few hundred"]
     assert right_options("your-own", 5) == ["not necessarily"]  # the score is an average
 
+    order = {
+        source: sorted(IMITATORS, key=lambda name: scores[name].bits_per_symbol)
+        for source in MACHINES
+        if (scores := imitations(source))
+    }
+    assert right_options("which-model", 0) == ["the PDFA"]
+    assert [right_options("which-model", place) for place in (1, 2)] == [order["hmm"][:1], order["pfa"][:1]]
+    assert right_options("which-model", 3) == [f"first {order['pdfa'][0]}, last {order['pdfa'][-1]}"]
+    assert right_options("which-model", 4) == ["it fits noisy entries by squares, and its weights need not be probabilities"]
+
 
 @pytest.mark.parametrize("name", list(LESSONS))
 def test_no_placeholder_is_an_answer_and_no_solution_contradicts_right(name: str) -> None:
@@ -544,6 +596,7 @@ def test_every_question_that_is_entered_is_computed_above() -> None:
         *(("dyck", place) for place in (0, 1, 2, 3, 4, 6)),
     }
     choices |= {("squared", 2), ("squared", 4), ("squared", 5), *(("convergence", place) for place in range(4)), ("your-own", 5)}
+    choices |= {("which-model", place) for place in range(5)}
     entered = {
         (name, place)
         for name, lesson in LESSONS.items()

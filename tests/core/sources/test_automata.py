@@ -9,7 +9,15 @@ from nlwfa_core.errors import RecipeError
 from nlwfa_core.hankel.basis import Basis
 from nlwfa_core.hankel.matrix import exact_hankel
 from nlwfa_core.models.wfa import WFA
-from nlwfa_core.sources.automata import random_automaton, random_wfa, sample_words, squared_automaton
+from nlwfa_core.sources.automata import (
+    random_automaton,
+    random_hmm,
+    random_pdfa,
+    random_pfa,
+    random_wfa,
+    sample_words,
+    squared_automaton,
+)
 from nlwfa_core.strings.sample import Sample
 from nlwfa_core.strings.trie import Trie
 from nlwfa_core.strings.words import Alphabet, FloatArray, Words
@@ -41,13 +49,39 @@ def test_random_automata_are_proper(num_states: int, num_symbols: int, mean_leng
     assert reached.all()
 
 
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize(("num_states", "num_symbols", "mean_length"), [(1, 1, 3), (8, 4, 8), (12, 5, 0.5), (6, 2, 40)])
+def test_random_automata_are_of_their_kind(num_states: int, num_symbols: int, mean_length: float, seed: int) -> None:
+    kinds = {make: make(num_states, num_symbols, seed, mean_length) for make in (random_hmm, random_pfa, random_pdfa)}
+    for wfa in kinds.values():
+        assert (wfa.num_states, wfa.num_symbols) == (num_states, num_symbols)
+        assert min(wfa.initial.min(), wfa.transitions.min(), wfa.termination.min()) >= 0
+        assert wfa.initial.sum() == pytest.approx(1)
+        np.testing.assert_allclose(wfa.transitions.sum(axis=(0, 2)) + wfa.termination, 1, rtol=1e-12)
+        assert wfa.spectral_radius < 1 and wfa.total_weight() == pytest.approx(1)
+        lengths = length_distribution(wfa, 6000)
+        assert lengths @ np.arange(len(lengths)) == pytest.approx(mean_length, rel=1e-6)
+    for state in range(num_states):  # the next state does not depend on the symbol: an outer product
+        values = np.linalg.svd(kinds[random_hmm].transitions[:, state], compute_uv=False)
+        assert (values[1:] < 1e-12 * values[0]).all()
+    pdfa = kinds[random_pdfa]
+    assert ((pdfa.transitions > 0).sum(axis=2) == 1).all() and (pdfa.initial == np.eye(num_states)[0]).all()
+    assert (np.linalg.matrix_power(np.eye(num_states) + pdfa.summed_transitions, num_states)[0] > 0).all()
+
+
+def test_concentration_says_how_many_transitions_are_likely() -> None:
+    few, many = (random_pfa(8, 4, 0, concentration=concentration).transitions for concentration in (0.01, 1000.0))
+    assert (few.max(axis=(0, 2)) > 0.4 * few.sum(axis=(0, 2))).mean() > 0.7
+    np.testing.assert_allclose(many, np.broadcast_to(many.mean(axis=(0, 2))[:, None], many.shape), rtol=0.2)
+
+
 def test_density_is_the_share_of_transitions() -> None:
     wfa = random_automaton(30, 10, seed=0, density=0.2)
     assert (wfa.transitions > 0).mean() == pytest.approx(0.2, abs=0.02)
     assert (random_automaton(5, 2, seed=0).transitions > 0).all()
 
 
-@pytest.mark.parametrize("make", [random_automaton, random_wfa, squared_automaton])
+@pytest.mark.parametrize("make", [random_automaton, random_hmm, random_pfa, random_pdfa, random_wfa, squared_automaton])
 def test_the_seed_decides(make) -> None:  # type: ignore[no-untyped-def]
     one, same, other = make(3, 2, 1), make(3, 2, 1), make(3, 2, 2)
     assert (one.transitions == same.transitions).all() and (one.initial == same.initial).all()
@@ -132,6 +166,9 @@ def test_numbers_out_of_range_are_refused() -> None:
         "num_symbols × states² must be at most .*; got 160,000,000": lambda: squared_automaton(20, 1000, seed=0),
         "density must be above 0 and at most 1; got 0": lambda: random_automaton(2, 2, seed=0, density=0),
         "mean_length must be above 0 and at most .*; got 0": lambda: random_automaton(2, 2, seed=0, mean_length=0),
+        "concentration must be at least 0.01 and at most 1000; got 0": lambda: random_hmm(2, 2, seed=0, concentration=0),
+        "concentration must be .*; got nan": lambda: random_pdfa(2, 2, seed=0, concentration=float("nan")),
+        "mean_length must be above 0 and at most .*; got -1": lambda: random_pfa(2, 2, seed=0, mean_length=-1),
         "radius must be above 0 and below 1; got 1": lambda: random_wfa(2, 2, seed=0, radius=1),
         "num_strings must be at least 1; got 0": lambda: sample_words(wfa, 0, seed=0),
         "num_strings must be at most .*; got 1,000,001": lambda: sample_words(wfa, 1_000_001, seed=0),
