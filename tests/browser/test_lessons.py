@@ -122,7 +122,7 @@ OUT_OF_SIGHT = """keys => {
 }"""
 
 
-@pytest.mark.parametrize("name", list(LESSONS)[:5])
+@pytest.mark.parametrize("name", list(LESSONS)[:6])
 def test_what_a_step_is_about_is_beside_its_text_on_a_laptop(page: Page, lab: str, name: str) -> None:
     page.set_viewport_size(LAPTOP)
     lesson, missing = LESSONS[name], []
@@ -313,3 +313,25 @@ def test_no_serious_violation_with_a_lesson(page: Page, lab: str, path: str, vie
     for scheme in SCHEMES:
         in_scheme(page, scheme)
         assert not serious(page), scheme
+
+
+# Toolbars of tables that lie on a table, or on a widget's label.
+COVERS = """() => {
+    const box = element => element.getBoundingClientRect();
+    const others = [...document.querySelectorAll("[data-testid=stDataFrameResizable], [data-testid=stWidgetLabel], .stMarkdown p")];
+    return [...document.querySelectorAll("[data-testid=stElementToolbar]")].map(box).filter(a => a.height && others.map(box).some(
+        b => b.height && a.left < b.right && b.left < a.right && a.top < b.bottom - 1 && b.top + 1 < a.bottom)).length;
+}"""
+
+
+def test_on_a_phone_the_menu_closes_after_a_tap_and_toolbars_cover_nothing(page: Page, lab: str) -> None:
+    page.set_viewport_size(PHONE)
+    for path, title in (("data", "Train"), ("train", "Predict"), ("predict", "Compare")):
+        visit(page, lab, path, learner="SP")
+        page.wait_for_function(f"() => ({COVERS})() === 0")
+        page.get_by_test_id("stExpandSidebarButton").click()
+        links = page.get_by_test_id("stSidebarNavLink")
+        expect(links.filter(has_text=title).first).to_be_in_viewport()
+        links.filter(has_text=title).first.click()
+        expect(heading(page, title.lower())).to_be_in_viewport()
+        expect(links.filter(has_text=title).first).not_to_be_in_viewport()
