@@ -39,7 +39,7 @@ def test_the_gallery_has_eight_programs() -> None:
 def test_the_listings_of_a_page_run(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     text = page.read_text(encoding="utf-8")
-    for table in re.findall(r"`sentences\.csv`:\n\n```\n(.*?)```", text, flags=re.DOTALL):
+    for table in re.findall(r"`sentences\.csv`:\n\n```text\n(.*?)```", text, flags=re.DOTALL):
         Path("sentences.csv").write_text(table, encoding="utf-8")
     hankel = estimate_hankel(STRINGS, select_basis(STRINGS, 20, 20))
     first, second = (fit(hankel, "SP", rank=rank).model for rank in (3, 2))
@@ -74,6 +74,22 @@ def test_links_between_pages_lead_somewhere() -> None:
     for page in PAGES:
         for link in re.findall(r"\]\(([^)#:]+)\)", page.read_text(encoding="utf-8")):
             assert (page.parent / link).exists() or link == "../api/index.rst", f"{page.name}: {link}"
+
+
+@pytest.mark.parametrize(
+    ("page", "said"), [("csv", "'ran': 1.0"), ("factor", "'rank'"), ("figure", ""), ("compare", "[")], ids=lambda text: text or "-"
+)
+def test_a_how_to_runs_as_it_is_printed(
+    page: str, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = textwrap.dedent((DOCS / "howto" / f"{page}.md").read_text(encoding="utf-8"))
+    monkeypatch.chdir(tmp_path)
+    for table in re.findall(r"```text\n(.*?)```", text, flags=re.DOTALL):
+        Path("sentences.csv").write_text(table, encoding="utf-8")
+    listing = re.findall(r"^( *)```python\n(.*?)```", text, flags=re.DOTALL | re.MULTILINE)[0][1]
+    exec(compile(textwrap.dedent(listing), page, "exec"), {})
+    assert said in capsys.readouterr().out
+    assert page != "figure" or Path("singular-values.pdf").stat().st_size > 1000
 
 
 def test_ten_things_take_three_lines_at_most() -> None:
