@@ -183,7 +183,14 @@ def table_downloads(tables: Mapping[str, Mapping[str, Column]], name: str, key: 
 def written_table(table: Mapping[str, Column]) -> Styler:
     """Make a styled data frame that has a table's values and displays its texts."""
     frame = pd.DataFrame({title: _values(column) for title, column in table.items()})
-    return displayed_as(frame, [column.texts if isinstance(column, Numbers) else _spaced(column) for column in table.values()])
+    return displayed_as(frame, list(map(_texts, table.values())))
+
+
+def _texts(column: Column) -> Sequence[str]:
+    """Return what a column shows in place of its values; nothing if it shows its values, as counts do."""
+    if isinstance(column, Numbers):
+        return column.texts
+    return _spaced(column) if all(isinstance(value, str) for value in column) else ()
 
 
 def spaced_strings(frame: pd.DataFrame) -> Styler:

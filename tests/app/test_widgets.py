@@ -56,6 +56,14 @@ def test_a_table_holds_numbers_and_shows_texts():
     assert list(by_pandas[[0, 1, 3]]) == list(shown["score"][[0, 1, 3]])
 
 
+def test_a_column_of_counts_shows_its_values() -> None:
+    styler, proto = written_table({"place": ["[[]]"], "students": [12]}), ArrowData()
+    marshall_styler(proto, styler, "table")
+    shown = convert_arrow_bytes_to_pandas_df(proto.styler.display_values)
+    assert list(shown["place"]) == ["[\N{THIN SPACE}[\N{THIN SPACE}]\N{THIN SPACE}]"] and list(styler.data["students"]) == [12]
+    assert list(map(str, shown["students"])) == ["12"]
+
+
 def test_a_table_is_made_once_for_its_content(monkeypatch: pytest.MonkeyPatch) -> None:
     """A rerun sends the table's message again. Columns that differ only in the middle, which `repr` leaves out, differ."""
     made = []
