@@ -17,7 +17,7 @@ from pathlib import Path
 from urllib.parse import parse_qsl, urlsplit
 
 import numpy as np
-from playwright.sync_api import Browser, expect, sync_playwright
+from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 from nlwfa_core.lab.machine import resident_bytes
 from tests.browser.conftest import FLAGS, serving
@@ -42,12 +42,17 @@ def server_of_this_process() -> int:
     return next(int(pid) for pid in children if b"streamlit" in Path("/proc", pid, "cmdline").read_bytes())
 
 
-def visit_with(browser: Browser, lab: str, file: Path, pages: list[str]) -> None:
-    """Upload a file, look at some pages, and leave."""
+def visitor(browser: Browser, lab: str) -> Page:
+    """Open the Data page in a browser of its own."""
     context = browser.new_context()
     context.set_default_timeout(PATIENCE_MS)
     page = context.new_page()
     visit(page, lab, "data")
+    return page
+
+
+def upload(page: Page, lab: str, file: Path, pages: list[str]) -> None:
+    """Upload a file, look at some pages, and leave."""
     keyed(page, "own_strings").locator("summary").click()
     page.get_by_role("tab", name="Upload").click()
     keyed(page, "upload.upload").locator("input[type=file]").set_input_files(str(file))
@@ -56,13 +61,14 @@ def visit_with(browser: Browser, lab: str, file: Path, pages: list[str]) -> None
     recipe = dict(parse_qsl(urlsplit(page.url).query))
     for name in pages:
         visit(page, lab, name, **recipe)
-    context.close()
+    page.context.close()
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.memory", description=__doc__)
     parser.add_argument("--megabytes", type=float, default=50)
     parser.add_argument("--pages", nargs="*", default=["hankel"])
+    parser.add_argument("--first", action="store_true", help="the large file is uploaded in the server's first session")
     parser.add_argument("--after", type=float, nargs="+", default=[10, 150], help="seconds after the browser has left")
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder, serving(Path(folder)) as lab, sync_playwright() as playwright:
@@ -80,10 +86,13 @@ def main() -> None:
             before = before or now
             print(f"| {what} | {now:.0f} | {now / before:.2f}× |", flush=True)
 
-        visit_with(browser, lab, files[0], arguments.pages)
+        first = visitor(browser, lab)
+        second = visitor(browser, lab)
+        small, large = (second, first) if arguments.first else (first, second)
+        upload(small, lab, files[0], arguments.pages)
         time.sleep(REST_SECONDS)
         show("before")
-        visit_with(browser, lab, files[1], arguments.pages)
+        upload(large, lab, files[1], arguments.pages)
         show(f"{arguments.megabytes:g} MB uploaded")
         left = time.monotonic()
         for seconds in arguments.after:
