@@ -49,6 +49,8 @@ with st.container(key="compare.results"):
     with verdict:
         view.verdict(named, by)
 
+    view.records(recipe, named)
+
     st.subheader("Two models on the same test strings", anchor=False)
     view.pair(recipe, named, by)
 

@@ -223,7 +223,7 @@ def read_published(competition: str, folder: Path) -> dict[int, dict[str, str]]:
         raise RecipeError(f"{path}: each row must begin with the number of a problem: {error}") from None
 
 
-def _figures(competition: str, row: dict[str, str]) -> dict[str, float]:
+def figures_of(competition: str, row: dict[str, str]) -> dict[str, float]:
     """Convert a row's figures to scores: perplexities are divided by the true model's, from the column "solution"."""
     figures = {}
     for name in COMPETITIONS[competition].figures:
@@ -356,7 +356,7 @@ def _run(
         cpu_seconds,
         {**asdict(budget), "threads": budget.number_of_threads},
         {name: row[name] for name in COMPETITIONS[competition].kinds if row.get(name)},
-        _figures(competition, row),
+        figures_of(competition, row),
         datetime.now(UTC).date().isoformat(),
         __version__,
         _commit(),

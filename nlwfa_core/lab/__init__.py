@@ -6,7 +6,8 @@ In reading order:
 - `strings`, `states`: labels and counts of strings; principal components of states, and colours of prefixes.
 - `tables`: numbers as text; the columns and warnings of tables.
 - `options`, `history`: tables that compare recipes and outcomes, and tables of the history's runs.
-- `pairs`: two models on the same test strings, with the intervals of their differences.
+- `pairs`: two models on the same test strings, with the intervals of their differences; `records`: public problems of competitions,
+  recognised by their files, and their published figures.
 - `lens`: a Hankel matrix, its approximations and its singular values, encoded for the browser's components.
 - `graph`: which arrows of an automaton are drawn, for Graphviz and as a table.
 - `layout`, `walk`: an automaton's graph, placed from left to right, and the walk of a string through it.

@@ -38,6 +38,7 @@ from nlwfa_core.lab.lessons import Lesson, read_lessons
 from nlwfa_core.lab.machine import folder_bytes
 from nlwfa_core.lab.pairs import lead_sentence, run_intervals
 from nlwfa_core.lab.quizzes import Quiz, read_quizzes
+from nlwfa_core.lab.records import Problem, read_problems
 from nlwfa_core.lab.story import story_payload
 from nlwfa_core.lab.tables import conventions_of
 from nlwfa_core.lab.tasks.bank import Kind, read_bank
@@ -87,6 +88,12 @@ def quizzes() -> dict[str, Quiz]:
 def teaching_notes() -> dict[str, Note]:
     """Read the notes for teachers, step of a lesson -> note."""
     return read_notes((ASSETS / "teaching.md").read_text(encoding="utf-8"))
+
+
+@cache
+def competition_problems() -> tuple[Problem, ...]:
+    """Read the public problems that the lab recognises by their files."""
+    return read_problems(ASSETS / "records.json")
 
 
 @cache

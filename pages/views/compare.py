@@ -23,6 +23,7 @@ from nlwfa_core.lab.figures.metrics import metric_figure, score_bars
 from nlwfa_core.lab.figures.parallel import parallel_figure
 from nlwfa_core.lab.options import difference_table, parallel_axes, ranking, run_table
 from nlwfa_core.lab.pairs import CAPTION, paired_table
+from nlwfa_core.lab.records import problem_of, record_table
 from nlwfa_core.lab.tables import BETTER, run_names, scores_csv, spread_table
 from nlwfa_core.learning.names import HANKEL_LEARNERS, STRING_LEARNERS
 from nlwfa_core.metrics.diagnostics import DIAGNOSTIC_TITLES
@@ -300,6 +301,22 @@ def verdict(named: Mapping[str, Outcome], by: str) -> None:
     choice = f"The best on validation strings by {SCORE_OF[by].short_title}: {chosen}." if len(named) > 1 else ""
     sentence = cache.lead_over_reference(named[chosen].recipe, by)
     st.markdown(f"**{escape_markdown(choice)}** {escape_markdown(sentence)}" if choice else escape_markdown(sentence))
+
+
+def records(recipe: Recipe, named: Mapping[str, Outcome]) -> None:
+    """Draw the runs among the published figures, if the test files are those of a competition's public problem."""
+    problem = problem_of(recipe.data, cache.competition_problems())
+    if problem is None:
+        return
+    st.subheader(escape_markdown(problem.title), anchor=False)
+    runs_here = {name: one.scores for name, one in named.items() if one.recipe.data == recipe.data}
+    widgets.draw_table(record_table(problem, runs_here), "compare.records", "The runs among published figures, the best first")
+    kind = f" The problem's kind is {problem.kind}." if problem.kind else ""
+    own = cache.data(recipe.data).train.num_strings
+    st.caption(
+        f"{'Higher' if problem.higher_is_better else 'Lower'} is better.{kind} Runs learned from {own:,} training strings here. "
+        "Participants could also learn from the test files, and looked at them more than once."
+    )
 
 
 def pair(recipe: Recipe, named: Mapping[str, Outcome], by: str) -> None:

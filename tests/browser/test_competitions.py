@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.screen import drawn, go, metric, scores, settled, traces, train, upload, visit
+from tests.browser.screen import drawn, eventually, go, keyed, metric, scores, settled, traces, train, upload, visit
 
 DATA = Path(os.environ.get("NLWFA_DATA", Path(__file__).resolve().parents[3] / "shared" / "data"))
 BASIS = {"learner": "SP", "rank": 5, "num_prefixes": 500, "num_suffixes": 300}
@@ -53,3 +53,15 @@ def test_a_pautomac_problem_with_its_solution_and_model(page: Page, lab: str) ->
     found = looked_at(page)
     assert set(found) == {"SP", "uniform", "5-gram", "true model"}
     assert float(found["true model"]["WER"]) < float(found["uniform"]["WER"])
+    # On Compare its runs stand among the published figures.
+    go(page, "compare")
+    train(page, "compare")
+    expect(keyed(page, "compare.results").get_by_role("heading", name="PAutomaC, problem 24")).to_be_visible()
+    records = keyed(page, "compare.records")
+    records.scroll_into_view_if_needed()
+    cells = "t => [...t.querySelectorAll('tbody tr')].map(r => [...r.querySelectorAll('[role=gridcell]')].map(c => c.textContent))"
+    eventually(lambda: len(records.locator("canvas table").evaluate(cells)), lambda number: number > 6)
+    figures = {row[0]: row for row in records.locator("canvas table").evaluate(cells)}
+    assert {"Shibata–Yoshinaka", "Hulden (EM)", "Kepler"} < set(figures)
+    ratios = [float(row[2]) for row in figures.values() if row[-1] == "run"]
+    assert ratios and all(1.0 < ratio < 1.2 for ratio in ratios)
