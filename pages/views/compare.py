@@ -310,7 +310,9 @@ def records(recipe: Recipe, named: Mapping[str, Outcome]) -> None:
         return
     st.subheader(escape_markdown(problem.title), anchor=False)
     runs_here = {name: one.scores for name, one in named.items() if one.recipe.data == recipe.data}
-    widgets.draw_table(record_table(problem, runs_here), "compare.records", "The runs among published figures, the best first")
+    with st.container(key="compare.records"):
+        alt = "The runs among published figures, the best first"
+        widgets.draw_table(record_table(problem, runs_here), "compare.records.table", alt)
     kind = f" The problem's kind is {problem.kind}." if problem.kind else ""
     own = cache.data(recipe.data).train.num_strings
     st.caption(
