@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import zipfile
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
@@ -160,19 +161,36 @@ def test_a_bundle_is_an_upload_like_others(tmp_path: Path, history: History, mon
         import_runs(tmp_path, history, bytes(11))
 
 
+@pytest.fixture(scope="module")
+def untouched(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[], tuple[Path, History]]]:
+    """Gives a folder, with its history, into which nothing has been taken. To make a new one takes most of an example's time."""
+    places: list[tuple[Path, History]] = []
+
+    def place() -> tuple[Path, History]:
+        if not places or places[-1][0].joinpath("runs").exists() or list_runs(places[-1][1], Query()).total:
+            home = tmp_path_factory.mktemp("home")
+            places.append((home, History.open(home)))
+        return places[-1]
+
+    yield place
+    for _, history in places:
+        history.close()
+
+
 @settings(max_examples=200, deadline=None)
 @given(st.data())
-def test_damaged_bundles_are_refused_or_read(tmp_path_factory: pytest.TempPathFactory, bundle: bytes, data: st.DataObject) -> None:
-    home = tmp_path_factory.mktemp("home")
+def test_damaged_bundles_are_refused_or_read(
+    untouched: Callable[[], tuple[Path, History]], bundle: bytes, data: st.DataObject
+) -> None:
+    home, history = untouched()
     place = data.draw(st.integers(0, len(bundle) - 1))
     damaged = bytearray(bundle)
     damaged[place] ^= data.draw(st.integers(1, 255))
-    history = History.open(home)
     try:
         import_runs(home, history, bytes(damaged[: data.draw(st.integers(place, len(bundle)))]))
     except RecipeError:
         assert not (home / "runs").exists()
-    history.close()
+        assert not list_runs(history, Query()).total
 
 
 def test_only_finished_runs_go_out(tmp_path: Path, history: History) -> None:
