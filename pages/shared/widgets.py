@@ -22,6 +22,7 @@ from nlwfa_core.metrics.tables import TABLE_FORMATS, Column, Numbers, write_tabl
 
 MAX_TYPED = 1000  # characters
 BRACKETS = re.compile(r"(?<=[][(){}<>|])(?=[][(){}<>|])")  # the place between two of them
+MAX_REMEMBERED = 2**18  # bytes of a table whose message is cached
 PAUSE = "150ms"  # in typing, after which the page answers
 TRAINING_HELP = (
     "Whether training is finished. “–” means that this is not known: the learner is trained in another way, or the run was made by "
@@ -143,6 +144,8 @@ def draw_table(table: Mapping[str, Column], key: str, alt: str, columns: Mapping
     if "on_select" in options:
         return st.dataframe(written_table(table), **options)
     content = pickle.dumps((dict(table), options))  # and not its `repr`, which shortens long arrays
+    if len(content) > MAX_REMEMBERED:
+        return st.dataframe(written_table(table), **options)
     _draw_again(sha256(content).hexdigest(), table, options)
     return None
 

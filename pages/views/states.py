@@ -30,6 +30,7 @@ from pages.shared.widgets import escape_markdown
 
 # Symbols of the longest string whose path is shown: each adds a frame to the figure, which contains all frames before it.
 MAX_FOLLOWED = 100
+MAX_REMEMBERED = 5_000  # prefixes of a picture whose messages are cached: 0.7 MB
 WALK, TYPED = "states.walk", "states.walk.text"
 LINEAR, TRUE = "SP, any rank", "true model"
 GROUPS = (2, 12)
@@ -133,7 +134,8 @@ def states(run: Recipe, model: LearnedModel, data: Data, prefixes: Words, text: 
     """Draw the states after all prefixes, and the path of one string through them."""
     with widgets.errors_as_messages():
         whole = data.alphabet.encode(text) if text else word_to_follow(data.train)
-        _draw_states(run, whole, colour, axes, unit, model, data, prefixes)
+        draw = _draw_states if len(prefixes) <= MAX_REMEMBERED else _draw_states.__wrapped__
+        draw(run, whole, colour, axes, unit, model, data, prefixes)
 
 
 @st.cache_data(max_entries=32, show_spinner=False, hash_funcs=cache.KEYED)

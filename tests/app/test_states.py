@@ -67,6 +67,10 @@ def test_a_picture_is_computed_once_for_what_it_shows(monkeypatch: pytest.Monkey
     app.segmented_control(key="states.colour").set_value("length").run()
     assert figure(app, "states.pca") != before and calls.count("states_figure") == 1
     assert {"walk_payload", "drawing_payload"}.isdisjoint(calls)
+    monkeypatch.setattr(view, "MAX_REMEMBERED", 29)  # of 30: a picture of many prefixes would take much memory
+    shown = figure(app, "states.pca")
+    for number in (2, 3):
+        assert figure(app.run(), "states.pca") == shown and calls.count("states_figure") == number
 
 
 def test_the_table_has_the_points_of_the_figure() -> None:

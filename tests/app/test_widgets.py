@@ -88,6 +88,8 @@ def test_a_table_is_made_once_for_its_content(monkeypatch: pytest.MonkeyPatch) -
     first = drawn(0.25)
     assert first == drawn(0.25) and first[1][1500] == 0.25 and len(made) == 1
     assert drawn(0.5)[1][1500] == 0.5 and len(made) == 2
+    monkeypatch.setattr(widgets, "MAX_REMEMBERED", 1000)
+    assert drawn(0.5)[1][1500] == 0.5 and len(made) == 3  # a large table would take much memory
 
 
 def test_a_sessions_pages_are_looked_up_once(monkeypatch: pytest.MonkeyPatch) -> None:
