@@ -42,7 +42,9 @@ MESSAGES = {
         "No such command 'learn'; the commands are fit, select-rank, score, compare, rank, mix, compete, reproduce, sweep, "
         "fit-values, score-values, export, import, sample, history, lab, weights, next, generate. See nlwfa --help."
     ),
-    "generate english -o new": ("No such command 'english'; the commands are dyck, automaton, squared. See nlwfa generate --help."),
+    "generate english -o new": (
+        "No such command 'english'; the commands are dyck, automaton, hmm, pfa, pdfa, squared. See nlwfa generate --help."
+    ),
     "lab --port 0": "--port must be between 1 and 65,535; got 0",
     "generate dyck": "--out is needed (the file to write). See nlwfa generate dyck --help.",
     "reproduce dyck --out new": "experiment must be one of dyck-rank, dyck-samples, verbs, squared, spice-4; got 'dyck'",
@@ -85,7 +87,7 @@ MESSAGES = {
     "score --model none --test train --resamples 99 --confidence 0.99": (
         "--resamples must be between 199 and 100,000 (an interval of 99 % needs 199); got 99"
     ),
-    "generate": "a command is needed: dyck, automaton or squared. See nlwfa generate --help.",
+    "generate": "a command is needed: dyck, automaton, hmm, pfa, pdfa or squared. See nlwfa generate --help.",
     "generate dick -o new": "No such command 'dick'; did you mean dyck? See nlwfa generate --help.",
     "generate dyck --split 2 -o new": "--split must be at most 1; got 2.0",
     "generate automaton --states 0 -o new": "--states must be at least 1; got 0",

@@ -145,6 +145,9 @@ EFFECTIVE = {
     "reproduce": "experiment --out --seeds --quick --jobs --minutes --force",
     "generate dyck": "--out --num-strings --solution --force --seed --split --wrap",
     "generate automaton": "--out --num-strings --solution --force --seed --states --symbols",
+    "generate hmm": "--out --num-strings --solution --force --seed --states --symbols",
+    "generate pfa": "--out --num-strings --solution --force --seed --states --symbols",
+    "generate pdfa": "--out --num-strings --solution --force --seed --states --symbols",
     "generate squared": "--out --num-strings --solution --force --seed --states --symbols",
 }
 # Command -> option -> a command line in which it would change nothing.
