@@ -123,7 +123,14 @@ def training_lines(learner: str, lines: Iterable[tuple[str, str]]) -> None:
         st.warning("\n\n".join(unfinished), icon=":material/hourglass_bottom:")
 
 
-def draw_table(table: Mapping[str, Column], key: str, alt: str, columns: Mapping[str, Any] | None = None, **options: Any) -> Any:
+def draw_table(
+    table: Mapping[str, Column],
+    key: str,
+    alt: str,
+    columns: Mapping[str, Any] | None = None,
+    remember: bool = True,
+    **options: Any,
+) -> Any:
     """Draw a table whose first column stays visible while scrolling. Returns the selection of a table with `on_select`.
 
     A table that was drawn before, with the same content, is not made again: its message is in a cache that all visitors share.
@@ -135,13 +142,16 @@ def draw_table(table: Mapping[str, Column], key: str, alt: str, columns: Mapping
     ----------
     columns : mapping of str to st.column_config.Column, optional
         Title -> widths and helps of columns.
+    remember : bool
+        Must be false in a function whose messages Streamlit caches itself: it would send the table to the end of the page again,
+        not into the expander or container where it was drawn.
     options : dict
         Further options of `st.dataframe`.
     """
     config = {next(iter(table)): st.column_config.Column(pinned=True), **(columns or {})}
     config = {title: config[title] for title in config if title in table}
     options |= {"hide_index": True, "key": key, "alt": alt, "column_config": config, "placeholder": MISSING}
-    if "on_select" in options:
+    if "on_select" in options or not remember:
         return st.dataframe(written_table(table), **options)
     content = pickle.dumps((dict(table), options))  # and not its `repr`, which shortens long arrays
     if len(content) > MAX_REMEMBERED:

@@ -171,7 +171,8 @@ def _draw_states(
         table = tables.points_table(prefixes, data.alphabet, points[:, :axes], colours, title)
         points_frame = widgets.spaced_strings(pd.DataFrame(table))
         st.dataframe(points_frame, hide_index=True, key="states.points", alt="Coordinates of each prefix's state")
-        widgets.draw_table(tables.trajectory_table(model, word, data.alphabet), "states.way", "The string's states, all components")
+        way = tables.trajectory_table(model, word, data.alphabet)
+        widgets.draw_table(way, "states.way", "The string's states, all components", remember=False)
 
 
 def overlay(recipe: Recipe, data: Data, prefixes: Words, axes: int, unit: bool) -> None:

@@ -145,3 +145,12 @@ def test_colours_are_the_librarys_numbers(colour: str) -> None:
     expected = colouring(colour, cache.prefixes(recipe.data, 30), data.alphabet, model, data.train)
     table = next(entry.value for entry in app.dataframe if "component 1" in entry.value)
     assert np.allclose(table[COLOURINGS[colour]], np.array(expected, dtype=float), equal_nan=True)
+
+
+def test_another_visitor_finds_the_tables_where_they_were_drawn() -> None:
+    """What is drawn from a cache stands in the same expander."""
+    for _ in range(2):
+        app = learned("states", **SP)
+        numbers = next(block for block in app.expander if block.label == "The numbers")
+        assert len(numbers.dataframe) == 2
+        assert sum(len(block.dataframe) for block in app.expander) == len(app.dataframe)
