@@ -270,6 +270,11 @@ def factor_automaton(wfa: WFA) -> WFA:
     return WFA(initial, wfa.transitions, wfa.prefix_termination)
 
 
+def suffix_automaton(wfa: WFA) -> WFA:
+    """⟨(I − A)⁻ᵀ α₀, A, α∞⟩: from string probabilities to suffix probabilities f(Σ*u)."""
+    return WFA(factor_automaton(wfa).initial, wfa.transitions, wfa.termination)
+
+
 def bayes_wer(grammar: Dyck, end: bool = True) -> float:
     """The lowest possible word error rate on a Dyck grammar: expected wrong predictions of the true model's arg max per prediction.
 

@@ -114,7 +114,7 @@ class SpectralWFA(_StringEstimator):
     ----------
     rank : int
     statistic : str
-        What the Hankel matrix counts: "string", "prefix" or "factor".
+        What the Hankel matrix counts: "string", "prefix", "factor" or "suffix".
     num_prefixes, num_suffixes : int
         The size of the basis. If the strings have fewer, all are used, and the rank is lowered to what the basis allows.
     alphabet : sequence of str, optional
@@ -170,7 +170,7 @@ class NonlinearWFA(_StringEstimator):
         The largest number of epochs of steps 1 and 2; by default, until they converge.
     seed : int
     rank, statistic, num_prefixes, num_suffixes, alphabet, floor
-        As in `SpectralWFA`. Prefix and factor statistics are counted with boundary symbols.
+        As in `SpectralWFA`, but not "suffix". Prefix and factor statistics are counted with boundary symbols.
 
     Attributes
     ----------

@@ -25,7 +25,7 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints, Validation
 from .. import limits
 from ..errors import FieldError, RecipeError, check_one_of, check_types, did_you_mean
 from ..files import SHA256
-from ..hankel.names import STATISTICS, TRANSFORMS
+from ..hankel.names import LINEAR_ONLY, STATISTICS, TRANSFORMS
 from ..learning.names import (
     BY_RANK,
     EM_LEARNERS,
@@ -193,6 +193,8 @@ class HankelRecipe(Record):
     def _check(self) -> Self:
         check_one_of("statistic", self.statistic, STATISTICS)
         check_one_of("transform", self.transform, TRANSFORMS)
+        if self.statistic == "suffix" and (self.bounded or self.transform != "none"):
+            raise ValueError(LINEAR_ONLY)
         if self.bounded and self.statistic == "string":
             raise ValueError("bounded must be false with string statistics: boundary symbols are for prefix and factor statistics")
         if self.transform != "none" and self.statistic != "string" and not self.bounded:
@@ -330,6 +332,8 @@ class Recipe(Record):
     @model_validator(mode="after")
     def _check_boundary(self) -> Self:
         hankel = self.hankel
+        if hankel.statistic == "suffix" and self.learning.kind.networks:
+            raise ValueError(LINEAR_ONLY)
         if needs_boundary(self.learning.learner, hankel.statistic, hankel.transform) and not hankel.bounded:
             raise ValueError(f"{self.learning.learner} needs boundary symbols (bounded) with {hankel.statistic} statistics")
         return self

@@ -14,6 +14,7 @@ from pydantic import Field
 
 from ..errors import RecipeError, alternatives
 from ..files import from_json
+from ..hankel.names import WITH_BOUNDARY
 from ..learning.names import REFINEMENTS
 from ..learning.progress import UNKNOWN
 from ..limits import check_at_most
@@ -165,7 +166,7 @@ class Grid(Record):
         if self.statistics or self.transforms:
             chosen = product(self.statistics or (base.hankel.statistic,), self.transforms or (base.hankel.transform,))
             hankels = [
-                base.hankel.changed(statistic=statistic, transform=transform, bounded=statistic != "string")
+                base.hankel.changed(statistic=statistic, transform=transform, bounded=statistic in WITH_BOUNDARY)
                 for statistic, transform in chosen
             ]
         sizes = self.sample_sizes or (base.data.num_strings,)

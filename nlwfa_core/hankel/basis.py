@@ -116,7 +116,8 @@ def select_basis(sample: SampleLike, num_prefixes: int, num_suffixes: int, stati
     What counts as frequent depends on the statistic. "string": prefixes and suffixes, by the number of strings that begin or end
     with them. "prefix": prefixes likewise, but as suffixes the most frequent factors, by their number of occurrences, because what
     follows a prefix may end anywhere. "factor": the most frequent factors as both. With "prefix" and "factor", single symbols
-    precede all other suffixes except λ, because their columns are used to predict next symbols.
+    precede all other suffixes except λ, because their columns are used to predict next symbols. "suffix": suffixes as for "string",
+    but as prefixes the most frequent factors, because what precedes a suffix may begin anywhere.
 
     λ has the highest frequency and comes first in both lists, and the prefixes are prefix-closed. If the sample has fewer prefixes
     or suffixes than requested, all of them are selected.
@@ -145,9 +146,9 @@ def select_basis(sample: SampleLike, num_prefixes: int, num_suffixes: int, stati
     if not len(sample.words):
         raise RecipeError("the sample has no strings: there is nothing to build a Hankel matrix from")
     strings = (sample.words, sample.counts, sample.num_symbols)
-    forward, begins = frequent_prefixes(*strings, num_prefixes, "anywhere" if statistic == "factor" else "forward")
+    forward, begins = frequent_prefixes(*strings, num_prefixes, "anywhere" if statistic in ("factor", "suffix") else "forward")
     prefixes = forward.prefixes(np.argsort(-begins, kind="stable")[:num_prefixes])
-    if statistic != "string":
+    if statistic in ("prefix", "factor"):
         tree, counts = frequent_prefixes(*strings, num_suffixes + sample.num_symbols, "anywhere")
         order = np.lexsort((-counts, tree.depth > 1, tree.depth > 0))
         return Basis(prefixes, tree.prefixes(order[:num_suffixes]), sample.num_symbols, sample.alphabet)

@@ -24,8 +24,8 @@ def estimate_hankel(sample: SampleLike, basis: Basis, statistic: str = "string",
     """Estimate H from a sample.
 
     Wherever a row u ∈ P' occurs in a word and a column v ∈ S follows it, the word's frequency is added to H[u, v] if the statistic
-    counts that occurrence. "string": u must begin the word and v must end it. "prefix": u must begin it. "factor": both may be
-    anywhere. If the sample's alphabet is not the basis's, its symbols are renumbered to match it.
+    counts that occurrence. "string": u must begin the word and v must end it. "prefix": u must begin it. "suffix": v must end
+    it. "factor": both may be anywhere. If the sample's alphabet is not the basis's, its symbols are renumbered to match it.
 
     The time is proportional to the number of such occurrences, plus |P|·|Σ| for the array `shifted`.
 
@@ -64,7 +64,7 @@ def estimate_hankel(sample: SampleLike, basis: Basis, statistic: str = "string",
     words = sample.words
     starts, owners = words, np.arange(len(words))  # the words to read prefixes from, and the word that each belongs to
     first_positions = words.offsets[:-1] + owners  # a word of length L has L + 1 positions
-    if statistic == "factor":
+    if statistic in ("factor", "suffix"):
         owners = np.repeat(owners, words.lengths + 1)
         first_positions = np.arange(len(owners))
         starts = _windows(words, len(basis.prefix_tree.levels) - 1, first_positions)
@@ -72,7 +72,7 @@ def estimate_hankel(sample: SampleLike, basis: Basis, statistic: str = "string",
     num_rows = np.diff(row_starts)
     positions = np.repeat(first_positions - row_starts[:-1], num_rows) + np.arange(len(rows))
     occurrences = Occurrences(rows, positions, np.repeat(owners, num_rows), sample.counts, num_prefixes + len(edge))
-    count = _count_whole_rests if statistic == "string" else _count_all_suffixes
+    count = _count_whole_rests if statistic in ("string", "suffix") else _count_all_suffixes
     counted = count(words, basis, occurrences)
     counted.data /= sample.num_strings  # sums of counts are exact, those of frequencies are not
 

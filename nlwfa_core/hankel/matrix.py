@@ -22,7 +22,7 @@ from ..errors import RecipeError, check_between, check_fields, check_one_of, che
 from ..strings.sample import Sample
 from ..strings.words import Alphabet, FloatArray, IntArray, Word, Words, float64_array
 from .basis import Basis
-from .names import STATISTICS, TRANSFORMS, VALUE
+from .names import STATISTICS, TRANSFORMS, VALUE, WITH_BOUNDARY
 
 # Two cells of the same string may differ by this share of the largest cell.
 SAME_CELL = 1e-9
@@ -149,9 +149,9 @@ def bounded_sample(sample: Sample, statistic: str) -> Sample:
     Raises
     ------
     RecipeError
-        If the statistic is neither "prefix" nor "factor".
+        If the statistic is not one of `names.WITH_BOUNDARY`.
     """
-    if statistic not in ("prefix", "factor"):
+    if statistic not in WITH_BOUNDARY:
         raise RecipeError(f"boundary symbols are only for prefix and factor statistics; got {statistic!r}")
     end, words, before = sample.num_symbols, sample.words, int(statistic == "factor")
     offsets = words.offsets + (1 + before) * np.arange(len(words) + 1)

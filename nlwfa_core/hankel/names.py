@@ -8,7 +8,12 @@ STATISTICS = {
     "string": "f(x) is the probability of the string x",
     "prefix": "f(u) is the probability that a string begins with u",
     "factor": "f(u) is the mean number of times u occurs in a string",
+    "suffix": "f(u) is the probability that a string ends with u",
 }
+# Those that can be counted with boundary symbols, so that what follows a prefix is in the matrix: every learner can use them.
+WITH_BOUNDARY = ("prefix", "factor")
+FOR_ALL_LEARNERS = ("string", *WITH_BOUNDARY)
+LINEAR_ONLY = "suffix statistics need the learner SP and the transform none: only a linear model can be converted to strings"
 VALUE = "value"  # of a matrix whose stored entries are the known values of a function (`hankel.values`)
 TRANSFORMS = {
     "none": "as counted (the paper)",

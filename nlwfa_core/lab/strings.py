@@ -22,6 +22,7 @@ OCCURRENCES = {
     "string": "training strings that equal uv",
     "prefix": "training strings that begin with uv",
     "factor": "positions in training strings where uv occurs",
+    "suffix": "training strings that end with uv",
 }
 
 
@@ -113,11 +114,11 @@ def word_to_follow(sample: Sample, length: int = 3) -> Word:
 
 
 def occurrences(sample: Sample, word: Word, statistic: str) -> int:
-    """Count by a plain search how many strings equal a word or begin with it, or how often it occurs, depending on the statistic.
+    """Count by a plain search how many strings equal a word, begin or end with it, or how often it occurs, as the statistic says.
 
     >>> sample = Sample.of(Words.of([(0, 1), (0, 0, 0)]), Alphabet(("a", "b")))
-    >>> [occurrences(sample, (0,), statistic) for statistic in ("string", "prefix", "factor")]
-    [0, 2, 4]
+    >>> [occurrences(sample, (0,), statistic) for statistic in ("string", "prefix", "factor", "suffix")]
+    [0, 2, 4, 1]
     """
     words, length = sample.words, len(word)
     if statistic == "factor":
@@ -125,6 +126,8 @@ def occurrences(sample: Sample, word: Word, statistic: str) -> int:
         owners = np.repeat(np.arange(len(words)), words.lengths + 1)
     else:
         begins, left, owners = words.offsets[:-1], words.lengths, np.arange(len(words))
+    if statistic == "suffix":
+        begins, left = begins + np.maximum(left - length, 0), np.where(left >= length, length, left)
     fits = left == length if statistic == "string" else left >= length
     begins, owners = begins[fits], owners[fits]
     for index, symbol in enumerate(word):

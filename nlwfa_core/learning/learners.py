@@ -18,6 +18,7 @@ import numpy.typing as npt
 from .. import limits
 from ..errors import RecipeError, check_between, check_types, plural
 from ..hankel.matrix import HankelMatrix
+from ..hankel.names import LINEAR_ONLY
 from ..metrics.diagnostics import divergence_warnings
 from ..metrics.scores import next_symbol_score
 from ..models.conversion import to_string_probabilities
@@ -344,6 +345,8 @@ def network_steps(
         trained on. The loss of step 1 is then over the stored cells only.
     """
     limits.check_at_most("epochs", max(options.epochs_factorisation, options.epochs_transitions), limits.most("epochs"))
+    if observed is None and hankel.statistic == "suffix":
+        raise RecipeError(LINEAR_ONLY)
     if observed is None and hankel.statistic != "string" and not hankel.bounded:
         raise RecipeError(f"networks need boundary symbols (bounded) with {hankel.statistic} statistics")
 

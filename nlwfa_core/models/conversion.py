@@ -1,7 +1,7 @@
-"""Convert a linear model of prefix or factor probabilities to one of string probabilities.
+"""Convert a linear model of prefix, factor or suffix probabilities to one of string probabilities.
 
-Source: Balle, Carreras, Luque and Quattoni (2014), on learning from prefix and factor statistics. A nonlinear model has no such
-conversion; `reading` explains what replaces it.
+Source: Balle, Carreras, Luque and Quattoni (2014), on learning from prefix and factor statistics; suffixes are the
+prefixes of reversed strings. A nonlinear model has no such conversion; `reading` explains what replaces it.
 """
 
 from __future__ import annotations
@@ -13,17 +13,18 @@ def to_string_probabilities(wfa: WFA, statistic: str) -> WFA:
     """Convert an automaton that computes a statistic of strings to one that computes the probabilities of the strings.
 
     With A = Σ_σ A_σ, an automaton of prefix probabilities gets (I − A) α∞ in place of α∞, because f(x) = f(xΣ*) − Σ_σ f(xσΣ*). An
-    automaton of factor frequencies gets this and also α₀ᵀ (I − A) in place of α₀ᵀ.
+    automaton of factor frequencies gets this and also α₀ᵀ (I − A) in place of α₀ᵀ; one of suffix probabilities gets only
+    the latter.
 
     Parameters
     ----------
     wfa : WFA
     statistic : str
-        What `wfa` computes: "prefix", "factor", or "string", with which nothing changes.
+        What `wfa` computes: "prefix", "factor", "suffix", or "string", with which nothing changes.
     """
     initial, termination = wfa.initial, wfa.termination
-    if statistic == "factor":
+    if statistic in ("factor", "suffix"):
         initial = initial - initial @ wfa.summed_transitions
-    if statistic != "string":
+    if statistic in ("prefix", "factor"):
         termination = termination - wfa.summed_transitions @ termination
     return WFA(initial, wfa.transitions, termination, wfa.alphabet)

@@ -13,10 +13,11 @@ import streamlit as st
 from streamlit.errors import StreamlitAPIException
 
 from nlwfa_core import DataRecipe, HankelRecipe, LearningRecipe, Recipe, RecipeError, RefinementRecipe, limits
+from nlwfa_core.errors import alternatives
 from nlwfa_core.experiment.presets import PRESETS
 from nlwfa_core.experiment.recipe import FIELDS, HELP, clamped, differences, flat, over_limit, whole_numbers, with_fields
 from nlwfa_core.files import SHA256
-from nlwfa_core.hankel.names import STATISTICS, TRANSFORMS
+from nlwfa_core.hankel.names import FOR_ALL_LEARNERS, STATISTICS, TRANSFORMS
 from nlwfa_core.lab.options import LABELS
 from nlwfa_core.lab.tables import as_sentence
 from nlwfa_core.learning.names import (
@@ -281,7 +282,7 @@ def _hankel_controls(default: HankelRecipe) -> dict[str, Any]:
     with right:
         suffixes = _whole("num_suffixes", default.num_suffixes, limits.most("basis"))
     with left:
-        statistic = _choice("statistic", STATISTICS, default.statistic)
+        statistic = _choice("statistic", FOR_ALL_LEARNERS, default.statistic)
     with right:
         transform = _choice("transform", TRANSFORMS, default.transform)
     st.caption(f"{STATISTICS[statistic]}. Entries: {TRANSFORMS[transform]}.")
@@ -421,6 +422,10 @@ def check_settable(recipe: Recipe) -> None:
     ):
         if value > largest:
             raise RecipeError(f"{name} is {value}, but the sidebar allows at most {largest}; {IN_A_SCRIPT}")
+    if hankel.statistic not in FOR_ALL_LEARNERS:
+        raise RecipeError(
+            f"statistic is {hankel.statistic}, but the sidebar offers only {alternatives(FOR_ALL_LEARNERS)}; {IN_A_SCRIPT}"
+        )
     bounded = needs_boundary(learning.learner, hankel.statistic, hankel.transform)
     if hankel.bounded != bounded:
         raise RecipeError(f"bounded is {hankel.bounded}, but the sidebar uses {bounded} for {learning.learner}; {IN_A_SCRIPT}")

@@ -12,7 +12,7 @@ from streamlit.testing.v1 import AppTest
 from nlwfa_core import DataRecipe, HankelRecipe, LearningRecipe, Recipe, RecipeError, RefinementRecipe
 from nlwfa_core.experiment.presets import PRESETS
 from nlwfa_core.experiment.recipe import FIELDS, HELP, flat
-from nlwfa_core.hankel.names import STATISTICS, TRANSFORMS
+from nlwfa_core.hankel.names import FOR_ALL_LEARNERS, TRANSFORMS
 from nlwfa_core.lab.options import LABELS
 from nlwfa_core.learning.names import CONVERGED_EPOCHS, HANKEL_LEARNERS, LEARNERS, OPTIMIZERS, REFINEMENTS, needs_boundary
 from pages.shared.sidebar import CAPTIONED, DEFAULT, DEFAULTS, FIRST, LAYERS, check_settable, describe_change
@@ -97,7 +97,7 @@ def recipes(draw: st.DrawFn) -> Recipe:
     sizes = {name: draw(whole(1_000_000)) for name in ("num_strings", "num_validation", "num_test")}
     data = DataRecipe(source=source, seed=draw(whole(2**31 - 1, 0)), **sizes, **draw(st.fixed_dictionaries(SOURCES[source])))
     learner = draw(st.sampled_from(HANKEL_LEARNERS))
-    counted = {"statistic": draw(st.sampled_from(list(STATISTICS))), "transform": draw(st.sampled_from(list(TRANSFORMS)))}
+    counted = {"statistic": draw(st.sampled_from(FOR_ALL_LEARNERS)), "transform": draw(st.sampled_from(list(TRANSFORMS)))}
     bounded = needs_boundary(learner, **counted)
     hankel = HankelRecipe(num_prefixes=draw(whole(50_000)), num_suffixes=draw(whole(50_000)), bounded=bounded, **counted)
     objective = draw(st.sampled_from(list(REFINEMENTS)))

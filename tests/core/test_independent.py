@@ -53,9 +53,9 @@ def cells(words: Sequence[Word], statistic: str) -> Counter[tuple[Word, Word]]:
     counts: Counter[tuple[Word, Word]] = Counter()
     for word in words:
         size = len(word)
-        for start in range(size + 1) if statistic == "factor" else [0]:
+        for start in range(size + 1) if statistic in ("factor", "suffix") else [0]:
             for middle in range(start, size + 1):
-                for end in [size] if statistic == "string" else range(middle, size + 1):
+                for end in [size] if statistic in ("string", "suffix") else range(middle, size + 1):
                     counts[word[start:middle], word[middle:end]] += 1
     return counts
 
@@ -77,8 +77,8 @@ def basis(words: Sequence[Word], statistic: str, number: int) -> tuple[list[Word
         for end in range(start, len(word) + 1)
         for factor in [word[start:end]]
     )
-    rows = most_frequent(factors if statistic == "factor" else begins, number)
-    columns = most_frequent(ends, number) if statistic == "string" else most_frequent(factors, number, True)
+    rows = most_frequent(factors if statistic in ("factor", "suffix") else begins, number)
+    columns = most_frequent(ends, number) if statistic in ("string", "suffix") else most_frequent(factors, number, True)
     return rows, columns
 
 
@@ -121,9 +121,9 @@ def spectral(words: Sequence[Word], statistic: str, number: int) -> Automaton:
     A = np.linalg.pinv(block @ V) @ shifted @ V
     initial, termination = block[rows.index(())] @ V, V[columns.index(())]
     rest = np.eye(RANK) - A.sum(axis=0)
-    if statistic != "string":
+    if statistic in ("prefix", "factor"):
         termination = rest @ termination
-    return Automaton(initial @ rest if statistic == "factor" else initial, A, termination)
+    return Automaton(initial @ rest if statistic in ("factor", "suffix") else initial, A, termination)
 
 
 @dataclass(frozen=True)
@@ -263,7 +263,7 @@ def check_model(capsys: pytest.CaptureFixture[str], model: Automaton | Network, 
 
 
 @pytest.mark.parametrize("form", ["table", "pautomac"])
-@pytest.mark.parametrize("statistic", ["string", "prefix", "factor"])
+@pytest.mark.parametrize("statistic", ["string", "prefix", "factor", "suffix"])
 def test_spectral_learning(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], statistic: str, form: str
 ) -> None:

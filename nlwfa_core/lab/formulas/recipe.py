@@ -13,6 +13,7 @@ COUNTS = {
     "string": "the share of training strings that equal $uv$",
     "prefix": "the share of training strings that begin with $uv$",
     "factor": "the average number of times $uv$ occurs in a training string",
+    "suffix": "the share of training strings that end with $uv$",
 }
 MARKED = {
     "prefix": "$x\\,{\\dashv}$: its end then counts as an ordinary symbol",
@@ -37,6 +38,7 @@ NETWORKS = (
 )
 CONVERSIONS = {
     "prefix": r"\alpha_\infty\leftarrow(\mathbf{I}-\mathbf{A})\,\alpha_\infty",
+    "suffix": r"\alpha_0^\top\leftarrow\alpha_0^\top(\mathbf{I}-\mathbf{A})",
     "factor": r"\alpha_0^\top\leftarrow\alpha_0^\top(\mathbf{I}-\mathbf{A}),\quad "
     r"\alpha_\infty\leftarrow(\mathbf{I}-\mathbf{A})\,\alpha_\infty",
 }

@@ -218,15 +218,18 @@ def _convert(result: Spectral) -> Step:
     maps, model = result.maps, result.model
     assert isinstance(model, WFA)
     numbers = [r"\mathbf{A}=\sum_\sigma\mathbf{A}_\sigma=" + sized(maps.summed_transitions, matrix(maps.summed_transitions))]
-    if result.hankel.statistic == "factor":
+    before = result.hankel.statistic == "suffix"
+    if before or result.hankel.statistic == "factor":
         numbers.append(r"\alpha_0^\top\leftarrow " + row(model.initial))
-    numbers.append(r"\alpha_\infty\leftarrow " + column(model.termination))
+    if not before:
+        numbers.append(r"\alpha_\infty\leftarrow " + column(model.termination))
     return Step(
         "back to strings",
         f"From {result.hankel.statistic} statistics back to strings",
         formulas.CONVERSIONS[result.hankel.statistic],
         tuple(numbers),
-        "The weight of a prefix is the sum of the weights of all strings that begin with it, a geometric series in $\\mathbf{A}$. "
+        f"The weight of a {'suffix' if before else 'prefix'} is the sum of the weights of all strings that "
+        f"{'end' if before else 'begin'} with it, a geometric series in $\\mathbf{{A}}$. "
         "Multiplying by $\\mathbf{I}-\\mathbf{A}$ undoes the sum.",
     )
 

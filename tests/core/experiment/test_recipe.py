@@ -16,7 +16,7 @@ from nlwfa_core import limits
 from nlwfa_core.errors import RecipeError
 from nlwfa_core.experiment.presets import PRESETS
 from nlwfa_core.experiment.recipe import DataRecipe, HankelRecipe, LearningRecipe, Recipe, RefinementRecipe
-from nlwfa_core.hankel.names import STATISTICS, TRANSFORMS
+from nlwfa_core.hankel.names import FOR_ALL_LEARNERS, TRANSFORMS
 from nlwfa_core.learning.names import BY_RANK, HANKEL_LEARNERS, LEARNERS, REFINEMENTS, STRING_LEARNERS
 
 hidden = st.sampled_from([(1,), (2, 1, 2), (4, 2, 1, 2, 4), (3, 3, 2, 1, 2, 3, 3)])
@@ -166,7 +166,20 @@ def test_options_of_em_count_in_the_key_of_learners_that_use_them_and_unless_the
     assert pdfa.key() == pdfa.changed(em_start="split", seed=1, starts=2).key() != pdfa.changed(pseudo_count=0.5).key()
 
 
-@pytest.mark.parametrize("statistic", STATISTICS)
+def test_suffixes_are_for_the_linear_learner() -> None:
+    recipe = Recipe(hankel=HankelRecipe(statistic="suffix"))
+    for change in (
+        lambda: recipe.with_learner("both.non"),
+        lambda: recipe.changed(learning=LearningRecipe(learner="fac.non")),
+        lambda: HankelRecipe(statistic="suffix", transform="sqrt"),
+        lambda: HankelRecipe(statistic="suffix", bounded=True),
+    ):
+        with pytest.raises(RecipeError, match="suffix statistics need the learner SP and the transform none"):
+            change()
+    assert recipe.with_learner("HMM").hankel == recipe.hankel
+
+
+@pytest.mark.parametrize("statistic", FOR_ALL_LEARNERS)
 @pytest.mark.parametrize("transform", TRANSFORMS)
 def test_another_learner_gets_the_boundary_symbols_that_it_needs(statistic: str, transform: str) -> None:
     marks = statistic != "string"

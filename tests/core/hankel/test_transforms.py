@@ -24,7 +24,16 @@ from nlwfa_core.models.wfa import WFA
 from nlwfa_core.strings.sample import Sample
 from nlwfa_core.strings.trie import Trie
 from nlwfa_core.strings.words import Alphabet, Word, Words
-from tests.references import REFERENCES, Reference, all_words, closure_words, factor_automaton, full_basis, prefix_automaton
+from tests.references import (
+    REFERENCES,
+    Reference,
+    all_words,
+    closure_words,
+    factor_automaton,
+    full_basis,
+    prefix_automaton,
+    suffix_automaton,
+)
 
 AB = Alphabet(("a", "b"))
 STRINGS = st.lists(st.lists(st.integers(0, 1), max_size=6).map(tuple), min_size=1, max_size=12)
@@ -35,6 +44,8 @@ def counted(strings: list[Word], statistic: str) -> Counter[Word]:
     """What a statistic counts, by slicing."""
     if statistic == "string":
         return Counter(strings)
+    if statistic == "suffix":
+        return Counter(x[i:] for x in strings for i in range(len(x) + 1))
     starts = {"prefix": lambda x: [0], "factor": lambda x: range(len(x) + 1)}[statistic]
     return Counter(x[i:j] for x in strings for i in starts(x) for j in range(i, len(x) + 1))
 
@@ -63,6 +74,29 @@ def test_the_basis_of_factors_holds_the_most_frequent(strings: list[Word], numbe
     assert list(basis.suffixes) == sorted(times, key=lambda word: (min(len(word), 2), -times[word], len(word), word))[:number]
 
 
+@given(strings=STRINGS, number=st.integers(1, 20))
+def test_the_basis_of_suffixes_holds_the_most_frequent(strings: list[Word], number: int) -> None:
+    sample = Sample.of(Words.of(strings), AB)
+    basis = select_basis(sample, number, number, "suffix")
+    for words, statistic in ((basis.prefixes, "factor"), (basis.suffixes, "suffix")):
+        times = counted(strings, statistic)
+        assert list(words) == sorted(times, key=lambda word: (-times[word], len(word), word))[:number]
+
+
+@given(strings=STRINGS)
+def test_suffixes_are_the_prefixes_of_reversed_strings(strings: list[Word]) -> None:
+    """A model learned from suffixes is the mirror image of one learned from the prefixes of strings read backwards."""
+    basis, mirrored = full_basis(2, 2), [x[::-1] for x in strings]
+    learned = []
+    for words, statistic in ((strings, "suffix"), (mirrored, "prefix")):
+        hankel = estimate_hankel(Sample.of(Words.of(words), AB), basis, statistic)
+        learned.append((hankel, truncated_svd(hankel.block, 7).numerical_rank))
+    (suffix, rank), (prefix, other) = learned
+    flipped = [list(basis.prefixes).index(word[::-1]) for word in basis.prefixes]
+    np.testing.assert_allclose(suffix.block.toarray(), prefix.block.toarray().T[np.ix_(flipped, flipped)], atol=1e-12)
+    assert rank == other
+
+
 def test_boundary_symbols() -> None:
     sample = Sample.of(Words.of([(0, 1), (), (0, 1)]), AB)
     assert list(bounded_sample(sample, "prefix").words) == [(0, 1, 2), (2,)]
@@ -77,7 +111,7 @@ def test_boundary_symbols() -> None:
 @pytest.mark.parametrize("reference", REFERENCES, ids=repr)
 def test_conversions_invert(reference: Reference) -> None:
     wfa, words = reference.wfa, all_words(reference.wfa.num_symbols, 5)
-    for statistic, convert in (("prefix", prefix_automaton), ("factor", factor_automaton)):
+    for statistic, convert in (("prefix", prefix_automaton), ("factor", factor_automaton), ("suffix", suffix_automaton)):
         back = to_string_probabilities(convert(wfa), statistic)
         np.testing.assert_allclose(back.weights(words), wfa.weights(words), rtol=1e-9, atol=1e-12)
 
@@ -90,8 +124,10 @@ def test_conversions_are_sums(reference: Reference) -> None:
     strings, words = all_words(wfa.num_symbols, longest), list(all_words(wfa.num_symbols, 2))
     weights = wfa.weights(strings)
     left_out = 1 - weights.sum()
-    prefixes, factors = prefix_automaton(wfa).weights(Words.of(words)), factor_automaton(wfa).weights(Words.of(words))
-    for word, prefix, factor in zip(words, prefixes, factors, strict=True):
+    sums = [convert(wfa).weights(Words.of(words)) for convert in (prefix_automaton, factor_automaton, suffix_automaton)]
+    for word, prefix, factor, suffix in zip(words, *sums, strict=True):
+        ends = sum(weight for x, weight in zip(strings, weights, strict=True) if x[len(x) - len(word) :] == word)
+        assert ends - 1e-12 <= suffix <= ends + left_out + 1e-12
         begins = sum(weight for x, weight in zip(strings, weights, strict=True) if x[: len(word)] == word)
         assert begins - 1e-12 <= prefix <= begins + left_out + 1e-12
         times = sum(
@@ -105,7 +141,8 @@ def test_conversions_are_sums(reference: Reference) -> None:
 @pytest.mark.parametrize("reference", DISTRIBUTIONS, ids=repr)
 def test_spectral_learning_recovers_strings_from_every_statistic(reference: Reference, statistic: str) -> None:
     wfa = reference.wfa
-    convert = {"string": lambda model: model, "prefix": prefix_automaton, "factor": factor_automaton}[statistic]
+    conversions = {"prefix": prefix_automaton, "factor": factor_automaton, "suffix": suffix_automaton}
+    convert = {"string": lambda model: model, **conversions}[statistic]
     basis = full_basis(wfa.num_symbols, 4)
     hankel = exact_hankel(convert(wfa).weights, basis, statistic)
     learned = fit(hankel, learner="SP", rank=truncated_svd(hankel.block, 8).numerical_rank).model

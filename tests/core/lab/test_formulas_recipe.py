@@ -7,7 +7,7 @@ import re
 import pytest
 
 from nlwfa_core.experiment.recipe import HankelRecipe, LearningRecipe, Recipe, RefinementRecipe
-from nlwfa_core.hankel.names import STATISTICS, TRANSFORMS
+from nlwfa_core.hankel.names import FOR_ALL_LEARNERS, TRANSFORMS
 from nlwfa_core.lab.formulas.recipe import entries, marks, steps
 from nlwfa_core.learning.names import HANKEL_LEARNERS, LEARNERS, REFINEMENTS, needs_boundary
 
@@ -22,7 +22,7 @@ def recipe_of(learner: str, statistic: str, transform: str, objective: str = "no
 
 
 @pytest.mark.parametrize("learner", HANKEL_LEARNERS)
-@pytest.mark.parametrize("statistic", STATISTICS)
+@pytest.mark.parametrize("statistic", FOR_ALL_LEARNERS)
 @pytest.mark.parametrize("transform", TRANSFORMS)
 @pytest.mark.parametrize("objective", REFINEMENTS)
 def test_formulas_agree_with_the_steps_of_the_learner(learner: str, statistic: str, transform: str, objective: str) -> None:
@@ -42,6 +42,12 @@ def test_formulas_agree_with_the_steps_of_the_learner(learner: str, statistic: s
     assert (r"\phi'" in text) == LEARNERS[learner].networks
     assert (r"\dashv" in text) == (recipe.hankel.bounded and transform != "row")
     assert bool(re.search(r"\\bigr\)\^2", text)) == (transform == "sqrt")
+
+
+def test_suffixes_are_converted_at_the_beginning_alone() -> None:
+    formulas = dict(steps(recipe_of("SP", "suffix", "none")))
+    text = formulas["**Back to strings**, with $\\mathbf{A}=\\sum_\\sigma\\mathbf{A}_\\sigma$"]
+    assert r"\alpha_0" in text and r"\alpha_\infty" not in text
 
 
 def test_the_order_is_that_of_the_code() -> None:

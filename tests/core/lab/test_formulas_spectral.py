@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import product
 
 import numpy as np
 import pytest
@@ -14,7 +15,7 @@ from nlwfa_core.experiment.recipe import DataRecipe, HankelRecipe, LearningRecip
 from nlwfa_core.hankel.basis import Basis
 from nlwfa_core.hankel.estimate import estimate_hankel
 from nlwfa_core.hankel.matrix import exact_hankel, hankel_alphabet
-from nlwfa_core.hankel.names import STATISTICS, TRANSFORMS
+from nlwfa_core.hankel.names import FOR_ALL_LEARNERS, TRANSFORMS
 from nlwfa_core.lab.formulas.by_hand import by_hand
 from nlwfa_core.lab.formulas.spectral import spectral, steps
 from nlwfa_core.learning.names import needs_boundary
@@ -59,8 +60,7 @@ def test_a_geometric_series_on_paper() -> None:
     assert "$f(x)=0.25$" in weight.notice and "33.3% of the training strings" in weight.notice
 
 
-@pytest.mark.parametrize("statistic", STATISTICS)
-@pytest.mark.parametrize("transform", TRANSFORMS)
+@pytest.mark.parametrize(("statistic", "transform"), [*product(FOR_ALL_LEARNERS, TRANSFORMS), ("suffix", "none")])
 def test_the_steps_show_the_model_that_the_experiment_learns(statistic: str, transform: str) -> None:
     bounded = needs_boundary("SP", statistic, transform)
     options = HankelRecipe(num_prefixes=30, num_suffixes=30, statistic=statistic, transform=transform, bounded=bounded)
