@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from .metrics.scores import Scores, TestSet, evaluate
     from .models.algebra import (
         approximate,
+        converges_absolutely,
         counterexample,
         distance,
         equivalent,
@@ -93,6 +94,7 @@ HOMES = {
     "as_sample": "strings.plain",
     "conformance_oracle": "learning.queries",
     "conformance_words": "learning.queries",
+    "converges_absolutely": "models.algebra",
     "counterexample": "models.algebra",
     "cross_validate": "experiment.cross_validation",
     "dense_hankel": "hankel.matrix",
@@ -181,6 +183,7 @@ __all__ = [
     "as_sample",
     "conformance_oracle",
     "conformance_words",
+    "converges_absolutely",
     "counterexample",
     "cross_validate",
     "dense_hankel",

@@ -20,7 +20,7 @@ from collections.abc import Collection, Iterable, Mapping
 from functools import cached_property
 from typing import Annotated, Any, ClassVar, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError, model_validator
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError, field_validator, model_validator
 
 from .. import limits
 from ..errors import FieldError, RecipeError, check_one_of, check_types, did_you_mean
@@ -68,6 +68,12 @@ class Record(BaseModel):
             super().__init__(**fields)
         except ValidationError as error:
             raise _error_of(error, type(self).model_fields) from None
+
+    @field_validator("*")
+    @classmethod
+    def _without_negative_zero(cls, value: Any) -> Any:
+        """Write −0 as 0: they are equal, so recipes with them must have the same key."""
+        return value + 0.0 if isinstance(value, float) else value
 
     def changed(self, **fields: Any) -> Self:
         """Copy the value with some fields replaced. Raises RecipeError if the new values are not valid."""

@@ -19,7 +19,7 @@ import numpy as np
 import scipy.linalg
 
 from .. import limits
-from ..errors import RecipeError, check_at_least, check_between, check_one_of
+from ..errors import RecipeError, check_at_least, check_between, check_one_of, plural
 from ..hankel.basis import select_basis
 from ..hankel.estimate import estimate_hankel
 from ..models.conversion import to_string_probabilities
@@ -41,6 +41,7 @@ MAX_NUMBERS = 2**26
 SPECTRAL_BASIS = 500
 # The share of a random model in a spectral start, and how far the two halves of a split state are apart.
 NOISE = 0.1
+SUM_ERROR = 1e-6  # of probabilities that must sum to 1: model files may hold few digits
 
 
 @dataclass(frozen=True, eq=False)
@@ -265,6 +266,7 @@ def fit_pfa(
     num_states: int,
     training: PFATraining = PFATraining(),
     *,
+    initial: WFA | None = None,
     validation: Sample | None = None,
     report: Report = silent,
     cancelled: CancelCheck = never,
@@ -276,6 +278,9 @@ def fit_pfa(
     train : Sample
     num_states : int
     training : PFATraining
+    initial : WFA, optional
+        A probabilistic automaton from which EM starts, in place of the starts of `training`: with `num_states` states and the
+        symbols of `train`.
     validation : Sample, optional
         Strings that decide when EM stops, and which start and iteration has the best model: the one with the fewest bits per symbol
         on them. Without validation strings, it is the last model of the start with the largest likelihood.
@@ -290,10 +295,12 @@ def fit_pfa(
     Raises
     ------
     RecipeError
-        If a number is not possible or a sample is empty.
+        If a number is not possible, a sample is empty, or `initial` is no such automaton.
     Cancelled
     """
-    models, losses = fit_pfas(train, num_states, training, validation=validation, report=report, cancelled=cancelled)
+    models, losses = fit_pfas(
+        train, num_states, training, initial=initial, validation=validation, report=report, cancelled=cancelled
+    )
     return models.automaton(int(np.argmin(losses)))
 
 
@@ -302,6 +309,7 @@ def fit_pfas(
     num_states: int,
     training: PFATraining = PFATraining(),
     *,
+    initial: WFA | None = None,
     validation: Sample | None = None,
     report: Report = silent,
     cancelled: CancelCheck = never,
@@ -322,6 +330,8 @@ def fit_pfas(
     check_validation(validation, train.num_symbols)
     check_cancelled(cancelled)
     tree, held_out = MoveTree(train), MoveTree(validation) if validation else None
+    if initial is not None:
+        return _EM(tree, held_out, training, report, cancelled).run(_start_at(initial, num_states, train.num_symbols))
     rng = np.random.default_rng(training.seed)
     at_once = max(1, MAX_NUMBERS // (tree.num_nodes * num_states))
     parts = []
@@ -338,6 +348,20 @@ def fit_pfas(
                 models, _ = em.run(models)
         parts.append(em.run(models))
     return PFAs.joined([models for models, _ in parts]), np.concatenate([losses for _, losses in parts])
+
+
+def _start_at(initial: WFA, num_states: int, num_symbols: int) -> PFAs:
+    """Check an automaton from which EM starts, and return its probabilities."""
+    if initial.transitions.shape != (num_symbols, num_states, num_states):
+        given = f"{plural(initial.num_states, 'state')} and {plural(initial.num_symbols, 'symbol')}"
+        raise RecipeError(f"initial must have {plural(num_states, 'state')} and {plural(num_symbols, 'symbol')}; got {given}")
+    totals = initial.transitions.sum(axis=(0, 2)) + initial.termination
+    least = min(initial.initial.min(), initial.transitions.min(), initial.termination.min())
+    if least < 0 or abs(initial.initial.sum() - 1) > SUM_ERROR or np.abs(totals - 1).max() > SUM_ERROR:
+        raise RecipeError(
+            "initial must be a probabilistic automaton: entries of at least 0, and a sum of 1 at the start and in each state"
+        )
+    return PFAs(initial.initial[None], initial.transitions[None], initial.termination[None])
 
 
 class _EM:

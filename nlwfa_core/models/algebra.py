@@ -2,13 +2,13 @@
 
 Sums and products of functions are operators of `WFA`: f + g, f − g, 2 * f, and f * g, the product of the values of each string.
 
-In reading order: `trim`, `minimise`, `reverse`; `equivalent`, `counterexample`, `reaching_words`, `norm`, `distance`,
-`relative_entropy`;
-`singular_value_automaton` and `approximate`; `forward`, `backward`, `posterior` and `viterbi`. A vector that is smaller than the
-rule of `rounding` allows counts as zero, so "minimal" and "equal" mean: up to rounding.
+In reading order: `trim`, `minimise`, `reverse`; `equivalent`, `counterexample`, `reaching_words`, `norm`, `converges_absolutely`,
+`distance`, `relative_entropy`; `singular_value_automaton` and `approximate`; `forward`, `backward`, `posterior` and `viterbi`. A
+vector that is smaller than the rule of `rounding` allows counts as zero, so "minimal" and "equal" mean: up to rounding.
 
-Sources: Schützenberger 1961; Tzeng 1992 (equivalence); Cortes, Mohri, Rastogi and Riley 2008 (norms and relative entropy); Balle,
-Panangaden and Precup 2015 and 2019 (singular value automata); Rabiner 1989 (forward–backward, Viterbi).
+Sources: Schützenberger 1961; Tzeng 1992 (equivalence); Cortes, Mohri, Rastogi and Riley 2008 (norms and relative entropy); Bailly
+and Denis 2009 (absolute convergence); Balle, Panangaden and Precup 2015 and 2019 (singular value automata); Rabiner 1989
+(forward–backward, Viterbi).
 """
 
 from __future__ import annotations
@@ -163,6 +163,48 @@ def norm(wfa: WFA) -> float:
     smallest = minimise(wfa)
     _check_pairs(smallest.num_states)
     return float(np.sqrt(max(smallest.squared().total_weight(), 0.0)))
+
+
+@check_types
+def converges_absolutely(wfa: WFA, max_products: int = 100_000) -> bool | None:
+    """Return whether Σ_x |f(x)| over all strings is finite; None if that can't be decided with so many products of matrices.
+
+    Theorem (Bailly and Denis 2009): for the smallest automaton of f, the sum is finite if and only if the norms of the products
+    A_x of all strings x of some length n have a sum below 1. (One direction: such sums for n and m multiply to at least that for
+    n + m. The other: the entries of A_x are linear combinations of finitely many f(u x v).) So lengths are tried one after the
+    other. The sum is infinite if Σ f or Σ f² diverges: where Σ |f| converges, |f| is below 1 from some length on, and f² below |f|.
+
+    >>> converges_absolutely(WFA([1], [[[-0.5]]], [1])), converges_absolutely(WFA([1], [[[0.8]], [[-0.8]]], [1]))
+    (True, False)
+
+    Parameters
+    ----------
+    wfa : WFA
+    max_products : int
+        The largest number of products of one length that are computed.
+
+    Raises
+    ------
+    RecipeError
+        If the smallest automaton of the function has too many states, or the number is below 1.
+    """
+    check_at_least("max_products", max_products, 1)
+    smallest = minimise(wfa)
+    _check_pairs(smallest.num_states)
+    if not smallest.num_states:
+        return True
+    if smallest.spectral_radius >= 1 or smallest.squared().spectral_radius >= 1:
+        return False
+    # In the basis of the singular values the matrices have norms that are close to what they do in the long run.
+    balanced = singular_value_automaton(smallest).wfa
+    if np.abs(np.linalg.eigvals(np.abs(balanced.transitions).sum(axis=0))).max() < 1:
+        return True  # |A_x| is at most the product of the |A_σ|, entry by entry
+    products = balanced.transitions
+    while len(products) <= max_products:
+        if np.linalg.norm(products, ord=2, axis=(1, 2)).sum() < 1:
+            return True
+        products = np.einsum("aij,bjk->abik", products, balanced.transitions).reshape(-1, *products.shape[1:])
+    return None
 
 
 @check_types

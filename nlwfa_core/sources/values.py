@@ -1,18 +1,21 @@
-"""Read strings with values from CSV files with two columns: a string, and any finite number."""
+"""Read strings with values: CSV files with two columns, a string and any finite number, and Abbadingo files of labelled strings."""
 
 from __future__ import annotations
 
+import re
 from array import array
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
+from .. import limits
 from ..errors import FormatError, check_types
 from ..hankel.values import ValuedStrings
 from ..strings.words import Alphabet, FloatArray, Words, distinct
 from .files import CsvCells, bytes_of, clean, encode_cells, finite, new_symbol_notes, quoted
 
+ABBADINGO = re.compile(rb"[0-9]{1,9} [0-9]{1,9}\n+[01] [0-9]+( |\n|$)")  # its first two lines
 CONSTANTS = ("inf", "infinity", "nan")  # words that are numbers
 
 
@@ -33,11 +36,18 @@ class ValueFile:
 
 @check_types
 def read_values(data: bytes | Path, alphabet: Alphabet | None = None) -> ValueFile:
-    """Read the strings and values of a CSV file, with or without the header `string,value`.
+    """Read the strings and values of a CSV file, with or without the header `string,value`, or of an Abbadingo file.
+
+    An Abbadingo file (Lang, Pearlmutter and Price 1998) has the numbers of its strings and symbols in the first line, and then a
+    string in each line: its label, its length, and its symbols as numbers. Accepted strings (label 1) get the value 1, rejected
+    ones (label 0) the value 0.
 
     >>> read = read_values(b"string,value\\nab,0.5\\n,-2\\n").strings
     >>> list(read.words), read.values.tolist(), read.alphabet.symbols
     ([(0, 1), ()], [0.5, -2.0], ('a', 'b'))
+    >>> labelled = read_values(b"2 2\\n1 2 0 1\\n0 1 1\\n").strings
+    >>> list(labelled.words), labelled.values.tolist()
+    ([(0, 1), (1,)], [1.0, 0.0])
 
     Parameters
     ----------
@@ -56,9 +66,46 @@ def read_values(data: bytes | Path, alphabet: Alphabet | None = None) -> ValueFi
         If there is no such file, or a string occurs with two different values.
     """
     notes: list[str] = []
-    words, values, full = _columns(clean(bytes_of(data)), alphabet, notes)
+    cleaned = clean(bytes_of(data))
+    if ABBADINGO.match(cleaned):
+        words, values, full = _labelled(cleaned, alphabet)
+    else:
+        words, values, full = _columns(cleaned, alphabet, notes)
     notes += new_symbol_notes(alphabet, full.symbols[len(alphabet or ()) :])
     return ValueFile(ValuedStrings.of(words, values, full), tuple(notes))
+
+
+def _labelled(cleaned: bytes, alphabet: Alphabet | None) -> tuple[Words, FloatArray, Alphabet]:
+    """Read the words of an Abbadingo file, their labels as values, and the alphabet."""
+    header, *lines = cleaned.decode().split("\n")
+    num_strings, num_symbols = map(int, header.split())
+    limits.check_at_most("the number of symbols", num_symbols, limits.most("symbols"))
+    full = Alphabet.numbered(num_symbols)
+    full = (
+        full
+        if alphabet is None
+        else Alphabet((*alphabet.symbols, *(name for name in full.symbols if name not in alphabet.symbols)))
+    )
+    words, labels = [], []
+    for place, line in enumerate(lines, 2):
+        if not line.strip():
+            continue
+        try:
+            label, length, *symbols = map(int, line.split())
+        except ValueError:
+            raise FormatError(f"expected a label, a length and symbols, all whole numbers; got {quoted(line)}", place) from None
+        if label not in (0, 1):
+            raise FormatError(f"the label must be 1 (accepted) or 0 (rejected); got {label}", place)
+        if length != len(symbols):
+            raise FormatError(f"the second number must be the string's length; got {length} for {len(symbols)} symbols", place)
+        if symbols and not 0 <= min(symbols) <= max(symbols) < num_symbols:
+            wrong = next(symbol for symbol in symbols if not 0 <= symbol < num_symbols)
+            raise FormatError(f"symbols must be from 0 to {num_symbols - 1}; got {wrong}", place)
+        words.append(tuple(full.symbols.index(str(symbol)) for symbol in symbols))
+        labels.append(float(label))
+    if len(words) != num_strings:
+        raise FormatError(f"the first line says {num_strings:,} strings; the file has {len(words):,}", 1)
+    return Words.of(words), np.array(labels), full
 
 
 def _columns(cleaned: bytes, alphabet: Alphabet | None, notes: list[str]) -> tuple[Words, FloatArray, Alphabet]:

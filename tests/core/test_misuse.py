@@ -117,6 +117,7 @@ def _calls(folder: Path) -> dict[str, tuple[Callable[..., Any], dict[str, Any]]]
         "as_sample": {"strings": ["ab"], "alphabet": AB},
         "conformance_oracle": {"weights": HALVES, "extra_states": 1, "tolerance": 0.1},
         "conformance_words": {"wfa": HALVES, "extra_states": 1},
+        "converges_absolutely": {"wfa": HALVES, "max_products": 10},
         "cross_validate": {"sample": SAMPLE, "recipe": RECIPE, "number": 2, "ranks": (1,), "seed": 0},
         "dense_hankel": {"blocks": BLOCKS, "basis": BASIS, "statistic": "string"},
         "draw": {"model": HALVES, "num_strings": 3, "seed": 0, "max_length": 10},

@@ -123,6 +123,10 @@ def test_keys_differ_with_the_content(one: Recipe, other: Recipe) -> None:
         assert one.key() != other.key()
 
 
+def test_negative_zero_is_zero() -> None:
+    assert DataRecipe(split_probability=-0.0).key() == DataRecipe(split_probability=0.0).key()
+
+
 def test_keys_do_not_depend_on_the_process() -> None:
     code = "from nlwfa_core import Recipe; print(Recipe().key())"
     environment = {**os.environ, "PYTHONHASHSEED": "7"}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import product
 
 import numpy as np
@@ -18,7 +19,7 @@ from nlwfa_core.learning.pfa import MoveTree, PFAExpectations, PFAs, PFATraining
 from nlwfa_core.learning.progress import Progress
 from nlwfa_core.metrics.scores import next_symbol_score
 from nlwfa_core.models.wfa import WFA
-from nlwfa_core.sources.automata import sample_words
+from nlwfa_core.sources.automata import random_pfa, sample_words
 from nlwfa_core.strings.sample import Sample
 from nlwfa_core.strings.words import Alphabet, FloatArray, Word, Words
 from tests.references import all_words
@@ -255,3 +256,19 @@ def test_what_can_not_be_learned_is_refused() -> None:
         fit_pfa(sample, 1, validation=none)
     with pytest.raises(Cancelled):
         fit_pfa(sample, 1, cancelled=lambda: True)
+
+
+def test_em_starts_at_an_automaton_that_it_is_given() -> None:
+    truth = replace(random_pfa(3, 2, seed=1), alphabet=AB)
+    train = Sample.of(sample_words(truth, 2000, seed=2), AB)
+    one = PFATraining(iterations=1, pseudo_count=0)
+    step = fit_pfa(train, 3, one, initial=truth)
+    assert -step.log2_weights(train.words) @ train.counts < -truth.log2_weights(train.words) @ train.counts  # EM never worsens it
+    again = fit_pfa(train, 3, PFATraining(iterations=2, pseudo_count=0, patience=5), initial=truth)
+    np.testing.assert_allclose(fit_pfa(train, 3, one, initial=step).transitions, again.transitions, rtol=1e-9, atol=1e-12)
+    for wrong, message in (
+        (random_pfa(2, 2, seed=1), "initial must have 3 states and 2 symbols; got 2 states and 2 symbols"),
+        (2 * truth, "initial must be a probabilistic automaton"),
+    ):
+        with pytest.raises(RecipeError, match=message):
+            fit_pfa(train, 3, one, initial=wrong)

@@ -14,6 +14,7 @@ from nlwfa_core import WFA, Alphabet, RecipeError, Words
 from nlwfa_core.models.algebra import (
     approximate,
     backward,
+    converges_absolutely,
     counterexample,
     distance,
     equivalent,
@@ -27,6 +28,7 @@ from nlwfa_core.models.algebra import (
     trim,
     viterbi,
 )
+from nlwfa_core.sources.automata import random_automaton
 
 WORDS = [word for length in range(6) for word in product(range(2), repeat=length)]
 LONG = [word for length in range(13) for word in product(range(2), repeat=length)]
@@ -274,3 +276,35 @@ def test_counterexamples_worked_out_by_hand() -> None:
     assert counterexample(tiny, tiny) is None and counterexample(far, 0 * far) == (0,) * 39
     with pytest.raises(RecipeError, match="two automata must have the same symbols"):
         counterexample(once, WFA([1], [[[1]]], [1]))
+
+
+def test_absolute_convergence_is_decided_where_it_is_known() -> None:
+    half = WFA([1], [[[0.5]]], [0.5])
+    assert converges_absolutely(half) is True and converges_absolutely(half - half) is True
+    assert converges_absolutely(random_automaton(4, 3, seed=0)) is True
+    # f(x) = (0.9/√2)^|x| · cos(|x| π/4): the entries of |A| have the radius 1.27, and those of A 0.9.
+    turn = 0.9 * np.array([[np.cos(np.pi / 4), np.sin(np.pi / 4)], [-np.sin(np.pi / 4), np.cos(np.pi / 4)]])
+    assert converges_absolutely(WFA(np.array([1.0, 0.0]), turn[None], np.array([1.0, 0.0]))) is True
+    # Σ f = Σ (0.6 − 0.6)ⁿ converges, and Σ |f| = Σ 1.2ⁿ does not; f² = 0.36ⁿ for each of 2ⁿ strings: 0.72ⁿ.
+    signed = WFA([1], [[[0.6]], [[-0.6]]], [1])
+    assert signed.total_weight() == pytest.approx(1) and converges_absolutely(signed) is None
+    assert converges_absolutely(WFA([1], [[[0.8]], [[-0.8]]], [1])) is False
+    with pytest.raises(RecipeError, match="max_products must be at least 1; got 0"):
+        converges_absolutely(half, 0)
+
+
+@given(st.integers(0, 10_000))
+def test_an_absolutely_convergent_sum_is_bounded(seed: int) -> None:
+    """Where the answer is yes, the sums of |f| over growing lengths fall geometrically in the end."""
+    rng = np.random.default_rng(seed)
+    wfa = WFA(rng.normal(size=2), rng.normal(size=(2, 2, 2)) * 0.35, rng.normal(size=2))
+    answer = converges_absolutely(wfa, 2_000)
+    states = wfa.initial[None]
+    sums = []
+    for _ in range(13):
+        sums.append(np.abs(states @ wfa.termination).sum())
+        states = np.concatenate([states @ A for A in wfa.transitions])
+    if answer is True:
+        assert sums[12] < max(sums[:6])
+    elif answer is False:
+        assert sums[12] > 1e-3 * sums[0]

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+from itertools import product
+
+import numpy as np
 import pytest
 
+from nlwfa_core import fit
 from nlwfa_core.errors import FormatError, RecipeError
+from nlwfa_core.hankel.basis import Basis
+from nlwfa_core.hankel.matrix import exact_hankel
 from nlwfa_core.sources.values import read_values
-from nlwfa_core.strings.words import Alphabet
+from nlwfa_core.strings.words import Alphabet, Words
 
 AB = Alphabet(("a", "b"))
 
@@ -42,3 +48,38 @@ def test_bad_files_of_values_are_refused(data: bytes, message: str) -> None:
     with pytest.raises(RecipeError, match=message) as raised:
         read_values(data)
     assert isinstance(raised.value, FormatError) or "must have one value" in message
+
+
+def test_an_abbadingo_file_has_labels() -> None:
+    data = b"4 3\n1 3 0 1 2\n0 2 1 1\n1 0\n0 1 2\n"
+    read = read_values(data).strings
+    assert list(read.words) == [(0, 1, 2), (1, 1), (), (2,)] and read.values.tolist() == [1.0, 0.0, 1.0, 0.0]
+    assert read.alphabet.symbols == ("0", "1", "2")
+    assert list(read_values(data, Alphabet(("1", "0"))).strings.words) == [(1, 0, 2), (0, 0), (), (2,)]
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        (b"2 2\n1 1 0\n", "line 1: the first line says 2 strings; the file has 1"),
+        (b"1 2\n1 2 0\n", "line 2: the second number must be the string's length; got 2 for 1 symbols"),
+        (b"1 2\n1 1 5\n", "line 2: symbols must be from 0 to 1; got 5"),
+        (b"2 2\n1 1 0\n7 1 0\n", r"line 3: the label must be 1 \(accepted\) or 0 \(rejected\); got 7"),
+        (b"2 2\n1 1 0\n1 x 0\n", "line 3: expected a label, a length and symbols"),
+    ],
+)
+def test_an_abbadingo_file_that_is_wrong_says_where(data: bytes, message: str) -> None:
+    with pytest.raises(FormatError, match=message):
+        read_values(data)
+
+
+def test_a_language_is_learned_from_accepted_and_rejected_strings() -> None:
+    """Even numbers of a, from all strings over a and b up to length 5: the values of an automaton with two states."""
+    words = [word for length in range(6) for word in product((0, 1), repeat=length)]
+    lines = [f"{int(word.count(0) % 2 == 0)} {len(word)} {' '.join(map(str, word))}".strip() for word in words]
+    strings = read_values("\n".join([f"{len(words)} 2", *lines]).encode()).strings
+    basis = Basis.up_to(strings.alphabet, 2, 2)
+    lookup = dict(zip(map(tuple, strings.words), strings.values.tolist(), strict=True))
+    hankel = exact_hankel(lambda asked: np.array([lookup[tuple(word)] for word in asked]), basis)
+    model = fit(hankel, "SP", rank=2).model
+    assert model.weights(Words.of([(0,) * 8, (0,) * 7, (1, 0, 1)])) == pytest.approx([1, 0, 0], abs=1e-9)
