@@ -46,6 +46,7 @@ KNOBS = ("source", "grammar", "num_prefixes", "statistic", "rank", "learner")
 SCORES, ALL_FOUR = 0, 1  # tables on the Train page
 PAUTO = "log₂ Pautomac"
 RUNS = 1  # on the Compare page, with nothing pinned
+STEPS = 2  # the states, symbol by symbol, on the Predict page: below the weights and the mixture
 
 
 @pytest.fixture
@@ -209,7 +210,7 @@ def rank_revealed(student: Student) -> None:
         student.does(number)
         expect(keyed(page, "rank").locator("input")).to_have_value(("3", "5", "10")[number])
         field.fill("[" * depth + "]" * depth)
-        eventually(lambda depth=depth: rows(page, 1)[-1][0], "[" * depth + "]" * depth)
+        eventually(lambda depth=depth: rows(page, STEPS)[-1][0], "[" * depth + "]" * depth)
         settled(page)
         found = {row[0]: float(row[1]) for row in rows(page)}
         reached = depth <= (1, 3, 5)[number]
