@@ -42,3 +42,5 @@ with render_lock.hold():
             lessons.panel(page.url_path or "start")
         training.running_elsewhere(recipe, page.url_path or "start")
         page.run()
+        if runs.any_has_ended():
+            st.rerun()

@@ -18,6 +18,7 @@ from pages.shared.server import SHIPPED, home
 MAX_OWNERS = 1000
 STARTED, MAX_STARTED = "runs.started", 20
 VISITED = "runs.visited"
+GOING = "runs.going"
 
 log = logging.getLogger(__name__)
 
@@ -71,6 +72,7 @@ def _is_active(session: str) -> bool:
 def visit(*recipes: Recipe) -> None:
     """Count the visitor as connected and, if visitors have their own lists, add these runs to the visitor's list."""
     owner()
+    st.session_state[GOING] = set()
     if visitor.mode() == visitor.OWN:
         visited: set[str] = st.session_state.setdefault(VISITED, set())
         new = [key for key in {recipe.key() for recipe in recipes} - visited if runner().status(key)]
@@ -84,6 +86,7 @@ def submit(*recipes: Recipe, paused: bool = False) -> None:
     try:
         for recipe in recipes:
             keys.append(runner().submit(recipe, owner(), paused))
+            st.session_state[GOING].add(keys[-1])
             st.session_state[STARTED] = _newest([*st.session_state.get(STARTED, []), recipe])
             if paused:
                 pause(recipe)  # so that the rules for pauses, such as their longest time, apply from the start
@@ -134,7 +137,19 @@ def mine() -> dict[str, JobStatus]:
 
 def status(recipe: Recipe) -> JobStatus | None:
     """Return a run's status; None if nobody has started the run."""
-    return runner().status(recipe.key())
+    found = runner().status(recipe.key())
+    if found and found.state in ("queued", "running"):
+        st.session_state.setdefault(GOING, set()).add(found.key)
+    return found
+
+
+def any_has_ended() -> bool:
+    """Return whether a run that was waiting or running while the page was drawn has ended.
+
+    Parts of the page that were drawn before its end show no result, and nothing on the page may be watching it.
+    """
+    going: set[str] = st.session_state.get(GOING, set())
+    return any((job := runner().status(key)) and job.state not in ("queued", "running") for key in going)
 
 
 def estimate(*recipes: Recipe) -> float | None:

@@ -7,14 +7,14 @@ from typing import Any
 import pytest
 import streamlit as st
 
-from nlwfa_core import RecipeError
+from nlwfa_core import Recipe, RecipeError
 from nlwfa_core.jobs.runner import JobStatus, Runner
 from nlwfa_core.lab.formulas import spectral as stepping
 from nlwfa_core.lab.formulas.latex import number
 from nlwfa_core.strings.words import Words
 from pages.shared import cache, runs, training
 from pages.shared.training import _ordinal
-from tests.app.lab import QUICK, complaints, go, open_lab, recipe_of, trained
+from tests.app.lab import QUICK, complaints, figure, go, open_lab, recipe_of, trained
 from tests.waiting import wait_for
 
 STEPS = ["estimate", "decompose", "begin and end", "move", "weight"]
@@ -24,6 +24,38 @@ ENDLESS = QUICK | {"learner": "both.non", "epochs_factorisation": 100_000}
 
 def board(app: Any) -> list[str]:
     return [entry.value for entry in app.latex]
+
+
+@pytest.fixture
+def late(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Quick runs end after a page has looked for their results and before it looks whether they are running."""
+    draw = training.train_controls
+
+    def draw_late(recipes: list[Recipe], *arguments: Any, **options: Any) -> None:
+        jobs = [one.key() for one in recipes]
+        wait_for(lambda: not any((job := runs.runner().status(key)) and job.state in ("queued", "running") for key in jobs))
+        draw(recipes, *arguments, **options)
+
+    monkeypatch.setattr(training, "train_controls", draw_late)
+
+
+@pytest.mark.usefixtures("late")
+def test_a_run_that_ends_while_the_states_page_is_drawn_is_shown() -> None:
+    app = open_lab("states", **SP | {"data_seed": 1122})
+    assert figure(app, "states.pca") and not complaints(app)
+    app.button(key="pins.A").click().run()
+    app.number_input(key="rank").set_value(4).run()
+    assert app.segmented_control(key="states.pair").options == ["now over A"] and not complaints(app)
+
+
+@pytest.mark.usefixtures("late")
+def test_runs_that_end_while_the_compare_page_is_drawn_are_shown() -> None:
+    app = open_lab("compare", **SP | {"data_seed": 1123, "learners": "SP", "ranks": "2,3"})
+    app.button(key="pins.A").click().run()
+    app.number_input(key="rank").set_value(4).run()
+    assert not complaints(app)
+    rows = [list(table.value["model"]) for table in app.dataframe if "model" in table.value]
+    assert ["A: SP, k = 2", "now: SP, k = 4"] in rows
 
 
 @pytest.mark.parametrize("step", STEPS)

@@ -48,6 +48,8 @@ def states(home: Path) -> dict[str, str]:
 
 
 def children(pid: int) -> list[int]:
-    """Processes below one, of those that work."""
-    found = subprocess.run(["ps", "--ppid", str(pid), "-o", "pid=,args="], capture_output=True, text=True, check=False).stdout
-    return [int(line.split()[0]) for line in found.splitlines() if "resource_tracker" not in line and "loky" in line]
+    """Processes below one, of those that work. A terminal's width, in `COLUMNS`, must not cut what `ps` prints."""
+    found = subprocess.run(
+        ["ps", "-ww", "--ppid", str(pid), "-o", "pid=,args="], capture_output=True, text=True, check=False
+    ).stdout
+    return [int(line.split()[0]) for line in found.splitlines() if "LokyProcess" in line]
