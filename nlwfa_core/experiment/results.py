@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated
 
 import numpy as np
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, field_validator
 
 from ..errors import RecipeError, check_at_least
 from ..files import MAX_JSON_BYTES, from_json, read_capped, to_json, write_atomically
 from ..learning.learners import FitReport
-from ..learning.progress import TrainingLog
 from ..metrics.diagnostics import Diagnostics, diagnostics
 from ..metrics.scores import Scores, names_today
 from ..models.files import LearnedModel, SavedModel, load_model, save_model
@@ -61,6 +61,54 @@ class Result:
     num_train: int | None = None
 
 
+NUMBERS = TypeAdapter(list[float])
+
+
+def _with_array(record: object, name: str) -> object:
+    """Read the numbers of a record's array. Raises ValueError if they are not numbers."""
+    if not isinstance(record, dict) or record.get(name) is None:
+        return record
+    try:
+        return {**record, name: np.array(NUMBERS.validate_python(record[name]))}
+    except ValidationError:
+        raise ValueError(f"{name} must be a list of numbers") from None
+
+
+class StoredResult(BaseModel):
+    """Defines what `result.json` holds. ∞ and nan are strings. Earlier versions lack some of the fields that have a default."""
+
+    model_config = ConfigDict(arbitrary_types_allowed=True, extra="forbid", frozen=True)
+
+    recipe: Recipe
+    report: FitReport
+    scores: Scores
+    validation: Scores | None
+    notes: tuple[str, ...]
+    seconds: dict[str, Annotated[float, Field(ge=0)]]
+    diagnostics: Diagnostics | None = None
+    num_train: int | None = None
+
+    @field_validator("report", mode="before")
+    @classmethod
+    def _read_arrays(cls, report: object) -> object:
+        if not isinstance(report, dict) or not isinstance(report.get("logs"), list):
+            return report
+        logs = [_with_array(log, "losses") for log in report["logs"]]
+        return _with_array({**report, "logs": logs}, "singular_values")
+
+    @field_validator("scores", "validation", mode="before")
+    @classmethod
+    def _rename(cls, scores: object) -> object:
+        return names_today(scores) if isinstance(scores, dict) else scores
+
+    @field_validator("scores", "validation")
+    @classmethod
+    def _has_words(cls, scores: Scores | None) -> Scores | None:
+        if scores is not None:
+            check_at_least("num_words", scores.num_words, 1)
+        return scores
+
+
 def save_result(directory: Path, result: Result, sync: bool = True) -> None:
     """Write a result's folder: its model, then `result.json`. `sync` is that of `files.write_atomically`."""
     save_model(directory, SavedModel(result.model, result.alphabet, {"recipe": result.recipe.model_dump(mode="json")}), sync)
@@ -79,58 +127,31 @@ def save_result(directory: Path, result: Result, sync: bool = True) -> None:
 
 def load_result(directory: Path) -> Result:
     """Read a result from its folder, without importing torch. Raises RecipeError if the folder does not hold a valid result."""
-    record = from_json(read_capped(directory / "result.json", MAX_JSON_BYTES))
+    data = from_json(read_capped(directory / "result.json", MAX_JSON_BYTES))
     saved = load_model(directory)
     if isinstance(saved.model, (Mixture, NGram)):
         kind = "a mixture" if isinstance(saved.model, Mixture) else "an n-gram"
         raise RecipeError(f"the model in {directory} is {kind}; a run of a recipe has a single model with states")
     try:
-        report = _report_of(record["report"])
-        scores = _scores_of(record["scores"])
-        validation = _scores_of(record["validation"]) if record["validation"] else None
-        notes, seconds = tuple(record["notes"]), dict(record["seconds"])
-        recipe = Recipe.model_validate(record["recipe"])
-        stored = record.get("diagnostics")  # version 0.1 did not store them
-        health = _diagnostics_of(stored) if stored else diagnostics(saved.model, scores, report)
-        draws = SOURCES[recipe.data.source].generator is not None  # and so learns from as many strings as the recipe says
-        num_train = _number(record.get("num_train", recipe.data.num_strings if draws else None))
-    except (AttributeError, KeyError, TypeError, ValueError) as error:
-        raise RecipeError(f"result.json in {directory} is not a valid result: {error}") from None
-    return Result(recipe, saved.model, saved.alphabet, report, scores, validation, notes, seconds, health, num_train)
-
-
-def _scores_of(record: dict[str, Any]) -> Scores:
-    scores = Scores(**{name: _number(value) for name, value in names_today(record).items()})
-    check_at_least("num_words", scores.num_words, 1)
-    return scores
-
-
-def _diagnostics_of(record: dict[str, Any]) -> Diagnostics:
-    numbers = {name: _number(value) for name, value in record.items() if name != "warnings"}
-    return Diagnostics(**numbers, warnings=tuple(map(str, record["warnings"])))
-
-
-def _report_of(record: dict[str, Any]) -> FitReport:
-    values = record["singular_values"]
-    logs = []
-    for log in record["logs"]:
-        numbers = {"losses": np.array([_number(x) for x in log["losses"]]), "gradient": _number(log.get("gradient", "nan"))}
-        logs.append(TrainingLog(**{**log, **numbers}))
-    return FitReport(
-        **{
-            **record,
-            "singular_values": None if values is None else np.array(values),
-            "logs": tuple(logs),
-            "messages": tuple(record["messages"]),
-            "start_errors": tuple(map(_number, record.get("start_errors", ()))),
-        }
+        record = StoredResult.model_validate(data)
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        place = ".".join(map(str, first["loc"]))
+        message = first["msg"].removeprefix("Value error, ")
+        given = "" if first["type"] == "value_error" else f"; got {repr(first['input'])[:60]}"
+        raise RecipeError(f"result.json in {directory} is not a valid result: {place}: {message}{given}") from None
+    recipe, num_train = record.recipe, record.num_train
+    if "num_train" not in record.model_fields_set and SOURCES[recipe.data.source].generator is not None:
+        num_train = recipe.data.num_strings  # an older version saved it; it drew, and learned from, as many as the recipe says
+    return Result(
+        recipe,
+        saved.model,
+        saved.alphabet,
+        record.report,
+        record.scores,
+        record.validation,
+        record.notes,
+        record.seconds,
+        record.diagnostics or diagnostics(saved.model, record.scores, record.report),
+        num_train,
     )
-
-
-def _number(value: Any) -> Any:
-    """Read a number, None, or a string that stands for ∞ or nan in JSON. Raises TypeError for anything else."""
-    if isinstance(value, str):
-        return float(value)
-    if value is None or isinstance(value, int | float):
-        return value
-    raise TypeError(f"expected a number; got {str(value)[:60]}")
