@@ -207,6 +207,7 @@ def fit(
     if refined:
         seconds = {**seconds, "refinement": perf_counter() - started}
     messages = [log.message for log in logs if log.message]
+    messages += empty_word_messages(hankel, isinstance(model, WFA))
     if depends_on_processor(options.learner, hankel.transform, refinement.objective):
         messages.append(PROCESSOR_DEPENDENT)
     if svd is not None and model.num_states < options.rank:
@@ -313,6 +314,24 @@ def _validation_of(train: Sample, validation: SampleLike | None) -> Sample | Non
     if isinstance(validation, Sample):
         return validation.in_alphabet(train.alphabet, "the training strings'")
     return None if validation is None else as_sample(validation, train.alphabet, "validation")
+
+
+def empty_word_messages(hankel: HankelMatrix, is_linear: bool) -> list[str]:
+    """Tell the user if the row or the column of λ holds only zeros: a model then does not know where strings begin or end.
+
+    The row of λ holds the whole strings that are suffixes of the basis, and its column those that are prefixes of the basis. An
+    automaton has its initial and final weights from them.
+    """
+    row, column = hankel.block[[0]], hankel.block[:, [0]]
+    empty = [name for name, entries in (("suffixes", row), ("prefixes", column)) if not entries.count_nonzero()]
+    if not empty:
+        return []
+    numbers = {"suffixes": hankel.num_suffixes, "prefixes": hankel.num_prefixes}
+    among = " and not among the ".join(f"{numbers[name]:,} {name}" for name in empty)
+    effect = "so every string has the weight 0" if is_linear else "so the model does not know where strings begin or end"
+    return [
+        f"No training string is among the {among} of the basis, {effect}. Take more {' and '.join(empty)}, or another statistic."
+    ]
 
 
 def check_rank(hankel: HankelMatrix, rank: int) -> None:

@@ -177,6 +177,9 @@ def _counted(strings: Any) -> Mapping[Any, int] | None:
 
 def _rows(strings: Any, name: str = "strings") -> list[Any]:
     """Return the strings as a list, each of which has one of the forms."""
+    if hasattr(strings, "columns"):
+        names = ", ".join(map(repr, strings.columns[:5]))
+        raise TypeError(f"{name} must be one column of the table, such as table[{strings.columns[0]!r}]; got a table of {names}")
     if isinstance(strings, (str, bytes, Path)):
         raise TypeError(
             f"{name} must be several strings, such as a list; got {strings!r:.40} (a list of one: [text]; "

@@ -23,6 +23,7 @@ from nlwfa_core.metrics.perplexity import pautomac_score
 from nlwfa_core.metrics.scores import evaluate
 from nlwfa_core.models.wfa import WFA
 from nlwfa_core.sources.automata import random_automaton, random_wfa
+from nlwfa_core.strings.plain import as_sample, as_words
 from nlwfa_core.strings.sample import Sample
 from nlwfa_core.strings.words import Alphabet, Words
 from tests.references import COUNTER, PARITY, REFERENCES, Reference, all_words, full_basis, ring
@@ -243,3 +244,24 @@ def test_dyck_has_the_known_hankel_matrix(dyck: dict[str, np.ndarray]) -> None:
     assert set(rows) == {2001} and set(columns) == {1000}
     assert_one_of_the_draws(11_002, non_zeros)
     assert non_zeros.mean() == pytest.approx(11_002, rel=0.02)
+
+
+@pytest.mark.parametrize(
+    ("prefixes", "suffixes", "empty"),
+    [
+        (["", "a", "b"], ["", "c", "d"], "the 3 suffixes and not among the 3 prefixes"),
+        (["", "a", "ab", "abc"], ["", "c", "d"], "the 3 suffixes"),
+        (["", "a", "ab", "abc"], ["", "c", "abc"], ""),
+    ],
+)
+def test_a_basis_without_whole_strings_is_told(prefixes: list[str], suffixes: list[str], empty: str) -> None:
+    sample = as_sample(["abc", "abd", "abc", "bcd"])
+    rows, columns = as_words(prefixes, sample.alphabet), as_words(suffixes, sample.alphabet)
+    learned = fit(estimate_hankel(sample, Basis(rows, columns, sample.num_symbols, sample.alphabet)), "SP", rank=2)
+    told = [message for message in learned.report.messages if message.startswith("No training string")]
+    assert bool(told) == bool(empty)
+    if empty:
+        assert f"No training string is among {empty} of the basis, so every string has the weight 0." in told[0]
+        assert not learned.model(["abc", "abd", "bcd"]).any()
+    else:
+        assert learned.model("abc") > 0

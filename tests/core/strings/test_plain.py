@@ -84,6 +84,10 @@ def test_numbers_are_symbols() -> None:
     [
         ("ab", "sample must be several strings, such as a list; got 'ab'"),
         (Path("ab"), "sample must be several strings"),
+        (
+            pd.DataFrame({"text": ["ab"], "n": [3]}),
+            "sample must be one column of the table, such as table['text']; got a table of 'text', 'n'",
+        ),
         (["ab", 3.0], "sample, string 2, must be text, a sequence of tokens, or a sequence of symbol numbers; got 3.0"),
         (pd.Series(["a", None]), "sample, string 2, must be text"),
         (["ab", (0,)], "strings must be all in writing or all numbers; string 1 and string 2 differ"),
