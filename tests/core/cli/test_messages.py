@@ -278,7 +278,7 @@ def test_a_command_says_how_it_read_a_table(place: Path, name: str, capsys: pyte
     """A table of strings and counts is never taken for lines of tokens: 7 words, and as many strings as the counts say."""
     header, form, format, detail = READINGS[name]
     lines = [form.format(row=row, text=text, count=row + 2) for row, text in enumerate(SENTENCES)]
-    command = "fit --train table --learner SP --rank 1 --prefixes 40 --suffixes 40 --out new"
+    command = "fit --train table --learner SP --rank 1 --prefixes 10 --suffixes 10 --out new"
     if format == "json":
         lines = [line.replace(" ", '", "') for line in lines]
     (place / "table").write_text("\n".join([*filter(None, [header]), *lines]) + "\n")

@@ -251,13 +251,13 @@ def test_dyck_has_the_known_hankel_matrix(dyck: dict[str, np.ndarray]) -> None:
     [
         (["", "a", "b"], ["", "c", "d"], "the 3 suffixes and not among the 3 prefixes"),
         (["", "a", "ab", "abc"], ["", "c", "d"], "the 3 suffixes"),
-        (["", "a", "ab", "abc"], ["", "c", "abc"], ""),
+        (["", "a", "ab", "abc"], ["", "c", "bc", "abc"], ""),
     ],
 )
 def test_a_basis_without_whole_strings_is_told(prefixes: list[str], suffixes: list[str], empty: str) -> None:
     sample = as_sample(["abc", "abd", "abc", "bcd"])
     rows, columns = as_words(prefixes, sample.alphabet), as_words(suffixes, sample.alphabet)
-    learned = fit(estimate_hankel(sample, Basis(rows, columns, sample.num_symbols, sample.alphabet)), "SP", rank=2)
+    learned = fit(estimate_hankel(sample, Basis(rows, columns, sample.num_symbols, sample.alphabet)), "SP", rank=len(suffixes))
     told = [message for message in learned.report.messages if message.startswith("No training string")]
     assert bool(told) == bool(empty)
     if empty:
