@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from .files import __version__ as __version__
     from .hankel.basis import Basis, select_basis
     from .hankel.estimate import estimate_hankel
+    from .hankel.matching import matching_basis
     from .hankel.matrix import HankelMatrix, dense_hankel, exact_hankel
     from .hankel.values import value_scores
     from .lab.svg import heat_map_png, loss_svgs, singular_values_svg
@@ -117,6 +118,7 @@ HOMES = {
     "load_data": "experiment.data",
     "load_model": "models.files",
     "loss_svgs": "lab.svg",
+    "matching_basis": "hankel.matching",
     "minimise": "models.algebra",
     "mixture": "models.mixture",
     "norm": "models.algebra",
@@ -206,6 +208,7 @@ __all__ = [
     "load_data",
     "load_model",
     "loss_svgs",
+    "matching_basis",
     "minimise",
     "mixture",
     "norm",

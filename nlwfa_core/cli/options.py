@@ -37,6 +37,7 @@ NETWORKS: Options = {
 } | {"optimizer": ("optimizer",), "tolerance": ("tolerance",)}
 LEARNING: Options = {
     **MATRIX,
+    "basis": ("basis",),
     "statistic": ("statistic",),
     "transform": ("transform",),
     "seed": ("learning_seed", "refinement_seed"),

@@ -25,7 +25,7 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints, Validation
 from .. import limits
 from ..errors import FieldError, RecipeError, check_one_of, check_types, did_you_mean
 from ..files import SHA256
-from ..hankel.names import LINEAR_ONLY, STATISTICS, TRANSFORMS
+from ..hankel.names import BASES, LINEAR_ONLY, STATISTICS, TRANSFORMS
 from ..learning.names import (
     BY_RANK,
     EM_LEARNERS,
@@ -175,6 +175,9 @@ class HankelRecipe(Record):
     Attributes
     ----------
     num_prefixes, num_suffixes : int
+    basis : str
+        "frequent": the most frequent prefixes and suffixes (`hankel.basis.select_basis`). "matching": some that can be matched
+        (`hankel.matching.matching_basis`).
     statistic : str
         One of `hankel.names.STATISTICS`.
     bounded : bool
@@ -194,6 +197,11 @@ class HankelRecipe(Record):
     statistic: str = "string"
     bounded: bool = False
     transform: str = "none"
+    basis: Literal["frequent", "matching"] = "frequent"
+
+    @cached_property
+    def _key(self) -> str:
+        return self._key_without({"basis"} if self.basis == "frequent" else ())  # recipes from before have no basis
 
     @model_validator(mode="after")
     def _check(self) -> Self:
@@ -457,8 +465,9 @@ HELP = {
     "upload_prefixes": "Beginnings of strings, to be scored as SPiCe does: the SHA-256 of a file.",
     "upload_targets": "What followed each of these prefixes: the SHA-256 of a SPiCe target file.",
     "upload_format": "How to read the uploaded strings.",
-    "num_prefixes": "The most frequent prefixes are the rows of the Hankel matrix.",
-    "num_suffixes": "The most frequent suffixes are its columns.",
+    "num_prefixes": "How many prefixes are the rows of the Hankel matrix.",
+    "num_suffixes": "How many suffixes are its columns.",
+    "basis": f"How they are chosen: {'; '.join(f'{name}: {text}' for name, text in BASES.items())}.",
     "statistic": f"What the Hankel matrix counts: {', '.join(STATISTICS)}.",
     "transform": f"What is done to its entries: {', '.join(TRANSFORMS)}.",
     "learner": f"How to learn: {', '.join(LEARNERS)}.",
@@ -545,7 +554,7 @@ def with_fields(recipe: Recipe, fields: Mapping[str, Any]) -> Recipe:
 
 # What a field needs to have an effect: the flat name of another field, and the values of which that one must have one.
 Condition = tuple[str, tuple[str, ...]]
-HANKEL_FIELDS = ("num_prefixes", "num_suffixes", "statistic", "transform", "refine")
+HANKEL_FIELDS = ("num_prefixes", "num_suffixes", "basis", "statistic", "transform", "refine")
 NETWORK_FIELDS = (
     "hidden",
     "width_transitions",
@@ -618,7 +627,7 @@ def ignored_fields(recipe: Recipe) -> set[str]:
     """List the flat names of the fields that have no effect with the recipe's learner and refinement, leaving out the data.
 
     >>> sorted(ignored_fields(Recipe(learning=LearningRecipe(learner="GRU"))) - ignored_fields(Recipe()))
-    ['num_prefixes', 'num_suffixes', 'refine', 'statistic', 'transform']
+    ['basis', 'num_prefixes', 'num_suffixes', 'refine', 'statistic', 'transform']
     """
     return set(unmet_conditions(recipe))
 

@@ -14,6 +14,10 @@ STATISTICS = {
 WITH_BOUNDARY = ("prefix", "factor")
 FOR_ALL_LEARNERS = ("string", *WITH_BOUNDARY)
 LINEAR_ONLY = "suffix statistics need the learner SP and the transform none: only a linear model can be converted to strings"
+BASES = {
+    "frequent": "the most frequent prefixes and suffixes",
+    "matching": "frequent ones that can be matched, so that no row or column is idle",
+}
 VALUE = "value"  # of a matrix whose stored entries are the known values of a function (`hankel.values`)
 TRANSFORMS = {
     "none": "as counted (the paper)",

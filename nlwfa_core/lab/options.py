@@ -36,6 +36,7 @@ LABELS = {
     "upload_format": "format of the strings",
     "num_prefixes": "prefixes",
     "num_suffixes": "suffixes",
+    "basis": "basis",
     "statistic": "statistic",
     "bounded": "boundary symbols",
     "transform": "transform",

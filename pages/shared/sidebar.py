@@ -426,6 +426,8 @@ def check_settable(recipe: Recipe) -> None:
         raise RecipeError(
             f"statistic is {hankel.statistic}, but the sidebar offers only {alternatives(FOR_ALL_LEARNERS)}; {IN_A_SCRIPT}"
         )
+    if hankel.basis != DEFAULT.hankel.basis:
+        raise RecipeError(f"basis is {hankel.basis}, but the sidebar offers only {DEFAULT.hankel.basis}; {IN_A_SCRIPT}")
     bounded = needs_boundary(learning.learner, hankel.statistic, hankel.transform)
     if hankel.bounded != bounded:
         raise RecipeError(f"bounded is {hankel.bounded}, but the sidebar uses {bounded} for {learning.learner}; {IN_A_SCRIPT}")

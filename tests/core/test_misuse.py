@@ -162,6 +162,7 @@ def _calls(folder: Path) -> dict[str, tuple[Callable[..., Any], dict[str, Any]]]
         },
         "save_model": {"directory": folder / "n", "saved": SavedModel(LINEAR, AB, {}), "sync": False},
         "score_ranking": {"ranking": RANKING, "targets": TARGETS},
+        "matching_basis": {"sample": SAMPLE, "num_prefixes": 2, "num_suffixes": 2, "statistic": "string"},
         "select_basis": {"sample": SAMPLE, "num_prefixes": 2, "num_suffixes": 2, "statistic": "string"},
         "select_rank": {"train": SAMPLE, "validation": TEST, "ranks": [1], "recipe": RECIPE, "metric": "wer"},
         "singular_values_svg": {"hankel": HANKEL, "rank": 1},

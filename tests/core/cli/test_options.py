@@ -28,12 +28,13 @@ from nlwfa_core.learning.values import fit_values
 from nlwfa_core.strings.words import Alphabet
 from tests.references import all_words, ring
 
-SMALL = {"num_prefixes": 8, "num_suffixes": 8, "rank": 2}
+SMALL = {"num_prefixes": 6, "num_suffixes": 6, "rank": 2}  # where a basis by matching is another one
 SMALL |= {"epochs_factorisation": 3, "epochs_transitions": 3, "epochs_refinement": 3}
 # Another value of every field.
 OTHER: dict[str, Any] = {
     "num_prefixes": 4,
     "num_suffixes": 5,
+    "basis": "matching",
     "statistic": "factor",
     "transform": "sqrt",
     "learning_seed": 5,

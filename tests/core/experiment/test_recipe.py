@@ -170,6 +170,14 @@ def test_options_of_em_count_in_the_key_of_learners_that_use_them_and_unless_the
     assert pdfa.key() == pdfa.changed(em_start="split", seed=1, starts=2).key() != pdfa.changed(pseudo_count=0.5).key()
 
 
+def test_a_basis_by_frequency_does_not_count_in_the_key() -> None:
+    """Recipes from before the choice have the same keys."""
+    assert HankelRecipe().key() == HankelRecipe(basis="frequent").key() != HankelRecipe(basis="matching").key()
+    assert HankelRecipe().key() == "cc8bb09f261cddd0637ab221493791af2c49e2fc214d200944daf0b5454bebec"
+    with pytest.raises(RecipeError, match="basis must be 'frequent' or 'matching'; got 'best'"):
+        HankelRecipe(basis="best")
+
+
 def test_suffixes_are_for_the_linear_learner() -> None:
     recipe = Recipe(hankel=HankelRecipe(statistic="suffix"))
     for change in (
