@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import doctest
+import importlib
+import inspect
 import re
 import runpy
 import textwrap
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -53,7 +57,6 @@ def test_the_listings_of_a_page_run(page: Path, tmp_path: Path, monkeypatch: pyt
 
 
 def test_every_public_name_has_a_page() -> None:
-    pytest.importorskip("sphinx_gallery")
     settings = runpy.run_path(str(DOCS / "conf.py"))
     names = [name for group in settings["public_names"]().values() for name in group]
     assert {f"nlwfa_core.{name}" for name in nlwfa_core.__all__} <= set(names) and len(names) == len(set(names))
@@ -63,6 +66,37 @@ def test_every_public_name_has_a_page() -> None:
         if callable(value) and getattr(value, "__module__", "") == "nlwfa_core.plot" and not name.startswith("_")
     }
     assert {f"nlwfa_core.plot.{name}" for name in own} == {name for name in names if name.startswith("nlwfa_core.plot.")}
+
+
+def documented(settings: dict[str, Any]) -> Iterator[tuple[str, list[str]]]:
+    """Every public name and its methods, with the docstring as its page prints it."""
+    for name in [name for group in settings["public_names"]().values() for name in group]:
+        module, _, own = name.rpartition(".")
+        found = getattr(importlib.import_module(module), own)
+        methods = vars(found) if inspect.isclass(found) else {}
+        parts = {f"{name}.{part}": method for part, method in methods.items() if not part.startswith("_")}
+        for place, thing in ({name: found} | parts).items():
+            lines = (inspect.getdoc(getattr(thing, "__func__", thing)) or "").splitlines()
+            settings["add_imports"](None, "", place, getattr(thing, "__func__", thing), None, lines)
+            yield place, lines
+
+
+def test_the_examples_of_the_api_run_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As printed on the site, each in a namespace of its own."""
+    monkeypatch.chdir(tmp_path)
+    settings = runpy.run_path(str(DOCS / "conf.py"))
+    failed, without = [], []
+    names = {name for group in settings["public_names"]().values() for name in group}
+    for name, lines in documented(settings):
+        test = doctest.DocTestParser().get_doctest("\n".join(lines), {}, name, None, 0)
+        said: list[str] = []
+        if doctest.DocTestRunner().run(test, out=said.append).failed:
+            failed.append("".join(said))
+        if not test.examples and name in names:
+            without.append(name)
+    plt.close("all")
+    assert not failed, "\n".join(failed)
+    assert not without
 
 
 def test_every_page_is_in_the_table_of_contents() -> None:

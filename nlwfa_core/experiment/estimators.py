@@ -177,6 +177,12 @@ class NonlinearWFA(_StringEstimator):
     model_ : NLWFA
     alphabet_, classes_
         As in `SpectralWFA`.
+
+    Examples
+    --------
+    >>> model = NonlinearWFA("fac.non", rank=3, num_prefixes=10, num_suffixes=10).fit(["ab", "ab", "b", "abb"])
+    >>> model.predict(["a"]).tolist()
+    ['b']
     """
 
     def __init__(
@@ -234,6 +240,12 @@ class HMM(_StringEstimator):
     model_ : WFA
     alphabet_, classes_
         As in `SpectralWFA`.
+
+    Examples
+    --------
+    >>> model = HMM(rank=2).fit(["ab", "ab", "b", "abb"])
+    >>> model.predict(["a"]).tolist()
+    ['b']
     """
 
     def __init__(self, rank: int = 5, alphabet: Sequence[str] | None = None, floor: float = 1e-6, seed: int = 0) -> None:

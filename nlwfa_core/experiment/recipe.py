@@ -179,11 +179,11 @@ class HankelRecipe(Record):
         "frequent": the most frequent prefixes and suffixes (`hankel.basis.select_basis`). "matching": some that can be matched
         (`hankel.matching.matching_basis`).
     statistic : str
-        One of `hankel.names.STATISTICS`.
+        "string", "prefix", "factor" or "suffix": see `hankel.names.STATISTICS`.
     bounded : bool
         Whether strings are counted with boundary symbols; see `learning.names.needs_boundary`.
     transform : str
-        One of `hankel.names.TRANSFORMS`.
+        "none", "sqrt" or "row": see `hankel.names.TRANSFORMS`.
 
     Examples
     --------

@@ -131,7 +131,7 @@ def select_basis(sample: SampleLike, num_prefixes: int, num_suffixes: int, stati
     sample : Sample, or strings as `strings.plain.as_sample` takes them
     num_prefixes, num_suffixes : int
     statistic : str
-        One of `names.STATISTICS`.
+        "string", "prefix", "factor" or "suffix": what the matrix will count.
 
     Raises
     ------

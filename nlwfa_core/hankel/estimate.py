@@ -39,7 +39,7 @@ def estimate_hankel(sample: SampleLike, basis: Basis, statistic: str = "string",
     sample : Sample, or strings as `strings.plain.as_sample` takes them
     basis : Basis
     statistic : str
-        One of `names.STATISTICS`, the one that the basis was selected with.
+        "string", "prefix", "factor" or "suffix", the one that the basis was selected with.
     bounded : bool
         Whether the sample has boundary symbols, from `matrix.bounded_sample`.
 

@@ -146,10 +146,21 @@ def bounded_sample(sample: Sample, statistic: str) -> Sample:
     With the statistic "prefix", a string x becomes x⊣: then f(x⊣) is the probability of x, and f(u) the probability that a string
     begins with u. With "factor", x becomes ⊢x⊣, because a factor can begin anywhere: the same probabilities are f(⊢x⊣) and f(⊢u).
 
+    >>> from nlwfa_core import as_sample
+    >>> marked = bounded_sample(as_sample(["ab", "b"]), "factor")
+    >>> [marked.alphabet.decode(word) for word in marked.words]
+    ['⊢ab⊣', '⊢b⊣']
+
+    Parameters
+    ----------
+    sample : Sample
+    statistic : str
+        "prefix" or "factor".
+
     Raises
     ------
     RecipeError
-        If the statistic is not one of `names.WITH_BOUNDARY`.
+        If the statistic is another one.
     """
     if statistic not in WITH_BOUNDARY:
         raise RecipeError(f"boundary symbols are only for prefix and factor statistics; got {statistic!r}")
@@ -222,7 +233,8 @@ def dense_hankel(blocks: npt.ArrayLike, basis: Basis, statistic: str = "string")
     basis : Basis
         What the rows and columns are.
     statistic : str
-        What f is: one of `names.STATISTICS`. With any but "string", SP converts its model to one of whole strings.
+        What f is: "string", "prefix", "factor" or "suffix". With any but "string", SP converts its model to one of whole
+        strings.
 
     Raises
     ------

@@ -66,6 +66,9 @@ MAX_LEFT_OUT = 2_000
 class Interval:
     """A score, or the difference of two scores, with its interval.
 
+    >>> Interval(0.25, 0.125, 0.5).text(), Interval(0.25, -0.125, 0.5).level
+    ('0.250 [0.125, 0.500]', True)
+
     Attributes
     ----------
     estimate : float

@@ -457,6 +457,11 @@ class Scores:
     compute it.
 
     Scores are printed as a table, also in a notebook.
+
+    >>> from nlwfa_core import NGram, evaluate
+    >>> scores = evaluate(NGram.fit(["ab", "b", "ab"], order=2), ["ab", "b"])
+    >>> scores.num_words, scores.num_zero, round(scores.wer, 2)
+    (2, 0, 0.2)
     """
 
     log2_pauto: float

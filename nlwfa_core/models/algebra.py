@@ -433,7 +433,9 @@ class Path(NamedTuple):
 
 @check_types
 def viterbi(wfa: WFA, word: WordLike) -> Path:
-    """Find the path of states with the largest weight (Viterbi 1967; Rabiner 1989, eq. 33). Of equal paths, lower states win.
+    """Find the path of states with the largest weight. Of equal paths, lower states win.
+
+    Source: Viterbi 1967; Rabiner 1989, equation 33.
 
     >>> path = viterbi(WFA([0.5, 0.5], [[[0.5, 0], [0, 0.25]]], [0.5, 0.75]), (0, 0))
     >>> path.states.tolist(), path.log2_weight

@@ -62,6 +62,10 @@ class NGram(ChainModel, Methods):
       symbols that follow h. D depends on the length of h, and on whether c(h a) is 1, 2 or larger. For a history that can be
       longer, c(h a) is not how often, but after how many different symbols h a occurs.
 
+    >>> bigram = NGram.fit(["ab", "ab", "b"], order=2)
+    >>> {symbol: round(probability, 3) for symbol, probability in bigram.next("a").items()}
+    {'a': 0.091, 'b': 0.788, 'end': 0.121}
+
     Attributes
     ----------
     order : int

@@ -102,6 +102,9 @@ def _in_style(function: Callable[P, R]) -> Callable[P, R]:
 def new_axes(width: float = WIDTH, height: float = HEIGHT) -> Axes:
     """Make Axes of a new figure.
 
+    >>> new_axes(width=7).get_figure().get_size_inches().tolist()
+    [7.0, 2.5]
+
     Parameters
     ----------
     width, height : float
@@ -121,6 +124,11 @@ def save(ax: Axes, path: Path | str, width: float | None = None, height: float |
     """Write the figure of some Axes to a file, whose suffix says the format: .pdf, .svg, .pgf, .eps or .png.
 
     The same figure gives the same bytes: no date is written.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     save(new_axes(), f"{folder}/empty.pdf", width=3.4, height=2).name
+    'empty.pdf'
 
     Parameters
     ----------
@@ -263,6 +271,12 @@ def states(
 ) -> Axes:
     """Draw the states after some prefixes in the plane of their first two principal components.
 
+    >>> from nlwfa_core import estimate_hankel, fit, select_basis
+    >>> strings = ["ab", "ab", "b", "abb"]
+    >>> ax = states(fit(estimate_hankel(strings, select_basis(strings, 5, 5)), "SP", rank=2).model, ["", "a", "ab", "b"])
+    >>> ax.get_xlabel()
+    'component 1 (97% of variance)'
+
     Parameters
     ----------
     model : WFA, NLWFA or RecurrentModel
@@ -309,6 +323,12 @@ def trajectories(
     unit_length: bool = False,
 ) -> Axes:
     """Draw the way of each string through the states: a line from the state of λ, over one point for each of its symbols.
+
+    >>> from nlwfa_core import estimate_hankel, fit, select_basis
+    >>> strings = ["ab", "ab", "b", "abb"]
+    >>> ax = trajectories(fit(estimate_hankel(strings, select_basis(strings, 5, 5)), "SP", rank=2).model, ["ab", "abb"])
+    >>> [text.get_text() for text in ax.get_legend().get_texts()]
+    ['ab', 'abb']
 
     Parameters
     ----------

@@ -106,6 +106,8 @@ def read_pautomac_model(data: bytes | Path, num_symbols: int | None = None, alph
 
     Parameters
     ----------
+    data : bytes or Path
+        The file's content, or the file. Its format is that of the competition (Verwer, Eyraud, de la Higuera 2014).
     num_symbols : int, optional
         The size of the test file's alphabet. A model file has only the symbols that the model emits, which may be fewer (in problem
         39, 12 of 14).

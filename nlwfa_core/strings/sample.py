@@ -25,6 +25,11 @@ MERGE_PARTS_BELOW_MEAN_LENGTH = 16
 class Sample:
     """Holds distinct words over an alphabet, with their counts.
 
+    >>> from nlwfa_core import as_sample
+    >>> sample = as_sample(["ab", "b", "ab"])
+    >>> list(sample.words), sample.counts.tolist(), sample.num_strings
+    ([(0, 1), (1,)], [2, 1], 3)
+
     Attributes
     ----------
     words : Words

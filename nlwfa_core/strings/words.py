@@ -130,6 +130,10 @@ class Alphabet:
 class Words:
     """Holds many words one after the other.
 
+    >>> words = Words.of([(0, 1), (), (1,)])
+    >>> words.symbols.tolist(), words.offsets.tolist(), words[0], words.lengths.tolist()
+    ([0, 1, 1], [0, 2, 2, 3], (0, 1), [2, 0, 1])
+
     Attributes
     ----------
     symbols : array, shape (total_length,)
