@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
-from itertools import combinations
+from itertools import combinations, pairwise
 from random import Random
 
 from ...errors import plural
@@ -98,6 +98,31 @@ def brackets(rng: Random) -> dict[str, str]:
         "ending": "]" * depth,
         "shorter": "]" * (depth - 1) or "λ",
         "states": str(deepest + 1),
+    }
+
+
+def depth_blocks(rng: Random) -> dict[str, str]:
+    """Make the singular values of a matrix of brackets, two for each depth, and how deep the largest of them reach."""
+    while True:
+        first = [round((0.3 + 0.2 * rng.random()) * rng.uniform(0.38, 0.5) ** depth, 4) for depth in range(7)]
+        second = [round(value * rng.uniform(0.05, 0.35), 4) for value in first]
+        number_of = rng.randint(4, 7)
+        kept = sorted((*first, *second), reverse=True)[: number_of + 1]
+        deepest = sum(value >= kept[-2] for value in first) - 1
+        falling = all(larger > 1.2 * smaller for larger, smaller in pairwise(first))
+        # Some depth takes two, so that counting one for each is wrong, and the last value that is kept is clearly larger.
+        if falling and deepest < number_of - 1 and kept[-2] > 1.2 * kept[-1] and len(set(kept)) == len(kept):
+            break
+    twice = [str(depth) for depth, value in enumerate(second) if value >= kept[-2]]
+    lines = "\n".join(f"| {depth} | {one} | {two} |" for depth, (one, two) in enumerate(zip(first, second, strict=True)))
+    return {
+        "table": f"| open brackets | largest | second |\n|---|---|---|\n{lines}",
+        "rank": str(number_of),
+        "deepest": str(deepest),
+        "one_each": str(number_of - 1),
+        "next": str(deepest + 1),
+        "smallest": str(kept[-2]),
+        "twice": " and ".join(twice),
     }
 
 

@@ -142,6 +142,14 @@ def depths(text: str) -> list[int]:
     return [text[:cut].count("[") - text[:cut].count("]") for cut in range(len(text) + 1)]
 
 
+def depth_of_rank(values: Values) -> int:
+    """The deepest prefix whose state is not 0: by an SVD of a matrix with a block of two prefixes for each depth."""
+    pairs = [pair for _, pair in sorted(table(values).items())]
+    u, _, _ = np.linalg.svd(np.diag([value for pair in pairs for value in pair]))
+    states = np.abs(u[:, : int(values["rank"])]).reshape(len(pairs), -1)
+    return int(np.flatnonzero(states.any(axis=1))[-1])
+
+
 def proportional(values: Values) -> set[frozenset[str]]:
     lines = [line.split("&") for line in values["table"].split(r"\hline")[1].split(r"\end")[0].split(r"\\")]
     rows = {line[0].strip(): [float(cell) for cell in line[1:]] for line in lines}
@@ -276,6 +284,8 @@ ANSWERS: dict[str, Callable[[Values], Any]] = {
     "total-variation": lambda v: np.abs(np.subtract(*pair(v))).sum() / 2,
     "pautomac": lambda v: -np.sum(pair(v)[0] * np.log2(pair(v)[1])),
     "one-zero": lambda v: "the log₂ Pautomac score | KL(P ‖ Q)" if 0 in table(v)[v["string"]] else "",
+    "fair-difference": lambda v: table(v)["linear"][1] - table(v)["network"][1],
+    "depth-of-rank": depth_of_rank,
     "negative": lambda v: table(v)[v["asked"]][0] / sum(abs(row[0]) for row in table(v).values()),
     "which-model": likeliest,
     "auto-encoder": encoded,
