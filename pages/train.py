@@ -54,7 +54,9 @@ with st.container(key="train.results"):  # a lesson can hide it until its questi
     if len(results) > 1:
         widgets.warnings(*(f"{other}: {text}" for other in results if other != name for text in results[other].report.messages))
         scores = {learner: entry.scores for learner, entry in results.items()}
-        score_tables.score_table(scores, "train.all", {learner: entry.report.training for learner, entry in results.items()})
+        stages = {learner: entry.report.training for learner, entry in results.items()}
+        recipes = {learner: entry.recipe for learner, entry in results.items()}
+        score_tables.score_table(scores, "train.all", stages, recipes)
         st.caption(
             interval_sentence({learner: cache.score_intervals(entry.recipe) for learner, entry in results.items()}), help=COVERS
         )

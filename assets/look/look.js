@@ -1,4 +1,5 @@
-// Scrolls to what a lesson's step points at, once for each visit of the step, when the page is drawn and only if it is out of sight.
+// Scrolls to what a lesson's step points at, once for each visit of the step and for each press of one of its buttons, when the page is
+// drawn and only if it is out of sight.
 // Only where the lesson is docked beside the page: where it stands above the page, its text would scroll away.
 // On a slide the arrow keys, and a presenter's buttons, go to the next step and back.
 const PATIENCE_MS = 10_000;
@@ -52,14 +53,17 @@ export default function ({ data }) {
   }
   if (!window.nlwfaKeys) addEventListener("keydown", onKey);
   window.nlwfaKeys = true;
-  if (window.nlwfaVisit === data.visit) return;
+  const isNew = window.nlwfaVisit !== data.visit;
+  if (!isNew && window.nlwfaPresses === data.presses) return;
   window.nlwfaVisit = data.visit;
-  document.querySelector(".st-key-lesson")?.scrollTo(0, 0); // the step before may have been read to its end
+  window.nlwfaPresses = data.presses;
+  if (isNew) document.querySelector(".st-key-lesson")?.scrollTo(0, 0); // the step before may have been read to its end
   const begin = performance.now();
   let steady = begin;
   let before = "";
   const look = () => {
-    if (window.nlwfaVisit !== data.visit || performance.now() - begin > PATIENCE_MS) return;
+    const isOver = window.nlwfaVisit !== data.visit || window.nlwfaPresses !== data.presses;
+    if (isOver || performance.now() - begin > PATIENCE_MS) return;
     const found = elements(data.keys);
     const place = found.every(Boolean) && isDrawn() ? JSON.stringify(found.map((element) => element.getBoundingClientRect())) : "";
     if (place !== before) steady = performance.now();

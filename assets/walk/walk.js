@@ -6,6 +6,7 @@
 const PAUSE_MS = 150; // after the last key, before Python hears the string
 const STEP_MS = 900; // of the play button
 const KEYS = { ArrowRight: "step", ArrowLeft: "back", Home: "first", End: "last", " ": "play" };
+const SMALLEST_SCALE = 0.8; // of a drawing
 const LADDER = { width: 320, height: 208, left: 46, right: 12, top: 14, bottom: 34, zero: 26 };
 
 const walks = new Map(); // name -> Walk
@@ -249,12 +250,16 @@ class Walk {
     this.drawLadder();
   }
 
-  // As large as there is room, but its letters stay readable: rather scroll.
+  // As large as there is room, but its letters stay readable: a drawing that is too wide for its column gets the row to itself,
+  // and scrolls where that is not enough, either.
   fit() {
     const paper = this.svg.parentElement;
+    const stage = paper.closest(".stage");
     const { size } = this.views?.[this.view] ?? {};
     if (!size || !paper.clientWidth) return;
-    const scale = Math.max(0.8, Math.min(1.15, paper.clientWidth / size[0]));
+    stage.classList.remove("wide");
+    stage.classList.toggle("wide", size[0] * SMALLEST_SCALE > paper.clientWidth);
+    const scale = Math.max(SMALLEST_SCALE, Math.min(1.15, paper.clientWidth / size[0]));
     this.svg.style.width = `${size[0] * scale}px`;
     this.svg.style.height = `${size[1] * scale}px`;
     this.scale = scale;

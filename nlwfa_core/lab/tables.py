@@ -9,7 +9,7 @@ from __future__ import annotations
 import csv
 import io
 import math
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import fields
 
 import numpy as np
@@ -37,6 +37,8 @@ from .strings import prefixes_of, word_labels
 
 # A factorisation that took fewer seconds was not computed but reused: some learners share it and differ only in their second step.
 SHARED_SECONDS = 1e-3
+# The end of a sentence on a lead whose interval contains 0.
+CHANCE = "the difference may be chance"
 # A sentence for captions below scores.
 BETTER = (
     "Lower is better, except for "
@@ -256,8 +258,21 @@ def run_names(grid: Grid, points: Iterable[Point]) -> dict[Point, str]:
     return names
 
 
-def verdicts(rows: Mapping[str, Scores]) -> tuple[str, ...]:
-    """Write sentences about models that are beaten by WER: by a baseline, by an HMM or RNN, or, nonlinear ones, by SP."""
+def verdicts(rows: Mapping[str, Scores], is_level: Callable[[str, str], bool] | None = None) -> tuple[str, ...]:
+    """Write sentences about models that are beaten by WER: by a baseline, by an HMM or RNN, or, nonlinear ones, by SP.
+
+    Parameters
+    ----------
+    rows : mapping of str to Scores
+        Model -> its scores on the same test strings.
+    is_level : callable, optional
+        Given two names from `rows`, says whether these test strings leave open which of the two has the lower WER (see
+        `Interval.level`). Then a sentence says so of the models that it compares. Without it, values alone decide.
+    """
+
+    def is_open(first: str, second: str) -> bool:
+        return is_level is not None and is_level(first, second)
+
     learner_scores = {name: scores for name, scores in rows.items() if name.split(",")[0] in HANKEL_LEARNERS}
     ngram = next((name for name in rows if name.endswith("-gram")), "")
     wer, sentences = SCORE_OF["wer"].short_title, []
@@ -265,14 +280,19 @@ def verdicts(rows: Mapping[str, Scores]) -> tuple[str, ...]:
         behind = [name for name, scores in learner_scores.items() if baseline in rows and not scores.wer < rows[baseline].wer]
         if behind:
             sentences.append(f"No better than the {baseline} model at the next symbol ({wer}): {'; '.join(behind)}.")
-    best = min((scores.wer for scores in learner_scores.values()), default=0.0)
-    ahead = [name for name, scores in rows.items() if name.split(",")[0] in STRING_LEARNERS and scores.wer < best]
-    if ahead:
-        sentences.append(f"Ahead of every learner here ({wer}): {'; '.join(ahead)}.")
-    linear = [scores.wer for name, scores in learner_scores.items() if name.split(",")[0] == "SP"]
-    nonlinear = [scores.wer for name, scores in learner_scores.items() if name.split(",")[0] != "SP"]
-    if linear and nonlinear and min(linear) < min(nonlinear):
-        sentences.append(f"The linear model is ahead of every nonlinear one here ({wer}).")
+    by_wer = sorted(learner_scores, key=lambda name: learner_scores[name].wer)
+    others = [name for name in rows if name.split(",")[0] in STRING_LEARNERS]
+    ahead = [name for name in others if by_wer and rows[name].wer < rows[by_wer[0]].wer]
+    clear = [name for name in ahead if not is_open(name, by_wer[0])]
+    if clear:
+        sentences.append(f"Ahead of every learner here ({wer}): {'; '.join(clear)}.")
+    if unclear := [name for name in ahead if name not in clear]:
+        sentences.append(f"Ahead of every learner here ({wer}), though {CHANCE}: {'; '.join(unclear)}.")
+    linear = next((name for name in by_wer if name.split(",")[0] == "SP"), None)
+    nonlinear = next((name for name in by_wer if name.split(",")[0] != "SP"), None)
+    if linear and nonlinear and rows[linear].wer < rows[nonlinear].wer:
+        end = f", though {CHANCE}" if is_open(linear, nonlinear) else ""
+        sentences.append(f"The linear model is ahead of every nonlinear one here ({wer}){end}.")
     return tuple(sentences)
 
 

@@ -364,6 +364,15 @@ def score_intervals(recipe: Recipe) -> dict[str, Interval]:
 
 
 @st.cache_data(max_entries=256, show_spinner="Resampling the test strings…", hash_funcs=KEYED)
+def is_level(first: Recipe, second: Recipe, field: str) -> bool:
+    """Return whether the test strings leave open which of two finished runs has the better score; False if they can't be paired."""
+    try:
+        return paired_differences(run_string_scores(first), run_string_scores(second))[field].level
+    except (RecipeError, KeyError):
+        return False
+
+
+@st.cache_data(max_entries=256, show_spinner="Resampling the test strings…", hash_funcs=KEYED)
 def lead_over_reference(recipe: Recipe, field: str) -> str:
     """Return a sentence that compares a finished run with the n-gram on its test strings; empty if they can't be compared."""
     name = next((name for name in reference_models(recipe.data) if name.endswith("-gram")), "")

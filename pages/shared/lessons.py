@@ -25,7 +25,9 @@ from pages.shared.server import ASSETS
 from pages.shared.widgets import error_toast, escape_markdown
 
 LESSON, STEP, GO, GO_QUIZ = "lesson", "step", "lessons.go", "lessons.quiz"
+PRESSES = "lessons.presses"
 SHOW, ALL = "show", "all"  # the parameter with the names of the controls to show; ALL among them shows all
+HIDDEN = "The quiz is open beside this. The step's text and answer are hidden until you leave it."
 MINE = "lessons.mine"  # the lesson and the index of a step, and the values of the controls before that step was opened
 VISIT = "lessons.visit"  # how many steps have been opened
 COMPARED = (1, 2, 3, 5, 10)  # the ranks that the Compare page offers at first
@@ -148,8 +150,9 @@ def panel(page: str) -> None:
             _words(step)
             st.button("Close", key="lesson.close", icon=":material/close:", type="tertiary", on_click=close)
         st.markdown(f"#### {step.title}")
-        st.markdown(step.text)
-        if step.question:
+        is_quiz = page == "practice" and st.session_state.get(exercises.MODE) == exercises.QUIZ
+        st.markdown(HIDDEN if is_quiz else step.text)
+        if step.question and not is_quiz:
             _question(f"{lesson.name}/{index + 1}", step.question, bool(step.hide))
         mine: tuple[str, int, dict[str, Any]] | None = st.session_state.get(MINE)
         if mine and mine[:2] == (lesson.name, index):
@@ -168,7 +171,7 @@ def panel(page: str) -> None:
         _hide([_class(key) for key in step.hide])
     with st.container(key="look"):
         visit = f"{lesson.name} {index} {st.session_state.get(VISIT, 0)}"
-        _look(key="nlwfa.look", data={"keys": keys, "visit": visit}, height=1)
+        _look(key="nlwfa.look", data={"keys": keys, "visit": visit, "presses": st.session_state.get(PRESSES, 0)}, height=1)
 
 
 def _hide(keys: list[str]) -> None:
@@ -290,3 +293,4 @@ def _do(action: Action) -> None:
         error_toast(error)
     else:
         st.session_state[GO] = True
+        st.session_state[PRESSES] = st.session_state.get(PRESSES, 0) + 1

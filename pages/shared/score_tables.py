@@ -6,14 +6,17 @@ from collections.abc import Mapping
 
 import streamlit as st
 
+from nlwfa_core import Recipe
 from nlwfa_core.lab.tables import BETTER, score_column, scores_in, shown_scores, verdicts
 from nlwfa_core.metrics.scores import SCORE_OF, SCORES, Scores
 from nlwfa_core.metrics.tables import Column, format_score
-from pages.shared import lessons
+from pages.shared import cache, lessons
 from pages.shared.widgets import TRAINING_HELP, draw_table, escape_markdown
 
 
-def score_table(rows: Mapping[str, Scores], key: str, training: Mapping[str, str] | None = None) -> None:
+def score_table(
+    rows: Mapping[str, Scores], key: str, training: Mapping[str, str] | None = None, recipes: Mapping[str, Recipe] | None = None
+) -> None:
     """Draw a table with one row per model. Each column's help explains its numbers; the caption below covers all of them.
 
     Three scores are shown first, with those that say where a model fails and those that the open lesson names. A switch shows
@@ -23,6 +26,8 @@ def score_table(rows: Mapping[str, Scores], key: str, training: Mapping[str, str
     ----------
     training : mapping of str to str, optional
         Model -> text on whether its training is finished, shown in a column beside its name.
+    recipes : mapping of str to Recipe, optional
+        Model -> the recipe of its finished run. With these, a sentence on which model is ahead says if that may be chance.
     """
     scores = list(rows.values())
     table: dict[str, Column] = {"model": list(rows)}
@@ -39,7 +44,7 @@ def score_table(rows: Mapping[str, Scores], key: str, training: Mapping[str, str
         draw_table(table, key, alt, columns, column_order=order, width="stretch" if is_full else "content")
     hidden = len(table) - len(before) - len(shown_scores(scores, lessons.emphasised()))
     st.toggle(f"All scores: {hidden} more", key=f"{key}.every", persist_state="session")
-    for sentence in verdicts(rows):
+    for sentence in verdicts(rows, lambda first, second: _is_level(recipes, first, second)):
         st.markdown(f"**{escape_markdown(sentence)}**")
     first = scores[0]
     has_truth = first.true_log2_pauto is not None
@@ -54,3 +59,7 @@ def score_table(rows: Mapping[str, Scores], key: str, training: Mapping[str, str
         "weight"
         f"{f', and is {format_score(first.true_log2_pauto)} at best' if has_truth else ''}. No output is floored."
     )
+
+
+def _is_level(recipes: Mapping[str, Recipe] | None, first: str, second: str) -> bool:
+    return recipes is not None and first in recipes and second in recipes and cache.is_level(recipes[first], recipes[second], "wer")

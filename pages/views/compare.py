@@ -277,7 +277,9 @@ def winners(recipe: Recipe, outcomes: Mapping[Point, Outcome], by: str) -> None:
         )
         return
     if all(len(scores) == 1 for scores in best_scores.values()):
-        score_tables.score_table({name: scores[0] for name, scores in best_scores.items()} | references, "compare.winners")
+        rows = {name: scores[0] for name, scores in best_scores.items()} | references
+        runs_of = {run_title(point.learner, point.value): one.recipe for point, one in outcomes.items()}
+        score_tables.score_table(rows, "compare.winners", recipes=runs_of)
         return
     table = spread_table(best_scores | {name: [scores] for name, scores in references.items()})
     widgets.draw_table(table, "compare.winners", "Scores of the chosen ranks, mean ± standard deviation over seeds")

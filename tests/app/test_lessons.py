@@ -180,6 +180,18 @@ def test_a_question_is_entered_twice_and_then_opens_its_solution():
     assert app.success[0].value.startswith("Right at the second try")  # the session remembers it
 
 
+def test_an_open_quiz_hides_the_text_and_the_answer_of_the_step():
+    step = LESSONS["dyck"].steps[-1]
+    app = open_lab("compare", lesson="dyck", step=len(LESSONS["dyck"].steps))
+    assert step.text in markdown_texts(app)
+    app.button(key="lesson.quiz").click().run()
+    texts = markdown_texts(app)
+    assert not complaints(app) and app.main.title[0].value == "Practice"
+    assert lessons.HIDDEN in texts and not {step.text, step.question.solution, step.question.text} & set(texts)
+    app.segmented_control(key="practice.mode").set_value("Tasks").run()
+    assert step.text in markdown_texts(app)
+
+
 def test_several_right_options_are_ticked():
     app = open_lab("hankel", lesson="hankel-matrix", step=3)
     name = "exercise.hankel_matrix_3_0"

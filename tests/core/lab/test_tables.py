@@ -37,6 +37,22 @@ def test_a_linear_model_ahead_of_the_nonlinear_ones_is_told() -> None:
     assert verdicts(rows) == ("The linear model is ahead of every nonlinear one here (WER).",)
 
 
+def test_a_lead_that_may_be_chance_is_told_as_such() -> None:
+    rows = {"SP": with_wer(0.29), "both.non": with_wer(0.3), "fac.non": with_wer(0.4), "HMM": with_wer(0.28), "GRU": with_wer(0.1)}
+    pairs: list[tuple[str, str]] = []
+
+    def is_level(first: str, second: str) -> bool:
+        pairs.append((first, second))
+        return {first, second} != {"GRU", "SP"}
+
+    assert verdicts(rows, is_level) == (
+        "Ahead of every learner here (WER): GRU.",
+        "Ahead of every learner here (WER), though the difference may be chance: HMM.",
+        "The linear model is ahead of every nonlinear one here (WER), though the difference may be chance.",
+    )
+    assert pairs == [("HMM", "SP"), ("GRU", "SP"), ("SP", "both.non")]
+
+
 def test_nothing_is_said_where_nothing_is_wrong() -> None:
     assert verdicts({"SP": with_wer(0.4), "fac.non": with_wer(0.3), "uniform": with_wer(0.5), "5-gram": with_wer(0.45)}) == ()
 
