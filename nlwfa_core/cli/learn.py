@@ -80,6 +80,9 @@ def fit(
     with_ngrams: Annotated[
         bool, typer.Option(help="Let a preset return an n-gram, or a mixture with n-grams or of next symbols: no automaton.")
     ] = False,
+    with_lstm: Annotated[
+        bool, typer.Option(help="Let a preset return an LSTM, or a mixture with one or of next symbols: no automaton.")
+    ] = False,
     format: Format = "auto",
     max_distinct: MaxDistinct = None,
     force: Force = False,
@@ -91,9 +94,13 @@ def fit(
         _check_preset(learner, rank, field_values)
         budget = _budget(minutes, max_states, field_values)
         check_new_model(out, force)
-        return _fit_best(train, validation, budget, (format, max_distinct), out, with_ngrams)
+        return _fit_best(
+            train, validation, budget, (format, max_distinct), out, {"with_ngrams": with_ngrams, "with_lstm": with_lstm}
+        )
     recipe = _recipe(learner, rank, field_values)
-    for name, value in (("--max-states", max_states), ("--minutes", minutes), ("--with-ngrams", with_ngrams or None)):
+    of_presets = {"--max-states": max_states, "--minutes": minutes}
+    of_presets |= {"--with-ngrams": with_ngrams or None, "--with-lstm": with_lstm or None}
+    for name, value in of_presets.items():
         if value is not None:
             other = ": without a preset, --rank sets the number of states" if name == "--max-states" else ""
             raise RecipeError(f"{name} is only for --preset{other}")
@@ -127,16 +134,19 @@ def _budget(minutes: float | None, max_states: int | None, field_values: Mapping
 
 
 def _fit_best(
-    train: Path, validation: Path | None, budget: Budget, reading: tuple[str, int | None], out: Path, with_ngrams: bool
+    train: Path, validation: Path | None, budget: Budget, reading: tuple[str, int | None], out: Path, allowed: Mapping[str, bool]
 ) -> Output:
-    """Search for the best model within a budget, and write it. `reading` has the format of the files, and `--max-distinct`."""
+    """Search for the best model within a budget, and write it.
+
+    `reading` has the format of the files, and `--max-distinct`; `allowed` says whether the model may be more than an automaton.
+    """
     from ..experiment.search import search
     from ..models.files import SavedModel, save_model
 
     sample, held_out, notes = _read_strings(train, validation, *reading)
     print_notes(notes)
     with stopped_by_signals() as stop, progress_bar() as report:
-        best = search(sample, held_out, budget, stop=stop, report=report, log=log_line, with_ngrams=with_ngrams)
+        best = search(sample, held_out, budget, stop=stop, report=report, log=log_line, **allowed)
     info: dict[str, Any] = {
         "preset": "best",
         "budget": asdict(budget),

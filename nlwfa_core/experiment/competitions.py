@@ -338,8 +338,8 @@ def _run(
     log(f"problem {number}: {budget.minutes:g} min")
     train, score_of = read_problem(competition, folder, number)
     started = process_time()
-    ranking = competition == "spice"
-    found = search(train, None, budget, stop=stop, report=report, log=log, with_ngrams=ranking, for_ranking=ranking)
+    allowed = dict.fromkeys(("with_ngrams", "with_lstm", "for_ranking"), competition == "spice")
+    found = search(train, None, budget, stop=stop, report=report, log=log, **allowed)
     cpu_seconds = process_time() - started
     if found.stopped:
         return None

@@ -1,16 +1,19 @@
 """Searches for the best model within a number of minutes: families, numbers of states and starts, and a mixture at the end.
 
 The families are n-grams (a baseline, which has no states), spectral learning, deterministic automata (PDFA) by merging states, PFA
-and HMM by EM, and NL-WFA refined by likelihood. All are compared by their bits per symbol on validation strings. First each family
-is tried with small effort and several numbers of states. Then time goes, in short turns, to the trainings of EM that promise the
-fewest bits: a training's promise is its loss now minus what the last half of its iterations gained, as in successive halving with a
-forecast. When few trainings promise anything, a new one begins: another seed, another start, or more states. Networks train for
-long if a short training was near the best model. At the end, a mixture of the best few models is chosen, with weights by EM.
+and HMM by EM, NL-WFA refined by likelihood and, on request, an LSTM. All are compared by their bits per symbol on validation
+strings. First each family is tried with small effort and several numbers of states. Then time goes, in short turns, to the
+trainings of EM that promise the fewest bits: a training's promise is its loss now minus what the last half of its iterations
+gained, as in successive halving with a forecast. When few trainings promise anything, a new one begins: another seed, another
+start, or more states. Networks train for long if a short training was near the best model. At the end, a mixture of the best few
+models is chosen, with weights by EM.
 
 Which trainings run depends on the clock. Each of them has a recipe with a seed and its number of iterations, so a model can be
-learned again from its recipe: `em_training.fit_em`, `merging.fit_pdfa`, `pipeline.fit_recipe`, `NGram.fit`.
+learned again from its recipe: `em_training.fit_em`, `merging.fit_pdfa`, `pipeline.fit_recipe`, `NGram.fit`,
+`recurrent.fit_recurrent`.
 
-If the result need not be an automaton, n-grams may be part of the mixture, and next symbols may be mixed instead of strings. If it
+If the result need not be an automaton, n-grams and an LSTM may be part of the mixture, and next symbols may be mixed instead of
+strings. If it
 is to rank what may follow a prefix, the best models and mixtures are compared by NDCG5 (Balle et al. 2016) on beginnings of
 validation strings, in the end. These are cut at random places, as in the SPiCe competition.
 """
@@ -32,6 +35,7 @@ from ..learning.em_training import ACCELERATION, EM_FAMILIES, EMRecipe, EMTraini
 from ..learning.merging import MIN_COUNTS, PENALTIES, PDFATraining, fit_pdfa
 from ..learning.pfa import MAX_NUMBERS, MoveTree
 from ..learning.progress import BITS, Progress, Report, silent
+from ..learning.recurrent import Training, fit_recurrent, seconds_per_update, updates_per_epoch
 from ..metrics.ranking import END, Prefixes, Targets, prefix_score
 from ..metrics.scores import SCORE_OF, bits_per_symbol
 from ..models.mixture import (
@@ -76,6 +80,13 @@ NETWORK_SHARE, NETWORKS_WAIT = 0.1, 0.4  # of the whole time: for the short trai
 FEW_STRINGS, FEWEST_STRINGS, STEPS_IF_FEW = 500, 200, 100  # networks are not tried with fewer strings than the second number
 NEAR = 1.02  # a network is expected in the mixture, and time is reserved for it, if its bits are at most so many times the best
 LARGEST_NETWORK = 2_000_000  # symbols × states²
+# An LSTM has the most units with which as many epochs as the first number fit into a share of the whole time, and then as many
+# epochs as fit, at most the second number, or more if few strings make short epochs. It begins after another share of the time, or
+# at once beside other threads.
+LSTM_UNITS, LSTM_EPOCHS, LSTM_SHARE, LSTM_WAITS = (200, 100, 50, 25), (6, 40), 0.25, 0.2
+LSTM_UPDATES, LSTM_PATIENCE = 2000, 200  # the fewest steps of the most epochs; without a better model
+LSTM_NEAR = 1.05  # as NEAR, for an LSTM: mixed by symbol, it helps even if it is a little worse
+LSTM_TRAINING = Training(rate=0.01, dropout=0.2, patience=4, single_precision=True)
 # Components of a mixture, and the share by which each must lower the loss.
 MAX_COMPONENTS, COMPONENT_GAIN, CONSIDERED = 16, 1e-5, 60
 # Models of a mixture of next symbols are this near the best. Rankings are compared on at most so many prefixes, fewer if there
@@ -95,6 +106,18 @@ class NGramRecipe:
     smoothing: str = WITTEN_BELL
 
 
+@dataclass(frozen=True)
+class LSTMRecipe:
+    """What determines an LSTM: its number of units, and its training (see `recurrent.fit_recurrent`)."""
+
+    num_states: int
+    training: Training
+
+
+# Recipes that are plain dataclasses.
+_PLAIN = (EMRecipe, PDFATraining, NGramRecipe, LSTMRecipe)
+
+
 @dataclass(eq=False)
 class Candidate:
     """A model of one family, and how good it is.
@@ -102,24 +125,27 @@ class Candidate:
     Attributes
     ----------
     family : str
-        "n-gram", "SP", "PDFA", "PFA", "HMM" or "both.non".
+        "n-gram", "SP", "PDFA", "PFA", "HMM", "both.non" or "LSTM".
     model : Model
     bits : float
         Bits per symbol on the validation strings.
     seconds : float
         The time of its training.
-    recipe : EMRecipe or PDFATraining or Recipe or NGramRecipe
+    recipe : EMRecipe or PDFATraining or Recipe or NGramRecipe or LSTMRecipe
         What it was learned by.
     logs : tuple of two arrays, optional
         What `mixture.next_log2_probabilities` returns on the validation strings, if it has been computed.
+    is_whole : bool
+        Whether the training came to its end, so that one on all strings, which no validation strings stop, is likely to be as good.
     """
 
     family: str
     model: Model
     bits: float
     seconds: float
-    recipe: EMRecipe | PDFATraining | Recipe | NGramRecipe
+    recipe: EMRecipe | PDFATraining | Recipe | NGramRecipe | LSTMRecipe
     logs: tuple[FloatArray, FloatArray] | None = None
+    is_whole: bool = True
 
     @property
     def num_states(self) -> int:
@@ -136,18 +162,14 @@ class Candidate:
             return em_title(recipe)
         if isinstance(recipe, PDFATraining):
             return f"PDFA, k = {self.num_states}, penalty {recipe.penalty:g}, counts from {recipe.min_count}"
-        statistic = f", {recipe.hankel.statistic} statistic" if self.family == "SP" else ""
+        statistic = f", {recipe.hankel.statistic} statistic" if isinstance(recipe, Recipe) and self.family == "SP" else ""
         return f"{self.family}, k = {self.num_states}{statistic}"
 
     @property
     def record(self) -> dict[str, Any]:
         """Return the recipe, the number of states and the bits, as values that JSON can hold."""
         recipe = self.recipe
-        fields = (
-            asdict(recipe)
-            if isinstance(recipe, (EMRecipe, PDFATraining, NGramRecipe))
-            else recipe.model_dump(mode="json", exclude={"data"})
-        )
+        fields = asdict(recipe) if isinstance(recipe, _PLAIN) else recipe.model_dump(mode="json", exclude={"data"})
         return {"family": self.family, "states": self.num_states, "bits_per_symbol": float(self.bits), "recipe": fields}
 
 
@@ -305,6 +327,7 @@ def search(
     report: Report = silent,
     log: Callable[[str], None] = _ignore,
     with_ngrams: bool = False,
+    with_lstm: bool = False,
     for_ranking: bool = False,
 ) -> SearchResult:
     """Search for the model with the fewest bits per symbol on validation strings, within a time.
@@ -323,6 +346,8 @@ def search(
         Called with a sentence whenever a model is the best so far.
     with_ngrams : bool
         Whether n-grams may be part of the model. Then a mixture may also be one of next symbols. Neither is an automaton.
+    with_lstm : bool
+        The same for an LSTM.
     for_ranking : bool
         Whether the model is to rank what may follow a prefix. Then the choice in the end is by NDCG5.
 
@@ -343,7 +368,8 @@ def search(
         own, everything = whole, None
         if not len(held_out.words):
             raise RecipeError("a search needs validation strings; got none")
-    return _Search((own, held_out, everything), budget, stop or threading.Event(), report, log, with_ngrams, for_ranking).run()
+    allowed = _Allowed(with_ngrams, with_lstm, for_ranking)
+    return _Search((own, held_out, everything), budget, stop or threading.Event(), report, log, allowed).run()
 
 
 @dataclass(eq=False)
@@ -367,6 +393,20 @@ class _Clock:
 
     def is_over(self) -> bool:
         return self.ended or self.stop.is_set() or self.left <= 0
+
+
+@dataclass(frozen=True)
+class _Allowed:
+    """What the model may be, and whether it is to rank: `search` explains the fields."""
+
+    with_ngrams: bool = False
+    with_lstm: bool = False
+    for_ranking: bool = False
+
+    @property
+    def by_symbol(self) -> bool:
+        """Return whether the model need not be an automaton."""
+        return self.with_ngrams or self.with_lstm
 
 
 @dataclass(eq=False)
@@ -395,12 +435,11 @@ class _Search:
         stop: threading.Event,
         report: Report,
         log: Callable[[str], None],
-        with_ngrams: bool,
-        for_ranking: bool,
+        allowed: _Allowed = _Allowed(),
     ) -> None:
         self.train, self.validation, self.everything = strings
         self.budget, self.report, self.log = budget, report, log
-        self.with_ngrams, self.for_ranking = with_ngrams, for_ranking
+        self.allowed = allowed
         wall, threads = budget.clock == "wall", budget.number_of_threads
 
         def now() -> float:
@@ -417,6 +456,7 @@ class _Search:
         self.spawned, self.begun = 0, 0  # new trainings: all, and those since one has converged
         self.networks: list[Recipe] | None = None  # short trainings to do; None before they are chosen
         self.network: Candidate | None = None  # the short training that a long one followed
+        self.lstm_is_due = allowed.with_lstm
         self.mergings = [PDFATraining(penalty, min_count) for penalty in PENALTIES for min_count in MIN_COUNTS]
 
     # What runs in threads
@@ -497,6 +537,46 @@ class _Search:
         bits = bits_per_symbol(model, self.validation)
         self._add(Candidate("both.non", model, bits, self.timer() - started, possible))
 
+    def _lstm(self) -> None:
+        """Train an LSTM. If it gets worse before its last epoch, train it again with fewer epochs, so that its rate falls to 0."""
+        seconds, counts = LSTM_SHARE * self.clock.seconds, next_counts(self.validation, self.train.num_symbols)
+        per_epoch, each = 0.0, updates_per_epoch(self.train)
+        for units in LSTM_UNITS:
+            if units > self.budget.max_states:
+                continue
+            per_epoch = each * seconds_per_update(self.train, "LSTM", units, LSTM_TRAINING, self.timer)
+            if self.clock.is_over() or LSTM_EPOCHS[0] * per_epoch <= seconds:
+                break
+        else:
+            return
+        epochs = min(max(LSTM_EPOCHS[1], -(-LSTM_UPDATES // each)), int(seconds / per_epoch))
+        training = replace(LSTM_TRAINING, patience=max(LSTM_TRAINING.patience, -(-LSTM_PATIENCE // each)), seed=self.budget.seed)
+        while epochs >= 2 and not self.clock.is_over() and epochs * per_epoch <= seconds:
+            started, done = self.timer(), list[Progress]()
+            recipe = LSTMRecipe(units, replace(training, updates=epochs * each))
+            try:
+                model = fit_recurrent(
+                    self.train,
+                    "LSTM",
+                    units,
+                    recipe.training,
+                    validation=self.validation,
+                    report=done.append,
+                    cancelled=self.clock.is_over,
+                )
+            except Cancelled:
+                self.spent["LSTM"] = self.spent.get("LSTM", 0.0) + self.timer() - started
+                return
+            model = replace(model, alphabet=self.train.alphabet)
+            logs = next_log2_probabilities(model, self.validation.words)
+            bits = float(-(counts @ logs[0]) / counts.sum())
+            took, is_whole = self.timer() - started, len(done) == epochs
+            self._add(Candidate("LSTM", model, bits, took, recipe, logs, is_whole))
+            if is_whole:
+                return
+            seconds -= took
+            epochs = len(done) - training.patience + 1
+
     def _advance(self, training: EMTraining, iterations: int) -> None:
         before = training.seconds
         training.advance(self.train, self.trees, iterations, self.clock.is_over)
@@ -515,7 +595,7 @@ class _Search:
 
     def _promised(self) -> float:
         """Return the fewest bits that a model with states has, or that EM is forecast to reach."""
-        known = [one.bits for one in self.candidates if one.num_states]
+        known = [one.bits for one in self.candidates if one.num_states and one.family != "LSTM"]
         return min(known + [one.forecast for one in self.trainings if one.losses], default=np.inf)
 
     def _best_now(self) -> float:
@@ -552,7 +632,7 @@ class _Search:
         return self._result()
 
     def _note_best(self) -> None:
-        candidates = [(one.bits, one.title) for one in self.candidates]
+        candidates = [(one.bits, one.title) for one in self.candidates if one.family != "LSTM"]  # EM goes on beside a better LSTM
         candidates += [(one.loss, em_title(one.recipe)) for one in self.trainings if one.losses]
         bits, title = min(candidates, default=(np.inf, ""))
         seconds = round(self.clock.spent)
@@ -647,6 +727,10 @@ class _Search:
         """Choose what to do next: a long training of networks, a turn of EM, or a new training of EM. None if nothing is left."""
         self._reserve()
         self._note_best()
+        alone = self.budget.number_of_threads == 1
+        if self.lstm_is_due and not self.clock.is_over() and not (alone and self.clock.spent < LSTM_WAITS * self.clock.seconds):
+            self.lstm_is_due = False
+            return "LSTM", self._lstm, ()
         if "both.non" not in running.values() and (task := self._next_network()) is not None:
             return task
         if self.clock.is_over() or self.without_gain >= self.patience or not np.isfinite(self.best):
@@ -709,13 +793,14 @@ class _Search:
             best = min(likely, key=lambda one: one.loss)
             number = max(1, min(MAX_COMPONENTS // 2, self.budget.max_states // best.recipe.num_states))
             seconds += number * ITERATIONS_ON_ALL * best.seconds_per_iteration / self.budget.number_of_threads
-        networks = [one for one in self.candidates if one.family == "both.non" and one.bits <= self._promised() * NEAR]
+        near = {"both.non": NEAR, "LSTM": LSTM_NEAR}
+        networks = [one for one in self.candidates if one.bits <= self._promised() * near.get(one.family, 0.0) and one.is_whole]
         if networks and self.everything is not None:
             seconds += 1.2 * max(one.seconds for one in networks)
             self.clock.reserved = min(seconds, 0.5 * self.clock.seconds)
         else:
             self.clock.reserved = min(seconds, RESERVED_SHARE * self.clock.seconds)
-        if self.for_ranking:  # rankings are about as much work as the bits
+        if self.allowed.for_ranking:  # rankings are about as much work as the bits
             self.clock.reserved += min(2 * self.spent.get("n-gram", 0.0), RESERVED_SHARE * self.clock.seconds)
 
     # The end
@@ -733,7 +818,9 @@ class _Search:
         stopped = self.clock.stop.is_set()
         converged = not self.clock.is_over()
         everyone = self._finished()
-        usable = [one for one in everyone if (one.num_states or self.with_ngrams) and one.num_states <= self.budget.max_states]
+        usable = [
+            one for one in everyone if (one.num_states or self.allowed.with_ngrams) and one.num_states <= self.budget.max_states
+        ]
         if not usable:
             raise RecipeError(
                 "no model assigns the validation strings a finite number of bits: "
@@ -768,10 +855,10 @@ class _Search:
     def _chosen(self, usable: Sequence[Candidate]) -> _Choice:
         """Choose a model or a mixture: by bits or, if it is to rank, by NDCG5; of equally good ones, the first."""
         choices = [_Choice(*self._mixed(usable))]
-        if self.with_ngrams and (other := self._mixed_by_symbol(usable)) is not None:
+        if self.allowed.by_symbol and (other := self._mixed_by_symbol(usable)) is not None:
             choices.append(other)
         choices.sort(key=lambda one: one.bits)
-        if not self.for_ranking:
+        if not self.allowed.for_ranking:
             return choices[0]
         choices += [_Choice([one], np.ones(1), one.bits) for one in usable[:RANKED] if [one] != choices[0].components]
         prefixes = held_out_prefixes(self.validation, self.budget.seed)
@@ -876,10 +963,20 @@ class _Search:
                 best = trainings[one.recipe].best
                 if tree is None or best is None:
                     return None
-                recipe = replace(one.recipe, iterations_on_all=iterations)
-                models, number = continued(recipe, best, tree, clock.is_over)
+                em_recipe = replace(one.recipe, iterations_on_all=iterations)
+                models, number = continued(em_recipe, best, tree, clock.is_over)
                 again = automaton(models, everything.alphabet)
-                return replace(one, model=again, recipe=replace(recipe, iterations_on_all=number)) if number else None
+                return replace(one, model=again, recipe=replace(em_recipe, iterations_on_all=number)) if number else None
+            if isinstance(one.recipe, LSTMRecipe):
+                if not one.is_whole or one.seconds * share > clock.left:
+                    return None
+                updates = round(one.recipe.training.updates / updates_per_epoch(self.train)) * updates_per_epoch(everything)
+                recipe = replace(one.recipe, training=replace(one.recipe.training, updates=updates))
+                try:
+                    network = fit_recurrent(everything, "LSTM", recipe.num_states, recipe.training, cancelled=clock.is_over)
+                except Cancelled:
+                    return None
+                return replace(one, model=replace(network, alphabet=everything.alphabet), recipe=recipe)
             if isinstance(one.recipe, PDFATraining):
                 if one.seconds * share > clock.left:
                     return None

@@ -9,7 +9,7 @@ from ..errors import RecipeError, plural
 from ..metrics.next_symbols import score_next
 from ..models.model import Model
 from ..strings.sample import Sample
-from ..strings.trie import Trie
+from ..strings.trie import batches
 
 T = TypeVar("T")
 M = TypeVar("M", bound=Model)
@@ -61,7 +61,9 @@ class EarlyStopping(Generic[M]):
     def __init__(self, validation: Sample | None, num_symbols: int, patience: int) -> None:
         check_validation(validation, num_symbols)
         self.validation = validation
-        self.trie = Trie.of(validation.words, num_symbols) if validation else None
+        self.parts = (
+            [] if validation is None else [(validation.counts[rows], trie) for rows, trie in batches(validation.words, num_symbols)]
+        )
         self.patience = patience
         self.models_since_best = 0
         self._best: Best[M | None] = Best(None)
@@ -69,10 +71,12 @@ class EarlyStopping(Generic[M]):
     def offer(self, model: M) -> None:
         """Score the next model of the training, and keep it if it is the best so far."""
         self.models_since_best += 1
-        if self.validation is None or self.trie is None:
+        if self.validation is None:
             self._best.value, self.models_since_best = model, 0
             return
-        bits = score_next(model.next_scores(self.trie), self.trie, self.validation.counts).bits_per_symbol
+        scores = [score_next(model.next_scores(trie), trie, counts) for counts, trie in self.parts]
+        shares = [score.num_predictions / scores[0].num_predictions for score in scores]  # exactly 1 for a single part
+        bits = sum(score.bits_per_symbol * share for score, share in zip(scores, shares, strict=True)) / sum(shares)
         if self._best.offer(bits, lambda: model):
             self.models_since_best = 0
         elif self._best.value is None:  # the first model is kept even if its score is infinite or not a number

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from itertools import islice
+from time import perf_counter
 
 import numpy as np
 import torch
@@ -23,6 +25,7 @@ from .progress import BITS, CancelCheck, Progress, Report, check_cancelled, neve
 
 BATCH = 64  # strings
 MAX_GRADIENT_NORM = 1.0
+TIMED_UPDATES = 8  # whose mean time is that of all
 
 
 class Network(nn.Module):
@@ -31,13 +34,13 @@ class Network(nn.Module):
     Each string begins with a special symbol, read from a state of zeros.
     """
 
-    def __init__(self, kind: str, num_symbols: int, num_states: int, dropout: float) -> None:
+    def __init__(self, kind: str, num_symbols: int, num_states: int, dropout: float, dtype: torch.dtype = DTYPE) -> None:
         super().__init__()
         self.kind = kind
-        self.embedding = nn.Embedding(num_symbols + 1, num_states, dtype=DTYPE)
-        self.layer = (nn.GRU if kind == "GRU" else nn.LSTM)(num_states, num_states, dtype=DTYPE)
+        self.embedding = nn.Embedding(num_symbols + 1, num_states, dtype=dtype)
+        self.layer = (nn.GRU if kind == "GRU" else nn.LSTM)(num_states, num_states, dtype=dtype)
         self.dropout = nn.Dropout(dropout)
-        self.output = nn.Linear(num_states, num_symbols + 1, dtype=DTYPE)
+        self.output = nn.Linear(num_states, num_symbols + 1, dtype=dtype)
 
     def loss(self, batch: PackedSequence) -> torch.Tensor:
         """Compute the mean of −ln of the probability of what followed.
@@ -57,7 +60,7 @@ class Network(nn.Module):
             read, carried, read_bias, carried_bias = self.layer.all_weights[0]
             inputs = self.embedding.weight @ read.T + read_bias
             tensors = (inputs, carried.T, carried_bias, self.output.weight.T, self.output.bias)
-            return RecurrentModel(self.kind, *(tensor.numpy().copy() for tensor in tensors))
+            return RecurrentModel(self.kind, *(tensor.numpy().astype(np.float64, order="C") for tensor in tensors))
 
 
 def batches(train: Sample, rng: np.random.Generator) -> Iterator[PackedSequence]:
@@ -95,6 +98,8 @@ class Training:
         With validation strings, training stops after this many epochs in a row without a better model.
     seed : int
         The seed of the initial weights, of the order of the strings, and of dropout.
+    single_precision : bool
+        Whether training computes with numbers of 32 bits, in about half the time, and not of 64. The model has 64 in any case.
 
     Raises
     ------
@@ -108,6 +113,7 @@ class Training:
     weight_decay: float = 0.01
     patience: int = 10
     seed: int = 0
+    single_precision: bool = False
 
     def __post_init__(self) -> None:
         check_between("updates", self.updates, 1, limits.ceiling("epochs"))
@@ -156,23 +162,16 @@ def fit_recurrent(
         raise RecipeError(f"the sample has no strings: the {kind} has nothing to learn from")
     stopping: EarlyStopping[RecurrentModel] = EarlyStopping(validation, train.num_symbols, training.patience)
     rng = np.random.default_rng(training.seed)
-    epochs = -(-training.updates // -(-int(train.counts.sum()) // BATCH))
+    epochs = -(-training.updates // updates_per_epoch(train))
     with one_thread(), torch.random.fork_rng(devices=[]):
-        torch.manual_seed(training.seed)
-        network = Network(kind, train.num_symbols, num_states, training.dropout)
-        optimizer = torch.optim.AdamW(network.parameters(), lr=training.rate, weight_decay=training.weight_decay)
+        network, optimizer = _initial(train.num_symbols, kind, num_states, training)
         stopping.offer(network.frozen())
         for epoch in range(epochs):
             losses = []
             optimizer.param_groups[0]["lr"] = half_cosine(training.rate, math.pi * epoch / epochs)
             for batch in batches(train, rng):
                 check_cancelled(cancelled)
-                optimizer.zero_grad()
-                loss = network.loss(batch)
-                loss.backward()  # type: ignore[no-untyped-call]
-                nn.utils.clip_grad_norm_(network.parameters(), MAX_GRADIENT_NORM)
-                optimizer.step()
-                losses.append(loss.item())
+                losses.append(_update(network, optimizer, batch))
             if not np.isfinite(losses).all():
                 break
             report(Progress(kind, epoch + 1, epochs, float(np.mean(losses)) / math.log(2), BITS))
@@ -180,3 +179,46 @@ def fit_recurrent(
             if stopping.is_late:
                 break
     return stopping.best
+
+
+def updates_per_epoch(train: Sample) -> int:
+    """Return the number of steps of AdamW in which each string is read once."""
+    return -(-int(train.counts.sum()) // BATCH)
+
+
+def seconds_per_update(
+    train: Sample, kind: str, num_states: int, training: Training = Training(), timer: Callable[[], float] = perf_counter
+) -> float:
+    """Measure how long a step of AdamW takes: the time of a few batches, divided by their number. Parameters as in `fit_recurrent`.
+
+    Parameters
+    ----------
+    timer : callable
+        Returns a time in seconds.
+    """
+    with one_thread(), torch.random.fork_rng(devices=[]):
+        network, optimizer = _initial(train.num_symbols, kind, num_states, training)
+        drawn = batches(train, np.random.default_rng(training.seed))
+        _update(network, optimizer, next(drawn))  # the first one allocates memory
+        started, number = timer(), 0
+        for batch in islice(drawn, TIMED_UPDATES):
+            _update(network, optimizer, batch)
+            number += 1
+        return (timer() - started) / max(number, 1)
+
+
+def _initial(num_symbols: int, kind: str, num_states: int, training: Training) -> tuple[Network, torch.optim.Optimizer]:
+    torch.manual_seed(training.seed)
+    dtype = torch.float32 if training.single_precision else DTYPE
+    network = Network(kind, num_symbols, num_states, training.dropout, dtype)
+    return network, torch.optim.AdamW(network.parameters(), lr=training.rate, weight_decay=training.weight_decay)
+
+
+def _update(network: Network, optimizer: torch.optim.Optimizer, batch: PackedSequence) -> float:
+    """Take one step of AdamW. Returns the loss before it."""
+    optimizer.zero_grad()
+    loss = network.loss(batch)
+    loss.backward()  # type: ignore[no-untyped-call]
+    nn.utils.clip_grad_norm_(network.parameters(), MAX_GRADIENT_NORM)
+    optimizer.step()
+    return float(loss.item())

@@ -12,12 +12,13 @@ import pytest
 
 from nlwfa_core.errors import RecipeError
 from nlwfa_core.experiment.budget import Budget
-from nlwfa_core.experiment.search import Candidate, NGramRecipe, _Search, held_out_prefixes, hold_out, search
+from nlwfa_core.experiment.search import Candidate, LSTMRecipe, NGramRecipe, _Allowed, _Search, held_out_prefixes, hold_out, search
 from nlwfa_core.learning.em_training import EMRecipe, EMTraining, fit_em, over_relaxed
 from nlwfa_core.learning.hmm import PrefixTree
 from nlwfa_core.learning.merging import PDFATraining
 from nlwfa_core.learning.pfa import MoveTree, PFAs
 from nlwfa_core.learning.progress import Progress, silent
+from nlwfa_core.learning.recurrent import fit_recurrent
 from nlwfa_core.metrics.scores import next_symbol_score
 from nlwfa_core.models.files import SavedModel, load_model, save_model
 from nlwfa_core.models.ngram import NGram
@@ -144,6 +145,23 @@ def test_n_grams_are_part_of_the_model_only_if_they_may(tmp_path: Path, for_rank
             assert again.weights(test.words).tolist() == one.model.weights(test.words).tolist()
 
 
+def test_an_lstm_is_part_of_the_model_only_if_it_may(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of words of a vocabulary it knows more than automata with two states."""
+    for name, value in {"LSTM_UNITS": (200, 10), "LSTM_UPDATES": 300, "_Search._largest_em": lambda self: 2}.items():
+        monkeypatch.setattr(f"nlwfa_core.experiment.search.{name}", value)
+    train, test = zipf(190, 1), zipf(400, 2)  # too few strings for NL-WFA
+    assert not any(isinstance(one.recipe, LSTMRecipe) for one in search(train, budget=Budget(max_states=10)).components)
+    best = search(train, budget=Budget(minutes=9, max_states=10, threads=2), with_lstm=True)
+    (part,) = [one for one in best.components if isinstance(one.recipe, LSTMRecipe)]
+    assert isinstance(part.recipe, LSTMRecipe) and part.title == "LSTM, k = 10"
+    assert "LSTM" in {one.family for one in best.families} and all(one.num_states for one in best.components)  # no n-grams
+    assert best.num_trained_on == train.num_strings and part.is_whole
+    again = fit_recurrent(train, "LSTM", 10, part.recipe.training)
+    assert again.weights(test.words).tolist() == part.model.weights(test.words).tolist()
+    save_model(tmp_path / "m", SavedModel(best.model, train.alphabet, {"search": best.record}))  # type: ignore[arg-type]
+    assert load_model(tmp_path / "m").model.weights(test.words).tolist() == best.model.weights(test.words).tolist()
+
+
 def test_a_mixture_of_next_symbols_is_chosen_where_it_is_best() -> None:
     """One coin shows mostly a, the other mostly b, and strings have as many of both: each symbol is then 0.45 likely by symbol.
 
@@ -155,7 +173,7 @@ def test_a_mixture_of_next_symbols_is_chosen_where_it_is_best() -> None:
         Candidate("PFA", coin, next_symbol_score(coin, validation).bits_per_symbol, 0.0, EMRecipe("PFA", 1)) for coin in coins
     ]
     arguments = ((validation, validation, None), Budget(max_states=2), threading.Event(), silent, print)
-    searches = [_Search(*arguments, with_ngrams, False) for with_ngrams in (True, False)]
+    searches = [_Search(*arguments, _Allowed(with_ngrams)) for with_ngrams in (True, False)]
     best, by_string = (one._chosen(candidates) for one in searches)
     assert (best.level, by_string.level) == ("symbol", "string")
     expected = -(20 * np.log2(0.45) + np.log2(0.1)) / 21
@@ -181,7 +199,7 @@ def test_prefixes_are_cut_from_the_strings() -> None:
 
 
 def test_merging_waits_for_em_unless_it_is_near_or_cheap() -> None:
-    state = _Search((TRAIN, TEST, None), Budget(minutes=1), threading.Event(), silent, print, False, False)
+    state = _Search((TRAIN, TEST, None), Budget(minutes=1), threading.Event(), silent, print)
     assert not state._merging_may_help()  # the first merging has no result yet
     state.candidates.append(Candidate("PDFA", TRUTH, 1.0, 5.0, PDFATraining(2, 10)))
     assert state._merging_may_help()  # nothing else is known
@@ -200,7 +218,7 @@ def test_merging_waits_for_em_unless_it_is_near_or_cheap() -> None:
 
 def test_networks_wait_and_go_on_only_near_what_others_promise() -> None:
     train = strings(1000, 7)
-    state = _Search((train, TEST, None), Budget(minutes=1, max_states=10), threading.Event(), silent, print, False, False)
+    state = _Search((train, TEST, None), Budget(minutes=1, max_states=10), threading.Event(), silent, print)
     state._note_best()
     assert state._next_network() is None  # EM has not converged, and there is time to wait for that
     state.counted.add(0)
