@@ -94,9 +94,8 @@ def fit(
         _check_preset(learner, rank, field_values)
         budget = _budget(minutes, max_states, field_values)
         check_new_model(out, force)
-        return _fit_best(
-            train, validation, budget, (format, max_distinct), out, {"with_ngrams": with_ngrams, "with_lstm": with_lstm}
-        )
+        others = [name for name, allowed in (("n-gram", with_ngrams), ("LSTM", with_lstm)) if allowed]
+        return _fit_best(train, validation, budget, (format, max_distinct), out, others)
     recipe = _recipe(learner, rank, field_values)
     of_presets = {"--max-states": max_states, "--minutes": minutes}
     of_presets |= {"--with-ngrams": with_ngrams or None, "--with-lstm": with_lstm or None}
@@ -134,11 +133,11 @@ def _budget(minutes: float | None, max_states: int | None, field_values: Mapping
 
 
 def _fit_best(
-    train: Path, validation: Path | None, budget: Budget, reading: tuple[str, int | None], out: Path, allowed: Mapping[str, bool]
+    train: Path, validation: Path | None, budget: Budget, reading: tuple[str, int | None], out: Path, other_models: Sequence[str]
 ) -> Output:
     """Search for the best model within a budget, and write it.
 
-    `reading` has the format of the files, and `--max-distinct`; `allowed` says whether the model may be more than an automaton.
+    `reading` has the format of the files, and `--max-distinct`; `other_models` are those of `search`.
     """
     from ..experiment.search import search
     from ..models.files import SavedModel, save_model
@@ -146,7 +145,7 @@ def _fit_best(
     sample, held_out, notes = _read_strings(train, validation, *reading)
     print_notes(notes)
     with stopped_by_signals() as stop, progress_bar() as report:
-        best = search(sample, held_out, budget, stop=stop, report=report, log=log_line, **allowed)
+        best = search(sample, held_out, budget, stop=stop, report=report, log=log_line, other_models=other_models)
     info: dict[str, Any] = {
         "preset": "best",
         "budget": asdict(budget),

@@ -36,7 +36,7 @@ from ..sources.pautomac import read_solution
 from ..sources.prefixes import read_prefixes, read_targets, targets_of
 from ..strings.sample import Sample
 from .budget import DEFAULT_BUDGET, Budget
-from .search import search
+from .search import OTHER_MODELS, search
 
 PUBLISHED = "published.csv"
 UNUSUAL_TARGETS = (
@@ -338,8 +338,9 @@ def _run(
     log(f"problem {number}: {budget.minutes:g} min")
     train, score_of = read_problem(competition, folder, number)
     started = process_time()
-    allowed = dict.fromkeys(("with_ngrams", "with_lstm", "for_ranking"), competition == "spice")
-    found = search(train, None, budget, stop=stop, report=report, log=log, **allowed)
+    ranking = competition == "spice"
+    others = OTHER_MODELS if ranking else ()
+    found = search(train, None, budget, stop=stop, report=report, log=log, other_models=others, for_ranking=ranking)
     cpu_seconds = process_time() - started
     if found.stopped:
         return None
@@ -447,7 +448,8 @@ def _explanation(name: str, results: Sequence[ProblemResult]) -> str:
         "NDCG5 on the public prefixes: 1 is best. *Held out* is our NDCG5 on beginnings of training strings that the model had not "
         "learned from when it was chosen by this number. *Our n-gram* is a Witten–Bell n-gram whose order was chosen with "
         "hindsight, on the public prefixes. The columns *private* are scores on other prefixes, and don't count for our place. A "
-        "mixture with an n-gram, or one by symbol, is not an automaton, and its states are those of its other components."
+        "mixture with an n-gram or an LSTM, or one by symbol, is not an automaton. N-grams count as no states, an LSTM's units as "
+        "states."
     )
     return text + UNUSUAL_TARGETS if any(one.problem == 14 for one in results) else text
 

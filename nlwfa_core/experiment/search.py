@@ -21,7 +21,7 @@ validation strings, in the end. These are cut at random places, as in the SPiCe 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import asdict, dataclass, replace
 from time import monotonic, perf_counter, process_time, thread_time
@@ -30,12 +30,11 @@ from typing import Any
 import numpy as np
 
 from .. import limits
-from ..errors import Cancelled, RecipeError, check_types
+from ..errors import Cancelled, RecipeError, check_one_of, check_types
 from ..learning.em_training import ACCELERATION, EM_FAMILIES, EMRecipe, EMTraining, automaton, continued
 from ..learning.merging import MIN_COUNTS, PENALTIES, PDFATraining, fit_pdfa
 from ..learning.pfa import MAX_NUMBERS, MoveTree
-from ..learning.progress import BITS, Progress, Report, silent
-from ..learning.recurrent import Training, fit_recurrent, seconds_per_update, updates_per_epoch
+from ..learning.progress import BITS, CancelCheck, Progress, Report, never, silent
 from ..metrics.ranking import END, Prefixes, Targets, prefix_score
 from ..metrics.scores import SCORE_OF, bits_per_symbol
 from ..models.mixture import (
@@ -48,6 +47,7 @@ from ..models.mixture import (
 )
 from ..models.model import LogModel, Model
 from ..models.ngram import KNESER_NEY, SMOOTHINGS, WITTEN_BELL, NGram
+from ..models.recurrent import RecurrentModel
 from ..models.wfa import WFA
 from ..rounding import on_one_thread
 from ..strings.plain import SampleLike, as_sample
@@ -58,6 +58,7 @@ from .pipeline import build_hankel, fit_recipe
 from .recipe import HankelRecipe, LearningRecipe, Recipe
 from .selection import LINEAR_RANKS, LONG_STEPS, SHORT_STEPS, network_candidates
 
+OTHER_MODELS = ("n-gram", "LSTM")  # which are no automata
 # The share of the training strings that is held out if there are no validation strings.
 HELD_OUT_SHARE, FEWEST_HELD_OUT, MOST_HELD_OUT_SHARE = 0.1, 20, 0.2  # at least so many strings, but at most this share
 # Orders of n-grams: they grow until one lowers the bits by less than this share.
@@ -81,17 +82,17 @@ FEW_STRINGS, FEWEST_STRINGS, STEPS_IF_FEW = 500, 200, 100  # networks are not tr
 NEAR = 1.02  # a network is expected in the mixture, and time is reserved for it, if its bits are at most so many times the best
 LARGEST_NETWORK = 2_000_000  # symbols × states²
 # An LSTM has the most units with which as many epochs as the first number fit into a share of the whole time, and then as many
-# epochs as fit, at most the second number, or more if few strings make short epochs. It begins after another share of the time, or
-# at once beside other threads.
+# epochs as fit, at most the second number. It begins after another share of the time, or at once beside other threads.
 LSTM_UNITS, LSTM_EPOCHS, LSTM_SHARE, LSTM_WAITS = (200, 100, 50, 25), (6, 40), 0.25, 0.2
-LSTM_UPDATES, LSTM_PATIENCE = 2000, 200  # the fewest steps of the most epochs; without a better model
+# Few strings make short epochs: at least so many steps are the most epochs, and are taken without a better model (or 4 epochs).
+LSTM_UPDATES, LSTM_PATIENCE = 2000, (200, 4)
 LSTM_NEAR = 1.05  # as NEAR, for an LSTM: mixed by symbol, it helps even if it is a little worse
-LSTM_TRAINING = Training(rate=0.01, dropout=0.2, patience=4, single_precision=True)
 # Components of a mixture, and the share by which each must lower the loss.
 MAX_COMPONENTS, COMPONENT_GAIN, CONSIDERED = 16, 1e-5, 60
 # Models of a mixture of next symbols are this near the best. Rankings are compared on at most so many prefixes, fewer if there
 # would be more scores of next symbols than this; those of the best few models stand beside those of mixtures.
 SYMBOL_MARGIN, MOST_PREFIXES, MOST_SCORES, RANKED = 1.2, 2000, 2**25, 3
+TRIAL_SHARE = 0.1  # with which a model is tried in a mixture, besides larger ones: beside a much better model, half is too much
 ITERATIONS_ON_ALL = 10
 MOST_BITS = 1000.0  # of a string, so that its perplexity is finite
 LOG_SECONDS = 20.0  # between two lines about the same model
@@ -108,10 +109,25 @@ class NGramRecipe:
 
 @dataclass(frozen=True)
 class LSTMRecipe:
-    """What determines an LSTM: its number of units, and its training (see `recurrent.fit_recurrent`)."""
+    """What determines an LSTM: its number of units, and its training (see `recurrent.Training`)."""
 
     num_states: int
-    training: Training
+    updates: int
+    patience: int
+    seed: int
+    rate: float = 0.01
+    dropout: float = 0.2
+    single_precision: bool = True
+
+    def fit(
+        self, train: Sample, validation: Sample | None = None, report: Report = silent, cancelled: CancelCheck = never
+    ) -> RecurrentModel:
+        """Learn it from strings; the parameters are those of `recurrent.fit_recurrent`."""
+        from ..learning.recurrent import Training, fit_recurrent
+
+        training = Training(**{name: value for name, value in asdict(self).items() if name != "num_states"})
+        model = fit_recurrent(train, "LSTM", self.num_states, training, validation=validation, report=report, cancelled=cancelled)
+        return replace(model, alphabet=train.alphabet)
 
 
 # Recipes that are plain dataclasses.
@@ -326,8 +342,7 @@ def search(
     stop: threading.Event | None = None,
     report: Report = silent,
     log: Callable[[str], None] = _ignore,
-    with_ngrams: bool = False,
-    with_lstm: bool = False,
+    other_models: Collection[str] = (),
     for_ranking: bool = False,
 ) -> SearchResult:
     """Search for the model with the fewest bits per symbol on validation strings, within a time.
@@ -344,18 +359,20 @@ def search(
         Called with the seconds spent, and the best bits per symbol so far.
     log : callable
         Called with a sentence whenever a model is the best so far.
-    with_ngrams : bool
-        Whether n-grams may be part of the model. Then a mixture may also be one of next symbols. Neither is an automaton.
-    with_lstm : bool
-        The same for an LSTM.
+    other_models : collection of str
+        Which models that are no automata may be part of the model, of "n-gram" and "LSTM". With any of them, a mixture may also be
+        one of next symbols, which is no automaton, either.
     for_ranking : bool
         Whether the model is to rank what may follow a prefix. Then the choice in the end is by NDCG5.
 
     Raises
     ------
     RecipeError
-        If there are too few strings, or no model gives the validation strings a finite number of bits.
+        If there are too few strings, no model gives the validation strings a finite number of bits, or another model is none of
+        those above.
     """
+    for name in other_models:
+        check_one_of("other_models", name, OTHER_MODELS)
     whole = as_sample(train, name="train")
     if not len(whole.words):
         raise RecipeError("a search needs training strings; got none")
@@ -368,8 +385,8 @@ def search(
         own, everything = whole, None
         if not len(held_out.words):
             raise RecipeError("a search needs validation strings; got none")
-    allowed = _Allowed(with_ngrams, with_lstm, for_ranking)
-    return _Search((own, held_out, everything), budget, stop or threading.Event(), report, log, allowed).run()
+    strings = own, held_out, everything
+    return _Search(strings, budget, stop or threading.Event(), report, log, frozenset(other_models), for_ranking).run()
 
 
 @dataclass(eq=False)
@@ -393,20 +410,6 @@ class _Clock:
 
     def is_over(self) -> bool:
         return self.ended or self.stop.is_set() or self.left <= 0
-
-
-@dataclass(frozen=True)
-class _Allowed:
-    """What the model may be, and whether it is to rank: `search` explains the fields."""
-
-    with_ngrams: bool = False
-    with_lstm: bool = False
-    for_ranking: bool = False
-
-    @property
-    def by_symbol(self) -> bool:
-        """Return whether the model need not be an automaton."""
-        return self.with_ngrams or self.with_lstm
 
 
 @dataclass(eq=False)
@@ -435,11 +438,12 @@ class _Search:
         stop: threading.Event,
         report: Report,
         log: Callable[[str], None],
-        allowed: _Allowed = _Allowed(),
+        other_models: Collection[str],
+        for_ranking: bool,
     ) -> None:
         self.train, self.validation, self.everything = strings
         self.budget, self.report, self.log = budget, report, log
-        self.allowed = allowed
+        self.other_models, self.for_ranking = other_models, for_ranking
         wall, threads = budget.clock == "wall", budget.number_of_threads
 
         def now() -> float:
@@ -456,7 +460,7 @@ class _Search:
         self.spawned, self.begun = 0, 0  # new trainings: all, and those since one has converged
         self.networks: list[Recipe] | None = None  # short trainings to do; None before they are chosen
         self.network: Candidate | None = None  # the short training that a long one followed
-        self.lstm_is_due = allowed.with_lstm
+        self.lstm_is_due = "LSTM" in other_models
         self.mergings = [PDFATraining(penalty, min_count) for penalty in PENALTIES for min_count in MIN_COUNTS]
 
     # What runs in threads
@@ -539,35 +543,28 @@ class _Search:
 
     def _lstm(self) -> None:
         """Train an LSTM. If it gets worse before its last epoch, train it again with fewer epochs, so that its rate falls to 0."""
+        from ..learning.recurrent import Training, seconds_per_update, updates_per_epoch
+
         seconds, counts = LSTM_SHARE * self.clock.seconds, next_counts(self.validation, self.train.num_symbols)
         per_epoch, each = 0.0, updates_per_epoch(self.train)
+        patience = max(LSTM_PATIENCE[1], -(-LSTM_PATIENCE[0] // each))
         for units in LSTM_UNITS:
             if units > self.budget.max_states:
                 continue
-            per_epoch = each * seconds_per_update(self.train, "LSTM", units, LSTM_TRAINING, self.timer)
-            if self.clock.is_over() or LSTM_EPOCHS[0] * per_epoch <= seconds:
+            per_epoch = each * seconds_per_update(self.train, "LSTM", units, Training(single_precision=True), self.timer)
+            if LSTM_EPOCHS[0] * per_epoch <= seconds:
                 break
         else:
             return
         epochs = min(max(LSTM_EPOCHS[1], -(-LSTM_UPDATES // each)), int(seconds / per_epoch))
-        training = replace(LSTM_TRAINING, patience=max(LSTM_TRAINING.patience, -(-LSTM_PATIENCE // each)), seed=self.budget.seed)
         while epochs >= 2 and not self.clock.is_over() and epochs * per_epoch <= seconds:
             started, done = self.timer(), list[Progress]()
-            recipe = LSTMRecipe(units, replace(training, updates=epochs * each))
+            recipe = LSTMRecipe(units, epochs * each, patience, self.budget.seed)
             try:
-                model = fit_recurrent(
-                    self.train,
-                    "LSTM",
-                    units,
-                    recipe.training,
-                    validation=self.validation,
-                    report=done.append,
-                    cancelled=self.clock.is_over,
-                )
+                model = recipe.fit(self.train, self.validation, done.append, self.clock.is_over)
             except Cancelled:
                 self.spent["LSTM"] = self.spent.get("LSTM", 0.0) + self.timer() - started
                 return
-            model = replace(model, alphabet=self.train.alphabet)
             logs = next_log2_probabilities(model, self.validation.words)
             bits = float(-(counts @ logs[0]) / counts.sum())
             took, is_whole = self.timer() - started, len(done) == epochs
@@ -575,7 +572,7 @@ class _Search:
             if is_whole:
                 return
             seconds -= took
-            epochs = len(done) - training.patience + 1
+            epochs = len(done) - patience + 1
 
     def _advance(self, training: EMTraining, iterations: int) -> None:
         before = training.seconds
@@ -800,7 +797,7 @@ class _Search:
             self.clock.reserved = min(seconds, 0.5 * self.clock.seconds)
         else:
             self.clock.reserved = min(seconds, RESERVED_SHARE * self.clock.seconds)
-        if self.allowed.for_ranking:  # rankings are about as much work as the bits
+        if self.for_ranking:  # rankings are about as much work as the bits
             self.clock.reserved += min(2 * self.spent.get("n-gram", 0.0), RESERVED_SHARE * self.clock.seconds)
 
     # The end
@@ -819,7 +816,9 @@ class _Search:
         converged = not self.clock.is_over()
         everyone = self._finished()
         usable = [
-            one for one in everyone if (one.num_states or self.allowed.with_ngrams) and one.num_states <= self.budget.max_states
+            one
+            for one in everyone
+            if (one.num_states or "n-gram" in self.other_models) and one.num_states <= self.budget.max_states
         ]
         if not usable:
             raise RecipeError(
@@ -855,10 +854,10 @@ class _Search:
     def _chosen(self, usable: Sequence[Candidate]) -> _Choice:
         """Choose a model or a mixture: by bits or, if it is to rank, by NDCG5; of equally good ones, the first."""
         choices = [_Choice(*self._mixed(usable))]
-        if self.allowed.by_symbol and (other := self._mixed_by_symbol(usable)) is not None:
+        if self.other_models and (other := self._mixed_by_symbol(usable)) is not None:
             choices.append(other)
         choices.sort(key=lambda one: one.bits)
-        if not self.allowed.for_ranking:
+        if not self.for_ranking:
             return choices[0]
         choices += [_Choice([one], np.ones(1), one.bits) for one in usable[:RANKED] if [one] != choices[0].components]
         prefixes = held_out_prefixes(self.validation, self.budget.seed)
@@ -970,13 +969,14 @@ class _Search:
             if isinstance(one.recipe, LSTMRecipe):
                 if not one.is_whole or one.seconds * share > clock.left:
                     return None
-                updates = round(one.recipe.training.updates / updates_per_epoch(self.train)) * updates_per_epoch(everything)
-                recipe = replace(one.recipe, training=replace(one.recipe.training, updates=updates))
+                from ..learning.recurrent import updates_per_epoch
+
+                epochs = one.recipe.updates // updates_per_epoch(self.train)
+                lstm = replace(one.recipe, updates=epochs * updates_per_epoch(everything))
                 try:
-                    network = fit_recurrent(everything, "LSTM", recipe.num_states, recipe.training, cancelled=clock.is_over)
+                    return replace(one, model=lstm.fit(everything, cancelled=clock.is_over), recipe=lstm)
                 except Cancelled:
                     return None
-                return replace(one, model=replace(network, alphabet=everything.alphabet), recipe=recipe)
             if isinstance(one.recipe, PDFATraining):
                 if one.seconds * share > clock.left:
                     return None
@@ -1084,7 +1084,7 @@ def _greedy(logs: FloatArray, counts: FloatArray, states: Sequence[int], total: 
         for number in range(len(states)):
             if number in picked or used + states[number] > total:
                 continue
-            for share in (0.5 / len(picked), 1 / (1 + len(picked))):
+            for share in (0.5 / len(picked), 1 / (1 + len(picked)), TRIAL_SHARE / len(picked)):
                 trial = (1 - share) * mixed + share * chances[:, number]
                 if best is None or score(trial) > best[0]:
                     best = (score(trial), number, trial)

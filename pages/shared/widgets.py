@@ -15,6 +15,7 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 from pandas.io.formats.style import Styler
+from streamlit.delta_generator import DeltaGenerator
 
 from nlwfa_core import RecipeError
 from nlwfa_core.learning.progress import UNFINISHED
@@ -166,8 +167,11 @@ def _draw_again(content: str, _table: Mapping[str, Column], _options: Mapping[st
     st.dataframe(written_table(_table), **_options)
 
 
-def table_downloads(tables: Mapping[str, Mapping[str, Column]], name: str, key: str, caption: str = "") -> None:
-    """Draw a button for each form in which a table can be downloaded.
+def table_downloads(tables: Mapping[str, Mapping[str, Column]], name: str, key: str, caption: str = "") -> DeltaGenerator | None:
+    """Draw a button that opens a list of the forms in which a table can be downloaded.
+
+    The files are written while the list is open. Those of a table that changes each time a run ends would be removed by Streamlit
+    before the browser has asked for them.
 
     Parameters
     ----------
@@ -177,8 +181,16 @@ def table_downloads(tables: Mapping[str, Mapping[str, Column]], name: str, key: 
         The name of the files, without an ending.
     caption : str
         Stands in LaTeX and Markdown with the table.
+
+    Returns
+    -------
+    DeltaGenerator or None
+        The list, for more files; None while it is closed.
     """
-    with st.container(horizontal=True, gap="small", key=key):
+    popover = st.popover("Download", icon=":material/download:", key=key, type="tertiary", on_change="rerun")
+    if not popover.open:
+        return None
+    with popover:
         for form, table in tables.items():
             st.download_button(
                 TABLE_TITLES[form],
@@ -191,6 +203,7 @@ def table_downloads(tables: Mapping[str, Mapping[str, Column]], name: str, key: 
                 on_click="ignore",
                 help=f"This table as {TABLE_TITLES[form]}{TABLE_HELPS.get(form, '')}",
             )
+    return popover
 
 
 def written_table(table: Mapping[str, Column]) -> Styler:

@@ -356,7 +356,13 @@ def all_runs(named: Mapping[str, Outcome], by: str) -> None:
         {"training": st.column_config.Column(help=widgets.TRAINING_HELP)},
         column_order=[title for title in table if title not in hidden],
     )
-    widgets.table_downloads(dict.fromkeys(("latex", "markdown"), table), "runs", "compare.runs.files")
+    files = widgets.table_downloads(dict.fromkeys(("latex", "markdown"), table), "runs", "compare.runs.files")
+    if files is not None:
+        csv = scores_csv({name: one.scores for name, one in named.items()})
+        label, icon = "All numbers as CSV", ":material/download:"
+        files.download_button(
+            label, csv, "scores.csv", "text/csv", key="compare.csv", type="tertiary", icon=icon, on_click="ignore"
+        )
     st.caption(
         f"Ordered by the {SCORE_OF[by].title} on validation strings. All other scores are on the test strings."
         f"{' Radius and total mass have a closed form in linear models only.' if every else ''}"
@@ -372,5 +378,3 @@ def all_runs(named: Mapping[str, Outcome], by: str) -> None:
             figure = parallel_figure(parallel_axes(named), SCORE_OF["wer"].short_title, widgets.dark())
             alt = "Parallel coordinates of all runs; the table above has the numbers"
             st.plotly_chart(figure, key="compare.parallel", alt=alt)
-    rows = {name: one.scores for name, one in named.items()}
-    st.download_button("All numbers as CSV", scores_csv(rows), "scores.csv", "text/csv", key="compare.csv", on_click="ignore")

@@ -178,7 +178,12 @@ def test_two_models_are_compared_on_the_same_test_strings():
     gap = paired_differences(*models)["wer"]
     assert (wer["difference"], wer["95 % interval"]) == (gap.estimate, interval_text(gap, signed=True))
     assert wer["p value"] == gap.p_value
-    assert [button.label for button in app.get("download_button")][:3] == ["LaTeX", "Markdown", "All numbers as CSV"]
+    assert not app.get("download_button")  # closed lists are empty
+    for name in ("runs", "pair"):
+        app.session_state[f"compare.{name}.files"] = True
+    app.run()
+    labels = [button.label for button in app.get("download_button")]
+    assert labels == ["LaTeX", "Markdown", "All numbers as CSV", "CSV", "LaTeX", "Markdown"]
     app.selectbox(key="compare.second").set_value("true model").run()
     pair = next(entry.value for entry in app.dataframe if "ahead" in entry.value)
     assert not complaints(app) and set(pair["ahead"]) <= {"true model", "level"}

@@ -124,13 +124,16 @@ def test_one_run_at_length() -> None:
     recipe = made(302, "fac.non")
     app = tick(find(open_lab("history"), recipe), 0)
     assert not complaints(app)
-    assert [button.label for button in app.get("download_button")][:3] == ["CSV", "LaTeX", "Markdown"]
     scores = table_with(app, "model")
     assert scores["WER"].iloc[0] == run(recipe).scores.wer
     (chart,) = app.get("echarts_chart")
     assert chart.key == "history.losses.relative loss" and LINEAR_LOSS in str(chart.proto)
     assert len(table_with(app, "diagnostic")) == 7 and len(table_with(app, "option")) > 25
     assert any(text.value.startswith("Time: data") for text in app.main.caption)
+    assert len(app.get("download_button")) == 1  # a bundle: the list of the table's files is closed
+    app.session_state["history.runs.files"] = True
+    app.run()
+    assert [button.label for button in app.get("download_button")][:3] == ["CSV", "LaTeX", "Markdown"]
 
 
 def test_open_sets_the_sidebar_and_the_result_is_there_at_once() -> None:

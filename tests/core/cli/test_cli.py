@@ -192,6 +192,7 @@ def test_a_model_says_where_it_came_from(folder: Path) -> None:
         "statistic": "string",
         "bounded": False,
         "transform": "none",
+        "basis": "frequent",
     }
     assert info["recipe"]["refinement"]["objective"] == "none"
     assert info["recipe"]["learning"]["learner"] == "fac.non"

@@ -175,6 +175,7 @@ MESSAGES = {
     "fit --preset best --max-states 0 --train train --out new": "max-states must be at least 1; got 0",
     f"{FIT} --minutes 3": "--minutes is only for --preset",
     f"{FIT} --with-ngrams": "--with-ngrams is only for --preset",
+    f"{FIT} --with-lstm": "--with-lstm is only for --preset",
     "compete chess --data .": "competition must be one of pautomac, spice; got 'chess'",
     "compete pautomac --data . --problems 1": (
         "a problem's files must be named N.pautomac.train, N.pautomac.test, N.pautomac_solution.txt; . and pautomac have none"

@@ -158,6 +158,7 @@ REFUSED = {
         "--max-states": "fit --train none --learner SP --rank 2 --out new --max-states 3",
         "--minutes": "fit --train none --learner SP --rank 2 --out new --minutes 3",
         "--with-ngrams": "fit --train none --learner SP --rank 2 --out new --with-ngrams",
+        "--with-lstm": "fit --train none --learner SP --rank 2 --out new --with-lstm",
         "--max-distinct": "fit --train lines --learner SP --rank 2 --out new --max-distinct 10",
     },
     "select-rank": {

@@ -12,13 +12,12 @@ import pytest
 
 from nlwfa_core.errors import RecipeError
 from nlwfa_core.experiment.budget import Budget
-from nlwfa_core.experiment.search import Candidate, LSTMRecipe, NGramRecipe, _Allowed, _Search, held_out_prefixes, hold_out, search
+from nlwfa_core.experiment.search import Candidate, LSTMRecipe, NGramRecipe, _Search, held_out_prefixes, hold_out, search
 from nlwfa_core.learning.em_training import EMRecipe, EMTraining, fit_em, over_relaxed
 from nlwfa_core.learning.hmm import PrefixTree
 from nlwfa_core.learning.merging import PDFATraining
 from nlwfa_core.learning.pfa import MoveTree, PFAs
 from nlwfa_core.learning.progress import Progress, silent
-from nlwfa_core.learning.recurrent import fit_recurrent
 from nlwfa_core.metrics.scores import next_symbol_score
 from nlwfa_core.models.files import SavedModel, load_model, save_model
 from nlwfa_core.models.ngram import NGram
@@ -130,7 +129,7 @@ def test_n_grams_are_part_of_the_model_only_if_they_may(tmp_path: Path, for_rank
     budget = Budget(minutes=0.03, max_states=3)
     automaton = search(train, budget=budget)
     assert isinstance(automaton.model, WFA) and all(part.num_states for part in automaton.components)
-    best = search(train, budget=budget, with_ngrams=True, for_ranking=for_ranking)
+    best = search(train, budget=budget, other_models=["n-gram"], for_ranking=for_ranking)
     assert any(isinstance(part.recipe, NGramRecipe) for part in best.components) and best.num_states <= 3
     bits = [next_symbol_score(one.model, test).bits_per_symbol for one in (best, automaton)]
     assert bits[0] < bits[1] - 0.1
@@ -151,12 +150,12 @@ def test_an_lstm_is_part_of_the_model_only_if_it_may(tmp_path: Path, monkeypatch
         monkeypatch.setattr(f"nlwfa_core.experiment.search.{name}", value)
     train, test = zipf(190, 1), zipf(400, 2)  # too few strings for NL-WFA
     assert not any(isinstance(one.recipe, LSTMRecipe) for one in search(train, budget=Budget(max_states=10)).components)
-    best = search(train, budget=Budget(minutes=9, max_states=10, threads=2), with_lstm=True)
+    best = search(train, budget=Budget(minutes=9, max_states=10, threads=2), other_models=["LSTM"])
     (part,) = [one for one in best.components if isinstance(one.recipe, LSTMRecipe)]
     assert isinstance(part.recipe, LSTMRecipe) and part.title == "LSTM, k = 10"
     assert "LSTM" in {one.family for one in best.families} and all(one.num_states for one in best.components)  # no n-grams
     assert best.num_trained_on == train.num_strings and part.is_whole
-    again = fit_recurrent(train, "LSTM", 10, part.recipe.training)
+    again = part.recipe.fit(train)
     assert again.weights(test.words).tolist() == part.model.weights(test.words).tolist()
     save_model(tmp_path / "m", SavedModel(best.model, train.alphabet, {"search": best.record}))  # type: ignore[arg-type]
     assert load_model(tmp_path / "m").model.weights(test.words).tolist() == best.model.weights(test.words).tolist()
@@ -173,7 +172,7 @@ def test_a_mixture_of_next_symbols_is_chosen_where_it_is_best() -> None:
         Candidate("PFA", coin, next_symbol_score(coin, validation).bits_per_symbol, 0.0, EMRecipe("PFA", 1)) for coin in coins
     ]
     arguments = ((validation, validation, None), Budget(max_states=2), threading.Event(), silent, print)
-    searches = [_Search(*arguments, _Allowed(with_ngrams)) for with_ngrams in (True, False)]
+    searches = [_Search(*arguments, others, False) for others in (["n-gram"], [])]
     best, by_string = (one._chosen(candidates) for one in searches)
     assert (best.level, by_string.level) == ("symbol", "string")
     expected = -(20 * np.log2(0.45) + np.log2(0.1)) / 21
@@ -199,7 +198,7 @@ def test_prefixes_are_cut_from_the_strings() -> None:
 
 
 def test_merging_waits_for_em_unless_it_is_near_or_cheap() -> None:
-    state = _Search((TRAIN, TEST, None), Budget(minutes=1), threading.Event(), silent, print)
+    state = _Search((TRAIN, TEST, None), Budget(minutes=1), threading.Event(), silent, print, (), False)
     assert not state._merging_may_help()  # the first merging has no result yet
     state.candidates.append(Candidate("PDFA", TRUTH, 1.0, 5.0, PDFATraining(2, 10)))
     assert state._merging_may_help()  # nothing else is known
@@ -218,7 +217,7 @@ def test_merging_waits_for_em_unless_it_is_near_or_cheap() -> None:
 
 def test_networks_wait_and_go_on_only_near_what_others_promise() -> None:
     train = strings(1000, 7)
-    state = _Search((train, TEST, None), Budget(minutes=1, max_states=10), threading.Event(), silent, print)
+    state = _Search((train, TEST, None), Budget(minutes=1, max_states=10), threading.Event(), silent, print, (), False)
     state._note_best()
     assert state._next_network() is None  # EM has not converged, and there is time to wait for that
     state.counted.add(0)
