@@ -322,7 +322,8 @@ def eventually(look: Callable[[], T], wanted: T | Callable[[T], bool]) -> T:
         last.clear()
         with suppress(Error, LookupError):  # what was looked at is being drawn anew
             last.append(look())
-        return any(wanted(found) if callable(wanted) else found == wanted for found in last)
+            return any(wanted(found) if callable(wanted) else found == wanted for found in last)
+        return False
 
     try:
         wait_for(is_seen, DRAWING_SECONDS)

@@ -73,7 +73,7 @@ def test_own_strings_from_upload_to_comparison(page: Page, lab: str) -> None:
     upload(page, "upload_solution", SOLUTION)
     expect(page).to_have_url(re.compile("upload_solution="))
     settled(page)
-    assert traces(page, "data.symbols")[0]["count"] == 3
+    eventually(lambda: traces(page, "data.symbols")[0]["count"], 3)
 
     go(page, "hankel")
     expect(page.locator(".lens .word").first).to_contain_text("λ")
@@ -82,19 +82,20 @@ def test_own_strings_from_upload_to_comparison(page: Page, lab: str) -> None:
 
     go(page, "train")
     train(page)
-    assert rows(page)[0][0] == "SP" and re.fullmatch(r"0\.\d{3}", scores(page)["SP"]["WER"])
+    eventually(lambda: rows(page)[0][0], "SP")
+    assert re.fullmatch(r"0\.\d{3}", scores(page)["SP"]["WER"])
     choose(page, "learner", "fac.non")
     page.get_by_text("Networks", exact=True).click()
     write(page, "epochs_factorisation", 60)
     write(page, "epochs_transitions", 30)
     train(page)
     expect(keyed(page, "train.losses").locator("canvas").first).to_be_visible()
-    assert rows(page)[0][0] == "fac.non"
-    assert [row[0] for row in rows(page, 1)] == ["SP", "fac.non"]
+    eventually(lambda: rows(page)[0][0], "fac.non")
+    eventually(lambda: [row[0] for row in rows(page, 1)], ["SP", "fac.non"])
     expect(page.get_by_text("60 test strings, weighted by their true probabilities").first).to_be_visible()
 
     go(page, "states")
-    assert sum(trace["count"] for trace in traces(page, "states.pca")) > 30
+    eventually(lambda: sum(trace["count"] for trace in traces(page, "states.pca")), lambda number: number > 30)
 
     go(page, "compare")
     for rank in ("5", "10"):
@@ -130,7 +131,7 @@ def test_cancel_frees_the_worker_and_says_so(page: Page, lab: str) -> None:
     expect(keyed(page, "train.start")).to_be_visible()
     choose(page, "learner", "SP")
     train(page)
-    assert rows(page)[0][0] == "SP"
+    eventually(lambda: rows(page)[0][0], "SP")
 
 
 def test_a_run_that_two_people_watch_stops_when_both_have_cancelled_it(page: Page, new_page: Callable[[], Page], lab: str) -> None:
@@ -155,8 +156,7 @@ def test_a_result_that_comes_while_one_looks_elsewhere_is_there_when_one_is_back
     go(page, "train")
     expect(keyed(page, "train.cancel")).to_have_count(0, timeout=PATIENCE_SECONDS * 1000)
     settled(page)
-    shown = rows(page)
-    assert shown[0][0] == "both.non"
+    shown = eventually(lambda: rows(page), lambda table: table[0][0] == "both.non")
     page.reload()
     eventually(lambda: rows(page), shown)
 
@@ -167,7 +167,7 @@ def test_a_number_that_was_just_written_is_trained_with(page: Page, lab: str) ->
     keyed(page, "rank").locator("input").fill("5")
     train(page)
     expect(page.get_by_text("k = 5").first).to_be_visible()
-    assert rows(page)[0][0] == "fac.non"
+    eventually(lambda: rows(page)[0][0], "fac.non")
 
 
 def test_a_link_shows_another_person_the_same_numbers(page: Page, new_page: Callable[[], Page], lab: str) -> None:

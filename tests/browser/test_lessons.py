@@ -227,7 +227,7 @@ def test_a_change_in_a_link_with_hidden_controls_stays_after_a_reload(page: Page
     page.reload()
     expect(heading(page, "data")).to_be_visible()
     settled(page)
-    assert metric(page, "mean length").inner_text() == before
+    expect(metric(page, "mean length")).to_have_text(before)
     assert {"num_states": "3", "data_seed": "8", "rank": "4", "show": "rank,num_strings"}.items() <= asked(page).items()
     expect(keyed(page, "num_states")).to_be_hidden()
 

@@ -87,6 +87,7 @@ def test_what_if_two_runs_side_by_side_and_a_sweep_over_seeds(page: Page, lab: s
     keyed(page, "against").get_by_text("strings", exact=True).click()
     settled(page)
     train(page, "compare")
-    assert {"SP", "uniform", "5-gram", "true model"} <= {trace["name"] for trace in traces(page, "compare.curves")}
+    wanted = {"SP", "uniform", "5-gram", "true model"}
+    eventually(lambda: {trace["name"] for trace in traces(page, "compare.curves")}, lambda names: wanted <= names)
     go(page, "take_away")
     expect(keyed(page, "take_away.run")).to_contain_text("A: fac.non, k = 2")
