@@ -50,6 +50,8 @@ def approximations(recipe: Recipe) -> list[str]:
 def linked_lens(recipe: Recipe, symbol: int, layer: str, by: str) -> None:
     """Draw the lens with a block of the matrix, an approximation of it, or the difference of both."""
     rank = recipe.learning.rank
+    if symbol >= 0:
+        st.caption(r"In this block, $\mathbf{H}_\sigma[u, v] = f(u\sigma v)$: its rows are those of the prefixes $u\sigma$.")
     if layer == "H":
         _linked_lens(recipe, MatrixChoice(symbol), "H")
         return

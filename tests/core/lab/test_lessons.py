@@ -492,7 +492,7 @@ def test_the_machines_of_the_lesson_are_of_their_kind() -> None:
 NUMBERS: dict[tuple[str, int], Callable[[], Any]] = {
     ("hankel-matrix", 0): lambda: share(lambda string: string == "ab"),
     ("hankel-matrix", 1): lambda: share(lambda string: string == "a" + "b"),
-    ("hankel-matrix", 3): lambda: share(lambda string: string == "a" + "b" + ""),
+    ("hankel-matrix", 3): lambda: share(lambda string: string == "a" + "b" + "b"),
     ("hankel-matrix", 4): lambda: share(lambda string: string.startswith("a")),
     ("rank", 0): lambda: np.linalg.matrix_rank(
         [[(u - v) % 3 == 0 for v in range(9)] for u in range(9)]  # u: zeros less ones; v: ones less zeros
