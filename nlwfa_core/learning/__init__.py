@@ -24,6 +24,7 @@ The steps, in the order of the paper:
 What these modules share, and the learners that need no Hankel matrix:
 
 - `losses`: the losses of steps 1 and 2, exact, without a dense matrix, and with gradients written by hand.
+- `next_symbol_loss`: the likelihood of next symbols in blocks, for large alphabets and large samples.
 - `networks`: the training loop. `early_stopping`: the best model so far, and when to stop.
 - `hmm`: hidden Markov models by EM. `pfa`: probabilistic automata by EM. `em_training`: EM of both in turns, for a search.
 - `merging`: deterministic automata, by merging states. `recurrent`: GRU and LSTM networks.

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Generic, TypeVar
 
+import numpy as np
+
 from ..errors import RecipeError, plural
-from ..metrics.next_symbols import score_next
+from ..metrics.next_symbols import total_bits
 from ..models.model import Model
 from ..strings.sample import Sample
 from ..strings.trie import batches
@@ -74,9 +76,10 @@ class EarlyStopping(Generic[M]):
         if self.validation is None:
             self._best.value, self.models_since_best = model, 0
             return
-        scores = [score_next(model.next_scores(trie), trie, counts) for counts, trie in self.parts]
-        shares = [score.num_predictions / scores[0].num_predictions for score in scores]  # exactly 1 for a single part
-        bits = sum(score.bits_per_symbol * share for score, share in zip(scores, shares, strict=True)) / sum(shares)
+        numbers = [int(counts @ np.diff(trie.starts)) for counts, trie in self.parts]  # of predictions
+        totals = [total_bits(model.next_scores(trie), trie, counts) for counts, trie in self.parts]
+        shares = [number / numbers[0] for number in numbers]  # exactly 1 for a single part
+        bits = sum(total / number * share for total, number, share in zip(totals, numbers, shares, strict=True)) / sum(shares)
         if self._best.offer(bits, lambda: model):
             self.models_since_best = 0
         elif self._best.value is None:  # the first model is kept even if its score is infinite or not a number

@@ -21,6 +21,7 @@ from ..strings.sample import Sample
 from .early_stopping import EarlyStopping
 from .losses import DTYPE
 from .networks import half_cosine, one_thread
+from .next_symbol_loss import in_blocks, log_likelihood
 from .progress import BITS, CancelCheck, Progress, Report, check_cancelled, never, silent
 
 BATCH = 64  # strings
@@ -49,9 +50,14 @@ class Network(nn.Module):
         """
         read, followed, times = batch.data.T
         packed = batch._replace(data=self.dropout(self.embedding(read)))
-        hidden, _ = self.layer(packed)
-        each = cross_entropy(self.output(self.dropout(hidden.data)), followed, reduction="none")
-        mean: torch.Tensor = (each * times).sum() / times.sum()
+        hidden = self.dropout(self.layer(packed)[0].data)
+        if in_blocks(len(hidden), self.output.out_features):
+            with_one = torch.cat((hidden, hidden.new_ones((len(hidden), 1))), dim=1)  # for the bias
+            columns = torch.cat((self.output.weight.T, self.output.bias[None]))
+            total = -log_likelihood(with_one, columns, torch.arange(len(hidden)), followed, times, softmax=True)
+        else:
+            total = (cross_entropy(self.output(hidden), followed, reduction="none") * times).sum()
+        mean: torch.Tensor = total / times.sum()
         return mean
 
     def frozen(self) -> RecurrentModel:

@@ -13,21 +13,22 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
+from torch.utils.checkpoint import checkpoint
 
-from ..metrics.scores import next_symbol_score
+from ..metrics.scores import bits_per_symbol
 from ..models.nlwfa import NLWFA
 from ..models.wfa import WFA
 from ..strings.sample import Sample
-from ..strings.trie import Trie
+from ..strings.trie import SCORES_AT_ONCE, Trie
 from ..strings.words import FloatArray, IntArray, Words
 from .early_stopping import Best
 from .losses import DTYPE, activate
 from .networks import half_cosine, nudge, one_thread, to_arrays
+from .next_symbol_loss import MIN_PROBABILITY, blocks, in_blocks, log_likelihood
 from .options import Refinement
 from .progress import BITS, CancelCheck, Progress, Report, RowStates, TrainingLog, check_cancelled, never, silent
 from .rollout import Continuations, Step, transition_step
 
-MIN_PROBABILITY = 1e-8  # added to each, so that a string which the model gives 0 does not stop the training
 MAX_GRADIENT_NORM = 1.0
 MIN_CONDITIONAL = 1e-3  # smaller conditional probabilities are raised to it before the softmax is fitted to their logarithms
 MIN_VARIANCE = 1e-8  # of a direction of the states, relative to the largest one: smaller ones are raised to it
@@ -84,33 +85,80 @@ class _Trained:
 
     def bits_per_symbol(self, tree: Continuations, dropout: float = 0.0) -> torch.Tensor:
         """Compute the bits per symbol on some strings, from normalised |scores|, as `metrics.scores.next_symbol_score` does."""
-        scores = self._scores(tree, lambda values: torch.nn.functional.dropout(values, dropout) if dropout else values)
-        if isinstance(self.model, NLWFA) and self.model.reading.link == "softmax":
-            logs = torch.log_softmax(scores, dim=1)[tree.rows, tree.symbols]
-        else:
-            sizes = scores.abs()
-            sums = sizes.sum(dim=1) + torch.finfo(sizes.dtype).tiny
-            logs = torch.log(sizes[tree.rows, tree.symbols] / sums[tree.rows] + MIN_PROBABILITY)
-        bits: torch.Tensor = -(logs * tree.shares).sum() / math.log(2)
-        return bits
-
-    def _scores(self, tree: Continuations, drop: Callable[[torch.Tensor], torch.Tensor]) -> torch.Tensor:
-        """Compute the model's `next_scores`, before any softmax: shape (num_nodes, num_symbols + 1)."""
-        model = self.model
         transitions = self.transitions
+
+        def drop(values: torch.Tensor) -> torch.Tensor:
+            return torch.nn.functional.dropout(values, dropout) if dropout else values
+
+        states = self._states(tree, transitions, drop)
+        product = self._product(states, transitions, drop)
+        num_outputs = self.model.num_symbols + 1
+        if not in_blocks(len(states), num_outputs):
+            scores = self._scores(states, transitions) if product is None else product[0] @ product[1]
+            logs = self._logs(scores, tree.rows, tree.symbols)
+            bits: torch.Tensor = -(logs * tree.shares).sum() / math.log(2)
+            return bits
+        if product is not None:
+            return -log_likelihood(*product, tree.rows, tree.symbols, tree.shares, self._is_softmax) / math.log(2)
+
+        def of_block(part: torch.Tensor, rows: torch.Tensor, symbols: torch.Tensor, shares: torch.Tensor) -> torch.Tensor:
+            return (self._logs(self._scores(part, transitions), rows, symbols) * shares).sum()
+
+        total = torch.zeros((), dtype=DTYPE)
+        for part, chosen in blocks(tree.rows, len(states), SCORES_AT_ONCE // (num_outputs * self.model.num_states)):
+            pairs = tree.rows[chosen] - part.start, tree.symbols[chosen], tree.shares[chosen]
+            # The gradient computes a block's scores once more, instead of holding those of all blocks.
+            total = total + checkpoint(of_block, states[part], *pairs, use_reentrant=False)
+        return -total / math.log(2)
+
+    @property
+    def _is_softmax(self) -> bool:
+        return isinstance(self.model, NLWFA) and self.model.reading.link == "softmax"
+
+    def _logs(self, scores: torch.Tensor, rows: torch.Tensor, symbols: torch.Tensor) -> torch.Tensor:
+        """Compute the logarithms of the probabilities of some symbols, given the scores after some prefixes."""
+        if self._is_softmax:
+            return torch.log_softmax(scores, dim=1)[rows, symbols]
+        sizes = scores.abs()
+        sums = sizes.sum(dim=1) + torch.finfo(sizes.dtype).tiny
+        return torch.log(sizes[rows, symbols] / sums[rows] + MIN_PROBABILITY)
+
+    def _states(
+        self, tree: Continuations, transitions: list[torch.Tensor], drop: Callable[[torch.Tensor], torch.Tensor]
+    ) -> torch.Tensor:
+        """Compute the state after each prefix, shape (num_nodes, num_states)."""
+        model = self.model
         if isinstance(model, WFA):
-            states = tree.states(self.initial, transition_step(transitions, False, unit=True))
+            return tree.states(self.initial, transition_step(transitions, False, unit=True))
+        homogeneous = model.reading.looks_ahead and not (model.nonlinear_transitions or model.nonlinear_termination)
+        walk = transition_step(transitions, model.nonlinear_transitions, homogeneous)
+        return tree.states(self.initial, lambda before, symbol: walk(drop(before), symbol))
+
+    def _product(
+        self, states: torch.Tensor, transitions: list[torch.Tensor], drop: Callable[[torch.Tensor], torch.Tensor]
+    ) -> tuple[torch.Tensor, torch.Tensor] | None:
+        """Compute two matrices whose product is the `_scores`; None if there are none."""
+        model = self.model
+        if isinstance(model, WFA):
             A = transitions[0]
             goes_on = torch.linalg.solve(torch.eye(model.num_states) - A.sum(dim=0), self.output)
-            linear: torch.Tensor = states @ torch.cat([(A @ goes_on)[:, :, 0].T, self.output], dim=1)
-            return linear
-        reading = replace(model.reading, link="identity") if model.reading.link == "softmax" else model.reading
-        homogeneous = reading.looks_ahead and not (model.nonlinear_transitions or model.nonlinear_termination)
-        walk = transition_step(transitions, model.nonlinear_transitions, homogeneous)
-        states = tree.states(self.initial, lambda before, symbol: walk(drop(before), symbol))
-        network = _Network(self, transition_step(transitions, model.nonlinear_transitions))
-        scores: torch.Tensor = reading.scores(network, states if reading.looks_ahead else drop(states))
+            return states, torch.cat([(A @ goes_on)[:, :, 0].T, self.output], dim=1)
+        if model.reading.looks_ahead or model.reading.link == "square":
+            return None
+        return self.decoded(drop(states)), self.output
+
+    def _scores(self, states: torch.Tensor, transitions: list[torch.Tensor]) -> torch.Tensor:
+        """Compute a network's `next_scores`, before any softmax: shape (num_nodes, num_symbols + 1)."""
+        assert isinstance(self.model, NLWFA)
+        network = _Network(self, transition_step(transitions, self.model.nonlinear_transitions))
+        scores: torch.Tensor = self.model.reading.scores(network, states)
         return scores
+
+    def decoded(self, states: torch.Tensor) -> torch.Tensor:
+        """Compute the last hidden layer of the decoder, shape (num_nodes, decoder_width)."""
+        for layer in self.decoder:
+            states = activate(states @ layer, isinstance(self.model, NLWFA) and self.model.nonlinear_termination)
+        return states
 
 
 @dataclass
@@ -129,9 +177,7 @@ class _Network:
         return self.trained.output
 
     def outputs(self, states: torch.Tensor, columns: torch.Tensor) -> torch.Tensor:
-        for layer in self.trained.decoder:
-            states = activate(states @ layer, isinstance(self.trained.model, NLWFA) and self.trained.model.nonlinear_termination)
-        return states @ columns
+        return self.trained.decoded(states) @ columns
 
     def side_by_side(self, columns: Iterable[torch.Tensor], num_rows: int) -> torch.Tensor:
         return torch.stack(list(columns), dim=1)
@@ -173,7 +219,7 @@ def refine_likelihood(
     Cancelled
     """
     held_out = train if validation is None else validation
-    before = next_symbol_score(model, held_out).bits_per_symbol
+    before = bits_per_symbol(model, held_out)
     starts: list[WFA | NLWFA] = [_balanced(_as_distribution(model, train), train)]
     rows, prefixes = shown or (np.empty(0, dtype=np.int64), Words.of([]))
     tree = Trie.of(prefixes, model.num_symbols)
@@ -190,7 +236,7 @@ def refine_likelihood(
 
         runs.append(_train_from(start, train, held_out, options, report_epoch, cancelled))
     best, losses = min(runs, key=lambda run: min(run[1], default=math.inf))
-    after = next_symbol_score(best, held_out).bits_per_symbol
+    after = bits_per_symbol(best, held_out)
     better = after < before or (np.isfinite(after) and not np.isfinite(before))
     if isinstance(best, WFA) and np.isfinite(mass := best.total_weight()) and mass != 0:
         best = replace(best, initial=best.initial / mass)  # scores of next symbols do not depend on the total weight
@@ -207,7 +253,7 @@ def _train_from(
 ) -> tuple[WFA | NLWFA, list[float]]:
     """Train from one start. Returns the best epoch's model, and the bits per symbol of every epoch on the validation strings."""
     torch.manual_seed(options.seed)  # of dropout
-    if not np.isfinite(next_symbol_score(model, train).bits_per_symbol):  # a string has score 0, where there is no gradient
+    if not np.isfinite(bits_per_symbol(model, train)):  # a string has score 0, where there is no gradient
         start = _Trained.of(model)
         nudge(start.tensors, options.seed)
         model = start.learned()
@@ -250,10 +296,23 @@ def _as_distribution(model: WFA | NLWFA, train: Sample) -> WFA | NLWFA:
     if model.reading.looks_ahead or model.reading.link != "identity" or not model.nonlinear_termination:
         return replace(model, reading=normalised)
     trie = Trie.of(train.words, model.num_symbols)
-    weights = np.sqrt(trie.prefix_counts(train.counts))[:, None]
-    logs = np.log(np.maximum(model.next_scores(trie), MIN_CONDITIONAL))
-    hidden = model.decode(model.states(trie))
-    logits = np.linalg.lstsq(weights * hidden, weights * logs)[0]
+    weights, states = np.sqrt(trie.prefix_counts(train.counts))[:, None], model.states(trie)
+    weighted = weights * model.decode(states)
+
+    def logs(part: slice) -> FloatArray:
+        with np.errstate(over="ignore", invalid="ignore"):
+            scores = np.log(np.maximum(model.reading.scores(model, states[part]), MIN_CONDITIONAL))
+        return np.asarray(weights[part] * scores)
+
+    at_once = max(1, SCORES_AT_ONCE // (model.num_symbols + 1))
+    if len(states) <= at_once:
+        logits = np.asarray(np.linalg.lstsq(weighted, logs(slice(None)))[0])
+    else:  # the same by the pseudo-inverse, which needs only a part of the scores at a time
+        inverse = np.linalg.pinv(weighted, rcond=float(np.finfo(np.float64).eps) * len(weighted))
+        logits = np.zeros((weighted.shape[1], model.num_symbols + 1))
+        for start in range(0, len(states), at_once):
+            part = slice(start, start + at_once)
+            logits += inverse[:, part] @ logs(part)
     return replace(model, output=logits, reading=replace(normalised, link="softmax"))
 
 
