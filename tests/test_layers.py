@@ -36,6 +36,7 @@ TORCH = tuple(
     for name in (
         "losses",
         "networks",
+        "next_symbol_loss",
         "factorisation",
         "transition_networks",
         "rollout",
