@@ -11,7 +11,7 @@ from time import perf_counter
 import numpy as np
 import torch
 from torch import nn
-from torch.nn.functional import cross_entropy
+from torch.nn.functional import cross_entropy, linear
 from torch.nn.utils.rnn import PackedSequence, pack_sequence
 
 from .. import limits
@@ -50,7 +50,7 @@ class Network(nn.Module):
         """
         read, followed, times = batch.data.T
         packed = batch._replace(data=self.dropout(self.embedding(read)))
-        hidden = self.dropout(self.layer(packed)[0].data)
+        hidden = self.dropout(self._hidden(packed))
         if in_blocks(len(hidden), self.output.out_features):
             with_one = torch.cat((hidden, hidden.new_ones((len(hidden), 1))), dim=1)  # for the bias
             columns = torch.cat((self.output.weight.T, self.output.bias[None]))
@@ -59,6 +59,35 @@ class Network(nn.Module):
             total = (cross_entropy(self.output(hidden), followed, reduction="none") * times).sum()
         mean: torch.Tensor = total / times.sum()
         return mean
+
+    def _hidden(self, packed: PackedSequence) -> torch.Tensor:
+        """Compute the outputs of the recurrent layer, in the order of `packed.data`: shape (num_steps, num_states).
+
+        These are torch's operations in torch's order, and so its results to the last digit. But torch takes each step's rows from
+        the table of all steps by a slice, and the gradient of each slice is another table, of zeros with these rows in it. So its
+        time grows with the square of the longest string's length. `split` computes the gradient of all parts at once.
+        """
+        read, carried, read_bias, carried_bias = self.layer.all_weights[0]
+        sizes = packed.batch_sizes.tolist()
+        inputs = torch.split(linear(packed.data, read, read_bias), sizes)
+        hidden = cell = packed.data.new_zeros((sizes[0], self.layer.hidden_size))
+        outputs = []
+        for size, gates in zip(sizes, inputs, strict=True):
+            if size < len(hidden):  # some strings have ended
+                hidden, cell = hidden[:size], cell[:size]
+            from_state = linear(hidden, carried, carried_bias)
+            if self.kind == "GRU":
+                of_symbol, of_state = gates.unsafe_chunk(3, 1), from_state.unsafe_chunk(3, 1)
+                reset = of_state[0].add_(of_symbol[0]).sigmoid_()
+                update = of_state[1].add_(of_symbol[1]).sigmoid_()
+                new = of_symbol[2].add(of_state[2].mul_(reset)).tanh_()
+                hidden = (hidden - new).mul_(update).add_(new)
+            else:
+                i, f, g, o = from_state.add_(gates).unsafe_chunk(4, 1)
+                cell = (f.sigmoid_() * cell).add_(i.sigmoid_() * g.tanh_())
+                hidden = o.sigmoid_() * cell.tanh()
+            outputs.append(hidden)
+        return torch.cat(outputs)
 
     def frozen(self) -> RecurrentModel:
         """Copy the network's current weights into a model."""

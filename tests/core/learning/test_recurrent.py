@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
+from torch.utils._python_dispatch import TorchDispatchMode
 
 from nlwfa_core.errors import Cancelled, RecipeError
 from nlwfa_core.learning.learners import fit_strings
 from nlwfa_core.learning.names import STRING_LEARNERS
+from nlwfa_core.learning.networks import one_thread
 from nlwfa_core.learning.options import Options
 from nlwfa_core.learning.progress import Progress
 from nlwfa_core.learning.recurrent import BATCH, Network, Training, batches, fit_recurrent
@@ -61,6 +65,48 @@ def test_no_weights_are_the_uniform_model(kind: str, num_gates: int) -> None:
     words = all_words(2, 3)
     model = RecurrentModel(kind, *map(np.zeros, shapes))
     np.testing.assert_allclose(model.weights(words), Uniform(2).weights(words), rtol=1e-12)
+
+
+@pytest.mark.parametrize("dtype", [torch.float64, torch.float32])
+@pytest.mark.parametrize("kind", GATES)
+def test_the_layer_is_that_of_torch(kind: str, dtype: torch.dtype) -> None:
+    """Outputs and gradients, to the last digit, for strings of different lengths."""
+    sample = Sample.of(Words.of([(0, 1) * n for n in range(9)] + [(1,) * n for n in (1, 7, 20)]), AB)
+    (batch,) = batches(sample, np.random.default_rng(0))
+    results = []
+    with one_thread(), torch.random.fork_rng(devices=[]):
+        for use_torch in (True, False):
+            torch.manual_seed(0)
+            network = Network(kind, 2, 5, dropout=0.0, dtype=dtype)
+            packed = batch._replace(data=network.embedding(batch.data[:, 0]))
+            hidden = network.layer(packed)[0].data if use_torch else network._hidden(packed)
+            (hidden**2).sum().backward()  # type: ignore[no-untyped-call]
+            gradients = [network.embedding.weight.grad, *(parameter.grad for parameter in network.layer.parameters())]
+            results.append([hidden.detach(), *gradients])
+    for ours, wanted in zip(*reversed(results), strict=True):
+        np.testing.assert_array_equal(ours, wanted)
+
+
+class ComputedNumbers(TorchDispatchMode):
+    """Counts the entries of all tensors that torch computes."""
+
+    total = 0
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        result = func(*args, **(kwargs or {}))
+        self.total += sum(one.numel() for one in (result if isinstance(result, (tuple, list)) else [result]) if one is not None)
+        return result
+
+
+@pytest.mark.parametrize("kind", GATES)
+def test_work_grows_with_the_length_of_strings_and_not_with_its_square(kind: str) -> None:
+    totals = []
+    for length in (50, 100, 200):
+        (batch,) = batches(Sample.of(Words.of([(0, 1) * length]), AB), np.random.default_rng(0))
+        with ComputedNumbers() as numbers:
+            Network(kind, 2, 3, dropout=0.0).loss(batch).backward()  # type: ignore[no-untyped-call]
+        totals.append(numbers.total)
+    assert totals[2] - totals[1] == pytest.approx(2 * (totals[1] - totals[0]), rel=0.01)
 
 
 def test_an_epoch_is_every_string_once() -> None:
