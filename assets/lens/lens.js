@@ -423,10 +423,10 @@ class Lens {
     const value = column === undefined ? 0 : this.valueAt(row, column);
     const [x, y] = [this.x[row], this.y[row]];
     return [
-      ["prefix", prefixes[row]],
+      [this.data.row, prefixes[row]],
       ...(column === undefined
         ? [["row sum", written(this.sums[row])]]
-        : [["suffix", suffixes[column]], ["value", value === undefined ? this.roughly(row, column) : written(value)]]),
+        : [["suffix v", suffixes[column]], ["value", value === undefined ? this.roughly(row, column) : written(value)]]),
       ["point", Number.isFinite(x) ? `(${written(x, 3)}, ${written(y, 3)})` : "none: no string begins so"],
     ];
   }
@@ -607,7 +607,7 @@ class Lens {
     Object.assign(pen, { font: `12px ${this.sans}`, textAlign: "left" });
     if (sx < LABELS_FROM) say("suffix v, by frequency →", plot.left, plot.top - 13, 0, Infinity, false);
     pen.textAlign = "right";
-    if (sy < LABELS_FROM) say("← prefix u, by frequency", 13, plot.top, -Math.PI / 2, Infinity, false);
+    if (sy < LABELS_FROM) say(`← ${this.data.row}, by frequency`, 13, plot.top, -Math.PI / 2, Infinity, false);
   }
 
   // Both axes have one unit: distances between points are right.

@@ -1,5 +1,5 @@
 // Scrolls to what a lesson's step points at, once for each visit of the step and for each press of one of its buttons, when the page is
-// drawn and only if it is out of sight.
+// drawn and only if it is out of sight. A step that points at nothing, and a quiz, begin at the top of the page.
 // Only where the lesson is docked beside the page: where it stands above the page, its text would scroll away.
 // On a slide the arrow keys, and a presenter's buttons, go to the next step and back.
 const PATIENCE_MS = 10_000;
@@ -58,6 +58,7 @@ export default function ({ data }) {
   window.nlwfaVisit = data.visit;
   window.nlwfaPresses = data.presses;
   if (isNew) document.querySelector(".st-key-lesson")?.scrollTo(0, 0); // the step before may have been read to its end
+  if (isNew && !data.keys.length) document.querySelector('[data-testid="stMain"]')?.scrollTo(0, 0);
   const begin = performance.now();
   let steady = begin;
   let before = "";

@@ -274,6 +274,7 @@ def basis_payload(hankel: HankelMatrix, alphabet: Alphabet, choice: MatrixChoice
     return {
         "prefixes": word_labels(hankel.basis.prefixes, alphabet, choice.after),
         "suffixes": word_labels(hankel.basis.suffixes, alphabet),
+        "row": "prefix uσ" if choice.after else "prefix u",
         "sums": packed(sums, "<f4"),
         "colours": {"positive": BLUES, "negative": REDS, "point": ACCENT, "mark": MARK},
     }
@@ -423,10 +424,10 @@ def numerical_rank_sentence(svd: TruncatedSVD, hankel: HankelMatrix) -> str:
     """Write a sentence in Markdown that says how large the matrix's numerical rank is."""
     count = len(svd.singular_values)
     is_bound = svd.numerical_rank == count < min(hankel.block.shape)
-    before, after = ("at least ", ": no more values are computed for this page") if is_bound else ("", "")
+    before, after = ("at least ", " (no more values are computed for this page)") if is_bound else ("", "")
     return (
-        f"The numerical rank is {before}**{svd.numerical_rank}**{after}. Noise makes every singular value non-zero, so look for "
-        "the drop, not for the zeros."
+        f"The *numerical rank* is the number of values that are not 0 up to rounding: {before}**{svd.numerical_rank}**{after}. "
+        "Where the matrix is estimated from a sample, chance adds a little to each of them, so look for the drop."
     )
 
 

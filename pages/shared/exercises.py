@@ -108,7 +108,7 @@ def entry_fields(key: Key, name: str, seed: int) -> list[str]:
         )
     else:
         example = (
-            FORMS
+            ("a number" if key.tolerance == 0 and key.value == int(key.value) else FORMS)
             if isinstance(key, NumberKey)
             else f"{len(key.values)} numbers with spaces between them"
             if isinstance(key, NumbersKey)

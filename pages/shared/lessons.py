@@ -160,17 +160,20 @@ def panel(page: str) -> None:
                 st.caption("This step has set its own strings and options.", width="content")
                 st.button("Keep mine", key="lesson.mine", icon=":material/undo:", type="tertiary", on_click=_keep_mine)
         with st.container(horizontal=True, key="lesson_do"):
-            with st.container(horizontal=True, width="content", key="lesson_actions"):
-                _actions(step, page)
-            with st.container(horizontal=True, width="content", key="lesson_move"):
-                _move(lesson, index)
+            if is_quiz:
+                st.button("Back to the lesson", key="lesson.there", icon=":material/arrow_back:", type="primary", on_click=_there)
+            else:
+                with st.container(horizontal=True, width="content", key="lesson_actions"):
+                    _actions(step, page)
+                with st.container(horizontal=True, width="content", key="lesson_move"):
+                    _move(lesson, index)
     keys = [_class(key) for key in step.look if page_of(step) == page]
     if keys:
         _slide(keys)
     if step.hide and page_of(step) == page:
         _hide([_class(key) for key in step.hide])
     with st.container(key="look"):
-        visit = f"{lesson.name} {index} {st.session_state.get(VISIT, 0)}"
+        visit = f"{lesson.name} {index} {'quiz' if is_quiz else ''} {st.session_state.get(VISIT, 0)}"
         _look(key="nlwfa.look", data={"keys": keys, "visit": visit, "presses": st.session_state.get(PRESSES, 0)}, height=1)
 
 

@@ -99,8 +99,8 @@ def _linked_lens(recipe: Recipe, choice: MatrixChoice, title: str) -> None:
         _details(recipe, choice, cell)
     else:
         st.caption(
-            "Hover over a cell, a point or a string, and its prefix lights up in all three views. Click to pin it and see the "
-            "count."
+            "Hover over a cell, a point or a string, and its prefix lights up in all three views. Each point is a prefix, too; "
+            "those with similar rows are near each other. Click to pin a prefix and see the count."
         )
     table = st.expander("As a table", icon=":material/table:", key="hankel.as_table", on_change="rerun")
     if table.open:  # a table that is closed is neither made nor sent

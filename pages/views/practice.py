@@ -75,7 +75,7 @@ def quiz(chosen: Quiz, when: str) -> None:
     if before is not None:
         gain = normalised_gain([before / NUM_ITEMS], [after / NUM_ITEMS])
         st.markdown(f"Before {before}, after {after} of {NUM_ITEMS} right. Normalised gain: **{gain.text()}**.")
-        st.caption("(after − before) / (1 − before): the part of what was missing that was learned.")
+        st.caption("(after − before) / (1 − before), both as shares of the items: the part of what was missing that was learned.")
     for number, item in enumerate(chosen.tasks(when), 1):
         with st.container(border=True, key=f"quiz_item_{number}"):
             st.markdown(f"**{number}. {item.kind.title}**")

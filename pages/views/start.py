@@ -60,11 +60,11 @@ def lesson_cards() -> None:
     lesson_list = list(cache.lessons().values())
     for start in range(0, len(lesson_list), CARDS_A_ROW):
         columns = st.columns(CARDS_A_ROW)
-        for column, lesson in zip(columns, lesson_list[start : start + CARDS_A_ROW], strict=False):
+        for number, (column, lesson) in enumerate(zip(columns, lesson_list[start:], strict=False), start + 1):
             with column.container(border=True, height="stretch", key=f"card_{lesson.name}"):
                 st.markdown(f"##### {lesson.title}")
                 st.markdown(lesson.summary)
-                st.caption(f"{len(lesson.steps)} steps · {lesson.minutes} minutes")
+                st.caption(f"Lesson {number} · {len(lesson.steps)} steps · {lesson.minutes} minutes")
                 st.button("Begin", key=f"start.lesson.{lesson.name}", on_click=lessons.open_lesson, args=(lesson.name,))
     with st.container(key="for_a_class"):
         st.markdown(f"**For a class.** {CLASS}")

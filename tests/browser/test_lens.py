@@ -64,7 +64,7 @@ def test_a_row_lights_in_all_three_views_without_a_word_to_the_server(page: Page
     lit = page.locator(".lens .word.lit")
     expect(lit).to_have_count(1)
     prefix = lit.locator("span").first.text_content()
-    expect(page.locator(".lens .tip")).to_contain_text(f"prefix{prefix}suffix")
+    expect(page.locator(".lens .tip")).to_contain_text(f"prefix u{prefix}suffix v")
     expect(page.locator(".lens .tip")).to_contain_text("value")
     expect(page.locator(".lens .tip")).to_contain_text("point")
     assert page.evaluate(DIFFERENT, [canvas(page, "plane").element_handle(), plane]) > 20
@@ -109,9 +109,9 @@ def test_keys_rove_zoom_and_are_heard(page: Page, lab: str) -> None:
     expect(status).to_have_text("100 rows, 100 columns")
     canvas(page, "matrix").focus()
     page.keyboard.press("ArrowDown")
-    expect(said).to_contain_text("prefix λ suffix λ value 0")
+    expect(said).to_contain_text("prefix u λ suffix v λ value 0")
     page.keyboard.press("ArrowDown")
-    expect(said).to_contain_text("prefix [ suffix λ value 0")
+    expect(said).to_contain_text("prefix u [ suffix v λ value 0")
     for _ in range(6):
         page.keyboard.press("+")
     expect(status).to_have_text(re.compile(r"^rows [12]–\d+ of 100, columns 1–\d+ of 100$"))

@@ -167,6 +167,8 @@ def test_a_lesson_offers_its_quiz_before_and_after_and_stays_open(page: Page, la
         expect(heading(page, "practice")).to_be_visible()
         settled(page)
         eventually(lambda: asked(page).get("quiz"), f"rank/{when}")
+        expect(page.get_by_text("Eight items, one try each")).to_be_in_viewport()
+        expect(keyed(page, "lesson.next")).to_have_count(0)  # to the step after the one that the quiz hides
         press(page, "lesson.there")  # back to the step
         expect(heading(page, LESSONS["rank"].steps[number - 1].pages[0])).to_be_visible()
     visit(page, lab, LESSONS["rank"].steps[1].pages[0], lesson="rank", step=2)
