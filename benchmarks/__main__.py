@@ -15,6 +15,7 @@ SUITES = (
     "steps",
     "training",
     "refinement",
+    "recurrent",
     "lesson",
     "hmm",
     "scaling",

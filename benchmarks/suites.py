@@ -19,6 +19,7 @@ from . import (
     against_plain,
     against_refinement,
     against_splearn,
+    against_torch,
     convergence,
     functions,
     lesson,
@@ -104,6 +105,7 @@ def run_suites(plan: Plan, names: Sequence[str], threads: int, directory: Path) 
             "steps": lambda: [_steps(plan)],
             "training": lambda: [_training(plan)],
             "refinement": lambda: [_refinement(plan)],
+            "recurrent": lambda: [_recurrent(plan)],
             "lesson": lambda: [lesson.compare(plan.dyck(), plan.epochs, plan.long_repeats, 10)],
             "hmm": lambda: [against_hmm.table(against, plan.dyck(), plan.long_repeats, 3 if plan.is_quick else 20)],
             "scaling": lambda: _scaling(plan),
@@ -178,6 +180,22 @@ def _refinement(plan: Plan) -> Table:
     else:
         table.comparisons.append(against_refinement.epochs(spice, 20, min(plan.repeats, 3), 450))
     table.notes.append("One pass over the same batches, and the bits per symbol of the validation strings. Ours: float64.")
+    return table
+
+
+def _recurrent(plan: Plan) -> Table:
+    table = Table("Training of recurrent networks: loss and gradient")
+    if plan.is_quick:
+        table.comparisons.append(against_torch.gradients(plan.dyck(), "LSTM", 4, 2, 1))
+        return table
+    for name, sized in (("SPiCe 4", work.spice()), ("SPiCe 1", work.long_strings()), ("SPiCe 11", work.large_alphabet())):
+        if sized is None:
+            table.notes.append(f"{name} is skipped: its file is missing.")
+            continue
+        table.comparisons.extend(against_torch.gradients(sized, kind, 50, 20, min(plan.repeats, 3)) for kind in ("GRU", "LSTM"))
+    table.notes.append(
+        "Both sides begin with the same weights, read the same batches, and have numbers of 32 bits when they are timed."
+    )
     return table
 
 

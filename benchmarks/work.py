@@ -90,6 +90,12 @@ def spice() -> Work | None:
     return _from_file("SPiCe 4", path, 3000, 300) if path.exists() else None
 
 
+def long_strings() -> Work | None:
+    """Read SPiCe problem 1, whose strings have 41 symbols on average; None without the file."""
+    path = data_folder() / "spice" / "1.spice.train"
+    return _from_file("SPiCe 1", path, 1000, 1000) if path.exists() else None
+
+
 def large_alphabet() -> Work | None:
     """Read SPiCe problem 11, with 6,722 symbols; None without the file."""
     path = data_folder() / "spice" / "11.spice.train"

@@ -22,7 +22,13 @@ def compete(
     minutes: Annotated[float, typer.Option(help="The time for each problem.")] = MINUTES,
     problems: Annotated[str | None, typer.Option(help="The problems to run, such as 1,2,30-33; by default all of them.")] = None,
     out: Annotated[Path, typer.Option(help="The page to write. Results are in a folder beside it.")] = Path("docs/records.md"),
-    max_states: Annotated[int, typer.Option(help="States of a model, all parts of a mixture together.")] = MAX_STATES,
+    max_states: Annotated[
+        int | None,
+        typer.Option(
+            help="States of a model, all parts of a mixture together; by default "
+            f"{MAX_STATES} for PAutomaC, and twice as many for SPiCe, where two LSTMs may be in it."
+        ),
+    ] = None,
     threads: Annotated[int, typer.Option(min=0, help="Trainings side by side; 0 for one per processor, at most two.")] = 0,
     clock: Annotated[str, typer.Option(help="What the minutes are: wall, or processor (processor time per thread).")] = "wall",
     seed: Seed = 0,
@@ -37,7 +43,8 @@ def compete(
     from ..experiment.competitions import summary
 
     check_one_of("competition", competition, NAMES)
-    budget = replace(DEFAULT_BUDGET, minutes=minutes, max_states=max_states, threads=threads, seed=seed, clock=clock)
+    states = MAX_STATES * (2 if competition == "spice" else 1) if max_states is None else max_states
+    budget = replace(DEFAULT_BUDGET, minutes=minutes, max_states=states, threads=threads, seed=seed, clock=clock)
     numbers = None if problems is None else number_ranges("problems", problems, 999_999)
     check_writable(out.parent)
     with stopped_by_signals() as stop, progress_bar() as report:

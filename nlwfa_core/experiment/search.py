@@ -5,8 +5,8 @@ and HMM by EM, NL-WFA refined by likelihood and, on request, an LSTM. All are co
 strings. First each family is tried with small effort and several numbers of states. Then time goes, in short turns, to the
 trainings of EM that promise the fewest bits: a training's promise is its loss now minus what the last half of its iterations
 gained, as in successive halving with a forecast. When few trainings promise anything, a new one begins: another seed, another
-start, or more states. Networks train for long if a short training was near the best model. At the end, a mixture of the best few
-models is chosen, with weights by EM.
+start, or more states. Networks train for long if a short training was near the best model. If an LSTM was near it, further ones are
+trained while there is time. At the end, a mixture of the best few models is chosen, with weights by EM.
 
 Which trainings run depends on the clock. Each of them has a recipe with a seed and its number of iterations, so a model can be
 learned again from its recipe: `em_training.fit_em`, `merging.fit_pdfa`, `pipeline.fit_recipe`, `NGram.fit`,
@@ -86,6 +86,8 @@ LARGEST_NETWORK = 2_000_000  # symbols × states²
 LSTM_UNITS, LSTM_EPOCHS, LSTM_SHARE, LSTM_WAITS = (200, 100, 50, 25), (6, 40), 0.25, 0.2
 # Few strings make short epochs: at least so many steps are the most epochs, and are taken without a better model (or 4 epochs).
 LSTM_UPDATES, LSTM_PATIENCE = 2000, (200, 4)
+# The shares that dropout takes from the first LSTMs; further ones have other seeds and the better of the two.
+LSTM_DROPOUTS, MOST_LSTMS = (0.2, 0.4), 5
 LSTM_NEAR = 1.05  # as NEAR, for an LSTM: mixed by symbol, it helps even if it is a little worse
 # Components of a mixture, and the share by which each must lower the loss.
 MAX_COMPONENTS, COMPONENT_GAIN, CONSIDERED = 16, 1e-5, 60
@@ -460,7 +462,7 @@ class _Search:
         self.spawned, self.begun = 0, 0  # new trainings: all, and those since one has converged
         self.networks: list[Recipe] | None = None  # short trainings to do; None before they are chosen
         self.network: Candidate | None = None  # the short training that a long one followed
-        self.lstm_is_due = "LSTM" in other_models
+        self.lstms_begun = 0
         self.mergings = [PDFATraining(penalty, min_count) for penalty in PENALTIES for min_count in MIN_COUNTS]
 
     # What runs in threads
@@ -542,11 +544,10 @@ class _Search:
         self._add(Candidate("both.non", model, bits, self.timer() - started, possible))
 
     def _lstm(self) -> None:
-        """Train an LSTM. If it gets worse before its last epoch, train it again with fewer epochs, so that its rate falls to 0."""
+        """Train the first LSTM, and again with fewer epochs if it gets worse before its last: then its rate falls to 0."""
         from ..learning.recurrent import Training, seconds_per_update, updates_per_epoch
 
-        seconds, counts = LSTM_SHARE * self.clock.seconds, next_counts(self.validation, self.train.num_symbols)
-        per_epoch, each = 0.0, updates_per_epoch(self.train)
+        seconds, per_epoch, each = LSTM_SHARE * self.clock.seconds, 0.0, updates_per_epoch(self.train)
         patience = max(LSTM_PATIENCE[1], -(-LSTM_PATIENCE[0] // each))
         for units in LSTM_UNITS:
             if units > self.budget.max_states:
@@ -558,21 +559,27 @@ class _Search:
             return
         epochs = min(max(LSTM_EPOCHS[1], -(-LSTM_UPDATES // each)), int(seconds / per_epoch))
         while epochs >= 2 and not self.clock.is_over() and epochs * per_epoch <= seconds:
-            started, done = self.timer(), list[Progress]()
-            recipe = LSTMRecipe(units, epochs * each, patience, self.budget.seed)
-            try:
-                model = recipe.fit(self.train, self.validation, done.append, self.clock.is_over)
-            except Cancelled:
-                self.spent["LSTM"] = self.spent.get("LSTM", 0.0) + self.timer() - started
+            started = self.timer()
+            done = self._train_lstm(LSTMRecipe(units, epochs * each, patience, self.budget.seed))
+            if done in (0, epochs):
                 return
-            logs = next_log2_probabilities(model, self.validation.words)
-            bits = float(-(counts @ logs[0]) / counts.sum())
-            took, is_whole = self.timer() - started, len(done) == epochs
-            self._add(Candidate("LSTM", model, bits, took, recipe, logs, is_whole))
-            if is_whole:
-                return
-            seconds -= took
-            epochs = len(done) - patience + 1
+            seconds -= self.timer() - started
+            epochs = done - patience + 1
+
+    def _train_lstm(self, recipe: LSTMRecipe) -> int:
+        """Train one LSTM. Returns the number of epochs it took, 0 if the time was over before its end."""
+        from ..learning.recurrent import updates_per_epoch
+
+        started, done = self.timer(), list[Progress]()
+        try:
+            model = recipe.fit(self.train, self.validation, done.append, self.clock.is_over)
+        except Cancelled:
+            self.spent["LSTM"] = self.spent.get("LSTM", 0.0) + self.timer() - started
+            return 0
+        counts, logs = next_counts(self.validation, self.train.num_symbols), next_log2_probabilities(model, self.validation.words)
+        bits, is_whole = float(-(counts @ logs[0]) / counts.sum()), len(done) == recipe.updates // updates_per_epoch(self.train)
+        self._add(Candidate("LSTM", model, bits, self.timer() - started, recipe, logs, is_whole))
+        return len(done)
 
     def _advance(self, training: EMTraining, iterations: int) -> None:
         before = training.seconds
@@ -720,14 +727,35 @@ class _Search:
         (recipe,) = network_candidates(k, self.train, steps, NETWORK_REGULARISATIONS[1:], self.budget.seed)
         return "both.non", self._network, (recipe,)
 
+    def _next_lstm(self) -> tuple[str, Any, tuple[Any, ...]] | None:
+        """Choose a training of an LSTM: the first one or, if that was near the best, one to average with those that there are."""
+        threads = self.budget.number_of_threads
+        if "LSTM" not in self.other_models or self.lstms_begun >= MOST_LSTMS:
+            return None
+        if not self.lstms_begun:
+            waits = threads == 1 and self.clock.spent < LSTM_WAITS * self.clock.seconds
+            return None if waits else ("LSTM", self._lstm, ())
+        trained = [(one, one.recipe) for one in self.candidates if isinstance(one.recipe, LSTMRecipe) and one.is_whole]
+        if not trained:
+            return None
+        best, recipe = min(trained, key=lambda pair: pair[0].bits)
+        room = self.budget.max_states - sum(one.num_states for one, _ in trained)
+        units = next((units for units in LSTM_UNITS if units <= min(room, best.num_states)), None)
+        passes = 1 + (1.2 / threads if self.everything is not None else 0)  # a training on all strings follows
+        if units is None or best.bits > self._promised() * LSTM_NEAR or best.seconds * passes > self.clock.left:
+            return None
+        number = self.lstms_begun
+        dropout = LSTM_DROPOUTS[number] if number < len(LSTM_DROPOUTS) else recipe.dropout
+        another = replace(recipe, num_states=units, dropout=dropout, seed=self.budget.seed + number)
+        return "LSTM", self._train_lstm, (another,)
+
     def _next_task(self, running: dict[Future[None], EMTraining | str]) -> Any:
         """Choose what to do next: a long training of networks, a turn of EM, or a new training of EM. None if nothing is left."""
         self._reserve()
         self._note_best()
-        alone = self.budget.number_of_threads == 1
-        if self.lstm_is_due and not self.clock.is_over() and not (alone and self.clock.spent < LSTM_WAITS * self.clock.seconds):
-            self.lstm_is_due = False
-            return "LSTM", self._lstm, ()
+        if "LSTM" not in running.values() and not self.clock.is_over() and (task := self._next_lstm()) is not None:
+            self.lstms_begun += 1
+            return task
         if "both.non" not in running.values() and (task := self._next_network()) is not None:
             return task
         if self.clock.is_over() or self.without_gain >= self.patience or not np.isfinite(self.best):
@@ -793,7 +821,8 @@ class _Search:
         near = {"both.non": NEAR, "LSTM": LSTM_NEAR}
         networks = [one for one in self.candidates if one.bits <= self._promised() * near.get(one.family, 0.0) and one.is_whole]
         if networks and self.everything is not None:
-            seconds += 1.2 * max(one.seconds for one in networks)
+            lstms = sum(one.seconds for one in networks if one.family == "LSTM") / self.budget.number_of_threads
+            seconds += 1.2 * max(lstms, *(one.seconds for one in networks))
             self.clock.reserved = min(seconds, 0.5 * self.clock.seconds)
         else:
             self.clock.reserved = min(seconds, RESERVED_SHARE * self.clock.seconds)
@@ -999,9 +1028,9 @@ class _Search:
 
 
 def held_out_prefixes(strings: Sample, seed: int) -> Prefixes:
-    """Cut strings, each at a random place; what follows is the target, perhaps the end.
+    """Cut strings at random places, each string equally often; what follows is the target, perhaps the end.
 
-    There are at most MOST_PREFIXES, and fewer if there would be more than about MOST_SCORES scores of next symbols.
+    There are about MOST_PREFIXES, and fewer if there would be more than about MOST_SCORES scores of next symbols.
 
     Parameters
     ----------
@@ -1013,6 +1042,7 @@ def held_out_prefixes(strings: Sample, seed: int) -> Prefixes:
     rows = np.repeat(np.arange(len(strings.words)), strings.counts)
     scores = (strings.words.lengths[rows].mean() / 2 + 1) * (strings.num_symbols + 1)  # for each prefix
     most = max(1, min(MOST_PREFIXES, int(MOST_SCORES / scores)))
+    rows = np.tile(rows, max(1, most // len(rows)))  # few prefixes would choose by chance
     if len(rows) > most:
         rows = np.sort(rng.choice(rows, most, replace=False))
     lengths, starts = strings.words.lengths[rows], strings.words.offsets[rows]

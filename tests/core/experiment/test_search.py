@@ -12,7 +12,16 @@ import pytest
 
 from nlwfa_core.errors import RecipeError
 from nlwfa_core.experiment.budget import Budget
-from nlwfa_core.experiment.search import Candidate, LSTMRecipe, NGramRecipe, _Search, held_out_prefixes, hold_out, search
+from nlwfa_core.experiment.search import (
+    MOST_PREFIXES,
+    Candidate,
+    LSTMRecipe,
+    NGramRecipe,
+    _Search,
+    held_out_prefixes,
+    hold_out,
+    search,
+)
 from nlwfa_core.learning.em_training import EMRecipe, EMTraining, fit_em, over_relaxed
 from nlwfa_core.learning.hmm import PrefixTree
 from nlwfa_core.learning.merging import PDFATraining
@@ -183,9 +192,9 @@ def test_a_mixture_of_next_symbols_is_chosen_where_it_is_best() -> None:
 def test_prefixes_are_cut_from_the_strings() -> None:
     strings = Sample.of(Words.of([(), (0, 1), (1, 0, 1), (1, 0, 1)]), AB)
     seen = set()
-    for seed in range(60):
+    for seed in range(3):
         prefixes = held_out_prefixes(strings, seed)
-        assert len(prefixes.words) == 4
+        assert len(prefixes.words) == MOST_PREFIXES  # each string is cut equally often
         for prefix, target in zip(prefixes.words, prefixes.targets.symbols.tolist(), strict=True):
             seen.add((prefix, target))
     assert seen == {((), -1), ((), 0), ((0,), 1), ((0, 1), -1), ((), 1), ((1,), 0), ((1, 0), 1), ((1, 0, 1), -1)}
@@ -231,6 +240,36 @@ def test_networks_wait_and_go_on_only_near_what_others_promise() -> None:
     long = state._next_network()
     assert long is not None and long[2][0].refinement.epochs > recipe.refinement.epochs and state.network is state.candidates[0]
     assert state._next_network() is None  # once
+
+
+def test_lstms_follow_each_other_while_they_are_near_and_there_is_time() -> None:
+    state = _Search(
+        (TRAIN, TEST, TRAIN), Budget(minutes=1, max_states=300, threads=2), threading.Event(), silent, print, ["LSTM"], False
+    )
+    first = state._next_lstm()
+    assert first is not None and first[0] == "LSTM" and not first[2]
+    state.lstms_begun = 1
+    assert state._next_lstm() is None  # the first has no result yet
+    recipe = LSTMRecipe(100, 40, 4, 0)
+    state.candidates += [Candidate("SP", TRUTH, 1.0, 1.0, PDFATraining(2, 10)), Candidate("LSTM", TRUTH, 1.2, 10.0, recipe)]
+    with pytest.MonkeyPatch.context() as patches:
+        patches.setattr(Candidate, "num_states", property(lambda one: getattr(one.recipe, "num_states", 3)))
+        assert state._next_lstm() is None  # 20 % more bits than SP
+        state.candidates[1].bits = 1.03
+        task = state._next_lstm()
+        assert task is not None and task[2] == (replace(recipe, seed=1, dropout=0.4),)
+        state.lstms_begun = 2
+        state.candidates.append(Candidate("LSTM", TRUTH, 1.01, 10.0, task[2][0]))
+        task = state._next_lstm()
+        assert task is not None and task[2] == (replace(recipe, seed=2, dropout=0.4),)  # the better dropout
+        state.candidates[2].seconds = 40.0  # 40 s, and 24 s for each thread on all strings
+        assert state._next_lstm() is None
+        state.candidates[2].seconds = 10.0
+        state.candidates.append(Candidate("LSTM", TRUTH, 1.02, 10.0, replace(recipe, num_states=75, seed=3)))
+        task = state._next_lstm()
+        assert task is not None and task[2][0].num_states == 25  # what is left of 300 states
+        state.budget = replace(state.budget, max_states=299)
+        assert state._next_lstm() is None
 
 
 # EM in turns
