@@ -247,7 +247,8 @@ def _actions(step: Step, page: str) -> None:
         st.button(action.label, key=f"lesson.do.{number}", icon=icon, on_click=_do, args=(action,))
     offered = {now, *(action.recipe.key() for action in step.actions if action.recipe)}
     if step.recipe and step.recipe.key() not in offered:
-        st.button("Set this step up", key="lesson.scene", icon=":material/tune:", on_click=_set_scene, args=(step,))
+        text = "Sets the strings and options of this step. *Undo* in the sidebar brings yours back."
+        st.button("Set this step up", key="lesson.scene", icon=":material/tune:", help=text, on_click=_set_scene, args=(step,))
     if page_of(step) != page:
         label = f"Go to {title(page_of(step))}"
         st.button(label, key="lesson.there", icon=":material/arrow_forward:", on_click=_there)

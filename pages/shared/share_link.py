@@ -152,5 +152,5 @@ def _contents(only: bool, slide: bool, step: bool) -> str:
     ]
     text = f"The link contains {', '.join(parts[:-1])} and {parts[-1]}. Anyone who opens it sees the same numbers."
     if st.query_params.get("source") == "upload":
-        text += " Uploaded strings are not in the link: they must be on the server that opens it."
+        text += " Your strings are not in the link: they stay on this server, so it works here alone."
     return text
