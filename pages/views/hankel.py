@@ -53,7 +53,7 @@ def linked_lens(recipe: Recipe, symbol: int, layer: str, by: str) -> None:
     if symbol >= 0:
         st.caption(r"In this block, $\mathbf{H}_\sigma[u, v] = f(u\sigma v)$: its rows are those of the prefixes $u\sigma$.")
     if layer == "H":
-        _linked_lens(recipe, MatrixChoice(symbol), "H")
+        _linked_lens(recipe, MatrixChoice(symbol), "H" if symbol < 0 else "H_σ")
         return
     svd_rank = min(rank, len(cache.singular_values(recipe.data, recipe.hankel).singular_values))
     choice = (
