@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import streamlit as st
 
-from nlwfa_core import Recipe
 from nlwfa_core.experiment.presets import PRESETS
 from pages.shared import cache, components, lessons, runs, sidebar
 from pages.shared.navigation import switch
@@ -71,17 +70,11 @@ def lesson_cards() -> None:
 
 
 def presets() -> None:
+    """Draw the buttons that set a recipe and go to Train."""
     with st.container(horizontal=True, key="presets"):
         for name, (title, recipe) in PRESETS.items():
-            st.button(title, key=f"start.{name}", on_click=_begin, args=(title, recipe))
-
-
-def _begin(title: str, recipe: Recipe) -> None:
-    """Set the whole recipe, and show a message on which pages to open. To be called in callbacks."""
-    state = "is already set" if recipe == sidebar.current() else "is set now"
-    sidebar.set_recipe(recipe)
-    text = f"**{escape_markdown(title)}** {state}. Open *Data* for the strings, *Hankel* for their matrix, *Train* to run it."
-    st.toast(text, icon=":material/check:", duration="long")
+            if st.button(title, key=f"start.{name}", on_click=sidebar.set_recipe, args=(recipe,)):
+                switch("train")
 
 
 def resume() -> None:
