@@ -733,10 +733,12 @@ class _Search:
         if "LSTM" not in self.other_models or self.lstms_begun >= MOST_LSTMS:
             return None
         if not self.lstms_begun:
-            waits = threads == 1 and self.clock.spent < LSTM_WAITS * self.clock.seconds
-            return None if waits else ("LSTM", self._lstm, ())
+            if threads == 1 and self.clock.spent < LSTM_WAITS * self.clock.seconds:
+                return None
+            self.lstms_begun += 1
+            return "LSTM", self._lstm, ()
         trained = [(one, one.recipe) for one in self.candidates if isinstance(one.recipe, LSTMRecipe) and one.is_whole]
-        if not trained:
+        if not trained or self.networks is None:  # NL-WFA come first
             return None
         best, recipe = min(trained, key=lambda pair: pair[0].bits)
         room = self.budget.max_states - sum(one.num_states for one, _ in trained)
@@ -747,17 +749,17 @@ class _Search:
         number = self.lstms_begun
         dropout = LSTM_DROPOUTS[number] if number < len(LSTM_DROPOUTS) else recipe.dropout
         another = replace(recipe, num_states=units, dropout=dropout, seed=self.budget.seed + number)
+        self.lstms_begun += 1
         return "LSTM", self._train_lstm, (another,)
 
     def _next_task(self, running: dict[Future[None], EMTraining | str]) -> Any:
         """Choose what to do next: a long training of networks, a turn of EM, or a new training of EM. None if nothing is left."""
         self._reserve()
         self._note_best()
-        if "LSTM" not in running.values() and not self.clock.is_over() and (task := self._next_lstm()) is not None:
-            self.lstms_begun += 1
-            return task
-        if "both.non" not in running.values() and (task := self._next_network()) is not None:
-            return task
+        networks = [("LSTM", self._next_lstm), ("both.non", self._next_network)]
+        for family, choose in reversed(networks) if self.lstms_begun else networks:  # NL-WFA come before further LSTMs
+            if family not in running.values() and not self.clock.is_over() and (task := choose()) is not None:
+                return task
         if self.clock.is_over() or self.without_gain >= self.patience or not np.isfinite(self.best):
             return None
         if self._merging_may_help():

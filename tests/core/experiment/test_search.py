@@ -247,18 +247,20 @@ def test_lstms_follow_each_other_while_they_are_near_and_there_is_time() -> None
         (TRAIN, TEST, TRAIN), Budget(minutes=1, max_states=300, threads=2), threading.Event(), silent, print, ["LSTM"], False
     )
     first = state._next_lstm()
-    assert first is not None and first[0] == "LSTM" and not first[2]
-    state.lstms_begun = 1
+    assert first is not None and first[0] == "LSTM" and not first[2] and state.lstms_begun == 1
     assert state._next_lstm() is None  # the first has no result yet
     recipe = LSTMRecipe(100, 40, 4, 0)
     state.candidates += [Candidate("SP", TRUTH, 1.0, 1.0, PDFATraining(2, 10)), Candidate("LSTM", TRUTH, 1.2, 10.0, recipe)]
     with pytest.MonkeyPatch.context() as patches:
         patches.setattr(Candidate, "num_states", property(lambda one: getattr(one.recipe, "num_states", 3)))
+        state.networks = []
         assert state._next_lstm() is None  # 20 % more bits than SP
         state.candidates[1].bits = 1.03
+        state.networks = None
+        assert state._next_lstm() is None  # NL-WFA come before a second one
+        state.networks = []
         task = state._next_lstm()
         assert task is not None and task[2] == (replace(recipe, seed=1, dropout=0.4),)
-        state.lstms_begun = 2
         state.candidates.append(Candidate("LSTM", TRUTH, 1.01, 10.0, task[2][0]))
         task = state._next_lstm()
         assert task is not None and task[2] == (replace(recipe, seed=2, dropout=0.4),)  # the better dropout
