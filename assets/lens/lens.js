@@ -126,6 +126,7 @@ class Lens {
       values: unpacked(cells.values, Float64Array),
     };
     this.sums = unpacked(data.sums, Float32Array);
+    this.columnOf = null;
     this.x = this.y = new Float32Array(this.numRows).fill(NaN);
     this.explained = [];
     this.zeros = [];
@@ -562,6 +563,22 @@ class Lens {
     return [[this.chosen, this.data.colours.mark], [this.lit, this.ink]].filter(([cell]) => cell);
   }
 
+  // The cells of the same string uv as a cell: a shortened label names no string.
+  *sameString({ row, column }) {
+    const { prefixes, suffixes, separator, empty } = this.data;
+    const text = (label) => (label === empty ? "" : label);
+    const whole = [text(prefixes[row]), text(suffixes[column])].filter(Boolean).join(separator);
+    if (whole.includes("…")) return;
+    this.columnOf ??= new Map(suffixes.map((suffix, number) => [text(suffix), number]));
+    for (const [number, prefix] of prefixes.entries()) {
+      const start = text(prefix);
+      const isAll = start === whole;
+      if (!isAll && start && !whole.startsWith(start + separator)) continue;
+      const rest = isAll ? "" : whole.slice(start ? start.length + separator.length : 0);
+      if (this.columnOf.has(rest)) yield [number, this.columnOf.get(rest)];
+    }
+  }
+
   // Along the rows and columns that are lit or chosen, at least two pixels wide.
   drawBands(pen, plot, width, height) {
     const { x, y, sx, sy } = this.view;
@@ -572,7 +589,11 @@ class Lens {
       if (column !== undefined) pen.fillRect(left, plot.top, broad, height);
       pen.globalAlpha = 0.8;
       pen.strokeRect(plot.left - 5, top, width + 10, thick);
-      Object.assign(pen, { globalAlpha: 1, lineWidth: 2 });
+      Object.assign(pen, { globalAlpha: 1, lineWidth: 2, strokeStyle: this.data.colours.mark });
+      for (const [other, place] of column === undefined ? [] : this.sameString({ row, column })) {
+        pen.strokeRect(plot.left + (place - x) * sx, plot.top + (other - y) * sy, broad, thick);
+      }
+      pen.strokeStyle = colour;
       if (column !== undefined) pen.strokeRect(left - 1, top - 1, broad + 2, thick + 2);
     }
     pen.lineWidth = 1;

@@ -5,6 +5,7 @@
 const PATIENCE_MS = 10_000;
 const STEADY_MS = 300; // what stands above may still be drawn
 const SPACE = 16;
+const ABOVE = 72; // a heading may stand there
 
 const KEYS = { ArrowRight: "next", PageDown: "next", ArrowLeft: "back", PageUp: "back" };
 
@@ -31,7 +32,8 @@ function scrollTo(found) {
   const top = Math.min(...boxes.map((box) => box.top));
   const bottom = Math.max(...boxes.map((box) => box.bottom));
   const head = document.querySelector('[data-testid="stHeader"]')?.getBoundingClientRect().bottom ?? 0;
-  if (top < head || bottom > innerHeight) main.scrollBy({ top: top - head - SPACE, behavior: "smooth" });
+  const space = Math.min(Math.max(innerHeight - head - (bottom - top), SPACE), ABOVE);
+  if (top < head || bottom > innerHeight) main.scrollBy({ top: top - head - space, behavior: "smooth" });
 }
 
 // The card of a lesson is lower than some of its steps: once an answer has been checked, show what is said about it.

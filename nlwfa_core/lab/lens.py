@@ -25,7 +25,7 @@ from ..hankel.matrix import HankelMatrix
 from ..learning.spectral import TruncatedSVD, weighted_block
 from ..metrics.tables import SUPERSCRIPTS
 from ..models.files import LearnedModel
-from ..strings.words import Alphabet, FloatArray, Word, Words
+from ..strings.words import LAMBDA, Alphabet, FloatArray, Word, Words
 from .palette import ACCENT, BLUES, MARK, MUTED, REDS
 from .states import Projection, prefix_states, project
 from .strings import word_labels
@@ -275,6 +275,8 @@ def basis_payload(hankel: HankelMatrix, alphabet: Alphabet, choice: MatrixChoice
         "prefixes": word_labels(hankel.basis.prefixes, alphabet, choice.after),
         "suffixes": word_labels(hankel.basis.suffixes, alphabet),
         "row": "prefix uσ" if choice.after else "prefix u",
+        "separator": alphabet.separator,
+        "empty": LAMBDA,
         "sums": packed(sums, "<f4"),
         "colours": {"positive": BLUES, "negative": REDS, "point": ACCENT, "mark": MARK},
     }

@@ -10,7 +10,7 @@ import re
 import streamlit as st
 
 from nlwfa_core import RecipeError
-from nlwfa_core.lab.answers import FORMS, SEPARATOR, CellKey, ChoiceKey, Key, NumberKey, NumbersKey, OrderKey, StringKey
+from nlwfa_core.lab.answers import SEPARATOR, CellKey, ChoiceKey, Key, NumberKey, NumbersKey, OrderKey, StringKey
 from nlwfa_core.lab.questions import Question, Response
 from pages.shared import class_session
 from pages.shared.widgets import escape_markdown
@@ -20,6 +20,7 @@ RESPONSES, ERRORS = "exercise.responses", "exercise.errors"
 MODE, TASKS, QUIZ = "practice.mode", "Tasks", "Quiz"
 LESSON, WHEN = "practice.lesson", "practice.when"
 PLACES = ("first", "second", "third")
+FIELD = 230  # pixels: *Check* has room beside it in a docked lesson
 
 
 def responses() -> dict[tuple[str, int], Response]:
@@ -108,15 +109,15 @@ def entry_fields(key: Key, name: str, seed: int) -> list[str]:
         )
     else:
         example = (
-            ("a number" if key.tolerance == 0 and key.value == int(key.value) else FORMS)
+            ("a number" if key.tolerance == 0 and key.value == int(key.value) else "decimal, fraction or %")
             if isinstance(key, NumberKey)
-            else f"{len(key.values)} numbers with spaces between them"
+            else f"{len(key.values)} numbers, with spaces"
             if isinstance(key, NumbersKey)
             else f"symbols {' '.join(key.alphabet)}"
             if isinstance(key, StringKey)
             else ""
         )
-        st.text_input("Your answer", key=name, placeholder=example, autocomplete="off", label_visibility="collapsed", width=300)
+        st.text_input("Your answer", key=name, placeholder=example, autocomplete="off", label_visibility="collapsed", width=FIELD)
     return [name]
 
 

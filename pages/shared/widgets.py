@@ -24,6 +24,7 @@ from nlwfa_core.metrics.tables import TABLE_FORMATS, Column, Numbers, write_tabl
 MAX_TYPED = 1000  # characters
 BRACKETS = re.compile(r"(?<=[][(){}<>|])(?=[][(){}<>|])")  # the place between two of them
 MAX_REMEMBERED = 2**18  # bytes of a table whose message is cached
+CHARACTER_WIDTH, WIDEST_STRINGS = 9, 360  # pixels, in a column of strings
 PAUSE = "150ms"  # in typing, after which the page answers
 TRAINING_HELP = (
     "Whether training is finished. “–” means that this is not known: the learner is trained in another way, or the run was made by "
@@ -149,7 +150,11 @@ def draw_table(
     options : dict
         Further options of `st.dataframe`.
     """
-    config = {next(iter(table)): st.column_config.Column(pinned=True), **(columns or {})}
+    first = next(iter(table))
+    # Streamlit measures the first rows only, and cuts the texts of others.
+    longest = max(map(len, table[first]), default=0) if first == "string" else 0
+    width = min(CHARACTER_WIDTH * longest + 2 * CHARACTER_WIDTH, WIDEST_STRINGS) if longest > len(first) else None
+    config = {first: st.column_config.Column(pinned=True, width=width), **(columns or {})}
     config = {title: config[title] for title in config if title in table}
     options |= {"hide_index": True, "key": key, "alt": alt, "column_config": config, "placeholder": MISSING}
     if "on_select" in options or not remember:

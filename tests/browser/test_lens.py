@@ -12,6 +12,7 @@ from nlwfa_core import Recipe
 from nlwfa_core.experiment.data import load_data
 from nlwfa_core.experiment.pipeline import build_hankel
 from nlwfa_core.experiment.recipe import with_fields
+from nlwfa_core.lab.palette import MARK
 from tests.browser.screen import PHONE, QUICK, drawn, eventually, keyed, settled, visit, watched, write
 
 LENS = QUICK | {"data_seed": 41}
@@ -23,6 +24,15 @@ DIFFERENT = """([canvas, before]) => {
     return count;
 }"""
 PIXELS = "canvas => canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height).data"
+# Notes what is framed in a canvas: colours and places.
+FRAMED = """() => {
+    const pen = CanvasRenderingContext2D.prototype, draw = pen.strokeRect;
+    window.framed = [];
+    pen.strokeRect = function (...place) {
+        window.framed.push([this.strokeStyle, ...place.slice(0, 2)]);
+        draw.apply(this, place);
+    };
+}"""
 
 
 def frames(page: Page) -> dict[str, int]:
@@ -78,6 +88,23 @@ def test_a_row_lights_in_all_three_views_without_a_word_to_the_server(page: Page
     expect(page.locator(".lens .tip")).to_be_hidden()
     page.wait_for_timeout(500)
     assert counted == before
+
+
+def test_all_cells_of_one_string_are_framed(page: Page, lab: str) -> None:
+    """The string ab of the lesson's ten: as λ·ab, a·b and ab·λ, in rows 1, 2 and 3."""
+    visit(page, lab, "hankel", lesson="hankel-matrix", step=3)
+    settled(page)
+    page.evaluate(FRAMED)
+    canvas(page, "matrix").focus()
+    for key in ("ArrowDown", "ArrowDown", "ArrowRight"):  # λ and λ, row a, column b
+        page.keyboard.press(key)
+    expect(page.locator(".lens .tip")).to_contain_text("prefix uasuffix vbvalue0.3")
+    for key in ("ArrowUp", "ArrowDown"):  # drawn in the browser's next frame
+        page.evaluate("window.framed = []")
+        page.keyboard.press(key)
+        page.wait_for_function("window.framed.length > 0")
+    orange = {tuple(place) for colour, *place in page.evaluate("window.framed") if colour == MARK.lower()}
+    assert len(orange) == 3 and len({x for x, _ in orange}) == len({y for _, y in orange}) == 3
 
 
 def test_a_click_reaches_python_and_stays(page: Page, lab: str) -> None:
