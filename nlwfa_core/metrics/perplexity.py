@@ -226,6 +226,9 @@ def _mass(outputs: FloatArray, target: FloatArray) -> float:
 class Divergence:
     """The distance between a model and the target over the test words T, both normalised over T, by the convention "abs".
 
+    T has a row for each test string: one that was drawn n times counts n times, as in the Pautomac score. So frequent strings weigh
+    more than in the distance of the two distributions.
+
     Attributes
     ----------
     kl : float

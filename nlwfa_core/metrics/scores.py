@@ -169,14 +169,14 @@ SCORES = (
         "KL over the test strings, bits",
         "KL",
         "bits",
-        "Σ P* log₂ (P* / P) over the test strings, both normalised over them, in bits.",
+        "Σ P* log₂ (P* / P) over the test strings, both normalised over them, in bits. A string drawn n times counts n times.",
     ),
     Score(
         "total_variation",
         "total variation over the test strings",
         "TV",
         "",
-        "Total variation, ½ Σ |P* − P|, over the test strings, both normalised over them.",
+        "Total variation, ½ Σ |P* − P|, over the test strings, both normalised over them. A string drawn n times counts n times.",
     ),
     Score(
         "rmse",

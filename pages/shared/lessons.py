@@ -30,6 +30,7 @@ SHOW, ALL = "show", "all"  # the parameter with the names of the controls to sho
 HIDDEN = "The quiz is open beside this. The step's text and answer are hidden until you leave it."
 MINE = "lessons.mine"  # the lesson and the index of a step, and the values of the controls before that step was opened
 VISIT = "lessons.visit"  # how many steps have been opened
+BESIDE_MOVES = 2  # so many buttons have room above Back and Next; more stand between the text and the question
 COMPARED = (1, 2, 3, 5, 10)  # the ranks that the Compare page offers at first
 
 _look = st.components.v2.component("nlwfa.look", js=(ASSETS / "look" / "look.js").read_text(encoding="utf-8"))
@@ -152,6 +153,10 @@ def panel(page: str) -> None:
         st.markdown(f"#### {step.title}")
         is_quiz = page == "practice" and st.session_state.get(exercises.MODE) == exercises.QUIZ
         st.markdown(HIDDEN if is_quiz else step.text)
+        has_many = len(step.actions) > BESIDE_MOVES
+        if has_many and not is_quiz:
+            with st.container(horizontal=True, key="lesson_actions"):
+                _actions(step)
         if step.question and not is_quiz:
             _question(f"{lesson.name}/{index + 1}", step.question, bool(step.hide))
         mine: tuple[str, int, dict[str, Any]] | None = st.session_state.get(MINE)
@@ -163,8 +168,10 @@ def panel(page: str) -> None:
             if is_quiz:
                 st.button("Back to the lesson", key="lesson.there", icon=":material/arrow_back:", type="primary", on_click=_there)
             else:
-                with st.container(horizontal=True, width="content", key="lesson_actions"):
-                    _actions(step, page)
+                with st.container(horizontal=True, width="content", key="lesson_ways" if has_many else "lesson_actions"):
+                    if not has_many:
+                        _actions(step)
+                    _ways(step, page)
                 with st.container(horizontal=True, width="content", key="lesson_move"):
                     _move(lesson, index)
     keys = [_class(key) for key in step.look if page_of(step) == page]
@@ -237,7 +244,7 @@ def _words(step: Step) -> None:
             words.markdown("\n".join(f"- **{term}**: {escape_markdown(meaning)}" for term, meaning in terms.items()))
 
 
-def _actions(step: Step, page: str) -> None:
+def _actions(step: Step) -> None:
     """Draw the buttons that set the recipe; the button whose recipe is set has a tick, or is left out if it is the only one."""
     now = sidebar.current().key()
     for number, action in enumerate(step.actions):
@@ -245,7 +252,11 @@ def _actions(step: Step, page: str) -> None:
             break
         icon = ":material/check:" if action.recipe and action.recipe.key() == now else ":material/tune:"
         st.button(action.label, key=f"lesson.do.{number}", icon=icon, on_click=_do, args=(action,))
-    offered = {now, *(action.recipe.key() for action in step.actions if action.recipe)}
+
+
+def _ways(step: Step, page: str) -> None:
+    """Draw the buttons that lead back to the step's recipe and to its page."""
+    offered = {sidebar.current().key(), *(action.recipe.key() for action in step.actions if action.recipe)}
     if step.recipe and step.recipe.key() not in offered:
         text = "Sets the strings and options of this step. *Undo* in the sidebar brings yours back."
         st.button("Set this step up", key="lesson.scene", icon=":material/tune:", help=text, on_click=_set_scene, args=(step,))

@@ -333,6 +333,10 @@ def test_numbers_of_few_and_of_many_states() -> None:
     rare = Words.of(sorted({word for word, is_rare in zip(data.test.words, impossible, strict=True) if is_rare}))
     said(lesson, 3, f"SP gives 0 to {many.num_zero} test strings, those deeper than five brackets")
     said(lesson, 3, f"together they have the probability {data.true_model.weights(rare).sum():.4f}")
+    shallow = 0.0  # the probability of no more than 0, 1, … 5 levels: the smaller root of p = 0.2 p² + 0.4 (the last one) + 0.4
+    for _ in range(5):
+        shallow = (1 - (1 - 0.8 * (0.4 * shallow + 0.4)) ** 0.5) / 0.4
+    said(lesson, 3, f"all strings so deep have {1 - shallow:.0%}".replace("%", " %"))
 
 
 def test_numbers_of_the_groups() -> None:
