@@ -35,7 +35,7 @@ from ..learning.em_training import ACCELERATION, EM_FAMILIES, EMRecipe, EMTraini
 from ..learning.merging import MIN_COUNTS, PENALTIES, PDFATraining, fit_pdfa
 from ..learning.pfa import MAX_NUMBERS, MoveTree
 from ..learning.progress import BITS, CancelCheck, Progress, Report, never, silent
-from ..metrics.ranking import END, Prefixes, Targets, prefix_score
+from ..metrics.ranking import END, Prefixes, Targets, normalised_gains, rank_next
 from ..metrics.scores import SCORE_OF, bits_per_symbol
 from ..models.mixture import (
     BY_STRING,
@@ -883,7 +883,10 @@ class _Search:
         return result
 
     def _chosen(self, usable: Sequence[Candidate]) -> _Choice:
-        """Choose a model or a mixture: by bits or, if it is to rank, by NDCG5; of equally good ones, the first."""
+        """Choose a model or a mixture: the one with the fewest bits or, if it is to rank, one with a clearly higher NDCG5.
+
+        Clearly: by more than the standard error of the difference, over the same prefixes.
+        """
         choices = [_Choice(*self._mixed(usable))]
         if self.other_models and (other := self._mixed_by_symbol(usable)) is not None:
             choices.append(other)
@@ -892,14 +895,19 @@ class _Search:
             return choices[0]
         choices += [_Choice([one], np.ones(1), one.bits) for one in usable[:RANKED] if [one] != choices[0].components]
         prefixes = held_out_prefixes(self.validation, self.budget.seed)
+        best, best_gains = choices[0], np.zeros(len(prefixes.words))
         for number, one in enumerate(choices):
             if number and self.clock.stop.is_set():
                 break
             models = [part.model for part in one.components]
             model = models[0] if len(models) == 1 else mixture(models, one.shares, one.level)
-            one.ndcg5 = prefix_score(model, prefixes).ndcg5
+            gains = normalised_gains(rank_next(model, prefixes.words), prefixes.targets)
+            one.ndcg5 = float(gains.mean())
             self.log(f"NDCG5 of {one.title} on prefixes of validation strings: {one.ndcg5:.4f}")
-        return max(choices, key=lambda one: -1.0 if one.ndcg5 is None else one.ndcg5)
+            gap = gains - best_gains
+            if not number or gap.mean() > gap.std() / np.sqrt(len(gap)):
+                best, best_gains = one, gains
+        return best
 
     def _mixed_by_symbol(self, usable: Sequence[Candidate]) -> _Choice | None:
         """Choose a mixture of next-symbol probabilities, as `_mixed` does; None if no other model helps the best one."""

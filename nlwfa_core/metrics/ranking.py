@@ -257,17 +257,25 @@ def score_ranking(ranking: npt.NDArray[np.integer], targets: Targets) -> Ranking
         )
     if not len(targets):
         raise RecipeError("a ranking of at least 1 prefix is needed to be scored; got none")
+    first = ranking[:, 0] if ranking.shape[1] else np.full(len(targets), NO_SYMBOL)
+    return RankingScore(
+        ndcg5=float(normalised_gains(ranking, targets).mean()),
+        error=float((first != targets.likeliest).mean()),
+        num_prefixes=len(targets),
+    )
+
+
+def normalised_gains(ranking: npt.NDArray[np.integer], targets: Targets) -> FloatArray:
+    """Compute the discounted gain of each row of a ranking divided by its largest possible value, whose mean is NDCG5.
+
+    Parameters as in `score_ranking`. Returns an array of shape (num_prefixes,).
+    """
     gains = np.zeros(len(targets))
     for rank, discount in enumerate(discounts(min(TOP, ranking.shape[1]))):
         symbols = ranking[:, rank]
         repeated = (ranking[:, :rank] == symbols[:, None]).any(axis=1)
         gains += np.where(repeated, 0.0, discount * targets.of_symbols(symbols))
-    first = ranking[:, 0] if ranking.shape[1] else np.full(len(targets), NO_SYMBOL)
-    return RankingScore(
-        ndcg5=float((gains / targets.best_gains).mean()),
-        error=float((first != targets.likeliest).mean()),
-        num_prefixes=len(targets),
-    )
+    return np.asarray(gains / targets.best_gains)
 
 
 def prefix_score(model: Model | HasModel, prefixes: Prefixes) -> RankingScore:
