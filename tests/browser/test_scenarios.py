@@ -116,10 +116,11 @@ def cell(page: Page, row: str, column: str) -> Locator:
     drawn(page)
     said = page.locator(".lens .said")
     page.locator(".lens .matrix canvas").focus()
-    for back, forth, word in (("ArrowUp", "ArrowDown", f"prefix {row} "), ("ArrowLeft", "ArrowRight", f"suffix {column} ")):
+    at_row, at_column = (re.compile(rf"{text} {re.escape(word)} ") for text, word in (("prefix uσ?", row), ("suffix v", column)))
+    for back, forth, place in (("ArrowUp", "ArrowDown", at_row), ("ArrowLeft", "ArrowRight", at_column)):
         for key in [back] * 10 + [forth] * 10:
             page.keyboard.press(key)
-            if word in said.inner_text():
+            if place.search(said.inner_text()):
                 break
     page.keyboard.press("Enter")
     box = keyed(page, "hankel.chosen")
@@ -412,7 +413,11 @@ def test_a_model_is_trained_and_a_cell_is_chosen_by_keyboard_alone(page: Page, l
     visit(page, lab, "hankel", **recipe)
     drawn(page)
     tabbed_to(page, page.locator(".lens .matrix"))
-    for key, said in (("ArrowDown", "prefix λ suffix λ"), ("ArrowDown", "prefix [ suffix λ"), ("ArrowRight", "prefix [ suffix ]")):
+    for key, said in (
+        ("ArrowDown", "prefix u λ suffix v λ"),
+        ("ArrowDown", "prefix u [ suffix v λ"),
+        ("ArrowRight", "prefix u [ suffix v ]"),
+    ):
         page.keyboard.press(key)
         expect(page.locator(".lens .said")).to_contain_text(said)
     page.keyboard.press("Enter")
