@@ -2,10 +2,9 @@
 // drawn and only if it is out of sight. A step that points at nothing, and a quiz, begin at the top of the page.
 // Only where the lesson is docked beside the page: where it stands above the page, its text would scroll away.
 // On a slide the arrow keys, and a presenter's buttons, go to the next step and back.
-const PATIENCE_MS = 10_000;
+const PATIENCE_MS = 60_000;
 const STEADY_MS = 300; // what stands above may still be drawn
 const SPACE = 16;
-const ABOVE = 72; // a heading may stand there
 
 const KEYS = { ArrowRight: "next", PageDown: "next", ArrowLeft: "back", PageUp: "back" };
 
@@ -32,8 +31,7 @@ function scrollTo(found) {
   const top = Math.min(...boxes.map((box) => box.top));
   const bottom = Math.max(...boxes.map((box) => box.bottom));
   const head = document.querySelector('[data-testid="stHeader"]')?.getBoundingClientRect().bottom ?? 0;
-  const space = Math.min(Math.max(innerHeight - head - (bottom - top), SPACE), ABOVE);
-  if (top < head || bottom > innerHeight) main.scrollBy({ top: top - head - space, behavior: "smooth" });
+  if (top < head || bottom > innerHeight) main.scrollBy({ top: top - head - SPACE, behavior: "smooth" });
 }
 
 // The card of a lesson is lower than some of its steps: once an answer has been checked, show what is said about it.
@@ -61,12 +59,16 @@ export default function ({ data }) {
   window.nlwfaPresses = data.presses;
   if (isNew) document.querySelector(".st-key-lesson")?.scrollTo(0, 0); // the step before may have been read to its end
   if (isNew && !data.keys.length) document.querySelector('[data-testid="stMain"]')?.scrollTo(0, 0);
+  let hasScrolled = false; // by hand, while the page was being drawn: then it stays where it is
+  for (const name of ["wheel", "touchmove"]) {
+    addEventListener(name, () => { hasScrolled = true; }, { once: true, passive: true });
+  }
   const begin = performance.now();
   let steady = begin;
   let before = "";
   const look = () => {
     const isOver = window.nlwfaVisit !== data.visit || window.nlwfaPresses !== data.presses;
-    if (isOver || performance.now() - begin > PATIENCE_MS) return;
+    if (isOver || hasScrolled || performance.now() - begin > PATIENCE_MS) return;
     const found = elements(data.keys);
     const place = found.every(Boolean) && isDrawn() ? JSON.stringify(found.map((element) => element.getBoundingClientRect())) : "";
     if (place !== before) steady = performance.now();

@@ -35,6 +35,7 @@ from tests.browser.screen import (
 )
 from tests.browser.test_accessibility import SCHEMES, in_scheme, serious
 from tests.quick import TITLES
+from tests.waiting import DRAWING_SECONDS
 
 LESSONS = read_lessons(ASSETS / "lessons")
 
@@ -133,7 +134,7 @@ def test_what_a_step_is_about_is_beside_its_text_on_a_laptop(page: Page, lab: st
             expect(keyed(page, "lesson").get_by_role("heading", name=wanted.title, exact=True)).to_be_visible()
         keys = list(wanted.look)
         try:
-            page.wait_for_function(f"keys => ({OUT_OF_SIGHT})(keys) === ''", arg=keys, timeout=20_000, polling=100)
+            page.wait_for_function(f"keys => ({OUT_OF_SIGHT})(keys) === ''", arg=keys, timeout=DRAWING_SECONDS * 1000, polling=100)
         except TimeoutError:
             missing.append((place + 1, page.evaluate(OUT_OF_SIGHT, keys)))
     assert missing == []
