@@ -258,8 +258,10 @@ def _normalised(values: Sequence[Fraction]) -> list[Fraction]:
     return [value / total if total else Fraction(0) for value in values]
 
 
-def string_scores(outputs: Sequence[Fraction], target: Sequence[Fraction], floor: float = 0.0) -> dict[str, float]:
-    """The scores of outputs on T, given P* of each word of T up to a factor."""
+def string_scores(
+    words: Sequence[Word], outputs: Sequence[Fraction], target: Sequence[Fraction], floor: float = 0.0
+) -> dict[str, float]:
+    """The scores of outputs on the words T, given P* of each up to a factor."""
     true, model = _normalised(target), _normalised([abs(output) for output in outputs])
     if floor:
         model = _normalised([max(share, Fraction(floor)) for share in model])
@@ -270,12 +272,17 @@ def string_scores(outputs: Sequence[Fraction], target: Sequence[Fraction], floor
         "true_log2_pauto": least,
         "uniform_log2_pauto": math.log2(len(outputs)),
         "kl": cross - least,
-        "total_variation": float(sum(abs(p - q) for p, q in zip(true, model, strict=True))) / 2,
+        "total_variation": _total_variation(dict(zip(words, true, strict=True)), dict(zip(words, model, strict=True))),
         "num_words": len(outputs),
         "num_zero": sum(output == 0 for output in outputs),
         "num_negative": sum(output < 0 for output in outputs),
         "num_nonfinite": 0,
     }
+
+
+def _total_variation(true: Mapping[Word, Fraction], model: Mapping[Word, Fraction]) -> float:
+    pairs = zip(_normalised([*true.values()]), _normalised([*model.values()]), strict=True)
+    return float(sum(abs(p - q) for p, q in pairs)) / 2
 
 
 def root_mean_square(outputs: Sequence[Fraction], values: Sequence[Fraction]) -> float:

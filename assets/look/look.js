@@ -46,28 +46,33 @@ function showAnswer(data) {
   });
 }
 
+function listenOnce() {
+  if (window.nlwfaScrolled !== undefined) return;
+  window.nlwfaScrolled = 0;
+  addEventListener("keydown", onKey);
+  for (const name of ["wheel", "touchmove"]) {
+    addEventListener(name, () => { window.nlwfaScrolled = performance.now(); }, { passive: true });
+  }
+}
+
 export default function ({ data }) {
   if (data.answered) {
     showAnswer(data);
     return;
   }
-  if (!window.nlwfaKeys) addEventListener("keydown", onKey);
-  window.nlwfaKeys = true;
+  listenOnce();
   const isNew = window.nlwfaVisit !== data.visit;
   if (!isNew && window.nlwfaPresses === data.presses) return;
   window.nlwfaVisit = data.visit;
   window.nlwfaPresses = data.presses;
   if (isNew) document.querySelector(".st-key-lesson")?.scrollTo(0, 0); // the step before may have been read to its end
   if (isNew && !data.keys.length) document.querySelector('[data-testid="stMain"]')?.scrollTo(0, 0);
-  let hasScrolled = false; // by hand, while the page was being drawn: then it stays where it is
-  for (const name of ["wheel", "touchmove"]) {
-    addEventListener(name, () => { hasScrolled = true; }, { once: true, passive: true });
-  }
   const begin = performance.now();
   let steady = begin;
   let before = "";
   const look = () => {
     const isOver = window.nlwfaVisit !== data.visit || window.nlwfaPresses !== data.presses;
+    const hasScrolled = window.nlwfaScrolled > begin; // by hand, while the page was being drawn: then it stays where it is
     if (isOver || hasScrolled || performance.now() - begin > PATIENCE_MS) return;
     const found = elements(data.keys);
     const place = found.every(Boolean) && isDrawn() ? JSON.stringify(found.map((element) => element.getBoundingClientRect())) : "";

@@ -39,11 +39,11 @@ def compete(
     same command does the missing problems. A problem that has a result is not run again, even with other minutes: delete its file
     to run it.
     """
+    from ..experiment.competitions import COMPETITIONS, summary
     from ..experiment.competitions import compete as run
-    from ..experiment.competitions import summary
 
     check_one_of("competition", competition, NAMES)
-    states = MAX_STATES * (2 if competition == "spice" else 1) if max_states is None else max_states
+    states = COMPETITIONS[competition].max_states if max_states is None else max_states
     budget = replace(DEFAULT_BUDGET, minutes=minutes, max_states=states, threads=threads, seed=seed, clock=clock)
     numbers = None if problems is None else number_ranges("problems", problems, 999_999)
     check_writable(out.parent)

@@ -188,8 +188,8 @@ def score_summary(
         "bits_per_symbol": f"base 2, the end counted{floored}",
         "ndcg5": "ranking of the next symbol, the end counted, against what followed; 1 is best",
         "ndcg5_true": "the same against the true next-symbol probabilities",
-        "kl": f"bits, over the test strings, both normalised over them{floored}",
-        "total_variation": f"over the test strings, both normalised over them{floored}",
+        "kl": f"bits, over the test strings as drawn, both normalised over them{floored}",
+        "total_variation": f"over the distinct test strings, both normalised over them{floored}",
         "rmse": "of raw outputs against the true probabilities",
         "next_kl": f"bits, from the truth, mean over the test prefixes{floored}",
     }

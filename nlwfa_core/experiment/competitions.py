@@ -35,7 +35,7 @@ from ..sources.files import read_strings
 from ..sources.pautomac import read_solution
 from ..sources.prefixes import read_prefixes, read_targets, targets_of
 from ..strings.sample import Sample
-from .budget import DEFAULT_BUDGET, Budget
+from .budget import DEFAULT_BUDGET, MAX_STATES, Budget
 from .search import OTHER_MODELS, search
 
 PUBLISHED = "published.csv"
@@ -65,6 +65,12 @@ class Competition:
         Column of `published.csv` -> its heading on the page. Our place is the place among those that are not `apart`.
     apart : tuple of str
         Columns of figures from other test data.
+    max_states : int
+        How many states a search may use if its budget does not say.
+    other_models : tuple of str
+        Models that are no automata and may be chosen too.
+    for_ranking : bool
+        Whether models are chosen by how they rank the next symbols.
     """
 
     title: str
@@ -74,6 +80,9 @@ class Competition:
     kinds: tuple[str, ...]
     figures: dict[str, str]
     apart: tuple[str, ...] = ()
+    max_states: int = MAX_STATES
+    other_models: tuple[str, ...] = ()
+    for_ranking: bool = False
 
 
 COMPETITIONS = {
@@ -121,6 +130,9 @@ COMPETITIONS = {
             "priv_quattoni2017_spectral_bm",
             "priv_ours_witten_bell_ngram",
         ),
+        max_states=2 * MAX_STATES,  # two LSTMs may be in it
+        other_models=OTHER_MODELS,
+        for_ranking=True,
     ),
 }
 
@@ -338,9 +350,9 @@ def _run(
     log(f"problem {number}: {budget.minutes:g} min")
     train, score_of = read_problem(competition, folder, number)
     started = process_time()
-    ranking = competition == "spice"
-    others = OTHER_MODELS if ranking else ()
-    found = search(train, None, budget, stop=stop, report=report, log=log, other_models=others, for_ranking=ranking)
+    rules = COMPETITIONS[competition]
+    models, ranking = rules.other_models, rules.for_ranking
+    found = search(train, None, budget, stop=stop, report=report, log=log, other_models=models, for_ranking=ranking)
     cpu_seconds = process_time() - started
     if found.stopped:
         return None

@@ -96,6 +96,11 @@ class NumberKey:
     hints: tuple[Hint, ...] = ()
 
     @property
+    def is_whole(self) -> bool:
+        """Whether the answer is a whole number, and nothing near it is right."""
+        return self.tolerance == 0 and float(self.value).is_integer()
+
+    @property
     def truth(self) -> str:
         return write_number(self.value)
 

@@ -23,8 +23,8 @@ TERMS = {
     "perplexity": "2 to the power of the mean number of bits that a model needs for a string. Lower is better.",
     "NDCG": "How well a model ranks the next symbols: 1 if the likeliest come first, in their order. Higher is better.",
     "KL": "Kullback–Leibler divergence: how many bits more than the true distribution a model needs. 0 if the two are equal.",
-    "TV": "Total variation: half the sum of |differences| of probabilities, here over the test strings, each as often as it was "
-    "drawn. 0 for equal distributions, 1 for disjoint ones.",
+    "TV": "Total variation: half the sum of |differences| of probabilities, here over the distinct test strings. 0 for equal "
+    "distributions, 1 for disjoint ones.",
     "n-gram": "A model that guesses the next symbol from the n − 1 symbols before it.",
     "epoch": "One pass of training over all cells of the Hankel matrix, or over all strings.",
     "validation string": "A string that is not learned from, but used to choose among models.",

@@ -6,6 +6,7 @@ of each other.
 
 The Pautomac score is over a set T of words. With true probabilities, T is the test strings as drawn. Each resampled string then
 brings its true probability along, and both the probabilities and the model's outputs are normalised over the resampled strings.
+Total variation is over the distinct test strings: `StringScores` says how these are resampled.
 Without true probabilities, T is the set of distinct test strings. Then T and the sum of the model's outputs over it stay the same,
 and only the frequencies P* are resampled.
 
@@ -198,11 +199,29 @@ class StringScores:
         scores = {"log2_pauto": log2}
         if self.has_truth:
             scores["kl"] = np.maximum(log2 - (sums["entropy"] / mass + np.log2(mass)), 0.0)
-            gaps = np.abs(self.target / mass[:, None] - self.output / np.where(sums["output"] > 0, sums["output"], 1.0)[:, None])
-            scores["total_variation"] = np.einsum("ij,ij->i", draws, gaps) / 2
+            scores["total_variation"] = self._total_variation(draws)
         if self.squared_error is not None:
             scores["rmse"] = np.sqrt(sums["squared_error"] / sums["rows"]) * self.largest_error
         return scores if self.is_finite else {field: np.full(len(draws), np.nan) for field in scores}
+
+    def _total_variation(self, draws: FloatArray) -> FloatArray:
+        """Compute ½ Σ |P* − P| over the distinct strings, shape (num_resamples,).
+
+        Test sets differ only in whether a string is in them. Resampled ones, however, have fewer distinct strings than the test
+        set has. So no string is left out: each has a weight of mean 1, linear in its draws. The weight's variance is what it would
+        be if the string counted once wherever it is drawn, divided by the chance of that.
+        """
+        rows = np.where(self.rows > 0, self.rows, 1.0)
+        chance = 1 - (1 - self.counts / self.counts.sum()) ** self.counts.sum()
+        weights = 1 + np.sqrt(self.counts * (1 - chance) / chance) * (draws / self.counts - 1)
+
+        def normalised(values: FloatArray) -> FloatArray:
+            sums = weights @ (values / rows)
+            shares: FloatArray = values / rows / np.where(sums > 0, sums, 1.0)[:, None]
+            return shares
+
+        total: FloatArray = np.einsum("ij,ij->i", weights, np.abs(normalised(self.target) - normalised(self.output))) / 2
+        return total
 
 
 @check_types

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..errors import RecipeError, check_one_of
-from ..strings.words import FloatArray
+from ..strings.words import FloatArray, IntArray
 
 MACHINE_EPSILON = float(np.finfo(float).eps)
 
@@ -224,18 +224,17 @@ def _mass(outputs: FloatArray, target: FloatArray) -> float:
 
 @dataclass(frozen=True)
 class Divergence:
-    """The distance between a model and the target over the test words T, both normalised over T, by the convention "abs".
-
-    T has a row for each test string: one that was drawn n times counts n times, as in the Pautomac score. So frequent strings weigh
-    more than in the distance of the two distributions.
+    """The distance between a model and the target over the test words T, by the convention "abs".
 
     Attributes
     ----------
     kl : float
-        The Kullback–Leibler divergence Σ P*(x) log₂ (P*(x) / P_M(x)), in bits. It is the log₂ Pautomac score minus the lowest
-        possible one. ∞ if the output is 0 for a word with P* above 0.
+        The Kullback–Leibler divergence Σ P*(x) log₂ (P*(x) / P_M(x)), in bits, both normalised over T. It is the log₂ Pautomac
+        score minus the lowest possible one, so a word that occurs n times in T counts n times. ∞ if the output is 0 for a word with
+        P* above 0.
     total_variation : float
-        ½ Σ |P*(x) − P_M(x)|, between 0 and 1, and at most √(kl · ln 2 / 2) (Pinsker's inequality).
+        ½ Σ |P*(x) − P_M(x)| over the distinct words of T, both normalised over these; between 0 and 1. If no word occurs twice in
+        T, it is at most √(kl · ln 2 / 2) (Pinsker's inequality).
 
     Both are nan if an output is not a finite number.
     """
@@ -244,8 +243,16 @@ class Divergence:
     total_variation: float
 
 
-def divergence(outputs: FloatArray, target: FloatArray, floor: float = 0.0, log2_outputs: FloatArray | None = None) -> Divergence:
+def divergence(
+    outputs: FloatArray,
+    target: FloatArray,
+    floor: float = 0.0,
+    log2_outputs: FloatArray | None = None,
+    distinct: IntArray | None = None,
+) -> Divergence:
     """Compute the distance between outputs and the target on the same words, with the parameters and errors of `pautomac_score`.
+
+    `distinct` has the position of each distinct word in T, shape (num_distinct,); None if no word occurs twice.
 
     >>> divergence(np.array([1.0, 1.0]), np.array([0.5, 0.0]))
     Divergence(kl=1.0, total_variation=0.5)
@@ -253,8 +260,10 @@ def divergence(outputs: FloatArray, target: FloatArray, floor: float = 0.0, log2
     least = pautomac_score(target, target).log2
     # Only rounding can make it negative (Gibbs' inequality).
     kl = float(np.maximum(pautomac_score(outputs, target, floor, log2_outputs=log2_outputs).log2 - least, 0.0))
-    variation = float(np.abs(shares(target) - shares(magnitudes(outputs, log2_outputs), floor)).sum() / 2)
-    return Divergence(kl, variation)
+    true, model = shares(target), shares(magnitudes(outputs, log2_outputs), floor)
+    if distinct is not None:
+        true, model = shares(true[distinct]), shares(model[distinct])
+    return Divergence(kl, float(np.abs(true - model).sum() / 2))
 
 
 def root_mean_square(outputs: FloatArray, values: FloatArray) -> float:

@@ -32,7 +32,7 @@ from ..rounding import on_one_thread
 from ..strings.plain import SampleLike, as_sample
 from ..strings.sample import Sample
 from ..strings.trie import Trie, batches, chain_log2_weights, chain_weights
-from ..strings.words import Alphabet, FloatArray, IntArray, Words, float64_array
+from ..strings.words import Alphabet, FloatArray, IntArray, Words, distinct, float64_array
 from .next_symbols import NextSymbolScore, score_next, total_bits
 from .perplexity import divergence, magnitudes, pautomac_score, root_mean_square
 from .ranking import Prefixes, prefix_score
@@ -173,10 +173,10 @@ SCORES = (
     ),
     Score(
         "total_variation",
-        "total variation over the test strings",
+        "total variation over the distinct test strings",
         "TV",
         "",
-        "Total variation, ½ Σ |P* − P|, over the test strings, both normalised over them. A string drawn n times counts n times.",
+        "Total variation, ½ Σ |P* − P|, over the distinct test strings, both normalised over them.",
     ),
     Score(
         "rmse",
@@ -655,7 +655,7 @@ def evaluate(model: Model | HasModel, test: TestSet | SampleLike, floor: float =
     outputs = pautomac_score(weights, test.target, floor, log2_outputs=logs)
     following = score_next(next_scores, trie, test.sample.counts, floor, test.next_truth)
     ranking = None if test.prefixes is None else prefix_score(model, test.prefixes)
-    gap = divergence(weights, test.target, floor, logs) if test.target_is_true else None
+    gap = divergence(weights, test.target, floor, logs, distinct(test.words)[0]) if test.target_is_true else None
     return Scores(
         log2_pauto=outputs.log2,
         wer=following.wer,

@@ -109,7 +109,7 @@ def entry_fields(key: Key, name: str, seed: int) -> list[str]:
         )
     else:
         example = (
-            ("a number" if key.tolerance == 0 and key.value == int(key.value) else "decimal, fraction or %")
+            ("a number" if key.is_whole else "decimal, fraction or %")
             if isinstance(key, NumberKey)
             else f"{len(key.values)} numbers, with spaces"
             if isinstance(key, NumbersKey)

@@ -152,7 +152,7 @@ def draw_table(
     """
     first = next(iter(table))
     # Streamlit measures the first rows only, and cuts the texts of others.
-    longest = max(map(len, table[first]), default=0) if first == "string" else 0
+    longest = 0 if isinstance(table[first], Numbers) else max(map(len, table[first]), default=0)
     width = min(CHARACTER_WIDTH * longest + 2 * CHARACTER_WIDTH, WIDEST_STRINGS) if longest > len(first) else None
     config = {first: st.column_config.Column(pinned=True, width=width), **(columns or {})}
     config = {title: config[title] for title in config if title in table}

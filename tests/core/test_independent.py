@@ -198,6 +198,11 @@ def next_scores(following: Following, words: Sequence[Word], truth: Following | 
     return {name: value / (symbols if name == "wer_without_end" else number) for name, value in sums.items()}
 
 
+def total_variation(P: dict[Word, float], Q: dict[Word, float]) -> float:
+    total_P, total_Q = sum(P.values()), sum(Q.values())
+    return sum(abs(P[word] / total_P - Q[word] / total_Q) for word in P) / 2
+
+
 def word_scores(weight: Weight, words: Sequence[Word], truth: Weight | None) -> dict[str, float]:
     counts = Counter(words)
     rows = list(counts) if truth is None else list(words)
@@ -208,7 +213,7 @@ def word_scores(weight: Weight, words: Sequence[Word], truth: Weight | None) -> 
     if truth is not None:
         scores |= {
             "kl": P @ np.log2(P / Q),
-            "total_variation": np.abs(P - Q).sum() / 2,
+            "total_variation": total_variation(dict(zip(rows, P, strict=True)), dict(zip(rows, Q, strict=True))),
             "rmse": np.sqrt(((outputs - target) ** 2).mean()),
             "true_log2_pauto": -(P @ np.log2(P)),
         }

@@ -97,7 +97,7 @@ def check_scores(model: object, own: exact.Exact, rows: list[Word], truth: WFA |
     words = rows if exact_truth is not None else list(dict.fromkeys(rows))
     outputs = [own.weight(word) for word in words]
     target = [Fraction(counts[word]) if exact_truth is None else exact_truth.weight(word) for word in words]
-    expected: dict[str, float | None] = dict(exact.string_scores(outputs, target, floor))
+    expected: dict[str, float | None] = dict(exact.string_scores(words, outputs, target, floor))
     if exact_truth is None:
         expected |= dict.fromkeys(("kl", "total_variation", "rmse", "true_log2_pauto"))
     else:
@@ -227,7 +227,7 @@ def test_the_command_prints_the_same_scores(tmp_path: Path, capsys: pytest.Captu
     printed = json.loads(capsys.readouterr().out)
     own, true = exact_of(model), exact_of(truth)
     outputs, target = [own.weight(word) for word in rows], [true.weight(word) for word in rows]
-    expected: dict[str, float | None] = dict(exact.string_scores(outputs, target))
+    expected: dict[str, float | None] = dict(exact.string_scores(rows, outputs, target))
     expected["rmse"] = exact.root_mean_square(outputs, [value / 7 for value in target] if solved else target)
     check(printed, expected | exact.next_symbol_scores(own, Counter(rows), None if solved else true))
 

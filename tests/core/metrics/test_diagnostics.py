@@ -75,7 +75,7 @@ def test_the_summary_names_what_each_distance_is_over() -> None:
     text = score_summary(evaluate(Uniform(2), test), test.sample)
     assert "against what followed; 1 is best" in text
     assert "the same against the true next-symbol probabilities" in text
-    assert "bits, over the test strings, both normalised over them" in text
+    assert "bits, over the test strings as drawn, both normalised over them" in text
     assert "mass" not in text
     empirical = score_summary(evaluate(Uniform(2), TestSet.empirical(test.sample)), test.sample)
     assert "against what followed" in empirical and "KL" not in empirical

@@ -210,7 +210,7 @@ def test_draws_do_not_depend_on_blocks_and_have_the_binomial_moments(monkeypatch
 @settings(max_examples=30, deadline=None)
 @given(st.lists(st.lists(st.integers(0, 1), max_size=4).map(tuple), min_size=1, max_size=8))
 def test_the_scores_of_a_resample_are_those_of_its_strings(words: list[tuple[int, ...]]) -> None:
-    """Score the drawn strings as a test set of their own."""
+    """Score the drawn strings as a test set of their own. (Distinct strings are resampled by weights: see the next test.)"""
     sample = Sample.of(Words.of(words), AB)
     rows = sample.words.take(np.repeat(np.arange(len(sample.words)), sample.counts))
     own = string_scores(ring(3), TestSet.as_drawn(rows, COIN.wfa.weights(rows), sample, COIN.wfa))
@@ -218,7 +218,24 @@ def test_the_scores_of_a_resample_are_those_of_its_strings(words: list[tuple[int
     drawn = sample.words.take(np.repeat(np.arange(len(sample.words)), draws[0].astype(int)))
     scores = evaluate(ring(3), TestSet.as_drawn(drawn, COIN.wfa.weights(drawn), Sample.of(drawn, AB), COIN.wfa))
     for field, values in own.scores(draws).items():
-        assert values[0] == pytest.approx(getattr(scores, field), abs=1e-12, nan_ok=True), field
+        if field == "total_variation":
+            assert 0 <= values[0] <= 1
+        else:
+            assert values[0] == pytest.approx(getattr(scores, field), abs=1e-12, nan_ok=True), field
+
+
+def test_resampled_total_variation_spreads_as_it_does_between_test_sets() -> None:
+    """Its mean is the score, and its spread that of 150 test sets of their own, or up to half as much more."""
+    tests = [TestSet.of(Dyck().sample(250, seed=seed), ALPHABET, true_model=Dyck()) for seed in range(150)]
+    resampled = []
+    for test in tests[:20]:
+        own = string_scores(TRIGRAM, test)
+        draws = next(iter(resamples(test.sample.counts, 300, seed=0)))
+        values = own.scores(draws)["total_variation"]
+        assert values.mean() == pytest.approx(own.estimates["total_variation"], abs=0.002)
+        resampled.append(values.std())
+    spread = np.std([evaluate(TRIGRAM, test).total_variation for test in tests])
+    assert 0.85 < np.mean(resampled) / spread < 1.6
 
 
 @cache

@@ -10,8 +10,11 @@ from scipy.special import rel_entr
 
 from nlwfa_core.errors import RecipeError
 from nlwfa_core.lab.tables import conventions_table
+from nlwfa_core.metrics.intervals import string_scores
 from nlwfa_core.metrics.perplexity import CONVENTIONS, divergence, pautomac_score, root_mean_square, shares
-from nlwfa_core.strings.words import FloatArray
+from nlwfa_core.metrics.scores import TestSet, evaluate
+from nlwfa_core.models.wfa import WFA
+from nlwfa_core.strings.words import Alphabet, FloatArray, Words
 
 positive = st.lists(st.floats(1e-6, 1), min_size=2, max_size=8).map(np.array)
 # Half the mass on a word that is given −¼; the rest is given ¾ and 0.
@@ -110,6 +113,20 @@ def test_distances_keep_their_identities(target: FloatArray, data: st.DataObject
     assert divergence(3 * outputs, target).kl == pytest.approx(gap.kl, abs=1e-9)
     rmse = root_mean_square(outputs, target)
     assert rmse == pytest.approx(np.sqrt(np.mean((outputs - target) ** 2)), abs=1e-15)
+
+
+def test_total_variation_is_over_distinct_words_and_kl_over_the_words_as_drawn() -> None:
+    """P is (1/2, 1/4, 1/4), Q (1/4, 1/4, 1/2). The first word is drawn three times."""
+    P, Q, distinct = np.array([2.0, 2, 2, 1, 1]), np.array([1.0, 1, 1, 1, 2]), np.array([0, 3, 4])
+    found = divergence(Q, P, distinct=distinct)
+    assert found.total_variation == 0.25
+    assert found.kl == divergence(Q, P).kl == pytest.approx(pautomac_score(Q, P).log2 - pautomac_score(P, P).log2)
+    words = Words.of([(0,), (0,), (0,), (1,), (2,)])
+    alphabet = Alphabet.numbered(3)
+    true, model = (WFA([1.0], np.array(weights)[:, None, None] / 8, [0.5], alphabet) for weights in ([2.0, 1, 1], [1.0, 1, 2]))
+    test = TestSet.of(words, alphabet, true_model=true)
+    assert evaluate(model, test).total_variation == pytest.approx(0.25)
+    assert string_scores(model, test).estimates["total_variation"] == pytest.approx(0.25)
 
 
 def test_distances_at_the_edges() -> None:
