@@ -20,12 +20,13 @@ with render_lock.hold():
     with errors_as_messages():
         check_settings()
         share_link.view()
-        tools = st.sidebar.container(key="tools", gap="xsmall")
+        tools, pinned = st.sidebar.container(key="tools", gap="xsmall"), st.sidebar.container()
         lessons.enter_by_link()
         url_parameters.write(lessons.LESSON, lessons.STEP)  # first: what a step sets belongs to its entry in the browser's history
         recipe = sidebar.recipe_controls()
         with st.sidebar:
             share_link.hide_others()
+        with st.sidebar if lessons.place() else pinned:  # in a lesson the few controls of its step come first
             pins.pin_controls(recipe)
         with tools:
             share_link.share()

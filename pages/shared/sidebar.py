@@ -67,7 +67,7 @@ IN_A_SCRIPT = "a script from Take away can use other values"
 LARGEST_RATE, SMALLEST_RATE, LARGEST_DROPOUT, LARGEST_TOLERANCE, LARGEST_SEED = 10.0, 1e-6, 0.99, 0.99, 2**31 - 1
 CONVERGED = "controls.converged"  # whether the refinement's epochs were set when its optimiser was chosen
 ENTRIES = "controls.entries"
-UNDO_STACK, UNDO_LAST = "undo.stack", "undo.last"
+UNDO_STACK, UNDO_LAST, REDO_STACK = "undo.stack", "undo.last", "undo.redo"
 MAX_CHANGES = 50
 # Fields whose controls have no help, because a caption below them explains the chosen value.
 CAPTIONED = ("source", "statistic", "transform", "learner", "optimizer", "start")
@@ -183,7 +183,7 @@ def page_recipe(title: str, text: str) -> Recipe:
 
 def hide_recipe() -> None:
     """Hide the recipe on a page that does not use it, by a style sheet: its controls keep their values."""
-    st.html("<style>:is(.st-key-recipe, .st-key-pins, .st-key-undo) { display: none; }</style>")
+    st.html("<style>:is(.st-key-recipe, .st-key-pins, .st-key-undo, .st-key-redo) { display: none; }</style>")
 
 
 def set_recipe(recipe: Recipe) -> None:
@@ -434,21 +434,30 @@ def check_settable(recipe: Recipe) -> None:
 
 
 def undo_control(recipe: Recipe) -> None:
-    """Remember a change, and draw the button that undoes the last one; its label names the change."""
+    """Remember a change, and draw the buttons that undo the last one and make it again; their labels name the change."""
     stack: list[SidebarState] = st.session_state.setdefault(UNDO_STACK, [])
+    undone: list[SidebarState] = st.session_state.setdefault(REDO_STACK, [])
     last: SidebarState | None = st.session_state.get(UNDO_LAST)
     if last is not None and last[0] != recipe:
         stack.append(last)
         del stack[:-MAX_CHANGES]
-    st.session_state[UNDO_LAST] = (recipe, saved_values())
+        undone.clear()
+    now = (recipe, saved_values())
+    st.session_state[UNDO_LAST] = now
     label = f"Undo {describe_change(stack[-1][0], recipe)}" if stack else "Undo"
-    icon = ":material/undo:"
-    st.button(label, key="undo", icon=icon, type="tertiary", on_click=_undo, disabled=not stack, help=label if stack else None)
+    look: dict[str, Any] = {"key": "undo", "icon": ":material/undo:", "type": "tertiary", "help": label if stack else None}
+    st.button(label, **look, on_click=_step_back, args=(stack, undone, now), disabled=not stack)
+    if undone:
+        label = f"Redo {describe_change(recipe, undone[-1][0])}"
+        look |= {"key": "redo", "icon": ":material/redo:", "help": label}
+        st.button(label, **look, on_click=_step_back, args=(undone, stack, now))
 
 
-def _undo() -> None:
+def _step_back(stack: list[SidebarState], other: list[SidebarState], now: SidebarState) -> None:
+    """Set the sidebar to the last state of a stack, and put the present one on the other stack."""
     st.session_state[UNDO_LAST] = None
-    set_values(st.session_state[UNDO_STACK].pop()[1])
+    other.append(now)
+    set_values(stack.pop()[1])
 
 
 def describe_change(before: Recipe, after: Recipe) -> str:

@@ -340,6 +340,24 @@ def test_changes_are_taken_back_one_by_one_on_any_page():
     assert app.button(key="undo").disabled and not complaints(app)
 
 
+def test_what_was_undone_can_be_done_again_until_something_else_changes():
+    app = open_lab("data", **QUICK)
+    app.number_input(key="rank").set_value(5).run()
+    app.number_input(key="rank").set_value(6).run()
+    assert "redo" not in {button.key for button in app.button}
+    undo(app)
+    undo(app)
+    assert app.button(key="redo").label == "Redo rank k: 2 → 5"
+    app.button(key="redo").click().run()
+    assert recipe_of(app).learning.rank == 5 and app.button(key="undo").label == "Undo rank k: 2 → 5"
+    app.button(key="redo").click().run()
+    assert recipe_of(app).learning.rank == 6 and "redo" not in {button.key for button in app.button}
+    undo(app)
+    app.number_input(key="rank").set_value(9).run()
+    assert "redo" not in {button.key for button in app.button} and app.button(key="undo").label == "Undo rank k: 5 → 9"
+    assert not complaints(app)
+
+
 def test_a_preset_is_taken_back_with_hidden_controls():
     app = open_lab(**QUICK | {"learner": "both.non", "epochs_factorisation": 77})
     app.selectbox(key="learner").set_value("SP").run()

@@ -95,7 +95,7 @@ def test_a_refused_file_leaves_its_slot_empty_for_the_next(page: Page, lab: str)
             expect(
                 page.get_by_test_id("stToast").filter(has_text=f"{name}: this must be a PAutomaC solution").first
             ).to_be_visible()
-            expect(place).not_to_contain_text(name)
+            expect(place.filter(has_text=name)).to_have_count(0)
             settled(page)
         upload(page, "upload_solution", solution, "solution.txt")
         expect(page.get_by_test_id("stMain").get_by_text(": read as a PAutomaC solution: 3 probabilities")).to_be_visible()
