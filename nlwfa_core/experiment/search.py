@@ -727,13 +727,16 @@ class _Search:
         (recipe,) = network_candidates(k, self.train, steps, NETWORK_REGULARISATIONS[1:], self.budget.seed)
         return "both.non", self._network, (recipe,)
 
-    def _next_lstm(self) -> tuple[str, Any, tuple[Any, ...]] | None:
-        """Choose a training of an LSTM: the first one or, if that was near the best, one to average with those that there are."""
+    def _next_lstm(self, waits: bool = True) -> tuple[str, Any, tuple[Any, ...]] | None:
+        """Choose a training of an LSTM: the first one or, if that was near the best, one to average with those that there are.
+
+        On one processor the first one waits until the other families have had some time, unless there is nothing else to do.
+        """
         threads = self.budget.number_of_threads
         if "LSTM" not in self.other_models or self.lstms_begun >= MOST_LSTMS:
             return None
         if not self.lstms_begun:
-            if threads == 1 and self.clock.spent < LSTM_WAITS * self.clock.seconds:
+            if waits and threads == 1 and self.clock.spent < LSTM_WAITS * self.clock.seconds:
                 return None
             self.lstms_begun += 1
             return "LSTM", self._lstm, ()
@@ -760,8 +763,13 @@ class _Search:
         for family, choose in reversed(networks) if self.lstms_begun else networks:  # NL-WFA come before further LSTMs
             if family not in running.values() and not self.clock.is_over() and (task := choose()) is not None:
                 return task
-        if self.clock.is_over() or self.without_gain >= self.patience or not np.isfinite(self.best):
+        if self.clock.is_over() or not np.isfinite(self.best):
             return None
+        task = self._next_automaton(running) if self.without_gain < self.patience else None
+        return self._next_lstm(waits=False) if task is None and not running else task
+
+    def _next_automaton(self, running: dict[Future[None], EMTraining | str]) -> Any:
+        """Choose another way of merging states, a new training of EM or a turn of one that has begun. None if nothing is left."""
         if self._merging_may_help():
             return "PDFA", self._merged, (self.mergings.pop(0),)
         busy = list(running.values())

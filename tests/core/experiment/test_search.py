@@ -274,6 +274,17 @@ def test_lstms_follow_each_other_while_they_are_near_and_there_is_time() -> None
         assert state._next_lstm() is None
 
 
+def test_the_first_lstm_does_not_wait_when_nothing_else_is_left() -> None:
+    budget = Budget(minutes=1, max_states=300, threads=1)
+    state = _Search((TRAIN, TEST, TRAIN), budget, threading.Event(), silent, print, ["LSTM"], False)
+    state.candidates.append(Candidate("SP", TRUTH, 1.0, 1.0, PDFATraining(2, 10)))
+    state.networks = []
+    assert state._next_lstm() is None  # the other families come first
+    state.best, state.without_gain = 1.0, state.patience
+    task = state._next_task({})
+    assert task is not None and task[0] == "LSTM" and state._next_task({}) is None
+
+
 # EM in turns
 
 
