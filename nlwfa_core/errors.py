@@ -90,9 +90,8 @@ def check_extra(extra: str, *libraries: str) -> None:
     nlwfa_core.errors.MissingExtra: streamlite is not installed; pip install 'nlwfa-lab[lab]' installs it
     """
     if missing := [name for name in libraries if find_spec(name) is None]:
-        names, it = " and ".join(filter(None, (", ".join(missing[:-1]), missing[-1]))), "it" if len(missing) == 1 else "them"
-        are = "is" if len(missing) == 1 else "are"
-        raise MissingExtra(f"{names} {are} not installed; pip install 'nlwfa-lab[{extra}]' installs {it}")
+        are, it = ("is", "it") if len(missing) == 1 else ("are", "them")
+        raise MissingExtra(f"{enumeration(missing)} {are} not installed; pip install 'nlwfa-lab[{extra}]' installs {it}")
 
 
 def check_one_of(name: str, value: object, allowed: Iterable[str]) -> None:
@@ -169,6 +168,15 @@ def alternatives(names: Sequence[str]) -> str:
     'a, b or c'
     """
     return " or ".join(filter(None, (", ".join(names[:-1]), *names[-1:])))
+
+
+def enumeration(names: Sequence[str]) -> str:
+    """Join names, all of which are meant, to a text.
+
+    >>> enumeration(["a", "b", "c"])
+    'a, b and c'
+    """
+    return " and ".join(filter(None, (", ".join(names[:-1]), *names[-1:])))
 
 
 def listed(names: Sequence[str], most: int = 12) -> str:

@@ -6,7 +6,7 @@ from nlwfa_core.hankel.matrix import counted_string
 from nlwfa_core.lab.figures.bars import bars_figure, lengths_figure
 from nlwfa_core.lab.formulas import recipe as formulas
 from nlwfa_core.lab.strings import length_counts, most_frequent, most_frequent_word, split_sentence, symbol_counts, usual_length
-from pages.shared import cache, sidebar, widgets
+from pages.shared import cache, lessons, sidebar, widgets
 from pages.views import data as view
 
 MAX_ROWS = 200
@@ -16,7 +16,7 @@ recipe = sidebar.page_recipe(
     "A sample $S$ of strings over an alphabet $\\Sigma$. Models are learned from the training strings only; validation strings are "
     "for choices, such as the rank, and test strings for the scores.",
 )
-view.own_strings(recipe.data.source == "upload")
+view.own_strings(recipe.data.source == "upload" and lessons.leaves_open("own_strings"))
 with widgets.errors_as_messages():
     data = cache.data(recipe.data)
 widgets.notes(*data.notes)

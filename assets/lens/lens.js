@@ -359,9 +359,9 @@ class Lens {
     this.choose(this.lit);
   }
 
-  // Turned towards oneself over the whole matrix, the wheel scrolls the page, as anywhere.
+  // The wheel scrolls the page, as anywhere; with Ctrl or ⌘, and when two fingers are spread on a touchpad, it zooms, as on a map.
   wheel(event) {
-    if (event.deltaY > 0 && !this.zoomed) return;
+    if (!event.ctrlKey && !event.metaKey) return;
     event.preventDefault();
     this.zoom(2 ** (-clamp(event.deltaY, -200, 200) / 250), event.offsetX, event.offsetY);
   }

@@ -4,6 +4,7 @@
 // On a slide the arrow keys, and a presenter's buttons, go to the next step and back.
 const PATIENCE_MS = 60_000;
 const STEADY_MS = 300; // what stands above may still be drawn
+const SETTLED_MS = 10_000; // and something that is drawn late may push it out of sight again
 const SPACE = 16;
 
 const KEYS = { ArrowRight: "next", PageDown: "next", ArrowLeft: "back", PageUp: "back" };
@@ -20,6 +21,12 @@ function onKey(event) {
 }
 
 const elements = (keys) => keys.map((key) => document.querySelector(`.st-key-${CSS.escape(key)}`));
+// Where elements stand on the page, however far it is scrolled.
+function placeOf(found) {
+  const scrolled = found[0]?.closest('[data-testid="stMain"]')?.scrollTop ?? 0;
+  return JSON.stringify(found.map((element) => element.getBoundingClientRect().top + scrolled));
+}
+
 const isDrawn = () => document.querySelector('[data-test-script-state="notRunning"]') !== null;
 
 function scrollTo(found) {
@@ -47,11 +54,14 @@ function showAnswer(data) {
 }
 
 function listenOnce() {
-  if (window.nlwfaScrolled !== undefined) return;
-  window.nlwfaScrolled = 0;
+  if (window.nlwfaActed !== undefined) return;
+  window.nlwfaScrolled = window.nlwfaActed = 0;
   addEventListener("keydown", onKey);
   for (const name of ["wheel", "touchmove"]) {
     addEventListener(name, () => { window.nlwfaScrolled = performance.now(); }, { passive: true });
+  }
+  for (const name of ["pointerdown", "keydown"]) {
+    addEventListener(name, () => { window.nlwfaActed = performance.now(); }, { passive: true });
   }
 }
 
@@ -68,18 +78,30 @@ export default function ({ data }) {
   if (isNew) document.querySelector(".st-key-lesson")?.scrollTo(0, 0); // the step before may have been read to its end
   if (isNew && !data.keys.length) document.querySelector('[data-testid="stMain"]')?.scrollTo(0, 0);
   const begin = performance.now();
+  let end = begin + PATIENCE_MS;
   let steady = begin;
   let before = "";
+  let isSettled = false;
+  let settled = Infinity;
   const look = () => {
     const isOver = window.nlwfaVisit !== data.visit || window.nlwfaPresses !== data.presses;
     const hasScrolled = window.nlwfaScrolled > begin; // by hand, while the page was being drawn: then it stays where it is
-    if (isOver || hasScrolled || performance.now() - begin > PATIENCE_MS) return;
+    const isUsed = window.nlwfaActed > settled; // what moves now moves because of what was clicked or typed
+    if (isOver || hasScrolled || isUsed || performance.now() > end) return;
     const found = elements(data.keys);
-    const place = found.every(Boolean) && isDrawn() ? JSON.stringify(found.map((element) => element.getBoundingClientRect())) : "";
-    if (place !== before) steady = performance.now();
+    const place = found.every(Boolean) && isDrawn() ? placeOf(found) : "";
+    if (place !== before) {
+      steady = performance.now();
+      isSettled = false;
+    }
     before = place;
-    if (place && performance.now() - steady >= STEADY_MS) scrollTo(found);
-    else setTimeout(look, 50);
+    if (place && !isSettled && performance.now() - steady >= STEADY_MS) {
+      scrollTo(found);
+      isSettled = true;
+      settled = performance.now();
+      end = Math.min(end, performance.now() + SETTLED_MS);
+    }
+    setTimeout(look, 50);
   };
   setTimeout(look, 50);
 }

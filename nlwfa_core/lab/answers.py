@@ -15,7 +15,7 @@ from typing import Protocol
 
 import numpy as np
 
-from ..errors import RecipeError, plural
+from ..errors import RecipeError, enumeration, plural
 
 SEPARATOR = " | "
 MAX_CHARACTERS = 200
@@ -130,7 +130,7 @@ class NumbersKey:
     """Several numbers in a fixed order, such as a state vector. Each number that is right counts.
 
     >>> NumbersKey((1, 2)).check("(1; 3)")
-    Verdict(credit=0.5, reason='1 of 2 numbers is right.')
+    Verdict(credit=0.5, reason='1 of 2 numbers is right. Look at number 2 again.')
     """
 
     values: tuple[float, ...]
@@ -152,14 +152,19 @@ class NumbersKey:
         numbers = read_numbers(text)
         if len(numbers) != len(self.values):
             raise RecipeError(f"write {plural(len(self.values), 'number')} with spaces between them; got {len(numbers)}")
-        right = sum(_equal(number, value, self.tolerance) for number, value in zip(numbers, self.values, strict=True))
-        if right == len(numbers):
+        pairs = zip(numbers, self.values, strict=True)
+        wrong_places = [str(place) for place, pair in enumerate(pairs, 1) if not _equal(*pair, self.tolerance)]
+        right = len(numbers) - len(wrong_places)
+        if not wrong_places:
             return Verdict(1)
         for hint in self.hints:
             wrong = read_numbers(hint.answer)
             if len(wrong) == len(numbers) and all(map(_equal, numbers, wrong, [0] * len(wrong))):
                 return Verdict(right / len(numbers), hint.reason)
-        return Verdict(right / len(numbers), f"{right} of {len(numbers)} numbers {'is' if right == 1 else 'are'} right.")
+        text = f"{right} of {len(numbers)} numbers {'is' if right == 1 else 'are'} right."
+        if right:
+            text += f" Look at number{'' if len(wrong_places) == 1 else 's'} {enumeration(wrong_places)} again."
+        return Verdict(right / len(numbers), text)
 
 
 @dataclass(frozen=True)

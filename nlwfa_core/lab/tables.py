@@ -279,7 +279,7 @@ def verdicts(rows: Mapping[str, Scores], is_level: Callable[[str, str], bool] | 
     for baseline in ("uniform", ngram):
         behind = [name for name, scores in learner_scores.items() if baseline in rows and not scores.wer < rows[baseline].wer]
         if behind:
-            sentences.append(f"No better than the {baseline} model at the next symbol ({wer}): {'; '.join(behind)}.")
+            sentences.append(f"Not ahead of the {baseline} model at the next symbol ({wer}): {'; '.join(behind)}.")
     by_wer = sorted(learner_scores, key=lambda name: learner_scores[name].wer)
     others = [name for name in rows if name.split(",")[0] in STRING_LEARNERS]
     ahead = [name for name in others if by_wer and rows[name].wer < rows[by_wer[0]].wer]

@@ -129,6 +129,12 @@ def next_lesson(name: str) -> str:
     return "".join(names[names.index(name) + 1 :][:1])
 
 
+def leaves_open(key: str) -> bool:
+    """Return whether a box that stands open without a lesson may do so: in a lesson only if the step points at it."""
+    position = current()
+    return position is None or key in position[0].steps[position[1]].look
+
+
 def page_of(step: Step) -> str:
     """Return the page of a step: the first of the pages it names that exists."""
     return next((name for name in step.pages if name in PAGES), "start")

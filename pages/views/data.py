@@ -46,7 +46,7 @@ NEEDED = {"upload_test": "test strings", "upload_targets": "targets", "upload_pr
 
 def own_strings(opened: bool) -> None:
     """Draw the widgets for a visitor's own strings in an expander, which is closed at first unless `opened`."""
-    with st.expander("Your own strings", expanded=opened, icon=":material/upload:", key="own_strings"):
+    with st.container(key="own_strings"), st.expander("Your own strings", expanded=opened, icon=":material/upload:"):
         pasted, dropped = st.tabs(["Paste", "Upload"])
         with pasted:
             _paste_control()

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import streamlit as st
 
 from nlwfa_core import RecipeError
-from nlwfa_core.errors import did_you_mean, plural
+from nlwfa_core.errors import did_you_mean, enumeration, plural
 from nlwfa_core.lab.questions import Response
 from nlwfa_core.lab.quizzes import AFTER, BEFORE, NUM_ITEMS, Quiz, item_name, normalised_gain
 from nlwfa_core.lab.tasks.bank import LARGEST_SEED, Kind, Task, scheduled_task
@@ -16,7 +16,7 @@ from pages.shared.exercises import LESSON, MODE, QUIZ, TASKS, WHEN, entered_text
 from pages.shared.widgets import escape_markdown
 
 KINDS, NUMBER = "practice.kinds", "practice.number"
-ERRORS = "practice.quiz_errors"
+ERRORS, EMPTY = "practice.quiz_errors", "practice.quiz_empty"
 WORDS = {BEFORE: "before the lesson", AFTER: "after the lesson"}
 
 
@@ -72,7 +72,9 @@ def quiz(chosen: Quiz, when: str) -> None:
     if after is None:
         st.markdown("The answers are shown when you have taken the quiz after the lesson, which has other numbers.")
         return
-    if before is not None:
+    if before is None:
+        st.markdown("You did not take the quiz before the lesson, so there is no gain to compute.")
+    else:
         gain = normalised_gain([before / NUM_ITEMS], [after / NUM_ITEMS])
         st.markdown(f"Before {before}, after {after} of {NUM_ITEMS} right. Normalised gain: **{gain.text()}**.")
         st.caption("(after − before) / (1 − before), both as shares of the items: the part of what was missing that was learned.")
@@ -95,7 +97,7 @@ def _quiz_form(chosen: Quiz, when: str) -> None:
     st.markdown("Eight items, one try each. Answer what you can: an item without an answer counts as wrong.")
     if errors := st.session_state.get(ERRORS, {}).get((chosen.name, when)):
         st.error("\n".join(f"- {escape_markdown(error)}" for error in errors), icon=":material/error:")
-    with st.form(f"quiz.{chosen.name}.{when}"):
+    with st.form(f"quiz.{chosen.name}.{when}", enter_to_submit=False):
         fields = []
         for number, item in enumerate(tasks, 1):
             assert item.question.key is not None
@@ -104,18 +106,27 @@ def _quiz_form(chosen: Quiz, when: str) -> None:
             st.markdown(f"**{item.question.text}**")
             fields.append(entry_fields(item.question.key, f"quiz.{chosen.name}.{when}.{number}", item.seed))
             st.divider()
+        if empty := st.session_state.get(EMPTY, {}).get((chosen.name, when)):
+            names = enumeration([f"{number}" for number in empty])
+            text = f"Item {names} has no answer" if len(empty) == 1 else f"Items {names} have no answer"
+            st.warning(f"{text}. Press the button again to hand in the quiz all the same.", icon=":material/warning:")
         st.form_submit_button(
             "Hand in the quiz", key="practice.quiz", type="primary", on_click=_take, args=(chosen, when, tasks, fields)
         )
 
 
 def _take(chosen: Quiz, when: str, tasks: Sequence[Task], fields: Sequence[list[str]]) -> None:
-    """Read all answers of a quiz and record them, unless one can't be read. To be called in callbacks."""
-    taken, errors = [], []
+    """Read all answers of a quiz and record them, unless one can't be read, or one is empty and this has not been said yet.
+
+    To be called in callbacks.
+    """
+    taken, errors, empty = [], [], []
     for number, (item, names) in enumerate(zip(tasks, fields, strict=True), 1):
         key = item.question.key
         assert key is not None
         text = entered_text(key, names).strip()
+        if not text:
+            empty.append(number)
         try:
             credit = key.check(text).credit if text else 0.0
         except RecipeError as error:
@@ -123,7 +134,10 @@ def _take(chosen: Quiz, when: str, tasks: Sequence[Task], fields: Sequence[list[
             continue
         taken.append(Response(item_name(chosen.name, when, number), item.seed, (text,), (credit,), shown=True))
     st.session_state.setdefault(ERRORS, {})[chosen.name, when] = errors
-    if not errors:
+    warned = st.session_state.setdefault(EMPTY, {})
+    is_warned = warned.get((chosen.name, when)) == empty
+    warned[chosen.name, when] = empty
+    if not errors and (is_warned or not empty):
         responses().update({(response.task, response.seed): response for response in taken})
         class_session.record(*taken)
 

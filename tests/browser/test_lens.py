@@ -168,8 +168,10 @@ def test_a_large_matrix_is_light_and_its_window_comes_when_it_is_looked_at(page:
     canvas(page, "matrix").hover(position={"x": 60, "y": 60})
     expect(page.locator(".lens .tip")).to_contain_text(roughly)
     before = dict(counted)
+    page.keyboard.down("Control")
     for _ in range(14):
         page.mouse.wheel(0, -300)
+    page.keyboard.up("Control")
     expect(page.locator(".lens .status")).to_have_text(re.compile(r"^rows \d+–\d+ of 1000, columns \d+–\d+ of 1000$"))
 
     def tip() -> str:
@@ -182,7 +184,7 @@ def test_a_large_matrix_is_light_and_its_window_comes_when_it_is_looked_at(page:
     assert counted["bytes"] < 3e6
 
 
-def test_wheel_over_the_whole_matrix_scrolls_the_page(page: Page, lab: str) -> None:
+def test_the_wheel_over_the_matrix_scrolls_the_page_and_zooms_only_with_ctrl(page: Page, lab: str) -> None:
     visit(page, lab, "hankel", **LENS)
     drawn(page)
     main = page.get_by_test_id("stMain")
@@ -191,6 +193,14 @@ def test_wheel_over_the_whole_matrix_scrolls_the_page(page: Page, lab: str) -> N
     top = main.evaluate("box => box.scrollTop")
     page.mouse.wheel(0, 300)
     page.wait_for_function("([box, top]) => box.scrollTop > top", arg=[main.element_handle(), top])
+    page.mouse.wheel(0, -300)
+    page.wait_for_function("([box, top]) => box.scrollTop === top", arg=[main.element_handle(), top])
+    expect(page.locator(".lens .matrix")).not_to_have_class(re.compile("zoomed"))
+    page.keyboard.down("Control")
+    page.mouse.wheel(0, -300)
+    page.keyboard.up("Control")
+    expect(page.locator(".lens .matrix")).to_have_class(re.compile("zoomed"))
+    assert main.evaluate("box => box.scrollTop") == top
 
 
 def test_the_cut_follows_pointer_and_keys_at_once_and_is_the_rank(page: Page, lab: str) -> None:

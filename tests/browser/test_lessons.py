@@ -146,7 +146,7 @@ def test_the_results_are_hidden_until_the_bet_is_placed_and_the_explanation_come
     step(page, "The race")
     table = keyed(page, "train.all.table")
     expect(table).to_be_hidden()
-    expect(page.get_by_text("No better than the 5-gram").first).to_be_hidden()
+    expect(page.get_by_text("Not ahead of the 5-gram").first).to_be_hidden()
     card = keyed(page, "lesson")
     expect(keyed(page, "exercise.dyck_1_0.check")).to_be_in_viewport()
     question = LESSONS["dyck"].steps[0].question

@@ -327,6 +327,8 @@ def test_numbers_of_few_and_of_many_states() -> None:
     assert max(seeds[:2]) < references()["uniform"].log2_pauto < seeds[2]
     apart = [score("total_variation", learner="both.non", rank=3, learning_seed=seed) for seed in (0, 1, 2)]
     said(lesson, 3, f"({min(apart):.3f} to {max(apart):.3f} against {score('total_variation', learner='SP', rank=3):.3f})")
+    rates = [score("wer", learner="both.non", rank=3, learning_seed=seed) for seed in (0, 1)]
+    said(lesson, 3, "({:.3f} and {:.3f} against {:.3f})".format(*rates, score("wer", learner="SP", rank=3)))
     assert sorted(depths_of_singular_values(10)) == [0, 0, 1, 1, 2, 2, 3, 3, 4, 5]
     many = result(learner="SP", rank=10).scores
     nonlinear = result(learner="both.non", rank=10).scores

@@ -27,8 +27,8 @@ def with_wer(wer: float) -> Scores:
 def test_models_behind_a_baseline_are_named() -> None:
     rows = {"SP, k = 2": with_wer(0.6), "fac.non, k = 2": with_wer(0.4), "uniform": with_wer(0.5), "5-gram": with_wer(0.3)}
     assert verdicts(rows) == (
-        "No better than the uniform model at the next symbol (WER): SP, k = 2.",
-        "No better than the 5-gram model at the next symbol (WER): SP, k = 2; fac.non, k = 2.",
+        "Not ahead of the uniform model at the next symbol (WER): SP, k = 2.",
+        "Not ahead of the 5-gram model at the next symbol (WER): SP, k = 2; fac.non, k = 2.",
     )
 
 
