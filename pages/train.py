@@ -56,7 +56,7 @@ with st.container(key="train.results"):  # a lesson can hide it until its questi
         scores = {learner: entry.scores for learner, entry in results.items()}
         stages = {learner: entry.report.training for learner, entry in results.items()}
         recipes = {learner: entry.recipe for learner, entry in results.items()}
-        score_tables.score_table(scores, "train.all", stages, recipes)
+        score_tables.score_table(scores, "train.all", stages, recipes, note=False)
         st.caption(
             interval_sentence({learner: cache.score_intervals(entry.recipe) for learner, entry in results.items()}), help=COVERS
         )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import streamlit as st
 
@@ -15,7 +15,11 @@ from pages.shared.widgets import TRAINING_HELP, draw_table, escape_markdown
 
 
 def score_table(
-    rows: Mapping[str, Scores], key: str, training: Mapping[str, str] | None = None, recipes: Mapping[str, Recipe] | None = None
+    rows: Mapping[str, Scores],
+    key: str,
+    training: Mapping[str, str] | None = None,
+    recipes: Mapping[str, Recipe] | None = None,
+    note: bool = True,
 ) -> None:
     """Draw a table with one row per model. Each column's help explains its numbers; the caption below covers all of them.
 
@@ -28,6 +32,8 @@ def score_table(
         Model -> text on whether its training is finished, shown in a column beside its name.
     recipes : mapping of str to Recipe, optional
         Model -> the recipe of its finished run. With these, a sentence on which model is ahead says if that may be chance.
+    note : bool
+        Whether the caption is drawn; a second table on the same test strings does not need it.
     """
     scores = list(rows.values())
     table: dict[str, Column] = {"model": list(rows)}
@@ -46,6 +52,12 @@ def score_table(
     st.toggle(f"All scores: {hidden} more", key=f"{key}.every", persist_state="session")
     for sentence in verdicts(rows, lambda first, second: _is_level(recipes, first, second)):
         st.markdown(f"**{escape_markdown(sentence)}**")
+    if note:
+        _note(scores)
+
+
+def _note(scores: Sequence[Scores]) -> None:
+    """Say what the scores are about, and what the best and the plainest model would have."""
     first = scores[0]
     has_truth = first.true_log2_pauto is not None
     strings = {(entry.num_words, entry.num_predictions, entry.uniform_log2_pauto, entry.true_log2_pauto) for entry in scores}
