@@ -109,6 +109,42 @@ def test_a_lesson_from_the_start_page_to_its_models(page: Page, lab: str) -> Non
     assert found == {"requests": [], "errors": [], "dialogs": []}
 
 
+def test_back_eight_times_returns_the_way_one_came(page: Page, lab: str) -> None:
+    """Through pages with changed options, into a lesson and out of it: each place comes back with its recipe and its step."""
+
+    def place() -> dict[str, str]:
+        return {name: asked(page).get(name, "") for name in ("rank", "grammar", "lesson", "step")}
+
+    def leaves(path: str) -> None:
+        settled(page)
+        way.append((path, place()))
+
+    way: list[tuple[str, dict[str, str]]] = []
+    visit(page, lab, "data", **QUICK)
+    leaves("data")
+    for path, rank in (("hankel", 4), ("train", 3), ("predict", 7)):
+        go(page, path)
+        write(page, "rank", rank)
+        leaves(path)
+    go(page, "start")
+    leaves("start")
+    press(page, "start.lesson.rank")
+    step(page, "Predict the rank")
+    leaves("data")
+    press(page, "lesson.next")
+    step(page, "Reveal it")
+    leaves("hankel")
+    go(page, "practice")  # out of the lesson's pages, with the lesson open
+    leaves("practice")
+    go(page, "build")
+    settled(page)
+    for path, before in reversed(way):
+        page.go_back()
+        expect(heading(page, path)).to_be_visible()
+        eventually(place, before)
+    assert len(way) == 8
+
+
 # Which of these elements are not wholly in view beside the lesson's card, or that Next is not in view.
 OUT_OF_SIGHT = """keys => {
     const box = element => element.getBoundingClientRect();

@@ -18,6 +18,7 @@ from nlwfa_core.lab.lessons import Lesson, read_lessons
 from nlwfa_core.lab.shipped import ASSETS
 from nlwfa_core.sources.automata import random_automaton, sample_words
 from tests.browser.screen import (
+    LAPTOP,
     QUICK,
     WIDE,
     choose,
@@ -53,6 +54,13 @@ STEPS = 2  # the states, symbol by symbol, on the Predict page: below the weight
 def wide(page: Page) -> Page:
     """For all columns of a score table: those out of sight are not there."""
     page.set_viewport_size(WIDE)
+    return page
+
+
+@pytest.fixture
+def laptop(page: Page) -> Page:
+    """What a class sits at."""
+    page.set_viewport_size(LAPTOP)
     return page
 
 
@@ -311,33 +319,33 @@ def lesson(page: Page, lab: str, home: Path, path: str, name: str) -> Iterator[S
     assert runs(home) == before
 
 
-def test_the_50_minute_lesson_begins_with_ten_strings(wide: Page, lab: str, lab_home: Path) -> None:
-    with lesson(wide, lab, lab_home, "data", "hankel-matrix") as student:
+def test_the_50_minute_lesson_begins_with_ten_strings(laptop: Page, lab: str, lab_home: Path) -> None:
+    with lesson(laptop, lab, lab_home, "data", "hankel-matrix") as student:
         hankel_by_hand(student)
         student.begins_the_next("rank")
 
 
-def test_the_50_minute_lesson_reveals_the_rank_and_breaks_a_model(wide: Page, lab: str, lab_home: Path) -> None:
-    with lesson(wide, lab, lab_home, "data", "rank") as student:
+def test_the_50_minute_lesson_reveals_the_rank_and_breaks_a_model(laptop: Page, lab: str, lab_home: Path) -> None:
+    with lesson(laptop, lab, lab_home, "data", "rank") as student:
         rank_revealed(student)
         student.begins_the_next("dyck")
 
 
 def test_the_50_minute_lesson_ends_with_a_link_that_is_handed_in(
-    wide: Page, new_page: Callable[[], Page], lab: str, lab_home: Path
+    laptop: Page, new_page: Callable[[], Page], lab: str, lab_home: Path
 ) -> None:
-    with lesson(wide, lab, lab_home, "train", "dyck") as student:
+    with lesson(laptop, lab, lab_home, "train", "dyck") as student:
         race(student)
-        keyed(wide, "share").get_by_role("button").first.click()
-        code = wide.get_by_test_id("stCode")
+        keyed(laptop, "share").get_by_role("button").first.click()
+        code = laptop.get_by_test_id("stCode")
         expect(code).to_contain_text("lesson=dyck")
         handed_in = code.inner_text().strip()
         teacher = new_page()
-        teacher.set_viewport_size(WIDE)
+        teacher.set_viewport_size(LAPTOP)
         teacher.goto(handed_in)
         expect(keyed(teacher, "lesson")).to_contain_text("Exit question")
         settled(teacher)
-        mine = wide.locator(".walk").inner_text()
+        mine = laptop.locator(".walk").inner_text()
         eventually(lambda: teacher.locator(".walk").inner_text(), mine)
         expect(teacher.locator(".walk").get_by_role("slider")).to_have_value("5")
         expect(keyed(teacher, "num_strings")).to_be_hidden()
