@@ -17,6 +17,9 @@ BITS = "bits per symbol"
 # A training that ended by its number of epochs counts as finished if the last `names.WINDOW` lowered the loss by less than this
 # share. That is stricter than the tolerance of L-BFGS, because Adamax takes steps of a fixed size, which may be small.
 FINISHED = 1e-3
+# A training that has lowered the loss by less than this share in all its epochs has stayed where it began. That may be the best
+# there is, or a place that this optimiser can't leave.
+STAYED = 0.01
 # States of a training.
 EXACT, COMPLETE, UNFINISHED, BY_VALIDATION = "exact", "finished", "not finished", "by validation"
 UNKNOWN = "–"
@@ -168,8 +171,10 @@ class TrainingLog:
         'solved exactly'
         >>> TrainingLog("transitions", 0.5 ** np.arange(3.0)).verdict
         'not finished: the last 2 epochs lowered the loss by 75%; 2 more might lower it from 0.25 to 0.062'
-        >>> TrainingLog("transitions", np.ones(200)).verdict
+        >>> TrainingLog("transitions", np.append(2.0, np.ones(200))).verdict
         'finished: the last 100 epochs lowered the loss by 0%'
+        >>> TrainingLog("factorisation", np.linspace(1, 0.998, 101), stopped="tolerance").verdict
+        'finished where it began: all 100 epochs lowered the loss by 0.2%; another optimiser or start might get further'
         """
         if self.stopped == "exact":
             return "solved exactly"
@@ -182,7 +187,12 @@ class TrainingLog:
         watched = min(self.epochs, WINDOW)
         change = f"the last {plural(watched, 'epoch')} lowered the loss by {percentage(self.decrease)}"
         if self.is_finished:
-            return f"finished: {change}"
+            first = float(self.losses[0])
+            share = 1 - float(self.losses[: self.epochs + 1].min()) / first if first > 0 else 1.0
+            if share >= STAYED:
+                return f"finished: {change}"
+            effort = f"all {plural(self.epochs, 'epoch')} lowered the loss by {percentage(share)}"
+            return f"finished where it began: {effort}; another optimiser or start might get further"
         best = float(self.losses.min())
         expected = best * (1 - self.decrease) ** (self.epochs / watched)
         return f"not finished: {change}; {self.epochs:,} more might lower it from {best:.2g} to {expected:.2g}"
@@ -199,7 +209,7 @@ class TrainingLog:
     def summary(self) -> str:
         """Summarise the training: the stage, its smallest loss, its number of epochs, and whether it is finished.
 
-        >>> TrainingLog("transitions", np.ones(201)).summary
+        >>> TrainingLog("transitions", np.append(2.0, np.ones(200))).summary
         'transitions: relative loss 1 after 200 epochs, finished: the last 100 epochs lowered the loss by 0%'
         >>> TrainingLog("transitions", np.array([0.5]), stopped="exact").summary
         'transitions: relative loss 0.5, solved exactly'
