@@ -18,6 +18,7 @@ SUITES = (
     "recurrent",
     "lesson",
     "hmm",
+    "merging",
     "scaling",
     "alphabet",
     "functions",

@@ -1,4 +1,4 @@
-"""Runs scikit-splearn and hmmlearn in a virtual environment of their own, through a pipe.
+"""Runs scikit-splearn, hmmlearn and AALpy in a virtual environment of their own, through a pipe.
 
 scikit-splearn is from 2018 and needs an older numpy than ours, so it needs another process.
 """
@@ -22,6 +22,7 @@ REQUIREMENTS = (
     "pyyaml",
     "scikit-splearn==1.2.1",
     "hmmlearn==0.3.3",
+    "aalpy==2.0.0",
 )
 PYTHON = ENVIRONMENT / "bin" / "python"
 READY = ENVIRONMENT / "ready"

@@ -15,6 +15,7 @@ from time import perf_counter
 from typing import Any
 
 import numpy as np
+from aalpy.learning_algs import run_Alergia
 from hmmlearn.hmm import CategoricalHMM
 from scipy.sparse.linalg import svds
 from splearn import Hankel, Spectral
@@ -124,8 +125,27 @@ def hmm(state: State, file: str, num_states: int, num_iterations: int, num_symbo
     return {"seconds": seconds, "iterations": model.monitor_.iter, "logs": logs}
 
 
+def alergia(state: State, file: str, out: str, epsilon: float | str, num_symbols: int) -> dict[str, Any]:
+    """Run ALERGIA on the words, each with an end symbol; save P(symbol, next state | state) and P(end | state)."""
+    with np.load(file) as arrays:
+        train = tuples(arrays, "train")
+    data = [[("next", symbol) for symbol in (*word, num_symbols)] for word in train]
+    seconds, model = timed(lambda: run_Alergia(data, "smm", eps=epsilon))
+    states = [model.initial_state, *(one for one in model.states if one is not model.initial_state)]
+    number = {id(one): place for place, one in enumerate(states)}
+    moves, ends = np.zeros((num_symbols, len(states), len(states))), np.zeros(len(states))
+    for place, one in enumerate(states):
+        for following, symbol, probability in one.transitions["next"]:
+            if symbol == num_symbols:
+                ends[place] = probability
+            else:
+                moves[symbol, place, number[id(following)]] = probability
+    np.savez(out, moves=moves, ends=ends)
+    return {"seconds": seconds}
+
+
 def versions(state: State) -> dict[str, Any]:
-    return {name: version(name) for name in ("scikit-splearn", "hmmlearn", "numpy", "scipy", "scikit-learn")}
+    return {name: version(name) for name in ("scikit-splearn", "hmmlearn", "aalpy", "numpy", "scipy", "scikit-learn")}
 
 
 def main() -> None:
@@ -134,7 +154,7 @@ def main() -> None:
     sys.stdout = sys.stderr  # so that what the libraries print is not taken for an answer
     for line in sys.stdin:
         request = json.loads(line)
-        action = {f.__name__: f for f in (load, count, count_anywhere, cells, fit, predict, outcome, hmm, versions)}[
+        action = {f.__name__: f for f in (load, count, count_anywhere, cells, fit, predict, outcome, hmm, alergia, versions)}[
             request.pop("do")
         ]
         try:

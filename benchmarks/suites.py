@@ -16,6 +16,7 @@ from nlwfa_core.learning.options import AS_IN_THE_PAPER, Options
 
 from . import (
     against_hmm,
+    against_merging,
     against_plain,
     against_refinement,
     against_splearn,
@@ -97,7 +98,7 @@ def run_suites(plan: Plan, names: Sequence[str], threads: int, directory: Path) 
     tables: list[Table] = []
     failures: list[str] = []
     with ExitStack() as stack:
-        needed = {"splearn", "statistics", "hmm", "alphabet"} & set(names)
+        needed = {"splearn", "statistics", "hmm", "merging", "alphabet"} & set(names)
         against = stack.enter_context(opponents.Opponents()) if needed and opponents.available(plan.set_up) else None
         suites: dict[str, Callable[[], list[Table]]] = {
             "splearn": lambda: _splearn(plan, against),
@@ -108,6 +109,7 @@ def run_suites(plan: Plan, names: Sequence[str], threads: int, directory: Path) 
             "recurrent": lambda: [_recurrent(plan)],
             "lesson": lambda: [lesson.compare(plan.dyck(), plan.epochs, plan.long_repeats, 10)],
             "hmm": lambda: [against_hmm.table(against, plan.dyck(), plan.long_repeats, 3 if plan.is_quick else 20)],
+            "merging": lambda: [_merging(plan, against)],
             "scaling": lambda: _scaling(plan),
             "alphabet": lambda: _alphabet(plan, against),
             "functions": lambda: _functions(plan),
@@ -221,6 +223,11 @@ def _training(plan: Plan) -> Table:
         "Extrapolated: the median epochs of both steps, times their numbers; what happens only once is left out on both sides."
     )
     return table
+
+
+def _merging(plan: Plan, against: opponents.Opponents | None) -> Table:
+    sizes, num_strings = ((3,), 300) if plan.is_quick else ((8, 20, 50), 20_000)
+    return against_merging.table(against, sizes, num_strings, plan.long_repeats)
 
 
 def _scaling(plan: Plan) -> list[Table]:
