@@ -372,6 +372,7 @@ def test_on_a_phone_the_menu_closes_after_a_tap_and_toolbars_cover_nothing(page:
         page.get_by_test_id("stExpandSidebarButton").click()
         links = page.get_by_test_id("stSidebarNavLink")
         expect(links.filter(has_text=title).first).to_be_in_viewport()
+        assert min(links.evaluate_all("links => links.map(link => link.getBoundingClientRect().height)")) >= 40  # for a finger
         links.filter(has_text=title).first.click()
         expect(heading(page, title.lower())).to_be_in_viewport()
         expect(links.filter(has_text=title).first).not_to_be_in_viewport()
