@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Annotated
 
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, field_validator
 
-from ..errors import RecipeError, check_at_least
+from .. import limits
+from ..errors import RecipeError, check_at_least, check_between
 from ..files import MAX_JSON_BYTES, from_json, read_capped, to_json, write_atomically
 from ..learning.learners import FitReport
 from ..metrics.diagnostics import Diagnostics, diagnostics
@@ -103,9 +104,11 @@ class StoredResult(BaseModel):
 
     @field_validator("scores", "validation")
     @classmethod
-    def _has_words(cls, scores: Scores | None) -> Scores | None:
+    def _check_counts(cls, scores: Scores | None) -> Scores | None:
         if scores is not None:
             check_at_least("num_words", scores.num_words, 1)
+            for name in (field.name for field in fields(scores) if field.name.startswith("num_")):
+                check_between(name, getattr(scores, name), 0, limits.LARGEST)
         return scores
 
 
@@ -135,11 +138,7 @@ def load_result(directory: Path) -> Result:
     try:
         record = StoredResult.model_validate(data)
     except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        place = ".".join(map(str, first["loc"]))
-        message = first["msg"].removeprefix("Value error, ")
-        given = "" if first["type"] == "value_error" else f"; got {repr(first['input'])[:60]}"
-        raise RecipeError(f"result.json in {directory} is not a valid result: {place}: {message}{given}") from None
+        raise RecipeError(f"result.json in {directory} is not a valid result: {_first_error(error)}") from None
     recipe, num_train = record.recipe, record.num_train
     if "num_train" not in record.model_fields_set and SOURCES[recipe.data.source].generator is not None:
         num_train = recipe.data.num_strings  # an older version saved it; it drew, and learned from, as many as the recipe says
@@ -155,3 +154,16 @@ def load_result(directory: Path) -> Result:
         record.diagnostics or diagnostics(saved.model, record.scores, record.report),
         num_train,
     )
+
+
+def _first_error(error: ValidationError) -> str:
+    """Say which field is wrong first, and why.
+
+    This is a function of its own because a frame that a traceback keeps must not hold the error of a nested recipe: the two would
+    keep each other, and Python can't see such a cycle through pydantic's errors, so the memory would be lost.
+    """
+    first = error.errors(include_url=False)[0]
+    place = ".".join(map(str, first["loc"]))
+    message = first["msg"].removeprefix("Value error, ")
+    given = "" if first["type"] == "value_error" else f"; got {repr(first['input'])[:60]}"
+    return f"{place}: {message}{given}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import shutil
 from collections.abc import Callable
@@ -55,6 +56,8 @@ def put(*path: str | int, value: object) -> Callable[[Any], None]:
         (put("scores", "wer", value=[0.1]), r"scores\.wer: Input should be a valid number"),
         (put("scores", "wer", value="low"), r"scores\.wer: Input should be a valid number, unable to parse"),
         (put("scores", "num_words", value=0), r"scores: num_words must be at least 1; got 0"),
+        (put("scores", "num_words", value=10**400), r"scores: num_words must be between 0 and 9,007,199,254,740,991; got 10,000"),
+        (put("validation", "num_zero", value=-1), r"validation: num_zero must be between 0 and 9,007,199,254,740,991; got -1"),
         (put("scores", "speed", value=1), r"scores\.speed: Unexpected keyword argument"),
         (put("notes", value=[{"evil": 1}]), r"notes\.0: Input should be a valid string"),
         (put("seconds", "learning", value=-1), r"seconds\.learning: Input should be greater than or equal to 0"),
@@ -76,3 +79,22 @@ def test_what_is_not_a_result_is_refused(folder: Path, tmp_path: Path, change: C
     (broken / "result.json").write_text(json.dumps(record))
     with pytest.raises(RecipeError, match=f"^result.json in .*broken is not a valid result: {message}"):
         load_result(broken)
+
+
+def test_refused_results_leave_nothing_in_memory(folder: Path, tmp_path: Path) -> None:
+    """pydantic's errors hide cycles from Python's garbage collection."""
+    broken = tmp_path / "broken"
+    shutil.copytree(folder, broken)
+    record = json.loads((broken / "result.json").read_text())
+    record["recipe"]["data"]["num_strings"] = -3
+    (broken / "result.json").write_text(json.dumps(record))
+
+    def objects_after(refusals: int) -> int:
+        for _ in range(refusals):
+            with pytest.raises(RecipeError):
+                load_result(broken)
+        gc.collect()
+        return len(gc.get_objects())
+
+    before = objects_after(10)
+    assert objects_after(60) < before + 50  # with a cycle, each refusal leaves some fifty
