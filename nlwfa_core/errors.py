@@ -107,7 +107,7 @@ def check_one_of(name: str, value: object, allowed: Iterable[str]) -> None:
 
 
 def check_at_least(name: str, number: float, least: float) -> None:
-    """Raise RecipeError if a number is below `least`, or nan.
+    """Raise RecipeError if a number is below `least`, infinite or nan.
 
     >>> check_at_least("rank", 0, 1)
     Traceback (most recent call last):
@@ -115,6 +115,8 @@ def check_at_least(name: str, number: float, least: float) -> None:
     """
     if not number >= least:
         raise RecipeError(f"{name} must be at least {least:,}; got {number:,}")
+    if number == float("inf"):
+        raise RecipeError(f"{name} must be a finite number; got {number}")
 
 
 def check_between(name: str, number: float, least: float, most: float, reason: str = "") -> None:

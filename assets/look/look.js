@@ -1,5 +1,6 @@
-// Scrolls to what a lesson's step points at, once for each visit of the step and for each press of one of its buttons, when the page is
-// drawn and only if it is out of sight. A step that points at nothing, and a quiz, begin at the top of the page.
+// Scrolls to what a lesson's step points at, for each visit of the step and each press of one of its buttons: when the page is drawn, and
+// again if it moves in the ten seconds after that, but only if it is out of sight. A step that points at nothing, and a quiz, begin at
+// the top of the page.
 // Only where the lesson is docked beside the page: where it stands above the page, its text would scroll away.
 // On a slide the arrow keys, and a presenter's buttons, go to the next step and back.
 const PATIENCE_MS = 60_000;
@@ -22,19 +23,19 @@ function onKey(event) {
 
 const elements = (keys) => keys.map((key) => document.querySelector(`.st-key-${CSS.escape(key)}`));
 // Where elements stand on the page, however far it is scrolled.
-function placeOf(found) {
-  const scrolled = found[0]?.closest('[data-testid="stMain"]')?.scrollTop ?? 0;
-  return JSON.stringify(found.map((element) => element.getBoundingClientRect().top + scrolled));
+function placeOf(targets) {
+  const scrolled = targets[0]?.closest('[data-testid="stMain"]')?.scrollTop ?? 0;
+  return JSON.stringify(targets.map((element) => element.getBoundingClientRect().top + scrolled));
 }
 
 const isDrawn = () => document.querySelector('[data-test-script-state="notRunning"]') !== null;
 
-function scrollTo(found) {
-  if (!found.length) return;
+function scrollTo(targets) {
+  if (!targets.length) return;
   const card = document.querySelector(".st-key-lesson")?.parentElement;
-  const main = found[0].closest('[data-testid="stMain"]');
+  const main = targets[0].closest('[data-testid="stMain"]');
   if (!main || !card || getComputedStyle(card).position !== "fixed") return;
-  const boxes = found.map((element) => element.getBoundingClientRect());
+  const boxes = targets.map((element) => element.getBoundingClientRect());
   const top = Math.min(...boxes.map((box) => box.top));
   const bottom = Math.max(...boxes.map((box) => box.bottom));
   const head = document.querySelector('[data-testid="stHeader"]')?.getBoundingClientRect().bottom ?? 0;
@@ -88,15 +89,15 @@ export default function ({ data }) {
     const hasScrolled = window.nlwfaScrolled > begin; // by hand, while the page was being drawn: then it stays where it is
     const isUsed = window.nlwfaActed > settled; // what moves now moves because of what was clicked or typed
     if (isOver || hasScrolled || isUsed || performance.now() > end) return;
-    const found = elements(data.keys);
-    const place = found.every(Boolean) && isDrawn() ? placeOf(found) : "";
+    const targets = elements(data.keys);
+    const place = targets.every(Boolean) && isDrawn() ? placeOf(targets) : "";
     if (place !== before) {
       steady = performance.now();
       isSettled = false;
     }
     before = place;
     if (place && !isSettled && performance.now() - steady >= STEADY_MS) {
-      scrollTo(found);
+      scrollTo(targets);
       isSettled = true;
       settled = performance.now();
       end = Math.min(end, performance.now() + SETTLED_MS);

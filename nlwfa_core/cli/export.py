@@ -152,8 +152,15 @@ def sample(
 
 def _strings_csv(drawn: Drawn, alphabet: Alphabet) -> str:
     """Write strings with counts as CSV that `sources.files.read_strings` reads back; the header says what a symbol is."""
+    from ..strings.words import LAMBDA
+
     buffer = io.StringIO(newline="")
     writer = csv.writer(buffer, lineterminator="\n")
+    if alphabet.separator and (wrong := [symbol for symbol in alphabet.symbols if len(symbol.split()) != 1 or symbol == LAMBDA]):
+        raise RecipeError(
+            f"strings can't be written as text with the symbol {wrong[0]!r}: there, spaces separate symbols, and {LAMBDA} is the "
+            "empty word"
+        )
     writer.writerow(("tokens" if alphabet.separator else "characters", "count"))
     writer.writerows((alphabet.decode(word), count) for word, count in zip(drawn.words, drawn.counts.tolist(), strict=True))
     return buffer.getvalue()

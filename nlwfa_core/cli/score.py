@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ..errors import RecipeError, check_between
+from ..errors import RecipeError, check_between, plural
 from ..metrics.intervals import (
     CONFIDENCE,
     FEW_RESAMPLES,
@@ -21,11 +21,12 @@ from ..metrics.intervals import (
     StringScores,
     default_resamples,
     intervals,
-    leader,
+    leaders,
     least_resamples,
     paired_differences,
     string_scores,
 )
+from ..metrics.scores import FLAT_WINS
 from ..metrics.tables import write_table
 from ..models.wfa import WFA
 from ..sources.pautomac import model_reading, read_pautomac_model, read_solution, solution_reading
@@ -55,7 +56,10 @@ if TYPE_CHECKING:
 Test = Annotated[Path, typer.Option(help=f"Test strings: {STRINGS}")]
 Solution = Annotated[Path | None, typer.Option(help="The true probabilities of the test strings: a PAutomaC solution file.")]
 TrueModel = Annotated[
-    Path | None, typer.Option(help="The model that drew the strings: a PAutomaC model file, for next symbols too.")
+    Path | None,
+    typer.Option(
+        help="The model that drew the strings, for next symbols too: a folder, an automaton as JSON, or a PAutomaC model file."
+    ),
 ]
 Floor = Annotated[float, typer.Option(help="Raise normalised outputs below this number to this number.")]
 Resamples = Annotated[
@@ -111,6 +115,7 @@ def score(
         differences = paired_differences(own, theirs, resamples, confidence=confidence)
         record["against"] = against_record(str(against), theirs, differences)
         text += f"\n\n{against_summary(own, theirs, differences, meaning)}"
+        notes = (*notes, *_without_truth(own))
     return Output(json_text(record) if as_json else text, (*notes, *health.warnings))
 
 
@@ -142,12 +147,14 @@ def compare(
     differences = paired_differences(scores[0], scores[1], resamples, confidence=confidence)
     num_resamples = resamples or default_resamples(scores[0])
     distance = _distance(models[0].model, models[1].model)
+    ahead = leaders(differences, scores[0].has_truth)
+    notes = (*notes, *_without_truth(scores[0]))
     if as_json and table is None:
         record = {
             "models": [str(first), str(second)],
             "scores": [_with_intervals(one, known) for one, known in zip(scores, single, strict=True)],
             "differences": {
-                field: {**asdict(one), "ahead": {"first": "A", "second": "B"}.get(leader(field, one), "level")}
+                field: {**asdict(one), "ahead": {"first": "A", "second": "B"}.get(ahead[field], ahead[field])}
                 for field, one in differences.items()
             },
             "distance": distance,
@@ -156,12 +163,17 @@ def compare(
         }
         return Output(json_text(record), notes)
     meaning = f"A is {first}, B is {second}; {intervals_in_words(confidence, num_resamples)}, the same for both"
-    rows = compared_table((single[0], single[1]), differences, together=form not in ("csv", "json"))
+    rows = compared_table((single[0], single[1]), differences, ahead, together=form not in ("csv", "json"))
     if form is not None:
         return Output(write_table(rows, form, meaning).removesuffix("\n"), notes)
     lines = [aligned(rows), meaning, "ahead: level if the interval of the difference holds 0; p values are not corrected for "]
     lines[-1] += "the number of scores"
     return Output("\n".join([*lines, _distance_in_words(distance)]), notes)
+
+
+def _without_truth(scores: StringScores) -> tuple[str, ...]:
+    """Say why there is no verdict on the Pautomac score, if there is none."""
+    return () if scores.has_truth else (f"{FLAT_WINS} So it has no verdict.",)
 
 
 def _with_intervals(scores: StringScores, known: dict[str, Interval]) -> dict[str, Any]:
@@ -222,12 +234,31 @@ def _read_test_set(
             values = read_solution(data)
         notes += (reading_of(file_name(solution), solution_reading(values)),)
     if truth is not None and true_model is not None:
-        notes += (reading_of(file_name(true_model), model_reading(truth)),)
+        size = f"{plural(truth.num_states, 'state')}, {plural(truth.num_symbols, 'symbol')}"
+        reading = f"read as an automaton: {size}" if _is_automaton(true_model) else model_reading(truth)
+        notes += (reading_of(file_name(true_model), reading),)
     return file_test_set(file, values, truth), notes
 
 
+def _is_automaton(path: Path) -> bool:
+    """Return whether a true model is a folder or an automaton as JSON, and not a PAutomaC model."""
+    from ..sources.exchange import automaton_format
+
+    return path.is_dir() or automaton_format(read_bytes(path)) == "json"
+
+
 def _read_true_model(path: Path, alphabet: Alphabet) -> WFA:
-    """Read a PAutomaC model with the alphabet of the scored model. Raises RecipeError if that alphabet is not made of numbers."""
+    """Read an automaton with the alphabet of the scored model: a folder, an automaton as JSON, or a PAutomaC model.
+
+    Raises RecipeError if it is not linear, has other symbols, or is a PAutomaC model, whose symbols are numbers, and that alphabet
+    is not made of numbers.
+    """
+    if _is_automaton(path):
+        truth = read_model(path).model
+        if not isinstance(truth, WFA):
+            raise RecipeError(f"--true-model {path}: the true model must be an automaton; this one is not linear")
+        with errors_naming(path):
+            return truth.in_alphabet(alphabet)
     if alphabet != Alphabet.numbered(len(alphabet)):
         raise RecipeError(
             f"--true-model {path}: a PAutomaC model's symbols are numbers from 0; the model's alphabet has {alphabet.summary}"

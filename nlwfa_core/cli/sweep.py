@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated
@@ -11,11 +12,13 @@ import typer
 from ..errors import RecipeError, plural
 from ..experiment.recipe import Recipe
 from ..files import MAX_JSON_BYTES, FileShelf, read_capped
+from ..learning.progress import UNFINISHED
 from ..metrics.scores import SCORE_OF
 from ..sources.files import FORMATS
 from .sweep_files import check_files, read_sweep
 from .terminal import RUN_FAILED, STRINGS, Force, Output, check_writable, log_line, print_notes, progress_bar
 
+MAX_WARNINGS_LISTED = 5  # the commonest
 MAX_FAILURES_LISTED = 20  # failed runs that are printed; the table has all of them
 
 
@@ -65,14 +68,12 @@ def sweep(
     path = out / "sweeps" / f"{sweep.stem}.csv"
     if not force:
         _check_table(path, recipes)
-    table, folders, failures = (
-        SweepTable(path, recipes, shelf.get if intervals else None),
-        RunFolders(out / "runs"),
-        dict[str, str](),
-    )
+    table, folders = SweepTable(path, recipes, shelf.get if intervals else None), RunFolders(out / "runs")
+    failures, warnings, unfinished = dict[str, str](), Counter[str](), 0
 
     def add_row(key: str, failure: str | None) -> str:
         """Add the row of a run that has ended to the table, and describe how it ended."""
+        nonlocal unfinished
         try:
             outcome = load_result(folders.folder(key)) if failure is None else failure
         except RecipeError as error:  # the folder was damaged since
@@ -81,6 +82,8 @@ def sweep(
         if isinstance(outcome, str):
             failures[key] = outcome
             return f"failed: {outcome}"
+        warnings.update({*outcome.notes, *outcome.diagnostics.warnings})
+        unfinished += outcome.report.training == UNFINISHED
         return f"{SCORE_OF['wer'].short_title} {outcome.scores.wer:.4f}, {outcome.seconds.get('learning', 0.0):.1f} s"
 
     print_notes(readings)
@@ -105,6 +108,11 @@ def sweep(
     notes = [f"failed: {settings_in_words(recipes[key])}: {reason}" for key, reason in failures.items()]
     if len(notes) > MAX_FAILURES_LISTED:
         notes[MAX_FAILURES_LISTED:] = [f"and {len(notes) - MAX_FAILURES_LISTED:,} more: see the column error of {path}"]
+    if unfinished:
+        notes.append(f"{plural(unfinished, 'run')}: the training is not finished: see the column training of {path}")
+    notes += [f"{plural(number, 'run')}: {warning}" for warning, number in warnings.most_common(MAX_WARNINGS_LISTED)]
+    if len(warnings) > MAX_WARNINGS_LISTED:
+        notes.append(f"and {len(warnings) - MAX_WARNINGS_LISTED:,} other warnings: see the column warnings of {path}")
     return Output(f"{counts}\nwritten to {path}", tuple(notes), RUN_FAILED if failures else 0)
 
 

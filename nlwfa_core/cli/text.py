@@ -13,7 +13,7 @@ import numpy as np
 from ..errors import plural
 from ..files import plain
 from ..learning.names import LEARNERS
-from ..metrics.intervals import Interval, leader
+from ..metrics.intervals import Interval, leaders
 from ..metrics.next_symbols import likeliest
 from ..metrics.scores import SCORE_OF, SCORES, Scores
 from ..metrics.tables import Numbers
@@ -85,9 +85,11 @@ def as_text(value: float) -> str:
 def as_decimal(value: float, exponent: int, form: str = ".6g") -> str:
     """Write value · 2ᵉ, which may be too small for a float64; the digits of such a number are good to 12 places.
 
-    >>> as_decimal(0.5, 0), as_decimal(-0.75, -3000), as_decimal(0.0, -3000)
-    ('0.5', '-6.09641e-904', '0')
+    >>> as_decimal(0.5, 0), as_decimal(-0.75, -3000), as_decimal(0.0, -3000), as_decimal(math.nan, 0)
+    ('0.5', '-6.09641e-904', '0', 'undefined')
     """
+    if math.isnan(value):
+        return "undefined"
     if abs(product := math.ldexp(value, exponent)) >= SMALLEST_NORMAL or value == 0:
         return f"{product:{form}}"
     log10 = math.log10(abs(value)) + exponent * math.log10(2)
@@ -222,14 +224,14 @@ def _score_text(field: str, value: float, interval: Interval | None) -> str:
 
 def against_summary(own: StringScores, other: StringScores, differences: Mapping[str, Interval], meaning: str) -> str:
     """Write two models' scores on the same test strings, and their differences with intervals and the meaning of these."""
-    words = {"first": "model", "second": "other", "level": "level"}
+    words, ahead = {"first": "model", "second": "other"}, leaders(differences, own.has_truth)
     estimates, others = own.estimates, other.estimates
     rows: list[Sequence[str]] = [("score", "model", "other", "difference", "ahead")]
     for score in SCORES:
         if (difference := differences.get(score.field)) is not None:
             gap = _score_text(score.field, difference.estimate, difference)
             values = (_score_text(score.field, one[score.field], None) for one in (estimates, others))
-            rows.append((score.short_title, *values, gap, words[leader(score.field, difference)]))
+            rows.append((score.short_title, *values, gap, words.get(ahead[score.field], ahead[score.field])))
     legend = f"the same test strings; in brackets {meaning}, the same for both. level: 0 is in the interval"
     return f"{table(rows)}\n{legend}"
 
@@ -239,12 +241,12 @@ def against_record(name: str, other: StringScores, differences: Mapping[str, Int
 
     It has the other model's name and scores and, for each score, the difference with its interval and the model that is ahead.
     """
-    words = {"first": "model", "second": "other", "level": "level"}
+    words, ahead = {"first": "model", "second": "other"}, leaders(differences, other.has_truth)
     return {
         "model": name,
         "scores": other.estimates,
         "differences": {
-            field: {**asdict(difference), "ahead": words[leader(field, difference)]} for field, difference in differences.items()
+            field: {**asdict(one), "ahead": words.get(ahead[field], ahead[field])} for field, one in differences.items()
         },
     }
 
@@ -278,10 +280,9 @@ def next_record(alphabet: Alphabet, word: Word, scores: FloatArray, exponent: in
 
 
 def next_summary(alphabet: Alphabet, word: Word, scores: FloatArray, exponent: int = 0) -> str:
-    """Write the scores, times 2ᵉ, of all symbols and the end after a word, the likeliest first."""
-    magnitudes, shares = np.abs(scores), next_distributions(scores[None])[0]
-    names = (*alphabet.symbols, "end")
-    order = np.argsort(-magnitudes, kind="stable")
+    """Write the scores, times 2ᵉ, of all symbols and the end after a word, the highest first, and their probabilities."""
+    shares, names = next_distributions(scores[None])[0], (*alphabet.symbols, "end")
+    order = np.argsort(-scores, kind="stable")
     rows = [(names[index], as_decimal(float(scores[index]), exponent), as_text(float(shares[index]))) for index in order]
     predicted = [names[index] for index in likeliest(scores)]
     prediction = (
@@ -289,8 +290,10 @@ def next_summary(alphabet: Alphabet, word: Word, scores: FloatArray, exponent: i
         if len(predicted) > 1
         else f"{(*predicted, 'nothing')[0]} is predicted"
     )
-    legend = f"After {alphabet.decode(word)}, {prediction}: the largest score, the end of the string counted."
-    return f"{legend}\n{table([('next', 'score', '|share|'), *rows])}"
+    legend = f"After {alphabet.decode(word)}, {prediction}: the highest score, the end of the string counted."
+    if (scores < 0).any():
+        legend += " Probabilities are shares of |score|, so a symbol with a negative score may have a higher one."
+    return f"{legend}\n{table([('next', 'score', 'probability'), *rows])}"
 
 
 def prefixes_text(number: int) -> str:
@@ -327,10 +330,12 @@ def folds_summary(learner: str, validated: CrossValidation, metric: str) -> str:
     fields = ("wer", "log2_pauto", "bits_per_symbol", "ndcg5")
     rows: list[Sequence[str]] = [("rank", *(SCORE_OF[field].short_title for field in fields))]
     rows += [(as_text(rank), *(validated.spread(rank, field).text(".4f") for field in fields)) for rank, _ in validated.scores]
-    number = len(validated.scores[0][1])
+    number, best = len(validated.scores[0][1]), validated.best_rank(metric)
+    infinite = validated.spread(best, metric).num_infinite
+    caveat = f", though no rank has a finite score on all folds: this one lacks it on {infinite}" if infinite else ""
     return (
         f"{learner}, mean ± standard deviation over {number} folds; logarithms to base 2, the end of a string counted\n"
-        f"{table(rows)}\nbest by {metric}: rank {validated.best_rank(metric)}"
+        f"{table(rows)}\nbest by {metric}: rank {best}{caveat}"
     )
 
 

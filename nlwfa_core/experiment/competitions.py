@@ -17,13 +17,14 @@ import re
 import subprocess
 import threading
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from time import process_time
 from typing import Any
 
 import numpy as np
+from pydantic import FiniteFloat, NonNegativeInt, TypeAdapter, ValidationError
 
 from ..errors import RecipeError, check_one_of, check_types, plural
 from ..files import MAX_JSON_BYTES, __version__, from_json, make_directory, read_capped, to_json, write_atomically
@@ -36,6 +37,7 @@ from ..sources.pautomac import read_solution
 from ..sources.prefixes import read_prefixes, read_targets, targets_of
 from ..strings.sample import Sample
 from .budget import DEFAULT_BUDGET, MAX_STATES, Budget
+from .results import first_error
 from .search import OTHER_MODELS, search
 
 PUBLISHED = "published.csv"
@@ -157,8 +159,8 @@ class ProblemResult:
         The budget.
     seconds, cpu_seconds : float
         The wall time and the processor time that the search took.
-    budget : dict
-        The fields of the `Budget`.
+    budget : Budget
+        Its `threads` is the number of threads that there were.
     kinds : dict
         What `published.csv` says about the problem.
     published : dict
@@ -169,21 +171,27 @@ class ProblemResult:
     """
 
     competition: str
-    problem: int
-    score: float | None
+    problem: NonNegativeInt
+    score: FiniteFloat | None
     title: str
     family: str
-    num_states: int
-    minutes: float
-    seconds: float
-    cpu_seconds: float
-    budget: dict[str, Any]
+    num_states: NonNegativeInt
+    minutes: FiniteFloat
+    seconds: FiniteFloat
+    cpu_seconds: FiniteFloat
+    budget: Budget
     kinds: dict[str, str]
-    published: dict[str, float]
+    published: dict[str, FiniteFloat]
     date: str
     version: str
     commit: str
     search: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def held_out(self) -> float | None:
+        """Return our NDCG5 on beginnings of held-out training strings, if the model was chosen by that."""
+        number = self.search.get("ndcg5")
+        return number if isinstance(number, float) else None
 
     @property
     def place(self) -> str:
@@ -195,6 +203,9 @@ class ProblemResult:
         own = self.score
         better = [value for value in others if own is None or (value > own if competition.higher_is_better else value < own)]
         return f"{len(better) + 1} of {len(others) + 1}"
+
+
+RESULT: TypeAdapter[ProblemResult] = TypeAdapter(ProblemResult)
 
 
 def problem_folder(competition: str, data: Path) -> Path:
@@ -221,34 +232,43 @@ def problems_in(competition: str, folder: Path) -> list[int]:
 def read_published(competition: str, folder: Path) -> dict[int, dict[str, str]]:
     """Read `published.csv`: the number of each problem -> its row. Without the file, it is empty.
 
-    Raises RecipeError if the table has no column "problem", or a number in it is none.
+    Raises RecipeError if the table has no column "problem", something in it is no number, or a row has too many cells.
     """
     path = folder / PUBLISHED
     if not path.is_file():
         return {}
-    rows = list(csv.DictReader(read_capped(path, MAX_JSON_BYTES).decode("utf-8-sig", "replace").splitlines()))
-    if rows and "problem" not in rows[0]:
-        raise RecipeError(f"{path}: the first column must be 'problem'; got {', '.join(rows[0])[:80]}")
-    try:
-        return {int(row["problem"]): row for row in rows}
-    except ValueError as error:
-        raise RecipeError(f"{path}: each row must begin with the number of a problem: {error}") from None
+    table = csv.DictReader(read_capped(path, MAX_JSON_BYTES).decode("utf-8-sig", "replace").splitlines(), restval="")
+    columns, rows = table.fieldnames or [], dict[int, dict[str, str]]()
+    if "problem" not in columns:
+        raise RecipeError(f"{path} must have a column 'problem'; it has {', '.join(columns)[:80]}")
+    for row in table:
+        if None in row:
+            raise RecipeError(
+                f"{path}, line {table.line_num}: a row must have at most {plural(len(columns), 'cell')}; this has more"
+            )
+        try:
+            rows[int(row["problem"])] = row
+        except ValueError:
+            number = row["problem"][:40]
+            raise RecipeError(f"{path}, line {table.line_num}: the problem must be a whole number; got {number!r}") from None
+    return rows
 
 
 def figures_of(competition: str, row: dict[str, str]) -> dict[str, float]:
-    """Convert a row's figures to scores: perplexities are divided by the true model's, from the column "solution"."""
-    figures = {}
-    for name in COMPETITIONS[competition].figures:
+    """Convert a row's figures to scores. Cells that hold no finite number are left out.
+
+    The perplexities of PAutomaC are divided by the true model's, from the column "solution".
+    """
+
+    def number(name: str) -> float:
         try:
-            figures[name] = float(row.get(name) or "")
+            return float(row.get(name, ""))
         except ValueError:
-            continue
-    if competition != "pautomac":
-        return figures
-    try:
-        return {name: value / float(row["solution"]) for name, value in figures.items()}
-    except (KeyError, ValueError, ZeroDivisionError):
-        return {}
+            return np.nan
+
+    unit = number("solution") if competition == "pautomac" else 1.0
+    figures = {name: number(name) / unit for name in COMPETITIONS[competition].figures} if unit > 0 else {}
+    return {name: figure for name, figure in figures.items() if np.isfinite(figure)}
 
 
 def read_problem(competition: str, folder: Path, problem: int) -> tuple[Sample, Callable[[Model], float]]:
@@ -260,7 +280,7 @@ def read_problem(competition: str, folder: Path, problem: int) -> tuple[Sample, 
         tested = read_strings(names[1].read_bytes(), "pautomac", train.alphabet)
         test = TestSet.as_drawn(tested.words, read_solution(names[2].read_bytes()), tested.sample())
         scores = evaluate(model, test)
-        return float(2 ** (scores.log2_pauto - (scores.true_log2_pauto or np.nan)))
+        return float(2 ** (scores.log2_pauto - (np.nan if scores.true_log2_pauto is None else scores.true_log2_pauto)))
 
     def ndcg5(model: Model) -> float:
         prefixes = read_prefixes(names[1].read_bytes(), "pautomac", train.alphabet)
@@ -352,38 +372,40 @@ def _run(
     started = process_time()
     rules = COMPETITIONS[competition]
     models, ranking = rules.other_models, rules.for_ranking
-    found = search(train, None, budget, stop=stop, report=report, log=log, other_models=models, for_ranking=ranking)
+    result = search(train, None, budget, stop=stop, report=report, log=log, other_models=models, for_ranking=ranking)
     cpu_seconds = process_time() - started
-    if found.stopped:
+    if result.stopped:
         return None
-    score = score_of(found.model)
+    score = score_of(result.model)
     return ProblemResult(
         competition,
         number,
         score if np.isfinite(score) else None,
-        found.title,
-        found.components[0].family if len(found.components) == 1 else "mixture",
-        found.num_states,
+        result.title,
+        result.components[0].family if len(result.components) == 1 else "mixture",
+        result.num_states,
         budget.minutes,
-        found.seconds,
+        result.seconds,
         cpu_seconds,
-        {**asdict(budget), "threads": budget.number_of_threads},
+        replace(budget, threads=budget.number_of_threads),
         {name: row[name] for name in COMPETITIONS[competition].kinds if row.get(name)},
         figures_of(competition, row),
         datetime.now(UTC).date().isoformat(),
         __version__,
         _commit(),
-        found.record,
+        result.record,
     )
 
 
 def _commit() -> str:
-    """Return the short name of the commit that this package was imported from; empty if it is not in a repository."""
+    """Return the short name of the commit that this package was imported from; empty if it is not in its own repository."""
+    root = Path(__file__).parents[2]
+    command = ["git", "-C", str(root), "rev-parse", "--show-toplevel", "--short", "HEAD"]
     try:
-        command = ["git", "-C", str(Path(__file__).parent), "rev-parse", "--short", "HEAD"]
-        return subprocess.run(command, capture_output=True, text=True, timeout=5, check=True).stdout.strip()
-    except (OSError, subprocess.SubprocessError):
+        folder, commit = subprocess.run(command, capture_output=True, text=True, timeout=5, check=True).stdout.splitlines()
+    except (OSError, ValueError, subprocess.SubprocessError):
         return ""
+    return commit if Path(folder).resolve() == root.resolve() else ""  # it may be installed inside another repository
 
 
 def results_folder(out: Path) -> Path:
@@ -403,8 +425,10 @@ def read_results(folder: Path) -> list[ProblemResult]:
         try:
             if record.pop("format") != FORMAT:
                 raise ValueError("another format")
-            results.append(ProblemResult(**record))
+            results.append(RESULT.validate_python(record))
             check_one_of("competition", results[-1].competition, COMPETITIONS)
+        except ValidationError as error:
+            raise RecipeError(f"{path} must be a result that `nlwfa compete` wrote: {first_error(error)}") from None
         except (AttributeError, KeyError, TypeError, ValueError) as error:
             raise RecipeError(f"{path} must be a result that `nlwfa compete` wrote: {error}") from None
     return sorted(results, key=lambda one: (one.competition, one.problem))
@@ -442,9 +466,9 @@ def page(results: Sequence[ProblemResult]) -> str:
 
 def _budgets(results: Sequence[ProblemResult]) -> str:
     """Say how many problems there are, and what each search could spend."""
-    spent = {(one.minutes * one.budget["threads"] if one.budget["clock"] == "processor" else one.minutes) for one in results}
+    spent = {(one.minutes * one.budget.threads if one.budget.clock == "processor" else one.minutes) for one in results}
     minutes = f"{min(spent):g} to {max(spent):g}" if len(spent) > 1 else f"{min(spent):g}"
-    clocks = " or ".join(sorted({f"{one.budget['clock']} time" for one in results}))
+    clocks = " or ".join(sorted({f"{one.budget.clock} time" for one in results}))
     return f"{plural(len(results), 'problem')}, each with a budget of {minutes} min of {clocks}."
 
 
@@ -479,11 +503,10 @@ def summary(competition: str, results: Sequence[ProblemResult]) -> str:
 
 
 def _problem_table(competition: Competition, results: Sequence[ProblemResult]) -> str:
-    form = ".4f"
     figures = [name for name in competition.figures if any(name in one.published for one in results)]
     kinds = [name for name in competition.kinds if any(name in one.kinds for one in results)]
     heading = ["problem", *({"type": "kind", "states": "true states", "alphabet": "symbols"}.get(name, name) for name in kinds)]
-    held_out = {one.problem: number for one in results if (number := one.search.get("ndcg5")) is not None}
+    held_out = {one.problem: number for one in results if (number := one.held_out) is not None}
     heading += [
         "ours",
         "place",
@@ -496,14 +519,14 @@ def _problem_table(competition: Competition, results: Sequence[ProblemResult]) -
     ]
     rows = [heading, ["---"] * len(heading)]
     for one in results:
-        own = "∞" if one.score is None else f"{one.score:{form}}"
-        numbers = (f"{one.published[name]:{form}}" if name in one.published else "" for name in figures)
+        own = "∞" if one.score is None else f"{one.score:.4f}"
+        numbers = (f"{one.published[name]:.4f}" if name in one.published else "" for name in figures)
         minutes = f"{one.seconds / 60:.1f}, {one.cpu_seconds / 60:.1f}"
         kind_cells = [one.kinds.get(name, "") for name in kinds]
         commit = f"{one.date}, {one.commit or one.version}"
-        place = [one.place, *([f"{held_out[one.problem]:{form}}" if one.problem in held_out else ""] if held_out else [])]
+        chosen_by = [f"{held_out[one.problem]:.4f}" if one.problem in held_out else ""] if held_out else []
         model = [str(one.num_states), one.title, minutes]
-        rows.append([str(one.problem), *kind_cells, f"**{own}**", *place, *model, *numbers, commit])
+        rows.append([str(one.problem), *kind_cells, f"**{own}**", one.place, *chosen_by, *model, *numbers, commit])
     return "\n".join(f"| {' | '.join(row)} |" for row in rows)
 
 

@@ -22,7 +22,7 @@ from ..models.model import Model
 from ..strings.plain import SampleLike, as_sample
 from ..strings.sample import Sample
 from ..strings.words import Words
-from .pipeline import basis_notes, build_hankel, fit_recipe, options_of
+from .pipeline import basis_notes, build_hankel, fit_recipe, options_of, training_notes
 from .recipe import Recipe
 
 Fold = tuple[Sample, Sample]  # training strings, and the strings that are held out
@@ -55,7 +55,7 @@ class CrossValidation:
         check_one_of("metric", metric, [score.field for score in METRICS])
         sign = -1 if SCORE_OF[metric].higher_is_better else 1
 
-        def order(rank: int) -> tuple[tuple[float, float], int]:
+        def order(rank: int) -> tuple[tuple[int, float, float], int]:
             zeros = [scores.num_zero for scores in self._of(rank)]
             return badness([sign * value for value in self._values(rank, metric)], zeros), rank
 
@@ -150,7 +150,7 @@ def cross_validate(
     """
     recipes = [recipe.changed(learning=recipe.learning.changed(rank=rank)) for rank in ranks or (recipe.learning.rank,)]
     scores: list[list[Scores]] = [[] for _ in recipes]
-    notes: list[str] = []
+    notes = [*training_notes(recipe)]
     for fold, (train, held_out) in enumerate(folds(as_sample(sample), number, seed)):
         hankel, cache = None, FitCache()
         if recipe.learning.kind.needs_hankel:

@@ -64,15 +64,23 @@ class _StringEstimator(BaseEstimator):  # type: ignore[misc, unused-ignore]
 
         They are the model's |scores| of next symbols, divided by their sum; a row is 0 if all scores are.
         """
-        check_is_fitted(self)
-        trie = Trie.of(as_words(X, self.alphabet_), len(self.alphabet_))
-        shares: FloatArray = next_distributions(scaled_next_scores(self.model_, trie)[0][trie.ends])
-        return shares
+        return next_distributions(self._next_scores(X))
 
     def predict(self, X: Strings) -> npt.NDArray[np.object_]:
-        """Return the likeliest next symbol after each string, shape (num_strings,): "" for the end; of tied symbols, the first."""
-        best: npt.NDArray[np.object_] = self.classes_[self.predict_proba(X).argmax(axis=1)]
+        """Guess the next symbol after each string, shape (num_strings,): "" for the end; of tied symbols, the first.
+
+        It is the symbol with the highest score, signs included, as in the word error rate. Where a score is negative, another one
+        may have the highest probability in `predict_proba`.
+        """
+        scores = self._next_scores(X)
+        best: npt.NDArray[np.object_] = self.classes_[np.where(np.isnan(scores), -np.inf, scores).argmax(axis=1)]
         return best
+
+    def _next_scores(self, X: Strings) -> FloatArray:
+        """Compute the model's scores of what follows each string, shape (num_strings, num_symbols + 1), up to a factor each."""
+        check_is_fitted(self)
+        trie = Trie.of(as_words(X, self.alphabet_), len(self.alphabet_))
+        return scaled_next_scores(self.model_, trie)[0][trie.ends]
 
     def score_samples(self, X: Strings) -> FloatArray:
         """log₂ |f(x)| of each string, shape (num_strings,); −∞ for 0."""

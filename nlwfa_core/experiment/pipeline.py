@@ -24,7 +24,7 @@ from ..models.ngram import NGram, Uniform
 from ..rounding import on_one_thread
 from ..strings.sample import Sample
 from .data import Data, Files, load_data, no_files
-from .recipe import DataRecipe, HankelRecipe, Recipe
+from .recipe import ADAMAX_ONLY, CONVERGED, DataRecipe, HankelRecipe, Recipe
 from .results import Result
 
 
@@ -62,6 +62,17 @@ def validation_notes(recipe: Recipe, data: Data) -> tuple[str, ...]:
 
 
 Strings = tuple[Sample, Sample | None]  # training strings, and validation strings for early stopping
+
+
+def training_notes(recipe: Recipe) -> tuple[str, ...]:
+    """Say that networks are trained as in the paper, and not to the end, if a recipe does not say how to train them."""
+    learning = recipe.learning
+    if not learning.kind.networks or learning.model_fields_set & {*CONVERGED, *ADAMAX_ONLY}:
+        return ()
+    return (
+        f"The recipe does not say how networks are trained, so they take the paper's {learning.epochs_factorisation:,} + "
+        f"{learning.epochs_transitions:,} epochs of Adamax, which do not train them to the end; LearningRecipe.converged() does.",
+    )
 
 
 def options_of(recipe: Recipe) -> Options:
@@ -190,7 +201,7 @@ def run(
     else:
         from_strings = fit_strings(strings[0], options_of(recipe), validation=strings[1], report=report, cancelled=cancelled)
         model, learned, notes = from_strings.model, from_strings.report, data.notes
-    notes += validation_notes(recipe, data)
+    notes += validation_notes(recipe, data) + training_notes(recipe)
     check_cancelled(cancelled)
     middle = perf_counter()
     report(Progress("scores", 0, 1))

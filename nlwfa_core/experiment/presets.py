@@ -2,18 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from ..learning.names import CONVERGED_EPOCHS
 from .recipe import DataRecipe, HankelRecipe, LearningRecipe, Recipe, RefinementRecipe
-
-# What a step of training to convergence has, in place of the paper's options.
-CONVERGED: dict[str, Any] = {
-    "optimizer": "lbfgs",
-    "start": "svd",
-    "epochs_factorisation": CONVERGED_EPOCHS,
-    "epochs_transitions": CONVERGED_EPOCHS,
-}
 
 
 def converged(objective: str = "none") -> Recipe:
@@ -24,7 +14,7 @@ def converged(objective: str = "none") -> Recipe:
     refinement = RefinementRecipe(objective=objective, optimizer="lbfgs")
     if objective == "hankel":
         refinement = refinement.changed(epochs=CONVERGED_EPOCHS)
-    return Recipe(learning=LearningRecipe(**CONVERGED), refinement=refinement)
+    return Recipe(learning=LearningRecipe.converged(), refinement=refinement)
 
 
 PRESETS: dict[str, tuple[str, Recipe]] = {
@@ -33,7 +23,7 @@ PRESETS: dict[str, tuple[str, Recipe]] = {
         Recipe(
             data=DataRecipe(num_strings=2_000),
             hankel=HankelRecipe(num_prefixes=100, num_suffixes=100),
-            learning=LearningRecipe(learner="both.non", rank=5, **CONVERGED),
+            learning=LearningRecipe.converged(learner="both.non", rank=5),
         ),
     ),
     "refined": (
@@ -62,7 +52,7 @@ PRESETS: dict[str, tuple[str, Recipe]] = {
         Recipe(
             data=DataRecipe(source="verbs", num_validation=300, num_test=300),
             hankel=HankelRecipe(num_prefixes=1000, num_suffixes=300),
-            learning=LearningRecipe(learner="fac.non", rank=10, **CONVERGED),
+            learning=LearningRecipe.converged(learner="fac.non", rank=10),
         ),
     ),
 }

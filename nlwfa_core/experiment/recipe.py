@@ -28,6 +28,7 @@ from ..files import SHA256
 from ..hankel.names import BASES, LINEAR_ONLY, STATISTICS, TRANSFORMS
 from ..learning.names import (
     BY_RANK,
+    CONVERGED_EPOCHS,
     EM_LEARNERS,
     EM_STARTS,
     FEW_STATES,
@@ -52,6 +53,14 @@ GENERATION = 1
 
 # Options that only Adamax reads.
 ADAMAX_ONLY = ("rate_factorisation", "rate_transitions", "schedule")
+
+# What steps 1 and 2 have in training to convergence, in place of the paper's options.
+CONVERGED: dict[str, Any] = {
+    "optimizer": "lbfgs",
+    "start": "svd",
+    "epochs_factorisation": CONVERGED_EPOCHS,
+    "epochs_transitions": CONVERGED_EPOCHS,
+}
 
 ContentHash = Annotated[str, StringConstraints(pattern=rf"^({SHA256.pattern})?$")]
 Seed = Annotated[int, Field(ge=0, lt=2**31)]
@@ -221,13 +230,13 @@ class LearningRecipe(Record):
 
     The rank is the number of states of a learner that learns from the strings themselves (`learning.names.STRING_LEARNERS`).
 
-    The defaults are those of the paper, because recipes from before 0.2 do not say how they are trained. `presets.CONVERGED` has
-    what a new experiment should use.
+    The defaults are those of the paper, whose networks are *not* trained to the end, because recipes of earlier versions do not say
+    how they are trained. `LearningRecipe.converged` makes a recipe that trains to convergence, as `fit` and `nlwfa fit` do.
 
     >>> from nlwfa_core import LearningRecipe
-    >>> recipe = LearningRecipe(learner="both.non", rank=5, optimizer="lbfgs", start="svd")
-    >>> recipe.learner, recipe.rank, recipe.hidden
-    ('both.non', 5, (2, 1, 2))
+    >>> recipe = LearningRecipe.converged(learner="both.non", rank=5)
+    >>> recipe.learner, recipe.rank, recipe.optimizer, LearningRecipe().optimizer
+    ('both.non', 5, 'lbfgs', 'adamax')
     """
 
     learner: str = "SP"
@@ -260,6 +269,11 @@ class LearningRecipe(Record):
                 f"such as 2,1,2 or 4,2,1,2,4; got {text}"
             )
         return self
+
+    @classmethod
+    def converged(cls, **fields: Any) -> Self:
+        """Make a recipe whose networks are trained until their loss hardly falls any more (`CONVERGED`), with some other fields."""
+        return cls(**{**CONVERGED, **fields})
 
     @property
     def kind(self) -> Learner:

@@ -138,7 +138,7 @@ def load_result(directory: Path) -> Result:
     try:
         record = StoredResult.model_validate(data)
     except ValidationError as error:
-        raise RecipeError(f"result.json in {directory} is not a valid result: {_first_error(error)}") from None
+        raise RecipeError(f"result.json in {directory} is not a valid result: {first_error(error)}") from None
     recipe, num_train = record.recipe, record.num_train
     if "num_train" not in record.model_fields_set and SOURCES[recipe.data.source].generator is not None:
         num_train = recipe.data.num_strings  # an older version saved it; it drew, and learned from, as many as the recipe says
@@ -156,14 +156,14 @@ def load_result(directory: Path) -> Result:
     )
 
 
-def _first_error(error: ValidationError) -> str:
+def first_error(error: ValidationError) -> str:
     """Say which field is wrong first, and why.
 
     This is a function of its own because a frame that a traceback keeps must not hold the error of a nested recipe: the two would
     keep each other, and Python can't see such a cycle through pydantic's errors, so the memory would be lost.
     """
     first = error.errors(include_url=False)[0]
-    place = ".".join(map(str, first["loc"]))
+    field_name = ".".join(map(str, first["loc"]))
     message = first["msg"].removeprefix("Value error, ")
-    given = "" if first["type"] == "value_error" else f"; got {repr(first['input'])[:60]}"
-    return f"{place}: {message}{given}"
+    value = "" if first["type"] in ("value_error", "missing") else f"; got {repr(first['input'])[:60]}"
+    return f"{field_name}: {message}{value}"

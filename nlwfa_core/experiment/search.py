@@ -4,18 +4,17 @@ The families are n-grams (a baseline, which has no states), spectral learning, d
 and HMM by EM, NL-WFA refined by likelihood and, on request, an LSTM. All are compared by their bits per symbol on validation
 strings. First each family is tried with small effort and several numbers of states. Then time goes, in short turns, to the
 trainings of EM that promise the fewest bits: a training's promise is its loss now minus what the last half of its iterations
-gained, as in successive halving with a forecast. When few trainings promise anything, a new one begins: another seed, another
-start, or more states. Networks train for long if a short training was near the best model. If an LSTM was near it, further ones are
-trained while there is time. At the end, a mixture of the best few models is chosen, with weights by EM.
+gained, as in successive halving with a forecast. A few new ones begin at first, and again whenever one has converged: another seed,
+another start, or more states. Networks train for long if a short training was near the best model. If an LSTM was near it, further
+ones are trained while there is time. At the end, a mixture of the best few models is chosen, with weights by EM.
 
 Which trainings run depends on the clock. Each of them has a recipe with a seed and its number of iterations, so a model can be
 learned again from its recipe: `em_training.fit_em`, `merging.fit_pdfa`, `pipeline.fit_recipe`, `NGram.fit`,
 `recurrent.fit_recurrent`.
 
 If the result need not be an automaton, n-grams and an LSTM may be part of the mixture, and next symbols may be mixed instead of
-strings. If it
-is to rank what may follow a prefix, the best models and mixtures are compared by NDCG5 (Balle et al. 2016) on beginnings of
-validation strings, in the end. These are cut at random places, as in the SPiCe competition.
+strings. If it is to rank what may follow a prefix, the best models and mixtures are compared by NDCG5 (Balle et al. 2016) on
+beginnings of validation strings, in the end. These are cut at random places, as in the SPiCe competition.
 """
 
 from __future__ import annotations
@@ -24,6 +23,7 @@ import threading
 from collections.abc import Callable, Collection, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import asdict, dataclass, replace
+from math import isqrt
 from time import monotonic, perf_counter, process_time, thread_time
 from typing import Any
 
@@ -32,6 +32,7 @@ import numpy as np
 from .. import limits
 from ..errors import Cancelled, RecipeError, check_one_of, check_types
 from ..learning.em_training import ACCELERATION, EM_FAMILIES, EMRecipe, EMTraining, automaton, continued
+from ..learning.learners import FitCache
 from ..learning.merging import MIN_COUNTS, PENALTIES, PDFATraining, fit_pdfa
 from ..learning.pfa import MAX_NUMBERS, MoveTree
 from ..learning.progress import BITS, CancelCheck, Progress, Report, never, silent
@@ -40,12 +41,14 @@ from ..metrics.scores import SCORE_OF, bits_per_symbol
 from ..models.mixture import (
     BY_STRING,
     BY_SYMBOL,
+    log2_probabilities,
+    mixed_log2_probabilities,
     mixture,
     mixture_weights,
     next_counts,
     next_log2_probabilities,
 )
-from ..models.model import LogModel, Model
+from ..models.model import Model
 from ..models.ngram import KNESER_NEY, SMOOTHINGS, WITTEN_BELL, NGram
 from ..models.recurrent import RecurrentModel
 from ..models.wfa import WFA
@@ -487,12 +490,9 @@ class _Search:
     def _spectral(self, statistic: str) -> None:
         started = self.timer()
         hankel_recipe = HankelRecipe(num_prefixes=1000, num_suffixes=1000, statistic=statistic)
-        hankel, cache = build_hankel(self.train, hankel_recipe), None
-        most = min(self.budget.max_states, hankel.num_prefixes, hankel.num_suffixes)
+        hankel, cache = build_hankel(self.train, hankel_recipe), FitCache()
+        most = min(self.budget.max_states, hankel.num_prefixes, hankel.num_suffixes, limits.most("rank"))
         ranks = sorted({rank for rank in (*LINEAR_RANKS, 7, 14, 30) if rank <= min(most, 100)} | ({most} if most <= 100 else set()))
-        from ..learning.learners import FitCache
-
-        cache = FitCache()
         worse = 0
         for rank in ranks:
             if self.clock.is_over() or worse >= 3:
@@ -522,8 +522,11 @@ class _Search:
         self._add(Candidate("PDFA", model, bits, self.timer() - started, training))
 
     def _most_states(self) -> int:
-        by_model = int((limits.most("transition_numbers") / self.train.num_symbols) ** 0.5)
-        return max(1, min(self.budget.max_states, by_model, limits.most("rank")))
+        return max(1, min(self.budget.max_states, self._largest_automaton(), limits.most("rank")))
+
+    def _largest_automaton(self) -> int:
+        """Return the number of states up to which an automaton, also one that is a mixture, has as many numbers as allowed."""
+        return isqrt(limits.most("transition_numbers") // self.train.num_symbols)
 
     def _network(self, recipe: Recipe) -> None:
         started = self.timer()
@@ -599,8 +602,8 @@ class _Search:
 
     def _promised(self) -> float:
         """Return the fewest bits that a model with states has, or that EM is forecast to reach."""
-        known = [one.bits for one in self.candidates if one.num_states and one.family != "LSTM"]
-        return min(known + [one.forecast for one in self.trainings if one.losses], default=np.inf)
+        trained = [one.bits for one in self.candidates if one.num_states and one.family != "LSTM"]
+        return min(trained + [one.forecast for one in self.trainings if one.losses], default=np.inf)
 
     def _best_now(self) -> float:
         return min([one.bits for one in self.candidates] + [one.loss for one in self.trainings])
@@ -691,7 +694,7 @@ class _Search:
         return nearest.seconds_per_iteration * max(1.0, num_states / nearest.recipe.num_states)
 
     def _short_networks(self) -> list[Recipe]:
-        k = min(self.budget.max_states, NETWORK_STATES[1])
+        k = min(self.budget.max_states, NETWORK_STATES[1], limits.most("rank"))
         strings = self.train.num_strings
         too_short = self.clock.seconds < 30 and strings > FEW_STRINGS
         if self.train.num_symbols * k * k > LARGEST_NETWORK or too_short or strings < FEWEST_STRINGS:
@@ -718,7 +721,7 @@ class _Search:
             return None
         self.network = short
         few = self.train.num_strings <= FEW_STRINGS
-        k = min(self.budget.max_states, NETWORK_STATES[2])
+        k = min(self.budget.max_states, NETWORK_STATES[2], limits.most("rank"))
         per_step = short.seconds / (STEPS_IF_FEW if few else SHORT_STEPS) * max(1.0, k / max(short.num_states, 1))
         passes = 2.5 if self.everything is not None else 1.3  # a training on all strings may follow
         steps = int(min(LONG_STEPS // (5 if few else 1), self.clock.left / passes / per_step))
@@ -851,7 +854,6 @@ class _Search:
         return sorted([*self.candidates, *trained], key=lambda one: one.bits)
 
     def _result(self) -> SearchResult:
-        stopped = self.clock.stop.is_set()
         converged = not self.clock.is_over()
         everyone = self._finished()
         usable = [
@@ -868,7 +870,7 @@ class _Search:
         components, shares, bits = choice.components, choice.shares, choice.bits
         families = self._families(everyone, bits if len(components) > 1 else None, components)
         number = self.train.num_strings
-        if self.everything is not None and not stopped:
+        if self.everything is not None and not self.clock.stop.is_set():
             components, number = self._trained_on_all(components)
         models = [one.model for one in components]
         model = models[0] if len(models) == 1 else mixture(models, shares, choice.level)
@@ -882,7 +884,7 @@ class _Search:
             self.validation.num_strings,
             number,
             self.clock.spent,
-            stopped,
+            self.clock.stop.is_set(),
             converged,
             choice.level,
             choice.ndcg5,
@@ -901,7 +903,8 @@ class _Search:
         choices.sort(key=lambda one: one.bits)
         if not self.for_ranking:
             return choices[0]
-        choices += [_Choice([one], np.ones(1), one.bits) for one in usable[:RANKED] if [one] != choices[0].components]
+        alone = [one.components[0] for one in choices if len(one.components) == 1]
+        choices += [_Choice([one], np.ones(1), one.bits) for one in usable[:RANKED] if one not in alone]
         prefixes = held_out_prefixes(self.validation, self.budget.seed)
         best, best_gains = choices[0], np.zeros(len(prefixes.words))
         for number, one in enumerate(choices):
@@ -936,12 +939,10 @@ class _Search:
             picked = allowed[
                 _greedy(table[:, allowed], counts.astype(np.float64), [parts[number].num_states for number in allowed], total)
             ]
-            chances = np.exp2(table[:, picked])
-            possible = chances.any(axis=1)
-            if len(picked) < 2 or not possible.all():
+            if len(picked) < 2 or not np.isfinite(table[:, picked]).any(axis=1).all():
                 continue
-            shares = mixture_weights(chances, counts)
-            bits = float(-(counts @ np.log2(chances @ shares)) / counts.sum())
+            shares = mixture_weights(table[:, picked], counts)
+            bits = float(-(counts @ mixed_log2_probabilities(table[:, picked], shares)) / counts.sum())
             if best is None or bits < best.bits:
                 used = shares > 0
                 members = [parts[number] for number in picked[used]]
@@ -957,21 +958,28 @@ class _Search:
         tried = set[tuple[int, ...]]()
         logs: dict[int, FloatArray] = {}
         counts = self.validation.counts.astype(np.float64)
+        symbols = counts @ (self.validation.words.lengths + 1)
         for limit in sorted({total, total // 2, total // 3, total // 5}, reverse=True):
             allowed = [one for one in parts if one.num_states <= limit][:CONSIDERED]
             if len(allowed) < 2:
                 continue
             for one in allowed:
                 if id(one) not in logs:
-                    logs[id(one)] = one.logs[1] if one.family == "n-gram" and one.logs else _string_logs(one.model, self.validation)
-            table = np.stack([logs[id(one)] for one in allowed], axis=1)
-            picked = _greedy(table, counts, [one.num_states for one in allowed], total)
+                    cached = one.logs if one.family in OTHER_MODELS else None
+                    logs[id(one)] = cached[1] if cached else log2_probabilities(one.model, self.validation.words)
+            table, states = np.stack([logs[id(one)] for one in allowed], axis=1), [one.num_states for one in allowed]
+            picked = _greedy(table, counts, states, total)
+            if all(isinstance(allowed[number].model, WFA) for number in picked):  # their mixture is an automaton
+                largest = self._largest_automaton()
+                if sum(states[number] for number in picked) > largest:
+                    picked = _greedy(table, counts, states, largest)
             key = tuple(sorted(id(allowed[number]) for number in picked))
-            if len(picked) < 2 or key in tried:
+            if len(picked) < 2 or key in tried or not np.isfinite(table[:, picked]).any():
                 continue
             tried.add(key)
             members = [allowed[number] for number in picked]
-            weights, mixed = _fitted(table[:, picked], self.validation)
+            weights = mixture_weights(table[:, picked], self.validation.counts)
+            mixed = float(-(counts @ mixed_log2_probabilities(table[:, picked], weights)) / symbols)
             if any(one.family == "SP" for one in members):  # its scores may be negative
                 mixed = bits_per_symbol(mixture([one.model for one in members], weights), self.validation)
             if mixed < bits:
@@ -1028,7 +1036,10 @@ class _Search:
                 if one.seconds * share > clock.left:
                     return None
                 most = self._most_states() if len(components) == 1 else one.num_states
-                merged = fit_pdfa(everything, most, one.recipe)
+                try:
+                    merged = fit_pdfa(everything, most, one.recipe, cancelled=clock.is_over)
+                except (Cancelled, RecipeError):  # no time, or the tree of all strings is too large
+                    return None
                 return replace(one, model=replace(merged, alphabet=everything.alphabet))
             hankel = build_hankel(everything, one.recipe.hankel)
             if one.family != "SP" and one.seconds * share > clock.left:
@@ -1079,31 +1090,6 @@ def _is_distribution(candidate: Candidate) -> bool:
     return abs(model.total_weight() - 1) < 1e-3
 
 
-def _string_logs(model: Model, sample: Sample) -> FloatArray:
-    """log₂ P(x) of each distinct string; −∞ for those without a positive weight."""
-    weights = model.weights(sample.words)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        logs = model.log2_weights(sample.words) if isinstance(model, LogModel) else np.log2(np.abs(weights))
-    return np.where((weights >= 0) & np.isfinite(logs), logs, -np.inf)
-
-
-def _fitted(logs: FloatArray, sample: Sample) -> tuple[FloatArray, float]:
-    """Find the weights of a mixture by string, and its bits per symbol; strings that all models find impossible are left out.
-
-    Parameters
-    ----------
-    logs : array, shape (num_words, num_models)
-    sample : Sample
-    """
-    highest = logs.max(axis=1)
-    possible = np.isfinite(highest)
-    chances = np.exp2(logs[possible] - highest[possible, None])
-    weights = mixture_weights(chances, sample.counts[possible])
-    total = sample.counts[possible] @ (np.log2(chances @ weights) + highest[possible])
-    bits = float(-total / (sample.counts @ (sample.words.lengths + 1)))
-    return weights, bits if possible.all() else np.inf
-
-
 def _greedy(logs: FloatArray, counts: FloatArray, states: Sequence[int], total: int) -> list[int]:
     """Choose columns of log probabilities whose mixture makes the strings likeliest, one after the other.
 
@@ -1134,8 +1120,8 @@ def _greedy(logs: FloatArray, counts: FloatArray, states: Sequence[int], total: 
                 continue
             for share in (0.5 / len(picked), 1 / (1 + len(picked)), TRIAL_SHARE / len(picked)):
                 trial = (1 - share) * mixed + share * chances[:, number]
-                if best is None or score(trial) > best[0]:
-                    best = (score(trial), number, trial)
+                if (its_score := score(trial)) > (-np.inf if best is None else best[0]):
+                    best = its_score, number, trial
         if best is None or best[0] - value < COMPONENT_GAIN * bits:
             break
         value, mixed = best[0], best[2]

@@ -15,11 +15,12 @@ from ..hankel.matrix import HankelMatrix
 from ..learning.learners import Fit, FitCache, StringFit, check_rank, fit_strings
 from ..learning.names import needs_boundary
 from ..learning.progress import BITS, CancelCheck, Progress, Report, never, silent
-from ..metrics.scores import SCORE_OF, SELECTION_METRICS, Scores, TestSet, evaluate, next_symbol_score
+from ..metrics.scores import FLAT_WINS, SCORE_OF, SELECTION_METRICS, Scores, TestSet, evaluate, next_symbol_score
 from ..metrics.seeds import badness
 from ..strings.plain import SampleLike, as_sample
 from ..strings.sample import Sample
-from .pipeline import basis_notes, build_hankel, fit_recipe, options_of
+from .pipeline import basis_notes, build_hankel, fit_recipe, options_of, training_notes
+from .presets import converged
 from .recipe import HankelRecipe, LearningRecipe, Recipe, RefinementRecipe
 
 # Ranks of the linear candidates.
@@ -78,9 +79,10 @@ def select_rank(
     validation : TestSet, or strings
     ranks : sequence of int
     recipe : Recipe, optional
-        The parts for the Hankel matrix, learning and refinement are used, except for the rank; the part for the data is not.
+        The parts for the Hankel matrix, learning and refinement are used, except for the rank; the part for the data is not. By
+        default it is `presets.converged`: SP with a basis of 1000 × 1000.
     metric : str
-        One of `SELECTION_METRICS`.
+        One of `SELECTION_METRICS`. If no rank has a finite score, a note says so.
 
     Raises
     ------
@@ -94,9 +96,9 @@ def select_rank(
         validation = TestSet.empirical(as_sample(validation, own, "validation"))
     if not ranks:
         raise RecipeError("ranks must have at least one entry; got none")
-    base = recipe or Recipe()
+    base = recipe or converged()
     recipes = [base.changed(learning=base.learning.changed(rank=rank)) for rank in ranks]
-    hankel, cache, notes = None, FitCache(), list[str]()
+    hankel, cache, notes = None, FitCache(), [*training_notes(base)]
     if base.learning.kind.needs_hankel:
         hankel = build_hankel(train, base.hankel)
         for rank in ranks:  # all of them, before hours of training with the first
@@ -112,7 +114,14 @@ def select_rank(
             learned = fit_recipe(one, hankel, (train, validation.sample), cache, report, cancelled)
         scores.append((rank, evaluate(learned.model, validation)))
         notes += (f"Rank {rank}: {message}" for message in learned.report.messages)
-    return RankSelection(best_rank(scores, metric), metric, tuple(scores), tuple(notes))
+    if metric == "log2_pauto" and not validation.target_is_true:
+        notes.append(FLAT_WINS)
+    best = best_rank(scores, metric)
+    if not np.isfinite(getattr(dict(scores)[best], metric)):
+        notes.append(
+            f"No rank has a finite {metric}, so rank {best} was chosen by its number of weights of 0; choose by wer instead."
+        )
+    return RankSelection(best, metric, tuple(scores), tuple(notes))
 
 
 def best_rank(scores: Sequence[tuple[int, Scores]], metric: str) -> int:

@@ -1,10 +1,10 @@
 """Write the table of a sweep: a CSV file that is written while the sweep runs, with a row for each run that has ended.
 
 A run that failed also has a row, with its settings and the reason. The column `strings` has the number of strings that the recipe
-asks for, and `training_strings` the number that the model was learned from, which can be smaller: a file may have fewer strings,
-and some are set aside for validation and test. Numbers have full precision; ∞ is written as inf, and an unknown number is empty.
-With intervals, each score on the test strings has two more columns for the ends of its interval, such as `wer_low` and `wer_high`
-(see `metrics.intervals`).
+asks for (it is empty if it asks for all of a file), and `training_strings` the number that the model was learned from, which can be
+smaller: a file may have fewer strings, and some are set aside for validation and test. Numbers have full precision; ∞ is written as
+inf, and an unknown number is empty. With intervals, each score on the test strings has two more columns for the ends of its
+interval, such as `wer_low` and `wer_high` (see `metrics.intervals`).
 """
 
 from __future__ import annotations
@@ -18,10 +18,12 @@ from functools import lru_cache
 from pathlib import Path
 from time import monotonic
 
+from .. import limits
 from ..files import make_directory, write_atomically
 from ..learning.progress import TrainingLog
 from ..metrics.intervals import SCORES_WITH_INTERVALS, intervals, string_scores
 from ..metrics.scores import Scores, TestSet
+from ..sources.registry import SOURCES
 from .data import Files, load_data
 from .recipe import Recipe
 from .results import RUN_STAGES, Result
@@ -134,10 +136,16 @@ def settings_in_words(recipe: Recipe) -> str:
     words = [recipe.title]
     if kind.needs_hankel:
         words.append(f"{hankel.statistic} statistic" + ("" if hankel.transform == "none" else f", transform {hankel.transform}"))
-    words.append(f"{recipe.data.num_strings:,} strings")
+    words.append("all strings" if (number := _num_strings(recipe)) is None else f"{number:,} strings")
     if kind.is_random or recipe.refinement.objective != "none":
         words.append(f"seed {recipe.learning.seed}")
     return ", ".join(words)
+
+
+def _num_strings(recipe: Recipe) -> int | None:
+    """Return the number of training strings that a recipe asks for; None if it asks for all strings of a file."""
+    is_drawn = SOURCES[recipe.data.source].generator is not None
+    return recipe.data.num_strings if is_drawn or recipe.data.num_strings < limits.most("generated_strings") else None
 
 
 def _ends(result: Result, test: TestSet) -> dict[str, Cell]:
@@ -154,7 +162,7 @@ def _values(key: str, recipe: Recipe, outcome: Result | str) -> dict[str, Cell]:
         "rank": learning.rank,
         "statistic": hankel.statistic,
         "transform": hankel.transform,
-        "strings": recipe.data.num_strings,
+        "strings": _num_strings(recipe),
         "seed": learning.seed,
     }
     if isinstance(outcome, str):

@@ -23,7 +23,7 @@ from ..metrics.scores import Scores
 from ..metrics.seeds import Spread, badness
 from ..sources.registry import SOURCES
 from .presets import converged
-from .recipe import FIELDS, FLAT_NAMES, PARTS, Condition, Recipe, Record, Seed, unmet_conditions
+from .recipe import ADAMAX_ONLY, CONVERGED, FIELDS, FLAT_NAMES, PARTS, Condition, Recipe, Record, Seed, unmet_conditions
 from .results import Result
 
 MAX_RUNS = 100_000  # of a sweep
@@ -76,12 +76,15 @@ class Grid(Record):
 
     @classmethod
     def from_json(cls, data: bytes) -> Grid:
-        """Read a sweep's file. Raises RecipeError if it is not valid."""
+        """Read a sweep's file. Raises RecipeError if it is not valid.
+
+        Networks are trained to convergence, as `nlwfa fit` trains them, unless the base recipe says how.
+        """
         check_at_most("the size of a sweep's file in bytes", len(data), MAX_FILE_BYTES)
         lists: Any = from_json(data)
         if not isinstance(lists, dict):
             raise RecipeError(f"a sweep must be a JSON object with base, learners, ranks, …; got a {type(lists).__name__}")
-        grid = cls(**lists)
+        grid = cls(**_trained_to_convergence(lists))
         grid.check_used()
         return grid
 
@@ -186,6 +189,21 @@ class Grid(Record):
             yield self.base.changed(**{name: part.changed(seed=seed) for name, part in own.items()})
 
 
+def _trained_to_convergence(lists: dict[str, Any]) -> dict[str, Any]:
+    """Add the options of training to convergence to the content of a sweep's file, if it does not say how to train."""
+    base = lists.get("base", {})
+    if not isinstance(base, dict):
+        return lists
+    learning, refinement = base.get("learning", {}), base.get("refinement", {})
+    if isinstance(learning, dict) and not learning.keys() & {*CONVERGED, *ADAMAX_ONLY}:
+        base = {**base, "learning": {**CONVERGED, **learning}}
+    on_rows = isinstance(refinement, dict) and refinement.get("objective") == "hankel"
+    if on_rows and not refinement.keys() & {"optimizer", "epochs", "rate"}:
+        steps = converged("hankel").refinement
+        base = {**base, "refinement": {**refinement, "optimizer": steps.optimizer, "epochs": steps.epochs}}
+    return {**lists, "base": base}
+
+
 def _kind(recipe: Recipe) -> tuple[str, ...]:
     """Return the settings that decide which other fields have an effect (see `fields.unmet_conditions`)."""
     learning, refinement = recipe.learning, recipe.refinement
@@ -288,7 +306,7 @@ def winners(outcomes: Mapping[Point, Outcome], metric: str) -> dict[str, tuple[i
         if outcome.validation is not None:
             by_learner.setdefault(learner, {}).setdefault(rank, []).append(outcome)
 
-    def order(entry: tuple[int, list[Outcome]]) -> tuple[tuple[float, float], int]:
+    def order(entry: tuple[int, list[Outcome]]) -> tuple[tuple[int, float, float], int]:
         held_out = [outcome.validation for outcome in entry[1] if outcome.validation is not None]
         return badness([float(getattr(scores, metric)) for scores in held_out], [scores.num_zero for scores in held_out]), entry[0]
 

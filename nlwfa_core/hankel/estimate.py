@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -86,7 +87,8 @@ def estimate_hankel(sample: SampleLike, basis: Basis, statistic: str = "string",
     if (shifted == zero_row).any():
         matrix.resize((zero_row + 1, len(basis.suffixes)))  # type: ignore[arg-type]
     closure = 1 + shifted.size  # λ and all uσ: P is prefix-closed, so every other prefix is some uσ
-    return HankelMatrix(basis, matrix, shifted, closure, statistic, bounded)
+    named = basis if basis.alphabet is not None else replace(basis, alphabet=sample.alphabet)
+    return HankelMatrix(named, matrix, shifted, closure, statistic, bounded)
 
 
 class Occurrences(NamedTuple):

@@ -97,7 +97,7 @@ class NumberKey:
 
     @property
     def is_whole(self) -> bool:
-        """Whether the answer is a whole number, and nothing near it is right."""
+        """Return whether the answer is a whole number, and nothing near it is right."""
         return self.tolerance == 0 and float(self.value).is_integer()
 
     @property
@@ -161,7 +161,7 @@ class NumbersKey:
             wrong = read_numbers(hint.answer)
             if len(wrong) == len(numbers) and all(map(_equal, numbers, wrong, [0] * len(wrong))):
                 return Verdict(right / len(numbers), hint.reason)
-        text = f"{right} of {len(numbers)} numbers {'is' if right == 1 else 'are'} right."
+        text = f"{right} of {plural(len(numbers), 'number')} {'is' if 1 in (right, len(numbers)) else 'are'} right."
         if right:
             text += f" Look at number{'' if len(wrong_places) == 1 else 's'} {enumeration(wrong_places)} again."
         return Verdict(right / len(numbers), text)
@@ -203,7 +203,7 @@ class ChoiceKey:
 
     def check(self, text: str) -> Verdict:
         names = [option.text for option in self.options]
-        chosen = [self.options[names.index(part)] for part in _known(_parts(text), names)]
+        chosen = [self.options[names.index(part)] for part in _options_in(_parts(text), names)]
         if not self.several and len(chosen) > 1:
             raise RecipeError(f"choose one option; got {len(chosen)}")
         rights, wrong = sum(option.right for option in self.options), [option for option in chosen if not option.right]
@@ -256,7 +256,9 @@ class StringKey:
         if len(string) not in lengths:
             return Verdict(0, "Too short." if len(string) < min(lengths) else "Too long." if len(string) > max(lengths) else "No.")
         right = max(sum(map(str.__eq__, string, other)) for other in self.strings if len(other) == len(string))
-        return Verdict(right / len(string), f"{right} of {plural(len(string), 'symbol')} {'is' if right == 1 else 'are'} right.")
+        return Verdict(
+            right / len(string), f"{right} of {plural(len(string), 'symbol')} {'is' if 1 in (right, len(string)) else 'are'} right."
+        )
 
     def _read(self, text: str) -> str:
         string = "".join(_short(text).split())
@@ -305,7 +307,7 @@ class CellKey:
         parts = _parts(text.replace(",", SEPARATOR.strip()))
         if len(parts) != 2:
             raise RecipeError(f"a cell is a row and a column; got {text[:40]!r}")
-        return _known(parts[:1], self.rows)[0], _known(parts[1:], self.columns)[0]
+        return _options_in(parts[:1], self.rows)[0], _options_in(parts[1:], self.columns)[0]
 
 
 @dataclass(frozen=True)
@@ -330,7 +332,7 @@ class OrderKey:
         return ", ".join(_parts(text))
 
     def check(self, text: str) -> Verdict:
-        order = _known(_parts(text), self.items)
+        order = _options_in(_parts(text), self.items)
         if len(order) != len(self.items):
             raise RecipeError(f"put all {len(self.items)} items in order; got {len(order)}")
         ranks = [self.items.index(item) for item in order]
@@ -350,8 +352,8 @@ class OrderKey:
 def read_number(text: str) -> float:
     """Read a number: decimal point or comma, fraction, per cent, powers of ten, ∞.
 
-    >>> [read_number(text) for text in ("0,3", "3/10", "30 %", "3·10^-1", "−∞")]
-    [0.3, 0.3, 0.3, 0.3, -inf]
+    >>> [read_number(text) for text in ("0,3", "3/10", "30 %", "3·10^-1", "10^-3", "−∞")]
+    [0.3, 0.3, 0.3, 0.3, 0.001, -inf]
 
     Raises
     ------
@@ -370,7 +372,10 @@ def read_number(text: str) -> float:
     if len(numbers) == 2 and numbers[1] == 0:
         raise RecipeError(f"a fraction must not have the denominator 0; got {typed!r}")
     value = numbers[0] / numbers[1] if len(numbers) == 2 else numbers[0]
-    return float(value / 100 if share else value)
+    try:
+        return float(value / 100 if share else value)
+    except OverflowError:
+        raise RecipeError(f"the number is too large; got {typed!r}") from None
 
 
 def read_numbers(text: str) -> tuple[float, ...]:
@@ -404,7 +409,7 @@ def write_number(value: float) -> str:
 def _decimal(text: str, typed: str) -> Fraction:
     if TWO_MEANINGS.fullmatch(text):
         raise RecipeError(f"{typed!r} can be read in two ways; write a decimal point, and nothing between thousands")
-    match = DECIMAL.fullmatch(text)
+    match = DECIMAL.fullmatch(re.sub(r"^([+-]?)10\s*\^", r"\g<1>1·10^", text))
     if not match:
         raise RecipeError(f"write a number: {FORMS}; got {typed!r}")
     sign, digits, exponent, power = match.groups()
@@ -431,7 +436,7 @@ def _parts(text: str) -> list[str]:
     return [part.strip() for part in text.split(SEPARATOR.strip()) if part.strip()]
 
 
-def _known(parts: Sequence[str], names: Sequence[str]) -> list[str]:
+def _options_in(parts: Sequence[str], names: Sequence[str]) -> list[str]:
     """Return the parts without repetitions. Raises RecipeError if there are none, or one is not among the names."""
     if not parts:
         raise RecipeError("choose an answer first")

@@ -134,9 +134,9 @@ def option_column(texts: Iterable[str]) -> Column:
 def ranking(outcomes: Mapping[str, Outcome], metric: str) -> list[str]:
     """Order the names of runs: the best on validation strings first, runs without such strings last."""
 
-    def order(name: str) -> tuple[float, float]:
+    def order(name: str) -> tuple[float, float, float]:
         scores = outcomes[name].validation
-        return (math.inf, math.inf) if scores is None else badness([float(getattr(scores, metric))], [scores.num_zero])
+        return (math.inf,) * 3 if scores is None else badness([float(getattr(scores, metric))], [scores.num_zero])
 
     return sorted(outcomes, key=order)
 

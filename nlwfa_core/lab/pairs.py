@@ -8,8 +8,8 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 
-from ..metrics.intervals import NUM_RESAMPLES, Interval, StringScores, intervals, leader, paired_differences
-from ..metrics.scores import SCORE_OF, SCORES, Scores
+from ..metrics.intervals import NUM_RESAMPLES, Interval, StringScores, intervals, leaders, paired_differences
+from ..metrics.scores import FLAT_WINS, SCORE_OF, SCORES, Scores
 from ..metrics.tables import Numbers, Table, format_score
 
 # If a stored score differs by more than this from the same score computed now, it belongs to another test set.
@@ -47,13 +47,16 @@ def paired_table(names: tuple[str, str], models: tuple[StringScores, StringScore
     )
     table["95 % interval"] = [interval_text(gap, score.form, signed=True) for gap, score in zip(gaps, fields, strict=True)]
     table["p value"] = Numbers.of((gap.p_value, p_value_text(gap.p_value)) for gap in gaps)
-    leaders = {"first": names[0], "second": names[1], "level": "level"}
-    table["ahead"] = [leaders[leader(score.field, gap)] for gap, score in zip(gaps, fields, strict=True)]
+    titles, ahead = {"first": names[0], "second": names[1]}, leaders(differences, models[0].has_truth)
+    table["ahead"] = [titles.get(ahead[score.field], ahead[score.field]) for score in fields]
     return table
 
 
 def compared_table(
-    models: tuple[Mapping[str, Interval], Mapping[str, Interval]], differences: Mapping[str, Interval], together: bool
+    models: tuple[Mapping[str, Interval], Mapping[str, Interval]],
+    differences: Mapping[str, Interval],
+    ahead: Mapping[str, str],
+    together: bool,
 ) -> Table:
     """Make a table of two models, A and B: each score with its interval, the difference A − B with interval and p value.
 
@@ -63,6 +66,8 @@ def compared_table(
         Field of `Scores` -> interval, of each model.
     differences : mapping
         From `paired_differences`.
+    ahead : mapping
+        From `leaders`.
     together : bool
         Whether an interval stands in brackets behind its number; otherwise its ends have columns of their own.
     """
@@ -82,8 +87,8 @@ def compared_table(
             table[title] = Numbers.of((value, write(value, score.form)) for value, score in zip(values, fields, strict=True))
     gaps = [differences[score.field] for score in fields]
     table["p value"] = Numbers.of((gap.p_value, p_value_text(gap.p_value)) for gap in gaps)
-    words = {"first": "A", "second": "B", "level": "level"}
-    table["ahead"] = [words[leader(score.field, gap)] for score, gap in zip(fields, gaps, strict=True)]
+    names = {"first": "A", "second": "B"}
+    table["ahead"] = [names.get(ahead[score.field], ahead[score.field]) for score in fields]
     return table
 
 
@@ -96,7 +101,9 @@ def p_value_text(value: float) -> str:
     return format_score(value, "#.2g")
 
 
-def lead_sentence(names: tuple[str, str], scores: tuple[float, float], difference: Interval, field: str = "wer") -> str:
+def lead_sentence(
+    names: tuple[str, str], scores: tuple[float, float], difference: Interval, field: str = "wer", has_truth: bool = True
+) -> str:
     """Say which of two models is better by a score on the same test strings; undecided if the difference's interval holds 0.
 
     Parameters
@@ -105,6 +112,8 @@ def lead_sentence(names: tuple[str, str], scores: tuple[float, float], differenc
         Of the two models.
     difference : Interval
         First − second, from `paired_differences`.
+    has_truth : bool
+        `StringScores.has_truth`.
 
     Examples
     --------
@@ -116,8 +125,11 @@ def lead_sentence(names: tuple[str, str], scores: tuple[float, float], differenc
     if math.isnan(difference.estimate) or math.isnan(difference.low):
         return f"{texts}. The difference is undefined."
     gap, low, high = (_short(value, signed=True) for value in (difference.estimate, difference.low, difference.high))
-    ahead = {"first": f"{names[0]} is better", "second": f"{names[1]} is better", "level": "Undecided: the interval holds 0"}
-    return f"{texts}. {ahead[leader(field, difference)]} (difference {gap}, 95 % interval {low} to {high})."
+    ahead = leaders({field: difference}, has_truth)[field]
+    if ahead == "no verdict":
+        return f"{texts}. {FLAT_WINS}"
+    verdict = {"first": f"{names[0]} is better", "second": f"{names[1]} is better", "level": "Undecided: the interval holds 0"}
+    return f"{texts}. {verdict[ahead]} (difference {gap}, 95 % interval {low} to {high})."
 
 
 def _scored(name: str, value: float) -> str:

@@ -32,11 +32,12 @@ from ..models.wfa import WFA
 from ..rounding import RELATIVE_ERROR
 from ..sources import dyck
 from ..strings.sample import Sample
+from ..strings.trie import Trie
 from ..strings.words import Alphabet, FloatArray, IntArray, Word, Words
 from .layout import RADIUS, Layout, Point, distances, layered
 from .palette import ACCENT, BLUES, MARK
 from .states import prefix_states
-from .strings import prefix_shares, prefixes_of, word_labels, word_to_follow
+from .strings import prefixes_of, word_labels, word_to_follow
 
 MAX_RANK = 10  # of the drawings: with more states, lines hide each other
 MAX_PREFIXES = 150  # whose states are grouped
@@ -398,9 +399,12 @@ def _flows(
     model: LearnedModel, prefixes: Words, train: Sample, groups: Groups, owner: IntArray
 ) -> dict[tuple[int, int, int], float]:
     """Compute (symbol, source, target) -> share of the source's prefixes whose continuation by the symbol is in the target."""
-    longer = [(row, symbol) for row in range(len(prefixes)) for symbol in range(train.num_symbols)]
-    occurs = prefix_shares(train, Words.of((*prefixes[row], symbol) for row, symbol in longer)) > 0
-    longer = [move for move, is_there in zip(longer, occurs.tolist(), strict=True) if is_there]
+    tree = Trie.of(train.words, train.num_symbols)
+    nodes, starts = tree.walk(prefixes)
+    row_of = {int(nodes[end - 1]): row for row, end in enumerate(starts[1:]) if end - starts[row] == prefixes.lengths[row] + 1}
+    children = np.flatnonzero(np.isin(tree.parent, list(row_of)))
+    moves_on = zip(tree.parent[children].tolist(), tree.symbol[children].tolist(), strict=True)
+    longer = sorted((row_of[node], symbol) for node, symbol in moves_on)
     if not longer:
         return {}
     states = prefix_states(model, Words.of((*prefixes[row], symbol) for row, symbol in longer))
@@ -408,7 +412,7 @@ def _flows(
     sources = [int(owner[row]) for row, _ in longer]
     moves = Counter((symbol, i, j) for (_, symbol), i, j in zip(longer, sources, target, strict=True) if i >= 0)
     totals = Counter((symbol, i) for (_, symbol), i in zip(longer, sources, strict=True) if i >= 0)
-    shares = {move: count / totals[move[:2]] for move, count in sorted(moves.items()) if move[2] >= 0}
+    shares = {move: number / totals[move[:2]] for move, number in sorted(moves.items()) if move[2] >= 0}
     return {move: share for move, share in shares.items() if share >= SMALLEST_SHARE}
 
 

@@ -1,7 +1,8 @@
 """EM of a PFA or an HMM that can stop after any iteration and be continued later, as a search under a time budget needs it.
 
 `pfa.fit_pfa` and `hmm.fit_hmm` train to the end instead. The E step is that of `pfa`; an HMM is a PFA whose moves do not depend on
-the symbol. Iterations compute in float32, which takes less than half the time; sums of logarithms are in float64.
+the symbol. Iterations compute in float32, which takes less than half the time, except those before a split; sums
+of logarithms are in float64.
 
 Plain EM slows down where states are hard to tell apart. Over-relaxed EM (Salakhutdinov, Roweis 2003) goes further in the direction
 of each M step, by a length that grows as long as the likelihood does. Where the likelihood falls, EM goes on from the last M step.
@@ -18,10 +19,12 @@ import numpy.typing as npt
 
 from ..errors import RecipeError, check_at_least, check_between, check_one_of
 from ..models.wfa import WFA
+from ..rounding import on_one_thread
 from ..strings.sample import Sample
 from ..strings.words import Alphabet, FloatArray
 from .names import EM_STARTS, PSEUDO_COUNT
 from .pfa import MoveTree, PFAExpectations, PFAs, random_hmms, random_pfas, spectral_pfa, split_states
+from .progress import CancelCheck, never
 
 EM_FAMILIES = ("PFA", "HMM")
 # A split start has an eighth of the states at first, and this many iterations before each split.
@@ -79,11 +82,6 @@ class EMRecipe:
         for name, least in (("num_states", 1), ("seed", 0), ("pseudo_count", 0), ("iterations", 0), ("iterations_on_all", 0)):
             check_at_least(name, getattr(self, name), least)
         check_between("acceleration", self.acceleration, 1, LONGEST_STEP)
-
-
-def never_over() -> bool:
-    """Say that there is time left."""
-    return False
 
 
 @dataclass(eq=False)
@@ -202,9 +200,7 @@ class EMTraining:
         late = number - 1 - int(np.argmin(self.losses)) >= max(PATIENCE, SHARE_WITHOUT_GAIN * number)
         return late or (number >= FEWEST_ITERATIONS and self.gain < TOLERANCE * self.loss)
 
-    def advance(
-        self, train: Sample, trees: tuple[MoveTree, MoveTree], iterations: int, is_over: Callable[[], bool] = never_over
-    ) -> EMTraining:
+    def advance(self, train: Sample, trees: tuple[MoveTree, MoveTree], iterations: int, is_over: CancelCheck = never) -> EMTraining:
         """Run iterations of EM until they are done, training has converged, or `is_over()` returns true. Returns itself.
 
         Parameters
@@ -240,7 +236,7 @@ def maximised(recipe: EMRecipe, expected: PFAExpectations) -> PFAs:
     return expected.maximised(recipe.pseudo_count)
 
 
-def _start(recipe: EMRecipe, train: Sample, tree: MoveTree, is_over: Callable[[], bool]) -> PFAs | None:
+def _start(recipe: EMRecipe, train: Sample, tree: MoveTree, is_over: CancelCheck) -> PFAs | None:
     """Make the model before the first iteration; None if the time is over before a split start has all its states."""
     rng = np.random.default_rng(recipe.seed)
     if recipe.learner == "HMM":
@@ -259,7 +255,7 @@ def _start(recipe: EMRecipe, train: Sample, tree: MoveTree, is_over: Callable[[]
     return models
 
 
-def continued(recipe: EMRecipe, models: PFAs, tree: MoveTree, is_over: Callable[[], bool] = never_over) -> tuple[PFAs, int]:
+def continued(recipe: EMRecipe, models: PFAs, tree: MoveTree, is_over: CancelCheck = never) -> tuple[PFAs, int]:
     """Run `recipe.iterations_on_all` iterations on the tree of all strings, but none after `is_over()` returned true.
 
     Returns
@@ -275,6 +271,7 @@ def continued(recipe: EMRecipe, models: PFAs, tree: MoveTree, is_over: Callable[
     return models, recipe.iterations_on_all
 
 
+@on_one_thread
 def fit_em(recipe: EMRecipe, train: Sample, everything: Sample | None = None) -> WFA:
     """Learn the model of a recipe again.
 
@@ -294,7 +291,7 @@ def fit_em(recipe: EMRecipe, train: Sample, everything: Sample | None = None) ->
     if recipe.iterations_on_all and everything is None:
         raise RecipeError(f"the recipe has {recipe.iterations_on_all} iterations on all strings: pass them, too")
     tree = MoveTree(train)
-    models = _single(_start(recipe, train, tree, never_over))
+    models = _single(_start(recipe, train, tree, never))
     assert models is not None  # there is no end of time here
     course = _Course(recipe, models, models)
     for _ in range(recipe.iterations):
@@ -318,6 +315,6 @@ def _with_dtype(array: FloatArray, dtype: npt.DTypeLike) -> FloatArray:
 
 
 def automaton(models: PFAs, alphabet: Alphabet) -> WFA:
-    """Convert the first of some models to a WFA in float64, whose probabilities sum to 1 as exactly."""
+    """Convert the first of some models to a WFA in float64, whose probabilities sum to 1 up to the rounding of float64."""
     exact = PFAs.of_counts(*(part[:1].astype(np.float64) for part in (models.initial, models.transitions, models.termination)))
     return replace(exact.automaton(0), alphabet=alphabet)

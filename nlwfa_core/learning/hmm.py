@@ -20,6 +20,7 @@ from scipy import sparse
 from .. import limits
 from ..errors import RecipeError, check_at_least, check_between
 from ..models.wfa import WFA
+from ..rounding import on_one_thread
 from ..strings.sample import Sample
 from ..strings.trie import Trie
 from ..strings.words import FloatArray
@@ -163,6 +164,7 @@ class EM:
         check_at_least("pseudo_count", self.pseudo_count, 0)
 
 
+@on_one_thread
 def fit_hmm(
     train: Sample,
     num_states: int,

@@ -233,6 +233,7 @@ def fit(
 
 
 @check_types
+@on_one_thread
 def fit_strings(
     train: SampleLike,
     options: Options | str | None = None,
@@ -442,7 +443,7 @@ def _best_start(
 
 def svd_size(hankel: HankelMatrix, rank: int) -> int:
     """Say how many singular values are computed for a rank: a few fixed sizes, so that neighbouring ranks share an SVD."""
-    return min(next(size for size in SVD_SIZES if size >= rank), hankel.num_prefixes, hankel.num_suffixes)
+    return min(next((size for size in SVD_SIZES if size >= rank), rank), hankel.num_prefixes, hankel.num_suffixes)
 
 
 def _spectral_steps(hankel: HankelMatrix, rank: int, cache: FitCache, report: Report) -> tuple[Steps, TruncatedSVD]:

@@ -22,7 +22,7 @@ import numpy as np
 from scipy.special import xlogy
 
 from .. import limits
-from ..errors import RecipeError, check_at_least, check_between, check_types, plural
+from ..errors import RecipeError, check_at_least, check_between, check_types
 from ..models.wfa import WFA
 from ..strings.sample import Sample
 from ..strings.trie import Trie
@@ -120,8 +120,8 @@ def fit_pdfa(
     tree = Trie.of(train.words, train.num_symbols)
     if (size := tree.num_nodes * (train.num_symbols + 1)) > MAX_CELLS:
         raise RecipeError(
-            f"state merging needs a table of {tree.num_nodes:,} prefixes × {plural(train.num_symbols, 'symbol')} with at most "
-            f"{MAX_CELLS:,} cells; this one has {size:,}"
+            f"state merging needs a table of prefixes × (symbols + 1) with at most {MAX_CELLS:,} cells; "
+            f"this one has {tree.num_nodes:,} × {train.num_symbols + 1:,} = {size:,}"
         )
     best, fewest = None, np.inf
     for step, (penalty, min_count) in enumerate(settings, 1):
@@ -160,10 +160,10 @@ def _automaton(counts: FloatArray, targets: IntArray, pseudo_count: float) -> WF
     shares = (counts + pseudo_count) / (visits + pseudo_count * (num_symbols + 1))[:, None]
     transitions = np.zeros((num_symbols, num_states, num_states))
     for symbol in range(num_symbols):
-        known = targets[:, symbol] >= 0
-        weights = np.bincount(targets[known, symbol], counts[known, symbol], num_states)
-        usual = int((weights if known.any() else visits).argmax())
-        transitions[symbol, np.arange(num_states), np.where(known, targets[:, symbol], usual)] = shares[:, symbol]
+        occurs = targets[:, symbol] >= 0
+        weights = np.bincount(targets[occurs, symbol], counts[occurs, symbol], num_states)
+        usual = int((weights if occurs.any() else visits).argmax())
+        transitions[symbol, np.arange(num_states), np.where(occurs, targets[:, symbol], usual)] = shares[:, symbol]
     return WFA(np.eye(num_states)[0], transitions, shares[:, -1].copy())
 
 

@@ -20,6 +20,8 @@ FINISHED = 1e-3
 # A training that has lowered the loss by less than this share in all its epochs has stayed where it began. That may be the best
 # there is, or a place that this optimiser can't leave.
 STAYED = 0.01
+# A relative loss below this is 0 up to rounding.
+NOTHING_LEFT = 1e-10
 # States of a training.
 EXACT, COMPLETE, UNFINISHED, BY_VALIDATION = "exact", "finished", "not finished", "by validation"
 UNKNOWN = "–"
@@ -174,7 +176,7 @@ class TrainingLog:
         >>> TrainingLog("transitions", np.append(2.0, np.ones(200))).verdict
         'finished: the last 100 epochs lowered the loss by 0%'
         >>> TrainingLog("factorisation", np.linspace(1, 0.998, 101), stopped="tolerance").verdict
-        'finished where it began: all 100 epochs lowered the loss by 0.2%; another optimiser or start might get further'
+        'finished where it began: 100 epochs lowered the loss by only 0.2%; another optimiser or start might get further'
         """
         if self.stopped == "exact":
             return "solved exactly"
@@ -187,11 +189,11 @@ class TrainingLog:
         watched = min(self.epochs, WINDOW)
         change = f"the last {plural(watched, 'epoch')} lowered the loss by {percentage(self.decrease)}"
         if self.is_finished:
-            first = float(self.losses[0])
-            share = 1 - float(self.losses[: self.epochs + 1].min()) / first if first > 0 else 1.0
-            if share >= STAYED:
+            first, best = float(self.losses[0]), float(self.losses[: self.epochs + 1].min())
+            # With a loss near 0, as with one that only rose (see `message`), there is nothing to gain by other options.
+            if first < NOTHING_LEFT or best == first or 1 - best / first >= STAYED:
                 return f"finished: {change}"
-            effort = f"all {plural(self.epochs, 'epoch')} lowered the loss by {percentage(share)}"
+            effort = f"{plural(self.epochs, 'epoch')} lowered the loss by only {percentage(1 - best / first)}"
             return f"finished where it began: {effort}; another optimiser or start might get further"
         best = float(self.losses.min())
         expected = best * (1 - self.decrease) ** (self.epochs / watched)

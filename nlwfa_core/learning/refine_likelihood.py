@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
+from scipy.sparse.csgraph import connected_components
 from torch.utils.checkpoint import checkpoint
 
 from ..metrics.scores import bits_per_symbol
@@ -237,7 +238,7 @@ def refine_likelihood(
         runs.append(_train_from(start, train, held_out, options, report_epoch, cancelled))
     best, losses = min(runs, key=lambda run: min(run[1], default=math.inf))
     after = bits_per_symbol(best, held_out)
-    better = after < before or (np.isfinite(after) and not np.isfinite(before))
+    better = bool(losses) and (after < before or (np.isfinite(after) and not np.isfinite(before)))
     if isinstance(best, WFA) and np.isfinite(mass := best.total_weight()) and mass != 0:
         best = replace(best, initial=best.initial / mass)  # scores of next symbols do not depend on the total weight
     return best if better else model, TrainingLog("refinement", np.array([before, *losses]), measure=BITS)
@@ -322,6 +323,9 @@ def _balanced(model: WFA | NLWFA, train: Sample) -> WFA | NLWFA:
     Only models with linear maps are changed. A state z, a row vector, becomes z T, where T is such that E[(z T)ᵀ z T] = I for the
     states along the training strings, each divided by its norm. States from singular vectors have entries of very different sizes,
     so that steps of the same size for all entries would ruin the small ones.
+
+    Coordinates that no state has together stay apart: eigenvectors of the whole matrix would mix them by rounding errors, and
+    weights that are exactly 0 would become 1e-16.
     """
     if isinstance(model, NLWFA) and model.nonlinear_transitions:
         return model
@@ -329,7 +333,7 @@ def _balanced(model: WFA | NLWFA, train: Sample) -> WFA | NLWFA:
     states, weights = model.states(trie), trie.prefix_counts(train.counts)
     sizes = np.linalg.norm(states, axis=1, keepdims=True)
     units = np.divide(states, sizes, out=np.zeros_like(states), where=np.isfinite(sizes) & (sizes > 0))
-    values, vectors = np.linalg.eigh((units.T * weights) @ units / weights.sum())
+    values, vectors = _eigenvectors_by_part((units.T * weights) @ units / weights.sum())
     roots = np.sqrt(values.clip(values.max() * MIN_VARIANCE))
     T, inverse = vectors / roots, (vectors * roots).T
     if isinstance(model, WFA):
@@ -339,6 +343,18 @@ def _balanced(model: WFA | NLWFA, train: Sample) -> WFA | NLWFA:
     first, *others = (*model.decoder, model.output)
     *decoder, output = (inverse @ first, *others)
     return replace(model, initial=model.initial @ T, transitions=tuple(transitions), decoder=tuple(decoder), output=output)
+
+
+def _eigenvectors_by_part(matrix: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Compute the eigenvalues and eigenvectors (columns) of a symmetric matrix, in each of its parts that share no entry but 0.
+
+    Those of each part stand in its own columns, so that a matrix of a single part gives what `np.linalg.eigh` does.
+    """
+    number, part = connected_components(matrix != 0, directed=False)
+    values, vectors = np.zeros(len(matrix)), np.zeros(matrix.shape)
+    for rows in (np.flatnonzero(part == index) for index in range(number)):
+        values[rows], vectors[np.ix_(rows, rows)] = np.linalg.eigh(matrix[np.ix_(rows, rows)])
+    return values, vectors
 
 
 def _random_like(model: WFA | NLWFA, seed: int) -> WFA | NLWFA:

@@ -58,6 +58,8 @@ MANY_STRINGS = 100_000  # from here on there are few resamples
 MAX_RESAMPLES = 100_000
 # Confidence of intervals that a person may ask for. With fewer resamples than `least_resamples` an interval is too narrow.
 LEAST_CONFIDENCE, MOST_CONFIDENCE = 0.5, 0.999
+# Scores that differ by no more than this, relative to the larger one and in addition, differ by rounding errors.
+SAME_SCORE, SMALLEST_DIFFERENCE = 1e-9, 1e-12
 CELLS_AT_ONCE = 2**22  # of the matrix of numbers of draws: 32 MB
 # Distinct strings up to which the skewness of a score is measured by leaving out each string. With more, it hardly matters.
 MAX_LEFT_OUT = 2_000
@@ -380,7 +382,8 @@ def paired_differences(
 
     Both models are scored on the same resamples, so that strings which are hard for both do not widen the interval. If the interval
     contains 0, the models are level: these test strings do not show which is better (see `Interval.level`, `leader`). The
-    difference of two infinite scores is 0.
+    difference of two infinite scores is 0, and so is one that is only rounding error, such as that of an automaton and its copy in
+    another basis.
 
     Each difference has a p value: the level at which 0 leaves the BCa interval (DiCiccio and Efron, *Bootstrap confidence
     intervals*, Statistical Science 1996, §2). It is at least 2 / (number of resamples + 1), and is not corrected for the number of
@@ -432,6 +435,27 @@ def leader(field: str, difference: Interval) -> str:
     return "first" if (difference.low > 0) == SCORE_OF[field].higher_is_better else "second"
 
 
+def leaders(differences: Mapping[str, Interval], has_truth: bool) -> dict[str, str]:
+    """Say of each score which of two models is ahead: "first", "second", "level" or "no verdict".
+
+    There is no verdict on the Pautomac score without the true probabilities, because a flat model can then be ahead of the model
+    that drew the strings (see `scores.FLAT_WINS`).
+
+    >>> leaders({"wer": Interval(-0.1, -0.2, -0.01), "log2_pauto": Interval(-0.1, -0.2, -0.01)}, has_truth=False)
+    {'wer': 'first', 'log2_pauto': 'no verdict'}
+
+    Parameters
+    ----------
+    differences : mapping
+        From `paired_differences`.
+    has_truth : bool
+        `StringScores.has_truth`.
+    """
+    return {
+        field: "no verdict" if field == "log2_pauto" and not has_truth else leader(field, one) for field, one in differences.items()
+    }
+
+
 @on_one_thread
 def _resampled(models: Sequence[StringScores], num_resamples: int | None, seed: int) -> list[dict[str, FloatArray]]:
     """Score each model on the same resamples: field -> array, shape (num_resamples,)."""
@@ -468,9 +492,11 @@ def resamples(counts: IntArray, num_resamples: int, seed: int) -> Iterator[Float
 
 
 def _difference(first: FloatArray | float, second: FloatArray | float) -> FloatArray:
+    """Subtract scores. Equal infinite ones differ by 0, and so do scores of which only rounding errors differ."""
     with np.errstate(invalid="ignore"):
-        difference: FloatArray = np.where(np.equal(first, second), 0.0, np.subtract(first, second))
-    return difference
+        difference = np.subtract(first, second)
+        equal = np.abs(difference) <= SAME_SCORE * np.maximum(np.abs(first), np.abs(second)) + SMALLEST_DIFFERENCE
+        return np.where(np.equal(first, second) | (equal & np.isfinite(difference)), 0.0, difference)
 
 
 @on_one_thread

@@ -251,6 +251,13 @@ def bits_per_symbol(model: Model, test: Sample) -> float:
     return bits / int(test.counts @ (test.words.lengths + 1))
 
 
+# What to know of the Pautomac score where the true probabilities are not known.
+FLAT_WINS = (
+    "log₂ Pautomac compares with how often each test string occurs. Where strings hardly repeat, that favours flat models, even "
+    "over the one that drew the strings: compare by WER or by bits per symbol."
+)
+
+
 @dataclass(frozen=True, eq=False)
 class TestSet:
     """Test strings, and the weights that they should have.

@@ -90,11 +90,11 @@ def half_width(sd: float, number: int, confidence: float) -> float:
     return float(stdtrit(number - 1, (1 + confidence) / 2)) * sd / math.sqrt(number)
 
 
-def badness(scores: Sequence[float], zeros: Sequence[int]) -> tuple[float, float]:
+def badness(scores: Sequence[float], zeros: Sequence[int]) -> tuple[int, float, float]:
     """Compute a sort key that puts the best model first, from a score for which lower is better.
 
-    The mean score over seeds decides; a mean that is not finite is worse than any finite one. If means are equal, the model with
-    fewer outputs of exactly 0 is better.
+    The model with fewer scores that are not finite is better, then the one with the lower mean of the others, then the one with
+    fewer outputs of exactly 0.
 
     >>> min([([0.3, 0.5], [0, 0]), ([0.4, 0.4], [2, 0]), ([0.1, math.inf], [0, 0])], key=lambda model: badness(*model))
     ([0.3, 0.5], [0, 0])
@@ -112,8 +112,8 @@ def badness(scores: Sequence[float], zeros: Sequence[int]) -> tuple[float, float
             f"there must be at least one seed, with a score and a number of zeros each; got {len(values)} scores and "
             f"{len(numbers)} numbers of zeros"
         )
-    value = mean(values)
-    return value if math.isfinite(value) else math.inf, mean(numbers)
+    spread = Spread.of(values)
+    return *spread.order, mean(numbers)
 
 
 def paired_t_interval(first: Sequence[float], second: Sequence[float], confidence: float = CONFIDENCE) -> Interval:

@@ -120,7 +120,7 @@ LATEX = {
     "≈": r"$\approx$",
     "≤": r"$\le$",
 }
-EXPONENT = re.compile(r"(?<=\d)e([+-]?)0*(\d+)$")
+EXPONENT = re.compile(r"(?<=\d)e([+-]?)0*(\d+)\b")
 
 
 def write_table(table: Mapping[str, Column], form: str, caption: str = "") -> str:
@@ -169,21 +169,23 @@ def write_table(table: Mapping[str, Column], form: str, caption: str = "") -> st
 def _latex(titles: Sequence[str], rows: Iterable[Sequence[str]], is_number: Sequence[bool], caption: str) -> str:
     """Write a table for the package booktabs: numbers are aligned to the right, text to the left."""
     columns = "".join("r" if number else "l" for number in is_number)
-    lines = [f"{' & '.join(map(latex_text, line))} \\\\" for line in (titles, *rows)]
+    head = " & ".join(map(latex_text, titles))
+    lines = [f"{head} \\\\", *(f"{' & '.join(map(latex_text, line, is_number))} \\\\" for line in rows)]
     tabular = [rf"\begin{{tabular}}{{{columns}}}", r"\toprule", lines[0], r"\midrule", *lines[1:], r"\bottomrule", r"\end{tabular}"]
     if caption:
         tabular = [r"\begin{table}", r"\centering", rf"\caption{{{latex_text(caption)}}}", *tabular, r"\end{table}"]
     return "\n".join([r"% needs \usepackage{booktabs}", *tabular, ""])
 
 
-def latex_text(text: str) -> str:
-    r"""Write text for LaTeX: special characters are escaped, and powers of ten written as such.
+def latex_text(text: str, is_number: bool = False) -> str:
+    r"""Write text for LaTeX: special characters are escaped, and powers of ten in numbers written as such.
 
-    >>> print(latex_text("fac.non_2, 5 %"), latex_text("−3.2e-05"), latex_text("∞"))
+    >>> print(latex_text("fac.non_2, 5 %"), latex_text("−3.2e-05", is_number=True), latex_text("∞"))
     fac.non\_2, 5 \% $-$3.2$\cdot 10^{-5}$ $\infty$
     """
-    power = EXPONENT.search(text)
-    written = "".join(
-        LATEX.get(character, character) for character in (text[: power.start()] if power else text).replace("\n", " ")
-    )
-    return f"{written}$\\cdot 10^{{{power[1].replace('+', '')}{power[2]}}}$" if power else written
+    written = "".join(LATEX.get(character, character) for character in text.replace("\n", " "))
+    return EXPONENT.sub(_latex_power, written) if is_number else written
+
+
+def _latex_power(match: re.Match[str]) -> str:
+    return f"$\\cdot 10^{{{match[1].replace('+', '')}{match[2]}}}$"

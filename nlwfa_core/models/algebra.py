@@ -22,7 +22,7 @@ from ..errors import RecipeError, check_at_least, check_between, check_types, pl
 from ..rounding import RELATIVE_ERROR
 from ..strings.plain import WordLike, as_word
 from ..strings.words import FloatArray, IntArray, Word
-from .wfa import WFA
+from .wfa import WFA, direction_outside, spanning_rows
 
 MAX_STATES_SQUARED = 2500  # pairs of states of a system of linear equations
 
@@ -110,7 +110,7 @@ def counterexample(left: WFA, right: WFA) -> Word | None:
         weight, most = float(state @ difference.termination), float(bound @ np.abs(difference.termination))
         if abs(weight) > RELATIVE_ERROR * most:
             return word
-        direction = _outside(basis, state, bound)
+        direction = direction_outside(basis, state, bound)
         if direction is None:
             continue
         basis = np.vstack((basis, direction))
@@ -135,7 +135,7 @@ def reaching_words(wfa: WFA) -> list[Word]:
     waiting: deque[tuple[Word, FloatArray, FloatArray]] = deque([((), reachable.initial, np.abs(reachable.initial))])
     while waiting:
         word, state, bound = waiting.popleft()
-        direction = _outside(basis, state, bound)
+        direction = direction_outside(basis, state, bound)
         if direction is None:
             continue
         words.append(word)
@@ -491,36 +491,11 @@ def _check_pairs(num_states: int) -> None:
 
 def _onto_reachable(wfa: WFA) -> WFA:
     """Project an automaton to the span of its states α₀ᵀ A_u, in an orthonormal basis of it. The function stays the same."""
-    basis = np.zeros((0, wfa.num_states))
-    waiting = [(wfa.initial, np.abs(wfa.initial))]
-    while waiting:
-        state, bound = waiting.pop(0)
-        row = _outside(basis, state, bound)
-        if row is None:
-            continue
-        basis = np.vstack((basis, row))
-        waiting += [(row @ A, np.abs(row) @ magnitude) for A, magnitude in zip(wfa.transitions, wfa.magnitudes, strict=True)]
+    basis = spanning_rows(wfa.initial, wfa.transitions)
     magnitude = np.abs(basis)
     transitions = _without_noise(basis @ wfa.transitions @ basis.T, magnitude @ wfa.magnitudes @ magnitude.T)
     ends = [_without_noise(basis @ end, magnitude @ np.abs(end)) for end in (wfa.initial, wfa.termination)]
     return WFA(ends[0], transitions, ends[1], wfa.alphabet)
-
-
-def _outside(basis: FloatArray, state: FloatArray, bound: FloatArray) -> FloatArray | None:
-    """Return the direction of the part of a state outside the span of a basis; None if the state lies in it, up to rounding.
-
-    Parameters
-    ----------
-    basis : array, shape (num_vectors, num_states)
-        Orthonormal rows.
-    bound : array, shape (num_states,)
-        The sizes of the numbers whose sums the state's entries are.
-    """
-    # Twice: one projection leaves an error where the state is almost in the span.
-    rest = state - (state @ basis.T) @ basis
-    rest = rest - (rest @ basis.T) @ basis
-    length = float(np.linalg.norm(rest))
-    return None if length <= RELATIVE_ERROR * float(np.linalg.norm(bound)) else rest / length
 
 
 def _without_noise(products: FloatArray, bounds: FloatArray) -> FloatArray:

@@ -105,8 +105,10 @@ class Mixture(Methods):
         words = model_words(words, self.alphabet)
         if self.is_chain:
             return self._chain(words, chain_weights)
+        total = np.zeros(len(words))
         with np.errstate(over="ignore", invalid="ignore"):
-            total: FloatArray = self.shares @ np.array([model.weights(words) for model in self.models])
+            for model, share in self._parts():
+                total += share * model.weights(words)
         return total
 
     def log2_weights(self, words: Words) -> FloatArray:
@@ -132,12 +134,12 @@ class Mixture(Methods):
         """Compute `next_scores` divided by 2ᵉ, and e of each prefix (see `model.ScaledModel`)."""
         if self.is_chain:
             return self._next_probabilities(trie), None
-        parts = [_prefix_scores(model, trie) for model in self.models]
-        largest = np.max([exponents for _, exponents in parts], axis=0)
+        parts = [(share, *_prefix_scores(model, trie)) for model, share in self._parts()]
+        largest = np.max([exponents for _, _, exponents in parts], axis=0)
         largest[largest == NONE] = 0
         total = np.zeros((trie.num_nodes, self.num_symbols + 1))
         with np.errstate(over="ignore", under="ignore", invalid="ignore"):
-            for share, (scores, exponents) in zip(self.shares, parts, strict=True):
+            for share, scores, exponents in parts:
                 total += share * np.ldexp(scores, np.maximum(exponents - largest, NONE)[:, None])
             if largest.min() >= SMALLEST_EXPONENT:
                 return np.ldexp(total, largest[:, None]), None
@@ -147,29 +149,35 @@ class Mixture(Methods):
         """Compute the share that each model has in what the mixture says after each prefix u.
 
         By string, it is w_m Σ |scores of model m| over the same sum for all models. For distributions, that is
-        w_m P_m(uΣ*) / P(uΣ*), the probability that model m drew a string that begins with u. By symbol, it is w_m after every
-        prefix.
+        w_m P_m(uΣ*) / P(uΣ*), the probability that model m drew a string that begins with u. By symbol, it is w_m; where all scores
+        of some models are 0, the other models share their weight.
 
         Returns
         -------
         array, shape (num_nodes, num_models)
             Each row sums to 1, or is 0 if all scores are.
         """
+        check_type("trie", trie, Trie)
+        amounts = np.zeros((trie.num_nodes, len(self.models)))
+        used = np.flatnonzero(self.shares)
         if self.is_chain:
-            says = np.stack([scaled_next_scores(model, trie)[0].any(axis=1) for model in self.models], axis=1)
-            return _row_shares(says * self.shares)
-        parts = [_prefix_scores(model, trie) for model in self.models]
+            for number in used:
+                amounts[:, number] = scaled_next_scores(self.models[number], trie)[0].any(axis=1)
+            return _row_shares(amounts * self.shares)
+        parts = [_prefix_scores(self.models[number], trie) for number in used]
         largest = np.max([exponents for _, exponents in parts], axis=0)
-        sums = [
-            np.ldexp(np.abs(scores).sum(axis=1), np.maximum(exponents - largest, NONE)) if self.shares[number] else 0 * largest
-            for number, (scores, exponents) in enumerate(parts)
-        ]
-        return _row_shares(np.stack(sums, axis=1) * self.shares)
+        for number, (scores, exponents) in zip(used, parts, strict=True):
+            amounts[:, number] = np.ldexp(np.abs(scores).sum(axis=1), np.maximum(exponents - largest, NONE))
+        return _row_shares(amounts * self.shares)
+
+    def _parts(self) -> list[tuple[Model, float]]:
+        """List the models with a positive weight: the others must not matter even where they overflow."""
+        return [(model, share) for model, share in zip(self.models, self.shares.tolist(), strict=True) if share > 0]
 
     def _next_probabilities(self, trie: Trie) -> FloatArray:
         """Compute p(σ | u). A model that gives everything after u the score 0 says nothing; the others then share its weight."""
         total = np.zeros((trie.num_nodes, self.num_symbols + 1))
-        for share, model in zip(self.shares, self.models, strict=True):
+        for model, share in self._parts():
             total += share * next_distributions(scaled_next_scores(model, trie)[0])
         return next_distributions(total)
 
@@ -310,9 +318,10 @@ def _direct_sum(automata: Sequence[WFA], shares: FloatArray) -> WFA:
 def fit_mixture(models: Sequence[Model], validation: Sample, level: str = BY_STRING) -> tuple[WFA | Mixture, FloatArray]:
     """Combine models with the weights under which validation strings are likeliest.
 
-    The weights are found by EM, which ends at the largest likelihood, because its logarithm is concave in them. A negative f_m(x)
-    counts as 0. A string, or by symbol a next symbol, to which no model gives a positive weight is left out. Models whose weight
-    falls below SMALLEST_WEIGHT are left out of the mixture.
+    The weights are found by EM. It approaches the largest likelihood, because its logarithm is concave in them, and ends when an
+    iteration changes no weight by 1e-9, or after 10,000; models that are nearly equal may then still share a weight. A negative
+    f_m(x) counts as 0. A string, or by symbol a next symbol, to which no model gives a positive weight is left out. Models whose
+    weight falls below SMALLEST_WEIGHT are left out of the mixture.
 
     Parameters
     ----------
@@ -355,35 +364,35 @@ def fit_mixture(models: Sequence[Model], validation: Sample, level: str = BY_STR
         logs = np.stack([next_log2_probabilities(model, validation.words)[0] for model in models], axis=1)
         counts = next_counts(validation, models[0].num_symbols)
     else:
-        logs = np.stack([_log2_probabilities(model, validation.words) for model in models], axis=1)  # (num_words, num_models)
+        logs = np.stack([log2_probabilities(model, validation.words) for model in models], axis=1)  # (num_words, num_models)
         counts = validation.counts
-    highest = logs.max(axis=1, initial=-np.inf)
-    possible = np.isfinite(highest)
-    if not possible.any():
+    if not np.isfinite(logs).any():
         raise RecipeError(
             "no model gives any of the validation strings a positive weight: do they come from the same source as the training "
             f"strings? got {plural(len(validation.words), 'distinct string')}"
         )
-    chances = np.exp2(logs[possible] - highest[possible, None])
-    shares = mixture_weights(chances, counts[possible])
+    shares = mixture_weights(logs, counts)
     return mixture(models, shares, level), shares
 
 
-def mixture_weights(chances: FloatArray, counts: IntArray) -> FloatArray:
+def mixture_weights(logs: FloatArray, counts: IntArray) -> FloatArray:
     """Find the weights w, shape (num_models,), with the largest Σ_x count(x) log Σ_m w_m P_m(x), by EM from equal weights.
 
-    Weights below SMALLEST_WEIGHT become 0.
+    Words to which no model gives a positive probability are left out; there must be others. Weights below SMALLEST_WEIGHT become 0.
 
-    >>> mixture_weights(np.array([[0.9, 0.1], [0.1, 0.9]]), np.array([5, 5])).tolist()
+    >>> mixture_weights(np.log2([[0.9, 0.1], [0.1, 0.9]]), np.array([5, 5])).tolist()
     [0.5, 0.5]
 
     Parameters
     ----------
-    chances : array, shape (num_words, num_models)
-        P_m(x). Each row may be multiplied by a factor of its own; no row may be 0.
+    logs : array, shape (num_words, num_models)
+        log₂ P_m(x); −∞ for 0.
     counts : array, shape (num_words,)
     """
-    frequencies = counts / counts.sum()
+    highest = logs.max(axis=1)
+    possible = np.isfinite(highest)
+    chances = np.exp2(logs[possible] - highest[possible, None])
+    frequencies = counts[possible] / counts[possible].sum()
     shares: FloatArray = np.full(chances.shape[1], 1 / chances.shape[1])
     for _ in range(ITERATIONS):
         joint = chances * shares
@@ -394,6 +403,26 @@ def mixture_weights(chances: FloatArray, counts: IntArray) -> FloatArray:
     shares = np.where(shares < SMALLEST_WEIGHT, 0.0, shares)
     total: float = shares.sum()
     return np.asarray(shares / total)
+
+
+def mixed_log2_probabilities(logs: FloatArray, shares: FloatArray) -> FloatArray:
+    """Compute log₂ Σ_m w_m P_m(x) of each word, shape (num_words,); −∞ for 0.
+
+    >>> mixed_log2_probabilities(np.log2([[0.5, 0.25]]), np.array([0.5, 0.5])).tolist() == [np.log2(0.375)]
+    True
+
+    Parameters
+    ----------
+    logs : array, shape (num_words, num_models)
+        log₂ P_m(x); −∞ for 0.
+    shares : array, shape (num_models,)
+        The weights w_m.
+    """
+    highest = logs.max(axis=1)
+    highest[~np.isfinite(highest)] = 0.0
+    with np.errstate(divide="ignore"):
+        mixed: FloatArray = np.log2(np.exp2(logs - highest[:, None]) @ shares) + highest
+    return mixed
 
 
 def next_log2_probabilities(model: Model, words: Words) -> tuple[FloatArray, FloatArray]:
@@ -424,9 +453,15 @@ def next_counts(sample: Sample, num_symbols: int) -> IntArray:
     return np.concatenate(parts)
 
 
-def _log2_probabilities(model: Model, words: Words) -> FloatArray:
-    """log₂ f(x), shape (num_words,); −∞ unless f(x) is above 0, or too small for float64."""
-    weights = model.weights(words)
+def log2_probabilities(model: Model, words: Words) -> FloatArray:
+    """log₂ f(x), shape (num_words,); −∞ unless f(x) is above 0. It may be too small for float64."""
     with np.errstate(divide="ignore", invalid="ignore"):
-        logs = model.log2_weights(words) if isinstance(model, LogModel) else np.log2(np.abs(weights))
-    return np.where((weights >= 0) & np.isfinite(logs), logs, -np.inf)
+        if isinstance(model, WFA):  # whose negative weights must be seen where they are too small for float64, too
+            trie = Trie.of(model_words(words, model.alphabet), model.num_symbols)
+            scores, exponents = model.scaled_next_scores(trie)
+            weights = scores[trie.ends, -1]
+            logs = np.log2(np.abs(weights)) + (0 if exponents is None else exponents[trie.ends])
+        else:
+            weights = model.weights(words)
+            logs = model.log2_weights(words) if isinstance(model, LogModel) else np.log2(np.abs(weights))
+    return np.where(~np.signbit(weights) & np.isfinite(logs), logs, -np.inf)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -20,6 +21,8 @@ from .model import model_words
 
 # States that are smaller (Σ|s_i|) are multiplied by 2 to the power of `SHIFT`, which changes no digit.
 SMALLEST_SIZE, SHIFT = 2.0**-900, 800
+# Where the radius of ΣA is above this, the smallest automaton is computed; unless symbols × states³ or an entry is too large.
+CLEARLY_BELOW_1, MOST_WORK, LARGEST_ENTRY = 1 - 1e-6, 2**31, 2.0**64
 
 
 @dataclass(frozen=True, eq=False)
@@ -182,33 +185,40 @@ class WFA(Methods):
         return self.summed_transitions if len(useful) == self.num_states else self.summed_transitions[np.ix_(useful, useful)]
 
     @cached_property
-    def _useful_sums(self) -> FloatArray | None:
-        """Compute (I − A)⁻¹ α∞ over the useful states; None if I − A is singular there.
+    def _useful_sums(self) -> tuple[FloatArray | None, float]:
+        """Compute (I − A)⁻¹ α∞ over the useful states, None if I − A is singular there; and the spectral radius of A.
 
-        I − A counts as singular if the solver finds no pivot, or if the solution s is such that (I − A) s is zero in every entry by
-        the rule of `rounding`: up to rounding, s is then an eigenvector of A for the eigenvalue 1.
+        Where the radius is not clearly below 1, states whose contributions cancel may be the reason, and they would make the sums
+        diverge, or arbitrary. So both are then computed in the smallest automaton, which is a projection: if the rows of Q span
+        the states α₀ᵀ A_u, and the columns of P span the vectors Q A_v α∞, the sums are Qᵀ P (I − Pᵀ Q A Qᵀ P)⁻¹ Pᵀ Q α∞.
         """
-        termination, A = self.termination[self.useful_states], self._useful_transitions
-        difference = np.eye(len(A)) - A
-        with np.errstate(over="ignore", invalid="ignore"):
-            try:
-                sums: FloatArray = np.linalg.solve(difference, termination).astype(np.float64, copy=False)
-            except np.linalg.LinAlgError:
-                return None
-            bounds = RELATIVE_ERROR * (np.abs(difference) @ np.abs(sums))
-            return None if len(sums) and (np.abs(termination) <= bounds).all() else sums
+        useful, A = self.useful_states, self._useful_transitions
+        if not np.isfinite(A).all():
+            return None, float("inf")
+        termination, radius = self.termination[useful], _spectral_radius(A)
+        transitions = self.transitions[:, useful][:, :, useful]
+        is_small = 1 < len(useful) ** 3 * self.num_symbols <= MOST_WORK and np.abs(transitions).max() < LARGEST_ENTRY
+        if radius > CLEARLY_BELOW_1 and is_small:
+            Q = spanning_rows(self.initial[useful], transitions)
+            P = spanning_rows(Q @ termination, (Q @ transitions @ Q.T).transpose(0, 2, 1)).T
+            projection = Q.T @ P  # (num_useful, num_states of the smallest automaton)
+            if projection.shape[1] < len(useful):
+                smallest = projection.T @ A @ projection
+                sums, radius = _sums(smallest, projection.T @ termination), _spectral_radius(smallest)
+                return (None, max(radius, 1.0)) if sums is None else (projection @ sums, radius)
+        sums = _sums(A, termination)
+        return sums, radius if sums is not None else max(radius, 1.0)
 
     @cached_property
     def spectral_radius(self) -> float:
         """Return the largest |eigenvalue| of A = Σ_σ A_σ over the useful states.
 
-        If it is 1 or more, the sum of f over all strings diverges. It is ∞ if A itself overflows, at least 1 if I − A is singular,
-        and 0 if there are no useful states.
+        If these include states whose contributions cancel, so that it would be 1 or more for that reason alone, it is that of the
+        smallest automaton of the same function (see `algebra.minimise`; automata that are too large for this are taken as they
+        are). Then, if it is 1 or more, the sum of f over all strings diverges. It is ∞ if A itself overflows, at least 1 if I − A
+        is singular, and 0 if there are no useful states.
         """
-        if not np.isfinite(self._useful_transitions).all():
-            return float("inf")
-        radius = float(np.abs(np.linalg.eigvals(self._useful_transitions)).max(initial=0.0))
-        return radius if self._useful_sums is not None else max(radius, 1.0)
+        return self._useful_sums[1]
 
     @cached_property
     def prefix_termination(self) -> FloatArray:
@@ -218,8 +228,8 @@ class WFA(Methods):
         `spectral_radius` is below 1; otherwise the same formula is evaluated, but the sum diverges. If I − A is singular, it is
         nan.
         """
-        sums = np.zeros(self.num_states)
-        sums[self.useful_states] = np.nan if self._useful_sums is None else self._useful_sums
+        sums, useful_sums = np.zeros(self.num_states), self._useful_sums[0]
+        sums[self.useful_states] = np.nan if useful_sums is None else useful_sums
         return sums
 
     def squared(self) -> WFA:
@@ -237,10 +247,22 @@ class WFA(Methods):
         ):
             names = [wfa.alphabet.summary if wfa.alphabet else plural(wfa.num_symbols, "symbol") for wfa in (other, self)]
             raise RecipeError(f"two automata must have the same symbols; got {names[0]}, and {names[1]}")
-        if self.alphabet is None or other.alphabet is None or self.alphabet == other.alphabet:
+        return self if self.alphabet is None or other.alphabet is None else self.in_alphabet(other.alphabet)
+
+    @check_types
+    def in_alphabet(self, alphabet: Alphabet) -> WFA:
+        """Return this automaton with its symbols numbered as in an alphabet. Without an alphabet of its own, it gets this one.
+
+        Raises RecipeError if the two have different symbols.
+        """
+        own = self.alphabet or alphabet
+        if self.num_symbols != len(alphabet) or set(own.symbols) != set(alphabet.symbols):
+            symbols = self.alphabet.summary if self.alphabet else plural(self.num_symbols, "symbol")
+            raise RecipeError(f"the automaton must have the symbols of the alphabet, {alphabet.summary}; got {symbols}")
+        if own == self.alphabet == alphabet:
             return self
-        order = [self.alphabet.symbols.index(symbol) for symbol in other.alphabet.symbols]
-        return WFA(self.initial, self.transitions[order], self.termination, other.alphabet)
+        order = [own.symbols.index(symbol) for symbol in alphabet.symbols]
+        return WFA(self.initial, self.transitions[order], self.termination, alphabet)
 
     __array_ufunc__ = None  # so that a number of numpy times an automaton is an automaton
 
@@ -301,6 +323,73 @@ class WFA(Methods):
             yield html_row("α₀", self.initial)
             yield from (html_row(f"A {name}", A) for name, A in zip(names, self.transitions, strict=True))
             yield html_row("α∞", self.termination)
+
+
+def _spectral_radius(A: FloatArray) -> float:
+    return float(np.abs(np.linalg.eigvals(A)).max(initial=0.0))
+
+
+def _sums(A: FloatArray, termination: FloatArray) -> FloatArray | None:
+    """Compute (I − A)⁻¹ α∞; None if I − A is singular.
+
+    It counts as singular if the solver finds no pivot, or if the solution s is such that (I − A) s is zero in every entry by the
+    rule of `rounding`: up to rounding, s is then an eigenvector of A for the eigenvalue 1. Numbers that are not negative were not
+    learned by subtracting others, so for them only the rounding of this product itself counts.
+    """
+    difference = np.eye(len(A)) - A
+    is_signed = bool((A < 0).any() or (termination < 0).any())
+    with np.errstate(over="ignore", invalid="ignore"):
+        try:
+            sums: FloatArray = np.linalg.solve(difference, termination).astype(np.float64, copy=False)
+        except np.linalg.LinAlgError:
+            return None
+        error = RELATIVE_ERROR if is_signed else 4 * len(A) * np.finfo(np.float64).eps
+        bounds = error * (np.abs(difference) @ np.abs(sums))
+        return None if len(sums) and (np.abs(termination) <= bounds).all() else sums
+
+
+def spanning_rows(start: FloatArray, transitions: FloatArray) -> FloatArray:
+    """Find orthonormal rows that span a state and all states to which it leads, up to rounding.
+
+    >>> spanning_rows(np.array([1.0, 0, 0]), np.array([[[0.0, 0.5, 0], [0, 0, 0], [0, 0, 1]]])).tolist()
+    [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]]
+
+    Parameters
+    ----------
+    start : array, shape (num_states,)
+    transitions : array, shape (num_symbols, num_states, num_states)
+        Multiplied from the right.
+
+    Returns
+    -------
+    array, shape (num_rows, num_states)
+    """
+    rows, number, magnitudes = np.zeros((len(start), len(start))), 0, np.abs(transitions)
+    waiting = deque([(start, np.abs(start))])
+    while waiting and number < len(start):
+        state, bound = waiting.popleft()
+        if (row := direction_outside(rows[:number], state, bound)) is not None:
+            rows[number] = row
+            number += 1
+            waiting += [(row @ A, np.abs(row) @ magnitude) for A, magnitude in zip(transitions, magnitudes, strict=True)]
+    return rows[:number]
+
+
+def direction_outside(rows: FloatArray, state: FloatArray, bound: FloatArray) -> FloatArray | None:
+    """Return the direction of the part of a state outside the span of some rows; None if the state lies in it, up to rounding.
+
+    Parameters
+    ----------
+    rows : array, shape (num_rows, num_states)
+        Orthonormal.
+    bound : array, shape (num_states,)
+        The sizes of the numbers whose sums the state's entries are.
+    """
+    # Twice: one projection leaves an error where the state is almost in the span.
+    rest = state - (state @ rows.T) @ rows
+    rest = rest - (rest @ rows.T) @ rows
+    length = float(np.linalg.norm(rest))
+    return None if length <= RELATIVE_ERROR * float(np.linalg.norm(bound)) else rest / length
 
 
 def _closure(states: npt.NDArray[np.bool_], edges: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:

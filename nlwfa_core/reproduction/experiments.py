@@ -26,8 +26,8 @@ from .. import limits
 from ..errors import RecipeError, RunsFailed
 from ..experiment.data import load_data
 from ..experiment.pipeline import reference_models
-from ..experiment.presets import CONVERGED as TO_CONVERGENCE
 from ..experiment.presets import PRESETS
+from ..experiment.recipe import CONVERGED as TO_CONVERGENCE
 from ..experiment.recipe import GENERATION, DataRecipe, HankelRecipe, LearningRecipe, Recipe, RefinementRecipe
 from ..experiment.results import Result, load_result
 from ..files import FileShelf, make_directory, read_capped, write_atomically

@@ -834,7 +834,7 @@ def runs_by_rank(measured: Iterable[Measured], ranks: Sequence[int]) -> dict[int
 def chosen_rank(by_rank: Mapping[int, Sequence[Measured]], metric: str) -> int:
     """Choose the rank whose runs have the best mean score on the validation strings; of tied ranks, the smallest."""
 
-    def order(rank: int) -> tuple[tuple[float, float], int]:
+    def order(rank: int) -> tuple[tuple[int, float, float], int]:
         scores, zeros = (values_of(by_rank[rank], f"validation_{name}").values() for name in (metric, "num_zero"))
         return badness(list(scores), [int(zero) for zero in zeros]), rank
 

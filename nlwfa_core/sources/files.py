@@ -212,9 +212,16 @@ def quoted(text: str) -> str:
     return repr(text if len(text) <= 40 else text[:39] + "…")
 
 
+WHOLE_AS_FLOAT = re.compile(r"[0-9]+\.0")
+
+
 def positive_count(text: str, line: int) -> int:
-    """Parse a count of strings: a whole number from 1 to the limit on strings. Raises FormatError for anything else."""
+    """Parse a count of strings: a whole number from 1 to the limit on strings. Raises FormatError for anything else.
+
+    It may end in .0, as data frames write whole numbers beside missing ones.
+    """
     token = text.strip()
+    token = token.removesuffix(".0") if WHOLE_AS_FLOAT.fullmatch(token) else token
     if not INTEGER.fullmatch(token):
         raise FormatError(f"a count must be a whole number; got {quoted(token)}", line)
     # With more digits the number itself no longer matters, and Python refuses to convert very long ones.

@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..errors import FormatError, listed, plural
+from ..strings.words import LAMBDA
 
 MOST_ROWS = 21  # lines that are examined, blank ones not counted: a header and twenty others
 LONGEST_ROW = 2**16  # characters; a file with longer lines is not recognised as a table
@@ -152,6 +153,7 @@ def num_tokens(row: str) -> int:
 DELIMITERS = {",": "comma", "\t": "tab", ";": "semicolon"}
 SEMICOLON = re.compile(r";\s*[0-9]+,[0-9]+\s*$")  # a semicolon between columns, then a number with a decimal comma
 INDEX_NAMES = ("", "index", "id", "no", "nr", "line", "row", "unnamed: 0")
+PANDAS_INDEX = ("", "index", "unnamed: 0")  # how data frames are written: the rows may be those that a filter left
 KNOWN_HEADERS = ("string", "characters", "tokens")  # names of the column of strings; "string" does not say what a symbol is
 
 
@@ -255,7 +257,10 @@ def _columns(table: list[list[str]], delimiter: str) -> Table | None:
     columns = list(range(width))
     header = [repr(name[:20]) for name in table[0]] if has_header else [f"number {column + 1}" for column in columns]
     dropped = ""
-    if _is_index([row[0] for row in body]) and (table[0][0].lower() in INDEX_NAMES if has_header else width > 2):
+    is_named_index = has_header and table[0][0].lower() in PANDAS_INDEX and _is_index([row[0] for row in body], of_some_rows=True)
+    if is_named_index or (
+        _is_index([row[0] for row in body]) and (table[0][0].lower() in INDEX_NAMES if has_header else width > 2)
+    ):
         columns, numeric = columns[1:], [column for column in numeric if column]
         dropped = "; the first column only numbers the rows"
     if delimiter == "\t" and not has_header and len(columns) > 2:
@@ -293,8 +298,10 @@ def _is_numeric(column: list[str]) -> bool:
     return others == 0 or (others == 1 and len(column) > 3)
 
 
-def _is_index(column: list[str]) -> bool:
-    """Return whether a column just numbers the rows, from 0 or 1."""
+def _is_index(column: list[str], of_some_rows: bool = False) -> bool:
+    """Return whether a column just numbers the rows, from 0 or 1; or some rows of a larger table, in any order."""
+    if of_some_rows:
+        return len(set(column)) == len(column) and all(map(INTEGER.fullmatch, column))
     return column[0] in ("0", "1") and column == [str(int(column[0]) + row) for row in range(len(column))]
 
 
@@ -304,7 +311,7 @@ def _forced(delimiter: str) -> str:
 
 
 def _otherwise() -> str:
-    return " (if these are lines of tokens, set the format to tokens)"
+    return " (if these are lines of tokens, with spaces between them, set the format to tokens)"
 
 
 # Lines of JSON
@@ -355,6 +362,8 @@ class JsonLines:
                 count = _seen(value[self.counts])
             value = value[self.strings]
         if isinstance(value, list):
+            if value == [LAMBDA]:
+                raise FormatError(f"{LAMBDA} alone is how the empty word is written: write [] for it, or rename the symbol", line)
             return " ".join(_symbol(symbol, line) for symbol in value), count, True
         if not isinstance(value, str):
             raise FormatError(f"expected a string in quotes or a list of symbols; got {_seen(value)}", line)
@@ -399,6 +408,9 @@ def json_lines_of(rows: Sequence[str], all_rows: bool) -> JsonLines | None:
         if all_rows and len(rows) == 1:
             raise FormatError(f"each string must be on a line of its own, as in {EXAMPLE}; got one JSON list")
         return JsonLines(detail="each line a list of symbols")
+    if all(isinstance(value, list) for value in values) and any(isinstance(symbol, str) for value in values for symbol in value):
+        for symbol in (symbol for value in values for symbol in value):
+            _symbol(symbol, None)  # raises the error for the first one that can't be a symbol
     return _fields_of(values) if all(isinstance(value, dict) for value in values) else None
 
 
@@ -440,7 +452,7 @@ def _parsed(row: str, line: int | None) -> Any:
     return value
 
 
-def _symbol(symbol: Any, line: int) -> str:
+def _symbol(symbol: Any, line: int | None) -> str:
     if not _is_symbol(symbol):
         raise FormatError(f"a symbol in a list must be a string without white space, or a whole number; got {_seen(symbol)}", line)
     return str(symbol)

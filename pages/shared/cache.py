@@ -384,4 +384,4 @@ def lead_over_reference(recipe: Recipe, field: str) -> str:
     if field not in differences:
         return ""
     values = models[0].estimates[field], models[1].estimates[field]
-    return lead_sentence((recipe.title, name), values, differences[field], field)
+    return lead_sentence((recipe.title, name), values, differences[field], field, models[0].has_truth)

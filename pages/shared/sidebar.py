@@ -436,25 +436,30 @@ def check_settable(recipe: Recipe) -> None:
 def undo_control(recipe: Recipe) -> None:
     """Remember a change, and draw the buttons that undo the last one and make it again; their labels name the change."""
     stack: list[SidebarState] = st.session_state.setdefault(UNDO_STACK, [])
-    undone: list[SidebarState] = st.session_state.setdefault(REDO_STACK, [])
+    redo_stack: list[SidebarState] = st.session_state.setdefault(REDO_STACK, [])
     last: SidebarState | None = st.session_state.get(UNDO_LAST)
     if last is not None and last[0] != recipe:
         stack.append(last)
         del stack[:-MAX_CHANGES]
-        undone.clear()
+        redo_stack.clear()
     now = (recipe, saved_values())
     st.session_state[UNDO_LAST] = now
     label = f"Undo {describe_change(stack[-1][0], recipe)}" if stack else "Undo"
     look: dict[str, Any] = {"key": "undo", "icon": ":material/undo:", "type": "tertiary", "help": label if stack else None}
-    st.button(label, **look, on_click=_step_back, args=(stack, undone, now), disabled=not stack)
-    if undone:
-        label = f"Redo {describe_change(recipe, undone[-1][0])}"
+    st.button(label, **look, on_click=_step_back, args=(stack, redo_stack, now), disabled=not stack)
+    if redo_stack:
+        label = f"Redo {describe_change(recipe, redo_stack[-1][0])}"
         look |= {"key": "redo", "icon": ":material/redo:", "help": label}
-        st.button(label, **look, on_click=_step_back, args=(undone, stack, now))
+        st.button(label, **look, on_click=_step_back, args=(redo_stack, stack, now))
 
 
 def _step_back(stack: list[SidebarState], other: list[SidebarState], now: SidebarState) -> None:
-    """Set the sidebar to the last state of a stack, and put the present one on the other stack."""
+    """Set the sidebar to the last state of a stack, and put the present one on the other stack.
+
+    A second click that comes before the page is drawn again finds no present state, and does nothing.
+    """
+    if not stack or st.session_state.get(UNDO_LAST) != now:
+        return
     st.session_state[UNDO_LAST] = None
     other.append(now)
     set_values(stack.pop()[1])

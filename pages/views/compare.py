@@ -27,7 +27,7 @@ from nlwfa_core.lab.records import problem_of, record_table
 from nlwfa_core.lab.tables import BETTER, run_names, scores_csv, spread_table
 from nlwfa_core.learning.names import HANKEL_LEARNERS, STRING_LEARNERS
 from nlwfa_core.metrics.diagnostics import DIAGNOSTIC_TITLES
-from nlwfa_core.metrics.scores import METRICS, SCORE_OF
+from nlwfa_core.metrics.scores import FLAT_WINS, METRICS, SCORE_OF
 from nlwfa_core.sources.registry import RANDOM
 from pages.shared import cache, pins, runs, score_tables, training, uploads, url_parameters, widgets
 from pages.shared.widgets import error_toast, escape_markdown
@@ -341,7 +341,7 @@ def pair(recipe: Recipe, named: Mapping[str, Outcome], by: str) -> None:
         return
     widgets.draw_table(table, "compare.pair", f"Difference of {first} and {second}, with its interval, for each score")
     widgets.table_downloads(dict.fromkeys(("csv", "latex", "markdown"), table), "difference", "compare.pair.files", CAPTION)
-    st.caption(f"{CAPTION} {BETTER}.")
+    st.caption(f"{CAPTION} {BETTER}." + ("" if models[0].has_truth else f" {FLAT_WINS}"))
 
 
 def all_runs(named: Mapping[str, Outcome], by: str) -> None:

@@ -134,9 +134,9 @@ def _take(chosen: Quiz, when: str, tasks: Sequence[Task], fields: Sequence[list[
             continue
         taken.append(Response(item_name(chosen.name, when, number), item.seed, (text,), (credit,), shown=True))
     st.session_state.setdefault(ERRORS, {})[chosen.name, when] = errors
-    warned = st.session_state.setdefault(EMPTY, {})
-    is_warned = warned.get((chosen.name, when)) == empty
-    warned[chosen.name, when] = empty
+    warnings = st.session_state.setdefault(EMPTY, {})
+    is_warned = warnings.get((chosen.name, when)) == empty
+    warnings[chosen.name, when] = empty
     if not errors and (is_warned or not empty):
         responses().update({(response.task, response.seed): response for response in taken})
         class_session.record(*taken)

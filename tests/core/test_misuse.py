@@ -71,6 +71,7 @@ STEPS = {"WFA.transition", "NLWFA.transition", "NLWFA.decode", "NLWFA.outputs", 
 # Methods without arguments, and records that are checked elsewhere (recipes) or that only the library makes (`Scores`).
 WITHOUT = {
     "DataRecipe", "HankelRecipe", "LearningRecipe", "RefinementRecipe", "Recipe",  # fields: tests/core/experiment/test_recipe.py
+    "LearningRecipe.converged",
     "RecipeError", "Scores", "FileShelf.titles", "Recipe.to_json", "Sample.frequencies", "WFA.squared", "WFA.total_weight",
     "Sample.to_series",
     "Words.packed",
@@ -204,6 +205,7 @@ def _calls(folder: Path) -> dict[str, tuple[Callable[..., Any], dict[str, Any]]]
         },
         "Scores.to_frame": (nlwfa_core.evaluate(LINEAR, TEST).to_frame, {"name": "SP"}),
         "WFA.in_symbols_of": (HALVES.in_symbols_of, {"other": HALVES}),
+        "WFA.in_alphabet": (HALVES.in_alphabet, {"alphabet": AB}),
         **{f"{kind}.next": (model.next, {"prefix": "a"}) for kind, model in (("WFA", LINEAR), ("NGram", NGRAM))},
         **{
             f"{kind}.sample": (model.sample, {"num_strings": 2, "seed": 0})

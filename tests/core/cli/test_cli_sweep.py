@@ -149,3 +149,15 @@ def test_a_wrong_file_is_one_line_before_any_run(run: Run, folder: Path, lists: 
     for word in ("Data page", "SHA", "0-9a-f", "upload it again"):
         assert word not in err
     assert not (folder / "home" / "runs").exists()
+
+
+def test_warnings_and_unfinished_trainings_are_counted_at_the_end(run: Run, folder: Path) -> None:
+    (folder / "new.txt").write_text("a bird\n")
+    learning = {"optimizer": "adamax", "epochs_factorisation": 2, "epochs_transitions": 2}
+    sweep = write(
+        folder, train="train.csv", test="new.txt", learners=["SP", "fac.non"], base=SMALL["base"] | {"learning": learning}
+    )
+    code, _, err = run("sweep", sweep, "--out", folder / "home")
+    assert code == 0 and "2 runs: the training is not finished: see the column training of" in err
+    assert "4 runs: 1 of 1 test strings use symbols that no training string has: bird." in err
+    assert "SP, k = 1, string statistic, all strings: WER" in err

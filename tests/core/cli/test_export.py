@@ -181,3 +181,31 @@ def test_a_folder_of_other_programs_is_never_touched(run: Run, tmp_path: Path) -
         assert code == 2 and "its model.safetensors was not written by nlwfa" in err
     assert [path.name for path in (tmp_path / "theirs").iterdir()] == ["model.safetensors"]
     assert (tmp_path / "theirs" / "model.safetensors").read_bytes() == b"weights of another program"
+
+
+def test_named_strings_are_scored_against_a_true_automaton(run: Run, tmp_path: Path) -> None:
+    """A folder or JSON, whose symbols may come in another order."""
+    (tmp_path / "test.txt").write_text("run stop\nrun\nrun stop run\n")
+    turned = WFA(TWO.initial, TWO.transitions[::-1], TWO.termination)
+    save_model(tmp_path / "turned", SavedModel(turned, Alphabet(("stop", "run")), {}))
+    (tmp_path / "turned.json").write_text(weights_json(turned, Alphabet(("stop", "run"))))
+    for truth in ("tokens", "turned", "turned.json"):
+        code, out, err = run("score", "--model", "tokens", "--test", "test.txt", "--true-model", truth, "--json")
+        scores = json.loads(out)
+        assert code == 0 and scores["kl"] == scores["next_kl"] == 0 and "read as an automaton: 2 states, 2 symbols" in err
+    save_model(tmp_path / "other", SavedModel(TWO, Alphabet(("run", "go")), {}))
+    code, _, err = run("score", "--model", "tokens", "--test", "test.txt", "--true-model", "other")
+    assert code == 2 and "must have the symbols of the alphabet, 2 symbols: run, stop; got 2 symbols: run, go" in err
+
+
+@pytest.mark.parametrize("symbol", ["log in", "λ"])
+def test_symbols_that_text_can_not_hold_are_not_written(run: Run, tmp_path: Path, symbol: str) -> None:
+    save_model(tmp_path / "spaces", SavedModel(TWO, Alphabet((symbol, "pay")), {}))
+    code, out, err = run("sample", "--model", "spaces")
+    assert (code, out) == (2, "") and f"can't be written as text with the symbol {symbol!r}" in err
+
+
+def test_scores_that_are_not_numbers_are_shown_as_such(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "one.json").write_text('{"symbols":["a"],"initial":[1.0],"transitions":[[[1.0]]],"termination":[0.2]}')
+    code, out, _ = run("next", "--model", "one.json", "--prefix", "a")
+    assert code == 0 and ["a", "undefined", "undefined"] in [line.split() for line in out.splitlines()]

@@ -110,7 +110,9 @@ MESSAGES = {
     # A file of another kind, a folder or nothing where a file is needed.
     "fit --train model --learner SP --rank 2 --out new": "can't read model: it is a folder, and a file is needed",
     "score --model model --test notes": "can't read notes: it is a folder, and a file is needed",
-    "score --model model --test train --true-model model": "can't read model: it is a folder, and a file is needed",
+    "score --model model --test train --true-model notes": (
+        "a model must be a folder that nlwfa wrote, or a file in it; notes holds no model"
+    ),
     "fit --train= --learner SP --rank 2 --out new": "--train must be a path; got an empty text. See nlwfa fit --help.",
     "fit --train train --learner SP --rank 2 --out=": "--out must be a path; got an empty text. See nlwfa fit --help.",
     "export --model model --to dot -o notes": "can't write notes: it is a folder, and a file is needed",
@@ -128,9 +130,6 @@ MESSAGES = {
     "score --model model --test train --solution true.model": "true.model: this must be a PAutomaC solution; got a PAutomaC model",
     "score --model model --test train --solution model/model.json": (
         "model/model.json: this must be a PAutomaC solution; got the model.json of a model that nlwfa wrote"
-    ),
-    "score --model model --test train --true-model model/model.json": (
-        "model/model.json: this must be a PAutomaC model; got the model.json of a model that nlwfa wrote"
     ),
     "score --model model --test train --true-model train": ("train: this must be a PAutomaC model; got a PAutomaC file of strings"),
     "score --model model --test train --solution solution": (
@@ -153,7 +152,7 @@ MESSAGES = {
     "fit --train counts --learner SP --rank 2 --out new": "counts: line 1: a count must be a whole number; got '1.5'",
     "fit --train three --learner SP --rank 2 --out new": (
         "three: a table of strings must have 2 columns, string and count; got 3 columns, separated by commas: 'the cat', '3', 'x' "
-        "(if these are lines of tokens, set the format to tokens)"
+        "(if these are lines of tokens, with spaces between them, set the format to tokens)"
     ),
     "fit --train train --learner SP --rank 2 --format csv --out new": (
         "train: line 1: expected 2 columns, string and count; got 1 column"

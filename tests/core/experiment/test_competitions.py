@@ -12,7 +12,7 @@ import pytest
 
 from nlwfa_core.errors import RecipeError
 from nlwfa_core.experiment.budget import Budget
-from nlwfa_core.experiment.competitions import compete, page, problem_folder, read_results
+from nlwfa_core.experiment.competitions import compete, figures_of, page, problem_folder, read_published, read_results
 from nlwfa_core.models.sampling import draw
 from nlwfa_core.models.wfa import WFA
 from nlwfa_core.sources.pautomac import write_pautomac, write_solution
@@ -92,5 +92,41 @@ def test_an_infinite_score_is_last(data: Path, tmp_path: Path) -> None:
     worst = replace(one, score=None)
     assert worst.place == "3 of 3" and "**∞**" in page([worst])
     assert "There are no results yet." in page([])
-    longer = replace(one, problem=3, minutes=2.0, budget=one.budget | {"clock": "processor", "threads": 2})
+    longer = replace(one, problem=3, minutes=2.0, budget=replace(one.budget, clock="processor", threads=2))
     assert "2 problems, each with a budget of 0.02 to 4 min of processor time or wall time." in page([one, longer])
+
+
+@pytest.mark.parametrize(
+    ("table", "message"),
+    [
+        ("problem,type\n2,Pfa,10\n", "line 2: a row must have at most 2 cells; this has more"),
+        ("number,type\n2,Pfa\n", "must have a column 'problem'; it has number, type"),
+        ("problem,type\ntwo,Pfa\n", "line 2: the problem must be a whole number; got 'two'"),
+    ],
+)
+def test_a_table_of_published_figures_that_is_not_one_is_refused(data: Path, table: str, message: str) -> None:
+    (data / "pautomac" / "published.csv").write_text(table)
+    with pytest.raises(RecipeError, match=message):
+        read_published("pautomac", data / "pautomac")
+
+
+def test_cells_that_hold_no_figure_are_left_out(data: Path) -> None:
+    (data / "pautomac" / "published.csv").write_text(
+        "type,problem,solution,llorens,hulden\nPfa,2,10,15,nan\nHmm,11\nHmm,12,0,15,\n"
+    )
+    rows = read_published("pautomac", data / "pautomac")
+    assert [figures_of("pautomac", rows[problem]) for problem in (2, 11, 12)] == [{"llorens": 1.5}, {}, {}]
+
+
+def test_a_result_with_a_wrong_field_is_refused_by_its_name(data: Path, tmp_path: Path) -> None:
+    compete("pautomac", data, tmp_path / "records.md", TINY, problems=[2], log=lambda line: None)
+    path = tmp_path / "records" / "pautomac-2.json"
+    sound = json.loads(path.read_text())
+    for changes, message in (
+        ({"budget": sound["budget"] | {"clock": "sun"}}, "budget: clock must be one of wall, processor; got 'sun'"),
+        ({"score": "high"}, "score: Input should be a valid number.*; got 'high'"),
+        ({"competition": "chess"}, "competition must be one of pautomac, spice"),
+    ):
+        path.write_text(json.dumps(sound | changes))
+        with pytest.raises(RecipeError, match=message):
+            read_results(tmp_path / "records")

@@ -14,11 +14,13 @@ from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import FunctionTransformer
 from sklearn.utils import estimator_checks as checks
 
-from nlwfa_core import NLWFA, RecipeError, as_sample, estimate_hankel, evaluate, fit, fit_strings, read_strings, select_basis
+from nlwfa_core import NLWFA, WFA, RecipeError, as_sample, estimate_hankel, evaluate, fit, fit_strings, read_strings, select_basis
 from nlwfa_core.experiment.data import generator_of
 from nlwfa_core.experiment.estimators import HMM, NonlinearWFA, SpectralWFA
 from nlwfa_core.experiment.recipe import DataRecipe
 from nlwfa_core.files import LAB_FOLDER
+from nlwfa_core.strings.plain import as_words
+from nlwfa_core.strings.trie import Trie
 
 SOURCE = generator_of(DataRecipe())  # brackets
 DYCK = [SOURCE.alphabet.decode(word) for word in SOURCE.draw(400, 0)]
@@ -98,3 +100,18 @@ def test_what_is_wrong_is_said_when_it_learns() -> None:
             estimator.fit(DYCK)
     with pytest.raises(RecipeError, match="symbol 'x' is not in the alphabet"):
         SpectralWFA().fit(DYCK).score(["x"])
+
+
+def test_a_guess_is_the_highest_score_and_not_the_largest() -> None:
+    """As in the word error rate: a large negative score speaks against a symbol."""
+    model = SpectralWFA(rank=1).fit(["[]"])
+    model.model_ = WFA([1.0], [[[1.8]], [[-2.2]]], [0.25])
+    scores = model.model_.next_scores(Trie.of(as_words([""], model.alphabet_), 2))[0]
+    assert scores[1] < 0 < scores[2] < scores[0] < abs(scores[1])
+    assert model.predict([""])[0] == "[" and model.classes_[model.predict_proba([""]).argmax()] == "]"
+
+
+@pytest.mark.parametrize("method", ["predict", "predict_proba", "score", "score_samples", "sample"])
+def test_what_is_not_fitted_says_so(method: str) -> None:
+    with pytest.raises(NotFittedError):
+        getattr(SpectralWFA(), method)(["[]"] if method != "sample" else 1)

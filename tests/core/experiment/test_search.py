@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from nlwfa_core import limits
 from nlwfa_core.errors import RecipeError
 from nlwfa_core.experiment.budget import Budget
 from nlwfa_core.experiment.search import (
@@ -33,6 +34,7 @@ from nlwfa_core.models.ngram import NGram
 from nlwfa_core.models.sampling import draw
 from nlwfa_core.models.wfa import WFA
 from nlwfa_core.strings.sample import Sample
+from nlwfa_core.strings.trie import Trie
 from nlwfa_core.strings.words import Alphabet, Words
 
 AB = Alphabet(("a", "b"))
@@ -348,3 +350,56 @@ def test_recipes_of_em_are_checked() -> None:
         EMRecipe("HMM", 3, "split")
     with pytest.raises(RecipeError, match="the recipe has 2 iterations on all strings: pass them, too"):
         fit_em(EMRecipe("PFA", 2, iterations=1, iterations_on_all=2), TRAIN)
+
+
+# Limits, and what comes last
+
+
+def searching(train: Sample, budget: Budget, **limited: int) -> _Search:
+    return _Search((train, train, None), budget, threading.Event(), silent, print, (), False)
+
+
+def test_a_mixture_of_automata_is_no_larger_than_an_automaton_may_be(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two models of two states are the best mixture, but four states would have 2 × 4² = 32 numbers."""
+    halves = [WFA([1.0, 0.0], [[[a, 0], [0, 0]], [[b, 0], [0, 0]]], [0.1, 0.0], AB) for a, b in ((0.88, 0.02), (0.02, 0.88))]
+    validation = Sample.of(Words.of([(0,) * 9, (1,) * 9]), AB)
+    candidates = [
+        Candidate("PFA", one, next_symbol_score(one, validation).bits_per_symbol, 0.0, EMRecipe("PFA", 2)) for one in halves
+    ]
+    most = limits.most
+    whole = searching(validation, Budget())._mixed(candidates)
+    monkeypatch.setattr(limits, "most", lambda name: 31 if name == "transition_numbers" else most(name))
+    limited = searching(validation, Budget())._mixed(candidates)
+    assert (len(whole[0]), len(limited[0])) == (2, 1)
+
+
+def test_no_model_has_more_states_than_the_limit_on_ranks(monkeypatch: pytest.MonkeyPatch) -> None:
+    most = limits.most
+    monkeypatch.setattr(limits, "most", lambda name: 3 if name == "rank" else most(name))
+    best = search(strings(300, 4), budget=Budget(minutes=0.05, max_states=20, threads=1))
+    assert {"SP", "PFA"} <= {family.family for family in best.families}
+    assert all(part.num_states <= 3 for part in best.components)
+
+
+def test_a_stop_during_the_choice_is_a_stop(monkeypatch: pytest.MonkeyPatch) -> None:
+    stop, chosen = threading.Event(), _Search._chosen
+
+    def choose(self: _Search, usable: list[Candidate]) -> object:
+        stop.set()
+        return chosen(self, usable)
+
+    monkeypatch.setattr(_Search, "_chosen", choose)
+    best = search(TRAIN, budget=Budget(minutes=0.03, max_states=3), stop=stop)
+    assert best.stopped and best.num_trained_on == best.num_train
+
+
+def test_a_tree_that_is_too_large_for_all_strings_leaves_the_model_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = strings(3000, 6)
+    train, validation = hold_out(whole, 0)
+    sizes = [Trie.of(one.words, 2).num_nodes * 3 for one in (train, whole)]
+    assert sizes[0] < sizes[1]
+    monkeypatch.setattr("nlwfa_core.learning.merging.MAX_CELLS", sizes[0])
+    one = _Search((train, validation, whole), Budget(), threading.Event(), silent, print, (), False)
+    one._merged(PDFATraining(2.0, 10))
+    parts, number = one._trained_on_all(one.candidates)
+    assert len(parts) == 1 and parts[0].model is one.candidates[0].model and number == train.num_strings

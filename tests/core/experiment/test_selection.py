@@ -10,11 +10,12 @@ import pytest
 from nlwfa_core.errors import Cancelled, RecipeError
 from nlwfa_core.experiment import selection
 from nlwfa_core.experiment.data import load_data
-from nlwfa_core.experiment.pipeline import reference_models
-from nlwfa_core.experiment.recipe import DataRecipe, HankelRecipe, Recipe
+from nlwfa_core.experiment.pipeline import build_hankel, reference_models, training_notes
+from nlwfa_core.experiment.recipe import DataRecipe, HankelRecipe, LearningRecipe, Recipe
 from nlwfa_core.experiment.selection import best_rank, fit_best, select_rank
+from nlwfa_core.learning.learners import fit
 from nlwfa_core.learning.progress import Progress
-from nlwfa_core.metrics.scores import evaluate, next_symbol_score
+from nlwfa_core.metrics.scores import FLAT_WINS, TestSet, evaluate, next_symbol_score
 from nlwfa_core.sources.dyck import ALPHABET, Dyck
 from nlwfa_core.strings.sample import Sample
 from nlwfa_core.strings.words import Words
@@ -108,3 +109,28 @@ def test_selections_that_can_not_be_made_are_refused() -> None:
         with pytest.raises(RecipeError, match=message):
             select_rank(data.train, data.validation, ranks, report=seen.append, **options)  # type: ignore[arg-type]
         assert not seen  # nothing was learned
+
+
+def test_ranks_are_trained_to_the_end_unless_the_recipe_says_how() -> None:
+    """What `nlwfa select-rank` and `fit` do."""
+    network = LearningRecipe.converged(learner="fac.non")
+    chosen = select_rank(TRAIN, VALIDATION, [2], Recipe(hankel=HANKEL, learning=network))
+    model = fit(build_hankel(TRAIN, HANKEL), "fac.non", rank=2).model
+    assert chosen.scores[0][1] == evaluate(model, TestSet.empirical(VALIDATION))
+    assert not any("Adamax" in note for note in chosen.notes)
+    (note,) = training_notes(Recipe(learning=LearningRecipe(learner="fac.non")))
+    assert note.startswith(
+        "The recipe does not say how networks are trained, so they take the paper's 1,000 + 500 epochs of Adamax"
+    )
+    for silent in (LearningRecipe(), LearningRecipe(learner="fac.non", optimizer="adamax"), network):
+        assert training_notes(Recipe(learning=silent)) == ()
+
+
+def test_a_choice_among_infinite_scores_says_so() -> None:
+    """SP gives validation strings the weight 0 with every rank."""
+    chosen = select_rank(TRAIN, VALIDATION, [1, 2], Recipe(hankel=HANKEL), metric="log2_pauto")
+    assert all(np.isinf(scores.log2_pauto) for _, scores in chosen.scores)
+    beginning = "No rank has a finite log2_pauto, so rank 2 was chosen by its number of weights of 0"
+    assert any(note.startswith(beginning) for note in chosen.notes) and FLAT_WINS in chosen.notes
+    by_wer = select_rank(TRAIN, VALIDATION, [1, 2], Recipe(hankel=HANKEL))
+    assert not any("finite" in note or note == FLAT_WINS for note in by_wer.notes)

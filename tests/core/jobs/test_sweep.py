@@ -141,7 +141,7 @@ def test_a_sweep_that_is_killed_has_the_table_of_its_finished_runs(
     answer = capsys.readouterr()
     assert f"{NUM_RUNS - len(before)} runs done, {len(before)} were there already, 0 failed" in answer.out
     assert table(tmp_path) == sweep[1] and before.items() <= done(tmp_path).items()
-    lines = answer.err.splitlines()  # one a run, as it ends
+    lines = [line for line in answer.err.splitlines() if f" of {NUM_RUNS}: " in line]  # one a run, as it ends
     assert [line.split(" of ")[0] for line in lines] == [str(number) for number in range(len(before) + 1, NUM_RUNS + 1)]
     assert all("k = " in line and "WER 0." in line for line in lines)
 

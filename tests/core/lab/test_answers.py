@@ -165,3 +165,9 @@ def test_a_response_has_two_tries_and_is_a_small_value() -> None:
     assert Response("cell", 4).answered(key, "0.3").points == 1
     opened = Response("cell", 4).answered(key, "7").opened()
     assert opened.over and not opened.correct and opened.points == 0
+
+
+def test_a_number_that_is_too_large_is_refused() -> None:
+    with pytest.raises(RecipeError, match="the number is too large"):
+        read_number("1" + "0" * 120 + "e99/1e-99")
+    assert read_number("10^-3") == 0.001 and read_number("−10^2") == -100

@@ -144,7 +144,7 @@ def test_it_is_a_learner_like_the_others() -> None:
 
 def test_a_prefix_tree_that_is_too_large_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(merging, "MAX_CELLS", 20)
-    with pytest.raises(RecipeError, match="needs a table of 8 prefixes × 2 symbols with at most 20 cells; this one has 24"):
+    with pytest.raises(RecipeError, match=r"prefixes × \(symbols \+ 1\) with at most 20 cells; this one has 8 × 3 = 24"):
         fit_pdfa(as_sample(["aaa", "bbb", "b", "ab"]), 2)
 
 

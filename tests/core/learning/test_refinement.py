@@ -14,7 +14,7 @@ from nlwfa_core.hankel.matrix import HankelMatrix
 from nlwfa_core.learning.learners import fit
 from nlwfa_core.learning.names import HANKEL_LEARNERS, REFINEMENTS, needs_boundary
 from nlwfa_core.learning.options import AS_IN_THE_PAPER, Refinement
-from nlwfa_core.learning.refine_likelihood import _as_distribution, _balanced, _Trained
+from nlwfa_core.learning.refine_likelihood import _as_distribution, _balanced, _Trained, refine_likelihood
 from nlwfa_core.learning.rollout import Continuations, Rollout, transition_step
 from nlwfa_core.metrics.scores import next_symbol_score
 from nlwfa_core.models.nlwfa import NLWFA
@@ -171,3 +171,22 @@ def test_refinement_can_be_cancelled(objective: str) -> None:
             cancelled=lambda: stages.count("refinement") >= 3,
         )
     assert stages.count("refinement") == 3
+
+
+@pytest.mark.parametrize("rank", [3, 5])
+def test_states_that_are_0_stay_0_in_balanced_coordinates(rank: int) -> None:
+    """Rows of different bracket depths share no column, so SP gives deep strings the weight 0, and not 1e-16."""
+    model = fit(counted("SP", "string", "row"), learner="SP", rank=rank).model
+    start = _as_distribution(model, DATA.train)
+    words = DATA.test.sample.words
+    weights, before = _balanced(start, DATA.train).weights(words), start.weights(words)
+    assert ((weights == 0) == (before == 0)).all() and (before == 0).any() and (before != 0).any()
+    np.testing.assert_allclose(weights, before, rtol=1e-9)
+
+
+def test_a_refinement_that_never_trains_returns_the_model() -> None:
+    """SP gives training strings the weight 0, so its bits are infinite, and with no epochs they stay so."""
+    model = fit(counted("SP", "string", "row"), learner="SP", rank=3).model
+    assert isinstance(model, WFA | NLWFA)
+    refined, log = refine_likelihood(model, DATA.train, None, Refinement("likelihood", epochs=0))
+    assert refined is model and log.losses.tolist() == [np.inf]

@@ -13,10 +13,12 @@ from scipy import stats
 
 from nlwfa_core.errors import RecipeError
 from nlwfa_core.metrics import intervals as module
-from nlwfa_core.metrics.intervals import Interval, intervals, leader, paired_differences, resamples, string_scores
+from nlwfa_core.metrics.intervals import Interval, intervals, leader, leaders, paired_differences, resamples, string_scores
 from nlwfa_core.metrics.scores import METRICS, Scores, TestSet, evaluate
 from nlwfa_core.models.model import Model
 from nlwfa_core.models.ngram import NGram, Uniform
+from nlwfa_core.models.sampling import draw
+from nlwfa_core.models.wfa import WFA
 from nlwfa_core.sources.dyck import ALPHABET, Dyck
 from nlwfa_core.strings.sample import Sample
 from nlwfa_core.strings.trie import Trie
@@ -284,3 +286,37 @@ def test_the_p_value_is_the_level_at_which_zero_leaves_the_interval() -> None:
                 assert paired_differences(one, other, 9_999, confidence=confidence)[field].level == holds_zero, field
     assert {gap.p_value for gap in paired_differences(one, one).values()} == {1.0}
     assert all(np.isnan(interval.p_value) for interval in intervals(one).values())
+
+
+def test_rounding_errors_are_no_difference() -> None:
+    """The same function in another basis: its scores differ in the last digits."""
+    rng = np.random.default_rng(0)
+    wfa, basis = ring(3), rng.normal(size=(3, 3))
+    inverse = np.linalg.inv(basis)
+    copy = WFA(wfa.initial @ inverse, basis @ wfa.transitions @ inverse, basis @ wfa.termination)
+    alphabet = Alphabet(("a", "b"))
+    words = Words.of([tuple(rng.integers(0, 2, length).tolist()) for length in range(12) for _ in range(4)])
+    test = TestSet.of(words, alphabet, true_model=wfa)
+    scores = [string_scores(model, test) for model in (wfa, copy)]
+    assert any(scores[0].estimates[field] != value for field, value in scores[1].estimates.items())
+    for field, difference in paired_differences(*scores).items():
+        assert (difference.estimate, difference.low, difference.high, difference.p_value) == (0, 0, 0, 1), field
+
+
+def test_there_is_no_verdict_on_the_pautomac_score_without_the_truth() -> None:
+    """Strings of eight symbols hardly repeat, so a flat model is nearer to their frequencies than the automaton that drew them."""
+
+    def of_eight(shares: list[float]) -> WFA:
+        transitions = [share * np.eye(9, k=1) for share in shares]
+        return WFA(np.eye(9)[0], np.stack(transitions), np.eye(9)[8])
+
+    truth, flat = of_eight([0.7, 0.1, 0.1, 0.1]), of_eight([0.25] * 4)
+    drawn = draw(truth, 300, seed=1)
+    sample = Sample.of(drawn.words, Alphabet(tuple("abcd")), drawn.counts)
+    for test in (TestSet.empirical(sample), TestSet.of(sample.words, sample.alphabet, sample.counts, true_model=truth)):
+        scores = [string_scores(model, test) for model in (flat, truth)]
+        ahead = leaders(paired_differences(*scores), scores[0].has_truth)
+        assert ahead["bits_per_symbol"] == "second"
+        assert ahead["log2_pauto"] == ("second" if test.target_is_true else "no verdict")
+        if not test.target_is_true:
+            assert scores[0].estimates["log2_pauto"] < scores[1].estimates["log2_pauto"]

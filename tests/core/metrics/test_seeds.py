@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from itertools import product
+from statistics import mean
 
 import pytest
 from hypothesis import given
@@ -18,15 +19,15 @@ SCORES = st.lists(st.floats(0, 100) | st.sampled_from([math.inf, math.nan]), min
 
 
 def test_the_better_mean_then_fewer_zeros_come_first() -> None:
-    assert badness([1.0, 3.0], [0, 0]) == (2.0, 0)
+    assert badness([1.0, 3.0], [0, 0]) == (0, 2.0, 0)
     assert badness([2.0], [1]) < badness([2.0], [3]) < badness([2.1], [0]) < badness([0.0, math.inf], [0, 0])
     assert badness([math.nan], [2]) == badness([math.inf], [2])
 
 
 @given(SCORES)
 def test_badness_is_always_comparable(scores: list[float]) -> None:
-    value, _ = badness(scores, [0] * len(scores))
-    assert value == math.inf if not all(map(math.isfinite, scores)) else value < math.inf
+    finite = [score for score in scores if math.isfinite(score)]
+    assert badness(scores, [0] * len(scores)) == (len(scores) - len(finite), mean(finite) if finite else math.inf, 0)
 
 
 @given(SCORES)
@@ -83,3 +84,11 @@ def test_few_seeds_say_nothing() -> None:
             function([1.0, 2.0], [1.0])
         with pytest.raises(RecipeError, match="got 0 and 0"):
             function([], [])
+
+
+def test_of_models_with_infinite_scores_the_one_with_fewer_is_better() -> None:
+    inf = math.inf
+    scores = [[1.0, 2.0, 3.0], [1.5, 1.6, inf], [1.8, 1.9, inf], [1.0, inf, inf], [inf, inf, inf], [inf, inf, inf]]
+    models = list(zip(scores, (9, 0, 0, 0, 0, 5), strict=True))
+    order = [badness(values, [zeros] * 3) for values, zeros in models]
+    assert order == sorted(order) and len(set(order)) == len(order)

@@ -69,3 +69,9 @@ def test_scores_write_themselves() -> None:
     assert "| WER (share) | 0.200 |" in scores.to_markdown("bigram")
     with pytest.raises(RecipeError, match="form must be one of latex, markdown, csv, json; got 'html'"):
         write_table(scores.to_table(), "html")
+
+
+def test_names_that_end_like_a_number_stay_as_they_are_in_latex() -> None:
+    table = {"key": ["7a6b84ef72e4"], "score": Numbers.of([(3.2e-5, "3.2e-05 [1e-06, 4e-05]")])}
+    text = write_table(table, "latex")
+    assert r"7a6b84ef72e4 & 3.2$\cdot 10^{-5}$ [1$\cdot 10^{-6}$, 4$\cdot 10^{-5}$] \\" in text

@@ -17,7 +17,7 @@ from nlwfa_core.hankel.estimate import estimate_hankel
 from nlwfa_core.learning.learners import fit
 from nlwfa_core.metrics.scores import TestSet, bits_per_symbol, evaluate
 from nlwfa_core.models.files import SavedModel, load_model, save_model
-from nlwfa_core.models.mixture import Mixture, fit_mixture, mixture, mixture_weights
+from nlwfa_core.models.mixture import Mixture, fit_mixture, mixed_log2_probabilities, mixture, mixture_weights
 from nlwfa_core.models.model import Model, next_distributions
 from nlwfa_core.models.ngram import NGram, Uniform
 from nlwfa_core.models.recurrent import GATES, RecurrentModel
@@ -206,7 +206,7 @@ def test_em_finds_the_weights_with_the_largest_likelihood(rows: list[tuple[float
         return -float(counts @ np.log(chances @ [share, 1 - share]))
 
     best = minimize_scalar(loss, bounds=(0, 1), method="bounded", options={"xatol": 1e-10})
-    assert loss(float(mixture_weights(chances, counts)[0])) <= min(best.fun, loss(0), loss(1)) + 1e-4 * counts.sum()
+    assert loss(float(mixture_weights(np.log2(chances), counts)[0])) <= min(best.fun, loss(0), loss(1)) + 1e-4 * counts.sum()
 
 
 def test_weights_are_those_of_the_mixture_that_drew_the_strings() -> None:
@@ -274,3 +274,29 @@ def test_impossible_mixtures_are_refused() -> None:
     for models, weights, message in cases:
         with pytest.raises(RecipeError, match=message):
             mixture(models, weights)
+
+
+def test_a_model_of_weight_0_does_not_matter() -> None:
+    """Even where its weights overflow, or are so large that the others' would be lost beside them."""
+    small, huge = WFA([1], [[[0.5]]], [0.5]), WFA([1], [[[2.0]]], [1.0])
+    words = Words.of([(0,) * 3000])
+    for level in ("string", "symbol"):
+        mixed = Mixture((small, huge), np.array([1.0, 0.0]), level=level)
+        assert mixed.weights(words).tolist() == small.weights(words).tolist() == [0.0]
+        assert mixed.log2_weights(words).tolist() == small.log2_weights(words).tolist() == pytest.approx([-3001])
+        assert mixed.influences(Trie.of(words, 1)).tolist() == [[1.0, 0.0]] * 3001
+
+
+def test_a_negative_weight_that_is_too_small_for_a_float_counts_as_0() -> None:
+    negative, positive = WFA([-1], [[[0.5]]], [0.5]), WFA([1], [[[0.4]]], [0.6])
+    for length in (5, 3000):
+        _, weights = fit_mixture([negative, positive], Sample.of(Words.of([(0,) * length]), Alphabet(("a",))))
+        assert weights.tolist() == [0.0, 1.0]
+
+
+def test_words_that_no_model_allows_do_not_change_the_weights() -> None:
+    logs = np.array([[0.0, -1.0], [-np.inf, -np.inf], [-2.0, -1.0]])
+    counts = np.array([3, 50, 2])
+    assert mixture_weights(logs, counts).tolist() == mixture_weights(logs[[0, 2]], counts[[0, 2]]).tolist()
+    shares = np.array([0.25, 0.75])
+    assert mixed_log2_probabilities(logs, shares).tolist() == pytest.approx([np.log2(0.625), -np.inf, np.log2(0.4375)])

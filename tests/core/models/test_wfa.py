@@ -13,7 +13,7 @@ from nlwfa_core.models.wfa import WFA
 from nlwfa_core.sources.automata import random_automaton, random_wfa, sample_words
 from nlwfa_core.strings import rolling
 from nlwfa_core.strings.trie import Trie
-from nlwfa_core.strings.words import Word, Words
+from nlwfa_core.strings.words import Alphabet, Word, Words
 from tests.references import (
     BINARY,
     COIN,
@@ -211,3 +211,40 @@ def test_shapes_that_do_not_fit_are_refused(
 def test_unknown_symbols_are_refused() -> None:
     with pytest.raises(RecipeError, match="symbol 2 is not in the alphabet of 2 symbols"):
         COIN.wfa.weights(Words.of([(0, 2)]))
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_sums_rest_on_the_smallest_automaton_where_states_cancel(seed: int) -> None:
+    """One state goes on for ever and ends with weight 0: in the basis of the states that is seen, in a rotated one it is not."""
+    rotation = np.linalg.qr(np.random.default_rng(seed).normal(size=(3, 3)))[0]
+    A = rotation.T @ np.diag([0.25, 0.5, 0.1]) @ rotation
+    wfa = WFA(np.ones(3) @ rotation, np.stack([A, A]), rotation.T @ [0.5, 0.0, 0.2])
+    assert wfa.total_weight() == pytest.approx(0.5 / 0.5 + 0.2 / 0.8) and wfa.spectral_radius == pytest.approx(0.5)
+    begins = 0.25 * 0.5 / 0.5 + 0.1 * 0.2 / 0.8
+    np.testing.assert_allclose(wfa.next_scores(Trie.of(Words.of([()]), 2))[0], [begins, begins, 0.7])
+
+
+@pytest.mark.parametrize("growing", [0.5, 1.0])
+def test_a_difference_that_cancels_does_not_diverge(growing: float) -> None:
+    """f + g − g is f, though Σ g = ∞."""
+    f, g = WFA([1], [[[0.25]], [[0.25]]], [0.5]), WFA([1], [[[growing]], [[growing]]], [1])
+    wfa = f + g - g
+    assert g.total_weight() == np.inf and wfa.total_weight() == pytest.approx(1) and wfa.spectral_radius == pytest.approx(0.5)
+    np.testing.assert_allclose(wfa.next_scores(Trie.of(Words.of([()]), 2))[0], [0.25, 0.25, 0.5])
+
+
+@pytest.mark.parametrize("end", [2e-9, 1e-12])
+def test_a_distribution_that_hardly_ends_sums_to_1(end: float) -> None:
+    """1 − A is nearly singular, but no weight of a probabilistic automaton is a rounding error."""
+    wfa = WFA([1, 0], [[[0, 1], [1 - end, 0]]], [0, end])
+    assert wfa.total_weight() == pytest.approx(1, abs=1e-15 / end * 100)
+    np.testing.assert_allclose(wfa.next_scores(Trie.of(Words.of([()]), 1))[0], [1, 0], atol=1e-15 / end * 100)
+
+
+def test_an_alphabet_renumbers_an_automaton() -> None:
+    ab, ba = Alphabet(("a", "b")), Alphabet(("b", "a"))
+    wfa = WFA([1], [[[0.5]], [[0.25]]], [0.25], ab)
+    assert wfa.in_alphabet(ba)("ab") == wfa("ab") == 0.5 * 0.25 * 0.25 and wfa.in_alphabet(ba).transitions[0, 0, 0] == 0.25
+    assert wfa.in_alphabet(ab) is wfa
+    with pytest.raises(RecipeError, match="must have the symbols of the alphabet, 2 symbols: a, c; got 2 symbols: a, b"):
+        wfa.in_alphabet(Alphabet(("a", "c")))

@@ -235,3 +235,27 @@ def test_brackets_and_quotes_of_the_training_strings_are_no_json() -> None:
     data = b'["a","b"]\n["b"]\n'
     assert read_strings(data).format == "json"
     assert read_strings(data, alphabet=Alphabet(("[", "]", "a"))).format == "characters"
+
+
+def test_json_lists_that_can_not_be_strings_are_refused() -> None:
+    with pytest.raises(FormatError, match='a symbol in a list must be a string without white space.*; got "log in"'):
+        read_strings(b'["log in", "pay"]\n["look"]\n')
+    with pytest.raises(FormatError, match="line 2: λ alone is how the empty word is written: write "):
+        read_strings('["a"]\n["λ"]\n'.encode())
+    assert read_strings(b"[[]]\n[]\n").format == "characters"  # strings of brackets
+
+
+@pytest.mark.parametrize("name", ["", "Unnamed: 0", "index"])
+def test_the_index_of_some_rows_of_a_data_frame_is_recognised(name: str) -> None:
+    rows = [(number, text, count) for number, (text, count) in zip((27, 5, 9, 14), COUNTED, strict=True)]
+    assert counted(table(rows, header=(name, "sentence", "n"))) == EXPECTED
+    with pytest.raises(FormatError, match="must have 2 columns"):
+        counted(table(rows, header=("age", "sentence", "n")))
+
+
+def test_whole_numbers_that_end_in_a_point_and_0_are_counts() -> None:
+    rows = [(text, f"{count}.0") for text, count in COUNTED]
+    assert counted(table(rows, header=("sentence", "n"))) == EXPECTED
+    for wrong in ("1.5", "1.000", "1e3"):
+        with pytest.raises(FormatError, match="a count must be a whole number"):
+            counted(table([*rows, ("x", wrong)], header=("sentence", "n")))
