@@ -12,11 +12,33 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..learning.progress import RowStates
+from ..learning.progress import NetworkState, RowStates
 from ..models.geometry import aligning_turn, directions, principal_axes
 from ..strings.words import FloatArray
 
-DIGITS = 4  # significant digits of the largest coordinate
+# Significant digits of the largest number in a matrix. Entries of H differ by factors, and their errors are smaller still.
+DIGITS, ENTRY_DIGITS = 4, 7
+
+Matrix = tuple[tuple[float, ...], ...]
+
+
+@dataclass(frozen=True)
+class NetworkPicture:
+    """Holds the numbers of a `NetworkState`, rounded, under the same names. Matrices are tuples of rows."""
+
+    inputs: Matrix
+    layers: tuple[Matrix, ...]
+    outputs: Matrix
+    weights: tuple[Matrix, ...]
+    waist: int
+    nonlinear: bool
+
+    @classmethod
+    def of(cls, state: NetworkState) -> NetworkPicture:
+        """Round a network's numbers."""
+        layers, weights = (tuple(map(_rounded, arrays)) for arrays in (state.layers, state.weights))
+        inputs, outputs = (_rounded(entries, ENTRY_DIGITS) for entries in (state.inputs, state.outputs))
+        return cls(inputs, layers, outputs, weights, state.waist, state.nonlinear)
 
 
 @dataclass(frozen=True)
@@ -35,6 +57,8 @@ class Snapshot:
         The positions at which the stage of training aims to have the states, in the same plane; empty if it has no such targets.
     explained : float
         The share of the states' variance that lies in the plane; 1 if there is no variance.
+    network : NetworkPicture or None
+        The auto-encoder; after the stage that trains it, as that stage left it.
     """
 
     stage: str
@@ -43,6 +67,7 @@ class Snapshot:
     points: tuple[tuple[float, float], ...]
     targets: tuple[tuple[float, float], ...]
     explained: float
+    network: NetworkPicture | None = None
 
 
 def snapshot(stage: str, epoch: int, states: RowStates, before: Snapshot | None = None) -> Snapshot | None:
@@ -55,7 +80,10 @@ def snapshot(stage: str, epoch: int, states: RowStates, before: Snapshot | None 
     turn = _turn(points, states.rows.tolist(), before)
     targets = np.empty((0, 2)) if states.targets is None else (directions(states.targets) - mean) @ axes.T @ turn
     explained = float(shares.sum()) if shares.any() else 1.0
-    return Snapshot(stage, epoch, tuple(states.rows.tolist()), _pairs(points @ turn), _pairs(targets), explained)
+    network = before.network if before else None
+    if states.network is not None and all(np.isfinite(values).all() for values in (*states.network.layers, states.network.outputs)):
+        network = NetworkPicture.of(states.network)
+    return Snapshot(stage, epoch, tuple(states.rows.tolist()), _pairs(points @ turn), _pairs(targets), explained, network)
 
 
 def picture_of(stage: str, states: FloatArray, before: Snapshot | None = None) -> Snapshot | None:
@@ -76,6 +104,10 @@ def _turn(points: FloatArray, rows: list[int], before: Snapshot | None) -> Float
 
 def _pairs(points: FloatArray) -> tuple[tuple[float, float], ...]:
     """Round points, since a picture does not need sixteen digits."""
-    largest = float(np.abs(points).max(initial=0.0))
-    digits = DIGITS - int(np.floor(np.log10(largest))) if largest > 0 else 0
-    return tuple((float(x), float(y)) for x, y in np.round(points, digits))
+    return tuple((x, y) for x, y in _rounded(points))
+
+
+def _rounded(values: FloatArray, significant: int = DIGITS) -> Matrix:
+    largest = float(np.abs(values).max(initial=0.0))
+    digits = significant - int(np.floor(np.log10(largest))) if largest > 0 else 0
+    return tuple(map(tuple, np.round(values, digits).tolist()))

@@ -232,8 +232,8 @@ class Inbox:
 class Outbox:
     """Sends messages to the server: progress about ten times a second, with all losses since the last message.
 
-    A picture of the states (a `Snapshot`) is included at the beginning of a stage, during a pause, and otherwise so rarely that
-    making pictures takes at most 4 % of the time.
+    A picture of the states (a `Snapshot`) is included at the beginning and the end of a stage, during a pause, and otherwise so
+    rarely that making pictures takes at most 4 % of the time.
     """
 
     def __init__(self, stream: BinaryIO) -> None:
@@ -247,6 +247,8 @@ class Outbox:
     def report(self, progress: Progress) -> None:
         """Report progress to the server. `experiment.pipeline.run` takes this method as its callback."""
         new_stage = progress.stage != self.latest.stage
+        if new_stage and self.latest.look is not None:
+            self.flush(picture=True)
         self.latest = progress
         if progress.loss is not None:
             self.losses.append((progress.stage, progress.step, progress.loss, progress.measure))

@@ -12,6 +12,7 @@ In reading order:
 - `graph`: which arrows of an automaton are drawn, for Graphviz and as a table.
 - `layout`, `walk`: an automaton's graph, placed from left to right, and the walk of a string through it.
 - `panels`: H, Ĥ and H − Ĥ side by side, with the factors from which the browser computes Ĥ.
+- `network`: the auto-encoder, with what each unit makes of a row of H.
 - `story`: spectral learning on a sample in five scenes, from its strings to a prediction.
 - `figures`: Plotly figures and ECharts options.
 - `formulas`: LaTeX with numbers: what a recipe does, spectral learning step by step, a weight by hand.

@@ -24,7 +24,19 @@ from .losses import SparseRows, activate, best_last_layer, observed_error, proje
 from .names import STARTS
 from .networks import Descent, Epochs, one_thread, seeded_layers, solved, to_arrays, train
 from .options import Options
-from .progress import MAX_SHOWN, CancelCheck, Report, RowStates, TrainingLog, never, silent
+from .progress import (
+    MAX_SHOWN,
+    MOST_UNITS,
+    NETWORK_COLUMNS,
+    NETWORK_ROWS,
+    CancelCheck,
+    NetworkState,
+    Report,
+    RowStates,
+    TrainingLog,
+    never,
+    silent,
+)
 from .spectral import truncated_svd, truncation_loss
 
 # The largest entry of a state at the start from the SVD. Adamax begins where tanh is still the identity. From there L-BFGS gets
@@ -142,10 +154,26 @@ def fit_factorisation(
         return Z  # (num_rows, rank)
 
     shown = SparseRows(H.matrix[classes[: min(MAX_SHOWN, hankel.num_prefixes)]])
+    drawn = SparseRows(shown.matrix[:NETWORK_ROWS])
+    projected = solves_last_layer(options) and not masked
+
+    def network() -> NetworkState | None:
+        """Compute what each unit makes of the first rows. Linear layers that are one matrix are drawn as one."""
+        *parts, last = [*merged(layers[:depth]), *merged(layers[depth:])]
+        if max(part.shape[1] for part in parts) > MOST_UNITS:
+            return None
+        units: list[torch.Tensor] = []
+        for layer in parts:
+            units.append(activate(units[-1] @ layer if units else drawn.times(layer), nonlinear))
+        if projected:  # and not among the weights that are trained
+            last = best_last_layer(H, decode()[0])
+        weights = [parts[0][:NETWORK_COLUMNS], *parts[1:], last[:, :NETWORK_COLUMNS]]
+        inputs, outputs = drawn.matrix[:, :NETWORK_COLUMNS].toarray(), (units[-1] @ weights[-1]).numpy()
+        return NetworkState(inputs, to_arrays(units), outputs, to_arrays(weights), len(merged(layers[:depth])) - 1, nonlinear)
 
     @torch.no_grad()
     def look() -> RowStates:
-        return RowStates(np.arange(shown.matrix.shape[0]), encode(shown).numpy())
+        return RowStates(np.arange(shown.matrix.shape[0]), encode(shown).numpy(), network=network())
 
     def decode() -> tuple[torch.Tensor, torch.Tensor]:
         """Return the input of the last layer, shape (num_rows, width), and that layer."""
@@ -161,7 +189,7 @@ def fit_factorisation(
         return projected_error(H, decode()[0]) / H.squared_norm
 
     def trained() -> TrainingLog:
-        descent, projected = Descent.of(options, "factorisation"), solves_last_layer(options) and not masked
+        descent = Descent.of(options, "factorisation")
         free, error_of = (layers[:-1], projected_loss) if projected else (layers, loss)
         log = train(Epochs(free, error_of, "factorisation", descent, report, cancelled, look))
         if closed_forms:

@@ -29,6 +29,36 @@ UNKNOWN = "–"
 MAX_SHOWN = 100
 
 
+# How much of the auto-encoder is drawn during training: the first rows and columns of H, if no layer has more units than this.
+NETWORK_ROWS, NETWORK_COLUMNS, MOST_UNITS = 24, 16, 40
+
+
+@dataclass(frozen=True, eq=False)
+class NetworkState:
+    """The auto-encoder at one moment of its training, for the first rows and columns of H. H is divided by its largest entry.
+
+    Attributes
+    ----------
+    inputs, outputs : arrays, shape (num_rows, num_columns)
+        A part of H, and what the network makes of it.
+    layers : tuple of arrays, shapes (num_rows, width_i)
+        What the units of each hidden layer compute, for each row.
+    weights : tuple of arrays, shapes (width_i, width_{i+1})
+        From the shown inputs to the first hidden layer, and so on, to the shown outputs.
+    waist : int
+        The index of the layer of k units, whose values are the states.
+    nonlinear : bool
+        Whether the hidden units are tanh units.
+    """
+
+    inputs: FloatArray
+    layers: tuple[FloatArray, ...]
+    outputs: FloatArray
+    weights: tuple[FloatArray, ...]
+    waist: int
+    nonlinear: bool
+
+
 @dataclass(frozen=True, eq=False)
 class RowStates:
     """The states of the n most frequent prefixes at one moment of a training.
@@ -41,11 +71,14 @@ class RowStates:
         The state of each prefix at this moment.
     targets : array, shape (n, rank), or None
         The states that the stage tries to reach; None if they change during training.
+    network : NetworkState, optional
+        The auto-encoder, in the stage that trains it.
     """
 
     rows: IntArray
     states: FloatArray
     targets: FloatArray | None = None
+    network: NetworkState | None = None
 
 
 Look = Callable[[], RowStates]

@@ -15,7 +15,7 @@ def _component(name: str) -> Any:
     return st.components.v2.component(f"nlwfa.{name}", **files)
 
 
-_walk, _cut, _panels, _story = (_component(name) for name in ("walk", "cut", "panels", "story"))
+_walk, _cut, _panels, _story, _network = (_component(name) for name in ("walk", "cut", "panels", "story", "network"))
 # Sends the walk of another string while the drawings stay the same.
 _steps = st.components.v2.component("nlwfa.walk_steps", js=(ASSETS / "lens" / "part.js").read_text(encoding="utf-8"))
 
@@ -51,3 +51,8 @@ def panels(key: str, data: dict[str, Any]) -> None:
 def story(key: str, data: dict[str, Any]) -> None:
     """Tell the story of a sample in five scenes; it begins to play when its "id" is new."""
     _story(key=key, data=data)
+
+
+def network(key: str, data: dict[str, Any]) -> None:
+    """Draw the auto-encoder, and H minus its output."""
+    _network(key=key, data=data)

@@ -12,15 +12,16 @@ from nlwfa_core.experiment.results import Result
 from nlwfa_core.hankel.matrix import hankel_alphabet
 from nlwfa_core.jobs.pace import duration
 from nlwfa_core.jobs.runner import JobStatus
-from nlwfa_core.jobs.snapshots import Snapshot, picture_of
+from nlwfa_core.jobs.snapshots import NetworkPicture, Snapshot, picture_of
 from nlwfa_core.lab.figures.live import LINEAR_NOTE, LOSS_NOTES, loss_options, picture_options
 from nlwfa_core.lab.formulas.recipe import rank_notes
+from nlwfa_core.lab.network import network_drawing
 from nlwfa_core.lab.states import colouring, prefix_states
 from nlwfa_core.lab.strings import word_labels
 from nlwfa_core.learning.names import HANKEL_LEARNERS, LEARNERS
 from nlwfa_core.learning.progress import MAX_SHOWN
 from nlwfa_core.strings.words import Alphabet, Words
-from pages.shared import cache, runs, sidebar
+from pages.shared import cache, components, lessons, runs, sidebar
 from pages.shared.widgets import error_toast, errors_as_messages, escape_markdown
 
 POLL_SECONDS = 0.4
@@ -45,6 +46,11 @@ STAGES = {
     "scores": "scoring",
 }
 HEIGHT = 360
+NETWORK_NOTE = (
+    "Lines: a unit's value times its weight, blue if positive and red if negative; per pair of layers, the strongest are shown. "
+    "The stronger a unit's colour, the larger its value, beside those of its layer for all of these prefixes; a thick ring means "
+    "that tanh bends it. Entries of H are divided by the largest one. As training lowers the loss, the picture of H − Ĥ fades."
+)
 
 
 def needs_no_button(recipe: Recipe) -> bool:
@@ -214,6 +220,9 @@ def result_charts(recipe: Recipe, result: Result, key: str) -> None:
     before = status.picture if status and recipe.hankel.statistic == "string" else None
     picture = picture_of("done", prefix_states(result.model, prefixes), before)
     _side_by_side(recipe, losses, picture, prefixes, result.alphabet, key)
+    if status and status.picture and status.picture.network and not lessons.place():
+        with st.expander("Inside the auto-encoder, as its training left it", icon=":material/hub:"):
+            _auto_encoder(recipe, status.picture.network, f"{key}.network", training=False)
 
 
 def _side_by_side(
@@ -238,6 +247,14 @@ def _side_by_side(
             f"The states of the {len(picture.rows)} most frequent prefixes, each scaled to norm 1, along their first two principal "
             f"components, which explain {picture.explained:.0%} of the variance. Colours: the last symbol.{goals}"
         )
+
+
+def _auto_encoder(recipe: Recipe, network: NetworkPicture, key: str, training: bool) -> None:
+    """Draw the auto-encoder: the row of a prefix on its way through it, and what is left of H."""
+    data, hankel = recipe.data, recipe.hankel
+    alphabet = hankel_alphabet(cache.data(data).alphabet, hankel.statistic, hankel.bounded)
+    components.network(key, network_drawing(network, cache.hankel(data, hankel).basis, alphabet, training))
+    st.caption(NETWORK_NOTE)
 
 
 def linear_loss(recipe: Recipe, stages: Collection[str]) -> float | None:
@@ -334,6 +351,8 @@ def _progress(going: list[JobStatus], key: str, show_losses: bool) -> None:
         if status.picture:
             alphabet = hankel_alphabet(cache.data(data).alphabet, hankel.statistic, hankel.bounded)
             _side_by_side(status.recipe, losses, status.picture, cache.hankel(data, hankel).basis.prefixes, alphabet, f"{key}.live")
+            if status.picture.network and status.progress and status.progress.stage == "factorisation":
+                _auto_encoder(status.recipe, status.picture.network, f"{key}.live.network", training=True)
         elif losses:
             loss_charts(losses, f"{key}.live.losses", linear_loss(status.recipe, losses))
 

@@ -142,7 +142,9 @@ def paste(page: Page, text: str) -> None:
 
 
 def press(page: Page, key: str) -> None:
-    keyed(page, key).get_by_role("button").click()
+    button = keyed(page, key).get_by_role("button")
+    expect(button).to_have_count(1)  # while the page is drawn again, there is the one of before, too
+    button.click()
 
 
 def enter(page: Page, task: str, key: Key, seed: int = 0) -> None:

@@ -14,6 +14,7 @@ from nlwfa_core.experiment.pipeline import build_hankel
 from nlwfa_core.experiment.recipe import DataRecipe, HankelRecipe
 from nlwfa_core.hankel.matrix import HankelMatrix
 from nlwfa_core.jobs.snapshots import Snapshot, snapshot
+from nlwfa_core.lab.network import network_drawing
 from nlwfa_core.lab.states import prefix_states
 from nlwfa_core.learning.learners import fit
 from nlwfa_core.learning.options import AS_IN_THE_PAPER, Refinement
@@ -91,6 +92,46 @@ def test_what_is_seen_is_what_the_stage_computes(learner: str) -> None:
     reached = prefix_states(model, hankel.basis.prefixes)
     assert any(np.allclose(part.states, reached) for part in maps)  # the best epoch's maps are the model's
     np.testing.assert_allclose(maps[0].states[0], maps[0].targets[0])  # λ is where it begins
+
+
+@pytest.mark.parametrize("converged", [False, True])
+@pytest.mark.parametrize("learner", ["fac.non", "tran.non", "both.non"])
+def test_the_network_that_is_seen_is_the_one_that_is_trained(learner: str, converged: bool) -> None:
+    hankel, found = dyck(), []
+
+    def report(progress: Progress) -> None:
+        if progress.stage == "factorisation" and progress.look:
+            found.append((progress.loss, progress.look()))
+
+    fit(hankel, learner=learner, rank=3, report=report, **({} if converged else AS_IN_THE_PAPER | {"epochs_factorisation": 20}))
+    H = hankel.matrix.toarray() / abs(hankel.matrix).max()
+    for _, seen in found:
+        network = seen.network
+        assert network is not None and network.nonlinear == (learner != "tran.non")
+        theta = np.tanh if network.nonlinear else np.asarray
+        np.testing.assert_allclose(network.inputs, H[:24, :16], rtol=1e-12)
+        np.testing.assert_allclose(network.layers[network.waist], seen.states[:24], atol=1e-12)
+        values = network.layers[0]
+        for weights, units in zip(network.weights[1:], (*network.layers[1:], network.outputs), strict=True):
+            values = values @ weights if units is network.outputs else theta(values @ weights)
+            np.testing.assert_allclose(values, units, atol=1e-12)
+    best = min(range(len(found)), key=lambda place: found[place][0])
+    error = np.abs(found[best][1].network.outputs - H[:24, :16]).max()
+    assert error**2 <= found[best][0] * (H**2).sum() * (1 + 1e-9)  # no cell's error is larger than that of all cells
+    picture = snapshot("factorisation", 0, found[-1][1])
+    assert TypeAdapter(Snapshot).validate_python(json.loads(json.dumps(asdict(picture)))) == picture
+    later = snapshot("transitions", 0, seen_states := RowStates(np.arange(3), RNG.normal(size=(3, 2))), picture)
+    assert seen_states.network is None and later is not None and later.network == picture.network
+    drawing = network_drawing(picture.network, hankel.basis, hankel.alphabet, training=True)
+    assert drawing["prefixes"][:2] == ["λ", "["] and (len(drawing["prefixes"]), len(drawing["suffixes"])) == (24, 16)
+    assert drawing["whole"] == [30, 30] and drawing["outputs"] == picture.network.outputs
+
+
+def test_a_network_that_is_too_wide_is_not_drawn() -> None:
+    found: list[Progress] = []
+    fit(dyck(), learner="fac.non", rank=21, epochs_factorisation=1, epochs_transitions=1, report=found.append)
+    looks = (progress.look() for progress in found if progress.look)
+    assert next(looks).network is None
 
 
 @pytest.mark.parametrize(
