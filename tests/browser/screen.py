@@ -118,8 +118,14 @@ def choose(page: Page, key: str, option: str) -> None:
     box = keyed(page, key).get_by_role("combobox")
     box.scroll_into_view_if_needed()
     still(box)
+    choice = page.get_by_role("option", name=option, exact=True)
     box.click()
-    page.get_by_role("option", name=option, exact=True).click()
+    try:
+        choice.click(timeout=DRAWING_SECONDS * 1000)
+    except TimeoutError:  # the list closed, because the page was drawn again at that moment
+        assert not choice.is_visible()
+        box.click()
+        choice.click()
     settled(page)
 
 
