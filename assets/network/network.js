@@ -145,7 +145,7 @@ class Network {
       const unit = nonlinear ? "tanh" : "linear";
       const number = values.length;
       const [above, below] = isCell
-        ? [column === 0 ? "row u of H" : "row u of Ĥ", `${number} cells`]
+        ? [`${width < 420 ? "" : "row u of "}${column === 0 ? "H" : "Ĥ"}`, `${number} cells`]
         : column - 1 === waist
           ? ["the state", `k = ${number}`]
           : [`${number} ${unit}`, number === 1 ? "unit" : "units"];
