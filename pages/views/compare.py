@@ -370,7 +370,10 @@ def all_runs(named: Mapping[str, Outcome], by: str) -> None:
     warnings = [f"{name}: {sentence}" for name, one in named.items() for sentence in one.diagnostics.warnings]
     widgets.warning_list(warnings)
     if len(named) > 2:
-        with st.expander("One line for each run", icon=":material/stacked_line_chart:", key="compare.lines"):
+        lines = st.expander("One line for each run", icon=":material/stacked_line_chart:", key="compare.lines", on_change="rerun")
+        if not lines.open:  # the browser would draw it, which takes it a second or two without a graphics card
+            return
+        with lines:
             st.markdown(
                 "Drag along an axis to keep some of the runs. "
                 f"{'Brighter' if widgets.dark() else 'Darker'} lines have a lower word error rate."

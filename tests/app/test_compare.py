@@ -45,7 +45,9 @@ def test_seeds_give_means_and_bands():
     assert sorted(listed["WER"]) == sorted(wers) and list(listed["seed of the networks"]) != [0] * 3
     assert list(written(app, "place")["WER"]) == [format_score(wer) for wer in listed["WER"]]
     assert list(listed["place"]) == ["best", "", "last"]
-    assert figure(app, "compare.parallel")["data"][0]["type"] == "parcoords"
+    assert not any(node.key == "compare.parallel" for node in app.get("plotly_chart"))  # it is in a closed list
+    app.session_state["compare.lines"] = True
+    assert figure(app.run(), "compare.parallel")["data"][0]["type"] == "parcoords"
 
 
 def test_a_rerun_reads_no_run_again(monkeypatch):

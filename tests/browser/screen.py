@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, TypeVar
@@ -44,6 +44,19 @@ INK = """node => {
         seen.push(outlineStyle, outlineWidth, outlineColor, boxShadow, borderColor, backgroundColor);
     }
     return seen.join('; ');
+}"""
+
+# Which of these elements are not wholly in view beside the lesson's card, or that Next is not in view.
+OUT_OF_SIGHT = """keys => {
+    const box = element => element.getBoundingClientRect();
+    const drawn = keys.map(key => document.querySelector(".st-key-" + key.replace(/[^a-zA-Z0-9_-]/g, "-")));
+    if (drawn.includes(null)) return "not on the page";
+    const card = box(document.querySelector(".st-key-lesson"));
+    const head = box(document.querySelector("[data-testid=stHeader]")).bottom;
+    const hidden = ({ left, top, right, bottom }) => left < card.right || top < head || right > innerWidth || bottom > innerHeight;
+    const next = box(document.querySelector(".st-key-lesson_move"));
+    if (next.bottom > card.bottom || card.bottom > innerHeight) return "Next";
+    return keys.filter((_, index) => hidden(box(drawn[index]))).join();
 }"""
 
 # The addresses of the pages: Start has none of its own.
@@ -114,18 +127,30 @@ def keyed(page: Page, key: str) -> Locator:
     return page.locator(f".st-key-{re.sub('[^a-zA-Z0-9_-]', '-', key)}")
 
 
+def beside_a_lesson(page: Page, keys: Sequence[str]) -> None:
+    """Waits until these elements are wholly in view beside the lesson's card, and its Next too."""
+    try:
+        page.wait_for_function(f"keys => ({OUT_OF_SIGHT})(keys) === ''", arg=[*keys], timeout=DRAWING_SECONDS * 1000, polling=100)
+    except TimeoutError:
+        assert page.evaluate(OUT_OF_SIGHT, [*keys]) == ""
+
+
 def choose(page: Page, key: str, option: str) -> None:
+    """Opens a list and chooses from it; again where it closed at once, as it does when the page scrolls or is drawn anew."""
     box = keyed(page, key).get_by_role("combobox")
     box.scroll_into_view_if_needed()
     still(box)
     choice = page.get_by_role("option", name=option, exact=True)
-    box.click()
-    try:
-        choice.click(timeout=DRAWING_SECONDS * 1000)
-    except TimeoutError:  # the list closed, because the page was drawn again at that moment
-        assert not choice.is_visible()
-        box.click()
-        choice.click()
+
+    def is_chosen() -> bool:
+        if not choice.is_visible():
+            box.click()
+        with suppress(TimeoutError):
+            choice.click(timeout=5_000)
+            return True
+        return False
+
+    wait_for(is_chosen)
     settled(page)
 
 

@@ -21,6 +21,7 @@ from tests.browser.screen import (
     LAPTOP,
     QUICK,
     WIDE,
+    beside_a_lesson,
     choose,
     drawn,
     enter,
@@ -79,6 +80,7 @@ class Student:
         expect(box.get_by_role("heading", name=self.lesson.steps[self.place].title, exact=True)).to_be_visible()
         expect(heading(self.page, self.lesson.steps[self.place].pages[0])).to_be_visible()
         settled(self.page)
+        beside_a_lesson(self.page, self.lesson.steps[self.place].look)
 
     def does(self, number: int = 0) -> None:
         """Presses a button of the step, unless entering it has done the same: the address then says all that is no default."""

@@ -34,6 +34,13 @@ def place(told: JobStatus) -> tuple[str, int]:
     return told.progress.stage, told.progress.step
 
 
+def goes_on(runner: Runner, key: str, epochs: int) -> None:
+    """Lets a job that is held go on for so many epochs; returns when it has left its place."""
+    before = place(status(runner, key))
+    runner.pause(key, "me", epochs)
+    wait_for(lambda: (told := status(runner, key)).state == "done" or not told.held or place(told) != before)
+
+
 def test_a_paused_training_stands_still_steps_as_far_as_asked_and_goes_on(runner: Runner) -> None:
     key = runner.submit(endless(), "me")
     training(runner, key)
@@ -57,19 +64,16 @@ def test_a_paused_training_stands_still_steps_as_far_as_asked_and_goes_on(runner
 
 def test_what_is_computed_does_not_depend_on_pauses(runner: Runner, tmp_path: Path) -> None:
     recipe = recipe_of("both.non", epochs=30).changed(refinement=RefinementRecipe(objective="likelihood", epochs=3, batch=50))
-    key = runner.submit(recipe, "me")
-    runner.pause(key, "me", 3)
-    stages = []
+    key = runner.submit(recipe, "me", hold=True)
+    stages = [place(held(runner, key))]
+    goes_on(runner, key, 2)
     while True:
         wait_for(lambda: status(runner, key).held or status(runner, key).state == "done")
         if status(runner, key).state == "done":
             break
         stages.append(place(status(runner, key)))
-        runner.pause(key, "me", 4)
-        wait_for(
-            lambda: status(runner, key).state == "done" or not status(runner, key).held or place(status(runner, key)) != stages[-1]
-        )
-    assert stages[:3] == [("factorisation", 2), ("factorisation", 6), ("factorisation", 10)]
+        goes_on(runner, key, 4)
+    assert stages[:3] == [("factorisation", 0), ("factorisation", 2), ("factorisation", 6)]
     assert {stage for stage, _ in stages} == {"factorisation", "transitions", "refinement"}
     there, here = runner.result(key), run(recipe)
     folders = tmp_path / "runs" / key, tmp_path / "here"
@@ -84,8 +88,9 @@ def test_what_is_computed_does_not_depend_on_pauses(runner: Runner, tmp_path: Pa
 
 def test_the_time_of_a_pause_is_not_counted(runner: Runner) -> None:
     started, pause = monotonic(), 1.5
-    key = runner.submit(recipe_of("fac.non", epochs=30), "me")
-    runner.pause(key, "me", 5)
+    key = runner.submit(recipe_of("fac.non", epochs=30), "me", hold=True)
+    held(runner, key)
+    goes_on(runner, key, 5)
     held(runner, key)
     sleep(pause)
     runner.play(key)
@@ -221,8 +226,9 @@ def test_a_paused_training_whose_process_dies_starts_over_and_waits(runner: Runn
 
 
 def test_pictures_of_the_states_come_with_the_stages_and_with_each_pause(runner: Runner) -> None:
-    key = runner.submit(recipe_of("both.non", epochs=200), "me")
-    runner.pause(key, "me", 8)
+    key = runner.submit(recipe_of("both.non", epochs=200), "me", hold=True)
+    held(runner, key)
+    goes_on(runner, key, 7)
     first = held(runner, key).picture
     assert first is not None
     assert (first.stage, first.epoch, first.targets, len(first.points)) == ("factorisation", 7, (), 20)
