@@ -1,11 +1,13 @@
 // Scrolls to what a lesson's step points at, for each visit of the step and each press of one of its buttons: when the page is drawn, and
-// again if it moves in the ten seconds after that, but only if it is out of sight. A step that points at nothing, and a quiz, begin at
-// the top of the page.
+// again while the page changes, until it has stood still for ten seconds, but only if it is out of sight. A step that points at nothing,
+// and a quiz, begin at the top of the page.
 // Only where the lesson is docked beside the page: where it stands above the page, its text would scroll away.
 // On a slide the arrow keys, and a presenter's buttons, go to the next step and back.
 const PATIENCE_MS = 60_000;
 const STEADY_MS = 300; // what stands above may still be drawn
 const SETTLED_MS = 10_000; // and something that is drawn late may push it out of sight again
+const SCROLLING_MS = 1_000; // how long a smooth scroll may take
+const MOST_SCROLLS = 3; // one that comes while the page below is still being drawn ends early
 const SPACE = 16;
 
 const KEYS = { ArrowRight: "next", PageDown: "next", ArrowLeft: "back", PageUp: "back" };
@@ -22,24 +24,29 @@ function onKey(event) {
 }
 
 const elements = (keys) => keys.map((key) => document.querySelector(`.st-key-${CSS.escape(key)}`));
-// Where elements stand on the page, however far it is scrolled.
+// Where elements stand on the page, however far it is scrolled, and the page's height.
 function placeOf(targets) {
-  const scrolled = targets[0]?.closest('[data-testid="stMain"]')?.scrollTop ?? 0;
-  return JSON.stringify(targets.map((element) => element.getBoundingClientRect().top + scrolled));
+  const main = targets[0]?.closest('[data-testid="stMain"]');
+  const tops = targets.map((element) => element.getBoundingClientRect().top + (main?.scrollTop ?? 0));
+  return JSON.stringify([...tops, main?.scrollHeight ?? 0]);
 }
 
 const isDrawn = () => document.querySelector('[data-test-script-state="notRunning"]') !== null;
 
+// Returns whether it had to.
 function scrollTo(targets) {
-  if (!targets.length) return;
+  if (!targets.length) return false;
   const card = document.querySelector(".st-key-lesson")?.parentElement;
   const main = targets[0].closest('[data-testid="stMain"]');
-  if (!main || !card || getComputedStyle(card).position !== "fixed") return;
+  if (!main || !card || getComputedStyle(card).position !== "fixed") return false;
   const boxes = targets.map((element) => element.getBoundingClientRect());
   const top = Math.min(...boxes.map((box) => box.top));
   const bottom = Math.max(...boxes.map((box) => box.bottom));
   const head = document.querySelector('[data-testid="stHeader"]')?.getBoundingClientRect().bottom ?? 0;
-  if (top < head || bottom > innerHeight) main.scrollBy({ top: top - head - SPACE, behavior: "smooth" });
+  const distance = top - head - SPACE;
+  const hasTo = (top < head || bottom > innerHeight) && Math.abs(distance) > 1;
+  if (hasTo) main.scrollBy({ top: distance, behavior: "smooth" });
+  return hasTo;
 }
 
 // The card of a lesson is lower than some of its steps: once an answer has been checked, show what is said about it.
@@ -81,26 +88,33 @@ export default function ({ data }) {
   const begin = performance.now();
   let end = begin + PATIENCE_MS;
   let steady = begin;
+  let scrolls = 0;
+  let scrolled = -Infinity;
   let before = "";
   let isSettled = false;
   let settled = Infinity;
   const look = () => {
+    const now = performance.now();
     const isOver = window.nlwfaVisit !== data.visit || window.nlwfaPresses !== data.presses;
     const hasScrolled = window.nlwfaScrolled > begin; // by hand, while the page was being drawn: then it stays where it is
     const isUsed = window.nlwfaActed > settled; // what moves now moves because of what was clicked or typed
-    if (isOver || hasScrolled || isUsed || performance.now() > end) return;
+    if (isOver || hasScrolled || isUsed || now > end) return;
     const targets = elements(data.keys);
     const place = targets.every(Boolean) && isDrawn() ? placeOf(targets) : "";
     if (place !== before) {
-      steady = performance.now();
+      steady = now;
+      scrolls = 0;
       isSettled = false;
     }
     before = place;
-    if (place && !isSettled && performance.now() - steady >= STEADY_MS) {
-      scrollTo(targets);
-      isSettled = true;
-      settled = performance.now();
-      end = Math.min(end, performance.now() + SETTLED_MS);
+    if (place && !isSettled && now - steady >= STEADY_MS && now - scrolled >= SCROLLING_MS) {
+      isSettled = scrolls === MOST_SCROLLS || !scrollTo(targets);
+      if (!isSettled) {
+        scrolls += 1;
+        scrolled = now;
+      }
+      settled = Math.min(settled, now);
+      end = Math.min(begin + PATIENCE_MS, now + SETTLED_MS);
     }
     setTimeout(look, 50);
   };

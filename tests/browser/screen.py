@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 from urllib.parse import urlencode, urlsplit
 
+import pytest
 from playwright.sync_api import Error, Locator, Page, Request, TimeoutError, ViewportSize, WebSocket, expect
 
 from nlwfa_core.lab.answers import SEPARATOR, ChoiceKey, Key
@@ -132,7 +133,7 @@ def beside_a_lesson(page: Page, keys: Sequence[str]) -> None:
     try:
         page.wait_for_function(f"keys => ({OUT_OF_SIGHT})(keys) === ''", arg=[*keys], timeout=DRAWING_SECONDS * 1000, polling=100)
     except TimeoutError:
-        assert page.evaluate(OUT_OF_SIGHT, [*keys]) == ""
+        pytest.fail(f"out of sight: {page.evaluate(OUT_OF_SIGHT, [*keys])}")
 
 
 def choose(page: Page, key: str, option: str) -> None:

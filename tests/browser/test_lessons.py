@@ -157,6 +157,19 @@ def test_what_a_step_is_about_is_beside_its_text_on_a_laptop(page: Page, lab: st
         beside_a_lesson(page, wanted.look)
 
 
+def test_a_scroll_that_ends_early_is_made_again(page: Page, lab: str) -> None:
+    """As where a slow machine has not yet drawn what stands below."""
+    page.set_viewport_size(LAPTOP)
+    page.add_init_script("""const { scrollBy } = Element.prototype;
+    Element.prototype.scrollBy = function(...to) {
+        window.first ??= performance.now();
+        if (performance.now() > window.first + 900) scrollBy.apply(this, to);
+    };""")
+    visit(page, lab, "data", lesson="which-model", step=1)
+    beside_a_lesson(page, LESSONS["which-model"].steps[0].look)
+    assert page.evaluate("window.first") > 0
+
+
 def test_the_results_are_hidden_until_the_bet_is_placed_and_the_explanation_comes_into_view(page: Page, lab: str) -> None:
     page.set_viewport_size(LAPTOP)
     visit(page, lab, "train", lesson="dyck", step=1)
