@@ -33,7 +33,7 @@ function placeOf(targets) {
 
 const isDrawn = () => document.querySelector('[data-test-script-state="notRunning"]') !== null;
 
-// Returns whether it had to.
+// Returns whether anything was out of sight, and could be brought nearer.
 function scrollTo(targets) {
   if (!targets.length) return false;
   const card = document.querySelector(".st-key-lesson")?.parentElement;
@@ -44,9 +44,9 @@ function scrollTo(targets) {
   const bottom = Math.max(...boxes.map((box) => box.bottom));
   const head = document.querySelector('[data-testid="stHeader"]')?.getBoundingClientRect().bottom ?? 0;
   const distance = top - head - SPACE;
-  const hasTo = (top < head || bottom > innerHeight) && Math.abs(distance) > 1;
-  if (hasTo) main.scrollBy({ top: distance, behavior: "smooth" });
-  return hasTo;
+  const isOutOfSight = (top < head || bottom > innerHeight) && Math.abs(distance) > 1;
+  if (isOutOfSight) main.scrollBy({ top: distance, behavior: "smooth" });
+  return isOutOfSight;
 }
 
 // The card of a lesson is lower than some of its steps: once an answer has been checked, show what is said about it.

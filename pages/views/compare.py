@@ -371,13 +371,16 @@ def all_runs(named: Mapping[str, Outcome], by: str) -> None:
     widgets.warning_list(warnings)
     if len(named) > 2:
         lines = st.expander("One line for each run", icon=":material/stacked_line_chart:", key="compare.lines", on_change="rerun")
-        if not lines.open:  # the browser would draw it, which takes it a second or two without a graphics card
-            return
-        with lines:
-            st.markdown(
-                "Drag along an axis to keep some of the runs. "
-                f"{'Brighter' if widgets.dark() else 'Darker'} lines have a lower word error rate."
-            )
-            figure = parallel_figure(parallel_axes(named), SCORE_OF["wer"].short_title, widgets.dark())
-            alt = "Parallel coordinates of all runs; the table above has the numbers"
-            st.plotly_chart(figure, key="compare.parallel", alt=alt)
+        if lines.open:  # a chart in a closed list is drawn too, which takes a second or two without a graphics card
+            with lines:
+                _lines(named)
+
+
+def _lines(named: Mapping[str, Outcome]) -> None:
+    st.markdown(
+        "Drag along an axis to keep some of the runs. "
+        f"{'Brighter' if widgets.dark() else 'Darker'} lines have a lower word error rate."
+    )
+    figure = parallel_figure(parallel_axes(named), SCORE_OF["wer"].short_title, widgets.dark())
+    alt = "Parallel coordinates of all runs; the table above has the numbers"
+    st.plotly_chart(figure, key="compare.parallel", alt=alt)

@@ -137,7 +137,7 @@ def beside_a_lesson(page: Page, keys: Sequence[str]) -> None:
 
 
 def choose(page: Page, key: str, option: str) -> None:
-    """Opens a list and chooses from it; again where it closed at once, as it does when the page scrolls or is drawn anew."""
+    """Opens a list and chooses an option. A list closes when the page scrolls or is drawn again; then it is opened once more."""
     box = keyed(page, key).get_by_role("combobox")
     box.scroll_into_view_if_needed()
     still(box)

@@ -233,7 +233,9 @@ def test_a_session_that_has_gone_keeps_no_job_from_being_cancelled(runner: Runne
 
 def test_a_killed_worker_is_replaced_and_its_job_tried_once_more(runner: Runner, tmp_path: Path) -> None:
     key = runner.submit(recipe_of("fac.non", epochs=50), "me", hold=True)
-    wait_for(lambda: status(runner, key).held)  # in mid-training, however fast or busy the machine
+    wait_for(lambda: status(runner, key).held)
+    runner.pause(key, "me", 5)
+    wait_for(lambda: status(runner, key).progress.step == 5)  # in mid-training, however fast or busy the machine
     (pid,) = runner.pids
     unfinished = tmp_path / "runs" / key / ".model.json.0123"
     unfinished.parent.mkdir(parents=True)
