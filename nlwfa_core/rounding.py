@@ -5,19 +5,27 @@ states, strings deeper than the blocks that fit have weight 0 in exact arithmeti
 instead, of either sign, and another number on each processor. This module holds the one rule that tells such a number from a
 small true one. Models apply it to their states, weights and next-symbol scores, so whatever reads those finds exactly 0.
 
-**The rule.** A computed product sᵀA is zero if |sᵀA| ≤ τ |s|ᵀ|A| in every entry, with τ = `RELATIVE_ERROR`. A state that is
-zero stays zero, whatever follows.
+**The rule.** A computed product sᵀA is zero if both hold, entry by entry:
+
+1. |sᵀA| ≤ τ |s|ᵀ|A|, with τ = `RELATIVE_ERROR` = 2⁻²⁹: at least nine digits have cancelled.
+2. |sᵀA| ≤ (e + γ |s|)ᵀ |A|, the error bound of the product at hand: e bounds the error of s, and γ is k times
+   `UNIT_ERROR` = 2⁻⁴⁸. So not even the sign of the product is known.
+
+A state is zero if all its entries are. A state that is zero stays zero, whatever follows.
 
 **Why.** A product of floating-point numbers satisfies |computed − exact| ≤ kε |s|ᵀ|A|, entry by entry (Higham, *Accuracy and
-Stability of Numerical Algorithms*, 2002, §3.5). An entry that is no larger than this has no known digit, not even its sign. s
-and A are themselves rounded: s carries the errors of the steps before, A those of the singular vectors, which are σ₁/σ_k times
-larger. τ is therefore larger than kε. Nothing cancels in a sum of numbers of one sign, where |sᵀA| = |s|ᵀ|A|. So the rule never
-touches probabilistic automata: a true weight of 1e-30 or 1e-300 stays what it is.
+Stability of Numerical Algorithms*, 2002, §3.5). The errors of the steps before it are multiplied by |A|, which gives the bound
+e ← (e + γ|s|)ᵀ|A|, from e = 0 for α₀ (a running error analysis: Higham, §3.3). γ is 16 times kε, because α₀ and the A_σ are
+themselves rounded. By the second condition, whatever is certain to differ from 0 stays: 10⁹ − (1 − 10⁻⁹) 10⁹ is 1. The bound
+ignores that errors cancel, too, so on the states of a learned automaton it soon exceeds the states themselves; there the first
+condition decides.
+
+Nothing cancels in a sum of numbers of one sign, where |sᵀA| = |s|ᵀ|A|. So the rule never touches probabilistic automata: a true
+weight of 1e-30 or 1e-300 stays what it is. Networks have no bound e; for their linear maps the first condition alone decides.
 
 **How large τ is.** Measured on SP on Dyck strings (2,000 and 20,000 strings, four draws each, k = 5 … 50, states rotated at
 random, so that no zero is exact): |sᵀA| relative to |s|ᵀ|A| is at most 6e-11 (states) and 4e-10 (weights and scores) where the
-exact value is 0, and at least 6e-4 and 1e-5 elsewhere, but for f(λ), which is 0 in the language. τ = 2e-9 lies between. Its
-price is that a true difference of two numbers that agree in their first nine digits counts as 0.
+exact value is 0, and at least 6e-4 and 1e-5 elsewhere, but for f(λ), which is 0 in the language. τ = 2e-9 lies between.
 
 **Why step by step.** The bound for a whole string, ‖|α₀|‖ Π‖|A_σ|‖ ‖|α∞|‖ times ε, grows faster than states fall: on the same
 data, from k = 10 on, it is larger than states that are known to nine digits, at k = 20 by a factor of 1e10. docs/method-
@@ -33,7 +41,7 @@ from more cores. torch has its own setting, `learning.networks.one_thread`, beca
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import cache, wraps
 from typing import ParamSpec, TypeVar
 
@@ -46,9 +54,12 @@ R = TypeVar("R")
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
+# A function () -> the bounds of the errors of some states, and of the matrix by which they are multiplied.
+Bounds = Callable[[], tuple[FloatArray, FloatArray]]
 
 # τ; scores whose difference is smaller than this, relative to the largest, are equal.
 RELATIVE_ERROR = 2.0**-29
+UNIT_ERROR = 2.0**-48  # the relative error of each of the k terms of a sum
 NUMBERS_AT_ONCE = 2**20  # float64 numbers of a block: 8 MB
 # The environment of a worker process: numpy, scipy and torch read it when they are loaded.
 ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS"), "1")
@@ -79,19 +90,7 @@ def flush_rows(products: FloatArray, states: FloatArray, magnitudes: FloatArray)
     return products
 
 
-def flush_product(state: FloatArray, matrix: FloatArray) -> FloatArray:
-    """sᵀA for one state, or the zero vector if only rounding is left.
-
-    Parameters
-    ----------
-    state : array, shape (k,) or (1, k)
-    matrix : array, shape (k, m)
-    """
-    product: FloatArray = state @ matrix
-    return flush_rows(product.reshape(1, -1), state.reshape(1, -1), np.abs(matrix)).reshape(product.shape)
-
-
-def flush_entries(products: FloatArray, states: FloatArray, magnitudes: FloatArray) -> FloatArray:
+def flush_entries(products: FloatArray, states: FloatArray, magnitudes: FloatArray, bounds: Bounds | None = None) -> FloatArray:
     """Set single entries of products that are zero by the rule to 0, in place: for weights and next-symbol scores.
 
     `flush_rows` treats a row as one state; here, each column of A is a result of its own.
@@ -99,25 +98,52 @@ def flush_entries(products: FloatArray, states: FloatArray, magnitudes: FloatArr
     >>> states, A = np.array([[0.1, 0.2, -0.3]]), np.array([[1.0, 1.0], [1.0, 0.0], [1.0, 0.0]])
     >>> flush_entries(states @ A, states, np.abs(A)).tolist()
     [[0.0, 0.1]]
+
+    Parameters
+    ----------
+    products : array, shape (n, m)
+        states @ A, as computed.
+    states : array, shape (n, k)
+    magnitudes : array, shape (k, m)
+        |A|.
+    bounds : callable, optional
+        Called once, if the first condition of the rule holds for an entry. Returns the bounds of the errors of the states, shape
+        (n, k), and of A, shape (k, m). Without it, the first condition decides.
     """
+    errors: tuple[FloatArray, FloatArray] | None = None
     with np.errstate(over="ignore", invalid="ignore"):
-        largest = RELATIVE_ERROR * magnitudes.max(axis=0, initial=0.0)
-        size, width = sizes(states), states.shape[1]
-        high, long = max(1, NUMBERS_AT_ONCE // max(products.shape[1], 1)), max(1, NUMBERS_AT_ONCE // max(width, 1))
-        for start in range(0, len(products), high):
-            block = products[start : start + high]
-            # Skip exact zeros: over a large alphabet, most entries are.
-            rows, columns = np.nonzero((np.abs(block) <= size[start : start + high, None] * largest) & (block != 0))
-            for first in range(0, len(rows), long):
-                row, column = rows[first : first + long], columns[first : first + long]
-                bounds = RELATIVE_ERROR * np.einsum("nk,kn->n", np.abs(states[start + row]), magnitudes[:, column])
-                vanish = np.isfinite(bounds) & (np.abs(block[row, column]) <= bounds)
-                block[row[vanish], column[vanish]] = 0.0
+        for rows, columns in _cancelled(products, states, magnitudes):
+            if bounds is not None:
+                errors = errors or bounds()
+                size, matrix = np.abs(states[rows]), magnitudes[:, columns]
+                largest = np.einsum("nk,kn->n", errors[0][rows] + error_of_sums(states) * size, matrix)
+                largest += np.einsum("nk,kn->n", size, errors[1][:, columns])
+                unknown = ~(np.abs(products[rows, columns]) > largest)
+                rows, columns = rows[unknown], columns[unknown]
+            products[rows, columns] = 0.0
     return products
 
 
-def flush_states(states: FloatArray, parent: IntArray, symbol: IntArray, magnitudes: FloatArray) -> FloatArray:
-    """Set the states of a prefix tree that are zero by the rule, and all their descendants, to 0, in place.
+def _cancelled(products: FloatArray, states: FloatArray, magnitudes: FloatArray) -> Iterator[tuple[IntArray, IntArray]]:
+    """Yield the rows and columns of the entries other than 0 for which the first condition of the rule holds."""
+    largest = RELATIVE_ERROR * magnitudes.max(axis=0, initial=0.0)
+    size = sizes(states)
+    high = max(1, NUMBERS_AT_ONCE // max(products.shape[1], 1))
+    long = max(1, NUMBERS_AT_ONCE // max(states.shape[1], 1))
+    for start in range(0, len(products), high):
+        block = products[start : start + high]
+        # Skip exact zeros: over a large alphabet, most entries are.
+        rows, columns = np.nonzero((np.abs(block) <= size[start : start + high, None] * largest) & (block != 0))
+        for first in range(0, len(rows), long):
+            row, column = rows[first : first + long], columns[first : first + long]
+            most = RELATIVE_ERROR * np.einsum("nk,kn->n", np.abs(states[start + row]), magnitudes[:, column])
+            vanish = np.isfinite(most) & (np.abs(block[row, column]) <= most)
+            if vanish.any():
+                yield start + row[vanish], column[vanish]
+
+
+def has_vanishing_states(states: FloatArray, parent: IntArray, symbol: IntArray, magnitudes: FloatArray) -> bool:
+    """Return whether the first condition of the rule holds for a state of a prefix tree.
 
     Parameters
     ----------
@@ -131,15 +157,42 @@ def flush_states(states: FloatArray, parent: IntArray, symbol: IntArray, magnitu
     size = sizes(states)
     with np.errstate(over="ignore", invalid="ignore"):
         rows = 1 + candidates(size[1:], size[parent[1:]] * largest_gain(magnitudes)[symbol[1:]])
-    zero = np.zeros(len(states), dtype=bool)
-    zero[vanishing(rows, states[rows], states[parent[rows]], symbol[rows], magnitudes)] = True
-    ancestors = parent
-    while zero.any() and (ancestors > 0).any():  # zeros one step up, then two, four, eight …
-        zero |= zero[ancestors] & (ancestors >= 0)
-        ancestors = np.where(ancestors > 0, ancestors[ancestors], -1)
-    if zero.any():
-        states[zero] = 0.0
-    return states
+    return bool(len(vanishing(rows, states[rows], states[parent[rows]], symbol[rows], magnitudes)))
+
+
+def step_with_errors(states: FloatArray, A: FloatArray, magnitudes: FloatArray) -> FloatArray:
+    """Multiply states by A, carry the bounds of their errors along, and set states that are zero by the rule to 0.
+
+    Parameters
+    ----------
+    states : array, shape (n, 2k)
+        The states, and after them the bounds of the errors of their entries.
+    A, magnitudes : arrays, shape (k, k)
+        A and |A|.
+
+    Returns
+    -------
+    array, shape (n, 2k)
+
+    Examples
+    --------
+    >>> state = np.array([[0.1, 0.2, -0.3, 0.0, 0.0, 0.0]])  # known to be exact
+    >>> step_with_errors(state, np.ones((3, 3)), np.ones((3, 3))).tolist()
+    [[0.0, 0.0, 0.0, 0.0, 0.0, 0.0]]
+    """
+    before, errors = np.hsplit(states, 2)
+    size = np.abs(before)
+    products = before @ A
+    errors = (errors + error_of_sums(before) * size) @ magnitudes
+    largest = np.fmin(RELATIVE_ERROR * (size @ magnitudes), errors)  # a bound that overflows may be nan
+    after = np.hstack((products, errors))
+    after[(np.abs(products) <= largest).all(axis=1)] = 0.0
+    return after
+
+
+def error_of_sums(states: FloatArray) -> float:
+    """γ: the relative error of each term of a sum of k products, for states of shape (n, k)."""
+    return float(states.shape[-1]) * UNIT_ERROR
 
 
 def vanishing(rows: IntArray, after: FloatArray, before: FloatArray, symbols: IntArray, magnitudes: FloatArray) -> IntArray:

@@ -73,6 +73,38 @@ def solve(matrix: Numbers, right: Numbers) -> Numbers:
     return solution
 
 
+def reduced(row: Numbers, echelon: list[tuple[int, Numbers]]) -> Numbers:
+    """A row less its multiples of rows in echelon form, each with the column of its first number other than 0."""
+    for column, other in echelon:
+        if row[column]:
+            row = row - row[column] / other[column] * other
+    return row
+
+
+def independent(rows: Sequence[Numbers]) -> list[Numbers]:
+    """The rows that are no sums of multiples of those before them."""
+    echelon: list[tuple[int, Numbers]] = []
+    kept = []
+    for row in rows:
+        rest = reduced(row, echelon)
+        columns = np.flatnonzero(rest)
+        if len(columns):
+            echelon.append((int(columns[0]), rest))
+            kept.append(row)
+    return kept
+
+
+def spanning(start: Numbers, maps: Numbers) -> list[Numbers]:
+    """Rows that span the images of a row under all products of maps."""
+    rows: list[Numbers] = []
+    new = [start]
+    while new:
+        longer = independent([*rows, *new])
+        new = [row @ map_ for row in longer[len(rows) :] for map_ in maps]
+        rows = longer
+    return rows
+
+
 class ExactWFA:
     """f(x₁…x_t) = α₀ᵀ A_{x₁} … A_{x_t} α∞."""
 
@@ -93,6 +125,13 @@ class ExactWFA:
 
     def weight(self, word: Word) -> Fraction:
         return Fraction(int(self.state(word) @ self._ends), self._below * self._step ** len(word))
+
+    @cached_property
+    def rank(self) -> int:
+        """The rank of the Hankel matrix of all strings, which is the smallest number of states."""
+        states = spanning(self.initial, self.transitions)
+        ends = spanning(self.termination, self.transitions.transpose(0, 2, 1))
+        return len(independent([state @ np.stack(ends, axis=1) for state in states])) if states and ends else 0
 
     @cached_property
     def useful(self) -> ExactWFA:

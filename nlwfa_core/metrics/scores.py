@@ -751,5 +751,5 @@ def outputs_on(
     outputs = next_scores[ends, -1]
     if exponents is None or not exponents[ends].any():
         return outputs, None
-    with np.errstate(divide="ignore", under="ignore"):
+    with np.errstate(divide="ignore", over="ignore", under="ignore"):
         return np.ldexp(outputs, exponents[ends]), np.log2(np.abs(outputs)) + exponents[ends]

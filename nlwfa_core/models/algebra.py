@@ -17,14 +17,18 @@ from collections import deque
 from typing import NamedTuple
 
 import numpy as np
+from scipy.sparse.linalg import LinearOperator, eigs, gmres
 
 from ..errors import RecipeError, check_at_least, check_between, check_types, plural
-from ..rounding import RELATIVE_ERROR
 from ..strings.plain import WordLike, as_word
 from ..strings.words import FloatArray, IntArray, Word
-from .wfa import WFA, direction_outside, spanning_rows
+from .span import Bounded, Maps, Span, smallest
+from .wfa import WFA
 
-MAX_STATES_SQUARED = 2500  # pairs of states of a system of linear equations
+TOLERANCE = 2.0**-40  # of the products whose sum a difference of two weights is
+MAX_STATES_SQUARED = 2500  # pairs of states of `relative_entropy`
+SMALL = 20  # states whose pairs are few enough for a matrix with a row and a column for each
+REFINEMENTS = 10  # each gains about eight digits
 
 
 @check_types
@@ -44,13 +48,16 @@ def minimise(wfa: WFA) -> WFA:
 
     Theorem (Schützenberger 1961; Carlyle and Paz 1971; Fliess 1974): the smallest number of states is the rank of the Hankel
     matrix, and an automaton has that many states if the vectors α₀ᵀ A_u of all prefixes u span the whole space, and the vectors
-    A_v α∞ of all suffixes v do, too. Here the automaton is projected to the span of the first, then to that of the second.
+    A_v α∞ of all suffixes v do, too. Here the automaton is projected to the span of the first, then to that of the second
+    (`span`). What only rounding keeps from 0 is 0: each number carries a bound of its error.
 
     >>> half = WFA([1], [[[0.5]]], [0.5])
     >>> minimise(half + half).num_states, minimise(half - half).num_states
     (1, 0)
     """
-    return reverse(_onto_reachable(reverse(_onto_reachable(trim(wfa)))))
+    reachable = trim(wfa)
+    reduction = smallest(reachable.initial, reachable.transitions, reachable.termination)
+    return WFA(reduction.initial, np.ascontiguousarray(reduction.transitions), reduction.termination, wfa.alphabet)
 
 
 @check_types
@@ -67,11 +74,10 @@ def reverse(wfa: WFA) -> WFA:
 
 
 @check_types
-def equivalent(left: WFA, right: WFA) -> bool:
-    """Return whether two automata compute the same function of all strings, up to rounding.
+def equivalent(left: WFA, right: WFA, tolerance: float = TOLERANCE) -> bool:
+    """Return whether two automata compute the same function of all strings, up to rounding: whether no string tells them apart.
 
-    Theorem (Schützenberger 1961, Tzeng 1992): f − g is zero everywhere exactly if α∞ is orthogonal to the span of all states
-    α₀ᵀ A_u of an automaton of f − g. That span is known after at most as many symbols as there are states.
+    `counterexample` finds such a string, and says what up to rounding means.
 
     >>> half = WFA([1], [[[0.5]]], [0.5])
     >>> equivalent(half + half, 2 * half), equivalent(half, 2 * half)
@@ -80,44 +86,58 @@ def equivalent(left: WFA, right: WFA) -> bool:
     Raises
     ------
     RecipeError
-        If the automata do not have the same symbols.
+        If the automata do not have the same symbols, or the tolerance is negative.
     """
-    return minimise(left - right).num_states == 0
+    return counterexample(left, right, tolerance) is None
 
 
 @check_types
-def counterexample(left: WFA, right: WFA) -> Word | None:
+def counterexample(left: WFA, right: WFA, tolerance: float = TOLERANCE) -> Word | None:
     """Find the shortest string to which two automata give different weights; None if they compute the same function.
 
     Of equally short strings it is the first in the order of the symbols of `left`. Words are tried by length; one whose state in an
     automaton of f − g lies in the span of the states before it is not continued, because its continuations can't be the first to
-    differ (Tzeng 1992). So at most num_symbols times as many words are tried as there are states.
+    differ (Schützenberger 1961, Tzeng 1992). So at most num_symbols times as many words are tried as there are states.
+
+    The weights of a string differ if |f(x) − g(x)| is larger than the bound of its rounding error (see `rounding`), and than
+    `tolerance` times the sum of the sizes of all products that it is the sum of, |α₀|ᵀ |A_x| |α∞| in an automaton of f − g.
 
     >>> once, often = WFA([1, 0], [[[0, 1], [0, 0]]], [0, 1]), WFA([1, 0], [[[0, 1], [0, 1]]], [0, 1])
     >>> counterexample(once, often), counterexample(once, once)
     ((0, 0), None)
 
+    Parameters
+    ----------
+    left, right : WFA
+    tolerance : float
+        0 or more; by default 2⁻⁴⁰, about 10⁻¹².
+
     Raises
     ------
     RecipeError
-        If the automata do not have the same symbols.
+        If the automata do not have the same symbols, or the tolerance is negative.
     """
+    check_at_least("tolerance", tolerance, 0)
     difference = trim(left - right)
-    basis = np.zeros((0, difference.num_states))
-    waiting: deque[tuple[Word, FloatArray, FloatArray]] = deque([((), difference.initial, np.abs(difference.initial))])
+    maps = Maps.exact(difference.initial, difference.transitions, difference.termination)
+    symbols = range(difference.num_symbols)
+    span = Span(difference.num_states)
+    waiting: deque[tuple[Word, Bounded, Bounded]] = deque([((), maps.initial, maps.initial)])
     while waiting:
-        word, state, bound = waiting.popleft()
-        weight, most = float(state @ difference.termination), float(bound @ np.abs(difference.termination))
-        if abs(weight) > RELATIVE_ERROR * most:
+        word, state, step = waiting.popleft()
+        weight = state.times(maps.termination)
+        if abs(weight.values) > max(weight.errors, tolerance * weight.sizes):
             return word
-        direction = direction_outside(basis, state, bound)
+        # What may be new is the step from the last direction. The states of long words become nearly parallel.
+        direction = span.add(step)
         if direction is None:
             continue
-        basis = np.vstack((basis, direction))
-        size = np.abs(state).max()  # a power of two changes no digit; long words would underflow
-        scale = 2.0 ** -np.floor(np.log2(size))
-        for symbol, (A, magnitude) in enumerate(zip(difference.transitions, difference.magnitudes, strict=True)):
-            waiting.append(((*word, symbol), scale * state @ A, scale * bound @ magnitude))
+        size = float(state.sizes.max())  # a power of two changes no digit; long words would underflow or overflow
+        scale = 2.0 ** -np.floor(np.log2(size)) if size > 0 else 1.0
+        scaled = Bounded(*(scale * part for part in state))
+        for symbol in symbols:
+            A = maps.of_symbol(symbol)
+            waiting.append(((*word, symbol), scaled.times(A), direction.times(A)))
     return None
 
 
@@ -131,18 +151,16 @@ def reaching_words(wfa: WFA) -> list[Word]:
     [(), (0,)]
     """
     reachable = trim(wfa)
-    basis, words = np.zeros((0, reachable.num_states)), []
-    waiting: deque[tuple[Word, FloatArray, FloatArray]] = deque([((), reachable.initial, np.abs(reachable.initial))])
+    maps = Maps.exact(reachable.initial, reachable.transitions, reachable.termination)
+    span = Span(reachable.num_states)
+    words = []
+    waiting: deque[tuple[Word, Bounded]] = deque([((), maps.initial)])
     while waiting:
-        word, state, bound = waiting.popleft()
-        direction = direction_outside(basis, state, bound)
-        if direction is None:
-            continue
-        words.append(word)
-        basis = np.vstack((basis, direction))
-        scale = 2.0 ** -np.floor(np.log2(np.abs(state).max()))
-        for symbol, (A, magnitude) in enumerate(zip(reachable.transitions, reachable.magnitudes, strict=True)):
-            waiting.append(((*word, symbol), scale * state @ A, scale * bound @ magnitude))
+        word, step = waiting.popleft()
+        direction = span.add(step)
+        if direction is not None:
+            words.append(word)
+            waiting += [((*word, symbol), direction.times(maps.of_symbol(symbol))) for symbol in range(wfa.num_symbols)]
     return words
 
 
@@ -150,19 +168,13 @@ def reaching_words(wfa: WFA) -> list[Word]:
 def norm(wfa: WFA) -> float:
     """√(Σ_x f(x)²) over all strings: the L2 norm of the function; ∞ if the sum diverges.
 
-    f² has the automaton of all pairs of states ([P] §3); its weights are summed in closed form (Cortes, Mohri, Rastogi 2006).
+    Σ f(x)² = α₀ᵀ G α₀, with G the Gram matrix of the vectors A_v α∞ of all strings v (Cortes, Mohri, Rastogi 2006).
 
     >>> round(norm(WFA([1], [[[0.5]]], [0.5])) ** 2, 6)  # Σ 4⁻ⁿ⁻¹
     0.333333
-
-    Raises
-    ------
-    RecipeError
-        If the smallest automaton of the function has too many states.
     """
-    smallest = minimise(wfa)
-    _check_pairs(smallest.num_states)
-    return float(np.sqrt(max(smallest.squared().total_weight(), 0.0)))
+    shortest = minimise(wfa)
+    return _norm(shortest) if _squares_converge(shortest) else float("inf")
 
 
 @check_types
@@ -186,17 +198,16 @@ def converges_absolutely(wfa: WFA, max_products: int = 100_000) -> bool | None:
     Raises
     ------
     RecipeError
-        If the smallest automaton of the function has too many states, or the number is below 1.
+        If the number is below 1.
     """
     check_at_least("max_products", max_products, 1)
-    smallest = minimise(wfa)
-    _check_pairs(smallest.num_states)
-    if not smallest.num_states:
+    shortest = minimise(wfa)
+    if not shortest.num_states:
         return True
-    if smallest.spectral_radius >= 1 or smallest.squared().spectral_radius >= 1:
+    if shortest.spectral_radius >= 1 or not _squares_converge(shortest):
         return False
     # In the basis of the singular values the matrices have norms that are close to what they do in the long run.
-    balanced = singular_value_automaton(smallest).wfa
+    balanced = singular_value_automaton(shortest).wfa
     if np.abs(np.linalg.eigvals(np.abs(balanced.transitions).sum(axis=0))).max() < 1:
         return True  # |A_x| is at most the product of the |A_σ|, entry by entry
     products = balanced.transitions
@@ -218,9 +229,16 @@ def distance(left: WFA, right: WFA) -> float:
     Raises
     ------
     RecipeError
-        If the automata do not have the same symbols, or their difference has too many states.
+        If the automata do not have the same symbols.
     """
-    return norm(left - right)
+    if equivalent(left, right):
+        return 0.0
+    shortest = minimise(left - right)
+    if _squares_converge(shortest):
+        return _norm(shortest)
+    # Where f and g almost agree, states that are rounding errors may be what makes the difference diverge.
+    parts = minimise(left), minimise(right)
+    return _norm(parts[0] - parts[1]) if all(map(_squares_converge, parts)) else float("inf")
 
 
 @check_types
@@ -322,12 +340,15 @@ def singular_value_automaton(wfa: WFA) -> SingularValueAutomaton:
     Raises
     ------
     RecipeError
-        If Σ f(x)² diverges, or the smallest automaton has too many states.
+        If Σ f(x)² diverges.
     """
-    smallest = minimise(wfa)
-    if not smallest.num_states:
-        return SingularValueAutomaton(smallest, np.zeros(0))
-    prefixes, suffixes = _gramian(reverse(smallest)), _gramian(smallest)
+    shortest = minimise(wfa)
+    if not shortest.num_states:
+        return SingularValueAutomaton(shortest, np.zeros(0))
+    if not _squares_converge(shortest):
+        raise RecipeError("the sum of the squares of all weights diverges, so there is no canonical form")
+    prefixes = _gramian(reverse(shortest))
+    suffixes = _gramian(shortest)
     roots, vectors = np.linalg.eigh(prefixes)
     if roots[0] <= 0:
         raise RecipeError("the automaton is too badly conditioned for its canonical form: a Gram matrix is not positive")
@@ -337,10 +358,10 @@ def singular_value_automaton(wfa: WFA) -> SingularValueAutomaton:
     U = U[:, ::-1]
     scale = np.sqrt(singular_values)
     Q, inverse = (vectors / np.sqrt(roots)) @ U * scale, (U / scale).T @ L.T
-    initial = smallest.initial @ Q
+    initial = shortest.initial @ Q
     signs = np.where(initial < 0, -1.0, 1.0)
     Q, inverse = Q * signs, inverse * signs[:, None]
-    form = WFA(smallest.initial @ Q, inverse @ smallest.transitions @ Q, inverse @ smallest.termination, wfa.alphabet)
+    form = WFA(shortest.initial @ Q, inverse @ shortest.transitions @ Q, inverse @ shortest.termination, wfa.alphabet)
     return SingularValueAutomaton(form, singular_values)
 
 
@@ -489,28 +510,58 @@ def _check_pairs(num_states: int) -> None:
         )
 
 
-def _onto_reachable(wfa: WFA) -> WFA:
-    """Project an automaton to the span of its states α₀ᵀ A_u, in an orthonormal basis of it. The function stays the same."""
-    basis = spanning_rows(wfa.initial, wfa.transitions)
-    magnitude = np.abs(basis)
-    transitions = _without_noise(basis @ wfa.transitions @ basis.T, magnitude @ wfa.magnitudes @ magnitude.T)
-    ends = [_without_noise(basis @ end, magnitude @ np.abs(end)) for end in (wfa.initial, wfa.termination)]
-    return WFA(ends[0], transitions, ends[1], wfa.alphabet)
+def _norm(wfa: WFA) -> float:
+    """Compute √(Σ_x f(x)²), which must converge."""
+    return float(np.sqrt(np.maximum(wfa.initial @ _gramian(wfa) @ wfa.initial, 0.0)))
 
 
-def _without_noise(products: FloatArray, bounds: FloatArray) -> FloatArray:
-    """Set entries to 0 that may be nothing but rounding. Otherwise they would look like numbers in the next product."""
-    return np.where(np.abs(products) <= RELATIVE_ERROR * bounds, 0.0, products)
+def _squares_converge(shortest: WFA) -> bool:
+    """Return whether Σ f(x)² converges, for an automaton with the fewest possible states.
+
+    It does if and only if the largest eigenvalue of G ↦ Σ_σ A_σ G A_σᵀ is below 1: the vectors A_v α∞ span the space, so the sums
+    of that map's powers, applied to α∞ α∞ᵀ, converge only where they do for every matrix.
+    """
+    k = shortest.num_states
+    if k <= SMALL:
+        pairs = np.sum([np.kron(A, A) for A in shortest.transitions], axis=0)
+        radius = float(np.abs(np.linalg.eigvals(pairs)).max(initial=0.0))
+    else:
+        values = eigs(_gram_map(shortest), k=1, v0=np.eye(k).ravel(), return_eigenvectors=False)
+        radius = float(np.abs(values[0]))
+    return radius < 1
+
+
+def _gram_map(wfa: WFA) -> LinearOperator:
+    """Make the linear map G ↦ Σ_σ A_σ G A_σᵀ, for G of shape (num_states²,)."""
+    k = wfa.num_states
+
+    def image(G: FloatArray) -> FloatArray:
+        square = G.reshape(k, k)
+        return sum((A @ square @ A.T for A in wfa.transitions), np.zeros((k, k))).ravel()
+
+    return LinearOperator((k * k, k * k), matvec=image, dtype=np.float64)
 
 
 def _gramian(wfa: WFA) -> FloatArray:
-    """Σ_v (A_v α∞)(A_v α∞)ᵀ over all strings v, shape (num_states, num_states): the solution of G = α∞ α∞ᵀ + Σ_σ A_σ G A_σᵀ."""
+    """Compute Σ_v (A_v α∞)(A_v α∞)ᵀ over all strings v, shape (num_states, num_states), which must converge.
+
+    It is the solution of G = α∞ α∞ᵀ + Σ_σ A_σ G A_σᵀ: of k² linear equations, whose matrix has k⁴ numbers. Above `SMALL` states
+    GMRES solves them with products of k × k matrices alone, and refines its solution by that of the residual.
+    """
     k = wfa.num_states
-    _check_pairs(k)
-    pairs = np.sum([np.kron(A, A) for A in wfa.transitions], axis=0)
-    radius = float(np.abs(np.linalg.eigvals(pairs)).max(initial=0.0))
-    if not radius < 1:
-        raise RecipeError(f"the sum of the squares of all weights diverges (spectral radius {radius:.4g}, and below 1 is needed)")
-    gramian = np.linalg.solve(np.eye(k * k) - pairs, np.kron(wfa.termination, wfa.termination)).reshape(k, k)
-    symmetric: FloatArray = (gramian + gramian.T) / 2
+    start = np.kron(wfa.termination, wfa.termination)
+    if k <= SMALL:
+        pairs = np.sum([np.kron(A, A) for A in wfa.transitions], axis=0)
+        gramian = np.linalg.solve(np.eye(k * k) - pairs, start)
+    else:
+        images = _gram_map(wfa)
+        equations = LinearOperator(images.shape, matvec=lambda G: G - images.matvec(G), dtype=np.float64)
+        gramian = np.zeros(k * k)
+        for _ in range(REFINEMENTS):
+            residual = start - equations.matvec(gramian)
+            if np.linalg.norm(residual) <= k * np.finfo(np.float64).eps * np.linalg.norm(gramian):
+                break
+            gramian += gmres(equations, residual, rtol=1e-8, restart=50, maxiter=100)[0]
+    square = gramian.reshape(k, k)
+    symmetric: FloatArray = (square + square.T) / 2
     return symmetric

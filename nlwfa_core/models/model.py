@@ -130,9 +130,9 @@ def scaled_next_scores(model: Model, trie: Trie) -> tuple[FloatArray, IntArray |
 
 
 def scaled_weights(model: Model, words: Words) -> tuple[FloatArray, IntArray]:
-    """Compute weights f(x) that may be too small for float64: numbers m and exponents e, both of shape (num_words,), f(x) = m · 2ᵉ.
+    """Compute weights f(x) that may not fit into float64: numbers m and exponents e, both of shape (num_words,), f(x) = m · 2ᵉ.
 
-    e is 0 for all but those that would be below 2⁻¹⁰²².
+    e is 0 for all but those that would be below 2⁻¹⁰²² or above 2¹⁰²⁴.
 
     Parameters
     ----------
@@ -140,18 +140,18 @@ def scaled_weights(model: Model, words: Words) -> tuple[FloatArray, IntArray]:
         In the model's alphabet.
     """
     weights, exponents = model.weights(words), np.zeros(len(words), dtype=np.int64)
-    small = np.flatnonzero(np.abs(weights) < SMALLEST_NORMAL)
-    if len(small) and isinstance(model, ScaledModel):
-        trie = Trie.of(words.take(small), model.num_symbols)
+    beyond = np.flatnonzero((np.abs(weights) < SMALLEST_NORMAL) | ~np.isfinite(weights))
+    if len(beyond) and isinstance(model, ScaledModel):
+        trie = Trie.of(words.take(beyond), model.num_symbols)
         scores, scales = model.scaled_next_scores(trie)
         if scales is not None:
-            weights[small], exponents[small] = scores[trie.ends, -1], scales[trie.ends]
-    elif len(small) and isinstance(model, LogModel):
-        logs = model.log2_weights(words.take(small))
+            weights[beyond], exponents[beyond] = scores[trie.ends, -1], scales[trie.ends]
+    elif len(beyond) and isinstance(model, LogModel):
+        logs = model.log2_weights(words.take(beyond))
         finite = np.isfinite(logs)
-        small, logs = small[finite], logs[finite]
-        exponents[small] = np.floor(logs)
-        weights[small] = np.exp2(logs - exponents[small])
+        beyond, logs = beyond[finite], logs[finite]
+        exponents[beyond] = np.floor(logs)
+        weights[beyond] = np.exp2(logs - exponents[beyond])
     return weights, exponents
 
 

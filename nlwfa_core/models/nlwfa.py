@@ -24,6 +24,7 @@ from .reading import Reading, StringReading
 # `LARGEST_SCALED_SIZE`. The squares of all these are numbers of float64, and maps that multiply a state by less than 2⁷⁰ leave it
 # in the range in which tanh is linear.
 SMALLEST_SIZE, SHIFT, LARGEST_SCALED_SIZE = 2.0**-400, 200, 2.0**-100
+LARGEST_SIZE = 2.0**400  # of a state of a network without tanh; larger ones are divided by 2 to the power of `SHIFT`
 
 
 def activate(values: FloatArray, nonlinear: bool) -> FloatArray:
@@ -159,7 +160,7 @@ class NLWFA(Methods):
         return trie.roll_out(self.initial, self.transition)
 
     def scaled_states(self, trie: Trie) -> tuple[FloatArray, IntArray | None]:
-        """Return the states of long prefixes, which may be too small for float64: `states` divided by 2ᵉ.
+        """Return the states of long prefixes, which may be too small for float64 (without tanh, also too large), divided by 2ᵉ.
 
         Biasless maps are linear near 0, tanh included: tanh x = x to all digits for |x| < 2⁻²⁷. So a state of any size below that
         can be multiplied by a power of two before a step, and divided by it after.
@@ -172,9 +173,14 @@ class NLWFA(Methods):
         """
         states = self.states(trie)
         size = sizes(states)
-        if not ((size > 0) & (size < SMALLEST_SIZE)).any():
+        is_linear = not (self.nonlinear_transitions or self.nonlinear_termination)
+        fits = (size == 0) | (size >= SMALLEST_SIZE)
+        if is_linear:
+            fits &= size <= LARGEST_SIZE
+        if fits.all():
             return states, None
-        return trie.roll_out_scaled(self.initial, self.transition, SMALLEST_SIZE, SHIFT, LARGEST_SCALED_SIZE)
+        largest = LARGEST_SIZE if is_linear else LARGEST_SCALED_SIZE
+        return trie.roll_out_scaled(self.initial, self.transition, SMALLEST_SIZE, largest, SHIFT, may_shrink=is_linear)
 
     @property
     def is_chain(self) -> bool:
@@ -188,6 +194,7 @@ class NLWFA(Methods):
             trie = Trie.of(words, self.num_symbols)
             return chain_weights(self.next_scores(trie), trie)
         ends = end_states(words, self.num_symbols, self.initial, self.transition)
+        assert ends is not None  # no magnitudes are given
         with np.errstate(over="ignore", invalid="ignore"):
             return np.asarray(self.reading.weights(self, ends))
 

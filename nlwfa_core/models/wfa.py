@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from numbers import Real
@@ -12,15 +11,23 @@ import numpy as np
 import numpy.typing as npt
 
 from ..errors import RecipeError, check_types, plural
-from ..rounding import RELATIVE_ERROR, flush_entries, flush_product, flush_rows, flush_states, sizes
+from ..rounding import (
+    RELATIVE_ERROR,
+    error_of_sums,
+    flush_entries,
+    has_vanishing_states,
+    sizes,
+    step_with_errors,
+)
 from ..strings.rolling import end_states
 from ..strings.trie import Trie, check_tree
 from ..strings.words import Alphabet, FloatArray, IntArray, Words, check_alphabet, float64_array
 from .methods import LARGEST_TABLE, Methods, html_row
 from .model import model_words
+from .span import smallest
 
-# States that are smaller (Σ|s_i|) are multiplied by 2 to the power of `SHIFT`, which changes no digit.
-SMALLEST_SIZE, SHIFT = 2.0**-900, 800
+# States that are smaller (Σ|s_i|) are multiplied by 2 to the power of `SHIFT`, and larger ones divided by it: no digit changes.
+SMALLEST_SIZE, LARGEST_SIZE, SHIFT = 2.0**-900, 2.0**900, 800
 # Where the radius of ΣA is above this, the smallest automaton is computed; unless symbols × states³ or an entry is too large.
 CLEARLY_BELOW_1, MOST_WORK, LARGEST_ENTRY = 1 - 1e-6, 2**31, 2.0**64
 
@@ -90,10 +97,21 @@ class WFA(Methods):
     def states(self, trie: Trie) -> FloatArray:
         """α₀ᵀ A_u of every prefix u of a tree, shape (num_nodes, num_states); exactly 0 where only rounding error is left."""
         check_tree(trie, self.num_symbols)
-        return flush_states(trie.roll_out(self.initial, self.transition), trie.parent, trie.symbol, self.magnitudes)
+        states = trie.roll_out(self.initial, self.transition)
+        if has_vanishing_states(states, trie.parent, trie.symbol, self.magnitudes):
+            states = trie.roll_out(self._initial_with_error, self._step_with_errors)[:, : self.num_states]
+        return states
+
+    @property
+    def _initial_with_error(self) -> FloatArray:
+        """Return α₀ and the bound of its error, shape (2 num_states,): it is exact."""
+        return np.concatenate((self.initial, np.zeros(self.num_states)))
+
+    def _step_with_errors(self, states: FloatArray, symbol: int) -> FloatArray:
+        return step_with_errors(states, self.transitions[symbol], self.magnitudes[symbol])
 
     def scaled_states(self, trie: Trie) -> tuple[FloatArray, IntArray | None]:
-        """Return the states of long prefixes, which may be too small for float64: `states` divided by 2ᵉ.
+        """Return the states of long prefixes, which may be too small or too large for float64: `states` divided by 2ᵉ.
 
         Returns
         -------
@@ -103,26 +121,51 @@ class WFA(Methods):
         """
         states = self.states(trie)
         size = sizes(states)
-        if not ((size > 0) & (size < SMALLEST_SIZE)).any():
+        if ((size == 0) | ((size >= SMALLEST_SIZE) & (size <= LARGEST_SIZE))).all():
             return states, None
+        states, exponents = self._scaled_states_with_errors(trie)
+        return states[:, : self.num_states], exponents
 
-        def step(before: FloatArray, symbol: int) -> FloatArray:
-            return flush_rows(self.transition(before, symbol), before, self.magnitudes[symbol])
+    def _scaled_states_with_errors(self, trie: Trie) -> tuple[FloatArray, IntArray]:
+        """Compute `scaled_states`, and after them the bounds of their errors, shape (num_nodes, 2 num_states)."""
+        return trie.roll_out_scaled(
+            self._initial_with_error,
+            self._step_with_errors,
+            SMALLEST_SIZE,
+            LARGEST_SIZE,
+            SHIFT,
+            size_of=lambda states: sizes(states[:, : self.num_states]),
+        )
 
-        return trie.roll_out_scaled(self.initial, step, SMALLEST_SIZE, SHIFT)
+    def _errors(self, trie: Trie, is_scaled: bool = False) -> FloatArray:
+        """Compute bounds of the errors of `states`, or of `scaled_states`, shape (num_nodes, num_states)."""
+        if is_scaled:
+            states = self._scaled_states_with_errors(trie)[0]
+        else:
+            states = trie.roll_out(self._initial_with_error, self._step_with_errors)
+        return states[:, self.num_states :]
 
     def weights(self, words: Words) -> FloatArray:
         """f(x) of each word, shape (num_words,); exactly 0 where only rounding error is left. Common prefixes are computed once.
 
-        A weight below 1e-308 is 0 too; `log2_weights` has its size.
+        A weight below 1e-308 is 0 too, and one above 1e308 is ±∞; `log2_weights` has their sizes.
         """
         words = model_words(words, self.alphabet)
         ends = end_states(words, self.num_symbols, self.initial, self.transition, self.magnitudes)
+        if ends is None:
+            trie = Trie.of(words, self.num_symbols)
+            ends = self.states(trie)[trie.ends]
+        column = self.termination[:, None]
+
+        def bounds() -> tuple[FloatArray, FloatArray]:
+            trie = Trie.of(words, self.num_symbols)
+            return self._errors(trie)[trie.ends], np.zeros_like(column)
+
         with np.errstate(over="ignore", invalid="ignore"):
-            return flush_entries(ends @ self.termination[:, None], ends, np.abs(self.termination)[:, None])[:, 0]
+            return flush_entries(ends @ column, ends, np.abs(column), bounds)[:, 0]
 
     def log2_weights(self, words: Words) -> FloatArray:
-        """log₂ |f(x)|, shape (num_words,); −∞ for 0. Finite for long strings, whose weights may be too small for float64."""
+        """log₂ |f(x)|, shape (num_words,); −∞ for 0. Finite for long strings, whose weights may not fit into float64."""
         trie = Trie.of(model_words(words, self.alphabet), self.num_symbols)
         scores, exponents = self.scaled_next_scores(trie)
         with np.errstate(divide="ignore"):
@@ -139,19 +182,25 @@ class WFA(Methods):
             f(u). A row sums to f(uΣ*). Scores are exactly 0 where only rounding error is left. If `prefix_termination` is nan, so
             are the scores of symbols.
         """
-        return self._scores(self.states(trie))
+        return self._scores(self.states(trie), lambda: self._errors(trie))
 
     def scaled_next_scores(self, trie: Trie) -> tuple[FloatArray, IntArray | None]:
         """Compute `next_scores` divided by 2ᵉ, and e of each prefix (see `model.ScaledModel`)."""
         states, exponents = self.scaled_states(trie)
-        return self._scores(states), exponents
+        return self._scores(states, lambda: self._errors(trie, is_scaled=exponents is not None)), exponents
 
-    def _scores(self, states: FloatArray) -> FloatArray:
-        all_suffixes = self.prefix_termination
+    def _scores(self, states: FloatArray, errors: Callable[[], FloatArray]) -> FloatArray:
+        """Compute the scores after some states, whose errors `errors` bounds."""
+        sums = self.prefix_termination
+
+        def bounds() -> tuple[FloatArray, FloatArray]:
+            following = self.magnitudes @ (self._error_of_sums + error_of_sums(self.initial) * np.abs(sums))
+            return errors(), np.column_stack((*following, np.zeros(self.num_states)))
+
         with np.errstate(over="ignore", invalid="ignore"):
-            following = np.column_stack((*(self.transitions @ all_suffixes), self.termination))  # (k, num_symbols + 1)
-            magnitudes = np.column_stack((*(self.magnitudes @ np.abs(all_suffixes)), np.abs(self.termination)))
-            return flush_entries(states @ following, states, magnitudes)
+            following = np.column_stack((*(self.transitions @ sums), self.termination))  # (k, num_symbols + 1)
+            magnitudes = np.column_stack((*(self.magnitudes @ np.abs(sums)), np.abs(self.termination)))
+            return flush_entries(states @ following, states, magnitudes, bounds)
 
     @cached_property
     def summed_transitions(self) -> FloatArray:
@@ -189,8 +238,8 @@ class WFA(Methods):
         """Compute (I − A)⁻¹ α∞ over the useful states, None if I − A is singular there; and the spectral radius of A.
 
         Where the radius is not clearly below 1, states whose contributions cancel may be the reason, and they would make the sums
-        diverge, or arbitrary. So both are then computed in the smallest automaton, which is a projection: if the rows of Q span
-        the states α₀ᵀ A_u, and the columns of P span the vectors Q A_v α∞, the sums are Qᵀ P (I − Pᵀ Q A Qᵀ P)⁻¹ Pᵀ Q α∞.
+        diverge, or arbitrary. So both are then computed in the smallest automaton, which is a projection (`span.smallest`): the
+        sums are P (I − Pᵀ A P)⁻¹ Pᵀ α∞.
         """
         useful, A = self.useful_states, self._useful_transitions
         if not np.isfinite(A).all():
@@ -199,13 +248,11 @@ class WFA(Methods):
         transitions = self.transitions[:, useful][:, :, useful]
         is_small = 1 < len(useful) ** 3 * self.num_symbols <= MOST_WORK and np.abs(transitions).max() < LARGEST_ENTRY
         if radius > CLEARLY_BELOW_1 and is_small:
-            Q = spanning_rows(self.initial[useful], transitions)
-            P = spanning_rows(Q @ termination, (Q @ transitions @ Q.T).transpose(0, 2, 1)).T
-            projection = Q.T @ P  # (num_useful, num_states of the smallest automaton)
-            if projection.shape[1] < len(useful):
-                smallest = projection.T @ A @ projection
-                sums, radius = _sums(smallest, projection.T @ termination), _spectral_radius(smallest)
-                return (None, max(radius, 1.0)) if sums is None else (projection @ sums, radius)
+            reduction = smallest(self.initial[useful], transitions, termination)
+            if reduction.projection.shape[1] < len(useful):
+                A = reduction.transitions.sum(axis=0)
+                sums, radius = _sums(A, reduction.termination), _spectral_radius(A)
+                return (None, max(radius, 1.0)) if sums is None else (reduction.projection @ sums, radius)
         sums = _sums(A, termination)
         return sums, radius if sums is not None else max(radius, 1.0)
 
@@ -231,6 +278,22 @@ class WFA(Methods):
         sums, useful_sums = np.zeros(self.num_states), self._useful_sums[0]
         sums[self.useful_states] = np.nan if useful_sums is None else useful_sums
         return sums
+
+    @cached_property
+    def _error_of_sums(self) -> FloatArray:
+        """Compute a bound of the error of `prefix_termination`, shape (num_states,); ∞ where I − A is singular.
+
+        A solution x of Mx = b has an error of at most |M⁻¹| (γ |M| |x| + γ |b|), up to higher orders of γ (Higham 2002, §7.2).
+        """
+        useful = self.useful_states
+        errors = np.zeros(self.num_states)
+        M = np.eye(len(useful)) - self._useful_transitions
+        residual = np.abs(M) @ np.abs(self.prefix_termination[useful]) + np.abs(self.termination[useful])
+        try:
+            errors[useful] = np.abs(np.linalg.inv(M)) @ (error_of_sums(self.initial) * residual)
+        except np.linalg.LinAlgError:
+            errors[useful] = np.inf
+        return errors
 
     def squared(self) -> WFA:
         """Make the automaton of f², with num_states² states, from Kronecker products of all weights with themselves ([P] §3)."""
@@ -310,12 +373,12 @@ class WFA(Methods):
 
     def total_weight(self) -> float:
         """Compute Σ_x f(x) over all strings; ∞ if the sum diverges."""
+        if not self.spectral_radius < 1:
+            return float("inf")
+        start, sums = self.initial[None], self.prefix_termination[:, None]
         with np.errstate(over="ignore", invalid="ignore"):
-            return (
-                float(flush_product(self.initial, self.prefix_termination[:, None])[0])
-                if self.spectral_radius < 1
-                else float("inf")
-            )
+            total = flush_entries(start @ sums, start, np.abs(sums), lambda: (np.zeros_like(start), self._error_of_sums[:, None]))
+        return float(total[0, 0])
 
     def _html_rows(self) -> Iterator[str]:
         if self.num_states <= LARGEST_TABLE:
@@ -333,8 +396,8 @@ def _sums(A: FloatArray, termination: FloatArray) -> FloatArray | None:
     """Compute (I − A)⁻¹ α∞; None if I − A is singular.
 
     It counts as singular if the solver finds no pivot, or if the solution s is such that (I − A) s is zero in every entry by the
-    rule of `rounding`: up to rounding, s is then an eigenvector of A for the eigenvalue 1. Numbers that are not negative were not
-    learned by subtracting others, so for them only the rounding of this product itself counts.
+    first condition of `rounding`, or only the rounding of s − As is left: up to rounding, s is then an eigenvector of A for the
+    eigenvalue 1. Numbers that are not negative were not learned by subtracting others, so for them only the rounding counts.
     """
     difference = np.eye(len(A)) - A
     is_signed = bool((A < 0).any() or (termination < 0).any())
@@ -343,53 +406,10 @@ def _sums(A: FloatArray, termination: FloatArray) -> FloatArray | None:
             sums: FloatArray = np.linalg.solve(difference, termination).astype(np.float64, copy=False)
         except np.linalg.LinAlgError:
             return None
-        error = RELATIVE_ERROR if is_signed else 4 * len(A) * np.finfo(np.float64).eps
-        bounds = error * (np.abs(difference) @ np.abs(sums))
+        bounds = 4 * len(A) * np.finfo(np.float64).eps * (np.abs(sums) + np.abs(A) @ np.abs(sums))
+        if is_signed:
+            bounds = np.maximum(bounds, RELATIVE_ERROR * (np.abs(difference) @ np.abs(sums)))
         return None if len(sums) and (np.abs(termination) <= bounds).all() else sums
-
-
-def spanning_rows(start: FloatArray, transitions: FloatArray) -> FloatArray:
-    """Find orthonormal rows that span a state and all states to which it leads, up to rounding.
-
-    >>> spanning_rows(np.array([1.0, 0, 0]), np.array([[[0.0, 0.5, 0], [0, 0, 0], [0, 0, 1]]])).tolist()
-    [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]]
-
-    Parameters
-    ----------
-    start : array, shape (num_states,)
-    transitions : array, shape (num_symbols, num_states, num_states)
-        Multiplied from the right.
-
-    Returns
-    -------
-    array, shape (num_rows, num_states)
-    """
-    rows, number, magnitudes = np.zeros((len(start), len(start))), 0, np.abs(transitions)
-    waiting = deque([(start, np.abs(start))])
-    while waiting and number < len(start):
-        state, bound = waiting.popleft()
-        if (row := direction_outside(rows[:number], state, bound)) is not None:
-            rows[number] = row
-            number += 1
-            waiting += [(row @ A, np.abs(row) @ magnitude) for A, magnitude in zip(transitions, magnitudes, strict=True)]
-    return rows[:number]
-
-
-def direction_outside(rows: FloatArray, state: FloatArray, bound: FloatArray) -> FloatArray | None:
-    """Return the direction of the part of a state outside the span of some rows; None if the state lies in it, up to rounding.
-
-    Parameters
-    ----------
-    rows : array, shape (num_rows, num_states)
-        Orthonormal.
-    bound : array, shape (num_states,)
-        The sizes of the numbers whose sums the state's entries are.
-    """
-    # Twice: one projection leaves an error where the state is almost in the span.
-    rest = state - (state @ rows.T) @ rows
-    rest = rest - (rest @ rows.T) @ rows
-    length = float(np.linalg.norm(rest))
-    return None if length <= RELATIVE_ERROR * float(np.linalg.norm(bound)) else rest / length
 
 
 def _closure(states: npt.NDArray[np.bool_], edges: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:

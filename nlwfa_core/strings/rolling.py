@@ -27,7 +27,7 @@ NUMBERS_PER_CALL = 3_000
 
 def end_states(
     words: Words, num_symbols: int, initial: FloatArray, transition: Transitions, magnitudes: FloatArray | None = None
-) -> FloatArray:
+) -> FloatArray | None:
     """Compute the state at the end of each word. A prefix that many words share is computed once.
 
     Parameters
@@ -36,12 +36,13 @@ def end_states(
         The state of λ.
     transition : Transitions
     magnitudes : array, shape (num_symbols, num_states, num_states), optional
-        |A_σ|, for models whose steps are products with A_σ: after each step, states that are 0 except for rounding errors become
-        exactly 0, by the rule of `models.rounding`.
+        |A_σ|, for models whose steps are products with A_σ.
 
     Returns
     -------
-    array, shape (num_words, num_states)
+    array, shape (num_words, num_states), or None
+        None if `magnitudes` are given, and a state may be 0 except for rounding errors: the first condition of the rule of
+        `rounding` holds for it. That is rare, and this walk carries no error bounds, so the caller must decide.
     """
     check_symbols(words, num_symbols)
     order, num_longer = words.longest_first()
@@ -76,8 +77,8 @@ def end_states(
                 bounds, size = size.take(parents) * gain.take(following), np.abs(states) @ ones
                 if (size < bounds).any():
                     rows = candidates(size, bounds)
-                    rows = vanishing(rows, states[rows], before[parents[rows]], following[rows], magnitudes)
-                    states[rows], size[rows] = 0.0, 0.0
+                    if len(vanishing(rows, states[rows], before[parents[rows]], following[rows], magnitudes)):
+                        return None
         ends[order[: len(row_of)]] = states.take(row_of, axis=0)
     return ends
 

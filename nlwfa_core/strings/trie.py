@@ -7,7 +7,7 @@ factors, and to compute the state after each distinct prefix only once.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
@@ -218,29 +218,41 @@ class Trie:
         return states
 
     def roll_out_scaled(
-        self, initial: FloatArray, transition: Transition, smallest: float, shift: int, largest: float = np.inf
+        self,
+        initial: FloatArray,
+        transition: Transition,
+        smallest: float,
+        largest: float,
+        shift: int,
+        may_shrink: bool = True,
+        size_of: Callable[[FloatArray], FloatArray] = sizes,
     ) -> tuple[FloatArray, IntArray]:
-        """Compute states as `roll_out` does, but divided by 2ᵉ, so that those after long prefixes do not underflow to 0.
+        """Compute states as `roll_out` does, but divided by 2ᵉ, so those after long prefixes neither vanish nor overflow.
 
-        Multiplying by powers of two changes no digit. The steps must be linear between `smallest` and `largest`, and below.
+        Multiplying by powers of two changes no digit. The steps must be linear wherever states have been multiplied or divided.
 
         Parameters
         ----------
         initial, transition
             As in `roll_out`.
         smallest : float
-            States whose size, Σ|s_i|, is below it are multiplied by 2 to the power of `shift`.
-        shift : int
+            States whose size is below it are multiplied by 2 to the power of `shift`.
         largest : float
-            States that have been multiplied, and whose size then grows above it, are divided by that factor again.
+            States whose size is above it are divided by that factor.
+        shift : int
+        may_shrink : bool
+            Whether states that were not multiplied before may be divided.
+        size_of : callable
+            States (n, num_states) -> the size of each, shape (n,).
 
         Returns
         -------
         states : array, shape (num_nodes, num_states)
         exponents : array, shape (num_nodes,)
-            e of each prefix, a multiple of −`shift`.
+            e of each prefix, a multiple of `shift`.
         """
-        states, exponents = np.empty((self.num_nodes, len(initial))), np.zeros(self.num_nodes, dtype=np.int64)
+        states = np.empty((self.num_nodes, len(initial)))
+        exponents = np.zeros(self.num_nodes, dtype=np.int64)
         states[0] = initial
         with np.errstate(over="ignore", invalid="ignore"):
             for start, end in pairwise([0, *self.levels[1:].tolist()]):
@@ -248,9 +260,9 @@ class Trie:
                     nodes = start + positions
                     states[nodes] = transition(states.take(self.parent[nodes], axis=0), symbol)
                     exponents[nodes] = exponents[self.parent[nodes]]
-                size = sizes(states[start:end])
+                size = size_of(states[start:end])
                 small = start + np.flatnonzero((size > 0) & (size < smallest))
-                large = start + np.flatnonzero((size > largest) & (exponents[start:end] < 0))
+                large = start + np.flatnonzero((size > largest) & (may_shrink | (exponents[start:end] < 0)))
                 states[small] *= 2.0**shift
                 states[large] *= 2.0**-shift
                 exponents[small] -= shift

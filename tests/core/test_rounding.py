@@ -179,5 +179,31 @@ def test_networks_that_are_linear_follow_the_rule() -> None:
     assert one.wer == pytest.approx(other.wer, abs=1e-9)
 
 
+@pytest.mark.parametrize(
+    ("wfa", "length", "expected"),
+    [
+        (WFA([1, -1], [[[1, 0], [0, 1 - 1e-9]]], [1e9, 1e9]), 1, 1.0),
+        (WFA([1, -1], [[[1, 0], [0, 1 - 1e-9]]], [1, 1]), 3, 3e-9),
+        (WFA([1, -1], [[[1, 0], [0, 1 - 1e-12]]], [1, 1]), 2, 2e-12),
+        (WFA([0.5, -0.5 * (1 + 1e-10)], [[[0.5, 0], [0, 0.5]]], [0.5, 0.5]), 4, -1e-10 / 64),
+        (WFA([1, 1, 1], [np.diag([0.5, 0.5, 0.5])], [1e12, 1, -1e12]), 5, 2.0**-5),
+    ],
+)
+def test_what_is_certain_to_differ_from_zero_stays(wfa: WFA, length: int, expected: float) -> None:
+    """More than nine digits cancel, but the numbers are exact, so what is left is right."""
+    words = Words.of([(0,) * length])
+    assert wfa.weights(words)[0] == pytest.approx(expected, rel=1e-3)
+    trie = Trie.of(words, 1)
+    assert wfa.next_scores(trie)[trie.ends, -1] == pytest.approx([expected], rel=1e-3)
+    assert np.exp2(wfa.log2_weights(words)) == pytest.approx([abs(expected)], rel=1e-3)
+
+
+def test_states_that_differ_in_the_eleventh_digit_are_no_zero_state() -> None:
+    """The first symbol subtracts two components that agree in ten digits; the second multiplies the rest by 1e11."""
+    subtract = np.array([[1.0, 0.0], [-1.0, 0.0]])
+    wfa = WFA([1.0, 1 - 1e-11], np.stack((subtract, 1e11 * np.eye(2))), [1.0, 0.0])
+    assert wfa.weights(Words.of([(0, 1)]))[0] == pytest.approx(1.0, rel=1e-4)
+
+
 def test_the_error_is_far_above_rounding_and_far_below_what_people_write() -> None:
     assert 1000 * 1000 * np.finfo(float).eps < RELATIVE_ERROR < 1e-8

@@ -17,7 +17,7 @@ from ...models.model import Model
 from ...models.nlwfa import NLWFA, activate
 from ...models.reading import LINKS, Reading, StringReading
 from ...models.wfa import WFA
-from ...rounding import flush_entries, flush_product
+from ...rounding import flush_entries
 from ...strings.trie import Trie
 from ...strings.words import Alphabet, FloatArray, Word, Words
 from . import latex
@@ -226,7 +226,6 @@ class _Automaton:
         walk = self._walk(symbols)
         decoded = self._decoded(walk[-1][-1].values, len(symbols))
         last = (decoded or walk[-1])[-1]
-        weights = self.reading.linked(self._product(last.values, output))
         levels = latex.rounding_level(last.values), latex.rounding_level(output)
         pairs = zip(last.values[0].tolist(), output[:, 0].tolist(), strict=True)
         notes = self._notes()
@@ -240,7 +239,7 @@ class _Automaton:
             tuple(Term(f"{last.name}[{i}] × {name}[{i}]", pair, levels) for i, pair in enumerate(pairs, start=1)),
             False,
             self.reading.link == "square",
-            float(weights[0, 0]),
+            float(self.model.weights(Words.of([word]))[0]),
             tuple(notes),
         )
 
@@ -322,19 +321,14 @@ class _Automaton:
 
     def _walk(self, symbols: Sequence[int]) -> list[list[Block]]:
         """Make the blocks from each state to the next, beginning with z0 alone. The last block of each list is a state."""
-        parts = [[Block("z0", "α₀ᵀ", r"\mathbf{z}_0 = \alpha_0^\top", self.model.initial.reshape(1, -1))]]
+        states = self.model.states(trie := Trie.of(Words.of([tuple(symbols)]), len(self.transitions[0])))[trie.paths]
+        parts = [[Block("z0", "α₀ᵀ", r"\mathbf{z}_0 = \alpha_0^\top", states[:1])]]
         for t, symbol in enumerate(symbols, start=1):
             before, after = ((f"z{number}", rf"\mathbf{{z}}_{{{number}}}") for number in (t - 1, t))
-            state = parts[-1][-1].values
-            *steps, last = _layers(state, before, self._map(symbol), self._tanh_in_maps, after)
-            parts.append([*steps, Block(last.name, last.expression, last.formula, self._moved(state, symbol))])
+            *steps, last = _layers(states[t - 1 : t], before, self._map(symbol), self._tanh_in_maps, after)
+            # The state is the model's: components that are only rounding errors are exactly 0.
+            parts.append([*steps, Block(last.name, last.expression, last.formula, states[t : t + 1])])
         return parts
-
-    def _moved(self, state: FloatArray, symbol: int) -> FloatArray:
-        """Compute the state after a symbol as the model itself does: components that are only rounding errors become exactly 0."""
-        if isinstance(self.model, NLWFA):
-            return self.model.transition(state, symbol)
-        return flush_product(state, self.model.transitions[symbol])
 
     def _decoded(self, state: FloatArray, t: int) -> list[Block]:
         """Make the blocks of the decoder's hidden layers for the state after t symbols; empty if there are none."""

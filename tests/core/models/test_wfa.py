@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from nlwfa_core.errors import RecipeError
 from nlwfa_core.models.conversion import to_string_probabilities
+from nlwfa_core.models.model import scaled_weights
 from nlwfa_core.models.wfa import WFA
 from nlwfa_core.sources.automata import random_automaton, random_wfa, sample_words
 from nlwfa_core.strings import rolling
@@ -248,3 +249,33 @@ def test_an_alphabet_renumbers_an_automaton() -> None:
     assert wfa.in_alphabet(ab) is wfa
     with pytest.raises(RecipeError, match="must have the symbols of the alphabet, 2 symbols: a, c; got 2 symbols: a, b"):
         wfa.in_alphabet(Alphabet(("a", "c")))
+
+
+@pytest.mark.parametrize(
+    ("transitions", "word", "expected"),
+    [
+        ([[[2.0]], [[2.0]]], (0, 1) * 512, 1024),
+        ([[[2.0]], [[2.0]]], (0,) * 5000, 5000),
+        ([[[2.0]], [[0.5]]], (0,) * 3000 + (1,) * 4000, -1000),
+        ([[[0.5]], [[2.0]]], (0,) * 3000 + (1,) * 4000, 1000),
+        ([np.diag([4.0, 1.0]), np.diag([1.0, 0.25])], (0,) * 2000 + (1,) * 10, 4000),
+        ([np.array([[0.0, 8.0], [8.0, 0.0]])] * 2, (0,) * 1001, 3003),
+    ],
+)
+def test_weights_of_any_size_have_their_logarithm(
+    transitions: list[list[list[float]]], word: tuple[int, ...], expected: float
+) -> None:
+    """Powers of two beyond the range of float64 on either side; the second state's share is 1 at most."""
+    k = len(transitions[0])
+    wfa = WFA([1.0] + [0.0] * (k - 1), np.array(transitions), [1.0] * k)
+    words = Words.of([word])
+    assert wfa.log2_weights(words)[0] == pytest.approx(expected, abs=1e-9)
+    numbers, exponents = scaled_weights(wfa, words)
+    assert np.log2(numbers[0]) + exponents[0] == pytest.approx(expected, abs=1e-9)
+
+
+def test_what_comes_next_after_states_that_grow() -> None:
+    """After 900 a's the first state is all: f(aⁿ) = 3ⁿ and, by the formula, f(aⁿΣ*) = 3ⁿ (1 − 4)⁻¹, so a : b : end = 3 : 1 : 3."""
+    wfa = WFA([1, 1], [[[3, 0], [0, 1]], [[1, 0], [0, 2]]], [1, 1], Alphabet(("a", "b")))
+    shares = wfa.next("a" * 900)
+    assert [shares[name] for name in shares] == pytest.approx([3 / 7, 1 / 7, 3 / 7], rel=1e-9)

@@ -1,0 +1,138 @@
+"""Smallest automata and equality, against exact arithmetic on sparse automata whose weights are multiples of 1/8."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+
+from nlwfa_core.models.algebra import counterexample, distance, equivalent, minimise, norm
+from nlwfa_core.models.wfa import WFA
+from nlwfa_core.strings.words import FloatArray
+from tests.exact import ExactWFA
+
+CHANGES = (1 / 8, 1e-3, 1e-6)
+
+
+def exact(wfa: WFA) -> ExactWFA:
+    return ExactWFA(wfa.initial, wfa.transitions, wfa.termination)
+
+
+def sparse_automaton(rng: np.random.Generator) -> WFA:
+    """Two to eight states, one to three symbols; a third of them with negative weights."""
+    num_states, num_symbols = int(rng.integers(2, 9)), int(rng.integers(1, 4))
+    density = rng.choice([0.15, 0.25, 0.4, 0.6])
+    least = -4 if rng.random() < 1 / 3 else 1
+
+    def draw(*shape: int, share: float = 0.5) -> FloatArray:
+        return (rng.random(shape) < share) * rng.integers(least, 5, size=shape) / 8
+
+    return WFA(draw(num_states), draw(num_symbols, num_states, num_states, share=density), draw(num_states))
+
+
+def equal_pairs(wfa: WFA, rng: np.random.Generator) -> Iterator[tuple[str, WFA, WFA]]:
+    """Pairs of automata that are equal in exact arithmetic, and are computed without rounding."""
+    k = wfa.num_states
+    order = rng.permutation(k)
+    permuted = WFA(wfa.initial[order], wfa.transitions[:, order][:, :, order], wfa.termination[order])
+    yield "permuted", wfa, permuted
+    scale = 2.0 ** rng.integers(-4, 5, size=k)
+    transitions = wfa.transitions / scale[:, None] * scale
+    yield "rescaled", wfa, WFA(wfa.initial * scale, transitions, wfa.termination / scale)
+    weights = np.append(np.ones(k), 0.75)  # state 0 becomes two, which share its weight
+    weights[0] = 0.25
+    copies = [*range(k), 0]
+    split = wfa.transitions[:, copies][:, :, copies] * weights
+    yield "split", wfa, WFA(wfa.initial[copies] * weights, split, wfa.termination[copies])
+    yield "doubled", wfa + wfa, 2 * wfa
+
+
+def check(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    wfa = sparse_automaton(rng)
+    smallest = minimise(wfa)
+    assert smallest.num_states == exact(wfa).rank
+    assert equivalent(smallest, wfa) and counterexample(wfa, smallest) is None
+    for name, left, right in equal_pairs(wfa, rng):
+        assert equivalent(left, right) and counterexample(right, left) is None, name
+        assert minimise(left - right).num_states == 0, name
+    edges = np.argwhere(wfa.transitions)
+    if not len(edges):
+        return
+    transitions = wfa.transitions.copy()
+    transitions[tuple(rng.choice(edges))] += rng.choice(CHANGES) * rng.choice([-1, 1])
+    changed = WFA(wfa.initial, transitions, wfa.termination)
+    difference = exact(wfa - changed)
+    word = counterexample(wfa, changed)
+    assert equivalent(wfa, changed) is (word is None)
+    assert (word is None) == (difference.rank == 0)
+    assert word is None or difference.weight(word) != 0
+
+
+@pytest.mark.parametrize("start", range(0, 240, 40))
+def test_sparse_automata_against_exact_arithmetic(start: int) -> None:
+    for seed in range(start, start + 40):
+        check(seed)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("start", range(1_000, 6_000, 500))
+def test_more_sparse_automata_against_exact_arithmetic(start: int) -> None:
+    for seed in range(start, start + 500):
+        check(seed)
+
+
+def test_automata_that_only_noise_told_apart() -> None:
+    """Noise in one entry, 1e-17, led to states that no string reaches."""
+    f = WFA([0, 0, 1], [[[0, 0.2, 0.1], [0.1, 0.2, 0], [0, 0.1, 0.1]]], [0, 0, 1])
+    assert equivalent(f + f, 2 * f) and counterexample(f + f, 2 * f) is None
+    assert minimise((f + f) - 2 * f).num_states == 0 and distance(f + f, 2 * f) == 0
+    g = WFA([1, 1, 1], [[[0, 0.2, 0], [0, 0.2, 0.1], [0.2, 0, 0.1]]], [0, 1, 0])
+    order = [2, 1, 0]
+    assert equivalent(g, WFA(g.initial[order], g.transitions[:, order][:, :, order], g.termination[order]))
+    h = WFA([0, 0, 1], [[[0.25, 0.25, 0], [0.25, 0, 0], [0, 0.25, 0]]], [0, 1, 0])
+    assert equivalent(minimise(h), h)
+
+
+@pytest.mark.parametrize("weights", [(0.1, 0.2, 0.3), (0.7, 0.1, 0.8), (1 / 3, 1 / 6, 1 / 2)])
+def test_decimal_fractions_cancel(weights: tuple[float, float, float]) -> None:
+    """0.1 f + 0.2 f − 0.3 f is not 0 in binary, and has no state all the same; nor has a rotated copy minus the automaton."""
+    f = WFA([1, 0], [[[0.1, 0.3], [0, 0.2]], [[0, 0], [0.7, 0]]], [0.3, 0.6])
+    assert minimise(weights[0] * f + weights[1] * f - weights[2] * f).num_states == 0
+    Q = np.linalg.qr(np.random.default_rng(0).normal(size=(2, 2)))[0]
+    rotated = WFA(f.initial @ Q, Q.T @ f.transitions @ Q, Q.T @ f.termination)
+    assert equivalent(f, rotated) and minimise(f - rotated).num_states == 0 and distance(f, rotated) == 0
+
+
+@pytest.mark.parametrize("change", [1e-11, 1e-9, 1e-6])
+def test_what_differs_in_the_tenth_digit_differs(change: float) -> None:
+    f = WFA([0.5], [[[0.5]]], [0.5])
+    g = WFA([0.5 * (1 + change)], [[[0.5]]], [0.5])
+    assert counterexample(f, g) == () and not equivalent(f, g)
+    assert distance(f, g) == pytest.approx(change * norm(f), rel=1e-4)
+    assert equivalent(f, g, tolerance=2 * change)
+
+
+def test_a_state_that_is_hardly_reached_is_one() -> None:
+    """A chain of ten states whose weights fall to 1e-27: the rank is 10."""
+    chain = WFA(np.eye(10)[0], 1e-3 * np.eye(10, k=1)[None], np.eye(10)[9])
+    assert minimise(chain).num_states == 10
+    assert counterexample(chain, 2 * chain) == (0,) * 9
+
+
+@pytest.mark.parametrize("num_states", [30, 60])
+def test_norms_of_large_automata(num_states: int) -> None:
+    """f(aⁿ) = Σ amountᵢ rateᵢⁿ, so Σ f² is a double sum of geometric series. Rates are close: few of the states are needed."""
+    rng = np.random.default_rng(num_states)
+    rates = rng.uniform(0.05, 0.6, size=num_states) * rng.choice([-1, 1], size=num_states)
+    amounts = rng.normal(size=num_states)
+    f = WFA(amounts, np.diag(rates)[None], np.ones(num_states))
+    exact = np.sqrt(amounts @ (1 / (1 - np.outer(rates, rates))) @ amounts)
+    assert norm(f) == pytest.approx(exact, rel=1e-9)
+    assert distance(f, 0 * f) == pytest.approx(exact, rel=1e-9)
+    Q = np.linalg.qr(rng.normal(size=(num_states, num_states)))[0]
+    rotated = WFA(f.initial @ Q, Q.T @ f.transitions @ Q, Q.T @ f.termination)
+    assert distance(f, rotated) <= 1e-9 * exact
+    diverging = WFA(f.initial, 1.01 * f.transitions / np.abs(rates).max(), f.termination)
+    assert norm(diverging) == float("inf")
