@@ -3,6 +3,7 @@
 - `model`: the interface of all models, with weights of strings and scores of what comes next.
 - `methods`: what all models can do at a Python prompt: call them, ask what comes next, draw strings.
 - `wfa`: `WFA`, weighted finite automata.
+- `span`: the span of an automaton's states, with error bounds, and its projection onto it.
 - `algebra`: smallest automata, equality, distances, canonical forms, forward–backward, Viterbi.
 - `conversion`: from automata of prefix or factor probabilities to automata of string probabilities.
 - `nlwfa`: `NLWFA`, their nonlinear version, whose maps are small networks.
