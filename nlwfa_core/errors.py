@@ -14,6 +14,8 @@ from importlib.util import find_spec
 from numbers import Integral, Real
 from typing import Any, ParamSpec, TypeVar, Union, cast, get_args, get_origin, get_type_hints
 
+from .digits import format_exact
+
 P = ParamSpec("P")
 R = TypeVar("R")
 
@@ -114,7 +116,7 @@ def check_at_least(name: str, number: float, least: float) -> None:
     nlwfa_core.errors.RecipeError: rank must be at least 1; got 0
     """
     if not number >= least:
-        raise RecipeError(f"{name} must be at least {least:,}; got {number:,}")
+        raise RecipeError(f"{name} must be at least {format_exact(least)}; got {format_exact(number)}")
     if number == float("inf"):
         raise RecipeError(f"{name} must be a finite number; got {number}")
 
@@ -127,8 +129,8 @@ def check_between(name: str, number: float, least: float, most: float, reason: s
     nlwfa_core.errors.RecipeError: rank must be between 1 and 20 (the basis has 40 prefixes and 20 suffixes); got 25
     """
     if not least <= number <= most:
-        bounds = f"{least:,} and {most:,}" + (f" ({reason})" if reason else "")
-        raise RecipeError(f"{name} must be between {bounds}; got {number:,}")
+        bounds = f"{format_exact(least)} and {format_exact(most)}" + (f" ({reason})" if reason else "")
+        raise RecipeError(f"{name} must be between {bounds}; got {format_exact(number)}")
 
 
 def sentence_of(error: Exception) -> str:

@@ -2,6 +2,7 @@
 
 import streamlit as st
 
+from nlwfa_core.digits import format_share
 from nlwfa_core.hankel.matrix import counted_string
 from nlwfa_core.lab.figures.bars import bars_figure, lengths_figure
 from nlwfa_core.lab.formulas import recipe as formulas
@@ -30,7 +31,7 @@ cells = {
     "symbols": f"{train.num_symbols:,}",
     "mean length": f"{train.mean_length:.2f}",
     "test strings": f"{data.test.sample.num_strings:,}",
-    "seen in training": f"{data.share_seen():.1%}".replace(".0%", "%"),
+    "seen in training": format_share(data.share_seen()),
 }
 with st.container(horizontal=True):
     for label, value in cells.items():

@@ -12,6 +12,7 @@ from tests.imports import APP, CORE, PAGES, core_imports, imports, package_of, t
 # Each imports only from those before it. First files that all may use, then packages: the library's, the lab's, the command line.
 # A new one fails here until it has its place.
 ORDER = (
+    "digits",
     "errors",
     "limits",
     "rounding",

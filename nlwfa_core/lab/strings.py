@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..digits import format_significant
 from ..experiment.data import LARGEST_SHARE, Data, tests_on_training_strings
 from ..experiment.recipe import DataRecipe, HankelRecipe
 from ..hankel.matrix import bounded_sample
@@ -146,4 +147,5 @@ def count_by_hand(sample: Sample, word: Word, recipe: HankelRecipe) -> str:
     count, number = occurrences(counted, word, recipe.statistic), sample.num_strings
     divisor = "the frequency of its row's prefix" if recipe.bounded else "the sum of its row as counted"
     then = {"none": "", "sqrt": "; then its square root", "row": f"; then divided by {divisor}"}[recipe.transform]
-    return f"{OCCURRENCES[recipe.statistic]}: {count:,}, of {number:,}: {count:,} / {number:,} = {count / number:.6g}{then}"
+    share = format_significant(count / number, 6)
+    return f"{OCCURRENCES[recipe.statistic]}: {count:,}, of {number:,}: {count:,} / {number:,} = {share}{then}"

@@ -18,6 +18,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..digits import format_beside, format_significant
 from ..errors import RecipeError, check_at_least, check_between, check_types, plural
 from ..rounding import RELATIVE_ERROR
 from ..strings.plain import WordLike, as_word
@@ -478,7 +479,7 @@ def _rescaled(state: FloatArray) -> FloatArray:
 def _check_not_negative(name: str, wfa: WFA) -> None:
     lowest = min(float(part.min(initial=0.0)) for part in (wfa.initial, wfa.transitions, wfa.termination))
     if not lowest >= 0:
-        raise RecipeError(f"{name} must have no negative weights; got {lowest:.3g}")
+        raise RecipeError(f"{name} must have no negative weights; got {format_significant(lowest)}")
 
 
 def _check_pairs(num_states: int) -> None:
@@ -510,7 +511,9 @@ def _gramian(wfa: WFA) -> FloatArray:
     pairs = np.sum([np.kron(A, A) for A in wfa.transitions], axis=0)
     radius = float(np.abs(np.linalg.eigvals(pairs)).max(initial=0.0))
     if not radius < 1:
-        raise RecipeError(f"the sum of the squares of all weights diverges (spectral radius {radius:.4g}, and below 1 is needed)")
+        raise RecipeError(
+            f"the sum of the squares of all weights diverges (spectral radius {format_beside(radius, 1.0)}, and below 1 is needed)"
+        )
     gramian = np.linalg.solve(np.eye(k * k) - pairs, np.kron(wfa.termination, wfa.termination)).reshape(k, k)
     symmetric: FloatArray = (gramian + gramian.T) / 2
     return symmetric

@@ -14,6 +14,7 @@ import pandas as pd
 import streamlit as st
 
 from nlwfa_core import RecipeError
+from nlwfa_core.digits import format_beside, format_share
 from nlwfa_core.errors import did_you_mean, plural
 from nlwfa_core.files import short_title, zipped
 from nlwfa_core.lab import walk
@@ -338,7 +339,7 @@ def _in_numbers(wfa: WFA, draft: Draft) -> None:
     total = facts.written(mass.total) if mass.radius < 1 else "diverges"
     numbers = (
         f"**{wfa.num_states}** {'state' if wfa.num_states == 1 else 'states'} · rank **{minimise(wfa).num_states}** · Σ f(x) "
-        f"**{total}** · spectral radius **{mass.radius:.3g}**"
+        f"**{total}** · spectral radius **{format_beside(mass.radius, 1.0)}**"
     )
     st.markdown(f"{numbers}  \n{escape_markdown(mass.sentence)}", help=NUMBERS_HELP)
     if mass.is_scalable:
@@ -466,8 +467,8 @@ def learn_back(wfa: WFA) -> None:
     st.markdown(curve_sentence(curve))
     st.caption(
         f"Plotted is Σ |f̂(x) − f(x)| over all strings of up to {plural(curve.longest, 'symbol')}, which hold "
-        f"{curve.compared_mass:.1%} of the probability. f̂ is learned by SP with rank {curve.rank}, the true one, from the 30 most "
-        "frequent prefixes and suffixes. A dot is a seed; the line joins the medians."
+        f"{format_share(curve.compared_mass)} of the probability. f̂ is learned by SP with rank {curve.rank}, the "
+        "true one, from the 30 most frequent prefixes and suffixes. A dot is a seed; the line joins the medians."
     )
 
 

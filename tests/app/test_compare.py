@@ -67,7 +67,7 @@ def test_a_rerun_reads_no_run_again(monkeypatch):
 
 def test_a_seed_may_draw_other_strings():
     app = open_lab("compare", **QUICK | {"data_seed": 132, "learners": "SP", "ranks": 2, "seeds": 2})
-    assert app.button(key="compare.start").label.startswith("Train 1 of 1 models")
+    assert app.button(key="compare.start").label.startswith("Train SP")
     app.segmented_control(key="compare.new_strings").set_value(True).run()
     assert app.button(key="compare.start").label.startswith("Train 2 of 2 models")
     trained(app, "compare.start")
@@ -128,7 +128,7 @@ def test_ranks_do_not_depend_on_the_sidebars_learner_and_impossible_ones_are_tol
         app.pills(key="ranks").set_value([1, 30]).run()
         assert not complaints(app)
         assert any("ranks up to" in note.value for note in app.info)
-        assert app.button(key="compare.start").label.startswith("Train 1 of 1 models")
+        assert app.button(key="compare.start").label.startswith("Train SP")
     assert offered["SP"] == offered["both.non"] == ["1", "2", "3", "4", "5", "8", "10", "15", "20", "30"]
 
 

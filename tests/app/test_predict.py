@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from nlwfa_core.digits import format_significant
 from nlwfa_core.lab.formulas.by_hand import by_hand
-from nlwfa_core.metrics.tables import format_significant
 from nlwfa_core.models import sampling
 from nlwfa_core.models.mixture import fit_mixture
 from nlwfa_core.strings.words import Words

@@ -20,6 +20,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ...digits import format_exact
 from ...errors import FormatError, RecipeError, check_one_of, listed
 from ...models.wfa import WFA
 from ...strings.words import LAMBDA, Alphabet
@@ -62,7 +63,9 @@ def weight_of(text: str) -> float:
     except ValueError:  # which RecipeError is, too
         value = read_number(text)
     if not abs(value) <= LARGEST_WEIGHT:
-        raise RecipeError(f"a weight must be a finite number of at most {LARGEST_WEIGHT:g}; got {text.strip()[:MAX_TEXT]!r}")
+        raise RecipeError(
+            f"a weight must be a finite number of at most {format_exact(LARGEST_WEIGHT)}; got {text.strip()[:MAX_TEXT]!r}"
+        )
     return value
 
 

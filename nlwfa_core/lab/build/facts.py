@@ -12,10 +12,10 @@ from itertools import product
 import numpy as np
 from scipy.sparse.csgraph import connected_components
 
+from ...digits import format_significant
 from ...errors import RecipeError, check_at_least, check_between, plural
 from ...hankel.basis import Basis
 from ...hankel.matrix import HankelMatrix, exact_hankel
-from ...metrics.tables import format_score
 from ...models.algebra import counterexample, minimise, trim
 from ...models.wfa import WFA
 from ...sources.automata import ROUNDING
@@ -215,4 +215,4 @@ def written(value: float) -> str:
     >>> written(-0.5), written(float("inf"))
     ('−0.5', '∞')
     """
-    return format_score(value, ".6g").replace("-", "−")
+    return format_significant(value, 6)

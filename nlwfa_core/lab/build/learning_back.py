@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ...digits import format_apart
 from ...errors import RecipeError, check_at_least, listed
 from ...experiment.recipe import DataRecipe
 from ...hankel.basis import select_basis
@@ -162,8 +163,9 @@ def curve_sentence(curve: LearningCurve) -> str:
     """Say in a sentence how fast the error falls."""
     first, last = (float(np.median(row)) for row in (curve.errors[0], curve.errors[-1]))
     times = curve.sizes[-1] / curve.sizes[0]
+    before, after = format_apart(first, last, 2)
     return (
-        f"With {curve.sizes[0]:,} strings the error is {first:.2g}, with {curve.sizes[-1]:,} it is {last:.2g} (medians): "
+        f"With {curve.sizes[0]:,} strings the error is {before}, with {curve.sizes[-1]:,} it is {after} (medians): "
         f"{first / last if last else np.inf:,.0f} times smaller with {times:,.0f} times as many strings. Statistical errors fall "
         f"like 1/√n, which would be {np.sqrt(times):,.0f} times."
     )

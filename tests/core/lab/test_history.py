@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, replace
 from functools import cache
 
+from nlwfa_core.digits import format_share
 from nlwfa_core.experiment.pipeline import run
 from nlwfa_core.experiment.recipe import DataRecipe, HankelRecipe, LearningRecipe, Recipe
 from nlwfa_core.experiment.results import Result
@@ -112,7 +113,7 @@ def test_what_came_of_a_run() -> None:
     found = dict(zip(table["diagnostic"], table["value"].texts, strict=True))
     assert dict(zip(table["diagnostic"], table["value"].values, strict=True))["negative outputs"] == health.share_negative
     assert found["mass of short strings"] == format_diagnostic("short_mass", health.short_mass, health.short_length)
-    assert found["negative outputs"] == f"{health.share_negative:.1%}" and found["radius of ΣA"] == "not computed"
+    assert found["negative outputs"] == format_share(health.share_negative) and found["radius of ΣA"] == "not computed"
     assert messages(done()) == list(dict.fromkeys([*learned().notes, *health.warnings]))
     total = sum(learned().seconds[stage] for stage in ("data", "hankel", "learning", "scores"))
     assert total_seconds(done()) == total and runs_table([done()])["time"].texts == (f"{total:.2f} s",)
