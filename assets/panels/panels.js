@@ -123,8 +123,8 @@ class Panels {
     }
     this.notes[1].textContent = `rank ${k}`;
     const [whole, part] = this.names();
-    const [rest, all] = this.data.weighted ? [`√W (${whole} − ${part})`, `√W ${whole}`] : [`${whole} − ${part}`, whole];
-    this.notes[2].textContent = errors[k - 1] === null ? "" : `‖${rest}‖ / ‖${all}‖ = ${written(errors[k - 1])}`;
+    const [error, all] = this.data.weighted ? [`√W (${whole} − ${part})`, `√W ${whole}`] : [`${whole} − ${part}`, whole];
+    this.notes[2].textContent = errors[k - 1] === null ? "" : `‖${error}‖ / ‖${all}‖ = ${written(errors[k - 1])}`;
     this.paint(1);
     this.paint(2);
     if (this.lit) this.describe();

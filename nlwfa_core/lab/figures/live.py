@@ -124,8 +124,8 @@ def _power_labels(powers: Sequence[int]) -> dict[str, Any]:
         "silent": True,
         "symbol": "none",
         "animation": False,
-        "lineStyle": {"type": "solid", "width": 1, "color": GREY, "opacity": 0.25},
-        "label": {"position": "start", "formatter": "{b}", "color": GREY},
+        "lineStyle": {"type": "solid", "width": 1, "color": "rgba(138,138,138,.25)"},
+        "label": {"position": "start", "formatter": "{b}", "color": GREY, "textBorderWidth": 0},
         "data": [{"name": power_of_ten(power), "yAxis": 10.0**power} for power in powers],
     }
 
