@@ -1,4 +1,4 @@
-// Numbers as people read them, for every component of the lab: put before its own script. The texts are those of nlwfa_core/digits.py.
+// Numbers as people read them, for every component of the lab: put before its own script. The texts are those of nlwfa_core/rounding.py.
 
 const raised = (power) => String(power).replace(/[-0-9]/g, (sign) => (sign === "-" ? "⁻" : "⁰¹²³⁴⁵⁶⁷⁸⁹"[sign]));
 const powerOfTen = (power) => ({ 0: "1", 1: "10" })[power] ?? `10${raised(power)}`;

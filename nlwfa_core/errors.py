@@ -14,10 +14,11 @@ from importlib.util import find_spec
 from numbers import Integral, Real
 from typing import Any, ParamSpec, TypeVar, Union, cast, get_args, get_origin, get_type_hints
 
-from .digits import format_exact
-
 P = ParamSpec("P")
 R = TypeVar("R")
+
+SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+PLAIN_DIGITS = str.maketrans("⁻⁰¹²³⁴⁵⁶⁷⁸⁹", "-0123456789")
 
 
 class RecipeError(ValueError):
@@ -144,6 +145,26 @@ def sentence_of(error: Exception) -> str:
     if isinstance(error, MemoryError):
         return "There is not enough memory for this: try a smaller basis, fewer strings or a lower rank."
     return f"The run stopped with an error inside the program: {type(error).__name__}: {error}"
+
+
+def format_exact(value: float) -> str:
+    """Write a number with all its digits, as in a message that names a bound.
+
+    >>> format_exact(20_000), format_exact(0.05), format_exact(1e-07), format_exact(2.5e-05), format_exact(1.0)
+    ('20,000', '0.05', '1·10⁻⁷', '2.5·10⁻⁵', '1')
+    """
+    text = f"{value:,}".removesuffix(".0")
+    mantissa, _, power = text.partition("e")
+    return f"{mantissa}·10{superscript(int(power))}" if power else text
+
+
+def superscript(power: int) -> str:
+    """Write a whole number in superscript digits.
+
+    >>> superscript(-12)
+    '⁻¹²'
+    """
+    return str(power).translate(SUPERSCRIPTS)
 
 
 def plural(number: int, noun: str) -> str:

@@ -2,11 +2,11 @@
 
 import streamlit as st
 
-from nlwfa_core.digits import format_share
 from nlwfa_core.hankel.matrix import counted_string
 from nlwfa_core.lab.figures.bars import bars_figure, lengths_figure
 from nlwfa_core.lab.formulas import recipe as formulas
 from nlwfa_core.lab.strings import length_counts, most_frequent, most_frequent_word, split_sentence, symbol_counts, usual_length
+from nlwfa_core.rounding import format_share
 from pages.shared import cache, lessons, sidebar, widgets
 from pages.views import data as view
 

@@ -7,11 +7,11 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from ..digits import format_apart
 from ..errors import RecipeError, check_types, listed
 from ..metrics.ranking import Prefixes
 from ..metrics.scores import TestSet
 from ..models.model import Model
+from ..rounding import format_apart
 from ..sources.files import StringFile, read_strings, shipped_verbs
 from ..sources.pautomac import model_reading, read_pautomac_model, read_solution, solution_reading
 from ..sources.prefixes import read_prefixes, read_targets, targets_of, targets_reading

@@ -23,8 +23,7 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError, field_validator, model_validator
 
 from .. import limits
-from ..digits import format_exact
-from ..errors import FieldError, RecipeError, check_one_of, check_types, did_you_mean
+from ..errors import FieldError, RecipeError, check_one_of, check_types, did_you_mean, format_exact
 from ..files import SHA256
 from ..hankel.names import BASES, LINEAR_ONLY, STATISTICS, TRANSFORMS
 from ..learning.names import (

@@ -15,8 +15,8 @@ from typing import Protocol
 
 import numpy as np
 
-from ..digits import PLAIN_DIGITS, format_significant
-from ..errors import RecipeError, enumeration, plural
+from ..errors import PLAIN_DIGITS, RecipeError, enumeration, plural
+from ..rounding import format_significant
 
 SEPARATOR = " | "
 MAX_CHARACTERS = 200

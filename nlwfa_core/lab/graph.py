@@ -11,9 +11,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..digits import format_significant
 from ..metrics.tables import Numbers, Table
 from ..models.wfa import WFA
+from ..rounding import format_significant
 from ..strings.words import Alphabet, FloatArray
 from .palette import ACCENT, GREY, MARK
 

@@ -20,11 +20,11 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from ..digits import format_share, format_significant, power_of_ten
 from ..errors import RecipeError
 from ..hankel.matrix import HankelMatrix
 from ..learning.spectral import TruncatedSVD, weighted_block, weighted_rows
 from ..models.files import LearnedModel
+from ..rounding import format_share, format_significant, power_of_ten
 from ..strings.words import LAMBDA, Alphabet, FloatArray, Word, Words
 from .palette import ACCENT, BLUES, MARK, MUTED, REDS
 from .states import Projection, prefix_states, project

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 
-from ..digits import PLAIN_DIGITS, format_exact
+from ..errors import PLAIN_DIGITS, format_exact
 from ..experiment.recipe import FLAT_NAMES, Recipe, ignored_fields
 from ..experiment.sweeps import Outcome
 from ..metrics.diagnostics import DIAGNOSTIC_TITLES, format_diagnostic

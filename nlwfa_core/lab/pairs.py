@@ -8,11 +8,11 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 
-from ..digits import format_significant
 from ..metrics.intervals import NUM_RESAMPLES, Interval, StringScores, intervals, leaders, paired_differences
 from ..metrics.scores import FLAT_WINS, SCORE_OF, SCORES, Scores
 from ..metrics.seeds import Spread
 from ..metrics.tables import Numbers, Table, format_score, format_scores_apart
+from ..rounding import format_significant
 
 # If a stored score differs by more than this from the same score computed now, it belongs to another test set.
 SAME_SCORE = 1e-6

@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from ..digits import format_apart
 from ..errors import RecipeError
 from ..hankel.basis import select_basis
 from ..hankel.estimate import estimate_hankel
 from ..learning.learners import fit
 from ..learning.spectral import truncated_svd
+from ..rounding import format_apart
 from ..strings.sample import Sample
 from ..strings.words import Words
 from .states import next_probabilities, prefix_states

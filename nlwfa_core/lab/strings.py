@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..digits import format_significant
 from ..experiment.data import LARGEST_SHARE, Data, tests_on_training_strings
 from ..experiment.recipe import DataRecipe, HankelRecipe
 from ..hankel.matrix import bounded_sample
 from ..metrics.tables import Numbers, Table, format_score
+from ..rounding import format_significant
 from ..sources.registry import SOURCES
 from ..strings.sample import Sample
 from ..strings.trie import Trie

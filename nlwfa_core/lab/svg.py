@@ -16,7 +16,6 @@ from itertools import chain
 import numpy as np
 from scipy import sparse
 
-from ..digits import format_significant
 from ..errors import check_at_least, check_extra, check_types
 from ..hankel.matrix import HankelMatrix
 from ..learning.learners import FitReport
@@ -24,6 +23,7 @@ from ..learning.progress import RELATIVE, curve_from_one
 from ..learning.spectral import truncated_svd, weighted_block
 from ..metrics.intervals import Interval
 from ..metrics.seeds import Spread
+from ..rounding import format_significant
 from ..strings.words import FloatArray
 from .lens import pool
 from .palette import ACCENT, BLUES, CLASSES, COLOURS, DASHES, GREY, LINEAR_LOSS, MARKERS, MUTED, REDS, colour_of, kind_of

@@ -14,7 +14,6 @@ from dataclasses import fields
 
 import numpy as np
 
-from ..digits import format_share, format_significant, told_apart
 from ..experiment.data import Data
 from ..experiment.recipe import run_title
 from ..experiment.results import Result
@@ -31,6 +30,7 @@ from ..models.ngram import NGram
 from ..models.nlwfa import NLWFA
 from ..models.reading import LINKS
 from ..models.sampling import Drawn, next_shares
+from ..rounding import format_share, format_significant, told_apart
 from ..strings.trie import Trie
 from ..strings.words import Alphabet, FloatArray, Word, Words
 from .pairs import spread_text

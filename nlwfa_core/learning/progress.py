@@ -7,8 +7,8 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from ..digits import format_apart, format_beside, format_significant
 from ..errors import Cancelled, plural
+from ..rounding import format_apart, format_beside, format_significant
 from ..strings.words import FloatArray, IntArray
 from .names import WINDOW
 

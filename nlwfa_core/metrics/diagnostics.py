@@ -9,9 +9,9 @@ from typing import Protocol
 
 import numpy as np
 
-from ..digits import format_beside, format_share
 from ..models.model import Model
 from ..models.wfa import WFA
+from ..rounding import format_beside, format_share
 from ..strings.words import FloatArray, Words
 from .scores import Scores
 

@@ -15,9 +15,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Self
 
-from ..digits import PLAIN_DIGITS, format_share, format_significant, told_apart
-from ..errors import check_one_of, check_type
+from ..errors import PLAIN_DIGITS, check_one_of, check_type
 from ..files import plain
+from ..rounding import format_share, format_significant, told_apart
 
 
 @dataclass(frozen=True, eq=False)

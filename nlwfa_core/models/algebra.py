@@ -18,9 +18,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..digits import format_beside, format_significant
 from ..errors import RecipeError, check_at_least, check_between, check_types, plural
-from ..rounding import RELATIVE_ERROR
+from ..rounding import RELATIVE_ERROR, format_beside, format_significant
 from ..strings.plain import WordLike, as_word
 from ..strings.words import FloatArray, IntArray, Word
 from .wfa import WFA, direction_outside, spanning_rows

@@ -18,8 +18,8 @@ from itertools import pairwise
 import numpy as np
 
 from .. import limits
-from ..digits import format_significant
 from ..errors import RecipeError, check_one_of, check_type, check_types, plural
+from ..rounding import format_significant
 from ..strings.sample import Sample
 from ..strings.trie import Trie, batches, chain_log2_weights, chain_weights
 from ..strings.words import Alphabet, FloatArray, IntArray, Words, float64_array

@@ -14,9 +14,9 @@ import numpy as np
 from scipy.optimize import brentq
 
 from .. import limits
-from ..digits import format_beside, format_exact, format_significant
-from ..errors import RecipeError, check_at_least, check_entries, check_types, plural
+from ..errors import RecipeError, check_at_least, check_entries, check_types, format_exact, plural
 from ..models.wfa import WFA
+from ..rounding import format_beside, format_significant
 from ..strings.words import FloatArray, IntArray, Words
 
 SMALLEST_CONCENTRATION, LARGEST_CONCENTRATION = 0.01, 1000.0  # of a Dirichlet distribution; below, draws may be 0 in all places

@@ -14,10 +14,10 @@ import numpy as np
 import numpy.typing as npt
 
 from .. import limits
-from ..digits import format_apart
 from ..errors import FormatError, check_types, plural
 from ..limits import WHOLE_FILE, check_at_most
 from ..models.wfa import WFA
+from ..rounding import format_apart
 from ..strings.words import Alphabet, FloatArray, Words, check_symbols
 from .files import bytes_of, clean, finite, first_rows, line_blocks, positive_count, quoted
 from .recognition import MODEL, SOLUTION, check_kind

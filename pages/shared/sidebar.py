@@ -13,8 +13,7 @@ import streamlit as st
 from streamlit.errors import StreamlitAPIException
 
 from nlwfa_core import DataRecipe, HankelRecipe, LearningRecipe, Recipe, RecipeError, RefinementRecipe, limits
-from nlwfa_core.digits import format_exact
-from nlwfa_core.errors import alternatives
+from nlwfa_core.errors import alternatives, format_exact
 from nlwfa_core.experiment.presets import PRESETS
 from nlwfa_core.experiment.recipe import FIELDS, HELP, clamped, differences, flat, over_limit, whole_numbers, with_fields
 from nlwfa_core.files import SHA256

@@ -8,7 +8,6 @@ from contextlib import contextmanager
 import streamlit as st
 
 from nlwfa_core import Recipe, RecipeError
-from nlwfa_core.digits import format_share, format_significant
 from nlwfa_core.errors import plural
 from nlwfa_core.experiment.results import Result
 from nlwfa_core.hankel.matrix import hankel_alphabet
@@ -22,6 +21,7 @@ from nlwfa_core.lab.states import colouring, prefix_states
 from nlwfa_core.lab.strings import word_labels
 from nlwfa_core.learning.names import HANKEL_LEARNERS, LEARNERS
 from nlwfa_core.learning.progress import MAX_SHOWN
+from nlwfa_core.rounding import format_share, format_significant
 from nlwfa_core.strings.words import Alphabet, Words
 from pages.shared import cache, components, lessons, runs, sidebar
 from pages.shared.widgets import error_toast, errors_as_messages, escape_markdown

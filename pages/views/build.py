@@ -14,7 +14,6 @@ import pandas as pd
 import streamlit as st
 
 from nlwfa_core import RecipeError
-from nlwfa_core.digits import format_beside, format_share
 from nlwfa_core.errors import did_you_mean, plural
 from nlwfa_core.files import short_title, zipped
 from nlwfa_core.lab import walk
@@ -34,6 +33,7 @@ from nlwfa_core.learning.spectral import truncated_svd
 from nlwfa_core.models import sampling
 from nlwfa_core.models.algebra import minimise
 from nlwfa_core.models.wfa import WFA
+from nlwfa_core.rounding import format_beside, format_share
 from nlwfa_core.strings.words import Word
 from pages.shared import cache, components, navigation, screen, sidebar, uploads, widgets
 from pages.shared.widgets import escape_markdown, written_string

@@ -14,7 +14,6 @@ import pandas as pd
 import streamlit as st
 
 from nlwfa_core import Recipe, limits
-from nlwfa_core.digits import format_apart, format_significant
 from nlwfa_core.hankel.matrix import hankel_alphabet
 from nlwfa_core.lab import lens
 from nlwfa_core.lab.formulas.recipe import SHIFTED, entry_formula
@@ -28,6 +27,7 @@ from nlwfa_core.lab.lens import (
     weights_phrase,
 )
 from nlwfa_core.lab.strings import count_by_hand
+from nlwfa_core.rounding import format_apart, format_significant
 from pages.shared import cache, components, screen, sidebar
 from pages.shared.server import ASSETS
 from pages.shared.widgets import escape_markdown, spaced_strings

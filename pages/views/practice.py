@@ -7,11 +7,11 @@ from collections.abc import Mapping, Sequence
 import streamlit as st
 
 from nlwfa_core import RecipeError
-from nlwfa_core.digits import format_significant
 from nlwfa_core.errors import did_you_mean, enumeration, plural
 from nlwfa_core.lab.questions import Response
 from nlwfa_core.lab.quizzes import AFTER, BEFORE, NUM_ITEMS, Quiz, item_name, normalised_gain
 from nlwfa_core.lab.tasks.bank import LARGEST_SEED, Kind, Task, scheduled_task
+from nlwfa_core.rounding import format_significant
 from pages.shared import cache, class_session, screen
 from pages.shared.exercises import LESSON, MODE, QUIZ, TASKS, WHEN, entered_text, entry_fields, exercise, responses
 from pages.shared.widgets import escape_markdown

@@ -11,7 +11,6 @@ import pandas as pd
 import streamlit as st
 
 from nlwfa_core import Recipe, RecipeError
-from nlwfa_core.digits import format_share, format_significant
 from nlwfa_core.experiment.data import Data
 from nlwfa_core.experiment.results import Result
 from nlwfa_core.lab import tables, walk
@@ -25,6 +24,7 @@ from nlwfa_core.models.model import Model
 from nlwfa_core.models.nlwfa import NLWFA
 from nlwfa_core.models.recurrent import RecurrentModel
 from nlwfa_core.models.wfa import WFA
+from nlwfa_core.rounding import format_share, format_significant
 from nlwfa_core.strings.words import Word, Words
 from pages.shared import cache, components, pins, widgets
 from pages.shared.widgets import escape_markdown

@@ -20,8 +20,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...digits import format_exact
-from ...errors import FormatError, RecipeError, check_one_of, listed
+from ...errors import FormatError, RecipeError, check_one_of, format_exact, listed
 from ...models.wfa import WFA
 from ...strings.words import LAMBDA, Alphabet
 from ..answers import read_number

@@ -12,12 +12,12 @@ from itertools import product
 import numpy as np
 from scipy.sparse.csgraph import connected_components
 
-from ...digits import format_significant
 from ...errors import RecipeError, check_at_least, check_between, plural
 from ...hankel.basis import Basis
 from ...hankel.matrix import HankelMatrix, exact_hankel
 from ...models.algebra import counterexample, minimise, trim
 from ...models.wfa import WFA
+from ...rounding import format_significant
 from ...sources.automata import ROUNDING
 from ...strings.words import Alphabet, Words
 from ..panels import MAX_SIDE

@@ -12,7 +12,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ...digits import format_apart
 from ...errors import RecipeError, check_at_least, listed
 from ...experiment.recipe import DataRecipe
 from ...hankel.basis import select_basis
@@ -20,6 +19,7 @@ from ...hankel.estimate import estimate_hankel
 from ...learning.learners import fit
 from ...models.algebra import minimise
 from ...models.wfa import WFA
+from ...rounding import format_apart
 from ...sources.automata import sample_words
 from ...sources.pautomac import write_solution
 from ...strings.sample import Sample

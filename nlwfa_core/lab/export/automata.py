@@ -6,10 +6,10 @@ import json
 
 import numpy as np
 
-from ...digits import format_beside, format_significant
 from ...errors import RecipeError
 from ...files import to_json
 from ...models.wfa import WFA
+from ...rounding import format_beside, format_significant
 from ...strings.words import Alphabet
 
 # How far sums of probabilities may be from 1 (files hold 12 digits), and how far rounding may take a probability below 0.

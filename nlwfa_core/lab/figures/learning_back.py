@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import plotly.graph_objects as go
 
-from ...digits import format_significant
+from ...rounding import format_significant
 from ..build.learning_back import LearningCurve
 from ..palette import ACCENT, MARK, MUTED
 from . import layout

@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from ...digits import format_significant, power_of_ten
 from ...jobs.snapshots import Snapshot
 from ...learning.progress import BITS, RELATIVE, curve_from_one
+from ...rounding import format_significant, power_of_ten
 from ..palette import ACCENT, COLOURS, GREY, LINEAR_LOSS, MONOSPACE, MUTED, class_colours
 
 # Smaller losses are rounding errors, which may even be negative; a logarithmic axis needs a positive lower end.

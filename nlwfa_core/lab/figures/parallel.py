@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import plotly.graph_objects as go
 
-from ...digits import format_significant, told_apart
+from ...rounding import format_significant, told_apart
 from ..palette import BLUES, scale
 from . import layout, plain
 

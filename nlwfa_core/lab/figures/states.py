@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import plotly.graph_objects as go
 
-from ...digits import format_share
+from ...rounding import format_share
 from ...strings.words import FloatArray
 from ..palette import ACCENT, GREY, MARK, MONOSPACE, MUTED, class_colours
 from ..states import Projection

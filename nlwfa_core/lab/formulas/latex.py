@@ -8,7 +8,8 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from scipy import sparse
 
-from ...digits import PLAIN_DIGITS, format_significant
+from ...errors import PLAIN_DIGITS
+from ...rounding import format_significant
 from ...strings.words import FloatArray
 
 # Up to this many rows, columns or terms are written in full; if there are more, only the first four and the last.

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ...digits import format_beside, format_share
 from ...experiment.recipe import HankelRecipe
 from ...hankel.matrix import HankelMatrix
 from ...learning.learners import FitCache, fit, svd_size
@@ -18,6 +17,7 @@ from ...learning.spectral import TruncatedSVD, fit_linear_maps, fit_spectral, we
 from ...models.nlwfa import NLWFA
 from ...models.reading import StringReading
 from ...models.wfa import WFA
+from ...rounding import format_beside, format_share
 from ...strings.sample import Sample
 from ...strings.words import Alphabet, Word
 from . import latex

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import asdict, replace
 from functools import cache
 
-from nlwfa_core.digits import format_share
 from nlwfa_core.experiment.pipeline import run
 from nlwfa_core.experiment.recipe import DataRecipe, HankelRecipe, LearningRecipe, Recipe
 from nlwfa_core.experiment.results import Result
@@ -25,6 +24,7 @@ from nlwfa_core.lab.history import (
 )
 from nlwfa_core.metrics.diagnostics import diagnostics, format_diagnostic
 from nlwfa_core.metrics.tables import format_score
+from nlwfa_core.rounding import format_share
 
 RECIPE = Recipe(
     data=DataRecipe(num_strings=200, num_validation=20, num_test=20, seed=4),

@@ -14,7 +14,6 @@ import pytest
 from PIL import Image
 from scipy import sparse
 
-from nlwfa_core.digits import format_share
 from nlwfa_core.errors import RecipeError
 from nlwfa_core.experiment.data import load_data, no_files
 from nlwfa_core.experiment.pipeline import build_hankel, fit_recipe
@@ -37,6 +36,7 @@ from nlwfa_core.lab.lens import (
 )
 from nlwfa_core.lab.strings import count_by_hand, occurrences
 from nlwfa_core.learning.spectral import fit_spectral, truncated_svd, weighted_block
+from nlwfa_core.rounding import format_share
 from nlwfa_core.sources.automata import random_automaton
 from nlwfa_core.sources.dyck import ALPHABET, Dyck
 from nlwfa_core.strings.sample import Sample

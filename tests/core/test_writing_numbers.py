@@ -10,15 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nlwfa_core.digits import (
-    PLAIN_DIGITS,
-    format_apart,
-    format_beside,
-    format_exact,
-    format_share,
-    format_significant,
-)
+from nlwfa_core.errors import PLAIN_DIGITS, format_exact
 from nlwfa_core.metrics.tables import format_score, format_scores_apart
+from nlwfa_core.rounding import format_apart, format_beside, format_share, format_significant
 
 FINITE = st.floats(allow_nan=False, allow_infinity=False)
 E_NOTATION = re.compile(r"\d[eE][+-]?\d")
