@@ -39,6 +39,7 @@ from pages.shared import cache, components, navigation, screen, sidebar, uploads
 from pages.shared.widgets import escape_markdown, written_string
 
 DRAFT, PAST, FUTURE, ROWS, VERSION = "build.draft", "build.past", "build.future", "build.rows", "build.version"
+EXACT = 6  # significant digits where the exact value of a cell is meant
 TASK, HINTS, TEXT, WALK, ERROR = "build.task", "build.hints", "build.text", "build.walk", "build.error"
 RANK, CUT, REFUSED, LEAVE = "build.rank", "build.cut", "build.refused", "build.leave"
 MAX_UNDO = 100
@@ -396,7 +397,7 @@ def matrix(wfa: WFA) -> None:
         labels = [alphabet.decode(word) for word in hankel.basis.prefixes]
         frame = pd.DataFrame(hankel.block.toarray(), columns=[alphabet.decode(word) for word in hankel.basis.suffixes])
         frame.insert(0, "prefix", labels)
-        st.dataframe(widgets.spaced_strings(frame), hide_index=True, key="build.table", alt="The block of the Hankel matrix")
+        st.dataframe(widgets.written_frame(frame, EXACT), hide_index=True, key="build.table", alt="The block of the Hankel matrix")
 
 
 def _set_rank() -> None:

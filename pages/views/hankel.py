@@ -30,12 +30,13 @@ from nlwfa_core.lab.strings import count_by_hand
 from nlwfa_core.rounding import format_apart, format_significant
 from pages.shared import cache, components, screen, sidebar
 from pages.shared.server import ASSETS
-from pages.shared.widgets import escape_markdown, spaced_strings
+from pages.shared.widgets import escape_markdown, written_frame
 
 NAME = "hankel-lens"
 SVD = "Truncated SVD"
 TABLE_ROWS, TABLE_COLUMNS = 30, 12
 CUT = "hankel.singular_values"
+EXACT = 6  # significant digits where the exact value of a cell is meant
 LINKED_CELL = "screen.cell.chosen"
 _lens = components.component("lens")
 # These send the lens what changes while the matrix stays the same.
@@ -169,7 +170,7 @@ def _details(recipe: Recipe, choice: MatrixChoice, cell: dict[str, int]) -> None
     written = escape_markdown(alphabet.decode(prefix))
     with st.container(border=True, key="hankel.chosen"):
         if "column" not in cell:
-            total = format_significant(float(block[[row]].sum()), 6)
+            total = format_significant(float(block[[row]].sum()), EXACT)
             st.markdown(f"u is **{written}**: {block[[row]].nnz:,} non-zero cells, with sum {total}.")
             return
         column = cell["column"]
@@ -177,13 +178,13 @@ def _details(recipe: Recipe, choice: MatrixChoice, cell: dict[str, int]) -> None
         value = float(block[row, column])
         words = {"u": prefix, "v": suffix, "uv": prefix + suffix}
         legend = ", ".join(f"{name} is **{escape_markdown(alphabet.decode(word))}**" for name, word in words.items())
-        st.markdown(f"{legend}: **H[u, v] = {format_significant(value, 6)}**")
+        st.markdown(f"{legend}: **H[u, v] = {format_significant(value, EXACT)}**")
         st.markdown(escape_markdown(f"By hand: {count_by_hand(data.train, prefix + suffix, recipe.hankel)}."))
         if choice.layer != "H":
             near = cache.matrix(recipe.data, recipe.hankel, replace(choice, layer="Ĥ"))
             entry = float(part(near, slice(row, row + 1), slice(column, column + 1))[0, 0])
-            rest = format_significant(value - entry, 6)
-            st.markdown(escape_markdown(f"Ĥ[u, v] = {format_apart(entry, value, 6)[0]}; H − Ĥ = {rest}."))
+            rest = format_significant(value - entry, EXACT)
+            st.markdown(escape_markdown(f"Ĥ[u, v] = {format_apart(entry, value, EXACT)[0]}; H − Ĥ = {rest}."))
 
 
 def _table(matrix: Matrix, payload: dict[str, Any], position: dict[str, int]) -> None:
@@ -196,12 +197,11 @@ def _table(matrix: Matrix, payload: dict[str, Any], position: dict[str, int]) ->
     table = pd.DataFrame(values, columns=names)
     table.insert(0, "prefix", payload["prefixes"][row : row + num_rows])
     st.dataframe(
-        spaced_strings(table),
+        written_frame(table, EXACT),
         hide_index=True,
         key="hankel.table",
         # Columns are named by position, with the hidden index as 0, because their titles are a user's strings.
-        column_config={1: st.column_config.Column(pinned=True)}
-        | {2 + number: st.column_config.NumberColumn(format="%.6g") for number in range(num_columns)},
+        column_config={1: st.column_config.Column(pinned=True)},
         alt=f"Exact values: {num_rows} prefixes from number {row + 1}, {num_columns} suffixes from number {column + 1}",
     )
 
@@ -217,7 +217,7 @@ def rank_cut(recipe: Recipe, symbol: int) -> None:
     if table.open:
         ranks = pd.RangeIndex(1, len(svd.singular_values) + 1, name="rank")
         columns = {"singular value": svd.singular_values, "kept by this rank": data["kept"][: len(ranks)]}
-        table.dataframe(pd.DataFrame(columns, index=ranks), key="hankel.values_table")
+        table.dataframe(written_frame(pd.DataFrame(columns, index=ranks)), key="hankel.values_table")
 
 
 def _set_rank() -> None:

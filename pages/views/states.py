@@ -170,7 +170,7 @@ def _draw_states(
         )
     with st.expander("The numbers", icon=":material/table:"):
         table = tables.points_table(prefixes, data.alphabet, points[:, :axes], colours, title)
-        points_frame = widgets.spaced_strings(pd.DataFrame(table))
+        points_frame = widgets.written_frame(pd.DataFrame(table))
         st.dataframe(points_frame, hide_index=True, key="states.points", alt="Coordinates of each prefix's state")
         way = tables.trajectory_table(model, word, data.alphabet)
         widgets.draw_table(way, "states.way", "The string's states, all components", remember=False)
