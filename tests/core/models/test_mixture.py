@@ -266,7 +266,7 @@ def test_impossible_mixtures_are_refused() -> None:
         ([], None, "a mixture needs at least one model; got none"),
         ([COIN, TURNS], [1.0], "a mixture of 2 models needs as many weights"),
         ([COIN, TURNS], [0.5, 0.6], "weights of a mixture must be at least 0 and sum to 1; got 0.5, 0.6"),
-        ([COIN, TURNS], [-0.5, 1.5], "at least 0 and sum to 1; got −0.5, 1.5"),
+        ([COIN, TURNS], [-0.5, 1.5], "at least 0 and sum to 1; got -0.5, 1.5"),
         ([COIN, TURNS], [float("nan"), 1], "at least 0 and sum to 1; got nan, 1"),
         ([COIN, other], None, "must have the same symbols; got 2 symbols and 1 symbol"),
         ([COIN, swapped], None, "must have the same symbols in the same order"),
