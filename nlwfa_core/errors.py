@@ -17,6 +17,9 @@ from typing import Any, ParamSpec, TypeVar, Union, cast, get_args, get_origin, g
 P = ParamSpec("P")
 R = TypeVar("R")
 
+SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+PLAIN_DIGITS = str.maketrans("⁻⁰¹²³⁴⁵⁶⁷⁸⁹", "-0123456789")
+
 
 class RecipeError(ValueError):
     """A request that can't be carried out; the message says what was wrong, what was given and what is allowed.
@@ -114,7 +117,7 @@ def check_at_least(name: str, number: float, least: float) -> None:
     nlwfa_core.errors.RecipeError: rank must be at least 1; got 0
     """
     if not number >= least:
-        raise RecipeError(f"{name} must be at least {least:,}; got {number:,}")
+        raise RecipeError(f"{name} must be at least {format_exact(least)}; got {format_exact(number)}")
     if number == float("inf"):
         raise RecipeError(f"{name} must be a finite number; got {number}")
 
@@ -127,8 +130,8 @@ def check_between(name: str, number: float, least: float, most: float, reason: s
     nlwfa_core.errors.RecipeError: rank must be between 1 and 20 (the basis has 40 prefixes and 20 suffixes); got 25
     """
     if not least <= number <= most:
-        bounds = f"{least:,} and {most:,}" + (f" ({reason})" if reason else "")
-        raise RecipeError(f"{name} must be between {bounds}; got {number:,}")
+        bounds = f"{format_exact(least)} and {format_exact(most)}" + (f" ({reason})" if reason else "")
+        raise RecipeError(f"{name} must be between {bounds}; got {format_exact(number)}")
 
 
 def sentence_of(error: Exception) -> str:
@@ -142,6 +145,26 @@ def sentence_of(error: Exception) -> str:
     if isinstance(error, MemoryError):
         return "There is not enough memory for this: try a smaller basis, fewer strings or a lower rank."
     return f"The run stopped with an error inside the program: {type(error).__name__}: {error}"
+
+
+def format_exact(value: float) -> str:
+    """Write a number with all its digits, as in a message that names a bound.
+
+    >>> format_exact(20_000), format_exact(0.05), format_exact(1e-07), format_exact(2.5e-05), format_exact(1.0)
+    ('20,000', '0.05', '1·10⁻⁷', '2.5·10⁻⁵', '1')
+    """
+    text = f"{value:,}".removesuffix(".0")
+    mantissa, _, power = text.partition("e")
+    return f"{mantissa}·10{superscript(int(power))}" if power else text
+
+
+def superscript(power: int) -> str:
+    """Write a whole number in superscript digits.
+
+    >>> superscript(-12)
+    '⁻¹²'
+    """
+    return str(power).translate(SUPERSCRIPTS)
 
 
 def plural(number: int, noun: str) -> str:

@@ -4,7 +4,7 @@ import streamlit as st
 
 from nlwfa_core.lab.options import ranking
 from nlwfa_core.metrics.scores import RANK_METRICS, SCORE_OF
-from pages.shared import cache, score_tables, sidebar, widgets
+from pages.shared import cache, pins, score_tables, sidebar, widgets
 from pages.views import compare as view
 
 recipe = sidebar.page_recipe(
@@ -16,14 +16,19 @@ verdict = st.container(key="compare.verdict")
 with widgets.errors_as_messages():
     references = cache.references(recipe.data)
 shown_runs = view.side_by_side(recipe)
+pinned_pair = st.container(key="compare.pinned_pair")
 
 st.subheader("Learners", anchor=False)
 with widgets.errors_as_messages():
     sweep = view.sweep_controls(recipe)
     grid = view.possible(recipe, sweep)
 outcomes = view.train(grid)
+named = view.named_runs(sweep, outcomes, shown_runs)
 if not outcomes:
     score_tables.score_table(references, "compare.references")
+    if pins.pinned() and named:
+        with pinned_pair, widgets.errors_as_messages():
+            view.pair(recipe, named, shown_runs, "wer")
     st.stop()
 with st.container(key="compare.results"):
     with widgets.errors_as_messages():
@@ -44,15 +49,14 @@ with st.container(key="compare.results"):
         view.winners(recipe, outcomes, by)
 
     st.subheader("All runs", anchor=False)
-    named = view.named_runs(sweep, outcomes, shown_runs)
     view.all_runs(named, by)
     with verdict:
         view.verdict(named, by)
 
     view.records(recipe, named)
 
-    st.subheader("Two models on the same test strings", anchor=False)
-    view.pair(recipe, named, by)
+    with pinned_pair if pins.pinned() else st.container():
+        view.pair(recipe, named, shown_runs, by)
 
     with st.expander("Why programs print different perplexities", icon=":material/calculate:", key="compare.perplexities"):
         st.markdown(

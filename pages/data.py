@@ -6,6 +6,7 @@ from nlwfa_core.hankel.matrix import counted_string
 from nlwfa_core.lab.figures.bars import bars_figure, lengths_figure
 from nlwfa_core.lab.formulas import recipe as formulas
 from nlwfa_core.lab.strings import length_counts, most_frequent, most_frequent_word, split_sentence, symbol_counts, usual_length
+from nlwfa_core.rounding import format_share
 from pages.shared import cache, lessons, sidebar, widgets
 from pages.views import data as view
 
@@ -30,7 +31,7 @@ cells = {
     "symbols": f"{train.num_symbols:,}",
     "mean length": f"{train.mean_length:.2f}",
     "test strings": f"{data.test.sample.num_strings:,}",
-    "seen in training": f"{data.share_seen():.1%}".replace(".0%", "%"),
+    "seen in training": format_share(data.share_seen()),
 }
 with st.container(horizontal=True):
     for label, value in cells.items():

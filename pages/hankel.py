@@ -13,10 +13,13 @@ from pages.views import hankel as view
 
 recipe = sidebar.page_recipe(
     "The Hankel matrix",
-    "$\\mathbf{H}[u, v] = f(uv)$: a row for each prefix $u$, a column for each suffix $v$; λ is the empty string. The rank is the "
-    "number of states that a weighted automaton needs.",
+    "A row for each prefix $u$, a column for each suffix $v$, and in each cell how often the string $uv$ was seen; λ is the empty "
+    "string. The rank is the number of states that a weighted automaton needs.",
 )
-st.markdown(f"Here each entry is **{formulas.entries(recipe.hankel)}**. {formulas.marks(recipe.hankel)}")
+st.markdown(
+    f"Here $\\mathbf{{H}}[u, v] = {formulas.entry_formula(recipe.hankel)}$: **{formulas.entries(recipe.hankel)}**. "
+    f"{formulas.marks(recipe.hankel)}"
+)
 with widgets.errors_as_messages():
     data = cache.data(recipe.data)
     hankel = cache.hankel(recipe.data, recipe.hankel)

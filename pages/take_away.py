@@ -25,7 +25,7 @@ if result is None:
         "This run has not been trained yet. When it is trained, you can download its model, scores, figures and report here."
     )
 training.train_at_once([run_recipe], "take_away")
-training.train_controls([run_recipe], f"Train {run_recipe.learning.learner}", "take_away")
+training.train_controls([run_recipe], "take_away")
 if result is not None:
     with widgets.errors_as_messages():
         run = view.finished(run_recipe, result, link)

@@ -23,7 +23,7 @@ for title, formula in formulas.steps(recipe) if kind.networks else formulas.thir
     st.markdown(title)
     st.latex(formula)
 training.train_at_once([recipe], "train")
-training.train_controls([recipe], f"Train {name}", "train", show_losses=kind.networks or refined)
+training.train_controls([recipe], "train", show_losses=kind.networks or refined)
 result = cache.result(recipe)
 if result is None:
     training.last_result(recipe)
@@ -48,8 +48,7 @@ with st.container(key="train.results"):  # a lesson can hide it until its questi
     st.caption(tables.time_sentence(result.seconds))
 
     st.subheader("All four learners on the same split", anchor=False)
-    other_learners = [recipe.with_learner(other) for other in HANKEL_LEARNERS if other != name]
-    training.train_controls(other_learners, "Train the other three", "train.others")
+    training.train_controls([recipe.with_learner(learner) for learner in HANKEL_LEARNERS], "train.others")
     results = cache.results_of_learners(recipe, HANKEL_LEARNERS)
     if len(results) > 1:
         widgets.warnings(*(f"{other}: {text}" for other in results if other != name for text in results[other].report.messages))

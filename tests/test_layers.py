@@ -94,7 +94,7 @@ def test_no_module_imports_itself_by_a_way_round() -> None:
 def test_the_reader_of_imports_sees_them() -> None:
     """The proof is worth what it finds: relative, lazy and absolute imports."""
     assert {"errors", "hankel.matrix", "learning.progress", "learning.factorisation"} <= core_imports("learning.learners")
-    assert {"errors", "limits", "strings.words", "models.wfa", "sources.files", "sources.recognition"} == core_imports(
+    assert {"errors", "limits", "rounding", "strings.words", "models.wfa", "sources.files", "sources.recognition"} == core_imports(
         "sources.pautomac"
     )
     assert "experiment.pipeline" in core_imports("__init__")

@@ -32,16 +32,9 @@ export default function ({ data, parentElement, setStateValue }) {
 }
 
 const clamp = (value, low, high) => Math.max(low, Math.min(value, high));
-const raised = (sign) => (sign === "-" ? "⁻" : "⁰¹²³⁴⁵⁶⁷⁸⁹"[sign]);
-const powerOfTen = (power) => (power === 0 ? "1" : `10${String(power).replace(/[-0-9]/g, raised)}`);
 const isBright = ([red, green, blue]) => red * 0.3 + green * 0.6 + blue * 0.1 > 128;
 
 const unpacked = (text, Type) => new Type(Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0)).buffer);
-
-function written(value, digits = 6) {
-  const [number, power] = Number(value.toPrecision(digits)).toString().replace(/^-/, "−").split("e");
-  return power ? `${number}·${powerOfTen(Number(power))}` : number;
-}
 
 // Red, green, blue of a colour in whatever way a stylesheet may write it: a canvas knows them all.
 function channels(colour) {
@@ -426,8 +419,8 @@ class Lens {
     return [
       [this.data.row, prefixes[row]],
       ...(column === undefined
-        ? [["row sum", written(this.sums[row])]]
-        : [["suffix v", suffixes[column]], ["value", value === undefined ? this.roughly(row, column) : written(value)]]),
+        ? [["row sum", written(this.sums[row], 6)]]
+        : [["suffix v", suffixes[column]], ["value", value === undefined ? this.roughly(row, column) : written(value, 6)]]),
       ["point", Number.isFinite(x) ? `(${written(x, 3)}, ${written(y, 3)})` : "none: no string begins so"],
     ];
   }

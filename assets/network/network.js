@@ -16,17 +16,8 @@ export default function ({ data, parentElement }) {
 }
 
 const clamp = (value, low, high) => Math.max(low, Math.min(value, high));
-const raised = (power) => String(power).replace(/[-0-9]/g, (sign) => (sign === "-" ? "⁻" : "⁰¹²³⁴⁵⁶⁷⁸⁹"[sign]));
-const powerOfTen = (power) => ({ 0: "1", 1: "10" })[power] ?? `10${raised(power)}`;
 const textOf = (tag, text, className = "") => Object.assign(document.createElement(tag), { textContent: text, className });
 const largestOf = (rows) => rows.reduce((most, row) => row.reduce((high, value) => Math.max(high, Math.abs(value)), most), 0) || 1;
-
-function written(value, digits = 2) {
-  const isSmall = value !== 0 && Math.abs(value) < 1e-3;
-  const text = isSmall ? value.toExponential(0) : Number(value.toPrecision(digits)).toString();
-  const [number, power] = text.replace(/^-/, "−").split("e");
-  return power ? `${number}·10${raised(Number(power))}` : number;
-}
 
 function channels(colour) {
   const pen = new OffscreenCanvas(1, 1).getContext("2d", { willReadFrequently: true });
@@ -157,7 +148,7 @@ class Network {
       });
       pen.globalAlpha = 1;
     });
-    const [state, of] = [layers[waist][this.row].map((value) => written(value)).join(", "), this.data.prefixes[this.row]];
+    const [state, of] = [layers[waist][this.row].map((value) => written(value, 2)).join(", "), this.data.prefixes[this.row]];
     this.units.setAttribute("aria-label", `The row of ${of} through the network; its state is ${state}.`);
   }
 
@@ -215,7 +206,7 @@ class Network {
       pen.fillText(suffix.length > 7 ? `${suffix.slice(0, 6)}…` : suffix, x - away, y);
     } else {
       pen.textAlign = "left";
-      pen.fillText(written(value), x + away, y);
+      pen.fillText(written(value, 2), x + away, y);
     }
     pen.globalAlpha = 1;
   }
@@ -260,7 +251,7 @@ class Network {
     const isPart = rows > prefixes.length || columns > suffixes.length;
     const part = isPart ? `first ${prefixes.length} × ${suffixes.length} of ${rows} × ${columns}` : `${rows} × ${columns}`;
     this.root.querySelector("figcaption span").textContent = part;
-    this.rest.setAttribute("aria-label", `H minus its approximation, ${part}: at most ${written(Math.max(...all))}.`);
+    this.rest.setAttribute("aria-label", `H minus its approximation, ${part}: at most ${written(Math.max(...all), 2)}.`);
   }
 
   rowAt({ offsetY }) {
@@ -273,15 +264,15 @@ class Network {
     const { inputs, outputs, layers, waist, nonlinear, prefixes, suffixes } = this.data;
     const errors = inputs[this.row].map((value, column) => Math.abs(value - outputs[this.row][column]));
     const worst = errors.indexOf(Math.max(...errors));
-    const state = layers[waist][this.row].map((value) => written(value));
+    const state = layers[waist][this.row].map((value) => written(value, 2));
     const shown = state.length > 8 ? `${state.slice(0, 8).join(", ")}, …` : state.join(", ");
     const bent = layers.flatMap((layer) => layer[this.row]).filter((value) => Math.abs(value) > BENT).length;
     const all = layers.reduce((sum, layer) => sum + layer[this.row].length, 0);
-    const [is, should] = [outputs, inputs].map((part) => written(part[this.row][worst]));
+    const [is, should] = writtenApart(outputs[this.row][worst], inputs[this.row][worst]);
     this.said.replaceChildren(
       "u = ", textOf("b", prefixes[this.row]), `: state (${shown})`,
       nonlinear ? `; ${bent} of ${all} tanh units are where tanh bends (beyond ±${BENT})` : "",
-      ". Largest error: v = ", textOf("b", suffixes[worst]), `, ${is} instead of ${should}.`,
+      ". Largest error: v = ", textOf("b", suffixes[worst]), is === should ? ": none, up to rounding." : `, ${is} instead of ${should}.`,
     );
   }
 

@@ -19,15 +19,8 @@ export default function ({ data, parentElement }) {
 
 const unpacked = (text, Type) => new Type(Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0)).buffer);
 const clamp = (value, low, high) => Math.max(low, Math.min(value, high));
-const raised = (power) => String(power).replace(/[-0-9]/g, (sign) => (sign === "-" ? "⁻" : "⁰¹²³⁴⁵⁶⁷⁸⁹"[sign]));
-const powerOfTen = (power) => ({ 0: "1", 1: "10" })[power] ?? `10${raised(power)}`;
 const isBright = ([red, green, blue]) => red * 0.3 + green * 0.6 + blue * 0.1 > 128;
 const textOf = (tag, text, className = "") => Object.assign(document.createElement(tag), { textContent: text, className });
-
-function written(value, digits = 3) {
-  const [number, power] = Number(value.toPrecision(digits)).toString().replace(/^-/, "−").split("e");
-  return power ? `${number}·10${raised(Number(power))}` : number;
-}
 
 function channels(colour) {
   const pen = new OffscreenCanvas(1, 1).getContext("2d", { willReadFrequently: true });
@@ -130,7 +123,8 @@ class Panels {
     }
     this.notes[1].textContent = `rank ${k}`;
     const [whole, part] = this.names();
-    this.notes[2].textContent = errors[k - 1] === null ? "" : `‖${whole} − ${part}‖ / ‖${whole}‖ = ${written(errors[k - 1])}`;
+    const [error, all] = this.data.weighted ? [`√W (${whole} − ${part})`, `√W ${whole}`] : [`${whole} − ${part}`, whole];
+    this.notes[2].textContent = errors[k - 1] === null ? "" : `‖${error}‖ / ‖${all}‖ = ${written(errors[k - 1])}`;
     this.paint(1);
     this.paint(2);
     if (this.lit) this.describe();
@@ -362,7 +356,9 @@ class Panels {
     const [u, v] = [this.data.prefixes[row], this.data.suffixes[column]];
     const joined = [u, v].filter((text) => text !== "λ").join(this.data.separator) || "λ";
     const count = this.words.reduce((sum, word) => sum + (word === this.words[i]), 0);
-    const [value, near, rest] = this.layers.map((layer) => written(layer[i]));
+    const [exact, rank, left] = this.layers.map((layer) => layer[i]);
+    const [value, near] = writtenApart(exact, rank);
+    const rest = written(left);
     const isOne = this.words.every((word, other) => word !== this.words[i] || this.H[other] === this.H[i]);
     const cells = count === 1 ? "in this cell only" : `in ${count} cells${isOne ? ", all with the same value of H" : ""}`;
     const parts = ["u = ", textOf("b", u), ", v = ", textOf("b", v), `: H ${value}, Ĥ ${near}, H − Ĥ ${rest}. The string `];

@@ -24,11 +24,10 @@ function late(element, seconds) {
   return element;
 }
 
-const written = (value) => (value === 0 ? "0" : String(Number(value.toPrecision(2))).replace("-", "−"));
 
 function cell(value, largest, colour) {
   const strength = largest ? Math.abs(value) / largest : 0;
-  const box = tag("td", written(value));
+  const box = tag("td", written(value, 2));
   const tint = value < 0 ? "var(--pink)" : colour;
   box.style.background = `color-mix(in srgb, ${tint} ${Math.round(8 + 52 * Math.sqrt(strength))}%, transparent)`;
   return box;

@@ -27,14 +27,6 @@ export default function ({ data, parentElement, setStateValue, setTriggerValue }
   };
 }
 
-const raised = (power) => String(power).replace(/[-0-9]/g, (sign) => (sign === "-" ? "⁻" : "⁰¹²³⁴⁵⁶⁷⁸⁹"[sign]));
-const powerOfTen = (power) => ({ 0: "1", 1: "10" })[power] ?? `10${raised(power)}`;
-
-function written(value, digits = 3) {
-  if (value === null || value === undefined) return "not finite";
-  const [number, power] = Number(value.toPrecision(digits)).toString().replace(/^-/, "−").split("e");
-  return power ? `${number}·10${raised(Number(power))}` : number;
-}
 
 const tag = (name, text = "", className = "") => Object.assign(document.createElement(name), { textContent: text, className });
 
@@ -401,8 +393,9 @@ class Walk {
     else parts.push(code(word[this.at - 1]), ` is read. The token is at ${where}.`);
     if (this.at === codes.length) {
       const { weight } = this.walk.views[this.view];
-      const truth = this.walk.truth === null ? "." : `; ${this.data.truthPhrase ?? "in the true model"} ${written(this.walk.truth)}.`;
-      parts.push(" The weight is f(", code(prefixes.at(-1)), `) = ${written(weight)}${truth}`);
+      const [value, trueValue] = writtenApart(weight, this.walk.truth);
+      const truth = this.walk.truth === null ? "." : `; ${this.data.truthPhrase ?? "in the true model"} ${trueValue}.`;
+      parts.push(" The weight is f(", code(prefixes.at(-1)), `) = ${value}${truth}`);
     }
     this.said.classList.toggle("lost", isLost);
     const text = parts.map((part) => part.textContent ?? part).join("");
@@ -442,8 +435,9 @@ class Walk {
     parts.push(this.shape("polyline", { points: line(truth) }, "truth"));
     ladder.forEach((value, i) => {
       const [px, py] = place(value, i);
-      const compared = truth.length ? `; ${truthName}: ${written(truth[i])}` : "";
-      const tip = this.shape("title", {}, "", `f(${names[i]}) = ${written(value)}${compared}`);
+      const [weight, trueWeight] = writtenApart(value, truth[i]);
+      const compared = truth.length ? `; ${truthName}: ${trueWeight}` : "";
+      const tip = this.shape("title", {}, "", `f(${names[i]}) = ${weight}${compared}`);
       const cross = `M${px - 5},${py - 5}l10,10m0,-10l-10,10`;
       const mark = value > 0 ? this.shape("circle", { cx: px, cy: py, r: 5 }, "model") : this.shape("path", { d: cross }, "none");
       mark.append(tip);

@@ -11,6 +11,7 @@ from ..errors import RecipeError, check_types, listed
 from ..metrics.ranking import Prefixes
 from ..metrics.scores import TestSet
 from ..models.model import Model
+from ..rounding import format_apart
 from ..sources.files import StringFile, read_strings, shipped_verbs
 from ..sources.pautomac import model_reading, read_pautomac_model, read_solution, solution_reading
 from ..sources.prefixes import read_prefixes, read_targets, targets_of, targets_reading
@@ -188,8 +189,9 @@ def file_test_set(file: StringFile, solution: FloatArray | None = None, model: M
         differing = np.abs(solution - solution[first][string]) > SOLUTION_ERROR * np.maximum(solution, solution[first][string])
         for row in np.flatnonzero(differing)[:1].tolist():
             other = int(first[string[row]])
+            one, another = format_apart(float(solution[other]), float(solution[row]), 6)
             raise RecipeError(
-                f"the solution must give equal strings equal probabilities; got {solution[other]:.6g} and {solution[row]:.6g} for "
+                f"the solution must give equal strings equal probabilities; got {one} and {another} for "
                 f"strings {other + 1:,} and {row + 1:,}, which are equal: it belongs to another file"
             )
     return TestSet.of(file.words, file.alphabet, file.counts, solution, model)

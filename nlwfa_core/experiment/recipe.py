@@ -23,7 +23,7 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError, field_validator, model_validator
 
 from .. import limits
-from ..errors import FieldError, RecipeError, check_one_of, check_types, did_you_mean
+from ..errors import FieldError, RecipeError, check_one_of, check_types, did_you_mean, format_exact
 from ..files import SHA256
 from ..hankel.names import BASES, LINEAR_ONLY, STATISTICS, TRANSFORMS
 from ..learning.names import (
@@ -423,7 +423,7 @@ def _error_of(error: ValidationError, names: Iterable[str]) -> RecipeError:
         allowed = f"be valid JSON ({context['error']})"
     elif kind == "literal_error":
         allowed = f"be {context['expected']}"
-    elif bounds := [f"{words} {context[name]:,.15g}" for name, words in BOUNDS.items() if name in context]:
+    elif bounds := [f"{words} {format_exact(context[name])}" for name, words in BOUNDS.items() if name in context]:
         allowed = f"be {bounds[0]}"
     elif kind == "tuple_type":
         allowed = "be a list"

@@ -36,7 +36,7 @@ def _table(name: str, **columns: Any) -> sa.TableClause:
     return sa.table(name, *(sa.column(column, kind) for column, kind in columns.items()))
 
 
-SESSIONS = _table("class_sessions", code=sa.Text, teacher=sa.Text, opened=sa.Float, closed=sa.Float, revealed=JSON)
+SESSIONS = _table("class_sessions", code=sa.Text, teacher=sa.Text, opened=sa.Float, closed=sa.Float, opens=sa.Text, revealed=JSON)
 MEMBERS = _table("class_members", session=sa.Text, member=sa.Text, nickname=sa.Text, joined=sa.Float, place=sa.Text, seen=sa.Float)
 ANSWERS = _table(
     "class_answers",
@@ -205,6 +205,18 @@ class Classes:
     def is_open(self, code: str) -> bool:
         session = self._session(code)
         return session is not None and session["closed"] is None
+
+    def opens(self, code: str) -> str | None:
+        """Return the lesson that opens for those who join, "" for none; None if the teacher has not chosen."""
+        session = self._session(code)
+        return None if session is None else session["opens"]
+
+    def choose_lesson(self, code: str, token: str, lesson: str) -> None:
+        """Choose the lesson that opens for those who join, "" for none. Raises RecipeError unless the teacher asks."""
+        check_at_most("the length of a lesson's name", len(lesson), MAX_NAME)
+        with self._engine.begin() as connection:
+            _teachers_session(connection, code, token)
+            connection.execute(SESSIONS.update().where(SESSIONS.c.code == code).values(opens=clean(lesson)))
 
     def is_teacher(self, code: str, token: str) -> bool:
         """Return whether this token is that of the session's teacher."""

@@ -15,7 +15,8 @@ from typing import Protocol
 
 import numpy as np
 
-from ..errors import RecipeError, enumeration, plural
+from ..errors import PLAIN_DIGITS, RecipeError, enumeration, plural
+from ..rounding import format_significant
 
 SEPARATOR = " | "
 MAX_CHARACTERS = 200
@@ -26,6 +27,7 @@ FORMS = "a decimal, a fraction or a percentage"  # no example: it could be the a
 
 DIGITS = r"(?:[0-9]+(?:[.,][0-9]*)?|[.,][0-9]+)"
 DECIMAL = re.compile(rf"([+-]?)({DIGITS})(?:e([+-]?[0-9]{{1,2}})|\s*[*·×x]\s*10\s*\^\s*\(?([+-]?[0-9]{{1,2}})\)?)?")
+POWER = re.compile("10([⁻⁰¹²³⁴⁵⁶⁷⁸⁹]+)")
 WHOLE_NUMBERS = re.compile("[+-]?[0-9]{1,2}(,[+-]?[0-9]{1,2}){2,}")  # three or more: commas that can't be decimal
 TWO_MEANINGS = re.compile("[+-]?[1-9][0-9]{0,2}(,[0-9]{3})+")
 
@@ -352,8 +354,8 @@ class OrderKey:
 def read_number(text: str) -> float:
     """Read a number: decimal point or comma, fraction, per cent, powers of ten, ∞.
 
-    >>> [read_number(text) for text in ("0,3", "3/10", "30 %", "3·10^-1", "10^-3", "−∞")]
-    [0.3, 0.3, 0.3, 0.3, 0.001, -inf]
+    >>> [read_number(text) for text in ("0,3", "3/10", "30 %", "3·10^-1", "3·10⁻¹", "10^-3", "−∞")]
+    [0.3, 0.3, 0.3, 0.3, 0.3, 0.001, -inf]
 
     Raises
     ------
@@ -361,7 +363,7 @@ def read_number(text: str) -> float:
         If the text is no number, or may mean two.
     """
     typed = _short(text)
-    plain = re.sub(r"^[=≈]\s*", "", typed.replace("−", "-")).lower()
+    plain = re.sub(r"^[=≈]\s*", "", POWER.sub(r"10^\1", typed).translate(PLAIN_DIGITS).replace("−", "-")).lower()
     if plain.lstrip("+-") in ("∞", "inf", "infinity") and len(plain) - len(plain.lstrip("+-")) < 2:
         return -math.inf if plain.startswith("-") else math.inf
     share = plain.endswith("%")
@@ -402,7 +404,7 @@ def write_number(value: float) -> str:
         return "∞" if value > 0 else "−∞"
     fraction = Fraction(value).limit_denominator(500)
     if not _equal(float(fraction), value, 0) or _equal(round(value, 4), value, 0):
-        return f"{value:.6g}".replace("-", "−")
+        return format_significant(value, 6).replace(",", "")  # which could be read as a decimal comma
     return str(fraction).replace("-", "−")
 
 

@@ -11,8 +11,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..metrics.tables import Numbers, Table, format_significant
+from ..metrics.tables import Numbers, Table
 from ..models.wfa import WFA
+from ..rounding import format_significant
 from ..strings.words import Alphabet, FloatArray
 from .palette import ACCENT, GREY, MARK
 
@@ -109,13 +110,13 @@ def dot(wfa: WFA, symbols: Sequence[str], smallest: float | None = None, dark: b
         f'  {layout} bgcolor="transparent";',
         f'  node [shape=circle, margin=0.02, style=filled, fillcolor="{paper}", color="{GREY}", fontcolor="{ink}", {font}];',
         f'  edge [fontname="monospace", fontsize=12, fontcolor="{ink}"];',
-        *([f"  // {hidden} weights below {smallest:.3g} are not drawn"] if hidden else []),
+        *([f"  // {hidden} weights below {format_significant(smallest)} are not drawn"] if hidden else []),
     ]
     for state, (begins, ends) in enumerate(zip(_clean(wfa.initial), _clean(wfa.termination), strict=True)):
-        lines.append(f'  {state + 1} [label="{state + 1}\\nα₀ {begins:.3g}\\nα∞ {ends:.3g}"];')
+        lines.append(f'  {state + 1} [label="{state + 1}\\nα₀ {format_significant(begins)}\\nα∞ {format_significant(ends)}"];')
     for edge in arrows:
         size = max(abs(weight) for _, weight in edge.weights) / largest
-        label = "".join(f"{quoted(symbols[symbol])}  {weight:.3g}\\l" for symbol, weight in edge.weights)
+        label = "".join(f"{quoted(symbols[symbol])}  {format_significant(weight)}\\l" for symbol, weight in edge.weights)
         colour = f'color="{MARK}", fontcolor="{MARK}"' if edge.negative else f'color="{accent}"'
         text = f'label="{label}", ' if labels else ""
         width = f"penwidth={1 + 3 * size:.3g}, arrowsize={0.6 + 0.4 * size:.3g}"

@@ -22,9 +22,9 @@ from scipy import sparse
 
 from ..errors import RecipeError
 from ..hankel.matrix import HankelMatrix
-from ..learning.spectral import TruncatedSVD, weighted_block
-from ..metrics.tables import SUPERSCRIPTS
+from ..learning.spectral import TruncatedSVD, weighted_block, weighted_rows
 from ..models.files import LearnedModel
+from ..rounding import format_share, format_significant, power_of_ten
 from ..strings.words import LAMBDA, Alphabet, FloatArray, Word, Words
 from .palette import ACCENT, BLUES, MARK, MUTED, REDS
 from .states import Projection, prefix_states, project
@@ -111,6 +111,14 @@ class MatrixChoice:
         """Return H_λ or H_σ, shape (num_prefixes, num_suffixes)."""
         return hankel.block if self.symbol < 0 else hankel.symbol_block(self.symbol)
 
+    def weights(self, hankel: HankelMatrix) -> FloatArray | None:
+        """Return the weights of the block's rows, shape (num_prefixes,); None if all rows have the same."""
+        if hankel.row_weights is None:
+            return None
+        rows = hankel.shifted[:, self.symbol] if self.symbol >= 0 else slice(hankel.num_prefixes)
+        weights: FloatArray = hankel.row_weights[rows]
+        return weights
+
     def matrix(self, hankel: HankelMatrix, svd: TruncatedSVD, model: LearnedModel | None) -> Matrix:
         """Compute H, Ĥ or H − Ĥ. Raises RecipeError for the reasons that `model_block` does."""
         block = self.block(hankel)
@@ -137,11 +145,46 @@ def residual(block: sparse.csr_array, approximation: Matrix) -> Matrix:
     return sparse.csr_array(block - approximation)
 
 
-def relative_error(block: sparse.csr_array, rest: Matrix) -> float:
-    """Compute ‖H − Ĥ‖ / ‖H‖ (Frobenius norm) from `rest` = H − Ĥ; nan if H is 0."""
-    parts = rest.chunks() if isinstance(rest, LowRank) else [rest.data]
+def relative_error(block: sparse.csr_array, rest: Matrix, weights: FloatArray | None = None) -> float:
+    """Compute ‖H − Ĥ‖ / ‖H‖ (Frobenius norm) from `rest` = H − Ĥ; nan if H is 0.
+
+    Parameters
+    ----------
+    block, rest : matrices, shape (num_rows, num_columns)
+    weights : array, shape (num_rows,), optional
+        The weights of the rows, as the decomposition of H has them; without these, all have the same.
+    """
+    block = weighted_rows(block, weights)
     whole = float((block.data**2).sum())
-    return float(np.sqrt(sum(float((part**2).sum()) for part in parts) / whole)) if whole else float("nan")
+    return float(np.sqrt(_squared_norm(rest, weights) / whole)) if whole else float("nan")
+
+
+def _squared_norm(rest: Matrix, weights: FloatArray | None) -> float:
+    if isinstance(rest, LowRank):
+        return sum(float((part**2).sum()) for part in _scaled(rest, weights).chunks())
+    return float((weighted_rows(rest, weights).data ** 2).sum())
+
+
+def _scaled(rest: LowRank, weights: FloatArray | None) -> LowRank:
+    if weights is None:
+        return rest
+    minuend = None if rest.minuend is None else weighted_rows(rest.minuend, weights)
+    return LowRank(np.sqrt(weights)[:, None] * rest.left, rest.right, minuend)
+
+
+def matrix_name(hankel: HankelMatrix, name: str) -> str:
+    """Write the name of a matrix whose norm is meant: its rows are multiplied by √W if they have weights.
+
+    >>> from nlwfa_core import estimate_hankel, select_basis
+    >>> matrix_name(estimate_hankel(["ab"], select_basis(["ab"], 2, 2)), "H_λ")
+    'H_λ'
+    """
+    return name if hankel.row_weights is None else f"√W {name}"
+
+
+def weights_phrase(hankel: HankelMatrix) -> str:
+    """Say what W is, if rows have weights."""
+    return "" if hankel.row_weights is None else ", and W weights each row by how often its prefix was seen"
 
 
 def model_block(model: LearnedModel, hankel: HankelMatrix, after: Word = ()) -> sparse.csr_array:
@@ -410,14 +453,14 @@ def singular_values_payload(svd: TruncatedSVD, hankel: HankelMatrix) -> dict[str
     values, block = svd.singular_values, weighted_block(hankel)
     heights, ticks = _heights(values)
     shares = np.cumsum(values**2) / ((block.data**2).sum() or 1.0)  # 0 if the matrix is 0
-    percentages = [f"{share:.2%}" for share in shares]
-    weighed = "" if hankel.row_weights is None else ", each row weighted by how often its prefix was seen"
+    percentages = [format_share(share, 2) for share in shares.tolist()]
+    more = f"more than {percentages[-1].removeprefix('>')}"
     return {
         "heights": heights,
         "ticks": ticks,
-        "names": [f"σ{str(number).translate(_LOWERED)} = {value:.4g}" for number, value in enumerate(values, 1)],
-        "kept": [*percentages, percentages[-1] if len(values) == min(block.shape) else f"more than {percentages[-1]}"],
-        "said": f"Rank {{rank}} keeps {{kept}} of the squared norm of H_λ{weighed}.",
+        "names": [f"σ{str(number).translate(_LOWERED)} = {format_significant(value)}" for number, value in enumerate(values, 1)],
+        "kept": [*percentages, percentages[-1] if len(values) == min(block.shape) else more],
+        "said": f"Rank {{rank}} keeps {{kept}} of the squared norm of {matrix_name(hankel, 'H_λ')}{weights_phrase(hankel)}.",
         "colours": {"kept": ACCENT, "muted": MUTED, "mark": MARK},
     }
 
@@ -447,9 +490,5 @@ def _heights(values: FloatArray) -> tuple[list[float], list[tuple[str, float]]]:
     decades = highest - lowest
     heights = np.maximum((np.log10(positive) - lowest) / decades, 0.01)
     step = -(-decades // MOST_TICKS)
-    ticks = [(_power(power), (power - lowest) / decades) for power in range(lowest, highest + 1, step)]
+    ticks = [(power_of_ten(power), (power - lowest) / decades) for power in range(lowest, highest + 1, step)]
     return [*np.round(heights, 4).tolist(), *[0.0] * (len(values) - positive.size)], ticks
-
-
-def _power(power: int) -> str:
-    return {0: "1", 1: "10"}.get(power, f"10{str(power).translate(SUPERSCRIPTS)}")

@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 
+from ..errors import PLAIN_DIGITS, format_exact
 from ..experiment.recipe import FLAT_NAMES, Recipe, ignored_fields
 from ..experiment.sweeps import Outcome
 from ..metrics.diagnostics import DIAGNOSTIC_TITLES, format_diagnostic
@@ -126,9 +127,9 @@ def option_column(texts: Iterable[str]) -> Column:
     """
     column = list(texts)
     known = [text for text in column if text not in (NO_EFFECT, UNREADABLE)]
-    if not known or not all(map(_is_number, known)):
+    if not known or None in map(_number, known):
         return column
-    return Numbers.of((float(text) if _is_number(text) else None, text) for text in column)
+    return Numbers.of((_number(text), text) for text in column)
 
 
 def ranking(outcomes: Mapping[str, Outcome], metric: str) -> list[str]:
@@ -183,8 +184,8 @@ def parallel_axes(outcomes: Mapping[str, Outcome]) -> dict[str, list[str] | list
     axes: dict[str, list[str] | list[float]] = {}
     for name in names:
         column = [values[name] for values in by_run]
-        numbers = all(_is_number(text) for text in column)
-        axes[name] = [float(text) for text in column] if numbers else column
+        numbers = [number for text in column if (number := _number(text)) is not None]
+        axes[name] = numbers if len(numbers) == len(column) else column
     for score in MAIN_SCORES:
         axes[score.short_title] = [float(getattr(outcome.scores, score.field)) for outcome in outcomes.values()]
     return axes
@@ -193,11 +194,19 @@ def parallel_axes(outcomes: Mapping[str, Outcome]) -> dict[str, list[str] | list
 def _option_text(value: object) -> str:
     if isinstance(value, tuple):
         return ",".join(map(str, value))
-    return ("yes" if value else "no") if isinstance(value, bool) else f"{value:g}" if isinstance(value, float) else str(value)
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return format_exact(value) if isinstance(value, float) else str(value)
 
 
-def _is_number(text: str) -> bool:
+def _number(text: str) -> float | None:
+    """Read a number that `format_exact` wrote; None if the text is no finite number.
+
+    >>> _number("0.05"), _number("1·10⁻⁷"), _number("SP")
+    (0.05, 1e-07, None)
+    """
     try:
-        return math.isfinite(float(text))
+        value = float(text.replace("·10", "e").replace(",", "").translate(PLAIN_DIGITS))
     except ValueError:
-        return False
+        return None
+    return value if math.isfinite(value) else None

@@ -10,10 +10,13 @@ from collections.abc import Mapping
 
 from ..metrics.intervals import NUM_RESAMPLES, Interval, StringScores, intervals, leaders, paired_differences
 from ..metrics.scores import FLAT_WINS, SCORE_OF, SCORES, Scores
-from ..metrics.tables import Numbers, Table, format_score
+from ..metrics.seeds import Spread
+from ..metrics.tables import Numbers, Table, format_score, format_scores_apart
+from ..rounding import format_significant
 
 # If a stored score differs by more than this from the same score computed now, it belongs to another test set.
 SAME_SCORE = 1e-6
+_NO_DIFFERENCE = Interval(math.nan, math.nan, math.nan)  # of two infinite scores
 COVERS = (
     "An interval shows how much a score would change with other test strings, estimated by resampling these. Other training "
     "strings or another seed may change it more. Overlapping intervals do not mean that two models are level: Compare shows the "
@@ -38,17 +41,24 @@ def paired_table(names: tuple[str, str], models: tuple[StringScores, StringScore
     differences = paired_differences(*models)
     fields = [score for score in SCORES if score.field in differences]
     table: Table = {"score": [score.short_title for score in fields]}
-    for name, model in zip(names, models, strict=True):
-        estimates = model.estimates
-        table[name] = Numbers.of((estimates[score.field], format_score(estimates[score.field], score.form)) for score in fields)
-    gaps = [differences[score.field] for score in fields]
+    first, second = (model.estimates for model in models)
+    values = [(first[score.field], second[score.field]) for score in fields]
+    texts = [format_scores_apart(pair, score.form) for pair, score in zip(values, fields, strict=True)]
+    for number, name in enumerate(names):
+        table[name] = Numbers.of((pair[number], text[number]) for pair, text in zip(values, texts, strict=True))
+    gaps = [
+        _NO_DIFFERENCE if _both_infinite(pair) else differences[score.field] for score, pair in zip(fields, values, strict=True)
+    ]
+    estimates = [None if _both_infinite(pair) else gap.estimate for gap, pair in zip(gaps, values, strict=True)]
     table["difference"] = Numbers.of(
-        (gap.estimate, _signed(gap.estimate, score.form)) for gap, score in zip(gaps, fields, strict=True)
+        (estimate, _signed(estimate, score.form)) for estimate, score in zip(estimates, fields, strict=True)
     )
-    table["95 % interval"] = [interval_text(gap, score.form, signed=True) for gap, score in zip(gaps, fields, strict=True)]
+    table["95 % interval"] = [_gap_text(gap, pair, score.form) for gap, pair, score in zip(gaps, values, fields, strict=True)]
     table["p value"] = Numbers.of((gap.p_value, p_value_text(gap.p_value)) for gap in gaps)
-    titles, ahead = {"first": names[0], "second": names[1]}, leaders(differences, models[0].has_truth)
-    table["ahead"] = [titles.get(ahead[score.field], ahead[score.field]) for score in fields]
+    decided = {score.field: gap for score, gap in zip(fields, gaps, strict=True) if not has_no_interval(gap)}
+    titles, ahead = {"first": names[0], "second": names[1]}, leaders(decided, models[0].has_truth)
+    sides = [ahead.get(score.field, "no verdict") for score in fields]
+    table["ahead"] = [titles.get(side, side) for side in sides]
     return table
 
 
@@ -92,13 +102,13 @@ def compared_table(
     return table
 
 
-def p_value_text(value: float) -> str:
-    """Write a p value with two significant digits.
+def p_value_text(value: float | None) -> str:
+    """Write a p value with two significant digits; "–" if there is none.
 
     >>> p_value_text(0.0312), p_value_text(0.001), p_value_text(1.0), p_value_text(math.nan)
-    ('0.031', '0.0010', '1.0', 'undefined')
+    ('0.031', '0.001', '1', '–')
     """
-    return format_score(value, "#.2g")
+    return "–" if value is None or math.isnan(value) else format_significant(value, 2)
 
 
 def lead_sentence(
@@ -121,28 +131,38 @@ def lead_sentence(
     'WER on the test strings: SP: 0.571; 5-gram: 0.422. 5-gram is better (difference +0.149, 95 % interval +0.120 to +0.180).'
     """
     score = SCORE_OF[field]
-    texts = " ".join((f"{score.short_title} on the test strings:", "; ".join(map(_scored, names, scores))))
-    if math.isnan(difference.estimate) or math.isnan(difference.low):
-        return f"{texts}. The difference is undefined."
-    gap, low, high = (_short(value, signed=True) for value in (difference.estimate, difference.low, difference.high))
+    values = format_scores_apart(scores, score.form)
+    scored = "; ".join(f"{name}: {value}" for name, value in zip(names, values, strict=True))
+    texts = f"{score.short_title} on the test strings: {scored}"
+    if has_no_interval(difference) or _both_infinite(scores):
+        return f"{texts}. {_why_no_interval(scores)}"
+    gap = _signed(difference.estimate, score.form)
+    interval = interval_text(difference, score.form, signed=True)
     ahead = leaders({field: difference}, has_truth)[field]
     if ahead == "no verdict":
         return f"{texts}. {FLAT_WINS}"
     verdict = {"first": f"{names[0]} is better", "second": f"{names[1]} is better", "level": "Undecided: the interval holds 0"}
-    return f"{texts}. {verdict[ahead]} (difference {gap}, 95 % interval {low} to {high})."
+    return f"{texts}. {verdict[ahead]} (difference {gap}, 95 % interval {interval})."
 
 
-def _scored(name: str, value: float) -> str:
-    return f"{name}: {_short(value)}"
+def has_no_interval(interval: Interval) -> bool:
+    """Return whether the test strings allow no interval of a score or difference."""
+    return any(end is None or math.isnan(end) for end in (interval.estimate, interval.low, interval.high))
 
 
-def _short(value: float, signed: bool = False) -> str:
-    """Write three significant digits, which is enough for a sentence.
+def _why_no_interval(scores: tuple[float, float]) -> str:
+    """Say why there is no verdict on two scores.
 
-    >>> _short(0.43), _short(-0.00812, True), _short(7.2354), _short(math.inf)
-    ('0.430', '−0.00812', '7.24', '∞')
+    >>> _why_no_interval((math.inf, math.inf)), _why_no_interval((0.5, math.nan))
+    ('Both scores are infinite, so there is no verdict.', 'A score is undefined, so there is no verdict.')
+    >>> _why_no_interval((0.5, 0.25))
+    'There are too few test strings for an interval, so there is no verdict.'
     """
-    return (_signed if signed else format_score)(value, "#.3g").removesuffix(".")
+    if any(math.isnan(score) for score in scores):
+        return "A score is undefined, so there is no verdict."
+    if _both_infinite(scores):
+        return "Both scores are infinite, so there is no verdict."
+    return "There are too few test strings for an interval, so there is no verdict."
 
 
 def interval_text(interval: Interval, form: str = ".3f", signed: bool = False) -> str:
@@ -150,19 +170,62 @@ def interval_text(interval: Interval, form: str = ".3f", signed: bool = False) -
 
     >>> interval_text(Interval(0.2, 0.1, math.inf)), interval_text(Interval(-0.2, -0.3, 0.1), signed=True)
     ('0.100 to ∞', '−0.300 to +0.100')
-    >>> interval_text(Interval(math.nan, math.nan, math.nan))
-    'undefined'
+    >>> interval_text(Interval(math.inf, math.inf, math.inf)), interval_text(Interval(0.2, math.nan, math.nan))
+    ('∞ in every resample', 'too few test strings')
+    >>> interval_text(Interval(math.nan, math.nan, math.nan)), interval_text(Interval(0.5, 0.50001, 0.50002))
+    ('undefined', '0.50001 to 0.50002')
     """
-    if math.isnan(interval.low):
+    if math.isnan(interval.estimate):
         return "undefined"
-    write = _signed if signed else format_score
-    return f"{write(interval.low, form)} to {write(interval.high, form)}"
+    if has_no_interval(interval):
+        return "too few test strings"
+    low, high = interval.low, interval.high
+    if low == high and math.isinf(low):
+        return f"{_signed(low, form) if signed else format_score(low)} in every resample"
+    texts = format_scores_apart((low, high), form)
+    return (
+        " to ".join(_with_sign(end, text) for end, text in zip((low, high), texts, strict=True)) if signed else " to ".join(texts)
+    )
 
 
-def _signed(value: float, form: str) -> str:
-    """Write a difference with its sign, with "−" (U+2212) for minus."""
-    text = format_score(abs(value), form)
-    return text if not value or math.isnan(value) else f"{'+' if value > 0 else '−'}{text}"
+def spread_text(spread: Spread, form: str = ".3f") -> str:
+    """Write the mean of a score over seeds ± its standard deviation, followed by how many values are infinite.
+
+    >>> spread_text(Spread.of([1.0, 2.0, math.inf])), spread_text(Spread.of([math.inf])), spread_text(Spread.of([]))
+    ('1.500 ± 0.707 (∞: 1 of 3)', '∞', '–')
+    >>> spread_text(Spread.of([0.25, 0.2501]))
+    '0.250 ± 7.07·10⁻⁵'
+    """
+    if spread.mean is None:
+        return "∞" if spread.count else "–"
+    deviation = "" if spread.sd is None else f" ± {format_score(spread.sd, form)}"
+    infinite = f" (∞: {spread.num_infinite} of {spread.count})" if spread.num_infinite else ""
+    return f"{format_score(spread.mean, form)}{deviation}{infinite}"
+
+
+def _both_infinite(scores: tuple[float, float]) -> bool:
+    return all(math.isinf(score) for score in scores)
+
+
+def _gap_text(gap: Interval, scores: tuple[float, float], form: str) -> str:
+    """Write the interval of a difference; it has none if both scores are infinite."""
+    if _both_infinite(scores):
+        return "both are infinite"
+    return interval_text(gap, form, signed=True)
+
+
+def _signed(value: float | None, form: str) -> str:
+    """Write a difference with its sign, with "−" (U+2212) for minus.
+
+    >>> _signed(0.25, ".3f"), _signed(-0.00003, ".3f"), _signed(1e-17, ".3f"), _signed(-math.inf, ".3f"), _signed(None, ".3f")
+    ('+0.250', '−3·10⁻⁵', '0.000', '−∞', '–')
+    """
+    return _with_sign(value, format_score(value, form))
+
+
+def _with_sign(value: float | None, text: str) -> str:
+    is_zero = value is None or math.isnan(value) or not text.strip("0.")
+    return text if is_zero or text.startswith("−") else f"{'+' if value > 0 else '−'}{text}"  # type: ignore[operator]
 
 
 def run_intervals(scores: Scores, model: StringScores) -> dict[str, Interval]:

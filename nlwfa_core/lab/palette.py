@@ -42,6 +42,9 @@ GREY_CLASS = "#999999"
 EMPTY_WORD = "#009E73"  # the colour of λ where prefixes are coloured by class
 CLASSES = ("#0072B2", "#E69F00", EMPTY_WORD, "#CC79A7", "#56B4E9", "#D55E00", "#F0E442", GREY_CLASS)
 ACCENT, MARK, MUTED = "#0072B2", "#D55E00", "rgba(138,138,138,.45)"
+# Answers: green is right. Colour-blind people can tell the two apart, and each has a sign as well.
+RIGHT, WRONG = "#009E73", "#D55E00"
+RIGHT_SIGN, WRONG_SIGN = "✓", "✗"
 GREY = "#7a8699"  # is readable on white and on black, and is not the colour of any class
 # Sequential scales whose first colours are dark enough to be visible on a white page.
 BLUES = ("#c6dbef", "#a6cbe6", "#84b8dd", "#63a4d2", "#468dc4", "#2f75b3", "#1f5d9f", "#134789", "#0a3170")

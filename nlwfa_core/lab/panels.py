@@ -19,7 +19,7 @@ from scipy import sparse
 from scipy.sparse.csgraph import connected_components
 
 from ..hankel.matrix import HankelMatrix
-from ..learning.spectral import TruncatedSVD
+from ..learning.spectral import TruncatedSVD, weighted_rows
 from ..strings.words import Alphabet, FloatArray, IntArray
 from .lens import MatrixChoice, decades, floor_of, packed
 from .palette import BLUES, MARK, REDS
@@ -101,8 +101,14 @@ def equal_words(hankel: HankelMatrix, num_rows: int, num_columns: int, choice: M
     return np.array([[number.setdefault(u + v, len(number)) for v in ends] for u in beginnings]).reshape(num_rows, num_columns)
 
 
-def relative_errors(block: sparse.csr_array, left: FloatArray) -> FloatArray:
-    """Compute ‖H − Ĥ‖ / ‖H‖ for rank 1, 2, …, shape (k,), from left = H V with orthonormal columns in V; nan if H is 0."""
+def relative_errors(block: sparse.csr_array, left: FloatArray, weights: FloatArray | None = None) -> FloatArray:
+    """Compute ‖H − Ĥ‖ / ‖H‖ for rank 1, 2, …, shape (k,), from left = H V with orthonormal columns in V; nan if H is 0.
+
+    If rows have weights, shape (num_rows,), both norms are weighted, as in `lens.relative_error`.
+    """
+    if weights is not None:
+        block = weighted_rows(block, weights)
+        left = np.sqrt(weights)[:, None] * left
     whole = float((block.data**2).sum())
     if not whole:
         return np.full(left.shape[1], np.nan)
@@ -123,12 +129,14 @@ def panels_payload(hankel: HankelMatrix, svd: TruncatedSVD, alphabet: Alphabet, 
     dict
         "cells": the first rows and columns of the block, row by row; "left" and "right": the factors H V and V of Ĥ, row by row;
         "most": their number of columns, which is the highest rank; "errors": ‖H − Ĥ‖ / ‖H‖ of the whole block for each rank;
+        "weighted": whether these norms weight the rows, as the decomposition does;
         "words": for each cell, the number of its string uv, so that equal strings have equal numbers; "order": the order by state;
         "name": the index of the block in H_λ or H_b; labels, scale and colours.
     """
     block = choice.block(hankel)
     num_rows, num_columns = (min(MAX_SIDE, size) for size in block.shape)
     left = block @ svd.right
+    errors = relative_errors(block, left, choice.weights(hankel)).tolist()
     part = sparse.csr_array(block[:num_rows][:, :num_columns])
     order = state_order(part, left[:num_rows])
     floor = floor_of(block)
@@ -145,7 +153,8 @@ def panels_payload(hankel: HankelMatrix, svd: TruncatedSVD, alphabet: Alphabet, 
         "left": packed(left[:num_rows], "<f8"),
         "right": packed(svd.right[:num_columns], "<f8"),
         "most": int(svd.right.shape[1]),
-        "errors": [float(f"{error:.4g}") if np.isfinite(error) else None for error in relative_errors(block, left).tolist()],
+        "errors": [float(f"{error:.6g}") if np.isfinite(error) else None for error in errors],
+        "weighted": hankel.row_weights is not None,
         "words": packed(equal_words(hankel, num_rows, num_columns, choice), "<u2"),
         "order": {
             "rows": order.rows.tolist(),

@@ -14,7 +14,7 @@ from ..hankel.basis import select_basis
 from ..hankel.estimate import estimate_hankel
 from ..learning.learners import fit
 from ..learning.spectral import truncated_svd
-from ..metrics.tables import format_significant
+from ..rounding import format_apart
 from ..strings.sample import Sample
 from ..strings.words import Words
 from .states import next_probabilities, prefix_states
@@ -59,6 +59,7 @@ def story_payload(sample: Sample) -> dict[str, Any]:
     symbols = [*alphabet.symbols, "end"]
     weight = float(model.weights(Words.of([word]))[0])
     share = occurrences(sample, word, "string") / sample.num_strings
+    weight_text, share_text = format_apart(weight, share)
     text = alphabet.decode(word)
     return {
         "word": text,
@@ -72,8 +73,8 @@ def story_payload(sample: Sample) -> dict[str, Any]:
             ["States", f"{text} is read symbol by symbol. A state is {rank} numbers, and one matrix for each symbol moves it."],
             [
                 "Prediction",
-                f"What follows {first}? And the whole string: the automaton gives {text} the weight {format_significant(weight)}; "
-                f"its share of the sample is {format_significant(share)}.",
+                f"What follows {first}? And the whole string: the automaton gives {text} the weight {weight_text}; "
+                f"its share of the sample is {share_text}.",
             ],
         ],
         "strings": list(zip(word_labels(sample.words.take(commonest), alphabet), shares, strict=True)),

@@ -11,6 +11,7 @@ from ..experiment.data import LARGEST_SHARE, Data, tests_on_training_strings
 from ..experiment.recipe import DataRecipe, HankelRecipe
 from ..hankel.matrix import bounded_sample
 from ..metrics.tables import Numbers, Table, format_score
+from ..rounding import format_significant
 from ..sources.registry import SOURCES
 from ..strings.sample import Sample
 from ..strings.trie import Trie
@@ -146,4 +147,5 @@ def count_by_hand(sample: Sample, word: Word, recipe: HankelRecipe) -> str:
     count, number = occurrences(counted, word, recipe.statistic), sample.num_strings
     divisor = "the frequency of its row's prefix" if recipe.bounded else "the sum of its row as counted"
     then = {"none": "", "sqrt": "; then its square root", "row": f"; then divided by {divisor}"}[recipe.transform]
-    return f"{OCCURRENCES[recipe.statistic]}: {count:,}, of {number:,}: {count:,} / {number:,} = {count / number:.6g}{then}"
+    share = format_significant(count / number, 6)
+    return f"{OCCURRENCES[recipe.statistic]}: {count:,}, of {number:,}: {count:,} / {number:,} = {share}{then}"

@@ -23,6 +23,7 @@ from ..learning.progress import RELATIVE, curve_from_one
 from ..learning.spectral import truncated_svd, weighted_block
 from ..metrics.intervals import Interval
 from ..metrics.seeds import Spread
+from ..rounding import format_significant
 from ..strings.words import FloatArray
 from .lens import pool
 from .palette import ACCENT, BLUES, CLASSES, COLOURS, DASHES, GREY, LINEAR_LOSS, MARKERS, MUTED, REDS, colour_of, kind_of
@@ -106,7 +107,7 @@ def line_chart(
             x_ticks = [tick for tick in (xs if len(xs) <= MAX_TICKS else x_ticks) if tick <= x_high]
         x = Scale(x_low, x_high, left + 14, right - 14, log_x)
         parts += [_line(left, y(tick), right, y(tick), GRID) for tick in ticks]
-        parts += [_text(x(tick), TOP + HEIGHT + 18, f"{tick:,.0f}" if log_x else f"{tick:g}") for tick in x_ticks]
+        parts += [_text(x(tick), TOP + HEIGHT + 18, f"{tick:,.0f}" if log_x else format_significant(tick, 6)) for tick in x_ticks]
         parts += [_text(middle, TOP - 10, panel.title), _text(middle, TOP + HEIGHT + 42, x_title)]
         for name, points in panel.series.items():
             parts += _series(name, _colour(name, names), points, x, y)
@@ -253,7 +254,7 @@ def _document(parts: Sequence[str], width: float, title: str, description: str) 
 def _y_axis(y: Scale, ticks: Sequence[float], title: str) -> list[str]:
     return [
         f'<text transform="translate(18 {TOP + HEIGHT / 2:g}) rotate(-90)" text-anchor="middle">{escape(title)}</text>',
-        *(_text(LEFT - 8, y(tick) + 4, f"{tick:g}", "end") for tick in ticks),
+        *(_text(LEFT - 8, y(tick) + 4, format_significant(tick, 6), "end") for tick in ticks),
     ]
 
 

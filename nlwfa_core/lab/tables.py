@@ -22,7 +22,7 @@ from ..learning.names import HANKEL_LEARNERS, STRING_LEARNERS
 from ..metrics.perplexity import CONVENTIONS, pautomac_score
 from ..metrics.scores import MAIN_SCORES, SCORE_OF, SCORES, Score, Scores
 from ..metrics.seeds import Spread
-from ..metrics.tables import Numbers, Table, format_score, format_significant
+from ..metrics.tables import Numbers, Table, format_score
 from ..models.files import LearnedModel
 from ..models.mixture import Mixture, fit_mixture
 from ..models.model import LogModel, Model, scaled_next_scores
@@ -30,8 +30,10 @@ from ..models.ngram import NGram
 from ..models.nlwfa import NLWFA
 from ..models.reading import LINKS
 from ..models.sampling import Drawn, next_shares
+from ..rounding import format_share, format_significant, told_apart
 from ..strings.trie import Trie
 from ..strings.words import Alphabet, FloatArray, Word, Words
+from .pairs import spread_text
 from .states import prefix_states
 from .strings import prefixes_of, word_labels
 
@@ -95,14 +97,15 @@ def weight_table(models: Mapping[str, Model], word: Word) -> Table:
     """Make a table with the columns model, f(x) and log₂ f(x), one row for each model; a negative weight has no logarithm."""
     words = Words.of([word])
     weights = {name: float(model.weights(words)[0]) for name, model in models.items()}
+    texts = told_apart(list(weights.values()), lambda weight, extra: format_significant(weight, 3 + extra))
     logs: list[tuple[float | None, str]] = []
     cells: list[tuple[float, str]] = []
-    for weight, model in zip(weights.values(), models.values(), strict=True):
+    for weight, text, model in zip(weights.values(), texts, models.values(), strict=True):
         log = float(model.log2_weights(words)[0]) if weight == 0 and isinstance(model, LogModel) else -np.inf
         if log > -np.inf:  # too small for a double, but not 0
             cells.append((weight, f"2^{log:.1f}"))
         else:
-            cells.append((weight, format_significant(weight)))
+            cells.append((weight, text))
             log = float(np.log2(weight)) if 0 < weight < np.inf else log
         logs.append((log, format_score(log)) if log > -np.inf or weight == 0 else (None, "none"))
     return {"model": list(weights), "f(x)": Numbers.of(cells), "log₂ f(x)": Numbers.of(logs)}
@@ -116,7 +119,7 @@ def weight_warnings(models: Mapping[str, Model], word: Word, data: Data) -> tupl
     if new:
         sentences.append(f"No training string contains {', '.join(new)}, so the models have learned nothing about it.")
     weights = {name: float(model.weights(Words.of([word]))[0]) for name, model in models.items()}
-    negative = [f"{name} ({weight:.4g})" for name, weight in weights.items() if weight < 0 and np.isfinite(weight)]
+    negative = [f"{name} ({format_significant(weight)})" for name, weight in weights.items() if weight < 0 and np.isfinite(weight)]
     if negative:
         sentences.append(f"A negative weight is not a probability: {'; '.join(negative)}.")
     infinite = [name for name, weight in weights.items() if not np.isfinite(weight)]
@@ -179,7 +182,7 @@ def score_warnings(models: Mapping[str, Model], word: Word) -> tuple[str, ...]:
         for name, model in models.items()
     }
     shares = {name: next_shares(row) for name, row in scores.items()}
-    negative = [f"{name} ({float(below[0]):.1%} of the bars)" for name, (_, below) in shares.items() if below[0] > 0]
+    negative = [f"{name} ({format_share(float(below[0]))} of the bars)" for name, (_, below) in shares.items() if below[0] > 0]
     zero = [name for name, row in scores.items() if not row.any()]
     infinite = [name for name, (share, _) in shares.items() if not share.any() and name not in zero]
     sentences = [f"Negative scores are drawn without their sign: {'; '.join(negative)}."] if negative else []
@@ -239,7 +242,7 @@ def spread_table(rows: Mapping[str, Sequence[Scores]]) -> Table:
         title = SCORE_OF[field].short_title
         spreads = [Spread.of(v for one in scores if (v := getattr(one, field)) is not None) for scores in rows.values()]
         means = [math.inf if spread.num_infinite else spread.mean for spread in spreads]
-        table[title] = Numbers.of((mean, spread.text() or "–") for mean, spread in zip(means, spreads, strict=True))
+        table[title] = Numbers.of((mean, spread_text(spread)) for mean, spread in zip(means, spreads, strict=True))
         deviations[f"sd of {title}"] = Numbers.written((spread.sd for spread in spreads), format_score)
     return table | deviations
 
@@ -355,8 +358,9 @@ def drawn_warnings(draws: Drawn, max_length: int) -> tuple[str, ...]:
     sentences = []
     if draws.num_negative:
         sentences.append(
-            f"In {draws.num_negative:,} of {draws.num_choices:,} draws some scores were negative ({draws.negative_share:.2%} of "
-            "the total). Their absolute values were used, so strings are not drawn with probability f(x)."
+            f"In {draws.num_negative:,} of {draws.num_choices:,} draws some scores were negative "
+            f"({format_share(draws.negative_share)} of the total). Their absolute values were used, so strings are not drawn with "
+            "probability f(x)."
         )
     if draws.num_cut:
         sentences.append(f"{draws.num_cut:,} of {draws.num_strings:,} strings reached {max_length:,} symbols and were cut off.")

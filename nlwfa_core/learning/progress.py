@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from ..errors import Cancelled, plural
+from ..rounding import format_apart, format_beside, format_significant
 from ..strings.words import FloatArray, IntArray
 from .names import WINDOW
 
@@ -205,7 +206,7 @@ class TrainingLog:
         >>> TrainingLog("transitions", np.array([0.5]), stopped="exact").verdict
         'solved exactly'
         >>> TrainingLog("transitions", 0.5 ** np.arange(3.0)).verdict
-        'not finished: the last 2 epochs lowered the loss by 75%; 2 more might lower it from 0.25 to 0.062'
+        'not finished: the last 2 epochs lowered the loss by 75%; 2 more might lower it from 0.25 to 0.0625'
         >>> TrainingLog("transitions", np.append(2.0, np.ones(200))).verdict
         'finished: the last 100 epochs lowered the loss by 0%'
         >>> TrainingLog("factorisation", np.linspace(1, 0.998, 101), stopped="tolerance").verdict
@@ -230,7 +231,8 @@ class TrainingLog:
             return f"finished where it began: {effort}; another optimiser or start might get further"
         best = float(self.losses.min())
         expected = best * (1 - self.decrease) ** (self.epochs / watched)
-        return f"not finished: {change}; {self.epochs:,} more might lower it from {best:.2g} to {expected:.2g}"
+        now, then = format_apart(best, expected)
+        return f"not finished: {change}; {self.epochs:,} more might lower it from {now} to {then}"
 
     def thinned(self, num_points: int = 300) -> tuple[list[int], list[float]]:
         """Choose epochs, and their losses, for a curve over a logarithmic axis: dense at the start, and with the last epoch."""
@@ -255,7 +257,7 @@ class TrainingLog:
             return f"{self.stage}: no loss"
         effort = f" after {plural(self.epochs, 'epoch')}" if self.epochs else ""
         choice = f"; the best of {self.starts} starts, number {self.start}" if self.starts > 1 else ""
-        return f"{self.stage}: {self.measure} {self.losses.min():.4g}{effort}, {self.verdict}{choice}"
+        return f"{self.stage}: {self.measure} {format_significant(float(self.losses.min()))}{effort}, {self.verdict}{choice}"
 
     @property
     def message(self) -> str | None:
@@ -264,13 +266,14 @@ class TrainingLog:
         if self.diverged_at is not None:
             return (
                 f"Training diverged: the {self.stage} loss was no longer a finite number after epoch {self.diverged_at}. "
-                f"The model keeps the weights of its best epoch (loss {best:.4g}). "
+                f"The model keeps the weights of its best epoch (loss {format_significant(best)}). "
                 "If it was trained by Adamax, try a smaller learning rate."
             )
         if len(self.losses) > 1 and self.losses[-1] > self.losses[0] == best:
+            before, after = format_apart(best, float(self.losses[-1]))
             return (
-                f"Training made the {self.stage} worse: its {self.measure} was {best:.4g} before the first epoch, never less, "
-                f"and {self.losses[-1]:.4g} after the last. The model keeps the weights it began with. "
+                f"Training made the {self.stage} worse: its {self.measure} was {before} before the first epoch, never less, "
+                f"and {after} after the last. The model keeps the weights it began with. "
                 "If it was trained by Adamax, try a smaller learning rate."
             )
         return None
@@ -300,7 +303,7 @@ def percentage(share: float) -> str:
     >>> percentage(0.75), percentage(0.00034), percentage(0.0)
     ('75%', '0.034%', '0%')
     """
-    return f"{100 * share:.2g}%"
+    return f"{format_beside(100 * share, 100, 2)}%"
 
 
 def check_cancelled(cancelled: CancelCheck) -> None:

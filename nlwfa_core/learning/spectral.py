@@ -279,9 +279,13 @@ def linear_loss(hankel: HankelMatrix, rank: int) -> float:
 
 def weighted_block(hankel: HankelMatrix) -> sparse.csr_array:
     """Multiply each row of H_λ by the square root of its weight, so that a sum of squared errors is weighted by row."""
-    if hankel.row_weights is None:
-        return hankel.block
-    return sparse.csr_array(sparse.diags_array(np.sqrt(hankel.row_weights[: hankel.num_prefixes])) @ hankel.block)
+    weights = None if hankel.row_weights is None else hankel.row_weights[: hankel.num_prefixes]
+    return weighted_rows(hankel.block, weights)
+
+
+def weighted_rows(block: sparse.csr_array, weights: FloatArray | None) -> sparse.csr_array:
+    """Multiply each row of a block by the square root of its weight; None leaves it as it is."""
+    return block if weights is None else sparse.csr_array(sparse.diags_array(np.sqrt(weights)) @ block)
 
 
 def fit_linear_maps(hankel: HankelMatrix, svd: TruncatedSVD, rank: int) -> WFA:

@@ -11,6 +11,7 @@ import numpy as np
 
 from ..models.model import Model
 from ..models.wfa import WFA
+from ..rounding import format_beside, format_share
 from ..strings.words import FloatArray, Words
 from .scores import Scores
 
@@ -76,8 +77,9 @@ def format_diagnostic(field: str, value: float | None, short_length: int | None 
     ('4', 'at least 5')
     """
     if field.startswith("share_"):
-        return "–" if value is None or not math.isfinite(value) else f"{value:.1%}"
-    text = "not computed" if value is None else f"{value:.4g}".replace("inf", "∞")
+        return "–" if value is None or not math.isfinite(value) else format_share(value)
+    # A mass and a spectral radius are compared with 1.
+    text = "not computed" if value is None else format_beside(value, 1.0)
     if field == "numerical_rank" and value is not None and rank is not None and value >= rank:
         return f"at least {text}"
     return f"{text} (length ≤ {short_length})" if field == "short_mass" else text
@@ -87,8 +89,9 @@ def divergence_warnings(model: Model) -> tuple[str, ...]:
     """Warn, in one sentence, if the weights of all strings have no finite sum; otherwise return no sentence."""
     if not isinstance(model, WFA) or model.spectral_radius < 1:
         return ()
+    radius = format_beside(model.spectral_radius, 1.0)
     return (
-        f"The mass diverges: ΣA has spectral radius {model.spectral_radius:.4g}. At 1 or above, the weights of all strings "
+        f"The mass diverges: ΣA has spectral radius {radius}. At 1 or above, the weights of all strings "
         "have no finite sum, so prefix probabilities and the next symbols predicted from them mean little.",
     )
 
@@ -122,7 +125,7 @@ def diagnostics(model: Model, scores: Scores, report: LearningReport | None = No
         (scores.num_zero, "an output of exactly 0: where such a word has mass, the Pautomac score is ∞"),
     ):
         if count:
-            warnings.append(f"{count:,} of {scores.num_words:,} test words ({count / scores.num_words:.1%}) have {what}.")
+            warnings.append(f"{count:,} of {scores.num_words:,} test words ({format_share(count / scores.num_words)}) have {what}.")
     return Diagnostics(
         spectral_radius=model.spectral_radius if isinstance(model, WFA) else None,
         total_mass=model.total_weight() if isinstance(model, WFA) else None,

@@ -15,8 +15,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Self
 
-from ..errors import check_one_of, check_type
+from ..errors import PLAIN_DIGITS, check_one_of, check_type
 from ..files import plain
+from ..rounding import format_share, format_significant, told_apart
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,45 +55,55 @@ class Numbers:
 Column = Numbers | list[str]
 Table = dict[str, Column]
 
+FORM = re.compile(r"(,?)\.(\d+)([fg%])")
+NO_DIFFERENCE = 1e-12  # smaller scores are rounding errors
 
-def format_score(value: float | None, form: str = ".3f") -> str:
+
+def format_score(value: float | None, form: str = ".3f", extra: int = 0) -> str:
     """Write a score as text: "∞" and "undefined" in full, so that nobody overlooks them, "–" for None, and "−" (U+2212) for minus.
 
-    `form` is a Python format specification, as in the field `form` of a `Score`.
+    A value that would look like 0 is written with a power of ten instead, and a share that would look like none or all as "<1%" or
+    ">99%". Rounding errors are 0.
 
     >>> format_score(0.5), format_score(float("inf")), format_score(None), format_score(1234, ",.0f")
     ('0.500', '∞', '–', '1,234')
-    >>> format_score(0.758, ".0%"), format_score(0.0004, ".0%"), format_score(0.0, ".0%")
-    ('76%', '<1%', '0%')
-    """
-    if value is None:
-        return "–"
-    if math.isnan(value):
-        return "undefined"
-    if math.isinf(value):
-        return "∞" if value > 0 else "−∞"
-    return "<1%" if form == ".0%" and 0 < value < 0.01 else f"{value:{form}}".replace("-", "−")
+    >>> format_score(0.000091), format_score(1e-17), format_score(9.14e-05, ".3g")
+    ('9.1·10⁻⁵', '0.000', '9.14·10⁻⁵')
+    >>> format_score(0.758, ".0%"), format_score(0.0004, ".0%"), format_score(0.0, ".0%"), format_score(0.9999, ".1%")
+    ('76%', '<1%', '0%', '>99.9%')
 
-
-SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
-
-
-def format_significant(value: float | None) -> str:
-    """Write a number with three significant digits, a large one without decimals, and a tiny one with a power of ten.
-
-    >>> format_significant(0.123456), format_significant(float("-inf")), format_significant(None)
-    ('0.123', '−∞', '–')
-    >>> format_significant(12345.6), format_significant(1.464e-07), format_significant(-0.25)
-    ('12,346', '1.46·10⁻⁷', '−0.25')
+    Parameters
+    ----------
+    value : float or None
+    form : str
+        A Python format specification, as in the field `form` of a `Score`: a number of decimals (".3f", ",.0f"), of significant
+        digits (".3g") or of decimals of a percentage (".0%").
+    extra : int
+        So many digits more: see `format_scores_apart`.
     """
     if value is None or not math.isfinite(value):
-        return format_score(value)
-    if 1000 <= abs(value) < 1e6:
-        return f"{value:,.0f}".replace("-", "−")
-    if value and not 1e-4 <= abs(value) < 1000:
-        number, power = f"{value:.2e}".split("e")
-        return f"{number.replace('-', '−')}·10{str(int(power)).translate(SUPERSCRIPTS)}"
-    return f"{value:.3g}".replace("-", "−")
+        return format_significant(value)
+    before, digits, kind = FORM.fullmatch(form).groups()  # type: ignore[union-attr]
+    number = int(digits) + extra
+    if kind == "g":
+        return format_significant(value, number)
+    if kind == "%":
+        return format_share(value, number)
+    if abs(value) <= NO_DIFFERENCE:
+        return f"{0:.{number}f}"
+    written = f"{value:{before}.{number}f}"
+    looks_zero = not written.strip("-0.")
+    return format_significant(value) if looks_zero else written.replace("-", "−")
+
+
+def format_scores_apart(values: Sequence[float | None], form: str = ".3f") -> tuple[str, ...]:
+    """Write scores that are set against each other: with more digits, where two that differ would look equal.
+
+    >>> format_scores_apart([0.50312, 0.50338]), format_scores_apart([0.5, 0.25]), format_scores_apart([0.5, 0.5])
+    (('0.5031', '0.5034'), ('0.500', '0.250'), ('0.500', '0.500'))
+    """
+    exact = [0.0 if value is not None and abs(value) <= NO_DIFFERENCE else value for value in values]
+    return told_apart(exact, lambda value, extra: format_score(value, form, extra))
 
 
 # The forms in which `write_table` writes a table -> the ending of a file.
@@ -120,7 +131,7 @@ LATEX = {
     "≈": r"$\approx$",
     "≤": r"$\le$",
 }
-EXPONENT = re.compile(r"(?<=\d)e([+-]?)0*(\d+)\b")
+POWER = re.compile("·10([⁻⁰¹²³⁴⁵⁶⁷⁸⁹]+)")
 
 
 def write_table(table: Mapping[str, Column], form: str, caption: str = "") -> str:
@@ -180,12 +191,12 @@ def _latex(titles: Sequence[str], rows: Iterable[Sequence[str]], is_number: Sequ
 def latex_text(text: str, is_number: bool = False) -> str:
     r"""Write text for LaTeX: special characters are escaped, and powers of ten in numbers written as such.
 
-    >>> print(latex_text("fac.non_2, 5 %"), latex_text("−3.2e-05", is_number=True), latex_text("∞"))
+    >>> print(latex_text("fac.non_2, 5 %"), latex_text("−3.2·10⁻⁵", is_number=True), latex_text("∞"))
     fac.non\_2, 5 \% $-$3.2$\cdot 10^{-5}$ $\infty$
     """
     written = "".join(LATEX.get(character, character) for character in text.replace("\n", " "))
-    return EXPONENT.sub(_latex_power, written) if is_number else written
+    return POWER.sub(_latex_power, written) if is_number else written
 
 
 def _latex_power(match: re.Match[str]) -> str:
-    return f"$\\cdot 10^{{{match[1].replace('+', '')}{match[2]}}}$"
+    return f"$\\cdot 10^{{{match[1].translate(PLAIN_DIGITS)}}}$"

@@ -20,6 +20,7 @@ import numpy as np
 from scipy.sparse.linalg import LinearOperator, eigs, gmres
 
 from ..errors import RecipeError, check_at_least, check_between, check_types, plural
+from ..rounding import format_significant
 from ..strings.plain import WordLike, as_word
 from ..strings.words import FloatArray, IntArray, Word
 from .span import Bounded, Maps, Span, smallest
@@ -499,7 +500,7 @@ def _rescaled(state: FloatArray) -> FloatArray:
 def _check_not_negative(name: str, wfa: WFA) -> None:
     lowest = min(float(part.min(initial=0.0)) for part in (wfa.initial, wfa.transitions, wfa.termination))
     if not lowest >= 0:
-        raise RecipeError(f"{name} must have no negative weights; got {lowest:.3g}")
+        raise RecipeError(f"{name} must have no negative weights; got {format_significant(lowest)}")
 
 
 def _check_pairs(num_states: int) -> None:

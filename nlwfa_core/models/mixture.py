@@ -18,7 +18,7 @@ from itertools import pairwise
 import numpy as np
 
 from .. import limits
-from ..errors import RecipeError, check_one_of, check_type, check_types, plural
+from ..errors import RecipeError, check_one_of, check_type, check_types, format_exact, plural
 from ..strings.sample import Sample
 from ..strings.trie import Trie, batches, chain_log2_weights, chain_weights
 from ..strings.words import Alphabet, FloatArray, IntArray, Words, float64_array
@@ -235,7 +235,7 @@ def check_shares(num_models: int, shares: FloatArray) -> None:
     if shares.shape != (num_models,):
         raise RecipeError(f"a mixture of {plural(num_models, 'model')} needs as many weights; got an array of shape {shares.shape}")
     if not (shares >= 0).all() or abs(shares.sum() - 1) > 1e-9:
-        text = ", ".join(f"{share:g}" for share in shares[:10])
+        text = ", ".join(f"{format_exact(share)}" for share in shares[:10].tolist())
         raise RecipeError(f"the weights of a mixture must be at least 0 and sum to 1; got {text}")
 
 

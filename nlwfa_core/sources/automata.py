@@ -14,8 +14,9 @@ import numpy as np
 from scipy.optimize import brentq
 
 from .. import limits
-from ..errors import RecipeError, check_at_least, check_entries, check_types, plural
+from ..errors import RecipeError, check_at_least, check_entries, check_types, format_exact, plural
 from ..models.wfa import WFA
+from ..rounding import format_beside, format_significant
 from ..strings.words import FloatArray, IntArray, Words
 
 SMALLEST_CONCENTRATION, LARGEST_CONCENTRATION = 0.01, 1000.0  # of a Dirichlet distribution; below, draws may be 0 in all places
@@ -140,7 +141,7 @@ def _rng(
     _check_size(num_states, num_symbols)
     _check_mean_length(mean_length)
     if not SMALLEST_CONCENTRATION <= concentration <= LARGEST_CONCENTRATION:
-        bounds = f"at least {SMALLEST_CONCENTRATION:g} and at most {LARGEST_CONCENTRATION:g}"
+        bounds = f"at least {format_exact(SMALLEST_CONCENTRATION)} and at most {format_exact(LARGEST_CONCENTRATION)}"
         raise RecipeError(f"concentration must be {bounds}; got {concentration}")
     return np.random.default_rng(seed)
 
@@ -263,7 +264,9 @@ def sample_words(wfa: WFA, num_strings: int, seed: int | Sequence[int], max_leng
     check_at_least("max_length", max_length, 0)
     total = wfa.total_weight()
     if not abs(total - 1) <= ROUNDING:
-        raise RecipeError(f"not a probability distribution: the weights of all strings must sum to 1; got {total:g}")
+        raise RecipeError(
+            f"not a probability distribution: the weights of all strings must sum to 1; got {format_beside(total, 1.0, 6)}"
+        )
     rng = np.random.default_rng(seed)
     at_once = max(1, NUMBERS_AT_ONCE // max(wfa.num_states, wfa.num_symbols + 1))
     parts = [_draw(wfa, min(at_once, num_strings - done), rng, max_length) for done in range(0, num_strings, at_once)]
@@ -285,10 +288,10 @@ def _draw(wfa: WFA, num_strings: int, rng: np.random.Generator, max_length: int)
         if not (np.abs(totals - 1) <= ROUNDING).all() or scores.min() < -ROUNDING:
             prefix = f"a prefix of {plural(len(columns), 'symbol')}"
             total = totals[np.abs(totals - 1).argmax()]
-            interval = f"from {scores.min():g} to {scores.max():g}"
+            interval = f"from {format_significant(float(scores.min()), 6)} to {format_significant(float(scores.max()), 6)}"
             raise RecipeError(
                 f"not a probability distribution: after {prefix}, the scores of the next symbols range {interval}, "
-                f"and their sum is {total:g}"
+                f"and their sum is {format_beside(float(total), 1.0, 6)}"
             )
         bounds = np.cumsum(np.maximum(scores, 0), axis=1)
         drawn = (bounds <= rng.random(len(alive))[:, None] * bounds[:, -1:]).sum(axis=1)

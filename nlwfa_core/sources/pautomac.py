@@ -17,6 +17,7 @@ from .. import limits
 from ..errors import FormatError, check_types, plural
 from ..limits import WHOLE_FILE, check_at_most
 from ..models.wfa import WFA
+from ..rounding import format_apart
 from ..strings.words import Alphabet, FloatArray, Words, check_symbols
 from .files import bytes_of, clean, finite, first_rows, line_blocks, positive_count, quoted
 from .recognition import MODEL, SOLUTION, check_kind
@@ -79,7 +80,8 @@ def solution_reading(values: FloatArray) -> str:
     'read as a PAutomaC solution: 2 probabilities, from 0.25 to 0.5'
     """
     number = f"{len(values):,} {'probability' if len(values) == 1 else 'probabilities'}"
-    return f"read as {SOLUTION}: {number}, from {values.min():.3g} to {values.max():.3g}"
+    lowest, highest = format_apart(float(values.min()), float(values.max()))
+    return f"read as {SOLUTION}: {number}, from {lowest} to {highest}"
 
 
 def model_reading(model: WFA) -> str:

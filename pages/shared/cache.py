@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Iterable
 from contextlib import suppress
+from dataclasses import replace
 from functools import cache
 from threading import Lock
 from typing import Any, Generic, TypeVar
@@ -247,8 +248,10 @@ def lens_layer(recipe: DataRecipe, basis: HankelRecipe, choice: MatrixChoice) ->
 
 @st.cache_resource(max_entries=64, show_spinner=False, hash_funcs=KEYED)
 def lens_error(recipe: DataRecipe, basis: HankelRecipe, choice: MatrixChoice) -> float:
-    """Compute the relative error ‖H − Ĥ‖ / ‖H‖ of the approximation that `choice` names."""
-    return relative_error(choice.block(hankel(recipe, basis)), matrix(recipe, basis, choice))
+    """Compute the relative error ‖H − Ĥ‖ / ‖H‖ of the approximation that `choice` names, with the weights of H's rows."""
+    H = hankel(recipe, basis)
+    rest = matrix(recipe, basis, replace(choice, layer="H − Ĥ"))
+    return relative_error(choice.block(H), rest, choice.weights(H))
 
 
 @st.cache_resource(max_entries=32, show_spinner=False, hash_funcs=KEYED)

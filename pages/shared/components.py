@@ -10,12 +10,14 @@ import streamlit as st
 from pages.shared.server import ASSETS
 
 
-def _component(name: str) -> Any:
-    files = {kind: (ASSETS / name / f"{name}.{kind}").read_text(encoding="utf-8") for kind in ("html", "css", "js")}
-    return st.components.v2.component(f"nlwfa.{name}", **files)
+def component(name: str) -> Any:
+    """Make a component of its three files. Its script may use the functions of `assets/numbers.js`."""
+    html, css, js = ((ASSETS / name / f"{name}.{kind}").read_text(encoding="utf-8") for kind in ("html", "css", "js"))
+    numbers = (ASSETS / "numbers.js").read_text(encoding="utf-8")
+    return st.components.v2.component(f"nlwfa.{name}", html=html, css=css, js=f"{numbers}\n{js}")
 
 
-_walk, _cut, _panels, _story, _network = (_component(name) for name in ("walk", "cut", "panels", "story", "network"))
+_walk, _cut, _panels, _story, _network = (component(name) for name in ("walk", "cut", "panels", "story", "network"))
 # Sends the walk of another string while the drawings stay the same.
 _steps = st.components.v2.component("nlwfa.walk_steps", js=(ASSETS / "lens" / "part.js").read_text(encoding="utf-8"))
 

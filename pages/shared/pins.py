@@ -27,10 +27,7 @@ def shown_runs(recipe: Recipe) -> dict[str, Recipe]:
 def train_shown_runs(recipe: Recipe, key: str) -> None:
     """Train those of the `shown_runs` that need no button, and draw a button for the others that have not been trained yet."""
     training.train_at_once(list(shown_runs(recipe).values()), key)
-    untrained = [run for run in shown_runs(recipe).values() if cache.result(run) is None]
-    if untrained:
-        label = f"Train {recipe.learning.learner}" if untrained == [recipe] else "Train the pinned models"
-        training.train_controls(untrained, label, key)
+    training.train_controls(list(shown_runs(recipe).values()), key)
 
 
 def comparable(recipes: dict[str, Recipe], data: Data) -> dict[str, Recipe]:

@@ -13,7 +13,7 @@ import streamlit as st
 from streamlit.errors import StreamlitAPIException
 
 from nlwfa_core import DataRecipe, HankelRecipe, LearningRecipe, Recipe, RecipeError, RefinementRecipe, limits
-from nlwfa_core.errors import alternatives
+from nlwfa_core.errors import alternatives, format_exact
 from nlwfa_core.experiment.presets import PRESETS
 from nlwfa_core.experiment.recipe import FIELDS, HELP, clamped, differences, flat, over_limit, whole_numbers, with_fields
 from nlwfa_core.files import SHA256
@@ -414,7 +414,8 @@ def check_settable(recipe: Recipe) -> None:
     least, most = SMALLEST_RATE, LARGEST_RATE
     for name, rate in (rates | {"rate_refinement": recipe.refinement.rate}).items():
         if not least <= rate <= most:
-            raise RecipeError(f"{name} is {rate:g}, but the sidebar allows only {least:g} to {most:g}; {IN_A_SCRIPT}")
+            allowed = f"{format_exact(least)} to {format_exact(most)}"
+            raise RecipeError(f"{name} is {format_exact(rate)}, but the sidebar allows only {allowed}; {IN_A_SCRIPT}")
     for name, value, largest in (
         ("dropout", recipe.refinement.dropout, LARGEST_DROPOUT),
         ("tolerance", learning.tolerance, LARGEST_TOLERANCE),
@@ -444,13 +445,14 @@ def undo_control(recipe: Recipe) -> None:
         redo_stack.clear()
     now = (recipe, saved_values())
     st.session_state[UNDO_LAST] = now
+    in_lesson = bool(url_parameters.value("lesson"))  # where there is no room beside them for the change
     label = f"Undo {describe_change(stack[-1][0], recipe)}" if stack else "Undo"
     look: dict[str, Any] = {"key": "undo", "icon": ":material/undo:", "type": "tertiary", "help": label if stack else None}
-    st.button(label, **look, on_click=_step_back, args=(stack, redo_stack, now), disabled=not stack)
+    st.button("Undo" if in_lesson else label, **look, on_click=_step_back, args=(stack, redo_stack, now), disabled=not stack)
     if redo_stack:
         label = f"Redo {describe_change(recipe, redo_stack[-1][0])}"
         look |= {"key": "redo", "icon": ":material/redo:", "help": label}
-        st.button(label, **look, on_click=_step_back, args=(redo_stack, stack, now))
+        st.button("Redo" if in_lesson else label, **look, on_click=_step_back, args=(redo_stack, stack, now))
 
 
 def _step_back(stack: list[SidebarState], other: list[SidebarState], now: SidebarState) -> None:

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 import streamlit as st
 
 from nlwfa_core import Recipe, RecipeError
+from nlwfa_core.errors import plural
 from nlwfa_core.experiment.results import Result
 from nlwfa_core.hankel.matrix import hankel_alphabet
 from nlwfa_core.jobs.pace import duration
@@ -20,6 +21,7 @@ from nlwfa_core.lab.states import colouring, prefix_states
 from nlwfa_core.lab.strings import word_labels
 from nlwfa_core.learning.names import HANKEL_LEARNERS, LEARNERS
 from nlwfa_core.learning.progress import MAX_SHOWN
+from nlwfa_core.rounding import format_share, format_significant
 from nlwfa_core.strings.words import Alphabet, Words
 from pages.shared import cache, components, lessons, runs, sidebar
 from pages.shared.widgets import error_toast, errors_as_messages, escape_markdown
@@ -108,10 +110,17 @@ def _with_estimate(label: str, recipes: list[Recipe]) -> tuple[str, str]:
     )
 
 
-def train_controls(recipes: list[Recipe], label: str, key: str, show_losses: bool = False) -> None:
+def train_controls(recipes: list[Recipe], key: str, show_losses: bool = False, total: int | None = None) -> None:
     """Draw a button that starts those of the recipes that have not been run, and their live progress with a button to cancel.
 
-    If `show_losses` is true, there must be one recipe; its losses are drawn, and its training can be paused between epochs.
+    The button says how many it starts, of how many.
+
+    Parameters
+    ----------
+    show_losses : bool
+        If true, there must be one recipe; its losses are drawn, and its training can be paused between epochs.
+    total : int, optional
+        The number of models that the page speaks of, if some are not among the recipes.
     """
     states = [(recipe, runs.status(recipe)) for recipe in recipes]
     missing = [recipe for recipe, status in states if status is None or status.state in ("failed", "cancelled")]
@@ -124,7 +133,9 @@ def train_controls(recipes: list[Recipe], label: str, key: str, show_losses: boo
     if missing:
         with st.container(horizontal=True):
             # The button has no callback: if it is pressed right after a number was typed, a callback would get the old recipes.
-            text, explanation = _with_estimate(label, missing)
+            number = total or len(recipes)
+            of_all = f"{len(missing)} of {plural(number, 'model')}" if number > 1 else missing[0].learning.learner
+            text, explanation = _with_estimate(f"Train {of_all}", missing)
             if st.button(text, key=f"{key}.start", type="primary", icon=":material/play_arrow:", help=explanation):
                 _start(missing)
             if show_losses and st.button(
@@ -245,7 +256,7 @@ def _side_by_side(
         goals = " Rings: the states of the factorisation, which the transitions should reach." if picture.targets else ""
         right.caption(
             f"The states of the {len(picture.rows)} most frequent prefixes, each scaled to norm 1, along their first two principal "
-            f"components, which explain {picture.explained:.0%} of the variance. Colours: the last symbol.{goals}"
+            f"components, which explain {format_share(picture.explained, 0)} of the variance. Colours: the last symbol.{goals}"
         )
 
 
@@ -389,7 +400,9 @@ def _bar(status: JobStatus) -> tuple[float, str]:
         return 0.0, f"{name}: {stage}"
     unit = "iteration" if progress.stage == "EM" else "epoch"
     share = min(progress.step / max(progress.total, 1), 1.0)
-    text = f"{name}: {stage}, {unit} {progress.step:,} of {progress.total:,}, {progress.measure} {progress.loss:.4g}"
+    text = (
+        f"{name}: {stage}, {unit} {progress.step:,} of {progress.total:,}, {progress.measure} {format_significant(progress.loss)}"
+    )
     if status.held:
         return share, f"{text} · paused"
     if status.seconds_left is None:

@@ -20,6 +20,7 @@ from streamlit.delta_generator import DeltaGenerator
 from nlwfa_core import RecipeError
 from nlwfa_core.learning.progress import UNFINISHED
 from nlwfa_core.metrics.tables import TABLE_FORMATS, Column, Numbers, write_table
+from nlwfa_core.rounding import format_significant
 
 MAX_TYPED = 1000  # characters
 BRACKETS = re.compile(r"(?<=[][(){}<>|])(?=[][(){}<>|])")  # the place between two of them
@@ -224,9 +225,15 @@ def _texts(column: Column) -> Sequence[str]:
     return _spaced(column) if all(isinstance(value, str) for value in column) else ()
 
 
-def spaced_strings(frame: pd.DataFrame) -> Styler:
-    """Make a styled data frame that displays brackets in its text with a little space between them."""
-    return displayed_as(frame, [_spaced(values) if values.dtype.kind in "OU" else () for _, values in frame.items()])
+def written_frame(frame: pd.DataFrame, digits: int = 3) -> Styler:
+    """Make a styled data frame that displays numbers with `digits` significant digits, and brackets with a little space between."""
+    return displayed_as(frame, [_column_texts(values, digits) for _, values in frame.items()])
+
+
+def _column_texts(values: pd.Series, digits: int) -> Sequence[str]:
+    if values.dtype.kind == "f":
+        return [format_significant(value, digits) for value in values.tolist()]
+    return _spaced(values) if values.dtype.kind in "OU" else ()
 
 
 def displayed_as(frame: pd.DataFrame, texts: Sequence[Sequence[str]]) -> Styler:

@@ -33,11 +33,13 @@ from nlwfa_core.learning.spectral import truncated_svd
 from nlwfa_core.models import sampling
 from nlwfa_core.models.algebra import minimise
 from nlwfa_core.models.wfa import WFA
+from nlwfa_core.rounding import format_beside, format_share
 from nlwfa_core.strings.words import Word
 from pages.shared import cache, components, navigation, screen, sidebar, uploads, widgets
 from pages.shared.widgets import escape_markdown, written_string
 
 DRAFT, PAST, FUTURE, ROWS, VERSION = "build.draft", "build.past", "build.future", "build.rows", "build.version"
+EXACT = 6  # significant digits where the exact value of a cell is meant
 TASK, HINTS, TEXT, WALK, ERROR = "build.task", "build.hints", "build.text", "build.walk", "build.error"
 RANK, CUT, REFUSED, LEAVE = "build.rank", "build.cut", "build.refused", "build.leave"
 MAX_UNDO = 100
@@ -338,7 +340,7 @@ def _in_numbers(wfa: WFA, draft: Draft) -> None:
     total = facts.written(mass.total) if mass.radius < 1 else "diverges"
     numbers = (
         f"**{wfa.num_states}** {'state' if wfa.num_states == 1 else 'states'} · rank **{minimise(wfa).num_states}** · Σ f(x) "
-        f"**{total}** · spectral radius **{mass.radius:.3g}**"
+        f"**{total}** · spectral radius **{format_beside(mass.radius, 1.0)}**"
     )
     st.markdown(f"{numbers}  \n{escape_markdown(mass.sentence)}", help=NUMBERS_HELP)
     if mass.is_scalable:
@@ -395,7 +397,7 @@ def matrix(wfa: WFA) -> None:
         labels = [alphabet.decode(word) for word in hankel.basis.prefixes]
         frame = pd.DataFrame(hankel.block.toarray(), columns=[alphabet.decode(word) for word in hankel.basis.suffixes])
         frame.insert(0, "prefix", labels)
-        st.dataframe(widgets.spaced_strings(frame), hide_index=True, key="build.table", alt="The block of the Hankel matrix")
+        st.dataframe(widgets.written_frame(frame, EXACT), hide_index=True, key="build.table", alt="The block of the Hankel matrix")
 
 
 def _set_rank() -> None:
@@ -466,8 +468,8 @@ def learn_back(wfa: WFA) -> None:
     st.markdown(curve_sentence(curve))
     st.caption(
         f"Plotted is Σ |f̂(x) − f(x)| over all strings of up to {plural(curve.longest, 'symbol')}, which hold "
-        f"{curve.compared_mass:.1%} of the probability. f̂ is learned by SP with rank {curve.rank}, the true one, from the 30 most "
-        "frequent prefixes and suffixes. A dot is a seed; the line joins the medians."
+        f"{format_share(curve.compared_mass)} of the probability. f̂ is learned by SP with rank {curve.rank}, the "
+        "true one, from the 30 most frequent prefixes and suffixes. A dot is a seed; the line joins the medians."
     )
 
 

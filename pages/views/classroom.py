@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 from urllib.parse import urlencode
 
@@ -14,6 +15,7 @@ from nlwfa_core.lab import class_board, quizzes
 from nlwfa_core.lab.addresses import qr_code, shared_link
 from nlwfa_core.lab.answers import ChoiceKey
 from nlwfa_core.lab.figures.bars import guesses_figure
+from nlwfa_core.lab.palette import RIGHT_SIGN, WRONG_SIGN
 from nlwfa_core.lab.questions import Question
 from nlwfa_core.lab.teaching import lesson_plan
 from nlwfa_core.metrics.tables import Column
@@ -83,6 +85,9 @@ def student() -> None:
             "teacher.",
             icon=":material/groups:",
         )
+        if lessons.current() is None and (lesson := cache.lessons().get(_lesson_of_the_class())):
+            label = f"Go to the lesson {lesson.title}"
+            st.button(label, key="class.go", type="primary", icon=":material/arrow_forward:", on_click=_go_to_lesson)
         _hand_in_form()
         _quiz_links()
     st.session_state.setdefault(NICKNAME, name)
@@ -122,15 +127,15 @@ def invitation() -> None:
     with st.expander("How to join", expanded=nobody, icon=":material/qr_code_2:", key="class.how"):
         left, right = st.columns([3, 2], vertical_alignment="center")
     with left:
-        st.markdown(f"Open the link, or the page *Class* and enter the code **{code}**.")
+        st.markdown(f"Open the link, or enter the code **{code}** on the page *Class*. Both lead to the same place.")
         names = [THIS_PAGE, *all_lessons]
         name = st.selectbox(
-            "The link opens",
+            "Who joins comes to",
             names,
             format_func=lambda name: f"the lesson {all_lessons[name].title}" if name else "the page Class",
             key=OPENS,
-            persist_state="session",
-            index=min(1, len(names) - 1),
+            index=names.index(_lesson_of_the_class()),
+            on_change=_choose_lesson,
             width=420,
         )
         fields = {lessons.LESSON: name, lessons.STEP: "1"} if name else {}
@@ -142,6 +147,14 @@ def invitation() -> None:
     picture = qr_code(address)
     if picture and not warning:
         right.image(picture, width=QR_WIDTH, alt="The students' link as a QR code")
+
+
+def _lesson_of_the_class() -> str:
+    """Return the lesson to which joining leads: the one that the teacher has chosen, at first the first; "" for none."""
+    with database_errors_as_sentences():
+        chosen = class_session.store().opens(class_session.code())
+    names = ["", *cache.lessons()]
+    return chosen if chosen in names else names[min(1, len(names) - 1)]
 
 
 def _address(parameters: dict[str, str]) -> tuple[str, str]:
@@ -256,7 +269,8 @@ def _question(record: ClassRecord) -> None:
         alt = "First answers: " + ", ".join(f"{label} {bar.count}" for label, bar in zip(labels, bars, strict=True))
         st.plotly_chart(figure, key="class.histogram", alt=alt)
     if by_letter:
-        lines = [f"- **{label}** {bar.label}{' ✓' if bar.right else ''}" for label, bar in zip(labels, bars, strict=True)]
+        signs = [f":green[**{RIGHT_SIGN}**]" if bar.right else f":orange[**{WRONG_SIGN}**]" for bar in bars]
+        lines = [f"- {sign} **{label}** {bar.label}" for sign, label, bar in zip(signs, labels, bars, strict=True)]
         st.markdown("\n".join(lines))
     st.markdown(f"The answer: **{key.truth}**. First tries are counted.")
 
@@ -364,7 +378,7 @@ def _plan() -> str:
     return lesson_plan(cache.lessons(), cache.teaching_notes())
 
 
-def _act(action: partial[None]) -> bool:
+def _act(action: Callable[[], None]) -> bool:
     """Do something in the store; an error becomes a message. Returns whether it was done."""
     try:
         with database_errors_as_sentences():
@@ -393,10 +407,24 @@ def _enter() -> None:
 
 
 def _join() -> None:
-    """Join, and go to the lesson that the link names."""
+    """Join, and go to the lesson that the link names; with the code alone, to the one that the link would have named."""
     first = not class_session.joined()
-    if _act(partial(class_session.join, st.session_state[NICKNAME])) and first and (position := lessons.current()):
+    if not _act(partial(class_session.join, st.session_state[NICKNAME])) or not first:
+        return
+    if position := lessons.current():
         lessons.open_lesson(position[0].name, position[1])
+    else:
+        _act(_go_to_lesson)
+
+
+def _go_to_lesson() -> None:
+    if name := _lesson_of_the_class():
+        lessons.open_lesson(name)
+
+
+def _choose_lesson() -> None:
+    code = class_session.code()
+    _act(partial(class_session.store().choose_lesson, code, class_session.token(code), st.session_state[OPENS]))
 
 
 def _leave() -> None:

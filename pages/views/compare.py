@@ -14,6 +14,7 @@ from itertools import groupby
 import streamlit as st
 
 from nlwfa_core import HankelRecipe, Recipe, RecipeError, limits
+from nlwfa_core.errors import listed
 from nlwfa_core.experiment import sweeps
 from nlwfa_core.experiment.recipe import run_title
 from nlwfa_core.experiment.sweeps import AGAINST, MAX_SEEDS, Grid, Outcome, Point
@@ -35,6 +36,7 @@ from pages.shared.widgets import error_toast, escape_markdown
 RANKS = (1, 2, 3, 4, 5, 8, 10, 15, 20, 30, 50, 100)
 SIZES = (100, 200, 500, 1000, 2000, 5000, 10_000, 20_000)
 SEEDS = {False: "the learning only", True: "the strings too"}
+OPENING = "compare.opening"
 SVG = {"toImageButtonOptions": {"format": "svg", "filename": "nlwfa-lab"}}  # the file that a chart's camera button saves
 
 
@@ -61,8 +63,7 @@ def side_by_side(recipe: Recipe) -> dict[str, Recipe]:
     st.subheader("Side by side", anchor=False)
     training.train_at_once(list(recipes.values()), "compare.in_play")
     finished = {name: run for name, one in recipes.items() if (run := outcome(one))}
-    number = len(recipes) - len(finished)
-    training.train_controls(list(recipes.values()), f"Train {number} of {len(recipes)}", "compare.in_play")
+    training.train_controls(list(recipes.values()), "compare.in_play")
     if finished:
         if len({one.recipe.data for one in finished.values()}) > 1:
             widgets.notes("These runs use different strings: each is scored on its own test strings.")
@@ -173,7 +174,6 @@ def train(grid: Mapping[Point, Recipe]) -> dict[Point, Outcome]:
     }
     failed = {point: status for point, status in states.items() if status and status.state == "failed"}
     going = [point for point, status in states.items() if status and status.state in ("queued", "running")]
-    missing = len(grid) - len(outcomes) - len(failed) - len(going)
     rest = [recipe for point, recipe in grid.items() if point not in failed]
     if going:
         done = sorted((point.learner, status.seconds) for point, status in states.items() if status and status.state == "done")
@@ -181,7 +181,7 @@ def train(grid: Mapping[Point, Recipe]) -> dict[Point, Outcome]:
         estimate = sweeps.time_left(seconds, Counter(point.learner for point in going), max(1, num_cores() - 1))
         about = "" if estimate is None else f", about {_duration(estimate)} if nobody else is training"
         st.caption(f"{len(going)} of {len(grid)} models left{about}.")
-    training.train_controls(rest, f"Train {missing} of {len(grid)} models", "compare")
+    training.train_controls(rest, "compare", total=len(grid))
     if failed:
         messages = Counter(f"{point.learner}: {status.message}" for point, status in failed.items())
         with st.expander(f"{len(failed)} of {len(grid)} models could not be trained", icon=":material/error:"):
@@ -323,16 +323,26 @@ def records(recipe: Recipe, named: Mapping[str, Outcome]) -> None:
     )
 
 
-def pair(recipe: Recipe, named: Mapping[str, Outcome], by: str) -> None:
-    """Draw two models' differences in each score, with intervals. The visitor chooses among the runs and the reference models."""
-    names = [*ranking(named, by), *cache.reference_models(recipe.data)]
+def pair(recipe: Recipe, named: Mapping[str, Outcome], shown_runs: Mapping[str, Recipe], by: str) -> None:
+    """Draw two models' differences in each score, with intervals: at first of the pinned runs, or of the pinned run and the
+    sidebar's. The visitor chooses among all runs and the reference models."""
+    st.subheader("Two models on the same test strings", anchor=False)
+    pinned = pins.pinned()
+    ordered = _pinned_first(named, shown_runs if pinned else {}, by)
+    names = [*ordered, *cache.reference_models(recipe.data)]
+    if pinned and (opening := names[:2]) != st.session_state.get(OPENING):  # a pin is new, or has been trained
+        st.session_state[OPENING] = opening
+        st.session_state["compare.first"], st.session_state["compare.second"] = opening
     left, right = st.columns(2)
     first = left.selectbox("First model", names, key="compare.first", persist_state="session")
     others = [name for name in names if name != first]
     second = right.selectbox("Second model", others, key="compare.second", persist_state="session")
+    missing = [name for name, one in pinned.items() if all(one.key() != run.recipe.key() for run in ordered.values())]
+    if missing:
+        st.caption(f"{listed(missing)} can be chosen here when trained.")
     try:
         models = [
-            cache.run_string_scores(named[name].recipe) if name in named else cache.reference_string_scores(recipe.data, name)
+            cache.run_string_scores(ordered[name].recipe) if name in ordered else cache.reference_string_scores(recipe.data, name)
             for name in (first, second)
         ]
         table = paired_table((first, second), (models[0], models[1]))
@@ -342,6 +352,14 @@ def pair(recipe: Recipe, named: Mapping[str, Outcome], by: str) -> None:
     widgets.draw_table(table, "compare.pair", f"Difference of {first} and {second}, with its interval, for each score")
     widgets.table_downloads(dict.fromkeys(("csv", "latex", "markdown"), table), "difference", "compare.pair.files", CAPTION)
     st.caption(f"{CAPTION} {BETTER}." + ("" if models[0].has_truth else f" {FLAT_WINS}"))
+
+
+def _pinned_first(named: Mapping[str, Outcome], shown_runs: Mapping[str, Recipe], by: str) -> dict[str, Outcome]:
+    """Order runs: the shown ones by the names that they have as pins, then the others with the best on validation strings first."""
+    by_key = {one.recipe.key(): one for one in named.values()}
+    shown = {name: by_key[one.key()] for name, one in shown_runs.items() if one.key() in by_key}
+    keys = {one.recipe.key() for one in shown.values()}
+    return shown | {name: named[name] for name in ranking(named, by) if named[name].recipe.key() not in keys}
 
 
 def all_runs(named: Mapping[str, Outcome], by: str) -> None:

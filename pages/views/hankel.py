@@ -16,19 +16,29 @@ import streamlit as st
 from nlwfa_core import Recipe, limits
 from nlwfa_core.hankel.matrix import hankel_alphabet
 from nlwfa_core.lab import lens
-from nlwfa_core.lab.lens import MAX_MODEL_CELLS, Matrix, MatrixChoice, numerical_rank_sentence, part
+from nlwfa_core.lab.formulas.recipe import SHIFTED, entry_formula
+from nlwfa_core.lab.lens import (
+    MAX_MODEL_CELLS,
+    Matrix,
+    MatrixChoice,
+    matrix_name,
+    numerical_rank_sentence,
+    part,
+    weights_phrase,
+)
 from nlwfa_core.lab.strings import count_by_hand
+from nlwfa_core.rounding import format_apart, format_significant
 from pages.shared import cache, components, screen, sidebar
 from pages.shared.server import ASSETS
-from pages.shared.widgets import escape_markdown, spaced_strings
+from pages.shared.widgets import escape_markdown, written_frame
 
 NAME = "hankel-lens"
 SVD = "Truncated SVD"
 TABLE_ROWS, TABLE_COLUMNS = 30, 12
 CUT = "hankel.singular_values"
+EXACT = 6  # significant digits where the exact value of a cell is meant
 LINKED_CELL = "screen.cell.chosen"
-_HTML, _CSS, _JS = ((ASSETS / "lens" / f"lens.{kind}").read_text(encoding="utf-8") for kind in ("html", "css", "js"))
-_lens = st.components.v2.component("nlwfa.lens", html=_HTML, css=_CSS, js=_JS)
+_lens = components.component("lens")
 # These send the lens what changes while the matrix stays the same.
 _PART = (ASSETS / "lens" / "part.js").read_text(encoding="utf-8")
 _points, _window, _chosen = (st.components.v2.component(f"nlwfa.lens_{part}", js=_PART) for part in ("points", "window", "chosen"))
@@ -51,7 +61,8 @@ def linked_lens(recipe: Recipe, symbol: int, layer: str, by: str) -> None:
     """Draw the lens with a block of the matrix, an approximation of it, or the difference of both."""
     rank = recipe.learning.rank
     if symbol >= 0:
-        st.caption(r"In this block, $\mathbf{H}_\sigma[u, v] = f(u\sigma v)$: its rows are those of the prefixes $u\sigma$.")
+        entry = entry_formula(recipe.hankel, SHIFTED)
+        st.caption(rf"In this block, $\mathbf{{H}}_\sigma[u, v] = {entry}$: its rows are those of the prefixes $u\sigma$.")
     if layer == "H":
         _linked_lens(recipe, MatrixChoice(symbol), "H" if symbol < 0 else "H_σ")
         return
@@ -60,13 +71,13 @@ def linked_lens(recipe: Recipe, symbol: int, layer: str, by: str) -> None:
         MatrixChoice(symbol, layer, svd_rank) if by == SVD else MatrixChoice(symbol, layer, rank, recipe.with_learner(by).key())
     )
     error = cache.lens_error(recipe.data, recipe.hankel, choice)
+    hankel = cache.hankel(recipe.data, recipe.hankel)
+    whole, rest = matrix_name(hankel, "H"), matrix_name(hankel, "(H − Ĥ)")
     how = f"Ĥ[u, v] = f(uv), the weight that {by} gives uv"
     if by == SVD:
-        weighted = cache.hankel(recipe.data, recipe.hankel).row_weights is not None
-        rows = ", each row weighted by how often its prefix was seen" if weighted else ""
-        how = f"Ĥ = H V Vᵀ, where V has the first right singular vectors of H_λ{rows}"
+        how = f"Ĥ = H V Vᵀ, where V has the first right singular vectors of {matrix_name(hankel, 'H_λ')}{weights_phrase(hankel)}"
     beyond = f" The decomposition stops at rank {svd_rank}." if by == SVD and svd_rank < rank else ""
-    st.markdown(f"‖H − Ĥ‖ / ‖H‖ = **{error:.3g}** at rank {choice.rank}; {escape_markdown(how)}.{beyond}")
+    st.markdown(f"‖{rest}‖ / ‖{whole}‖ = **{format_significant(error)}** at rank {choice.rank}; {escape_markdown(how)}.{beyond}")
     _linked_lens(recipe, choice, f"{layer}, rank {choice.rank}" if by == SVD else f"{layer}, {by}")
     st.caption(
         "Trained models can be shown too, with the weight f(uv) in each cell, if H counts whole strings without a transform and "
@@ -159,19 +170,21 @@ def _details(recipe: Recipe, choice: MatrixChoice, cell: dict[str, int]) -> None
     written = escape_markdown(alphabet.decode(prefix))
     with st.container(border=True, key="hankel.chosen"):
         if "column" not in cell:
-            st.markdown(f"u is **{written}**: {block[[row]].nnz:,} non-zero cells, with sum {block[[row]].sum():.6g}.")
+            total = format_significant(float(block[[row]].sum()), EXACT)
+            st.markdown(f"u is **{written}**: {block[[row]].nnz:,} non-zero cells, with sum {total}.")
             return
         column = cell["column"]
         suffix = hankel.basis.suffixes[column]
         value = float(block[row, column])
         words = {"u": prefix, "v": suffix, "uv": prefix + suffix}
         legend = ", ".join(f"{name} is **{escape_markdown(alphabet.decode(word))}**" for name, word in words.items())
-        st.markdown(f"{legend}: **H[u, v] = {value:.6g}**")
+        st.markdown(f"{legend}: **H[u, v] = {format_significant(value, EXACT)}**")
         st.markdown(escape_markdown(f"By hand: {count_by_hand(data.train, prefix + suffix, recipe.hankel)}."))
         if choice.layer != "H":
             near = cache.matrix(recipe.data, recipe.hankel, replace(choice, layer="Ĥ"))
             entry = float(part(near, slice(row, row + 1), slice(column, column + 1))[0, 0])
-            st.markdown(escape_markdown(f"Ĥ[u, v] = {entry:.6g}; H − Ĥ = {value - entry:.6g}.".replace("-", "−")))
+            rest = format_significant(value - entry, EXACT)
+            st.markdown(escape_markdown(f"Ĥ[u, v] = {format_apart(entry, value, EXACT)[0]}; H − Ĥ = {rest}."))
 
 
 def _table(matrix: Matrix, payload: dict[str, Any], position: dict[str, int]) -> None:
@@ -184,12 +197,11 @@ def _table(matrix: Matrix, payload: dict[str, Any], position: dict[str, int]) ->
     table = pd.DataFrame(values, columns=names)
     table.insert(0, "prefix", payload["prefixes"][row : row + num_rows])
     st.dataframe(
-        spaced_strings(table),
+        written_frame(table, EXACT),
         hide_index=True,
         key="hankel.table",
         # Columns are named by position, with the hidden index as 0, because their titles are a user's strings.
-        column_config={1: st.column_config.Column(pinned=True)}
-        | {2 + number: st.column_config.NumberColumn(format="%.6g") for number in range(num_columns)},
+        column_config={1: st.column_config.Column(pinned=True)},
         alt=f"Exact values: {num_rows} prefixes from number {row + 1}, {num_columns} suffixes from number {column + 1}",
     )
 
@@ -205,7 +217,7 @@ def rank_cut(recipe: Recipe, symbol: int) -> None:
     if table.open:
         ranks = pd.RangeIndex(1, len(svd.singular_values) + 1, name="rank")
         columns = {"singular value": svd.singular_values, "kept by this rank": data["kept"][: len(ranks)]}
-        table.dataframe(pd.DataFrame(columns, index=ranks), key="hankel.values_table")
+        table.dataframe(written_frame(pd.DataFrame(columns, index=ranks)), key="hankel.values_table")
 
 
 def _set_rank() -> None:

@@ -11,6 +11,7 @@ from nlwfa_core.errors import did_you_mean, enumeration, plural
 from nlwfa_core.lab.questions import Response
 from nlwfa_core.lab.quizzes import AFTER, BEFORE, NUM_ITEMS, Quiz, item_name, normalised_gain
 from nlwfa_core.lab.tasks.bank import LARGEST_SEED, Kind, Task, scheduled_task
+from nlwfa_core.rounding import format_significant
 from pages.shared import cache, class_session, screen
 from pages.shared.exercises import LESSON, MODE, QUIZ, TASKS, WHEN, entered_text, entry_fields, exercise, responses
 from pages.shared.widgets import escape_markdown
@@ -204,8 +205,8 @@ def score() -> None:
     first = sum(response.tries == 1 for response in correct)
     points = sum(response.points for response in over)
     st.markdown(
-        f"**{points:.4g} of {plural(len(over), 'point')}**: {len(correct)} of {plural(len(over), 'task')} right, {first} of them "
-        "at the first try. Parts of an answer that are right count, too."
+        f"**{format_significant(points, 4)} of {plural(len(over), 'point')}**: {len(correct)} of "
+        f"{plural(len(over), 'task')} right, {first} of them at the first try. Parts of an answer that are right count, too."
     )
 
 

@@ -24,6 +24,7 @@ from nlwfa_core.models.model import Model
 from nlwfa_core.models.nlwfa import NLWFA
 from nlwfa_core.models.recurrent import RecurrentModel
 from nlwfa_core.models.wfa import WFA
+from nlwfa_core.rounding import format_share, format_significant
 from nlwfa_core.strings.words import Word, Words
 from pages.shared import cache, components, pins, widgets
 from pages.shared.widgets import escape_markdown
@@ -160,7 +161,7 @@ def _draw_states(
     st.caption(
         f"The {len(prefixes):,} most frequent prefixes under {escape_markdown(run.learning.learner)}, k = {model.num_states}; "
         f"the line follows {widgets.written_string(data.alphabet.decode(word))}{cut}. "
-        f"The axes shown explain {projection.explained_by(axes):.1%} of the variance."
+        f"The axes shown explain {format_share(projection.explained_by(axes))} of the variance."
     )
     if num_zero:
         st.caption(
@@ -169,7 +170,7 @@ def _draw_states(
         )
     with st.expander("The numbers", icon=":material/table:"):
         table = tables.points_table(prefixes, data.alphabet, points[:, :axes], colours, title)
-        points_frame = widgets.spaced_strings(pd.DataFrame(table))
+        points_frame = widgets.written_frame(pd.DataFrame(table))
         st.dataframe(points_frame, hide_index=True, key="states.points", alt="Coordinates of each prefix's state")
         way = tables.trajectory_table(model, word, data.alphabet)
         widgets.draw_table(way, "states.way", "The string's states, all components", remember=False)
@@ -205,9 +206,9 @@ def overlay(recipe: Recipe, data: Data, prefixes: Words, axes: int, unit: bool) 
     )
     st.plotly_chart(figure, key="states.overlay", alt=f"States of {first} and {second} in one frame, the same prefixes joined")
     st.markdown(
-        f"**{second}'s states leave {aligned.residual:.1%} of the variance of {first}'s unexplained**, after they are moved, "
-        "turned and scaled as a whole to the best fit (orthogonal Procrustes, over all components). 0 %: the same states in "
-        "another basis; 100 %: nothing in common."
+        f"**{second}'s states leave {format_share(aligned.residual)} of the variance of {first}'s unexplained**, after "
+        "they are moved, turned and scaled as a whole to the best fit (orthogonal Procrustes, over all components). 0 %: the "
+        "same states in another basis; 100 %: nothing in common."
     )
 
 
@@ -247,7 +248,7 @@ def automaton(models: Mapping[str, Model], default_model: str, data: Data) -> No
             alt="States and the transitions between them, with their weights; the table below has the numbers",
         )
     hidden = "" if labelled else "; these are too many for labels, so their weights are in the table below"
-    rule = f"those with |weight| ≥ {smallest:.3g}" if smallest else "the others are 0"
+    rule = f"those with |weight| ≥ {format_significant(smallest)}" if smallest else "the others are 0"
     st.caption(
         f"{num_visible} of {model.transitions.size} transitions, {rule}{hidden}. Orange: below 0. "
         "A learned WFA is unique only up to a change of basis: another basis gives the same weights of strings, but another graph."

@@ -9,9 +9,12 @@ from streamlit.testing.v1 import AppTest
 
 from nlwfa_core import limits
 from nlwfa_core.errors import RecipeError
+from nlwfa_core.lab.answers import ChoiceKey
+from nlwfa_core.lab.class_board import lesson_questions
+from nlwfa_core.lab.palette import RIGHT, RIGHT_SIGN, WRONG
 from pages.shared import cache, class_session, visitor
 from pages.shared.widgets import escape_markdown
-from tests.app.lab import complaints, go, markdown_texts, open_lab
+from tests.app.lab import complaints, figure, go, markdown_texts, open_lab
 from tests.quick import HOSTILE
 
 
@@ -195,11 +198,70 @@ def test_wrong_codes_and_limits(
     assert "the number of class sessions on this server must be at most 0" in complaints(new)[0]
 
 
+def _lesson(app: AppTest) -> list[str]:
+    return [app.query_params[name] for name in ("lesson", "step") if name in app.query_params]
+
+
+def test_a_code_leads_where_the_link_would(person: Callable[[str], None], session: tuple[str, AppTest]) -> None:
+    code, teacher = session
+    lessons = list(cache.lessons())
+    person("by code")
+    app = open_lab("classroom")
+    app.text_input(key="class.code").set_value(code)
+    app.button(key="class.enter").click().run()
+    app.button(key="class.join_button").click().run()
+    assert not complaints(app) and _lesson(app) == [lessons[0], "1"] and app.title[0].value == "Data"
+    app.button(key="lesson.close").click().run()
+    app = go(app, "classroom")
+    app.button(key="class.go").click().run()  # who comes back later
+    assert not complaints(app) and _lesson(app) == [lessons[0], "1"]
+    app.button(key="lesson.next").click().run()
+    app = go(app, "classroom")
+    assert not any(button.key == "class.go" for button in app.button)  # the open lesson is there
+    app.text_input(key="class.nickname").set_value("Ada")
+    app.button(key="class.join_button").click().run()  # changes the nickname, and leads nowhere
+    assert not complaints(app) and _lesson(app) == [lessons[0], "2"] and app.title[0].value == "Class"
+
+    for chosen in (lessons[2], lessons[1], ""):
+        person("teacher")
+        teacher.selectbox(key="class.opens").set_value(chosen).run()
+        assert not complaints(teacher) and (f"lesson={chosen}" in teacher.code[0].value) == bool(chosen)
+        assert open_lab("classroom", **{"class": code}).selectbox(key="class.opens").value == chosen  # and after a reload
+        person(f"by code, {chosen}")
+        assert _lesson(_join(code)) == ([chosen, "1"] if chosen else [])
+        person(f"by link, {chosen}")
+        app = open_lab("classroom", **{"class": code, "lesson": "dyck", "step": 3})
+        app.button(key="class.join_button").click().run()
+        assert not complaints(app) and _lesson(app) == ["dyck", "3"]
+
+
+def test_green_is_right_on_the_board(person: Callable[[str], None], session: tuple[str, AppTest]) -> None:
+    code, teacher = session
+    for number, entered in enumerate(("3", "3", "2")):
+        person(f"student {number}")
+        _join(code)
+        _answer(open_lab("data", **{"class": code, "lesson": "rank", "step": 1}), entered)
+    person("teacher")
+    teacher.selectbox(key="class.question").set_value("rank/1").run()
+    teacher.button(key="class.reveal").click().run()
+    [bar] = figure(teacher, "class.histogram")["data"]
+    assert dict(zip(bar["x"], bar["marker"]["color"], strict=True)) == {"2 ✗": WRONG, "3 ✓": RIGHT}
+    choice = next(name for name, (_, one) in lesson_questions(cache.lessons()).items() if isinstance(one.key, ChoiceKey))
+    teacher.selectbox(key="class.question").set_value(choice).run()
+    teacher.button(key="class.reveal").click().run()
+    key = lesson_questions(cache.lessons())[choice][1].key
+    assert isinstance(key, ChoiceKey) and not complaints(teacher)
+    [bar] = figure(teacher, "class.histogram")["data"]
+    assert [colour == RIGHT for colour in bar["marker"]["color"]] == [option.right for option in key.options]
+    assert [name[-1] == RIGHT_SIGN for name in bar["x"]] == [option.right for option in key.options]
+    assert _texts(teacher).count(":green[**✓**]") == sum(option.right for option in key.options)
+
+
 def test_hostile_nicknames_are_shown_as_they_are(person: Callable[[str], None], session: tuple[str, AppTest]) -> None:
     code, teacher = session
     for number, text in enumerate(HOSTILE):
         person(f"student {number}")
-        app = _join(code, text[:30])
+        app = go(_join(code, text[:30]), "classroom")
         assert f"as {escape_markdown(text[:30])}. Your answers" in _texts(app)
     person("teacher")
     teacher.run()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 import numpy as np
+import pytest
 
 from nlwfa_core import run
 from nlwfa_core.experiment.data import load_data
@@ -67,7 +68,7 @@ def test_a_rerun_reads_no_run_again(monkeypatch):
 
 def test_a_seed_may_draw_other_strings():
     app = open_lab("compare", **QUICK | {"data_seed": 132, "learners": "SP", "ranks": 2, "seeds": 2})
-    assert app.button(key="compare.start").label.startswith("Train 1 of 1 models")
+    assert app.button(key="compare.start").label.startswith("Train SP")
     app.segmented_control(key="compare.new_strings").set_value(True).run()
     assert app.button(key="compare.start").label.startswith("Train 2 of 2 models")
     trained(app, "compare.start")
@@ -128,7 +129,7 @@ def test_ranks_do_not_depend_on_the_sidebars_learner_and_impossible_ones_are_tol
         app.pills(key="ranks").set_value([1, 30]).run()
         assert not complaints(app)
         assert any("ranks up to" in note.value for note in app.info)
-        assert app.button(key="compare.start").label.startswith("Train 1 of 1 models")
+        assert app.button(key="compare.start").label.startswith("Train SP")
     assert offered["SP"] == offered["both.non"] == ["1", "2", "3", "4", "5", "8", "10", "15", "20", "30"]
 
 
@@ -212,3 +213,93 @@ def test_the_verdict_on_top_is_the_paired_difference_from_the_ngram():
     gap = paired_differences(model, ngram)["wer"]
     expected = {"first": f"{chosen} is better", "second": "5-gram is better", "level": "Undecided"}[leader("wer", gap)]
     assert expected in verdict and f"{chosen}: {model.estimates['wer']:#.3g}; 5-gram: {ngram.estimates['wer']:#.3g}." in verdict
+
+
+def opening_pair(app):
+    return app.selectbox(key="compare.first").value, app.selectbox(key="compare.second").value
+
+
+def pins_of(app, **ranks):
+    """Runs of the sidebar's recipe with other ranks, as parameters of a link."""
+    return {name: recipe_code(recipe_of(app).with_learner("SP", rank)) for name, rank in ranks.items()}
+
+
+SP = QUICK | {"data_seed": 51, "learner": "SP", "learners": "SP"}
+
+
+@pytest.mark.parametrize(
+    ("rank", "ranks", "pinned", "pair"),
+    [
+        (2, 5, {"a": 3, "b": 4}, ("A: SP, k = 3", "B: SP, k = 4")),
+        (2, 3, {"a": 4, "b": 3}, ("A: SP, k = 4", "B: SP, k = 3")),  # one of which the grid has, too
+        (3, 5, {"a": 3, "b": 4}, ("A: SP, k = 3", "B: SP, k = 4")),  # one of which is the sidebar's
+        (2, 5, {"a": 3}, ("A: SP, k = 3", "now: SP, k = 2")),
+        (2, 2, {"a": 3}, ("A: SP, k = 3", "now: SP, k = 2")),
+        (2, 5, {"b": 3}, ("B: SP, k = 3", "now: SP, k = 2")),
+    ],
+)
+def test_the_pinned_pair_is_compared_first(rank, ranks, pinned, pair):
+    base = open_lab("data", **SP)
+    app = open_lab("compare", **SP | {"rank": rank, "ranks": ranks} | pins_of(base, **pinned))
+    for button in ("compare.in_play.start", "compare.start"):
+        trained(app, button)
+    assert not complaints(app)
+    assert opening_pair(app) == pair
+    table = next(table for table in tables(app) if "95 % interval" in table)
+    assert [*table][1:3] == [*pair]
+    expected = [run(recipe_of(base).with_learner("SP", int(name[-1]))).scores.wer for name in pair]
+    assert table.set_index("score").loc["WER", [*pair]].tolist() == pytest.approx(expected)
+    headings = [heading.value for heading in app.subheader]
+    assert headings.index("Two models on the same test strings") < headings.index("Learners")
+
+
+def test_a_pin_of_the_sidebars_own_run_is_compared_with_the_next_one():
+    base = open_lab("data", **SP)
+    app = trained(open_lab("compare", **SP | {"rank": 3, "ranks": 3} | pins_of(base, a=3)), "compare.start")
+    assert not complaints(app) and opening_pair(app) == ("A: SP, k = 3", "uniform")
+
+
+def test_a_new_pin_opens_the_pair_anew_and_a_choice_stays():
+    app = open_lab("compare", **SP | {"rank": 3, "ranks": 5})
+    for button in ("compare.in_play.start", "compare.start"):
+        trained(app, button)
+    headings = [heading.value for heading in app.subheader]
+    assert headings.index("Two models on the same test strings") > headings.index("Learners")
+    app.selectbox(key="compare.first").set_value("5-gram").run()
+    app.button(key="pins.A").click().run()
+    app.number_input(key="rank").set_value(2).run()
+    assert not complaints(trained(app, "compare.in_play.start"))
+    assert opening_pair(app) == ("A: SP, k = 3", "now: SP, k = 2")
+    app.button(key="pins.B").click().run()
+    assert opening_pair(app) == ("A: SP, k = 3", "B: SP, k = 2")
+    app.selectbox(key="compare.second").set_value("5-gram").run()
+    app.toggle(key="compare.every").set_value(True).run()
+    assert opening_pair(app) == ("A: SP, k = 3", "5-gram")
+    app.button(key="pins.A.remove").click().run()
+    assert not complaints(app) and opening_pair(app)[0] == "B: SP, k = 2"
+
+
+def test_a_pin_without_a_result_is_named_and_comes_first_when_it_has_one():
+    base = open_lab("data", **SP | {"data_seed": 52})
+    slow = recipe_of(base).with_learner("fac.non", 2)
+    app = open_lab("compare", **SP | {"data_seed": 52, "ranks": 1} | pins_of(base, a=3) | {"b": recipe_code(slow)})
+    trained(app, "compare.start")
+    assert any("B can be chosen here when trained." in caption.value for caption in app.caption)
+    assert opening_pair(app) == ("A: SP, k = 3", "now: SP, k = 2")
+    trained(app, "compare.in_play.start")
+    assert not complaints(app) and opening_pair(app) == ("A: SP, k = 3", "B: fac.non, k = 2")
+
+
+def test_buttons_say_how_many_models_they_train():
+    base = QUICK | {"data_seed": 53}
+    for number, learner in ((3, "both.non"), (2, "fac.non"), (1, "tran.non")):
+        app = trained(open_lab("train", **base | {"learner": learner}))
+        assert app.button(key="train.others.start").label.startswith(f"Train {number} of 4 models")
+    trained(app, "train.others.start")
+    assert not any(button.key == "train.others.start" for button in app.button)
+    app = open_lab("compare", **base | {"learners": "both.non"})  # of ranks 1, 2, 3, 5, 10
+    assert app.button(key="compare.start").label.startswith("Train 4 of 5 models")
+    pinned = {name: recipe_code(recipe_of(app).with_learner(learner, 1)) for name, learner in (("a", "fac.non"), ("b", "tran.non"))}
+    for page, key in (("compare", "compare.in_play.start"), ("states", "states.start"), ("predict", "predict.start")):
+        app = open_lab(page, **base | pinned)
+        assert app.button(key=key).label.startswith("Train 2 of 3 models"), page

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from nlwfa_core.lab.formulas.by_hand import by_hand
-from nlwfa_core.metrics.tables import format_significant
 from nlwfa_core.models import sampling
 from nlwfa_core.models.mixture import fit_mixture
+from nlwfa_core.rounding import format_significant
 from nlwfa_core.strings.words import Words
 from pages.shared import cache
 from tests.app.lab import QUICK, complaints, figure, go, learned, open_lab, recipe_of, trained, type_text, typed, written

@@ -7,10 +7,20 @@ from urllib.parse import parse_qs, urlsplit
 
 from playwright.sync_api import Page, expect
 
-from tests.browser.screen import FITS, PHONE, WIDE, heading, keyed, press, settled, visit, watched
+from tests.browser.screen import DESKTOP, FITS, LAPTOP, PHONE, WIDE, heading, keyed, press, settled, visit, watched
 from tests.browser.test_accessibility import SCHEMES, in_scheme, serious
 
 QUESTION = "exercise.rank_1_0"
+# The texts of a board's numbers that are wider than their box, or that an ellipsis shortens.
+CUT = """board => [...board.querySelectorAll("[data-testid=stMetric] p")].filter(text => {
+    const box = text.closest("[data-testid=stMetric]").getBoundingClientRect();
+    const range = document.createRange();
+    range.selectNodeContents(text);
+    const clips = node => getComputedStyle(node).overflowX !== "visible" && node.scrollWidth > node.clientWidth;
+    let isCut = range.getBoundingClientRect().right > box.right;
+    for (let node = text; node.dataset.testid !== "stMetric"; node = node.parentElement) isCut ||= clips(node);
+    return isCut;
+}).map(text => text.textContent)"""
 
 
 def answer(page: Page, text: str) -> None:
@@ -84,10 +94,29 @@ def test_the_board_in_slide_view_is_the_question_alone_and_reveals_by_a_key(page
     for absent in ("class.tabs", "class.how", "class_controls"):
         expect(keyed(page, absent)).to_have_count(0)
     expect(page.get_by_test_id("stSidebar")).to_be_hidden()
-    label = board.get_by_text("in the session")
-    assert label.evaluate("node => node.scrollWidth <= node.clientWidth")  # not cut
     settled(page)
     page.keyboard.press("a")
     expect(board.get_by_text("First tries are counted.")).to_be_visible()
+    for size in (WIDE, LAPTOP, DESKTOP):
+        page.set_viewport_size(size)
+        expect(board.get_by_test_id("stMetric")).to_have_count(4)
+        assert board.evaluate(CUT) == []
     press(page, "slide.leave")
     expect(keyed(page, "class.tabs")).to_be_visible()
+
+
+def test_a_code_leads_into_the_lesson(page: Page, new_page: Callable[[], Page], lab: str) -> None:
+    visit(page, lab, "classroom")
+    press(page, "class.open")
+    expect(keyed(page, "class_code")).to_be_visible()
+    code = parse_qs(urlsplit(page.url).query)["class"][0]
+    student = new_page()
+    visit(student, lab, "classroom")
+    keyed(student, "class.code").locator("input").fill(code)
+    press(student, "class.enter")
+    press(student, "class.join_button")
+    expect(heading(student, "data")).to_be_visible()
+    expect(keyed(student, "lesson")).to_contain_text("step 1 of")
+    settled(page)
+    press(page, "class.delete")
+    press(page, "class.delete_now")

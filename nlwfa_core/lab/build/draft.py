@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...errors import FormatError, RecipeError, check_one_of, listed
+from ...errors import FormatError, RecipeError, check_one_of, format_exact, listed
 from ...models.wfa import WFA
 from ...strings.words import LAMBDA, Alphabet
 from ..answers import read_number
@@ -62,7 +62,9 @@ def weight_of(text: str) -> float:
     except ValueError:  # which RecipeError is, too
         value = read_number(text)
     if not abs(value) <= LARGEST_WEIGHT:
-        raise RecipeError(f"a weight must be a finite number of at most {LARGEST_WEIGHT:g}; got {text.strip()[:MAX_TEXT]!r}")
+        raise RecipeError(
+            f"a weight must be a finite number of at most {format_exact(LARGEST_WEIGHT)}; got {text.strip()[:MAX_TEXT]!r}"
+        )
     return value
 
 

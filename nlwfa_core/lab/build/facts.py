@@ -15,9 +15,9 @@ from scipy.sparse.csgraph import connected_components
 from ...errors import RecipeError, check_at_least, check_between, plural
 from ...hankel.basis import Basis
 from ...hankel.matrix import HankelMatrix, exact_hankel
-from ...metrics.tables import format_score
 from ...models.algebra import counterexample, minimise, trim
 from ...models.wfa import WFA
+from ...rounding import format_significant
 from ...sources.automata import ROUNDING
 from ...strings.words import Alphabet, Words
 from ..panels import MAX_SIDE
@@ -215,4 +215,4 @@ def written(value: float) -> str:
     >>> written(-0.5), written(float("inf"))
     ('−0.5', '∞')
     """
-    return format_score(value, ".6g").replace("-", "−")
+    return format_significant(value, 6)

@@ -19,6 +19,7 @@ from ...hankel.estimate import estimate_hankel
 from ...learning.learners import fit
 from ...models.algebra import minimise
 from ...models.wfa import WFA
+from ...rounding import format_apart
 from ...sources.automata import sample_words
 from ...sources.pautomac import write_solution
 from ...strings.sample import Sample
@@ -162,8 +163,9 @@ def curve_sentence(curve: LearningCurve) -> str:
     """Say in a sentence how fast the error falls."""
     first, last = (float(np.median(row)) for row in (curve.errors[0], curve.errors[-1]))
     times = curve.sizes[-1] / curve.sizes[0]
+    before, after = format_apart(first, last, 2)
     return (
-        f"With {curve.sizes[0]:,} strings the error is {first:.2g}, with {curve.sizes[-1]:,} it is {last:.2g} (medians): "
+        f"With {curve.sizes[0]:,} strings the error is {before}, with {curve.sizes[-1]:,} it is {after} (medians): "
         f"{first / last if last else np.inf:,.0f} times smaller with {times:,.0f} times as many strings. Statistical errors fall "
         f"like 1/√n, which would be {np.sqrt(times):,.0f} times."
     )

@@ -9,6 +9,7 @@ import numpy as np
 from ...errors import RecipeError
 from ...files import to_json
 from ...models.wfa import WFA
+from ...rounding import format_beside, format_significant
 from ...strings.words import Alphabet
 
 # How far sums of probabilities may be from 1 (files hold 12 digits), and how far rounding may take a probability below 0.
@@ -30,14 +31,16 @@ def pautomac(wfa: WFA) -> str:
     """
     lowest = min(float(part.min(initial=0)) for part in (wfa.initial, wfa.transitions, wfa.termination))
     if not lowest >= -NEGATIVE_TOLERANCE:
-        raise RecipeError(f"{REFUSED} probabilities, but the lowest weight here is {lowest:.3g}.")
+        raise RecipeError(f"{REFUSED} probabilities, but the lowest weight here is {format_significant(lowest)}.")
     initial, transitions, termination = (np.maximum(part, 0) for part in (wfa.initial, wfa.transitions, wfa.termination))
     continuing, emitted = np.maximum(1 - termination, 0), transitions.sum(axis=2)  # (num_states,), (num_symbols, num_states)
     if not abs(initial.sum() - 1) <= SUM_TOLERANCE:
-        raise RecipeError(f"{REFUSED} sums of 1, but the initial weights sum to {initial.sum():.6g}.")
+        raise RecipeError(f"{REFUSED} sums of 1, but the initial weights sum to {format_beside(float(initial.sum()), 1.0, 6)}.")
     for state in np.flatnonzero(~(np.abs(emitted.sum(axis=0) - continuing) <= SUM_TOLERANCE * continuing))[:1].tolist():
         total = emitted[:, state].sum() + termination[state]
-        raise RecipeError(f"{REFUSED} sums of 1, but the transitions and the termination of state {state} sum to {total:.6g}.")
+        raise RecipeError(
+            f"{REFUSED} sums of 1, but the transitions and the termination of state {state} sum to {format_beside(total, 1.0, 6)}."
+        )
     lines = ["I: (state)", *(f"\t({i}) {p!r}" for i, p in enumerate(initial.tolist()) if p > 0)]
     lines += ["F: (state)", *(f"\t({i}) {p!r}" for i, p in enumerate(termination.tolist()))]
     lines.append("S: (state,symbol)")
@@ -63,7 +66,7 @@ def openfst(wfa: WFA) -> str:
     parts = (wfa.initial, wfa.transitions, wfa.termination)
     lowest = min(float(part.min(initial=0)) for part in parts)
     if not (lowest >= -NEGATIVE_TOLERANCE and all(np.isfinite(part).all() for part in parts)):
-        raise RecipeError(f"OpenFst's log semiring has no negative weights; the lowest here is {lowest:.3g}.")
+        raise RecipeError(f"OpenFst's log semiring has no negative weights; the lowest here is {format_significant(lowest)}.")
     lines = [f"0\t{i + 1}\t0\t{-np.log(p):.17g}" for i, p in enumerate(wfa.initial.tolist()) if p > 0]
     lines = lines or ["0\tInfinity"]  # the first line begins with the initial state: one that never ends
     for i, a, j in np.argwhere(wfa.transitions.transpose(1, 0, 2) > 0).tolist():

@@ -12,7 +12,7 @@ from typing import Any
 from ...experiment.recipe import Recipe
 from ...files import __version__
 from ...metrics.scores import SCORE_OF
-from ..formulas.recipe import entries, marks, steps
+from ..formulas.recipe import entries, entry_formula, marks, steps
 from ..tables import BETTER
 from .script import UPLOADS, import_line, recipe_code, shelf_line
 
@@ -74,8 +74,8 @@ def notebook(recipe: Recipe) -> str:
     if recipe.learning.kind.needs_hankel:
         cells += [
             _text(
-                "## The Hankel matrix\n\n$\\mathbf{H}[u, v] = f(uv)$: a row for each prefix $u$, a column for each suffix $v$. "
-                f"An entry is {entries(recipe.hankel)}. {marks(recipe.hankel)}\n\n"
+                f"## The Hankel matrix\n\n$\\mathbf{{H}}[u, v] = {entry_formula(recipe.hankel)}$: a row for each prefix $u$, a "
+                f"column for each suffix $v$. An entry is {entries(recipe.hankel)}. {marks(recipe.hankel)}\n\n"
                 "Dark is large (on a logarithmic scale), white is 0, red is negative. In a large matrix, each pixel shows the "
                 "largest of the entries that it covers."
             ),

@@ -28,6 +28,11 @@ def plain(texts: Sequence[str]) -> list[str]:
 
 
 def layout(figure: go.Figure, height: int, **more: Any) -> go.Figure:
-    """Set a figure's height in pixels, narrow margins, and any other settings of its layout. Changes the figure and returns it."""
+    """Set a figure's height in pixels, narrow margins, and any other settings of its layout. Changes the figure and returns it.
+
+    Axes write tiny and huge numbers with a power of ten, as the texts of the page do.
+    """
     figure.update_layout(height=height, margin={"l": 8, "r": 8, "t": 8, "b": 8}, **more)
+    figure.update_xaxes(exponentformat="power", separatethousands=True)
+    figure.update_yaxes(exponentformat="power", separatethousands=True)
     return figure

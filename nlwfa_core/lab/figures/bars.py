@@ -7,8 +7,9 @@ from typing import Any
 
 import plotly.graph_objects as go
 
+from ...metrics.tables import format_score
 from ...strings.words import FloatArray, IntArray
-from ..palette import ACCENT, MARK, MONOSPACE, PATTERNS, colour_of, kind_of
+from ..palette import ACCENT, MONOSPACE, PATTERNS, RIGHT, RIGHT_SIGN, WRONG, WRONG_SIGN, colour_of, kind_of
 from . import layout, plain
 
 FEW = 12  # with fewer bars than these, each is as wide as if there were so many: two bars would fill the figure
@@ -37,9 +38,10 @@ def lengths_figure(lengths: IntArray, longest: int) -> go.Figure:
 
 
 def guesses_figure(labels: Sequence[str], counts: Sequence[int], right: Sequence[bool]) -> go.Figure:
-    """Draw how often each answer was entered, as bars with their counts. Correct ones have a colour and a tick of their own."""
-    names = [f"{label} ✓" if correct else label for label, correct in zip(plain(labels), right, strict=True)]
-    colours = [MARK if correct else ACCENT for correct in right]
+    """Draw how often each answer was entered, as bars with their counts. Right and wrong ones differ in colour and sign."""
+    signs = [RIGHT_SIGN if correct else WRONG_SIGN for correct in right]
+    names = [f"{label} {sign}" for label, sign in zip(plain(labels), signs, strict=True)]
+    colours = [RIGHT if correct else WRONG for correct in right]
     bar = go.Bar(x=names, y=counts, text=counts, textposition="outside", cliponaxis=False, marker={"color": colours})
     bar.hovertemplate = "%{x}: %{y:,}<extra></extra>"
     figure = go.Figure(bar)
@@ -56,8 +58,9 @@ def next_symbol_figure(symbols: Sequence[str], shares: Mapping[str, FloatArray])
         pin, _, learner = name.rpartition(": ")
         kind = kind_of(learner.split(",")[0])
         look = {"color": colour_of(kind), "pattern": {"shape": PIN_PATTERNS.get(pin, PATTERNS.get(kind, ""))}}
-        hover = f"{name}: %{{y:.4f}}<extra></extra>"
-        figure.add_trace(go.Bar(x=plain(symbols), y=values, name=name, marker=look, hovertemplate=hover))
+        texts = [format_score(value) for value in values.tolist()]
+        hover = f"{name}: %{{customdata}}<extra></extra>"
+        figure.add_trace(go.Bar(x=plain(symbols), y=values, name=name, marker=look, customdata=texts, hovertemplate=hover))
     figure.update_xaxes(type="category", title="next symbol", tickfont=MONOSPACE)
     figure.update_yaxes(title="probability", range=[0, 1])
     return layout(figure, 320, barmode="group", legend={"orientation": "h", "y": 1.15})

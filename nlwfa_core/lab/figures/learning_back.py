@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import plotly.graph_objects as go
 
+from ...rounding import format_significant
 from ..build.learning_back import LearningCurve
 from ..palette import ACCENT, MARK, MUTED
 from . import layout
@@ -26,7 +27,8 @@ def learning_back_figure(curve: LearningCurve) -> go.Figure:
             mode="markers",
             name="one seed",
             marker={"color": MARK, "size": 6, "opacity": 0.6},
-            hovertemplate="%{x:,} strings: %{y:.3g}<extra></extra>",
+            text=list(map(format_significant, curve.errors.ravel().tolist())),
+            hovertemplate="%{x:,} strings: %{text}<extra></extra>",
         )
     )
     figure.add_trace(
@@ -37,11 +39,12 @@ def learning_back_figure(curve: LearningCurve) -> go.Figure:
             name="median",
             line={"color": ACCENT, "width": 2.5},
             marker={"size": 9},
-            hovertemplate="%{x:,} strings: median %{y:.3g}<extra></extra>",
+            text=list(map(format_significant, medians.tolist())),
+            hovertemplate="%{x:,} strings: median %{text}<extra></extra>",
         )
     )
     axis = {"type": "log", "title": "strings", "tickvals": list(curve.sizes), "ticktext": [f"{size:,}" for size in curve.sizes]}
     figure.update_xaxes(**axis)
     ticks = [digit * 10.0**power for power in range(-8, 3) for digit in (1, 2, 5)]
-    figure.update_yaxes(type="log", title="Σ |f̂(x) − f(x)|", tickvals=ticks, ticktext=[f"{tick:g}" for tick in ticks])
+    figure.update_yaxes(type="log", title="Σ |f̂(x) − f(x)|", tickvals=ticks, ticktext=list(map(format_significant, ticks)))
     return layout(figure, 380, legend={"orientation": "h", "y": 1.02, "yanchor": "bottom"})

@@ -12,10 +12,17 @@ import numpy as np
 
 from ...jobs.snapshots import Snapshot
 from ...learning.progress import BITS, RELATIVE, curve_from_one
+from ...rounding import format_significant, power_of_ten
 from ..palette import ACCENT, COLOURS, GREY, LINEAR_LOSS, MONOSPACE, MUTED, class_colours
 
 # Smaller losses are rounding errors, which may even be negative; a logarithmic axis needs a positive lower end.
 LOWEST_LOSS = 1e-15
+MOST_TICKS = 6
+# A point is an epoch, a loss, and the loss as text, which a tooltip shows.
+TEXT_IN_TOOLTIP = {
+    "dimensions": ["epoch", "loss", {"name": "text", "type": "ordinal"}],
+    "encode": {"x": 0, "y": 1, "tooltip": 2},
+}
 STAGE_COLOURS = {"factorisation": ACCENT, "transitions": COLOURS["fac.non"], "refinement": COLOURS["tran.non"]}
 LOSS_NOTES = {
     RELATIVE: "The relative loss is the squared error divided by the targets' squared norm: outputs of 0 everywhere have loss 1.",
@@ -52,12 +59,18 @@ def loss_options(
         points = curve_from_one(points) if relative else points
         colour = STAGE_COLOURS.get(stage, ACCENT)
         look = {"showSymbol": len(points) == 1, "symbolSize": 9, "lineStyle": {"width": 2.5}, "color": colour}
-        series.append({"type": "line", "name": stage, "data": [list(point) for point in points], **look})
+        data = [[epoch, loss, format_significant(loss)] for epoch, loss in points]
+        series.append({"type": "line", "name": stage, "data": data, **TEXT_IN_TOOLTIP, **look})
     if linear_loss is not None and "factorisation" in curves:
         series.append(_linear_line(max(linear_loss, LOWEST_LOSS), max(epoch for epochs, _ in curves.values() for epoch in epochs)))
+    y_axis: dict[str, Any] = {"type": "value", "scale": True, "name": measure}
+    if relative:
+        powers = _powers([point[1] for one in series for point in map(_values, one["data"])])
+        y_axis = _power_axis(powers) | {"name": measure}
+        series[0] |= {"markLine": _power_labels(powers)}
     return {
         "animation": False,
-        "grid": {"left": 16, "right": 16, "top": 52, "bottom": 8},
+        "grid": {"left": 52 if relative else 16, "right": 16, "top": 52, "bottom": 8},
         "legend": {"top": 0, "data": list(curves)},
         "tooltip": {"trigger": "axis"},
         "xAxis": {
@@ -67,8 +80,53 @@ def loss_options(
             "nameGap": 26,
             "min": 1 if relative else 0,
         },
-        "yAxis": {"type": "log" if relative else "value", "scale": not relative, "name": measure},
+        "yAxis": y_axis,
         "series": series,
+    }
+
+
+def _point(epoch: int, loss: float) -> list[Any]:
+    return [epoch, loss, format_significant(loss)]
+
+
+def _values(point: Any) -> list[Any]:
+    values: list[Any] = point["value"] if isinstance(point, dict) else point
+    return values
+
+
+def _powers(losses: Sequence[float]) -> list[int]:
+    """Return the powers of ten around some losses that a logarithmic axis has room for.
+
+    >>> _powers([0.3, 0.02]), _powers([1.0]), _powers([1e-15, 0.5])
+    ([-2, -1, 0], [-1, 0], [-15, -12, -9, -6, -3, 0])
+    """
+    lowest = int(np.floor(np.log10(min(losses, default=1.0)) + 1e-9))
+    highest = int(np.ceil(np.log10(max(losses, default=1.0)) - 1e-9))
+    lowest = min(lowest, highest - 1)
+    step = -(-(highest - lowest) // MOST_TICKS)
+    return list(range(highest, lowest - step, -step))[::-1]
+
+
+def _power_axis(powers: Sequence[int]) -> dict[str, Any]:
+    """Make a logarithmic axis without labels: its own would be "1e-7"."""
+    return {
+        "type": "log",
+        "min": 10.0 ** powers[0],
+        "max": 10.0 ** powers[-1],
+        "axisLabel": {"show": False},
+        "splitLine": {"show": False},
+    }
+
+
+def _power_labels(powers: Sequence[int]) -> dict[str, Any]:
+    """Make the lines and labels of a logarithmic axis at powers of ten, "10⁻⁷"."""
+    return {
+        "silent": True,
+        "symbol": "none",
+        "animation": False,
+        "lineStyle": {"type": "solid", "width": 1, "color": "rgba(138,138,138,.25)"},
+        "label": {"position": "start", "formatter": "{b}", "color": GREY, "textBorderWidth": 0},
+        "data": [{"name": power_of_ten(power), "yAxis": 10.0**power} for power in powers],
     }
 
 
@@ -78,7 +136,8 @@ def _linear_line(loss: float, last: int) -> dict[str, Any]:
     return {
         "type": "line",
         "name": LINEAR_LOSS,
-        "data": [{"value": [1, loss], "label": text}, [max(last, 1), loss]],
+        "data": [{"value": _point(1, loss), "label": text}, _point(max(last, 1), loss)],
+        **TEXT_IN_TOOLTIP,
         "symbolSize": 0.1,  # ECharts draws labels only for points that have a symbol
         "color": GREY,
         "lineStyle": {"width": 2, "type": "dashed"},

@@ -10,6 +10,8 @@ import plotly.graph_objects as go
 from ...metrics.intervals import CONFIDENCE, Interval
 from ...metrics.scores import SCORE_OF
 from ...metrics.seeds import Spread
+from ...metrics.tables import format_score
+from ..pairs import interval_text, spread_text
 from ..palette import DASHES, MARKERS, PATTERNS, colour_of, kind_of
 from . import layout
 
@@ -44,11 +46,11 @@ def metric_figure(
     ceiling = top + 0.12 * ((top - bottom) or 1.0)
     figure = go.Figure()
     for name, line in references.items():
-        _add_reference(figure, name, line)
+        _add_reference(figure, name, line, SCORE_OF[metric].form)
     for name, points in curves.items():
         _add_band(figure, name, points)
     for name, points in curves.items():
-        _add_curve(figure, name, points, ceiling, x_title)
+        _add_curve(figure, name, points, ceiling, x_title, SCORE_OF[metric].form)
     reference_curves = [line for line in references.values() if isinstance(line, Mapping)]
     xs = sorted({x for line in [*curves.values(), *reference_curves] for x in line})
     low, high = np.log10(xs[0] if xs else 1), np.log10(xs[-1] if xs else 1)
@@ -82,7 +84,7 @@ def score_bars(scores: Mapping[str, Spread], references: Mapping[str, float], me
             y=order,
             x=[_length(spread) for spread in spreads],
             orientation="h",
-            text=["∞" if spread.num_infinite else spread.text(SCORE_OF[metric].form) for spread in spreads],
+            text=["∞" if spread.num_infinite else spread_text(spread, SCORE_OF[metric].form) for spread in spreads],
             textposition="outside",
             cliponaxis=False,
             error_x={"array": reach, "visible": any(reach)},
@@ -119,19 +121,19 @@ def _visible(lines: Sequence[float], intervals: Sequence[Interval]) -> tuple[flo
     return max(bottom, low - room / 2), min(top, high + room / 2), True
 
 
-def _add_reference(figure: go.Figure, name: str, line: float | Mapping[int, float]) -> None:
+def _add_reference(figure: go.Figure, name: str, line: float | Mapping[int, float], form: str) -> None:
     look = {"color": colour_of(name), "width": 1.5, "dash": DASHES[kind_of(name)]}
     if isinstance(line, Mapping):
         finite = {x: value for x, value in line.items() if np.isfinite(value)}
-        hover = f"{name}, %{{x:,}}: %{{y:.4f}}<extra></extra>"
-        figure.add_trace(
-            go.Scatter(x=list(finite), y=list(finite.values()), mode="lines", name=name, line=look, hovertemplate=hover)
-        )
+        texts = [format_score(value, form) for value in finite.values()]
+        hover = f"{name}, %{{x:,}}: %{{text}}<extra></extra>"
+        points = {"x": list(finite), "y": list(finite.values()), "text": texts, "hovertemplate": hover}
+        figure.add_trace(go.Scatter(mode="lines", name=name, line=look, **points))
     elif np.isfinite(line):
         # The same shape as `add_hline` would add, in a fifth of its time.
         figure.add_shape(type="line", x0=0, x1=1, xref="x domain", y0=line, y1=line, yref="y", line=look)
         corner = {"x": 1, "xref": "x domain", "xanchor": "right", "y": line, "yref": "y", "yanchor": "bottom"}
-        figure.add_annotation(text=f"{name} {line:.3f}", showarrow=False, **corner)
+        figure.add_annotation(text=f"{name} {format_score(line, form)}", showarrow=False, **corner)
 
 
 def _add_band(figure: go.Figure, name: str, points: Curve) -> None:
@@ -161,18 +163,20 @@ def _add_band(figure: go.Figure, name: str, points: Curve) -> None:
     )
 
 
-def _hover(spread: Spread) -> str:
+def _hover(spread: Spread, form: str) -> str:
     """Write a point's mean and interval.
 
-    >>> _hover(Spread.of([0.25])), _hover(Spread.of([1.0, 2.0, 3.0]))
-    ('0.2500', '2.0000 [-0.4841, 4.4841], 3 seeds')
+    >>> _hover(Spread.of([0.25]), ".3f"), _hover(Spread.of([1.0, 2.0, 3.0]), ".3f")
+    ('0.250', '2.000 (95 % interval −0.484 to 4.484), 3 seeds')
     """
     interval = spread.interval()
-    text = spread.text(".4f") if interval is None else interval.text(".4f")
+    text = spread_text(spread, form)
+    if interval is not None:
+        text = f"{format_score(spread.mean, form)} (95 % interval {interval_text(interval, form)})"
     return f"{text}, {spread.count} seeds" if spread.count > 1 else text
 
 
-def _add_curve(figure: go.Figure, name: str, points: Curve, ceiling: float, x_title: str) -> None:
+def _add_curve(figure: go.Figure, name: str, points: Curve, ceiling: float, x_title: str, form: str) -> None:
     colour = colour_of(name)
     figure.add_trace(
         go.Scatter(
@@ -184,7 +188,7 @@ def _add_curve(figure: go.Figure, name: str, points: Curve, ceiling: float, x_ti
             connectgaps=False,
             line={"color": colour, "width": 2.5, "dash": DASHES.get(name, "solid")},
             marker={"symbol": MARKERS.get(name, "circle"), "size": 9},
-            customdata=[_hover(spread) for spread in points.values()],
+            customdata=[_hover(spread, form) for spread in points.values()],
             hovertemplate=f"{name}, {x_title} %{{x:,}}: %{{customdata}}<extra></extra>",
         )
     )

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import plotly.graph_objects as go
 
+from ...rounding import format_significant, told_apart
 from ..palette import BLUES, scale
 from . import layout, plain
 
@@ -60,7 +61,7 @@ def _dimension(name: str, values: Sequence[str] | Sequence[float]) -> dict[str, 
     distinct = sorted(set(finite.tolist()))
     whole = len(distinct) <= MAX_TICKS and all(value.is_integer() for value in distinct)
     ticks = distinct if whole else np.unique(np.linspace(low, high, 5)).tolist()
-    texts = [f"{tick:.3g}" if abs(tick) < 1000 else f"{tick:,.0f}" for tick in ticks]
+    texts = list(told_apart(ticks, lambda tick, extra: format_significant(tick, 3 + extra)))
     infinite = len(finite) < len(numbers)
     if low == high and not infinite:
         low, high = low - 0.5, high + 0.5

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import plotly.graph_objects as go
 
+from ...rounding import format_share
 from ...strings.words import FloatArray
 from ..palette import ACCENT, GREY, MARK, MONOSPACE, MUTED, class_colours
 from ..states import Projection
@@ -170,7 +171,8 @@ def overlay_figure(
 
 
 def _with_axes(figure: go.Figure, projection: Projection, three: bool, legend: dict[str, Any]) -> go.Figure:
-    titles = [f"component {index + 1} ({share:.0%} of the variance)" for index, share in enumerate(projection.explained)]
+    shares = [format_share(float(share), 0) for share in projection.explained]
+    titles = [f"component {number} ({share} of the variance)" for number, share in enumerate(shares, 1)]
     if three:
         figure.update_layout(scene={f"{axis}axis": {"title": title} for axis, title in zip("xyz", titles, strict=True)})
     else:

@@ -8,6 +8,8 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from scipy import sparse
 
+from ...errors import PLAIN_DIGITS
+from ...rounding import format_significant
 from ...strings.words import FloatArray
 
 # Up to this many rows, columns or terms are written in full; if there are more, only the first four and the last.
@@ -19,19 +21,15 @@ SPECIAL = {"\\": r"\textbackslash ", "^": r"\textasciicircum ", "~": r"\textasci
 
 
 def number(value: float, digits: int = 3) -> str:
-    """Write a number as LaTeX, rounded to `digits` significant digits.
+    """Write a number as LaTeX, with the digits of `format_significant`, so that a formula and the text beside it agree.
 
     >>> number(0.25), number(-1.23456e-5), number(0.0), number(12345.6), number(12345.6, digits=6)
-    ('0.25', '-1.23{\\\\scriptstyle\\\\cdot 10^{-5}}', '0', '1.23{\\\\scriptstyle\\\\cdot 10^{4}}', '12345.6')
+    ('0.25', '-1.23{\\\\scriptstyle\\\\cdot 10^{-5}}', '0', '12{,}346', '12{,}345.6')
     """
     if not np.isfinite(value):
         return r"\text{undefined}" if np.isnan(value) else r"\infty" if value > 0 else r"-\infty"
-    if value == 0:
-        return "0"
-    mantissa, exponent = f"{value:.{digits - 1}e}".split("e")
-    if -3 <= int(exponent) < max(digits, 4):
-        return f"{value:.{digits}g}" if int(exponent) < digits else f"{value:.0f}"
-    return rf"{float(mantissa):.{digits}g}{{\scriptstyle\cdot 10^{{{int(exponent)}}}}}"
+    mantissa, _, power = format_significant(value, digits).replace("−", "-").replace(",", "{,}").partition("·10")
+    return rf"{mantissa}{{\scriptstyle\cdot 10^{{{power.translate(PLAIN_DIGITS)}}}}}" if power else mantissa
 
 
 def rounding_level(values: FloatArray | sparse.csr_array) -> float:

@@ -20,6 +20,7 @@ MARKED = {
     "factor": "${\\vdash}\\,x\\,{\\dashv}$: its beginning and its end then count as ordinary symbols",
 }
 
+SHIFTED = r"u\sigma "  # the prefix of a row of H_σ
 A_SIGMA = r"\mathbf{A}_\sigma=(\mathbf{H}_\lambda\mathbf{V})^{+}\,\mathbf{H}_\sigma\mathbf{V}"
 SVD = (
     r"\begin{gathered}\mathbf{H}_\lambda \approx \mathbf{U}\mathbf{D}\mathbf{V}^\top,\quad "
@@ -58,6 +59,25 @@ def entries(recipe: HankelRecipe) -> str:
     if recipe.transform == "row":
         return f"{count}, divided by {'the same for $u$' if recipe.bounded else 'the sum of its row'}"
     return f"the square root of {count}" if recipe.transform == "sqrt" else count
+
+
+def entry_formula(recipe: HankelRecipe, prefix: str = "u") -> str:
+    r"""Write in LaTeX what a cell of the matrix holds; f̂ is what was counted, and `prefix` is u, or uσ in the rows of H_σ.
+
+    >>> entry_formula(HankelRecipe()), entry_formula(HankelRecipe(transform="sqrt"))
+    ('\\hat f(uv)', '\\sqrt{\\hat f(uv)}')
+    >>> print(entry_formula(HankelRecipe(transform="row", statistic="prefix", bounded=True)))
+    \hat f(uv)\,/\,\hat f(u)
+    >>> print(entry_formula(HankelRecipe(transform="row"), r"u\sigma "))
+    \hat f(u\sigma v)\,/\,\textstyle\sum_{v'}\hat f(u\sigma v')
+    """
+    counted = rf"\hat f({prefix}v)"
+    if recipe.transform == "sqrt":
+        return rf"\sqrt{{{counted}}}"
+    if recipe.transform == "row":
+        divisor = rf"\hat f({prefix.strip()})" if recipe.bounded else rf"\textstyle\sum_{{v'}}\hat f({prefix}v')"
+        return rf"{counted}\,/\,{divisor}"
+    return counted
 
 
 def marks(recipe: HankelRecipe) -> str:

@@ -17,6 +17,7 @@ from ...learning.spectral import TruncatedSVD, fit_linear_maps, fit_spectral, we
 from ...models.nlwfa import NLWFA
 from ...models.reading import StringReading
 from ...models.wfa import WFA
+from ...rounding import format_beside, format_share
 from ...strings.sample import Sample
 from ...strings.words import Alphabet, Word
 from . import latex
@@ -126,10 +127,12 @@ def _estimate(result: Spectral, recipe: HankelRecipe, alphabet: Alphabet) -> Ste
     return Step(
         "estimate",
         f"Estimate: a cell holds {formulas.entries(recipe)}",
-        r"\mathbf{H}_\lambda[u,v]=\hat f(uv),\qquad\mathbf{H}_\sigma[u,v]=\hat f(u\sigma v)",
+        rf"\mathbf{{H}}_\lambda[u,v]={formulas.entry_formula(recipe)},\qquad"
+        rf"\mathbf{{H}}_\sigma[u,v]={formulas.entry_formula(recipe, formulas.SHIFTED)}",
         (r"\mathbf{H}_\lambda=" + sized(block, corners),),
         f"Row $u$ says how strings continue after $u$. Prefixes whose rows are multiples of each other have the same future, and "
-        f"share a state. {density:.1%} of the cells are not 0; $\\mathbf{{H}}_\\lambda[\\lambda,\\lambda]={number(first)}$.",
+        f"share a state. {format_share(density)} of the cells are not 0; "
+        f"$\\mathbf{{H}}_\\lambda[\\lambda,\\lambda]={number(first)}$.",
     )
 
 
@@ -155,7 +158,7 @@ def _decompose(result: Spectral) -> Step:
             r"\mathbf{U}=" + sized(U, matrix(U)) + r"\qquad " + r"\mathbf{V}=" + sized(V, matrix(V)),
             r"\mathbf{D}=" + diagonal(svd.singular_values[:k]),
         ),
-        f"{values} {explained:.2%} of the squared norm{weights}{dropped_sentence}. No matrix of rank {k} is closer.",
+        f"{values} {format_share(explained, 2)} of the squared norm{weights}{dropped_sentence}. No matrix of rank {k} is closer.",
     )
 
 
@@ -210,7 +213,7 @@ def _move(result: Spectral, alphabet: Alphabet, symbol: int) -> Step:
         ),
         f"Line 2 is the state that the map makes of the initial state{'; line 3 is this state in the data' if data_line else ''}. "
         "Least squares makes maps and data agree as well as possible for all prefixes at once. "
-        f"The sum of the maps has spectral radius {maps.spectral_radius:.4g}.",
+        f"The sum of the maps has spectral radius {format_beside(maps.spectral_radius, 1.0)}.",
     )
 
 
@@ -255,7 +258,7 @@ def _weigh(result: Spectral, alphabet: Alphabet, train: Sample, word: Word) -> S
         "The weight of one string, as a product",
         latex.gathered(reading.formulas(entry, r"\mathbf{z}_u\mathbf{O}_\sigma")),
         (latex.aligned(lines, MAX_LINES),),
-        f"$f(x)={value}$; {_share(train, word):.1%} of the training strings are $x$.{negative}",
+        f"$f(x)={value}$; {format_share(_share(train, word))} of the training strings are $x$.{negative}",
     )
 
 

@@ -79,7 +79,7 @@ MESSAGES = {
     ),
     "sample --model none --max-length x": "--max-length must be a whole number; got 'x'. See nlwfa sample --help.",
     "sample --model none -o no/folder/new": "can't write no/folder/new: there is no folder no/folder",
-    "score --model none --test train --confidence 95": "--confidence must be between 0.5 and 0.999; got 95.0",
+    "score --model none --test train --confidence 95": "--confidence must be between 0.5 and 0.999; got 95",
     "score --model none --test train --confidence x": "--confidence must be a number; got 'x'. See nlwfa score --help.",
     "score --model none --test train --resamples 10": (
         "--resamples must be between 39 and 100,000 (an interval of 95 % needs 39); got 10"

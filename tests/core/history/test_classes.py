@@ -48,6 +48,14 @@ def test_codes_can_be_read_aloud(room: Classes) -> None:
             read_code(wrong)
 
 
+def test_the_teacher_chooses_the_lesson_to_which_joining_leads(room: Classes) -> None:
+    code = room.open(token_of)
+    assert room.opens(code) is None and room.opens("CDF34") is None
+    for lesson in ("rank", "", "dyck"):
+        room.choose_lesson(code, TOKEN, lesson)
+        assert room.opens(code) == lesson
+
+
 def test_only_the_holder_of_the_token_teaches(room: Classes, tmp_path: Path) -> None:
     code = room.open(lambda code: pseudonym(tmp_path, f"teacher\0{code}\0browser"))
     token = pseudonym(tmp_path, f"teacher\0{code}\0browser")
@@ -58,6 +66,7 @@ def test_only_the_holder_of_the_token_teaches(room: Classes, tmp_path: Path) -> 
             lambda token: room.read(code, token),
             lambda token: room.reveal(code, token, "rank/1"),
             lambda token: room.close(code, token),
+            lambda token: room.choose_lesson(code, token, "rank"),
             lambda token: room.delete(code, token),
         ):
             with pytest.raises(RecipeError, match=f"Only the teacher of the class session {code}"):

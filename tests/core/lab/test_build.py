@@ -64,7 +64,7 @@ def test_rows_with_mistakes_are_named_and_the_rest_is_an_automaton():
         "Arrows, row 5: the weight is missing",
         "Arrows, row 7: the symbol is missing",
         "Arrows, row 8: λ stands for the empty string, and can't be a symbol",
-        "Arrows, row 9: a weight must be a finite number of at most 1e+100; got '1e400'",
+        "Arrows, row 9: a weight must be a finite number of at most 1·10¹⁰⁰; got '1e400'",
     )
     wfa = draft.automaton
     assert draft.names == ("2", "3") and wfa.alphabet == Alphabet(("a",))

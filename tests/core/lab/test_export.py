@@ -152,7 +152,7 @@ def test_a_state_that_always_stops_has_no_symbols() -> None:
 
 
 def test_automata_that_a_format_can_not_express_are_refused(learned: Result) -> None:
-    with pytest.raises(RecipeError, match="needs probabilities, but the lowest weight here is -"):
+    with pytest.raises(RecipeError, match="needs probabilities, but the lowest weight here is −"):
         pautomac(squared_automaton(2, 2, 0))
     with pytest.raises(RecipeError, match="the transitions and the termination of state 0 sum to 0.9"):
         pautomac(WFA(np.array([1.0]), np.array([[[0.5]]]), np.array([0.4])))

@@ -89,7 +89,7 @@ def test_the_steps_show_the_model_that_the_experiment_learns(statistic: str, tra
 def test_the_share_is_that_of_the_sample() -> None:
     sample = Sample.of(Words.of([(0, 1), (0, 1), (1,), ()]), Alphabet(("a", "b")))
     hankel = estimate_hankel(sample, full_basis(2, 2), "string", False)
-    for word, share in {(): "25.0%", (0, 1): "50.0%", (0,): "0.0%", (1, 1, 1): "0.0%"}.items():
+    for word, share in {(): "25.0%", (0, 1): "50.0%", (0,): "0%", (1, 1, 1): "0%"}.items():
         *_, last = steps(spectral(hankel, 2), HankelRecipe(), sample.alphabet, sample, 0, word)
         assert f"{share} of the training strings are $x$." in last.notice
 

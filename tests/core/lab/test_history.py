@@ -24,6 +24,7 @@ from nlwfa_core.lab.history import (
 )
 from nlwfa_core.metrics.diagnostics import diagnostics, format_diagnostic
 from nlwfa_core.metrics.tables import format_score
+from nlwfa_core.rounding import format_share
 
 RECIPE = Recipe(
     data=DataRecipe(num_strings=200, num_validation=20, num_test=20, seed=4),
@@ -112,7 +113,7 @@ def test_what_came_of_a_run() -> None:
     found = dict(zip(table["diagnostic"], table["value"].texts, strict=True))
     assert dict(zip(table["diagnostic"], table["value"].values, strict=True))["negative outputs"] == health.share_negative
     assert found["mass of short strings"] == format_diagnostic("short_mass", health.short_mass, health.short_length)
-    assert found["negative outputs"] == f"{health.share_negative:.1%}" and found["radius of ΣA"] == "not computed"
+    assert found["negative outputs"] == format_share(health.share_negative) and found["radius of ΣA"] == "not computed"
     assert messages(done()) == list(dict.fromkeys([*learned().notes, *health.warnings]))
     total = sum(learned().seconds[stage] for stage in ("data", "hankel", "learning", "scores"))
     assert total_seconds(done()) == total and runs_table([done()])["time"].texts == (f"{total:.2f} s",)

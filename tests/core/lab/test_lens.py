@@ -36,6 +36,7 @@ from nlwfa_core.lab.lens import (
 )
 from nlwfa_core.lab.strings import count_by_hand, occurrences
 from nlwfa_core.learning.spectral import fit_spectral, truncated_svd, weighted_block
+from nlwfa_core.rounding import format_share
 from nlwfa_core.sources.automata import random_automaton
 from nlwfa_core.sources.dyck import ALPHABET, Dyck
 from nlwfa_core.strings.sample import Sample
@@ -270,8 +271,8 @@ def test_shares_are_those_of_the_dense_matrix(hankel: HankelMatrix) -> None:
     values = np.linalg.svd(weighted_block(hankel).toarray(), compute_uv=False)
     made = singular_values_payload(truncated_svd(weighted_block(hankel), 50), hankel)
     expected = np.cumsum(values**2) / (values**2).sum()
-    assert made["kept"] == [*(f"{share:.2%}" for share in expected), "100.00%"]
-    assert made["names"][0] == f"σ₁ = {values[0]:.4g}"
+    assert made["kept"] == [*(format_share(share, 2) for share in expected), "100%"]
+    assert made["names"][0] == f"σ₁ = {values[0]:.3g}"
     assert len(made["heights"]) == len(made["names"]) == len(made["kept"]) - 1 == len(values)
 
 
@@ -301,4 +302,4 @@ def test_of_a_matrix_of_zeros_nothing_is_kept() -> None:
     sample = Sample.of(Words.of([(0, 0, 0)]), Alphabet(("a",)))
     empty = estimate_hankel(sample, select_basis(sample, num_prefixes=1, num_suffixes=1))  # λ and λ, never seen
     made = singular_values_payload(truncated_svd(weighted_block(empty), 5), empty)
-    assert made["heights"] == [0.0] and made["kept"] == ["0.00%", "0.00%"] and made["ticks"] == [("0", 0.0)]
+    assert made["heights"] == [0.0] and made["kept"] == ["0%", "0%"] and made["ticks"] == [("0", 0.0)]

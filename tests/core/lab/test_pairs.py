@@ -38,16 +38,30 @@ def test_the_table_has_both_models_their_difference_and_who_is_ahead() -> None:
     assert set(same["ahead"]) == {"level"} and set(same["difference"].values) == {0.0}
 
 
+INFINITE = Interval(float("inf"), float("inf"), float("inf"))
+UNDEFINED = Interval(float("nan"), float("nan"), float("nan"))
+
+
 @pytest.mark.parametrize(
     ("field", "scores", "difference", "said"),
     [
-        ("wer", (0.4, 0.5), Interval(-0.1, -0.2, -0.01), "A is better (difference −0.100, 95 % interval −0.200 to −0.0100)."),
+        ("wer", (0.4, 0.5), Interval(-0.1, -0.2, -0.01), "A is better (difference −0.100, 95 % interval −0.200 to −0.010)."),
         ("wer", (0.5, 0.4), Interval(0.1, 0.01, 0.2), "B is better ("),
         ("ndcg5", (0.5, 0.4), Interval(0.1, 0.01, 0.2), "A is better ("),  # where more is better
         ("wer", (0.4, 0.41), Interval(-0.01, -0.1, 0.1), "Undecided: the interval holds 0 ("),
-        ("wer", (0.4, 0.4), Interval(0.0, 0.0, 0.0), "Undecided: the interval holds 0 (difference 0.00, "),
-        ("log2_pauto", (float("inf"), 7.0), Interval(float("inf"), float("inf"), float("inf")), "B is better (difference +∞, "),
-        ("log2_pauto", (float("nan"), 7.0), Interval(float("nan"), float("nan"), float("nan")), "The difference is undefined."),
+        ("wer", (0.4, 0.4), Interval(0.0, 0.0, 0.0), "Undecided: the interval holds 0 (difference 0.000, "),
+        (
+            "log2_pauto",
+            (float("inf"), 7.0),
+            INFINITE,
+            "B is better (difference +∞, 95 % interval +∞ in every resample).",
+        ),
+        (
+            "log2_pauto",
+            (float("nan"), 7.0),
+            UNDEFINED,
+            "A score is undefined, so there is no verdict.",
+        ),
     ],
 )
 def test_who_is_better_is_said_only_where_the_interval_says_it(

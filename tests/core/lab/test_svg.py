@@ -108,7 +108,7 @@ def test_a_band_is_the_interval_of_the_mean() -> None:
     [polygon] = root.iter("{http://www.w3.org/2000/svg}polygon")
     ys = [float(pair.split(",")[1]) for pair in polygon.attrib["points"].split()]
     labels = [text for text in root.iter("{http://www.w3.org/2000/svg}text") if text.attrib.get("text-anchor") == "end"]
-    pixels = {float(text.text or ""): float(text.attrib["y"]) - 4 for text in labels}
+    pixels = {float((text.text or "").replace("−", "-")): float(text.attrib["y"]) - 4 for text in labels}
     low, high = min(pixels), max(pixels)
     values = [low + (pixels[low] - y) / (pixels[low] - pixels[high]) * (high - low) for y in ys]
     assert values == pytest.approx([2 + 2.484, 2, 2, 2 - 2.484], abs=0.02)

@@ -14,7 +14,7 @@ from nlwfa_core.metrics.tables import Numbers, format_score, latex_text, write_t
 TABLE = {
     "model": ["SP, k = 5", "a|b & c_d"],
     "WER (%)": Numbers.written([0.43299, math.inf], format_score),
-    "gap": Numbers.of([(-0.00004, "−4e-05"), (None, "–")]),
+    "gap": Numbers.of([(-0.00004, "−4·10⁻⁵"), (None, "–")]),
 }
 
 
@@ -44,7 +44,7 @@ def test_markdown_aligns_numbers_and_escapes_bars() -> None:
     assert lines == [
         "| model | WER (%) | gap |",
         "| --- | ---: | ---: |",
-        "| SP, k = 5 | 0.433 | −4e-05 |",
+        "| SP, k = 5 | 0.433 | −4·10⁻⁵ |",
         r"| a\|b & c_d | ∞ | – |",
     ]
 
@@ -72,6 +72,6 @@ def test_scores_write_themselves() -> None:
 
 
 def test_names_that_end_like_a_number_stay_as_they_are_in_latex() -> None:
-    table = {"key": ["7a6b84ef72e4"], "score": Numbers.of([(3.2e-5, "3.2e-05 [1e-06, 4e-05]")])}
+    table = {"key": ["7a6b84ef72e4"], "score": Numbers.of([(3.2e-5, "3.2·10⁻⁵ [1·10⁻⁶, 4·10⁻⁵]")])}
     text = write_table(table, "latex")
     assert r"7a6b84ef72e4 & 3.2$\cdot 10^{-5}$ [1$\cdot 10^{-6}$, 4$\cdot 10^{-5}$] \\" in text

@@ -141,7 +141,7 @@ def test_relative_entropy_is_the_sum_over_all_strings() -> None:
     assert relative_entropy(without_b, p) == pytest.approx(sum(0.5**n / 2 * np.log2(0.5**n / 2 / (0.2**n / 2)) for n in range(60)))
     with pytest.raises(RecipeError, match="right must be deterministic"):
         relative_entropy(p, WFA([0.5, 0.5], p.transitions, p.termination))
-    with pytest.raises(RecipeError, match=r"left must have no negative weights; got -0\.5"):
+    with pytest.raises(RecipeError, match=r"left must have no negative weights; got −0\.5"):
         relative_entropy(WFA([1], [[[0.5]], [[-0.5]]], [0.5]), p)
 
 

@@ -146,11 +146,11 @@ def test_nothing_is_drawn_from_what_is_not_a_distribution() -> None:
     one = np.array([1.0])
     with pytest.raises(RecipeError, match="not a probability distribution: the weights of all strings must sum to 1; got 2"):
         sample_words(WFA(one, np.array([[[0.5]]]), one), 10, seed=0)
-    with pytest.raises(RecipeError, match="not a probability distribution: the weights of all strings must sum to 1; got inf"):
+    with pytest.raises(RecipeError, match="not a probability distribution: the weights of all strings must sum to 1; got ∞"):
         sample_words(WFA(one, np.array([[[1.5]]]), one), 10, seed=0)
     signed = WFA(one, np.array([[[-0.5]]]), np.array([1.5]))  # 1.5 · (−½)ⁿ sums to 1
     with pytest.raises(
-        RecipeError, match="after a prefix of 0 symbols, the scores of the next symbols range from -0.5 to 1.5, and their sum is"
+        RecipeError, match="after a prefix of 0 symbols, the scores of the next symbols range from −0.5 to 1.5, and their sum is"
     ):
         sample_words(signed, 10, seed=0)
 
@@ -166,7 +166,7 @@ def test_numbers_out_of_range_are_refused() -> None:
         "num_symbols × states² must be at most .*; got 160,000,000": lambda: squared_automaton(20, 1000, seed=0),
         "density must be above 0 and at most 1; got 0": lambda: random_automaton(2, 2, seed=0, density=0),
         "mean_length must be above 0 and at most .*; got 0": lambda: random_automaton(2, 2, seed=0, mean_length=0),
-        "concentration must be at least 0.01 and at most 1000; got 0": lambda: random_hmm(2, 2, seed=0, concentration=0),
+        "concentration must be at least 0.01 and at most 1,000; got 0": lambda: random_hmm(2, 2, seed=0, concentration=0),
         "concentration must be .*; got nan": lambda: random_pdfa(2, 2, seed=0, concentration=float("nan")),
         "mean_length must be above 0 and at most .*; got -1": lambda: random_pfa(2, 2, seed=0, mean_length=-1),
         "radius must be above 0 and below 1; got 1": lambda: random_wfa(2, 2, seed=0, radius=1),

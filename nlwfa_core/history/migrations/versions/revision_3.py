@@ -16,6 +16,7 @@ def upgrade() -> None:
         sa.Column("teacher", sa.String(64), nullable=False),
         sa.Column("opened", sa.Float, nullable=False, index=True),
         sa.Column("closed", sa.Float),
+        sa.Column("opens", sa.String(128)),
         sa.Column("revealed", JSON, nullable=False, server_default="[]"),
     )
     op.create_table(
