@@ -253,4 +253,6 @@ def automaton(models: Mapping[str, Model], default_model: str, data: Data) -> No
         "A learned WFA is unique only up to a change of basis: another basis gives the same weights of strings, but another graph."
     )
     with st.expander("The weights", icon=":material/table:"):
-        widgets.draw_table(weights_table(model, data.alphabet, smallest), "states.weights", "Weights of the graph")
+        table = weights_table(model, data.alphabet, smallest)
+        widgets.draw_table(table, "states.weights", "Weights of the graph")
+        widgets.table_downloads(dict.fromkeys(("csv", "latex", "markdown"), table), "weights", "states.weights.files")
