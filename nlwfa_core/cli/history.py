@@ -69,7 +69,7 @@ def history(
         finally:
             runs.close()
     if form is not None and is_export:
-        return Output(write_table(export_table(listing.runs), form).removesuffix("\n"))
+        return Output(write_table(export_table(listing.runs), form).removesuffix("\n"), is_data=True)
     if not listing.runs:
         return Output(f"no runs in {folder} match" if query != Query(titles=query.titles) else f"no runs in {folder}")
     rows = {"key": [run.key[:SHORT_KEY] for run in listing.runs], **runs_table(listing.runs, order, titles=titles)}

@@ -81,8 +81,10 @@ def complete(
     scale = float(abs(matrix).max()) if matrix.nnz else 0.0
     if not 0 < scale < np.inf:
         raise RecipeError("the Hankel matrix has no finite known entry other than zero: there is nothing to complete")
-    if not ridge > 0:
-        raise RecipeError(f"ridge must be above 0, because nothing else bounds rows with few known cells; got {ridge}")
+    if not 0 < ridge < np.inf:
+        raise RecipeError(
+            f"ridge must be a finite number above 0, because nothing else bounds rows with few known cells; got {ridge}"
+        )
     check_at_least("sweeps", sweeps, 1)
     H = sparse.csr_array(matrix / scale)
     pattern = sparse.csr_array((np.ones_like(H.data), H.indices, H.indptr), shape=H.shape)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import csv
 import io
-import json
 import math
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -16,7 +15,7 @@ from dataclasses import dataclass
 from typing import Self
 
 from ..errors import check_one_of, check_type
-from ..files import plain
+from ..files import ascii_json
 
 
 @dataclass(frozen=True, eq=False)
@@ -163,7 +162,7 @@ def write_table(table: Mapping[str, Column], form: str, caption: str = "") -> st
         return "\n".join([*lines, *(("", caption) if caption else ()), ""])
     values = list(zip(*(column.values if isinstance(column, Numbers) else column for column in table.values()), strict=True))
     if form == "json":
-        return json.dumps(plain([dict(zip(table, row, strict=True)) for row in values]), allow_nan=False) + "\n"
+        return ascii_json([dict(zip(table, row, strict=True)) for row in values]) + "\n"
     return csv_text([tuple(table), *values])
 
 

@@ -86,6 +86,22 @@ class Alphabet:
         """Return the text between two symbols of a written word: nothing if every symbol is one character, otherwise a space."""
         return "" if all(len(symbol) == 1 for symbol in self.symbols) else " "
 
+    def check_written(self) -> None:
+        """Raise RecipeError if a file of strings can't have these symbols: a word over them could not be written and read back.
+
+        >>> Alphabet(("a", "b c")).check_written()
+        Traceback (most recent call last):
+        nlwfa_core.errors.RecipeError: a symbol must be written without white space, which separates symbols; got 'b c'
+        """
+        if "" in self.symbols:
+            raise RecipeError("a symbol must have at least one character; got ''")
+        if self.symbols == (LAMBDA,):
+            raise RecipeError(f"{LAMBDA} can't be the only symbol: {LAMBDA} alone is how the empty word is written")
+        if self.separator:
+            for symbol in self.symbols:
+                if len(symbol.split()) != 1 or symbol != symbol.strip():
+                    raise RecipeError(f"a symbol must be written without white space, which separates symbols; got {symbol[:40]!r}")
+
     @property
     def summary(self) -> str:
         """Describe the alphabet in an error message.
