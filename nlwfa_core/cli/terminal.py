@@ -8,11 +8,12 @@ from __future__ import annotations
 import io
 import os
 import signal
+import stat
 import sys
 import threading
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain
@@ -436,8 +437,9 @@ def check_new_file(path: Path | None, force: bool, used: Iterable[Path | None] =
         raise RecipeError(f"can't write {path}: it is a folder, and a file is needed")
     if not path.parent.is_dir():
         raise RecipeError(f"can't write {path}: there is no folder {path.parent}")
-    if path.exists() and not path.is_file():
-        return
+    with suppress(FileNotFoundError):
+        if not stat.S_ISREG(path.stat().st_mode):  # raises OSError for a loop of links, which `is_file` calls no file
+            return
     target = Path(os.path.realpath(path))
     if any(other is not None and _is_same_file(target, other) for other in used):
         raise RecipeError(f"can't write {path}: this command uses that file for something else; choose another name")

@@ -78,9 +78,12 @@ def read_weights_json(data: bytes | Path) -> WFA:
     symbols = content.get("symbols")
     if symbols is not None and not (isinstance(symbols, list) and all(isinstance(symbol, str) for symbol in symbols)):
         raise FormatError("symbols must be a list of texts")
-    alphabet = Alphabet.numbered(num_symbols) if symbols is None else Alphabet(tuple(symbols))
-    alphabet.check_written()
-    return WFA(arrays["initial"], arrays["transitions"], arrays["termination"], alphabet)
+    try:
+        alphabet = Alphabet.numbered(num_symbols) if symbols is None else Alphabet(tuple(symbols))
+        alphabet.check_written()
+        return WFA(arrays["initial"], arrays["transitions"], arrays["termination"], alphabet)
+    except RecipeError as error:
+        raise FormatError(str(error)) from None
 
 
 @check_types

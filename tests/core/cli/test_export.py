@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from nlwfa_core.cli.main import main
+from nlwfa_core.errors import RecipeError
 from nlwfa_core.files import plain
 from nlwfa_core.lab.export.automata import openfst, pautomac, weights_json
 from nlwfa_core.lab.graph import dot
