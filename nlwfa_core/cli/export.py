@@ -161,9 +161,7 @@ def _strings_csv(drawn: Drawn, alphabet: Alphabet) -> str:
     buffer = io.StringIO(newline="")
     writer = csv.writer(buffer, lineterminator="\n")
     if alphabet.separator and LAMBDA in alphabet.symbols:
-        raise RecipeError(
-            f"strings can't be written as text with the symbol {LAMBDA!r}, because {LAMBDA} alone is the empty word"
-        )
+        raise RecipeError(f"strings can't be written as text with the symbol {LAMBDA!r}, because {LAMBDA} alone is the empty word")
     writer.writerow(("tokens" if alphabet.separator else "characters", "count"))
     writer.writerows((alphabet.decode(word), count) for word, count in zip(drawn.words, drawn.counts.tolist(), strict=True))
     return buffer.getvalue()

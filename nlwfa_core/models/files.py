@@ -21,7 +21,7 @@ from safetensors.numpy import load, save
 from .. import limits
 from ..errors import RecipeError, check_type, check_types, plural
 from ..files import MAX_JSON_BYTES, __version__, from_json, make_directory, read_capped, to_json, write_atomically
-from ..strings.words import Alphabet, FloatArray
+from ..strings.words import Alphabet, FloatArray, check_written
 from .mixture import Mixture
 from .model import Model, model_of
 from .ngram import NGram
@@ -310,7 +310,7 @@ def _model_of(header: Mapping[str, Any], arrays: Mapping[str, FloatArray], direc
     limits.check_at_most("the number of symbols", len(symbols), limits.ceiling("symbols"))
     alphabet = Alphabet(tuple(symbols))
     try:
-        alphabet.check_written()
+        check_written(alphabet)
         model: StoredModel
         if header["kind"] == MIXTURE:
             parts = [_part_of(own, _below(arrays, f"{number}.")) for number, own in enumerate(header["models"])]

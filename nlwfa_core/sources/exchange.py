@@ -17,7 +17,7 @@ from ..errors import FormatError, RecipeError, check_one_of, check_types
 from ..files import from_json
 from ..limits import WHOLE_FILE, check_at_most
 from ..models.wfa import WFA
-from ..strings.words import Alphabet
+from ..strings.words import Alphabet, check_written
 from .files import bytes_of, clean, quoted
 
 JSON_FIELDS = ("initial", "transitions", "termination")
@@ -80,7 +80,7 @@ def read_weights_json(data: bytes | Path) -> WFA:
         raise FormatError("symbols must be a list of texts")
     try:
         alphabet = Alphabet.numbered(num_symbols) if symbols is None else Alphabet(tuple(symbols))
-        alphabet.check_written()
+        check_written(alphabet)
         return WFA(arrays["initial"], arrays["transitions"], arrays["termination"], alphabet)
     except RecipeError as error:
         raise FormatError(str(error)) from None

@@ -86,22 +86,6 @@ class Alphabet:
         """Return the text between two symbols of a written word: nothing if every symbol is one character, otherwise a space."""
         return "" if all(len(symbol) == 1 for symbol in self.symbols) else " "
 
-    def check_written(self) -> None:
-        """Raise RecipeError if a file of strings can't have these symbols: a word over them could not be written and read back.
-
-        >>> Alphabet(("a", "b c")).check_written()
-        Traceback (most recent call last):
-        nlwfa_core.errors.RecipeError: a symbol must be written without white space, which separates symbols; got 'b c'
-        """
-        if "" in self.symbols:
-            raise RecipeError("a symbol must have at least one character; got ''")
-        if self.symbols == (LAMBDA,):
-            raise RecipeError(f"{LAMBDA} can't be the only symbol: {LAMBDA} alone is how the empty word is written")
-        if self.separator:
-            for symbol in self.symbols:
-                if len(symbol.split()) != 1 or symbol != symbol.strip():
-                    raise RecipeError(f"a symbol must be written without white space, which separates symbols; got {symbol[:40]!r}")
-
     @property
     def summary(self) -> str:
         """Describe the alphabet in an error message.
@@ -140,6 +124,23 @@ class Alphabet:
             if token not in index:
                 raise RecipeError(f"symbol {token[:40]!r} is not in the alphabet of {self.summary}")
         return tuple(index[token] for token in tokens)
+
+
+def check_written(alphabet: Alphabet) -> None:
+    """Raise RecipeError if no file of strings can have these symbols: words could not be written and read back.
+
+    >>> check_written(Alphabet(("a", "b c")))
+    Traceback (most recent call last):
+    nlwfa_core.errors.RecipeError: a symbol must be written without white space, which separates symbols; got 'b c'
+    """
+    if "" in alphabet.symbols:
+        raise RecipeError("a symbol must have at least one character; got ''")
+    if alphabet.symbols == (LAMBDA,):
+        raise RecipeError(f"{LAMBDA} can't be the only symbol: {LAMBDA} alone is how the empty word is written")
+    if alphabet.separator:
+        for symbol in alphabet.symbols:
+            if symbol.split() != [symbol]:
+                raise RecipeError(f"a symbol must be written without white space, which separates symbols; got {symbol[:40]!r}")
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,7 +7,7 @@ import io
 import json
 import sys
 import unicodedata
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -135,6 +135,21 @@ def test_the_history_shows_names_escaped_and_exports_them_whole(
     assert is_safe(capsys.readouterr().out)
 
 
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("--search", " ".join(map(str, range(21)))), "the number of words in a search must be at most 20; got 21"),
+        (("--search", "x" * 201), "the length of a search in characters must be at most 200; got 201"),
+        (("--limit", 10**30), "--limit must be between 1 and 2,147,483,647; got 1,000"),
+        (("--limit", 0), "--limit must be between 1 and 2,147,483,647; got 0"),
+        ([option for number in range(101) for option in ("--tag", number)], "the number of tags to filter by must be at most 100"),
+    ],
+)
+def test_the_history_is_asked_within_limits(run: Run, home: str, options: Sequence[object], message: str) -> None:
+    code, out, err = run("history", "--home", home, *options)
+    assert (code, out) == (2, "") and f"error: {message}" in err
+
+
 def test_data_for_programs_is_exact_in_a_pipe(run: Run) -> None:
     save_model("esc", SavedModel(COIN, Alphabet((SYMBOL, "\u00a0b".strip())), {}))
     code, out, _ = run("sample", "--model", "esc", "-n", 50)
@@ -179,12 +194,42 @@ SOUND = {
     "experiment": "dyck",
     "weights": "0.5,0.5",
 }
+VALUES_COMMANDS = ("fit-values", "score-values")
 NEEDED_TOO = {"validation": {"refine": "likelihood"}, "targets": {"prefixes": "strings"}}
 PATHS = [(names, option.name) for names, command in commands() for option in command.params if is_path(option)]
+NUMBERS = [
+    (names, option.name)
+    for names, command in commands()
+    for option in command.params
+    if getattr(option.type_descriptor, "annotation", None) in (int, float, int | None, float | None)
+]
 
 
-def test_there_are_paths_to_try() -> None:
-    assert len(PATHS) > 30
+def command_line(names: tuple[str, ...], option: str, value: object) -> list[str]:
+    """A command with one option, and all others that it needs."""
+    command = dict(commands())[names]
+    arguments = [*names]
+    for parameter in command.params:
+        values: list[object] = []
+        if parameter.name == option:
+            values = [value]
+        elif parameter.required or parameter.name in NEEDED_TOO.get(option, {}):
+            sound = NEEDED_TOO.get(option, {}).get(parameter.name, SOUND.get(parameter.name, "new"))
+            if names[0] in VALUES_COMMANDS and sound == "strings":
+                sound = "values"
+            values = sound if isinstance(sound, list) else [sound]
+        elif parameter.name == "folds" and option != "validation":
+            values = [SOUND["folds"]]
+        name = parameter.opts[-1]
+        if name.startswith("--"):
+            arguments += [f"{name}={one}" for one in values]
+        else:
+            arguments += [f"{name if name.startswith('-') else ''}{one}" for one in values]
+    return arguments
+
+
+def test_there_are_options_to_try() -> None:
+    assert len(PATHS) > 30 and len(NUMBERS) > 60
 
 
 @posix
@@ -194,27 +239,19 @@ def test_a_path_that_can_not_be_used_is_an_error_with_its_reason(run: Run, names
     """Of every option of every command that takes a path."""
     Path("loop").symlink_to("loop")
     path = {"long": "x" * 5000, "loop": "loop", "below a file": "strings/below", "long name": f"{'x' * 300}/file"}[bad]
-    command = dict(commands())[names]
-    values = {parameter.name: parameter for parameter in command.params}
-    arguments: list[str] = [*names]
-    for name, parameter in values.items():
-        if name == option:
-            value: Any = path
-        elif parameter.required or name in NEEDED_TOO.get(option, {}):
-            value = NEEDED_TOO.get(option, {}).get(name, SOUND.get(name, "new"))
-        elif name == "folds" and "validation" in values and option != "validation":
-            value = SOUND["folds"]
-        else:
-            continue
-        if "train" in names and name == "train":
-            value = "values"
-        texts = [str(one) for one in value] if isinstance(value, list) else [str(value)]
-        is_argument = not parameter.opts[-1].startswith("-")
-        arguments += texts if is_argument else [parameter.opts[-1], *texts]
     before = sorted(Path().rglob("*"))
-    code, out, err = run(*arguments)
+    code, out, err = run(*command_line(names, option, path))
     assert code == 2 and out == "" and err.splitlines()[-1].startswith("error: "), err
-    assert "Traceback" not in err and sorted(Path().rglob("*")) == before
+    assert sorted(Path().rglob("*")) == before
+
+
+@pytest.mark.parametrize("number", [10**30, -(10**30), "9" * 5000, "1e400", "nan", "-inf"])
+@pytest.mark.parametrize(("names", "option"), NUMBERS, ids=lambda value: value if isinstance(value, str) else " ".join(value))
+def test_a_number_that_can_not_be_is_an_error(run: Run, names: tuple[str, ...], option: str, number: object) -> None:
+    """Of every option of every command that takes a number. Some take any whole number as a seed."""
+    code, out, err = run(*command_line(names, option, number))
+    assert code == 2 or (option.endswith("seed") and number == 10**30)
+    assert code == 0 or (out == "" and err.splitlines()[-1].startswith("error: ")), err
 
 
 # What is written
@@ -264,10 +301,10 @@ def test_a_prefix_is_at_most_as_long_as_a_string(run: Run) -> None:
     assert (code, out, err) == (2, "", "error: the length of --prefix must be at most 10,000; got 10,002\n")
 
 
-@pytest.mark.parametrize("ridge", ["inf", "-inf", "nan", "0", "-1", "1e999"])
-def test_the_ridge_is_a_finite_number_above_0(run: Run, ridge: str) -> None:
+@pytest.mark.parametrize("ridge", ["inf", "-inf", "nan", "0", "-1", "1e999", "1001"])
+def test_the_ridge_is_above_0_and_small(run: Run, ridge: str) -> None:
     code, out, err = run("fit-values", "--train", "values", "--learner", "SP", "--rank", 1, "--out", "o", f"--ridge={ridge}")
-    assert (code, out) == (2, "") and "ridge must be a finite number above 0" in err and not Path("o").exists()
+    assert (code, out) == (2, "") and "ridge must be above 0 and at most 1,000" in err and not Path("o").exists()
 
 
 @pytest.mark.parametrize("number", ["9" * 400, "-" + "9" * 400, '"1"', "true", "null", '{"a": 1}', "1e999", "NaN", '"inf"'])
