@@ -133,6 +133,7 @@ def _identity(recipe: Recipe, graphs: list[walk.Graph]) -> str:
 def states(run: Recipe, model: LearnedModel, data: Data, prefixes: Words, text: str, colour: str, axes: int, unit: bool) -> None:
     """Draw the states after all prefixes, and the path of one string through them."""
     with widgets.errors_as_messages():
+        widgets.check_typed("Follow one string", text)
         whole = data.alphabet.encode(text) if text else word_to_follow(data.train)
         draw = _draw_states if len(prefixes) <= MAX_REMEMBERED else _draw_states.__wrapped__
         draw(run, whole, colour, axes, unit, model, data, prefixes)
