@@ -18,7 +18,7 @@ import re
 import zlib
 from collections.abc import Collection, Iterable, Mapping
 from functools import cached_property
-from typing import Annotated, Any, ClassVar, Literal, Self, get_args
+from typing import Annotated, Any, ClassVar, Literal, Self, get_args, get_origin
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError, field_validator, model_validator
 
@@ -424,7 +424,7 @@ def check_json_types(kind: type[Record], content: Any, owner: str = "") -> None:
             check_json_types(annotation, value, f"{owner}{name}.")
         elif annotation is bool and not isinstance(value, bool):
             raise FieldError(f"{owner}{name} must be true or false; got {repr(value)[:60]}", f"{owner}{name}")
-        elif _innermost(annotation) <= {int, float}:
+        elif _innermost(annotation) <= {int, float} and (isinstance(value, list) or get_origin(annotation) is not tuple):
             for entry in value if isinstance(value, list) else [value]:
                 if isinstance(entry, str | bool):
                     raise FieldError(f"{owner}{name} must be a number; got {repr(entry)[:60]}", f"{owner}{name}")
