@@ -154,12 +154,12 @@ def plural(number: int, noun: str) -> str:
 
 
 def printable(text: str) -> str:
-    """Escape what a terminal could take for a command, or would not show: control characters, marks of direction, line ends.
+    r"""Escape what a terminal could take for a command, or would not show: control characters, marks of direction, line ends.
 
     They are written as Python's `repr` writes them. Backslashes stay as they are.
 
-    >>> printable("a\x1b[2J\x00b\n")
-    'a\\x1b[2J\\x00b\\n'
+    >>> print(printable("a\x1b[2J\x00b\n"))
+    a\x1b[2J\x00b\n
     """
     if text.isprintable():
         return text
