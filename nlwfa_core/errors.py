@@ -176,6 +176,19 @@ def plural(number: int, noun: str) -> str:
     return f"{number:,} {noun}" + ("" if number == 1 else "s")
 
 
+def printable(text: str) -> str:
+    r"""Escape what a terminal could take for a command, or would not show: control characters, marks of direction, line ends.
+
+    They are written as Python's `repr` writes them. Backslashes stay as they are.
+
+    >>> print(printable("a\x1b[2J\x00b\n"))
+    a\x1b[2J\x00b\n
+    """
+    if text.isprintable():
+        return text
+    return "".join(character if character.isprintable() else repr(character)[1:-1] for character in text)
+
+
 def did_you_mean(name: str, names: Iterable[str]) -> str:
     """Suggest the nearest of some names, to be put behind an error's value; nothing if none is near.
 

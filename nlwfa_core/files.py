@@ -88,21 +88,32 @@ def read_capped(path: Path, max_bytes: int) -> bytes:
     Raises
     ------
     RecipeError
-        If it does not exist, can't be read or is larger than `max_bytes`.
+        If it does not exist, can't be read or is larger than `max_bytes`. A pipe or a device, whose size nobody knows, is read
+        up to that limit.
     """
     try:
         if path.is_dir():
             raise RecipeError(f"can't read {path}: it is a folder, and a file is needed")
-        size = path.stat().st_size
-        limits.check_at_most(f"the size of {path} in bytes", size, max_bytes)
-        return path.read_bytes()
-    except OSError as error:
-        raise RecipeError(f"can't read {path}: {error.strerror}") from None
+        with path.open("rb") as file:
+            limits.check_at_most(f"the size of {path} in bytes", os.fstat(file.fileno()).st_size, max_bytes)
+            data = file.read(max_bytes + 1)
+    except RecipeError:
+        raise
+    except (OSError, ValueError) as error:  # a ValueError if the path has a zero character
+        raise RecipeError(f"can't read {path}: {getattr(error, 'strerror', None) or error}") from None
+    if len(data) > max_bytes:
+        raise RecipeError(f"the size of {path} in bytes must be at most {max_bytes:,}; got more")
+    return data
 
 
 def to_json(value: object) -> str:
     """Write a value as JSON text, in which ∞, −∞ and nan are the strings "inf", "-inf" and "nan"."""
     return json.dumps(plain(value), allow_nan=False, ensure_ascii=False)
+
+
+def ascii_json(value: object) -> str:
+    """Write a value as `to_json` does, in printable ASCII only."""
+    return json.dumps(plain(value), allow_nan=False).replace("\x7f", "\\u007f")
 
 
 def plain(value: Any) -> Any:

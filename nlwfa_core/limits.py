@@ -47,6 +47,7 @@ LIMITS = {
     "basis": Limit(50_000, "prefixes, and suffixes, of a Hankel matrix"),
     "rank": Limit(1_000, "rank, or states of an opponent"),
     "epochs": Limit(100_000, "epochs of one step of the training"),
+    "sweep_runs": Limit(100_000, "runs of a sweep: the product of its lists"),
     "training_seconds": Limit(24 * 3600, "seconds of computing for one run on a server"),
     "jobs": Limit(1_000, "runs waiting in the queue, of all sessions"),
     "session_jobs": Limit(200, "runs waiting in the queue, of one session"),
@@ -150,7 +151,10 @@ def settings() -> tuple[dict[str, int], RecipeError | None]:
     """Return the limits that the settings file sets; none, and the error, if it can't be read."""
     path = settings_file()
     try:
-        return (read_limits(path.read_bytes()) if path else {}), None
+        if path is None:
+            return {}, None
+        with path.open("rb") as file:
+            return read_limits(file.read(MAX_SETTINGS_BYTES + 1)), None
     except OSError as error:
         return {}, RecipeError(f"can't read the limits in {path}: {error.strerror}")
     except RecipeError as error:

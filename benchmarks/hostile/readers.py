@@ -18,6 +18,7 @@ import zlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
+from hashlib import sha256
 from math import prod
 from pathlib import Path
 from random import Random
@@ -339,6 +340,9 @@ def _in_folder(name: str, mutate: Mutation) -> Reader:
     def read(data: bytes) -> object:
         folder = home / kinds[data[0] % 3 if data else 0]
         (folder / name).write_bytes(data[1:])
+        if name == "model.safetensors":
+            header = folder / "model.json"
+            header.write_bytes(_tied(header.read_bytes(), data[1:]))
         loaded = load_model(folder)
         return loaded.model.weights(words) if loaded.model.num_symbols == 2 else loaded
 
@@ -346,6 +350,11 @@ def _in_folder(name: str, mutate: Mutation) -> Reader:
 
     words = Words.of([(), (0,), (0, 1, 1)])
     return Reader(tuple(sound), read, lambda random, data: data[:1] + mutate(random, data[1:]))
+
+
+def _tied(header: bytes, tensors: bytes) -> bytes:
+    """Return a model.json that names the SHA-256 of other arrays: without it, they would not even be looked at."""
+    return json.dumps(json.loads(header) | {"arrays_sha256": sha256(tensors).hexdigest()}).encode()
 
 
 def _tensors(random: Random, data: bytes) -> bytes:
@@ -503,6 +512,9 @@ def _repacked(random: Random, data: bytes) -> bytes:
         files.append((name.replace("result.json", "model.json"), bytes(2**20)))
     else:
         files[index] = (name, _tensors(random, content) if name.endswith("safetensors") else of_json(random, content))
+        if name.endswith("safetensors"):
+            header = name.replace("safetensors", "json")
+            files = [(file, _tied(text, files[index][1]) if file == header else text) for file, text in files]
     buffer = io.BytesIO()
     packing = zipfile.ZIP_LZMA if random.random() < 0.03 else random.choice((zipfile.ZIP_DEFLATED, zipfile.ZIP_STORED))
     with warnings.catch_warnings(), zipfile.ZipFile(buffer, "w", packing) as archive:

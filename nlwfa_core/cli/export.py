@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -59,8 +60,8 @@ def export(
         raise RecipeError(f"--symbols has no effect with --to {to}; it needs --to openfst")
     if force and out is None and symbols is None:
         raise RecipeError("--force has no effect without --out: there is no file to replace")
-    for path in (out, symbols):
-        check_new_file(path, force)
+    check_new_file(out, force, (model, symbols))
+    check_new_file(symbols, force, (model,))
     saved = read_model(model)
     automaton = saved.model
     if not isinstance(automaton, WFA):
@@ -142,25 +143,25 @@ def sample(
         raise RecipeError("--force has no effect without --out: there is no file to replace")
     check_between("--num-strings", num_strings, 1, limits.most("generated_strings"))
     check_between("--max-length", max_length, 1, limits.most("string_length"))
-    check_new_file(out, force)
+    check_new_file(out, force, (model,))
     saved = read_model(model)
     drawn = draw(saved.model, num_strings, seed, max_length)
     summary = f"{plural(int(drawn.counts.sum()), 'string')}, {len(drawn.words):,} of them distinct"
     output = _written(_strings_csv(drawn, saved.alphabet), out, summary)
-    return Output(output.text, drawn_warnings(drawn, max_length))
+    return replace(output, notes=drawn_warnings(drawn, max_length))
 
 
 def _strings_csv(drawn: Drawn, alphabet: Alphabet) -> str:
-    """Write strings with counts as CSV that `sources.files.read_strings` reads back; the header says what a symbol is."""
+    """Write strings with counts as CSV that `sources.files.read_strings` reads back; the header says what a symbol is.
+
+    This is data and no table for people, so its strings are exact, without the marks of `metrics.tables.csv_text`.
+    """
     from ..strings.words import LAMBDA
 
     buffer = io.StringIO(newline="")
     writer = csv.writer(buffer, lineterminator="\n")
-    if alphabet.separator and (wrong := [symbol for symbol in alphabet.symbols if len(symbol.split()) != 1 or symbol == LAMBDA]):
-        raise RecipeError(
-            f"strings can't be written as text with the symbol {wrong[0]!r}: there, spaces separate symbols, and {LAMBDA} is the "
-            "empty word"
-        )
+    if alphabet.separator and LAMBDA in alphabet.symbols:
+        raise RecipeError(f"strings can't be written as text with the symbol {LAMBDA!r}, because {LAMBDA} alone is the empty word")
     writer.writerow(("tokens" if alphabet.separator else "characters", "count"))
     writer.writerows((alphabet.decode(word), count) for word, count in zip(drawn.words, drawn.counts.tolist(), strict=True))
     return buffer.getvalue()
@@ -169,6 +170,6 @@ def _strings_csv(drawn: Drawn, alphabet: Alphabet) -> str:
 def _written(text: str, out: Path | None, summary: str) -> Output:
     """Write the text to a file, and return a summary to print; without a file, return the text itself."""
     if out is None:
-        return Output(text.removesuffix("\n"))
+        return Output(text.removesuffix("\n"), is_data=True)
     write_file(out, text)
     return Output(f"{summary}, written to {out}")

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from ..errors import RecipeError, check_at_least, check_one_of, plural
+from ..errors import RecipeError, check_between, check_one_of, plural
 from ..files import FileShelf
 from ..metrics.scores import METRICS
 from ..metrics.tables import write_table
@@ -16,6 +16,7 @@ from .terminal import AsJson, Output, TableForm, table_form
 from .text import aligned
 
 NUM_ROWS = 50  # rows of a table for people; CSV and JSON have every run by default
+MOST_ROWS = 2**31 - 1
 SHORT_KEY = 12
 
 
@@ -55,7 +56,7 @@ def history(
     for name in state or ():
         check_one_of("--state", name, STATES)
     if limit is not None:
-        check_at_least("--limit", limit, 1)
+        check_between("--limit", limit, 1, MOST_ROWS)
     is_export = form in ("csv", "json")
     titles = FileShelf(folder / "uploads").titles()
     query = Query(
@@ -65,11 +66,11 @@ def history(
         runs = History.open(folder)
         try:
             runs.rebuild(folder / "runs")
-            listing = list_runs(runs, query, 0, limit or (2**31 - 1 if is_export else NUM_ROWS))
+            listing = list_runs(runs, query, 0, limit or (MOST_ROWS if is_export else NUM_ROWS))
         finally:
             runs.close()
     if form is not None and is_export:
-        return Output(write_table(export_table(listing.runs), form).removesuffix("\n"))
+        return Output(write_table(export_table(listing.runs), form).removesuffix("\n"), is_data=True)
     if not listing.runs:
         return Output(f"no runs in {folder} match" if query != Query(titles=query.titles) else f"no runs in {folder}")
     rows = {"key": [run.key[:SHORT_KEY] for run in listing.runs], **runs_table(listing.runs, order, titles=titles)}

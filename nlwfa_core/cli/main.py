@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from .. import limits
-from ..errors import RecipeError, check_between, plural
+from ..errors import check_between, plural
 from ..experiment.recipe import DataRecipe, Recipe, with_fields
 from ..files import __version__
 from ..sources.pautomac import write_pautomac, write_solution
@@ -101,8 +101,8 @@ def _add_generator(source: str, own: Options, text: str) -> None:
         solution: Solution = None,
         force: Force = False,
     ) -> Output:
-        for path in (out, solution):
-            check_new_file(path, force)
+        check_new_file(out, force, (solution,))
+        check_new_file(solution, force)
         check_between("--num-strings", num_strings, 1, limits.most("generated_strings"))
         recipe = with_fields(Recipe(), {**field_values, "source": source, "num_strings": num_strings})
         return _write_strings(recipe.data, out, solution)
@@ -126,8 +126,6 @@ _add_generator(
 def _write_strings(recipe: DataRecipe, out: Path, solution: Path | None) -> Output:
     from ..experiment.data import generator_of
 
-    if out == solution:
-        raise RecipeError(f"the solution must not be written to the file of the strings; got {solution} for both")
     source = generator_of(recipe)
     words = source.draw(recipe.num_strings, recipe.seed)
     write_file(out, write_pautomac(words, len(source.alphabet)))
@@ -165,6 +163,7 @@ def next_symbol(
 
     saved = read_model(model)
     word = saved.alphabet.encode(prefix)
+    limits.check_at_most("the length of --prefix", len(word), limits.most("string_length"))
     trie = Trie.of(Words.of([word]), len(saved.alphabet))
     scores, exponents = scaled_next_scores(saved.model, trie)
     end = trie.ends[0]

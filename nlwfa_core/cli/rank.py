@@ -49,9 +49,7 @@ def rank(
 
     if force and out is None:
         raise RecipeError("--force has no effect without --out: there is no file to replace")
-    check_new_file(out, force)
-    if out is not None and any(path.exists() and out.exists() and out.samefile(path) for path in (prefixes, targets) if path):
-        raise RecipeError(f"the ranking must not replace the file of prefixes or of targets; got {out} for both")
+    check_new_file(out, force, (model, prefixes, targets))
     saved = read_model(model)
     file, notes = _read_prefixes(prefixes, format, saved.alphabet)
     words = file.words
@@ -70,7 +68,7 @@ def rank(
         return Output(json_text(record), notes)
     summary = "" if score is None else ranking_summary(score)
     if out is None:
-        return Output(text.removesuffix("\n"), (*notes, *filter(None, [summary])))
+        return Output(text.removesuffix("\n"), (*notes, *filter(None, [summary])), is_data=True)
     return Output("\n".join(filter(None, [summary, f"ranking of {prefixes_text(len(words))} written to {out}"])), notes)
 
 

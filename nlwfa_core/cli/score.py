@@ -106,7 +106,8 @@ def score(
     known = intervals(own, resamples, confidence=confidence)
     meaning = intervals_in_words(confidence, resamples or default_resamples(own))
     if form is not None:
-        return Output(write_table(interval_table(known), form, meaning).removesuffix("\n"), (*notes, *health.warnings))
+        text = write_table(interval_table(known), form, meaning).removesuffix("\n")
+        return Output(text, (*notes, *health.warnings), is_data=form == "csv")
     record = asdict(scores) | {"intervals": {field: (interval.low, interval.high) for field, interval in known.items()}}
     record |= {"confidence": confidence, "resamples": resamples or default_resamples(own)}
     text = score_summary(scores, test_set.sample, health, known, meaning)
@@ -165,7 +166,7 @@ def compare(
     meaning = f"A is {first}, B is {second}; {intervals_in_words(confidence, num_resamples)}, the same for both"
     rows = compared_table((single[0], single[1]), differences, ahead, together=form not in ("csv", "json"))
     if form is not None:
-        return Output(write_table(rows, form, meaning).removesuffix("\n"), notes)
+        return Output(write_table(rows, form, meaning).removesuffix("\n"), notes, is_data=form == "csv")
     lines = [aligned(rows), meaning, "ahead: level if the interval of the difference holds 0; p values are not corrected for "]
     lines[-1] += "the number of scores"
     return Output("\n".join([*lines, _distance_in_words(distance)]), notes)

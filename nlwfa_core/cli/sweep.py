@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from ..errors import RecipeError, plural
+from ..errors import RecipeError, check_extra, plural
 from ..experiment.recipe import Recipe
 from ..files import MAX_JSON_BYTES, FileShelf, read_capped
 from ..learning.progress import UNFINISHED
@@ -55,6 +55,8 @@ def sweep(
 
     if scheduler is not None and jobs is not None:
         raise RecipeError("--jobs has no effect with --scheduler: the cluster's workers run the recipes")
+    if scheduler is not None:
+        check_extra("cluster", "distributed")  # before anything is written
     check_writable(out)
     shelf, files = FileShelf(out / "uploads"), {"train": train, "test": test, "solution": solution, "true_model": true_model}
     text = read_capped(sweep, MAX_JSON_BYTES)

@@ -8,11 +8,12 @@ from __future__ import annotations
 import io
 import os
 import signal
+import stat
 import sys
 import threading
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain
@@ -24,7 +25,17 @@ import typer
 from pydantic import ValidationError
 
 from .. import limits
-from ..errors import Cancelled, FormatError, MissingExtra, RecipeError, alternatives, check_one_of, did_you_mean, sentence_of
+from ..errors import (
+    Cancelled,
+    FormatError,
+    MissingExtra,
+    RecipeError,
+    alternatives,
+    check_one_of,
+    did_you_mean,
+    printable,
+    sentence_of,
+)
 from ..files import MAX_JSON_BYTES, from_json, read_capped, write_atomically
 from ..learning.progress import Progress, Report, silent
 from ..sources.counting import MAX_DISTINCT, count_strings
@@ -38,6 +49,7 @@ if TYPE_CHECKING:
 
 # Exit codes. 0 is success; 1 is also that of an error inside the program, which prints its traceback.
 RUN_FAILED, BAD_INPUT, INTERRUPTED = 1, 2, 130
+MAX_PATH = 200  # characters of a path in an error of the system
 ALLOWED_CHOICES = "is not one of"  # the words before the list of choices in a message of typer
 
 # Options that several commands have.
@@ -73,11 +85,14 @@ class Output:
         Lines for stderr.
     code : int
         The exit code: 0, or RUN_FAILED if some of several runs failed.
+    is_data : bool
+        Whether the text is for programs. In text for people, and in all that a terminal shows, control characters are escaped.
     """
 
     text: str
     notes: tuple[str, ...] = ()
     code: int = 0
+    is_data: bool = False
 
 
 def execute(app: typer.Typer, arguments: Sequence[str] | None) -> int:
@@ -120,6 +135,9 @@ def execute(app: typer.Typer, arguments: Sequence[str] | None) -> int:
         return 0  # from typer, when a reader such as `head` closes the pipe before the help text ends
     except MemoryError as error:
         return _fail(sentence_of(error))
+    except OSError as error:  # of a path that no file can have, of a disk that fails, …
+        path = "" if error.filename is None else f" {str(error.filename)[:MAX_PATH]}"
+        return _fail(f"can't use{path}: {error.strerror or error}")
 
 
 def _check_options(app: typer.Typer, arguments: Sequence[str]) -> None:
@@ -148,7 +166,7 @@ def _check_options(app: typer.Typer, arguments: Sequence[str]) -> None:
 
 def _print(output: Output) -> None:
     try:
-        print(output.text, flush=True)
+        print(output.text if output.is_data and not sys.stdout.isatty() else _lines(output.text), flush=True)
     except BrokenPipeError:
         # A reader such as `head` has closed the pipe. The interpreter must not write the rest of the buffer when it exits.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -211,8 +229,13 @@ def _parser_message(error: typer.TyperException, message: str) -> str:
     return message
 
 
+def _lines(text: str) -> str:
+    """Escape control characters, which may stand in symbols, names and paths, apart from the ends of lines."""
+    return "\n".join(map(printable, text.split("\n")))
+
+
 def _one_line(message: str) -> str:
-    return " ".join(message.split())
+    return " ".join(_lines(message).split())
 
 
 @contextmanager
@@ -303,9 +326,9 @@ def read_sample(path: Path, format: str, max_distinct: int | None) -> tuple[Samp
     RecipeError
         If the file can't be read, or is of another format and `max_distinct` is not None.
     """
-    if path.is_dir():
-        raise RecipeError(f"can't read {path}: it is a folder, and a file is needed")
     try:
+        if path.is_dir():
+            raise RecipeError(f"can't read {path}: it is a folder, and a file is needed")
         with path.open("rb") as file, errors_naming(path):
             head = file.read(PIECE_BYTES)
             if format == "pautomac" or (format == "auto" and begins_as_pautomac(head)):
@@ -398,14 +421,43 @@ def _holds_model(directory: Path) -> bool:
     return isinstance(header, dict) and {"format", "kind", "symbols"} <= header.keys()
 
 
-def check_new_file(path: Path | None, force: bool) -> None:
-    """Raise RecipeError if a file would be replaced without `force`. Devices and pipes can be written to at any time."""
-    if path is not None and path.is_dir():
+def check_new_file(path: Path | None, force: bool, used: Iterable[Path | None] = ()) -> None:
+    """Raise RecipeError if a file would be replaced without `force`, or at all if it is part of a model or one of those in `used`.
+
+    Devices and pipes can be written to at any time.
+
+    Parameters
+    ----------
+    used : iterable of Path
+        The other files that the command reads or writes.
+    """
+    if path is None:
+        return
+    if path.is_dir():
         raise RecipeError(f"can't write {path}: it is a folder, and a file is needed")
-    if path is not None and path.is_file() and not force:
-        raise RecipeError(f"{path} exists: choose another name, or replace it by --force")
-    if path is not None and not path.parent.is_dir():
+    if not path.parent.is_dir():
         raise RecipeError(f"can't write {path}: there is no folder {path.parent}")
+    with suppress(FileNotFoundError):
+        if not stat.S_ISREG(path.stat().st_mode):  # raises OSError for a loop of links, which `is_file` calls no file
+            return
+    target = Path(os.path.realpath(path))
+    if any(other is not None and _is_same_file(target, other) for other in used):
+        raise RecipeError(f"can't write {path}: this command uses that file for something else; choose another name")
+    if path.is_file() and not force:
+        raise RecipeError(f"{path} exists: choose another name, or replace it by --force")
+    if _is_part_of_model(target):
+        raise RecipeError(f"can't write {path}: it is part of a model, which would be lost; choose another name")
+
+
+def _is_same_file(target: Path, other: Path) -> bool:
+    return target == Path(os.path.realpath(other)) or (target.exists() and other.exists() and target.samefile(other))
+
+
+def _is_part_of_model(path: Path) -> bool:
+    """Return whether a path is that of a model's file, or of another link to it."""
+    from ..models.files import MODEL_FILES
+
+    return path.name in MODEL_FILES and _holds_model(path.parent)
 
 
 def read_model(path: Path) -> SavedModel:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
@@ -10,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..errors import plural
-from ..files import plain
+from ..errors import plural, printable
+from ..files import ascii_json
 from ..learning.names import LEARNERS
 from ..metrics.intervals import Interval, leaders
 from ..metrics.next_symbols import likeliest
@@ -44,8 +43,8 @@ def intervals_in_words(confidence: float, num_resamples: int) -> str:
 
 
 def json_text(value: object) -> str:
-    """Write a value as JSON on one line, in ASCII, which every terminal can show. ∞ becomes the string "inf"."""
-    return json.dumps(plain(value), allow_nan=False)
+    """Write a value as JSON on one line, in printable ASCII, which every terminal can show. ∞ becomes the string "inf"."""
+    return ascii_json(value)
 
 
 def table(rows: Sequence[Sequence[str]]) -> str:
@@ -55,6 +54,7 @@ def table(rows: Sequence[Sequence[str]]) -> str:
     rank     WER
     5     0.4330
     """
+    rows = [tuple(map(printable, row)) for row in rows]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     lines = (
         "  ".join(

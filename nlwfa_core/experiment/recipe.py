@@ -18,7 +18,7 @@ import re
 import zlib
 from collections.abc import Collection, Iterable, Mapping
 from functools import cached_property
-from typing import Annotated, Any, ClassVar, Literal, Self
+from typing import Annotated, Any, ClassVar, Literal, Self, get_args, get_origin
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError, field_validator, model_validator
 
@@ -408,6 +408,32 @@ def run_title(learner: str, rank: int) -> str:
     'SP, k = 10'
     """
     return f"{learner}, k = {rank}"
+
+
+def check_json_types(kind: type[Record], content: Any, owner: str = "") -> None:
+    """Raise RecipeError if JSON has something else where a record has numbers, or true or false: pydantic would convert "1".
+
+    `owner` is what stands in front of a field's name in the message, such as "base.learning.".
+    """
+    if not isinstance(content, dict):
+        return
+    for name in kind.model_fields.keys() & content.keys():
+        annotation = kind.model_fields[name].annotation
+        value = content[name]
+        if isinstance(annotation, type) and issubclass(annotation, Record):
+            check_json_types(annotation, value, f"{owner}{name}.")
+        elif annotation is bool and not isinstance(value, bool):
+            raise FieldError(f"{owner}{name} must be true or false; got {repr(value)[:60]}", f"{owner}{name}")
+        elif _innermost(annotation) <= {int, float} and (isinstance(value, list) or get_origin(annotation) is not tuple):
+            for entry in value if isinstance(value, list) else [value]:
+                if isinstance(entry, str | bool):
+                    raise FieldError(f"{owner}{name} must be a number; got {repr(entry)[:60]}", f"{owner}{name}")
+
+
+def _innermost(annotation: Any) -> set[Any]:
+    """Return the classes that an annotation of a value, or of a tuple's entries, consists of."""
+    parts = [part for part in get_args(annotation) if isinstance(part, type) or get_args(part)]
+    return set().union(*map(_innermost, parts)) if parts else {annotation}
 
 
 def _error_of(error: ValidationError, names: Iterable[str]) -> RecipeError:

@@ -10,7 +10,6 @@ interval, such as `wer_low` and `wer_high` (see `metrics.intervals`).
 from __future__ import annotations
 
 import csv
-import io
 import os
 from collections.abc import Collection, Mapping
 from dataclasses import asdict, fields
@@ -23,6 +22,7 @@ from ..files import make_directory, write_atomically
 from ..learning.progress import TrainingLog
 from ..metrics.intervals import SCORES_WITH_INTERVALS, intervals, string_scores
 from ..metrics.scores import Scores, TestSet
+from ..metrics.tables import csv_text
 from ..sources.registry import SOURCES
 from .data import Files, load_data
 from .recipe import Recipe
@@ -82,7 +82,7 @@ class SweepTable:
         values = _values(key, self._recipes[key], outcome)
         if self._test_strings is not None and isinstance(outcome, Result):
             values |= _ends(outcome, self._test_strings(outcome.recipe.data))
-        self._rows[key] = _csv_line([values.get(column) for column in self._columns])
+        self._rows[key] = csv_text([[values.get(column) for column in self._columns]])
         self._num_new += 1
 
     def write_if_due(self) -> None:
@@ -99,7 +99,7 @@ class SweepTable:
         if not self._rows:  # an earlier table, if any, stays
             return
         make_directory(self._path.parent)
-        text = _csv_line(self._columns) + "".join(self._rows[key] for key in self._recipes if key in self._rows)
+        text = csv_text([self._columns]) + "".join(self._rows[key] for key in self._recipes if key in self._rows)
         write_atomically(Path(os.path.realpath(self._path)), text.encode(), sync)
         self._num_new, self._last_written = 0, monotonic()
 
@@ -182,9 +182,3 @@ def _values(key: str, recipe: Recipe, outcome: Result | str) -> dict[str, Cell]:
 def _smallest_loss(log: TrainingLog) -> float | None:
     """Return the smallest loss of a training, which is the loss of the model, since a training returns its best weights."""
     return float(log.losses.min()) if len(log.losses) else None
-
-
-def _csv_line(cells: Collection[Cell]) -> str:
-    buffer = io.StringIO(newline="")
-    csv.writer(buffer, lineterminator="\n").writerow(cells)
-    return buffer.getvalue()

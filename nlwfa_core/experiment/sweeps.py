@@ -17,16 +17,27 @@ from ..files import from_json
 from ..hankel.names import WITH_BOUNDARY
 from ..learning.names import REFINEMENTS
 from ..learning.progress import UNKNOWN
-from ..limits import check_at_most
+from ..limits import check_at_most, most
 from ..metrics.diagnostics import Diagnostics
 from ..metrics.scores import Scores
 from ..metrics.seeds import Spread, badness
 from ..sources.registry import SOURCES
 from .presets import converged
-from .recipe import ADAMAX_ONLY, CONVERGED, FIELDS, FLAT_NAMES, PARTS, Condition, Recipe, Record, Seed, unmet_conditions
+from .recipe import (
+    ADAMAX_ONLY,
+    CONVERGED,
+    FIELDS,
+    FLAT_NAMES,
+    PARTS,
+    Condition,
+    Recipe,
+    Record,
+    Seed,
+    check_json_types,
+    unmet_conditions,
+)
 from .results import Result
 
-MAX_RUNS = 100_000  # of a sweep
 MAX_POINTS = 200  # of a comparison, all of which a page shows
 MAX_SEEDS = 10  # of a comparison
 MAX_FILE_BYTES = 2**20
@@ -71,7 +82,7 @@ class Grid(Record):
     transforms: tuple[str, ...] = ()
     sample_sizes: tuple[int, ...] = ()
     seeds: tuple[Seed, ...] = ()
-    num_seeds: int = Field(default=1, ge=1)
+    num_seeds: int = Field(default=1, ge=1, le=2**31)
     new_strings: bool = False
 
     @classmethod
@@ -84,6 +95,10 @@ class Grid(Record):
         lists: Any = from_json(data)
         if not isinstance(lists, dict):
             raise RecipeError(f"a sweep must be a JSON object with base, learners, ranks, …; got a {type(lists).__name__}")
+        for name in cls.model_fields:
+            if lists.get(name) == [] and name != "base":
+                raise RecipeError(f"{name} must not be empty; leave it out to use the value of the base recipe")
+        check_json_types(cls, lists)
         grid = cls(**_trained_to_convergence(lists))
         grid.check_used()
         return grid
@@ -135,9 +150,6 @@ class Grid(Record):
         RecipeError
             If a recipe is not valid, or there are too many recipes.
         """
-        lists = (self.statistics, self.transforms, self.sample_sizes, self.seeds, self.learners, self.ranks)
-        number = self.num_seeds * prod(max(1, len(values)) for values in lists)
-        check_at_most("the number of runs (the product of all lists)", number, MAX_RUNS)
         by_key: dict[str, Recipe] = {}
         for _, recipe in self._runs():
             by_key.setdefault(recipe.key(), recipe)
@@ -156,7 +168,10 @@ class Grid(Record):
         return _points(self)
 
     def _runs(self) -> Iterator[tuple[int, Recipe]]:
-        """Yield (number of the seed, recipe) for every combination."""
+        """Yield (number of the seed, recipe) for every combination. They are counted before the first one is made."""
+        lists = (self.statistics, self.transforms, self.sample_sizes, self.seeds, self.learners, self.ranks)
+        number = self.num_seeds * prod(max(1, len(values)) for values in lists)
+        check_at_most("the number of runs of a sweep (the product of all lists)", number, most("sweep_runs"))
         learners = self.learners or (self.base.learning.learner,)
         ranks = self.ranks or (self.base.learning.rank,)
         for number, start in self._starts():

@@ -13,11 +13,12 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from ..errors import check_one_of
+from ..errors import RecipeError, check_one_of
 from ..experiment.recipe import run_title
 from ..learning.names import HANKEL_LEARNERS
+from ..limits import check_at_most
 from ..metrics.scores import SCORE_OF, Scores
-from .runs import OWNED, REASONS, RUNS, STATE_WORDS, STATES, History, Run, run_of_row
+from .runs import OWNED, REASONS, RUNS, STATE_WORDS, STATES, History, Run, clean, run_of_row
 
 FIELDS = tuple(entry.name for entry in fields(Scores))
 NEWEST = "newest"
@@ -28,6 +29,8 @@ UNUSUAL = ("inf", "-inf", "nan")  # how numbers that are not finite are written
 OPTION_WORDS = (("hankel", "statistic"), ("hankel", "transform"), ("refinement", "objective"))
 FILES = ("upload", "upload_test", "upload_solution", "upload_model", "upload_prefixes", "upload_targets")
 TITLE_MIDDLE = run_title("", 0).removesuffix("0")  # between the learner and the rank
+# Limits on a query: each word and each tag is a part of the database's expression, and each file several values in it.
+MAX_SEARCH, MAX_WORDS, MAX_TAGS, MAX_FILES = 200, 20, 100, 200
 RANK = re.compile(r"\bk\s*=\s*(\d{1,9})\b", re.IGNORECASE)  # as in a run's title
 
 
@@ -40,7 +43,8 @@ class Query:
     text : str
         Each of its words must occur in a text of the run's row, whatever its case: the name, the title (such as "SP, k = 10"), the
         status, the source, a file's title, the statistic, transform or refinement, a tag, the version, why the run failed; or at
-        the beginning of the key. "k = 10" is one word, and means this rank alone.
+        the beginning of the key. "k = 10" is one word, and means this rank alone. At most MAX_SEARCH characters and MAX_WORDS
+        words.
     states, learners, sources, tags : tuple of str
         Runs with any of these; empty for all.
     order : str
@@ -87,7 +91,7 @@ class Choices:
 
 
 def list_runs(history: History, query: Query, offset: int = 0, limit: int = 50) -> Listing:
-    """Find a page of a query's runs. Raises RecipeError if its order is unknown."""
+    """Find a page of a query's runs. Raises RecipeError if its order is unknown, or the search is too long."""
     conditions = [*_on_list(query.owner), *_conditions(history, query)]
     light = [column for column in _columns(query.owner) if column.name not in HEAVY]
     rows = _from(sa.select(*light), query.owner).where(*conditions).order_by(*_order(history, query)).offset(offset).limit(limit)
@@ -148,8 +152,13 @@ def _conditions(history: History, query: Query) -> list[sa.ColumnElement[bool]]:
             conditions.append(column.in_(values))
     if query.tags:
         conditions.append(sa.or_(*(_tagged(tags, tag) for tag in query.tags)))
-    ranks = [sa.or_(RUNS.c.rank == int(rank[1]), *_in_labels(query, rank[0])) for rank in RANK.finditer(query.text)]
-    words = RANK.sub(" ", query.text).split()
+    check_at_most("the number of tags to filter by", len(query.tags), MAX_TAGS)
+    check_at_most("the length of a search in characters", len(query.text), MAX_SEARCH)
+    text = clean(query.text)
+    matches = list(RANK.finditer(text))
+    words = list(dict.fromkeys(RANK.sub(" ", text).split()))
+    check_at_most("the number of words in a search", len(matches) + len(words), MAX_WORDS)
+    ranks = [sa.or_(RUNS.c.rank == int(rank[1]), *_in_labels(query, rank[0])) for rank in matches]
     return [*conditions, *ranks, *(sa.or_(*_in_labels(query, word), *_in_row(history, query, word)) for word in words)]
 
 
@@ -172,7 +181,13 @@ def _in_row(history: History, query: Query, word: str) -> list[sa.ColumnElement[
     hits += [RUNS.c.state.in_(states), sa.and_(RUNS.c.state.in_(unexplained), RUNS.c.message.is_(None))]
     words = sa.or_(*(_option(history, path).icontains(word, autoescape=True) for path in OPTION_WORDS))
     hits.append(sa.and_(RUNS.c.learner.in_(HANKEL_LEARNERS), words))
-    if files := [content for content, title in query.titles if _is_in(word, title)]:
+    files = [content for content, title in query.titles if _is_in(word, title)]
+    if len(files) > MAX_FILES:
+        raise RecipeError(
+            f"{word!r} is in the names of {len(files):,} uploaded files, and a search can have at most {MAX_FILES}: "
+            "write more of the name"
+        )
+    if files:
         uploaded = sa.or_(*(_option(history, ("data", name)).in_(files) for name in FILES))
         hits.append(sa.and_(RUNS.c.source == "upload", uploaded))
     return hits

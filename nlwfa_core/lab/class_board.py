@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -12,11 +10,11 @@ from datetime import UTC, datetime
 
 from ..errors import RecipeError
 from ..history.classes import Answer, ClassRecord, Member, question_name
+from ..metrics.tables import csv_text
 from .answers import SEPARATOR, ChoiceKey, Key, NumberKey, read_number
 from .lessons import Lesson
 from .questions import Question
 
-FORMULA = ("=", "+", "-", "@", "\t", "\r")
 MAX_BARS = 20
 OTHERS = "others"
 
@@ -148,53 +146,36 @@ def answers_csv(record: ClassRecord) -> bytes:
     """Write all answers of a session as CSV, in full precision. No row has a pseudonym: members have numbers."""
     numbers = {member.member: number for number, member in enumerate(record.members, 1)}
     nicknames = {member.member: member.nickname for member in record.members}
+    heading = ("student", "nickname", "time (UTC)", "question", "seed", "try", "answer", "credit")
     rows = [
-        [
+        (
             numbers[answer.member],
-            safe_cell(nicknames[answer.member]),
+            nicknames[answer.member],
             _moment(answer.moment),
-            safe_cell(answer.task),
+            answer.task,
             answer.seed,
             answer.attempt,
-            safe_cell(answer.answer),
-            repr(answer.credit),
-        ]
+            answer.answer,
+            answer.credit,
+        )
         for answer in record.answers
         if answer.member in numbers
     ]
-    return _csv(["student", "nickname", "time (UTC)", "question", "seed", "try", "answer", "credit"], rows)
+    return csv_text([heading, *rows]).encode()
 
 
 def hand_ins_csv(record: ClassRecord) -> bytes:
     """Write what was handed in as CSV."""
     numbers = {member.member: number for number, member in enumerate(record.members, 1)}
     nicknames = {member.member: member.nickname for member in record.members}
+    heading = ("student", "nickname", "time (UTC)", "number", "handed in")
     rows = [
-        [numbers[entry.member], safe_cell(nicknames[entry.member]), _moment(entry.moment), entry.number, safe_cell(entry.content)]
+        (numbers[entry.member], nicknames[entry.member], _moment(entry.moment), entry.number, entry.content)
         for entry in record.hand_ins
         if entry.member in numbers
     ]
-    return _csv(["student", "nickname", "time (UTC)", "number", "handed in"], rows)
-
-
-def safe_cell(text: str) -> str:
-    """Return a text that no spreadsheet takes for a formula.
-
-    Source: OWASP, CSV Injection.
-
-    >>> safe_cell("=1+1"), safe_cell("a=1"), safe_cell("-1")
-    ("'=1+1", 'a=1', "'-1")
-    """
-    return f"'{text}" if text.lstrip(" ").startswith(FORMULA) else text
+    return csv_text([heading, *rows]).encode()
 
 
 def _moment(seconds: float) -> str:
     return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="milliseconds").replace("+00:00", "")
-
-
-def _csv(heading: Sequence[str], rows: Iterable[Sequence[object]]) -> bytes:
-    buffer = io.StringIO()
-    writer = csv.writer(buffer, lineterminator="\n")
-    writer.writerow(heading)
-    writer.writerows(rows)
-    return buffer.getvalue().encode()

@@ -6,8 +6,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import math
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import fields
@@ -22,7 +20,7 @@ from ..learning.names import HANKEL_LEARNERS, STRING_LEARNERS
 from ..metrics.perplexity import CONVENTIONS, pautomac_score
 from ..metrics.scores import MAIN_SCORES, SCORE_OF, SCORES, Score, Scores
 from ..metrics.seeds import Spread
-from ..metrics.tables import Numbers, Table, format_score
+from ..metrics.tables import Numbers, Table, csv_text, format_score, write_table
 from ..models.files import LearnedModel
 from ..models.mixture import Mixture, fit_mixture
 from ..models.model import LogModel, Model, scaled_next_scores
@@ -221,12 +219,9 @@ def trajectory_table(model: LearnedModel, word: Word, alphabet: Alphabet) -> Tab
 
 def scores_csv(rows: Mapping[str, Scores]) -> bytes:
     """Write a CSV file with one line for each model: its name and all fields of its `Scores`, in full precision."""
-    buffer = io.StringIO()
     names = [field.name for field in fields(Scores)]
-    writer = csv.writer(buffer, lineterminator="\n")
-    writer.writerow(["model", *names])
-    writer.writerows([name, *(getattr(scores, field) for field in names)] for name, scores in rows.items())
-    return buffer.getvalue().encode()
+    lines = [(name, *(getattr(scores, field) for field in names)) for name, scores in rows.items()]
+    return csv_text([("model", *names), *lines]).encode()
 
 
 def spread_table(rows: Mapping[str, Sequence[Scores]]) -> Table:
@@ -385,10 +380,4 @@ def drawn_table(draws: Drawn, alphabet: Alphabet) -> Table:
 
 def drawn_csv(draws: Drawn, alphabet: Alphabet) -> bytes:
     """Write the `drawn_table` as CSV in full precision."""
-    buffer = io.StringIO()
-    table = drawn_table(draws, alphabet)
-    writer = csv.writer(buffer, lineterminator="\n")
-    writer.writerow(table)
-    columns = [column.values if isinstance(column, Numbers) else column for column in table.values()]
-    writer.writerows(zip(*columns, strict=True))
-    return buffer.getvalue().encode()
+    return write_table(drawn_table(draws, alphabet), "csv").encode()

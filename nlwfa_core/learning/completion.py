@@ -22,6 +22,7 @@ from .progress import CancelCheck, Progress, Report, check_cancelled, never, sil
 from .spectral import truncated_svd
 
 FIRST_RIDGE = 10.0
+LARGEST_RIDGE = 1000
 SWEEPS_PER_HALVING = 4  # of the ridge
 
 
@@ -74,15 +75,19 @@ def complete(
     Raises
     ------
     RecipeError
-        If H has no finite entry other than 0, the rank or the number of sweeps is below 1, or the ridge is not above 0.
+        If H has no finite entry other than 0, the rank or the number of sweeps is below 1, or the ridge is not above 0 or
+        too large.
     Cancelled
     """
     matrix = hankel.matrix
     scale = float(abs(matrix).max()) if matrix.nnz else 0.0
     if not 0 < scale < np.inf:
         raise RecipeError("the Hankel matrix has no finite known entry other than zero: there is nothing to complete")
-    if not ridge > 0:
-        raise RecipeError(f"ridge must be above 0, because nothing else bounds rows with few known cells; got {ridge}")
+    if not 0 < ridge <= LARGEST_RIDGE:
+        raise RecipeError(
+            f"ridge must be above 0 and at most {LARGEST_RIDGE:,}: nothing else bounds rows with few known cells, and with "
+            f"a larger one only 0 is left of the values; got {ridge}"
+        )
     check_at_least("sweeps", sweeps, 1)
     H = sparse.csr_array(matrix / scale)
     pattern = sparse.csr_array((np.ones_like(H.data), H.indices, H.indptr), shape=H.shape)

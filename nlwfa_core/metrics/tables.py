@@ -1,14 +1,13 @@
 """Writes tables of results: as LaTeX (booktabs) and Markdown with the digits of a page, as CSV and JSON with all digits.
 
 A table maps titles to columns: `Numbers`, which sort by value and are exported with all digits, or text. Titles and units of scores
-come from `metrics.scores.SCORES`.
+come from `metrics.scores.SCORES`. All tables that people may open in a spreadsheet are written as CSV by `csv_text`.
 """
 
 from __future__ import annotations
 
 import csv
 import io
-import json
 import math
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -16,7 +15,7 @@ from dataclasses import dataclass
 from typing import Self
 
 from ..errors import PLAIN_DIGITS, check_one_of, check_type
-from ..files import plain
+from ..files import ascii_json
 from ..rounding import format_share, format_significant, told_apart
 
 
@@ -132,6 +131,9 @@ LATEX = {
     "≤": r"$\le$",
 }
 POWER = re.compile("·10([⁻⁰¹²³⁴⁵⁶⁷⁸⁹]+)")
+# The beginning of a cell that a spreadsheet may take for a formula: one of its signs, also in full width, behind blanks and control
+# characters that it may drop; or a tab or a line end.
+FORMULA = re.compile(r"[\s\x00-\x20\x7f-\x9f\u200b-\u200f\u2060\ufeff]*[=+\-@＝＋－＠]|[\t\r\n]")
 
 
 def write_table(table: Mapping[str, Column], form: str, caption: str = "") -> str:
@@ -171,10 +173,32 @@ def write_table(table: Mapping[str, Column], form: str, caption: str = "") -> st
         return "\n".join([*lines, *(("", caption) if caption else ()), ""])
     values = list(zip(*(column.values if isinstance(column, Numbers) else column for column in table.values()), strict=True))
     if form == "json":
-        return json.dumps(plain([dict(zip(table, row, strict=True)) for row in values]), allow_nan=False) + "\n"
+        return ascii_json([dict(zip(table, row, strict=True)) for row in values]) + "\n"
+    return csv_text([tuple(table), *values])
+
+
+def csv_text(rows: Iterable[Sequence[str | float | None]]) -> str:
+    """Write rows as CSV in which no spreadsheet takes a text for a formula: such a text gets a quotation mark in front.
+
+    Numbers stay numbers, with all digits; None is an empty cell. Source: OWASP, CSV Injection.
+
+    >>> print(csv_text([("name", "WER"), ("=1+1", -0.5), ("a=1", None)]), end="")
+    name,WER
+    '=1+1,-0.5
+    a=1,
+    """
+    return "".join(map(_csv_line, rows))
+
+
+def _csv_line(row: Sequence[str | float | None]) -> str:
     buffer = io.StringIO(newline="")
-    csv.writer(buffer, lineterminator="\n").writerows([tuple(table), *values])
-    return buffer.getvalue()
+    # Texts with a character of the line's end are quoted: with "\n" as the end, a "\r" in a text would begin a row.
+    csv.writer(buffer, lineterminator="\r\n").writerow([_without_formula(cell) for cell in row])
+    return buffer.getvalue().removesuffix("\r\n") + "\n"
+
+
+def _without_formula(cell: str | float | None) -> str | float | None:
+    return f"'{cell}" if isinstance(cell, str) and FORMULA.match(cell) else cell
 
 
 def _latex(titles: Sequence[str], rows: Iterable[Sequence[str]], is_number: Sequence[bool], caption: str) -> str:

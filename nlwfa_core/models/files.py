@@ -1,11 +1,15 @@
 """Saves and loads models: arrays as safetensors, everything else as JSON. Nothing is ever unpickled.
 
-A model's folder holds `model.safetensors` and `model.json`. Each file is written whole or not at all (`files.write_atomically`).
+A model's folder holds `model.safetensors` and `model.json`. The JSON names the SHA-256 of the other file, so that nobody reads the
+parts of two models as one. A model is replaced by a single rename, that of the JSON: the new arrays are written to another file
+before it, and get their name after it. Whenever the process is killed, the folder holds the old model or the new one.
 """
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, get_args
@@ -17,8 +21,8 @@ from safetensors.numpy import load, save
 from .. import limits
 from ..errors import RecipeError, check_type, check_types, plural
 from ..files import MAX_JSON_BYTES, __version__, from_json, make_directory, read_capped, to_json, write_atomically
-from ..strings.words import Alphabet, FloatArray
-from .mixture import BY_STRING, Mixture
+from ..strings.words import Alphabet, FloatArray, check_written
+from .mixture import Mixture
 from .model import Model, model_of
 from .ngram import NGram
 from .nlwfa import NLWFA
@@ -27,12 +31,35 @@ from .recurrent import GATES, RecurrentModel
 from .wfa import WFA
 
 MODEL_FILES = ("model.json", "model.safetensors")
+NEW_ARRAYS = "model.safetensors.new"  # until model.json is replaced, and its own name is free
 LearnedModel = WFA | NLWFA | RecurrentModel
 Part = LearnedModel | NGram  # of a mixture
 StoredModel = Part | Mixture
 RECURRENT_ARRAYS = ("inputs", "recurrent", "recurrent_bias", "output", "output_bias")
 MODEL_FORMAT = 2
 MIXTURE, NGRAM = "mixture", "ngram"  # the kinds of a `Mixture` and an `NGram` in model.json
+# The fields of model.json, all of them needed: those of every model, and those of each kind, also as part of a mixture.
+FIELDS: dict[str, type] = {
+    "format": int,
+    "version": str,
+    "symbols": list,
+    "kind": str,
+    "arrays_sha256": str,
+    "info": dict,
+}
+KIND_FIELDS: dict[str, dict[str, type]] = {
+    "WFA": {},
+    "NLWFA": {
+        "reading": str,
+        "link": str,
+        "normalised": bool,
+        "nonlinear_transitions": bool,
+        "nonlinear_termination": bool,
+    },
+    **{kind: {} for kind in GATES},
+    NGRAM: {"smoothing": str, "num_symbols": int},
+    MIXTURE: {"level": str, "models": list},
+}
 MAX_ORDER = 100  # of an n-gram: each symbol of a history takes a step of a loop
 MAX_TENSOR_BYTES = 2 * 2**30
 
@@ -101,15 +128,22 @@ def save_model(directory: Path | str, saved: SavedModel, sync: bool = True) -> N
     if model.num_symbols != len(saved.alphabet) or model.alphabet not in (None, saved.alphabet):
         own = model.alphabet.summary if model.alphabet else plural(model.num_symbols, "symbol")
         raise RecipeError(f"a model with {own} can't be saved with an alphabet of {saved.alphabet.summary}")
-    header: dict[str, Any] = {"format": MODEL_FORMAT, "version": __version__, "symbols": list(saved.alphabet.symbols)}
     own_header, arrays = _parts_of(model)
-    header |= own_header
-    header["info"] = saved.info
     for name, array in arrays.items():
         if not np.isfinite(array).all():
             raise RecipeError(
                 f"array {name!r} of a model must hold finite numbers to be saved; got {array[~np.isfinite(array)][0]}"
             )
+    limits.check_at_most("the size of model.safetensors in bytes", sum(a.nbytes for a in arrays.values()) + 2**16, MAX_TENSOR_BYTES)
+    tensors = save({name: np.ascontiguousarray(array) for name, array in arrays.items()})
+    header = {
+        "format": MODEL_FORMAT,
+        "version": __version__,
+        "symbols": list(saved.alphabet.symbols),
+        **own_header,
+        "arrays_sha256": _digest(tensors),
+        "info": saved.info,
+    }
     try:
         text = to_json(header).encode()
         if not isinstance(saved.info, dict):
@@ -117,11 +151,31 @@ def save_model(directory: Path | str, saved: SavedModel, sync: bool = True) -> N
     except (TypeError, ValueError, RecursionError) as error:  # half of a surrogate pair is a ValueError, too
         raise RecipeError(f"a model's symbols and info must be valid JSON to be saved: {error}") from None
     limits.check_at_most("the size of model.json in bytes", len(text), MAX_JSON_BYTES)
-    limits.check_at_most("the size of model.safetensors in bytes", sum(a.nbytes for a in arrays.values()) + 2**16, MAX_TENSOR_BYTES)
     _model_of(from_json(text), arrays, directory)
+    _replace_files(directory, text, tensors, sync)
+
+
+def _replace_files(directory: Path, text: bytes, tensors: bytes, sync: bool) -> None:
+    """Write a model's two files, so that the folder holds its old model until `model.json` is renamed, and then the new one."""
     make_directory(directory)
-    write_atomically(directory / "model.safetensors", save({name: np.ascontiguousarray(a) for name, a in arrays.items()}), sync)
-    write_atomically(directory / "model.json", text, sync)
+    new, named = directory / NEW_ARRAYS, directory / "model.safetensors"
+    try:
+        with suppress(RecipeError):  # no model yet, or none that can be read
+            if new.is_file() and _digest(read_capped(new, MAX_TENSOR_BYTES)) == _header_of(directory)["arrays_sha256"]:
+                new.replace(named)  # an earlier replacement was stopped just before this
+        write_atomically(new, tensors, sync)
+        try:
+            write_atomically(directory / "model.json", text, sync)
+        except RecipeError:
+            new.unlink()
+            raise
+        new.replace(named)
+    except OSError as error:
+        raise RecipeError(f"can't write {named}: {error.strerror}") from None
+
+
+def _digest(tensors: bytes) -> str:
+    return hashlib.sha256(tensors).hexdigest()
 
 
 def _parts_of(model: Model) -> tuple[dict[str, Any], dict[str, FloatArray]]:
@@ -188,47 +242,91 @@ def load_model(directory: Path | str) -> SavedModel:
     0.125
     """
     directory = Path(directory)
-    header = from_json(read_capped(directory / "model.json", MAX_JSON_BYTES))
+    header = _header_of(directory)
     try:
-        arrays = load(read_capped(directory / "model.safetensors", MAX_TENSOR_BYTES))
+        arrays = load(_tensors_of(directory, header["arrays_sha256"]))
     except (SafetensorError, ValueError, TypeError, KeyError, OverflowError, MemoryError) as error:
         raise RecipeError(f"model.safetensors in {directory} can't be read: {error}") from None
     return _model_of(header, arrays, directory)
 
 
-def _model_of(header: Any, arrays: Mapping[str, FloatArray], directory: Path) -> SavedModel:
-    """Check the contents of a folder's two files, and make the model from them."""
+def _header_of(directory: Path) -> dict[str, Any]:
+    """Read model.json. Raises RecipeError unless it has the fields of its kind of model, each of the right type."""
+    header = from_json(read_capped(directory / "model.json", MAX_JSON_BYTES))
     if not isinstance(header, dict) or header.get("format") != MODEL_FORMAT:
         file_format = header.get("format") if isinstance(header, dict) else type(header).__name__
-        raise RecipeError(f"model.json in {directory}: format must be {MODEL_FORMAT}; got {file_format!r}")
+        raise RecipeError(f"model.json in {directory}: format must be {MODEL_FORMAT}; got {file_format!r:.40}")
+    _check_fields(header, FIELDS, KIND_FIELDS, directory)
+    if header["kind"] == MIXTURE:
+        kinds = {kind: fields for kind, fields in KIND_FIELDS.items() if kind != MIXTURE}
+        for part in header["models"]:
+            if not isinstance(part, dict):
+                raise RecipeError(f"model.json in {directory}: the models of a mixture must be a list of objects")
+            _check_fields(part, {"kind": str}, kinds, directory)
+    return header
+
+
+def _check_fields(
+    header: Mapping[str, Any], fields: Mapping[str, Any], kinds: Mapping[str, Mapping[str, Any]], directory: Path
+) -> None:
+    """Raise RecipeError unless an object has exactly these fields and those of its kind, with values of these types."""
+    kind = header.get("kind")
+    if not isinstance(kind, str) or kind not in kinds:
+        raise RecipeError(f"model.json in {directory}: kind must be one of {', '.join(kinds)}; got {kind!r:.40}")
+    fields = {**fields, **kinds[kind]}
+    if unknown := header.keys() - fields.keys():
+        raise RecipeError(f"model.json in {directory}: a model of the kind {kind} has no field {min(unknown)!r:.40}")
+    for name, kind_of_value in fields.items():
+        if name not in header:
+            raise RecipeError(f"the model in {directory} lacks {name!r}")
+        try:
+            check_type(name, header[name], kind_of_value)
+        except TypeError as error:
+            raise RecipeError(f"model.json in {directory}: {error}") from None
+
+
+def _tensors_of(directory: Path, digest: str) -> bytes:
+    """Read the arrays that a model.json names. Raises RecipeError if there are none, or those of another model."""
+    new = directory / NEW_ARRAYS
+    if new.is_file() and _digest(tensors := read_capped(new, MAX_TENSOR_BYTES)) == digest:
+        return tensors
+    tensors = read_capped(directory / "model.safetensors", MAX_TENSOR_BYTES)
+    if _digest(tensors) != digest:
+        raise RecipeError(
+            f"model.json and model.safetensors in {directory} do not belong together: the JSON names arrays with the SHA-256 "
+            f"{digest[:12]!r}…, and the file has {_digest(tensors)[:12]}…"
+        )
+    return tensors
+
+
+def _model_of(header: Mapping[str, Any], arrays: Mapping[str, FloatArray], directory: Path) -> SavedModel:
+    """Make a model from the contents of its folder's two files."""
     for name, array in arrays.items():
         if array.dtype != np.float64 or not np.isfinite(array).all():
             raise RecipeError(f"array {name!r} of the model in {directory} must hold finite float64 numbers")
+    symbols = header["symbols"]
+    if not all(isinstance(symbol, str) for symbol in symbols):
+        raise RecipeError(f"model.json in {directory}: the symbols must be a list of strings")
+    limits.check_at_most("the number of symbols", len(symbols), limits.ceiling("symbols"))
+    alphabet = Alphabet(tuple(symbols))
     try:
-        symbols = header["symbols"]
-        if not isinstance(symbols, list) or not all(isinstance(symbol, str) for symbol in symbols):
-            raise RecipeError(f"model.json in {directory}: the symbols must be a list of strings")
-        limits.check_at_most("the number of symbols", len(symbols), limits.ceiling("symbols"))
-        alphabet = Alphabet(tuple(symbols))
+        check_written(alphabet)
         model: StoredModel
         if header["kind"] == MIXTURE:
-            if not isinstance(header["models"], list) or not all(isinstance(own, dict) for own in header["models"]):
-                raise RecipeError(f"model.json in {directory}: the models of a mixture must be a list of objects")
-            parts = [_part_of(own, _below(arrays, f"{number}."), directory) for number, own in enumerate(header["models"])]
-            level = header.get("level", BY_STRING)  # files of older versions have none
-            model = Mixture(tuple(replace(part, alphabet=alphabet) for part in parts), arrays["shares"], level=level)
+            parts = [_part_of(own, _below(arrays, f"{number}.")) for number, own in enumerate(header["models"])]
+            with_alphabet = tuple(replace(part, alphabet=alphabet) for part in parts)
+            model = Mixture(with_alphabet, arrays["shares"], level=header["level"])
         else:
-            model = _part_of(header, arrays, directory)
+            model = _part_of(header, arrays)
     except (KeyError, IndexError) as error:
         raise RecipeError(f"the model in {directory} lacks {error}") from None
     if model.num_symbols != len(symbols):
         raise RecipeError(f"the model in {directory} has {model.num_symbols} symbols, but its alphabet has {len(symbols)}")
-    info = header.get("info")
-    return SavedModel(replace(model, alphabet=alphabet), alphabet, info if isinstance(info, dict) else {})
+    return SavedModel(replace(model, alphabet=alphabet), alphabet, header["info"])
 
 
-def _part_of(header: Mapping[str, Any], arrays: Mapping[str, FloatArray], directory: Path) -> Part:
-    """Make a model, other than a mixture, from the parts that `_parts_of` returned. Raises KeyError if something is missing."""
+def _part_of(header: Mapping[str, Any], arrays: Mapping[str, FloatArray]) -> Part:
+    """Make a model, other than a mixture, from the parts that `_parts_of` returned. Raises KeyError if an array is missing."""
     if header["kind"] == "WFA":
         return WFA(arrays["initial"], arrays["transitions"], arrays["termination"])
     if header["kind"] == "NLWFA":
@@ -237,22 +335,19 @@ def _part_of(header: Mapping[str, Any], arrays: Mapping[str, FloatArray], direct
             _numbered(arrays, "transitions"),
             _numbered(arrays, "decoder"),
             arrays["output"],
-            bool(header["nonlinear_transitions"]),
-            bool(header["nonlinear_termination"]),
-            reading_named(str(header["reading"]), str(header["link"]), bool(header["normalised"])),
+            header["nonlinear_transitions"],
+            header["nonlinear_termination"],
+            reading_named(header["reading"], header["link"], header["normalised"]),
         )
-    if header["kind"] in tuple(GATES):
-        return RecurrentModel(header["kind"], *(arrays[name] for name in RECURRENT_ARRAYS))
     if header["kind"] == NGRAM:
         return _ngram_of(header, arrays)
-    kinds = ", ".join(("WFA", "NLWFA", *GATES, NGRAM, MIXTURE))
-    raise RecipeError(f"model.json in {directory}: kind must be one of {kinds}; got {header['kind']!r}")
+    return RecurrentModel(header["kind"], *(arrays[name] for name in RECURRENT_ARRAYS))
 
 
 def _ngram_of(header: Mapping[str, Any], arrays: Mapping[str, FloatArray]) -> NGram:
-    """Make an n-gram. Raises KeyError if something is missing, and RecipeError if a number is not possible."""
+    """Make an n-gram. Raises KeyError if an array is missing, and RecipeError if a number is not possible."""
     windows, num_symbols = arrays["windows"], header["num_symbols"]
-    if type(num_symbols) is not int or not 0 < num_symbols <= limits.ceiling("symbols"):
+    if not 0 < num_symbols <= limits.ceiling("symbols"):
         raise RecipeError(f"an n-gram needs a number of symbols from 1 to {limits.ceiling('symbols'):,}; got {num_symbols!r:.40}")
     limits.check_at_most("the order of an n-gram in a file", windows.shape[-1] if windows.ndim else 1, MAX_ORDER)
     if windows.size and not ((windows == np.floor(windows)) & (np.abs(windows) <= num_symbols)).all():

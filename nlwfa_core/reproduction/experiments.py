@@ -37,6 +37,7 @@ from ..learning.names import HANKEL_LEARNERS, LEARNERS, needs_boundary
 from ..learning.progress import UNFINISHED, Progress, Report, silent
 from ..metrics.ranking import Prefixes
 from ..metrics.scores import Scores, TestSet, evaluate
+from ..metrics.tables import csv_text
 from ..models.model import Model
 from ..sources.files import read_strings
 from ..sources.prefixes import read_targets, targets_of
@@ -298,12 +299,8 @@ class RunFile:
         """
         make_directory(self.path.parent)
         by_plan = {one.planned: one for one in self.read()} | {measured.planned: measured}
-        buffer = io.StringIO(newline="")
-        writer = csv.writer(buffer, lineterminator="\n")
-        writer.writerow((*FIELDS, *self.columns))
-        for one in by_plan.values():
-            writer.writerow((one.key, *astuple(one.planned), *(_text(one.values[column]) for column in self.columns)))
-        write_atomically(self.path, buffer.getvalue().encode())
+        rows = [(one.key, *astuple(one.planned), *(one.values[column] for column in self.columns)) for one in by_plan.values()]
+        write_atomically(self.path, csv_text([(*FIELDS, *self.columns), *rows]).encode())
 
     def _parsed(self, row: Sequence[str], columns: Sequence[str]) -> Measured:
         """Parse a row. Raises ValueError if the row is not a run."""
@@ -311,10 +308,6 @@ class RunFile:
         named = dict(zip(columns, map(_value, values), strict=True))
         planned = Planned(settings, learner, int(rank), int(size), int(seed))
         return Measured(key, planned, {column: named.get(column) for column in self.columns})
-
-
-def _text(value: Value) -> str:
-    return "" if value is None else repr(value)
 
 
 def _value(text: str) -> Value:

@@ -17,7 +17,7 @@ from ..errors import FormatError, RecipeError, check_one_of, check_types
 from ..files import from_json
 from ..limits import WHOLE_FILE, check_at_most
 from ..models.wfa import WFA
-from ..strings.words import Alphabet
+from ..strings.words import Alphabet, check_written
 from .files import bytes_of, clean, quoted
 
 JSON_FIELDS = ("initial", "transitions", "termination")
@@ -64,8 +64,10 @@ def read_weights_json(data: bytes | Path) -> WFA:
     for name in JSON_FIELDS:
         try:
             array = np.array(content[name], dtype=np.float64)
-        except (ValueError, TypeError):
+        except (ValueError, TypeError, OverflowError):
             raise FormatError(f"{name} must be lists of numbers, all of one length") from None
+        if not _holds_numbers(content[name]):
+            raise FormatError(f"{name} must hold numbers, and no text, true or false")
         if not np.isfinite(array).all():
             raise FormatError(f"{name} must hold finite numbers")
         arrays[name] = array
@@ -76,8 +78,12 @@ def read_weights_json(data: bytes | Path) -> WFA:
     symbols = content.get("symbols")
     if symbols is not None and not (isinstance(symbols, list) and all(isinstance(symbol, str) for symbol in symbols)):
         raise FormatError("symbols must be a list of texts")
-    alphabet = Alphabet.numbered(num_symbols) if symbols is None else Alphabet(tuple(symbols))
-    return WFA(arrays["initial"], arrays["transitions"], arrays["termination"], alphabet)
+    try:
+        alphabet = Alphabet.numbered(num_symbols) if symbols is None else Alphabet(tuple(symbols))
+        check_written(alphabet)
+        return WFA(arrays["initial"], arrays["transitions"], arrays["termination"], alphabet)
+    except RecipeError as error:
+        raise FormatError(str(error)) from None
 
 
 @check_types
@@ -216,6 +222,11 @@ def _weight(text: str, semiring: str, line: int) -> float:
             f"a weight must be a finite number{' or Infinity' if semiring == 'log' else ''}; got {quoted(text)}", line
         )
     return weight
+
+
+def _holds_numbers(value: object) -> bool:
+    """Return whether nested lists hold numbers only. numpy converts "1" and true, too."""
+    return all(map(_holds_numbers, value)) if isinstance(value, list) else type(value) in (int, float)
 
 
 def _check_size(num_symbols: int, num_states: int) -> None:

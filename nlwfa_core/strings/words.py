@@ -126,6 +126,23 @@ class Alphabet:
         return tuple(index[token] for token in tokens)
 
 
+def check_written(alphabet: Alphabet) -> None:
+    """Raise RecipeError if no file of strings can have these symbols: words could not be written and read back.
+
+    >>> check_written(Alphabet(("a", "b c")))
+    Traceback (most recent call last):
+    nlwfa_core.errors.RecipeError: a symbol must be written without white space, which separates symbols; got 'b c'
+    """
+    if "" in alphabet.symbols:
+        raise RecipeError("a symbol must have at least one character; got ''")
+    if alphabet.symbols == (LAMBDA,):
+        raise RecipeError(f"{LAMBDA} can't be the only symbol: {LAMBDA} alone is how the empty word is written")
+    if alphabet.separator:
+        for symbol in alphabet.symbols:
+            if symbol.split() != [symbol]:
+                raise RecipeError(f"a symbol must be written without white space, which separates symbols; got {symbol[:40]!r}")
+
+
 @dataclass(frozen=True, eq=False)
 class Words:
     """Holds many words one after the other.

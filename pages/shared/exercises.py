@@ -9,7 +9,7 @@ import re
 
 import streamlit as st
 
-from nlwfa_core import RecipeError
+from nlwfa_core import RecipeError, limits
 from nlwfa_core.lab.answers import SEPARATOR, CellKey, ChoiceKey, Key, NumberKey, NumbersKey, OrderKey, StringKey
 from nlwfa_core.lab.questions import Question, Response
 from pages.shared import class_session
@@ -117,7 +117,15 @@ def entry_fields(key: Key, name: str, seed: int) -> list[str]:
             if isinstance(key, StringKey)
             else ""
         )
-        st.text_input("Your answer", key=name, placeholder=example, autocomplete="off", label_visibility="collapsed", width=FIELD)
+        st.text_input(
+            "Your answer",
+            max_chars=limits.most("answer_characters"),
+            key=name,
+            placeholder=example,
+            autocomplete="off",
+            label_visibility="collapsed",
+            width=FIELD,
+        )
     return [name]
 
 

@@ -11,7 +11,7 @@ from nlwfa_core.lab.tables import BETTER, score_column, scores_in, shown_scores,
 from nlwfa_core.metrics.scores import SCORE_OF, SCORES, Scores
 from nlwfa_core.metrics.tables import Column, format_score
 from pages.shared import cache, lessons
-from pages.shared.widgets import TRAINING_HELP, draw_table, escape_markdown
+from pages.shared.widgets import TRAINING_HELP, draw_table, escape_markdown, table_downloads
 
 
 def score_table(
@@ -49,7 +49,9 @@ def score_table(
         alt = "Scores of the models on the test strings"
         draw_table(table, key, alt, columns, column_order=order, width="stretch" if is_full else "content")
     hidden = len(table) - len(before) - len(shown_scores(scores, lessons.emphasised()))
-    st.toggle(f"All scores: {hidden} more", key=f"{key}.every", persist_state="session")
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.toggle(f"All scores: {hidden} more", key=f"{key}.every", persist_state="session")
+        table_downloads(dict.fromkeys(("csv", "latex", "markdown"), table), "scores", f"{key}.files", BETTER)
     for sentence in verdicts(rows, lambda first, second: _is_level(recipes, first, second)):
         st.markdown(f"**{escape_markdown(sentence)}**")
     if note:

@@ -12,7 +12,6 @@ from typing import Any
 import streamlit as st
 
 from pages.shared import url_parameters
-from pages.shared.widgets import escape_markdown
 
 # Page -> the parameters that only this page has.
 PARAMETERS = {
@@ -70,8 +69,7 @@ def follow(name: str, key: str, values: Mapping[str, Any], default: Any) -> None
     elif text is not None:
         st.session_state[key] = default
     if text and text not in values:
-        refused = escape_markdown(f'"{name} = {text[:40]}" in this link is not valid; {_text(values, default)} is used instead.')
-        st.toast(refused, icon=":material/info:")
+        url_parameters.report_refused(name, text, _text(values, default))
     value = st.session_state.get(key, default)
     write(name, "" if value == default else _text(values, value))
 

@@ -128,14 +128,11 @@ def _report_refused(linked: dict[str, str], used: dict[str, Any]) -> None:
     for key in list(linked):
         text, value = linked.pop(key), used[key]
         with suppress(ValueError):
-            if text == str(value) or float(text) == value:
+            if text == str(value) or ("_" not in text and float(text) == value):
                 continue
         if key not in st.session_state or (key in UPLOADS and not value):
             continue  # the control is not drawn now, or the file is missing, which the page reports
-        st.toast(
-            escape_markdown(f'"{key} = {text[:40]}" in this link is not valid; {value} is used instead.'),
-            icon=":material/info:",
-        )
+        url_parameters.report_refused(key, text, value)
 
 
 def remember_values() -> None:
@@ -361,9 +358,11 @@ def _control(key: str, label: str = "") -> dict[str, Any]:
     if value is not None and value != DEFAULTS[key] and key not in st.query_params and not url_parameters.came_back():
         with suppress(StreamlitAPIException):
             st.query_params[key] = str(value)
+    is_number = isinstance(DEFAULTS[key], int | float)
+    bound = url_parameters.number_binding(key, isinstance(DEFAULTS[key], int)) if is_number else "query-params"
     text = label or LABELS[key]
     explanation = None if key in CAPTIONED else HELP[key]
-    return {"label": f"{text[0].upper()}{text[1:]}", "help": explanation, "key": key, "bind": "query-params"}
+    return {"label": f"{text[0].upper()}{text[1:]}", "help": explanation, "key": key, "bind": bound}
 
 
 def _set_refinement_epochs() -> None:

@@ -6,9 +6,18 @@ parameters of widgets that are not on the page; parameters written here stay.
 
 from __future__ import annotations
 
+import math
+import re
+from contextlib import suppress
+from typing import Literal
+
 import streamlit as st
+from streamlit.errors import StreamlitAPIException
 
 from pages.shared.server import ASSETS
+from pages.shared.widgets import escape_markdown
+
+NUMBER = re.compile(r"[-+]?[0-9]{1,40}(\.[0-9]{0,40})?([eE][-+]?[0-9]{1,5})?")
 
 _address = st.components.v2.component("nlwfa.address", js=(ASSETS / "address" / "address.js").read_text(encoding="utf-8"))
 
@@ -47,6 +56,25 @@ def write(*names: str) -> None:
                 st.query_params[name] = text
         elif name in st.query_params:
             del st.query_params[name]
+
+
+def number_binding(name: str, whole: bool) -> Literal["query-params"] | None:
+    """Return how the input of a number is bound to its parameter in this run: not at all while the address has no number there.
+
+    Such a parameter is removed, and the input keeps its default. Streamlit itself raises OverflowError for an infinite number, and
+    reads 1_0 as 10 and 2.5 as 2.
+    """
+    text = st.query_params.get(name, "")
+    if not text or (NUMBER.fullmatch(text) and math.isfinite(float(text)) and not (whole and float(text) % 1)):
+        return "query-params"
+    with suppress(StreamlitAPIException):  # the input is bound already: it was drawn in a run before
+        del st.query_params[name]
+    return None
+
+
+def report_refused(name: str, text: str, used: object) -> None:
+    """Say that a link has a value that its control does not accept, and what is used instead."""
+    st.toast(escape_markdown(f'"{name} = {text[:40]}" in this link is not valid; {used} is used instead.'), icon=":material/info:")
 
 
 def _key(name: str) -> str:

@@ -281,6 +281,11 @@ def typed_text(label: str, default: str, key: str, help: str = "", scope: str = 
         text = st.text_input(label, key=field, live=PAUSE, autocomplete="off", persist_state="session")
         if help:
             st.caption(help)
+    check_typed(label, text)
+    return text
+
+
+def check_typed(label: str, text: str) -> None:
+    """Raise RecipeError if the text of a field, which may come from a link, is too long."""
     if len(text) > MAX_TYPED:
         raise RecipeError(f"{label} may have at most {MAX_TYPED:,} characters on this page; got {len(text):,}")
-    return text

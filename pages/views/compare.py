@@ -95,7 +95,11 @@ def sweep_controls(recipe: Recipe) -> Grid:
     against = left.segmented_control("Against", list(AGAINST), default="rank", required=True, key="against", bind="query-params")
     with middle:
         values = _ranks(recipe) if against == "rank" else _sizes(recipe)
-    num_seeds = right.number_input("Seeds", 1, MAX_SEEDS, 1, key="seeds", bind="query-params")
+    linked = st.query_params.get("seeds", "")
+    binding = url_parameters.number_binding("seeds", whole=True)
+    num_seeds = right.number_input("Seeds", 1, MAX_SEEDS, 1, key="seeds", bind=binding)
+    if linked and binding is None:
+        url_parameters.report_refused("seeds", linked, num_seeds)
     new = False
     if num_seeds > 1:
         new = st.segmented_control(

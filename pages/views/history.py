@@ -17,7 +17,7 @@ from nlwfa_core import Recipe, RecipeError, limits
 from nlwfa_core.history import listing
 from nlwfa_core.history.bundles import MAX_RUNS, export_runs, import_runs
 from nlwfa_core.history.database import database_errors_as_sentences
-from nlwfa_core.history.listing import NEWEST, Choices, Listing, Query
+from nlwfa_core.history.listing import MAX_SEARCH, NEWEST, Choices, Listing, Query
 from nlwfa_core.history.runs import MAX_NAME, MAX_TAG, MAX_TAGS, STATES, History, Run, RunLabels
 from nlwfa_core.lab import history as history_tables
 from nlwfa_core.lab import tables
@@ -87,6 +87,7 @@ def query_controls(run_list: RunList, choices: Choices) -> Query:
     text = first.text_input(
         "Search",
         key=SEARCH,
+        max_chars=MAX_SEARCH,
         persist_state="session",
         icon=":material/search:",
         placeholder="fac.non, k = 10, a name, tag, error …",

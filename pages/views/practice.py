@@ -12,7 +12,7 @@ from nlwfa_core.lab.questions import Response
 from nlwfa_core.lab.quizzes import AFTER, BEFORE, NUM_ITEMS, Quiz, item_name, normalised_gain
 from nlwfa_core.lab.tasks.bank import LARGEST_SEED, Kind, Task, scheduled_task
 from nlwfa_core.rounding import format_significant
-from pages.shared import cache, class_session, screen
+from pages.shared import cache, class_session, screen, url_parameters
 from pages.shared.exercises import LESSON, MODE, QUIZ, TASKS, WHEN, entered_text, entry_fields, exercise, responses
 from pages.shared.widgets import escape_markdown
 
@@ -177,8 +177,7 @@ def _read_link(bank: Mapping[str, Kind]) -> None:
         valid = number.isdecimal() and len(number) < 11 and 1 <= int(number) <= LARGEST_SEED
         st.session_state[NUMBER] = int(number) if valid else 1
         if number and not valid:
-            text = f'"task = {number[:40]}" in this link is not valid; 1 is used instead.'
-            st.toast(escape_markdown(text), icon=":material/info:")
+            url_parameters.report_refused("task", number, 1)
 
 
 def task(names: Sequence[str], number: int) -> None:

@@ -134,6 +134,7 @@ def _identity(recipe: Recipe, graphs: list[walk.Graph]) -> str:
 def states(run: Recipe, model: LearnedModel, data: Data, prefixes: Words, text: str, colour: str, axes: int, unit: bool) -> None:
     """Draw the states after all prefixes, and the path of one string through them."""
     with widgets.errors_as_messages():
+        widgets.check_typed("Follow one string", text)
         whole = data.alphabet.encode(text) if text else word_to_follow(data.train)
         draw = _draw_states if len(prefixes) <= MAX_REMEMBERED else _draw_states.__wrapped__
         draw(run, whole, colour, axes, unit, model, data, prefixes)
@@ -254,4 +255,6 @@ def automaton(models: Mapping[str, Model], default_model: str, data: Data) -> No
         "A learned WFA is unique only up to a change of basis: another basis gives the same weights of strings, but another graph."
     )
     with st.expander("The weights", icon=":material/table:"):
-        widgets.draw_table(weights_table(model, data.alphabet, smallest), "states.weights", "Weights of the graph")
+        table = weights_table(model, data.alphabet, smallest)
+        widgets.draw_table(table, "states.weights", "Weights of the graph")
+        widgets.table_downloads(dict.fromkeys(("csv", "latex", "markdown"), table), "weights", "states.weights.files")

@@ -120,6 +120,16 @@ def test_a_search_covers_the_titles_that_the_table_shows() -> None:
     assert not named(app) and any("Try fewer words or clear the filters." in text.value for text in app.main.markdown)
 
 
+def test_a_search_of_too_many_words_is_refused_in_a_sentence() -> None:
+    made(33)
+    app = open_lab("history")
+    app.text_input(key=history.SEARCH).set_value(" ".join(f"w{number}" for number in range(21))).run()
+    assert complaints(app) == ["the number of words in a search must be at most 20; got 21"]
+    app.text_input(key=history.SEARCH).set_value(" ".join(f"w{number}" for number in range(4000))).run()
+    assert complaints(app) == ["the number of words in a search must be at most 20; got 52"]  # of the 200 characters of the field
+    assert not complaints(app.text_input(key=history.SEARCH).set_value("").run())
+
+
 def test_one_run_at_length() -> None:
     recipe = made(302, "fac.non")
     app = tick(find(open_lab("history"), recipe), 0)

@@ -67,6 +67,28 @@ def test_a_link_opens_the_block_the_layer_and_the_cell():
         assert not complaints(open_lab("hankel", **QUICK, cell=odd))
 
 
+NASTY = ("1e400", "9" * 400, "-1", "1_0", "nan", "<b>x</b>", "x\0y", "\u202e", "[" * 2000, "x" * 20_000, ",", "²", "٣")
+# Page -> its parameters that are no fields of a recipe.
+PAGE_PARAMETERS = {
+    "compare": ("learners", "opponents", "against", "ranks", "sizes", "seeds", "metric", "a", "b"),
+    "hankel": ("block", "layer", "by", "cell", "show", "view"),
+    "states": ("colour", "axes", "directions", "follow", "lesson", "step"),
+    "predict": ("string", "predict.level", "predict.by_hand"),
+    "practice": ("tasks", "task", "quiz"),
+    "build": ("automaton", "build"),
+    "classroom": ("class", "teacher"),
+    "train": ("train.step", "lesson", "step"),
+}
+
+
+@pytest.mark.parametrize("text", NASTY, ids=[text[:8] for text in NASTY])
+@pytest.mark.parametrize("page", PAGE_PARAMETERS)
+def test_no_parameter_of_a_link_breaks_a_page(page: str, text: str) -> None:
+    app = open_lab(page, **QUICK | dict.fromkeys(PAGE_PARAMETERS[page], text))
+    assert not app.exception and not any("Something went wrong" in sentence for sentence in complaints(app))
+    assert all(len(sentence) < 1000 for sentence in complaints(app))
+
+
 def test_a_link_opens_the_string_and_the_way_states_are_drawn():
     app = open_lab("predict", **QUICK, string="[[]]")
     assert not complaints(app) and typed(app) == "[[]]"

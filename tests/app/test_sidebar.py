@@ -320,6 +320,48 @@ def test_what_a_link_asks_for_in_vain_is_said_once() -> None:
     assert not complaints(app.run())
 
 
+# Numbers that are none, or that the control of the rank does not have.
+NO_RANKS = (
+    "1e400",
+    "-1e400",
+    "9" * 400,
+    "9" * 5000,
+    "inf",
+    "nan",
+    "1_0",
+    "2.5",
+    "0x10",
+    "５",
+    "-+3",
+    "1,5",
+    "3 0",
+    "1e-400",
+    "0",
+    "-5",
+)
+
+
+@pytest.mark.parametrize("text", NO_RANKS)
+def test_a_number_that_is_none_is_replaced_and_reported(text: str) -> None:
+    app = open_lab(rank=text)
+    said = f'"rank = {text[:40]}" in this link is not valid; {DEFAULT.learning.rank} is used instead.'
+    assert complaints(app) == [said] and recipe_of(app).learning.rank == DEFAULT.learning.rank
+    assert "rank" not in app.query_params
+    app.number_input(key="rank").set_value(7).run()
+    assert recipe_of(app).learning.rank == 7 and not complaints(app)
+
+
+@pytest.mark.parametrize("text", ["1e400", "9" * 400, "1_0", "nan", "x"])
+def test_no_number_of_a_link_raises(text: str) -> None:
+    """All of them in one link: every control of a network and of its refinement is drawn."""
+    numbers = [name for name, value in DEFAULTS.items() if isinstance(value, int | float)]
+    app = open_lab(learner="both.non", refine="likelihood", **dict.fromkeys(numbers, text))
+    recipe = recipe_of(app)
+    used = flat(recipe)
+    assert all("is not valid" in sentence for sentence in complaints(app)) and len(complaints(app)) > 15
+    assert {name: used[name] for name in numbers} == {name: DEFAULTS[name] for name in numbers}
+
+
 def undo(app):
     return app.button(key="undo").click().run()
 

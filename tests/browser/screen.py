@@ -325,14 +325,16 @@ def sort(page: Page, table: int, title: str) -> None:
     raise AssertionError(texts)
 
 
-def download_csv(page: Page, table: int = 0) -> list[dict[str, str]]:
-    """What the button in a table's toolbar saves."""
-    frame = page.get_by_test_id("stDataFrame").nth(table)
+def download_csv(page: Page, key: str) -> list[dict[str, str]]:
+    """What the list of downloads with a key saves as CSV. A table's toolbar has no download: it would write formulas."""
+    frame = page.get_by_test_id("stDataFrame").first
     frame.hover()
-    page.evaluate("delete window.showSaveFilePicker")  # a dialogue of the browser's own, in place of a download
+    expect(frame.locator("..").get_by_label("Search")).to_be_visible()
+    expect(page.get_by_label("Download as CSV")).to_have_count(0)
+    keyed(page, key).get_by_role("button", name="Download").click()
     with page.expect_download() as download:
-        frame.locator("..").get_by_label("Download as CSV").click()
-    text = Path(download.value.path()).read_text(encoding="utf-8-sig")
+        keyed(page, f"{key}.csv").get_by_role("button").click()
+    text = Path(download.value.path()).read_text(encoding="utf-8")
     return list(csv.DictReader(io.StringIO(text)))
 
 

@@ -75,6 +75,9 @@ def test_a_teacher_and_two_students(page: Page, new_page: Callable[[], Page], la
             assert not serious(page), scheme
         page.get_by_role("tab", name="Who is where").click()
         expect(page.get_by_text("Handed in (0)")).to_be_visible()
+        page.get_by_test_id("stDataFrame").first.hover()
+        expect(page.get_by_label("Search: How many students are at each step")).to_be_visible()
+        expect(page.get_by_label("Download as CSV")).to_have_count(0)
         keyed(page, "class.delete").get_by_role("button").first.click()
         press(page, "class.delete_now")
         expect(keyed(page, "class.open")).to_be_visible()

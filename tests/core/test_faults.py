@@ -12,9 +12,11 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import nlwfa_core
+from nlwfa_core.cli.terminal import write_file
 from nlwfa_core.errors import RecipeError
 from nlwfa_core.experiment.pipeline import run
 from nlwfa_core.experiment.results import load_result, save_result
@@ -27,6 +29,8 @@ from nlwfa_core.jobs.folders import RunFolders
 from nlwfa_core.jobs.runner import Runner
 from nlwfa_core.jobs.sweep import run_missing
 from nlwfa_core.models.files import SavedModel, load_model, save_model
+from nlwfa_core.models.wfa import WFA
+from nlwfa_core.strings.words import Alphabet
 from tests.core.here import Here, run_here
 from tests.core.small import posix, recipe_of, servers, states
 from tests.references import COIN
@@ -117,7 +121,91 @@ def test_a_disk_that_is_full_at_any_step_leaves_nothing_half_done(
         saved()
         assert load_model(folder).alphabet.symbols == result.alphabet.symbols
         assert what == "model" or load_result(folder).scores == result.scores
-    assert not disk.refused and step == (10 if what == "model" else 14)  # folder; for each: a file, writing, the disk, a name
+    # folder; for each file: a file, writing, the disk, a name; and the name of the model's arrays
+    assert not disk.refused and step == (11 if what == "model" else 15)
+
+
+class Kill(FullDisk):
+    """Ends the process at one step of writing files, as SIGKILL would: nothing is tidied."""
+
+    def takes(self) -> None:
+        self.left -= 1
+        if self.left == 0:
+            os._exit(9)
+
+
+def killed_at(step: int, action: Callable[[], None]) -> bool:
+    """Run an action in a process that is killed at a step. Returns whether it was; otherwise the action came to its end."""
+    child = os.fork()
+    if child == 0:
+        try:
+            with pytest.MonkeyPatch.context() as patch:
+                Kill(patch).refuses(step)
+                action()
+            os._exit(0)
+        finally:
+            os._exit(1)
+    code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    assert code in (0, 9)
+    return code == 9
+
+
+@posix
+def test_a_model_is_replaced_as_a_whole_or_not_at_all(tmp_path: Path) -> None:
+    """A process is killed at each step of replacing a model, and the next one at each step of replacing what that left."""
+    alphabet = Alphabet(("a", "b"))
+    models = [SavedModel(factor * COIN.wfa, alphabet, {"factor": factor}) for factor in (1, 0.5, 0.25)]
+
+    def read(folder: Path) -> float:
+        saved = load_model(folder)
+        assert isinstance(saved.model, WFA)
+        np.testing.assert_array_equal(saved.model.initial, saved.info["factor"] * COIN.wfa.initial)
+        return float(saved.info["factor"])
+
+    num_steps = 0
+    for first in range(1, 50):
+        for second in range(1, 50):
+            folder = tmp_path / f"{first} {second}"
+            save_model(folder, models[0])
+            was_killed = killed_at(first, lambda folder=folder: save_model(folder, models[1], sync=False))  # type: ignore[misc]
+            before = read(folder)
+            assert before in (1, 0.5) if was_killed else before == 0.5
+            if not killed_at(second, lambda folder=folder: save_model(folder, models[2], sync=False)):  # type: ignore[misc]
+                break
+            assert read(folder) in (before, 0.25)
+            save_model(folder, models[2])
+            assert read(folder) == 0.25
+        if not was_killed:
+            num_steps = first
+            break
+    assert num_steps == 9  # folder; for both files a file, writing and a name; the name of the arrays; and one more
+
+
+@posix
+@pytest.mark.parametrize("link", [False, True])
+def test_an_output_file_is_replaced_as_a_whole_or_not_at_all(tmp_path: Path, link: bool) -> None:
+    """`--out FILE --force`: killed at each step, it leaves the old text or the new one."""
+    path = tmp_path / "file"
+    if link:
+        path.symlink_to("target")
+    for step in range(1, 20):
+        path.write_text("old")
+        was_killed = killed_at(step, lambda: write_file(path, "new text"))
+        assert path.read_text() in ("old", "new text") and path.is_symlink() == link
+        if not was_killed:
+            break
+    assert path.read_text() == "new text" and step == 5  # a file, writing, the disk, a name; and one more
+
+
+def test_an_output_file_on_a_full_disk_stays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "file"
+    path.write_text("old")
+    disk = FullDisk(monkeypatch)
+    for step in range(1, 5):
+        disk.refuses(step)
+        with pytest.raises(RecipeError, match="can't write .*file: No space left on device"):
+            write_file(path, "new text")
+        assert path.read_text() == "old" and [entry.name for entry in tmp_path.iterdir()] == ["file"]
 
 
 def test_a_sweep_on_a_full_disk_reports_it_and_continues_later(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from nlwfa_core.errors import RecipeError
 from nlwfa_core.experiment.recipe import DataRecipe, Recipe
 from nlwfa_core.files import MAX_NAME, FileShelf
 from nlwfa_core.lab.options import difference_table
@@ -34,6 +35,17 @@ def test_a_name_is_one_short_line(tmp_path: Path, title: str, stored: str) -> No
     shelf = FileShelf(tmp_path)
     assert shelf.title(shelf.put(b"ab\n", title)) in (stored, stored.replace("?", "").strip())
     assert len([*tmp_path.iterdir()]) == 2
+
+
+@pytest.mark.parametrize("name", ["../secret", "secret", "/etc/hostname", "", ".", "0" * 63, "0" * 65, "A" * 64, f"{'0' * 64}\n"])
+def test_only_the_hash_of_a_file_is_a_name(tmp_path: Path, name: str) -> None:
+    """A link may hold any text as the name of an uploaded file."""
+    (tmp_path / "secret").write_bytes(b"ab\n")
+    shelf = FileShelf(tmp_path / "uploads")
+    shelf.put(b"ab\n")
+    (shelf.directory / "secret").write_bytes(b"ab\n")
+    with pytest.raises(RecipeError, match="no longer on the server"):
+        shelf.get(name)
 
 
 def test_tables_of_options_show_the_name_beside_the_hash() -> None:

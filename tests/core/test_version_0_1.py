@@ -1,6 +1,7 @@
 """What people have from version 0.1 still works: links, recipes' keys, a history, a bundle, programs and a notebook.
 
-The files in tests/version_0_1 were made by that version, and are not to be made again.
+The files in tests/version_0_1 were made by that version, and are not to be made again. The models in the bundle have since got the
+SHA-256 of their arrays.
 """
 
 from __future__ import annotations

@@ -6,7 +6,6 @@ A file is recognised by its content. What can't be read, or is too large to be d
 from __future__ import annotations
 
 import io
-import json
 import re
 import zipfile
 import zlib
@@ -20,8 +19,8 @@ from ...limits import check_at_most
 from ...models.algebra import trim
 from ...models.files import MODEL_FILES, SavedModel, load_model
 from ...models.wfa import WFA
+from ...sources.exchange import read_weights_json
 from ...sources.pautomac import read_pautomac_model
-from ...strings.words import Alphabet
 from ..export.files import saved_files
 from .draft import MAX_STATES, Draft, read_draft
 
@@ -97,12 +96,8 @@ def _from_json(data: bytes) -> WFA:
         hint = "; model.json needs model.safetensors beside it: upload both in a zip archive" if "kind" in value else ""
         raise RecipeError(f"automaton.json must have {', '.join(needed)}; there is no {missing[0]}{hint}")
     try:
-        alphabet = Alphabet(tuple(value["symbols"]))
-        check_at_most("the number of numbers", len(json.dumps(value["transitions"])), MAX_BYTES)
-        return WFA(value["initial"], value["transitions"], value["termination"], alphabet)
-    except RecipeError:
-        raise
-    except (TypeError, ValueError) as error:
+        return read_weights_json(data)
+    except RecipeError as error:
         raise RecipeError(f"automaton.json: {error}") from None
 
 

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from nlwfa_core.cli.main import main
+from nlwfa_core.errors import RecipeError
 from nlwfa_core.files import plain
 from nlwfa_core.lab.export.automata import openfst, pautomac, weights_json
 from nlwfa_core.lab.graph import dot
@@ -198,11 +199,22 @@ def test_named_strings_are_scored_against_a_true_automaton(run: Run, tmp_path: P
     assert code == 2 and "must have the symbols of the alphabet, 2 symbols: run, stop; got 2 symbols: run, go" in err
 
 
-@pytest.mark.parametrize("symbol", ["log in", "λ"])
-def test_symbols_that_text_can_not_hold_are_not_written(run: Run, tmp_path: Path, symbol: str) -> None:
-    save_model(tmp_path / "spaces", SavedModel(TWO, Alphabet((symbol, "pay")), {}))
-    code, out, err = run("sample", "--model", "spaces")
-    assert (code, out) == (2, "") and f"can't be written as text with the symbol {symbol!r}" in err
+def test_symbols_that_text_can_not_hold_are_not_written(run: Run, tmp_path: Path) -> None:
+    save_model(tmp_path / "lambda", SavedModel(TWO, Alphabet(("λ", "pay")), {}))
+    code, out, err = run("sample", "--model", "lambda")
+    assert (code, out) == (2, "") and "can't be written as text with the symbol 'λ'" in err
+
+
+@pytest.mark.parametrize("symbol", ["", "log in", "a\nb", "a\u2003b", " b", "pay\t"])
+def test_symbols_that_files_can_not_have_are_refused_in_models(run: Run, tmp_path: Path, symbol: str) -> None:
+    with pytest.raises(RecipeError, match="a symbol must "):
+        save_model(tmp_path / "m", SavedModel(TWO, Alphabet((symbol, "pay")), {}))
+    automaton = {"symbols": [symbol, "pay"], "initial": [1], "transitions": [[[0]], [[0.5]]], "termination": [0.5]}
+    (tmp_path / "m.json").write_text(json.dumps(automaton))
+    for arguments in (("import", "m.json", "--out", "new"), ("next", "--model", "m.json", "--prefix", "pay")):
+        code, out, err = run(*arguments)
+        assert (code, out) == (2, "") and "m.json: a symbol must " in err
+    assert not (tmp_path / "new").exists()
 
 
 def test_scores_that_are_not_numbers_are_shown_as_such(run: Run, tmp_path: Path) -> None:

@@ -112,7 +112,7 @@ def test_files_are_replaced_only_by_force(folder: Path, tmp_path: Path, capsys: 
     assert call(*options, "--force") == 0
     capsys.readouterr()
     assert call(*options[:-1], folder / "prefixes", "--force") == 2
-    assert "the ranking must not replace the file of prefixes or of targets" in capsys.readouterr().err
+    assert "this command uses that file for something else" in capsys.readouterr().err
     assert (folder / "prefixes").read_text().startswith("6 2\n")
 
 

@@ -215,6 +215,36 @@ def test_what_can_not_be_is_told(given: dict[str, object], said: str) -> None:
         Grid(**json.loads(json.dumps(given))).recipes()
 
 
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ({"num_seeds": 10**9, "learners": ["SP"]}, "the number of runs of a sweep .* must be at most 100,000; got 1,000,000,000"),
+        ({"num_seeds": 10**4000}, "num_seeds must be at most 2,147,483,648; got 1000"),
+        (
+            {"ranks": [*range(1, 1001)], "seeds": [*range(1000)], "sample_sizes": [*range(1, 1001)]},
+            "must be at most 100,000; got 1,000,000,000",
+        ),
+        ({"statistics": ["string"] * 400, "transforms": ["none"] * 400}, "must be at most 100,000; got 160,000"),
+        ({"ranks": [True]}, "ranks must be a number; got True"),
+        ({"ranks": ["1"]}, "ranks must be a number; got '1'"),
+        ({"seeds": [0, False]}, "seeds must be a number; got False"),
+        ({"num_seeds": "2"}, "num_seeds must be a number; got '2'"),
+        ({"new_strings": 1}, "new_strings must be true or false; got 1"),
+        ({"base": {"learning": {"rank": "3"}}}, r"base\.learning\.rank must be a number; got '3'"),
+        ({"base": {"learning": {"hidden": ["2"]}}}, r"base\.learning\.hidden must be a number; got '2'"),
+        ({"base": {"data": {"split_probability": True}}}, r"base\.data\.split_probability must be a number; got True"),
+        ({"base": {"hankel": {"bounded": "no"}}}, r"base\.hankel\.bounded must be true or false; got 'no'"),
+        *(({name: []}, f"{name} must not be empty; leave it out") for name in ("learners", "ranks", "seeds", "transforms")),
+    ],
+)
+def test_a_sweeps_file_is_taken_as_written_and_counted_before_it_is_built(
+    monkeypatch: pytest.MonkeyPatch, content: dict[str, object], message: str
+) -> None:
+    monkeypatch.setattr(Recipe, "with_learner", lambda *_: pytest.fail("a recipe was made"))
+    with pytest.raises(RecipeError, match=message):
+        Grid.from_json(json.dumps(content).encode())
+
+
 def rows_of(path: Path) -> list[dict[str, str]]:
     return list(csv.DictReader(path.read_text().splitlines()))
 

@@ -196,3 +196,16 @@ def test_damaged_bundles_are_refused_or_read(
 def test_only_finished_runs_go_out(tmp_path: Path, history: History) -> None:
     with pytest.raises(RecipeError, match="finished"):
         export_runs(tmp_path, history, ["0" * 64])
+
+
+@pytest.mark.parametrize("method", [zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
+def test_other_compression_methods_are_refused(tmp_path: Path, history: History, bundle: bytes, method: int) -> None:
+    """Any file of a bundle, not only the first: these methods unpack slowly, and into more memory."""
+    for compressed in files_of(bundle):
+        buffer = io.BytesIO()
+        with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
+            for name, data in files_of(bundle).items():
+                archive.writestr(name, data, method if name == compressed else zipfile.ZIP_DEFLATED)
+        with pytest.raises(RecipeError, match="must be stored or deflated"):
+            import_runs(tmp_path, history, buffer.getvalue())
+        assert not all_runs(history) and not (tmp_path / "runs").exists()

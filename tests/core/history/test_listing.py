@@ -195,6 +195,36 @@ def test_an_order_that_there_is_not_is_told(history: History) -> None:
     assert "wer" in FIELDS
 
 
+@pytest.mark.parametrize(
+    ("query", "message"),
+    [
+        (Query(" ".join(f"w{number}" for number in range(21))), "the number of words in a search must be at most 20; got 21"),
+        (Query(" ".join(f"k = {number}" for number in range(21))), "the number of words in a search must be at most 20; got 21"),
+        (Query("k = 1 " * 11 + "a b c d e f g h i j"), "the number of words in a search must be at most 20; got 21"),
+        (Query("a" * 201), "the length of a search in characters must be at most 200; got 201"),
+        (Query(" " * 1_000_000), "the length of a search in characters must be at most 200; got 1,000,000"),
+        (Query(" ".join(f"w{number}" for number in range(4000))), "the length of a search in characters must be at most 200"),
+        (Query(tags=tuple(map(str, range(101)))), "the number of tags to filter by must be at most 100; got 101"),
+        (
+            Query("train", titles=tuple((f"{number:064x}", f"train {number}") for number in range(201))),
+            "'train' is in the names of 201 uploaded files, and a search can have at most 200: write more of the name",
+        ),
+    ],
+)
+def test_a_search_has_limits(history: History, query: Query, message: str) -> None:
+    """Before the database gets an expression that is too deep for it."""
+    with pytest.raises(RecipeError, match=re.escape(message)):
+        list_runs(history, query)
+
+
+def test_the_largest_search_is_answered(history: History) -> None:
+    words = " ".join(f"Ä{number}" for number in range(20))
+    titles = tuple((f"{number:064x}", f"{words} {number}") for number in range(200))
+    assert list_runs(history, Query(words, tags=tuple(map(str, range(100))), titles=titles)).total == 0
+    assert list_runs(history, Query("run " * 50)).total == list_runs(history, Query("run")).total > 0
+    assert list_runs(history, Query("run\0")).total == list_runs(history, Query("run")).total
+
+
 def test_whole_runs_and_what_filters_offer(history: History) -> None:
     keys = [ROWS[5].key, ROWS[2].key, "f" * 64, row(99).key]
     assert list(get_runs(history, keys)) == keys[:2]

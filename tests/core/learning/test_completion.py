@@ -93,7 +93,7 @@ def test_a_symbol_without_a_known_pair_leads_to_zero() -> None:
 def test_what_can_not_be_completed_is_refused() -> None:
     hankel, _ = known_at(ring(2), 0.7, 0)
     for changes, message in (
-        ({"ridge": 0.0}, "ridge must be above 0, .*; got 0.0"),
+        ({"ridge": 0.0}, "ridge must be above 0 .*; got 0.0"),
         ({"rank": 0}, "rank must be at least 1; got 0"),
         ({"sweeps": 0}, "sweeps must be at least 1; got 0"),
     ):

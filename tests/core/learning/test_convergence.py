@@ -133,7 +133,8 @@ def test_what_a_log_says() -> None:
     falling = TrainingLog("transitions", 0.99 ** np.arange(301.0))
     assert falling.decrease == pytest.approx(1 - 0.99**WINDOW) and not falling.is_finished
     assert (
-        falling.verdict == "not finished: the last 100 epochs lowered the loss by 63%; 300 more might lower it from 0.049 to 0.00241"
+        falling.verdict == "not finished: the last 100 epochs lowered the loss by 63%; "
+        "300 more might lower it from 0.049 to 0.00241"
     )
     solved = TrainingLog("factorisation", np.array([1.0, *np.full(200, 0.5)])).with_last_layer(0.1)
     assert solved.epochs == 200 and solved.decrease == 0 and solved.is_finished and solved.losses.min() == 0.1

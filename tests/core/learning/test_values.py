@@ -107,7 +107,7 @@ def test_what_can_not_be_learned_is_refused() -> None:
     for changes, message in (
         ({"transform": "row"}, "transform must be one of none, sqrt; got 'row'"),
         ({"refinement": Refinement("hankel")}, "refine must be one of none, values; got 'hankel'"),
-        ({"ridge": 0.0}, "ridge must be above 0, .*; got 0.0"),
+        ({"ridge": 0.0}, "ridge must be above 0 .*; got 0.0"),
     ):
         with pytest.raises(RecipeError, match=message):
             fit_values(given, learner="SP", rank=1, **changes)

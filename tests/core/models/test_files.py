@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
+import functools
+import hashlib
 import json
+import math
+import operator
 import os
 import stat
+import subprocess
+import threading
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +24,8 @@ from safetensors.numpy import save
 from nlwfa_core import limits
 from nlwfa_core.errors import RecipeError
 from nlwfa_core.files import from_json, plain, read_capped, to_json, write_atomically
-from nlwfa_core.models.files import RECURRENT_ARRAYS, LearnedModel, SavedModel, load_model, save_model
+from nlwfa_core.models.files import RECURRENT_ARRAYS, LearnedModel, SavedModel, StoredModel, load_model, save_model
+from nlwfa_core.models.mixture import Mixture
 from nlwfa_core.models.ngram import SMOOTHINGS, NGram, Uniform
 from nlwfa_core.models.nlwfa import NLWFA
 from nlwfa_core.models.recurrent import GATES, RecurrentModel
@@ -25,6 +33,7 @@ from nlwfa_core.models.wfa import WFA
 from nlwfa_core.strings.sample import Sample
 from nlwfa_core.strings.trie import Trie
 from nlwfa_core.strings.words import Alphabet, Words
+from tests.core.small import posix
 from tests.references import COIN, REFERENCES, all_words, random_nlwfa
 
 
@@ -47,6 +56,13 @@ def arrays(model: LearnedModel) -> list[np.ndarray]:
     if isinstance(model, WFA):
         return [model.initial, model.transitions, model.termination]
     return [model.initial, *model.transitions, *model.decoder, model.output]
+
+
+def write_arrays(folder: Path, tensors: bytes) -> None:
+    """Replace a folder's arrays, and tie model.json to them."""
+    header = json.loads((folder / "model.json").read_bytes())
+    (folder / "model.json").write_text(json.dumps(header | {"arrays_sha256": hashlib.sha256(tensors).hexdigest()}))
+    (folder / "model.safetensors").write_bytes(tensors)
 
 
 @pytest.mark.parametrize("model", MODELS)
@@ -82,7 +98,7 @@ def test_n_grams_come_back(tmp_path: Path, smoothing: str) -> None:
 UNSOUND_NGRAMS: list[tuple[dict[str, Any], dict[str, Any], str]] = [
     ({"smoothing": "none"}, {}, "smoothing must be one of witten-bell, kneser-ney; got 'none'"),
     ({"num_symbols": 0}, {}, "a number of symbols from 1 to 10,000; got 0"),
-    ({"num_symbols": True}, {}, "a number of symbols from 1 to 10,000; got True"),
+    ({"num_symbols": True}, {}, "num_symbols must be a whole number; got True"),
     ({"num_symbols": 3}, {}, "has 3 symbols, but its alphabet has 2"),
     ({}, {"windows": np.array([[0.5, 1.0]])}, "must hold the numbers of symbols"),
     ({}, {"windows": np.array([[0.0, 1e300]])}, "must hold the numbers of symbols"),
@@ -98,10 +114,11 @@ UNSOUND_NGRAMS: list[tuple[dict[str, Any], dict[str, Any], str]] = [
 
 @pytest.mark.parametrize(("header", "own_arrays", "message"), UNSOUND_NGRAMS)
 def test_unsound_n_grams_are_refused(tmp_path: Path, header: dict[str, Any], own_arrays: dict[str, Any], message: str) -> None:
-    sound = {"format": 2, "symbols": ["a", "b"], "kind": "ngram", "smoothing": "witten-bell", "num_symbols": 2, "info": {}}
+    save_model(tmp_path, SavedModel(NGram.fit(["ab"], 2), Alphabet(("a", "b")), {}))
+    sound = json.loads((tmp_path / "model.json").read_bytes())
     tensors = {"windows": np.array([[2.0, 1.0]]), "totals": np.ones(1)} | own_arrays
     (tmp_path / "model.json").write_text(json.dumps(sound | header))
-    (tmp_path / "model.safetensors").write_bytes(save({name: array for name, array in tensors.items() if array is not None}))
+    write_arrays(tmp_path, save({name: array for name, array in tensors.items() if array is not None}))
     with pytest.raises(RecipeError, match=message):
         load_model(tmp_path)
 
@@ -124,14 +141,21 @@ HEADERS: list[tuple[Any, str]] = [
     ([], "format must be 2; got 'list'"),
     ({"symbols": ["a"]}, "has 2 symbols, but its alphabet has 1"),
     ({"symbols": ["a", "a"]}, "symbols must differ"),
-    ({"symbols": "ab"}, "the symbols must be a list of strings"),
+    ({"symbols": "ab"}, "symbols must be a list; got 'ab'"),
+    ({"symbols": ["", "b"]}, "a symbol must have at least one character; got ''"),
+    ({"symbols": ["a b", "b"]}, "a symbol must be written without white space, .* got 'a b'"),
+    ({"symbols": ["a\nb", "b"]}, r"a symbol must be written without white space, .* got 'a\\nb'"),
+    ({"symbols": ["aa", " "]}, "a symbol must be written without white space, .* got ' '"),
+    ({"symbols": ["aa", "b\u2028"]}, "a symbol must be written without white space"),
+    ({"symbols": ["λ"]}, "λ can't be the only symbol"),
     ({"symbols": ["a", 1]}, "the symbols must be a list of strings"),
     ({"symbols": ["a"] * 10_001}, "the number of symbols must be at most 10,000; got 10,001"),
     ({"kind": "RNN"}, "kind must be one of WFA, NLWFA, GRU, LSTM, ngram, mixture; got 'RNN'"),
-    ({"kind": "WFA"}, "lacks 'transitions'"),
+    ({"kind": "WFA"}, "a model of the kind WFA has no field 'link'"),
     ({"kind": None}, "kind must .*; got None"),
     ({"kind": []}, r"kind must .*; got \[\]"),
-    ({"kind": "GRU"}, "lacks 'inputs'"),
+    ({"kind": "GRU"}, "a model of the kind GRU has no field 'link'"),
+    ({"arrays_sha256": "0" * 64}, "model.json and model.safetensors in .* do not belong together: .*'000000000000'"),
 ]
 
 
@@ -143,13 +167,77 @@ def test_headers_that_are_unsound_are_refused(folder: Path, change: Any, message
         load_model(folder)
 
 
-@pytest.mark.parametrize("field", ["symbols", "kind", "nonlinear_transitions", "reading"])
+@pytest.mark.parametrize("field", ["symbols", "arrays_sha256", "info", "nonlinear_transitions", "reading"])
 def test_headers_that_lack_something_are_refused(folder: Path, field: str) -> None:
     header = json.loads((folder / "model.json").read_bytes())
     del header[field]
     (folder / "model.json").write_text(json.dumps(header))
     with pytest.raises(RecipeError, match=f"lacks '{field}'"):
         load_model(folder)
+
+
+def one_of_each_kind() -> dict[str, StoredModel]:
+    grams = NGram.fit(["ab", "b"], 2), NGram.fit(["ab", "b"], 1)
+    return {
+        "WFA": COIN.wfa,
+        "NLWFA": random_nlwfa(3, 2, 0),
+        "LSTM": random_recurrent("LSTM", 3, 2),
+        "ngram": grams[0],
+        "mixture": Mixture((*grams, COIN.wfa), np.array([0.5, 0.25, 0.25])),
+    }
+
+
+WRONG_VALUES = (None, True, -1, 3, 1.5, math.nan, math.inf, 10**400, "", "x", "λ", [], [[]], {}, {"a": {"b": []}}, ...)
+# The values of these fields are not used, or are sound when they have the right type.
+FREE_FIELDS = {"version": str, "info": dict, "normalised": bool, "nonlinear_transitions": bool, "nonlinear_termination": bool}
+
+
+def places_in(value: Any) -> Iterator[tuple[str | int, ...]]:
+    """Yield the path to every entry of an object, but for those inside of `info`."""
+    entries = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for key, entry in entries:
+        yield (key,)
+        if key != "info":
+            yield from ((key, *below) for below in places_in(entry))
+
+
+@pytest.mark.parametrize("kind", one_of_each_kind())
+def test_any_wrong_value_of_any_field_is_refused(tmp_path: Path, kind: str) -> None:
+    """A wrong type, a number that is no number, negative, huge, a nested value, or nothing at all: never another exception."""
+    save_model(tmp_path, SavedModel(one_of_each_kind()[kind], Alphabet(("a", "b")), {}))
+    sound = json.loads((tmp_path / "model.json").read_bytes())
+    for place in places_in(sound):
+        for value in WRONG_VALUES:
+            header = json.loads(json.dumps(sound))
+            owner = functools.reduce(operator.getitem, place[:-1], header)
+            if value is ...:
+                del owner[place[-1]]
+            else:
+                owner[place[-1]] = value
+            (tmp_path / "model.json").write_text(json.dumps(header))
+            try:
+                load_model(tmp_path)
+            except RecipeError:
+                continue
+            assert type(value) is FREE_FIELDS.get(str(place[-1])) or place[0] == "symbols", (place, value)
+
+
+@pytest.mark.parametrize("kind", one_of_each_kind())
+def test_unknown_fields_are_refused(tmp_path: Path, kind: str) -> None:
+    save_model(tmp_path, SavedModel(one_of_each_kind()[kind], Alphabet(("a", "b")), {}))
+    sound = json.loads((tmp_path / "model.json").read_bytes())
+    (tmp_path / "model.json").write_text(json.dumps(sound | {"extra": {"nested": [1]}}))
+    with pytest.raises(RecipeError, match=f"a model of the kind {kind} has no field 'extra'"):
+        load_model(tmp_path)
+
+
+def test_the_arrays_of_another_model_are_refused(tmp_path: Path) -> None:
+    """Both models are sound, of one kind and one size, and have other symbols: together, they would be a third model."""
+    for name, symbols, model in (("one", "ab", COIN.wfa), ("other", "xy", 0.5 * COIN.wfa)):
+        save_model(tmp_path / name, SavedModel(model, Alphabet(tuple(symbols)), {}))
+    (tmp_path / "one" / "model.safetensors").write_bytes((tmp_path / "other" / "model.safetensors").read_bytes())
+    with pytest.raises(RecipeError, match="model.json and model.safetensors in .*one do not belong together"):
+        load_model(tmp_path / "one")
 
 
 ARRAYS = [
@@ -172,7 +260,7 @@ def test_arrays_that_are_unsound_are_refused(folder: Path, change: dict[str, np.
     model = random_nlwfa(3, 2, 0)
     names = ("initial", "transitions.0", "transitions.1", "decoder.0", "output")
     tensors = {**dict(zip(names, arrays(model), strict=True)), **change}
-    (folder / "model.safetensors").write_bytes(save({name: array for name, array in tensors.items() if array is not None}))
+    write_arrays(folder, save({name: array for name, array in tensors.items() if array is not None}))
     with pytest.raises(RecipeError, match=message):
         load_model(folder)
 
@@ -186,7 +274,7 @@ def test_recurrent_arrays_that_do_not_fit_are_refused(tmp_path: Path, kind: str,
     model = random_recurrent(kind, 3, 2)
     save_model(tmp_path, SavedModel(model, Alphabet(("a", "b")), {}))
     tensors = {**dict(zip(RECURRENT_ARRAYS, arrays(model), strict=True)), name: bad}
-    (tmp_path / "model.safetensors").write_bytes(save(tensors))
+    write_arrays(tmp_path, save(tensors))
     with pytest.raises(RecipeError, match=f"the arrays of a {kind} .* must have the shapes"):
         load_model(tmp_path)
 
@@ -202,13 +290,19 @@ def test_any_bytes_are_refused_with_our_own_error(tmp_path_factory: pytest.TempP
         (folder / name).write_bytes(damaged)
         with pytest.raises(RecipeError):
             load_model(folder)
+        if name == "model.safetensors":
+            header = (folder / "model.json").read_bytes()
+            write_arrays(folder, damaged)
+            with pytest.raises(RecipeError):
+                load_model(folder)
+            (folder / "model.json").write_bytes(header)
         (folder / name).write_bytes(sound)
     assert load_model(folder).model.num_states == 2
 
 
 def test_a_shape_without_numbers_is_refused(folder: Path) -> None:
     header = json.dumps({"initial": {"dtype": "F64", "shape": [0, 2**62], "data_offsets": [0, 0]}}).encode()
-    (folder / "model.safetensors").write_bytes(len(header).to_bytes(8, "little") + header)
+    write_arrays(folder, len(header).to_bytes(8, "little") + header)
     with pytest.raises(RecipeError):
         load_model(folder)
 
@@ -221,14 +315,62 @@ def test_missing_folders_and_files_are_named(tmp_path: Path) -> None:
         save_model(tmp_path / "file" / "model", SavedModel(COIN.wfa, Alphabet(("a", "b")), {}))
 
 
-def test_large_files_are_refused_unread(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """300 MB as a hole: the size is known before a byte is read."""
+def test_large_files_are_refused_unread(tmp_path: Path) -> None:
+    """A terabyte as a hole: the size is known before a byte is read."""
     path = tmp_path / "large"
     with path.open("wb") as file:
-        file.truncate(300 * 2**20)
-    monkeypatch.setattr(Path, "read_bytes", lambda self: pytest.fail("read"))
-    with pytest.raises(RecipeError, match=r"the size of .*large in bytes must be at most 209,715,200; got 314,572,800"):
+        file.truncate(2**40)
+    with pytest.raises(RecipeError, match=r"the size of .*large in bytes must be at most 209,715,200; got 1,099,511,627,776"):
         read_capped(path, limits.most("file_bytes"))
+
+
+@posix
+@pytest.mark.parametrize("source", ["/dev/zero", "/dev/urandom", "pipe", "named pipe"])
+def test_what_has_no_size_is_read_up_to_the_limit(tmp_path: Path, source: str) -> None:
+    path = Path(source)
+    command = None
+    if source == "pipe":  # as a shell's <(yes)
+        command = subprocess.Popen(["yes"], stdout=subprocess.PIPE)
+        assert command.stdout is not None
+        path = Path(f"/dev/fd/{command.stdout.fileno()}")
+    elif source == "named pipe":
+        path = tmp_path / "pipe"
+        os.mkfifo(path)
+        command = subprocess.Popen(["sh", "-c", f"exec yes > {path}"])
+    try:
+        with pytest.raises(RecipeError, match=r"the size of .* in bytes must be at most 100,000; got more"):
+            read_capped(path, 100_000)
+    finally:
+        if command is not None:
+            command.kill()
+            command.communicate()
+
+
+@posix
+def test_a_pipe_below_the_limit_is_read_whole(tmp_path: Path) -> None:
+    path = tmp_path / "pipe"
+    os.mkfifo(path)
+    content = b"ab\n" * 100_000
+    with subprocess.Popen(["sh", "-c", f"cat > {path}"], stdin=subprocess.PIPE) as writer:
+        assert writer.stdin is not None
+        feeder = threading.Thread(target=lambda: writer.communicate(content))
+        feeder.start()
+        assert read_capped(path, len(content)) == content
+        feeder.join()
+
+
+def test_paths_that_no_file_can_have_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "loop").symlink_to(tmp_path / "loop")
+    (tmp_path / "file").write_bytes(b"")
+    for path, reason in (
+        (tmp_path / ("x" * 5000), "File name too long"),
+        (tmp_path / "loop", "Too many levels of symbolic links"),
+        (tmp_path / "file" / "below", "Not a directory"),
+        (tmp_path / "nul\0", "null byte"),
+        (tmp_path, "it is a folder"),
+    ):
+        with pytest.raises(RecipeError, match=f"can't read .*{reason}"):
+            read_capped(path, 10)
 
 
 def test_a_write_that_fails_leaves_the_old_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
