@@ -37,8 +37,8 @@ if TYPE_CHECKING:
     from ..strings.words import Alphabet
 
 VALUES = (
-    "CSV with two columns, string and value; a first line `string,value` is its header. No other format is read: a file of strings "
-    "without values is for `fit` and `score`."
+    "CSV with two columns, string and value, and a first line that names them, such as `string,value`; or an Abbadingo file. A file "
+    "of strings without values is for `fit` and `score`."
 )
 VALUE_OPTIONS: Options = {**MATRIX, **NETWORKS, "seed": ("learning_seed",)}
 RIDGE, RESTARTS = 1e-6, 128
@@ -54,7 +54,7 @@ def _read(path: Path, alphabet: Alphabet | None = None) -> ValueFile:
     with errors_naming(path):
         read = read_values(data, alphabet)
     words, symbols = read.strings.words, read.strings.alphabet.symbols
-    detail = f"{plural(len(words), 'string')} with a value each"
+    detail = "; ".join(filter(None, (f"{plural(len(words), 'string')} with a value each", read.detail)))
     return replace(read, notes=(reading_of(file_name(path), read_as("csv", symbols, detail)), *read.notes))
 
 

@@ -185,6 +185,11 @@ def _rows(strings: Any, name: str = "strings") -> list[Any]:
             f"{name} must be several strings, such as a list; got {strings!r:.40} (a list of one: [text]; "
             "read_strings(Path(name)) for a file)"
         )
+    if getattr(strings, "ndim", 0) == 2 and strings.shape[1] == 1 and not _is_written(strings):
+        raise TypeError(
+            f"{name} must be several strings, such as a list of lists; got an array of shape {tuple(strings.shape)}, a column of "
+            "numbers: pass a list of sequences, for X and lengths of hmmlearn np.split(X.ravel(), np.cumsum(lengths)[:-1])"
+        )
     try:
         rows = list(strings)
     except TypeError:
@@ -193,6 +198,11 @@ def _rows(strings: Any, name: str = "strings") -> list[Any]:
         if isinstance(row, bytes) or not (isinstance(row, str) or hasattr(row, "__len__")):
             raise TypeError(f"{name}, string {number + 1}, must be {FORMS}; got {row!r:.40}")
     return rows
+
+
+def _is_written(array: Any) -> bool:
+    """Return whether an array holds text."""
+    return getattr(array.dtype, "kind", "") in ("U", "S", "O", "T")
 
 
 def _in_writing(rows: Sequence[Any]) -> bool:

@@ -65,7 +65,7 @@ def test_empty_arcs_names_and_both_semirings() -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        (b"0 1 1 1 0.5\n", "line 1: expected an acceptor"),
+        (b"0 1 1 1 0.5 7\n", "line 1: expected an acceptor"),
         (b"0 1 a\n", "line 1: states and labels must be whole numbers from 0; got 'a'"),
         (b"0 1 1 nan\n", "line 1: a weight must be a finite number or Infinity; got 'nan'"),
         (b"0 0 1\n\n0 x\n", "line 3: a weight must be"),

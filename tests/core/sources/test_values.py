@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from nlwfa_core import fit
-from nlwfa_core.errors import FormatError, RecipeError
+from nlwfa_core.errors import FormatError
 from nlwfa_core.hankel.basis import Basis
 from nlwfa_core.hankel.matrix import exact_hankel
 from nlwfa_core.sources.values import read_values
@@ -38,16 +38,15 @@ def test_tokens_in_a_file_of_values() -> None:
         (b"ab,1_0\n", "line 1: expected a finite number; got '1_0'"),
         (b"ab,\n", "line 1: expected a finite number; got ''"),
         (b"string,value\nab\n", "line 2: expected 2 columns, string and value; got 1 column"),
-        (b"string,count\nab,1\n", "line 1: the first line must be the header string,value, .*; got 'count' in the second column"),
+        (b"string,count\nab,1\n", "the first line must be the header string,value, .*; got the columns 'string', 'count'"),
         (b"string,value\n", "the file has no strings"),
         (b",1\n", "every string is empty"),
-        (b"ab,1\nb,1\nab,2\n", "string 'ab' must have one value; got 1.0 and 2.0"),
+        (b"ab,1\nb,1\nab,2\n", "string 'ab' must have one value; got 1.0 and 2.0, in lines 1 and 3"),
     ],
 )
 def test_bad_files_of_values_are_refused(data: bytes, message: str) -> None:
-    with pytest.raises(RecipeError, match=message) as raised:
+    with pytest.raises(FormatError, match=message):
         read_values(data)
-    assert isinstance(raised.value, FormatError) or "must have one value" in message
 
 
 def test_an_abbadingo_file_has_labels() -> None:
