@@ -42,8 +42,8 @@ from .terminal import (
     errors_naming,
     file_name,
     read_bytes,
-    read_known_words,
     read_model,
+    read_scored_words,
     table_form,
 )
 from .text import against_record, against_summary, aligned, intervals_in_words, json_text, score_summary
@@ -225,9 +225,9 @@ def _read_test_set(
     """Read test strings for a model, with what is known about their probabilities, and notes on how the files were read."""
     from ..experiment.data import file_test_set
 
-    file = read_known_words(test, format, saved.alphabet)
+    file = read_scored_words(test, format, saved.alphabet)
     notes, values = file.notes, None
-    truth = None if true_model is None else _read_true_model(true_model, saved.alphabet)
+    truth = None if true_model is None else _read_true_model(true_model, file.alphabet)
     if solution is not None:
         data = read_bytes(solution)
         with errors_naming(solution):

@@ -323,17 +323,14 @@ def read_sample(path: Path, format: str, max_distinct: int | None) -> tuple[Samp
         raise RecipeError(f"can't read {path}: {error.strerror}") from None
 
 
-def read_known_words(path: Path, format: str, alphabet: Alphabet) -> StringFile:
-    """Read strings for a model over `alphabet`.
+def read_scored_words(path: Path, format: str, alphabet: Alphabet, role: str = "test") -> StringFile:
+    """Read strings that a model over `alphabet` scores, with a note on those that have other symbols. Errors name the file."""
+    from ..experiment.data import unknown_notes
 
-    Raises
-    ------
-    RecipeError
-        If the file can't be read, or a string has a symbol that is not in the alphabet.
-    """
     file = read_words(path, format, alphabet)
-    check_known(path, file.words, file.alphabet, alphabet)
-    return file
+    if len(file.alphabet) == len(alphabet):
+        return file
+    return replace(file, notes=(*file.notes, *unknown_notes(file.packed_sample(), len(alphabet), role)))
 
 
 def check_known(path: Path, words: Words, used: Alphabet, alphabet: Alphabet) -> None:

@@ -21,7 +21,6 @@ from .terminal import (
     Force,
     Model,
     Output,
-    check_known,
     check_new_model,
     errors_naming,
     file_name,
@@ -144,11 +143,15 @@ def score_values(
     as_json: AsJson = False,
 ) -> Output:
     """Print a model's error on strings with known values."""
+    from ..experiment.data import unknown_notes
     from ..hankel.values import value_scores
+    from ..models.unseen import extended
+    from ..strings.sample import Sample
 
     saved = read_model(model)
     read = _read(test, saved.alphabet)
     strings = read.strings
-    check_known(test, strings.words, strings.alphabet, saved.alphabet)
-    scores = value_scores(saved.model.weights(strings.words), strings.values)
-    return Output(json_text(asdict(scores)) if as_json else value_score_summary(scores), read.notes)
+    model_over_all = extended(saved.model, strings.alphabet)
+    scores = value_scores(model_over_all.weights(replace(strings.words, alphabet=strings.alphabet)), strings.values)
+    notes = (*read.notes, *unknown_notes(Sample.of(strings.words, strings.alphabet), len(saved.alphabet)))
+    return Output(json_text(asdict(scores)) if as_json else value_score_summary(scores), notes)

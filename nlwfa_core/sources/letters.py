@@ -10,8 +10,6 @@ import re
 import unicodedata
 from collections.abc import Iterable, Sequence
 
-import numpy as np
-
 from ..errors import listed, plural
 from ..strings.words import Alphabet, Words
 
@@ -45,7 +43,9 @@ def symbol_notes(symbols: Sequence[str]) -> list[str]:
     if controls := [symbol for symbol in symbols if CONTROL.search(symbol)]:
         notes.append(f"{plural(len(controls), 'symbol')} with control characters: {_escaped(controls)}.")
     if misread := [symbol for symbol in symbols if MISREAD.search(symbol)]:
-        notes.append(f"{plural(len(misread), 'symbol')} of a text that was saved in another encoding than it was read: {_escaped(misread)}.")
+        notes.append(
+            f"{plural(len(misread), 'symbol')} of a text that was saved in another encoding than it was read: {_escaped(misread)}."
+        )
     return notes + _two_forms(symbols)
 
 

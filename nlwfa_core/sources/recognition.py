@@ -181,25 +181,160 @@ ROWS_FOR_EACH_ODD_ONE = 5  # a table may have one line of another form, or one i
 KNOWN_HEADERS = ("string", "characters", "tokens")  # names of the column of strings; "string" does not say what a symbol is
 
 COUNT_NAMES = frozenset(
-    "count,counts,string count,total count,n,num,no of strings,number,numbers,number of strings,num strings,n strings,freq,freqs,"
-    "frequency,frequencies,absolute frequency,abs frequency,occurrence,occurrences,num occurrences,number of occurrences,times,"
-    "multiplicity,anzahl,häufigkeit,absolute häufigkeit,nombre,effectif,fréquence,frecuencia,cantidad,conteo,frequenza,conteggio,"
-    "aantal,frequência,contagem,liczba,antal,число,количество,частота,数量,频数,度数,回数".split(",")
+    [
+        "count",
+        "counts",
+        "string count",
+        "total count",
+        "n",
+        "num",
+        "no of strings",
+        "number",
+        "numbers",
+        "number of strings",
+        "num strings",
+        "n strings",
+        "freq",
+        "freqs",
+        "frequency",
+        "frequencies",
+        "absolute frequency",
+        "abs frequency",
+        "occurrence",
+        "occurrences",
+        "num occurrences",
+        "number of occurrences",
+        "times",
+        "multiplicity",
+        "anzahl",
+        "häufigkeit",
+        "absolute häufigkeit",
+        "nombre",
+        "effectif",
+        "fréquence",
+        "frecuencia",
+        "cantidad",
+        "conteo",
+        "frequenza",
+        "conteggio",
+        "aantal",
+        "frequência",
+        "contagem",
+        "liczba",
+        "antal",
+        "число",
+        "количество",
+        "частота",
+        "数量",
+        "频数",
+        "度数",
+        "回数",
+    ]
 )
 VALUE_NAMES = frozenset(
-    "value,values,y,f,f(x),f x,target,output,result,label,labels,class,accept,accepted,accepts,accepting,member,membership,in language,"
-    "positive,weight,weights,score,probability,prob,p,logprob,log probability,reward,rating,mean,wert,werte,gewicht,valeur,valor,"
-    "valore".split(",")
+    [
+        "value",
+        "values",
+        "y",
+        "f",
+        "f(x)",
+        "f x",
+        "target",
+        "output",
+        "result",
+        "label",
+        "labels",
+        "class",
+        "accept",
+        "accepted",
+        "accepts",
+        "accepting",
+        "member",
+        "membership",
+        "in language",
+        "positive",
+        "weight",
+        "weights",
+        "score",
+        "probability",
+        "prob",
+        "p",
+        "logprob",
+        "log probability",
+        "reward",
+        "rating",
+        "mean",
+        "wert",
+        "werte",
+        "gewicht",
+        "valeur",
+        "valor",
+        "valore",
+    ]
 )
 STRING_NAMES = (
     "text", "texts", "string", "strings", "sentence", "sentences", "sequence", "sequences", "seq", "tokens", "word", "words",
     "characters", "symbols", "trace", "traces", "path", "satz", "wort", "zeichenkette", "phrase",
 )  # fmt: skip
 # Names of columns in tables of something other than strings and counts, such as logs of events.
-COLUMN_NAMES = COUNT_NAMES | VALUE_NAMES | frozenset(STRING_NAMES) | frozenset(
-    "id,index,case,case id,caseid,case concept name,concept name,activity,action,event,event id,resource,org resource,lifecycle "
-    "transition,timestamp,time timestamp,time,date,datetime,start,end,user,user id,session,session id,symbol,symb,ff symb,ff id,type,"
-    "ff type,ttype,ff ttype,name,title,language,lang,category,price,cost,age,source,target,split,line,length,tag,pos,url,page".split(",")
+COLUMN_NAMES = (
+    COUNT_NAMES
+    | VALUE_NAMES
+    | frozenset(STRING_NAMES)
+    | frozenset(
+        [
+            "id",
+            "index",
+            "case",
+            "case id",
+            "caseid",
+            "case concept name",
+            "concept name",
+            "activity",
+            "action",
+            "event",
+            "event id",
+            "resource",
+            "org resource",
+            "lifecycle transition",
+            "timestamp",
+            "time timestamp",
+            "time",
+            "date",
+            "datetime",
+            "start",
+            "end",
+            "user",
+            "user id",
+            "session",
+            "session id",
+            "symbol",
+            "symb",
+            "ff symb",
+            "ff id",
+            "type",
+            "ff type",
+            "ttype",
+            "ff ttype",
+            "name",
+            "title",
+            "language",
+            "lang",
+            "category",
+            "price",
+            "cost",
+            "age",
+            "source",
+            "target",
+            "split",
+            "line",
+            "length",
+            "tag",
+            "pos",
+            "url",
+            "page",
+        ]
+    )
 )
 
 
@@ -528,7 +663,12 @@ def _divides_columns(lines: Sequence[str], separator: str) -> bool:
     """Return whether all lines have the same number of columns, without a space in front of any, as it follows commas in prose."""
     cells = [line.split(separator) for line in lines]
     widths = {len(row) for row in cells}
-    return len(lines) > 1 and len(widths) == 1 and 1 not in widths and not any(not cell or cell[0] == " " for row in cells for cell in row)
+    return (
+        len(lines) > 1
+        and len(widths) == 1
+        and 1 not in widths
+        and not any(not cell or cell[0] == " " for row in cells for cell in row)
+    )
 
 
 def _ends_symbols(rows: Sequence[str], separator: str) -> bool:
@@ -622,8 +762,6 @@ class JsonLines:
         if not isinstance(value, str):
             raise FormatError(f"expected a string in quotes or a list of symbols; got {_seen(value)}", line)
         return value.strip(), count, False
-
-
 
 
 def json_lines_of(rows: Sequence[str], all_rows: bool) -> JsonLines | None:

@@ -212,7 +212,9 @@ class _Number:
         if self._with_comma:
             for mark in ",.":
                 if mark in number and self._mark not in ("", mark):
-                    raise FormatError(f"numbers must have one decimal mark; got {quoted(text)} after numbers with {self._mark!r}", line)
+                    raise FormatError(
+                        f"numbers must have one decimal mark; got {quoted(text)} after numbers with {self._mark!r}", line
+                    )
                 self._mark = mark if mark in number else self._mark
             number = number.replace(",", ".")
         try:
