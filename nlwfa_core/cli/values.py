@@ -24,6 +24,7 @@ from .terminal import (
     check_new_model,
     errors_naming,
     file_name,
+    notes_on_unknown,
     print_notes,
     progress_bar,
     read_bytes,
@@ -36,8 +37,8 @@ if TYPE_CHECKING:
     from ..strings.words import Alphabet
 
 VALUES = (
-    "CSV with two columns, string and value, and a first line that names them, such as `string,value`; or an Abbadingo file. A file "
-    "of strings without values is for `fit` and `score`."
+    "a table (CSV) with two columns, string and value, and a first line that names them, such as "
+    "`string,value`; or an Abbadingo file. A file of strings without values is for `fit` and `score`."
 )
 VALUE_OPTIONS: Options = {**MATRIX, **NETWORKS, "seed": ("learning_seed",)}
 RIDGE, RESTARTS = 1e-6, 128
@@ -54,7 +55,7 @@ def _read(path: Path, alphabet: Alphabet | None = None) -> ValueFile:
         read = read_values(data, alphabet)
     words, symbols = read.strings.words, read.strings.alphabet.symbols
     detail = "; ".join(filter(None, (f"{plural(len(words), 'string')} with a value each", read.detail)))
-    return replace(read, notes=(reading_of(file_name(path), read_as("csv", symbols, detail)), *read.notes))
+    return replace(read, notes=(reading_of(file_name(path), read_as(read.format, symbols, detail)), *read.notes))
 
 
 def _unmet_conditions(recipe: Recipe, refine: str) -> dict[str, Condition]:
@@ -143,7 +144,6 @@ def score_values(
     as_json: AsJson = False,
 ) -> Output:
     """Print a model's error on strings with known values."""
-    from ..experiment.data import unknown_notes
     from ..hankel.values import value_scores
     from ..models.unseen import extended
     from ..strings.sample import Sample
@@ -153,5 +153,5 @@ def score_values(
     strings = read.strings
     model_over_all = extended(saved.model, strings.alphabet)
     scores = value_scores(model_over_all.weights(replace(strings.words, alphabet=strings.alphabet)), strings.values)
-    notes = (*read.notes, *unknown_notes(Sample.of(strings.words, strings.alphabet), len(saved.alphabet)))
+    notes = (*read.notes, *notes_on_unknown(test, Sample.of(strings.words, strings.alphabet), saved.alphabet))
     return Output(json_text(asdict(scores)) if as_json else value_score_summary(scores), notes)

@@ -232,8 +232,9 @@ def _labels_of_arcs(rows: list[tuple[int, list[str]]]) -> int:
     if all(WHOLE.fullmatch(fields[3]) for _, fields in pairs) and not weighted_ends:
         line, fields = pairs[is_equal.index(False)]
         raise FormatError(
-            f"the fourth field of an arc may be an output label or a weight; got {quoted(' '.join(fields))}: print acceptors with "
-            "fstprint --acceptor, write weights with a decimal point, such as 2.0, and make an acceptor of a transducer by fstproject",
+            f"the fourth field of an arc may be an output label or a weight; got {quoted(' '.join(fields))}: "
+            "print acceptors with fstprint --acceptor, write weights with a decimal point, such as 2.0, and "
+            "make an acceptor of a transducer by fstproject",
             line,
         )
     return 1
@@ -241,8 +242,8 @@ def _labels_of_arcs(rows: list[tuple[int, list[str]]]) -> int:
 
 def _transducer(fields: list[str], line: int) -> FormatError:
     return FormatError(
-        f"this is a transducer, whose arcs have different labels; got {quoted(fields[2])} and {quoted(fields[3])}: only acceptors are "
-        "read, such as those that fstproject makes",
+        f"this is a transducer, whose arcs have different labels; got {quoted(fields[2])} and "
+        f"{quoted(fields[3])}: only acceptors are read, such as those that fstproject makes",
         line,
     )
 

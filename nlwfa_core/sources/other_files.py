@@ -1,8 +1,9 @@
 """Recognise files of other trades by their first lines, so that none of them is read as strings of words.
 
-`RULES` lists them in the order in which they are tried: what the file is called, how it is recognised, and what to do about it. A
-predicate takes the first lines that are not blank. It must be sharp: markup, dates, numbers and brackets are symbols of strings, too.
-So each rule asks for a first line that nothing else has, or for a form that all lines have.
+`RULES` lists them in the order in which they are tried: what the file is called, how it is recognised,
+and what to do about it. A predicate takes the first lines that are not blank. It must be sharp: markup,
+dates, numbers and brackets are symbols of strings, too. So each rule asks for a first line that nothing
+else has, or for a form that all lines have.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from ..errors import FormatError
 
@@ -23,68 +25,11 @@ WHOLE = re.compile(r"-?[0-9]+")
 COMMENT = re.compile(r"//|/\*|\*|#")
 # Penn Treebank's and Universal Dependencies' parts of speech.
 PARTS_OF_SPEECH = frozenset(
-    [
-        "ADJ",
-        "ADP",
-        "ADV",
-        "AUX",
-        "CCONJ",
-        "CONJ",
-        "DET",
-        "INTJ",
-        "NOUN",
-        "NUM",
-        "PART",
-        "PRON",
-        "PROPN",
-        "PUNCT",
-        "SCONJ",
-        "SYM",
-        "VERB",
-        "X",
-        "CC",
-        "CD",
-        "DT",
-        "EX",
-        "FW",
-        "IN",
-        "JJ",
-        "JJR",
-        "JJS",
-        "LS",
-        "MD",
-        "NN",
-        "NNS",
-        "NNP",
-        "NNPS",
-        "PDT",
-        "POS",
-        "PRP",
-        "PRP$",
-        "RB",
-        "RBR",
-        "RBS",
-        "RP",
-        "TO",
-        "UH",
-        "VB",
-        "VBD",
-        "VBG",
-        "VBN",
-        "VBP",
-        "VBZ",
-        "WDT",
-        "WP",
-        "WP$",
-        "WRB",
-        ".",
-        ",",
-        ":",
-        "``",
-        "''",
-        "-LRB-",
-        "-RRB-",
-    ]
+    """
+    ADJ ADP ADV AUX CCONJ CONJ DET INTJ NOUN NUM PART PRON PROPN PUNCT SCONJ SYM VERB X CC
+    CD DT EX FW IN JJ JJR JJS LS MD NN NNS NNP NNPS PDT POS PRP PRP$ RB RBR RBS RP TO UH VB
+    VBD VBG VBN VBP VBZ WDT WP WP$ WRB . , : `` '' -LRB- -RRB-
+    """.split()  # noqa: SIM905
 )
 
 
@@ -204,9 +149,9 @@ SEQUENCE = re.compile(r"[A-Za-z*.-]+|[A-Za-z*-]{10}( [A-Za-z*-]{10})*( [A-Za-z*-
 def _is_fasta(rows: Sequence[str]) -> bool:
     """Return whether each header, which begins with ">", is followed by a sequence of letters (or by numbers, its qualities)."""
     rows = [row.strip() for row in rows]
-    is_header = [row.startswith(">") and not row[1:2].isspace() for row in rows]
+    is_header = [re.match(r">[^\s>]+(\s|$)", row) is not None for row in rows]
     bodies = [row for row, header in zip(rows, is_header, strict=True) if not header]
-    follows = all(not (one and two) for one, two in zip(is_header, is_header[1:], strict=False))
+    follows = all(not (one and two) for one, two in pairwise(is_header))
     return is_header[0] and len(rows) > 1 and follows and all(SEQUENCE.fullmatch(row) for row in bodies)
 
 
@@ -224,7 +169,7 @@ def _is_fastq(rows: Sequence[str]) -> bool:
 
 
 def _is_conll(rows: Sequence[str]) -> bool:
-    """Return whether each line is a word with its annotations, as in CoNLL-U, or with an entity's or a part of speech's tag last."""
+    """Return whether each line is a word with annotations: CoNLL-U's, or a tag of entities or parts of speech last."""
     rows = [row for row in rows if not row.startswith("#")]
     if not rows:
         return False

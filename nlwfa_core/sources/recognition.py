@@ -180,162 +180,45 @@ SEPARATORS = {",": "comma", ";": "semicolon", "|": "vertical bar", "->": "arrow"
 ROWS_FOR_EACH_ODD_ONE = 5  # a table may have one line of another form, or one in so many
 KNOWN_HEADERS = ("string", "characters", "tokens")  # names of the column of strings; "string" does not say what a symbol is
 
-COUNT_NAMES = frozenset(
-    [
-        "count",
-        "counts",
-        "string count",
-        "total count",
-        "n",
-        "num",
-        "no of strings",
-        "number",
-        "numbers",
-        "number of strings",
-        "num strings",
-        "n strings",
-        "freq",
-        "freqs",
-        "frequency",
-        "frequencies",
-        "absolute frequency",
-        "abs frequency",
-        "occurrence",
-        "occurrences",
-        "num occurrences",
-        "number of occurrences",
-        "times",
-        "multiplicity",
-        "anzahl",
-        "häufigkeit",
-        "absolute häufigkeit",
-        "nombre",
-        "effectif",
-        "fréquence",
-        "frecuencia",
-        "cantidad",
-        "conteo",
-        "frequenza",
-        "conteggio",
-        "aantal",
-        "frequência",
-        "contagem",
-        "liczba",
-        "antal",
-        "число",
-        "количество",
-        "частота",
-        "数量",
-        "频数",
-        "度数",
-        "回数",
-    ]
+
+def names_in(text: str) -> frozenset[str]:
+    """Split a text with commas into names."""
+    return frozenset(" ".join(name.split()) for name in text.split(","))
+
+
+COUNT_NAMES = names_in(
+    """
+    count, counts, string count, total count, n, num, no of strings, number, numbers, number
+    of strings, num strings, n strings, freq, freqs, frequency, frequencies, absolute
+    frequency, abs frequency, occurrence, occurrences, num occurrences, number of
+    occurrences, times, multiplicity, anzahl, häufigkeit, absolute häufigkeit, nombre,
+    effectif, fréquence, frecuencia, cantidad, conteo, frequenza, conteggio, aantal,
+    frequência, contagem, liczba, antal, число, количество, частота, 数量, 频数, 度数, 回数
+    """
 )
-VALUE_NAMES = frozenset(
-    [
-        "value",
-        "values",
-        "y",
-        "f",
-        "f(x)",
-        "f x",
-        "target",
-        "output",
-        "result",
-        "label",
-        "labels",
-        "class",
-        "accept",
-        "accepted",
-        "accepts",
-        "accepting",
-        "member",
-        "membership",
-        "in language",
-        "positive",
-        "weight",
-        "weights",
-        "score",
-        "probability",
-        "prob",
-        "p",
-        "logprob",
-        "log probability",
-        "reward",
-        "rating",
-        "mean",
-        "wert",
-        "werte",
-        "gewicht",
-        "valeur",
-        "valor",
-        "valore",
-    ]
+VALUE_NAMES = names_in(
+    """
+    value, values, y, f, f(x), f x, target, output, result, label, labels, class, accept,
+    accepted, accepts, accepting, member, membership, in language, positive, weight,
+    weights, score, probability, prob, p, logprob, log probability, reward, rating, mean,
+    wert, werte, gewicht, valeur, valor, valore
+    """
 )
 STRING_NAMES = (
     "text", "texts", "string", "strings", "sentence", "sentences", "sequence", "sequences", "seq", "tokens", "word", "words",
     "characters", "symbols", "trace", "traces", "path", "satz", "wort", "zeichenkette", "phrase",
 )  # fmt: skip
 # Names of columns in tables of something other than strings and counts, such as logs of events.
-COLUMN_NAMES = (
-    COUNT_NAMES
-    | VALUE_NAMES
-    | frozenset(STRING_NAMES)
-    | frozenset(
-        [
-            "id",
-            "index",
-            "case",
-            "case id",
-            "caseid",
-            "case concept name",
-            "concept name",
-            "activity",
-            "action",
-            "event",
-            "event id",
-            "resource",
-            "org resource",
-            "lifecycle transition",
-            "timestamp",
-            "time timestamp",
-            "time",
-            "date",
-            "datetime",
-            "start",
-            "end",
-            "user",
-            "user id",
-            "session",
-            "session id",
-            "symbol",
-            "symb",
-            "ff symb",
-            "ff id",
-            "type",
-            "ff type",
-            "ttype",
-            "ff ttype",
-            "name",
-            "title",
-            "language",
-            "lang",
-            "category",
-            "price",
-            "cost",
-            "age",
-            "source",
-            "target",
-            "split",
-            "line",
-            "length",
-            "tag",
-            "pos",
-            "url",
-            "page",
-        ]
-    )
+OTHER_NAMES = names_in(
+    """
+    id, index, case, case id, caseid, case concept name, concept name, activity, action,
+    event, event id, resource, org resource, lifecycle transition, timestamp, time
+    timestamp, time, date, datetime, start, end, user, user id, session, session id, symbol,
+    symb, ff symb, ff id, type, ff type, ttype, ff ttype, name, title, language, lang,
+    category, price, cost, age, source, target, split, line, length, tag, pos, url, page
+    """
 )
+COLUMN_NAMES = COUNT_NAMES | VALUE_NAMES | OTHER_NAMES | frozenset(STRING_NAMES)
 
 
 @dataclass(frozen=True)
@@ -510,8 +393,8 @@ def _named_counts(names: list[str], columns: list[int], numeric: list[int]) -> i
         text = "".join(f" and text in {titles[column]}" for column in columns if column not in numeric)
         raise FormatError(
             "a table of strings must have 2 columns, string and count; got numbers in the column "
-            f"{enumeration([titles[column] for column in numeric])}{text}; if the numbers are counts, call their column count, n or "
-            f"frequency{_otherwise()}"
+            f"{enumeration([titles[column] for column in numeric])}{text}; if the numbers are counts, call "
+            f"their column count, n or frequency{_otherwise()}"
         )
     return counts[-1]
 
@@ -566,8 +449,9 @@ def _value_columns(table: list[list[str]], delimiter: str) -> Table | None:
         named = [column for column in columns if is_value_name(table[0][column])]
         if not named:
             raise FormatError(
-                f"the first line must be the header string,value, or a string and a finite number; got the columns {seen}: a column "
-                "of values may also be called y, target, label, accepted, weight or probability"
+                "the first line must be the header string,value, or a string and a finite number; got the "
+                f"columns {seen}: a column of values may also be called y, target, label, accepted, weight or "
+                "probability"
             )
         values = named[-1]
     strings = columns[0] if values == columns[1] else columns[1]
@@ -598,8 +482,8 @@ def _other_table(row: list[str], delimiter: str) -> FormatError:
     seen = listed([repr(cell[:20]) for cell in row])
     return FormatError(
         f"a table of strings must have 2 columns, string and count; got {plural(len(row), 'column')}, separated by "
-        f"{SEPARATORS.get(delimiter, 'tab')}s: {seen} (if these are the symbols of a string, write spaces between them; if these are "
-        "lines of tokens, set the format to tokens)"
+        f"{SEPARATORS.get(delimiter, 'tab')}s: {seen} (if these are the symbols of a string, write spaces "
+        "between them; if these are lines of tokens, set the format to tokens)"
     )
 
 
@@ -626,8 +510,8 @@ def _check_title(rows: Sequence[str]) -> None:
     in_tokens = any(len(row.split(maxsplit=1)) > 1 for row in rows[1:])
     if title not in (row for line in rows[1:] for row in line.split()) if in_tokens else set(title) - set("".join(rows[1:])):
         raise FormatError(
-            f"the first line, {title!r}, reads like the name of a column: leave it out (if it is a string, set the format to tokens "
-            "or characters)"
+            f"the first line, {title!r}, reads like the name of a column: leave it out (if it is a string, "
+            "set the format to tokens or characters)"
         )
 
 
@@ -651,7 +535,7 @@ def _check_separators(rows: Sequence[str]) -> None:
 
 
 def _divides_symbols(lines: Sequence[str], separator: str) -> bool:
-    """Return whether a separator stands between words of letters and digits, with no white space. Lines may be filled up with it."""
+    """Return whether a separator stands between words, without white space. Lines may be filled up with it."""
     padded = [line.rstrip(separator) for line in lines]
     numbers = [line.count(separator) for line in padded]
     if sum(numbers) < 2 or 2 * sum(map(bool, numbers)) < len(numbers):
@@ -791,7 +675,10 @@ def json_lines_of(rows: Sequence[str], all_rows: bool) -> JsonLines | None:
         return None
     # If one of many lines is something else, reading it is an error, with its number.
     if all(isinstance(value, str) for value in values):
-        return JsonLines(detail="each line a string in quotes") if len(values) == len(rows) else None
+        if len(values) < len(rows):
+            return None
+        _check_title(values)
+        return JsonLines(detail="each line a string in quotes")
     if all(isinstance(value, dict) for value in values):
         return _fields_of(values)
     if not all(isinstance(value, list) for value in values):

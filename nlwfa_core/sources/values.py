@@ -48,12 +48,15 @@ class ValueFile:
     strings : ValuedStrings
     notes : tuple of str
         Sentences for the user, for example about blank lines.
+    format : str
+        "csv" or "abbadingo".
     detail : str
         In which columns the strings and values were found, as the end of a sentence; empty without a header.
     """
 
     strings: ValuedStrings
     notes: tuple[str, ...] = ()
+    format: str = "csv"
     detail: str = ""
 
 
@@ -106,7 +109,7 @@ def read_values(data: bytes | Path, alphabet: Alphabet | None = None) -> ValueFi
         strings = ValuedStrings.of(reader.words, reader.values, reader.alphabet)
     except RecipeError as error:
         raise _naming_lines(reader, error) from None
-    return ValueFile(strings, tuple(notes), reader.detail)
+    return ValueFile(strings, tuple(notes), reader.format, reader.detail)
 
 
 def _naming_lines(reader: _Labels | _Columns, error: RecipeError) -> FormatError:
@@ -123,7 +126,7 @@ def _naming_lines(reader: _Labels | _Columns, error: RecipeError) -> FormatError
 class _Labels:
     """The words of an Abbadingo file, their labels as values, and the alphabet."""
 
-    detail = ""
+    format, detail = "abbadingo", ""
 
     def __init__(self, cleaned: bytes, alphabet: Alphabet | None) -> None:
         header, *lines = cleaned.decode().split("\n")
@@ -149,8 +152,8 @@ def _labelled(text: str, line: int, num_symbols: int) -> Row:
         label, length, *symbols = map(int, text.split())
     except ValueError:
         raise FormatError(
-            f"expected a label, a length and symbols, all whole numbers; got {quoted(text)} (Abbadingo files with names or attributes "
-            "are not read)",
+            f"expected a label, a length and symbols, all whole numbers; got {quoted(text)} (Abbadingo files "
+            "with names or attributes are not read)",
             line,
         ) from None
     if label not in (0, 1):
@@ -167,6 +170,8 @@ def _labelled(text: str, line: int, num_symbols: int) -> Row:
 
 class _Columns:
     """The packed words of a table, the value of each, and the alphabet. To save memory, a part has each equal pair only once."""
+
+    format = "csv"
 
     def __init__(self, cleaned: bytes, rows: list[str], alphabet: Alphabet | None, notes: list[str]) -> None:
         if rows[0].lstrip()[:1] in ("{", "[") and json_lines_of(rows, len(rows) < MOST_ROWS):

@@ -134,7 +134,8 @@ def as_sample(strings: SampleLike, alphabet: Alphabet | None = None, name: str =
     Raises
     ------
     RecipeError
-        If a symbol is not in the alphabet and it is not to be extended, a count is below 1, or there is no alphabet and every string is empty.
+        If a symbol is not in the alphabet and it is not to be extended, a count is below 1, or there is no
+        alphabet and every string is empty.
     TypeError
         If strings have none of these forms.
     """
