@@ -26,8 +26,9 @@ from ..metrics.intervals import (
     paired_differences,
     string_scores,
 )
-from ..metrics.scores import FLAT_WINS
+from ..metrics.scores import FLAT_WINS, used_alphabet
 from ..metrics.tables import write_table
+from ..models.model import alphabet_of
 from ..models.wfa import WFA
 from ..sources.pautomac import model_reading, read_pautomac_model, read_solution, solution_reading
 from ..sources.recognition import reading_of
@@ -112,6 +113,7 @@ def score(
     text = score_summary(scores, test_set.sample, health, known, meaning)
     if against is not None and other is not None:
         theirs = string_scores(other.model, test_set, floor)
+        notes = (*notes, *_unknown_to(against, other, saved, test_set))
         differences = paired_differences(own, theirs, resamples, confidence=confidence)
         record["against"] = against_record(str(against), theirs, differences)
         text += f"\n\n{against_summary(own, theirs, differences, meaning)}"
@@ -143,6 +145,7 @@ def compare(
     models = [read_model(path) for path in (first, second)]
     test_set, notes = _read_test_set(test, format, models[0], solution, true_model)
     scores = [string_scores(saved.model, test_set, floor) for saved in models]
+    notes = (*notes, *_unknown_to(second, models[1], models[0], test_set))
     single = [intervals(one, resamples, confidence=confidence) for one in scores]
     differences = paired_differences(scores[0], scores[1], resamples, confidence=confidence)
     num_resamples = resamples or default_resamples(scores[0])
@@ -169,6 +172,18 @@ def compare(
     lines = [aligned(rows), meaning, "ahead: level if the interval of the difference holds 0; p values are not corrected for "]
     lines[-1] += "the number of scores"
     return Output("\n".join([*lines, _distance_in_words(distance)]), notes)
+
+
+def _unknown_to(path: Path, saved: SavedModel, first: SavedModel, test_set: TestSet) -> tuple[str, ...]:
+    """Say which symbols a second model does not know, if it has another alphabet than the first, whose notes say it."""
+    from ..experiment.data import unknown_notes
+    from ..models.unseen import extended
+
+    if saved.alphabet == first.alphabet:
+        return ()
+    alphabet = alphabet_of(extended(saved.model, used_alphabet(test_set.sample)))
+    notes = unknown_notes(test_set.sample.in_alphabet(alphabet), len(saved.alphabet)) if alphabet else ()
+    return tuple(f"{path}: {note}" for note in notes)
 
 
 def _without_truth(scores: StringScores) -> tuple[str, ...]:

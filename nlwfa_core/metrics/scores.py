@@ -657,7 +657,8 @@ def evaluate(model: Model | HasModel, test: TestSet | SampleLike, floor: float =
     Raises
     ------
     RecipeError
-        If the test set is empty, a model without an alphabet does not have its symbols, or the true model has another alphabet.
+        If the test set is empty, all of its strings have symbols that the model does not know, or the true model has another
+        alphabet.
     """
     model = model_of(model)
     if not isinstance(test, TestSet):
@@ -710,7 +711,8 @@ def over_one_alphabet(model: Model, test: TestSet) -> tuple[Model, TestSet]:
     Raises
     ------
     RecipeError
-        If the test set is empty, a model without an alphabet does not have its symbols, or the true model has another alphabet.
+        If the test set is empty, all of its strings have symbols that the model does not know, or the true model has another
+        alphabet.
     """
     if not len(test.words):
         raise RecipeError("the test set has no strings")
@@ -725,6 +727,11 @@ def over_one_alphabet(model: Model, test: TestSet) -> tuple[Model, TestSet]:
             f"the model has {plural(model.num_symbols, 'symbol')} and no alphabet that says which, so test strings need an "
             f"alphabet of as many symbols; got {test.alphabet.summary}"
         )
+    if isinstance(model, WithUnseen):
+        known = has_known_symbols(test.sample.words, model.model.num_symbols)
+        if not (known & (test.sample.words.lengths > 0)).any():
+            symbols = Alphabet(model.alphabet.symbols[: model.model.num_symbols])
+            raise RecipeError(f"every test string has a symbol that is not in the model's alphabet of {symbols.summary}")
     if test.sample.num_symbols > model.num_symbols:
         used = int(test.sample.words.symbols.max(initial=-1)) + 1
         if used > model.num_symbols:

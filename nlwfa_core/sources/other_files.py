@@ -60,8 +60,13 @@ def other_file(rows: Sequence[str]) -> Rule | None:
     >>> other_file(["<a> b </a>", "<a> </a>"]) is None  # markup as symbols
     True
     """
-    heads = [row[:LONGEST_HEAD] for row in rows]
+    heads = _heads(rows)
     return next((rule for rule in RULES if rule.matches(heads)), None)
+
+
+def _heads(rows: Sequence[str]) -> list[str]:
+    """Return the beginning of each line, with something to see in it."""
+    return [row[:LONGEST_HEAD] if row[:LONGEST_HEAD].strip() else row.strip()[:LONGEST_HEAD] for row in rows]
 
 
 def check_no_other_file(rows: Sequence[str], reads: str = "") -> None:
@@ -409,5 +414,5 @@ def line_notes(rows: Sequence[str]) -> list[str]:
     >>> line_notes(["abba 12", "bab 3"])
     ['Every line ends with a number: it is read as a symbol; a count has a separator before it: the cat,3.']
     """
-    heads = [row[:LONGEST_HEAD] for row in rows]
+    heads = _heads(rows)
     return [f"{rule.name}: {rule.remedy}." for rule in NOTES if rule.matches(heads)]

@@ -363,7 +363,7 @@ def test_the_format_of_words_can_be_said(run: Run, folder: Path, tmp_path: Path)
     (tmp_path / "f").write_text("1 2\n1 0\n")  # by its looks a PAutomaC file that holds the word 0
     arguments = ("weights", "--model", folder / "SP", "--words", tmp_path / "f")
     assert run(*arguments).out.count("\n") == 1
-    assert run(*arguments, "--format", "tokens").code == 2
+    assert run(*arguments, "--format", "tokens").out.count("\n") == 2  # "1 2" and "1 0"; the model does not know 2
     (tmp_path / "f").write_text("1 1\n1 0\n")
     assert run(*arguments, "--format", "tokens").out.count("\n") == 2
 

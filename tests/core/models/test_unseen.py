@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nlwfa_core import WFA, Alphabet, NGram, TestSet, Words, as_sample, evaluate
+from nlwfa_core import WFA, Alphabet, NGram, RecipeError, TestSet, Words, as_sample, evaluate
 from nlwfa_core.metrics.intervals import string_scores
 from nlwfa_core.metrics.scores import bits_per_symbol, next_symbol_score
 from nlwfa_core.models.mixture import mixture
@@ -18,7 +18,7 @@ AB, ABC = Alphabet(("a", "b")), Alphabet(("a", "b", "c"))
 COIN = WFA([1.0, 0.0], [[[0.3, 0.1], [0.0, 0.2]], [[0.2, 0.1], [0.3, 0.1]]], [0.3, 0.4], AB)
 # The same automaton, which has a third symbol with no arcs.
 WIDE = WFA(COIN.initial, np.concatenate((COIN.transitions, np.zeros((1, 2, 2)))), COIN.termination, ABC)
-STRINGS = st.lists(st.text("abc", max_size=5), min_size=1, max_size=9).filter(lambda rows: any(rows))
+STRINGS = st.lists(st.text("abc", max_size=5), min_size=1, max_size=9).map(lambda rows: [*rows, "ab"])
 
 
 @given(STRINGS)
@@ -57,6 +57,11 @@ def test_every_kind_of_model_goes_on(kind: str) -> None:
     assert "test strings with unknown symbols" in repr(scores)
     known = evaluate(model, ["ab", "aa"])
     assert known.num_unknown == 0 and np.isfinite(known.log2_pauto) and "unknown" not in repr(known)
+
+
+def test_strings_of_another_model_are_refused() -> None:
+    with pytest.raises(RecipeError, match="every test string has a symbol that is not in the model's alphabet of 2 symbols: a, b"):
+        evaluate(COIN, ["c", "ac", ""])
 
 
 def test_a_model_that_knows_all_symbols_stays_as_it_is() -> None:

@@ -169,6 +169,12 @@ def test_the_format_overrules_a_name() -> None:
     assert list(read_strings(b"+ a\n- b\n", "tokens").words.lengths) == [2, 2]
 
 
+def test_lines_that_begin_with_many_spaces_are_examined() -> None:
+    assert read_strings(b" " * 20_000 + b"ab\n" + b" " * 20_000 + b"b\n").format == "characters"
+    with pytest.raises(FormatError, match="a FASTA file"):
+        read_strings(b" " * 20_000 + b">s1\nACGT\n>s2\nGG\n")
+
+
 # Strings that only resemble such files
 LEGITIMATE = [
     "<a> b </a>\n<a> </a>\n",
