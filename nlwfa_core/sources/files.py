@@ -52,6 +52,7 @@ from .recognition import (
     num_tokens,
     states_its_length,
     table_of,
+    title_notes,
 )
 
 FORMATS = ("auto", "pautomac", "characters", "tokens", "csv", "json")
@@ -835,7 +836,7 @@ def read_strings(data: bytes | Path, format: str = "auto", alphabet: Alphabet | 
         cells, tokens = line_cells(cleaned, notes), chosen == "tokens"
     parts, full = encode_cells(cells, tokens, alphabet)
     if layout is None:
-        notes += line_notes(rows)
+        notes += [*title_notes(rows), *line_notes(rows)]
     notes += empty_word_notes(parts, full, tokens)
     notes += symbol_notes(full.symbols[len(alphabet or ()) :] if alphabet else full.symbols)
     notes += _sequence_notes(parts)

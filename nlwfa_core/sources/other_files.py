@@ -309,6 +309,14 @@ def _is_pgn(rows: Sequence[str]) -> bool:
     return re.match(game, rows[0].strip()) is not None
 
 
+PYTHON_LIST = r"[\[(]('[^']*'|[0-9]+)(, ('[^']*'|[0-9]+))*,?[\])]|\[\]|\(\)"
+
+
+def _is_printed_python(rows: Sequence[str]) -> bool:
+    """Return whether lines are lists or tuples as Python prints them, and not as JSON has them."""
+    return _every(PYTHON_LIST)(rows) and any("'" in row or re.match(r"\(.*,", row.strip()) for row in rows)
+
+
 def _is_symbol_table(rows: Sequence[str]) -> bool:
     return _first(r"(<eps>|<epsilon>|ε)\s+0$")(rows) and _every(r"\S+\s+[0-9]+", least=1)(rows)
 
@@ -364,6 +372,9 @@ RULES = (
     Rule("an SPMF file", _is_spmf, "leave out -1 and -2, which end sets of items and sequences"),
     Rule("an svmlight file", _is_svmlight),
     Rule("a fastText file", _every(r"__label__\S+(\s.*)?", least=1), "leave out the labels"),
+    Rule("a Markdown table", _every(r"\|.*\|"), BY_COLUMNS),
+    Rule("a file of printed Python lists", _is_printed_python, "write JSON, or spaces between the symbols"),
+    Rule("a file of printed numpy arrays", _every(r"\[ *[0-9]+\.?( +[0-9]+\.?)+\]"), "write spaces between the symbols"),
     Rule("the output of `uniq -c`", _is_uniq, "a count stands after its string, as in `the cat,12`"),
     Rule("a file of numbered lines", _is_numbered, "leave out the numbers"),
     Rule("an Abbadingo or FlexFringe file", is_abbadingo, LABELS),

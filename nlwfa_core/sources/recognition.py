@@ -515,7 +515,15 @@ def _check_title(rows: Sequence[str]) -> None:
         )
 
 
-SYMBOL = re.compile(r"[\w.+:@'#/-]+")
+def title_notes(rows: Sequence[str]) -> list[str]:
+    """Make a note if the first line may be the name of a column, although it is read as a string."""
+    title = rows[0].strip().strip('"')
+    if len(rows) < 2 or len(title) < 3 or title.lower() not in COLUMN_NAMES or any(title == row.strip() for row in rows[1:]):
+        return []
+    return [f"The first line, {title!r}, may be the name of a column: it is read as a string."]
+
+
+SYMBOL = re.compile(r"""[\w.+:@'#/-]+|"[^"\s]*\"""")
 
 
 def _check_separators(rows: Sequence[str]) -> None:
@@ -538,7 +546,7 @@ def _divides_symbols(lines: Sequence[str], separator: str) -> bool:
     """Return whether a separator stands between words, without white space. Lines may be filled up with it."""
     padded = [line.rstrip(separator) for line in lines]
     numbers = [line.count(separator) for line in padded]
-    if sum(numbers) < 2 or 2 * sum(map(bool, numbers)) < len(numbers):
+    if not sum(numbers) or sum(line.count(separator) for line in lines) < 2 or 2 * sum(map(bool, numbers)) < len(numbers):
         return False
     return all(SYMBOL.fullmatch(cell) for line in padded for cell in line.split(separator))
 
@@ -556,7 +564,7 @@ def _divides_columns(lines: Sequence[str], separator: str) -> bool:
 
 
 def _ends_symbols(rows: Sequence[str], separator: str) -> bool:
-    """Return whether every symbol but the last of each line ends with a separator, as in "a, b, c", or has one behind it."""
+    """Return whether there is a separator between all symbols of a line, as in "a, b, c", "a ,b ,c" or "a , b , c"."""
     if any(len(row) > LONGEST_HEAD for row in rows):
         return False
     lines = [row.split() for row in rows]
@@ -567,7 +575,11 @@ def _ends_symbols(rows: Sequence[str], separator: str) -> bool:
         for line in lines
     )
     apart = all(len(line) % 2 and all(token == separator for token in line[1::2]) for line in lines)
-    return glued or (apart and not any(separator in line[::2] for line in lines))
+    leading = all(
+        not line[0].startswith(separator) and all(token.startswith(separator) and token != separator for token in line[1:])
+        for line in lines
+    )
+    return glued or leading or (apart and not any(separator in line[::2] for line in lines))
 
 
 def _is_numeric(column: list[str]) -> bool:

@@ -125,6 +125,9 @@ def test_a_list_of_words_that_begins_with_one_is_read() -> None:
         (b"login, view, logout\nlogin, logout\n", "comma"),
         (b"login; view; logout\nlogout\n", "semicolon"),
         (b"a , b , c\nb , a\n", "comma"),
+        (b"a ;b ;c\nb ;a\n", "semicolon"),
+        (b'"a","b","a"\n"b","a"\n', "comma"),
+        (b"a;b;\nb;\n", "semicolon"),
         (b"a -> b -> c\nb -> a\n", "arrow"),
     ],
 )
