@@ -46,6 +46,7 @@ from nlwfa_core.models.recurrent import RecurrentModel
 from nlwfa_core.models.wfa import WFA
 from nlwfa_core.reproduction.experiments import Measured, Planned, RunFile
 from nlwfa_core.sources.counting import count_strings
+from nlwfa_core.sources.exchange import read_openfst, read_symbol_table, read_weights_json
 from nlwfa_core.sources.files import read_strings
 from nlwfa_core.sources.pautomac import read_pautomac_model, read_solution
 from nlwfa_core.sources.prefixes import read_ranking, read_targets
@@ -222,7 +223,37 @@ def _automaton() -> Reader:
 
 
 def _values() -> Reader:
-    return Reader((b"string,value\nab,0.5\n,-2\nb,1e300\n", b"a b,1\nb,2\n"), lambda data: read_values(data).strings)
+    sound = (
+        b"string,value\nab,0.5\n,-2\nb,1e300\n",
+        b"a b,1\nb,2\n",
+        b"string;value\nab;0,5\nba;-1\n",
+        b",string,accepted\n0,ab,True\n1,ba,False\n",
+        b"3 2\n1 3 0 1 1\n0 2 1 0\n1 0\n",
+    )
+    return Reader(sound, lambda data: read_values(data).strings)
+
+
+def _openfst() -> Reader:
+    """Read an acceptor in OpenFst's text form, with one label in each arc or two, or its table of symbols."""
+
+    def read(data: bytes) -> object:
+        if len(data) % 5 == 0:
+            return read_symbol_table(data)
+        names = {"<eps>": 0, "a": 1, "b": 2} if len(data) % 2 else None
+        return read_openfst(data, names, "real" if len(data) % 3 else "log", "names" if names and len(data) % 4 == 1 else "numbers")
+
+    sound = (
+        b"0\t1\t1\t0.5\n0\t0\t0\t1.5\n1\t2\t2\n2\tInfinity\n1 0.25\n",
+        b"0 1 1 1\n1 2 2 2\n2\n",
+        b"0 1 a a 0.5\n1\n",
+        b"<eps> 0\na 1\nb 2\n",
+    )
+    return Reader(sound, read, floor=2 * 8 * limits.most("automaton_numbers"))
+
+
+def _weights_json() -> Reader:
+    sound = (b'{"initial": [1], "transitions": [[[0.5]]], "termination": [0.5], "symbols": ["a"]}',)
+    return Reader(sound, read_weights_json, of_json, floor=2 * 8 * limits.most("automaton_numbers"))
 
 
 def _recipe() -> Reader:
@@ -543,6 +574,8 @@ READERS: dict[str, Callable[[], Reader]] = {
     "targets": _targets,
     "ranking": _ranking,
     "automaton": _automaton,
+    "automaton, OpenFst": _openfst,
+    "automaton, JSON": _weights_json,
     "recipe": _recipe,
     "link": _link,
     "fields": _fields,

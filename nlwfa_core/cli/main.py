@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
+import numpy as np
 import typer
 
 from .. import limits
@@ -35,8 +37,8 @@ from .terminal import (
     Output,
     check_new_file,
     execute,
-    read_known_words,
     read_model,
+    read_scored_words,
     write_file,
 )
 from .text import next_record, next_summary, weight_lines
@@ -144,10 +146,14 @@ def weights(
 ) -> Output:
     """Print a model's weight of each word, one per line, in the file's order and in full precision."""
     from ..models.model import scaled_weights
+    from ..models.unseen import has_known_symbols
 
     saved = read_model(model)
-    file = read_known_words(words, format, saved.alphabet)
-    lines, notes = weight_lines(*scaled_weights(saved.model, file.words))
+    file = read_scored_words(words, format, saved.alphabet, role="")
+    known = np.flatnonzero(has_known_symbols(file.words, len(saved.alphabet)))
+    numbers, exponents = np.zeros(len(file.words)), np.zeros(len(file.words), dtype=np.int64)
+    numbers[known], exponents[known] = scaled_weights(saved.model, replace(file.words.take(known), alphabet=saved.alphabet))
+    lines, notes = weight_lines(numbers, exponents)
     return Output("\n".join(lines), (*file.notes, *notes))
 
 

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
+import numpy as np
 import typer
 
 from ..errors import RecipeError
+from ..models.unseen import has_known_symbols
+from ..strings.sample import Sample
+from ..strings.words import Alphabet
 from .options import no_effect
-from .terminal import STRINGS, Force, Format, Output, check_new_model, file_name, read_known_words, read_model
+from .terminal import STRINGS, Force, Format, Output, check_new_model, file_name, read_model, read_scored_words
 from .text import mixture_summary
 
 
@@ -44,8 +49,9 @@ def mix(
     if validation is None:
         combined, weights = mixture(functions), [1 / len(functions)] * len(functions)
     else:
-        file = read_known_words(validation, format, parts[0].alphabet)
-        notes, sample = file.notes, file.sample()
+        file = read_scored_words(validation, format, parts[0].alphabet, "validation")
+        notes = file.notes
+        sample = _without_unknown(file.sample(), parts[0].alphabet)
         combined, shares = fit_mixture(functions, sample)
         weights = shares.tolist()
         bits = [next_symbol_score(model, sample).bits_per_symbol for model in (*functions, combined)]
@@ -58,3 +64,10 @@ def mix(
         info["validation_file"] = file_name(validation)
     save_model(out, SavedModel(combined, parts[0].alphabet, info))
     return Output(f"{mixture_summary([str(path) for path in models], weights, bits, combined.num_states)}\nmodel    {out}", notes)
+
+
+def _without_unknown(sample: Sample, alphabet: Alphabet) -> Sample:
+    """Leave out the strings that have a symbol which no model knows: all models give them 0, so they say nothing about weights."""
+    known = np.flatnonzero(has_known_symbols(sample.words, len(alphabet)))
+    words = sample.words.take(known)
+    return Sample(replace(words, alphabet=alphabet), sample.counts[known], alphabet)

@@ -26,8 +26,9 @@ from ..metrics.intervals import (
     paired_differences,
     string_scores,
 )
-from ..metrics.scores import FLAT_WINS
+from ..metrics.scores import FLAT_WINS, used_alphabet
 from ..metrics.tables import write_table
+from ..models.model import alphabet_of
 from ..models.wfa import WFA
 from ..sources.pautomac import model_reading, read_pautomac_model, read_solution, solution_reading
 from ..sources.recognition import reading_of
@@ -42,8 +43,8 @@ from .terminal import (
     errors_naming,
     file_name,
     read_bytes,
-    read_known_words,
     read_model,
+    read_scored_words,
     table_form,
 )
 from .text import against_record, against_summary, aligned, intervals_in_words, json_text, score_summary
@@ -113,6 +114,7 @@ def score(
     text = score_summary(scores, test_set.sample, health, known, meaning)
     if against is not None and other is not None:
         theirs = string_scores(other.model, test_set, floor)
+        notes = (*notes, *_unknown_to(against, other, saved, test_set))
         differences = paired_differences(own, theirs, resamples, confidence=confidence)
         record["against"] = against_record(str(against), theirs, differences)
         text += f"\n\n{against_summary(own, theirs, differences, meaning)}"
@@ -144,6 +146,7 @@ def compare(
     models = [read_model(path) for path in (first, second)]
     test_set, notes = _read_test_set(test, format, models[0], solution, true_model)
     scores = [string_scores(saved.model, test_set, floor) for saved in models]
+    notes = (*notes, *_unknown_to(second, models[1], models[0], test_set))
     single = [intervals(one, resamples, confidence=confidence) for one in scores]
     differences = paired_differences(scores[0], scores[1], resamples, confidence=confidence)
     num_resamples = resamples or default_resamples(scores[0])
@@ -170,6 +173,18 @@ def compare(
     lines = [aligned(rows), meaning, "ahead: level if the interval of the difference holds 0; p values are not corrected for "]
     lines[-1] += "the number of scores"
     return Output("\n".join([*lines, _distance_in_words(distance)]), notes)
+
+
+def _unknown_to(path: Path, saved: SavedModel, first: SavedModel, test_set: TestSet) -> tuple[str, ...]:
+    """Say which symbols a second model does not know, if it has another alphabet than the first, whose notes say it."""
+    from ..experiment.data import unknown_notes
+    from ..models.unseen import extended
+
+    if saved.alphabet == first.alphabet:
+        return ()
+    alphabet = alphabet_of(extended(saved.model, used_alphabet(test_set.sample)))
+    notes = unknown_notes(test_set.sample.in_alphabet(alphabet), len(saved.alphabet)) if alphabet else ()
+    return tuple(f"{path}: {note}" for note in notes)
 
 
 def _without_truth(scores: StringScores) -> tuple[str, ...]:
@@ -226,9 +241,9 @@ def _read_test_set(
     """Read test strings for a model, with what is known about their probabilities, and notes on how the files were read."""
     from ..experiment.data import file_test_set
 
-    file = read_known_words(test, format, saved.alphabet)
+    file = read_scored_words(test, format, saved.alphabet)
     notes, values = file.notes, None
-    truth = None if true_model is None else _read_true_model(true_model, saved.alphabet)
+    truth = None if true_model is None else _read_true_model(true_model, file.alphabet)
     if solution is not None:
         data = read_bytes(solution)
         with errors_naming(solution):

@@ -346,17 +346,32 @@ def read_sample(path: Path, format: str, max_distinct: int | None) -> tuple[Samp
         raise RecipeError(f"can't read {path}: {error.strerror}") from None
 
 
-def read_known_words(path: Path, format: str, alphabet: Alphabet) -> StringFile:
-    """Read strings for a model over `alphabet`.
+def read_scored_words(path: Path, format: str, alphabet: Alphabet, role: str = "test") -> StringFile:
+    """Read strings that a model over `alphabet` scores, with a note on those that have other symbols. Errors name the file.
 
     Raises
     ------
     RecipeError
-        If the file can't be read, or a string has a symbol that is not in the alphabet.
+        If the file can't be read, or every string has a symbol that is not in the alphabet: it belongs to another model.
     """
     file = read_words(path, format, alphabet)
-    check_known(path, file.words, file.alphabet, alphabet)
-    return file
+    if len(file.alphabet) == len(alphabet):
+        return file
+    return replace(file, notes=(*file.notes, *notes_on_unknown(path, file.packed_sample(), alphabet, role)))
+
+
+def notes_on_unknown(path: Path, sample: Sample, alphabet: Alphabet, role: str = "test") -> tuple[str, ...]:
+    """Make a note on strings with symbols outside `alphabet`, whose weight is 0. Raises RecipeError if all strings have some.
+
+    The strings are over an alphabet that begins with the symbols of `alphabet`.
+    """
+    from ..experiment.data import unknown_notes
+    from ..models.unseen import has_known_symbols
+
+    known = has_known_symbols(sample.words, len(alphabet))
+    if not (known & (sample.words.lengths > 0)).any():
+        check_known(path, sample.words, sample.alphabet, alphabet)
+    return unknown_notes(sample, len(alphabet), role)
 
 
 def check_known(path: Path, words: Words, used: Alphabet, alphabet: Alphabet) -> None:

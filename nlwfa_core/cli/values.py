@@ -21,10 +21,10 @@ from .terminal import (
     Force,
     Model,
     Output,
-    check_known,
     check_new_model,
     errors_naming,
     file_name,
+    notes_on_unknown,
     print_notes,
     progress_bar,
     read_bytes,
@@ -37,8 +37,8 @@ if TYPE_CHECKING:
     from ..strings.words import Alphabet
 
 VALUES = (
-    "CSV with two columns, string and value; a first line `string,value` is its header. No other format is read: a file of strings "
-    "without values is for `fit` and `score`."
+    "a table (CSV) with two columns, string and value, and a first line that names them, such as "
+    "`string,value`; or an Abbadingo file. A file of strings without values is for `fit` and `score`."
 )
 VALUE_OPTIONS: Options = {**MATRIX, **NETWORKS, "seed": ("learning_seed",)}
 RIDGE, RESTARTS = 1e-6, 128
@@ -54,8 +54,8 @@ def _read(path: Path, alphabet: Alphabet | None = None) -> ValueFile:
     with errors_naming(path):
         read = read_values(data, alphabet)
     words, symbols = read.strings.words, read.strings.alphabet.symbols
-    detail = f"{plural(len(words), 'string')} with a value each"
-    return replace(read, notes=(reading_of(file_name(path), read_as("csv", symbols, detail)), *read.notes))
+    detail = "; ".join(filter(None, (f"{plural(len(words), 'string')} with a value each", read.detail)))
+    return replace(read, notes=(reading_of(file_name(path), read_as(read.format, symbols, detail)), *read.notes))
 
 
 def _unmet_conditions(recipe: Recipe, refine: str) -> dict[str, Condition]:
@@ -145,10 +145,13 @@ def score_values(
 ) -> Output:
     """Print a model's error on strings with known values."""
     from ..hankel.values import value_scores
+    from ..models.unseen import extended
+    from ..strings.sample import Sample
 
     saved = read_model(model)
     read = _read(test, saved.alphabet)
     strings = read.strings
-    check_known(test, strings.words, strings.alphabet, saved.alphabet)
-    scores = value_scores(saved.model.weights(strings.words), strings.values)
-    return Output(json_text(asdict(scores)) if as_json else value_score_summary(scores), read.notes)
+    model_over_all = extended(saved.model, strings.alphabet)
+    scores = value_scores(model_over_all.weights(replace(strings.words, alphabet=strings.alphabet)), strings.values)
+    notes = (*read.notes, *notes_on_unknown(test, Sample.of(strings.words, strings.alphabet), saved.alphabet))
+    return Output(json_text(asdict(scores)) if as_json else value_score_summary(scores), notes)

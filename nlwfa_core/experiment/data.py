@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
 import numpy as np
+import numpy.typing as npt
 
 from ..errors import RecipeError, check_types, listed
 from ..metrics.ranking import Prefixes
@@ -266,10 +267,21 @@ def unseen_notes(train: Sample, test: Sample, role: str = "test") -> tuple[str, 
     """Warn how many test strings have symbols that no training string has, which a model of string frequencies gives weight 0."""
     seen = np.zeros(test.num_symbols, dtype=bool)
     seen[np.unique(train.words.symbols)] = True
+    return _notes_on_symbols(test, seen, role, "that no training string has")
+
+
+def unknown_notes(test: Sample, num_known: int, role: str = "test") -> tuple[str, ...]:
+    """Warn how many strings have symbols that a model does not know: all but the first `num_known`. Their weight is 0."""
+    notes = _notes_on_symbols(test, np.arange(test.num_symbols) < num_known, role, "that the model does not know")
+    return tuple(f"{note[:-1]}; their weight is 0." for note in notes)
+
+
+def _notes_on_symbols(test: Sample, seen: npt.NDArray[np.bool_], role: str, which: str) -> tuple[str, ...]:
     new = np.unique(test.words.symbols[~seen[test.words.symbols]])
     if not len(new):
         return ()
     symbols = listed([test.alphabet.symbols[symbol] for symbol in new], most=8)
     owners = np.repeat(np.arange(len(test.words)), test.words.lengths)
     touched = int(test.counts[np.unique(owners[np.isin(test.words.symbols, new)])].sum())
-    return (f"{touched} of {test.num_strings} {role} strings use symbols that no training string has: {symbols}.",)
+    strings = f"{role} strings".strip()
+    return (f"{touched} of {test.num_strings} {strings} use symbols {which}: {symbols}.",)

@@ -36,7 +36,7 @@ from ..rounding import on_one_thread
 from ..strings.words import FloatArray, IntArray, Words
 from .next_symbols import score_next_by_string
 from .perplexity import magnitudes, shares
-from .scores import SCORE_OF, TestSet, in_alphabet_of, outputs_on
+from .scores import SCORE_OF, TestSet, outputs_on, over_one_alphabet
 
 CONFIDENCE = 0.95
 # Fields of `Scores` that have an interval, if the truth that they need is known.
@@ -252,7 +252,7 @@ def string_scores(model: Model | HasModel, test: TestSet, floor: float = 0.0) ->
     """
     model = model_of(model)
     words = test.sample.words  # before they get the numbers of a model's alphabet
-    test = in_alphabet_of(model, test)
+    model, test = over_one_alphabet(model, test)
     trie, ends = test.trie(model.num_symbols), test.ends(model.num_symbols)
     number = np.full(trie.num_nodes, -1)
     number[trie.ends] = np.arange(len(trie.ends))

@@ -28,6 +28,7 @@ from ..models.model import (
     next_distributions,
     scaled_next_scores,
 )
+from ..models.unseen import WithUnseen, extended, has_known_symbols
 from ..rounding import on_one_thread
 from ..strings.plain import SampleLike, as_sample
 from ..strings.sample import Sample
@@ -235,6 +236,7 @@ def next_symbol_score(model: Model, test: Sample, floor: float = 0.0, truth: Flo
     `floor` raises the probabilities of next symbols as in `pautomac_score`, but does not affect the scores that depend only on the
     order of symbols. `truth` is that of `score_next`.
     """
+    model = extended(model, used_alphabet(test))
     if (alphabet := alphabet_of(model)) is not None:
         test = test.in_alphabet(alphabet, MODELS_ALPHABET)
     trie = Trie.of(test.words, model.num_symbols)
@@ -243,6 +245,7 @@ def next_symbol_score(model: Model, test: Sample, floor: float = 0.0, truth: Flo
 
 def bits_per_symbol(model: Model, test: Sample) -> float:
     """Compute the bits per symbol of `next_symbol_score` alone, and in batches, so that many symbols need little memory."""
+    model = extended(model, used_alphabet(test))
     if (alphabet := alphabet_of(model)) is not None:
         test = test.in_alphabet(alphabet, MODELS_ALPHABET)
     bits = 0.0
@@ -461,7 +464,7 @@ class Scores:
     `PautomacScore`, `NextSymbolScore` and `Divergence` (`kl` and `total_variation`) explain the fields; `rmse` is the error against
     `TestSet.true_weights`. `prefix_ndcg5` and `prefix_error` are those of `RankingScore`, over `TestSet.prefixes`. A field is None
     if the test set does not have the truth or the prefixes that it needs, or if the scores were saved by a version that did not
-    compute it.
+    compute it. `num_unknown` counts the test strings with a symbol that the model does not know, whose weight is 0.
 
     Scores are printed as a table, also in a notebook.
 
@@ -494,6 +497,7 @@ class Scores:
     ndcg5_true: float | None = None
     prefix_ndcg5: float | None = None
     prefix_error: float | None = None
+    num_unknown: int = 0
 
     @property
     def perplexity(self) -> float:
@@ -604,6 +608,8 @@ class Scores:
                     beside = f"true {_perplexity(self.true_log2_pauto)}, {beside}"
                 convention = "2 to the power above; |outputs| normalised over T"
                 rows.append(("perplexity", _perplexity(self.log2_pauto), f"{convention}; {beside}"))
+        if self.num_unknown:
+            rows.append(("test strings with unknown symbols", f"{self.num_unknown:,}", "their weight is 0"))
         return rows
 
 
@@ -643,19 +649,21 @@ def evaluate(model: Model | HasModel, test: TestSet | SampleLike, floor: float =
     (0.2, 2)
 
     Strings are a Sample, or what `strings.plain.as_sample` takes; their target is their frequencies (`TestSet.empirical`). If the
-    test set's alphabet is not the model's, its symbols are renumbered to match it. A model without an alphabet knows symbols
+    test set's alphabet is not the model's, its symbols are renumbered to match it; a string with a symbol that the model does not
+    know has the weight 0, and `Scores.num_unknown` counts it. A model without an alphabet knows symbols
     only by their numbers. It can be scored if these are unambiguous: the test set has as many symbols as the model, or its symbols
     are themselves numbers. `floor` is that of `pautomac_score`.
 
     Raises
     ------
     RecipeError
-        If the test set is empty or has symbols that the model does not know, or the true model has another alphabet.
+        If the test set is empty, all of its strings have symbols that the model does not know, or the true model has another
+        alphabet.
     """
     model = model_of(model)
     if not isinstance(test, TestSet):
-        test = TestSet.empirical(as_sample(test, None if isinstance(test, Sample) else alphabet_of(model), "test"))
-    test = in_alphabet_of(model, test)
+        test = TestSet.empirical(as_sample(test, None if isinstance(test, Sample) else alphabet_of(model), "test", extend=True))
+    model, test = over_one_alphabet(model, test)
     trie = test.trie(model.num_symbols)
     next_scores, exponents = scaled_next_scores(model, trie)
     weights, logs = outputs_on(model, test, next_scores, exponents)
@@ -687,19 +695,28 @@ def evaluate(model: Model | HasModel, test: TestSet | SampleLike, floor: float =
         ndcg5_true=following.ndcg5_true,
         prefix_ndcg5=ranking.ndcg5 if ranking else None,
         prefix_error=ranking.error if ranking else None,
+        num_unknown=_num_unknown(model, test.sample),
     )
 
 
-def in_alphabet_of(model: Model, test: TestSet) -> TestSet:
-    """Renumber the symbols of a test set to match a model's alphabet.
+def _num_unknown(model: Model, test: Sample) -> int:
+    if not isinstance(model, WithUnseen):
+        return 0
+    return int(test.counts[~has_known_symbols(test.words, model.model.num_symbols)].sum())
+
+
+def over_one_alphabet(model: Model, test: TestSet) -> tuple[Model, TestSet]:
+    """Extend a model to those symbols of a test set that it does not know, and renumber the test set's symbols to match it.
 
     Raises
     ------
     RecipeError
-        If the test set is empty or has symbols that the model does not know, or the true model has another alphabet.
+        If the test set is empty, all of its strings have symbols that the model does not know, or the true model has another
+        alphabet.
     """
     if not len(test.words):
         raise RecipeError("the test set has no strings")
+    model = extended(model, used_alphabet(test.sample))
     own, true = alphabet_of(model), alphabet_of(test.true_model) if test.true_model else None
     if own is not None and true is not None and own != true:
         raise RecipeError(f"the true model and the model must have one alphabet; got {true.summary}, and {own.summary}")
@@ -710,13 +727,24 @@ def in_alphabet_of(model: Model, test: TestSet) -> TestSet:
             f"the model has {plural(model.num_symbols, 'symbol')} and no alphabet that says which, so test strings need an "
             f"alphabet of as many symbols; got {test.alphabet.summary}"
         )
+    if isinstance(model, WithUnseen):
+        known = has_known_symbols(test.sample.words, model.model.num_symbols)
+        if not (known & (test.sample.words.lengths > 0)).any():
+            symbols = Alphabet(model.alphabet.symbols[: model.model.num_symbols])
+            raise RecipeError(f"every test string has a symbol that is not in the model's alphabet of {symbols.summary}")
     if test.sample.num_symbols > model.num_symbols:
         used = int(test.sample.words.symbols.max(initial=-1)) + 1
         if used > model.num_symbols:
             raise RecipeError(f"the test strings use {used} symbols, but the model has {model.num_symbols}")
     if test.true_model is not None and test.true_model.num_symbols != model.num_symbols:
         raise RecipeError(f"the true model has {test.true_model.num_symbols} symbols, but the model has {model.num_symbols}")
-    return test
+    return model, test
+
+
+def used_alphabet(sample: Sample) -> Alphabet:
+    """Return the alphabet of those symbols that occur in a sample; all of its symbols if none occurs."""
+    used = np.unique(sample.words.symbols).tolist()
+    return Alphabet(tuple(sample.alphabet.symbols[symbol] for symbol in used)) if used else sample.alphabet
 
 
 def outputs_on(

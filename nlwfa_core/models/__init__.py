@@ -10,6 +10,7 @@
 - `reading`: how the outputs of a network are turned into weights and scores.
 - `ngram`, `recurrent`: the models that automata are compared with: the uniform model, n-grams, GRU and LSTM.
 - `mixture`: convex combinations of models, with weights by EM.
+- `unseen`: extends a model to symbols that it does not know, with the weight 0.
 - `sampling`: draws strings from any model.
 - `geometry`: compares states as points.
 - `files`: saves and loads models.

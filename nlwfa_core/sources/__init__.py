@@ -5,8 +5,10 @@
 - `tomita`: seven small regular languages, each with a distribution.
 - `automata`: random automata, squares of them, and exact sampling from any automaton.
 - `recognition`: recognises from its first lines what a file contains: its kind, the columns of a table, lines of JSON.
+- `other_files`: recognises files of other trades, such as FASTA or logs, so that none is read as strings.
+- `letters`: says what can't be seen in symbols: letters in two forms, characters without width, other empty words.
 - `files`: reads strings from the bytes of a file, in any of five formats.
-- `values`: reads CSV files of strings and values.
+- `values`: reads tables of strings and values, and Abbadingo files.
 - `pautomac`: reads and writes solutions and models of the PAutomaC competition.
 - `exchange`: reads automata from OpenFst's text form and from JSON.
 - `prefixes`: reads and writes prefixes, targets and rankings of the SPiCe competition.

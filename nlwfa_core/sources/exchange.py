@@ -18,12 +18,14 @@ from ..files import from_json
 from ..limits import WHOLE_FILE, check_at_most
 from ..models.wfa import WFA
 from ..strings.words import Alphabet, check_written
-from .files import bytes_of, clean, quoted
+from .files import bytes_of, clean, first_rows, quoted
+from .other_files import check_no_other_file
 
 JSON_FIELDS = ("initial", "transitions", "termination")
 # What the numbers in a file of OpenFst are -> the weight of a path that such a number stands for.
 SEMIRINGS = ("log", "real")
 LABELS = ("numbers", "names")
+READS = "import reads JSON, PAutomaC and OpenFst"
 EPSILON = 0  # the label of an arc without a symbol
 
 
@@ -127,7 +129,7 @@ def read_openfst(data: bytes | Path, symbols: dict[str, int] | None = None, semi
     ----------
     data : bytes or Path
         A line `state state label [weight]` for each arc and `state [weight]` for each final state. The first line begins with the
-        initial state.
+        initial state. Arcs may also have two equal labels, as `fstprint` writes them by default.
     symbols : dict, optional
         The name and number of each symbol, from `read_symbol_table`. Without it, label n is the symbol number n − 1, as our export
         writes it.
@@ -140,7 +142,8 @@ def read_openfst(data: bytes | Path, symbols: dict[str, int] | None = None, semi
     Raises
     ------
     FormatError
-        If a line is malformed or a label unknown, the file has arcs with two labels, or the automaton would be too large.
+        If a line is malformed or a label unknown, an arc has two different labels, it is not clear whether numbers are labels or
+        weights, or the automaton would be too large.
     RecipeError
         If names are to be read without a table, or the sum over paths of ε diverges.
     """
@@ -148,7 +151,9 @@ def read_openfst(data: bytes | Path, symbols: dict[str, int] | None = None, semi
     check_one_of("labels", labels, LABELS)
     if labels == "names" and symbols is None:
         raise RecipeError("labels = 'names' needs the table of symbols")
-    arcs, ends, states = _openfst_rows(clean(bytes_of(data)).decode("utf-8"), semiring, symbols if labels == "names" else None)
+    cleaned = clean(bytes_of(data))
+    check_no_other_file(first_rows(cleaned), READS)
+    arcs, ends, states = _openfst_rows(cleaned.decode("utf-8"), semiring, symbols if labels == "names" else None)
     size = len(states)
     used = {label for _, _, label, _ in arcs} - {EPSILON}
     _check_size(len(symbols) if symbols is not None else max(used, default=1), size)
@@ -181,15 +186,17 @@ def _openfst_rows(
     text: str, semiring: str, names: dict[str, int] | None
 ) -> tuple[list[tuple[int, int, int, float]], list[tuple[int, float]], dict[int, int]]:
     """Read the lines: arcs, final states, and the number of each state in the order in which they occur."""
+    rows = [(line, fields) for line, row in enumerate(text.split("\n"), start=1) if (fields := row.split())]
+    num_labels = _labels_of_arcs(rows)
     arcs, ends, states = list[tuple[int, int, int, float]](), list[tuple[int, float]](), dict[int, int]()
-    for line, row in enumerate(text.split("\n"), start=1):
-        fields = row.split()
-        if not fields:
-            continue
-        if len(fields) > 4:
-            raise FormatError(f"expected an acceptor: `state state label [weight]` or `state [weight]`; got {quoted(row)}", line)
+    for line, fields in rows:
         is_arc = len(fields) > 2
-        weight = _weight(fields[-1], semiring, line) if len(fields) in (2, 4) else 1.0
+        width = 2 + num_labels if is_arc else 1
+        if len(fields) > width + 1:
+            raise FormatError(
+                f"expected an acceptor: `state state label [weight]` or `state [weight]`; got {quoted(' '.join(fields))}", line
+            )
+        weight = _weight(fields[width], semiring, line) if len(fields) > width else 1.0
         ends_of = [_number(field, line) for field in fields[: 2 if is_arc else 1]]
         for state in ends_of:
             states.setdefault(state, len(states))
@@ -202,6 +209,57 @@ def _openfst_rows(
         else:
             raise FormatError(f"label {quoted(fields[2])} is not in the table of symbols", line)
     return arcs, ends, states
+
+
+WHOLE = re.compile("0|[1-9][0-9]*")
+
+
+def _labels_of_arcs(rows: list[tuple[int, list[str]]]) -> int:
+    """Return how many labels the arcs of a file have: 1, or 2 equal ones, as `fstprint` writes acceptors by default.
+
+    A fourth field may be an output label or a weight. It is a label if a fifth follows, or if it equals the third in all arcs.
+
+    Raises
+    ------
+    FormatError
+        If an arc has two different labels, or fourth fields are whole numbers that may be either.
+    """
+    arcs = [(line, fields) for line, fields in rows if len(fields) > 2 and all(map(str.isdecimal, fields[:2]))]
+    pairs = [(line, fields) for line, fields in arcs if len(fields) > 3]
+    is_equal = [fields[2] == fields[3] for _, fields in pairs]
+    if not pairs or (len(pairs) < len(arcs) and not any(len(fields) > 4 for _, fields in pairs)):
+        return 1
+    if any(len(fields) > 4 for _, fields in pairs) or all(is_equal) or not all(_is_number(fields[3]) for _, fields in pairs):
+        for (line, fields), equal in zip(pairs, is_equal, strict=True):
+            if not equal and (len(fields) > 4 or not _is_number(fields[3])):
+                raise _transducer(fields, line)
+        return 2
+    weighted_ends = any(len(fields) == 2 for _, fields in rows)
+    if all(WHOLE.fullmatch(fields[3]) for _, fields in pairs) and not weighted_ends:
+        line, fields = pairs[is_equal.index(False)]
+        raise FormatError(
+            f"the fourth field of an arc may be an output label or a weight; got {quoted(' '.join(fields))}: "
+            "print acceptors with fstprint --acceptor, write weights with a decimal point, such as 2.0, and "
+            "make an acceptor of a transducer by fstproject",
+            line,
+        )
+    return 1
+
+
+def _transducer(fields: list[str], line: int) -> FormatError:
+    return FormatError(
+        f"this is a transducer, whose arcs have different labels; got {quoted(fields[2])} and "
+        f"{quoted(fields[3])}: only acceptors are read, such as those that fstproject makes",
+        line,
+    )
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
 
 
 def _number(text: str, line: int) -> int:

@@ -34,6 +34,8 @@ from ..limits import WHOLE_FILE, check_at_most
 from ..strings.plain import hold_tokens
 from ..strings.sample import Sample
 from ..strings.words import LAMBDA, Alphabet, IntArray, Words, in_order, offsets_of, smallest
+from .letters import as_windows_1252, empty_word_notes, symbol_notes
+from .other_files import check_no_other_file, line_notes
 from .recognition import (
     DELIMITERS,
     INTEGER,
@@ -50,6 +52,7 @@ from .recognition import (
     num_tokens,
     states_its_length,
     table_of,
+    title_notes,
 )
 
 FORMATS = ("auto", "pautomac", "characters", "tokens", "csv", "json")
@@ -63,6 +66,10 @@ MAX_DIGITS = 18  # integers of this many digits fit into an int64
 PIECE_BYTES = 2**17
 # Bytes that are parsed together if each line becomes a Python object: fewer, because a line may have only one byte.
 BLOCK_BYTES = 2**15
+# What to do with one long sequence, such as a text or a genome, and from how many symbols on a single string is taken for one.
+CUT = "cut one long sequence into lines of, for example, 20 symbols, and learn with the statistic factor"
+LONG_SEQUENCE = 100
+MANY_LINES = 20  # from how many lines on it is unlikely that each holds a string of one symbol
 
 
 # Bytes and lines
@@ -192,7 +199,10 @@ def _decode(cleaned: bytes, lines_before: int = 0) -> str:
         return cleaned.decode("utf-8")
     except UnicodeDecodeError as error:
         line = lines_before + cleaned[: error.start].count(b"\n") + 1
-        message = f"byte 0x{cleaned[error.start]:02x} is not UTF-8; files must be text, saved as UTF-8"
+        message = f"byte 0x{cleaned[error.start]:02x} is not UTF-8; files must be text, saved as UTF-8 (in Excel: CSV UTF-8)"
+        row = cleaned[cleaned.rfind(b"\n", 0, error.start) + 1 :][:HEAD_BYTES].split(b"\n", 1)[0]
+        if text := as_windows_1252(row):
+            message += f"; as Windows-1252 this line reads {quoted(text)}"
         raise FormatError(message, line) from None
 
 
@@ -210,6 +220,15 @@ def _empty_file(num_bytes: int) -> FormatError:
 def quoted(text: str) -> str:
     """Quote a piece of a file for an error message, shortened if it is long."""
     return repr(text if len(text) <= 40 else text[:39] + "…")
+
+
+def _check_length(length: int, line: int) -> None:
+    """Raise FormatError if a string is too long, and say what to do with one long sequence."""
+    if length > limits.most("string_length"):
+        raise FormatError(
+            f"the string length must be at most {limits.most('string_length'):,}; got {length:,} ({CUT})",
+            line,
+        )
 
 
 WHOLE_AS_FLOAT = re.compile(r"[0-9]+\.0")
@@ -353,7 +372,7 @@ def _words_of_rows(numbers: IntArray, widths: IntArray, lines: IntArray, num_sym
         follow = "1 symbol follows" if lengths[row] == 1 else f"{plural(int(lengths[row]), 'symbol')} follow"
         raise FormatError(f"length {declared[row]} is declared, but {follow}", int(lines[row]))
     for row in np.flatnonzero(lengths > limits.most("string_length"))[:1]:
-        check_at_most("the string length", int(lengths[row]), limits.most("string_length"), int(lines[row]))
+        _check_length(int(lengths[row]), int(lines[row]))
     is_symbol = np.ones(len(numbers), dtype=bool)
     is_symbol[firsts] = False
     words = Words(numbers[is_symbol].astype(np.int64, copy=False), offsets_of(lengths))
@@ -491,7 +510,7 @@ class CsvCells:
         self._table = table or Table()
         tokens, empty = False, True
         error: FormatError | None = None  # raised last: wrong columns anywhere in the file are reported first
-        for cells, numbers, lines in self._blocks():
+        for cells, numbers, lines in self.rows():
             empty = False
             tokens = tokens or hold_tokens(cells, alphabet)
             try:
@@ -508,9 +527,9 @@ class CsvCells:
         self.in_tokens = tokens if self._first_column == "string" else self._first_column == "tokens"
 
     def cells(self) -> Cells:
-        return ((cells, lines) for cells, _, lines in self._blocks())
+        return ((cells, lines) for cells, _, lines in self.rows())
 
-    def _blocks(self) -> Iterator[tuple[list[str], list[str], list[int]]]:
+    def rows(self) -> Iterator[tuple[list[str], list[str], list[int]]]:
         """Yield strings without surrounding white space, the cells of the second column, and the line of each, in blocks."""
         cells, numbers, lines = list[str](), list[str](), list[int]()
         table, is_first = self._table, True
@@ -657,7 +676,7 @@ def encode_cells(blocks: Cells, tokens: bool, alphabet: Alphabet | None) -> tupl
         if lengths.max() > longest:
             longest, line = int(lengths.max()), lines[int(lengths.argmax())]
         del cells, lengths
-    check_at_most("the string length", longest, limits.most("string_length"), line)
+    _check_length(longest, line)
     check_at_most("the number of different symbols", numbers.num_symbols, limits.most("symbols"), WHOLE_FILE)
     if not numbers:
         raise FormatError("every string is empty: at least one symbol is needed to make an alphabet")
@@ -673,7 +692,7 @@ def encode_cells(blocks: Cells, tokens: bool, alphabet: Alphabet | None) -> tupl
 
 def _encode_block(cells: list[str], tokens: bool, numbers: _SymbolNumbers) -> tuple[Words, IntArray]:
     """Convert cells to packed words. Return these, or no words if one is too long, and the length of each."""
-    rows = [_symbols_of(cell, tokens) for cell in cells]
+    rows = [symbols_of(cell, tokens) for cell in cells]
     lengths = np.fromiter(map(len, rows), dtype=np.int64, count=len(rows))
     if lengths.max() > limits.most("string_length"):
         return Words.of([]), lengths
@@ -681,7 +700,7 @@ def _encode_block(cells: list[str], tokens: bool, numbers: _SymbolNumbers) -> tu
     return Words(symbols, offsets_of(lengths)).packed(), lengths
 
 
-def _symbols_of(cell: str, tokens: bool) -> Sequence[str]:
+def symbols_of(cell: str, tokens: bool) -> Sequence[str]:
     """Split a cell into symbols: at white space if `tokens`, otherwise into characters."""
     if cell in ("", LAMBDA):
         return ()
@@ -798,6 +817,8 @@ def read_strings(data: bytes | Path, format: str = "auto", alphabet: Alphabet | 
     rows = first_rows(cleaned)
     if format in ("auto", "pautomac"):
         check_kind(rows, STRINGS)
+    if format == "auto":
+        check_no_other_file(rows)
     chosen, layout = _guess_format(cleaned, rows, alphabet) if format == "auto" else _layout(format, rows)
     if chosen == "pautomac":
         return _read_pautomac(cleaned, alphabet)
@@ -814,15 +835,31 @@ def read_strings(data: bytes | Path, format: str = "auto", alphabet: Alphabet | 
     else:
         cells, tokens = line_cells(cleaned, notes), chosen == "tokens"
     parts, full = encode_cells(cells, tokens, alphabet)
+    if layout is None:
+        notes += [*title_notes(rows), *line_notes(rows)]
+    notes += empty_word_notes(parts, full, tokens)
+    notes += symbol_notes(full.symbols[len(alphabet or ()) :] if alphabet else full.symbols)
+    notes += _sequence_notes(parts)
     notes += new_symbol_notes(alphabet, full.symbols[len(alphabet or ()) :])
     return StringFile(parts, weights, full, chosen, tuple(notes), layout.detail if layout else "")
+
+
+def _sequence_notes(parts: Sequence[Words]) -> list[str]:
+    """Make a note if a file may be one long sequence, on one line or with a symbol on each line."""
+    num_words = sum(map(len, parts))
+    num_symbols = sum(len(part.symbols) for part in parts)
+    if num_words == 1 and num_symbols >= LONG_SEQUENCE:
+        return [f"The file has one string, of {plural(num_symbols, 'symbol')}: {CUT}."]
+    if num_words >= MANY_LINES and all((part.lengths == 1).all() for part in parts):
+        return [f"Every line is a string of one symbol. If the file is one sequence, put it on one line, and {CUT}."]
+    return []
 
 
 def _layout(format: str, rows: list[str]) -> tuple[str, Table | JsonLines | None]:
     """Return the requested format, and where a row holds its string and count if it is a table or JSON."""
     all_rows = len(rows) < MOST_ROWS
     if format == "csv":
-        return format, table_of(rows, all_rows) or Table()
+        return format, table_of(rows, all_rows, certain=True) or Table()
     if format == "json":
         # The format is requested, so a file of a single JSON list is one string.
         return format, json_lines_of(rows, all_rows and len(rows) > 1) or JsonLines()

@@ -14,14 +14,16 @@ from __future__ import annotations
 import csv
 import json
 import re
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ..errors import FormatError, listed, plural
+from ..errors import FormatError, enumeration, listed, plural
 from ..strings.words import LAMBDA
 
 MOST_ROWS = 21  # lines that are examined, blank ones not counted: a header and twenty others
+LONGEST_HEAD = 2**13  # characters of a line that are split into tokens, to see where its commas are
 LONGEST_ROW = 2**16  # characters; a file with longer lines is not recognised as a table
 LONGEST_JSON = 2**17  # characters in a line of JSON: once parsed, a line takes up to twenty times its size
 
@@ -50,6 +52,24 @@ MAGIC = {
     b"PK\x03\x04": "a ZIP archive or an Excel workbook",
     b"\x1f\x8b": "a compressed file (gzip)",
     b"%PDF": "a PDF document",
+    b"\xd0\xcf\x11\xe0": "an old Excel workbook or Word document",
+    b"\x93NUMPY": "a numpy array (.npy)",
+    b"\x80\x04\x95": "a Python pickle",
+    b"\x80\x05\x95": "a Python pickle",
+    b"\x80\x02": "a Python pickle",
+    b"\x80\x03": "a Python pickle",
+    b"\x89PNG": "a picture (PNG)",
+    b"\xff\xd8\xff": "a picture (JPEG)",
+    b"\x89HDF": "an HDF5 file",
+    b"PAR1\x15": "a Parquet file",
+    b"ARROW1\x00": "an Arrow file",
+    b"SQLite format 3\x00": "an SQLite database",
+    b"MThd\x00": "a MIDI file",
+    b"BZh91AY": "a compressed file (bzip2)",
+    b"\xfd7zXZ": "a compressed file (xz)",
+    b"7z\xbc\xaf": "a compressed file (7-Zip)",
+    b"\x28\xb5\x2f\xfd": "a compressed file (Zstandard)",
+    b"\xd6\xfd\xb2\x7e": "a binary file of OpenFst: print it with fstprint --acceptor",
 }
 
 
@@ -68,6 +88,7 @@ def _encoding(head: bytes) -> str:
 # Kinds of files
 
 STRINGS, SOLUTION, MODEL = "a PAutomaC file of strings", "a PAutomaC solution", "a PAutomaC model"
+VALUES = "a table of strings and values"
 TARGET = "a SPiCe target file (the next symbols of prefixes)"
 SAVED_MODEL = "the model.json of a model that nlwfa wrote"
 SAVED_MODEL_FIELDS = ('{"format":', '"symbols":', '"kind":')  # a model.json begins with the first, and has the others
@@ -151,10 +172,53 @@ def num_tokens(row: str) -> int:
 # Tables: columns of strings and of counts
 
 DELIMITERS = {",": "comma", "\t": "tab", ";": "semicolon"}
-SEMICOLON = re.compile(r";\s*[0-9]+,[0-9]+\s*$")  # a semicolon between columns, then a number with a decimal comma
+DECIMAL_COMMA = re.compile(r"(?<=[0-9]),(?=[0-9])")
 INDEX_NAMES = ("", "index", "id", "no", "nr", "line", "row", "unnamed: 0")
 PANDAS_INDEX = ("", "index", "unnamed: 0")  # how data frames are written: the rows may be those that a filter left
+# Characters that may stand between symbols where spaces should: without a space next to them, or behind each symbol.
+SEPARATORS = {",": "comma", ";": "semicolon", "|": "vertical bar", "->": "arrow", "→": "arrow"}
+ROWS_FOR_EACH_ODD_ONE = 5  # a table may have one line of another form, or one in so many
 KNOWN_HEADERS = ("string", "characters", "tokens")  # names of the column of strings; "string" does not say what a symbol is
+
+
+def names_in(text: str) -> frozenset[str]:
+    """Split a text with commas into names."""
+    return frozenset(" ".join(name.split()) for name in text.split(","))
+
+
+COUNT_NAMES = names_in(
+    """
+    count, counts, string count, total count, n, num, no of strings, number, numbers, number
+    of strings, num strings, n strings, freq, freqs, frequency, frequencies, absolute
+    frequency, abs frequency, occurrence, occurrences, num occurrences, number of
+    occurrences, times, multiplicity, anzahl, häufigkeit, absolute häufigkeit, nombre,
+    effectif, fréquence, frecuencia, cantidad, conteo, frequenza, conteggio, aantal,
+    frequência, contagem, liczba, antal, число, количество, частота, 数量, 频数, 度数, 回数
+    """
+)
+VALUE_NAMES = names_in(
+    """
+    value, values, y, f, f(x), f x, target, output, result, label, labels, class, accept,
+    accepted, accepts, accepting, member, membership, in language, positive, weight,
+    weights, score, probability, prob, p, logprob, log probability, reward, rating, mean,
+    wert, werte, gewicht, valeur, valor, valore
+    """
+)
+STRING_NAMES = (
+    "text", "texts", "string", "strings", "sentence", "sentences", "sequence", "sequences", "seq", "tokens", "word", "words",
+    "characters", "symbols", "trace", "traces", "path", "satz", "wort", "zeichenkette", "phrase",
+)  # fmt: skip
+# Names of columns in tables of something other than strings and counts, such as logs of events.
+OTHER_NAMES = names_in(
+    """
+    id, index, case, case id, caseid, case concept name, concept name, activity, action,
+    event, event id, resource, org resource, lifecycle transition, timestamp, time
+    timestamp, time, date, datetime, start, end, user, user id, session, session id, symbol,
+    symb, ff symb, ff id, type, ff type, ttype, ff ttype, name, title, language, lang,
+    category, price, cost, age, source, target, split, line, length, tag, pos, url, page
+    """
+)
+COLUMN_NAMES = COUNT_NAMES | VALUE_NAMES | OTHER_NAMES | frozenset(STRING_NAMES)
 
 
 @dataclass(frozen=True)
@@ -184,7 +248,7 @@ class Table:
     detail: str = ""
 
 
-def table_of(rows: Sequence[str], all_rows: bool) -> Table | None:
+def table_of(rows: Sequence[str], all_rows: bool, certain: bool = False) -> Table | None:
     """Recognise a table of strings and counts from the first lines of a file.
 
     >>> table_of(["the cat sat;3", "the dog ran;2"], all_rows=True).delimiter
@@ -200,6 +264,8 @@ def table_of(rows: Sequence[str], all_rows: bool) -> Table | None:
         The first lines that are not blank.
     all_rows : bool
         Whether these are all lines of the file.
+    certain : bool
+        Whether the user says that the file is a table.
 
     Returns
     -------
@@ -212,15 +278,26 @@ def table_of(rows: Sequence[str], all_rows: bool) -> Table | None:
         If the file is a table of something other than strings and counts.
     """
     if max(map(len, rows)) <= LONGEST_ROW:
-        # In many languages Excel writes "the cat;1,5": two columns, which must not be split at the decimal comma instead.
-        semicolons = len(rows) > 1 and all(SEMICOLON.search(row) for row in rows[1:])
-        for delimiter in ";" if semicolons else DELIMITERS:
-            if table := _columns(_cells(rows, delimiter, all_rows), delimiter):
+        for delimiter in _delimiters(rows):
+            if table := _columns(_cells(rows, delimiter, all_rows), delimiter, certain):
                 return table
+        if not certain:
+            _check_columns(rows)
+            _check_separators(rows)
+            _check_title(rows)
     first = rows[1:] if known_header(rows[0].split(",", 2), "count") else rows[:20]
     if first and all("," in row and INTEGER.fullmatch(row.rsplit(",", 1)[1].strip(' "\t')) for row in first):
         return Table(detail=_forced(","))  # reading the file will report the line whose number of columns differs
     return None
+
+
+def _delimiters(rows: Sequence[str]) -> Sequence[str]:
+    """Return the characters that may stand between columns, in the order in which they are tried.
+
+    In many languages Excel writes "the cat;1,5": two columns, which must not be split at the decimal comma instead.
+    """
+    is_excel = len(rows) > 1 and all(";" in row and "," not in DECIMAL_COMMA.sub("", row) for row in rows)
+    return ";" if is_excel else tuple(DELIMITERS)
 
 
 def known_header(row: Sequence[str], second_column: str) -> str:
@@ -229,8 +306,25 @@ def known_header(row: Sequence[str], second_column: str) -> str:
     return names[0] if len(names) == 2 and names[0] in KNOWN_HEADERS and names[1] == second_column else ""
 
 
+def is_count_name(name: str) -> bool:
+    """Return whether the name of a column or field says that it holds counts of strings.
+
+    >>> is_count_name("Anzahl"), is_count_name("num_occurrences"), is_count_name("case_id"), is_count_name("word count")
+    (True, True, False, False)
+    """
+    return " ".join(re.split(r"[\s_.-]+", name.strip().lower())) in COUNT_NAMES
+
+
+def is_value_name(name: str) -> bool:
+    """Return whether the name of a column says that it holds values of strings."""
+    return " ".join(re.split(r"[\s_.-]+", name.strip().lower())) in VALUE_NAMES
+
+
 def _cells(rows: Sequence[str], delimiter: str, all_rows: bool) -> list[list[str]]:
-    """Split rows into cells; return an empty list if the rows differ in their number of columns, or have only one."""
+    """Split rows into cells. Return an empty list unless most rows have the same number of columns, two or more.
+
+    The few other rows are left out, so that one odd line does not turn a table into text: reading it is an error, with its number.
+    """
     if not any(delimiter in row for row in rows):
         return []
     try:
@@ -239,57 +333,253 @@ def _cells(rows: Sequence[str], delimiter: str, all_rows: bool) -> list[list[str
         return []
     if not all_rows and any('"' in row for row in rows):
         table = table[:-1]  # the last row's quoted cell may continue in the lines below
-    return table if len({len(row) for row in table}) == 1 and table and len(table[0]) > 1 else []
+    widths = Counter(map(len, table))
+    width, number = widths.most_common(1)[0] if widths else (0, 0)
+    most_odd = max(1, len(table) // ROWS_FOR_EACH_ODD_ONE) if number > 1 else 0
+    return [row for row in table if len(row) == width] if width > 1 and len(table) - number <= most_odd else []
 
 
-def _columns(table: list[list[str]], delimiter: str) -> Table | None:
-    """Find by their content which columns of a table hold the strings and the counts; None if this is not such a table."""
+def _columns(table: list[list[str]], delimiter: str, certain: bool) -> Table | None:
+    """Find which columns of a table hold the strings and the counts; None if no column holds numbers.
+
+    A column of numbers holds counts if its name says so. Without names, it does if the other column is text.
+    """
     if not table:
         return None
     width, known = len(table[0]), bool(known_header(table[0], "count"))
-    has_header = known or (all(table[0][1:]) and not any(NUMBER.fullmatch(cell) for cell in table[0]))
-    body = table[1:] if has_header else table
-    numeric = [column for column in range(width) if _is_numeric([row[column] for row in body])] if body else []
     if known:
         return Table(delimiter, has_header=True, detail=f"strings in the column {table[0][0]!r}, counts in {table[0][1]!r}")
+    has_header = all(table[0][1:]) and not any(NUMBER.fullmatch(cell) for cell in table[0])
+    body = table[1:] if has_header else table
+    numeric = [column for column in range(width) if _is_numeric([row[column] for row in body])] if body else []
     if not numeric or len(body) < 2 or (delimiter == "\t" and not has_header and len(numeric) == width):
         return None  # a file of numbers separated by tabs is a file of tokens
-    columns = list(range(width))
-    header = [repr(name[:20]) for name in table[0]] if has_header else [f"number {column + 1}" for column in columns]
-    dropped = ""
-    is_named_index = has_header and table[0][0].lower() in PANDAS_INDEX and _is_index([row[0] for row in body], of_some_rows=True)
-    if is_named_index or (
-        _is_index([row[0] for row in body]) and (table[0][0].lower() in INDEX_NAMES if has_header else width > 2)
-    ):
-        columns, numeric = columns[1:], [column for column in numeric if column]
-        dropped = "; the first column only numbers the rows"
+    columns, dropped = _without_index(table, body, has_header)
+    numeric = [column for column in numeric if column in columns]
     if delimiter == "\t" and not has_header and len(columns) > 2:
         return None  # a file of tokens separated by tabs, with equally many in each line
+    names = table[0] if has_header else []
     if has_header and len(columns) == 1 and dropped:
-        return Table(delimiter, width, columns[0], None, True, f"strings in the column {header[columns[0]]}{dropped}")
+        return Table(delimiter, width, columns[0], None, True, f"strings in the column {names[columns[0]][:20]!r}{dropped}")
     if len(columns) != 2 or not numeric:
-        seen = listed(header) if has_header else listed([repr(cell[:20]) for cell in table[0]])
-        raise FormatError(
-            f"a table of strings must have 2 columns, string and count; got {plural(width, 'column')}, separated by "
-            f"{DELIMITERS[delimiter]}s: {seen}{_otherwise()}"
-        )
-    is_count = [has_header and table[0][column].lower() in COUNT_NAMES for column in columns]
-    first_counts = columns[0] in numeric and (columns[1] not in numeric or is_count == [True, False])
-    counts = columns[0] if first_counts else columns[1]
+        raise _other_table(table[0], delimiter)
+    counts = _named_counts(names, columns, numeric) if has_header else columns[1]
     strings = columns[0] if counts == columns[1] else columns[1]
-    if first_counts and not has_header and any(row[strings][:1].isdigit() for row in body):
-        return None  # the commas are decimal commas, as in "1,5 kg"
-    if counts == columns[0] and (not has_header or table[0][counts].lower() in INDEX_NAMES):
-        numbers = f"the column {header[counts]}" if has_header else "the first column"
+    if not has_header and columns[1] not in numeric:
+        if any(row[columns[1]][:1].isdigit() for row in body):
+            return None  # the commas are decimal commas, as in "1,5 kg"
         raise FormatError(
-            f"a table of strings must have 2 columns, string and count; got numbers in {numbers} and text in the other"
-            f"{'' if has_header else ', without a line that names the columns'}{_otherwise()}"
+            "a table of strings must have 2 columns, string and count; got numbers in the first column and text in the other, "
+            f"without a line that names the columns{_otherwise()}"
+        )
+    if not has_header and columns[0] in numeric and not certain and not _is_text([row[strings] for row in body]):
+        seen = listed([repr(cell[:20]) for cell in table[0]])
+        raise FormatError(
+            f"lines of {plural(width, 'whole number')}, separated by {DELIMITERS[delimiter]}s, such as {seen}, may be strings with "
+            "counts or strings of numbers: add a first line string,count for counts, or write spaces between the symbols"
         )
     if has_header:
-        detail = f"strings in the column {header[strings]}, counts in {header[counts]}{dropped}"
+        detail = f"strings in the column {names[strings][:20]!r}, counts in {names[counts][:20]!r}{dropped}"
     else:
         detail = f"{_forced(delimiter)}{dropped}"
     return Table(delimiter, width, strings, counts, has_header, detail)
+
+
+def _named_counts(names: list[str], columns: list[int], numeric: list[int]) -> int:
+    """Return the column of numbers whose name says that they are counts; if there are two, the second."""
+    counts = [column for column in numeric if is_count_name(names[column])]
+    if not counts:
+        titles = {column: repr(names[column][:20]) for column in columns}
+        text = "".join(f" and text in {titles[column]}" for column in columns if column not in numeric)
+        raise FormatError(
+            "a table of strings must have 2 columns, string and count; got numbers in the column "
+            f"{enumeration([titles[column] for column in numeric])}{text}; if the numbers are counts, call "
+            f"their column count, n or frequency{_otherwise()}"
+        )
+    return counts[-1]
+
+
+def value_table_of(rows: Sequence[str], all_rows: bool) -> Table:
+    """Recognise the columns of a table of strings and values, by the same rules as those of strings and counts.
+
+    >>> value_table_of(["string;value", "ab;0,5", "ba;-1"], all_rows=True).delimiter
+    ';'
+
+    Parameters
+    ----------
+    rows, all_rows
+        The same as for `table_of`.
+
+    Returns
+    -------
+    Table
+        Its `counts` are the column of values. If nothing is recognised, a string and a value, separated by a comma.
+
+    Raises
+    ------
+    FormatError
+        If the file is a table of something other than strings and values.
+    """
+    if max(map(len, rows)) <= LONGEST_ROW:
+        for delimiter in _delimiters(rows):
+            if (table := _cells(rows, delimiter, all_rows)) and (found := _value_columns(table, delimiter)):
+                return found
+    return Table()
+
+
+def _value_columns(table: list[list[str]], delimiter: str) -> Table | None:
+    """Find which columns of a table hold the strings and the values; None if no column holds values."""
+    width, known = len(table[0]), bool(known_header(table[0], "value"))
+    names = [cell.strip(' "').lower() for cell in table[0]]
+    numeric = [column for column in range(width) if any(_is_value(row[column]) for row in table[1:])]
+    has_names = sum(name in COLUMN_NAMES for name in names) * 2 >= width
+    has_header = known or (not any(map(_is_value, table[0])) and (bool(numeric) or has_names))
+    if not has_header and width == 2:
+        return Table(delimiter) if numeric or _is_value(table[0][1]) else None
+    body = table[1:] if has_header else table
+    columns, dropped = _without_index(table, body, has_header) if body else (list(range(width)), "")
+    seen = listed([repr(cell[:20]) for cell in table[0]])
+    if len(columns) != 2:
+        raise FormatError(
+            f"a table of values must have 2 columns, string and value; got {plural(width, 'column')}, separated by "
+            f"{DELIMITERS[delimiter]}s: {seen}"
+        )
+    values = columns[1]
+    if has_header and not known:
+        named = [column for column in columns if is_value_name(table[0][column])]
+        if not named:
+            raise FormatError(
+                "the first line must be the header string,value, or a string and a finite number; got the "
+                f"columns {seen}: a column of values may also be called y, target, label, accepted, weight or "
+                "probability"
+            )
+        values = named[-1]
+    strings = columns[0] if values == columns[1] else columns[1]
+    detail = f"strings in the column {table[0][strings][:20]!r}, values in {table[0][values][:20]!r}{dropped}"
+    return Table(delimiter, width, strings, values, has_header, "" if known or not has_header else detail)
+
+
+VALUE = re.compile(r"[+-]?([0-9]+([.,][0-9]*)?|[.,][0-9]+)([eE][+-]?[0-9]+)?|true|false|[+-]?(inf|infinity|nan)", re.IGNORECASE)
+
+
+def _is_value(cell: str) -> bool:
+    return VALUE.fullmatch(cell) is not None
+
+
+def _without_index(table: list[list[str]], body: list[list[str]], has_header: bool) -> tuple[list[int], str]:
+    """Return the columns of a table without a first one that only numbers the rows, and a remark if there is one."""
+    columns = list(range(len(table[0])))
+    first = [row[0] for row in body]
+    name = table[0][0].lower()
+    is_index = _is_index(first) and (name in INDEX_NAMES if has_header else len(columns) > 2)
+    if is_index or (has_header and name in PANDAS_INDEX and _is_index(first, of_some_rows=True)):
+        return columns[1:], "; the first column only numbers the rows"
+    return columns, ""
+
+
+def _other_table(row: list[str], delimiter: str) -> FormatError:
+    """Make the error for a table with other columns than a string and its count."""
+    seen = listed([repr(cell[:20]) for cell in row])
+    return FormatError(
+        f"a table of strings must have 2 columns, string and count; got {plural(len(row), 'column')}, separated by "
+        f"{SEPARATORS.get(delimiter, 'tab')}s: {seen} (if these are the symbols of a string, write spaces "
+        "between them; if these are lines of tokens, set the format to tokens)"
+    )
+
+
+def _is_text(column: list[str]) -> bool:
+    """Return whether a column of digits can't be one of whole numbers, because some begin with 0."""
+    return any(len(cell) > 1 and cell[0] == "0" for cell in column)
+
+
+def _check_columns(rows: Sequence[str]) -> None:
+    """Raise FormatError if all lines have the same columns of text, one of which is named as in tables and logs of events."""
+    for delimiter in DELIMITERS:
+        cells = [row.strip("\n").split(delimiter) for row in rows]
+        names = [" ".join(re.split(r"[\s_.:-]+", cell.strip(' "').lower())) for cell in cells[0]]
+        is_table = len(rows) > 1 and len(names) > 1 and len({len(row) for row in cells}) == 1
+        if is_table and all(names) and 2 * sum(name in COLUMN_NAMES for name in names) >= len(names):
+            raise _other_table([cell.strip() for cell in cells[0]], delimiter)
+
+
+def _check_title(rows: Sequence[str]) -> None:
+    """Raise FormatError if the first line is the name of a column, and no other line has all of its symbols."""
+    title = rows[0].strip().strip('"')
+    if len(rows) < 2 or title.lower() not in STRING_NAMES:
+        return
+    in_tokens = any(len(row.split(maxsplit=1)) > 1 for row in rows[1:])
+    if title not in (row for line in rows[1:] for row in line.split()) if in_tokens else set(title) - set("".join(rows[1:])):
+        raise FormatError(
+            f"the first line, {title!r}, reads like the name of a column: leave it out (if it is a string, "
+            "set the format to tokens or characters)"
+        )
+
+
+def title_notes(rows: Sequence[str]) -> list[str]:
+    """Make a note if the first line may be the name of a column, although it is read as a string."""
+    title = rows[0].strip().strip('"')
+    if len(rows) < 2 or len(title) < 3 or title.lower() not in COLUMN_NAMES or any(title == row.strip() for row in rows[1:]):
+        return []
+    return [f"The first line, {title!r}, may be the name of a column: it is read as a string."]
+
+
+SYMBOL = re.compile(r"""[\w.+:@'#/-]+|"[^"\s]*\"""")
+
+
+def _check_separators(rows: Sequence[str]) -> None:
+    """Raise FormatError if lines are symbols with a separator other than white space, which would become a symbol itself."""
+    lines = [row.strip() for row in rows]
+    for separator, name in SEPARATORS.items():
+        if separator == "," and any(" " in line for line in lines) and all(DECIMAL_COMMA.search(line) for line in lines):
+            continue  # decimal commas
+        if _divides_symbols(lines, separator) or _ends_symbols(lines, separator):
+            example = next(line for line in lines if separator in line)
+            raise FormatError(
+                f"the symbols of a string must have spaces between them; got lines with {name}s, such as {example[:40]!r} (if the "
+                f"{name} is a symbol, set the format to characters or tokens)"
+            )
+        if _divides_columns(lines, separator):
+            raise _other_table([cell.strip() for cell in lines[0].split(separator)], separator)
+
+
+def _divides_symbols(lines: Sequence[str], separator: str) -> bool:
+    """Return whether a separator stands between words, without white space. Lines may be filled up with it."""
+    padded = [line.rstrip(separator) for line in lines]
+    numbers = [line.count(separator) for line in padded]
+    if not sum(numbers) or sum(line.count(separator) for line in lines) < 2 or 2 * sum(map(bool, numbers)) < len(numbers):
+        return False
+    return all(SYMBOL.fullmatch(cell) for line in padded for cell in line.split(separator))
+
+
+def _divides_columns(lines: Sequence[str], separator: str) -> bool:
+    """Return whether all lines have the same number of columns, without a space in front of any, as it follows commas in prose."""
+    cells = [line.split(separator) for line in lines]
+    widths = {len(row) for row in cells}
+    return (
+        len(lines) > 1
+        and len(widths) == 1
+        and 1 not in widths
+        and not any(not cell or cell[0] == " " for row in cells for cell in row)
+    )
+
+
+def _ends_symbols(rows: Sequence[str], separator: str) -> bool:
+    """Return whether there is a separator between all symbols of a line, as in "a, b, c", "a ,b ,c" or "a , b , c"."""
+    if any(len(row) > LONGEST_HEAD for row in rows):
+        return False
+    lines = [row.split() for row in rows]
+    if max(map(len, lines)) < 3 or 2 * sum(len(line) > 1 for line in lines) < len(lines):
+        return False
+    glued = all(
+        not line[-1].endswith(separator) and all(token.endswith(separator) and token != separator for token in line[:-1])
+        for line in lines
+    )
+    apart = all(len(line) % 2 and all(token == separator for token in line[1::2]) for line in lines)
+    leading = all(
+        not line[0].startswith(separator) and all(token.startswith(separator) and token != separator for token in line[1:])
+        for line in lines
+    )
+    return glued or leading or (apart and not any(separator in line[::2] for line in lines))
 
 
 def _is_numeric(column: list[str]) -> bool:
@@ -370,10 +660,6 @@ class JsonLines:
         return value.strip(), count, False
 
 
-COUNT_NAMES = ("count", "counts", "n", "freq", "frequency", "number", "occurrences")
-STRING_NAMES = ("text", "string", "sentence", "tokens", "word", "words", "characters", "symbols")
-
-
 def json_lines_of(rows: Sequence[str], all_rows: bool) -> JsonLines | None:
     """Recognise lines of JSON: strings in quotes, lists of symbols, or objects with a string and perhaps its count.
 
@@ -394,32 +680,69 @@ def json_lines_of(rows: Sequence[str], all_rows: bool) -> JsonLines | None:
     """
     if rows[0].strip()[:1] not in ("{", "[", '"'):
         return None
-    try:
-        values = [_parsed(row, None) for row in rows]
-    except FormatError:
-        if _begins_json("".join(row.strip() for row in rows[:3] if len(row) <= LONGEST_ROW)):
-            raise FormatError(
-                f"the file begins like JSON, so each of its lines must be JSON, as in {EXAMPLE}{_otherwise()}"
-            ) from None
+    values = _parsed_lines(rows)
+    if 2 * len(values) <= len(rows) or not any(isinstance(value, str) or _has_content(value) for value in values):
+        if _is_document(rows, all_rows):
+            raise FormatError(f"the file begins like JSON, so each of its lines must be JSON, as in {EXAMPLE}{_otherwise()}")
         return None
+    # If one of many lines is something else, reading it is an error, with its number.
     if all(isinstance(value, str) for value in values):
+        if len(values) < len(rows):
+            return None
+        _check_title(values)
         return JsonLines(detail="each line a string in quotes")
-    if all(isinstance(value, list) and all(_is_symbol(symbol) for symbol in value) for value in values) and any(values):
-        if all_rows and len(rows) == 1:
-            raise FormatError(f"each string must be on a line of its own, as in {EXAMPLE}; got one JSON list")
-        return JsonLines(detail="each line a list of symbols")
-    if all(isinstance(value, list) for value in values) and any(isinstance(symbol, str) for value in values for symbol in value):
-        for symbol in (symbol for value in values for symbol in value):
-            _symbol(symbol, None)  # raises the error for the first one that can't be a symbol
-    return _fields_of(values) if all(isinstance(value, dict) for value in values) else None
+    if all(isinstance(value, dict) for value in values):
+        return _fields_of(values)
+    if not all(isinstance(value, list) for value in values):
+        raise FormatError(f"all lines of JSON must have one form, as in {EXAMPLE}{_otherwise()}")
+    if all_rows and len(rows) == 1:
+        raise FormatError(f"each string must be on a line of its own, as in {EXAMPLE}; got one JSON list")
+    for symbol in (symbol for value in values for symbol in value):
+        _symbol(symbol, None)  # raises the error for the first one that can't be a symbol
+    return JsonLines(detail="each line a list of symbols")
 
 
 EXAMPLE = '["a", "b"] or {"text": "ab", "count": 3}'
 
 
-def _begins_json(text: str) -> bool:
-    """Return whether a text begins like a JSON object or list, and not like a string of brackets."""
-    return re.match(r'\{\s*"[^"]*"\s*:|\[[\s\[{]*"', text) is not None
+def _parsed_lines(rows: Sequence[str]) -> list[Any]:
+    """Parse those lines that are JSON."""
+    values = []
+    for row in rows:
+        try:
+            values.append(_parsed(row, None))
+        except FormatError:
+            continue
+    return values
+
+
+def _has_content(value: Any) -> bool:
+    """Return whether a JSON list or object has anything in it but brackets, which may be symbols themselves."""
+    stack = [value]
+    while stack:
+        part = stack.pop()
+        if isinstance(part, dict):
+            return True
+        if not isinstance(part, list):
+            return part is not value
+        stack += part
+    return False
+
+
+def _is_document(rows: Sequence[str], all_rows: bool) -> bool:
+    """Return whether lines begin one JSON list or object, and not a string of brackets."""
+    if re.match(r'\{\s*"[^"]*"\s*:|\[[\s\[{]*"', "".join(row.strip() for row in rows[:3] if len(row) <= LONGEST_ROW)):
+        return True
+    text = "\n".join(rows)
+    if len(text) > LONGEST_JSON or not re.search(r"[\w\"]", text):
+        return False
+    try:
+        json.loads(text)
+    except json.JSONDecodeError as error:
+        return not all_rows and error.pos >= len(text)  # the list goes on in the lines below
+    except (ValueError, RecursionError):
+        return False
+    return True
 
 
 def _fields_of(values: list[Any]) -> JsonLines:
@@ -428,7 +751,7 @@ def _fields_of(values: list[Any]) -> JsonLines:
     texts = [name for name in names if all(_is_string(value[name]) for value in values) and any(value[name] for value in values)]
     numbers = [name for name in names if all(type(value[name]) in (int, float) for value in values)]
     strings = [name for name in texts if name.lower() in STRING_NAMES] if len(texts) > 1 else texts
-    counts = [name for name in numbers if name.lower() in COUNT_NAMES]
+    counts = [name for name in numbers if is_count_name(name)]
     unknown = [name for name in numbers if name not in counts and name.lower() not in INDEX_NAMES]
     if len(strings) != 1 or len(counts) > 1 or (unknown and not counts):
         raise FormatError(

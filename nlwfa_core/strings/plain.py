@@ -18,7 +18,7 @@ import numpy as np
 
 from ..errors import RecipeError, check_type, check_types
 from .sample import Sample
-from .words import LAMBDA, Alphabet, Word, Words, check_symbols
+from .words import LAMBDA, Alphabet, Word, Words, check_symbols, in_order
 
 
 class HasSample(Protocol):
@@ -108,7 +108,7 @@ def as_words(strings: WordsLike, alphabet: Alphabet | None = None) -> Words:
     return Words(words.symbols, words.offsets, alphabet)
 
 
-def as_sample(strings: SampleLike, alphabet: Alphabet | None = None, name: str = "sample") -> Sample:
+def as_sample(strings: SampleLike, alphabet: Alphabet | None = None, name: str = "sample", extend: bool = False) -> Sample:
     """Turn strings into a `Sample`: the distinct strings, with their counts.
 
     >>> sample = as_sample(["ab", "b", "ab"])
@@ -128,21 +128,28 @@ def as_sample(strings: SampleLike, alphabet: Alphabet | None = None, name: str =
         strings of numbers are "0" … "n − 1".
     name : str
         What the argument is called in errors.
+    extend : bool
+        Whether to add other symbols to the alphabet, after its own, rather than to refuse strings with them.
 
     Raises
     ------
     RecipeError
-        If a symbol is not in the alphabet, a count is below 1, or there is no alphabet and every string is empty.
+        If a symbol is not in the alphabet and it is not to be extended, a count is below 1, or there is no
+        alphabet and every string is empty.
     TypeError
         If strings have none of these forms.
     """
     check_type("alphabet", alphabet, Alphabet | None)
     if isinstance(strings, Sample):
-        return strings.in_alphabet(alphabet) if alphabet else strings
+        return strings.in_alphabet(alphabet) if alphabet and not extend else strings
     if hasattr(strings, "sample") and hasattr(strings, "words"):
-        return as_sample(strings.sample() if callable(strings.sample) else strings.sample, alphabet, name)
+        return as_sample(strings.sample() if callable(strings.sample) else strings.sample, alphabet, name, extend)
     if isinstance(strings, Words):
-        own = alphabet or strings.alphabet or Alphabet.numbered(int(strings.symbols.max(initial=0)) + 1)
+        own = (
+            (None if extend and strings.alphabet else alphabet)
+            or strings.alphabet
+            or Alphabet.numbered(int(strings.symbols.max(initial=0)) + 1)
+        )
         return Sample.of(strings.in_alphabet(own), own)
     counts = None
     if (mapping := _counted(strings)) is not None:
@@ -152,6 +159,9 @@ def as_sample(strings: SampleLike, alphabet: Alphabet | None = None, name: str =
         raise RecipeError(f"{name} has no strings")
     if _in_writing(rows):
         symbols = _symbols(rows, alphabet)
+        if alphabet and extend:
+            new_symbols = set(chain.from_iterable(symbols)).difference(alphabet.symbols)
+            alphabet = Alphabet((*alphabet.symbols, *in_order(new_symbols)))
         alphabet = alphabet or Alphabet.of(chain.from_iterable(symbols))
         return Sample.of(_encoded(symbols, alphabet), alphabet, counts)
     words = as_words(rows, alphabet)
@@ -185,6 +195,11 @@ def _rows(strings: Any, name: str = "strings") -> list[Any]:
             f"{name} must be several strings, such as a list; got {strings!r:.40} (a list of one: [text]; "
             "read_strings(Path(name)) for a file)"
         )
+    if getattr(strings, "ndim", 0) == 2 and strings.shape[1] == 1 and not _is_written(strings):
+        raise TypeError(
+            f"{name} must be several strings, such as a list of lists; got an array of shape {tuple(strings.shape)}, a column of "
+            "numbers: pass a list of sequences, for X and lengths of hmmlearn np.split(X.ravel(), np.cumsum(lengths)[:-1])"
+        )
     try:
         rows = list(strings)
     except TypeError:
@@ -193,6 +208,11 @@ def _rows(strings: Any, name: str = "strings") -> list[Any]:
         if isinstance(row, bytes) or not (isinstance(row, str) or hasattr(row, "__len__")):
             raise TypeError(f"{name}, string {number + 1}, must be {FORMS}; got {row!r:.40}")
     return rows
+
+
+def _is_written(array: Any) -> bool:
+    """Return whether an array holds text."""
+    return getattr(array.dtype, "kind", "") in ("U", "S", "O", "T")
 
 
 def _in_writing(rows: Sequence[Any]) -> bool:

@@ -2,6 +2,8 @@
 
 A file's title is stored beside it on the server. A visitor sees the title of their own upload, even if somebody else has uploaded
 the same content under another name. Recipes and keys contain only the hash.
+
+A file that is refused is named next to its uploader, with the reason, until another file is uploaded or the visitor dismisses it.
 """
 
 from __future__ import annotations
@@ -11,8 +13,10 @@ import streamlit as st
 from nlwfa_core import Recipe
 from nlwfa_core.files import file_label, short_title
 from pages.shared import cache
+from pages.shared.widgets import escape_markdown
 
 OWN_TITLES = "uploads.titles"
+REFUSED = "uploads.refused"  # key of an uploader -> why its last file was refused
 
 
 def store(data: bytes, title: str) -> str:
@@ -43,3 +47,31 @@ def all_titles() -> dict[str, str]:
 def label(name: str) -> str:
     """Write a file's title, followed by the beginning of its hash."""
     return file_label(name, title(name))
+
+
+def refuse(uploader: str, title: str, reason: object, outcome: str = "Nothing was changed.") -> None:
+    """Remember why an uploader's file was refused. To be called in callbacks; `refusal` draws it.
+
+    Parameters
+    ----------
+    uploader : str
+        The key of the uploader.
+    title : str
+        The name of the file.
+    """
+    st.session_state.setdefault(REFUSED, {})[uploader] = f"{short_title(title)}: {reason} – {outcome}"
+
+
+def forget_refusals() -> None:
+    """Forget which files were refused, because another one was uploaded."""
+    st.session_state.pop(REFUSED, None)
+
+
+def refusal(uploader: str) -> None:
+    """Draw why an uploader's last file was refused, with a button to dismiss it; nothing if it was not."""
+    sentence = st.session_state.get(REFUSED, {}).get(uploader)
+    if sentence is None:
+        return
+    with st.container(key=f"{uploader}.refused", gap="xsmall"):
+        st.error(escape_markdown(sentence), icon=":material/error:")
+        st.button("Dismiss", key=f"{uploader}.dismiss", type="tertiary", icon=":material/close:", on_click=forget_refusals)

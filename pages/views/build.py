@@ -15,7 +15,7 @@ import streamlit as st
 
 from nlwfa_core import RecipeError
 from nlwfa_core.errors import did_you_mean, plural
-from nlwfa_core.files import short_title, zipped
+from nlwfa_core.files import zipped
 from nlwfa_core.lab import walk
 from nlwfa_core.lab.build import facts
 from nlwfa_core.lab.build.challenges import Challenge
@@ -41,7 +41,7 @@ from pages.shared.widgets import escape_markdown, written_string
 DRAFT, PAST, FUTURE, ROWS, VERSION = "build.draft", "build.past", "build.future", "build.rows", "build.version"
 EXACT = 6  # significant digits where the exact value of a cell is meant
 TASK, HINTS, TEXT, WALK, ERROR = "build.task", "build.hints", "build.text", "build.walk", "build.error"
-RANK, CUT, REFUSED, LEAVE = "build.rank", "build.cut", "build.refused", "build.leave"
+RANK, CUT, LEAVE = "build.rank", "build.cut", "build.leave"
 MAX_UNDO = 100
 COLUMNS = {"states": ("name", "α₀", "α∞"), "arrows": ("from", "symbol", "to", "weight")}
 NAME = "build-walk"
@@ -498,8 +498,7 @@ def files() -> None:
             on_change=_upload,
             max_upload_size=4,
         )
-        if refused := st.session_state.get(REFUSED):
-            st.error(escape_markdown(refused), icon=":material/error:")
+        uploads.refusal("build.upload")
     with right:
         st.markdown("**Export**")
         contents = automaton_files(_draft())
@@ -519,10 +518,10 @@ def files() -> None:
 
 def _upload() -> None:
     file = st.session_state["build.upload"]
-    st.session_state[REFUSED] = ""
     if file is None:
         return
+    uploads.forget_refusals()
     try:
         _set(read_automaton(file.getvalue()))
     except RecipeError as error:
-        st.session_state[REFUSED] = f"{short_title(file.name)}: {error}"
+        uploads.refuse("build.upload", file.name, error)

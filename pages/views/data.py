@@ -10,7 +10,7 @@ from nlwfa_core import DataRecipe, RecipeError, limits
 from nlwfa_core.experiment.data import Data, reading_alone
 from nlwfa_core.sources.recognition import reading_of
 from pages.shared import cache, sidebar, uploads
-from pages.shared.widgets import error_toast, escape_markdown
+from pages.shared.widgets import escape_markdown
 
 # Two dicts of the session: field -> how often its uploader was emptied; field -> SHA-256 of a file that waits for another file.
 EMPTIED, WAITING = "uploads.emptied", "uploads.waiting"
@@ -72,6 +72,7 @@ def _upload_control(field: str, label: str, text: str) -> None:
         on_change=_use_upload,
         args=(field,),
     )
+    uploads.refusal(f"upload.{field}")
     if name := st.session_state.get(field):
         label = f"In use: the file {escape_markdown(uploads.label(name))}"
         st.button(
@@ -90,6 +91,7 @@ def _use_upload(field: str) -> None:
     file = st.session_state.get(f"upload.{field}")
     if file is None:
         return
+    uploads.forget_refusals()
     before = {key: st.session_state.get(key, "") for key in sidebar.UPLOADS}
     try:
         data, format = file.getvalue(), sidebar.current().data.upload_format
@@ -113,7 +115,7 @@ def _use_upload(field: str) -> None:
             waiting.pop(used, None)
     except RecipeError as error:
         _empty(field)
-        error_toast(f"{file.name}: {error} – Nothing was changed.")
+        uploads.refuse(f"upload.{field}", file.name, error)
         return
     sidebar.set_values(names | new)
 
@@ -130,7 +132,7 @@ def _with_solution(names: dict[str, str], solution: str, new: dict[str, object])
         _check(names | {"upload_solution": solution}, new)
     except RecipeError as error:
         _check(names | {"upload_solution": ""}, new)
-        error_toast(f"{uploads.label(solution)}: {error} – It was left out.")
+        uploads.refuse("upload.upload_solution", uploads.label(solution), error, "It was left out.")
         return names | {"upload_solution": ""}
     return names | {"upload_solution": solution}
 

@@ -515,6 +515,7 @@ def import_control(run_list: RunList) -> None:
     with st.expander("Import a bundle", icon=":material/upload:", key="history.bring"):
         st.markdown("A file made by *Export*, here or in another lab. Runs that are already here stay as they are.")
         st.file_uploader("Bundle (zip)", type="zip", key=BUNDLE, max_upload_size=limits.upload_megabytes(), on_change=_import)
+        uploads.refusal(BUNDLE)
         st.caption(
             "Every file in it is checked before anything is saved, and nothing in it is ever executed. Uploaded strings are not "
             "in it."
@@ -525,11 +526,12 @@ def _import() -> None:
     file = st.session_state.get(BUNDLE)
     if file is None:
         return
+    uploads.forget_refusals()
     try:
         with database_errors_as_sentences():
             imported = import_runs(server.home(), runs.history(), file.getvalue())
     except RecipeError as error:
-        error_toast(f"{error} – Nothing was changed.")
+        uploads.refuse(BUNDLE, file.name, error)
     else:
         new, old = len(imported.new), len(imported.present)
         already = f"; {old} {'was' if old == 1 else 'were'} already here" if old else ""

@@ -24,7 +24,7 @@ from nlwfa_core.limits import check_at_most
 from nlwfa_core.metrics.scores import Scores
 from nlwfa_core.models.wfa import WFA
 from pages.shared import cache, class_session, pins, sidebar, uploads
-from pages.shared.widgets import error_toast, escape_markdown
+from pages.shared.widgets import escape_markdown
 
 MAX_RECIPE_BYTES = 20_000
 RECIPE_FILE = "take_away.recipe"
@@ -224,12 +224,14 @@ def recipe_upload() -> None:
     """Draw an uploader that sets the sidebar to the recipe in a file."""
     text = "The recipe.json of any run."
     st.file_uploader("Recipe (JSON)", type="json", key=RECIPE_FILE, max_upload_size=1, on_change=_load_recipe, help=text)
+    uploads.refusal(RECIPE_FILE)
 
 
 def _load_recipe() -> None:
     file = st.session_state.get(RECIPE_FILE)
     if file is None:
         return
+    uploads.forget_refusals()
     try:
         check_at_most("the size of a recipe in bytes", file.size, MAX_RECIPE_BYTES)
         recipe = Recipe.from_json(file.getvalue().decode("utf-8", errors="replace"))
@@ -237,7 +239,7 @@ def _load_recipe() -> None:
         for name in recipe.data.uploads:
             cache.uploads().get(name)
     except RecipeError as error:
-        error_toast(f"{error} – Nothing was changed.")
+        uploads.refuse(RECIPE_FILE, file.name, error)
         return
     sidebar.set_recipe(recipe)
     st.toast(escape_markdown(f"The sidebar is now set to {recipe.title}."), icon=":material/check:")

@@ -113,6 +113,7 @@ def test_links_that_are_damaged_and_files_that_are_no_automata():
     assert [text.split(":")[0] for text in complaints(app)] == ["build", "the automaton in this link is damaged"]
     app.file_uploader(key="build.upload").set_value(("x.txt", b"hello", "text/plain")).run()
     assert [text[:44] for text in complaints(app)] == ["x.txt: the file is no automaton; got 'hello'"]
+    assert len(complaints(app.run())) == 1  # it stays
     app.file_uploader(key="build.upload").set_value(
         ("hmm.json", automaton_files(example("hmm"))["automaton.json"], "application/json")
     ).run()

@@ -113,6 +113,22 @@ def test_a_refused_file_leaves_its_slot_free() -> None:
     assert not complaints(upload(app, TRAIN, "upload", "29.train"))
 
 
+def test_a_refusal_stays_on_the_page_until_the_next_upload_or_until_it_is_dismissed() -> None:
+    cp1252 = "garçon aime café\nl'été est là\n".encode("cp1252")
+    app = upload(open_lab("data", **QUICK), cp1252, "upload", "cp1252.txt")
+    for _ in range(2):
+        [complaint] = complaints(app)
+        assert complaint.startswith("cp1252.txt: line 1: byte 0xe7 is not UTF-8; files must be text, saved as UTF-8")
+        assert "CSV UTF-8" in complaint and "as Windows-1252 this line reads 'garçon aime café'" in complaint
+        app.run()  # as when another control changes, ten seconds later
+    assert not app.toast
+    assert len(complaints(go(go(app, "hankel"), "data"))) == 1
+    app.button(key="upload.upload.dismiss").click().run()
+    assert not complaints(app)
+    assert len(complaints(upload(app, cp1252, "upload", "cp1252.txt"))) == 1
+    assert not complaints(upload(app, TRAIN))
+
+
 def test_files_without_training_strings_are_read_on_their_own() -> None:
     app = open_lab("data", **QUICK)
     [complaint] = complaints(upload(app, SOLUTION, "upload_test", "29.solution"))

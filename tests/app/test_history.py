@@ -258,7 +258,10 @@ def test_a_file_that_is_no_bundle_is_one_sentence_and_changes_nothing(data: byte
     before = list_runs(runs.history(), Query()).total
     app.file_uploader(key=history.BUNDLE).set_value(("runs.zip", data, "application/zip")).run()
     [sentence] = complaints(app)
-    assert sentence.endswith("– Nothing was changed.")
+    assert sentence.startswith("runs.zip: ") and sentence.endswith("– Nothing was changed.")
+    assert complaints(app.run()) == [sentence]  # it stays
+    app.button(key=f"{history.BUNDLE}.dismiss").click().run()
+    assert not complaints(app)
     assert list_runs(runs.history(), Query()).total == before and len(named(app)) == 1
 
 

@@ -92,12 +92,12 @@ def test_a_refused_file_leaves_its_slot_empty_for_the_next(page: Page, lab: str)
         place = keyed(page, "upload.upload_solution")
         for name in ("one.txt", "two.txt"):
             upload(page, "upload_solution", strings, name)
-            expect(
-                page.get_by_test_id("stToast").filter(has_text=f"{name}: this must be a PAutomaC solution").first
-            ).to_be_visible()
+            refused = keyed(page, "upload.upload_solution.refused")
+            expect(refused).to_contain_text(f"{name}: this must be a PAutomaC solution")
             expect(place.filter(has_text=name)).to_have_count(0)
             settled(page)
         upload(page, "upload_solution", solution, "solution.txt")
+        expect(keyed(page, "upload.upload_solution.refused")).to_have_count(0)
         expect(page.get_by_test_id("stMain").get_by_text(": read as a PAutomaC solution: 3 probabilities")).to_be_visible()
         expect(keyed(page, "take_out.upload_solution")).to_contain_text("In use: the file solution.txt")
         expect(page.get_by_test_id("stSidebar")).to_contain_text("File of true probabilities: solution.txt")

@@ -363,7 +363,7 @@ def test_the_format_of_words_can_be_said(run: Run, folder: Path, tmp_path: Path)
     (tmp_path / "f").write_text("1 2\n1 0\n")  # by its looks a PAutomaC file that holds the word 0
     arguments = ("weights", "--model", folder / "SP", "--words", tmp_path / "f")
     assert run(*arguments).out.count("\n") == 1
-    assert run(*arguments, "--format", "tokens").code == 2
+    assert run(*arguments, "--format", "tokens").out.count("\n") == 2  # "1 2" and "1 0"; the model does not know 2
     (tmp_path / "f").write_text("1 1\n1 0\n")
     assert run(*arguments, "--format", "tokens").out.count("\n") == 2
 
@@ -621,7 +621,7 @@ def places(folder: Path, tmp_path: Path) -> dict[str, Path]:
     named = {name: folder / name for name in ("train", "test", "abc")}
     named |= {"folder": tmp_path, "new": tmp_path / "new", "none": tmp_path / "none", "long": tmp_path / ("x" * 300)}
     named |= {"model": folder / "SP", "words": folder / "abc.txt"}
-    contents = {"empty": b"", "binary": b"\xff\xfe\x00", "wrong": b"3 2\n1 0\n1 1\n", "unknown": b"ab\nb\nax\n"}
+    contents = {"empty": b"", "binary": b"\xff\xfe\x00", "wrong": b"3 2\n1 0\n1 1\n", "unknown": b"xx\nax\n"}
     for name, content in contents.items():
         named[name] = tmp_path / name
         named[name].write_bytes(content)
@@ -683,7 +683,7 @@ def test_a_command_says_how_a_file_was_read_before_it_learns(
         ("neither learner nor preset", "a learner and a rank are needed"),
         ("a folder under a file", "/train is a file"),
         ("test symbols unknown to the model", "abc.txt: string 1: symbol 'a' is not in the model's alphabet of 2 symbols: 0, 1"),
-        ("word symbols unknown to the model", "unknown: string 3: symbol 'x' is not in the model's alphabet of 3 symbols: a, b, c"),
+        ("word symbols unknown to the model", "unknown: string 1: symbol 'x' is not in the model's alphabet of 3 symbols: a, b, c"),
         ("a rank above the basis among ranks", "rank must be between 1 and 5 (the basis"),
         ("unknown option", "No such option: --depth"),
     ],
@@ -853,3 +853,18 @@ def test_weights_and_scores_too_small_for_a_float_are_written(run: Run, tmp_path
     short = json.loads(run("next", "--model", tmp_path / "m", "--prefix", "ab", "--json").out)
     assert "log2_scores" not in short and short["end"] == pytest.approx(0.03)
     assert score_warnings({"halves": halves}, words[1]) == ()  # the Predict page does not call them 0
+
+
+def test_unknown_symbols_do_not_stop_the_scores(run: Run, folder: Path, tmp_path: Path) -> None:
+    """The library's scores, with a sentence; a file without one known string belongs to another model."""
+    (tmp_path / "some").write_text("ab\nbx\naa\n")
+    answer = run("score", "--model", folder / "abc", "--test", tmp_path / "some", "--json")
+    assert answer.code == 0 and "1 of 3 test strings use symbols that the model does not know: x; their weight is 0." in answer.err
+    assert json.loads(answer.out)["num_unknown"] == 1 and json.loads(answer.out)["num_zero"] >= 1
+    answer = run("weights", "--model", folder / "abc", "--words", tmp_path / "some")
+    assert answer.code == 0 and answer.out.splitlines()[1] == "0.0" and len(answer.out.splitlines()) == 3
+    assert "1 of 3 strings use symbols that the model does not know: x" in answer.err
+    answer = run("compare", folder / "abc", folder / "abc", "--test", tmp_path / "some")
+    assert answer.code == 0 and "1 of 3 test strings use" in answer.err
+    answer = run("mix", folder / "abc", folder / "abc", "--validation", tmp_path / "some", "--out", tmp_path / "mixed")
+    assert answer.code == 0 and "1 of 3 validation strings use" in answer.err

@@ -51,6 +51,7 @@ def files(tmp_path: Path) -> Path:
     (tmp_path / "train.csv").write_text("string,value\n" + "\n".join(drawn[:85]) + "\n")
     (tmp_path / "test.csv").write_text("\n".join(drawn[85:]) + "\n")
     (tmp_path / "unknown.csv").write_text("ab,1\ncb,2\n")
+    (tmp_path / "other.csv").write_text("cc,1\ncb,2\n")
     (tmp_path / "counts.csv").write_text("ab,1\nb,many\n")
     (tmp_path / "negative.csv").write_text("ab,-1\nb,2\n")
     (tmp_path / "zeros.csv").write_text("ab,0\nb,0\n")
@@ -112,8 +113,8 @@ def test_values_refine(run: Run, files: Path) -> None:
         ("fit-values --train train.csv --learner fac.non --rank 1 --out m --hidden 2,x", "got '2,x'"),
         ("fit-values --train train.csv --learner SP --rank 1 --out train.csv/m", "can't write to train.csv/m: "),
         (
-            "score-values --model fitted --test unknown.csv",
-            "string 2: symbol 'c' is not in the model's alphabet of 2 symbols: a, b",
+            "score-values --model fitted --test other.csv",
+            "string 1: symbol 'c' is not in the model's alphabet of 2 symbols: a, b",
         ),
         ("score-values --model fitted --test counts.csv", "counts.csv: line 2: expected a finite number; got 'many'"),
         ("score-values --model none --test test.csv", "none does not exist"),

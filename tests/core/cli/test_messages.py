@@ -152,14 +152,14 @@ MESSAGES = {
     "fit --train counts --learner SP --rank 2 --out new": "counts: line 1: a count must be a whole number; got '1.5'",
     "fit --train three --learner SP --rank 2 --out new": (
         "three: a table of strings must have 2 columns, string and count; got 3 columns, separated by commas: 'the cat', '3', 'x' "
-        "(if these are lines of tokens, with spaces between them, set the format to tokens)"
+        "(if these are the symbols of a string, write spaces between them; if these are lines of tokens, set the format to tokens)"
     ),
     "fit --train train --learner SP --rank 2 --format csv --out new": (
         "train: line 1: expected 2 columns, string and count; got 1 column"
     ),
     "fit-values --train counted --learner SP --rank 2 --out new": (
-        "counted: line 1: the first line must be the header string,value, or a string and a finite number; got 'n' in the second "
-        "column"
+        "counted: the first line must be the header string,value, or a string and a finite number; got the columns 'sentence', "
+        "'n': a column of values may also be called y, target, label, accepted, weight or probability"
     ),
     # Options
     "next --model model --prefix 0 --prefix 1": "--prefix can be used only once; got it 2 times. See nlwfa next --help.",

@@ -65,7 +65,7 @@ def test_empty_arcs_names_and_both_semirings() -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        (b"0 1 1 1 0.5\n", "line 1: expected an acceptor"),
+        (b"0 1 1 1 0.5 7\n", "line 1: expected an acceptor"),
         (b"0 1 a\n", "line 1: states and labels must be whole numbers from 0; got 'a'"),
         (b"0 1 1 nan\n", "line 1: a weight must be a finite number or Infinity; got 'nan'"),
         (b"0 0 1\n\n0 x\n", "line 3: a weight must be"),
@@ -96,3 +96,66 @@ def test_tables_and_json_that_do_not_fit_are_refused() -> None:
     ):
         with pytest.raises(RecipeError, match=message):
             read_weights_json(text)
+
+
+# OpenFst's default print: two labels in each arc
+
+
+def read_weight(text: bytes, word: tuple[int, ...], names: bytes = b"", labels: str = "numbers") -> float:
+    return weight(read_openfst(text, read_symbol_table(names) if names else None, labels=labels), word)
+
+
+TABLE = b"<eps> 0\na 1\nb 2\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "word", "expected"),
+    [
+        (b"0 1 1 1\n1 2 2 2\n2\n", (0, 1), 1.0),  # one path, all of whose weights are left out
+        (b"0 1 1 1\n1 2 2 2\n2\n", (0,), 0.0),
+        (b"0\t1\t97\t97\n1\t2\t98\t98\n2\n", (96, 97), 1.0),  # pynini's print of accep("ab")
+        (b"0 1 1 1 0.6931471805599453\n0 1 2 2 0.6931471805599453\n1\n", (1,), 0.5),
+        (b"0 1 1 1 0.6931471805599453\n0 1 2 2\n1 0.6931471805599453\n", (1,), 0.5),  # an arc of weight 1 among others
+        (b"0 0 1 1 0.6931471805599453\n0 0.6931471805599453\n", (0, 0), 0.125),
+        (b"0 1 0 0\n1 2 1 1\n2\n", (0,), 1.0),  # an arc of ε
+        (b"3 1 1 1 Infinity\n3 1 2 2\n1\n", (0,), 0.0),
+        (b"0 1 1 0\n1 0\n", (0,), 1.0),  # an acceptor with all weights: −ln 1 = 0
+        (b"0 1 1 2\n0 1 2\n1\n", (0,), np.exp(-2)),  # an arc with one label shows that 2 is a weight
+    ],
+)
+def test_two_equal_labels_are_those_of_an_acceptor(text: bytes, word: tuple[int, ...], expected: float) -> None:
+    assert read_weight(text, word) == pytest.approx(expected, rel=1e-12)
+
+
+def test_names_may_stand_twice() -> None:
+    assert read_weight(b"0 1 a a\n1\n", (0,), TABLE, "names") == 1.0
+    assert read_weight(b"0 1 a a 0.6931471805599453\n0 1 b b 0.6931471805599453\n1\n", (1,), TABLE, "names") == pytest.approx(0.5)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (b"0 1 1 2 0.5\n1\n", "line 1: this is a transducer, whose arcs have different labels; got '1' and '2'"),
+        (b"0 1 1 1 0.5\n0 1 1 2 0.5\n1\n", "line 2: this is a transducer"),
+        (b"0 1 a b\n1\n", "line 1: this is a transducer, whose arcs have different labels; got 'a' and 'b'"),
+        (b"0 1 1 2\n1 2 2 1\n2\n", "line 1: the fourth field of an arc may be an output label or a weight; got '0 1 1 2'"),
+        (b"0 1 1 1\n1 2 2 0\n2\n", "line 2: the fourth field of an arc may be an output label or a weight"),
+        (b"0 1 1 1 0.5 7\n", "line 1: expected an acceptor"),
+        (b"0 1 1 " + b"9" * 400 + b"\n", "fourth field|finite"),
+        (b"0 1 " + b"9" * 400 + b"\n", "states and labels must be whole numbers"),
+        (b"0 1 1 -0." + b"9" * 400 + b"e999\n", "a weight must be a finite number"),
+    ],
+)
+def test_transducers_and_doubtful_numbers_are_refused(text: bytes, message: str) -> None:
+    with pytest.raises(RecipeError, match=message):
+        read_openfst(text)
+
+
+@pytest.mark.parametrize("number", ["9" * 400, "-" + "9" * 400, "1e400", "9" * 5000, '"9"' * 2, "[[9]]", "null"])
+def test_numbers_in_json_that_no_float64_holds_are_refused(number: str) -> None:
+    for field in ("initial", "transitions", "termination"):
+        parts = {"initial": "[1]", "transitions": "[[[0.5]]]", "termination": "[0.5]"}
+        parts[field] = parts[field].replace("1", number).replace("0.5", number)
+        text = ", ".join(f'"{name}": {part}' for name, part in parts.items())
+        with pytest.raises(RecipeError):
+            read_weights_json(f"{{{text}}}".encode())

@@ -100,7 +100,9 @@ def test_values(rows: list[tuple[str, float]]) -> None:
         with pytest.raises(RecipeError, match=r"must have one value") as caught:
             read_values(data)
         word, one, other = clash[0]
-        assert str(caught.value) == f"string {word or 'λ'!r} must have one value; got {one} and {other}"
+        lines = [line for line, row in enumerate(rows, 1) if row in ((word, one), (word, other))]
+        expected = f"string {word or 'λ'!r} must have one value; got {one} and {other}, in lines {lines[0]} and "
+        assert str(caught.value).startswith(expected)
     else:
         read = read_values(data).strings
         first.setdefault("ab", 2.0)

@@ -131,8 +131,7 @@ def test_learning_and_scoring_take_them() -> None:
     recipe = Recipe(hankel=HankelRecipe(num_prefixes=5, num_suffixes=5), learning=LearningRecipe(learner="SP", rank=1))
     assert select_rank(TEXTS, test, [1, 2], recipe) == select_rank(train, test_set, [1, 2], recipe)
     assert cross_validate(TEXTS, recipe, 2) == cross_validate(train, recipe, 2)
-    with pytest.raises(RecipeError, match="symbol 'c' is not in the alphabet"):
-        evaluate(model, ["c"])
+    assert evaluate(model, ["c", "ab"]).num_unknown == 1
     with pytest.raises(RecipeError, match="max-states"):
         fit_best(TEXTS, test, 0)
 
@@ -153,3 +152,15 @@ def test_a_sample_in_a_notebook_is_escaped() -> None:
 def test_words_of_another_alphabet_are_renumbered() -> None:
     words = Words(np.array([0]), np.array([0, 1]), Alphabet(("b",)))
     assert list(as_words(words, AB)) == [(1,)] and list(as_sample(words, AB).words) == [(1,)]
+
+
+@pytest.mark.parametrize("kind", [np.int64, np.uint8, np.float64, bool])
+def test_a_column_of_numbers_is_not_read_as_strings_of_one_symbol(kind: type) -> None:
+    column = np.concatenate([[0, 0, 1], [1, 0]]).reshape(-1, 1)  # hmmlearn's X for the lengths 3 and 2
+    for strings in (column.astype(kind), column[:1].astype(kind)):
+        with pytest.raises(TypeError, match=r"pass a list of sequences, for X and lengths of hmmlearn np\.split"):
+            as_sample(strings)
+    split = np.split(column.ravel(), np.cumsum([3, 2])[:-1])
+    assert list(as_sample(split).words) == [(0, 0, 1), (1, 0)]
+    assert as_sample([[0], [1]]).num_strings == as_sample(np.array([["a"], ["b"]])).num_strings == 2
+    assert list(as_sample(np.array([[0, 1], [1, 0]])).words) == [(0, 1), (1, 0)]

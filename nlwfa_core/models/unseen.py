@@ -1,0 +1,120 @@
+"""Extends a model to symbols that it does not know: strings with such a symbol have the weight 0, and what follows it the score 0.
+
+So one rare symbol in a test file does not stop all scores. `extended` returns the model itself if there is no such symbol.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+
+from ..strings.trie import Trie
+from ..strings.words import Alphabet, FloatArray, IntArray, Words
+from .model import LogModel, Model, alphabet_of, model_words, scaled_next_scores
+
+Mask = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True, eq=False)
+class WithUnseen:
+    """A model over more symbols than it knows.
+
+    Attributes
+    ----------
+    model : Model
+    alphabet : Alphabet
+        The symbols of the model with their numbers, then the others.
+    """
+
+    model: Model
+    alphabet: Alphabet
+
+    @property
+    def num_symbols(self) -> int:
+        return len(self.alphabet)
+
+    def weights(self, words: Words) -> FloatArray:
+        words = model_words(words, self.alphabet)
+        known = np.flatnonzero(has_known_symbols(words, self.model.num_symbols))
+        weights = np.zeros(len(words))
+        weights[known] = self.model.weights(self._inner(words, known))
+        return weights
+
+    def log2_weights(self, words: Words) -> FloatArray:
+        words = model_words(words, self.alphabet)
+        if not isinstance(self.model, LogModel):
+            with np.errstate(divide="ignore"):
+                return np.log2(np.abs(self.weights(words)))
+        known = np.flatnonzero(has_known_symbols(words, self.model.num_symbols))
+        logs = np.full(len(words), -np.inf)
+        logs[known] = self.model.log2_weights(self._inner(words, known))
+        return logs
+
+    def next_scores(self, trie: Trie) -> FloatArray:
+        known, inner = _known_part(trie, self.model.num_symbols)
+        return self._wider(self.model.next_scores(inner), known)
+
+    def scaled_next_scores(self, trie: Trie) -> tuple[FloatArray, IntArray | None]:
+        known, inner = _known_part(trie, self.model.num_symbols)
+        scores, inner_exponents = scaled_next_scores(self.model, inner)
+        if inner_exponents is None:
+            return self._wider(scores, known), None
+        exponents = np.zeros(len(known), dtype=np.int64)
+        exponents[known] = inner_exponents
+        return self._wider(scores, known), exponents
+
+    def _inner(self, words: Words, known: IntArray) -> Words:
+        return replace(words.take(known), alphabet=alphabet_of(self.model))
+
+    def _wider(self, scores: FloatArray, known: Mask) -> FloatArray:
+        """Add rows of 0 for prefixes that the model does not know, and columns of 0 for symbols."""
+        wider = np.zeros((len(known), self.num_symbols + 1))
+        rows = np.flatnonzero(known)
+        wider[rows, : self.model.num_symbols] = scores[:, :-1]
+        wider[rows, -1] = scores[:, -1]
+        return wider
+
+
+def extended(model: Model, alphabet: Alphabet) -> Model:
+    """Return a model over its own symbols and those of an alphabet; the model itself if it knows them all, or has no alphabet.
+
+    >>> from nlwfa_core import WFA, Words
+    >>> half = WFA([1], [[[0.5]]], [0.5], Alphabet(("a",)))
+    >>> wider = extended(half, Alphabet(("a", "b")))
+    >>> wider.weights(Words.of([(0,), (0, 1)])).tolist()
+    [0.25, 0.0]
+    """
+    own = alphabet_of(model)
+    if own is None:
+        return model
+    known = set(own.symbols)
+    new = [symbol for symbol in alphabet.symbols if symbol not in known]
+    return WithUnseen(model, Alphabet((*own.symbols, *new))) if new else model
+
+
+def has_known_symbols(words: Words, num_symbols: int) -> Mask:
+    """Return for each word whether all of its symbols are below a number, shape (num_words,)."""
+    known = np.ones(len(words), dtype=bool)
+    unknown = np.flatnonzero(words.symbols >= num_symbols)
+    known[np.searchsorted(words.offsets, unknown, side="right") - 1] = False
+    return known
+
+
+def _known_part(trie: Trie, num_symbols: int) -> tuple[Mask, Trie]:
+    """Cut a tree at the symbols that are not below a number. Returns which nodes are left, and the tree of these.
+
+    Nodes are numbered by length, then alphabetically, so those that are left keep their order.
+    """
+    known = trie.symbol < num_symbols
+    for start, end in zip(trie.levels[1:-1].tolist(), trie.levels[2:].tolist(), strict=True):
+        known[start:end] &= known[trie.parent[start:end]]
+    nodes = np.flatnonzero(known)
+    number = np.cumsum(known) - 1
+    parent = trie.parent[nodes]
+    parent[1:] = number[parent[1:]]
+    levels = np.unique(np.searchsorted(nodes, trie.levels))
+    on_path = known[trie.paths]
+    starts = np.concatenate(([0], np.cumsum(on_path)))[trie.starts]
+    return known, Trie(num_symbols, parent, trie.symbol[nodes], levels, number[trie.paths[on_path]], starts)
