@@ -9,14 +9,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nlwfa_core.experiment.recipe import Recipe
-from nlwfa_core.jobs.job import GROWTH, Job, Points
+from nlwfa_core.jobs.job import GROWTH, Job, Person, Points
 from nlwfa_core.jobs.queue import FairQueue
 from nlwfa_core.learning.progress import BITS, RELATIVE, Progress
 
 
 def queue_of(sessions: str) -> tuple[FairQueue, list[Job]]:
     queue = FairQueue()
-    jobs = [Job(str(number), Recipe(), owner) for number, owner in enumerate(sessions)]
+    jobs = [Job(str(number), Recipe(), owner, Person(owner)) for number, owner in enumerate(sessions)]
     for job in jobs:
         queue.append(job)
     return queue, jobs
@@ -30,7 +30,7 @@ def test_sessions_take_turns() -> None:
 def test_who_was_served_goes_to_the_end() -> None:
     queue, _ = queue_of("aab")
     assert queue.pop().starter == "a"
-    queue.append(Job("new", Recipe(), "c"))
+    queue.append(Job("new", Recipe(), "c", Person("c")))
     assert [queue.pop().starter for _ in range(3)] == ["b", "a", "c"]
 
 
