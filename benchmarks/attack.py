@@ -1,11 +1,11 @@
 """Measure a class while one script with any number of fresh cookies attacks its server.
 
-`python -m benchmarks.attack` starts a server, lets thirty people join a class, and then alternates between rounds in which they work
-undisturbed and rounds in which a second process attacks: it opens sessions, joins the class by its code and hands things in, fills
-the queue, uploads files that no widget asked for, searches the history for a thousand words, and follows malformed links. Every
-browser of the attack is a new one. Printed are the members' times in both kinds of rounds, what was refused to them, and how many
-acknowledged answers are missing in the database. The attacking process uses the same cores, although it would be another machine;
-`--nice` lowers its priority.
+`python -m benchmarks.attack` starts a server, lets thirty people join a class, and then alternates between rounds in which
+they work undisturbed and rounds in which a second process attacks: it opens sessions, joins the class by its code and hands
+things in, fills the queue, uploads files that no widget asked for, searches the history for a thousand words, and follows
+malformed links. Every browser of the attack is a new one. Printed are the members' times in both kinds of rounds, what was
+refused to them, and how many acknowledged answers are missing in the database. The attacking process uses the same cores,
+although it would be another machine; `--nice` lowers its priority.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import secrets
 import sys
 import tempfile
 from collections import Counter
-from contextlib import suppress
+from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from time import monotonic
@@ -137,7 +137,8 @@ async def whole(home: Path, options: argparse.Namespace) -> tuple[Measured, Coun
         measured.ends = float("inf")
         ready = asyncio.Semaphore(0)
         people = [
-            asyncio.create_task(member(measured, server.address, number, options.think, ready)) for number in range(options.students)
+            asyncio.create_task(member(measured, server.address, number, options.think, ready))
+            for number in range(options.students)
         ]
         people.append(asyncio.create_task(watch(measured, server.address, teacher)))
         for _ in range(options.students):
@@ -197,49 +198,60 @@ def _line(done: Counter[str]) -> str:
 
 
 async def _attacker(address: str, code: str, kind: str, done: Counter[str]) -> None:
-    """Come again and again as a new browser."""
+    """Come again and again as a new browser; count what the server has answered."""
     while True:
-        mine, seen = cookie(), Seen()
         try:
             async with asyncio.timeout(JOIN_TIMEOUT):
-                await ATTACKS[kind](address, code, mine, seen)
-            done[kind] += 1
+                async for _ in ATTACKS[kind](address, code, cookie()):
+                    done[kind] += 1
         except Exception:
             done[f"{kind}_failed"] += 1
             await asyncio.sleep(0.1)
 
 
-async def _opens(address: str, code: str, mine: str, seen: Seen) -> None:
-    async with Session(address, seen, {}, mine) as session:
+async def _opens(address: str, code: str, mine: str) -> AsyncIterator[None]:
+    async with Session(address, Seen(), {}, mine) as session:
         await session.visit("classroom")
         await session.press("class.open")
+        yield
 
 
-async def _joins(address: str, code: str, mine: str, seen: Seen) -> None:
-    async with Session(address, seen, {"class": code}, mine) as session:
+async def _joins(address: str, code: str, mine: str) -> AsyncIterator[None]:
+    query = {"class": code, "tasks": KIND, "task": "1"}
+    async with Session(address, Seen(), query, mine) as session:
         await session.visit("classroom")
         await session.submit("class.join_button", {"class.nickname": secrets.token_hex(8)})
+        yield
+        session.query["task"] = "1"
+        await session.visit("practice")
+        name = f"exercise.{KIND.replace('-', '_')}_1"
+        for text in ("1", "2"):
+            await session.submit(f"{name}.check", {f"{name}.entry": text})
+            yield
         for page in ("hankel", "states", "data"):
             await session.visit(page)
+            yield
 
 
-async def _queues(address: str, code: str, mine: str, seen: Seen) -> None:
-    link = LINK | {"learning_seed": secrets.randbelow(10**6), "epochs_factorisation": 3000}
-    async with Session(address, seen, link, mine) as session:
+async def _queues(address: str, code: str, mine: str) -> AsyncIterator[None]:
+    seed = {"learning_seed": secrets.randbelow(10**6)}
+    async with Session(address, Seen(), LINK | seed | {"epochs_factorisation": 3000}, mine) as session:
         await session.visit("train")
         for _ in range(10):
             if "train.start" in session.buttons:
                 await session.press("train.start")
+                yield
             await session.set_number("learning_seed", secrets.randbelow(10**6))
 
 
-async def _uploads(address: str, code: str, mine: str, seen: Seen) -> None:
-    async with Known(address, seen, {}, mine) as session:
+async def _uploads(address: str, code: str, mine: str) -> AsyncIterator[None]:
+    async with Known(address, Seen(), {}, mine) as session:
         await session.visit("data")
         for _ in range(3):
             status = await asyncio.to_thread(_put, address, session.session_id, mine)
             if status not in (204, 413):
                 raise OSError(f"status {status}")
+            yield
 
 
 def _put(address: str, session_id: str, mine: str) -> int:
@@ -256,21 +268,20 @@ def _put(address: str, session_id: str, mine: str) -> int:
         connection.close()
 
 
-async def _searches(address: str, code: str, mine: str, seen: Seen) -> None:
-    async with Session(address, seen, LINK, mine) as session:
+async def _searches(address: str, code: str, mine: str) -> AsyncIterator[None]:
+    async with Session(address, Seen(), LINK, mine) as session:
         await session.visit("history")
-        search = next((key for key in session.texts if key.startswith("history.search")), None)
-        if search is None:
-            return
-        session.texts = {**session.texts}
-        with suppress(KeyError):
-            await session.submit(search, {search: " ".join(secrets.token_hex(3) for _ in range(1000))})
+        yield
+        for key in [key for key in session.texts if key.startswith("history.")]:
+            await session.type_text(key, " ".join(secrets.token_hex(3) for _ in range(1000)))
+            yield
 
 
-async def _links(address: str, code: str, mine: str, seen: Seen) -> None:
+async def _links(address: str, code: str, mine: str) -> AsyncIterator[None]:
     for query in ({"rank": "1e400"}, {"rank": "9" * 400}, {"class": "<b>"}, {"A": "x" * 10_000}, {"key": "x"}):
-        async with Session(address, seen, query, mine) as session:
+        async with Session(address, Seen(), query, mine) as session:
             await session.visit("train")
+            yield
 
 
 ATTACKS = {"open": _opens, "join": _joins, "queue": _queues, "upload": _uploads, "search": _searches, "link": _links}

@@ -213,43 +213,6 @@ class FileShelf:
         names = (path.stem for path in self.directory.glob("*.name"))
         return {name: title for name in names if (title := self.title(name))}
 
-    @check_types
-    def make_room(self, num_bytes: int, max_bytes: int, needed: Callable[[], Collection[str]]) -> None:
-        """Remove the files that nobody has read for longest, until another one fits below a sum.
-
-        Parameters
-        ----------
-        num_bytes, max_bytes : int
-            The size of the new file, and the largest sum of all.
-        needed : callable
-            Called if there is too little room: returns the names of files that must stay.
-
-        Raises
-        ------
-        RecipeError
-            If the files that must stay leave too little room.
-        """
-        files = self._files()
-        total = num_bytes + sum(status.st_size for status in files.values())
-        if total <= max_bytes:
-            return
-        names = set(files) - set(needed())
-        for name in sorted(names, key=lambda name: files[name].st_mtime):
-            with suppress(OSError):
-                (self.directory / name).unlink()
-                self._title_file(name).unlink(missing_ok=True)
-                total -= files[name].st_size
-            if total <= max_bytes:
-                return
-        limits.check_at_most("the size of all uploaded files that are in use, in bytes,", total, max_bytes)
-
-    def _files(self) -> dict[str, os.stat_result]:
-        statuses = {}
-        for path in self.directory.glob("?" * 64):
-            with suppress(OSError):  # another process has removed it
-                statuses[path.name] = path.stat()
-        return {name: status for name, status in statuses.items() if SHA256.fullmatch(name)}
-
     def _touch(self, name: str) -> None:
         """Note that a file was used now."""
         with suppress(OSError):
@@ -257,6 +220,47 @@ class FileShelf:
 
     def _title_file(self, name: str) -> Path:
         return self.directory / f"{name}.name"
+
+
+def make_room(shelf: FileShelf, num_bytes: int, max_bytes: int, needed: Callable[[], Collection[str]]) -> None:
+    """Remove the files of a shelf that nobody has used for longest, until another one fits below a sum.
+
+    Parameters
+    ----------
+    shelf : FileShelf
+    num_bytes, max_bytes : int
+        The size of the new file, and the largest sum of all.
+    needed : callable
+        Called if there is too little room: returns the names of files that must stay.
+
+    Raises
+    ------
+    RecipeError
+        If the files that must stay leave too little room.
+    """
+    files = _sizes_and_times(shelf.directory)
+    total = num_bytes + sum(size for size, _ in files.values())
+    if total <= max_bytes:
+        return
+    names = set(files) - set(needed())
+    for name in sorted(names, key=lambda name: files[name][1]):
+        with suppress(OSError):
+            (shelf.directory / name).unlink()
+            (shelf.directory / f"{name}.name").unlink(missing_ok=True)
+            total -= files[name][0]
+        if total <= max_bytes:
+            return
+    limits.check_at_most("the size of all uploaded files that are in use, in bytes,", total, max_bytes)
+
+
+def _sizes_and_times(directory: Path) -> dict[str, tuple[int, float]]:
+    """Return the size of each uploaded file, and when it was last used."""
+    files = {}
+    for path in directory.glob("?" * 64):
+        with suppress(OSError):  # another process has removed it
+            status = path.stat()
+            files[path.name] = status.st_size, status.st_mtime
+    return {name: entry for name, entry in files.items() if SHA256.fullmatch(name)}
 
 
 def short_title(name: str) -> str:

@@ -34,7 +34,7 @@ def is_direct(headers: Mapping[str, str]) -> bool:
     """Return whether a request came to this machine by a name of its own, from a page of this server, and through no proxy."""
     host = headers.get("Host") or ""
     origin = headers.get("Origin")
-    is_foreign = origin is not None and urlsplit(origin).netloc != host
+    is_foreign = origin is not None and origin.partition("://")[2] != host
     return _is_loopback(_name(host)) and not is_foreign and not any(name in headers for name in FORWARDED)
 
 

@@ -11,7 +11,7 @@ from time import time
 import streamlit as st
 
 from nlwfa_core import Recipe, limits
-from nlwfa_core.files import file_label, short_title
+from nlwfa_core.files import file_label, make_room, short_title
 from nlwfa_core.history.database import database_errors_as_sentences
 from pages.shared import cache, runs, visitor
 
@@ -27,7 +27,7 @@ def store(data: bytes, title: str) -> str:
     """
     is_known = visitor.is_known()
     allowed = limits.most("upload_disk_bytes") // (1 if is_known else STRANGERS_SHARE)
-    cache.uploads().make_room(len(data), allowed, _needed)
+    make_room(cache.uploads(), len(data), allowed, _needed)
     name = cache.uploads().put(data, title)
     if is_known:
         _members_files()[name] = time()

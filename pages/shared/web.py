@@ -35,6 +35,7 @@ HEADERS = {
     "Referrer-Policy": "same-origin",
 }
 UPLOAD, METRICS, STREAM = "/_stcore/upload_file/", "/_stcore/metrics", "/_stcore/stream"
+TRY_AGAIN_LATER = 1013  # the code with which a websocket is closed
 STRANGERS_SHARE = 2  # strangers together may use 1/2 of what all may
 WAITING_PAGES = 3  # strangers' requests wait here while more pages than this wait to be drawn
 PAUSE = 0.01  # seconds between two looks at them
@@ -206,27 +207,26 @@ class Gate:
 
     async def _websocket(self, scope: Scope, receive: Receive, send: Send) -> None:
         request = HTTPConnection(scope)
-        browser, address = _browser(request), _address(request)
-        is_owner = access.is_at_the_machine(request.headers, request.cookies)
-
-        def is_known() -> bool:
-            return is_owner or standing.is_member(browser)
-
-        connection = Connection(address, browser)
-        if not is_known():
-            await self._turns.wait(address)
+        if access.is_at_the_machine(request.headers, request.cookies):
+            await self._app(scope, receive, send)
+            return
+        connection = Connection(_address(request), _browser(request))
+        if not standing.is_member(connection.browser):
+            await self._turns.wait(connection.address)
             self._make_room()
-        self._strangers.add(connection)
+        self._strangers.add(connection)  # until it joins a class
 
         async def paced() -> Message:
             message = await _first(receive, connection.closed)
             connection.last_message = monotonic()
-            if message["type"] == "websocket.receive" and not is_known():
-                await self._turns.wait(address)
+            if message["type"] == "websocket.receive" and not standing.is_member(connection.browser):
+                await self._turns.wait(connection.address)
             return message
 
         try:
             await self._app(scope, paced, send)
+            if connection.closed.is_set():
+                await send({"type": "websocket.close", "code": TRY_AGAIN_LATER})
         finally:
             self._strangers.discard(connection)
 
@@ -276,12 +276,12 @@ def _on_success(send: Send, action: Callable[[], None]) -> Send:
 async def _first(receive: Receive, closed: asyncio.Event) -> Message:
     """Return the next message, or a disconnection as soon as the server has closed the connection."""
     if closed.is_set():
-        return {"type": "websocket.disconnect", "code": 1013}
+        return {"type": "websocket.disconnect", "code": TRY_AGAIN_LATER}
     message = asyncio.ensure_future(receive())
     closing = asyncio.ensure_future(closed.wait())
     try:
         await asyncio.wait({message, closing}, return_when=asyncio.FIRST_COMPLETED)
-        return message.result() if message.done() else {"type": "websocket.disconnect", "code": 1013}
+        return message.result() if message.done() else {"type": "websocket.disconnect", "code": TRY_AGAIN_LATER}
     finally:
         closing.cancel()
         if not message.done():

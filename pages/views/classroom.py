@@ -386,7 +386,7 @@ def _people(record: ClassRecord) -> None:
         for entry in newest[:MOST_SHOWN]:
             detail = f"joined {_clock(entry.joined)}, {plural(answered[entry.member], 'answer')}"
             label = f"{escape_markdown(names[entry.member])} · {detail}"
-            key = f"class.remove.{entry.member[:16]}"
+            key = f"class.remove.{entry.member}"
             st.button(label, key=key, icon=":material/close:", type="tertiary", on_click=_remove, args=([entry.member],))
         if len(newest) > MOST_SHOWN:
             others = [entry.member for entry in newest[MOST_SHOWN:]]
