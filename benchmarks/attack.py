@@ -220,7 +220,7 @@ async def _joins(address: str, code: str, mine: str) -> AsyncIterator[None]:
     query = {"class": code, "tasks": KIND, "task": "1"}
     async with Session(address, Seen(), query, mine) as session:
         await session.visit("classroom")
-        await session.submit("class.join_button", {"class.nickname": secrets.token_hex(8)})
+        await session.submit("class.join_button", {"class.nickname": f"Intruder {10**9 + secrets.randbelow(10**6)}"})
         yield
         session.query["task"] = "1"
         await session.visit("practice")

@@ -312,7 +312,8 @@ class Trainer:
             if isinstance(error, MemoryError):
                 self.bench.prepared = None
             # Anybody may read this in the history; the log has the whole paths.
-            self.outbox.end("failed", without_folders(sentence_of(error), folder.parents[1], LAB_FOLDER, Path(sys.prefix)))
+            home = Path(order["uploads"]).parent
+            self.outbox.end("failed", without_folders(sentence_of(error), home, LAB_FOLDER, Path(sys.prefix)))
         else:
             self.outbox.end("done")
 

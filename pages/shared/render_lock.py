@@ -19,7 +19,7 @@ from itertools import count
 from threading import Event, Lock
 from time import monotonic
 
-from pages.shared.standing import MEMBER, Rank
+from pages.shared.standing import MEMBER, STRANGER, Rank
 
 PATIENCE = 0.15  # seconds: enough to draw some four pages that need no computing
 MIN_WAIT = 0.005  # seconds between two checks of a waiting thread that is not the next
@@ -51,6 +51,7 @@ class RenderLock:
         self._queue: list[Ticket] = []  # sorted
         self._next: Ticket | None = None  # of the queue
         self._num_given = 0
+        self._num_strangers = 0
         self._holder: Ticket | None = None
         self._expires_at = 0.0
 
@@ -59,15 +60,24 @@ class RenderLock:
         """Return how many threads wait to draw."""
         return len(self._queue)
 
+    @property
+    def num_strangers(self) -> int:
+        """Return how many threads wait or draw for strangers, with those that have lost the lock."""
+        return self._num_strangers
+
     @contextmanager
     def hold(self, rank: Rank = (MEMBER, False, 0.0)) -> Iterator[None]:
         """Wait for the lock, hold it for the block, and release it however the block ends."""
         ticket = Ticket(rank, next(self._numbers))
-        self._wait(ticket)
+        is_stranger = rank[0] == STRANGER
+        with self._guard:
+            self._num_strangers += is_stranger
         try:
+            self._wait(ticket)
             yield
         finally:
             with self._guard:
+                self._num_strangers -= is_stranger
                 if self._holder is ticket:  # otherwise the thread has already lost the lock
                     self._give_to_next()
 

@@ -16,6 +16,7 @@ from typing import Any
 MEMBER, STRANGER = 0, 1
 MAX_BROWSERS = 20_000  # those that were not seen for longest are forgotten
 BUSY_SECONDS, BUSY_PAGES = 10.0, 20  # a browser that asks for more pages in this time is a busy one
+ACTIVE_SECONDS = 60.0
 
 Rank = tuple[int, bool, float]  # MEMBER or STRANGER; whether it is busy; when it joined: the smaller one is served first
 
@@ -28,6 +29,7 @@ class Standing:
         self._since: OrderedDict[str, float] = OrderedDict()
         self._browsers: OrderedDict[str, str] = OrderedDict()  # a member's pseudonym in a class -> the browser
         self._pages: OrderedDict[str, deque[float]] = OrderedDict()
+        self._last_member = -ACTIVE_SECONDS  # when a member last asked for a page
 
     def note_member(self, browser: str, member: str, since: float) -> None:
         """Record that a browser belongs to a member or a teacher of a class since a moment (seconds since 1970).
@@ -68,7 +70,14 @@ class Standing:
         with self._guard:
             self._pages.setdefault(browser, deque(maxlen=BUSY_PAGES + 1)).append(monotonic())
             _keep_newest(self._pages, browser)
+            if browser in self._since:
+                self._last_member = monotonic()
         return self.rank(browser)
+
+    @property
+    def serves_members(self) -> bool:
+        """Return whether a member has asked for a page within the last minute."""
+        return monotonic() - self._last_member < ACTIVE_SECONDS
 
 
 def _keep_newest(entries: OrderedDict[str, Any], name: str) -> None:

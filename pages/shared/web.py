@@ -38,6 +38,7 @@ UPLOAD, METRICS, STREAM = "/_stcore/upload_file/", "/_stcore/metrics", "/_stcore
 TRY_AGAIN_LATER = 1013  # the code with which a websocket is closed
 STRANGERS_SHARE = 2  # strangers together may use 1/2 of what all may
 WAITING_PAGES = 3  # strangers' requests wait here while more pages than this wait to be drawn
+STRANGERS_PAGES = 2  # or, while a class is at work, while so many of strangers' pages are drawn
 PAUSE = 0.01  # seconds between two looks at them
 SWEEP_SECONDS = 10.0
 ABSENCE_SECONDS = 125.0  # files are dropped so long after their visitor has left: Streamlit takes a browser back for 120 s
@@ -149,7 +150,7 @@ class Gate:
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
-        self._turns = Turns(lambda: render_lock.num_waiting > WAITING_PAGES)
+        self._turns = Turns(_is_busy)
         self._strangers: set[Connection] = set()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -199,8 +200,14 @@ class Gate:
             return
         uploads.hold(session, file, browser, int(length))  # while it arrives, too
         stored = asyncio.Event()
+
+        async def paced() -> Message:
+            if not standing.is_member(browser):
+                await self._turns.wait(_address(request))
+            return await receive()
+
         try:
-            await self._app(scope, receive, _on_success(send, stored.set))
+            await self._app(scope, paced, _on_success(send, stored.set))
         finally:
             if not stored.is_set():
                 uploads.release(session, file)
@@ -242,6 +249,13 @@ class Gate:
         oldest = min(busiest, key=lambda connection: connection.last_message)
         oldest.closed.set()
         self._strangers.discard(oldest)
+
+
+def _is_busy() -> bool:
+    """Return whether strangers' requests must wait."""
+    if render_lock.num_waiting > WAITING_PAGES:
+        return True
+    return standing.serves_members and render_lock.num_strangers >= STRANGERS_PAGES
 
 
 def _browser(request: HTTPConnection) -> str:

@@ -7,9 +7,11 @@ from time import sleep
 
 import pytest
 
+from nlwfa_core.jobs.job import Person
+from pages.shared import runs
 from pages.shared import standing as module
 from pages.shared.render_lock import LONGEST_WAITING, RenderLock
-from pages.shared.standing import BUSY_PAGES, MEMBER, STRANGER, Rank, Standing
+from pages.shared.standing import BUSY_PAGES, MEMBER, STRANGER, Rank, Standing, standing
 
 
 def test_members_come_before_strangers_and_earlier_ones_first() -> None:
@@ -46,6 +48,24 @@ def test_memory_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
         here.note_page(f"fresh {number}")
         here.note_member(f"browser {number}", f"member {number}", float(number))
     assert len(here._pages) == len(here._since) == len(here._browsers) == 10 and here.is_member("browser 99")
+
+
+def test_all_tabs_of_a_browser_are_one_person_in_the_queue(monkeypatch: pytest.MonkeyPatch) -> None:
+    owners = {
+        "tab 1": runs.Owner("browser\0ab", "ab", False),
+        "tab 2": runs.Owner("browser\0ab", "ab", False),
+        "fresh": runs.Owner("browser\0cd", "cd", False),
+        "signed in": runs.Owner("user\0ada", "ef", True),
+    }
+    monkeypatch.setattr(runs, "_owners", lambda: owners)
+    assert runs._person_of("tab 1") == runs._person_of("tab 2") == Person("browser\0ab", is_known=False)
+    assert runs._person_of("fresh") == Person("browser\0cd", is_known=False)
+    assert runs._person_of("signed in").is_known and not runs._person_of("long gone").is_known
+    standing.note_member("ab", "a member", 1.0)
+    try:
+        assert runs._person_of("tab 1") == runs._person_of("tab 2") == Person("browser\0ab")
+    finally:
+        standing.forget_members(["a member"])
 
 
 def order_of(ranks: list[Rank]) -> list[Rank]:
