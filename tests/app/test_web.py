@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from types import SimpleNamespace
 from typing import Any
 
@@ -12,7 +13,8 @@ from starlette.types import Message, Receive, Scope, Send
 
 from nlwfa_core import limits
 from pages.shared import access, web
-from pages.shared.standing import standing
+from pages.shared.render_lock import RenderLock
+from pages.shared.standing import STRANGER, Standing, standing
 
 HOST = "localhost:8501"
 PUT = "/_stcore/upload_file/session/file"
@@ -185,6 +187,22 @@ def test_addresses_take_turns(monkeypatch: pytest.MonkeyPatch) -> None:
     looks = iter([True] * 20)
     assert "".join(turns(lambda: next(looks, False), "aaaaabc")) == "abcaaaa"
     assert turns(lambda: False, "aab") == list("aab")
+
+
+def test_strangers_pages_wait_while_a_class_is_at_work(monkeypatch: pytest.MonkeyPatch) -> None:
+    lock, here = RenderLock(60.0), Standing()
+    monkeypatch.setattr(web, "render_lock", lock)
+    monkeypatch.setattr(web, "standing", here)
+    here.note_member("ab", "a member", 1.0)
+    with ExitStack() as pages:
+        for _ in range(web.STRANGERS_PAGES):
+            assert not web._is_busy()
+            pages.enter_context(lock.hold((STRANGER, False, 0.0)))
+            lock._expires_at = 0.0  # it computes for long, and has lost the lock
+        assert not web._is_busy()  # nobody is disturbed
+        here.note_page("ab")
+        assert web._is_busy()
+    assert not web._is_busy() and lock.num_strangers == 0
 
 
 class Socket:
