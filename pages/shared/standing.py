@@ -32,12 +32,14 @@ class Standing:
         self._last_member = -ACTIVE_SECONDS  # when a member last asked for a page
 
     def note_member(self, browser: str, member: str, since: float) -> None:
-        """Record that a browser belongs to a member or a teacher of a class since a moment (seconds since 1970).
+        """Record that a browser belongs to a member or a teacher of a class, or to somebody who has signed in, since a moment.
 
         Parameters
         ----------
         member : str
-            The pseudonym in the class.
+            The pseudonym in the class, or another name by which `forget_members` finds the browser.
+        since : float
+            Seconds since 1970.
         """
         if browser:
             with self._guard:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import os
 from collections.abc import Mapping
+from time import time
 
 import streamlit as st
 from streamlit.errors import StreamlitAuthError
@@ -56,7 +57,11 @@ def is_known() -> bool:
 
 def rank() -> Rank:
     """Count a page for the visitor's browser, and return its rank: the smallest one is served first."""
-    return (MEMBER, False, 0.0) if at_the_machine() else standing.note_page(browser())
+    if at_the_machine():
+        return MEMBER, False, 0.0
+    if signed_in():
+        standing.note_member(browser(), identity(), time())
+    return standing.note_page(browser())
 
 
 def _setting(name: str) -> str:

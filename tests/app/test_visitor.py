@@ -13,6 +13,7 @@ from types import SimpleNamespace
 import pytest
 
 from pages.shared import access, visitor
+from pages.shared.standing import MEMBER, standing
 from tests.app.lab import complaints, open_lab
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -127,6 +128,13 @@ def test_who_has_signed_in_is_the_same_in_every_browser(monkeypatch: pytest.Monk
     known = visitor.identity()
     monkeypatch.setattr(visitor.st, "user", signed | {"name": "Ada L."})
     assert visitor.identity() == known
+    monkeypatch.setattr(visitor.st, "context", request(key=False))
+    monkeypatch.setattr(visitor, "browser", lambda: "5157")
+    try:
+        assert visitor.is_known() and visitor.rank()[0] == MEMBER and standing.is_member("5157")  # before strangers
+    finally:
+        standing.forget_members([visitor.identity()])
+    monkeypatch.undo()
     monkeypatch.setattr(visitor.st, "user", signed | {"sub": "43"})
     assert visitor.identity() != known
     app = open_lab("data")
