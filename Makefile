@@ -1,4 +1,4 @@
-# make lab    starts the lab on http://localhost:8501
+# make lab    starts the lab, and prints the address to open: http://localhost:8501/?key=…
 # make test   runs every check and test
 # make lock   pins what the lab needs, with hashes, in docs/deployment/requirements.lock
 # make audit  asks whether an advisory is known for what is pinned there

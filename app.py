@@ -1,19 +1,38 @@
-"""Start NL-WFA Lab: set up the page, draw the sidebar that all pages share, and run the chosen page. Streamlit runs this file."""
+"""Start NL-WFA Lab: set up the page, draw the sidebar that all pages share, and run the chosen page.
+
+Streamlit runs this file for each page. When the server starts, Streamlit imports it once, for the server itself.
+"""
 
 import streamlit as st
+from starlette.middleware import Middleware
+from streamlit.starlette import App
 
 from nlwfa_core.limits import check_settings
-from pages.shared import class_session, lessons, pins, runs, screen, server, share_link, sidebar, training, url_parameters, visitor
+from pages.shared import (
+    class_session,
+    lessons,
+    pins,
+    runs,
+    screen,
+    server,
+    share_link,
+    sidebar,
+    training,
+    url_parameters,
+    visitor,
+    web,
+)
 from pages.shared.navigation import navigation
 from pages.shared.render_lock import render_lock
 from pages.shared.server import ASSETS
 from pages.shared.widgets import errors_as_messages
 
-with render_lock.hold():
+
+def draw() -> None:
+    """Draw the page that the visitor has open."""
     st.set_page_config(page_title="NL-WFA Lab", page_icon=ASSETS / "icon.svg", layout="wide")
     st.logo(ASSETS / "logo.svg", size="large")
     st.html(ASSETS / "lab.css")
-    server.prepare()
     server.trim_after_session()
     url_parameters.keep_history()
     page = navigation()
@@ -45,3 +64,10 @@ with render_lock.hold():
         page.run()
         if runs.any_has_ended():
             st.rerun()
+
+
+if __name__ == "__main__":
+    with render_lock.hold(visitor.rank()):
+        draw()
+else:
+    app = App(__file__, lifespan=web.lifespan, middleware=[Middleware(web.Gate)])

@@ -14,9 +14,9 @@ import os
 import re
 import secrets
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Callable, Collection, Mapping
 from contextlib import suppress
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import Any
 
 import numpy as np
@@ -168,7 +168,7 @@ class FileShelf:
 
     Beside a file stands the name that it was uploaded with. Names are for people: no recipe and no key contains them.
 
-    >>> from pathlib import Path
+    >>> from pathlib import Path, PurePath
     >>> from tempfile import TemporaryDirectory
     >>> from nlwfa_core import FileShelf
     >>> with TemporaryDirectory() as folder:
@@ -194,7 +194,9 @@ class FileShelf:
         """
         limits.check_at_most("the size of the file in bytes", len(data), limits.most("file_bytes"))
         name = hashlib.sha256(data).hexdigest()
-        if not (self.directory / name).exists():
+        if (self.directory / name).exists():
+            self._touch(name)
+        else:
             make_directory(self.directory)
             write_atomically(self.directory / name, data)
         if title and not self._title_file(name).exists():
@@ -206,6 +208,7 @@ class FileShelf:
         """Read the file of this name. Raises RecipeError if there is none."""
         if not SHA256.fullmatch(name) or not (self.directory / name).exists():
             raise RecipeError("The uploaded file is no longer on the server: please upload it again.")
+        self._touch(name)
         return read_capped(self.directory / name, limits.most("file_bytes"))
 
     @check_types
@@ -221,8 +224,54 @@ class FileShelf:
         names = (path.stem for path in self.directory.glob("*.name"))
         return {name: title for name in names if (title := self.title(name))}
 
+    def _touch(self, name: str) -> None:
+        """Note that a file was used now."""
+        with suppress(OSError):
+            os.utime(self.directory / name)
+
     def _title_file(self, name: str) -> Path:
         return self.directory / f"{name}.name"
+
+
+def make_room(shelf: FileShelf, num_bytes: int, max_bytes: int, needed: Callable[[], Collection[str]]) -> None:
+    """Remove the files of a shelf that nobody has used for longest, until another one fits below a sum.
+
+    Parameters
+    ----------
+    shelf : FileShelf
+    num_bytes, max_bytes : int
+        The size of the new file, and the largest sum of all.
+    needed : callable
+        Called if there is too little room: returns the names of files that must stay.
+
+    Raises
+    ------
+    RecipeError
+        If the files that must stay leave too little room.
+    """
+    files = _sizes_and_times(shelf.directory)
+    total = num_bytes + sum(size for size, _ in files.values())
+    if total <= max_bytes:
+        return
+    names = set(files) - set(needed())
+    for name in sorted(names, key=lambda name: files[name][1]):
+        with suppress(OSError):
+            (shelf.directory / name).unlink()
+            (shelf.directory / f"{name}.name").unlink(missing_ok=True)
+            total -= files[name][0]
+        if total <= max_bytes:
+            return
+    limits.check_at_most("the size of all uploaded files that are in use, in bytes,", total, max_bytes)
+
+
+def _sizes_and_times(directory: Path) -> dict[str, tuple[int, float]]:
+    """Return the size of each uploaded file, and when it was last used."""
+    files = {}
+    for path in directory.glob("?" * 64):
+        with suppress(OSError):  # another process has removed it
+            status = path.stat()
+            files[path.name] = status.st_size, status.st_mtime
+    return {name: entry for name, entry in files.items() if SHA256.fullmatch(name)}
 
 
 def short_title(name: str) -> str:
@@ -233,6 +282,19 @@ def short_title(name: str) -> str:
     """
     printable = "".join(character if character.isprintable() else " " for character in re.split(r"[/\\]", name)[-1])
     return " ".join(printable.split())[:MAX_NAME]
+
+
+def without_folders(text: str, *folders: Path) -> str:
+    """Shorten each path below some folders to the name of its file, for people who must not see how a server is laid out.
+
+    >>> without_folders("can't write /srv/lab/runs/0a/model.json: No space left", Path("/srv/lab"))
+    "can't write model.json: No space left"
+    """
+    for folder in sorted({str(folder) for folder in folders if len(folder.parts) > 1}, key=len, reverse=True):
+        if folder not in text:
+            continue
+        text = re.sub(rf"{re.escape(folder)}(?:[/\\][^\s'\":;,)\]]*)?(?![\w-])", lambda match: PurePath(match[0]).name, text)
+    return text
 
 
 def file_label(name: str, title: str) -> str:

@@ -119,6 +119,12 @@ class Session:
         """Press a button, and return the seconds until the page is drawn again."""
         return await self._run(trigger=WidgetState(id=self.buttons[key], trigger_value=True))
 
+    async def type_text(self, key: str, text: str) -> float:
+        """Fill in a text field that stands in no form, and return the seconds until the page is drawn again."""
+        name = self.texts[key]
+        self._values[name] = WidgetState(id=name, string_value=text)
+        return await self._run()
+
     async def submit(self, key: str, texts: dict[str, str]) -> float:
         """Fill in text fields of a form, by their keys, and press its button. Returns the seconds until the page is drawn again."""
         for field_key, text in texts.items():

@@ -3,6 +3,7 @@
 - `main`: the table of commands; `generate`, `weights` and `next`.
 - `score`: `score` and `compare`.
 - `history`: lists and exports the runs of a lab's folder.
+- `classes`: lists and deletes the class sessions of a lab's folder.
 - `learn`: `fit` and `select-rank`.
 - `mix`: combines models.
 - `compete`: runs the problems of PAutomaC or SPiCe.

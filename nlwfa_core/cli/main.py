@@ -17,6 +17,7 @@ from ..files import __version__
 from ..sources.pautomac import write_pautomac, write_solution
 from ..strings.trie import Trie
 from ..strings.words import Words
+from .classes import classes
 from .compete import compete
 from .export import export, import_model, sample
 from .history import history
@@ -68,6 +69,7 @@ app.command()(export)
 app.command("import")(import_model)
 app.command()(sample)
 app.command()(history)
+app.command()(classes)
 app.command()(lab)
 
 

@@ -4,14 +4,19 @@ A session has a short code, with which students join, and a teacher's token. Who
 session, reveal answers, close and delete it; the database holds only a hash of it. Members are pseudonyms (see `owners`), with
 the nicknames that they choose, or without. Each answer is committed at once, so a server that dies loses none that it has
 acknowledged. Sessions are deleted `KEEP_DAYS` after they were opened.
+
+Anybody can open sessions and join them, with as many browsers as they like to invent. So what is limited is shared in such a way
+that nobody can use up what others need: sessions that nobody has joined make room for new ones, each member has a share of the
+answers and hand-ins, and a teacher can lock a session and remove those who do not belong to it.
 """
 
 from __future__ import annotations
 
 import hmac
 import secrets
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from hashlib import sha256
 from time import time
 from typing import Any
@@ -28,6 +33,9 @@ CODE_LENGTH, CODE_ATTEMPTS = 5, 100
 KEEP_DAYS = 30
 KEEP_SECONDS = KEEP_DAYS * 24 * 3600
 MAX_NAME = 128  # characters of a task's name, and of a place
+REMOVED = "The teacher of the class session {code} has removed you from it. You can still use the lab."
+JOIN_SECONDS = 60.0  # in which `joins_per_minute` people may join a session
+BATCH = 500  # parameters of one statement
 
 JSON = sa.JSON(none_as_null=True)
 
@@ -36,8 +44,27 @@ def _table(name: str, **columns: Any) -> sa.TableClause:
     return sa.table(name, *(sa.column(column, kind) for column, kind in columns.items()))
 
 
-SESSIONS = _table("class_sessions", code=sa.Text, teacher=sa.Text, opened=sa.Float, closed=sa.Float, opens=sa.Text, revealed=JSON)
-MEMBERS = _table("class_members", session=sa.Text, member=sa.Text, nickname=sa.Text, joined=sa.Float, place=sa.Text, seen=sa.Float)
+SESSIONS = _table(
+    "class_sessions",
+    code=sa.Text,
+    teacher=sa.Text,
+    opener=sa.Text,
+    opened=sa.Float,
+    closed=sa.Float,
+    locked=sa.Float,
+    opens=sa.Text,
+    revealed=JSON,
+)
+MEMBERS = _table(
+    "class_members",
+    session=sa.Text,
+    member=sa.Text,
+    nickname=sa.Text,
+    joined=sa.Float,
+    place=sa.Text,
+    seen=sa.Float,
+    removed=sa.Float,
+)
 ANSWERS = _table(
     "class_answers",
     session=sa.Text,
@@ -66,6 +93,8 @@ class Member:
         The lesson and step, such as `rank/2`, or the page that the person has opened; may be empty.
     joined, seen : float
         `seen` is when the person went to `place`.
+    removed : float or None
+        When the teacher removed the person, whose answers are then no longer read.
     """
 
     member: str
@@ -73,6 +102,7 @@ class Member:
     joined: float
     place: str
     seen: float
+    removed: float | None = None
 
 
 @dataclass(frozen=True)
@@ -121,20 +151,38 @@ class ClassRecord:
     ----------
     code : str
     opened : float
-    closed : float or None
+    closed, locked : float or None
+        When the teacher closed the session, and when joining was locked.
     revealed : tuple of str
         The questions whose answers the teacher has revealed, as `question_name` writes them.
     members, answers, hand_ins : tuple
-        In the order in which they came.
+        In the order in which they came, without those of removed members.
+    removed : tuple of Member
+        Those whom the teacher has removed.
     """
 
     code: str
     opened: float
     closed: float | None
+    locked: float | None
     revealed: tuple[str, ...]
     members: tuple[Member, ...]
     answers: tuple[Answer, ...]
     hand_ins: tuple[HandIn, ...]
+    removed: tuple[Member, ...] = ()
+
+
+@dataclass(frozen=True)
+class SessionSummary:
+    """A session as an administrator sees it: no names, and nothing that anybody wrote."""
+
+    code: str
+    opened: float
+    closed: float | None
+    num_members: int
+    num_answers: int
+    num_hand_ins: int
+    last_seen: float | None
 
 
 def question_name(task: str, seed: int) -> str:
@@ -170,28 +218,38 @@ class Classes:
     def __init__(self, engine: sa.Engine) -> None:
         self._engine, self._reading = engine, reading(engine)
 
-    def open(self, token_of: Callable[[str], str]) -> str:
+    def open(self, token_of: Callable[[str], str], opener: str = "") -> str:
         """Open a session; returns its code. Sessions whose time is over are deleted.
+
+        If there are too many sessions, the oldest one that nobody has joined is deleted; likewise if the same browser has opened
+        several that nobody has joined.
 
         Parameters
         ----------
         token_of : callable
             Code -> the teacher's token, of at least 32 characters, which nobody can guess.
+        opener : str
+            The pseudonym of the browser that opens it.
 
         Raises
         ------
         RecipeError
-            If there are too many sessions, or the token is too short.
+            If there are too many sessions, all of which somebody has joined, or the token is too short.
         """
         with self._engine.begin() as connection:
             _forget_old(connection)
+            if opener:
+                _forget_unjoined(connection, most("unjoined_sessions") - 1, SESSIONS.c.opener == opener)
+            joined = _count_sessions(connection, _has_members())
+            allowed = most("class_sessions")
+            check_at_most("the number of class sessions on this server", joined + 1, allowed)
+            _forget_unjoined(connection, allowed - joined - 1)
             codes = set(connection.scalars(sa.select(SESSIONS.c.code)))
-            check_at_most("the number of class sessions on this server", len(codes) + 1, most("class_sessions"))
             code = _fresh_code(codes)
             token = token_of(code)
             check_at_least("the length of a token", len(token), 32)
-            values = {"code": code, "teacher": _digest(token), "opened": time(), "closed": None, "revealed": []}
-            connection.execute(SESSIONS.insert().values(**values))
+            values = {"code": code, "teacher": _digest(token), "opener": opener, "opened": time(), "revealed": []}
+            connection.execute(SESSIONS.insert().values(closed=None, locked=None, **values))
         return code
 
     def forget_old(self) -> None:
@@ -229,23 +287,35 @@ class Classes:
         Raises
         ------
         RecipeError
-            If there is no such session, it is closed or full, or the nickname is too long.
+            If there is no such session, it is closed, locked or full, the teacher has removed this member, too many people join at
+            this moment, or the nickname is too long.
         """
         name = " ".join(clean("".join(letter if letter.isprintable() else " " for letter in nickname)).split())
         check_at_most("the length of a nickname", len(name), most("nickname"))
         with self._engine.begin() as connection:
-            _check_open(connection, code)
+            session = _check_open(connection, code)
             here = MEMBERS.c.session == code, MEMBERS.c.member == member
-            if connection.execute(MEMBERS.update().where(*here).values(nickname=name)).rowcount:
+            rows = _rows(connection, MEMBERS, MEMBERS.c.joined, *here)
+            if rows and rows[0]["removed"] is not None:
+                raise RecipeError(REMOVED.format(code=code))
+            if rows:
+                connection.execute(MEMBERS.update().where(*here).values(nickname=name))
                 return
-            check_at_most("the number of people in a class session", _count(connection, MEMBERS, code) + 1, most("class_members"))
+            if session["locked"] is not None:
+                raise RecipeError(f"Nobody else can join the class session {code} now: its teacher has locked it.")
+            number = _count(connection, MEMBERS, code, MEMBERS.c.removed.is_(None)) + 1
+            check_at_most("the number of people in a class session", number, most("class_members"))
+            since = time() - JOIN_SECONDS
+            if _count(connection, MEMBERS, code, MEMBERS.c.joined > since) >= most("joins_per_minute"):
+                raise RecipeError(f"Very many people are joining the class session {code} at this moment. Try again in a minute.")
             values = {"session": code, "member": member, "nickname": name, "joined": time(), "place": "", "seen": time()}
-            connection.execute(MEMBERS.insert().values(**values))
+            connection.execute(MEMBERS.insert().values(removed=None, **values))
 
     def member(self, code: str, member: str) -> Member | None:
-        """Return a member of a session; None if the person has not joined it."""
+        """Return a member of a session; None if the person has not joined it, or was removed."""
+        here = MEMBERS.c.session == code, MEMBERS.c.member == member, MEMBERS.c.removed.is_(None)
         with self._reading.connect() as connection:
-            rows = _rows(connection, MEMBERS, MEMBERS.c.joined, MEMBERS.c.session == code, MEMBERS.c.member == member)
+            rows = _rows(connection, MEMBERS, MEMBERS.c.joined, *here)
         return Member(**rows[0]) if rows else None
 
     def move(self, code: str, member: str, place: str) -> None:
@@ -262,7 +332,8 @@ class Classes:
         Raises
         ------
         RecipeError
-            If there is no such session, it is closed, the members have not joined it, or it has too many answers.
+            If there is no such session, it is closed, the members have not joined it, or it has too many answers: the limit of a
+            session, or of a member who has used up a member's share of it.
         """
         answers = list(answers)
         for answer in answers:
@@ -277,7 +348,8 @@ class Classes:
                 same = [ANSWERS.c[name] == values[name] for name in ("member", "task", "seed", "attempt")]
                 if connection.scalar(sa.select(ANSWERS.c.attempt).where(ANSWERS.c.session == code, *same)) is None:
                     number += 1
-                    check_at_most("the number of answers in a class session", number, most("class_answers"))
+                    own = partial(_count, connection, ANSWERS, code, ANSWERS.c.member == answer.member)
+                    _check_share("the number of answers in a class session", number, most("class_answers"), own)
                     connection.execute(ANSWERS.insert().values(session=code, **values))
 
     def answers_of(self, code: str, member: str) -> list[Answer]:
@@ -301,7 +373,9 @@ class Classes:
         with self._engine.begin() as connection:
             _check_open(connection, code)
             _check_member(connection, code, member)
-            check_at_most("the number of hand-ins in a class session", _count(connection, HAND_INS, code) + 1, most("hand_ins"))
+            number = _count(connection, HAND_INS, code) + 1
+            count_own = partial(_count, connection, HAND_INS, code, HAND_INS.c.member == member)
+            _check_share("the number of hand-ins in a class session", number, most("hand_ins"), count_own)
             own = HAND_INS.c.session == code, HAND_INS.c.member == member
             last = connection.scalar(sa.select(sa.func.max(HAND_INS.c.number)).where(*own)) or 0
             values = {"session": code, "member": member, "number": last + 1, "content": text, "moment": time()}
@@ -310,8 +384,10 @@ class Classes:
     def leave(self, code: str, member: str) -> None:
         """Delete a member with all answers and hand-ins, as the member asks; also after the session was closed."""
         with self._engine.begin() as connection:
-            for table in (ANSWERS, HAND_INS, MEMBERS):
+            for table in (ANSWERS, HAND_INS):
                 connection.execute(table.delete().where(table.c.session == code, table.c.member == member))
+            here = MEMBERS.c.session == code, MEMBERS.c.member == member, MEMBERS.c.removed.is_(None)
+            connection.execute(MEMBERS.delete().where(*here))  # one who was removed stays so
 
     def read(self, code: str, token: str) -> ClassRecord:
         """Read a whole session for its teacher. Raises RecipeError if the token is not the teacher's."""
@@ -320,14 +396,18 @@ class Classes:
             members = _rows(connection, MEMBERS, MEMBERS.c.joined, MEMBERS.c.session == code)
             answers = _rows(connection, ANSWERS, ANSWERS.c.moment, ANSWERS.c.session == code)
             hand_ins = _rows(connection, HAND_INS, HAND_INS.c.moment, HAND_INS.c.session == code)
+        people = [Member(**row) for row in members]
+        removed = {entry.member: entry for entry in people if entry.removed is not None}
         return ClassRecord(
             code,
             session["opened"],
             session["closed"],
+            session["locked"],
             tuple(session["revealed"]),
-            tuple(Member(**row) for row in members),
-            tuple(Answer(**row) for row in answers),
-            tuple(HandIn(**row) for row in hand_ins),
+            tuple(entry for entry in people if entry.member not in removed),
+            tuple(Answer(**row) for row in answers if row["member"] not in removed),
+            tuple(HandIn(**row) for row in hand_ins if row["member"] not in removed),
+            tuple(removed.values()),
         )
 
     def reveal(self, code: str, token: str, question: str, revealed: bool = True) -> None:
@@ -343,6 +423,48 @@ class Classes:
         with self._engine.begin() as connection:
             _teachers_session(connection, code, token)
             connection.execute(SESSIONS.update().where(SESSIONS.c.code == code).values(closed=time() if closed else None))
+
+    def lock(self, code: str, token: str, locked: bool = True) -> None:
+        """Let nobody else join, or let people join again. Members go on as before. Raises RecipeError unless the teacher asks."""
+        with self._engine.begin() as connection:
+            _teachers_session(connection, code, token)
+            connection.execute(SESSIONS.update().where(SESSIONS.c.code == code).values(locked=time() if locked else None))
+
+    def remove(self, code: str, token: str, members: Iterable[str]) -> None:
+        """Remove members: nothing of theirs is read or recorded, and they can't join again.
+
+        What they answered and handed in is kept, so that `readmit` undoes this. Raises RecipeError unless the teacher asks.
+        """
+        self._set_removed(code, token, members, time())
+
+    def readmit(self, code: str, token: str, members: Iterable[str]) -> None:
+        """Undo `remove`. Raises RecipeError unless the teacher asks."""
+        self._set_removed(code, token, members, None)
+
+    def _set_removed(self, code: str, token: str, members: Iterable[str], moment: float | None) -> None:
+        with self._engine.begin() as connection:
+            _teachers_session(connection, code, token)
+            for batch in _batched(members):
+                here = MEMBERS.c.session == code, MEMBERS.c.member.in_(batch)
+                connection.execute(MEMBERS.update().where(*here).values(removed=moment))
+            _forget_removed(connection, code)
+
+    def summaries(self) -> list[SessionSummary]:
+        """List all sessions, the newest first, for an administrator."""
+
+        def counted(table: sa.TableClause) -> sa.ScalarSelect[Any]:
+            return sa.select(sa.func.count()).select_from(table).where(table.c.session == SESSIONS.c.code).scalar_subquery()
+
+        last_seen = sa.select(sa.func.max(MEMBERS.c.seen)).where(MEMBERS.c.session == SESSIONS.c.code).scalar_subquery()
+        columns = SESSIONS.c.code, SESSIONS.c.opened, SESSIONS.c.closed, *map(counted, (MEMBERS, ANSWERS, HAND_INS)), last_seen
+        with self._reading.connect() as connection:
+            rows = connection.execute(sa.select(*columns).order_by(SESSIONS.c.opened.desc(), SESSIONS.c.code))
+            return [SessionSummary(*row) for row in rows]
+
+    def delete_by_administrator(self, codes: Iterable[str]) -> None:
+        """Delete sessions with everything in them. Whoever calls this must have the lab's folder or database for their own."""
+        with self._engine.begin() as connection:
+            _forget(connection, list(codes))
 
     def delete(self, code: str, token: str) -> None:
         """Delete a session with everything in it, for good. Raises RecipeError unless the teacher asks."""
@@ -374,18 +496,22 @@ def _find(connection: sa.Connection, code: str) -> dict[str, Any] | None:
     return dict(row) if row else None
 
 
-def _check_open(connection: sa.Connection, code: str) -> None:
+def _check_open(connection: sa.Connection, code: str) -> dict[str, Any]:
     session = _find(connection, code)
     if session is None:
         raise RecipeError(f"There is no class session {code[:20]}. Check the code; the teacher may have deleted the session.")
     if session["closed"] is not None:
         raise RecipeError(f"The class session {code} is closed: nothing more is recorded. Your own pages go on working.")
+    return session
 
 
 def _check_member(connection: sa.Connection, code: str, member: str) -> None:
     here = MEMBERS.c.session == code, MEMBERS.c.member == member
-    if connection.scalar(sa.select(MEMBERS.c.member).where(*here)) is None:
+    row = connection.execute(sa.select(MEMBERS.c.removed).where(*here)).one_or_none()
+    if row is None:
         raise RecipeError(f"Join the class session {code} first, on the page Class.")
+    if row.removed is not None:
+        raise RecipeError(REMOVED.format(code=code))
 
 
 def _teachers_session(connection: sa.Connection, code: str, token: str) -> dict[str, Any]:
@@ -395,8 +521,45 @@ def _teachers_session(connection: sa.Connection, code: str, token: str) -> dict[
     return session
 
 
-def _count(connection: sa.Connection, table: sa.TableClause, code: str) -> int:
-    return connection.scalar(sa.select(sa.func.count()).select_from(table).where(table.c.session == code)) or 0
+def _count(connection: sa.Connection, table: sa.TableClause, code: str, *conditions: sa.ColumnElement[bool]) -> int:
+    query = sa.select(sa.func.count()).select_from(table).where(table.c.session == code, *conditions)
+    return connection.scalar(query) or 0
+
+
+def _count_sessions(connection: sa.Connection, condition: sa.ColumnElement[bool]) -> int:
+    return connection.scalar(sa.select(sa.func.count()).select_from(SESSIONS).where(condition)) or 0
+
+
+def _has_members() -> sa.ColumnElement[bool]:
+    return sa.exists().where(MEMBERS.c.session == SESSIONS.c.code)
+
+
+def _check_share(what: str, number: int, maximum: int, count_own: Callable[[], int]) -> None:
+    """Raise RecipeError if a session is full, unless the member has not used up a member's share of it."""
+    if number > maximum and count_own() >= maximum // most("class_members"):
+        check_at_most(what, number, maximum)
+
+
+def _forget_unjoined(connection: sa.Connection, most_left: int, *conditions: sa.ColumnElement[bool]) -> None:
+    """Delete sessions that nobody has joined, the oldest first, until at most so many are left."""
+    unjoined = sa.select(SESSIONS.c.code).where(~_has_members(), *conditions).order_by(SESSIONS.c.opened.desc())
+    _forget(connection, list(connection.scalars(unjoined))[max(0, most_left) :])
+
+
+def _forget_removed(connection: sa.Connection, code: str) -> None:
+    """Delete members who were removed, the earliest first, if there are more than a session may have members."""
+    removed = sa.select(MEMBERS.c.member).where(MEMBERS.c.session == code, MEMBERS.c.removed.is_not(None))
+    members = list(connection.scalars(removed.order_by(MEMBERS.c.removed.desc())))[most("class_members") :]
+    for batch in _batched(members):
+        for table in (ANSWERS, HAND_INS, MEMBERS):
+            connection.execute(table.delete().where(table.c.session == code, table.c.member.in_(batch)))
+
+
+def _batched(entries: Iterable[str]) -> Iterator[list[str]]:
+    """Cut a list into pieces that a database takes as parameters."""
+    rest = list(entries)
+    for start in range(0, len(rest), BATCH):
+        yield rest[start : start + BATCH]
 
 
 def _forget_old(connection: sa.Connection) -> None:
@@ -405,9 +568,10 @@ def _forget_old(connection: sa.Connection) -> None:
 
 
 def _forget(connection: sa.Connection, codes: Sequence[str]) -> None:
-    for table in (ANSWERS, HAND_INS, MEMBERS):
-        connection.execute(table.delete().where(table.c.session.in_(codes)))
-    connection.execute(SESSIONS.delete().where(SESSIONS.c.code.in_(codes)))
+    for batch in _batched(codes):
+        for table in (ANSWERS, HAND_INS, MEMBERS):
+            connection.execute(table.delete().where(table.c.session.in_(batch)))
+        connection.execute(SESSIONS.delete().where(SESSIONS.c.code.in_(batch)))
 
 
 def _rows(

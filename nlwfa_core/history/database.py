@@ -21,12 +21,16 @@ from typing import Any
 
 import sqlalchemy as sa
 from sqlalchemy.exc import ArgumentError, DatabaseError, NoSuchModuleError, OperationalError, SAWarning
+from sqlalchemy.exc import TimeoutError as NoFreeConnection
 
 from ..errors import RecipeError
 from ..files import make_directory
 
 FILE, VARIABLE = "history.sqlite", "NLWFA_DATABASE_URL"
-BUSY_SECONDS = 30
+BUSY_SECONDS = 30  # how long a writer in the background waits for others
+PAGE_SECONDS = 3  # how long a page waits for them
+REST_SECONDS = 5.0  # after a page has waited in vain, others do not wait for so long
+POOL_SIZE = 40  # threads that may use the database at once
 # How often a start that collides with another server's start is retried.
 ATTEMPTS = 20
 MIGRATIONS = Path(__file__).with_name("migrations")
@@ -39,41 +43,56 @@ log = logging.getLogger(__name__)
 _upgrading = Lock()  # alembic keeps state in the process
 
 
-def connect(home: Path) -> sa.Engine:
+class DatabaseRemoved(OSError):
+    """The database's file was removed or replaced while it was open: nothing that is written to it would last."""
+
+
+def connect(home: Path, busy_seconds: int | None = None) -> sa.Engine:
     """Open the database of a lab's folder and migrate its tables. Any number of processes may do so at the same time.
 
     If the lab's own file is damaged, it is set aside and replaced by a new one: the runs are on disk and are added again.
+
+    Parameters
+    ----------
+    busy_seconds : int, optional
+        How long to wait for other writers; by default `BUSY_SECONDS`.
 
     Raises
     ------
     RecipeError
         If the folder can't be created, the address is not valid, or a newer version has written the tables.
     sqlalchemy.exc.DatabaseError
-        If the database can't be reached, stays locked for half a minute, or is not a database.
+        If the database can't be reached, stays locked for so long, or is not a database.
     """
+    patience = BUSY_SECONDS if busy_seconds is None else busy_seconds
     url = os.environ.get(VARIABLE)
     if not url:
         make_directory(home)
         _set_aside_damaged(home / FILE)
-    engine = engine_of(url or sa.URL.create("sqlite", database=str(home / FILE)))
+    engine = engine_of(url or sa.URL.create("sqlite", database=str(home / FILE)), patience)
+    transactions = Transactions(patience)
     if engine.dialect.name == "sqlite":
-        sa.event.listen(engine, "connect", _settings)
-    sa.event.listen(engine, "begin", _begin)
+        sa.event.listen(engine, "connect", transactions.settings)
+    sa.event.listen(engine, "begin", transactions.begin)
+    sa.event.listen(engine, "commit", transactions.check_file)
     try:
         migrate(engine)
+        if not url:
+            transactions.watch(home / FILE)
     except BaseException:
         engine.dispose()
         raise
     return engine
 
 
-def engine_of(url: str | sa.URL) -> sa.Engine:
+def engine_of(url: str | sa.URL, patience: int = BUSY_SECONDS) -> sa.Engine:
     """Make an engine for a database; nothing is opened yet. Raises RecipeError if the address is not valid."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("error", SAWarning)  # a part of the address without meaning
             # The database server may have been restarted since. A damaged row must not hide the others.
-            return sa.create_engine(url, pool_pre_ping=True, json_deserializer=_json)
+            options = {"pool_size": POOL_SIZE, "pool_timeout": patience, "pool_pre_ping": True}
+            return sa.create_engine(url, json_deserializer=_json, **options)
     except (SAWarning, ArgumentError, NoSuchModuleError, ImportError, ValueError, TypeError) as error:
         raise RecipeError(f"{VARIABLE} must be the address of a supported database: {error}") from None
 
@@ -103,7 +122,13 @@ def database_errors_as_sentences() -> Iterator[None]:
     """Turn database errors into a RecipeError with a sentence for people. The log has the details."""
     try:
         yield
-    except (DatabaseError, OSError) as error:
+    except DatabaseRemoved as error:
+        log.error("%s", error)
+        raise RecipeError(
+            "The history's database was removed or replaced while the lab was running, so nothing can be recorded. Please tell "
+            "whoever runs this server: the file has to be put back, or the lab restarted."
+        ) from None
+    except (DatabaseError, NoFreeConnection, OSError) as error:
         log.warning("The history can't be reached: %s", error)
         raise RecipeError(
             "The history can't be reached: its database is busy, full or unavailable. Runs are still saved; try again."
@@ -181,18 +206,67 @@ def _json(text: str) -> Any:
         return NOT_JSON
 
 
-def _settings(connection: Any, _record: object) -> None:
-    connection.isolation_level = None  # otherwise the driver begins transactions of its own
-    connection.text_factory = lambda data: data.decode("utf-8", "replace")  # a damaged text must not hide the others
-    for setting in (f"busy_timeout = {BUSY_SECONDS * 1000}", "journal_mode = WAL", "synchronous = NORMAL"):
-        connection.execute(f"PRAGMA {setting}")
+class Transactions:
+    """Begins the transactions of one engine, and watches over its database.
+
+    Parameters
+    ----------
+    patience : int
+        Seconds to wait for other writers. After a wait in vain, transactions fail at once for a few seconds: otherwise the pages of
+        a whole class would wait, one after the other.
+    """
+
+    def __init__(self, patience: int) -> None:
+        self._patience = patience
+        self._rests_until = 0.0  # on the monotonic clock
+        self._file: Path | None = None
+        self._identity = (0, 0)
+
+    def watch(self, file: Path) -> None:
+        """From now on, let no transaction begin or end without the lab's own file as it is now."""
+        self._file = file
+        self._identity = _identity(file)
+
+    def settings(self, connection: Any, _record: object) -> None:
+        connection.isolation_level = None  # otherwise the driver begins transactions of its own
+        connection.text_factory = lambda data: data.decode("utf-8", "replace")  # a damaged text must not hide the others
+        for setting in (f"busy_timeout = {self._patience * 1000}", "journal_mode = WAL", "synchronous = NORMAL"):
+            connection.execute(f"PRAGMA {setting}")
+
+    def begin(self, connection: sa.Connection) -> None:
+        """Make a writer take the lock at once: if it read before it wrote, it could not wait, or would insert a row twice."""
+        self.check_file(connection)
+        writes = not connection.get_execution_options().get("reading")
+        if connection.dialect.name == "sqlite":
+            if writes:
+                self._begin_writing(connection)
+            else:
+                connection.exec_driver_sql("BEGIN")
+        elif connection.dialect.name == "postgresql" and writes:
+            connection.exec_driver_sql(f"SET LOCAL lock_timeout = '{self._patience}s'")
+            connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({ADVISORY})")
+
+    def _begin_writing(self, connection: sa.Connection) -> None:
+        if monotonic() < self._rests_until:
+            raise OperationalError("BEGIN IMMEDIATE", None, TimeoutError("the database was locked a moment ago"))
+        started = monotonic()
+        try:
+            connection.exec_driver_sql("BEGIN IMMEDIATE")
+        except OperationalError:
+            if monotonic() - started >= self._patience > 0:
+                self._rests_until = monotonic() + REST_SECONDS
+            raise
+
+    def check_file(self, _connection: sa.Connection) -> None:
+        """Raise DatabaseRemoved unless the database's file is the one that was opened."""
+        if self._file is not None and _identity(self._file) != self._identity:
+            raise DatabaseRemoved(f"{self._file} was removed or replaced while it was open; put it back, or restart the lab")
 
 
-def _begin(connection: sa.Connection) -> None:
-    """Make a writer take the lock at once: if it read before it wrote, it could not wait, or would insert a row twice."""
-    writes = not connection.get_execution_options().get("reading")
-    if connection.dialect.name == "sqlite":
-        connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
-    elif connection.dialect.name == "postgresql" and writes:
-        connection.exec_driver_sql(f"SET LOCAL lock_timeout = '{BUSY_SECONDS}s'")
-        connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({ADVISORY})")
+def _identity(file: Path) -> tuple[int, int]:
+    """Return what stays the same as long as a file is the same one; (0, 0) if there is none."""
+    try:
+        status = file.stat()
+    except OSError:
+        return 0, 0
+    return status.st_dev, status.st_ino

@@ -30,6 +30,7 @@ from ..errors import RecipeError
 from ..experiment.recipe import Recipe
 from ..files import make_directory
 from .classes import Classes
+from .database import DatabaseRemoved
 from .runs import Event, History, Run, read_run
 
 SERVERS = "servers"
@@ -116,7 +117,8 @@ class Recorder:
         while True:
             try:
                 return action()
-            except (OperationalError, IntegrityError) as error:  # locked, full, gone; or another wrote the same row
+            # locked, full, gone; another wrote the same row; the file was removed, and may be put back
+            except (OperationalError, IntegrityError, DatabaseRemoved) as error:
                 with self._changed:
                     if self._changed.wait_for(lambda: self._closed, RETRY_SECONDS):
                         raise

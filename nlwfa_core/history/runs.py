@@ -247,9 +247,9 @@ class History(RunLabels):
         self.engine = engine
 
     @classmethod
-    def open(cls, home: Path) -> Self:
+    def open(cls, home: Path, busy_seconds: int | None = None) -> Self:
         """Open the history of a lab's folder. Raises what `history.database.connect` raises."""
-        engine = connect(home)
+        engine = connect(home, busy_seconds)
         try:
             with reading(engine).connect() as connection:
                 for table in (RUNS, OWNED):
@@ -259,7 +259,7 @@ class History(RunLabels):
                 raise
             engine.dispose()
             set_aside(home / FILE)  # its tables have other columns than they should: the file is damaged
-            engine = connect(home)
+            engine = connect(home, busy_seconds)
         return cls(engine)
 
     def close(self) -> None:
@@ -295,6 +295,14 @@ class History(RunLabels):
                 self.note([run])
                 count += 1
         return count
+
+    def uploads(self) -> set[str]:
+        """Return the names of all uploaded files that the runs of the table read."""
+        with self.reading.connect() as connection:
+            recipes = list(connection.scalars(sa.select(RUNS.c.recipe).where(RUNS.c.source == "upload")))
+        options = (recipe.get("data") for recipe in recipes if isinstance(recipe, dict))
+        values = (value for data in options if isinstance(data, dict) for value in data.values())
+        return {value for value in values if isinstance(value, str) and SHA256.fullmatch(value)}
 
     def to_frame(self) -> pd.DataFrame:
         """Make a data frame of all runs that are not deleted, the last submitted first: options, scores, and total seconds.

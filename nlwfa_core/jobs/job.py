@@ -114,6 +114,22 @@ class Points:
         return Curve(tuple(epoch for epoch, _ in points), tuple(loss for _, loss in points), self.measure)
 
 
+@dataclass(frozen=True)
+class Person:
+    """Who submits jobs, from any number of sessions.
+
+    Attributes
+    ----------
+    name : str
+        Of a browser, or of somebody who has signed in.
+    is_known : bool
+        Whether the server knows more of them than this name, such as that they belong to a class. Others are strangers.
+    """
+
+    name: str
+    is_known: bool = True
+
+
 @dataclass(eq=False)
 class Job:
     """Holds one run of a recipe. A recipe that is submitted again after its job failed or was cancelled gets a new job.
@@ -123,7 +139,9 @@ class Job:
     key, recipe, state, message, progress :
         The same as in `JobStatus`.
     starter : str
-        The session that submitted the job first; the job leaves the queue when it is this session's turn.
+        The session that submitted the job first.
+    person : Person
+        Whose session that is; the job leaves the queue when it is this person's turn.
     sessions : set of str
         The sessions that want the job: those that submitted or watched it, and have not cancelled it.
     withdrawn : set of str
@@ -155,6 +173,7 @@ class Job:
     key: str
     recipe: Recipe
     starter: str = ""
+    person: Person = Person("")
     state: str = "queued"
     message: str | None = None
     progress: Progress | None = None

@@ -1,4 +1,7 @@
-"""Define the queue of waiting jobs, in which sessions take turns, however many jobs each submits.
+"""Define the queue of waiting jobs, in which people take turns, however many jobs each submits.
+
+Those whom the server knows, such as the members of a class, come before strangers, and strangers together have a part of the queue
+only: a person is a browser, and anybody can invent any number of those.
 
 The queue has no lock of its own: whoever uses it holds the lock of its `Runner`.
 """
@@ -7,59 +10,78 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterator
-from itertools import islice
+from itertools import chain, islice
 
 from .. import limits
 from ..errors import RecipeError, plural
-from .job import Job
+from .job import Job, Person
+
+STRANGERS_SHARE = 2  # strangers together may fill 1/2 of the queue
 
 
 class FairQueue:
-    """Holds waiting jobs. Sessions take turns; the jobs of one session start in the order in which they were added."""
+    """Holds waiting jobs. People take turns; the jobs of one person start in the order in which they were added."""
 
     def __init__(self) -> None:
-        self._rows: dict[str, deque[Job]] = {}  # session -> its jobs; the first session is served next, then moves to the end
+        # Person -> their jobs; the first person is served next, then moves to the end. Strangers are served when no other waits.
+        self._known: dict[str, deque[Job]] = {}
+        self._strangers: dict[str, deque[Job]] = {}
 
     def __len__(self) -> int:
-        return sum(map(len, self._rows.values()))
+        return sum(map(len, self._rows()))
 
     def __iter__(self) -> Iterator[Job]:
-        return (job for jobs in self._rows.values() for job in jobs)
+        return (job for jobs in self._rows() for job in jobs)
 
-    def check_room(self, session: str) -> None:
-        """Raise RecipeError if a session already has as many waiting jobs as the limit allows."""
-        count, allowed = len(self._rows.get(session, ())), limits.most("session_jobs")
-        if count >= allowed:
-            raise RecipeError(f"You already have {plural(count, 'run')} waiting (limit {allowed:,}). Wait for some to finish.")
+    def check_room(self, person: Person, max_queued: int) -> None:
+        """Raise RecipeError if the queue has no room for another job of a person, with their jobs and those of others in it."""
+        own, allowed = len(self._rows_of(person).get(person.name, ())), limits.most("session_jobs")
+        if own >= allowed:
+            raise RecipeError(f"You already have {plural(own, 'run')} waiting (limit {allowed:,}). Wait for some to finish.")
+        if len(self) >= max_queued:
+            raise RecipeError(f"The queue is full: {len(self):,} runs waiting (limit {max_queued:,}). Try again later.")
+        strangers, room = sum(map(len, self._strangers.values())), max(1, max_queued // STRANGERS_SHARE)
+        if not person.is_known and strangers >= room:
+            raise RecipeError(
+                f"The queue is full: {strangers:,} runs waiting of people who belong to no class (limit {room:,}). Try again later."
+            )
 
     def append(self, job: Job) -> None:
-        self._rows.setdefault(job.starter, deque()).append(job)
+        self._rows_of(job.person).setdefault(job.person.name, deque()).append(job)
 
     def pop(self) -> Job:
         """Remove and return the next job to start."""
-        session = next(iter(self._rows))
-        jobs = self._rows.pop(session)
+        rows = self._known or self._strangers
+        person = next(iter(rows))
+        jobs = rows.pop(person)
         job = jobs.popleft()
         if jobs:
-            self._rows[session] = jobs
+            rows[person] = jobs
         return job
 
     def remove(self, job: Job) -> None:
-        jobs = self._rows[job.starter]
+        rows = self._rows_of(job.person)
+        jobs = rows[job.person.name]
         jobs.remove(job)
         if not jobs:
-            del self._rows[job.starter]
+            del rows[job.person.name]
 
     def position(self, job: Job) -> int:
         """Return a job's position in the queue: 1 starts next."""
-        rounds, turn = self._turn(job)
-        return sum(min(len(jobs), rounds + (number <= turn)) for number, jobs in enumerate(self._rows.values()))
+        return sum(1 for _ in self.before(job)) + 1
 
     def before(self, job: Job) -> Iterator[Job]:
-        """Yield the jobs that start before this one, session by session."""
-        rounds, turn = self._turn(job)
-        return (other for number, jobs in enumerate(self._rows.values()) for other in islice(jobs, rounds + (number < turn)))
+        """Yield the jobs that start before this one, person by person."""
+        rows = self._rows_of(job.person)
+        if rows is self._strangers:
+            yield from (other for jobs in self._known.values() for other in jobs)
+        rounds = rows[job.person.name].index(job)  # in each of which every person starts one job
+        turn = list(rows).index(job.person.name)
+        for number, jobs in enumerate(rows.values()):
+            yield from islice(jobs, rounds + (number < turn))
 
-    def _turn(self, job: Job) -> tuple[int, int]:
-        """Return how many rounds, in which each session starts one job, come before a job's own, and its session's turn in it."""
-        return self._rows[job.starter].index(job), list(self._rows).index(job.starter)
+    def _rows(self) -> Iterator[deque[Job]]:
+        return chain(self._known.values(), self._strangers.values())
+
+    def _rows_of(self, person: Person) -> dict[str, deque[Job]]:
+        return self._known if person.is_known else self._strangers

@@ -23,7 +23,7 @@ from ..experiment.recipe import Recipe, check_allowed
 from ..experiment.results import Result
 from ..history.recorder import Recorder
 from .folders import RunFolders
-from .job import Job, JobStatus
+from .job import Job, JobStatus, Person
 from .queue import FairQueue
 from .worker import WorkerProcess, died
 
@@ -48,8 +48,8 @@ class Overview:
     ----------
     waiting, running, paused : int
         The numbers of jobs; a paused job does not count as running.
-    sessions : tuple of (int, int)
-        For each session that has jobs: how many are waiting, and how many are running or paused. The session with most comes first.
+    people : tuple of (int, int)
+        For each person who has jobs: how many are waiting, and how many are running or paused. The one with most comes first.
     num_working : int
         The number of jobs that may compute at the same time.
     pids : tuple of int
@@ -59,17 +59,17 @@ class Overview:
     waiting: int
     running: int
     paused: int
-    sessions: tuple[tuple[int, int], ...]
+    people: tuple[tuple[int, int], ...]
     num_working: int
     pids: tuple[int, ...]
 
     @classmethod
     def of(cls, jobs: Iterable[Job], num_working: int, pids: tuple[int, ...]) -> Self:
         active = [job for job in jobs if not job.over]
-        waiting = Counter(job.starter for job in active if job.state == "queued")
-        begun = Counter(job.starter for job in active if job.state == "running")
+        waiting = Counter(job.person.name for job in active if job.state == "queued")
+        begun = Counter(job.person.name for job in active if job.state == "running")
         paused = sum(job.held for job in active)
-        pairs = [(waiting[session], begun[session]) for session in {*waiting, *begun}]
+        pairs = [(waiting[name], begun[name]) for name in {*waiting, *begun}]
         busiest_first = tuple(sorted(pairs, key=lambda pair: (-sum(pair), pair)))
         return cls(waiting.total(), begun.total() - paused, paused, busiest_first, num_working, pids)
 
@@ -110,9 +110,9 @@ class Durations:
 class Runner:
     """Runs recipes in worker processes. All methods may be called from any thread.
 
-    Callers pass the name of a session, such as a browser's. Sessions take turns in the queue. Equal recipes are one job, which
-    several sessions may share; it stops when the last of them has cancelled it. When the queue is full, waiting jobs whose sessions
-    have all been gone for a minute are cancelled to make room.
+    Callers pass the name of a session, such as a browser's tab. The people whose sessions they are take turns in the queue. Equal
+    recipes are one job, which several sessions may share; it stops when the last of them has cancelled it. When the queue is full,
+    waiting jobs whose sessions have all been gone for a minute are cancelled to make room.
 
     Parameters
     ----------
@@ -126,6 +126,8 @@ class Runner:
         The folder with the results that are shipped with the lab, laid out like `home/runs`.
     is_active : callable
         Session -> whether it is still connected.
+    person_of : callable
+        Session -> the person whose it is; by default each session is a person.
 
     Raises
     ------
@@ -140,6 +142,7 @@ class Runner:
         max_queued: int | None = None,
         shipped: Path | None = None,
         is_active: Callable[[str], bool] = lambda session: True,
+        person_of: Callable[[str], Person] = Person,
     ) -> None:
         limits.check_settings()
         home = home.absolute()
@@ -149,6 +152,7 @@ class Runner:
         self._max_queued = limits.most("jobs") if max_queued is None else max_queued
         self._num_working = num_workers or max(1, num_cores() - 1)
         self._is_active = is_active
+        self._person_of = person_of
         self._changed = Condition()  # its lock guards everything below, including the jobs and workers
         self._jobs: dict[str, Job] = {}
         self._queue = FairQueue()
@@ -183,12 +187,13 @@ class Runner:
         """
         key = recipe.key()
         self._find(key)  # finds a result on disk, so that the recipe is not run again
+        person = self._person_of(session)
         with self._changed:
             job = self._jobs.get(key)
             if job is None or job.state in ("failed", "cancelled"):
                 check_allowed(recipe)
-                self._make_room(session)
-                job = Job(key, recipe, session, paused=hold, report=self._recorder.record)
+                self._make_room(person)
+                job = Job(key, recipe, session, person, paused=hold, report=self._recorder.record)
                 self._remember(job)
                 self._queue.append(job)
                 self._changed.notify_all()
@@ -351,16 +356,16 @@ class Runner:
                     self._play(job)
                 self._begin_checks()
 
-    def _make_room(self, session: str) -> None:
+    def _make_room(self, person: Person) -> None:
         """If the queue is full, cancel waiting jobs that nobody has wanted for a while. Raises RecipeError if there is no room."""
         if self._closed:
             raise RecipeError("The server is shutting down. Try again in a minute.")
-        self._queue.check_room(session)
-        if len(self._queue) >= self._max_queued:
+        try:
+            self._queue.check_room(person, self._max_queued)
+        except RecipeError:
             for job in [job for job in self._queue if self._is_abandoned(job)]:
                 self._stop(job)
-        if (num_queued := len(self._queue)) >= self._max_queued:
-            raise RecipeError(f"The queue is full: {num_queued:,} runs waiting (limit {self._max_queued:,}). Try again later.")
+            self._queue.check_room(person, self._max_queued)
 
     def _stop(self, job: Job, state: str = "cancelled", message: str | None = None) -> None:
         """Stop a waiting or running job."""

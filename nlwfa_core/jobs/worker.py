@@ -35,7 +35,7 @@ from ..experiment.data import no_files
 from ..experiment.pipeline import Workbench
 from ..experiment.recipe import Recipe
 from ..experiment.results import Result, save_result
-from ..files import MAX_JSON_BYTES, FileShelf
+from ..files import LAB_FOLDER, MAX_JSON_BYTES, FileShelf, without_folders
 from ..learning.progress import Progress
 from ..rounding import ONE_THREAD
 from .job import Job
@@ -304,13 +304,16 @@ class Trainer:
                 save_result(folder, result)
         except Cancelled:
             self.outbox.end("cancelled")
-        except RecipeError as error:
-            self.outbox.end("failed", sentence_of(error))
         except Exception as error:
-            log.exception("a run failed, %s", folder)
+            if isinstance(error, RecipeError):
+                log.warning("a run failed, %s: %s", folder, error)
+            else:
+                log.exception("a run failed, %s", folder)
             if isinstance(error, MemoryError):
                 self.bench.prepared = None
-            self.outbox.end("failed", sentence_of(error))
+            # Anybody may read this in the history; the log has the whole paths.
+            home = Path(order["uploads"]).parent
+            self.outbox.end("failed", without_folders(sentence_of(error), home, LAB_FOLDER, Path(sys.prefix)))
         else:
             self.outbox.end("done")
 

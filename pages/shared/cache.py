@@ -107,10 +107,14 @@ def lessons() -> dict[str, Lesson]:
 def uploads() -> FileShelf:
     """Open the shelf of uploaded files. It also has the lessons' strings, so that a link to a lesson works on any server."""
     shelf = FileShelf(home() / "uploads")
-    for lesson in lessons().values():
-        if lesson.strings:
-            shelf.put(lesson.strings, f"strings of the lesson {lesson.title}")
+    lesson_uploads(shelf)
     return shelf
+
+
+def lesson_uploads(shelf: FileShelf | None = None) -> set[str]:
+    """Put the lessons' strings on the shelf of uploaded files, if they are not there, and return their names."""
+    shelf = shelf or uploads()
+    return {shelf.put(lesson.strings, f"strings of the lesson {lesson.title}") for lesson in lessons().values() if lesson.strings}
 
 
 @st.cache_data(max_entries=256, ttl=60, show_spinner=False)

@@ -8,6 +8,7 @@ answer or page.
 from __future__ import annotations
 
 import logging
+from collections.abc import Collection
 from time import time
 
 import streamlit as st
@@ -21,6 +22,7 @@ from nlwfa_core.lab.quizzes import PREFIX
 from pages.shared import runs, url_parameters, visitor
 from pages.shared.navigation import switch
 from pages.shared.server import home
+from pages.shared.standing import standing
 from pages.shared.widgets import error_toast, escape_markdown
 
 CLASS, TEACHER = "class", "teacher"  # parameters of the address
@@ -84,8 +86,26 @@ def browsers_token(of: str) -> str:
 
 def is_teacher() -> bool:
     """Return whether this visitor is the teacher of the session in the address."""
+    here = code()
     with database_errors_as_sentences():
-        return bool(code()) and store().is_teacher(code(), token(code()))
+        teaches = bool(here) and store().is_teacher(here, token(here))
+    if teaches:
+        standing.note_member(visitor.browser(), f"teacher of {here}", time())
+    return teaches
+
+
+def open_session() -> None:
+    """Open a session, and put its code into the address. Raises RecipeError if there are too many."""
+    opener = pseudonym(home(), f"opener\0{visitor.identity()}")
+    with database_errors_as_sentences():
+        enter_address(store().open(browsers_token, opener))
+
+
+def remove(members: Collection[str]) -> None:
+    """Remove members from the session in the address. Raises RecipeError unless this visitor is its teacher."""
+    with database_errors_as_sentences():
+        store().remove(code(), token(code()), members)
+    standing.forget_members(members)
 
 
 def joined() -> str:
@@ -100,10 +120,11 @@ def joined() -> str:
     if saved is None or saved[0] != here:
         member = pseudonym(home(), f"class\0{here}\0{visitor.identity()}")
         with database_errors_as_sentences():
-            there = store().member(here, member) is not None
-            if there:
+            entry = store().member(here, member)
+            if entry:
                 st.session_state[TO_RESTORE] = store().answers_of(here, member)
-        st.session_state[MEMBER] = saved = (here, member if there else "")
+                standing.note_member(visitor.browser(), member, entry.joined)
+        st.session_state[MEMBER] = saved = (here, member if entry else "")
         st.session_state.pop(PLACE, None)
     return here if saved[1] else ""
 
@@ -120,6 +141,7 @@ def join(name: str) -> None:
     member = pseudonym(home(), f"class\0{code()}\0{visitor.identity()}")
     with database_errors_as_sentences():
         store().join(code(), member, name)
+    standing.note_member(visitor.browser(), member, time())
     st.session_state[MEMBER] = code(), member
     st.session_state.pop(PLACE, None)
 
@@ -129,6 +151,7 @@ def leave() -> None:
     here, member = st.session_state[MEMBER]
     with database_errors_as_sentences():
         store().leave(here, member)
+    standing.forget_members([member])
     for key in (MEMBER, UNSENT, TO_RESTORE, PLACE):
         st.session_state.pop(key, None)
     leave_address()

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import logging
-from collections import deque
+from dataclasses import dataclass
 
 import streamlit as st
 
 from nlwfa_core import Recipe, RecipeError
+from nlwfa_core.history import database
 from nlwfa_core.history.database import database_errors_as_sentences
 from nlwfa_core.history.owners import OwnList, pseudonym
 from nlwfa_core.history.runs import History
+from nlwfa_core.jobs.job import Person
 from nlwfa_core.jobs.runner import JobStatus, Runner
 from pages.shared import cache, visitor
 from pages.shared.server import SHIPPED, home
+from pages.shared.standing import standing
 
-MAX_OWNERS = 1000
+MAX_OWNERS = 5000
 STARTED, MAX_STARTED = "runs.started", 20
 VISITED = "runs.visited"
 GOING = "runs.going"
@@ -27,14 +30,14 @@ log = logging.getLogger(__name__)
 def runner() -> Runner:
     """Return the job runner, of which this server has only one."""
     cache.uploads()  # its workers read them from disk
-    return Runner(home(), shipped=SHIPPED, is_active=_is_active)
+    return Runner(home(), shipped=SHIPPED, is_active=_is_active, person_of=_person_of)
 
 
 @st.cache_resource(show_spinner=False)
 def history() -> History:
     """Return the server's history. Raises RecipeError if it can't be reached."""
     with database_errors_as_sentences():
-        return History.open(home())
+        return History.open(home(), database.PAGE_SECONDS)
 
 
 def own() -> OwnList | None:
@@ -49,14 +52,40 @@ def owner() -> str:
     """Return this session's name in the runner's queue. Reloading the page makes a new session."""
     context = st.runtime.scriptrunner.get_script_run_ctx()
     name = context.session_id if context else ""
-    if name not in _owners():
-        _owners().append(name)
+    _owners()[name] = Owner(visitor.identity(), visitor.browser(), visitor.at_the_machine() or bool(visitor.signed_in()))
+    while len(_owners()) > MAX_OWNERS:
+        _owners().pop(next(iter(_owners())), None)
     return name
 
 
+@dataclass(frozen=True)
+class Owner:
+    """Whose a session is.
+
+    Attributes
+    ----------
+    identity, browser : str
+        As in `visitor`.
+    is_known : bool
+        Whether the person is at the server's machine or has signed in.
+    """
+
+    identity: str
+    browser: str
+    is_known: bool
+
+
 @st.cache_resource(show_spinner=False)
-def _owners() -> deque[str]:
-    return deque(maxlen=MAX_OWNERS)
+def _owners() -> dict[str, Owner]:
+    return {}
+
+
+def _person_of(session: str) -> Person:
+    """Return the person whose a session is: the same one in all tabs of a browser."""
+    found = _owners().get(session)
+    if found is None:
+        return Person(session, is_known=False)
+    return Person(found.identity, found.is_known or standing.is_member(found.browser))
 
 
 def sessions() -> int:

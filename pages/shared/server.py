@@ -11,12 +11,12 @@ import math
 import os
 import tempfile
 from contextlib import suppress
+from importlib import import_module
 from pathlib import Path
 from threading import Event, Lock, Timer
 from time import monotonic
 
 import streamlit as st
-from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 ASSETS = Path(__file__).resolve().parents[2] / "assets"
 SHIPPED = ASSETS / "results"
@@ -27,8 +27,6 @@ TRIM_EVERY = 10.0  # seconds: when a whole class leaves, memory is not freed for
 DROP_SECONDS = 5.0  # how long to wait for Streamlit's own thread
 ARENA_MAX, TRIM_THRESHOLD, MMAP_THRESHOLD = -8, -1, -3  # M_ARENA_MAX, M_TRIM_THRESHOLD, M_MMAP_THRESHOLD of glibc's malloc.h
 LARGE_BLOCK = 2**21  # bytes
-
-FIRST, NONE, ALL = "first", "none", "all"  # what is excluded from garbage collection: see `Frozen`
 
 _guard = Lock()
 _due: set[int] = set()  # when memory will be freed, in units of TRIM_EVERY
@@ -44,15 +42,17 @@ def _temporary() -> tempfile.TemporaryDirectory[str]:
     return tempfile.TemporaryDirectory(prefix="nlwfa-lab-", ignore_cleanup_errors=True)
 
 
-@st.cache_resource(show_spinner=False)
 def prepare() -> None:
-    """Exclude all objects that exist now from garbage collection, because they stay in memory. To be called once by a server."""
+    """Exclude all objects that exist now from garbage collection, because they stay in memory.
+
+    To be called once, when the server starts: after its imports, and before the first visitor, whose session must not stay.
+    """
     share_one_heap()
     return_large_blocks()
+    for path in (ASSETS.parent / "pages" / "views").glob("[a-z]*.py"):
+        import_module(f"pages.views.{path.stem}")  # otherwise the first visitor of each page waits for it
     gc.collect()
     gc.freeze()
-    context = get_script_run_ctx(suppress_warning=True)
-    _frozen.first = context.session_id if context else ""
 
 
 def share_one_heap() -> bool:
@@ -94,61 +94,24 @@ def trim_memory() -> bool:
     return hasattr(library, "malloc_trim") and bool(library.malloc_trim(0))
 
 
-def drop_sessions() -> set[str] | None:
+def drop_sessions() -> bool:
     """Have Streamlit drop the sessions whose browsers left more than two minutes ago, with their uploaded files.
 
     Streamlit looks for them only when the next browser leaves. On a quiet server, the last visitor's strings would stay for hours.
-
-    Returns
-    -------
-    set of str, or None
-        The sessions that are left; None if Streamlit does not answer.
+    Returns whether Streamlit has answered.
     """
     if not st.runtime.exists():
-        return None
+        return False
     runtime, done = st.runtime.get_instance(), Event()
-    left: set[str] = set()
 
     def look() -> None:
         runtime._session_mgr._session_storage._cache.expire()
-        left.update(info.session.id for info in runtime._session_mgr.list_sessions())
         done.set()
 
     with suppress(RuntimeError):  # the server is stopping
         runtime._get_async_objs().eventloop.call_soon_threadsafe(look)
-        if done.wait(DROP_SECONDS):
-            return left
-    return None
-
-
-class Frozen:
-    """Sees to it that what `prepare` has excluded from garbage collection does not hold a session that is over.
-
-    `prepare` runs in the server's first session and so excludes that session, too. Streamlit leaves it to the garbage collection to
-    close a session, so the first one would stay until the server stops, with the files that were uploaded in it. When it is over,
-    all objects are included again; when there is no session at all, what exists is excluded again.
-
-    Attributes
-    ----------
-    first : str
-        The session in which `prepare` ran.
-    """
-
-    def __init__(self) -> None:
-        self.first, self._objects = "", FIRST
-
-    def update(self, sessions: set[str]) -> None:
-        """Exclude or include objects, given the sessions that are left."""
-        if self._objects == FIRST and self.first and self.first not in sessions:
-            gc.unfreeze()
-            self._objects = NONE
-        elif self._objects == NONE and not sessions:  # the collection at the time before has closed the last session
-            gc.collect()
-            gc.freeze()
-            self._objects = ALL
-
-
-_frozen = Frozen()
+        return done.wait(DROP_SECONDS)
+    return False
 
 
 def trim_later(value: object = None) -> None:
@@ -167,9 +130,7 @@ def trim_later(value: object = None) -> None:
 def _trim(due: int) -> None:
     with _guard:
         _due.discard(due)
-    sessions = drop_sessions()
-    if sessions is not None:
-        _frozen.update(sessions)
+    drop_sessions()
     trim_memory()
 
 

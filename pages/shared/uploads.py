@@ -8,22 +8,49 @@ A file that is refused is named next to its uploader, with the reason, until ano
 
 from __future__ import annotations
 
+from time import time
+
 import streamlit as st
 
-from nlwfa_core import Recipe
-from nlwfa_core.files import file_label, short_title
-from pages.shared import cache
+from nlwfa_core import Recipe, limits
+from nlwfa_core.files import file_label, make_room, short_title
+from nlwfa_core.history.database import database_errors_as_sentences
+from pages.shared import cache, runs, visitor
 from pages.shared.widgets import escape_markdown
 
 OWN_TITLES = "uploads.titles"
 REFUSED = "uploads.refused"  # key of an uploader -> why its last file was refused
+MEMBERS_SECONDS = 24 * 3600.0
+STRANGERS_SHARE = 2  # whoever belongs to no class may fill 1/2 of the space for uploaded files
 
 
 def store(data: bytes, title: str) -> str:
-    """Store a file, and return its SHA-256. Raises RecipeError if it is too large, or can't be written."""
+    """Store a file, and return its SHA-256. Raises RecipeError if it is too large, or can't be written.
+
+    If all files together are too large, those that nobody has used for longest go, except those that `_needed` lists.
+    """
+    is_known = visitor.is_known()
+    allowed = limits.most("upload_disk_bytes") // (1 if is_known else STRANGERS_SHARE)
+    make_room(cache.uploads(), len(data), allowed, _needed)
     name = cache.uploads().put(data, title)
+    if is_known:
+        _members_files()[name] = time()
     st.session_state.setdefault(OWN_TITLES, {})[name] = short_title(title)
     return name
+
+
+def _needed() -> set[str]:
+    """Return the files that must stay: those of the runs in the history, of the lessons, and of members of classes for a day."""
+    with database_errors_as_sentences():
+        of_runs = runs.history().uploads()
+    members = {name for name, moment in _members_files().items() if moment > time() - MEMBERS_SECONDS}
+    return of_runs | cache.lesson_uploads() | members
+
+
+@st.cache_resource(show_spinner=False)
+def _members_files() -> dict[str, float]:
+    """Return when members have uploaded which files, which strangers must not push out."""
+    return {}
 
 
 def title(name: str) -> str:

@@ -5,19 +5,18 @@ from __future__ import annotations
 import logging
 import os
 from collections.abc import Mapping
-from urllib.parse import urlsplit
+from time import time
 
 import streamlit as st
 from streamlit.errors import StreamlitAuthError
 
-from nlwfa_core.lab.addresses import is_this_machine
+from pages.shared import access
+from pages.shared.standing import MEMBER, Rank, standing
 from pages.shared.widgets import error_toast, escape_markdown
 
 ALL, OWN, OFF = "all", "own", "off"
 MODES = (ALL, OWN, OFF)
 HISTORY, STATUS = "NLWFA_HISTORY", "NLWFA_STATUS"
-COOKIE = "_streamlit_xsrf"
-FORWARDED = ("X-Forwarded-For", "Forwarded", "X-Real-Ip")
 
 log = logging.getLogger(__name__)
 
@@ -42,9 +41,27 @@ def may_see_status() -> bool:
 
 
 def at_the_machine() -> bool:
-    """Return whether the browser runs on the server's machine without a proxy; a proxy is known by its headers or its name."""
-    local = st.context.ip_address is None and is_this_machine(urlsplit(st.context.url or "http://localhost").hostname or "")
-    return local and not any(name in st.context.headers for name in FORWARDED)
+    """Return whether the browser is that of the person at the server's machine: see `access`. Nothing that it claims counts."""
+    return access.is_at_the_machine(st.context.headers, st.context.cookies)
+
+
+def browser() -> str:
+    """Return the token of the visitor's browser; "" if it has no cookie."""
+    return access.browser_token(st.context.cookies.get(access.XSRF_COOKIE, ""))
+
+
+def is_known() -> bool:
+    """Return whether the server knows more of the visitor than a cookie: they belong to a class, or are at the server's machine."""
+    return at_the_machine() or bool(signed_in()) or standing.is_member(browser())
+
+
+def rank() -> Rank:
+    """Count a page for the visitor's browser, and return its rank: the smallest one is served first."""
+    if at_the_machine():
+        return MEMBER, False, 0.0
+    if signed_in():
+        standing.note_member(browser(), identity(), time())
+    return standing.note_page(browser())
 
 
 def _setting(name: str) -> str:
@@ -55,28 +72,10 @@ def identity() -> str:
     """Identify the signed-in person, or else the browser until it is closed. Store only its pseudonym: see `history.owners`."""
     if signed_in():
         return "\0".join(("user", str(st.user.get("iss", "")), str(st.user.get("sub") or st.user.get("email"))))
-    if token := browser_token(st.context.cookies.get(COOKIE, "")):
+    if token := browser():
         return f"browser\0{token}"
     context = st.runtime.scriptrunner.get_script_run_ctx()
     return f"session\0{context.session_id if context else ''}"
-
-
-def browser_token(cookie: str) -> str:
-    """Return the token in Streamlit's cookie against forged requests, unmasked (the mask changes each time); "" if malformed.
-
-    The token is random for each browser, never in an address, and deleted when the browser is closed.
-
-    >>> browser_token("2|01010101|0203|1700000000"), browser_token("3")
-    ('0302', '')
-    """
-    parts = cookie.strip("\"'").split("|")
-    if len(parts) != 4 or parts[0] != "2":
-        return ""
-    try:
-        mask, masked = bytes.fromhex(parts[1]), bytes.fromhex(parts[2])
-    except ValueError:
-        return ""
-    return bytes(byte ^ mask[i % len(mask)] for i, byte in enumerate(masked)).hex() if mask else ""
 
 
 def signed_in() -> bool | None:

@@ -18,9 +18,11 @@ from pandas.io.formats.style import Styler
 from streamlit.delta_generator import DeltaGenerator
 
 from nlwfa_core import RecipeError
+from nlwfa_core.files import LAB_FOLDER, without_folders
 from nlwfa_core.learning.progress import UNFINISHED
 from nlwfa_core.metrics.tables import TABLE_FORMATS, Column, Numbers, write_table
 from nlwfa_core.rounding import format_significant
+from pages.shared.server import home
 
 MAX_TYPED = 1000  # characters
 BRACKETS = re.compile(r"(?<=[][(){}<>|])(?=[][(){}<>|])")  # the place between two of them
@@ -42,8 +44,9 @@ def escape_markdown(text: str) -> str:
     """Escape a text so that Markdown shows its characters unchanged, because sentences may quote a user's symbols.
 
     After parsing Markdown, Streamlit replaces texts such as ":smile:" and "->" by icons and arrows. Backslashes do not prevent
-    that, so a word joiner, a character without width, is put between their characters.
+    that, so a word joiner, a character without width, is put between their characters. Paths of the server lose their folders.
     """
+    text = without_folders(text, home(), LAB_FOLDER)
     apart = re.sub(r":(?=material/|streamlit:)|(?<!\S)[-<>~](?=[-=>])", "\\g<0>\u2060", text)
     return re.sub(r"([\\`*_{}\[\]()#+\-.!$:~<>|&^=])", r"\\\1", apart)
 
@@ -72,6 +75,7 @@ def errors_as_messages() -> Iterator[None]:
     try:
         yield
     except RecipeError as error:
+        log.warning("%s", error)
         st.error(escape_markdown(str(error)), icon=":material/error:")
     except Exception:
         name = secrets.token_hex(4)

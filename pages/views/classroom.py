@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from functools import partial
 from urllib.parse import urlencode
@@ -9,12 +10,14 @@ from urllib.parse import urlencode
 import streamlit as st
 
 from nlwfa_core import RecipeError, limits
+from nlwfa_core.errors import plural
 from nlwfa_core.history.classes import KEEP_DAYS, ClassRecord
 from nlwfa_core.history.database import database_errors_as_sentences
 from nlwfa_core.lab import class_board, quizzes
 from nlwfa_core.lab.addresses import qr_code, shared_link
 from nlwfa_core.lab.answers import ChoiceKey
 from nlwfa_core.lab.figures.bars import guesses_figure
+from nlwfa_core.lab.history import format_time
 from nlwfa_core.lab.palette import RIGHT_SIGN, WRONG_SIGN
 from nlwfa_core.lab.questions import Question
 from nlwfa_core.lab.teaching import lesson_plan
@@ -29,6 +32,12 @@ CODE, NICKNAME, HAND_IN, QUESTION, CHOSEN, OPENS, EXPORT = (
     f"class.{name}" for name in ("code", "nickname", "hand_in", "question", "chosen", "opens", "export")
 )
 THIS_PAGE = ""
+MOST_SHOWN = 10  # people in the list of those to remove, with a button each
+LOCK_HELP = "Members go on answering; nobody else can join until you let people join again."
+REMOVE_NOTE = (
+    "Who is removed can't join again from the same browser, and nothing of theirs is shown or recorded. *Let back in* undoes it. "
+    "If they come back from other browsers, lock joining."
+)
 STORED = (
     "Stored are your nickname, if you choose one, the step that you are at, your answers to questions and quizzes with their "
     "times, and what you hand in; no name, no address, and nothing that you upload. Your teacher sees it. It is deleted when the "
@@ -191,6 +200,8 @@ def _board() -> None:
     record = _record()
     if record.closed is not None:
         st.info("This session is closed: nothing more is recorded.", icon=":material/lock:")
+    elif record.locked is not None:
+        st.info("Joining is locked: members go on, and nobody else can join.", icon=":material/person_off:")
     question, where, hand_ins, gains = st.tabs(
         ["Question", "Who is where", f"Handed in ({len(record.hand_ins)})", "Before and after"], key="class.tabs"
     )
@@ -342,6 +353,8 @@ def session_controls() -> None:
     record = _record()
     st.subheader("The session", anchor=False)
     with st.container(horizontal=True, key="class_controls"):
+        _lock_button(record)
+        _people(record)
         st.button("Prepare the tables", key="class.prepare", icon=":material/table_view:", on_click=_prepare)
         label, icon = ("Close", ":material/lock:") if record.closed is None else ("Open again", ":material/lock_open:")
         st.button(label, key="class.close", icon=icon, on_click=_close, args=(record.closed is None,))
@@ -363,6 +376,61 @@ def session_controls() -> None:
         "Stored are nicknames, steps, answers with their times, and hand-ins, until you delete the session, at the latest "
         f"{KEEP_DAYS} days after you opened it."
     )
+
+
+def _lock_button(record: ClassRecord) -> None:
+    is_locked = record.locked is not None
+    label = "Let people join" if is_locked else "Lock joining"
+    icon = ":material/person_add:" if is_locked else ":material/person_off:"
+    st.button(label, key="class.lock", icon=icon, on_click=_lock, args=(not is_locked,), help=LOCK_HELP)
+
+
+def _people(record: ClassRecord) -> None:
+    """Draw the list from which the teacher removes people: the newest first, one button each, and a button for a flood of them."""
+    popover = st.popover("Remove people", icon=":material/person_remove:", key="class.people", on_change="rerun")
+    if not popover.open:
+        return
+    with popover:
+        if not record.members:
+            st.markdown("Nobody has joined yet.")
+        names = class_board.member_names(record.members)
+        answered = Counter(answer.member for answer in record.answers)
+        newest = sorted(record.members, key=lambda entry: -entry.joined)
+        for entry in newest[:MOST_SHOWN]:
+            detail = f"joined {_clock(entry.joined)}, {plural(answered[entry.member], 'answer')}"
+            label = f"{escape_markdown(names[entry.member])} · {detail}"
+            key = f"class.remove.{entry.member}"
+            st.button(label, key=key, icon=":material/close:", type="tertiary", on_click=_remove, args=([entry.member],))
+        if len(newest) > MOST_SHOWN:
+            others = [entry.member for entry in newest[MOST_SHOWN:]]
+            chosen = st.multiselect("Others", others, format_func=names.get, key="class.others", select_all=False)
+            st.button("Remove these", key="class.remove_others", on_click=_remove, args=(chosen,), disabled=not chosen)
+        if record.members:
+            _flood(record, answered)
+        if record.removed:
+            label = f"Let {plural(len(record.removed), 'member')} back in"
+            removed = [entry.member for entry in record.removed]
+            st.button(label, key="class.readmit", icon=":material/undo:", type="tertiary", on_click=_readmit, args=(removed,))
+    popover.caption(REMOVE_NOTE)
+
+
+def _flood(record: ClassRecord, answered: Counter[str]) -> None:
+    """Draw the button that removes everyone who joined after a moment."""
+    st.markdown("**Many who do not belong here**")
+    joined = sorted(entry.joined for entry in record.members)
+    moments = sorted({moment - moment % 60 for moment in joined}, reverse=True)
+    since = st.selectbox("Who joined at or after", moments, format_func=_clock, key="class.since", width=200)
+    silent = st.checkbox("Only those who have not answered", True, key="class.silent")
+    members = [
+        entry.member for entry in record.members if entry.joined >= (since or 0.0) and not (silent and answered[entry.member])
+    ]
+    label, icon = f"Remove {plural(len(members), 'member')}", ":material/group_remove:"
+    st.button(label, key="class.remove_flood", icon=icon, on_click=_remove, args=(members,), disabled=not members)
+
+
+def _clock(moment: float) -> str:
+    """Write a moment as the time of day at the visitor's place."""
+    return format_time(moment, st.context.timezone).split(" ", 1)[1]
 
 
 def plan() -> None:
@@ -390,11 +458,7 @@ def _act(action: Callable[[], None]) -> bool:
 
 
 def _open() -> None:
-    try:
-        with database_errors_as_sentences():
-            class_session.enter_address(class_session.store().open(class_session.browsers_token))
-    except RecipeError as error:
-        error_toast(error)
+    _act(class_session.open_session)
 
 
 def _enter() -> None:
@@ -455,6 +519,21 @@ def _reveal(question: str, revealed: bool) -> None:
 def _close(closed: bool) -> None:
     code = class_session.code()
     _act(partial(class_session.store().close, code, class_session.token(code), closed))
+
+
+def _lock(locked: bool) -> None:
+    code = class_session.code()
+    _act(partial(class_session.store().lock, code, class_session.token(code), locked))
+
+
+def _remove(members: list[str]) -> None:
+    if _act(partial(class_session.remove, members)):
+        st.toast(f"Removed: {plural(len(members), 'member')}.", icon=":material/check:")
+
+
+def _readmit(members: list[str]) -> None:
+    code = class_session.code()
+    _act(partial(class_session.store().readmit, code, class_session.token(code), members))
 
 
 def _delete() -> None:

@@ -53,12 +53,12 @@ def _board() -> None:
         }
         | _sizes(busy)
     )
-    if busy.sessions:
+    if busy.people:
         st.markdown("**Queue** (anonymous)")
         table: dict[str, Column] = {
-            "browser": [f"{number}." for number in range(1, len(busy.sessions) + 1)],
-            "waiting": _counts(waiting for waiting, _ in busy.sessions),
-            "running or paused": _counts(begun for _, begun in busy.sessions),
+            "browser": [f"{number}." for number in range(1, len(busy.people) + 1)],
+            "waiting": _counts(waiting for waiting, _ in busy.people),
+            "running or paused": _counts(begun for _, begun in busy.people),
         }
         widgets.draw_table(table, "status.owners", "Jobs of each browser")
     st.subheader("History", anchor=False)

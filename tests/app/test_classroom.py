@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import Callable, Iterator
+from contextlib import closing
+from pathlib import Path
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
 from nlwfa_core import limits
 from nlwfa_core.errors import RecipeError
+from nlwfa_core.history import database
 from nlwfa_core.lab.answers import ChoiceKey
 from nlwfa_core.lab.class_board import lesson_questions
 from nlwfa_core.lab.palette import RIGHT, RIGHT_SIGN, WRONG
@@ -16,6 +20,7 @@ from pages.shared import cache, class_session, visitor
 from pages.shared.widgets import escape_markdown
 from tests.app.lab import complaints, figure, go, markdown_texts, open_lab
 from tests.quick import HOSTILE
+from tests.waiting import wait_for
 
 
 @pytest.fixture
@@ -173,6 +178,95 @@ def test_answers_wait_for_the_database(
         assert "Your answer is not recorded yet" in app.toast[0].value.replace("\\", "")
     app.run()
     assert [entry.answer for entry in class_session.store().read(code, _token(code, person)).answers] == ["3"]
+
+
+def test_answers_wait_for_a_locked_database(
+    person: Callable[[str], None], session: tuple[str, AppTest], home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One wait, in the callback; the page that is drawn next, and those of others, do not wait again."""
+    monkeypatch.setattr(database, "REST_SECONDS", 1.0)
+    code, _ = session
+    person("ada")
+    _join(code)
+    app = open_lab("data", **{"class": code, "lesson": "rank", "step": 1})
+    with closing(sqlite3.connect(home / "history.sqlite", isolation_level=None)) as other:
+        other.execute("BEGIN EXCLUSIVE")
+        _answer(app, "3")
+        assert "Your answer is not recorded yet" in app.toast[0].value.replace("\\", "")
+        assert "are sent again with the next page" in app.warning[0].value
+        other.execute("COMMIT")
+    wait_for(lambda: not complaints(app.run()) and not app.warning)
+    assert [entry.answer for entry in class_session.store().read(code, _token(code, person)).answers] == ["3"]
+
+
+def test_an_answer_is_not_acknowledged_into_a_removed_database(
+    person: Callable[[str], None], session: tuple[str, AppTest], home: Path
+) -> None:
+    code, teacher = session
+    person("ada")
+    _join(code)
+    app = open_lab("data", **{"class": code, "lesson": "rank", "step": 1})
+    (home / "history.sqlite").rename(home / "aside.sqlite")
+    try:
+        _answer(app, "3")
+        text = app.toast[0].value.replace("\\", "")
+        assert "Your answer is not recorded yet: The history's database was removed or replaced" in text
+        assert str(home) not in text
+        person("teacher")
+        teacher.run()
+        assert "was removed or replaced" in complaints(teacher)[0]
+    finally:
+        (home / "aside.sqlite").rename(home / "history.sqlite")
+    person("ada")
+    app.run()
+    assert [entry.answer for entry in class_session.store().read(code, _token(code, person)).answers] == ["3"]
+
+
+def test_a_teacher_is_rid_of_an_intruder_in_two_clicks(person: Callable[[str], None], session: tuple[str, AppTest]) -> None:
+    code, teacher = session
+    person("ada")
+    ada = _join(code, "Ada")
+    person("mallory")
+    mallory = _join(code, "**Mallory**")
+    person("teacher")
+    teacher.session_state["class.people"] = True  # the first click opens the list
+    teacher.run()
+    [newest] = [button for button in teacher.button if button.label.startswith(escape_markdown("**Mallory**"))]
+    newest.click().run()
+    assert [entry.nickname for entry in class_session.store().read(code, _token(code, person)).members] == ["Ada"]
+    person("mallory")
+    mallory = open_lab("classroom", **{"class": code})
+    mallory.button(key="class.join_button").click().run()
+    assert "has removed you from it" in complaints(mallory)[0]
+    person("teacher")
+    teacher.button(key="class.readmit").click().run()
+    person("ada")
+    assert not complaints(ada.run())
+    assert len(class_session.store().read(code, _token(code, person)).members) == 2
+
+
+def test_a_teacher_is_rid_of_a_flood(person: Callable[[str], None], session: tuple[str, AppTest]) -> None:
+    code, teacher = session
+    person("ada")
+    _join(code, "Ada")
+    _answer(open_lab("data", **{"class": code, "lesson": "rank", "step": 1}), "3")
+    for number in range(15):
+        class_session.store().join(code, f"{number:064x}", f"bot {number}")
+    person("teacher")
+    teacher.session_state["class.people"] = True
+    teacher.run()
+    assert len([button for button in teacher.button if "joined" in button.label]) == 10
+    moments = teacher.selectbox(key="class.since").options
+    teacher.selectbox(key="class.since").select(moments[-1]).run()
+    assert teacher.button(key="class.remove_flood").label == "Remove 15 members"  # Ada has answered
+    teacher.button(key="class.remove_flood").click().run()
+    assert [entry.nickname for entry in class_session.store().read(code, _token(code, person)).members] == ["Ada"]
+    teacher.button(key="class.lock").click().run()
+    assert "Joining is locked" in teacher.info[0].value
+    person("late")
+    late = open_lab("classroom", **{"class": code})
+    late.button(key="class.join_button").click().run()
+    assert "its teacher has locked it" in complaints(late)[0]
 
 
 def test_wrong_codes_and_limits(

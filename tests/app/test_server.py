@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import gc
 import inspect
 import platform
 import subprocess
 import sys
-import weakref
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -92,56 +90,13 @@ def test_sessions_whose_time_is_over_are_dropped(monkeypatch: pytest.MonkeyPatch
     storage = MemorySessionStorage()
     storage._cache = TTLCache(maxsize=8, ttl=120, timer=lambda: now[0])
     storage.save(SimpleNamespace(session=SimpleNamespace(id="gone")))  # type: ignore[arg-type]
-    manager = SimpleNamespace(_session_storage=storage, list_sessions=storage.list)
+    manager = SimpleNamespace(_session_storage=storage)
     loop = SimpleNamespace(call_soon_threadsafe=lambda action: action())
     runtime = SimpleNamespace(_session_mgr=manager, _get_async_objs=lambda: SimpleNamespace(eventloop=loop))
     monkeypatch.setattr("streamlit.runtime.exists", lambda: True)
     monkeypatch.setattr("streamlit.runtime.get_instance", lambda: runtime)
-    for now[0], left in ((100.0, {"gone"}), (130.0, set[str]())):
-        assert server.drop_sessions() == left
-        assert len(storage._cache._data) == len(left)
+    for now[0], left in ((100.0, 1), (130.0, 0)):
+        assert server.drop_sessions()
+        assert len(storage._cache._data) == left
     assert callable(Runtime._get_async_objs) and "self._session_mgr = " in inspect.getsource(Runtime.__init__)
     assert "self._session_storage = " in inspect.getsource(WebsocketSessionManager.__init__)
-
-
-def test_the_first_session_is_freed_although_the_servers_start_excludes_it_from_garbage_collection() -> None:
-    class Session:
-        """Like Streamlit's, it refers to itself, so only the garbage collection frees it."""
-
-        def __init__(self) -> None:
-            self.itself = self
-
-    frozen, first = server.Frozen(), Session()
-    frozen.first, alive = "first", weakref.ref(first)
-    gc.collect()
-    gc.freeze()
-    try:
-        del first
-        frozen.update({"first", "second"})
-        gc.collect()
-        assert alive() is not None and gc.get_freeze_count()  # it is connected
-        frozen.update({"second"})
-        gc.collect()
-        assert alive() is None and not gc.get_freeze_count()
-        frozen.update({"second"})
-        assert not gc.get_freeze_count()  # otherwise the second session would be held
-        frozen.update(set())
-        assert gc.get_freeze_count()
-        frozen.update(set())
-        frozen.update({"third"})
-        assert gc.get_freeze_count()
-    finally:
-        gc.unfreeze()
-
-
-def test_the_session_of_the_servers_start_is_known(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("share_one_heap", "return_large_blocks"):
-        monkeypatch.setattr(server, name, bool)
-    monkeypatch.setattr(server.gc, "freeze", list)
-    monkeypatch.setattr(server, "_frozen", server.Frozen())
-    monkeypatch.setattr(server, "get_script_run_ctx", lambda **_: SimpleNamespace(session_id="first"))
-    server.prepare.__wrapped__()
-    assert server._frozen.first == "first"
-    monkeypatch.setattr(server, "drop_sessions", lambda: None)  # Streamlit does not answer, so nothing is known of sessions
-    monkeypatch.setattr(server._frozen, "update", pytest.fail)
-    server._trim(0)

@@ -67,6 +67,18 @@ QUICK = quick.QUICK | {"learner": "SP"}
 ENDLESS = QUICK | {"learner": "fac.non", "epochs_factorisation": 100_000}
 
 
+def key_of(home: Path) -> str:
+    """The key that a server with this folder has printed."""
+    match = re.search(r"\?key=(\S+)", (home / "server.log").read_text(encoding="utf-8"))
+    assert match
+    return match[1]
+
+
+def be_at_the_machine(page: Page, lab: str, home: Path) -> None:
+    """Makes this browser that of the person at the server's machine, as opening the printed address does."""
+    page.context.request.get(f"{lab}/?key={key_of(home)}", max_redirects=0)
+
+
 def visit(page: Page, lab: str, path: str = "", **parameters: Any) -> None:
     """Opens a link, and waits for the page to be drawn to its end."""
     page.goto(f"{lab}/{path}?{urlencode(parameters, doseq=True)}")

@@ -16,7 +16,7 @@ from PIL import Image
 from playwright.sync_api import Browser, Page, sync_playwright
 
 from tests.browser.conftest import FLAGS, PATIENCE_SECONDS, ROOT, serving
-from tests.browser.screen import PATHS, keyed, settled, train, visit
+from tests.browser.screen import PATHS, be_at_the_machine, keyed, settled, train, visit
 
 FOLDER = ROOT / "docs" / "screens"
 LOOKS: dict[str, dict[str, Any]] = {
@@ -70,6 +70,7 @@ def main() -> None:
         for look in LOOKS:
             page = open_page(browser, look)
             for path in PATHS:
+                be_at_the_machine(page, lab, Path(home))
                 visit(page, lab, path, **SHOWN)
                 page.set_viewport_size(LOOKS[look]["viewport"])
                 everything_visible(page)

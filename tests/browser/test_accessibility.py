@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -17,6 +18,7 @@ from tests.browser.screen import (
     PHONE,
     QUICK,
     WIDE,
+    be_at_the_machine,
     drawn_charts,
     go,
     keyed,
@@ -54,9 +56,10 @@ def trained(lab: str, people: People) -> str:
 
 
 @pytest.fixture(scope="module")
-def walker(trained: str, people: People) -> Iterator[tuple[Page, dict[str, list[str]]]]:
+def walker(trained: str, lab_home: Path, people: People) -> Iterator[tuple[Page, dict[str, list[str]]]]:
     """A person who goes from page to page by the bar, and what should not be on the way."""
     with people.page(0) as page, watched(page) as found:
+        be_at_the_machine(page, trained, lab_home)
         visit(page, trained, **QUICK)
         yield page, found
 

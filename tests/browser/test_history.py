@@ -11,6 +11,7 @@ from playwright.sync_api import Page, expect
 from tests.browser.conftest import serving
 from tests.browser.screen import (
     QUICK,
+    be_at_the_machine,
     eventually,
     go,
     heading,
@@ -30,7 +31,11 @@ def names(page: Page) -> list[str]:
     return [row[0] for row in rows(page)]
 
 
-def test_delete_undo_and_a_bundle_from_one_lab_to_another(page: Page, lab: str, fresh_lab: str, tmp_path: Path) -> None:
+def test_delete_undo_and_a_bundle_from_one_lab_to_another(
+    page: Page, lab: str, lab_home: Path, fresh_lab: str, tmp_path: Path
+) -> None:
+    be_at_the_machine(page, lab, lab_home)
+    be_at_the_machine(page, fresh_lab, tmp_path)
     with watched(page) as found:
         visit(page, lab, "train", **QUICK | {"data_seed": 51, "rank": 7})
         train(page)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import hashlib
+import os
 from pathlib import Path
 
 import pytest
 
 from nlwfa_core.errors import RecipeError
 from nlwfa_core.experiment.recipe import DataRecipe, Recipe
-from nlwfa_core.files import MAX_NAME, FileShelf
+from nlwfa_core.files import MAX_NAME, FileShelf, make_room, without_folders
 from nlwfa_core.lab.options import difference_table
 
 
@@ -46,6 +47,39 @@ def test_only_the_hash_of_a_file_is_a_name(tmp_path: Path, name: str) -> None:
     (shelf.directory / "secret").write_bytes(b"ab\n")
     with pytest.raises(RecipeError, match="no longer on the server"):
         shelf.get(name)
+
+
+def test_files_that_nobody_has_used_for_longest_make_room(tmp_path: Path) -> None:
+    shelf = FileShelf(tmp_path)
+    names = [shelf.put(bytes([number]) * 100, f"{number}.txt") for number in range(5)]
+    for number, name in enumerate(names):
+        os.utime(tmp_path / name, (number, number))
+    shelf.get(names[0])
+    shelf.put(bytes([1]) * 100)  # uploaded again
+    make_room(shelf, 100, 600, pytest.fail)  # there is room
+    make_room(shelf, 100, 400, lambda: {names[2], "0" * 64})
+    assert [(tmp_path / name).exists() for name in names] == [True, True, True, False, False]
+    assert not (tmp_path / f"{names[3]}.name").exists() and (tmp_path / f"{names[2]}.name").exists()
+    with pytest.raises(RecipeError, match="that are in use, in bytes, must be at most 300; got 400"):
+        make_room(shelf, 200, 300, lambda: {names[1], names[2]})
+    assert [(tmp_path / name).exists() for name in names[:3]] == [False, True, True]
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("can't write /srv/lab/runs/0a/model.safetensors: No space left", "can't write model.safetensors: No space left"),
+        ("[Errno 2] No such file: '/srv/lab/runs/0a/result.json'", "[Errno 2] No such file: 'result.json'"),
+        ("can't write to /srv/lab: Permission denied", "can't write to lab: Permission denied"),
+        ("can't write to /srv/lab/: Permission denied", "can't write to lab: Permission denied"),
+        ("/srv/lab/a.txt and /srv/lab/b.txt, too", "a.txt and b.txt, too"),
+        ('the file "/srv/lab/uploads/x" (in /srv/lab/uploads/y)', 'the file "x" (in y)'),
+        ("/srv/laboratory/a and srv/lab are others", "/srv/laboratory/a and srv/lab are others"),
+        ("the symbols /, // and a/b", "the symbols /, // and a/b"),
+    ],
+)
+def test_a_message_shows_no_folder_of_the_server(text: str, shown: str) -> None:
+    assert without_folders(text, Path("/srv/lab"), Path("/")) == shown
 
 
 def test_tables_of_options_show_the_name_beside_the_hash() -> None:

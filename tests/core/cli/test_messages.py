@@ -40,7 +40,7 @@ MESSAGES = {
     f"{RANKS} 2 --metric mse": "metric must be one of wer, log2_pauto, bits_per_symbol, ndcg5; got 'mse'",
     "learn": (
         "No such command 'learn'; the commands are fit, select-rank, score, compare, rank, mix, compete, reproduce, sweep, "
-        "fit-values, score-values, export, import, sample, history, lab, weights, next, generate. See nlwfa --help."
+        "fit-values, score-values, export, import, sample, history, classes, lab, weights, next, generate. See nlwfa --help."
     ),
     "generate english -o new": (
         "No such command 'english'; the commands are dyck, automaton, hmm, pfa, pdfa, squared. See nlwfa generate --help."

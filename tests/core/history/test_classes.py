@@ -169,6 +169,117 @@ def test_limits_are_named(room: Classes, monkeypatch: pytest.MonkeyPatch) -> Non
     assert len(room.read(code, TOKEN).answers) == 1
 
 
+def test_sessions_that_nobody_joined_make_room(room: Classes, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(limits, "IN_FORCE", limits.IN_FORCE | {"class_sessions": 4, "unjoined_sessions": 2})
+    lesson = room.open(token_of, "teacher")
+    room.join(lesson, ADA)
+    flood = [room.open(token_of, f"fresh browser {number}") for number in range(20)]
+    assert [code for code in flood if room.exists(code)] == flood[-3:] and room.exists(lesson)
+    mine = [room.open(token_of, "one browser") for _ in range(5)]
+    assert [code for code in mine if room.exists(code)] == mine[-2:]  # one browser pushes out its own
+    assert room.exists(flood[-1])
+    for code in (*mine[-2:], flood[-1]):
+        room.join(code, ADA)
+    with pytest.raises(RecipeError, match="the number of class sessions on this server must be at most 4; got 5"):
+        room.open(token_of, "another browser")
+
+
+def test_a_teacher_gets_rid_of_intruders(room: Classes) -> None:
+    code = room.open(token_of)
+    room.join(code, ADA, "Ada")
+    room.join(code, BOB, "intruder")
+    for member in (ADA, BOB):
+        room.record(code, [answer(member)])
+        room.hand_in(code, member, "x")
+    for wrong in ("", "x" * 64):
+        with pytest.raises(RecipeError, match="Only the teacher"):
+            room.remove(code, wrong, [ADA])
+        with pytest.raises(RecipeError, match="Only the teacher"):
+            room.lock(code, wrong)
+    room.remove(code, TOKEN, [BOB])
+    record = room.read(code, TOKEN)
+    assert [entry.member for entry in record.members] == [ADA] and [entry.member for entry in record.removed] == [BOB]
+    assert {entry.member for entry in (*record.answers, *record.hand_ins)} == {ADA} and room.member(code, BOB) is None
+    room.leave(code, BOB)  # does not help
+    for act in (
+        lambda: room.join(code, BOB, "somebody else"),
+        lambda: room.record(code, [answer(BOB, attempt=2)]),
+        lambda: room.hand_in(code, BOB, "y"),
+    ):
+        with pytest.raises(RecipeError, match=f"The teacher of the class session {code} has removed you from it"):
+            act()
+    room.lock(code, TOKEN)
+    with pytest.raises(RecipeError, match="its teacher has locked it"):
+        room.join(code, "c" * 64)
+    room.join(code, ADA, "Ada L.")
+    room.record(code, [answer(attempt=2)])
+    room.lock(code, TOKEN, locked=False)
+    room.join(code, "c" * 64)
+    room.readmit(code, TOKEN, [BOB])
+    assert len(room.read(code, TOKEN).members) == 3 and not room.read(code, TOKEN).removed
+
+
+def test_removed_members_take_no_place(room: Classes, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(limits, "IN_FORCE", limits.IN_FORCE | {"class_members": 3})
+    code = room.open(token_of)
+    room.join(code, ADA)
+    for wave in range(4):
+        flood = [f"{wave}{number}" * 32 for number in range(2)]
+        for member in flood:
+            room.join(code, member)
+        with pytest.raises(RecipeError, match="the number of people in a class session must be at most 3; got 4"):
+            room.join(code, BOB)
+        room.remove(code, TOKEN, flood)
+    record = room.read(code, TOKEN)
+    assert [entry.member for entry in record.members] == [ADA] and len(record.removed) == 3  # of the last waves
+
+
+def test_a_flood_of_new_members_is_slowed_and_members_are_not(room: Classes, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(limits, "IN_FORCE", limits.IN_FORCE | {"joins_per_minute": 2})
+    code = room.open(token_of)
+    room.join(code, ADA)
+    room.join(code, BOB)
+    with pytest.raises(RecipeError, match=f"Very many people are joining the class session {code} at this moment"):
+        room.join(code, "c" * 64)
+    room.join(code, ADA, "Ada")
+    room.join(room.open(token_of), "c" * 64)
+    later = time() + 61
+    monkeypatch.setattr(classes, "time", lambda: later)
+    room.join(code, "c" * 64)
+
+
+@pytest.mark.parametrize("what", ["class_answers", "hand_ins"])
+def test_nobody_uses_up_the_share_of_others(room: Classes, monkeypatch: pytest.MonkeyPatch, what: str) -> None:
+    monkeypatch.setattr(limits, "IN_FORCE", limits.IN_FORCE | {what: 8, "class_members": 4})
+    code = room.open(token_of)
+    room.join(code, ADA)
+    room.join(code, BOB)
+
+    def gives(member: str, number: int) -> bool:
+        try:
+            if what == "hand_ins":
+                room.hand_in(code, member, "x")
+            else:
+                room.record(code, [answer(member, attempt=number)])
+        except RecipeError as error:
+            assert "must be at most 8; got" in str(error)
+            return False
+        return True
+
+    assert sum(gives(BOB, number) for number in range(1, 30)) == 8
+    assert sum(gives(ADA, number) for number in range(1, 30)) == 2  # a quarter of 8, though the session is full
+
+
+def test_an_administrator_lists_and_deletes(room: Classes) -> None:
+    code, empty = room.open(token_of), room.open(token_of)
+    room.join(code, ADA, "Ada")
+    room.record(code, [answer()])
+    counts = {entry.code: (entry.num_members, entry.num_answers, entry.num_hand_ins) for entry in room.summaries()}
+    assert counts == {code: (1, 1, 0), empty: (0, 0, 0)} and "Ada" not in repr(room.summaries())
+    room.delete_by_administrator([empty])
+    assert not room.exists(empty) and room.exists(code)
+
+
 def test_thirty_members_answer_at_once(room: Classes) -> None:
     code = room.open(token_of)
     members = [f"{number:064x}" for number in range(30)]

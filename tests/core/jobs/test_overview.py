@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from nlwfa_core.experiment.recipe import Recipe
-from nlwfa_core.jobs.job import Job
+from nlwfa_core.jobs.job import Job, Person
 from nlwfa_core.jobs.runner import Overview
 
 
-def job(session: str, state: str, held: bool = False) -> Job:
-    return Job("0" * 64, Recipe(), session, state=state, held=held)
+def job(person: str, state: str, held: bool = False) -> Job:
+    return Job("0" * 64, Recipe(), "tab", Person(person), state=state, held=held)
 
 
-def test_jobs_are_counted_by_state_and_session() -> None:
+def test_jobs_are_counted_by_state_and_person() -> None:
     jobs = [job("ada", "queued"), job("ada", "queued"), job("bob", "running"), job("cy", "running", held=True), job("cy", "queued")]
     jobs += [job("ada", "done"), job("bob", "failed"), job("dan", "cancelled")]
     overview = Overview.of(jobs, 2, ())

@@ -8,15 +8,22 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from nlwfa_core import limits
+from nlwfa_core.errors import RecipeError
 from nlwfa_core.experiment.recipe import Recipe
-from nlwfa_core.jobs.job import GROWTH, Job, Points
+from nlwfa_core.jobs.job import GROWTH, Job, Person, Points
 from nlwfa_core.jobs.queue import FairQueue
 from nlwfa_core.learning.progress import BITS, RELATIVE, Progress
 
 
+def person(letter: str) -> Person:
+    """Small letters are known, capital ones strangers."""
+    return Person(letter, letter.islower())
+
+
 def queue_of(sessions: str) -> tuple[FairQueue, list[Job]]:
     queue = FairQueue()
-    jobs = [Job(str(number), Recipe(), owner) for number, owner in enumerate(sessions)]
+    jobs = [Job(str(number), Recipe(), owner, person(owner)) for number, owner in enumerate(sessions)]
     for job in jobs:
         queue.append(job)
     return queue, jobs
@@ -27,14 +34,44 @@ def test_sessions_take_turns() -> None:
     assert "".join(queue.pop().starter for _ in range(6)) == "abcaba"
 
 
+def test_those_who_are_known_come_before_strangers() -> None:
+    queue, _ = queue_of("XXYabaZ")
+    assert "".join(queue.pop().starter for _ in range(7)) == "abaXYZX"
+
+
+def test_fresh_browsers_do_not_fill_the_queue(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(limits.IN_FORCE, "session_jobs", 3)
+    queue, room = FairQueue(), 10
+
+    def adds(who: Person) -> bool:
+        try:
+            queue.check_room(who, room)
+        except RecipeError:
+            return False
+        queue.append(Job("", Recipe(), "a tab", who))
+        return True
+
+    assert [adds(person("X")) for _ in range(5)] == [True] * 3 + [False] * 2  # however many tabs it has
+    strangers = [Person(f"fresh {number}", is_known=False) for number in range(100)]
+    assert sum(map(adds, strangers)) == 2  # half of the room is theirs
+    assert [adds(person(letter)) for letter in "abcde"] == [True] * 5
+    assert not adds(person("f"))
+    with pytest.raises(RecipeError, match="The queue is full: 10 runs waiting"):
+        queue.check_room(person("f"), room)
+    while queue.pop().person.is_known:
+        pass
+    with pytest.raises(RecipeError, match="4 runs waiting of people who belong to no class .limit 2"):
+        queue.check_room(person("Z"), 5)
+
+
 def test_who_was_served_goes_to_the_end() -> None:
     queue, _ = queue_of("aab")
     assert queue.pop().starter == "a"
-    queue.append(Job("new", Recipe(), "c"))
+    queue.append(Job("new", Recipe(), "c", person("c")))
     assert [queue.pop().starter for _ in range(3)] == ["b", "a", "c"]
 
 
-@given(st.text("abcd", min_size=1, max_size=12), st.integers(0, 5))
+@given(st.text("abCD", min_size=1, max_size=12), st.integers(0, 5))
 def test_positions_are_the_order_of_starting(sessions: str, num_started: int) -> None:
     queue, jobs = queue_of(sessions)
     started = [queue.pop() for _ in range(min(num_started, len(jobs)))]
@@ -43,7 +80,7 @@ def test_positions_are_the_order_of_starting(sessions: str, num_started: int) ->
     assert sorted(positions) == list(range(1, len(positions) + 1))
 
 
-@given(st.text("abcd", min_size=1, max_size=12), st.integers(0, 5))
+@given(st.text("abCD", min_size=1, max_size=12), st.integers(0, 5))
 def test_the_jobs_before_a_job_are_those_of_smaller_positions(sessions: str, num_started: int) -> None:
     queue, _ = queue_of(sessions)
     for _ in range(min(num_started, len(queue) - 1)):
@@ -55,7 +92,7 @@ def test_the_jobs_before_a_job_are_those_of_smaller_positions(sessions: str, num
         )
 
 
-@given(st.text("abc", min_size=1, max_size=10), st.data())
+@given(st.text("abC", min_size=1, max_size=10), st.data())
 def test_what_is_removed_does_not_start(sessions: str, data: st.DataObject) -> None:
     queue, jobs = queue_of(sessions)
     gone = data.draw(st.sampled_from(jobs))

@@ -17,9 +17,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from nlwfa_core.errors import RecipeError
 from nlwfa_core.experiment import pipeline as experiment
 from nlwfa_core.experiment.pipeline import prepare, run
 from nlwfa_core.experiment.recipe import LearningRecipe, Recipe
+from nlwfa_core.files import LAB_FOLDER
 from nlwfa_core.jobs import worker
 from nlwfa_core.jobs.job import Job
 from nlwfa_core.jobs.runner import ATTEMPTS, Runner
@@ -99,6 +101,35 @@ def test_what_goes_wrong_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     assert last["end"] == "failed"
     assert words in last["message"]
     assert "Traceback" not in last["message"]
+
+
+@pytest.mark.parametrize(
+    ("error", "shown"),
+    [
+        (RecipeError("can't write {home}/run/model.safetensors: No space left"), "can't write model.safetensors: No space left"),
+        (RecipeError("can't read {home}/uploads/0a: Permission denied"), "can't read 0a: Permission denied"),
+        (OSError(2, "No such file", "{home}/run/result.json"), "'result.json'"),
+        (RuntimeError("in {lab}/nlwfa_core/jobs/worker.py"), "in worker.py"),
+        (ValueError("{prefix}/lib/python3/site-packages/torch/x.py failed"), "x.py failed"),
+    ],
+)
+def test_a_message_names_files_without_the_servers_folders(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, error: Exception, shown: str
+) -> None:
+    folders = {"home": tmp_path, "lab": LAB_FOLDER, "prefix": sys.prefix}
+    error.args = tuple(part.format(**folders) if isinstance(part, str) else part for part in error.args)
+    if isinstance(error, OSError):
+        error.filename = error.filename.format(**folders)
+
+    def fails(*_: object, **__: object) -> None:
+        raise error
+
+    monkeypatch.setattr(experiment, "run", fails)
+    training, said = trainer()
+    training.follow(order(tmp_path))
+    message = messages(said)[-1]["message"]
+    assert shown in message and not any(str(folder) in message for folder in folders.values())
+    assert str(tmp_path) in caplog.text  # the administrator's log says where
 
 
 def test_a_cancel_is_heard(tmp_path: Path) -> None:

@@ -14,9 +14,11 @@ def upgrade() -> None:
         "class_sessions",
         sa.Column("code", sa.String(8), primary_key=True),
         sa.Column("teacher", sa.String(64), nullable=False),
+        sa.Column("opener", sa.String(64), nullable=False, server_default="", index=True),
         sa.Column("opened", sa.Float, nullable=False, index=True),
         sa.Column("closed", sa.Float),
         sa.Column("opens", sa.String(128)),
+        sa.Column("locked", sa.Float),
         sa.Column("revealed", JSON, nullable=False, server_default="[]"),
     )
     op.create_table(
@@ -27,6 +29,7 @@ def upgrade() -> None:
         sa.Column("joined", sa.Float, nullable=False),
         sa.Column("place", sa.String(128), nullable=False, server_default=""),
         sa.Column("seen", sa.Float, nullable=False),
+        sa.Column("removed", sa.Float),
     )
     op.create_table(
         "class_answers",

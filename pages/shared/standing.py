@@ -1,0 +1,91 @@
+"""Remember which browsers have joined a class, because the server serves them before those that nobody knows.
+
+A browser's cookie costs nothing to make, so no limit by browser stops somebody who makes thousands. What can't be made is the past:
+members of a class come before strangers, and among members those who joined earlier come first. A browser that asks for very many
+pages goes behind the others like it. All of this is in memory only, and is found again from the class when a browser comes back.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict, deque
+from collections.abc import Iterable
+from threading import Lock
+from time import monotonic
+from typing import Any
+
+MEMBER, STRANGER = 0, 1
+MAX_BROWSERS = 20_000  # those that were not seen for longest are forgotten
+BUSY_SECONDS, BUSY_PAGES = 10.0, 20  # a browser that asks for more pages in this time is a busy one
+ACTIVE_SECONDS = 60.0
+
+Rank = tuple[int, bool, float]  # MEMBER or STRANGER; whether it is busy; when it joined: the smaller one is served first
+
+
+class Standing:
+    """Knows since when browsers have been members, and how many pages each has asked for. Any thread may call the methods."""
+
+    def __init__(self) -> None:
+        self._guard = Lock()  # guards all of these
+        self._since: OrderedDict[str, float] = OrderedDict()
+        self._browsers: OrderedDict[str, str] = OrderedDict()  # a member's pseudonym in a class -> the browser
+        self._pages: OrderedDict[str, deque[float]] = OrderedDict()
+        self._last_member = -ACTIVE_SECONDS  # when a member last asked for a page
+
+    def note_member(self, browser: str, member: str, since: float) -> None:
+        """Record that a browser belongs to a member or a teacher of a class, or to somebody who has signed in, since a moment.
+
+        Parameters
+        ----------
+        member : str
+            The pseudonym in the class, or another name by which `forget_members` finds the browser.
+        since : float
+            Seconds since 1970.
+        """
+        if browser:
+            with self._guard:
+                self._since[browser] = min(since, self._since.get(browser, since))
+                self._browsers[member] = browser
+                _keep_newest(self._since, browser)
+                _keep_newest(self._browsers, member)
+
+    def forget_members(self, members: Iterable[str]) -> None:
+        """Make strangers of the browsers of members who have left a class or were removed from it."""
+        with self._guard:
+            for member in members:
+                self._since.pop(self._browsers.pop(member, ""), None)
+
+    def is_member(self, browser: str) -> bool:
+        with self._guard:
+            return browser in self._since
+
+    def rank(self, browser: str) -> Rank:
+        """Return a browser's rank: the smallest one is served first."""
+        now = monotonic()
+        with self._guard:
+            since = self._since.get(browser)
+            pages = self._pages.get(browser, ())
+            is_busy = len(pages) > BUSY_PAGES and pages[-BUSY_PAGES - 1] > now - BUSY_SECONDS
+        return (STRANGER, is_busy, 0.0) if since is None else (MEMBER, is_busy, since)
+
+    def note_page(self, browser: str) -> Rank:
+        """Count a page that a browser has asked for, and return the browser's rank."""
+        with self._guard:
+            self._pages.setdefault(browser, deque(maxlen=BUSY_PAGES + 1)).append(monotonic())
+            _keep_newest(self._pages, browser)
+            if browser in self._since:
+                self._last_member = monotonic()
+        return self.rank(browser)
+
+    @property
+    def serves_members(self) -> bool:
+        """Return whether a member has asked for a page within the last minute."""
+        return monotonic() - self._last_member < ACTIVE_SECONDS
+
+
+def _keep_newest(entries: OrderedDict[str, Any], name: str) -> None:
+    entries.move_to_end(name)
+    while len(entries) > MAX_BROWSERS:
+        entries.popitem(last=False)
+
+
+standing = Standing()

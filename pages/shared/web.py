@@ -1,0 +1,350 @@
+"""Stand between the web server and Streamlit: the key, headers, uploads, and who is served first.
+
+Streamlit runs this as middleware of its `App` (`app.py`), before it reads a request. So what is refused here costs no memory and no
+page, and nothing here rests on what a page's own messages say.
+
+Source of the interface: https://asgi.readthedocs.io/en/latest/specs/main.html.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import deque
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass, field
+from time import monotonic
+
+import streamlit as st
+from starlette.datastructures import MutableHeaders
+from starlette.requests import HTTPConnection
+from starlette.responses import PlainTextResponse, RedirectResponse
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from nlwfa_core import limits
+from nlwfa_core.lab.addresses import EVERY_INTERFACE, lan_address
+from pages.shared import access, server
+from pages.shared.render_lock import render_lock
+from pages.shared.standing import standing
+
+HEADERS = {
+    "Content-Security-Policy": "frame-ancestors 'self'",  # no other site may put the lab into a frame
+    "X-Frame-Options": "SAMEORIGIN",
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "same-origin",
+}
+UPLOAD, METRICS, STREAM = "/_stcore/upload_file/", "/_stcore/metrics", "/_stcore/stream"
+TRY_AGAIN_LATER = 1013  # the code with which a websocket is closed
+STRANGERS_SHARE = 2  # strangers together may use 1/2 of what all may
+WAITING_PAGES = 3  # strangers' requests wait here while more pages than this wait to be drawn
+STRANGERS_PAGES = 2  # or, while a class is at work, while so many of strangers' pages are drawn
+PAUSE = 0.01  # seconds between two looks at them
+SWEEP_SECONDS = 10.0
+ABSENCE_SECONDS = 125.0  # files are dropped so long after their visitor has left: Streamlit takes a browser back for 120 s
+
+log = logging.getLogger(__name__)
+
+
+class Turns:
+    """Lets strangers' requests through one after the other, for as long as few pages wait to be drawn.
+
+    Addresses take turns: whoever sends thousands of requests delays mostly those from the same address.
+    """
+
+    def __init__(self, is_busy: Callable[[], bool]) -> None:
+        self._is_busy = is_busy
+        self._rows: dict[str, deque[asyncio.Future[None]]] = {}  # address -> its requests; the first address is next
+        self._pump: asyncio.Task[None] | None = None
+
+    async def wait(self, address: str) -> None:
+        """Wait until a request from an address may go on."""
+        if not self._rows and not self._is_busy():
+            return
+        turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._rows.setdefault(address, deque()).append(turn)
+        if self._pump is None or self._pump.done():
+            self._pump = asyncio.create_task(self._let_through())
+        await turn
+
+    async def _let_through(self) -> None:
+        while self._rows:
+            await asyncio.sleep(PAUSE)
+            if self._is_busy():
+                continue
+            address = next(iter(self._rows))
+            row = self._rows.pop(address)
+            turn = row.popleft()
+            if row:
+                self._rows[address] = row
+            if not turn.done():  # otherwise its browser has left
+                turn.set_result(None)
+
+
+@dataclass(eq=False)
+class Connection:
+    """A stranger's open websocket."""
+
+    address: str
+    browser: str
+    last_message: float = field(default_factory=monotonic)
+    closed: asyncio.Event = field(default_factory=asyncio.Event)
+
+
+class Uploads:
+    """Counts the bytes of uploaded files that Streamlit holds in memory, and drops those of visitors who have left.
+
+    Streamlit takes any number of files for a page, also such that no widget has asked for, and limits only the size of each.
+    """
+
+    def __init__(self) -> None:
+        self._files: dict[tuple[str, str], tuple[str, int]] = {}  # (session, file) -> its browser and bytes
+        self._left: dict[str, float] = {}  # session -> since when its browser has been away
+
+    def refusal(self, session: str, file: str, browser: str, num_bytes: int) -> str:
+        """Return why a file is not taken; "" if it is."""
+        others = [entry for key, entry in self._files.items() if key != (session, file)]
+        sums = {
+            "browser_upload_bytes": sum(size for owner, size in others if owner == browser),
+            "upload_memory_bytes": sum(size for _, size in others),
+        }
+        allowed = {name: limits.most(name) for name in sums}
+        if not standing.is_member(browser):
+            sums["strangers"] = sum(size for owner, size in others if not standing.is_member(owner))
+            allowed["strangers"] = allowed["upload_memory_bytes"] // STRANGERS_SHARE
+        for name, size in sums.items():
+            if size + num_bytes > allowed[name]:
+                whose = "this browser" if name == "browser_upload_bytes" else "all visitors"
+                return (
+                    f"The uploaded files of {whose} must be at most {allowed[name]:,} bytes in sum; with this one they have "
+                    f"{size + num_bytes:,}. Remove a file, or wait two minutes after closing a page."
+                )
+        return ""
+
+    def hold(self, session: str, file: str, browser: str, num_bytes: int) -> None:
+        self._files[session, file] = browser, num_bytes
+
+    def release(self, session: str, file: str) -> None:
+        self._files.pop((session, file), None)
+
+    def sweep(self) -> bool:
+        """Drop the files of sessions whose browsers left more than two minutes ago; returns whether there were any."""
+        runtime, now = st.runtime.get_instance(), monotonic()
+        sessions = {session for session, _ in self._files}
+        self._left = {session: self._left.get(session, now) for session in sessions if not runtime.is_active_session(session)}
+        gone = {session for session, since in self._left.items() if now - since > ABSENCE_SECONDS}
+        for session in gone:
+            runtime.uploaded_file_mgr.remove_session_files(session)
+        self._files = {key: entry for key, entry in self._files.items() if key[0] not in gone}
+        return bool(gone)
+
+
+class Gate:
+    """The middleware. There is one for each server.
+
+    Parameters
+    ----------
+    app : callable
+        Streamlit's own application.
+    """
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+        self._turns = Turns(_is_busy)
+        self._strangers: set[Connection] = set()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http":
+            await self._http(scope, receive, send)
+        elif scope["type"] == "websocket":
+            await self._websocket(scope, receive, send)
+        else:
+            await self._app(scope, receive, send)
+
+    async def _http(self, scope: Scope, receive: Receive, send: Send) -> None:
+        request = HTTPConnection(scope)
+        query, key = access.without_key(scope["query_string"].decode("latin-1"))
+        path = scope["path"]
+        if key is not None and not path.startswith("/_stcore"):
+            page = "/" if path.startswith("//") else path  # two slashes would begin the name of another server
+            response = RedirectResponse(f"{page}?{query}" if query else page, 303)
+            if access.is_right_key(key) and access.is_direct(request.headers):
+                name = access.cookie_name(request.headers.get("host", ""))
+                response.set_cookie(name, access.cookie_value(), httponly=True, samesite="strict")
+            response.headers["Cache-Control"] = "no-store"
+            await response(scope, receive, _with_headers(send))
+        elif path.endswith(METRICS) and not access.is_at_the_machine(request.headers, request.cookies):
+            await PlainTextResponse("Not found", 404)(scope, receive, _with_headers(send))
+        elif UPLOAD in path:
+            await self._upload(request, receive, _with_headers(send))
+        else:
+            await self._app(scope, receive, _with_headers(send))
+
+    async def _upload(self, request: HTTPConnection, receive: Receive, send: Send) -> None:
+        """Pass a file on, or a wish to remove one, unless the sum of all files is too large."""
+        scope, method = request.scope, request.scope["method"]
+        session, _, file = scope["path"].rpartition(UPLOAD)[2].partition("/")
+        if method != "PUT":
+            if method == "DELETE":
+                send = _on_success(send, lambda: uploads.release(session, file))
+            await self._app(scope, receive, send)
+            return
+        length = request.headers.get("content-length", "")
+        if not length.isdecimal():
+            await PlainTextResponse("The size of the file is missing.", 411)(scope, receive, send)
+            return
+        browser = _browser(request)
+        if reason := uploads.refusal(session, file, browser, int(length)):
+            log.warning("An upload was refused: %s", reason)
+            await PlainTextResponse(reason, 413)(scope, receive, send)
+            return
+        uploads.hold(session, file, browser, int(length))  # while it arrives, too
+        stored = asyncio.Event()
+
+        async def paced() -> Message:
+            if not standing.is_member(browser):
+                await self._turns.wait(_address(request))
+            return await receive()
+
+        try:
+            await self._app(scope, paced, _on_success(send, stored.set))
+        finally:
+            if not stored.is_set():
+                uploads.release(session, file)
+
+    async def _websocket(self, scope: Scope, receive: Receive, send: Send) -> None:
+        request = HTTPConnection(scope)
+        if access.is_at_the_machine(request.headers, request.cookies):
+            await self._app(scope, receive, send)
+            return
+        connection = Connection(_address(request), _browser(request))
+        if not standing.is_member(connection.browser):
+            await self._turns.wait(connection.address)
+            self._make_room()
+        self._strangers.add(connection)  # until it joins a class
+
+        async def paced() -> Message:
+            message = await _first(receive, connection.closed)
+            connection.last_message = monotonic()
+            if message["type"] == "websocket.receive" and not standing.is_member(connection.browser):
+                await self._turns.wait(connection.address)
+            return message
+
+        try:
+            await self._app(scope, paced, send)
+            if connection.closed.is_set():
+                await send({"type": "websocket.close", "code": TRY_AGAIN_LATER})
+        finally:
+            self._strangers.discard(connection)
+
+    def _make_room(self) -> None:
+        """Close a stranger's connection if there are too many: of the address with most of them, the one silent for longest."""
+        strangers = [connection for connection in self._strangers if not standing.is_member(connection.browser)]
+        if len(strangers) < limits.most("strangers"):
+            return
+        rows: dict[str, list[Connection]] = {}
+        for connection in strangers:
+            rows.setdefault(connection.address, []).append(connection)
+        busiest = max(rows.values(), key=len)
+        oldest = min(busiest, key=lambda connection: connection.last_message)
+        oldest.closed.set()
+        self._strangers.discard(oldest)
+
+
+def _is_busy() -> bool:
+    """Return whether strangers' requests must wait."""
+    if render_lock.num_waiting > WAITING_PAGES:
+        return True
+    return standing.serves_members and render_lock.num_strangers >= STRANGERS_PAGES
+
+
+def _browser(request: HTTPConnection) -> str:
+    return access.browser_token(request.cookies.get(access.XSRF_COOKIE, ""))
+
+
+def _address(request: HTTPConnection) -> str:
+    """Return the address that a request comes from; behind a proxy, that of the proxy, unless uvicorn is told to trust it."""
+    return request.client.host if request.client else ""
+
+
+def _with_headers(send: Send) -> Send:
+    async def sending(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            headers = MutableHeaders(scope=message)
+            for name, value in HEADERS.items():
+                headers[name] = value
+        await send(message)
+
+    return sending
+
+
+def _on_success(send: Send, action: Callable[[], None]) -> Send:
+    async def sending(message: Message) -> None:
+        if message["type"] == "http.response.start" and message["status"] < 300:
+            action()
+        await send(message)
+
+    return sending
+
+
+async def _first(receive: Receive, closed: asyncio.Event) -> Message:
+    """Return the next message, or a disconnection as soon as the server has closed the connection."""
+    if closed.is_set():
+        return {"type": "websocket.disconnect", "code": TRY_AGAIN_LATER}
+    message = asyncio.ensure_future(receive())
+    closing = asyncio.ensure_future(closed.wait())
+    try:
+        await asyncio.wait({message, closing}, return_when=asyncio.FIRST_COMPLETED)
+        return message.result() if message.done() else {"type": "websocket.disconnect", "code": TRY_AGAIN_LATER}
+    finally:
+        closing.cancel()
+        if not message.done():
+            message.cancel()
+
+
+uploads = Uploads()
+
+
+@asynccontextmanager
+async def lifespan(app: object) -> AsyncIterator[None]:
+    """Prepare the server, say where it is, and tidy while it runs."""
+    server.prepare()
+    print(greeting(), flush=True)
+    tidying = asyncio.create_task(_tidy())
+    try:
+        yield
+    finally:
+        tidying.cancel()
+        with suppress(asyncio.CancelledError):
+            await tidying
+
+
+async def _tidy() -> None:
+    while True:
+        await asyncio.sleep(SWEEP_SECONDS)
+        try:
+            if uploads.sweep():
+                await asyncio.to_thread(server.trim_memory)
+        except Exception:  # whatever happened, the next sweep must come
+            log.exception("uploaded files could not be tidied")
+
+
+def greeting() -> str:
+    """Write where the lab is: the address with the key, and the one for others."""
+    scheme = "https" if st.get_option("server.sslCertFile") else "http"
+    port, base = st.get_option("server.port"), str(st.get_option("server.baseUrlPath") or "").strip("/")
+    end = f":{port}/{base}/" if base else f":{port}/"
+    listens_on = str(st.get_option("server.address") or "")
+    everywhere = listens_on in EVERY_INTERFACE
+    own = "localhost" if everywhere else f"[{listens_on}]" if ":" in listens_on else listens_on
+    lines = [
+        "",
+        "  NL-WFA Lab. At this computer, open",
+        "",
+        f"    {scheme}://{own}{end}?{access.PARAMETER}={access.KEY}",
+        "",
+        "  It shows all runs. Keep this address to yourself: others need no key.",
+    ]
+    if everywhere and (lan := lan_address()):
+        lines += ["  Others in your network open", "", f"    {scheme}://{lan}{end}"]
+    return "\n".join([*lines, ""])

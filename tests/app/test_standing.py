@@ -1,0 +1,98 @@
+"""Who is served first: members before strangers, whatever number of cookies those invent."""
+
+from __future__ import annotations
+
+from threading import Event, Thread
+from time import sleep
+
+import pytest
+
+from nlwfa_core.jobs.job import Person
+from pages.shared import runs
+from pages.shared import standing as module
+from pages.shared.render_lock import LONGEST_WAITING, RenderLock
+from pages.shared.standing import BUSY_PAGES, MEMBER, STRANGER, Rank, Standing, standing
+
+
+def test_members_come_before_strangers_and_earlier_ones_first() -> None:
+    here = Standing()
+    here.note_member("ada", "a", 100.0)
+    here.note_member("bob", "b", 200.0)
+    here.note_member("ada", "another class", 300.0)  # stays as early as before
+    browsers = ["fresh", "bob", "ada", ""]
+    assert sorted(browsers, key=here.rank)[:2] == ["ada", "bob"]
+    assert here.rank("fresh") == here.rank("") == (STRANGER, False, 0.0)
+    here.note_member("", "x", 1.0)  # a browser without a cookie
+    assert not here.is_member("")
+    here.forget_members(["b", "unknown"])
+    assert not here.is_member("bob") and here.is_member("ada")
+
+
+def test_a_browser_that_asks_for_very_many_pages_goes_behind_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = [0.0]
+    monkeypatch.setattr(module, "monotonic", lambda: now[0])
+    here = Standing()
+    here.note_member("old", "o", 1.0)
+    here.note_member("new", "n", 2.0)
+    for _ in range(BUSY_PAGES + 1):
+        here.note_page("old")
+    assert here.note_page("new") < here.rank("old") < here.rank("fresh")
+    now[0] += module.BUSY_SECONDS + 1
+    assert here.rank("old") < here.rank("new")
+
+
+def test_memory_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "MAX_BROWSERS", 10)
+    here = Standing()
+    for number in range(100):
+        here.note_page(f"fresh {number}")
+        here.note_member(f"browser {number}", f"member {number}", float(number))
+    assert len(here._pages) == len(here._since) == len(here._browsers) == 10 and here.is_member("browser 99")
+
+
+def test_all_tabs_of_a_browser_are_one_person_in_the_queue(monkeypatch: pytest.MonkeyPatch) -> None:
+    owners = {
+        "tab 1": runs.Owner("browser\0ab", "ab", False),
+        "tab 2": runs.Owner("browser\0ab", "ab", False),
+        "fresh": runs.Owner("browser\0cd", "cd", False),
+        "signed in": runs.Owner("user\0ada", "ef", True),
+    }
+    monkeypatch.setattr(runs, "_owners", lambda: owners)
+    assert runs._person_of("tab 1") == runs._person_of("tab 2") == Person("browser\0ab", is_known=False)
+    assert runs._person_of("fresh") == Person("browser\0cd", is_known=False)
+    assert runs._person_of("signed in").is_known and not runs._person_of("long gone").is_known
+    standing.note_member("ab", "a member", 1.0)
+    try:
+        assert runs._person_of("tab 1") == runs._person_of("tab 2") == Person("browser\0ab")
+    finally:
+        standing.forget_members(["a member"])
+
+
+def order_of(ranks: list[Rank]) -> list[Rank]:
+    """The order in which threads draw that all wait for one page."""
+    lock, order, threads, started = RenderLock(60.0), list[Rank](), list[Thread](), Event()
+
+    def draw(rank: Rank) -> None:
+        with lock.hold(rank):
+            order.append(rank)
+
+    with lock.hold():
+        started.set()
+        for number, rank in enumerate(ranks, 1):
+            threads.append(Thread(target=draw, args=(rank,)))
+            threads[-1].start()
+            while lock.num_waiting < number:
+                sleep(0.001)
+    for thread in threads:
+        thread.join(60.0)
+    return order
+
+
+def test_pages_are_drawn_by_rank_and_nobody_waits_for_ever() -> None:
+    strangers = [(STRANGER, False, 0.0)] * 10
+    members = [(MEMBER, False, float(number)) for number in range(10)]
+    order = order_of([*strangers, *reversed(members)])
+    first = order[:12]
+    assert [rank for rank in first if rank[0] == MEMBER] == sorted(rank for rank in first if rank[0] == MEMBER)
+    assert sum(rank[0] == STRANGER for rank in first) == 12 // LONGEST_WAITING
+    assert len(order) == 20
