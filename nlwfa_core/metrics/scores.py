@@ -716,10 +716,11 @@ def over_one_alphabet(model: Model, test: TestSet) -> tuple[Model, TestSet]:
     """
     if not len(test.words):
         raise RecipeError("the test set has no strings")
+    known = alphabet_of(model) or test.alphabet
     model = extended(model, used_alphabet(test.sample))
     own, true = alphabet_of(model), alphabet_of(test.true_model) if test.true_model else None
     if own is not None and true is not None and own != true:
-        raise RecipeError(f"the true model and the model must have one alphabet; got {true.summary}, and {own.summary}")
+        raise RecipeError(f"the true model and the model must have one alphabet; got {true.summary}, and {known.summary}")
     if (alphabet := own or true) is not None:
         test = test.in_alphabet(alphabet, MODELS_ALPHABET)
     elif not (test.alphabet.is_numbered or len(test.alphabet) >= model.num_symbols):
@@ -728,10 +729,9 @@ def over_one_alphabet(model: Model, test: TestSet) -> tuple[Model, TestSet]:
             f"alphabet of as many symbols; got {test.alphabet.summary}"
         )
     if isinstance(model, WithUnseen):
-        known = has_known_symbols(test.sample.words, model.model.num_symbols)
-        if not (known & (test.sample.words.lengths > 0)).any():
-            symbols = Alphabet(model.alphabet.symbols[: model.model.num_symbols])
-            raise RecipeError(f"every test string has a symbol that is not in the model's alphabet of {symbols.summary}")
+        is_known = has_known_symbols(test.sample.words, model.model.num_symbols)
+        if not (is_known & (test.sample.words.lengths > 0)).any():
+            raise RecipeError(f"every test string has a symbol that is not in the model's alphabet of {known.summary}")
     if test.sample.num_symbols > model.num_symbols:
         used = int(test.sample.words.symbols.max(initial=-1)) + 1
         if used > model.num_symbols:

@@ -90,6 +90,7 @@ def test_the_key_is_exchanged_for_a_cookie_and_leaves_the_address() -> None:
         ("/", access.KEY, {"x_forwarded_for": "127.0.0.1"}, "/"),
         ("/", access.KEY, {"origin": "http://localhost:9999"}, "/"),
     ],
+    ids=range(8),  # the key is another one in each process
 )
 def test_without_the_right_key_from_here_there_is_no_cookie(path: str, key: str, headers: dict[str, str], location: str) -> None:
     status, answer, _ = asked(path, f"key={key}", **headers)
