@@ -90,7 +90,7 @@ def test_tables_and_json_that_do_not_fit_are_refused() -> None:
         (b"[1]", "must be an object with the fields initial, transitions, termination"),
         (b'{"initial": [1], "transitions": [[[1], [2, 3]]], "termination": [1]}', "transitions must be lists of numbers"),
         (b'{"initial": 1, "transitions": [[[1]]], "termination": [1]}', "must be lists of numbers"),
-        (b'{"initial": [1], "transitions": [[["inf"]]], "termination": [1]}', "transitions must hold finite numbers"),
+        (b'{"initial": [1], "transitions": [[["inf"]]], "termination": [1]}', "transitions must hold numbers, and no text"),
         (b'{"initial": [1], "transitions": [[[1]]], "termination": [1], "symbols": [1]}', "symbols must be a list of texts"),
         (b'{"initial": [1], "transitions": [[[1]]], "termination": [1, 2]}', "a WFA needs initial"),
     ):
