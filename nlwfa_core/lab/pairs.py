@@ -6,12 +6,23 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
-from ..metrics.intervals import NUM_RESAMPLES, Interval, StringScores, intervals, leaders, paired_differences
+from ..metrics.intervals import (
+    FEWEST_STRINGS,
+    NUM_RESAMPLES,
+    Interval,
+    StringScores,
+    intervals,
+    leaders,
+    paired_differences,
+    too_few_strings,
+)
 from ..metrics.scores import FLAT_WINS, SCORE_OF, SCORES, Scores
 from ..metrics.tables import Numbers, Table, format_score
 
+# Where there is no interval because there are too few test strings.
+TOO_FEW = f"There are fewer than {FEWEST_STRINGS} test strings: too few for an interval"
 # If a stored score differs by more than this from the same score computed now, it belongs to another test set.
 SAME_SCORE = 1e-6
 COVERS = (
@@ -24,6 +35,12 @@ CAPTION = (
     "so these test strings do not tell which model is better. The p value is the level at which 0 leaves the interval; it is not "
     "corrected for the number of scores. Other training strings or another seed may change more than this."
 )
+
+
+def pair_caption(models: tuple[StringScores, StringScores]) -> str:
+    """Say what a `paired_table` shows: its intervals, or why it has none."""
+    too_few = too_few_strings(models[0].num_strings)
+    return f"{too_few[0].upper()}{too_few[1:]}, a p value or a verdict." if too_few else CAPTION
 
 
 def paired_table(names: tuple[str, str], models: tuple[StringScores, StringScores]) -> Table:
@@ -63,7 +80,7 @@ def compared_table(
     Parameters
     ----------
     models : pair of mappings
-        Field of `Scores` -> interval, of each model.
+        Field of `Scores` -> interval, or the value alone as an interval without ends, of each model.
     differences : mapping
         From `paired_differences`.
     ahead : mapping
@@ -76,15 +93,16 @@ def compared_table(
     for name, known in zip(("A", "B", "A − B"), (*models, differences), strict=True):
         write = _signed if name == "A − B" else format_score
         if together:
-            table[name] = Numbers.of(
-                (one.estimate, f"{write(one.estimate, score.form)} [{write(one.low, score.form)}, {write(one.high, score.form)}]")
-                for score in fields
-                for one in (known[score.field],)
-            )
+            cells = []
+            for score in fields:
+                one = known[score.field]
+                ends = f" [{write(one.low, score.form)}, {write(one.high, score.form)}]" if one.is_known else ""
+                cells.append((one.estimate, write(one.estimate, score.form) + ends))
+            table[name] = Numbers.of(cells)
             continue
-        for title, end in ((name, "estimate"), (f"{name} from", "low"), (f"{name} to", "high")):
-            values = [getattr(known[score.field], end) for score in fields]
-            table[title] = Numbers.of((value, write(value, score.form)) for value, score in zip(values, fields, strict=True))
+        table[name] = Numbers.of((known[score.field].estimate, write(known[score.field].estimate, score.form)) for score in fields)
+        for title, end in ((f"{name} from", "low"), (f"{name} to", "high")):
+            table[title] = Numbers.of(_end(known[score.field], end, score.form, write) for score in fields)
     gaps = [differences[score.field] for score in fields]
     table["p value"] = Numbers.of((gap.p_value, p_value_text(gap.p_value)) for gap in gaps)
     names = {"first": "A", "second": "B"}
@@ -92,13 +110,19 @@ def compared_table(
     return table
 
 
+def _end(interval: Interval, end: str, form: str, write: Callable[[float | None, str], str]) -> tuple[float | None, str]:
+    """Return one end of an interval as a number and as text; None and "–" if there is no interval."""
+    value = getattr(interval, end) if interval.is_known else None
+    return value, "–" if value is None else write(value, form)
+
+
 def p_value_text(value: float) -> str:
-    """Write a p value with two significant digits.
+    """Write a p value with two significant digits, "–" if there is none.
 
     >>> p_value_text(0.0312), p_value_text(0.001), p_value_text(1.0), p_value_text(math.nan)
-    ('0.031', '0.0010', '1.0', 'undefined')
+    ('0.031', '0.0010', '1.0', '–')
     """
-    return format_score(value, "#.2g")
+    return "–" if math.isnan(value) else format_score(value, "#.2g")
 
 
 def lead_sentence(
@@ -122,8 +146,10 @@ def lead_sentence(
     """
     score = SCORE_OF[field]
     texts = " ".join((f"{score.short_title} on the test strings:", "; ".join(map(_scored, names, scores))))
-    if math.isnan(difference.estimate) or math.isnan(difference.low):
+    if math.isnan(difference.estimate):
         return f"{texts}. The difference is undefined."
+    if not difference.is_known:
+        return f"{texts}. {TOO_FEW}, so nothing tells which is better."
     gap, low, high = (_short(value, signed=True) for value in (difference.estimate, difference.low, difference.high))
     ahead = leaders({field: difference}, has_truth)[field]
     if ahead == "no verdict":
@@ -146,15 +172,15 @@ def _short(value: float, signed: bool = False) -> str:
 
 
 def interval_text(interval: Interval, form: str = ".3f", signed: bool = False) -> str:
-    """Write the lower and the upper end of an interval.
+    """Write the lower and the upper end of an interval; "–" if there is none.
 
     >>> interval_text(Interval(0.2, 0.1, math.inf)), interval_text(Interval(-0.2, -0.3, 0.1), signed=True)
     ('0.100 to ∞', '−0.300 to +0.100')
     >>> interval_text(Interval(math.nan, math.nan, math.nan))
-    'undefined'
+    '–'
     """
-    if math.isnan(interval.low):
-        return "undefined"
+    if not interval.is_known:
+        return "–"
     write = _signed if signed else format_score
     return f"{write(interval.low, form)} to {write(interval.high, form)}"
 
@@ -175,18 +201,22 @@ def run_intervals(scores: Scores, model: StringScores) -> dict[str, Interval]:
 
 
 def interval_table(known: Mapping[str, Interval]) -> Table:
-    """Make a table with a row for each score that has an interval: the score, and the lower and the upper end.
+    """Make a table with a row for each score: the score and, if there are intervals, the lower and the upper end.
 
     >>> interval_table({"wer": Interval(0.41, 0.39, 0.43)})["to"].texts
     ('0.430',)
     """
     fields = [score for score in SCORES if score.field in known]
-    ends = (("value", "estimate"), ("from", "low"), ("to", "high"))
-    columns = {
-        title: Numbers.of((value := getattr(known[score.field], end), format_score(value, score.form)) for score in fields)
-        for title, end in ends
+    values = [known[score.field].estimate for score in fields]
+    table: Table = {
+        "score": [score.column for score in fields],
+        "value": Numbers.of((value, format_score(value, score.form)) for value, score in zip(values, fields, strict=True)),
     }
-    return {"score": [score.column for score in fields], **columns}
+    if not any(one.is_known for one in known.values()):
+        return table
+    for title, end in (("from", "low"), ("to", "high")):
+        table[title] = Numbers.of(_end(known[score.field], end, score.form, format_score) for score in fields)
+    return table
 
 
 def interval_sentence(by_model: Mapping[str, Mapping[str, Interval]], field: str = "wer") -> str:
@@ -194,8 +224,13 @@ def interval_sentence(by_model: Mapping[str, Mapping[str, Interval]], field: str
 
     >>> interval_sentence({"SP": {"wer": Interval(0.41, 0.39, 0.43)}, "GRU": {}})
     'WER, 95 % intervals over the test strings: SP 0.390 to 0.430.'
+    >>> interval_sentence({"SP": {"wer": Interval(0.41, math.nan, math.nan)}})
+    'There are fewer than 30 test strings: too few for an interval.'
     """
     score = SCORE_OF[field]
+    of_field = [known[field] for known in by_model.values() if field in known]
+    if any(not one.is_known and not math.isnan(one.estimate) for one in of_field):
+        return f"{TOO_FEW}."
     texts = [f"{name} {interval_text(known[field], score.form)}" for name, known in by_model.items() if field in known]
     return f"{score.short_title}, 95 % intervals over the test strings: {'; '.join(texts)}." if texts else ""
 
