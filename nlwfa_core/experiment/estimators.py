@@ -137,8 +137,7 @@ class _StringEstimator(BaseEstimator):  # type: ignore[misc, unused-ignore]
 
 def _is_defined(scores: FloatArray) -> npt.NDArray[np.bool_]:
     """Return which rows of next-symbol scores can be normalised: all are finite, and not all are 0."""
-    defined: npt.NDArray[np.bool_] = np.isfinite(scores).all(axis=1) & scores.any(axis=1)
-    return defined
+    return np.asarray(np.isfinite(scores).all(axis=1) & scores.any(axis=1))
 
 
 class SpectralWFA(_StringEstimator):

@@ -110,7 +110,7 @@ def compared_table(
     return table
 
 
-def _end(interval: Interval, end: str, form: str, write: Callable[[float | None, str], str]) -> tuple[float | None, str]:
+def _end(interval: Interval, end: str, form: str, write: Callable[[float, str], str]) -> tuple[float | None, str]:
     """Return one end of an interval as a number and as text; None and "–" if there is no interval."""
     value = getattr(interval, end) if interval.is_known else None
     return value, "–" if value is None else write(value, form)

@@ -82,7 +82,9 @@ class PFAs:
         return cls(*(np.concatenate([getattr(part, name) for part in parts]) for name in names))
 
     @classmethod
-    def of_counts(cls, initial: FloatArray, transitions: FloatArray, termination: FloatArray, possible: PFAs | None = None) -> PFAs:
+    def of_counts(
+        cls, initial: FloatArray, transitions: FloatArray, termination: FloatArray, *, possible: PFAs | None = None
+    ) -> PFAs:
         """Turn (expected) counts into probabilities: divide initial ones by their sum, and moves and ends by the sum of each state.
 
         A count of 0 becomes a probability of exactly 0, except in a state without any counts, where all moves and the end get equal
@@ -134,19 +136,19 @@ class PFAExpectations:
             self.initial,
             _added(self.transitions, shared, self.models.transitions > 0),
             _added(self.termination, pseudo_count, self.models.termination > 0),
-            self.models,
+            possible=self.models,
         )
 
     def maximised_as_hmms(self, pseudo_count: float) -> PFAs:
         """The M step if moves do not depend on the symbol, so that each PFA is an HMM: that of `hmm.Expectations.maximised`."""
         possible = self.models.transitions > 0
         # (num_models, num_symbols, num_states)
-        emissions = _added(self.transitions.sum(axis=3), pseudo_count, possible.any(axis=3))
+        emissions = _added(self.transitions.sum(axis=3), pseudo_count, np.asarray(possible.any(axis=3)))
         moves = self.transitions.sum(axis=1)
         moves = moves + possible.any(axis=1) * (moves.sum(axis=2, keepdims=True) == 0)  # equal shares without counts
         moves /= np.maximum(moves.sum(axis=2, keepdims=True), np.finfo(moves.dtype).tiny)  # a state may only end
         ends = _added(self.termination, pseudo_count, self.models.termination > 0)
-        return PFAs.of_counts(self.initial, emissions[..., None] * moves[:, None], ends, self.models)
+        return PFAs.of_counts(self.initial, emissions[..., None] * moves[:, None], ends, possible=self.models)
 
 
 def _added(counts: FloatArray, number: float, where: BoolArray) -> FloatArray:

@@ -337,12 +337,13 @@ def test_impossible_generators_are_refused() -> None:
         load_data(DataRecipe(split_probability=0.9, wrap_probability=0.6))
 
 
+MEMORY = ": scores measure memory, not generalisation."
 BY_HAND = [
     (["ab", "b"], ["b", "b", "ba"], "2 of 3 test strings (1 of 2 distinct ones) are training strings too."),
     (
         ["ab", "b", "b"],
         ["b", "ab"],
-        "The test strings are the training strings, 2 distinct ones: scores measure memory, not generalisation.",
+        f"The test strings are the training strings, 2 distinct ones{MEMORY}",
     ),
     (["ab", "b", "aa"], ["b", "ab"], "2 of 2 test strings (2 of 2 distinct ones) are training strings too."),
     (["", "b"], ["", "ba"], "1 of 2 test strings (1 of 2 distinct ones) are training strings too."),

@@ -61,7 +61,7 @@ def test_the_table_has_both_models_their_difference_and_who_is_ahead() -> None:
             "wer",
             (0.4, 0.5),
             Interval(-0.1, float("nan"), float("nan")),
-            "too few for an interval, so nothing tells which is better.",
+            "too few for an interval, so nothing tells",
         ),
         ("log2_pauto", (float("nan"), 7.0), Interval(float("nan"), float("nan"), float("nan")), "The difference is undefined."),
     ],

@@ -376,6 +376,7 @@ def test_repeated_strings_count_as_often_as_they_were_drawn() -> None:
     assert all(one.is_known for one in intervals(string_scores(TRIGRAM, TestSet.empirical(sample))).values())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size", [30, 100])
 def test_of_equal_models_one_is_ahead_about_as_often_as_the_level_says(size: int) -> None:
     """The models of each design are equally good over all strings of its source: see `benchmarks.equal_models`."""
@@ -388,7 +389,7 @@ def test_of_equal_models_one_is_ahead_about_as_often_as_the_level_says(size: int
 
 def test_the_benchmark_compares_as_the_library_does() -> None:
     design = next(designs())
-    drawn = design.source.sample(80, seed=1)
+    drawn = design.source.sample(300, seed=1)
     one, other = (string_scores(model, TestSet.empirical(drawn)) for model in (design.first, design.second))
     distinct = np.arange(len(one.counts))
     few = [replace(scores, counts=np.ones_like(scores.counts)) for scores in (one, other)]
