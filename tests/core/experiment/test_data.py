@@ -220,7 +220,8 @@ def test_errors_of_outputs_are_against_the_truth_or_not_told(shelf: FileShelf) -
 def test_all_strings_may_be_for_training(shelf: FileShelf) -> None:
     """With a test file and no validation strings nothing is set aside, as in PAutomaC."""
     data = upload(shelf, pautomac(ROWS), upload_test=pautomac(TEST_ROWS), num_validation=0)
-    assert data.validation is None and data.sizes == (60, 0, 6) and data.notes == ()
+    assert data.validation is None and data.sizes == (60, 0, 6)
+    assert data.notes == ("5 of 6 test strings (3 of 4 distinct ones) are training strings too.",)
     split = upload(shelf, pautomac(ROWS), num_validation=0, num_test=10)
     assert split.validation is None and split.sizes == (50, 0, 10)
     drawn, before = load_data(DataRecipe(**SMALL | {"num_validation": 0})), load_data(DataRecipe(**SMALL))
