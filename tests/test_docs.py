@@ -114,7 +114,7 @@ SAYS = {
     "csv": "'ran': 1.0",
     "factor": "{'rank': 6, 'statistic': 'factor'}\n0.2",
     "figure": r"\begin{tabular}",
-    "compare": "0.083 [0.066, 0.101] 0.001",
+    "compare": "0.083 [0.065, 0.101] 0.001",
 }
 
 

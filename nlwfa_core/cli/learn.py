@@ -88,6 +88,7 @@ def fit(
     force: Force = False,
 ) -> Output:
     """Learn a model and write it to a folder."""
+    from ..experiment.data import training_keys
     from ..models.files import SavedModel, save_model
 
     if preset is not None:
@@ -117,6 +118,7 @@ def fit(
     info = {
         "recipe": recipe.model_dump(mode="json", exclude={"data"}),
         "training_file": file_name(train),
+        "training_keys": training_keys(sample),
         "messages": list(messages),
     }
     save_model(out, SavedModel(learned.model, sample.alphabet, info))
@@ -139,6 +141,7 @@ def _fit_best(
 
     `reading` has the format of the files, and `--max-distinct`; `other_models` are those of `search`.
     """
+    from ..experiment.data import training_keys
     from ..experiment.search import search
     from ..models.files import SavedModel, save_model
 
@@ -151,6 +154,7 @@ def _fit_best(
         "budget": asdict(budget),
         "search": best.record,
         "training_file": file_name(train),
+        "training_keys": training_keys(sample),
         "messages": [],
     }
     save_model(out, SavedModel(cast("StoredModel", best.model), sample.alphabet, info))
@@ -212,12 +216,13 @@ def _check_preset(learner: str | None, rank: int | None, field_values: Mapping[s
 
 def _with_validation(sample: Sample, path: Path, format: str) -> tuple[Sample, Sample, tuple[str, ...]]:
     """Read validation strings, and renumber them and the training strings by one common alphabet."""
-    from ..experiment.data import unseen_notes
+    from ..experiment.data import overlap_notes, unseen_notes
 
     file = read_words(path, format, sample.alphabet)
     held_out = file.sample()
-    notes = (*file.notes, *unseen_notes(sample, held_out, "validation"))
-    return replace(sample, alphabet=file.alphabet), held_out, notes
+    train = replace(sample, alphabet=file.alphabet)
+    notes = (*unseen_notes(sample, held_out, "validation"), *overlap_notes(train, held_out, "validation"))
+    return train, held_out, (*file.notes, *notes)
 
 
 @takes_fields(LEARNING)

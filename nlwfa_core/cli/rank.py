@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -25,7 +26,7 @@ from .terminal import (
 from .text import json_text, prefixes_text, ranking_summary
 
 if TYPE_CHECKING:
-    from ..metrics.ranking import RankingScore, Targets
+    from ..metrics.ranking import Targets
     from ..sources.files import StringFile
     from ..strings.words import Alphabet
 
@@ -44,7 +45,7 @@ def rank(
 ) -> Output:
     """Print the five likeliest next symbols after each prefix on a line (-1 is the end), and score them by the targets."""
     from ..metrics.diagnostics import divergence_warnings
-    from ..metrics.ranking import rank_next, score_ranking
+    from ..metrics.ranking import RankingScore, rank_finite, score_ranking
     from ..sources.prefixes import write_ranking
 
     if force and out is None:
@@ -57,9 +58,12 @@ def rank(
     if targets is not None:
         target, target_notes = _read_targets(targets, file, len(saved.alphabet))
         notes += target_notes
-    ranking = rank_next(saved.model, words)
+    ranking, num_nonfinite = rank_finite(saved.model, words)
     text = write_ranking(ranking, file.names)
-    score: RankingScore | None = None if target is None else score_ranking(ranking, target)
+    score = None if target is None else score_ranking(ranking, target)
+    if num_nonfinite:
+        notes += (f"{prefixes_text(num_nonfinite)} with scores that are not finite numbers, so NDCG5 and the error are undefined",)
+        score = None if score is None else RankingScore(math.nan, math.nan, score.num_prefixes)
     if out is not None:
         write_file(out, text)
     notes += tuple(divergence_warnings(saved.model))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -25,6 +26,7 @@ from ..metrics.intervals import (
     least_resamples,
     paired_differences,
     string_scores,
+    too_few_strings,
 )
 from ..metrics.scores import FLAT_WINS, used_alphabet
 from ..metrics.tables import write_table
@@ -47,7 +49,16 @@ from .terminal import (
     read_scored_words,
     table_form,
 )
-from .text import against_record, against_summary, aligned, intervals_in_words, json_text, score_summary
+from .text import (
+    against_record,
+    against_summary,
+    aligned,
+    difference_records,
+    intervals_in_words,
+    json_text,
+    score_summary,
+    without_unknown,
+)
 
 if TYPE_CHECKING:
     from ..metrics.scores import TestSet
@@ -90,6 +101,7 @@ def score(
     table: TableForm = None,
 ) -> Output:
     """Score a model on test strings, with intervals from resamples of these."""
+    from ..experiment.data import key_notes
     from ..lab.pairs import interval_table
     from ..metrics.diagnostics import diagnostics
     from ..metrics.scores import evaluate
@@ -101,15 +113,20 @@ def score(
     saved = read_model(model)
     other = None if against is None else read_model(against)
     test_set, notes = _read_test_set(test, format, saved, solution, true_model)
+    notes += key_notes(saved.info.get("training_keys"), test_set.sample)
     scores = evaluate(saved.model, test_set, floor)
     health = diagnostics(saved.model, scores)
     own = string_scores(saved.model, test_set, floor)
     known = intervals(own, resamples, confidence=confidence)
-    meaning = intervals_in_words(confidence, resamples or default_resamples(own))
+    too_few = too_few_strings(own.num_strings)
+    meaning = too_few or intervals_in_words(confidence, resamples or default_resamples(own))
+    if too_few and (as_json or form is not None):  # the text says so itself
+        notes = (*notes, too_few)
     if form is not None:
         text = write_table(interval_table(known), form, meaning).removesuffix("\n")
         return Output(text, (*notes, *health.warnings), is_data=form == "csv")
-    record = asdict(scores) | {"intervals": {field: (interval.low, interval.high) for field, interval in known.items()}}
+    ends = {field: (interval.low, interval.high) for field, interval in known.items() if interval.is_known}
+    record = asdict(scores) | {"intervals": ends}
     record |= {"confidence": confidence, "resamples": resamples or default_resamples(own)}
     text = score_summary(scores, test_set.sample, health, known, meaning)
     if against is not None and other is not None:
@@ -139,39 +156,50 @@ def compare(
 
     Of two linear models it also says whether they compute the same function of all strings, and their L2 distance.
     """
+    from ..experiment.data import key_notes
     from ..lab.pairs import compared_table
 
     form = table_form(table, as_json)
     _check_resampling(resamples, confidence)
     models = [read_model(path) for path in (first, second)]
     test_set, notes = _read_test_set(test, format, models[0], solution, true_model)
+    for name, saved in zip("AB", models, strict=True):
+        notes += tuple(f"{name}: {note}" for note in key_notes(saved.info.get("training_keys"), test_set.sample))
     scores = [string_scores(saved.model, test_set, floor) for saved in models]
     notes = (*notes, *_unknown_to(second, models[1], models[0], test_set))
     single = [intervals(one, resamples, confidence=confidence) for one in scores]
     differences = paired_differences(scores[0], scores[1], resamples, confidence=confidence)
     num_resamples = resamples or default_resamples(scores[0])
+    too_few = too_few_strings(scores[0].num_strings)
     distance = _distance(models[0].model, models[1].model)
     ahead = leaders(differences, scores[0].has_truth)
     notes = (*notes, *_without_truth(scores[0]))
+    if too_few and (as_json or form is not None):  # the text says so itself
+        notes = (*notes, too_few)
     if as_json and table is None:
         record = {
             "models": [str(first), str(second)],
             "scores": [_with_intervals(one, known) for one, known in zip(scores, single, strict=True)],
-            "differences": {
-                field: {**asdict(one), "ahead": {"first": "A", "second": "B"}.get(ahead[field], ahead[field])}
-                for field, one in differences.items()
-            },
+            "differences": difference_records(differences, ahead, {"first": "A", "second": "B"}),
             "distance": distance,
             "confidence": confidence,
             "resamples": num_resamples,
         }
         return Output(json_text(record), notes)
-    meaning = f"A is {first}, B is {second}; {intervals_in_words(confidence, num_resamples)}, the same for both"
-    rows = compared_table((single[0], single[1]), differences, ahead, together=form not in ("csv", "json"))
+    method = too_few or f"{intervals_in_words(confidence, num_resamples)}, the same for both"
+    meaning = f"A is {first}, B is {second}; {method}"
+    rows = compared_table(
+        (_with_counts(scores[0], single[0]), _with_counts(scores[1], single[1])),
+        differences,
+        ahead,
+        together=form not in ("csv", "json"),
+    )
     if form is not None:
         return Output(write_table(rows, form, meaning).removesuffix("\n"), notes, is_data=form == "csv")
-    lines = [aligned(rows), meaning, "ahead: level if the interval of the difference holds 0; p values are not corrected for "]
-    lines[-1] += "the number of scores"
+    lines = [aligned(rows), meaning]
+    if not too_few:
+        verdict = "level if the interval of the difference holds 0; p values are not corrected for the number of scores"
+        lines.append(f"ahead: {verdict}")
     return Output("\n".join([*lines, _distance_in_words(distance)]), notes)
 
 
@@ -192,9 +220,16 @@ def _without_truth(scores: StringScores) -> tuple[str, ...]:
     return () if scores.has_truth else (f"{FLAT_WINS} So it has no verdict.",)
 
 
+def _with_counts(scores: StringScores, known: dict[str, Interval]) -> dict[str, Interval]:
+    """Add the scores that have no interval to those that have one."""
+    return {field: known.get(field, Interval(value, math.nan, math.nan)) for field, value in scores.estimates.items()}
+
+
 def _with_intervals(scores: StringScores, known: dict[str, Interval]) -> dict[str, Any]:
+    """Make an object for JSON of each score: its value, and the ends of its interval if it has one."""
     return {
-        field: {"estimate": value, "low": known[field].low, "high": known[field].high} for field, value in scores.estimates.items()
+        field: {name: value for name, value in without_unknown(one).items() if name != "p_value"}
+        for field, one in _with_counts(scores, known).items()
     }
 
 

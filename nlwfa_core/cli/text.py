@@ -12,7 +12,7 @@ import numpy as np
 from ..errors import plural, printable
 from ..files import ascii_json
 from ..learning.names import LEARNERS
-from ..metrics.intervals import Interval, leaders
+from ..metrics.intervals import COUNTS, Interval, leaders
 from ..metrics.next_symbols import likeliest
 from ..metrics.scores import SCORE_OF, SCORES, Scores
 from ..metrics.tables import Numbers
@@ -196,7 +196,7 @@ def score_summary(
         "next_kl": f"bits, from the truth, mean over the test prefixes{floored}",
     }
     lines = {
-        SCORE_OF[field].short_title: f"{_score_text(field, value, known.get(field))}  {remark}"
+        SCORE_OF[field].short_title: f"{_score_text(field, value, known.get(field))}  {scores.why_undefined(field) or remark}"
         for field, remark in remarks.items()
         if (value := getattr(scores, field)) is not None
     }
@@ -206,8 +206,12 @@ def score_summary(
         f"of {scores.num_words:,}",
         "next symbols": f"{scores.num_impossible:,} of {scores.num_predictions:,} had score 0 for what followed",
     }
-    if known:
+    if scores.num_nonfinite_next:
+        lines["next symbols"] += f"; {plural(scores.num_nonfinite_next, 'score')} not finite"
+    if any(interval.is_known for interval in known.values()):
         lines["in brackets"] = f"{meaning}, not over training strings or seeds"
+    elif meaning:
+        lines["intervals"] = f"none: {meaning}"
     if health is not None:
         lines["diagnostics"] = _mass(health)
     return "\n".join(f"{name:<17}{value}" for name, value in lines.items())
@@ -217,9 +221,13 @@ def _score_text(field: str, value: float, interval: Interval | None) -> str:
     """Write a score, followed by the ends of its interval in brackets."""
 
     def write(number: float) -> str:
+        if field in COUNTS:
+            return f"{number:,.0f}"
         return f"{number:.4g}".replace("inf", "∞") if field == "rmse" else as_text(number)
 
-    return write(value) + (f" [{write(interval.low)}, {write(interval.high)}]" if interval is not None else "")
+    if interval is None or not interval.is_known:
+        return write(value)
+    return f"{write(value)} [{write(interval.low)}, {write(interval.high)}]"
 
 
 def against_summary(own: StringScores, other: StringScores, differences: Mapping[str, Interval], meaning: str) -> str:
@@ -232,7 +240,10 @@ def against_summary(own: StringScores, other: StringScores, differences: Mapping
             gap = _score_text(score.field, difference.estimate, difference)
             values = (_score_text(score.field, one[score.field], None) for one in (estimates, others))
             rows.append((score.short_title, *values, gap, words.get(ahead[score.field], ahead[score.field])))
-    legend = f"the same test strings; in brackets {meaning}, the same for both. level: 0 is in the interval"
+    if any(difference.is_known for difference in differences.values()):
+        legend = f"the same test strings; in brackets {meaning}, the same for both. level: 0 is in the interval"
+    else:
+        legend = f"the same test strings; {meaning}"
     return f"{table(rows)}\n{legend}"
 
 
@@ -245,10 +256,25 @@ def against_record(name: str, other: StringScores, differences: Mapping[str, Int
     return {
         "model": name,
         "scores": other.estimates,
-        "differences": {
-            field: {**asdict(one), "ahead": words.get(ahead[field], ahead[field])} for field, one in differences.items()
-        },
+        "differences": difference_records(differences, ahead, words),
     }
+
+
+def difference_records(
+    differences: Mapping[str, Interval], ahead: Mapping[str, str], names: Mapping[str, str]
+) -> dict[str, dict[str, Any]]:
+    """Make an object for JSON of each difference: its value, its interval and p value if it has them, and who is ahead."""
+    return {field: {**without_unknown(one), "ahead": names.get(ahead[field], ahead[field])} for field, one in differences.items()}
+
+
+def without_unknown(interval: Interval) -> dict[str, float | None]:
+    """Make an object for JSON of an interval, in which an unknown end or p value is None.
+
+    >>> without_unknown(Interval(0.5, math.nan, math.nan))
+    {'estimate': 0.5, 'low': None, 'high': None, 'p_value': None}
+    """
+    ends = {name: None if math.isnan(value) else value for name, value in asdict(interval).items() if name != "estimate"}
+    return {"estimate": interval.estimate, **ends}
 
 
 def _mass(health: Diagnostics) -> str:

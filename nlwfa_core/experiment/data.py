@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from base64 import b64decode, b64encode
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from hashlib import blake2b
 
 import numpy as np
 import numpy.typing as npt
@@ -25,6 +27,9 @@ from .recipe import DataRecipe
 LARGEST_SHARE = 1 / 5
 # A solution's probabilities of equal strings may differ by this share, because they are rounded to some digits.
 SOLUTION_ERROR = 1e-4
+# Distinct training strings of which a model's file keeps a key each, of four bytes: at most 270 kB.
+MOST_KEYS = 50_000
+KEY = np.dtype("<u4")
 # Streams of random numbers under one seed. Training strings use the seed itself.
 VALIDATION_STREAM, TEST_STREAM, MODEL_STREAM = 1, 2, 3
 
@@ -256,11 +261,78 @@ def _split(
     train, validation, rest = sample.split([num_train, num_validation, num_test], recipe.seed)
     held_out = test or _test_of(rest, model)
     notes += unseen_notes(train, held_out.sample)
+    if test is not None and not tests_on_training_strings(recipe):
+        notes += overlap_notes(train, held_out.sample)
     return Data(train, _test_of(validation, model) if num_validation else None, held_out, model, title, notes)
 
 
 def _test_of(sample: Sample, model: Model | None) -> TestSet:
     return TestSet.of(sample.words, sample.alphabet, sample.counts, true_model=model)
+
+
+def overlap_notes(train: Sample, test: Sample, role: str = "test") -> tuple[str, ...]:
+    """Say how many test strings are training strings too; empty if none is. The samples must have one alphabet.
+
+    >>> from nlwfa_core import as_sample
+    >>> overlap_notes(as_sample(["ab", "b"]), as_sample(["b", "b", "bb", "ab"]))
+    ('3 of 4 test strings (2 of 3 distinct ones) are training strings too.',)
+    """
+    _, inverse = distinct(Words.joined([train.words, test.words]))
+    own, others = inverse[: len(train.words)], inverse[len(train.words) :]
+    return _overlap_note(test, np.isin(others, own), bool(np.isin(own, others).all()), role)
+
+
+def training_keys(train: Sample) -> str | None:
+    """Make a text of 32 bits for each distinct training string, from which `key_notes` finds the test strings that are among them.
+
+    It says little about the strings themselves. None if there are more than `MOST_KEYS`, so that a model's file stays small.
+    """
+    if len(train.words) > MOST_KEYS:
+        return None
+    return b64encode(np.unique(_keys(train)).tobytes()).decode()
+
+
+def key_notes(keys: object, test: Sample, role: str = "test") -> tuple[str, ...]:
+    """Say the same as `overlap_notes` by the `training_keys` of the training strings; empty if they are none.
+
+    Two strings have the same key by chance in one of 4 billion cases.
+
+    >>> from nlwfa_core import as_sample
+    >>> key_notes(training_keys(as_sample(["ab", "b"])), as_sample(["b", "ab"]))
+    ('The test strings are the training strings, 2 distinct ones: scores measure memory, not generalisation.',)
+    """
+    try:
+        known = np.frombuffer(b64decode(str(keys or ""), validate=True), dtype=KEY)
+    except ValueError:
+        return ()
+    own = _keys(test)
+    return _overlap_note(test, np.isin(own, known), bool(np.isin(known, own).all()), role)
+
+
+def _keys(sample: Sample) -> npt.NDArray[np.uint32]:
+    names = sample.alphabet.symbols
+    texts = ("\0".join(["", *(names[symbol] for symbol in word)]).encode(errors="surrogatepass") for word in sample.words)
+    return np.frombuffer(b"".join(blake2b(text, digest_size=KEY.itemsize).digest() for text in texts), dtype=KEY)
+
+
+def _overlap_note(test: Sample, is_shared: npt.NDArray[np.bool_], is_all_of_train: bool, role: str) -> tuple[str, ...]:
+    """Write the sentence of `overlap_notes`.
+
+    Parameters
+    ----------
+    is_shared : array of bool, shape (num_distinct,)
+        Which distinct test strings are training strings.
+    is_all_of_train : bool
+        Whether all training strings are among them.
+    """
+    if not is_shared.any():
+        return ()
+    if is_shared.all() and is_all_of_train:
+        size = f"{len(test.words):,} distinct ones"
+        return (f"The {role} strings are the training strings, {size}: scores measure memory, not generalisation.",)
+    shared = int(test.counts[is_shared].sum())
+    of_distinct = f"{int(is_shared.sum()):,} of {len(test.words):,} distinct ones"
+    return (f"{shared:,} of {test.num_strings:,} {role} strings ({of_distinct}) are training strings too.",)
 
 
 def unseen_notes(train: Sample, test: Sample, role: str = "test") -> tuple[str, ...]:

@@ -1,7 +1,13 @@
 """Define estimators for scikit-learn: SP, networks and HMMs with `fit`, `predict`, `predict_proba`, `score` and `sample`.
 
 They work with `clone`, `Pipeline`, `GridSearchCV` and `cross_val_score`. X is a list or Series of strings, in any form that
-`strings.plain` takes. `score` is minus the bits per symbol, so larger is better.
+`strings.plain` takes.
+
+`score` is minus the bits per symbol, so larger is better, with probabilities of next symbols raised to `floor`: by default 1e-6. So
+one surprising symbol costs 20 bits and not ∞, and a search over a grid can still tell models apart, but the score then depends on
+the floor, which every estimator's repr shows. With `floor=0`, the score is minus the bits per symbol of `evaluate`. It may be −∞
+then, which a grid search ranks last; if all candidates have −∞, the first is chosen. It is nan if a score of the model is not a
+finite number.
 
 The estimators pass those checks of scikit-learn's `check_estimator` that are about parameters (constructor, `get_params`,
 `set_params`, `clone`). Its other checks do not apply: they pass arrays of numbers as X. Needs the extra [scikit-learn].
@@ -31,6 +37,7 @@ from sklearn.base import BaseEstimator  # noqa: E402
 from sklearn.utils import Tags  # noqa: E402
 from sklearn.utils.validation import check_is_fitted  # noqa: E402
 
+FLOOR = 1e-6
 Strings = Iterable[WordLike]
 END = ""  # in `classes_`: the end of the string
 
@@ -62,18 +69,23 @@ class _StringEstimator(BaseEstimator):  # type: ignore[misc, unused-ignore]
     def predict_proba(self, X: Strings) -> FloatArray:
         """Compute the probabilities of what follows each string, (num_strings, num_symbols + 1), in the order of `classes_`.
 
-        They are the model's |scores| of next symbols, divided by their sum; a row is 0 if all scores are.
+        They are the model's |scores| of next symbols, divided by their sum. A row is nan if the model has no distribution there:
+        all scores are 0, or one is not a finite number.
         """
-        return next_distributions(self._next_scores(X))
+        scores = self._next_scores(X)
+        probabilities = next_distributions(scores)
+        probabilities[~_is_defined(scores)] = np.nan
+        return probabilities
 
     def predict(self, X: Strings) -> npt.NDArray[np.object_]:
         """Guess the next symbol after each string, shape (num_strings,): "" for the end; of tied symbols, the first.
 
         It is the symbol with the highest score, signs included, as in the word error rate. Where a score is negative, another one
-        may have the highest probability in `predict_proba`.
+        may have the highest probability in `predict_proba`. Where that has no distribution, there is no guess: None.
         """
         scores = self._next_scores(X)
-        best: npt.NDArray[np.object_] = self.classes_[np.where(np.isnan(scores), -np.inf, scores).argmax(axis=1)]
+        best: npt.NDArray[np.object_] = self.classes_[scores.argmax(axis=1)]
+        best[~_is_defined(scores)] = None
         return best
 
     def _next_scores(self, X: Strings) -> FloatArray:
@@ -95,7 +107,7 @@ class _StringEstimator(BaseEstimator):  # type: ignore[misc, unused-ignore]
     def score(self, X: Strings, y: object = None) -> float:
         """Compute minus the bits per symbol of the strings, with their ends; probabilities below `floor` are raised to it.
 
-        Without a floor, a single symbol that the model holds impossible would make the score −∞, and scikit-learn warn.
+        With `floor=0`, a single symbol that the model holds impossible makes the score −∞, and scikit-learn warns.
         """
         check_is_fitted(self)
         test = TestSet.empirical(as_sample(X, self.alphabet_, "X"))
@@ -108,11 +120,24 @@ class _StringEstimator(BaseEstimator):  # type: ignore[misc, unused-ignore]
         written = ["" if not word else self.alphabet_.decode(word) for word in drawn.words]
         return [text for text, count in zip(written, drawn.counts.tolist(), strict=True) for _ in range(count)]
 
+    def __repr__(self, N_CHAR_MAX: int = 700) -> str:
+        """Write the parameters that were changed, as scikit-learn does, and always the floor, on which `score` depends."""
+        text: str = super().__repr__(N_CHAR_MAX)
+        if f"floor={self.floor!r}" in text:
+            return text
+        start, end = text[:-1], text[-1]
+        return f"{start}{'' if start.endswith('(') else ', '}floor={self.floor!r}{end}"
+
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.input_tags.two_d_array, tags.input_tags.string = False, True
         tags.target_tags.required = False
         return tags
+
+
+def _is_defined(scores: FloatArray) -> npt.NDArray[np.bool_]:
+    """Return which rows of next-symbol scores can be normalised: all are finite, and not all are 0."""
+    return np.asarray(np.isfinite(scores).all(axis=1) & scores.any(axis=1))
 
 
 class SpectralWFA(_StringEstimator):
@@ -128,7 +153,7 @@ class SpectralWFA(_StringEstimator):
     alphabet : sequence of str, optional
         All symbols. Without it, those of the training strings, and a test string with another one is refused.
     floor : float
-        The smallest probability of a next symbol in `score`, so that one surprising symbol does not make it −∞.
+        The smallest probability of a next symbol in `score`, so that one surprising symbol does not make it −∞; 0 for none.
 
     Attributes
     ----------
@@ -142,6 +167,8 @@ class SpectralWFA(_StringEstimator):
     >>> model = SpectralWFA(rank=2, num_prefixes=10, num_suffixes=10).fit(["ab", "ab", "b", "abb"])
     >>> model.predict(["a", "ab"]).tolist(), model.predict_proba(["a"]).shape
     (['b', ''], (1, 3))
+    >>> model
+    SpectralWFA(num_prefixes=10, num_suffixes=10, rank=2, floor=1e-06)
     """
 
     def __init__(
@@ -151,7 +178,7 @@ class SpectralWFA(_StringEstimator):
         num_prefixes: int = 100,
         num_suffixes: int = 100,
         alphabet: Sequence[str] | None = None,
-        floor: float = 1e-6,
+        floor: float = FLOOR,
     ) -> None:
         self.rank = rank
         self.statistic = statistic
@@ -201,7 +228,7 @@ class NonlinearWFA(_StringEstimator):
         num_prefixes: int = 100,
         num_suffixes: int = 100,
         alphabet: Sequence[str] | None = None,
-        floor: float = 1e-6,
+        floor: float = FLOOR,
         epochs: int | None = None,
         seed: int = 0,
     ) -> None:
@@ -256,7 +283,7 @@ class HMM(_StringEstimator):
     ['b']
     """
 
-    def __init__(self, rank: int = 5, alphabet: Sequence[str] | None = None, floor: float = 1e-6, seed: int = 0) -> None:
+    def __init__(self, rank: int = 5, alphabet: Sequence[str] | None = None, floor: float = FLOOR, seed: int = 0) -> None:
         self.rank = rank
         self.alphabet = alphabet
         self.floor = floor

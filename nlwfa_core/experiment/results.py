@@ -108,7 +108,9 @@ class StoredResult(BaseModel):
         if scores is not None:
             check_at_least("num_words", scores.num_words, 1)
             for name in (field.name for field in fields(scores) if field.name.startswith("num_")):
-                check_between(name, getattr(scores, name), 0, limits.LARGEST)
+                number = getattr(scores, name)
+                if number is not None:  # None: the version that stored it did not count it
+                    check_between(name, number, 0, limits.LARGEST)
         return scores
 
 

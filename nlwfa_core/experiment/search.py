@@ -548,7 +548,7 @@ class _Search:
 
     def _lstm(self) -> None:
         """Train the first LSTM, and again with fewer epochs if it gets worse before its last: then its rate falls to 0."""
-        from ..learning.recurrent import Training, seconds_per_update, updates_per_epoch
+        from ..learning.recurrent import MOST_EPOCHS, Training, seconds_per_update, updates_per_epoch
 
         seconds, per_epoch, each = LSTM_SHARE * self.clock.seconds, 0.0, updates_per_epoch(self.train)
         patience = max(LSTM_PATIENCE[1], -(-LSTM_PATIENCE[0] // each))
@@ -560,7 +560,7 @@ class _Search:
                 break
         else:
             return
-        epochs = min(max(LSTM_EPOCHS[1], -(-LSTM_UPDATES // each)), int(seconds / per_epoch))
+        epochs = min(max(LSTM_EPOCHS[1], -(-LSTM_UPDATES // each)), MOST_EPOCHS, int(seconds / per_epoch))
         while epochs >= 2 and not self.clock.is_over() and epochs * per_epoch <= seconds:
             started = self.timer()
             done = self._train_lstm(LSTMRecipe(units, epochs * each, patience, self.budget.seed))

@@ -149,9 +149,9 @@ def _num_strings(recipe: Recipe) -> int | None:
 
 
 def _ends(result: Result, test: TestSet) -> dict[str, Cell]:
-    """Return the ends of the intervals of a run's scores on its test strings."""
+    """Return the ends of the intervals of a run's scores on its test strings; None for a score without an interval."""
     ends = intervals(string_scores(result.model, test, result.scores.floor))
-    return {f"{name}_{end}": getattr(one, end) for name, one in ends.items() for end in ("low", "high")}
+    return {f"{name}_{end}": getattr(one, end) if one.is_known else None for name, one in ends.items() for end in ("low", "high")}
 
 
 def _values(key: str, recipe: Recipe, outcome: Result | str) -> dict[str, Cell]:

@@ -6,17 +6,28 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
-from ..metrics.intervals import NUM_RESAMPLES, Interval, StringScores, intervals, leaders, paired_differences
-from ..metrics.scores import FLAT_WINS, SCORE_OF, SCORES, Scores
+from ..metrics.intervals import (
+    COUNTS,
+    FEWEST_STRINGS,
+    NUM_RESAMPLES,
+    Interval,
+    StringScores,
+    intervals,
+    leaders,
+    paired_differences,
+    too_few_strings,
+)
+from ..metrics.scores import FLAT_WINS, SCORE_OF, SCORES, Score, Scores
 from ..metrics.seeds import Spread
 from ..metrics.tables import Numbers, Table, format_score, format_scores_apart
 from ..rounding import format_significant
 
+# Where there is no interval because there are too few test strings.
+TOO_FEW = f"There are fewer than {FEWEST_STRINGS} test strings: too few for an interval"
 # If a stored score differs by more than this from the same score computed now, it belongs to another test set.
 SAME_SCORE = 1e-6
-_NO_DIFFERENCE = Interval(math.nan, math.nan, math.nan)  # of two infinite scores
 COVERS = (
     "An interval shows how much a score would change with other test strings, estimated by resampling these. Other training "
     "strings or another seed may change it more. Overlapping intervals do not mean that two models are level: Compare shows the "
@@ -27,6 +38,12 @@ CAPTION = (
     "so these test strings do not tell which model is better. The p value is the level at which 0 leaves the interval; it is not "
     "corrected for the number of scores. Other training strings or another seed may change more than this."
 )
+
+
+def pair_caption(models: tuple[StringScores, StringScores]) -> str:
+    """Say what a `paired_table` shows: its intervals, or why it has none."""
+    too_few = too_few_strings(models[0].num_strings)
+    return f"{too_few[0].upper()}{too_few[1:]}, a p value or a verdict." if too_few else CAPTION
 
 
 def paired_table(names: tuple[str, str], models: tuple[StringScores, StringScores]) -> Table:
@@ -46,19 +63,15 @@ def paired_table(names: tuple[str, str], models: tuple[StringScores, StringScore
     texts = [format_scores_apart(pair, score.form) for pair, score in zip(values, fields, strict=True)]
     for number, name in enumerate(names):
         table[name] = Numbers.of((pair[number], text[number]) for pair, text in zip(values, texts, strict=True))
-    gaps = [
-        _NO_DIFFERENCE if _both_infinite(pair) else differences[score.field] for score, pair in zip(fields, values, strict=True)
-    ]
-    estimates = [None if _both_infinite(pair) else gap.estimate for gap, pair in zip(gaps, values, strict=True)]
+    gaps = [differences[score.field] for score in fields]
     table["difference"] = Numbers.of(
-        (estimate, _signed(estimate, score.form)) for estimate, score in zip(estimates, fields, strict=True)
+        (gap.estimate, _signed(gap.estimate, score.form)) for gap, score in zip(gaps, fields, strict=True)
     )
-    table["95 % interval"] = [_gap_text(gap, pair, score.form) for gap, pair, score in zip(gaps, values, fields, strict=True)]
+    table["95 % interval"] = [_gap_text(gap, pair, score) for gap, pair, score in zip(gaps, values, fields, strict=True)]
     table["p value"] = Numbers.of((gap.p_value, p_value_text(gap.p_value)) for gap in gaps)
-    decided = {score.field: gap for score, gap in zip(fields, gaps, strict=True) if not has_no_interval(gap)}
-    titles, ahead = {"first": names[0], "second": names[1]}, leaders(decided, models[0].has_truth)
-    sides = [ahead.get(score.field, "no verdict") for score in fields]
-    table["ahead"] = [titles.get(side, side) for side in sides]
+    titles = {"first": names[0], "second": names[1]}
+    ahead = leaders(differences, models[0].has_truth)
+    table["ahead"] = [titles.get(ahead[score.field], ahead[score.field]) for score in fields]
     return table
 
 
@@ -73,7 +86,7 @@ def compared_table(
     Parameters
     ----------
     models : pair of mappings
-        Field of `Scores` -> interval, of each model.
+        Field of `Scores` -> interval, or the value alone as an interval without ends, of each model.
     differences : mapping
         From `paired_differences`.
     ahead : mapping
@@ -86,20 +99,27 @@ def compared_table(
     for name, known in zip(("A", "B", "A − B"), (*models, differences), strict=True):
         write = _signed if name == "A − B" else format_score
         if together:
-            table[name] = Numbers.of(
-                (one.estimate, f"{write(one.estimate, score.form)} [{write(one.low, score.form)}, {write(one.high, score.form)}]")
-                for score in fields
-                for one in (known[score.field],)
-            )
+            cells = []
+            for score in fields:
+                one = known[score.field]
+                ends = f" [{write(one.low, score.form)}, {write(one.high, score.form)}]" if one.is_known else ""
+                cells.append((one.estimate, write(one.estimate, score.form) + ends))
+            table[name] = Numbers.of(cells)
             continue
-        for title, end in ((name, "estimate"), (f"{name} from", "low"), (f"{name} to", "high")):
-            values = [getattr(known[score.field], end) for score in fields]
-            table[title] = Numbers.of((value, write(value, score.form)) for value, score in zip(values, fields, strict=True))
+        table[name] = Numbers.of((known[score.field].estimate, write(known[score.field].estimate, score.form)) for score in fields)
+        for title, end in ((f"{name} from", "low"), (f"{name} to", "high")):
+            table[title] = Numbers.of(_end(known[score.field], end, score.form, write) for score in fields)
     gaps = [differences[score.field] for score in fields]
     table["p value"] = Numbers.of((gap.p_value, p_value_text(gap.p_value)) for gap in gaps)
     names = {"first": "A", "second": "B"}
     table["ahead"] = [names.get(ahead[score.field], ahead[score.field]) for score in fields]
     return table
+
+
+def _end(interval: Interval, end: str, form: str, write: Callable[[float, str], str]) -> tuple[float | None, str]:
+    """Return one end of an interval as a number and as text; None and "–" if there is no interval."""
+    value = getattr(interval, end) if interval.is_known else None
+    return value, "–" if value is None else write(value, form)
 
 
 def p_value_text(value: float | None) -> str:
@@ -134,7 +154,7 @@ def lead_sentence(
     values = format_scores_apart(scores, score.form)
     scored = "; ".join(f"{name}: {value}" for name, value in zip(names, values, strict=True))
     texts = f"{score.short_title} on the test strings: {scored}"
-    if has_no_interval(difference) or _both_infinite(scores):
+    if not difference.is_known:
         return f"{texts}. {_why_no_interval(scores)}"
     gap = _signed(difference.estimate, score.form)
     interval = interval_text(difference, score.form, signed=True)
@@ -145,28 +165,23 @@ def lead_sentence(
     return f"{texts}. {verdict[ahead]} (difference {gap}, 95 % interval {interval})."
 
 
-def has_no_interval(interval: Interval) -> bool:
-    """Return whether the test strings allow no interval of a score or difference."""
-    return any(end is None or math.isnan(end) for end in (interval.estimate, interval.low, interval.high))
-
-
 def _why_no_interval(scores: tuple[float, float]) -> str:
     """Say why there is no verdict on two scores.
 
     >>> _why_no_interval((math.inf, math.inf)), _why_no_interval((0.5, math.nan))
     ('Both scores are infinite, so there is no verdict.', 'A score is undefined, so there is no verdict.')
     >>> _why_no_interval((0.5, 0.25))
-    'There are too few test strings for an interval, so there is no verdict.'
+    'There are fewer than 30 test strings: too few for an interval, so there is no verdict.'
     """
     if any(math.isnan(score) for score in scores):
         return "A score is undefined, so there is no verdict."
     if _both_infinite(scores):
         return "Both scores are infinite, so there is no verdict."
-    return "There are too few test strings for an interval, so there is no verdict."
+    return f"{TOO_FEW}, so there is no verdict."
 
 
 def interval_text(interval: Interval, form: str = ".3f", signed: bool = False) -> str:
-    """Write the lower and the upper end of an interval.
+    """Write the lower and the upper end of an interval; "–" if there is none.
 
     >>> interval_text(Interval(0.2, 0.1, math.inf)), interval_text(Interval(-0.2, -0.3, 0.1), signed=True)
     ('0.100 to ∞', '−0.300 to +0.100')
@@ -177,7 +192,7 @@ def interval_text(interval: Interval, form: str = ".3f", signed: bool = False) -
     """
     if math.isnan(interval.estimate):
         return "undefined"
-    if has_no_interval(interval):
+    if not interval.is_known:
         return "too few test strings"
     low, high = interval.low, interval.high
     if low == high and math.isinf(low):
@@ -207,11 +222,11 @@ def _both_infinite(scores: tuple[float, float]) -> bool:
     return all(math.isinf(score) for score in scores)
 
 
-def _gap_text(gap: Interval, scores: tuple[float, float], form: str) -> str:
-    """Write the interval of a difference; it has none if both scores are infinite."""
+def _gap_text(gap: Interval, scores: tuple[float, float], score: Score) -> str:
+    """Write the interval of a difference; that of two infinite scores, or of two counts, has none."""
     if _both_infinite(scores):
         return "both are infinite"
-    return interval_text(gap, form, signed=True)
+    return "–" if score.field in COUNTS else interval_text(gap, score.form, signed=True)
 
 
 def _signed(value: float | None, form: str) -> str:
@@ -238,18 +253,22 @@ def run_intervals(scores: Scores, model: StringScores) -> dict[str, Interval]:
 
 
 def interval_table(known: Mapping[str, Interval]) -> Table:
-    """Make a table with a row for each score that has an interval: the score, and the lower and the upper end.
+    """Make a table with a row for each score: the score and, if there are intervals, the lower and the upper end.
 
     >>> interval_table({"wer": Interval(0.41, 0.39, 0.43)})["to"].texts
     ('0.430',)
     """
     fields = [score for score in SCORES if score.field in known]
-    ends = (("value", "estimate"), ("from", "low"), ("to", "high"))
-    columns = {
-        title: Numbers.of((value := getattr(known[score.field], end), format_score(value, score.form)) for score in fields)
-        for title, end in ends
+    values = [known[score.field].estimate for score in fields]
+    table: Table = {
+        "score": [score.column for score in fields],
+        "value": Numbers.of((value, format_score(value, score.form)) for value, score in zip(values, fields, strict=True)),
     }
-    return {"score": [score.column for score in fields], **columns}
+    if not any(one.is_known for one in known.values()):
+        return table
+    for title, end in (("from", "low"), ("to", "high")):
+        table[title] = Numbers.of(_end(known[score.field], end, score.form, format_score) for score in fields)
+    return table
 
 
 def interval_sentence(by_model: Mapping[str, Mapping[str, Interval]], field: str = "wer") -> str:
@@ -257,8 +276,13 @@ def interval_sentence(by_model: Mapping[str, Mapping[str, Interval]], field: str
 
     >>> interval_sentence({"SP": {"wer": Interval(0.41, 0.39, 0.43)}, "GRU": {}})
     'WER, 95 % intervals over the test strings: SP 0.390 to 0.430.'
+    >>> interval_sentence({"SP": {"wer": Interval(0.41, math.nan, math.nan)}})
+    'There are fewer than 30 test strings: too few for an interval.'
     """
     score = SCORE_OF[field]
+    of_field = [known[field] for known in by_model.values() if field in known]
+    if any(not one.is_known and not math.isnan(one.estimate) for one in of_field):
+        return f"{TOO_FEW}."
     texts = [f"{name} {interval_text(known[field], score.form)}" for name, known in by_model.items() if field in known]
     return f"{score.short_title}, 95 % intervals over the test strings: {'; '.join(texts)}." if texts else ""
 

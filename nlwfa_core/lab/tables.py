@@ -17,6 +17,7 @@ from ..experiment.recipe import run_title
 from ..experiment.results import Result
 from ..experiment.sweeps import Grid, Point
 from ..learning.names import HANKEL_LEARNERS, STRING_LEARNERS
+from ..metrics.intervals import too_few_strings
 from ..metrics.perplexity import CONVENTIONS, pautomac_score
 from ..metrics.scores import MAIN_SCORES, SCORE_OF, SCORES, Score, Scores
 from ..metrics.seeds import Spread
@@ -259,6 +260,8 @@ def run_names(grid: Grid, points: Iterable[Point]) -> dict[Point, str]:
 def verdicts(rows: Mapping[str, Scores], is_level: Callable[[str, str], bool] | None = None) -> tuple[str, ...]:
     """Write sentences about models that are beaten by WER: by a baseline, by an HMM or RNN, or, nonlinear ones, by SP.
 
+    With too few test strings for an interval, a sentence says so instead.
+
     Parameters
     ----------
     rows : mapping of str to Scores
@@ -271,6 +274,9 @@ def verdicts(rows: Mapping[str, Scores], is_level: Callable[[str, str], bool] | 
     def is_open(first: str, second: str) -> bool:
         return is_level is not None and is_level(first, second)
 
+    for scores in rows.values():
+        if scores.num_strings is not None and (too_few := too_few_strings(scores.num_strings)):
+            return (f"{too_few}. So no model is said to be ahead.",)
     learner_scores = {name: scores for name, scores in rows.items() if name.split(",")[0] in HANKEL_LEARNERS}
     ngram = next((name for name in rows if name.endswith("-gram")), "")
     wer, sentences = SCORE_OF["wer"].short_title, []

@@ -267,7 +267,10 @@ def continued(recipe: EMRecipe, models: PFAs, tree: MoveTree, is_over: CancelChe
     for iteration in range(recipe.iterations_on_all):
         if is_over():
             return models, iteration
-        models = maximised(recipe, tree.expect(models))
+        expected = tree.expect(models)
+        if not np.isfinite(expected.log_likelihoods).all():  # one of the further strings is not possible
+            return models, iteration
+        models = maximised(recipe, expected)
     return models, recipe.iterations_on_all
 
 

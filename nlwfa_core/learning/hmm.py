@@ -61,21 +61,35 @@ class Expectations:
         the end in each state.
     log_likelihood : float
         Σ_x count(x) log₂ P(x).
+    model : HMM
+        The model of the E step.
     """
 
     initial: FloatArray
     moves: FloatArray
     emissions: FloatArray
     log_likelihood: float
+    model: HMM
 
     def maximised(self, pseudo_count: float) -> HMM:
-        """Carry out the M step: compute relative frequencies, after adding `pseudo_count` to each emission."""
-        return HMM(_shares(self.initial), _shares(self.moves.T).T, _shares(self.emissions + pseudo_count))
+        """Carry out the M step: compute relative frequencies, after adding `pseudo_count` to each emission.
+
+        What has the probability 0 in the model of the E step keeps it: nothing is added to its count.
+        """
+        before = self.model
+        return HMM(
+            _shares(self.initial, before.initial),
+            _shares(self.moves.T, before.moves.T).T,
+            _shares(self.emissions + pseudo_count * (before.emissions > 0), before.emissions),
+        )
 
 
-def _shares(counts: FloatArray) -> FloatArray:
-    """Divide each column by its sum. A column of zeros, of a state that is never reached or that only ends, gets equal shares."""
-    counts = counts + np.finfo(float).tiny
+def _shares(counts: FloatArray, possible: FloatArray) -> FloatArray:
+    """Divide each column by its sum.
+
+    A column of zeros, of a state that is never reached or that only ends, gets equal shares wherever `possible` is above 0.
+    """
+    counts = counts + (possible > 0) * (counts.sum(axis=0) == 0)
     shares: FloatArray = counts / counts.sum(axis=0)
     return shares
 
@@ -111,16 +125,19 @@ class PrefixTree:
             joint[level] /= chances[level, None]
             forward[level] = joint[level] @ model.moves
         stops = forward @ end
-        backward = np.outer(self.ends / stops, end)  # Σ over strings below: count × P(rest | state) / P(rest | prefix)
+        final = self.ends > 0  # the model may hold an end after other prefixes for impossible
+        ending = np.divide(self.ends, stops, out=np.zeros(len(stops)), where=final)
+        backward = np.outer(ending, end)  # Σ over strings below: count × P(rest | state) / P(rest | prefix)
         behind = np.zeros_like(backward)  # the same, before the move that follows the last symbol
         for start, stop in reversed(levels):
             level, parents = slice(start, stop), trie.parent[start:stop]
             behind[level] = backward[level] @ model.moves.T
             first = np.flatnonzero(np.diff(parents, prepend=-1))  # siblings are adjacent
             backward[parents[first]] += np.add.reduceat(behind[level] * (emitted[level] / chances[level, None]), first, axis=0)
-        emissions = np.vstack((np.asarray(self.by_symbol @ (joint * behind)), (self.ends / stops) @ forward * end))
-        log_likelihood = self.begins @ np.log2(chances) + self.ends @ np.log2(stops)
-        return Expectations(forward[0] * backward[0], model.moves * (joint.T @ backward), emissions, float(log_likelihood))
+        emissions = np.vstack((np.asarray(self.by_symbol @ (joint * behind)), ending @ forward * end))
+        log_likelihood = self.begins @ np.log2(chances) + self.ends[final] @ np.log2(stops[final])
+        moves = model.moves * (joint.T @ backward)
+        return Expectations(forward[0] * backward[0], moves, emissions, float(log_likelihood), model)
 
 
 def random_hmm(tree: PrefixTree, num_states: int, rng: np.random.Generator) -> HMM:
@@ -128,7 +145,7 @@ def random_hmm(tree: PrefixTree, num_states: int, rng: np.random.Generator) -> H
     symbols = np.append(tree.by_symbol @ tree.begins, tree.ends.sum())
     emissions = (symbols + 1.0)[:, None] * rng.gamma(1.0, size=(len(symbols), num_states))
     initial, *moves = rng.dirichlet(np.ones(num_states), size=num_states + 1)
-    return HMM(initial, np.array(moves), _shares(emissions))
+    return HMM(initial, np.array(moves), emissions / emissions.sum(axis=0))
 
 
 @dataclass(frozen=True)

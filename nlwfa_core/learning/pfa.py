@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
+import numpy.typing as npt
 import scipy.linalg
 
 from .. import limits
@@ -33,6 +34,7 @@ from .names import EM_STARTS, PSEUDO_COUNT
 from .progress import BITS, CancelCheck, Progress, Report, check_cancelled, never, silent
 from .spectral import fit_spectral, truncated_svd, weighted_block
 
+BoolArray = npt.NDArray[np.bool_]
 # Rows of two arrays that are multiplied at once: 32 MB with 40 states and one start.
 MAX_ROWS = 2**16
 # Numbers in the largest arrays of an E step (512 MB each): with more, fewer starts run side by side.
@@ -80,14 +82,24 @@ class PFAs:
         return cls(*(np.concatenate([getattr(part, name) for part in parts]) for name in names))
 
     @classmethod
-    def of_counts(cls, initial: FloatArray, transitions: FloatArray, termination: FloatArray) -> PFAs:
+    def of_counts(
+        cls, initial: FloatArray, transitions: FloatArray, termination: FloatArray, *, possible: PFAs | None = None
+    ) -> PFAs:
         """Turn (expected) counts into probabilities: divide initial ones by their sum, and moves and ends by the sum of each state.
 
-        A state without counts gets equal shares.
+        A count of 0 becomes a probability of exactly 0, except in a state without any counts, where all moves and the end get equal
+        shares: all that have a probability above 0 in `possible`, if it is passed.
         """
-        tiny = np.finfo(initial.dtype).tiny
-        initial, transitions, termination = initial + tiny, transitions + tiny, termination + tiny
         totals = transitions.sum(axis=(1, 3)) + termination
+        if not totals.all():
+            empty = (totals == 0).astype(totals.dtype)
+            equal, equal_end = empty[:, None, :, None], empty
+            if possible is not None:
+                equal = equal * (possible.transitions > 0)
+                equal_end = empty * (possible.termination > 0)
+            transitions = transitions + equal
+            termination = termination + equal_end
+            totals = transitions.sum(axis=(1, 3)) + termination
         return cls(initial / initial.sum(axis=1, keepdims=True), transitions / totals[:, None, :, None], termination / totals)
 
 
@@ -101,28 +113,48 @@ class PFAExpectations:
         How often strings are expected to start in each state, to make each move with each symbol, and to end in each state.
     log_likelihoods : array, shape (num_models,)
         Σ_x count(x) log₂ P(x).
+    models : PFAs
+        The models of the E step.
     """
 
     initial: FloatArray
     transitions: FloatArray
     termination: FloatArray
     log_likelihoods: FloatArray
+    models: PFAs
 
     def maximised(self, pseudo_count: float) -> PFAs:
         """Carry out the M step: relative frequencies, after adding `pseudo_count` for each symbol and for the end in each state.
 
         That of a symbol is shared out evenly among the states that follow. So the result is the mode of the posterior if each state
         has a Dirichlet prior with the parameters 1 + pseudo_count / num_states for moves, and 1 + pseudo_count for the end.
+
+        Nothing is added to what has the probability 0 in the models of the E step, so it keeps the probability 0.
         """
         shared = pseudo_count / self.initial.shape[1]
-        return PFAs.of_counts(self.initial, self.transitions + shared, self.termination + pseudo_count)
+        return PFAs.of_counts(
+            self.initial,
+            _added(self.transitions, shared, self.models.transitions > 0),
+            _added(self.termination, pseudo_count, self.models.termination > 0),
+            possible=self.models,
+        )
 
     def maximised_as_hmms(self, pseudo_count: float) -> PFAs:
         """The M step if moves do not depend on the symbol, so that each PFA is an HMM: that of `hmm.Expectations.maximised`."""
-        emissions = self.transitions.sum(axis=3) + pseudo_count  # (num_models, num_symbols, num_states)
-        moves = self.transitions.sum(axis=1) + np.finfo(self.transitions.dtype).tiny
-        moves /= moves.sum(axis=2, keepdims=True)
-        return PFAs.of_counts(self.initial, emissions[..., None] * moves[:, None], self.termination + pseudo_count)
+        possible = self.models.transitions > 0
+        # (num_models, num_symbols, num_states)
+        emissions = _added(self.transitions.sum(axis=3), pseudo_count, np.asarray(possible.any(axis=3)))
+        moves = self.transitions.sum(axis=1)
+        moves = moves + possible.any(axis=1) * (moves.sum(axis=2, keepdims=True) == 0)  # equal shares without counts
+        moves /= np.maximum(moves.sum(axis=2, keepdims=True), np.finfo(moves.dtype).tiny)  # a state may only end
+        ends = _added(self.termination, pseudo_count, self.models.termination > 0)
+        return PFAs.of_counts(self.initial, emissions[..., None] * moves[:, None], ends, possible=self.models)
+
+
+def _added(counts: FloatArray, number: float, where: BoolArray) -> FloatArray:
+    """Add a number to some counts, in the precision of the counts."""
+    added: FloatArray = np.add(counts, number, out=counts.copy(), where=where)
+    return added
 
 
 class MoveTree:
@@ -214,7 +246,8 @@ class MoveTree:
                 before, after = states.take(self.parent[some], axis=0), behind.take(some, axis=0)
                 transitions[:, symbol] += np.matmul(before.transpose(1, 2, 0), after.swapaxes(0, 1))
         transitions *= models.transitions
-        return PFAExpectations(states[0] * behind[0], transitions, termination, self._log_likelihoods(chances, stops))
+        log_likelihoods = self._log_likelihoods(chances, stops)
+        return PFAExpectations(states[0] * behind[0], transitions, termination, log_likelihoods, models)
 
 
 @dataclass(frozen=True)
@@ -233,6 +266,7 @@ class PFATraining:
     pseudo_count : float
         A number added to the expected count of each symbol, and of the end, in each state, so that no string has probability 0 and
         a string can end in every state. With 0, the likelihood of the training strings never falls from one iteration to the next.
+        It is not added to what has the probability 0 at the start.
     patience : int
         With validation strings, EM stops after this many iterations in a row without a better model.
     tolerance : float
@@ -280,7 +314,8 @@ def fit_pfa(
     training : PFATraining
     initial : WFA, optional
         A probabilistic automaton from which EM starts, in place of the starts of `training`: with `num_states` states and the
-        symbols of `train`.
+        symbols of `train`. EM keeps its zeros: what it holds impossible stays impossible, so it can fix a structure, such as moves
+        from left to right only.
     validation : Sample, optional
         Strings that decide when EM stops, and which start and iteration has the best model: the one with the fewest bits per symbol
         on them. Without validation strings, it is the last model of the start with the largest likelihood.
@@ -295,7 +330,8 @@ def fit_pfa(
     Raises
     ------
     RecipeError
-        If a number is not possible, a sample is empty, or `initial` is no such automaton.
+        If a number is not possible, a sample is empty, or `initial` is no such automaton, or gives a training string the
+        probability 0.
     Cancelled
     """
     models, losses = fit_pfas(
@@ -331,7 +367,12 @@ def fit_pfas(
     check_cancelled(cancelled)
     tree, held_out = MoveTree(train), MoveTree(validation) if validation else None
     if initial is not None:
-        return _EM(tree, held_out, training, report, cancelled).run(_start_at(initial, num_states, train.num_symbols))
+        start = _start_at(initial, num_states, train.num_symbols)
+        if not np.isfinite(tree.log_likelihoods(start)).all():
+            impossible = np.flatnonzero(np.isneginf(start.automaton(0).log2_weights(train.words)))
+            named = f": {train.alphabet.decode(train.words[impossible[0]])!r}" if len(impossible) else ""
+            raise RecipeError(f"initial must give all training strings a probability above 0; got one that has 0{named}")
+        return _EM(tree, held_out, training, report, cancelled).run(start)
     rng = np.random.default_rng(training.seed)
     at_once = max(1, MAX_NUMBERS // (tree.num_nodes * num_states))
     parts = []

@@ -27,6 +27,10 @@ from .progress import BITS, CancelCheck, Progress, Report, check_cancelled, neve
 BATCH = 64  # strings
 MAX_GRADIENT_NORM = 1.0
 TIMED_UPDATES = 8  # whose mean time is that of all
+# Times that each string is read at most. It takes fewer than 400 strings for this to be less than the default number of updates.
+MOST_EPOCHS = 1_000
+# Training ends when the loss is that close to the lowest possible one, in bits per symbol: more of it can't make the model better.
+SMALLEST_GAIN = 0.01
 
 
 class Network(nn.Module):
@@ -123,7 +127,8 @@ class Training:
     ----------
     updates : int
         The largest number of steps of AdamW, each on one batch of strings, rounded up to whole epochs. Because it counts steps and
-        not epochs, a larger sample does not take longer.
+        not epochs, a larger sample does not take longer. A small one takes less: there are at most `MOST_EPOCHS` epochs, and
+        training ends when it has learned the strings by heart, so that hardly another model could make them more probable.
     rate : float
         The learning rate of the first epoch; it falls to 0 along half a cosine.
     dropout : float
@@ -197,7 +202,8 @@ def fit_recurrent(
         raise RecipeError(f"the sample has no strings: the {kind} has nothing to learn from")
     stopping: EarlyStopping[RecurrentModel] = EarlyStopping(validation, train.num_symbols, training.patience)
     rng = np.random.default_rng(training.seed)
-    epochs = -(-training.updates // updates_per_epoch(train))
+    epochs = min(-(-training.updates // updates_per_epoch(train)), MOST_EPOCHS)
+    lowest = lowest_loss(train)
     with one_thread(), torch.random.fork_rng(devices=[]):
         network, optimizer = _initial(train.num_symbols, kind, num_states, training)
         stopping.offer(network.frozen())
@@ -209,11 +215,24 @@ def fit_recurrent(
                 losses.append(_update(network, optimizer, batch))
             if not np.isfinite(losses).all():
                 break
-            report(Progress(kind, epoch + 1, epochs, float(np.mean(losses)) / math.log(2), BITS))
+            loss = float(np.mean(losses)) / math.log(2)
+            report(Progress(kind, epoch + 1, epochs, loss, BITS))
             stopping.offer(network.frozen())
-            if stopping.is_late:
+            if stopping.is_late or loss < lowest + SMALLEST_GAIN:
                 break
     return stopping.best
+
+
+def lowest_loss(train: Sample) -> float:
+    """Return the fewest bits per symbol that a model can have on its training strings: each has its frequency as probability.
+
+    >>> from nlwfa_core import as_sample
+    >>> lowest_loss(as_sample(["ab", "ab"])), lowest_loss(as_sample(["a", "", "a", ""]))  # 4 bits for 6 symbols and ends
+    (0.0, 0.6666666666666666)
+    """
+    counts = train.counts
+    num_predictions = int(counts @ (train.words.lengths + 1))
+    return float(counts @ np.log2(counts.sum() / counts)) / num_predictions
 
 
 def updates_per_epoch(train: Sample) -> int:

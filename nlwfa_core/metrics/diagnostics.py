@@ -126,6 +126,9 @@ def diagnostics(model: Model, scores: Scores, report: LearningReport | None = No
     ):
         if count:
             warnings.append(f"{count:,} of {scores.num_words:,} test words ({format_share(count / scores.num_words)}) have {what}.")
+    for field, names in (("wer", "WER, NDCG@5 and bits per symbol are"), ("total_variation", "the total variation is")):
+        if reason := scores.why_undefined(field):
+            warnings.append(f"{names[0].upper()}{names[1:]} undefined: {reason}.")
     return Diagnostics(
         spectral_radius=model.spectral_radius if isinstance(model, WFA) else None,
         total_mass=model.total_weight() if isinstance(model, WFA) else None,

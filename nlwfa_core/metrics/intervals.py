@@ -17,7 +17,8 @@ seeds of a training, nor strings from another source. `seeds` has intervals over
 in each resample, multiplied by these contributions, then gives the scores of all resamples. The intervals are BCa intervals
 (bias-corrected and accelerated: Efron and Tibshirani, *An Introduction to the Bootstrap*, 1993, §14.3); scoring two models on the
 same resamples is from Koehn, *Statistical significance tests for machine translation evaluation* (EMNLP 2004). With few strings,
-intervals are too short: docs/method-notes.md has their measured coverage.
+BCa intervals are too short. So a difference's interval reaches at least as far as Student's t interval, and fewer than
+`FEWEST_STRINGS` test strings have no interval at all: docs/method-notes.md has measured coverage and error rates.
 """
 
 from __future__ import annotations
@@ -29,16 +30,18 @@ from dataclasses import dataclass, replace
 from statistics import NormalDist
 
 import numpy as np
+from scipy.special import stdtr, stdtrit
 
-from ..errors import RecipeError, check_at_least, check_between, check_one_of, check_types
+from ..errors import RecipeError, check_at_least, check_between, check_one_of, check_types, plural
 from ..models.model import HasModel, Model, model_of, scaled_next_scores
 from ..rounding import on_one_thread
 from ..strings.words import FloatArray, IntArray, Words
 from .next_symbols import score_next_by_string
-from .perplexity import magnitudes, shares
+from .perplexity import magnitudes, pautomac_score, shares
 from .scores import SCORE_OF, TestSet, outputs_on, over_one_alphabet
 
 CONFIDENCE = 0.95
+FEWEST_STRINGS = 30  # with fewer test strings, there is no interval, no p value and no verdict
 # Fields of `Scores` that have an interval, if the truth that they need is known.
 SCORES_WITH_INTERVALS = (
     "log2_pauto",
@@ -52,6 +55,8 @@ SCORES_WITH_INTERVALS = (
     "rmse",
     "next_kl",
 )
+# Counts that two models are compared by as well; they have no interval.
+COUNTS = ("num_zero", "num_negative", "num_nonfinite", "num_impossible")
 # Resamples: (number + 1) · 2.5 % is a whole number, so that an end of a 95 % interval is one of the resamples.
 NUM_RESAMPLES, FEW_RESAMPLES = 1_999, 199
 MANY_STRINGS = 100_000  # from here on there are few resamples
@@ -75,12 +80,14 @@ class Interval:
     Attributes
     ----------
     estimate : float
-        The score or difference itself, on the test strings or over the seeds. The difference of two infinite scores is 0.
+        The score or difference itself, on the test strings or over the seeds. The difference of two infinite scores is nan.
     low, high : float
-        The ends of the interval, which includes them. They are ∞ if the score is ∞, and nan if it is nan.
+        The ends of the interval, which includes them. They are ∞ if the score is ∞. They are nan if there is no interval: the
+        score is nan or a count, or there are too few test strings.
     p_value : float
         For a difference from `paired_differences`: the smallest 1 − confidence at which its interval still excludes 0, two-sided.
-        It is the chance of a difference as large as this if the models were level; nan for a score. Equality ignores it.
+        It is the chance of a difference as large as this if the models were level; nan for a score, and without an interval.
+        Equality ignores it.
     """
 
     estimate: float
@@ -89,18 +96,27 @@ class Interval:
     p_value: float = dataclasses.field(default=math.nan, compare=False, repr=False)
 
     @property
+    def is_known(self) -> bool:
+        """Return whether there is an interval: its ends are not nan."""
+        return not math.isnan(self.low)
+
+    @property
     def level(self) -> bool:
-        """Return whether 0 lies in the interval of a difference, so that neither model is ahead. True if the ends are nan."""
-        return not (self.low > 0 or self.high < 0)
+        """Return whether 0 lies in the interval of a difference, so that neither model is ahead. False if there is no interval."""
+        return self.low <= 0 <= self.high
 
     def text(self, form: str = ".3f") -> str:
-        """Write the estimate and the interval.
+        """Write the estimate and the interval, if there is one.
 
         >>> Interval(0.25, 0.125, math.inf).text(), Interval(math.nan, math.nan, math.nan).text()
         ('0.250 [0.125, ∞]', 'undefined')
+        >>> Interval(0.25, math.nan, math.nan).text()
+        '0.250'
         """
         if math.isnan(self.estimate):
             return "undefined"
+        if not self.is_known:
+            return f"{self.estimate:{form}}".replace("inf", "∞")
         estimate, low, high = (f"{value:{form}}".replace("inf", "∞") for value in (self.estimate, self.low, self.high))
         return f"{estimate} [{low}, {high}]"
 
@@ -134,6 +150,8 @@ class StringScores:
         log₂ of the sum of the outputs over T if T is not resampled; None if it is.
     has_truth, is_finite : bool
         Whether the target is the true probability, and whether all outputs are finite numbers.
+    output_counts : mapping of str to float
+        The fields `COUNTS` of `Scores`.
     """
 
     words: Words
@@ -149,6 +167,12 @@ class StringScores:
     log2_normaliser: float | None
     has_truth: bool
     is_finite: bool
+    output_counts: Mapping[str, float]
+
+    @property
+    def num_strings(self) -> int:
+        """Return the number of test strings, repeated ones included."""
+        return int(self.counts.sum())
 
     def scores(self, draws: FloatArray) -> dict[str, FloatArray]:
         """Compute the scores of some resamples: field of `Scores` -> array, shape (num_resamples,).
@@ -169,7 +193,8 @@ class StringScores:
     @property
     def estimates(self) -> dict[str, float]:
         """Compute the scores without resampling: field of `Scores` -> value. Up to rounding, they are those of `evaluate`."""
-        return {field: float(values[0]) for field, values in self.scores(self.counts[None].astype(np.float64)).items()}
+        scores = self.scores(self.counts[None].astype(np.float64))
+        return {field: float(values[0]) for field, values in scores.items()} | dict(self.output_counts)
 
     def _next_scores(self, draws: FloatArray) -> dict[str, FloatArray]:
         sums = _sums(draws, self.next_symbols)
@@ -207,12 +232,14 @@ class StringScores:
         return scores if self.is_finite else {field: np.full(len(draws), np.nan) for field in scores}
 
     def _total_variation(self, draws: FloatArray) -> FloatArray:
-        """Compute ½ Σ |P* − P| over the distinct strings, shape (num_resamples,).
+        """Compute ½ Σ |P* − P| over the distinct strings, shape (num_resamples,); nan if all outputs are 0.
 
         Test sets differ only in whether a string is in them. Resampled ones, however, have fewer distinct strings than the test
         set has. So no string is left out: each has a weight of mean 1, linear in its draws. The weight's variance is what it would
         be if the string counted once wherever it is drawn, divided by the chance of that.
         """
+        if not self.output.any():
+            return np.full(len(draws), np.nan)
         rows = np.where(self.rows > 0, self.rows, 1.0)
         chance = 1 - (1 - self.counts / self.counts.sum()) ** self.counts.sum()
         weights = 1 + np.sqrt(self.counts * (1 - chance) / chance) * (draws / self.counts - 1)
@@ -263,8 +290,16 @@ def string_scores(model: Model | HasModel, test: TestSet, floor: float = 0.0) ->
     sums = score_next_by_string(next_scores, trie, floor, test.next_truth)
     columns = {name: values for name, values in vars(sums).items() if values is not None}
     columns["num_symbols"] = sums.num_predictions - 1
+    impossible = columns.pop("impossible")
 
     weights, logs = outputs_on(model, test, next_scores, exponents)
+    counted = pautomac_score(weights, test.target, log2_outputs=logs)
+    output_counts = {
+        "num_zero": float(counted.num_zero),
+        "num_negative": float(counted.num_negative),
+        "num_nonfinite": float(counted.num_nonfinite),
+        "num_impossible": float(counts @ impossible),
+    }
     is_finite = bool(np.isfinite(weights).all())
     if not is_finite:  # no score of whole strings is defined
         weights, logs = np.ones(len(weights)), None
@@ -298,6 +333,7 @@ def string_scores(model: Model | HasModel, test: TestSet, floor: float = 0.0) ->
         log2_normaliser=log2_normaliser,
         has_truth=test.target_is_true,
         is_finite=is_finite,
+        output_counts=output_counts,
     )
 
 
@@ -329,7 +365,7 @@ def least_resamples(confidence: float) -> int:
 
 def default_resamples(model: StringScores) -> int:
     """Return the number of resamples of a model's test strings where none is asked for."""
-    return NUM_RESAMPLES if int(model.counts.sum()) <= MANY_STRINGS else FEW_RESAMPLES
+    return NUM_RESAMPLES if model.num_strings <= MANY_STRINGS else FEW_RESAMPLES
 
 
 @check_types
@@ -338,12 +374,15 @@ def intervals(
 ) -> dict[str, Interval]:
     """Compute an interval over test strings for each score of a model.
 
-    Counts and shares have no interval, nor do scores that need the true model if it is not known.
+    Counts and shares have no interval, nor do scores that need the true model if it is not known. With fewer than
+    `FEWEST_STRINGS` test strings, the ends of all intervals are nan (see `too_few_strings`).
 
     >>> from nlwfa_core import WFA, Alphabet, TestSet
     >>> half = WFA([1], [[[0.5]]], [0.5], Alphabet(("a",)))
-    >>> intervals(string_scores(half, TestSet.empirical(["a", "aa", ""])))["bits_per_symbol"].text()
+    >>> intervals(string_scores(half, TestSet.empirical(["a", "aa", ""] * 10)))["bits_per_symbol"].text()
     '1.000 [1.000, 1.000]'
+    >>> intervals(string_scores(half, TestSet.empirical(["a", "aa", ""])))["bits_per_symbol"].text()
+    '1.000'
 
     Parameters
     ----------
@@ -366,12 +405,34 @@ def intervals(
     RecipeError
         If the number of resamples is below 1, or the confidence is not between 0 and 1.
     """
+    check_between("confidence", confidence, 0, 1)
+    if too_few_strings(model.num_strings):
+        _check_resamples(num_resamples, seed)
+        return {field: Interval(value, math.nan, math.nan) for field, value in model.estimates.items() if field not in COUNTS}
     (resampled,) = _resampled((model,), num_resamples, seed)
     own, left_out = model.estimates, _left_out(model)
     return {
-        field: _interval(values, own[field], confidence, _acceleration(left_out.get(field), model.counts))
+        field: score_interval(values, own[field], left_out.get(field), model.counts, confidence)
         for field, values in resampled.items()
     }
+
+
+def score_interval(
+    values: FloatArray, estimate: float, left_out: FloatArray | None, counts: IntArray, confidence: float = CONFIDENCE
+) -> Interval:
+    """Compute the BCa interval of a score, with the parameters of `difference_interval`."""
+    return _interval(values, estimate, confidence, _acceleration(left_out, counts))
+
+
+def too_few_strings(num_strings: int) -> str:
+    """Say that there are too few test strings for intervals and verdicts; empty if there are enough.
+
+    >>> too_few_strings(2), too_few_strings(30)
+    ('n = 2 strings: too few for an interval, which needs 30', '')
+    """
+    if num_strings >= FEWEST_STRINGS:
+        return ""
+    return f"n = {plural(num_strings, 'string')}: too few for an interval, which needs {FEWEST_STRINGS}"
 
 
 @check_types
@@ -381,17 +442,23 @@ def paired_differences(
     """Compute an interval for the difference between two models' scores, first − second, on the same test strings.
 
     Both models are scored on the same resamples, so that strings which are hard for both do not widen the interval. If the interval
-    contains 0, the models are level: these test strings do not show which is better (see `Interval.level`, `leader`). The
-    difference of two infinite scores is 0, and so is one that is only rounding error, such as that of an automaton and its copy in
-    another basis.
+    contains 0, the models are level: these test strings do not show which is better (see `Interval.level`, `leader`). A
+    difference that is only rounding error, such as that of an automaton and its copy in another basis, is 0. The difference of two
+    infinite scores is undefined: nan. The fields `COUNTS` have a difference but no interval, and with fewer than `FEWEST_STRINGS`
+    test strings no difference has one.
 
-    Each difference has a p value: the level at which 0 leaves the BCa interval (DiCiccio and Efron, *Bootstrap confidence
-    intervals*, Statistical Science 1996, §2). It is at least 2 / (number of resamples + 1), and is not corrected for the number of
-    scores that are compared.
+    BCa intervals of differences exclude 0 too often: where few strings tell two equal models apart, up to 18 times in 100 instead
+    of 5 with 30 strings. Student's t interval, with the standard deviation of the resampled differences, fails in other cases:
+    where the differences are skewed. So an interval here ends at the farther end of the two, on each side. A difference that has
+    an infinite value in some resample has the BCa interval.
+
+    Each difference has a p value: the level at which 0 leaves the interval. It is the larger of those of the t interval and of the
+    BCa interval (DiCiccio and Efron, *Bootstrap confidence intervals*, Statistical Science 1996, §2). It is at least
+    2 / (number of resamples + 1), and is not corrected for the number of scores that are compared.
 
     >>> from nlwfa_core import WFA, Alphabet, TestSet
     >>> half = WFA([1], [[[0.5]]], [0.5], Alphabet(("a",)))
-    >>> scores = string_scores(half, TestSet.empirical(["a", "aa", ""]))
+    >>> scores = string_scores(half, TestSet.empirical(["a", "aa", ""] * 10))
     >>> paired_differences(scores, scores)["wer"].level  # a model is level with itself
     True
 
@@ -409,27 +476,80 @@ def paired_differences(
     """
     if not first.on_strings_of(second):
         raise RecipeError("a paired difference needs two models that are scored on the same test strings")
-    one, other = _resampled((first, second), num_resamples, seed)
+    check_between("confidence", confidence, 0, 1)
     own, other_own = first.estimates, second.estimates
+    known = {field: float(difference(own[field], other_own[field])) for field in own if field in other_own}
+    differences = {field: Interval(estimate, math.nan, math.nan) for field, estimate in known.items()}
+    if too_few_strings(first.num_strings):
+        _check_resamples(num_resamples, seed)
+        return differences
+    one, other = _resampled((first, second), num_resamples, seed)
     left_out, other_left_out = _left_out(first), _left_out(second)
-    differences = {}
     for field in one.keys() & other.keys():
-        without = _difference(left_out[field], other_left_out[field]) if left_out else None
-        values, estimate = _difference(one[field], other[field]), float(_difference(own[field], other_own[field]))
-        acceleration = _acceleration(without, first.counts)
-        interval = _interval(values, estimate, confidence, acceleration)
-        differences[field] = replace(interval, p_value=_p_value(values, estimate, acceleration))
-    return {field: differences[field] for field in one if field in differences}
+        without = difference(left_out[field], other_left_out[field]) if left_out else None
+        values = difference(one[field], other[field])
+        differences[field] = difference_interval(values, known[field], without, first.counts, confidence)
+    return differences
+
+
+def difference_interval(
+    values: FloatArray, estimate: float, left_out: FloatArray | None, counts: IntArray, confidence: float = CONFIDENCE
+) -> Interval:
+    """Compute the interval and the p value of a difference, as `paired_differences` describes them.
+
+    Parameters
+    ----------
+    values : array, shape (num_resamples,)
+        The differences on the resamples.
+    estimate : float
+        The difference on the test strings.
+    left_out : array, shape (num_distinct,), or None
+        The differences on the test strings without one draw of each.
+    counts : array, shape (num_distinct,)
+        How often each string was drawn.
+    confidence : float
+    """
+    acceleration = _acceleration(left_out, counts)
+    interval = _interval(values, estimate, confidence, acceleration)
+    p_value = _p_value(values, estimate, acceleration)
+    return _at_least_students(replace(interval, p_value=p_value), values, int(counts.sum()), confidence)
+
+
+def _at_least_students(interval: Interval, values: FloatArray, num_strings: int, confidence: float) -> Interval:
+    """Widen the interval of a difference to hold Student's t interval, and raise its p value to that of Student's t test.
+
+    The standard deviation of the resampled differences, shape (num_resamples,), divides by the number of strings, and so is
+    corrected as that of a sample is.
+    """
+    if not np.isfinite(values).all():
+        return interval
+    degrees = num_strings - 1
+    error = float(values.std()) * math.sqrt(num_strings / degrees)
+    if error == 0:
+        return interval
+    half = float(stdtrit(degrees, (1 + confidence) / 2)) * error
+    return Interval(
+        interval.estimate,
+        min(interval.low, interval.estimate - half),
+        max(interval.high, interval.estimate + half),
+        max(interval.p_value, 2 * float(stdtr(degrees, -abs(interval.estimate) / error))),
+    )
 
 
 def leader(field: str, difference: Interval) -> str:
-    """Say which of two models has the better score: "first", "second" or, if the interval contains 0, "level".
+    """Say which of two models has the better score: "first" or "second"; "level" if the interval contains 0.
+
+    Without an interval, it is "no verdict".
 
     >>> lower = Interval(-0.1, -0.2, -0.01)
     >>> leader("wer", lower), leader("ndcg5", lower), leader("wer", Interval(-0.1, -0.3, 0.1))
     ('first', 'second', 'level')
+    >>> leader("wer", Interval(-0.1, math.nan, math.nan))
+    'no verdict'
     """
     check_one_of("field", field, SCORE_OF)
+    if not difference.is_known:
+        return "no verdict"
     if difference.level:
         return "level"
     return "first" if (difference.low > 0) == SCORE_OF[field].higher_is_better else "second"
@@ -438,8 +558,8 @@ def leader(field: str, difference: Interval) -> str:
 def leaders(differences: Mapping[str, Interval], has_truth: bool) -> dict[str, str]:
     """Say of each score which of two models is ahead: "first", "second", "level" or "no verdict".
 
-    There is no verdict on the Pautomac score without the true probabilities, because a flat model can then be ahead of the model
-    that drew the strings (see `scores.FLAT_WINS`).
+    There is no verdict without an interval, and none on the Pautomac score without the true probabilities, because a flat model
+    can then be ahead of the model that drew the strings (see `scores.FLAT_WINS`).
 
     >>> leaders({"wer": Interval(-0.1, -0.2, -0.01), "log2_pauto": Interval(-0.1, -0.2, -0.01)}, has_truth=False)
     {'wer': 'first', 'log2_pauto': 'no verdict'}
@@ -462,13 +582,18 @@ def _resampled(models: Sequence[StringScores], num_resamples: int | None, seed: 
     counts = models[0].counts
     if num_resamples is None:
         num_resamples = default_resamples(models[0])
-    check_at_least("num_resamples", num_resamples, 1)
-    check_at_least("seed", seed, 0)
+    _check_resamples(num_resamples, seed)
     blocks: list[list[dict[str, FloatArray]]] = [[] for _ in models]
     for draws in resamples(counts, num_resamples, seed):
         for block, model in zip(blocks, models, strict=True):
             block.append(model.scores(draws))
     return [{field: np.concatenate([block[field] for block in blocks_of]) for field in blocks_of[0]} for blocks_of in blocks]
+
+
+def _check_resamples(num_resamples: int | None, seed: int) -> None:
+    if num_resamples is not None:
+        check_at_least("num_resamples", num_resamples, 1)
+    check_at_least("seed", seed, 0)
 
 
 def resamples(counts: IntArray, num_resamples: int, seed: int) -> Iterator[FloatArray]:
@@ -491,12 +616,12 @@ def resamples(counts: IntArray, num_resamples: int, seed: int) -> Iterator[Float
         yield rng.multinomial(total, counts / total, size=size).astype(np.float64)
 
 
-def _difference(first: FloatArray | float, second: FloatArray | float) -> FloatArray:
-    """Subtract scores. Equal infinite ones differ by 0, and so do scores of which only rounding errors differ."""
+def difference(first: FloatArray | float, second: FloatArray | float) -> FloatArray:
+    """Subtract scores. Scores of which only rounding errors differ differ by 0; two infinite ones by nan."""
     with np.errstate(invalid="ignore"):
-        difference = np.subtract(first, second)
-        equal = np.abs(difference) <= SAME_SCORE * np.maximum(np.abs(first), np.abs(second)) + SMALLEST_DIFFERENCE
-        return np.where(np.equal(first, second) | (equal & np.isfinite(difference)), 0.0, difference)
+        gap = np.subtract(first, second)
+        equal = np.abs(gap) <= SAME_SCORE * np.maximum(np.abs(first), np.abs(second)) + SMALLEST_DIFFERENCE
+        return np.where(equal & np.isfinite(gap), 0.0, gap)
 
 
 @on_one_thread
@@ -545,7 +670,6 @@ def _interval(values: FloatArray, estimate: float, confidence: float, accelerati
     With as many values below the estimate as above, and the acceleration 0, it is the percentile interval. Its ends are two of the
     values, without interpolation, so that no arithmetic with ∞ is needed.
     """
-    check_between("confidence", confidence, 0, 1)
     if math.isnan(estimate) or np.isnan(values).any():
         return Interval(estimate, math.nan, math.nan)
     ordered, number = np.sort(values), len(values)

@@ -6,6 +6,7 @@ base 2. Unless a score says otherwise, the end of the string counts as a symbol,
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -32,6 +33,8 @@ class NextSymbolScore:
         The word error rate: the share of predictions that are wrong if the symbol with the highest score is predicted. There is one
         prediction for each prefix of each string, repeated strings included, and the end of the string counts as a symbol. If
         several symbols share the highest score, one of them is drawn at random, and this is the expected share.
+
+        Like all scores here, it is nan if any next-symbol score is nan or infinite: there is no highest score then.
     wer_without_end : float
         The word error rate over those prefixes that are followed by a symbol, if only symbols are predicted and never the end. nan
         if all strings are empty.
@@ -39,13 +42,14 @@ class NextSymbolScore:
         The share of the predictions of `wer` in which several symbols share the highest score. If all scores are 0, all symbols do.
     bits_per_symbol : float
         The mean of −log₂ of the probability of what followed, over the predictions of `wer`. Probabilities are |scores| divided by
-        their sum. ∞ if something that followed has the score 0, and nan if a score is not a finite number.
+        their sum. ∞ if something that followed has the score 0.
     num_predictions : int
         The number of prefixes of all strings, which is the total length plus the number of strings.
     num_impossible : int
         How many of the predictions give the score 0 to what followed.
-    num_negative : int
-        The number of negative scores, over all pairs of a distinct prefix and a next symbol.
+    num_negative, num_nonfinite : int
+        The number of negative scores, and of scores that are not finite numbers, over all pairs of a distinct prefix and a next
+        symbol.
     ndcg5 : float
         The mean, over the predictions of `wer`, of Σ_{j ≤ 5} p(a_j) / log₂(j + 1) divided by its largest possible value. Here
         a_1, a_2 … are the next symbols in descending order of score, the end included, and p is 1 for what followed and 0 for the
@@ -66,6 +70,7 @@ class NextSymbolScore:
     num_predictions: int
     num_impossible: int
     num_negative: int
+    num_nonfinite: int
     ndcg5: float
     ndcg5_true: float | None
     next_kl: float | None
@@ -98,6 +103,21 @@ def score_next(
     right_inner = _followed(inner, trie, begins, ends) / np.maximum(np.count_nonzero(inner, axis=1), 1)
 
     bits, num_impossible = _total_bits(magnitudes, normaliser, trie, counts)
+    num_nonfinite = int((~np.isfinite(scores)).sum())
+    if num_nonfinite:
+        return NextSymbolScore(
+            wer=math.nan,
+            wer_without_end=math.nan,
+            share_tied=math.nan,
+            bits_per_symbol=math.nan,
+            num_predictions=num_predictions,
+            num_impossible=num_impossible,
+            num_negative=int((scores < 0).sum()),
+            num_nonfinite=num_nonfinite,
+            ndcg5=math.nan,
+            ndcg5_true=None if truth is None else math.nan,
+            next_kl=None if truth is None else math.nan,
+        )
     true_gains = None
     if truth is not None:
         gains, largest = _true_gains(guesses, truth)
@@ -110,6 +130,7 @@ def score_next(
         num_predictions=num_predictions,
         num_impossible=num_impossible,
         num_negative=int((scores < 0).sum()),
+        num_nonfinite=0,
         ndcg5=float(_gains(guesses, trie, begins, ends).sum() / num_predictions),
         ndcg5_true=None if true_gains is None else float(true_gains.sum() / num_predictions),
         next_kl=None if truth is None else float(begins @ _relative_entropies(truth, magnitudes) / num_predictions),
@@ -160,11 +181,15 @@ class NextSymbolsByString:
     right, right_without_end : array
         The expected number of correct predictions, with the end as a symbol and without it.
     bits : array
-        The sum of −log₂ of the probabilities of what followed; ∞ if one of them is 0, and nan if a score is not a finite number.
+        The sum of −log₂ of the probabilities of what followed; ∞ if one of them is 0.
     gains : array
         The sum of NDCG@5 against what followed.
+    impossible : array
+        How often what followed has the score 0.
     true_gains, next_kl : array or None
         The sums of NDCG@5 against the true next-symbol distributions, and of the divergence from them; None if these are not known.
+
+    All but `num_predictions` and `impossible` are nan for a string along which a score is not a finite number.
     """
 
     num_predictions: FloatArray
@@ -172,6 +197,7 @@ class NextSymbolsByString:
     right_without_end: FloatArray
     bits: FloatArray
     gains: FloatArray
+    impossible: FloatArray
     true_gains: FloatArray | None
     next_kl: FloatArray | None
 
@@ -190,7 +216,9 @@ def score_next_by_string(
     with np.errstate(divide="ignore", invalid="ignore"):
         bits = np.log2(guesses.normaliser)[:, None] - np.log2(guesses.magnitudes)
     bits[guesses.magnitudes == 0] = np.inf
-    bits[~np.isfinite(guesses.normaliser)] = np.nan
+    undefined = np.where(np.isfinite(scores).all(axis=1), 0.0, np.nan)  # added to what is not defined at a node
+    for values in (share, share_inner, gains, bits):
+        values += undefined[:, None]
 
     def along(followed: FloatArray, end: bool = True) -> FloatArray:
         """Sum, along each string, the values of the symbols that follow its prefixes, of shape (num_nodes, num_next)."""
@@ -200,15 +228,16 @@ def score_next_by_string(
     true_gains = None
     if truth is not None:
         gain, largest = _true_gains(guesses, truth)
-        true_gains = _path_sums(gain / largest, trie)
+        true_gains = _path_sums(gain / largest + undefined, trie)
     return NextSymbolsByString(
         num_predictions=np.diff(trie.starts).astype(np.float64),
         right=along(share),
         right_without_end=along(share_inner, end=False),
         bits=along(bits),
         gains=along(gains),
+        impossible=along(guesses.magnitudes == 0),
         true_gains=true_gains,
-        next_kl=None if truth is None else _path_sums(_relative_entropies(truth, guesses.magnitudes), trie),
+        next_kl=None if truth is None else _path_sums(_relative_entropies(truth, guesses.magnitudes) + undefined, trie),
     )
 
 

@@ -7,6 +7,7 @@ docs/perplexity-conventions.md compares the results. Scores in this library use 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -236,7 +237,7 @@ class Divergence:
         ½ Σ |P*(x) − P_M(x)| over the distinct words of T, both normalised over these; between 0 and 1. If no word occurs twice in
         T, it is at most √(kl · ln 2 / 2) (Pinsker's inequality).
 
-    Both are nan if an output is not a finite number.
+    Both are nan if an output is not a finite number. If all outputs are 0, they can't be normalised: the total variation is nan.
     """
 
     kl: float
@@ -256,6 +257,8 @@ def divergence(
 
     >>> divergence(np.array([1.0, 1.0]), np.array([0.5, 0.0]))
     Divergence(kl=1.0, total_variation=0.5)
+    >>> divergence(np.array([0.0, 0.0]), np.array([0.5, 0.5]))
+    Divergence(kl=inf, total_variation=nan)
     """
     least = pautomac_score(target, target).log2
     # Only rounding can make it negative (Gibbs' inequality).
@@ -263,6 +266,8 @@ def divergence(
     true, model = shares(target), shares(magnitudes(outputs, log2_outputs), floor)
     if distinct is not None:
         true, model = shares(true[distinct]), shares(model[distinct])
+    if not model.any():
+        return Divergence(kl, math.nan)
     return Divergence(kl, float(np.abs(true - model).sum() / 2))
 
 

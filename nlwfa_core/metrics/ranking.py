@@ -7,6 +7,7 @@ how probable each next symbol was. `next_symbols` scores every prefix of whole s
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -200,14 +201,21 @@ def rank_next(model: Model | HasModel, prefixes: Words, count: int = TOP) -> Int
         If the count is below 1, or a prefix has a symbol that the model does not know.
     """
     check_at_least("count", count, 1)
-    own = model_of(model)
-    words, num_next = prefixes.in_alphabet(alphabet_of(own), MODELS_ALPHABET), own.num_symbols + 1
+    return rank_finite(model_of(model), prefixes, count)[0]
+
+
+def rank_finite(model: Model, prefixes: Words, count: int = TOP) -> tuple[IntArray, int]:
+    """Return the ranking of `rank_next`, and the number of distinct prefixes with a score that is not finite."""
+    words, num_next = prefixes.in_alphabet(alphabet_of(model), MODELS_ALPHABET), model.num_symbols + 1
     ranking = np.empty((len(words), min(count, num_next)), dtype=np.int64)
-    for rows, trie in batches(words, own.num_symbols):
+    num_nonfinite = 0
+    for rows, trie in batches(words, model.num_symbols):
         nodes, inverse = np.unique(trie.ends, return_inverse=True)
-        ranking[rows] = _ranked(scaled_next_scores(own, trie)[0][nodes], ranking.shape[1])[inverse]
-    ranking[ranking == own.num_symbols] = END
-    return ranking
+        scores = scaled_next_scores(model, trie)[0][nodes]
+        num_nonfinite += int((~np.isfinite(scores).all(axis=1)).sum())
+        ranking[rows] = _ranked(scores, ranking.shape[1])[inverse]
+    ranking[ranking == model.num_symbols] = END
+    return ranking, num_nonfinite
 
 
 def _ranked(scores: FloatArray, count: int) -> IntArray:
@@ -278,7 +286,13 @@ def normalised_gains(ranking: npt.NDArray[np.integer], targets: Targets) -> Floa
     return np.asarray(gains / targets.best_gains)
 
 
+@on_one_thread
 def prefix_score(model: Model | HasModel, prefixes: Prefixes) -> RankingScore:
-    """Rank what may follow each prefix by a model, and score the ranking: `rank_next` and `score_ranking`, with their errors."""
+    """Rank what may follow each prefix by a model, and score the ranking: `rank_next` and `score_ranking`, with their errors.
+
+    Both scores are nan if a next-symbol score is not a finite number, because nothing then says which one is the highest.
+    """
     own = prefixes.in_alphabet(alphabet_of(model_of(model)), MODELS_ALPHABET)
-    return score_ranking(rank_next(model, own.words), own.targets)
+    ranking, num_nonfinite = rank_finite(model_of(model), own.words)
+    score = score_ranking(ranking, own.targets)
+    return RankingScore(math.nan, math.nan, score.num_prefixes) if num_nonfinite else score

@@ -6,6 +6,7 @@ counts zero, negative and non-finite outputs, because a score can't be interpret
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
@@ -15,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from ..errors import RecipeError, check_extra, check_type, check_types, plural
+from ..errors import RecipeError, check_extra, check_one_of, check_type, check_types, plural
 from ..models.model import (
     MODELS_ALPHABET,
     HasModel,
@@ -177,7 +178,7 @@ SCORES = (
         "total variation over the distinct test strings",
         "TV",
         "",
-        "Total variation, ½ Σ |P* − P|, over the distinct test strings, both normalised over them.",
+        "Total variation, ½ Σ |P* − P|, over the distinct test strings, both normalised over them. Undefined if all outputs are 0.",
     ),
     Score(
         "rmse",
@@ -207,6 +208,15 @@ SCORES = (
         is_metric=False,
     ),
     Score(
+        "num_nonfinite",
+        "test strings whose weight is not finite",
+        "not finite",
+        "strings",
+        "Test strings whose output is not a finite number.",
+        form=",.0f",
+        is_metric=False,
+    ),
+    Score(
         "num_impossible",
         "predictions in which what followed had score 0",
         "impossible",
@@ -222,6 +232,8 @@ RANK_METRICS = ("wer", "log2_pauto")  # what Compare offers to choose a rank by
 SELECTION_METRICS = (*RANK_METRICS, "bits_per_symbol", "ndcg5")  # what `experiment.selection.select_rank` can choose by
 # True probabilities whose sum is that close to 1 are normalised over the test strings. (PAutomaC's solutions are, to 1e-12.)
 NORMALISED = 1e-6
+# Scores of whole strings: what they need are outputs, not the scores of next symbols.
+WHOLE_STRING_SCORES = ("log2_pauto", "kl", "total_variation", "rmse")
 # Where there is room for three.
 MAIN_SCORES = tuple(SCORE_OF[field] for field in ("wer", "bits_per_symbol", "log2_pauto"))
 
@@ -464,7 +476,8 @@ class Scores:
     `PautomacScore`, `NextSymbolScore` and `Divergence` (`kl` and `total_variation`) explain the fields; `rmse` is the error against
     `TestSet.true_weights`. `prefix_ndcg5` and `prefix_error` are those of `RankingScore`, over `TestSet.prefixes`. A field is None
     if the test set does not have the truth or the prefixes that it needs, or if the scores were saved by a version that did not
-    compute it. `num_unknown` counts the test strings with a symbol that the model does not know, whose weight is 0.
+    compute it. A score is nan, printed as "undefined", if it can't be computed: `why_undefined` says why. `num_unknown` counts the
+    test strings with a symbol that the model does not know, whose weight is 0.
 
     Scores are printed as a table, also in a notebook.
 
@@ -498,6 +511,33 @@ class Scores:
     prefix_ndcg5: float | None = None
     prefix_error: float | None = None
     num_unknown: int = 0
+    num_nonfinite_next: int | None = None
+    num_strings: int | None = None
+
+    def why_undefined(self, field: str) -> str:
+        """Say why a score is nan; empty if it is not.
+
+        >>> from nlwfa_core import WFA, Alphabet, TestSet, evaluate
+        >>> zero = WFA([1], [[[0]]], [0], Alphabet(("a",)))
+        >>> half = WFA([1], [[[0.5]]], [0.5], Alphabet(("a",)))
+        >>> evaluate(zero, TestSet.of(half.sample(5).words, half.alphabet, true_model=half)).why_undefined("total_variation")
+        'all outputs are 0'
+        """
+        check_one_of("field", field, SCORE_OF)
+        value = getattr(self, field)
+        if value is None or not math.isnan(value):
+            return ""
+        if field not in WHOLE_STRING_SCORES and self.num_nonfinite_next:
+            return f"{plural(self.num_nonfinite_next, 'next-symbol score')} not finite"
+        if field in WHOLE_STRING_SCORES and self.num_nonfinite:
+            return f"{plural(self.num_nonfinite, 'output')} not finite"
+        other_reasons = {
+            "total_variation": "all outputs are 0",
+            "wer_without_end": "all test strings are empty",
+            "ndcg5_true": "the true model gives a prefix the probability 0",
+            "next_kl": "the true model gives a prefix the probability 0",
+        }
+        return other_reasons.get(field, "a score is not finite")
 
     @property
     def perplexity(self) -> float:
@@ -601,7 +641,7 @@ class Scores:
             value = getattr(self, score.field)
             if value is None:
                 continue
-            rows.append((score.title, _written(value, score.form), ""))
+            rows.append((score.title, _written(value, score.form), self.why_undefined(score.field)))
             if score.field == "log2_pauto":
                 beside = f"uniform {_perplexity(self.uniform_log2_pauto)}"
                 if self.true_log2_pauto is not None:
@@ -696,6 +736,8 @@ def evaluate(model: Model | HasModel, test: TestSet | SampleLike, floor: float =
         prefix_ndcg5=ranking.ndcg5 if ranking else None,
         prefix_error=ranking.error if ranking else None,
         num_unknown=_num_unknown(model, test.sample),
+        num_nonfinite_next=following.num_nonfinite,
+        num_strings=test.sample.num_strings,
     )
 
 

@@ -121,7 +121,7 @@ def paired_t_interval(first: Sequence[float], second: Sequence[float], confidenc
 
     It assumes that the differences are approximately normally distributed. With a single seed, or if a difference is infinite, the
     interval is [−∞, ∞]; `signed_rank_interval` can do more with infinite differences. If both scores of a seed are infinite, their
-    difference counts as 0.
+    difference counts as 0. If they are for every seed, there is nothing to compare: everything is nan.
 
     >>> paired_t_interval([1.0, 2.0, 3.0], [1.0, 1.0, 1.0]).text()
     '1.000 [-1.484, 3.484]'
@@ -180,6 +180,8 @@ def _differences(first: Sequence[float], second: Sequence[float], confidence: fl
         raise RecipeError(f"a paired interval needs one score of each model for every seed; got {len(ones)} and {len(others)}")
     check_type("confidence", confidence, float)
     check_between("confidence", confidence, 0, 1)
+    if all(one == other and math.isinf(one) for one, other in zip(ones, others, strict=True)):
+        return [math.nan] * len(ones)
     return [0.0 if one == other else float(one) - float(other) for one, other in zip(ones, others, strict=True)]
 
 

@@ -73,8 +73,8 @@ class SavedModel:
     model : WFA, NLWFA, RecurrentModel, NGram or Mixture
     alphabet : Alphabet
     info : dict
-        Values that JSON can hold, such as parts of the recipe, the training file and messages. They are for people to read; nothing
-        is computed from them.
+        Values that JSON can hold, such as parts of the recipe, the training file and messages. They are for people to read; only
+        a note on test strings that are training strings is computed from them (`experiment.data.key_notes`).
 
     Examples
     --------

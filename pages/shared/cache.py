@@ -47,7 +47,7 @@ from nlwfa_core.lab.teaching import Note, read_notes
 from nlwfa_core.learning.names import LEARNERS
 from nlwfa_core.learning.spectral import TruncatedSVD, truncated_svd, weighted_block
 from nlwfa_core.learning.spectral import linear_loss as spectral_loss
-from nlwfa_core.metrics.intervals import Interval, StringScores, paired_differences, string_scores
+from nlwfa_core.metrics.intervals import Interval, StringScores, leader, paired_differences, string_scores
 from nlwfa_core.metrics.scores import Scores
 from nlwfa_core.metrics.tables import Table
 from nlwfa_core.models.model import Model
@@ -374,7 +374,8 @@ def score_intervals(recipe: Recipe) -> dict[str, Interval]:
 def is_level(first: Recipe, second: Recipe, field: str) -> bool:
     """Return whether the test strings leave open which of two finished runs has the better score; False if they can't be paired."""
     try:
-        return paired_differences(run_string_scores(first), run_string_scores(second))[field].level
+        difference = paired_differences(run_string_scores(first), run_string_scores(second))[field]
+        return leader(field, difference) in ("level", "no verdict")
     except (RecipeError, KeyError):
         return False
 

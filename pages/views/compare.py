@@ -23,7 +23,7 @@ from nlwfa_core.jobs.runner import num_cores
 from nlwfa_core.lab.figures.metrics import metric_figure, score_bars
 from nlwfa_core.lab.figures.parallel import parallel_figure
 from nlwfa_core.lab.options import difference_table, parallel_axes, ranking, run_table
-from nlwfa_core.lab.pairs import CAPTION, paired_table
+from nlwfa_core.lab.pairs import pair_caption, paired_table
 from nlwfa_core.lab.records import problem_of, record_table
 from nlwfa_core.lab.tables import BETTER, run_names, scores_csv, spread_table
 from nlwfa_core.learning.names import HANKEL_LEARNERS, STRING_LEARNERS
@@ -354,8 +354,9 @@ def pair(recipe: Recipe, named: Mapping[str, Outcome], shown_runs: Mapping[str, 
         st.info(escape_markdown(str(error)), icon=":material/info:")
         return
     widgets.draw_table(table, "compare.pair", f"Difference of {first} and {second}, with its interval, for each score")
-    widgets.table_downloads(dict.fromkeys(("csv", "latex", "markdown"), table), "difference", "compare.pair.files", CAPTION)
-    st.caption(f"{CAPTION} {BETTER}." + ("" if models[0].has_truth else f" {FLAT_WINS}"))
+    caption = pair_caption((models[0], models[1]))
+    widgets.table_downloads(dict.fromkeys(("csv", "latex", "markdown"), table), "difference", "compare.pair.files", caption)
+    st.caption(f"{caption} {BETTER}." + ("" if models[0].has_truth else f" {FLAT_WINS}"))
 
 
 def _pinned_first(named: Mapping[str, Outcome], shown_runs: Mapping[str, Recipe], by: str) -> dict[str, Outcome]:

@@ -22,7 +22,7 @@ from nlwfa_core.history.runs import MAX_NAME, MAX_TAG, MAX_TAGS, STATES, History
 from nlwfa_core.lab import history as history_tables
 from nlwfa_core.lab import tables
 from nlwfa_core.lab.options import difference_table
-from nlwfa_core.lab.pairs import COVERS, interval_table
+from nlwfa_core.lab.pairs import COVERS, interval_sentence, interval_table
 from nlwfa_core.lab.tables import BETTER
 from nlwfa_core.metrics.intervals import Interval
 from nlwfa_core.metrics.scores import METRICS, SCORE_OF
@@ -232,7 +232,10 @@ def _results(run: Run) -> None:
     """Draw a run's scores, times, loss curves, diagnostics and warnings."""
     if scores := history_tables.scores_of(run):
         score_tables.score_table({history_tables.run_name(run): scores}, "history.scores")
-        if intervals := _intervals(run):
+        intervals = _intervals(run)
+        if intervals and not any(interval.is_known for interval in intervals.values()):
+            st.caption(interval_sentence({history_tables.run_name(run): intervals}))
+        elif intervals:
             with st.expander("95 % intervals of the scores"):
                 widgets.draw_table(interval_table(intervals), "history.intervals", "Intervals of the run's scores")
                 st.caption(COVERS)

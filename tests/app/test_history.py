@@ -385,7 +385,7 @@ def test_a_database_that_is_away_is_one_sentence_and_everything_else_works(monke
     assert not complaints(open_lab("history"))
 
 
-EMPTY_STRINGS = b"3 2\n0\n0\n0\n"
+EMPTY_STRINGS = b"30 2\n" + b"0\n" * 30
 
 
 def test_a_run_shows_intervals_and_a_rate_that_is_undefined() -> None:

@@ -122,7 +122,10 @@ def _soundness(diagnostics: Diagnostics, num_states: int, rank: int) -> Iterator
 
 
 def _intervals(result: Result, data: Data) -> list[tuple[str, str]]:
-    """List the model's scores with their 95 % intervals; empty if its scores were computed over other test strings than these."""
+    """List the model's scores with their 95 % intervals.
+
+    Empty if its scores were computed over other test strings than these, or over too few for an interval.
+    """
     known = run_intervals(result.scores, string_scores(result.model, data.test))
     return [
         (
@@ -130,7 +133,7 @@ def _intervals(result: Result, data: Data) -> list[tuple[str, str]]:
             f"{format_score(known[score.field].estimate, score.form)} ({interval_text(known[score.field], score.form)})",
         )
         for score in SCORES
-        if score.field in known
+        if score.field in known and known[score.field].is_known
     ]
 
 

@@ -296,7 +296,7 @@ def test_intervals_of_another_confidence_and_number_of_resamples(run: Run, folde
     assert record["intervals"] == plain({field: [one.low, one.high] for field, one in expected.items()})
     gaps = paired_differences(own, other, 99, confidence=0.5)
     assert {field: gap["low"] for field, gap in record["against"]["differences"].items()} == plain(
-        {field: gap.low for field, gap in gaps.items()}
+        {field: gap.low if gap.is_known else None for field, gap in gaps.items()}
     )
     assert (record["confidence"], record["resamples"]) == (0.5, 99)
     assert run(*arguments).out.count("50 % intervals from 99 resamples of the test strings") == 2
@@ -310,9 +310,10 @@ def test_two_models_are_compared_on_the_same_strings(run: Run, folder: Path) -> 
     gaps = paired_differences(own, other)
     assert record["scores"] == plain(other.estimates) and set(record["differences"]) == set(gaps)
     for field, gap in gaps.items():
-        ahead = {"first": "model", "second": "other", "level": "level"}[leader(field, gap)]
+        ahead = {"first": "model", "second": "other"}.get(leader(field, gap), leader(field, gap))
         ahead = "no verdict" if field == "log2_pauto" else ahead  # the true probabilities are not known
-        assert record["differences"][field] == plain(asdict(gap)) | {"ahead": ahead}
+        ends = {name: None if np.isnan(value) else value for name, value in asdict(gap).items()}
+        assert record["differences"][field] == plain(ends) | {"ahead": ahead}
     text = run(*arguments).out
     rows = [line.split() for line in text.splitlines()]
     assert ["score", "model", "other", "difference", "ahead"] in rows and "level: 0 is in the interval" in text
@@ -868,3 +869,38 @@ def test_unknown_symbols_do_not_stop_the_scores(run: Run, folder: Path, tmp_path
     assert answer.code == 0 and "1 of 3 test strings use" in answer.err
     answer = run("mix", folder / "abc", folder / "abc", "--validation", tmp_path / "some", "--out", tmp_path / "mixed")
     assert answer.code == 0 and "1 of 3 validation strings use" in answer.err
+
+
+def test_test_strings_that_are_training_strings_are_noted(run: Run, tmp_path: Path) -> None:
+    train, test = tmp_path / "train.txt", tmp_path / "test.txt"
+    train.write_text("a b\nb\na a b\n" * 20)
+    test.write_text("a b\nb b\na b\n")
+    model = tmp_path / "model"
+    assert run("fit", "--train", train, "--learner", "SP", "--rank", 2, "--out", model).code == 0
+    partly = run("score", "--model", model, "--test", test)
+    assert "2 of 3 test strings (1 of 2 distinct ones) are training strings too." in partly.err
+    alike = "The test strings are the training strings, 3 distinct ones"
+    assert alike in run("score", "--model", model, "--test", train).err
+    assert f"B: {alike}" in run("compare", model, model, "--test", train).err
+    arguments = ("--train", train, "--validation", train)
+    chosen = run("select-rank", *arguments, "--learner", "SP", "--ranks", "1,2")
+    assert alike.replace("test", "validation", 1) in chosen.err
+    stopped = run("fit", *arguments, "--learner", "HMM", "--rank", 2, "--out", tmp_path / "hmm")
+    assert alike.replace("test", "validation", 1) in stopped.err
+
+
+def test_two_strings_are_too_few_for_a_verdict(run: Run, folder: Path, tmp_path: Path) -> None:
+    two = tmp_path / "two.txt"
+    two.write_text("2 2\n2 0 1\n4 0 0 1 1\n")
+    compared = run("compare", folder / "SP", folder / "fac.non", "--test", two)
+    assert compared.code == 0 and "n = 2 strings: too few for an interval" in compared.out
+    rows = compared.out.splitlines()
+    assert all(line.endswith("no verdict") for line in rows if line.startswith(("WER", "bits / symbol", "zero")))
+    assert "[" not in rows[1] and "ahead: level if" not in compared.out
+    scored = run("score", "--model", folder / "SP", "--test", two, "--against", folder / "fac.non")
+    assert "n = 2 strings: too few for an interval" in scored.out and " [" not in scored.out.replace("[0", "")
+    record = json.loads(run("compare", folder / "SP", folder / "fac.non", "--test", two, "--json").out)
+    for difference in record["differences"].values():
+        assert difference["ahead"] == "no verdict"
+        assert difference["low"] is difference["high"] is difference["p_value"] is None
+    assert json.loads(run("score", "--model", folder / "SP", "--test", two, "--json").out)["intervals"] == {}

@@ -11,13 +11,14 @@ import pytest
 
 from nlwfa_core import limits
 from nlwfa_core.errors import FormatError, RecipeError
-from nlwfa_core.experiment.data import Data, load_data, unseen_notes
+from nlwfa_core.experiment.data import Data, key_notes, load_data, overlap_notes, training_keys, unseen_notes
 from nlwfa_core.experiment.recipe import DataRecipe
 from nlwfa_core.files import FileShelf
 from nlwfa_core.metrics.scores import evaluate
 from nlwfa_core.models.ngram import NGram
 from nlwfa_core.models.wfa import WFA
 from nlwfa_core.sources.dyck import ALPHABET, Dyck
+from nlwfa_core.strings.plain import as_sample
 from nlwfa_core.strings.sample import Sample
 from nlwfa_core.strings.words import Alphabet, Words
 
@@ -219,7 +220,8 @@ def test_errors_of_outputs_are_against_the_truth_or_not_told(shelf: FileShelf) -
 def test_all_strings_may_be_for_training(shelf: FileShelf) -> None:
     """With a test file and no validation strings nothing is set aside, as in PAutomaC."""
     data = upload(shelf, pautomac(ROWS), upload_test=pautomac(TEST_ROWS), num_validation=0)
-    assert data.validation is None and data.sizes == (60, 0, 6) and data.notes == ()
+    assert data.validation is None and data.sizes == (60, 0, 6)
+    assert data.notes == ("5 of 6 test strings (3 of 4 distinct ones) are training strings too.",)
     split = upload(shelf, pautomac(ROWS), num_validation=0, num_test=10)
     assert split.validation is None and split.sizes == (50, 0, 10)
     drawn, before = load_data(DataRecipe(**SMALL | {"num_validation": 0})), load_data(DataRecipe(**SMALL))
@@ -334,3 +336,46 @@ def test_large_uploads_are_refused(shelf: FileShelf, monkeypatch: pytest.MonkeyP
 def test_impossible_generators_are_refused() -> None:
     with pytest.raises(RecipeError, match=r"split \+ wrap must be below 1, .*; got 1\.5"):
         load_data(DataRecipe(split_probability=0.9, wrap_probability=0.6))
+
+
+MEMORY = ": scores measure memory, not generalisation."
+BY_HAND = [
+    (["ab", "b"], ["b", "b", "ba"], "2 of 3 test strings (1 of 2 distinct ones) are training strings too."),
+    (
+        ["ab", "b", "b"],
+        ["b", "ab"],
+        f"The test strings are the training strings, 2 distinct ones{MEMORY}",
+    ),
+    (["ab", "b", "aa"], ["b", "ab"], "2 of 2 test strings (2 of 2 distinct ones) are training strings too."),
+    (["", "b"], ["", "ba"], "1 of 2 test strings (1 of 2 distinct ones) are training strings too."),
+    (["ab"], ["ba", "a", "b", ""], ""),
+]
+
+
+@pytest.mark.parametrize(("train", "test", "sentence"), BY_HAND)
+def test_test_strings_that_are_training_strings_are_counted(train: list[str], test: list[str], sentence: str) -> None:
+    alphabet = Alphabet(("a", "b"))
+    samples = as_sample(train, alphabet), as_sample(test, alphabet)
+    expected = (sentence,) if sentence else ()
+    assert overlap_notes(*samples) == key_notes(training_keys(samples[0]), samples[1]) == expected
+
+
+def test_keys_know_strings_by_their_symbols_and_not_by_their_numbers() -> None:
+    train, test = as_sample(["x y"]), as_sample(["y x", "x y"], Alphabet(("y", "x")))
+    assert key_notes(training_keys(train), test) == ("1 of 2 test strings (1 of 2 distinct ones) are training strings too.",)
+    joined = as_sample([("xy",)])
+    assert key_notes(training_keys(train), joined) == ()
+
+
+@pytest.mark.parametrize("keys", [None, "", "?", "abc", 7, ["a"], "AAA="])
+def test_keys_that_are_none_say_nothing(keys: object) -> None:
+    assert key_notes(keys, as_sample(["a"])) == ()
+
+
+def test_an_uploaded_test_file_is_compared_with_the_training_file() -> None:
+    files = {"1" * 64: b"a b\nb\nb b\n", "2" * 64: b"b\nb\na\n", "3" * 64: b"b b\na b\nb\n"}
+    recipe = DataRecipe(source="upload", upload="1" * 64, num_validation=0)
+    partly = load_data(recipe.changed(upload_test="2" * 64), files.__getitem__)
+    assert "2 of 3 test strings (1 of 2 distinct ones) are training strings too." in partly.notes
+    alike = load_data(recipe.changed(upload_test="3" * 64), files.__getitem__)  # in another order
+    assert any(note.startswith("The test strings are the training strings, 3 distinct ones") for note in alike.notes)

@@ -21,6 +21,7 @@ from nlwfa_core.experiment.recipe import DataRecipe
 from nlwfa_core.files import LAB_FOLDER
 from nlwfa_core.strings.plain import as_words
 from nlwfa_core.strings.trie import Trie
+from tests.references import Fixed
 
 SOURCE = generator_of(DataRecipe())  # brackets
 DYCK = [SOURCE.alphabet.decode(word) for word in SOURCE.draw(400, 0)]
@@ -115,3 +116,53 @@ def test_a_guess_is_the_highest_score_and_not_the_largest() -> None:
 def test_what_is_not_fitted_says_so(method: str) -> None:
     with pytest.raises(NotFittedError):
         getattr(SpectralWFA(), method)(["[]"] if method != "sample" else 1)
+
+
+FEW = ["[]", "[[]]", "[][]", "[]", "[[][]]"] * 5
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS)
+@pytest.mark.parametrize("floor", [1e-6, 0, 1e-3, 0.0])
+def test_the_floor_stands_in_the_repr(estimator: SpectralWFA, floor: float) -> None:
+    text = repr(clone(estimator).set_params(floor=floor))
+    assert text.count(f"floor={floor!r}") == 1 and text.startswith(f"{type(estimator).__name__}(") and text.endswith(")")
+
+
+def test_with_the_floor_0_the_score_is_minus_the_bits_per_symbol() -> None:
+    model = SpectralWFA(rank=3, floor=0).fit(FEW)
+    assert model.score(FEW) == -evaluate(model.model_, FEW).bits_per_symbol
+    assert model.score(["[["]) == -np.inf
+
+
+@pytest.mark.parametrize("impossible", ["[[", "]", "[]]"])
+def test_without_a_distribution_there_is_no_guess(impossible: str) -> None:
+    model = SpectralWFA(alphabet=["[", "]"])
+    model.fit(["[]"])
+    model.model_ = WFA([1, 0], [[[0, 1], [0, 0]], [[0, 0], [0.5, 0]]], [0.5, 0], model.alphabet_)  # only [] repeated
+    expected = model.predict_proba(["", "["])
+    both = model.predict_proba(["", impossible, "["])
+    assert np.isnan(both[1]).all() and (both[[0, 2]] == expected).all()
+    assert model.predict(["", impossible, "["]).tolist() == ["[", None, "]"]
+
+
+def test_scores_that_are_not_numbers_give_no_guess_and_no_score() -> None:
+    model = SpectralWFA().fit(["[]", "[[]]"])
+    for broken in (np.nan, np.inf, -np.inf):
+        model.model_ = Fixed((1.0, broken, 0.5))
+        assert np.isnan(model.predict_proba(["["])).all() and model.predict(["["]).tolist() == [None]
+        assert np.isnan(model.score(["[]"]))
+
+
+def test_a_grid_search_ranks_infinite_scores_last() -> None:
+    """With the floor 0, the spectral models are infinitely bad on the strings of some fold, and hidden Markov models are not."""
+    grid = [
+        {"model": [SpectralWFA(floor=0)], "model__rank": [2, 3]},
+        {"model": [HMM(floor=0)], "model__rank": [1, 2]},
+    ]
+    search = GridSearchCV(Pipeline([("model", SpectralWFA(floor=0))]), grid, cv=2)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # scikit-learn says that some scores are not finite
+        search.fit(FEW)
+    scores = search.cv_results_["mean_test_score"]
+    assert np.isneginf(scores[:2]).all() and np.isfinite(scores[2:]).all()
+    assert search.best_score_ == scores.max() and type(search.best_estimator_["model"]) is HMM

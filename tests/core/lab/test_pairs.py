@@ -7,8 +7,16 @@ from dataclasses import replace
 import pytest
 
 from nlwfa_core.errors import RecipeError
-from nlwfa_core.lab.pairs import interval_sentence, interval_text, lead_sentence, paired_table, run_intervals
-from nlwfa_core.metrics.intervals import Interval, intervals, paired_differences, string_scores
+from nlwfa_core.lab.pairs import (
+    interval_sentence,
+    interval_table,
+    interval_text,
+    lead_sentence,
+    pair_caption,
+    paired_table,
+    run_intervals,
+)
+from nlwfa_core.metrics.intervals import COUNTS, Interval, intervals, paired_differences, string_scores
 from nlwfa_core.metrics.scores import SCORE_OF, TestSet, evaluate
 from nlwfa_core.metrics.tables import Numbers
 from nlwfa_core.models.ngram import NGram, Uniform
@@ -35,7 +43,9 @@ def test_the_table_has_both_models_their_difference_and_who_is_ahead() -> None:
     assert table["95 % interval"][row] == interval_text(by_title["WER"], signed=True)
     assert table["p value"].values == tuple(by_title[title].p_value for title in table["score"])
     same = paired_table(("one", "other"), (models[0], models[0]))
-    assert set(same["ahead"]) == {"level"} and set(same["difference"].values) == {0.0}
+    verdicts = dict(zip(same["score"], same["ahead"], strict=True))
+    assert {title for title, verdict in verdicts.items() if verdict != "level"} == {SCORE_OF[field].short_title for field in COUNTS}
+    assert set(same["difference"].values) == {0.0}
 
 
 INFINITE = Interval(float("inf"), float("inf"), float("inf"))
@@ -62,6 +72,12 @@ UNDEFINED = Interval(float("nan"), float("nan"), float("nan"))
             UNDEFINED,
             "A score is undefined, so there is no verdict.",
         ),
+        (
+            "wer",
+            (0.4, 0.5),
+            Interval(-0.1, float("nan"), float("nan")),
+            "too few for an interval, so there is no verdict",
+        ),
     ],
 )
 def test_who_is_better_is_said_only_where_the_interval_says_it(
@@ -87,3 +103,14 @@ def test_intervals_are_said_in_a_sentence() -> None:
     known = {"SP": intervals(string_scores(Uniform(2), TEST)), "HMM": {"kl": Interval(1, 0, 2)}}
     assert interval_sentence(known, "kl").endswith("; HMM 0.000 to 2.000.")
     assert interval_sentence(known).count(";") == 0 and interval_sentence({}) == ""
+
+
+def test_few_strings_are_said_to_be_few() -> None:
+    few = TestSet.of(Dyck().sample(9, seed=3), ALPHABET, true_model=Dyck())
+    models = string_scores(TRIGRAM, few), string_scores(Dyck(), few)
+    table = paired_table(("3-gram", "truth"), models)
+    assert set(table["ahead"]) == {"no verdict"} and set(table["95 % interval"]) == {"–"}
+    assert set(table["p value"].texts) == {"–"} and table["3-gram"].values[0] == pytest.approx(evaluate(TRIGRAM, few).wer)
+    assert pair_caption(models).startswith("N = 9 strings: too few for an interval")
+    assert set(interval_table(intervals(models[0]))) == {"score", "value"}
+    assert "too few" in interval_sentence({"3-gram": intervals(models[0])})

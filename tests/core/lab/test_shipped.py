@@ -54,7 +54,7 @@ def assert_same_scores(scores: dict[str, Any], recipe: Recipe) -> None:
     near = SHORT if learning.kind.networks else LINEAR if recipe.refinement.objective == "none" else REFINED
     for name, value in scores.items():
         expected = getattr(shipped.scores, name)
-        if name == "ndcg5" and expected is None:  # stored before there was one beside that against the truth
+        if name in ("ndcg5", "num_nonfinite_next", "num_strings") and expected is None:  # stored before these were computed
             continue
         assert value == (expected if expected is None else pytest.approx(expected, rel=near, abs=near, nan_ok=True)), name
 

@@ -21,7 +21,12 @@ SCORES = evaluate(Uniform(2), TestSet.empirical(Sample.of(Words.of([(0,), (0, 1)
 
 
 def with_wer(wer: float) -> Scores:
-    return replace(SCORES, wer=wer)
+    return replace(SCORES, wer=wer, num_strings=100)
+
+
+def test_nobody_is_ahead_on_few_strings() -> None:
+    rows = {"SP": replace(with_wer(0.2), num_strings=29), "both.non": replace(with_wer(0.3), num_strings=29)}
+    assert verdicts(rows) == ("n = 29 strings: too few for an interval, which needs 30. So no model is said to be ahead.",)
 
 
 def test_models_behind_a_baseline_are_named() -> None:

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from nlwfa_core.errors import Cancelled, RecipeError
 from nlwfa_core.learning import pfa
-from nlwfa_core.learning.hmm import PrefixTree, random_hmm
+from nlwfa_core.learning.hmm import HMM, PrefixTree, random_hmm
 from nlwfa_core.learning.learners import fit_strings
 from nlwfa_core.learning.pfa import MoveTree, PFAExpectations, PFAs, PFATraining, fit_pfa, fit_pfas, random_pfas, spectral_pfa
 from nlwfa_core.learning.progress import Progress
@@ -272,3 +272,83 @@ def test_em_starts_at_an_automaton_that_it_is_given() -> None:
     ):
         with pytest.raises(RecipeError, match=message):
             fit_pfa(train, 3, one, initial=wrong)
+
+
+def left_to_right(num_states: int) -> WFA:
+    """State i emits only its own letter, and then stays or moves on by one; only the last state ends."""
+    transitions = np.zeros((num_states, num_states, num_states))
+    termination = np.zeros(num_states)
+    for state in range(num_states):
+        transitions[state, state, state] = 0.5
+        if state + 1 < num_states:
+            transitions[state, state, state + 1] = 0.5
+        else:
+            termination[state] = 0.5
+    return WFA(np.eye(num_states)[0], transitions, termination)
+
+
+def in_order(num_states: int, size: int, seed: int) -> Sample:
+    """Strings that have each letter in order, each a random number of times."""
+    lengths = np.random.default_rng(seed).geometric(0.5, size=(size, num_states))
+    words = [tuple(np.repeat(np.arange(num_states), row).tolist()) for row in lengths]
+    return Sample.of(Words.of(words), Alphabet(tuple("abcdef"[:num_states])))
+
+
+@pytest.mark.parametrize("num_states", [2, 3, 5])
+@pytest.mark.parametrize("pseudo_count", [0.0, 0.1, 2.0])
+def test_em_keeps_the_zeros_of_a_start(num_states: int, pseudo_count: float) -> None:
+    start, sample = left_to_right(num_states), in_order(num_states, 100, seed=num_states)
+    model = fit_pfa(sample, num_states, PFATraining(pseudo_count=pseudo_count), initial=start)
+    for name in ("initial", "transitions", "termination"):
+        assert (getattr(model, name)[getattr(start, name) == 0] == 0).all(), name
+    assert model.weights(Words.of([(1, 0), (0, 1, 0)])).tolist() == [0, 0]
+
+
+def test_em_of_a_deterministic_start_counts() -> None:
+    """Where each letter says the state, the probability of moving on is one over the mean number of the letter."""
+    sample = in_order(3, 400, seed=0)
+    model = fit_pfa(sample, 3, PFATraining(pseudo_count=0), initial=left_to_right(3))
+    numbers = np.bincount(np.repeat(sample.words.symbols, np.repeat(sample.counts, sample.words.lengths)), minlength=3)
+    size = sample.num_strings
+    leave = size / numbers  # states 0 and 1 are left by a letter
+    last = numbers[2] / (numbers[2] + size)  # the last state ends instead
+    expected = leave[0] * leave[1] * last * (1 - last)
+    assert model.weights(Words.of([(0, 1, 2)]))[0] == pytest.approx(expected)
+
+
+@pytest.mark.parametrize(("initial", "termination"), [([1.0, 0.0], [0.0, 0.5]), ([0.0, 1.0], [0.5, 0.5])])
+def test_an_unreachable_state_keeps_its_zeros(initial: list[float], termination: list[float]) -> None:
+    """No string visits the state in which EM does not start, so it has no counts: its moves get equal shares, its zeros stay."""
+    transitions = np.zeros((2, 2, 2))
+    for state in range(2):
+        transitions[0, state, state] = 1 - termination[state]
+    if not termination[0]:
+        termination = [0.25, 0.5]
+        transitions[0, 0, 0] = 0.75
+    start = WFA(initial, transitions, termination)
+    sample = Sample.of(Words.of([(0,), (0, 0), ()]), AB)
+    for pseudo_count in (0.0, 0.1):
+        model = fit_pfa(sample, 2, PFATraining(pseudo_count=pseudo_count), initial=start)
+        assert (model.transitions[start.transitions == 0] == 0).all() and (model.initial == start.initial).all()
+        assert model.transitions.sum(axis=(0, 2)) + model.termination == pytest.approx([1, 1])
+
+
+def test_zeros_are_kept_in_the_m_step_of_an_hmm_too() -> None:
+    moves = np.array([[0.5, 0.5], [0.0, 1.0]])  # from left to right
+    emissions = np.array([[0.5, 0.0], [0.5, 0.5], [0.0, 0.5]])  # only state 1 ends, and it emits no a
+    sample = Sample.of(Words.of([(0, 1, 1), (0, 0, 1), (1, 1)]), AB)
+    hmm = HMM(np.array([1.0, 0.0]), moves, emissions)
+    as_pfa = PFAs(hmm.initial[None], hmm.automaton().transitions[None], hmm.automaton().termination[None])
+    for pseudo_count in (0.0, 0.1):
+        model = PrefixTree(sample).expect(hmm).maximised(pseudo_count)
+        assert (model.moves[moves == 0] == 0).all() and (model.emissions[emissions == 0] == 0).all()
+        again = MoveTree(sample).expect(as_pfa).maximised_as_hmms(pseudo_count)
+        np.testing.assert_allclose(again.transitions[0], model.automaton().transitions, atol=1e-12)
+        np.testing.assert_allclose(again.termination[0], model.emissions[-1], atol=1e-12)
+        assert (again.transitions[0][hmm.automaton().transitions == 0] == 0).all()
+
+
+def test_a_start_that_makes_a_training_string_impossible_is_refused() -> None:
+    sample = Sample.of(Words.of([(0, 1), (1, 0)]), AB)
+    with pytest.raises(RecipeError, match="a probability above 0; got one that has 0: 'b a'|'ba'"):
+        fit_pfa(sample, 2, initial=left_to_right(2))

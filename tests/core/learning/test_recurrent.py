@@ -17,7 +17,16 @@ from nlwfa_core.learning.names import STRING_LEARNERS
 from nlwfa_core.learning.networks import one_thread
 from nlwfa_core.learning.options import Options
 from nlwfa_core.learning.progress import Progress
-from nlwfa_core.learning.recurrent import BATCH, Network, Training, batches, fit_recurrent
+from nlwfa_core.learning.recurrent import (
+    BATCH,
+    MOST_EPOCHS,
+    SMALLEST_GAIN,
+    Network,
+    Training,
+    batches,
+    fit_recurrent,
+    lowest_loss,
+)
 from nlwfa_core.metrics.scores import next_symbol_score
 from nlwfa_core.models.ngram import NGram, Uniform
 from nlwfa_core.models.recurrent import GATES, RecurrentModel
@@ -184,3 +193,25 @@ def test_diverged_training_keeps_a_sound_model(validation: Sample | None) -> Non
     train = Sample.of(Words.of([(0, 1, 1), (1,)]), AB, np.array([100, 100]))
     model = fit_recurrent(train, "GRU", 2, Training(100, 1e300), validation=validation)
     assert 0 < model.weights(all_words(2, 3)).min() < 1
+
+
+@pytest.mark.parametrize("kind", GATES)
+@pytest.mark.parametrize("strings", [[(0, 1)], [()], [(0,), (0,), (1,)], [(0, 1), (1, 0)], [(0,) * 4] * 70])
+def test_a_small_sample_is_learned_in_few_epochs(kind: str, strings: list[Word]) -> None:
+    """Training ends where hardly another model could make the strings more probable: near their entropy."""
+    sample, epochs = Sample.of(Words.of(strings), AB), list[Progress]()
+    model = fit_recurrent(sample, kind, 4, report=epochs.append)
+    assert len(epochs) < MOST_EPOCHS / 2
+    assert next_symbol_score(model, sample).bits_per_symbol < lowest_loss(sample) + 2 * SMALLEST_GAIN
+
+
+def test_epochs_are_in_proportion_to_the_sample() -> None:
+    """What can't be learned by heart, because dropout forgets it, is read a limited number of times."""
+    epochs = list[Progress]()
+    fit_recurrent(Sample.of(Words.of([(0, 1, 0)]), AB), "GRU", 1, Training(dropout=0.9), report=epochs.append)
+    assert len(epochs) == MOST_EPOCHS
+
+
+def test_the_lowest_loss_is_that_of_the_frequencies() -> None:
+    sample = Sample.of(Words.of([(0,), (0,), (), (1, 1)]), AB)  # ½, ¼, ¼: 1.5 bits a string; 8 symbols and ends
+    assert lowest_loss(sample) == pytest.approx(4 * 1.5 / 8)

@@ -40,7 +40,6 @@ def one_prediction(scores: list[float], truth: list[float] | None = None, floor:
         ((2, 1 + 1e-15, 1), (1 / np.log2(3) + 1 / np.log2(4)) / 2),  # equal but for rounding
         ((6, 5, 4, 3, 2, 1), 0.0),  # sixth: not among five
         ((6, 5, 4, 3, 1, 2), 1 / np.log2(6)),
-        ((1, 2, np.nan), 0.0),  # what is no number is not ranked
         ((-1, -2, -1.5), 1 / np.log2(3)),
     ],
 )

@@ -13,17 +13,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nlwfa_core.errors import RecipeError
+from nlwfa_core.metrics.intervals import leaders, paired_differences, string_scores
 from nlwfa_core.metrics.next_symbols import score_next
 from nlwfa_core.metrics.perplexity import pautomac_score
 from nlwfa_core.metrics.scores import METRICS, SCORE_OF, SCORES, Scores, TestSet, evaluate, next_symbol_score
 from nlwfa_core.models.model import Model
 from nlwfa_core.models.ngram import NGram, Uniform
 from nlwfa_core.models.recurrent import RecurrentModel
+from nlwfa_core.models.wfa import WFA
 from nlwfa_core.sources.dyck import ALPHABET, Dyck
 from nlwfa_core.sources.pautomac import read_solution
 from nlwfa_core.strings.sample import Sample
 from nlwfa_core.strings.trie import Trie
-from nlwfa_core.strings.words import Alphabet, Words
+from nlwfa_core.strings.words import Alphabet, FloatArray, Words
 from tests.references import COIN, DATA, SIGNED, Fixed, all_words, random_nlwfa, ring
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -118,7 +120,7 @@ SAMPLE = Sample.of(Words.of([(0, 1), (0, 1), (0,), ()]), AB)  # after λ: a a a 
         ((1, 1, 1), 1 - 1 / 3, 1 - 1 / 2),  # a tie: one of three is drawn, or of two
         ((0, 0, 0), 1 - 1 / 3, 1 - 1 / 2),
         ((3, 3, 1), 1 - 5 / 18, 1 - 1 / 2),  # a or b: right 3 or 2 times of 9
-        ((np.nan, -2, -3), 1 - 2 / 9, 1 - 2 / 5),  # what is no number predicts nothing
+        ((3, -2, -3), 1 - 3 / 9, 1 - 3 / 5),
     ],
 )
 def test_word_error_rates_by_hand(scores: tuple[float, ...], wer: float, without_end: float) -> None:
@@ -280,3 +282,66 @@ def test_no_other_module_writes_the_name_of_a_score() -> None:
         if isinstance(node, ast.Constant) and isinstance(node.value, str) and node.value.strip(" :") in names
     ]
     assert copies == []
+
+
+@pytest.mark.parametrize("broken", [np.nan, np.inf, -np.inf])
+@pytest.mark.parametrize("place", [0, 1, 2])
+@pytest.mark.parametrize("floor", [0.0, 0.01])
+def test_a_score_that_is_not_a_number_makes_all_next_symbol_scores_undefined(broken: float, place: int, floor: float) -> None:
+    values = [1.0, 2.0, 3.0]
+    values[place] = broken
+    scores = evaluate(Fixed(tuple(values)), TestSet.empirical(SAMPLE), floor)
+    for field in ("wer", "wer_without_end", "share_tied", "bits_per_symbol", "ndcg5"):
+        assert np.isnan(getattr(scores, field)), field
+        assert scores.why_undefined(field) == "3 next-symbol scores not finite"  # after λ, a and ab
+    assert scores.num_nonfinite_next == 3
+    assert "undefined" in repr(scores) and "3 next-symbol scores not finite" in repr(scores)
+
+
+@pytest.mark.parametrize("broken", [np.nan, np.inf])
+def test_a_score_that_is_not_a_number_after_one_prefix_is_enough(broken: float) -> None:
+    class Broken(Fixed):
+        def next_scores(self, trie: Trie) -> FloatArray:
+            scores = super().next_scores(trie).copy()
+            scores[-1, 0] = broken  # after ab, which nothing but the end ever follows
+            return scores
+
+    scores = evaluate(Broken((1.0, 2.0, 3.0)), TestSet.empirical(SAMPLE))
+    assert np.isnan([scores.wer, scores.ndcg5, scores.bits_per_symbol]).all() and scores.num_nonfinite_next == 1
+    own = string_scores(Broken((1.0, 2.0, 3.0)), TestSet.empirical(SAMPLE)).estimates
+    assert np.isnan([own["wer"], own["ndcg5"], own["bits_per_symbol"]]).all()
+
+
+def test_outputs_that_are_not_finite_are_counted_in_the_table() -> None:
+    scores = evaluate(Fixed((1.0, 1.0, 1.0), np.inf), TestSet.empirical(SAMPLE))
+    assert scores.num_nonfinite == 3 and scores.why_undefined("log2_pauto") == "3 outputs not finite"
+    assert any(line.startswith("test strings whose weight is not finite") and "3" in line for line in repr(scores).splitlines())
+
+
+A_THIRD = WFA([1], [[[0.3]], [[0.3]]], [0.4], AB)
+
+
+@pytest.mark.parametrize(
+    "zero",
+    [
+        WFA([1], [[[0.0]], [[0.0]]], [0.0], AB),
+        WFA([0, 0], np.full((2, 2, 2), 0.25), [0.5, 0.5], AB),
+        WFA([1, 0], [[[0, 1], [0, 0]], [[0, 0], [0, 0]]], [0, 0], AB),
+        0 * A_THIRD,
+        A_THIRD - A_THIRD,
+    ],
+)
+def test_the_total_variation_of_nothing_is_undefined(zero: WFA) -> None:
+    words = A_THIRD.sample(100, seed=0).words
+    for test in (
+        TestSet.of(words, AB, true_model=A_THIRD),
+        TestSet.of(words, AB, solution=A_THIRD.weights(words)),
+    ):
+        scores = evaluate(zero, test)
+        assert scores.total_variation is not None and np.isnan(scores.total_variation)
+        assert scores.why_undefined("total_variation") == "all outputs are 0" in repr(scores)
+        assert (scores.kl, scores.log2_pauto) == (np.inf, np.inf)
+        assert np.isnan(string_scores(zero, test).estimates["total_variation"])
+    poor = WFA([0.01], [[[0.9]], [[0.09]]], [0.09], AB)
+    gaps = paired_differences(*(string_scores(model, test) for model in (zero, poor)))
+    assert leaders(gaps, has_truth=True)["total_variation"] == "no verdict"
