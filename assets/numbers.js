@@ -1,6 +1,7 @@
 // Numbers as people read them, for every component of the lab: put before its own script. The texts are those of nlwfa_core/rounding.py.
 
 const raised = (power) => String(power).replace(/[-0-9]/g, (sign) => (sign === "-" ? "⁻" : "⁰¹²³⁴⁵⁶⁷⁸⁹"[sign]));
+// oxlint-disable-next-line no-unused-vars -- for the components that this file is put before
 const powerOfTen = (power) => ({ 0: "1", 1: "10" })[power] ?? `10${raised(power)}`;
 
 function written(value, digits = 3) {
@@ -15,6 +16,7 @@ function written(value, digits = 3) {
 }
 
 // Two numbers that are set against each other, with as many digits as it takes to tell them apart.
+// oxlint-disable-next-line no-unused-vars -- as above
 function writtenApart(one, other, digits = 3) {
   const isSame = one === other || Math.abs(one - other) <= 1e-9 * Math.max(Math.abs(one), Math.abs(other));
   let texts = [written(one, digits), written(other, digits)];
