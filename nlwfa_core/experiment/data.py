@@ -14,6 +14,7 @@ from ..errors import RecipeError, check_types, listed
 from ..metrics.ranking import Prefixes
 from ..metrics.scores import TestSet
 from ..models.model import Model
+from ..models.unseen import check_some_known
 from ..rounding import format_apart
 from ..sources.files import StringFile, read_strings, shipped_verbs
 from ..sources.pautomac import model_reading, read_pautomac_model, read_solution, solution_reading
@@ -66,7 +67,7 @@ class Data:
 
     @property
     def alphabet(self) -> Alphabet:
-        """Return the alphabet of all the strings."""
+        """Return the alphabet of the training strings. That of a test file may have more symbols, after these."""
         return self.train.alphabet
 
     @property
@@ -158,8 +159,9 @@ def _upload(recipe: DataRecipe, files: Files) -> Data:
     if rows:
         notes += rows.notes
         readings["upload_test"] = rows.reading
-        # One alphabet for both. The model learns nothing about symbols that only test strings have, and gives these strings 0.
-        sample = Sample(sample.words, sample.counts, rows.alphabet)
+        if recipe.upload_model:  # it says which symbols there are; otherwise a model knows those of its training strings
+            sample = Sample(sample.words, sample.counts, rows.alphabet)
+        check_some_known(rows.words, sample.alphabet)
     model = read_pautomac_model(files(recipe.upload_model), alphabet=sample.alphabet) if recipe.upload_model else None
     if recipe.upload_solution and not rows:
         raise RecipeError("A solution belongs to a test file: upload that file too.")

@@ -243,6 +243,6 @@ def reference_models(data: Data, ngram_order: int) -> dict[str, Model]:
     >>> list(reference_models(load_data(DataRecipe(num_strings=300)), 3))
     ['uniform', '3-gram', 'true model']
     """
-    models: dict[str, Model] = {"uniform": Uniform(data.train.num_symbols)}
+    models: dict[str, Model] = {"uniform": Uniform(data.train.num_symbols, data.alphabet)}
     models[f"{ngram_order}-gram"] = NGram.fit(data.train, ngram_order)
     return models if data.true_model is None else models | {"true model": data.true_model}

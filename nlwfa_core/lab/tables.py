@@ -19,7 +19,7 @@ from ..experiment.sweeps import Grid, Point
 from ..learning.names import HANKEL_LEARNERS, STRING_LEARNERS
 from ..metrics.intervals import too_few_strings
 from ..metrics.perplexity import CONVENTIONS, pautomac_score
-from ..metrics.scores import MAIN_SCORES, SCORE_OF, SCORES, Score, Scores
+from ..metrics.scores import MAIN_SCORES, SCORE_OF, SCORES, Score, Scores, over_one_alphabet
 from ..metrics.seeds import Spread
 from ..metrics.tables import Numbers, Table, csv_text, format_score, write_table
 from ..models.files import LearnedModel
@@ -338,8 +338,11 @@ def _perplexity(log2: float) -> str:
 
 def conventions_of(result: Result, data: Data) -> Table:
     """Make the `conventions_table` of a result's model on its test words."""
-    words = data.test.words
-    return conventions_table(result.model.weights(words), data.test.target, NGram.fit(data.train, 3).weights(words))
+    outputs = []
+    for known in (result.model, NGram.fit(data.train, 3)):
+        model, test = over_one_alphabet(known, data.test)
+        outputs.append(model.weights(test.words))
+    return conventions_table(outputs[0], data.test.target, outputs[1])
 
 
 def time_sentence(seconds: Mapping[str, float]) -> str:

@@ -29,7 +29,7 @@ from ..models.model import (
     next_distributions,
     scaled_next_scores,
 )
-from ..models.unseen import WithUnseen, extended, has_known_symbols
+from ..models.unseen import WithUnseen, check_some_known, extended, has_known_symbols
 from ..rounding import on_one_thread
 from ..strings.plain import SampleLike, as_sample
 from ..strings.sample import Sample
@@ -771,9 +771,7 @@ def over_one_alphabet(model: Model, test: TestSet) -> tuple[Model, TestSet]:
             f"alphabet of as many symbols; got {test.alphabet.summary}"
         )
     if isinstance(model, WithUnseen):
-        is_known = has_known_symbols(test.sample.words, model.model.num_symbols)
-        if not (is_known & (test.sample.words.lengths > 0)).any():
-            raise RecipeError(f"every test string has a symbol that is not in the model's alphabet of {known.summary}")
+        check_some_known(test.sample.words, known)
     if test.sample.num_symbols > model.num_symbols:
         used = int(test.sample.words.symbols.max(initial=-1)) + 1
         if used > model.num_symbols:

@@ -28,6 +28,7 @@ class Uniform(Methods):
     """The model in which every symbol and the end of the string are equally likely: P(x) = (num_symbols + 1)^−(length + 1)."""
 
     num_symbols: int
+    alphabet: Alphabet | None = None
     is_chain = True  # see `model.SharedModel`
 
     def weights(self, words: Words) -> FloatArray:

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
+from ..errors import RecipeError
 from ..strings.trie import Trie
 from ..strings.words import Alphabet, FloatArray, IntArray, Words
 from .model import LogModel, Model, alphabet_of, model_words, scaled_next_scores
@@ -100,6 +101,13 @@ def has_known_symbols(words: Words, num_symbols: int) -> Mask:
     unknown = np.flatnonzero(words.symbols >= num_symbols)
     known[np.searchsorted(words.offsets, unknown, side="right") - 1] = False
     return known
+
+
+def check_some_known(words: Words, alphabet: Alphabet) -> None:
+    """Raise RecipeError if every word, but for λ, has a symbol that is not among the first ones, those of an alphabet."""
+    known = has_known_symbols(words, len(alphabet))
+    if not known.all() and not (known & (words.lengths > 0)).any():
+        raise RecipeError(f"every test string has a symbol that is not in the model's alphabet of {alphabet.summary}")
 
 
 def _known_part(trie: Trie, num_symbols: int) -> tuple[Mask, Trie]:

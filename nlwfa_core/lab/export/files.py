@@ -72,7 +72,7 @@ def data_files(data: Data) -> dict[str, bytes]:
     if data.validation is not None:
         files["validation.txt"] = _strings(_test_words(data.validation), data)
     files["test.txt"] = _strings(_test_words(data.test), data)
-    files["symbols.json"] = (json.dumps(list(data.alphabet.symbols), ensure_ascii=False) + "\n").encode()
+    files["symbols.json"] = (json.dumps(list(data.test.alphabet.symbols), ensure_ascii=False) + "\n").encode()
     if data.test.target_is_true:
         files["test-solution.txt"] = write_solution(data.test.target).encode()
     if isinstance(data.true_model, WFA):
@@ -102,4 +102,4 @@ def _repeated(sample: Sample) -> Words:
 
 
 def _strings(words: Words, data: Data) -> bytes:
-    return write_pautomac(words, data.train.num_symbols).encode()
+    return write_pautomac(words, len(data.test.alphabet)).encode()

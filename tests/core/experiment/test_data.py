@@ -230,11 +230,13 @@ def test_all_strings_may_be_for_training(shelf: FileShelf) -> None:
 
 
 def test_symbols_that_the_test_file_alone_has_are_told(shelf: FileShelf) -> None:
-    """The alphabet grows for all: training strings, test strings and the true model."""
+    """A model does not know them. A true model says which symbols there are, so then the alphabet grows for all."""
     data = upload(shelf, b"a\nab\na\n", upload_test=b"ac\na\nca\nac\n")
-    assert data.alphabet.symbols == ("a", "b", "c") == data.test.sample.alphabet.symbols
+    assert data.alphabet.symbols == ("a", "b") and data.test.sample.alphabet.symbols == ("a", "b", "c")
     assert "1 symbol never seen in training: 'c'." in data.notes
     assert "3 of 4 test strings use symbols that no training string has: c." in data.notes
+    with pytest.raises(RecipeError, match="every test string has a symbol that is not in the model's alphabet of 2 symbols: a, b"):
+        upload(shelf, b"a\nab\na\n", upload_test=b"ac\ncc\n")
     data = upload(shelf, b"3 1\n1 0\n0\n1 0\n", upload_test=b"2 3\n1 2\n1 0\n", upload_model=MODEL)
     assert data.true_model is not None and data.true_model.num_symbols == data.alphabet.__len__() == 3
     assert data.test.target.tolist() == [0, 0.25]

@@ -23,6 +23,7 @@ from nlwfa_core.metrics.scores import evaluate
 from nlwfa_core.models.files import RECURRENT_ARRAYS, LearnedModel
 from nlwfa_core.models.recurrent import RecurrentModel
 from nlwfa_core.models.wfa import WFA
+from nlwfa_core.strings.words import Alphabet
 
 DATA = DataRecipe(num_strings=400, num_validation=40, num_test=50)
 HANKEL = HankelRecipe(num_prefixes=25, num_suffixes=20)
@@ -109,14 +110,18 @@ def test_empty_strings_and_equal_strings_are_learned(tmp_path: Path, learner: st
         assert result.scores.log2_pauto in (0, np.inf)  # one word alone has all the mass, or rank 1 can't tell it
 
 
-@pytest.mark.parametrize("learner", HANKEL_LEARNERS)
+@pytest.mark.parametrize("learner", [*HANKEL_LEARNERS, "HMM", "PFA", "PDFA"])
 def test_unseen_test_symbols_are_zeros_and_told(tmp_path: Path, learner: str) -> None:
     shelf = FileShelf(tmp_path)
     data = DataRecipe(source="upload", upload=shelf.put(b"ab\na\nb\n" * 9), upload_test=shelf.put(b"ac\nab\n"))
     result = run(recipe_of(learner, rank=2).changed(data=data), files=shelf.get)
     assert "1 of 2 test strings use symbols that no training string has: c." in result.notes
-    if learner == "SP":
-        assert (result.scores.num_zero, result.scores.log2_pauto) == (1, np.inf)
+    assert result.model.alphabet == result.alphabet == Alphabet(("a", "b"))
+    assert (result.scores.num_unknown, result.scores.num_zero, result.scores.log2_pauto) == (1, 1, np.inf)
+    loaded = load_data(data, shelf.get)
+    for model in (*reference_models(loaded, 3).values(), fit_strings(["ab", "a", "b"] * 9, learner="HMM", rank=2).model):
+        scores = evaluate(model, loaded.test)
+        assert (scores.num_unknown, scores.num_zero) == (1, 1)
 
 
 @pytest.mark.parametrize("learner", HANKEL_LEARNERS)

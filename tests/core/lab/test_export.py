@@ -78,7 +78,7 @@ def shelf(tmp_path_factory: pytest.TempPathFactory) -> FileShelf:
 def hostile(shelf: FileShelf) -> Recipe:
     """A recipe of strings whose symbols have a meaning in HTML, Markdown, Python or Graphviz."""
     lines = "\n".join(" ".join(HOSTILE[start:] + HOSTILE[:start]) for start in range(len(HOSTILE)))
-    tests = "<img/src=x/onerror=alert(2)> <script>alert(1)</script>\n"
+    tests = f"<img/src=x/onerror=alert(2)> <script>alert(1)</script>\n{HOSTILE[0]} {HOSTILE[1]}\n"
     upload, upload_test = (shelf.put(text.encode()) for text in (lines * 3, tests))
     return SMALL.changed(data=DataRecipe(source="upload", upload=upload, upload_test=upload_test))
 
@@ -264,7 +264,7 @@ class Reader(HTMLParser):
 def test_the_report_needs_no_other_file_and_hostile_symbols_are_text_in_it(hostile: Recipe, shelf: FileShelf) -> None:
     result, data = run(hostile, files=shelf.get), load_data(hostile.data, shelf.get)
     prepared = prepare(hostile, files=shelf.get)
-    references = {"<b>uniform</b>": evaluate(Uniform(data.train.num_symbols), data.test)}
+    references = {"<b>uniform</b>": evaluate(Uniform(data.train.num_symbols, data.alphabet), data.test)}
     link = "http://localhost:8501/?a='\"><script>x</script>"
     page = Reader()
     text = report(result, data, prepared.hankel, references, link)

@@ -170,8 +170,6 @@ def test_mixtures_of_two_levels(tmp_path: Path, models: dict[str, Model]) -> Non
     (tmp_path / "one" / "model.json").write_text(json.dumps(header | {"level": "word"}))
     with pytest.raises(RecipeError, match="level must be one of string, symbol; got 'word'"):
         load_model(tmp_path / "one")
-    (tmp_path / "one" / "model.json").write_text(json.dumps({key: value for key, value in header.items() if key != "level"}))
-    assert load_model(tmp_path / "one").model.level == "string"  # type: ignore[union-attr]
 
 
 def test_influences_are_the_probabilities_of_the_drawer() -> None:
@@ -250,7 +248,7 @@ def test_mixtures_come_back_from_their_folders(tmp_path: Path, models: dict[str,
         save_model(tmp_path, SavedModel(mixture([Uniform(2), COIN]), AB, {}))
     for change, message in (
         ({"models": []}, "a mixture needs at least one model; got none"),
-        ({"models": 3}, "the models of a mixture must be a list of objects"),
+        ({"models": 3}, "models must be a list; got 3"),
         ({"models": header["models"][:2]}, "a mixture of 2 models needs as many weights"),
         ({"models": [*header["models"], {"kind": "WFA"}]}, "lacks 'initial'"),
         ({"models": [{"kind": "mixture"}]}, "kind must be one of .*; got 'mixture'"),
