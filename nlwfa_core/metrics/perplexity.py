@@ -137,8 +137,8 @@ def pautomac_score(
     substitutes : array, shape (num_words,), optional
         The outputs of a trigram model, which the convention "trigram" uses in place of outputs that are not positive.
     log2_outputs : array, shape (num_words,), optional
-        log₂ |f(x)|, if the model computes it directly, so that outputs below 1e-308 do not count as 0. It is used only for the
-        convention "abs" without a floor.
+        log₂ |f(x)|, if the model computes it directly, so that outputs below 1e-308 do not count as 0, nor those above 1e308 as
+        infinite. It is used only for the convention "abs" without a floor.
 
     Raises
     ------
@@ -152,6 +152,8 @@ def pautomac_score(
     """
     mass = _mass(outputs, target)
     finite = np.isfinite(outputs)
+    if log2_outputs is not None:
+        finite |= np.isfinite(log2_outputs)
     zero = outputs == 0 if log2_outputs is None else np.isneginf(log2_outputs)
     negative = (outputs < 0) | (np.signbit(outputs) & ~zero & finite)  # too small for float64, it became −0
     counts = (len(outputs), int(zero.sum()), int(negative.sum()), int((~finite).sum()))
@@ -193,8 +195,14 @@ def shares(outputs: FloatArray, floor: float = 0.0, convention: str = "abs", sub
 
 
 def magnitudes(outputs: FloatArray, log2_outputs: FloatArray | None) -> FloatArray:
-    """Outputs up to a common factor, shape (num_words,): from their logarithms, as |f(x)|, if float64 has 0 for all of them."""
-    if log2_outputs is None or outputs.any() or not len(outputs) or np.isneginf(largest := log2_outputs.max()):
+    """Outputs up to a common factor, shape (num_words,).
+
+    They are computed from their logarithms, as |f(x)|, if float64 has 0 for all of them, or ∞ for one.
+    """
+    if log2_outputs is None or not len(outputs) or (outputs.any() and np.isfinite(outputs).all()):
+        return outputs
+    largest = log2_outputs.max()
+    if not np.isfinite(largest):
         return outputs
     scaled: FloatArray = np.exp2(log2_outputs - largest)
     return scaled

@@ -345,3 +345,13 @@ def test_the_total_variation_of_nothing_is_undefined(zero: WFA) -> None:
     poor = WFA([0.01], [[[0.9]], [[0.09]]], [0.09], AB)
     gaps = paired_differences(*(string_scores(model, test) for model in (zero, poor)))
     assert leaders(gaps, has_truth=True)["total_variation"] == "no verdict"
+
+
+def test_outputs_beyond_float64_are_numbers() -> None:
+    """f(x) = 2^|x|: two strings of 1,100 and 1,101 symbols have the shares 1/3 and 2/3, wherever float64 ends."""
+    double = WFA([1.0], [[[2.0]]], [1.0], Alphabet(("a",)))
+    scores = evaluate(double, ["a" * 1100, "a" * 1101])
+    assert (scores.num_nonfinite, scores.num_nonfinite_next, scores.num_zero) == (0, 0, 0)
+    assert scores.log2_pauto == pytest.approx(-0.5 * np.log2(1 / 3) - 0.5 * np.log2(2 / 3))
+    # Sums do not exist, but by the formula f(uΣ*) = −2^|u|, so the scores of a and of the end are −2 : 1.
+    assert scores.bits_per_symbol == pytest.approx((2201 * np.log2(3 / 2) + 2 * np.log2(3)) / 2203)
