@@ -34,6 +34,7 @@ KEEP_DAYS = 30
 KEEP_SECONDS = KEEP_DAYS * 24 * 3600
 MAX_NAME = 128  # characters of a task's name, and of a place
 REMOVED = "The teacher of the class session {code} has removed you from it. You can still use the lab."
+CLASS_SIZE = 5  # a session with so many members is a class, which no other session pushes out
 JOIN_SECONDS = 60.0  # in which `joins_per_minute` people may join a session
 BATCH = 500  # parameters of one statement
 
@@ -221,8 +222,9 @@ class Classes:
     def open(self, token_of: Callable[[str], str], opener: str = "") -> str:
         """Open a session; returns its code. Sessions whose time is over are deleted.
 
-        If there are too many sessions, the oldest one that nobody has joined is deleted; likewise if the same browser has opened
-        several that nobody has joined.
+        If there are too many sessions, the one with the fewest members is deleted, and among those with equally many, the one
+        that has not been used for longest: whoever opens sessions in vain, or joins them alone, pushes out their own. A session
+        with `CLASS_SIZE` members stays. Of a browser's sessions that nobody has joined, the oldest are deleted.
 
         Parameters
         ----------
@@ -234,16 +236,16 @@ class Classes:
         Raises
         ------
         RecipeError
-            If there are too many sessions, all of which somebody has joined, or the token is too short.
+            If there are too many sessions with `CLASS_SIZE` members, or the token is too short.
         """
         with self._engine.begin() as connection:
             _forget_old(connection)
             if opener:
                 _forget_unjoined(connection, most("unjoined_sessions") - 1, SESSIONS.c.opener == opener)
-            joined = _count_sessions(connection, _has_members())
+            classes = _count_sessions(connection, _num_members() >= CLASS_SIZE)
             allowed = most("class_sessions")
-            check_at_most("the number of class sessions on this server", joined + 1, allowed)
-            _forget_unjoined(connection, allowed - joined - 1)
+            check_at_most("the number of class sessions on this server", classes + 1, allowed)
+            _forget_smallest(connection, allowed - classes - 1)
             codes = set(connection.scalars(sa.select(SESSIONS.c.code)))
             code = _fresh_code(codes)
             token = token_of(code)
@@ -534,6 +536,11 @@ def _has_members() -> sa.ColumnElement[bool]:
     return sa.exists().where(MEMBERS.c.session == SESSIONS.c.code)
 
 
+def _num_members() -> sa.ScalarSelect[int]:
+    here = MEMBERS.c.session == SESSIONS.c.code, MEMBERS.c.removed.is_(None)
+    return sa.select(sa.func.count()).select_from(MEMBERS).where(*here).scalar_subquery()
+
+
 def _check_share(what: str, number: int, maximum: int, count_own: Callable[[], int]) -> None:
     """Raise RecipeError if a session is full, unless the member has not used up a member's share of it."""
     if number > maximum and count_own() >= maximum // most("class_members"):
@@ -544,6 +551,14 @@ def _forget_unjoined(connection: sa.Connection, most_left: int, *conditions: sa.
     """Delete sessions that nobody has joined, the oldest first, until at most so many are left."""
     unjoined = sa.select(SESSIONS.c.code).where(~_has_members(), *conditions).order_by(SESSIONS.c.opened.desc())
     _forget(connection, list(connection.scalars(unjoined))[max(0, most_left) :])
+
+
+def _forget_smallest(connection: sa.Connection, most_left: int) -> None:
+    """Delete sessions with fewer than `CLASS_SIZE` members, until at most so many are left."""
+    last_seen = sa.select(sa.func.max(MEMBERS.c.seen)).where(MEMBERS.c.session == SESSIONS.c.code).scalar_subquery()
+    last_use = sa.func.coalesce(last_seen, SESSIONS.c.opened)
+    small = sa.select(SESSIONS.c.code).where(_num_members() < CLASS_SIZE).order_by(_num_members().desc(), last_use.desc())
+    _forget(connection, list(connection.scalars(small))[max(0, most_left) :])
 
 
 def _forget_removed(connection: sa.Connection, code: str) -> None:

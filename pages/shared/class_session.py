@@ -22,7 +22,7 @@ from nlwfa_core.lab.quizzes import PREFIX
 from pages.shared import runs, url_parameters, visitor
 from pages.shared.navigation import switch
 from pages.shared.server import home
-from pages.shared.standing import standing
+from pages.shared.standing import OPENINGS, standing
 from pages.shared.widgets import error_toast, escape_markdown
 
 CLASS, TEACHER = "class", "teacher"  # parameters of the address
@@ -95,7 +95,10 @@ def is_teacher() -> bool:
 
 
 def open_session() -> None:
-    """Open a session, and put its code into the address. Raises RecipeError if there are too many."""
+    """Open a session, and put its code into the address. Raises RecipeError if there are too many, or too many at this moment."""
+    address = st.context.ip_address or ""
+    if not visitor.at_the_machine() and not standing.may_open(visitor.browser(), address):
+        raise RecipeError(f"{OPENINGS} class sessions were opened from your address within a minute: try again in a minute.")
     opener = pseudonym(home(), f"opener\0{visitor.identity()}")
     with database_errors_as_sentences():
         enter_address(store().open(browsers_token, opener))

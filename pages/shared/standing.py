@@ -17,6 +17,7 @@ MEMBER, STRANGER = 0, 1
 MAX_BROWSERS = 20_000  # those that were not seen for longest are forgotten
 BUSY_SECONDS, BUSY_PAGES = 10.0, 20  # a browser that asks for more pages in this time is a busy one
 ACTIVE_SECONDS = 60.0
+OPENINGS, OPENING_SECONDS = 10, 60.0  # strangers from one address open at most so many class sessions in this time
 
 Rank = tuple[int, bool, float]  # MEMBER or STRANGER; whether it is busy; when it joined: the smaller one is served first
 
@@ -30,6 +31,7 @@ class Standing:
         self._browsers: OrderedDict[str, str] = OrderedDict()  # a member's pseudonym in a class -> the browser
         self._pages: OrderedDict[str, deque[float]] = OrderedDict()
         self._last_member = -ACTIVE_SECONDS  # when a member last asked for a page
+        self._openings: OrderedDict[str, deque[float]] = OrderedDict()  # address -> when a class session was opened from it
 
     def note_member(self, browser: str, member: str, since: float) -> None:
         """Record that a browser belongs to a member or a teacher of a class, or to somebody who has signed in, since a moment.
@@ -75,6 +77,21 @@ class Standing:
             if browser in self._since:
                 self._last_member = monotonic()
         return self.rank(browser)
+
+    def may_open(self, browser: str, address: str) -> bool:
+        """Count that a browser opens a class session; returns whether it may. Only strangers have to wait for each other."""
+        now = monotonic()
+        with self._guard:
+            if browser in self._since:
+                return True
+            openings = self._openings.setdefault(address, deque())
+            _keep_newest(self._openings, address)
+            while openings and openings[0] < now - OPENING_SECONDS:
+                openings.popleft()
+            if len(openings) >= OPENINGS:
+                return False
+            openings.append(now)
+            return True
 
     @property
     def serves_members(self) -> bool:

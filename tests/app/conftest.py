@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from pages.shared import runs
+from pages.shared.standing import standing
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -26,7 +27,11 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 @pytest.fixture(autouse=True)
 def nothing_is_left_running(home: Path) -> Iterator[None]:
-    """All tests are one session to the runner: what a test that fails has left in the queue would hold up those after it."""
+    """All tests are one session to the runner: what a test that fails has left in the queue would hold up those after it.
+
+    They are also one address, from which only so many class sessions may be opened in a minute.
+    """
+    standing._openings.clear()
     yield
     runner = runs.runner()
     for key, job in [*runner._jobs.items()]:

@@ -68,6 +68,18 @@ def test_all_tabs_of_a_browser_are_one_person_in_the_queue(monkeypatch: pytest.M
         standing.forget_members(["a member"])
 
 
+def test_strangers_of_one_address_open_so_many_sessions_in_a_minute(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = [0.0]
+    monkeypatch.setattr(module, "monotonic", lambda: clock[0])
+    own = Standing()
+    assert all(own.may_open(f"fresh {number}", "192.0.2.1") for number in range(module.OPENINGS))
+    assert not own.may_open("another", "192.0.2.1") and own.may_open("another", "192.0.2.2")
+    own.note_member("teacher", "teacher of CODE", 1.0)
+    assert own.may_open("teacher", "192.0.2.1")
+    clock[0] = module.OPENING_SECONDS + 1
+    assert own.may_open("another", "192.0.2.1")
+
+
 def order_of(ranks: list[Rank]) -> list[Rank]:
     """The order in which threads draw that all wait for one page."""
     lock, order, threads, started = RenderLock(60.0), list[Rank](), list[Thread](), Event()

@@ -147,14 +147,13 @@ def test_closed_deleted_and_forgotten(room: Classes, monkeypatch: pytest.MonkeyP
 
 
 def test_limits_are_named(room: Classes, monkeypatch: pytest.MonkeyPatch) -> None:
-    small = {"class_sessions": 1, "class_members": 1, "class_answers": 1, "hand_ins": 1, "hand_in_characters": 5, "nickname": 3}
+    small = {"class_members": 1, "class_answers": 1, "hand_ins": 1, "hand_in_characters": 5, "nickname": 3}
     monkeypatch.setattr(limits, "IN_FORCE", limits.IN_FORCE | small | {"answer_characters": 4})
     code = room.open(token_of)
     room.join(code, ADA, "Ada")
     room.record(code, [answer()])
     room.hand_in(code, ADA, "12345")
     for act, message in (
-        (lambda: room.open(token_of), "the number of class sessions on this server must be at most 1; got 2"),
         (lambda: room.join(code, BOB), "the number of people in a class session must be at most 1; got 2"),
         (lambda: room.join(code, ADA, "Adam"), "the length of a nickname must be at most 3; got 4"),
         (lambda: room.record(code, [answer(attempt=2)]), "the number of answers in a class session must be at most 1; got 2"),
@@ -178,8 +177,30 @@ def test_sessions_that_nobody_joined_make_room(room: Classes, monkeypatch: pytes
     mine = [room.open(token_of, "one browser") for _ in range(5)]
     assert [code for code in mine if room.exists(code)] == mine[-2:]  # one browser pushes out its own
     assert room.exists(flood[-1])
-    for code in (*mine[-2:], flood[-1]):
-        room.join(code, ADA)
+
+
+def test_sessions_with_few_members_make_room_for_others(room: Classes, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever opens sessions and joins them alone does not close the page for others, nor end a class."""
+    monkeypatch.setattr(limits, "IN_FORCE", limits.IN_FORCE | {"class_sessions": 4})
+    lesson = room.open(token_of, "teacher")
+    for number in range(classes.CLASS_SIZE):
+        room.join(lesson, f"{number}" * 64)
+    flood = []
+    for number in range(20):
+        flood.append(room.open(token_of, f"fresh browser {number}"))
+        room.join(flood[-1], ADA)
+    assert [code for code in flood if room.exists(code)] == flood[-3:] and room.exists(lesson)
+    pair = room.open(token_of, "another teacher")
+    room.join(pair, ADA)
+    room.join(pair, BOB)
+    flood = []
+    for number in range(20):
+        flood.append(room.open(token_of, f"fresh browser {number}"))
+        room.join(flood[-1], ADA)
+    assert room.exists(pair) and room.exists(lesson)
+    for code in (*flood[-2:], pair):
+        for number in range(classes.CLASS_SIZE):
+            room.join(code, f"{number}" * 64)
     with pytest.raises(RecipeError, match="the number of class sessions on this server must be at most 4; got 5"):
         room.open(token_of, "another browser")
 
