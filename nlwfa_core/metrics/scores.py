@@ -523,6 +523,7 @@ class Scores:
         >>> evaluate(zero, TestSet.of(half.sample(5).words, half.alphabet, true_model=half)).why_undefined("total_variation")
         'all outputs are 0'
         """
+        check_type("field", field, str)
         check_one_of("field", field, SCORE_OF)
         value = getattr(self, field)
         if value is None or not math.isnan(value):

@@ -203,6 +203,7 @@ def _calls(folder: Path) -> dict[str, tuple[Callable[..., Any], dict[str, Any]]]
             f"Scores.{name}": (getattr(nlwfa_core.evaluate(LINEAR, TEST), name), {"name": "SP"})
             for name in ("to_table", "to_latex", "to_markdown")
         },
+        "Scores.why_undefined": (nlwfa_core.evaluate(LINEAR, TEST).why_undefined, {"field": "wer"}),
         "Scores.to_frame": (nlwfa_core.evaluate(LINEAR, TEST).to_frame, {"name": "SP"}),
         "WFA.in_symbols_of": (HALVES.in_symbols_of, {"other": HALVES}),
         "WFA.in_alphabet": (HALVES.in_alphabet, {"alphabet": AB}),

@@ -136,7 +136,7 @@ def test_a_figure_has_a_band_where_seeds_differ_and_says_where_a_value_is_infini
     assert band.y[0] == pytest.approx(0.3 + half) and band.y[-1] == pytest.approx(0.3 - half) and len(band.x) == 6
     assert list(band.y[1:5]) == [0.3, 0.5, 0.5, 0.3]  # one seed, or one that is infinite: no width
     assert figure.layout.yaxis.range[0] > 0.1 and 0.6 < figure.layout.yaxis.range[1] < 0.9  # the lines stay readable
-    assert line.customdata[0] == "0.3000 [-0.9706, 1.5706], 2 seeds" and line.customdata[1] == "0.3000"
+    assert line.customdata[0] == "0.300 (95 % interval −0.971 to 1.571), 2 seeds" and line.customdata[1] == "0.300"
     assert list(beyond.x) == [4, 8] and list(beyond.customdata) == ["1 of 2", "1 of 1"] and min(beyond.y) > 0.6
     assert [note.text for note in figure.layout.annotations] == ["uniform 0.600"]
     assert list(by_mode["5-gram", "lines"].y) == [0.5, 0.4]

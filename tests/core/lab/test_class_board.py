@@ -103,7 +103,9 @@ def test_tables_have_every_digit_and_no_formula() -> None:
     third = 1 / 3
     answers = (said("p", 1, third, "-1"), said("q", 1, 1, '=HYPERLINK("x")'), said("gone", 1, 1))
     hand_ins = (HandIn("p", 1, "@SUM(A1)", 0.5), HandIn("q", 1, "http://lab/?rank=3\nand, more", 0.25))
-    record = ClassRecord("CDF34", 0.0, None, (), (member("p", "=cmd|' /C calc'!A0"), member("q", 'Bob, "B"')), answers, hand_ins)
+    record = ClassRecord(
+        "CDF34", 0.0, None, None, (), (member("p", "=cmd|' /C calc'!A0"), member("q", 'Bob, "B"')), answers, hand_ins
+    )
     table = rows(answers_csv(record))
     assert float(table[0]["credit"]) == third and table[0]["nickname"] == "'=cmd|' /C calc'!A0"
     assert [row["answer"] for row in table] == ["'-1", '\'=HYPERLINK("x")'] and [row["student"] for row in table] == ["1", "2"]

@@ -109,7 +109,7 @@ def test_few_strings_are_said_to_be_few() -> None:
     few = TestSet.of(Dyck().sample(9, seed=3), ALPHABET, true_model=Dyck())
     models = string_scores(TRIGRAM, few), string_scores(Dyck(), few)
     table = paired_table(("3-gram", "truth"), models)
-    assert set(table["ahead"]) == {"no verdict"} and set(table["95 % interval"]) == {"–"}
+    assert set(table["ahead"]) == {"no verdict"} and set(table["95 % interval"]) == {"–", "too few test strings"}
     assert set(table["p value"].texts) == {"–"} and table["3-gram"].values[0] == pytest.approx(evaluate(TRIGRAM, few).wer)
     assert pair_caption(models).startswith("N = 9 strings: too few for an interval")
     assert set(interval_table(intervals(models[0]))) == {"score", "value"}

@@ -70,16 +70,16 @@ def check(seed: int) -> None:
     assert word is None or difference.weight(word) != 0
 
 
-@pytest.mark.parametrize("start", range(0, 240, 40))
+@pytest.mark.parametrize("start", range(0, 160, 40))
 def test_sparse_automata_against_exact_arithmetic(start: int) -> None:
     for seed in range(start, start + 40):
         check(seed)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("start", range(1_000, 6_000, 500))
+@pytest.mark.parametrize("start", range(1_000, 1_500, 250))
 def test_more_sparse_automata_against_exact_arithmetic(start: int) -> None:
-    for seed in range(start, start + 500):
+    for seed in range(start, start + 250):
         check(seed)
 
 
