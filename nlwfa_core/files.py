@@ -17,7 +17,7 @@ import zipfile
 from collections.abc import Callable, Collection, Mapping
 from contextlib import suppress
 from pathlib import Path, PurePath
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 
@@ -28,6 +28,7 @@ __version__ = "0.1.0"  # of the library and the lab; files that they write say i
 SHA256 = re.compile("[0-9a-f]{64}")  # in hexadecimal digits: names of uploaded files, keys of recipes
 SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 MAX_JSON_BYTES = 64 * 2**20
+_PIECE_BYTES = 2**20  # what is read at once beyond the size that a file says it has
 # The folder of app.py, pages and assets: the top of a checkout or, once installed, one inside the package.
 _INSTALLED = Path(__file__).with_name("_lab")
 LAB_FOLDER = _INSTALLED if _INSTALLED.is_dir() else Path(__file__).resolve().parents[1]
@@ -96,7 +97,7 @@ def read_capped(path: Path, max_bytes: int) -> bytes:
             raise RecipeError(f"can't read {path}: it is a folder, and a file is needed")
         with path.open("rb") as file:
             limits.check_at_most(f"the size of {path} in bytes", os.fstat(file.fileno()).st_size, max_bytes)
-            data = file.read(max_bytes + 1)
+            data = read_rest(file, max_bytes + 1)
     except RecipeError:
         raise
     except (OSError, ValueError) as error:  # a ValueError if the path has a zero character
@@ -104,6 +105,25 @@ def read_capped(path: Path, max_bytes: int) -> bytes:
     if len(data) > max_bytes:
         raise RecipeError(f"the size of {path} in bytes must be at most {max_bytes:,}; got more")
     return data
+
+
+def read_rest(file: BinaryIO, max_bytes: int) -> bytes:
+    """Read a file from its position on, up to `max_bytes`, with memory for what it holds.
+
+    `file.read(max_bytes)` would first take all of `max_bytes`, even for a file of a few bytes.
+    A pipe or a device has no size, and a file may grow meanwhile.
+    """
+    pieces = list[bytes]()
+    wanted = os.fstat(file.fileno()).st_size + 1
+    while max_bytes > 0:
+        wanted = min(wanted, max_bytes)
+        piece = file.read(wanted)
+        pieces.append(piece)
+        if len(piece) < wanted:
+            break
+        max_bytes -= wanted
+        wanted = _PIECE_BYTES
+    return b"".join(pieces)
 
 
 def to_json(value: object) -> str:

@@ -234,21 +234,31 @@ def _values() -> Reader:
 
 
 def _openfst() -> Reader:
-    """Read an acceptor in OpenFst's text form, with one label in each arc or two, or its table of symbols."""
+    """Read an acceptor in OpenFst's text form, with one label in each arc or two, or its table of symbols.
+
+    The input's first byte chooses which.
+    """
+    names = {"<eps>": 0, "a": 1, "b": 2}
+    kinds: tuple[Callable[[bytes], object], ...] = (
+        lambda text: read_openfst(text, semiring="log"),
+        lambda text: read_openfst(text, names, semiring="real"),
+        lambda text: read_openfst(text, names, semiring="log", labels="names"),
+        read_symbol_table,
+    )
 
     def read(data: bytes) -> object:
-        if len(data) % 5 == 0:
-            return read_symbol_table(data)
-        names = {"<eps>": 0, "a": 1, "b": 2} if len(data) % 2 else None
-        return read_openfst(data, names, "real" if len(data) % 3 else "log", "names" if names and len(data) % 4 == 1 else "numbers")
+        return kinds[data[0] % len(kinds) if data else 0](data[1:])
+
+    def mutate(random: Random, data: bytes) -> bytes:
+        return data[:1] + of_bytes(random, data[1:])
 
     sound = (
-        b"0\t1\t1\t0.5\n0\t0\t0\t1.5\n1\t2\t2\n2\tInfinity\n1 0.25\n",
-        b"0 1 1 1\n1 2 2 2\n2\n",
-        b"0 1 a a 0.5\n1\n",
-        b"<eps> 0\na 1\nb 2\n",
+        b"0" + b"0\t1\t1\t0.5\n0\t0\t0\t1.5\n1\t2\t2\n2\tInfinity\n1 0.25\n",
+        b"1" + b"0 1 1 1\n1 2 2 2\n2\n",
+        b"2" + b"0 1 a a 0.5\n1\n",
+        b"3" + b"<eps> 0\na 1\nb 2\n",
     )
-    return Reader(sound, read, floor=2 * 8 * limits.most("automaton_numbers"))
+    return Reader(sound, read, mutate, floor=2 * 8 * limits.most("automaton_numbers"))
 
 
 def _weights_json() -> Reader:

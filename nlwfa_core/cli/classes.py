@@ -11,6 +11,7 @@ import typer
 from ..errors import RecipeError, listed, plural
 from ..files import to_json
 from ..metrics.tables import Column
+from .options import no_effect
 from .terminal import AsJson, Output
 from .text import aligned
 
@@ -30,6 +31,8 @@ def classes(
     from ..history.runs import History
     from ..lab.history import format_time
 
+    if as_json and (delete or delete_unjoined):
+        raise no_effect("--json", "--delete" if delete else "--delete-unjoined", "a list of all sessions")
     folder = home or (Path(os.environ["NLWFA_HOME"]) if os.environ.get("NLWFA_HOME") else None)
     if folder is None:
         raise RecipeError("--home is needed (the lab's folder), because NLWFA_HOME is not set")

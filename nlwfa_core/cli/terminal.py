@@ -36,7 +36,7 @@ from ..errors import (
     printable,
     sentence_of,
 )
-from ..files import MAX_JSON_BYTES, from_json, read_capped, write_atomically
+from ..files import MAX_JSON_BYTES, from_json, read_capped, read_rest, write_atomically
 from ..learning.progress import Progress, Report, silent
 from ..sources.counting import MAX_DISTINCT, count_strings
 from ..sources.files import PIECE_BYTES, StringFile, begins_as_pautomac, quoted, read_as, read_strings
@@ -340,7 +340,7 @@ def read_sample(path: Path, format: str, max_distinct: int | None) -> tuple[Samp
             if max_distinct is not None:
                 raise RecipeError(f"--max-distinct has no effect with {path}; it needs a PAutomaC or SPiCe file")
             limits.check_at_most(f"the size of {path} in bytes", os.fstat(file.fileno()).st_size, limits.most("file_bytes"))
-            whole = read_strings(head + file.read(limits.most("file_bytes")), format)
+            whole = read_strings(head + read_rest(file, limits.most("file_bytes")), format)
             return whole.sample(), (reading_of(file_name(path), whole.reading), *whole.notes)
     except OSError as error:
         raise RecipeError(f"can't read {path}: {error.strerror}") from None

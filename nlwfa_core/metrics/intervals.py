@@ -30,7 +30,6 @@ from dataclasses import dataclass, replace
 from statistics import NormalDist
 
 import numpy as np
-from scipy.special import stdtr, stdtrit
 
 from ..errors import RecipeError, check_at_least, check_between, check_one_of, check_types, plural
 from ..models.model import HasModel, Model, model_of, scaled_next_scores
@@ -521,6 +520,8 @@ def _at_least_students(interval: Interval, values: FloatArray, num_strings: int,
     The standard deviation of the resampled differences, shape (num_resamples,), divides by the number of strings, and so is
     corrected as that of a sample is.
     """
+    from scipy.special import stdtr, stdtrit  # only here: `nlwfa --help` imports this module, and should not wait for scipy
+
     if not np.isfinite(values).all():
         return interval
     degrees = num_strings - 1

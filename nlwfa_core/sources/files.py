@@ -66,9 +66,8 @@ MAX_DIGITS = 18  # integers of this many digits fit into an int64
 PIECE_BYTES = 2**17
 # Bytes that are parsed together if each line becomes a Python object: fewer, because a line may have only one byte.
 BLOCK_BYTES = 2**15
-# What to do with one long sequence, such as a text or a genome, and from how many symbols on a single string is taken for one.
-CUT = "cut one long sequence into lines of, for example, 20 symbols, and learn with the statistic factor"
-LONG_SEQUENCE = 100
+LONG_SEQUENCE = 100  # from how many symbols on a single string is taken for one long sequence, such as a text or a genome
+USUAL_LENGTH = 20  # the length of the strings into which one long sequence may be cut
 MANY_LINES = 20  # from how many lines on it is unlikely that each holds a string of one symbol
 
 
@@ -225,10 +224,14 @@ def quoted(text: str) -> str:
 def _check_length(length: int, line: int) -> None:
     """Raise FormatError if a string is too long, and say what to do with one long sequence."""
     if length > limits.most("string_length"):
-        raise FormatError(
-            f"the string length must be at most {limits.most('string_length'):,}; got {length:,} ({CUT})",
-            line,
-        )
+        advice = f" ({_how_to_cut()})" if length >= LONG_SEQUENCE else ""
+        raise FormatError(f"the string length must be at most {limits.most('string_length'):,}; got {length:,}{advice}", line)
+
+
+def _how_to_cut() -> str:
+    """Say what to do with one long sequence: cut it into strings that the limit allows."""
+    length = min(USUAL_LENGTH, limits.most("string_length"))
+    return f"cut one long sequence into lines of, for example, {plural(length, 'symbol')}, and learn with the statistic factor"
 
 
 WHOLE_AS_FLOAT = re.compile(r"[0-9]+\.0")
@@ -849,9 +852,9 @@ def _sequence_notes(parts: Sequence[Words]) -> list[str]:
     num_words = sum(map(len, parts))
     num_symbols = sum(len(part.symbols) for part in parts)
     if num_words == 1 and num_symbols >= LONG_SEQUENCE:
-        return [f"The file has one string, of {plural(num_symbols, 'symbol')}: {CUT}."]
+        return [f"The file has one string, of {plural(num_symbols, 'symbol')}: {_how_to_cut()}."]
     if num_words >= MANY_LINES and all((part.lengths == 1).all() for part in parts):
-        return [f"Every line is a string of one symbol. If the file is one sequence, put it on one line, and {CUT}."]
+        return [f"Every line is a string of one symbol. If the file is one sequence, put it on one line, and {_how_to_cut()}."]
     return []
 
 

@@ -52,6 +52,8 @@ def test_mistakes_change_nothing(
         ((), "--home is needed (the lab's folder), because NLWFA_HOME is not set"),
         (("--home", str(tmp_path / "none")), "does not exist"),
         (("--home", str(tmp_path), "--delete", "x"), "a code has 5 of the characters"),
+        (("--home", str(tmp_path), "--delete", code, "--json"), "--json has no effect with --delete; it needs a list of all"),
+        (("--home", str(tmp_path), "--delete-unjoined", "--json"), "--json has no effect with --delete-unjoined"),
         (("--home", str(tmp_path), "--delete", code, "--delete", other), f"there is no class session {other}; nothing was deleted"),
     ):
         number, out, err = said(capsys, *arguments)

@@ -45,6 +45,9 @@ def write(folder: Path, **lists: object) -> Path:
 
 def test_the_table_has_intervals_where_they_are_asked_for(run: Run, folder: Path) -> None:
     """They are those of `nlwfa score` on the same strings; a run that was there already has them, too."""
+    # Fewer than 30 strings have no interval.
+    (folder / "test.txt").write_text(TEST * 15)
+    (folder / "true.txt").write_text("30\n" + "0.25\n0.5\n" * 15)
     sweep, home = write(folder, train="train.csv", test="test.txt", solution="true.txt"), folder / "home"
     table = home / "sweeps" / "own.csv"
     assert run("sweep", sweep, "--out", home)[0] == 0
@@ -152,12 +155,12 @@ def test_a_wrong_file_is_one_line_before_any_run(run: Run, folder: Path, lists: 
 
 
 def test_warnings_and_unfinished_trainings_are_counted_at_the_end(run: Run, folder: Path) -> None:
-    (folder / "new.txt").write_text("a bird\n")
+    (folder / "new.txt").write_text("a bird\na cat\n")
     learning = {"optimizer": "adamax", "epochs_factorisation": 2, "epochs_transitions": 2}
     sweep = write(
         folder, train="train.csv", test="new.txt", learners=["SP", "fac.non"], base=SMALL["base"] | {"learning": learning}
     )
     code, _, err = run("sweep", sweep, "--out", folder / "home")
     assert code == 0 and "2 runs: the training is not finished: see the column training of" in err
-    assert "4 runs: 1 of 1 test strings use symbols that no training string has: bird." in err
+    assert "4 runs: 1 of 2 test strings use symbols that no training string has: bird." in err
     assert "SP, k = 1, string statistic, all strings: WER" in err

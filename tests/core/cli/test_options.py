@@ -133,6 +133,7 @@ EFFECTIVE = {
     "compete": "competition --data --minutes --problems --out --max-states --threads --clock --seed",
     "lab": "--port --address",
     "compare": "first second --test --solution --true-model --floor --resamples --confidence --format --json",
+    "classes": "--home --delete --delete-unjoined",
     "history": "--home --search --learner --state --tag --order --limit --json",
     "import": "file --out --from --force",
     "fit-values": "--train --learner --rank --out --transform --refine --force",
@@ -166,6 +167,7 @@ REFUSED = {
         "--fold-seed": "select-rank --train lines --validation lines --learner SP --ranks 1 --fold-seed 3",
     },
     "compare": {"--table": "compare none none --test none --json --table csv"},
+    "classes": {"--json": "classes --home . --delete-unjoined --json"},
     "history": {"--csv": "history --home . --json --csv", "--table": "history --home . --csv --table latex"},
     "import": {
         "--labels": "import lines --out new --from json --labels names",

@@ -11,6 +11,7 @@ import os
 import stat
 import subprocess
 import threading
+import tracemalloc
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -322,6 +323,31 @@ def test_large_files_are_refused_unread(tmp_path: Path) -> None:
         file.truncate(2**40)
     with pytest.raises(RecipeError, match=r"the size of .*large in bytes must be at most 209,715,200; got 1,099,511,627,776"):
         read_capped(path, limits.most("file_bytes"))
+
+
+@pytest.mark.parametrize("size", [0, 1, 180, 2**20 - 1, 2**20, 3 * 2**20])
+def test_a_file_takes_memory_for_what_it_holds(tmp_path: Path, size: int) -> None:
+    """Not for what it might hold: the limit on the arrays of a model is 2 GB."""
+    path = tmp_path / "small"
+    content = bytes(range(256)) * (size // 256) + b"x" * (size % 256)
+    path.write_bytes(content)
+    tracemalloc.start()
+    try:
+        assert read_capped(path, 2**31) == content
+        assert tracemalloc.get_traced_memory()[1] < size + 100_000
+    finally:
+        tracemalloc.stop()
+    assert read_capped(path, size) == content
+
+
+def test_a_file_that_grows_while_it_is_read_is_read_to_its_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As far as the limit allows."""
+    path = tmp_path / "grows"
+    path.write_bytes(b"ab" * 2**20)
+    monkeypatch.setattr(os, "fstat", lambda descriptor: os.stat_result((0,) * 10))
+    assert read_capped(path, 2**21) == b"ab" * 2**20
+    with pytest.raises(RecipeError, match="must be at most 2,097,151; got more"):
+        read_capped(path, 2**21 - 1)
 
 
 @posix

@@ -6,6 +6,7 @@ import unicodedata
 
 import pytest
 
+from nlwfa_core import limits
 from nlwfa_core.errors import FormatError
 from nlwfa_core.sources.files import read_strings
 from nlwfa_core.sources.letters import symbol_notes
@@ -246,3 +247,24 @@ def test_a_sequence_that_is_too_long_has_a_next_step() -> None:
             FormatError, match="got 20,000 .cut one long sequence into lines of, for example, 20 symbols, .* statistic factor"
         ):
             read_strings(data)
+
+
+@pytest.mark.parametrize(
+    ("most", "length", "advice"),
+    [
+        (3, 4, ""),
+        (98, 99, ""),
+        (99, 100, "20 symbols"),
+        (3, 200, "3 symbols"),
+        (1, 100, "1 symbol"),
+        (20, 1000, "20 symbols"),
+    ],
+)
+def test_the_advice_on_a_long_sequence_keeps_to_the_limit(
+    monkeypatch: pytest.MonkeyPatch, most: int, length: int, advice: str
+) -> None:
+    monkeypatch.setitem(limits.IN_FORCE, "string_length", most)
+    step = f" (cut one long sequence into lines of, for example, {advice}, and learn with the statistic factor)" if advice else ""
+    with pytest.raises(FormatError) as raised:
+        read_strings(b"a" * length)
+    assert str(raised.value) == f"line 1: the string length must be at most {most}; got {length:,}{step}"
