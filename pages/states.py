@@ -52,7 +52,6 @@ if results:
     text = st.text_input(
         "Follow one string",
         key="states.string",
-        max_chars=widgets.MAX_TYPED,
         persist_state="session",
         placeholder="the most frequent string of at least three symbols",
     )

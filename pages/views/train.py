@@ -11,7 +11,7 @@ from nlwfa_core.lab.formulas.spectral import Step
 from nlwfa_core.lab.strings import short_word
 from nlwfa_core.strings.words import Word
 from pages.shared import cache
-from pages.shared.widgets import MAX_TYPED, check_typed, escape_markdown
+from pages.shared.widgets import check_typed, escape_markdown
 
 STEP, SYMBOL, STRING = "train.step", "train.symbol", "train.string"
 MAX_PROPOSED = 4  # symbols of the longest string that the text field suggests at first: its product has to fit the screen
@@ -80,7 +80,6 @@ def _word(name: str, recipe: Recipe) -> Word:
     text = st.text_input(
         "String",
         data.alphabet.decode(proposed),
-        MAX_TYPED,
         key=STRING,
         persist_state="session",
         width=320,

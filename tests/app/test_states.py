@@ -14,7 +14,7 @@ from nlwfa_core.lab.states import COLOURINGS, align, colouring, prefix_states
 from nlwfa_core.models.geometry import directions
 from pages.shared import cache
 from pages.views import states as view
-from tests.app.lab import QUICK, complaints, figure, go, learned, recipe_of, trained
+from tests.app.lab import QUICK, complaints, figure, go, learned, open_lab, recipe_of, trained
 
 SP = QUICK | {"learner": "SP", "data_seed": 921}
 
@@ -36,13 +36,23 @@ def test_the_animation_follows_the_string_that_is_written() -> None:
     drawn = figure(app, "states.pca")
     assert [frame["data"][1]["text"][0] for frame in drawn["frames"]] == ["λ", "[", "[[", "[[]", "[[][", "[[][]", "[[][]]"]
     assert [step["label"] for step in drawn["layout"]["sliders"][0]["steps"]][-1] == "[[][]]"
-    app.text_input(key="states.string").set_value("[]" * 2000).run()  # each frame holds all before it: more would fill the memory
+    app.text_input(key="states.string").set_value("[]" * 500).run()  # each frame holds all before it: more would fill the memory
     assert not complaints(app) and len(figure(app, "states.pca")["frames"]) == 101
-    assert any("the first 100 of 4,000 symbols" in caption.value for caption in app.caption)
+    assert any("the first 100 of 1,000 symbols" in caption.value for caption in app.caption)
     app.text_input(key="states.string").set_value("λ").run()
     assert not complaints(app) and not figure(app, "states.pca").get("frames")
     app.text_input(key="states.string").set_value("[a").run()
     assert len(complaints(app)) == 1 and "'a' is not in the alphabet" in complaints(app)[0]
+
+
+def test_a_string_that_is_too_long_is_refused_not_cut() -> None:
+    """From the keyboard or a link, and also when the page is drawn again."""
+    written, linked = learned("states", **SP), go(open_lab("start", **SP, follow="[]" * 600), "states")
+    written.text_input(key="states.string").set_value("[]" * 600)
+    for app in (written, linked):
+        for _ in range(2):
+            assert complaints(app.run()) == ["Follow one string may have at most 1,000 characters on this page; got 1,200"]
+        assert app.text_input(key="states.string").value == "[]" * 600
 
 
 def test_a_picture_is_computed_once_for_what_it_shows(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -104,6 +104,8 @@ def test_the_numbers_are_those_of_the_model_that_is_trained() -> None:
     assert board(app)[-1].endswith(f"={number(weight)}\\end{{aligned}}\n$$")
     app.text_input(key="train.string").set_value("[x]").run()
     assert len(complaints(app)) == 1
+    app.text_input(key="train.string").set_value("[]" * 600).run()
+    assert complaints(app) == ["String may have at most 1,000 characters on this page; got 1,200"]
 
 
 def test_the_symbol_of_the_map_can_be_chosen() -> None:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Coroutine, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from types import SimpleNamespace
 from typing import Any
@@ -33,6 +34,12 @@ def member() -> Iterator[str]:
     standing.note_member("ab", "a member", 1.0)
     yield "ab"
     standing.forget_members(["a member"])
+
+
+def complete(work: Coroutine[Any, Any, None]) -> None:
+    """Run a coroutine in a thread of its own. In this one, Playwright's loop still runs if browser tests came before."""
+    with ThreadPoolExecutor(1) as thread:
+        thread.submit(asyncio.run, work).result()
 
 
 def cookie(token: str) -> str:
@@ -66,7 +73,7 @@ def asked(
         "headers": [(name.lower().encode(), value.encode()) for name, value in lines.items()],
         "client": ("127.0.0.1", 1),
     }
-    asyncio.run(web.Gate(app)(scope, receive, send))
+    complete(web.Gate(app)(scope, receive, send))
     body = b"".join(message.get("body", b"") for message in sent[1:])
     return sent[0]["status"], {name.decode(): value.decode() for name, value in sent[0]["headers"]}, body.decode()
 
@@ -179,7 +186,7 @@ def turns(is_busy: Callable[[], bool], addresses: str) -> list[str]:
         queue = web.Turns(is_busy)
         await asyncio.gather(*(come(queue, address) for address in addresses))
 
-    asyncio.run(all_come())
+    complete(all_come())
     return order
 
 
@@ -251,7 +258,7 @@ def test_too_many_strangers_push_out_each_other_and_no_member(monkeypatch: pytes
             socket.task.cancel()
         await asyncio.gather(*(socket.task for socket in (class_, lone, *flood)), return_exceptions=True)
 
-    asyncio.run(scenario())
+    complete(scenario())
 
 
 def test_the_greeting_has_the_address_with_the_key(monkeypatch: pytest.MonkeyPatch) -> None:

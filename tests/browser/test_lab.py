@@ -184,17 +184,24 @@ def test_a_link_shows_another_person_the_same_numbers(page: Page, new_page: Call
 
 def test_a_bad_file_is_one_sentence_and_the_former_strings_stay(page: Page, lab: str) -> None:
     visit(page, lab, "data", **QUICK)
+    place = keyed(page, "own_strings")
+    place.locator("summary").click()
+    place.get_by_role("tab", name="Upload").click()
     upload(page, "upload", TRAIN)
     expect(metric(page, "symbols")).to_have_text("3")
     settled(page)
     link = page.url
     upload(page, "upload", b"2 3\n1 0\n1 9\n")
-    expect(page.get_by_test_id("stToast")).to_have_text(re.compile("line 3: symbol 9 is not in the header's alphabet of 3 symbols"))
+    refused = page.get_by_test_id("stAlert")
+    expect(refused).to_have_text(re.compile("line 3: symbol 9 is not in the header's alphabet of 3 symbols"))
+    expect(refused).to_be_visible()
     settled(page)
-    expect(page.get_by_test_id("stToast")).to_have_count(1)
-    assert not page.get_by_test_id("stAlert").all_inner_texts()
+    expect(refused).to_have_count(1)
+    expect(page.get_by_test_id("stToast")).to_have_count(0)
     expect(metric(page, "symbols")).to_have_text("3")
     assert page.url == link
+    press(page, "upload.upload.dismiss")
+    expect(refused).to_have_count(0)
 
 
 def test_the_heat_map_of_the_papers_matrix_is_light(page: Page, lab: str) -> None:

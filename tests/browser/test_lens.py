@@ -13,6 +13,7 @@ from nlwfa_core.experiment.data import load_data
 from nlwfa_core.experiment.pipeline import build_hankel
 from nlwfa_core.experiment.recipe import with_fields
 from nlwfa_core.lab.palette import MARK
+from nlwfa_core.rounding import format_apart, format_significant
 from tests.browser.screen import PHONE, QUICK, drawn, eventually, keyed, settled, visit, watched, write
 
 LENS = QUICK | {"data_seed": 41}
@@ -282,9 +283,11 @@ def test_the_approximation_follows_the_cut_in_the_browser_and_is_the_servers(pag
             u, v = (data.alphabet.encode(word) for word in told.groups()[:2])
             row, column = list(hankel.basis.prefixes).index(u), list(hankel.basis.suffixes).index(v)
             near = (H @ V[:, :5] @ V[:, :5].T)[row, column]
-            for text, value in zip(told.groups()[2:], (H[row, column], near, H[row, column] - near), strict=True):
+            values = (H[row, column], near, H[row, column] - near)
+            written = (*format_apart(*values[:2]), format_significant(values[2]))
+            for text, value, expected in zip(told.groups()[2:], values, written, strict=True):
                 if abs(value) > 1e-6:
-                    assert float(text.replace("−", "-")) == float(f"{value:.3g}")
+                    assert text == expected
         expect(keyed(page, "rank").locator("input")).to_have_value("5")
     assert found == {"requests": [], "errors": [], "dialogs": []}
 

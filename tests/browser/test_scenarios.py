@@ -388,7 +388,8 @@ def test_what_if_from_pasted_strings_to_a_notebook(wide: Page, lab: str, tmp_pat
             settled(page)
         expect(keyed(page, "compare.start")).to_contain_text("of 6 models")
         train(page, "compare")
-        listed = eventually(lambda: rows(page, 3), lambda found: len(found) == 6 and found[0][1] == "best")
+        # Above it: the two runs, their options, their difference, and the ranks chosen on validation strings.
+        listed = eventually(lambda: rows(page, 4), lambda found: len(found) == 6 and found[0][1] == "best")
         assert [row[1] for row in listed] == ["best", *[""] * 4, "last"]
         choose(page, "metric", "bits / symbol")
         expect(page).to_have_url(re.compile("metric=bits_per_symbol"))

@@ -64,7 +64,8 @@ def test_a_recipe_comes_back(page: Page, lab: str) -> None:
     expect(keyed(page, "num_strings").locator("input")).to_have_value("450")
     expect(keyed(page, "rank").locator("input")).to_have_value("4")
     box.set_input_files({"name": "recipe.json", "mimeType": "application/json", "buffer": b"{"})
-    expect(page.get_by_test_id("stToast").filter(has_text="Nothing was changed")).to_be_visible()
+    refused = keyed(page, "take_away.recipe.refused").get_by_test_id("stAlert")
+    expect(refused.filter(has_text="Nothing was changed")).to_be_visible()
     expect(keyed(page, "rank").locator("input")).to_have_value("4")
 
 
