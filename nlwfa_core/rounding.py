@@ -200,7 +200,7 @@ def step_with_errors(states: FloatArray, A: FloatArray, magnitudes: FloatArray) 
     errors = (errors + error_of_sums(before) * size) @ magnitudes
     largest = np.fmin(RELATIVE_ERROR * (size @ magnitudes), errors)  # a bound that overflows may be nan
     after = np.hstack((products, errors))
-    after[(np.abs(products) <= largest).all(axis=1)] = 0.0
+    after[((np.abs(products) <= largest) & np.isfinite(products)).all(axis=1)] = 0.0
     return after
 
 

@@ -34,7 +34,8 @@ KEEP_DAYS = 30
 KEEP_SECONDS = KEEP_DAYS * 24 * 3600
 MAX_NAME = 128  # characters of a task's name, and of a place
 REMOVED = "The teacher of the class session {code} has removed you from it. You can still use the lab."
-CLASS_SIZE = 5  # a session with so many members is a class, which no other session pushes out
+CLASS_SIZE = 5  # a session with so many members is a class, which no other session pushes out while it is used
+IN_USE_SECONDS, IDLE_SECONDS = 3600.0, 24 * 3600.0
 JOIN_SECONDS = 60.0  # in which `joins_per_minute` people may join a session
 BATCH = 500  # parameters of one statement
 
@@ -222,9 +223,10 @@ class Classes:
     def open(self, token_of: Callable[[str], str], opener: str = "") -> str:
         """Open a session; returns its code. Sessions whose time is over are deleted.
 
-        If there are too many sessions, the one with the fewest members is deleted, and among those with equally many, the one
-        that has not been used for longest: whoever opens sessions in vain, or joins them alone, pushes out their own. A session
-        with `CLASS_SIZE` members stays. Of a browser's sessions that nobody has joined, the oldest are deleted.
+        If there are too many sessions, one is deleted: those that were used within `IN_USE_SECONDS` come last, then those with more
+        members, then those that were used later. A session with `CLASS_SIZE` members stays, unless nobody has used it for
+        `IDLE_SECONDS`. So whoever opens sessions in vain, or joins them alone, pushes out their own. The same holds for the
+        sessions of one browser.
 
         Parameters
         ----------
@@ -241,9 +243,9 @@ class Classes:
         with self._engine.begin() as connection:
             _forget_old(connection)
             if opener:
-                _forget_unjoined(connection, most("unjoined_sessions") - 1, SESSIONS.c.opener == opener)
-            classes = _count_sessions(connection, _num_members() >= CLASS_SIZE)
+                _forget_smallest(connection, most("unjoined_sessions") - 1, SESSIONS.c.opener == opener)
             allowed = most("class_sessions")
+            classes = _count_sessions(connection, ~_may_go())
             check_at_most("the number of class sessions on this server", classes + 1, allowed)
             _forget_smallest(connection, allowed - classes - 1)
             codes = set(connection.scalars(sa.select(SESSIONS.c.code)))
@@ -325,7 +327,7 @@ class Classes:
         check_at_most("the length of a place", len(place), MAX_NAME)
         with self._engine.begin() as connection:
             open_now = sa.exists().where(SESSIONS.c.code == code, SESSIONS.c.closed.is_(None))
-            here = MEMBERS.c.session == code, MEMBERS.c.member == member, open_now
+            here = MEMBERS.c.session == code, MEMBERS.c.member == member, MEMBERS.c.removed.is_(None), open_now
             connection.execute(MEMBERS.update().where(*here).values(place=clean(place), seen=time()))
 
     def record(self, code: str, answers: Iterable[Answer]) -> None:
@@ -547,17 +549,22 @@ def _check_share(what: str, number: int, maximum: int, count_own: Callable[[], i
         check_at_most(what, number, maximum)
 
 
-def _forget_unjoined(connection: sa.Connection, most_left: int, *conditions: sa.ColumnElement[bool]) -> None:
-    """Delete sessions that nobody has joined, the oldest first, until at most so many are left."""
-    unjoined = sa.select(SESSIONS.c.code).where(~_has_members(), *conditions).order_by(SESSIONS.c.opened.desc())
-    _forget(connection, list(connection.scalars(unjoined))[max(0, most_left) :])
+def _last_use() -> sa.ColumnElement[float]:
+    here = MEMBERS.c.session == SESSIONS.c.code, MEMBERS.c.removed.is_(None)
+    last_seen = sa.select(sa.func.max(MEMBERS.c.seen)).where(*here).scalar_subquery()
+    return sa.func.coalesce(last_seen, SESSIONS.c.opened)
 
 
-def _forget_smallest(connection: sa.Connection, most_left: int) -> None:
-    """Delete sessions with fewer than `CLASS_SIZE` members, until at most so many are left."""
-    last_seen = sa.select(sa.func.max(MEMBERS.c.seen)).where(MEMBERS.c.session == SESSIONS.c.code).scalar_subquery()
-    last_use = sa.func.coalesce(last_seen, SESSIONS.c.opened)
-    small = sa.select(SESSIONS.c.code).where(_num_members() < CLASS_SIZE).order_by(_num_members().desc(), last_use.desc())
+def _may_go() -> sa.ColumnElement[bool]:
+    """Whether a session may be deleted to make room for another."""
+    return sa.or_(_num_members() < CLASS_SIZE, _last_use() < time() - IDLE_SECONDS)
+
+
+def _forget_smallest(connection: sa.Connection, most_left: int, *conditions: sa.ColumnElement[bool]) -> None:
+    """Delete sessions that may go, in the order of `Classes.open`, until at most so many of them are left."""
+    in_use = sa.case((_last_use() > time() - IN_USE_SECONDS, 1), else_=0)
+    order = in_use.desc(), _num_members().desc(), _last_use().desc(), SESSIONS.c.opened.desc()
+    small = sa.select(SESSIONS.c.code).where(_may_go(), *conditions).order_by(*order)
     _forget(connection, list(connection.scalars(small))[max(0, most_left) :])
 
 

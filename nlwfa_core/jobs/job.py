@@ -124,10 +124,13 @@ class Person:
         Of a browser, or of somebody who has signed in.
     is_known : bool
         Whether the server knows more of them than this name, such as that they belong to a class. Others are strangers.
+    since : float
+        Since when it knows them; 0 for those who have signed in.
     """
 
     name: str
     is_known: bool = True
+    since: float = 0.0
 
 
 @dataclass(eq=False)

@@ -46,6 +46,23 @@ class FairQueue:
                 f"The queue is full: {strangers:,} runs waiting of people who belong to no class (limit {room:,}). Try again later."
             )
 
+    def giving_way(self, person: Person) -> Job | None:
+        """Return the job that leaves a full queue for one of a person whom the server knows; None if none does.
+
+        It is the newest one of the stranger who has most, else of the known person who has most, if they would still have more than
+        this one; else of the one whom the server has known for the shortest time, if they have as many and came later.
+        """
+        if not person.is_known:
+            return None
+        if self._strangers:
+            return max(self._strangers.values(), key=len)[-1]
+        own = len(self._known.get(person.name, ()))
+        others = [jobs for name, jobs in self._known.items() if name != person.name]
+        if larger := [jobs for jobs in others if len(jobs) > own + 1]:
+            return max(larger, key=len)[-1]
+        later = [jobs for jobs in others if len(jobs) == own + 1 and jobs[-1].person.since > person.since]
+        return max(later, key=lambda jobs: jobs[-1].person.since)[-1] if later else None
+
     def append(self, job: Job) -> None:
         self._rows_of(job.person).setdefault(job.person.name, deque()).append(job)
 

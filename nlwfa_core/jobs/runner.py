@@ -34,6 +34,7 @@ ABSENCE_SECONDS = (
     60.0  # a waiting or paused job is abandoned if all its sessions are gone for longer than this; a reload is shorter
 )
 CHECK_SECONDS = 5.0  # how often the runner checks who still wants the waiting and paused jobs
+GAVE_WAY = "The queue was full, so this run has left it for somebody who has fewer runs waiting. Run it again later."
 ATTEMPTS = 2  # how often a job is run if its worker dies
 MAX_FINISHED = 500  # ended jobs that stay in memory; older ones are read from disk if they are done
 
@@ -357,7 +358,10 @@ class Runner:
                 self._begin_checks()
 
     def _make_room(self, person: Person) -> None:
-        """If the queue is full, cancel waiting jobs that nobody has wanted for a while. Raises RecipeError if there is no room."""
+        """If the queue is full, cancel waiting jobs that nobody has wanted for a while, or one that gives way (`FairQueue`).
+
+        Raises RecipeError if there is no room.
+        """
         if self._closed:
             raise RecipeError("The server is shutting down. Try again in a minute.")
         try:
@@ -365,6 +369,9 @@ class Runner:
         except RecipeError:
             for job in [job for job in self._queue if self._is_abandoned(job)]:
                 self._stop(job)
+            is_full = len(self._queue) >= self._max_queued
+            if is_full and (newest := self._queue.giving_way(person)) is not None:
+                self._stop(newest, "failed", GAVE_WAY)
             self._queue.check_room(person, self._max_queued)
 
     def _stop(self, job: Job, state: str = "cancelled", message: str | None = None) -> None:

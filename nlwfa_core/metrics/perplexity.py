@@ -152,7 +152,7 @@ def pautomac_score(
     """
     mass = _mass(outputs, target)
     finite = np.isfinite(outputs)
-    if log2_outputs is not None:
+    if log2_outputs is not None and convention == "abs":
         finite |= np.isfinite(log2_outputs)
     zero = outputs == 0 if log2_outputs is None else np.isneginf(log2_outputs)
     negative = (outputs < 0) | (np.signbit(outputs) & ~zero & finite)  # too small for float64, it became −0

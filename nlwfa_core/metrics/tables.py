@@ -130,6 +130,8 @@ LATEX = {
     "≈": r"$\approx$",
     "≤": r"$\le$",
 }
+# The same behind a character that separates cells in some countries' spreadsheets, whatever the file's own separator is.
+SEPARATED_FORMULA = re.compile(r"(?<!^)([;\t])(?=[\s\x00-\x20]*[=+\-@＝＋－＠])")
 POWER = re.compile("·10([⁻⁰¹²³⁴⁵⁶⁷⁸⁹]+)")
 # The beginning of a cell that a spreadsheet may take for a formula: one of its signs, also in full width, behind blanks and control
 # characters that it may drop; or a tab or a line end.
@@ -198,7 +200,10 @@ def _csv_line(row: Sequence[str | float | None]) -> str:
 
 
 def _without_formula(cell: str | float | None) -> str | float | None:
-    return f"'{cell}" if isinstance(cell, str) and FORMULA.match(cell) else cell
+    if not isinstance(cell, str):
+        return cell
+    cell = SEPARATED_FORMULA.sub(r"\1'", cell)
+    return f"'{cell}" if FORMULA.match(cell) else cell
 
 
 def _latex(titles: Sequence[str], rows: Iterable[Sequence[str]], is_number: Sequence[bool], caption: str) -> str:

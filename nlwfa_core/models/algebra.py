@@ -17,19 +17,20 @@ from collections import deque
 from typing import NamedTuple
 
 import numpy as np
-from scipy.sparse.linalg import LinearOperator, eigs, gmres
+from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigs, gmres
 
 from ..errors import RecipeError, check_at_least, check_between, check_types, plural
 from ..rounding import format_significant
 from ..strings.plain import WordLike, as_word
 from ..strings.words import FloatArray, IntArray, Word
-from .span import Bounded, Maps, Span, smallest
+from .span import Bounded, Maps, Span, balance, onto_reachable, smallest
 from .wfa import WFA
 
 TOLERANCE = 2.0**-40  # of the products whose sum a difference of two weights is
 MAX_STATES_SQUARED = 2500  # pairs of states of `relative_entropy`
-SMALL = 20  # states whose pairs are few enough for a matrix with a row and a column for each
+SMALL, MEDIUM = 20, 80  # states whose pairs are few enough for all eigenvalues of a matrix, and for solving its equations
 REFINEMENTS = 10  # each gains about eight digits
+FEW_POWERS, LARGEST_POWER = 300, 2.0**500
 
 
 @check_types
@@ -120,14 +121,14 @@ def counterexample(left: WFA, right: WFA, tolerance: float = TOLERANCE) -> Word 
     """
     check_at_least("tolerance", tolerance, 0)
     difference = trim(left - right)
-    maps = Maps.exact(difference.initial, difference.transitions, difference.termination)
+    maps = balance(difference.initial, difference.transitions, difference.termination)[0]
     symbols = range(difference.num_symbols)
     span = Span(difference.num_states)
     waiting: deque[tuple[Word, Bounded, Bounded]] = deque([((), maps.initial, maps.initial)])
     while waiting:
         word, state, step = waiting.popleft()
         weight = state.times(maps.termination)
-        if abs(weight.values) > max(weight.errors, tolerance * weight.sizes):
+        if not abs(weight.values) <= max(weight.errors, tolerance * weight.sizes):  # nor where it is not a number
             return word
         # What may be new is the step from the last direction. The states of long words become nearly parallel.
         direction = span.add(step)
@@ -152,7 +153,7 @@ def reaching_words(wfa: WFA) -> list[Word]:
     [(), (0,)]
     """
     reachable = trim(wfa)
-    maps = Maps.exact(reachable.initial, reachable.transitions, reachable.termination)
+    maps = balance(reachable.initial, reachable.transitions, reachable.termination)[0]
     span = Span(reachable.num_states)
     words = []
     waiting: deque[tuple[Word, Bounded]] = deque([((), maps.initial)])
@@ -234,12 +235,18 @@ def distance(left: WFA, right: WFA) -> float:
     """
     if equivalent(left, right):
         return 0.0
-    shortest = minimise(left - right)
-    if _squares_converge(shortest):
-        return _norm(shortest)
-    # Where f and g almost agree, states that are rounding errors may be what makes the difference diverge.
     parts = minimise(left), minimise(right)
-    return _norm(parts[0] - parts[1]) if all(map(_squares_converge, parts)) else float("inf")
+    if all(map(_squares_converge, parts)):
+        # Projected on the span of its states alone. A second projection would lose what is small where f and g almost agree.
+        difference = parts[0] - parts[1]
+        return _norm(_reachable(difference))
+    return norm(left - right)
+
+
+def _reachable(wfa: WFA) -> WFA:
+    """Project an automaton onto the span of its states."""
+    maps, _ = onto_reachable(Maps.exact(wfa.initial, wfa.transitions, wfa.termination))
+    return WFA(maps.initial.values, maps.transitions.values, maps.termination.values, wfa.alphabet)
 
 
 @check_types
@@ -519,21 +526,32 @@ def _norm(wfa: WFA) -> float:
 def _squares_converge(shortest: WFA) -> bool:
     """Return whether Σ f(x)² converges, for an automaton with the fewest possible states.
 
-    It does if and only if the largest eigenvalue of G ↦ Σ_σ A_σ G A_σᵀ is below 1: the vectors A_v α∞ span the space, so the sums
-    of that map's powers, applied to α∞ α∞ᵀ, converge only where they do for every matrix.
+    It does if and only if the largest eigenvalue of G ↦ Φ(G) = Σ_σ A_σ G A_σᵀ is below 1: the vectors A_v α∞ span the space, so the
+    sums of Φⁿ(α∞ α∞ᵀ) converge only where they do for every matrix. Φ is positive, so ‖Φⁿ‖ = ‖Φⁿ(I)‖; one that is below 1 decides.
     """
     k = shortest.num_states
+    power = np.eye(k)
+    for _ in range(FEW_POWERS):
+        power = sum((A @ power @ A.T for A in shortest.transitions), np.zeros((k, k)))
+        size = float(np.linalg.norm(power))  # at least the largest singular value
+        if not size < LARGEST_POWER:
+            break
+        if size < 1:
+            return True
+    if not np.isfinite(shortest.transitions).all():
+        return False
     if k <= SMALL:
-        pairs = np.sum([np.kron(A, A) for A in shortest.transitions], axis=0)
-        radius = float(np.abs(np.linalg.eigvals(pairs)).max(initial=0.0))
-    else:
+        radius = float(np.abs(np.linalg.eigvals(_gram_matrix(shortest))).max(initial=0.0))
+        return radius < 1
+    try:
         values = eigs(_gram_map(shortest), k=1, v0=np.eye(k).ravel(), return_eigenvectors=False)
-        radius = float(np.abs(values[0]))
-    return radius < 1
+    except ArpackNoConvergence:
+        return False  # none of so many powers was small
+    return float(np.abs(values[0])) < 1
 
 
 def _gram_map(wfa: WFA) -> LinearOperator:
-    """Make the linear map G ↦ Σ_σ A_σ G A_σᵀ, for G of shape (num_states²,)."""
+    """Make the linear map Φ(G) = Σ_σ A_σ G A_σᵀ, for G of shape (num_states²,)."""
     k = wfa.num_states
 
     def image(G: FloatArray) -> FloatArray:
@@ -543,26 +561,43 @@ def _gram_map(wfa: WFA) -> LinearOperator:
     return LinearOperator((k * k, k * k), matvec=image, dtype=np.float64)
 
 
+def _gram_matrix(wfa: WFA) -> FloatArray:
+    """Compute the matrix of Φ for symmetric G, as a map of the k(k + 1)/2 entries on and above the diagonal."""
+    i, j = np.triu_indices(wfa.num_states)
+    matrix = np.zeros((len(i), len(i)))
+    for A in wfa.transitions:
+        matrix += A[i][:, i] * A[j][:, j] + (i != j) * (A[i][:, j] * A[j][:, i])
+    return matrix
+
+
 def _gramian(wfa: WFA) -> FloatArray:
     """Compute Σ_v (A_v α∞)(A_v α∞)ᵀ over all strings v, shape (num_states, num_states), which must converge.
 
-    It is the solution of G = α∞ α∞ᵀ + Σ_σ A_σ G A_σᵀ: of k² linear equations, whose matrix has k⁴ numbers. Above `SMALL` states
+    It is the solution of G = α∞ α∞ᵀ + Φ(G): of k(k + 1)/2 linear equations. Above `MEDIUM` states, where their matrix is too large,
     GMRES solves them with products of k × k matrices alone, and refines its solution by that of the residual.
+
+    Raises
+    ------
+    RecipeError
+        If there are more states than that, and GMRES does not converge.
     """
     k = wfa.num_states
-    start = np.kron(wfa.termination, wfa.termination)
-    if k <= SMALL:
-        pairs = np.sum([np.kron(A, A) for A in wfa.transitions], axis=0)
-        gramian = np.linalg.solve(np.eye(k * k) - pairs, start)
-    else:
-        images = _gram_map(wfa)
-        equations = LinearOperator(images.shape, matvec=lambda G: G - images.matvec(G), dtype=np.float64)
-        gramian = np.zeros(k * k)
-        for _ in range(REFINEMENTS):
-            residual = start - equations.matvec(gramian)
-            if np.linalg.norm(residual) <= k * np.finfo(np.float64).eps * np.linalg.norm(gramian):
-                break
-            gramian += gmres(equations, residual, rtol=1e-8, restart=50, maxiter=100)[0]
-    square = gramian.reshape(k, k)
-    symmetric: FloatArray = (square + square.T) / 2
-    return symmetric
+    if k <= MEDIUM:
+        i, j = np.triu_indices(k)
+        half = np.linalg.solve(np.eye(len(i)) - _gram_matrix(wfa), wfa.termination[i] * wfa.termination[j])
+        gramian = np.zeros((k, k))
+        gramian[i, j] = half
+        gramian[j, i] = half
+        return gramian
+    start = np.outer(wfa.termination, wfa.termination).ravel()
+    images = _gram_map(wfa)
+    equations = LinearOperator(images.shape, matvec=lambda G: G - images.matvec(G), dtype=np.float64)
+    solution = np.zeros(k * k)
+    for _ in range(REFINEMENTS):
+        residual = start - equations.matvec(solution)
+        if np.linalg.norm(residual) <= k * np.finfo(np.float64).eps * np.linalg.norm(solution):
+            square = solution.reshape(k, k)
+            symmetric: FloatArray = (square + square.T) / 2
+            return symmetric
+        solution += gmres(equations, residual, rtol=1e-8, restart=50, maxiter=20)[0]
+    raise RecipeError(f"the sum of the squares of all weights converges too slowly to be computed with {plural(k, 'state')}")

@@ -154,7 +154,7 @@ class Reduction(NamedTuple):
     initial, transitions, termination : arrays
         α₀, the A_σ and α∞, as in `wfa.WFA`.
     projection : array, shape (num_states of the automaton before, num_states)
-        Orthonormal columns P: the states are zᵀP, and the A_σ are Pᵀ A_σ P.
+        P: the states are zᵀP.
     """
 
     initial: FloatArray
@@ -169,13 +169,44 @@ def smallest(initial: FloatArray, transitions: FloatArray, termination: FloatArr
     Theorem (Schützenberger 1961; Carlyle and Paz 1971; Fliess 1974): the smallest number of states is the rank of the Hankel
     matrix, and an automaton has that many states if both spans are the whole space.
     """
-    forward, Q = _onto_reachable(Maps.exact(initial, transitions, termination))
-    backward, P = _onto_reachable(forward.reverse)
+    balanced, scale = balance(initial, transitions, termination)
+    forward, Q = onto_reachable(balanced)
+    backward, P = onto_reachable(forward.reverse)
     maps = backward.reverse
-    return Reduction(maps.initial.values, maps.transitions.values, maps.termination.values, Q.T @ P.T)
+    return Reduction(maps.initial.values, maps.transitions.values, maps.termination.values, scale[:, None] * (Q.T @ P.T))
 
 
-def _onto_reachable(maps: Maps) -> tuple[Maps, FloatArray]:
+def balance(initial: FloatArray, transitions: FloatArray, termination: FloatArray) -> tuple[Maps, FloatArray]:
+    """Multiply each state by a power of two, so that states are of comparable size. No digit changes, nor does the function.
+
+    States in very different units would hide directions that are small in all units but one (Parlett and Reinsch 1969).
+
+    >>> maps, scale = balance(np.array([2.0**-20, 1.0]), np.array([np.diag([0.5, 0.5])]), np.array([2.0**20, 1.0]))
+    >>> scale.tolist(), maps.initial.values.tolist()
+    ([1048576.0, 1.0], [1.0, 1.0])
+
+    Returns
+    -------
+    maps : Maps
+    scale : array, shape (num_states,)
+        The factor of each state.
+    """
+    from scipy.linalg import matrix_balance  # here, because it takes long to import
+
+    k = len(initial)
+    graph = np.zeros((k + 1, k + 1))  # λ, before and after all strings, and the states
+    graph[0, 1:] = np.abs(initial)
+    graph[1:, 0] = np.abs(termination)
+    graph[1:, 1:] = np.abs(transitions).sum(axis=0)
+    scale = np.ones(k)
+    if np.isfinite(graph).all():
+        with np.errstate(invalid="ignore"):
+            factors = matrix_balance(graph, permute=False, separate=True)[1][0]
+        scale = factors[1:] / factors[0]
+    return Maps.exact(initial * scale, transitions * (scale / scale[:, None]), termination / scale), scale
+
+
+def onto_reachable(maps: Maps) -> tuple[Maps, FloatArray]:
     """Project an automaton onto the span of its states, which leaves its function the same; return it, and the rows of the span."""
     span = reachable_span(maps)
     rows = Bounded.exact(span.rows)._replace(errors=span.errors)

@@ -27,7 +27,7 @@ from .model import model_words
 from .span import smallest
 
 # States that are smaller (Σ|s_i|) are multiplied by 2 to the power of `SHIFT`, and larger ones divided by it: no digit changes.
-SMALLEST_SIZE, LARGEST_SIZE, SHIFT = 2.0**-900, 2.0**900, 800
+SMALLEST_SIZE, LARGEST_SIZE, SHIFT = 2.0**-900, 2.0**300, 800
 # Where the radius of ΣA is above this, the smallest automaton is computed; unless symbols × states³ or an entry is too large.
 CLEARLY_BELOW_1, MOST_WORK, LARGEST_ENTRY = 1 - 1e-6, 2**31, 2.0**64
 
@@ -239,7 +239,7 @@ class WFA(Methods):
 
         Where the radius is not clearly below 1, states whose contributions cancel may be the reason, and they would make the sums
         diverge, or arbitrary. So both are then computed in the smallest automaton, which is a projection (`span.smallest`): the
-        sums are P (I − Pᵀ A P)⁻¹ Pᵀ α∞.
+        sums are P s, with s those of that automaton.
         """
         useful, A = self.useful_states, self._useful_transitions
         if not np.isfinite(A).all():

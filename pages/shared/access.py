@@ -12,7 +12,7 @@ import hmac
 import secrets
 from collections.abc import Mapping
 from functools import cache
-from ipaddress import ip_address
+from ipaddress import ip_address, ip_network
 from pathlib import Path
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
@@ -74,6 +74,19 @@ def without_key(query: str) -> tuple[str, str | None]:
     keys = [value for name, value in parameters if name == PARAMETER]
     others = urlencode([(name, value) for name, value in parameters if name != PARAMETER])
     return (others, keys[-1]) if keys else (query, None)
+
+
+def network(address: str) -> str:
+    """Return an address, or the network of an IPv6 address, all of whose 2⁶⁴ addresses one machine may have.
+
+    >>> network("192.0.2.1"), network("2001:db8::1"), network("")
+    ('192.0.2.1', '2001:db8::/64', '')
+    """
+    try:
+        is_long = ip_address(address).version == 6
+    except ValueError:
+        return address
+    return str(ip_network((address, 64), strict=False)) if is_long else address
 
 
 def browser_token(cookie: str) -> str:

@@ -19,7 +19,7 @@ from nlwfa_core.history.database import database_errors_as_sentences
 from nlwfa_core.history.owners import pseudonym
 from nlwfa_core.lab.questions import Response
 from nlwfa_core.lab.quizzes import PREFIX
-from pages.shared import runs, url_parameters, visitor
+from pages.shared import access, runs, url_parameters, visitor
 from pages.shared.navigation import switch
 from pages.shared.server import home
 from pages.shared.standing import OPENINGS, standing
@@ -96,8 +96,8 @@ def is_teacher() -> bool:
 
 def open_session() -> None:
     """Open a session, and put its code into the address. Raises RecipeError if there are too many, or too many at this moment."""
-    address = st.context.ip_address or ""
-    if not visitor.at_the_machine() and not standing.may_open(visitor.browser(), address):
+    is_identified = visitor.at_the_machine() or visitor.signed_in()
+    if not is_identified and not standing.may_open(access.network(st.context.ip_address or "")):
         raise RecipeError(f"{OPENINGS} class sessions were opened from your address within a minute: try again in a minute.")
     opener = pseudonym(home(), f"opener\0{visitor.identity()}")
     with database_errors_as_sentences():

@@ -16,7 +16,7 @@ from nlwfa_core.jobs.job import Person
 from nlwfa_core.jobs.runner import JobStatus, Runner
 from pages.shared import cache, visitor
 from pages.shared.server import SHIPPED, home
-from pages.shared.standing import standing
+from pages.shared.standing import MEMBER, standing
 
 MAX_OWNERS = 5000
 STARTED, MAX_STARTED = "runs.started", 20
@@ -85,7 +85,8 @@ def _person_of(session: str) -> Person:
     found = _owners().get(session)
     if found is None:
         return Person(session, is_known=False)
-    return Person(found.identity, found.is_known or standing.is_member(found.browser))
+    is_member, _, since = standing.rank(found.browser)
+    return Person(found.identity, found.is_known or is_member == MEMBER, 0.0 if found.is_known else since)
 
 
 def sessions() -> int:

@@ -17,7 +17,7 @@ MEMBER, STRANGER = 0, 1
 MAX_BROWSERS = 20_000  # those that were not seen for longest are forgotten
 BUSY_SECONDS, BUSY_PAGES = 10.0, 20  # a browser that asks for more pages in this time is a busy one
 ACTIVE_SECONDS = 60.0
-OPENINGS, OPENING_SECONDS = 10, 60.0  # strangers from one address open at most so many class sessions in this time
+OPENINGS, OPENING_SECONDS = 10, 60.0  # from one address, at most so many class sessions are opened in this time
 
 Rank = tuple[int, bool, float]  # MEMBER or STRANGER; whether it is busy; when it joined: the smaller one is served first
 
@@ -27,7 +27,7 @@ class Standing:
 
     def __init__(self) -> None:
         self._guard = Lock()  # guards all of these
-        self._since: OrderedDict[str, float] = OrderedDict()
+        self._since: OrderedDict[str, dict[str, float]] = OrderedDict()  # browser -> member's pseudonym in a class -> since when
         self._browsers: OrderedDict[str, str] = OrderedDict()  # a member's pseudonym in a class -> the browser
         self._pages: OrderedDict[str, deque[float]] = OrderedDict()
         self._last_member = -ACTIVE_SECONDS  # when a member last asked for a page
@@ -45,16 +45,21 @@ class Standing:
         """
         if browser:
             with self._guard:
-                self._since[browser] = min(since, self._since.get(browser, since))
+                own = self._since.setdefault(browser, {})
+                own[member] = min(since, own.get(member, since))
                 self._browsers[member] = browser
                 _keep_newest(self._since, browser)
                 _keep_newest(self._browsers, member)
 
     def forget_members(self, members: Iterable[str]) -> None:
-        """Make strangers of the browsers of members who have left a class or were removed from it."""
+        """Forget members who have left a class or were removed from it. A browser that is in no other class is a stranger then."""
         with self._guard:
             for member in members:
-                self._since.pop(self._browsers.pop(member, ""), None)
+                browser = self._browsers.pop(member, "")
+                own = self._since.get(browser, {})
+                own.pop(member, None)
+                if not own:
+                    self._since.pop(browser, None)
 
     def is_member(self, browser: str) -> bool:
         with self._guard:
@@ -64,7 +69,7 @@ class Standing:
         """Return a browser's rank: the smallest one is served first."""
         now = monotonic()
         with self._guard:
-            since = self._since.get(browser)
+            since = min(self._since.get(browser, {}).values(), default=None)
             pages = self._pages.get(browser, ())
             is_busy = len(pages) > BUSY_PAGES and pages[-BUSY_PAGES - 1] > now - BUSY_SECONDS
         return (STRANGER, is_busy, 0.0) if since is None else (MEMBER, is_busy, since)
@@ -76,14 +81,13 @@ class Standing:
             _keep_newest(self._pages, browser)
             if browser in self._since:
                 self._last_member = monotonic()
+                self._since.move_to_end(browser)
         return self.rank(browser)
 
-    def may_open(self, browser: str, address: str) -> bool:
-        """Count that a browser opens a class session; returns whether it may. Only strangers have to wait for each other."""
+    def may_open(self, address: str) -> bool:
+        """Count that a class session is opened from an address; returns whether it may be."""
         now = monotonic()
         with self._guard:
-            if browser in self._since:
-                return True
             openings = self._openings.setdefault(address, deque())
             _keep_newest(self._openings, address)
             while openings and openings[0] < now - OPENING_SECONDS:

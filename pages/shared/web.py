@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections import deque
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager, suppress
+from collections import Counter, deque
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass, field
 from time import monotonic
 
@@ -99,11 +99,15 @@ class Uploads:
 
     def __init__(self) -> None:
         self._files: dict[tuple[str, str], tuple[str, int]] = {}  # (session, file) -> its browser and bytes
+        self._arriving: dict[object, tuple[str, int]] = {}  # a request -> the same of the file that it brings
         self._left: dict[str, float] = {}  # session -> since when its browser has been away
 
     def refusal(self, session: str, file: str, browser: str, num_bytes: int) -> str:
-        """Return why a file is not taken; "" if it is."""
+        """Return why a file is not taken; "" if it is. The files of others give way to those of a member who has less."""
+        if standing.is_member(browser):
+            self._give_way(browser, num_bytes)
         others = [entry for key, entry in self._files.items() if key != (session, file)]
+        others += self._arriving.values()
         sums = {
             "browser_upload_bytes": sum(size for owner, size in others if owner == browser),
             "upload_memory_bytes": sum(size for _, size in others),
@@ -120,6 +124,34 @@ class Uploads:
                     f"{size + num_bytes:,}. Remove a file, or wait two minutes after closing a page."
                 )
         return ""
+
+    def _give_way(self, browser: str, num_bytes: int) -> None:
+        """Drop the newest files of strangers, and of members who would still have more than this one, until there is room."""
+        while True:
+            sums: Counter[str] = Counter()
+            for owner, size in (*self._files.values(), *self._arriving.values()):
+                sums[owner] += size
+            if sums.total() + num_bytes <= limits.most("upload_memory_bytes"):
+                return
+            least = sums[browser] + num_bytes
+            owners = {owner for owner, _ in self._files.values()} - {browser}
+            giving = [owner for owner in owners if not standing.is_member(owner) or sums[owner] > least]
+            if not giving:
+                return
+            owner = max(giving, key=lambda name: (not standing.is_member(name), sums[name]))
+            session, file = [key for key, entry in self._files.items() if entry[0] == owner][-1]
+            st.runtime.get_instance().uploaded_file_mgr.remove_file(session, file)
+            self.release(session, file)
+
+    @contextmanager
+    def arriving(self, browser: str, num_bytes: int) -> Iterator[None]:
+        """Count a file while it arrives, whatever other requests for the same file bring or remove."""
+        request = object()
+        self._arriving[request] = browser, num_bytes
+        try:
+            yield
+        finally:
+            del self._arriving[request]
 
     def hold(self, session: str, file: str, browser: str, num_bytes: int) -> None:
         self._files[session, file] = browser, num_bytes
@@ -190,7 +222,7 @@ class Gate:
             await self._app(scope, receive, send)
             return
         length = request.headers.get("content-length", "")
-        if not length.isdecimal():
+        if not length.isdecimal() or "transfer-encoding" in request.headers:  # in pieces, it could be of any size
             await PlainTextResponse("The size of the file is missing.", 411)(scope, receive, send)
             return
         browser = _browser(request)
@@ -198,19 +230,14 @@ class Gate:
             log.warning("An upload was refused: %s", reason)
             await PlainTextResponse(reason, 413)(scope, receive, send)
             return
-        uploads.hold(session, file, browser, int(length))  # while it arrives, too
-        stored = asyncio.Event()
 
         async def paced() -> Message:
             if not standing.is_member(browser):
                 await self._turns.wait(_address(request))
             return await receive()
 
-        try:
-            await self._app(scope, paced, _on_success(send, stored.set))
-        finally:
-            if not stored.is_set():
-                uploads.release(session, file)
+        with uploads.arriving(browser, int(length)):
+            await self._app(scope, paced, _on_success(send, lambda: uploads.hold(session, file, browser, int(length))))
 
     async def _websocket(self, scope: Scope, receive: Receive, send: Send) -> None:
         request = HTTPConnection(scope)
@@ -264,7 +291,7 @@ def _browser(request: HTTPConnection) -> str:
 
 def _address(request: HTTPConnection) -> str:
     """Return the address that a request comes from; behind a proxy, that of the proxy, unless uvicorn is told to trust it."""
-    return request.client.host if request.client else ""
+    return access.network(request.client.host if request.client else "")
 
 
 def _with_headers(send: Send) -> Send:

@@ -63,21 +63,39 @@ def test_all_tabs_of_a_browser_are_one_person_in_the_queue(monkeypatch: pytest.M
     assert runs._person_of("signed in").is_known and not runs._person_of("long gone").is_known
     standing.note_member("ab", "a member", 1.0)
     try:
-        assert runs._person_of("tab 1") == runs._person_of("tab 2") == Person("browser\0ab")
+        assert runs._person_of("tab 1") == runs._person_of("tab 2") == Person("browser\0ab", since=1.0)
     finally:
         standing.forget_members(["a member"])
 
 
-def test_strangers_of_one_address_open_so_many_sessions_in_a_minute(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_so_many_sessions_are_opened_from_one_address_sessions_in_a_minute(monkeypatch: pytest.MonkeyPatch) -> None:
     clock = [0.0]
     monkeypatch.setattr(module, "monotonic", lambda: clock[0])
     own = Standing()
-    assert all(own.may_open(f"fresh {number}", "192.0.2.1") for number in range(module.OPENINGS))
-    assert not own.may_open("another", "192.0.2.1") and own.may_open("another", "192.0.2.2")
-    own.note_member("teacher", "teacher of CODE", 1.0)
-    assert own.may_open("teacher", "192.0.2.1")
+    assert all(own.may_open("192.0.2.1") for _ in range(module.OPENINGS))
+    assert not own.may_open("192.0.2.1") and own.may_open("192.0.2.2")
     clock[0] = module.OPENING_SECONDS + 1
-    assert own.may_open("another", "192.0.2.1")
+    assert own.may_open("192.0.2.1")
+
+
+def test_a_browser_stays_a_member_of_its_other_classes() -> None:
+    own = Standing()
+    own.note_member("ab", "member of X", 2.0)
+    own.note_member("ab", "member of Y", 1.0)
+    own.forget_members(["member of X"])
+    assert own.rank("ab") == (MEMBER, False, 1.0)
+    own.forget_members(["member of Y", "nobody"])
+    assert own.rank("ab") == (STRANGER, False, 0.0)
+
+
+def test_members_who_ask_for_pages_are_not_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "MAX_BROWSERS", 3)
+    own = Standing()
+    own.note_member("ab", "a member", 1.0)
+    for number in range(10):
+        own.note_page("ab")
+        own.note_member(f"fresh {number}", f"member {number}", 2.0)
+    assert own.is_member("ab") and not own.is_member("fresh 0")
 
 
 def order_of(ranks: list[Rank]) -> list[Rank]:

@@ -135,9 +135,53 @@ def test_uploads_are_limited_in_sum_by_browser(monkeypatch: pytest.MonkeyPatch) 
 
 def test_fresh_cookies_have_a_share_of_the_memory_and_members_the_rest(monkeypatch: pytest.MonkeyPatch, member: str) -> None:
     monkeypatch.setattr(limits, "IN_FORCE", limits.IN_FORCE | {"upload_memory_bytes": 200})
+    removed = list[tuple[str, str]]()
+    manager = SimpleNamespace(remove_file=lambda session, file: removed.append((session, file)))
+    monkeypatch.setattr("streamlit.runtime.get_instance", lambda: SimpleNamespace(uploaded_file_mgr=manager))
     flood = [put(10, token=f"{number:04x}", file=f"{number}") for number in range(1, 50)]
-    assert flood.count(204) == 10 and put(90, token=member, file="mine") == 204
+    assert flood.count(204) == 10 and put(90, token=member, file="mine") == 204 and not removed
+    assert put(20, token=member, file="more") == 204 and len(removed) == 1  # a stranger's file has given way
+    assert put(90, token=member, file="even more") == 204 and len(removed) == 10
     assert put(20, token=member, file="too much") == 413
+
+
+def test_members_who_hold_much_give_way_to_those_who_hold_little(monkeypatch: pytest.MonkeyPatch, member: str) -> None:
+    """Whoever fills the memory as a member of a class of their own does not shut out others."""
+    monkeypatch.setattr(limits, "IN_FORCE", limits.IN_FORCE | {"upload_memory_bytes": 100})
+    removed = list[tuple[str, str]]()
+    manager = SimpleNamespace(remove_file=lambda session, file: removed.append((session, file)))
+    monkeypatch.setattr("streamlit.runtime.get_instance", lambda: SimpleNamespace(uploaded_file_mgr=manager))
+    standing.note_member("1234", "another member", 0.0)
+    try:
+        assert [put(45, token="1234", file=name) for name in ("a", "b")] == [204, 204]
+        assert put(30, token=member, file="mine") == 204 and removed == [("session", "b")]
+        assert put(60, token="1234", file="c") == 413 and len(removed) == 1  # who has more gets no more
+    finally:
+        standing.forget_members(["another member"])
+
+
+def test_what_arrives_is_counted_whatever_else_the_browser_does(uploads: web.Uploads) -> None:
+    """A file is removed, or sent again in vain, while it arrives: what Streamlit holds in the end is counted."""
+    answer = {"type": "http.response.body", "body": b""}
+
+    async def removes_meanwhile(scope: Scope, receive: Receive, send: Send) -> None:
+        uploads.release("session", "file")
+        assert uploads.refusal("other", "x", "cd", limits.most("browser_upload_bytes") - 39)
+        await send({"type": "http.response.start", "status": 204, "headers": []})
+        await send(answer)
+
+    async def refuses(scope: Scope, receive: Receive, send: Send) -> None:
+        await send({"type": "http.response.start", "status": 400, "headers": []})
+        await send(answer)
+
+    assert asked(PUT, method="PUT", app=removes_meanwhile, content_length="40", cookie=cookie("cd"))[0] == 204
+    assert asked(PUT, method="PUT", app=refuses, content_length="10", cookie=cookie("cd"))[0] == 400
+    assert uploads._files == {("session", "file"): ("cd", 40)} and not uploads._arriving
+
+
+def test_an_upload_in_pieces_of_no_stated_size_is_not_read() -> None:
+    headers = {"content_length": "1", "transfer_encoding": "chunked"}
+    assert asked(PUT, method="PUT", app=None, cookie=cookie("cd"), **headers)[0] == 411
 
 
 @pytest.mark.parametrize("length", ["", "-1", "1e3", "٣", "1, 2"])

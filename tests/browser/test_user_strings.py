@@ -30,7 +30,7 @@ def test_symbols_are_seen_as_written(page: Page, lab: str) -> None:
         upload(page, "upload", b"a b\nb a\n" * 20)
         expect(page).not_to_have_url(page.url)
         settled(page)
-        upload(page, "upload_test", "\n".join(f"{token} b" for token in HOSTILE[:12]).encode())
+        upload(page, "upload_test", "\n".join([*(f"{token} b" for token in HOSTILE[:12]), "a b"]).encode())
         note = page.get_by_test_id("stAlert").first
         expect(note).to_be_visible()
         for token in HOSTILE[:8]:

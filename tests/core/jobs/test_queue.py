@@ -21,6 +21,10 @@ def person(letter: str) -> Person:
     return Person(letter, letter.islower())
 
 
+def job_of(who: Person) -> Job:
+    return Job("", Recipe(), "a tab", who)
+
+
 def queue_of(sessions: str) -> tuple[FairQueue, list[Job]]:
     queue = FairQueue()
     jobs = [Job(str(number), Recipe(), owner, person(owner)) for number, owner in enumerate(sessions)]
@@ -48,7 +52,7 @@ def test_fresh_browsers_do_not_fill_the_queue(monkeypatch: pytest.MonkeyPatch) -
             queue.check_room(who, room)
         except RecipeError:
             return False
-        queue.append(Job("", Recipe(), "a tab", who))
+        queue.append(job_of(who))
         return True
 
     assert [adds(person("X")) for _ in range(5)] == [True] * 3 + [False] * 2  # however many tabs it has
@@ -62,6 +66,33 @@ def test_fresh_browsers_do_not_fill_the_queue(monkeypatch: pytest.MonkeyPatch) -
         pass
     with pytest.raises(RecipeError, match="4 runs waiting of people who belong to no class .limit 2"):
         queue.check_room(person("Z"), 5)
+
+
+def test_a_full_queue_makes_room_for_who_has_fewer(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Members of a class that somebody has made up fill the queue; members who were there before still get in."""
+    queue = FairQueue()
+    invented = [Person(f"invented {number}", since=10.0 + number) for number in range(3)]
+    early, late = Person("early", since=1.0), Person("late", since=99.0)
+    for person in invented:
+        for _ in range(2):
+            queue.append(job_of(person))
+    stranger = job_of(Person("stranger", is_known=False))
+    queue.append(stranger)
+    assert queue.giving_way(early) is stranger and queue.giving_way(Person("another", is_known=False)) is None
+    queue.remove(stranger)
+    newest = queue.giving_way(early)
+    assert newest is not None and newest.person in invented and newest is [job for job in queue if job.person == newest.person][-1]
+    for job in [job for job in queue if job.person == invented[0]][1:]:
+        queue.remove(job)
+    for job in [*queue]:
+        if job.person != invented[0]:
+            queue.remove(job)
+    queue.append(job_of(invented[2]))
+    assert queue.giving_way(late) is None  # everybody has one job, and came earlier
+    last = queue.giving_way(early)
+    assert last is not None and last.person == invented[2]
+    queue.append(job_of(early))
+    assert queue.giving_way(early) is None  # nobody has more
 
 
 def test_who_was_served_goes_to_the_end() -> None:

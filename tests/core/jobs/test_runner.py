@@ -335,7 +335,7 @@ def test_the_queue_has_an_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     try:
         blocker = runner.submit(endless(), "a")
         wait_for(lambda: status(runner, blocker).state == "running")
-        keys = [runner.submit(recipe_of(seed=seed), "a") for seed in (1, 2)]
+        keys = [runner.submit(recipe_of(seed=seed), session) for seed, session in ((1, "a"), (2, "c"))]
         with pytest.raises(RecipeError, match=r"2 runs waiting \(limit 2\)"):
             runner.submit(recipe_of(seed=3), "b")
         assert runner.status(recipe_of(seed=3).key()) is None
@@ -351,6 +351,21 @@ def test_the_queue_has_an_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
         runner.close()
     with pytest.raises(RecipeError, match="shutting down"):
         runner.submit(recipe_of(seed=4), "b")
+
+
+def test_in_a_full_queue_the_newest_run_of_who_has_most_gives_way(tmp_path: Path) -> None:
+    runner = Runner(tmp_path, num_workers=1, max_queued=3)
+    try:
+        blocker = runner.submit(endless(), "a")
+        wait_for(lambda: status(runner, blocker).state == "running")
+        keys = [runner.submit(recipe_of(seed=seed), "a") for seed in (1, 2, 3)]
+        mine = runner.submit(recipe_of(seed=4), "b")
+        assert [status(runner, key).state for key in (*keys, mine)] == ["queued", "queued", "failed", "queued"]
+        assert "has left it for somebody who has fewer runs waiting" in str(status(runner, keys[2]).message)
+        with pytest.raises(RecipeError, match=r"3 runs waiting \(limit 3\)"):
+            runner.submit(recipe_of(seed=5), "b")
+    finally:
+        runner.close()
 
 
 def test_a_job_keeps_its_place_in_a_full_queue_while_its_page_is_reloaded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

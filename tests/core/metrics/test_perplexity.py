@@ -138,3 +138,12 @@ def test_distances_at_the_edges() -> None:
     assert np.isnan(root_mean_square(np.array([np.inf, 1.0]), np.ones(2)))
     assert root_mean_square(np.array([1e200, -1e200]), np.zeros(2)) == pytest.approx(1e200)
     assert root_mean_square(np.array([3.0, -4.0]), np.array([0.0, 0.0])) == pytest.approx(np.sqrt(12.5))  # (9 + 16) / 2
+
+
+def test_an_output_that_is_infinite_has_a_score_by_its_logarithm_under_abs_alone() -> None:
+    outputs, target, logs = np.array([np.inf, 1.0]), np.array([0.5, 0.5]), np.array([2000.0, 0.0])
+    score = pautomac_score(outputs, target, log2_outputs=logs)
+    assert (score.log2, score.num_nonfinite) == (pytest.approx(1000.0), 0)
+    for convention in sorted(CONVENTIONS.keys() - {"abs"}):
+        score = pautomac_score(outputs, target, convention=convention, substitutes=np.ones(2), log2_outputs=logs)
+        assert np.isnan(score.log2) and score.num_nonfinite == 1

@@ -136,3 +136,39 @@ def test_norms_of_large_automata(num_states: int) -> None:
     assert distance(f, rotated) <= 1e-9 * exact
     diverging = WFA(f.initial, 1.01 * f.transitions / np.abs(rates).max(), f.termination)
     assert norm(diverging) == float("inf")
+
+
+def test_norms_of_finite_languages_and_slow_cycles() -> None:
+    """Chains and cycles of one symbol: f(aⁿ) can be written down."""
+    for k in (10, 21, 30):
+        chain = WFA(np.eye(k)[0], np.diag(np.full(k - 1, 0.5), 1)[None], np.ones(k))
+        assert norm(chain) == pytest.approx(np.sqrt(sum(0.25**n for n in range(k))), rel=1e-12)
+    for k, weight in ((21, 0.9), (60, 0.9), (60, 1 - 1e-6)):
+        ends = np.random.default_rng(k).integers(1, 8, k) / 8
+        cycle = WFA(np.eye(k)[0], np.roll(np.diag(np.full(k, weight)), 1, axis=1)[None], ends)
+        squares = (weight ** np.arange(k) * ends) ** 2  # one round; each further one is weight^2k of it
+        assert norm(cycle) == pytest.approx(np.sqrt(squares.sum() / (1 - weight ** (2 * k))), rel=1e-9)
+    assert norm(WFA([1.0, 0.0], np.zeros((0, 2, 2)), [1.0, 1.0])) == 1
+
+
+@pytest.mark.parametrize(("rate", "change"), [(0.5, 1e-9), (0.999, 1e-9), (0.999, 1e-10), (0.999999, 1e-11)])
+def test_the_distance_of_what_almost_agrees(rate: float, change: float) -> None:
+    """f(aⁿ) = rateⁿ and (rate + change)ⁿ: Σ (pⁿ − qⁿ)² = 1/(1 − p²) − 2/(1 − pq) + 1/(1 − q²), to first order in the change."""
+    f, g = (WFA([1.0], [[[p]]], [1.0]) for p in (rate, rate + change))
+    square = rate**2
+    derivative = np.sqrt((1 + square) / (1 - square) ** 3)  # √ Σ n² p²ⁿ⁻²
+    assert not equivalent(f, g) and distance(f, g) == pytest.approx(change * derivative, rel=1e-3)
+
+
+@pytest.mark.parametrize("exponent", [0, 20, 30, 45, 60])
+def test_states_in_very_different_units(exponent: int) -> None:
+    """f(aa) = 1/4 + z comes by a way of the weights s, 1 and z/s."""
+    s = 2.0**-exponent
+
+    def way(z: float) -> WFA:
+        return WFA([1, 0, 0], [[[0.5, s, 0], [0, 0, 1], [0, 0, 0]]], [1, 0, z / s])
+
+    assert minimise(way(1.0)).num_states == 3 and minimise(way(1.0))((0, 0)) == pytest.approx(1.25)
+    assert counterexample(way(1.0), way(0.5)) == (0, 0)
+    tail = np.sqrt(1 / (1 - 0.25))  # the way is taken after any number of a's, each of which halves its weight
+    assert distance(way(1.0), way(0.5)) == pytest.approx(0.5 * tail, rel=1e-9)

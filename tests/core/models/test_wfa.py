@@ -279,3 +279,19 @@ def test_what_comes_next_after_states_that_grow() -> None:
     wfa = WFA([1, 1], [[[3, 0], [0, 1]], [[1, 0], [0, 2]]], [1, 1], Alphabet(("a", "b")))
     shares = wfa.next("a" * 900)
     assert [shares[name] for name in shares] == pytest.approx([3 / 7, 1 / 7, 3 / 7], rel=1e-9)
+
+
+@pytest.mark.parametrize(("gain", "length"), [(1e40, 100), (1e100, 20), (1e200, 5)])
+def test_steps_may_be_huge(gain: float, length: int) -> None:
+    """f(aⁿ) = n gainⁿ."""
+    wfa = WFA([1, 0], [[[gain, gain], [0, gain]]], [0, 1])
+    expected = np.log2(gain) * length + np.log2(length)
+    assert wfa.log2_weights(Words.of([(0,) * length]))[0] == pytest.approx(expected, rel=1e-12)
+
+
+def test_what_overflows_is_not_zero() -> None:
+    """Whatever other strings are in the batch."""
+    wfa = WFA([0.3, 0.1 + 0.2], np.array([[[1.0, 1], [1, 1]], [[1, 1], [-1, -1]]]), [1.0, 0])
+    long = (0,) * 1100
+    assert wfa.weights(Words.of([long]))[0] != 0 and wfa.weights(Words.of([long, (1,)]))[0] != 0
+    assert wfa.log2_weights(Words.of([long, (1,)]))[0] == pytest.approx(1099 + np.log2(0.6), abs=1e-9)
