@@ -12,7 +12,7 @@ from time import time
 
 import streamlit as st
 
-from nlwfa_core import Recipe, limits
+from nlwfa_core import Recipe, RecipeError, limits
 from nlwfa_core.files import file_label, make_room, short_title
 from nlwfa_core.history.database import database_errors_as_sentences
 from pages.shared import cache, runs, visitor
@@ -27,11 +27,17 @@ STRANGERS_SHARE = 2  # whoever belongs to no class may fill 1/2 of the space for
 def store(data: bytes, title: str) -> str:
     """Store a file, and return its SHA-256. Raises RecipeError if it is too large, or can't be written.
 
-    If all files together are too large, those that nobody has used for longest go, except those that `_needed` lists.
+    If all files together are too large, those that nobody has used for longest go, except those of stored runs, of the lessons,
+    and those that members of classes uploaded within a day. The latter give way to another member's file.
     """
     is_known = visitor.is_known()
     allowed = limits.most("upload_disk_bytes") // (1 if is_known else STRANGERS_SHARE)
-    make_room(cache.uploads(), len(data), allowed, _needed)
+    try:
+        make_room(cache.uploads(), len(data), allowed, lambda: _of_runs_and_lessons() | _of_members())
+    except RecipeError:
+        if not is_known:
+            raise
+        make_room(cache.uploads(), len(data), allowed, _of_runs_and_lessons)
     name = cache.uploads().put(data, title)
     if is_known:
         _members_files()[name] = time()
@@ -39,12 +45,13 @@ def store(data: bytes, title: str) -> str:
     return name
 
 
-def _needed() -> set[str]:
-    """Return the files that must stay: those of the runs in the history, of the lessons, and of members of classes for a day."""
+def _of_runs_and_lessons() -> set[str]:
     with database_errors_as_sentences():
-        of_runs = runs.history().uploads()
-    members = {name for name, moment in _members_files().items() if moment > time() - MEMBERS_SECONDS}
-    return of_runs | cache.lesson_uploads() | members
+        return runs.history().uploads() | cache.lesson_uploads()
+
+
+def _of_members() -> set[str]:
+    return {name for name, moment in _members_files().items() if moment > time() - MEMBERS_SECONDS}
 
 
 @st.cache_resource(show_spinner=False)

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import os
+from pathlib import Path
 from threading import Event, Thread
 from time import sleep
 
 import pytest
 
+from nlwfa_core import RecipeError, limits
+from nlwfa_core.files import FileShelf
 from nlwfa_core.jobs.job import Person
-from pages.shared import runs
+from pages.shared import runs, uploads
 from pages.shared import standing as module
 from pages.shared.render_lock import LONGEST_WAITING, RenderLock
 from pages.shared.standing import BUSY_PAGES, MEMBER, STRANGER, Rank, Standing, standing
@@ -126,3 +130,25 @@ def test_pages_are_drawn_by_rank_and_nobody_waits_for_ever() -> None:
     assert [rank for rank in first if rank[0] == MEMBER] == sorted(rank for rank in first if rank[0] == MEMBER)
     assert sum(rank[0] == STRANGER for rank in first) == 12 // LONGEST_WAITING
     assert len(order) == 20
+
+
+def test_files_of_members_give_way_to_members_alone(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Whoever fills the disk as a member of a class of their own does not shut out others."""
+    shelf = FileShelf(tmp_path)
+    known = [True]
+    monkeypatch.setitem(limits.IN_FORCE, "upload_disk_bytes", 100)
+    monkeypatch.setattr(uploads.visitor, "is_known", lambda: known[0])
+    monkeypatch.setattr(uploads.cache, "uploads", lambda: shelf)
+    monkeypatch.setattr(uploads, "_of_runs_and_lessons", set)
+    files: dict[str, float] = {}
+    monkeypatch.setattr(uploads, "_members_files", lambda: files)
+    monkeypatch.setattr(uploads.st, "session_state", {})
+    first = uploads.store(b"a" * 45, "a.txt")
+    second = uploads.store(b"b" * 45, "b.txt")
+    os.utime(tmp_path / first, (1, 1))
+    known[0] = False
+    with pytest.raises(RecipeError, match="the size of all uploaded files that are in use"):
+        uploads.store(b"c" * 45, "c.txt")
+    known[0] = True
+    third = uploads.store(b"c" * 45, "c.txt")
+    assert [(tmp_path / name).exists() for name in (first, second, third)] == [False, True, True]
