@@ -11,7 +11,7 @@ import streamlit as st
 
 from nlwfa_core import RecipeError, limits
 from nlwfa_core.errors import plural
-from nlwfa_core.history.classes import KEEP_DAYS, ClassRecord
+from nlwfa_core.history.classes import CLASS_SIZE, KEEP_DAYS, ClassRecord
 from nlwfa_core.history.database import database_errors_as_sentences
 from nlwfa_core.lab import class_board, quizzes
 from nlwfa_core.lab.addresses import qr_code, shared_link
@@ -70,7 +70,10 @@ def entrance() -> None:
             "sees what the class answers."
         )
         st.button("Open a session", key="class.open", icon=":material/co_present:", on_click=_open)
-        st.caption(f"The session and everything in it are deleted when you say so, at the latest after {KEEP_DAYS} days.")
+        st.caption(
+            f"The session and everything in it are deleted when you say so, at the latest after {KEEP_DAYS} days. On a full server, "
+            f"one with fewer than {CLASS_SIZE} people may be deleted earlier."
+        )
 
 
 def student() -> None:
