@@ -71,8 +71,8 @@ def entrance() -> None:
         )
         st.button("Open a session", key="class.open", icon=":material/co_present:", on_click=_open)
         st.caption(
-            f"The session and everything in it are deleted when you say so, at the latest after {KEEP_DAYS} days. On a full server, "
-            f"one with fewer than {CLASS_SIZE} people may be deleted earlier."
+            f"The session and everything in it are deleted when you say so, at the latest after {KEEP_DAYS} days. On a full "
+            f"server, one with fewer than {CLASS_SIZE} people may be deleted earlier."
         )
 
 
