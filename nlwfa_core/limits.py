@@ -57,7 +57,7 @@ LIMITS = {
     "session_jobs": Limit(200, "runs waiting in the queue, of one browser"),
     "paused_jobs": Limit(6, "paused runs, each of which holds a process's memory"),
     "class_sessions": Limit(2_000, "class sessions that are not deleted, of all teachers"),
-    "unjoined_sessions": Limit(5, "class sessions of one browser with fewer than five members"),
+    "small_sessions": Limit(5, "class sessions of one browser with fewer than five members"),
     "class_members": Limit(500, "people in a class session"),
     "joins_per_minute": Limit(150, "people who join a class session within a minute"),
     "class_answers": Limit(50_000, "answers in a class session"),

@@ -243,7 +243,7 @@ class Classes:
         with self._engine.begin() as connection:
             _forget_old(connection)
             if opener:
-                _forget_smallest(connection, most("unjoined_sessions") - 1, SESSIONS.c.opener == opener)
+                _forget_smallest(connection, most("small_sessions") - 1, SESSIONS.c.opener == opener)
             allowed = most("class_sessions")
             classes = _count_sessions(connection, ~_may_go())
             check_at_most("the number of class sessions on this server", classes + 1, allowed)
@@ -532,10 +532,6 @@ def _count(connection: sa.Connection, table: sa.TableClause, code: str, *conditi
 
 def _count_sessions(connection: sa.Connection, condition: sa.ColumnElement[bool]) -> int:
     return connection.scalar(sa.select(sa.func.count()).select_from(SESSIONS).where(condition)) or 0
-
-
-def _has_members() -> sa.ColumnElement[bool]:
-    return sa.exists().where(MEMBERS.c.session == SESSIONS.c.code)
 
 
 def _num_members() -> sa.ScalarSelect[int]:

@@ -34,7 +34,7 @@ HEADERS = {
     "X-Content-Type-Options": "nosniff",
     "Referrer-Policy": "same-origin",
 }
-UPLOAD, METRICS, STREAM = "/_stcore/upload_file/", "/_stcore/metrics", "/_stcore/stream"
+UPLOAD, METRICS = "/_stcore/upload_file/", "/_stcore/metrics"
 TRY_AGAIN_LATER = 1013  # the code with which a websocket is closed
 STRANGERS_SHARE = 2  # strangers together may use 1/2 of what all may
 WAITING_PAGES = 3  # strangers' requests wait here while more pages than this wait to be drawn

@@ -169,7 +169,7 @@ def test_limits_are_named(room: Classes, monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 def test_sessions_that_nobody_joined_make_room(room: Classes, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(limits, "IN_FORCE", limits.IN_FORCE | {"class_sessions": 4, "unjoined_sessions": 2})
+    monkeypatch.setattr(limits, "IN_FORCE", limits.IN_FORCE | {"class_sessions": 4, "small_sessions": 2})
     lesson = room.open(token_of, "teacher")
     room.join(lesson, ADA)
     flood = [room.open(token_of, f"fresh browser {number}") for number in range(20)]
