@@ -1,6 +1,8 @@
-"""Start NL-WFA Lab: set up the page, draw the sidebar that all pages share, and run the chosen page.
+"""Start NL-WFA Lab: set up the page, draw the sidebar that all pages share, and run the chosen
+page.
 
-Streamlit runs this file for each page. When the server starts, Streamlit imports it once, for the server itself.
+Streamlit runs this file for each page. When the server starts, Streamlit imports it once, for the
+server itself.
 """
 
 import streamlit as st
@@ -41,17 +43,23 @@ def draw() -> None:
         share_link.view()
         tools, pinned = st.sidebar.container(key="tools", gap="xsmall"), st.sidebar.container()
         lessons.enter_by_link()
-        url_parameters.write(lessons.LESSON, lessons.STEP)  # first: what a step sets belongs to its entry in the browser's history
+        # first: what a step sets belongs to its entry in the browser's history
+        url_parameters.write(lessons.LESSON, lessons.STEP)
         recipe = sidebar.recipe_controls()
         with st.sidebar:
             share_link.hide_others()
-        with st.sidebar if lessons.place() else pinned:  # in a lesson the few controls of its step come first
+        # in a lesson the few controls of its step come first
+        with st.sidebar if lessons.place() else pinned:
             pins.pin_controls(recipe)
         with tools:
             share_link.share()
             sidebar.undo_control(recipe)
         is_start = not page.url_path  # it hides the sidebar
-        with st.container(horizontal_alignment="right") if is_start and visitor.signed_in() is not None else tools:
+        with (
+            st.container(horizontal_alignment="right")
+            if is_start and visitor.signed_in() is not None
+            else tools
+        ):
             visitor.sign_in_control()
         runs.visit(recipe, *pins.pinned().values())
         url_parameters.write(*share_link.OURS)

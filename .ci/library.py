@@ -1,6 +1,17 @@
-"""Ten lines of a user of the library, which `.ci/wheel` runs and type-checks in an empty environment."""
+"""Ten lines of a user of the library, which `.ci/wheel` runs and type-checks in an empty
+environment.
+"""
 
-from nlwfa_core import DataRecipe, Scores, TestSet, estimate_hankel, evaluate, fit, load_data, select_basis
+from nlwfa_core import (
+    DataRecipe,
+    Scores,
+    TestSet,
+    estimate_hankel,
+    evaluate,
+    fit,
+    load_data,
+    select_basis,
+)
 
 data = load_data(DataRecipe(num_strings=500, num_test=500))
 hankel = estimate_hankel(data.train, select_basis(data.train, num_prefixes=50, num_suffixes=50))

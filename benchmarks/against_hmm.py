@@ -1,7 +1,8 @@
-"""Compares EM of an HMM, hmmlearn's and ours, with EM of a PFA and spectral learning: time and scores, with as many states.
+"""Compares EM of an HMM, hmmlearn's and ours, with EM of a PFA and spectral learning: time and
+scores, with as many states.
 
-Results are not checked for equality: spectral models are different, and the two EMs start from different points. A test shows that
-one iteration gives the same.
+Results are not checked for equality: spectral models are different, and the two EMs start from
+different points. A test shows that one iteration gives the same.
 """
 
 from __future__ import annotations
@@ -25,7 +26,9 @@ from .work import Work
 
 
 def table(opponents: Opponents | None, work: Work, repeats: int, iterations: int) -> Table:
-    """Measure the time from the same strings to a model, and its scores on the same test strings."""
+    """Measure the time from the same strings to a model, and its scores on the same test
+    strings.
+    """
     title, columns = (
         f"Linear models: EM of an HMM and of a PFA, {work.title}",
         ("learner", "ms", "hmmlearn's time / this", "log₂ Pauto", "mean log₂ P of a test string"),
@@ -39,12 +42,23 @@ def table(opponents: Opponents | None, work: Work, repeats: int, iterations: int
     num_symbols = len(work.alphabet)
     with TemporaryDirectory() as folder:
         lists = {"train": work.train, "words": words}
-        arrays = {f"{name}_{part}": getattr(of, part) for name, of in lists.items() for part in ("symbols", "offsets")}
+        arrays = {
+            f"{name}_{part}": getattr(of, part)
+            for name, of in lists.items()
+            for part in ("symbols", "offsets")
+        }
         np.savez(Path(folder, "work.npz"), **arrays)
-        options = {"file": str(Path(folder, "work.npz")), "num_states": work.rank, "num_symbols": num_symbols}
+        options = {
+            "file": str(Path(folder, "work.npz")),
+            "num_states": work.rank,
+            "num_symbols": num_symbols,
+        }
         answer = opponents.ask("hmm", num_iterations=iterations, **options)
     training = PFATraining(iterations=iterations, tolerance=0.0)
-    em, pfa = fit_hmm(work.sample(), work.rank, EM(iterations)), fit_pfa(work.sample(), work.rank, training)
+    em, pfa = (
+        fit_hmm(work.sample(), work.rank, EM(iterations)),
+        fit_pfa(work.sample(), work.rank, training),
+    )
     sides = (
         lambda: fit(work.counted(work.sample()), learner="SP", rank=work.rank),
         lambda: fit_hmm(work.sample(), work.rank, EM(iterations)),
@@ -57,7 +71,13 @@ def table(opponents: Opponents | None, work: Work, repeats: int, iterations: int
     truth = float(np.log2(test.target).mean())
     hmm_score = pautomac_score(np.exp2(logs), test.target).log2
     rows = [
-        [f"SP, {work.rank} states, ours", ours.median * 1e3, answer["seconds"] / ours.median, scores.log2_pauto, positive],
+        [
+            f"SP, {work.rank} states, ours",
+            ours.median * 1e3,
+            answer["seconds"] / ours.median,
+            scores.log2_pauto,
+            positive,
+        ],
         [
             f"EM of an HMM, {work.rank} states, {iterations} iterations, ours",
             our_em.median * 1e3,
@@ -82,7 +102,8 @@ def table(opponents: Opponents | None, work: Work, repeats: int, iterations: int
         ["true model", "", "", scores.true_log2_pauto, truth],
     ]
     notes = [
-        "Theirs ran once. The HMM emits an end symbol after each string. EM maximises the likelihood; SP matches moments. "
+        "Theirs ran once. The HMM emits an end symbol after each string. EM maximises the "
+        "likelihood; SP matches moments. "
         "A PFA has num_symbols times the moves of an HMM. "
         f"{len(words)} test strings as drawn; Pauto with the exact probabilities over the rows.",
     ]

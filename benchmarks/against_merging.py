@@ -1,7 +1,8 @@
-"""Compares state merging, AALpy's ALERGIA and ours: time, states found and the score of the model, on strings of random PDFAs.
+"""Compares state merging, AALpy's ALERGIA and ours: time, states found and the score of the model,
+on strings of random PDFAs.
 
-Results are not checked for equality: ALERGIA compares two states symbol by symbol, by Hoeffding's bound with the parameter ε; ours
-compares all that follows, by likelihood.
+Results are not checked for equality: ALERGIA compares two states symbol by symbol, by Hoeffding's
+bound with the parameter ε; ours compares all that follows, by likelihood.
 """
 
 from __future__ import annotations
@@ -20,14 +21,19 @@ from .opponents import Opponents
 from .report import Table
 from .timing import clocked, interleave
 
-EPSILONS = (0.05, 0.5, "auto")  # AALpy's default, the best found by hand, and 10 divided by the length of the data
+# AALpy's default, the best found by hand, and 10 divided by the length of the data
+EPSILONS = (0.05, 0.5, "auto")
 MOST_STATES = 200
 NUM_SYMBOLS = 4
 ALPHABET = Alphabet.numbered(NUM_SYMBOLS)
 
 
-def table(opponents: Opponents | None, sizes: tuple[int, ...], num_strings: int, repeats: int) -> Table:
-    """Measure the time from the same strings to a model, its states, and its score on the same test strings."""
+def table(
+    opponents: Opponents | None, sizes: tuple[int, ...], num_strings: int, repeats: int
+) -> Table:
+    """Measure the time from the same strings to a model, its states, and its score on the same test
+    strings.
+    """
     title = f"State merging: strings of random PDFAs, {num_strings:,} strings, |Σ| = {NUM_SYMBOLS}"
     columns = (
         "true states",
@@ -43,7 +49,9 @@ def table(opponents: Opponents | None, sizes: tuple[int, ...], num_strings: int,
     rows = []
     for size in sizes:
         truth = random_pdfa(size, NUM_SYMBOLS, 2)
-        train, words = (sample_words(truth, number, seed) for number, seed in ((num_strings, 0), (1000, 1)))
+        train, words = (
+            sample_words(truth, number, seed) for number, seed in ((num_strings, 0), (1000, 1))
+        )
         sample = Sample.of(train, ALPHABET)
         test = TestSet.as_drawn(words, truth.weights(words), Sample.of(words, ALPHABET))
         ours = fit_pdfa(sample, MOST_STATES, PDFATraining())
@@ -52,10 +60,21 @@ def table(opponents: Opponents | None, sizes: tuple[int, ...], num_strings: int,
         for epsilon in EPSILONS:
             seconds, theirs = _alergia(opponents, train, epsilon)
             name = f"AALpy's ALERGIA, ε = {epsilon}"
-            rows.append([size, name, seconds * 1e3, seconds / timing.median, theirs.num_states, *_scores(theirs, test)])
+            rows.append(
+                [
+                    size,
+                    name,
+                    seconds * 1e3,
+                    seconds / timing.median,
+                    theirs.num_states,
+                    *_scores(theirs, test),
+                ]
+            )
     notes = [
-        "Both get the same strings. AALpy learns a stochastic Mealy machine with a single input, whose outputs are the symbols and "
-        "the end: a PDFA. 1,000 test strings as drawn, with the exact probabilities. Theirs ran once."
+        "Both get the same strings. AALpy learns a stochastic Mealy machine with a single "
+        "input, whose outputs are the symbols and "
+        "the end: a PDFA. 1,000 test strings as drawn, with the exact probabilities. Theirs "
+        "ran once."
     ]
     return Table(title, columns=columns, rows=rows, notes=notes)
 
@@ -75,7 +94,9 @@ def _alergia(opponents: Opponents, train: Words, epsilon: float | str) -> tuple[
     with TemporaryDirectory() as folder:
         file, answer_file = (str(Path(folder, name)) for name in ("work.npz", "model.npz"))
         np.savez(file, train_symbols=train.symbols, train_offsets=train.offsets)
-        seconds = opponents.seconds("alergia", file=file, out=answer_file, epsilon=epsilon, num_symbols=NUM_SYMBOLS)
+        seconds = opponents.seconds(
+            "alergia", file=file, out=answer_file, epsilon=epsilon, num_symbols=NUM_SYMBOLS
+        )
         with np.load(answer_file) as arrays:
             moves, ends = arrays["moves"], arrays["ends"]
     return seconds, WFA(np.eye(len(ends))[0], moves, ends, alphabet=ALPHABET)

@@ -1,4 +1,6 @@
-"""Compares training steps, whole trainings and the default lesson with a plain implementation of the paper."""
+"""Compares training steps, whole trainings and the default lesson with a plain implementation of
+the paper.
+"""
 
 from __future__ import annotations
 
@@ -53,7 +55,9 @@ def dense(hankel: HankelMatrix) -> PlainHankel:
 
 
 def counting(work: Work, statistic: str, repeats: int) -> Comparison:
-    """Time basis selection and Hankel estimation of prefixes or factors; the plain program is given the basis."""
+    """Time basis selection and Hankel estimation of prefixes or factors; the plain program is given
+    the basis.
+    """
     hankel, words = work.counted(work.sample(), statistic), list(work.train)
     basis = list(hankel.basis.prefixes), list(hankel.basis.suffixes)
 
@@ -63,9 +67,18 @@ def counting(work: Work, statistic: str, repeats: int) -> Comparison:
     ours, theirs = dense(hankel), count()
     equal_arrays("rows of u and each symbol", ours.shifted, theirs.shifted, 0)
     equal_arrays("Hankel matrix", ours.matrix, theirs.matrix, 1e-12)
-    timings = interleave((clocked(lambda: work.counted(work.sample(), statistic)), clocked(count)), repeats)
+    timings = interleave(
+        (clocked(lambda: work.counted(work.sample(), statistic)), clocked(count)), repeats
+    )
     checked = f"{ours.matrix.size:,} cells, 1e-12"
-    return Comparison(f"{statistic}, {work.title}", timings[0], "plain Python, dictionaries", timings[1], None, checked)
+    return Comparison(
+        f"{statistic}, {work.title}",
+        timings[0],
+        "plain Python, dictionaries",
+        timings[1],
+        None,
+        checked,
+    )
 
 
 def transition_options(latent: np.ndarray, epochs: int) -> Options:
@@ -75,18 +88,31 @@ def transition_options(latent: np.ndarray, epochs: int) -> Options:
 
 def initial_weights(hankel: HankelMatrix, rank: int, **options: Any) -> tuple[np.ndarray, ...]:
     """The core's initial weights."""
-    start = fit_factorisation(hankel, Options("both.non", rank, epochs_factorisation=0, **options, **AS_IN_THE_PAPER))
+    start = fit_factorisation(
+        hankel, Options("both.non", rank, epochs_factorisation=0, **options, **AS_IN_THE_PAPER)
+    )
     return start.encoder + start.decoder
 
 
-def check_factorisation(hankel: HankelMatrix, full: PlainHankel, rank: int, hidden: tuple[int, ...]) -> str:
-    """Check the losses of some steps, and every weight after them: a gradient off by 1e-5 would change the weights by more."""
-    ours = fit_factorisation(hankel, Options("both.non", rank, hidden, epochs_factorisation=CHECKED_STEPS, **AS_IN_THE_PAPER))
-    coder = AutoEncoder(full.matrix, initial_weights(hankel, rank, hidden=hidden), True, torch.float64)
+def check_factorisation(
+    hankel: HankelMatrix, full: PlainHankel, rank: int, hidden: tuple[int, ...]
+) -> str:
+    """Check the losses of some steps, and every weight after them: a gradient off by 1e-5 would
+    change the weights by more.
+    """
+    ours = fit_factorisation(
+        hankel,
+        Options("both.non", rank, hidden, epochs_factorisation=CHECKED_STEPS, **AS_IN_THE_PAPER),
+    )
+    coder = AutoEncoder(
+        full.matrix, initial_weights(hankel, rank, hidden=hidden), True, torch.float64
+    )
     losses = coder.training.run(CHECKED_STEPS)
     error = equal_arrays("factorisation losses", ours.log.losses, np.array(losses), 1e-5)
     for mine, theirs in zip(ours.encoder + ours.decoder, coder.layers, strict=True):
-        error = max(error, equal_arrays("weights after some steps", mine, theirs.detach().numpy(), 1e-6))
+        error = max(
+            error, equal_arrays("weights after some steps", mine, theirs.detach().numpy(), 1e-6)
+        )
     return f"losses, weights of {CHECKED_STEPS} steps: 1e-6 ({error:.0e})"
 
 
@@ -111,12 +137,20 @@ def every_row(latent: np.ndarray, hankel: HankelMatrix, full: PlainHankel) -> to
     return torch.from_numpy(latent[rows])
 
 
-def factorisation_side(hankel: HankelMatrix, rank: int, hidden: tuple[int, ...], epochs: int) -> Callable[[], float]:
-    """Make a side whose turn is a short training through the public function; it returns the median seconds of an epoch."""
+def factorisation_side(
+    hankel: HankelMatrix, rank: int, hidden: tuple[int, ...], epochs: int
+) -> Callable[[], float]:
+    """Make a side whose turn is a short training through the public function; it returns the median
+    seconds of an epoch.
+    """
 
     def turn() -> float:
         clock = Clock()
-        fit_factorisation(hankel, Options("both.non", rank, hidden, epochs_factorisation=epochs, **AS_IN_THE_PAPER), report=clock)
+        fit_factorisation(
+            hankel,
+            Options("both.non", rank, hidden, epochs_factorisation=epochs, **AS_IN_THE_PAPER),
+            report=clock,
+        )
         return clock.epoch("factorisation")
 
     return turn
@@ -133,7 +167,9 @@ def transitions_side(latent: np.ndarray, hankel: HankelMatrix, epochs: int) -> C
     return turn
 
 
-def steps(hankel: HankelMatrix, rank: int, repeats: int, target: float | None, two_threads: bool = False) -> list[Comparison]:
+def steps(
+    hankel: HankelMatrix, rank: int, repeats: int, target: float | None, two_threads: bool = False
+) -> list[Comparison]:
     """Time one factorisation step: loss, gradient, Adamax."""
     hidden, full = (2, 1, 2), dense(hankel)
     checked = check_factorisation(hankel, full, rank, hidden)
@@ -142,23 +178,38 @@ def steps(hankel: HankelMatrix, rank: int, repeats: int, target: float | None, t
     variants = {OPPONENT: step, f"{OPPONENT}, memory kept": keeping_memory(step)}
     if two_threads:
         variants[f"{OPPONENT}, memory kept, two threads"] = keeping_memory(on_two_threads(step))
-    ours, *others = interleave([factorisation_side(hankel, rank, hidden, 20), *variants.values()], repeats)
+    ours, *others = interleave(
+        [factorisation_side(hankel, rank, hidden, 20), *variants.values()], repeats
+    )
     rows, columns = full.matrix.shape
-    work = f"factorisation step, {rows:,} × {columns:,}, {hankel.matrix.nnz:,} non-zeros, k = {rank}"
+    work = (
+        f"factorisation step, {rows:,} × {columns:,}, {hankel.matrix.nnz:,} non-zeros, k = {rank}"
+    )
     named = zip(variants, others, (target, None, None), strict=False)
-    return [Comparison(work, ours, opponent, theirs, wanted, checked) for opponent, theirs, wanted in named]
+    return [
+        Comparison(work, ours, opponent, theirs, wanted, checked)
+        for opponent, theirs, wanted in named
+    ]
 
 
-def training(work: Work, hidden: tuple[int, ...], repeats: int, epochs: int, target: float | None) -> list[Comparison]:
+def training(
+    work: Work, hidden: tuple[int, ...], repeats: int, epochs: int, target: float | None
+) -> list[Comparison]:
     """Time the whole training of both.non: some epochs, extrapolated."""
     hankel, rank = work.counted(work.sample()), work.rank
     full = dense(hankel)
     checked = check_factorisation(hankel, full, rank, hidden)
-    start = fit_factorisation(hankel, Options("both.non", rank, hidden, epochs_factorisation=epochs, **AS_IN_THE_PAPER))
+    start = fit_factorisation(
+        hankel, Options("both.non", rank, hidden, epochs_factorisation=epochs, **AS_IN_THE_PAPER)
+    )
     checked_too = check_transitions(start.latent, hankel, full)
-    coder = AutoEncoder(full.matrix, initial_weights(hankel, rank, hidden=hidden), True, torch.float32)
+    coder = AutoEncoder(
+        full.matrix, initial_weights(hankel, rank, hidden=hidden), True, torch.float32
+    )
     layers, _ = fit_transitions(start.latent, hankel.shifted, transition_options(start.latent, 0))
-    trainings = plain.transition_trainings(every_row(start.latent, hankel, full).float(), full, layers, True)
+    trainings = plain.transition_trainings(
+        every_row(start.latent, hankel, full).float(), full, layers, True
+    )
 
     def plain_transitions() -> None:
         for one in trainings:
@@ -177,12 +228,20 @@ def training(work: Work, hidden: tuple[int, ...], repeats: int, epochs: int, tar
         for one, two in ((ours, ours_too), (theirs, theirs_too))
     ]
     shape = (
-        f"{work.name}, |Σ| = {len(work.alphabet)}, {full.matrix.shape[0]:,} × {full.matrix.shape[1]}, k = {rank}, hidden {hidden}"
+        f"{work.name}, |Σ| = {len(work.alphabet)}, {full.matrix.shape[0]:,} × "
+        f"{full.matrix.shape[1]}, k = {rank}, hidden {hidden}"
     )
     return [
         Comparison(f"factorisation epoch, {shape}", ours, OPPONENT, theirs, None, checked),
-        Comparison(f"transitions epoch, {work.name}", ours_too, OPPONENT, theirs_too, None, checked_too),
         Comparison(
-            f"both.non, {work.name}, {first:,} + {second} epochs, extrapolated", totals[0], OPPONENT, totals[1], target, "as above"
+            f"transitions epoch, {work.name}", ours_too, OPPONENT, theirs_too, None, checked_too
+        ),
+        Comparison(
+            f"both.non, {work.name}, {first:,} + {second} epochs, extrapolated",
+            totals[0],
+            OPPONENT,
+            totals[1],
+            target,
+            "as above",
         ),
     ]

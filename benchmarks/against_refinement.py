@@ -1,4 +1,6 @@
-"""Compares an epoch of the refinement by likelihood with a plain recurrent training on the same batches."""
+"""Compares an epoch of the refinement by likelihood with a plain recurrent training on the same
+batches.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +28,9 @@ TIMED_EPOCHS = 4
 
 
 def start(num_states: int, num_symbols: int, width: int) -> NLWFA:
-    """Make a random network of the recommended kind: one layer for each map, one hidden layer before the softmax."""
+    """Make a random network of the recommended kind: one layer for each map, one hidden layer
+    before the softmax.
+    """
     rng = np.random.default_rng(0)
 
     def drawn(*shape: int) -> np.ndarray:
@@ -36,27 +40,48 @@ def start(num_states: int, num_symbols: int, width: int) -> NLWFA:
     maps = (drawn(num_symbols, num_states, num_states),)
     output = drawn(width, num_symbols + 1)
     initial = rng.uniform(-0.5, 0.5, num_states)
-    return NLWFA(initial, maps, (drawn(num_states, width),), output, True, True, ConditionalReading("softmax", normalised=True))
+    return NLWFA(
+        initial,
+        maps,
+        (drawn(num_states, width),),
+        output,
+        True,
+        True,
+        ConditionalReading("softmax", normalised=True),
+    )
 
 
 def plain_training(model: NLWFA, options: Refinement, dtype: torch.dtype) -> Training:
-    trained, averaged = (Network(model.initial, model.transitions[0], model.decoder, model.output, dtype) for _ in range(2))
+    trained, averaged = (
+        Network(model.initial, model.transitions[0], model.decoder, model.output, dtype)
+        for _ in range(2)
+    )
     return Training(trained, averaged, options.epochs, options.rate, options.weight_decay)
 
 
 def batch_of(sample: Sample) -> Batch:
     """Make a batch of the strings as drawn, with repetitions."""
-    return Batch(list(chain.from_iterable(map(repeat, sample.words, sample.counts.tolist()))), sample.num_symbols)
+    return Batch(
+        list(chain.from_iterable(map(repeat, sample.words, sample.counts.tolist()))),
+        sample.num_symbols,
+    )
 
 
 def epochs(work: Work, rank: int, repeats: int, num_judges: int, batch: int = 250) -> Comparison:
-    """Time epochs of both sides on the same batches, including the bits per symbol of the validation strings."""
+    """Time epochs of both sides on the same batches, including the bits per symbol of the
+    validation strings.
+    """
     drawn = work.sample()
     train, judges = drawn.split([drawn.num_strings - num_judges, num_judges], 0)
     model = start(rank, drawn.num_symbols, rank)
     count = max(1, round(train.num_strings / batch))
-    parts = [train.split([train.num_strings // count] * count, number) for number in range(DIVISIONS)]
-    batches, judging = [[batch_of(part) for part in division] for division in parts], batch_of(judges)
+    parts = [
+        train.split([train.num_strings // count] * count, number) for number in range(DIVISIONS)
+    ]
+    batches, judging = (
+        [[batch_of(part) for part in division] for division in parts],
+        batch_of(judges),
+    )
 
     def refined(num_epochs: int, report: Callable[..., None]) -> np.ndarray:
         options = Refinement("likelihood", num_epochs, batch=batch, weight_decay=0.5)
@@ -64,8 +89,18 @@ def epochs(work: Work, rank: int, repeats: int, num_judges: int, batch: int = 25
 
     checking = Refinement("likelihood", CHECKED_EPOCHS, batch=batch, weight_decay=0.5)
     plain = plain_training(model, checking, torch.float64)
-    theirs = np.array([plain.epoch(number, batches[number % DIVISIONS], judging) for number in range(CHECKED_EPOCHS)])
-    error = equal_arrays("bits per symbol after each epoch", refined(CHECKED_EPOCHS, lambda progress: None), theirs, 1e-6)
+    theirs = np.array(
+        [
+            plain.epoch(number, batches[number % DIVISIONS], judging)
+            for number in range(CHECKED_EPOCHS)
+        ]
+    )
+    error = equal_arrays(
+        "bits per symbol after each epoch",
+        refined(CHECKED_EPOCHS, lambda progress: None),
+        theirs,
+        1e-6,
+    )
 
     def turn() -> float:
         clock = Clock()
@@ -74,6 +109,9 @@ def epochs(work: Work, rank: int, repeats: int, num_judges: int, batch: int = 25
 
     timed = plain_training(model, checking, torch.float32)
     ours, others = interleave([turn, clocked(lambda: timed.epoch(0, batches[0], judging))], repeats)
-    title = f"epoch, {work.name}: {train.num_strings:,} strings in batches of {batch}, {num_judges:,} judge, k = {rank}"
+    title = (
+        f"epoch, {work.name}: {train.num_strings:,} strings in batches of {batch}, "
+        f"{num_judges:,} judge, k = {rank}"
+    )
     checked = f"bits per symbol after each of {CHECKED_EPOCHS} epochs: 1e-6 ({error:.0e})"
     return Comparison(title, ours, f"{OPPONENT}, padded batches", others, None, checked)

@@ -1,4 +1,6 @@
-"""Compares Hankel estimation, spectral learning and weights with scikit-splearn's, after checking that results are equal."""
+"""Compares Hankel estimation, spectral learning and weights with scikit-splearn's, after checking
+that results are equal.
+"""
 
 from __future__ import annotations
 
@@ -24,9 +26,20 @@ COUNT_TARGET, FIT_TARGET, WEIGHTS_TARGET = 30, 20, 20
 
 
 def hand_over(opponents: Opponents, work: Work, hankel: HankelMatrix, directory: Path) -> None:
-    """Give the worker the strings and our basis, since scikit-splearn can't choose one by frequency."""
-    lists = {"train": work.train, "words": work.words, "prefixes": hankel.basis.prefixes, "suffixes": hankel.basis.suffixes}
-    arrays = {f"{name}_{part}": getattr(words, part) for name, words in lists.items() for part in ("symbols", "offsets")}
+    """Give the worker the strings and our basis, since scikit-splearn can't choose one by
+    frequency.
+    """
+    lists = {
+        "train": work.train,
+        "words": work.words,
+        "prefixes": hankel.basis.prefixes,
+        "suffixes": hankel.basis.suffixes,
+    }
+    arrays = {
+        f"{name}_{part}": getattr(words, part)
+        for name, words in lists.items()
+        for part in ("symbols", "offsets")
+    }
     np.savez(directory / "work.npz", num_symbols=len(work.alphabet), **arrays)
     opponents.ask("load", file=str(directory / "work.npz"))
 
@@ -40,7 +53,9 @@ def counting(opponents: Opponents, work: Work, repeats: int) -> list[Comparison]
         opponents.ask("cells", file=str(Path(folder, "cells.npz")))
         with np.load(Path(folder, "cells.npz")) as arrays:
             theirs = arrays["cells"]
-    equal_arrays("Hankel cells", _cells(hankel), _sorted(theirs / [[1], [1], [1], [len(work.train)]]), 1e-12)
+    equal_arrays(
+        "Hankel cells", _cells(hankel), _sorted(theirs / [[1], [1], [1], [len(work.train)]]), 1e-12
+    )
     sides = (
         clocked(work.counted, work.sample),
         clocked(lambda: work.counted(work.sample())),
@@ -51,15 +66,45 @@ def counting(opponents: Opponents, work: Work, repeats: int) -> list[Comparison]
     ours, from_strings, sparse, dense, matrix_alone = interleave(sides, repeats)
     checked = f"{theirs.shape[1]:,} cells, 1e-12"
     return [
-        Comparison(f"{work.title}; from distinct strings", ours, f"{OPPONENT}, sparse (default)", sparse, COUNT_TARGET, checked),
-        Comparison(f"{work.name}; from distinct strings", ours, f"{OPPONENT}, dense", dense, COUNT_TARGET, checked),
-        Comparison(f"{work.name}; ours merges equal strings too", from_strings, f"{OPPONENT}, dense", dense, None, checked),
-        Comparison(f"{work.name}; dictionaries given", ours, f"{OPPONENT}, dense, matrices alone", matrix_alone, None, checked),
+        Comparison(
+            f"{work.title}; from distinct strings",
+            ours,
+            f"{OPPONENT}, sparse (default)",
+            sparse,
+            COUNT_TARGET,
+            checked,
+        ),
+        Comparison(
+            f"{work.name}; from distinct strings",
+            ours,
+            f"{OPPONENT}, dense",
+            dense,
+            COUNT_TARGET,
+            checked,
+        ),
+        Comparison(
+            f"{work.name}; ours merges equal strings too",
+            from_strings,
+            f"{OPPONENT}, dense",
+            dense,
+            None,
+            checked,
+        ),
+        Comparison(
+            f"{work.name}; dictionaries given",
+            ours,
+            f"{OPPONENT}, dense, matrices alone",
+            matrix_alone,
+            None,
+            checked,
+        ),
     ]
 
 
 def counting_anywhere(opponents: Opponents, work: Work, statistic: str, repeats: int) -> Comparison:
-    """Time the same for prefixes or factors, with dense matrices, which are faster for scikit-splearn."""
+    """Time the same for prefixes or factors, with dense matrices, which are faster for
+    scikit-splearn.
+    """
     hankel = work.counted(work.sample(), statistic)
     with TemporaryDirectory() as folder:
         hand_over(opponents, work, hankel, Path(folder))
@@ -67,17 +112,23 @@ def counting_anywhere(opponents: Opponents, work: Work, statistic: str, repeats:
         opponents.ask("cells", file=str(Path(folder, "cells.npz")))
         with np.load(Path(folder, "cells.npz")) as arrays:
             theirs = arrays["cells"]
-    equal_arrays("Hankel cells", _cells(hankel), _sorted(theirs / [[1], [1], [1], [len(work.train)]]), 1e-12)
+    equal_arrays(
+        "Hankel cells", _cells(hankel), _sorted(theirs / [[1], [1], [1], [len(work.train)]]), 1e-12
+    )
     sides = (
         clocked(lambda: work.counted(work.sample(), statistic)),
         lambda: opponents.seconds("count_anywhere", version=statistic),
     )
     ours, dense = interleave(sides, repeats)
     title = f"{statistic}, {work.title}"
-    return Comparison(title, ours, f"{OPPONENT}, dense", dense, None, f"{theirs.shape[1]:,} cells, 1e-12")
+    return Comparison(
+        title, ours, f"{OPPONENT}, dense", dense, None, f"{theirs.shape[1]:,} cells, 1e-12"
+    )
 
 
-def learning(opponents: Opponents, work: Work, repeats: int, target: float | None = FIT_TARGET) -> list[Comparison]:
+def learning(
+    opponents: Opponents, work: Work, repeats: int, target: float | None = FIT_TARGET
+) -> list[Comparison]:
     """Time SP from the strings to the model, and then the weights of many words."""
     hankel = work.counted(work.sample())
     learned = fit(hankel, learner="SP", rank=work.rank)
@@ -106,8 +157,17 @@ def learning(opponents: Opponents, work: Work, repeats: int, target: float | Non
     from_strings, their_fit, from_distinct, weights, prediction = interleave(sides, repeats)
     title = f"{work.title}, k = {work.rank}"
     return [
-        Comparison(f"fit, {title}; from all strings", from_strings, OPPONENT, their_fit, target, checked),
-        Comparison(f"fit, {work.name}; ours from distinct strings", from_distinct, OPPONENT, their_fit, None, checked),
+        Comparison(
+            f"fit, {title}; from all strings", from_strings, OPPONENT, their_fit, target, checked
+        ),
+        Comparison(
+            f"fit, {work.name}; ours from distinct strings",
+            from_distinct,
+            OPPONENT,
+            their_fit,
+            None,
+            checked,
+        ),
         Comparison(
             f"weights of {len(work.words):,} words, {work.name}, k = {work.rank}",
             weights,
@@ -120,13 +180,23 @@ def learning(opponents: Opponents, work: Work, repeats: int, target: float | Non
 
 
 def nonlinear_weights(work: Work, words: Words, repeats: int) -> Comparison:
-    """Time the weights of an NL-WFA and of a WFA, both ours; the training is short, which makes no difference here."""
+    """Time the weights of an NL-WFA and of a WFA, both ours; the training is short, which makes no
+    difference here.
+    """
     hankel = work.counted(work.sample())
     linear = fit(hankel, learner="SP", rank=work.rank).model
-    nonlinear = fit(hankel, learner="both.non", rank=work.rank, epochs_factorisation=5, epochs_transitions=5).model
+    nonlinear = fit(
+        hankel, learner="both.non", rank=work.rank, epochs_factorisation=5, epochs_transitions=5
+    ).model
     sides = (clocked(lambda: nonlinear.weights(words)), clocked(lambda: linear.weights(words)))
     ours, theirs = interleave(sides, repeats)
-    return Comparison(f"weights of {len(words):,} words, {work.name}, k = {work.rank}: NL-WFA", ours, "our SP", theirs, 1 / 3)
+    return Comparison(
+        f"weights of {len(words):,} words, {work.name}, k = {work.rank}: NL-WFA",
+        ours,
+        "our SP",
+        theirs,
+        1 / 3,
+    )
 
 
 def tables(opponents: Opponents | None, works: Sequence[Work], repeats: int) -> list[Table]:
@@ -139,9 +209,12 @@ def tables(opponents: Opponents | None, works: Sequence[Work], repeats: int) -> 
     learn.comparisons.append(nonlinear_weights(works[0], works[0].words, max(repeats, 3)))
     count.notes.extend(
         (
-            "Theirs is what `fit` does before the SVD. It can't choose a basis by frequency, so it is given ours, as sets.",
-            "Dense matrices are filled faster than its default sparse ones, but their fit has an inexact, randomised SVD.",
-            "“Dictionaries given”: it is given its counts of strings, prefixes and suffixes; ours still chooses the basis.",
+            "Theirs is what `fit` does before the SVD. It can't choose a basis by frequency, "
+            "so it is given ours, as sets.",
+            "Dense matrices are filled faster than its default sparse ones, but their fit "
+            "has an inexact, randomised SVD.",
+            "“Dictionaries given”: it is given its counts of strings, prefixes and suffixes; "
+            "ours still chooses the basis.",
         )
     )
     if opponents is None:
@@ -150,13 +223,17 @@ def tables(opponents: Opponents | None, works: Sequence[Work], repeats: int) -> 
 
 
 def _cells(hankel: HankelMatrix) -> FloatArray:
-    """Every non-zero of H_λ and each H_σ as (block, row, column, value), shape (4, n), in the order of scikit-splearn's basis."""
+    """Every non-zero of H_λ and each H_σ as (block, row, column, value), shape (4, n), in the order
+    of scikit-splearn's basis.
+    """
     rows, columns = (_places(words) for words in (hankel.basis.prefixes, hankel.basis.suffixes))
     blocks = [hankel.block, *(hankel.symbol_block(symbol) for symbol in range(hankel.num_symbols))]
     parts = []
     for number, block in enumerate(blocks):
         cells = block.tocoo()
-        parts.append(np.stack([np.full(cells.nnz, number), rows[cells.row], columns[cells.col], cells.data]))
+        parts.append(
+            np.stack([np.full(cells.nnz, number), rows[cells.row], columns[cells.col], cells.data])
+        )
     return _sorted(np.concatenate(parts, axis=1))
 
 
@@ -164,7 +241,9 @@ def _places(words: Words) -> FloatArray:
     """Rank of each word by length, then alphabetically."""
     listed = list(words)
     places = np.empty(len(listed))
-    places[sorted(range(len(listed)), key=lambda index: (len(listed[index]), listed[index]))] = np.arange(len(listed))
+    places[sorted(range(len(listed)), key=lambda index: (len(listed[index]), listed[index]))] = (
+        np.arange(len(listed))
+    )
     return places
 
 

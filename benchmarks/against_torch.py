@@ -1,4 +1,6 @@
-"""Compares the training of a GRU and of an LSTM with the same network that calls torch's own layer and cross-entropy."""
+"""Compares the training of a GRU and of an LSTM with the same network that calls torch's own layer
+and cross-entropy.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,9 @@ TOLERANCE = 1e-6
 
 
 class Plain(Network):
-    """The network as most programs write it: the layer of torch.nn, and the scores of all steps in one table."""
+    """The network as most programs write it: the layer of torch.nn, and the scores of all steps in
+    one table.
+    """
 
     def loss(self, batch: PackedSequence) -> torch.Tensor:
         read, followed, times = batch.data.T
@@ -49,10 +53,18 @@ def gradients(work: Work, kind: str, num_states: int, num_batches: int, repeats:
 
     ours, theirs = (network(side, torch.float64) for side in (Network, Plain))
     pairs = [(np.array(pass_over(ours, drawn[:2])), np.array(pass_over(theirs, drawn[:2])))]
-    pairs += [(p.grad.numpy(), q.grad.numpy()) for p, q in zip(ours.parameters(), theirs.parameters(), strict=True)]  # type: ignore[union-attr]
+    pairs += [
+        (p.grad.numpy(), q.grad.numpy())
+        for p, q in zip(ours.parameters(), theirs.parameters(), strict=True)
+    ]  # type: ignore[union-attr]
     error = max(equal_arrays("losses and gradients", one, other, TOLERANCE) for one, other in pairs)
     timed = [network(side, torch.float32) for side in (Network, Plain)]
     sides = [clocked(lambda side=side: pass_over(side, drawn)) for side in timed]
     mine, others = interleave(sides, repeats)
-    title = f"{kind}, {work.name}: {num_batches} batches of 64 strings, |Σ| = {len(work.alphabet):,}, k = {num_states}"
-    return Comparison(title, mine, OPPONENT, others, None, f"losses and gradients: {TOLERANCE:g} ({error:.0e})")
+    title = (
+        f"{kind}, {work.name}: {num_batches} batches of 64 strings, |Σ| = "
+        f"{len(work.alphabet):,}, k = {num_states}"
+    )
+    return Comparison(
+        title, mine, OPPONENT, others, None, f"losses and gradients: {TOLERANCE:g} ({error:.0e})"
+    )

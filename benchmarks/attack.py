@@ -1,11 +1,12 @@
 """Measure a class while one script with any number of fresh cookies attacks its server.
 
-`python -m benchmarks.attack` starts a server, lets thirty people join a class, and then alternates between rounds in which
-they work undisturbed and rounds in which a second process attacks: it opens sessions, joins the class by its code and hands
-things in, fills the queue, uploads files that no widget asked for, searches the history for a thousand words, and follows
-malformed links. Every browser of the attack is a new one. Printed are the members' times in both kinds of rounds, what was
-refused to them, and how many acknowledged answers are missing in the database. The attacking process uses the same cores,
-although it would be another machine; `--nice` lowers its priority.
+`python -m benchmarks.attack` starts a server, lets thirty people join a class, and then alternates
+between rounds in which they work undisturbed and rounds in which a second process attacks: it opens
+sessions, joins the class by its code and hands things in, fills the queue, uploads files that no
+widget asked for, searches the history for a thousand words, and follows malformed links. Every
+browser of the attack is a new one. Printed are the members' times in both kinds of rounds, what was
+refused to them, and how many acknowledged answers are missing in the database. The attacking
+process uses the same cores, although it would be another machine; `--nice` lowers its priority.
 """
 
 from __future__ import annotations
@@ -69,17 +70,25 @@ class Known(Session):
     session_id = ""
 
     def _take(self, message: ForwardMsg) -> None:
-        if message.WhichOneof("type") == "new_session" and message.new_session.initialize.session_id:
+        if (
+            message.WhichOneof("type") == "new_session"
+            and message.new_session.initialize.session_id
+        ):
             self.session_id = message.new_session.initialize.session_id
         super()._take(message)
 
 
-async def member(measured: Measured, address: str, number: int, think: float, ready: asyncio.Semaphore) -> None:
+async def member(
+    measured: Measured, address: str, number: int, think: float, ready: asyncio.Semaphore
+) -> None:
     """Join the class, then answer tasks in one tab and use the lab in another, until the end."""
     rng, mine, task = np.random.default_rng(number), cookie(), 1
     answering = {"class": measured.code, "tasks": KIND, "task": "1"}
     link = LINK | {"class": measured.code, "data_seed": 1 + number % 3}
-    async with Session(address, measured.seen, answering, mine) as first, Session(address, measured.seen, link, mine) as second:
+    async with (
+        Session(address, measured.seen, answering, mine) as first,
+        Session(address, measured.seen, link, mine) as second,
+    ):
         await first.visit("classroom")
         await first.submit("class.join_button", {"class.nickname": f"Student {number}"})
         first.query["task"] = "1"
@@ -105,7 +114,9 @@ async def member(measured: Measured, address: str, number: int, think: float, re
                 getattr(measured.times[kind], what).append(seconds)
 
 
-async def _answer(measured: Measured, session: Session, student: int, task: int) -> tuple[float, int]:
+async def _answer(
+    measured: Measured, session: Session, student: int, task: int
+) -> tuple[float, int]:
     name = f"exercise.{KIND.replace('-', '_')}_{task}"
     key = BANK[KIND].task(task).question.key
     assert key is not None
@@ -145,7 +156,11 @@ async def whole(home: Path, options: argparse.Namespace) -> tuple[Measured, Coun
             await ready.acquire()
         for number in range(options.rounds):
             for kind in ("calm", "attacked"):
-                attackers = await _attackers(server.address, measured.code, options) if kind == "attacked" else None
+                attackers = (
+                    await _attackers(server.address, measured.code, options)
+                    if kind == "attacked"
+                    else None
+                )
                 await asyncio.sleep(5)  # the change from one to the other is not measured
                 measured.now = kind
                 await asyncio.sleep(options.seconds)
@@ -154,7 +169,11 @@ async def whole(home: Path, options: argparse.Namespace) -> tuple[Measured, Coun
                     attackers.terminate()
                     output, _ = await attackers.communicate()
                     done.update(_counts(output.decode()))
-                print(f"round {number + 1} {kind}: server {server.memory:.0f} MB, load {os.getloadavg()[0]:.1f}", flush=True)
+                print(
+                    f"round {number + 1} {kind}: server {server.memory:.0f} MB, load "
+                    f"{os.getloadavg()[0]:.1f}",
+                    flush=True,
+                )
         measured.ends = 0.0
         await asyncio.gather(*people)
         if not options.no_teacher:
@@ -173,8 +192,20 @@ async def _teacher_locks(measured: Measured, address: str, teacher: str) -> None
         assert "class.leave_now" not in session.buttons, "a new browser has joined a locked session"
 
 
-async def _attackers(address: str, code: str, options: argparse.Namespace) -> asyncio.subprocess.Process:
-    command = [sys.executable, "-m", "benchmarks.attack", "--attack", address, "--code", code, "--at-once", str(options.at_once)]
+async def _attackers(
+    address: str, code: str, options: argparse.Namespace
+) -> asyncio.subprocess.Process:
+    command = [
+        sys.executable,
+        "-m",
+        "benchmarks.attack",
+        "--attack",
+        address,
+        "--code",
+        code,
+        "--at-once",
+        str(options.at_once),
+    ]
     command += ["--nice", str(options.nice)]
     return await asyncio.create_subprocess_exec(*command, stdout=asyncio.subprocess.PIPE)
 
@@ -188,8 +219,13 @@ def _counts(output: str) -> dict[str, int]:
 async def attack(address: str, code: str, at_once: int) -> None:
     """Attack until this process is ended; every second, print what has been done so far."""
     done: Counter[str] = Counter()
-    asyncio.get_running_loop().add_signal_handler(15, lambda: (print(_line(done), flush=True), os._exit(0)))
-    workers = [asyncio.create_task(_attacker(address, code, KINDS[number % len(KINDS)], done)) for number in range(at_once)]
+    asyncio.get_running_loop().add_signal_handler(
+        15, lambda: (print(_line(done), flush=True), os._exit(0))
+    )
+    workers = [
+        asyncio.create_task(_attacker(address, code, KINDS[number % len(KINDS)], done))
+        for number in range(at_once)
+    ]
     await asyncio.gather(*workers)
 
 
@@ -220,7 +256,9 @@ async def _joins(address: str, code: str, mine: str) -> AsyncIterator[None]:
     query = {"class": code, "tasks": KIND, "task": "1"}
     async with Session(address, Seen(), query, mine) as session:
         await session.visit("classroom")
-        await session.submit("class.join_button", {"class.nickname": f"Intruder {10**9 + secrets.randbelow(10**6)}"})
+        await session.submit(
+            "class.join_button", {"class.nickname": f"Intruder {10**9 + secrets.randbelow(10**6)}"}
+        )
         yield
         session.query["task"] = "1"
         await session.visit("practice")
@@ -235,7 +273,9 @@ async def _joins(address: str, code: str, mine: str) -> AsyncIterator[None]:
 
 async def _queues(address: str, code: str, mine: str) -> AsyncIterator[None]:
     seed = {"learning_seed": secrets.randbelow(10**6)}
-    async with Session(address, Seen(), LINK | seed | {"epochs_factorisation": 3000}, mine) as session:
+    async with Session(
+        address, Seen(), LINK | seed | {"epochs_factorisation": 3000}, mine
+    ) as session:
         await session.visit("train")
         for _ in range(10):
             if "train.start" in session.buttons:
@@ -256,13 +296,19 @@ async def _uploads(address: str, code: str, mine: str) -> AsyncIterator[None]:
 
 def _put(address: str, session_id: str, mine: str) -> int:
     boundary = secrets.token_hex(16)
-    head = f'--{boundary}\r\nContent-Disposition: form-data; name="file"; filename="x.txt"\r\n\r\n'.encode()
+    head = f'--{boundary}\r\nContent-Disposition: form-data; name="file"; filename="x.txt"\r\n\r\n'.encode()  # noqa: E501
     body = head + bytes(UPLOAD_BYTES) + f"\r\n--{boundary}--\r\n".encode()
     token = mine.partition("=")[2]
-    headers = {"Cookie": mine, "X-Xsrftoken": token, "Content-Type": f"multipart/form-data; boundary={boundary}"}
+    headers = {
+        "Cookie": mine,
+        "X-Xsrftoken": token,
+        "Content-Type": f"multipart/form-data; boundary={boundary}",
+    }
     connection = http.client.HTTPConnection(address.removeprefix("ws://"), timeout=60)
     try:
-        connection.request("PUT", f"/_stcore/upload_file/{session_id}/{secrets.token_hex(8)}", body, headers)
+        connection.request(
+            "PUT", f"/_stcore/upload_file/{session_id}/{secrets.token_hex(8)}", body, headers
+        )
         return connection.getresponse().status
     finally:
         connection.close()
@@ -278,13 +324,26 @@ async def _searches(address: str, code: str, mine: str) -> AsyncIterator[None]:
 
 
 async def _links(address: str, code: str, mine: str) -> AsyncIterator[None]:
-    for query in ({"rank": "1e400"}, {"rank": "9" * 400}, {"class": "<b>"}, {"A": "x" * 10_000}, {"key": "x"}):
+    for query in (
+        {"rank": "1e400"},
+        {"rank": "9" * 400},
+        {"class": "<b>"},
+        {"A": "x" * 10_000},
+        {"key": "x"},
+    ):
         async with Session(address, Seen(), query, mine) as session:
             await session.visit("train")
             yield
 
 
-ATTACKS = {"open": _opens, "join": _joins, "queue": _queues, "upload": _uploads, "search": _searches, "link": _links}
+ATTACKS = {
+    "open": _opens,
+    "join": _joins,
+    "queue": _queues,
+    "upload": _uploads,
+    "search": _searches,
+    "link": _links,
+}
 
 
 def main() -> None:
@@ -292,8 +351,12 @@ def main() -> None:
     parser.add_argument("--students", type=int, default=30)
     parser.add_argument("--seconds", type=float, default=40.0, help="of each round")
     parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--think", type=float, default=6.0, help="mean seconds between two actions of a member")
-    parser.add_argument("--at-once", type=int, default=30, help="browsers of the attack at any moment")
+    parser.add_argument(
+        "--think", type=float, default=6.0, help="mean seconds between two actions of a member"
+    )
+    parser.add_argument(
+        "--at-once", type=int, default=30, help="browsers of the attack at any moment"
+    )
     parser.add_argument("--nice", type=int, default=0, help="of the attacking process")
     parser.add_argument("--no-teacher", action="store_true", help="do not lock joining at the end")
     parser.add_argument("--attack", help="attack the server at this address, and do nothing else")
@@ -308,11 +371,15 @@ def main() -> None:
         lost = measured.acknowledged - recorded(Path(folder), measured.code)
         sessions = Classes(History.open(Path(folder)).engine).summaries()
     print(f"attack: {_line(done)}")
-    print(f"class sessions {len(sessions):,}; members of the class {max(session.num_members for session in sessions):,}")
+    print(
+        f"class sessions {len(sessions):,}; members of the class "
+        f"{max(session.num_members for session in sessions):,}"
+    )
     for what in ("answer", "page", "slider"):
         figures = {kind: np.array(getattr(times, what)) for kind, times in measured.times.items()}
         cells = [
-            f"{kind} p50 {np.median(seconds):.3f} p95 {np.quantile(seconds, 0.95):.3f} ({len(seconds)})"
+            f"{kind} p50 {np.median(seconds):.3f} p95 {np.quantile(seconds, 0.95):.3f} "
+            f"({len(seconds)})"
             for kind, seconds in figures.items()
         ]
         ratio = np.quantile(figures["attacked"], 0.95) / np.quantile(figures["calm"], 0.95)

@@ -1,7 +1,8 @@
 """Compares a basis by matching with one by frequency, at equal size.
 
-`python -m benchmarks.bases --data DIR` prints a row for each problem, statistic and size: the structural rank of the block with the
-most frequent prefixes and suffixes, and SP's word error rate with either basis. Test strings choose nothing.
+`python -m benchmarks.bases --data DIR` prints a row for each problem, statistic and size: the
+structural rank of the block with the most frequent prefixes and suffixes, and SP's word error rate
+with either basis. Test strings choose nothing.
 """
 
 from __future__ import annotations
@@ -12,7 +13,17 @@ from pathlib import Path
 
 from scipy.sparse.csgraph import structural_rank
 
-from nlwfa_core import DataRecipe, Sample, as_sample, estimate_hankel, evaluate, fit, load_data, matching_basis, select_basis
+from nlwfa_core import (
+    DataRecipe,
+    Sample,
+    as_sample,
+    estimate_hankel,
+    evaluate,
+    fit,
+    load_data,
+    matching_basis,
+    select_basis,
+)
 from nlwfa_core.sources.files import read_strings
 
 RANK = 20
@@ -27,7 +38,11 @@ def problems(data: Path) -> Iterator[tuple[str, Sample, Sample]]:
         file = data / "pautomac" / f"{number}.pautomac"
         if Path(f"{file}.train").exists():
             train = as_sample(read_strings(Path(f"{file}.train")))
-            yield f"PAutomaC {number}", train, as_sample(read_strings(Path(f"{file}.test")), train.alphabet)
+            yield (
+                f"PAutomaC {number}",
+                train,
+                as_sample(read_strings(Path(f"{file}.test")), train.alphabet),
+            )
     file = data / "spice" / "4.spice.dev"
     if Path(f"{file}.train").exists():
         train = as_sample(read_strings(Path(f"{file}.train")))
@@ -37,7 +52,10 @@ def problems(data: Path) -> Iterator[tuple[str, Sample, Sample]]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--data", type=Path, required=True)
-    print("| strings | statistic | size | structural rank by frequency | WER by frequency | WER by matching |")
+    print(
+        "| strings | statistic | size | structural rank by frequency | WER by frequency | "
+        "WER by matching |"
+    )
     print("|---|---|---|---|---|---|")
     for title, train, test in problems(parser.parse_args().data):
         for statistic in ("string", "prefix", "factor"):
@@ -47,7 +65,11 @@ def main() -> None:
                     hankel = estimate_hankel(train, select(train, size, size, statistic), statistic)
                     ranks.append(structural_rank(hankel.block))
                     rates.append(evaluate(fit(hankel, "SP", rank=RANK).model, test).wer)
-                print(f"| {title} | {statistic} | {size:,} | {ranks[0]:,} | {rates[0]:.4f} | {rates[1]:.4f} |", flush=True)
+                print(
+                    f"| {title} | {statistic} | {size:,} | {ranks[0]:,} | {rates[0]:.4f} | "
+                    f"{rates[1]:.4f} |",
+                    flush=True,
+                )
 
 
 if __name__ == "__main__":

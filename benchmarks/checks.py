@@ -1,4 +1,7 @@
-"""Check that our results and an opponent's are equal before anything is timed. A difference ends the benchmark with an error."""
+"""Check that our results and an opponent's are equal before anything is timed.
+
+A difference ends the benchmark with an error.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +15,8 @@ class Different(Exception):
 
 
 def equal_arrays(what: str, ours: FloatArray, theirs: FloatArray, tolerance: float) -> float:
-    """Return the largest difference, relative to the largest entry of `theirs`; raises Different if it exceeds the tolerance.
+    """Return the largest difference, relative to the largest entry of `theirs`; raises Different if
+    it exceeds the tolerance.
 
     >>> equal_arrays("halves", np.array([0.5, 1.0]), np.array([0.5, 1.0]), 1e-12)
     0.0
@@ -22,5 +26,7 @@ def equal_arrays(what: str, ours: FloatArray, theirs: FloatArray, tolerance: flo
     largest = float(np.abs(theirs).max(initial=0.0)) or 1.0
     error = float(np.abs(ours - theirs).max(initial=0.0)) / largest
     if not error <= tolerance:
-        raise Different(f"{what}: differ by {error:.2g} of the largest, at most {tolerance:g} allowed")
+        raise Different(
+            f"{what}: differ by {error:.2g} of the largest, at most {tolerance:g} allowed"
+        )
     return error

@@ -1,7 +1,9 @@
-"""Measure a class in a session: students answer tasks over websockets, a teacher watches the board, and the server is killed once.
+"""Measure a class in a session: students answer tasks over websockets, a teacher watches the board,
+and the server is killed once.
 
-`python -m benchmarks.classroom --students 30 --minutes 5` prints how many acknowledged answers are missing in the database
-afterwards, and the seconds from the board's request to its last message. The clients use the same cores as the server.
+`python -m benchmarks.classroom --students 30 --minutes 5` prints how many acknowledged answers are
+missing in the database afterwards, and the seconds from the board's request to its last message.
+The clients use the same cores as the server.
 """
 
 from __future__ import annotations
@@ -62,11 +64,15 @@ def cookie() -> str:
 
 
 async def teach(room: Class) -> None:
-    """Open a session, and watch its board until the end; after the server has died, open it again."""
+    """Open a session, and watch its board until the end; after the server has died, open it
+    again.
+    """
     mine = cookie()
     while monotonic() < room.ends:
         try:
-            async with Session(room.address, room.seen, {"class": room.code} if room.code else {}, mine) as session:
+            async with Session(
+                room.address, room.seen, {"class": room.code} if room.code else {}, mine
+            ) as session:
                 await session.visit("classroom")
                 if not room.code:
                     await session.press("class.open")
@@ -81,7 +87,9 @@ async def teach(room: Class) -> None:
 
 
 async def learn(room: Class, number: int, think: float) -> None:
-    """Join, and answer one task after the other; an answer that the server has not acknowledged is given again."""
+    """Join, and answer one task after the other; an answer that the server has not acknowledged is
+    given again.
+    """
     rng, mine, task = np.random.default_rng(number), cookie(), 1
     await room.opened.wait()
     await asyncio.sleep(number / 10)
@@ -91,7 +99,9 @@ async def learn(room: Class, number: int, think: float) -> None:
             async with Session(room.address, room.seen, query, mine) as session:
                 await session.visit("classroom")
                 if "class.leave_now" not in session.buttons:
-                    await session.submit("class.join_button", {"class.nickname": f"Student {number}"})
+                    await session.submit(
+                        "class.join_button", {"class.nickname": f"Student {number}"}
+                    )
                 session.query["task"] = str(task)
                 await session.visit("practice")
                 while monotonic() < room.ends:
@@ -102,13 +112,18 @@ async def learn(room: Class, number: int, think: float) -> None:
 
 
 async def _answer(room: Class, session: Session, student: int, task: int) -> int:
-    """Answer a task rightly, unless it has been answered, and go to the next one. Returns the number of that."""
+    """Answer a task rightly, unless it has been answered, and go to the next one.
+
+    Returns the number of that.
+    """
     name = f"exercise.{KIND.replace('-', '_')}_{task}"
     if f"{name}.check" in session.buttons:
         key = BANK[KIND].task(task).question.key
         assert key is not None
         errors = len(room.seen.errors)
-        room.answer_seconds.append(await session.submit(f"{name}.check", {f"{name}.entry": key.best}))
+        room.answer_seconds.append(
+            await session.submit(f"{name}.check", {f"{name}.entry": key.best})
+        )
         if len(room.seen.errors) == errors and f"{name}.check" not in session.buttons:
             room.acknowledged.add((student, task))
     await session.press("practice.next")
@@ -120,7 +135,10 @@ async def run(room: Class, students: int, think: float) -> None:
 
 
 async def whole(home: Path, students: int, minutes: float, think: float) -> tuple[Class, float]:
-    """Run the class with a server that is killed in the middle and started again. Returns the class and the seconds without one."""
+    """Run the class with a server that is killed in the middle and started again.
+
+    Returns the class and the seconds without one.
+    """
     with ExitStack() as servers:
         first = await asyncio.to_thread(servers.enter_context, serving(home))
         room = Class(first.address, ends=monotonic() + 60 * minutes)
@@ -139,7 +157,9 @@ def recorded(home: Path, code: str) -> set[tuple[int, int]]:
     """Read the answers in the database: student and task."""
     engine = History.open(home).engine
     with engine.connect() as connection:
-        rows = connection.exec_driver_sql("SELECT member, nickname FROM class_members WHERE session = ?", (code,))
+        rows = connection.exec_driver_sql(
+            "SELECT member, nickname FROM class_members WHERE session = ?", (code,)
+        )
         members = {row.member: row.nickname for row in rows}
     room = Classes(engine)
     answers = [answer for member in members for answer in room.answers_of(code, member)]
@@ -150,22 +170,36 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--students", type=int, default=30)
     parser.add_argument("--minutes", type=float, default=5.0)
-    parser.add_argument("--think", type=float, default=6.0, help="mean seconds between two answers of a student")
+    parser.add_argument(
+        "--think", type=float, default=6.0, help="mean seconds between two answers of a student"
+    )
     options = parser.parse_args()
     load = os.getloadavg()[0]
     with tempfile.TemporaryDirectory() as folder:
-        room, away = asyncio.run(whole(Path(folder), options.students, options.minutes, options.think))
+        room, away = asyncio.run(
+            whole(Path(folder), options.students, options.minutes, options.think)
+        )
         lost = room.acknowledged - recorded(Path(folder), room.code)
         total = len(recorded(Path(folder), room.code))
     print(
-        f"{options.students} students, {options.minutes:g} minutes; load average before {load:.1f}, after {os.getloadavg()[0]:.1f}"
+        f"{options.students} students, {options.minutes:g} minutes; load average before "
+        f"{load:.1f}, after {os.getloadavg()[0]:.1f}"
     )
-    print(f"answers acknowledged {len(room.acknowledged):,}, recorded {total:,}, acknowledged and lost {len(lost)}")
+    print(
+        f"answers acknowledged {len(room.acknowledged):,}, recorded {total:,}, acknowledged "
+        f"and lost {len(lost)}"
+    )
     print(f"server killed once; {away:.1f} s until the next one answered")
     for name, seconds in (("answer", room.answer_seconds), ("board", room.board_seconds)):
         p50, p95 = np.quantile(seconds, [0.5, 0.95])
-        print(f"{name}: p50 {p50:.3f} s, p95 {p95:.3f} s, longest {max(seconds):.3f} s ({len(seconds):,})")
-    print(f"faults that are not the kill: {[fault for fault in room.seen.faults if 'connection' not in fault][:5]}")
+        print(
+            f"{name}: p50 {p50:.3f} s, p95 {p95:.3f} s, longest {max(seconds):.3f} s "
+            f"({len(seconds):,})"
+        )
+    print(
+        "faults that are not the kill: "
+        f"{[fault for fault in room.seen.faults if 'connection' not in fault][:5]}"
+    )
 
 
 if __name__ == "__main__":

@@ -1,8 +1,9 @@
-"""Runs sweeps and counts strings on a Dask cluster of this machine's processes, one of which is killed.
+"""Runs sweeps and counts strings on a Dask cluster of this machine's processes, one of which is
+killed.
 
-`python -m benchmarks.cluster` (needs Dask) checks that a disturbed sweep gives the same table as an undisturbed one, and that
-shards counted separately give the same sample as one pass. It writes its part of docs/cluster.md. On two cores it shows that
-nothing is lost, not how fast a cluster is.
+`python -m benchmarks.cluster` (needs Dask) checks that a disturbed sweep gives the same table as an
+undisturbed one, and that shards counted separately give the same sample as one pass. It writes its
+part of docs/cluster.md. On two cores it shows that nothing is lost, not how fast a cluster is.
 """
 
 from __future__ import annotations
@@ -37,7 +38,9 @@ SHARDS, STRINGS = 8, 50_000
 Rows = list[dict[str, str]]
 
 
-def swept(recipes: Mapping[str, Recipe], cluster: LocalCluster | None, kill: bool = False) -> tuple[Rows, float]:
+def swept(
+    recipes: Mapping[str, Recipe], cluster: LocalCluster | None, kill: bool = False
+) -> tuple[Rows, float]:
     """Run a sweep, and return the rows of its table without their times, and its seconds.
 
     If `kill` is true, a worker is killed after a quarter of the runs.
@@ -53,13 +56,17 @@ def swept(recipes: Mapping[str, Recipe], cluster: LocalCluster | None, kill: boo
         if kill:
             killer.join()
         if len(done.new) != len(recipes):
-            raise RuntimeError(f"{len(done.new)} of {len(recipes)} runs done: {set(done.failed.values())}")
+            raise RuntimeError(
+                f"{len(done.new)} of {len(recipes)} runs done: {set(done.failed.values())}"
+            )
         table = SweepTable(home / "table.csv", recipes)
         for key in recipes:
             table.add(key, load_result(home / "runs" / key))
         table.write()
         rows = csv.DictReader((home / "table.csv").read_text(encoding="utf-8").splitlines())
-        return [{name: cell for name, cell in row.items() if "seconds" not in name} for row in rows], seconds
+        return [
+            {name: cell for name, cell in row.items() if "seconds" not in name} for row in rows
+        ], seconds
 
 
 def _kill(cluster: Any, home: Path, after: int) -> None:
@@ -75,11 +82,15 @@ def count(path: str) -> Counts:
 
 
 def counted(client: Client, paths: list[str]) -> Counts:
-    """Count each shard on a free worker, then merge the counts of neighbours pair by pair, which keeps the order of the shards."""
+    """Count each shard on a free worker, then merge the counts of neighbours pair by pair, which
+    keeps the order of the shards.
+    """
     parts = client.map(count, paths, pure=False)
     while len(parts) > 1:
         pairs = [parts[index : index + 2] for index in range(0, len(parts), 2)]
-        parts = [client.submit(merge, *pair, pure=False) if len(pair) == 2 else pair[0] for pair in pairs]
+        parts = [
+            client.submit(merge, *pair, pure=False) if len(pair) == 2 else pair[0] for pair in pairs
+        ]
     counts: Counts = parts[0].result()
     return counts
 
@@ -103,11 +114,19 @@ def report() -> str:
     expected, seconds = swept(recipes, None)
     lines.append(f"| one process, without Dask | {seconds:.1f} | |")
     for workers, kill in ((1, False), (2, False), (4, False), (4, True)):
-        with LocalCluster(n_workers=workers, threads_per_worker=1, dashboard_address=None, host="127.0.0.1") as cluster:
+        with LocalCluster(
+            n_workers=workers, threads_per_worker=1, dashboard_address=None, host="127.0.0.1"
+        ) as cluster:
             outcome, seconds = swept(recipes, cluster, kill)
         if outcome != expected:
-            raise RuntimeError(f"a sweep's table must not depend on its workers: {workers} of Dask gave another than one process")
-        name = f"Dask, {workers} process{'es' if workers > 1 else ''}{', one killed after 20 runs' if kill else ''}"
+            raise RuntimeError(
+                f"a sweep's table must not depend on its workers: {workers} of Dask gave "
+                "another than one process"
+            )
+        name = (
+            f"Dask, {workers} "
+            f"process{'es' if workers > 1 else ''}{', one killed after 20 runs' if kill else ''}"
+        )
         lines.append(f"| {name} | {seconds:.1f} | the same, to the last digit |")
     with tempfile.TemporaryDirectory(prefix="nlwfa-shards-") as folder:
         paths = shards(Path(folder))
@@ -117,7 +136,9 @@ def report() -> str:
             whole = merge(whole, count(path))
         alone = perf_counter() - started
         with (
-            LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None, host="127.0.0.1") as cluster,
+            LocalCluster(
+                n_workers=2, threads_per_worker=1, dashboard_address=None, host="127.0.0.1"
+            ) as cluster,
             Client(cluster) as client,
         ):
             counted(client, paths[:2])  # so that workers load their modules
@@ -125,12 +146,19 @@ def report() -> str:
             merged = counted(client, paths)
             together = perf_counter() - started
     a, b = whole.sample(), merged.sample()
-    if not (np.array_equal(a.words.symbols, b.words.symbols) and np.array_equal(a.counts, b.counts)):
-        raise RuntimeError("counting shards with Dask must give the sample that one process reads; got another sample")
+    if not (
+        np.array_equal(a.words.symbols, b.words.symbols) and np.array_equal(a.counts, b.counts)
+    ):
+        raise RuntimeError(
+            "counting shards with Dask must give the sample that one process reads; got "
+            "another sample"
+        )
     lines += [
         "",
-        f"{SHARDS} shards of {STRINGS:,} strings counted and merged: {alone:.2f} s one after the other in one process, "
-        f"{together:.2f} s on two workers in a tree; {len(a.words):,} distinct strings, the same sample to the last bit.",
+        f"{SHARDS} shards of {STRINGS:,} strings counted and merged: {alone:.2f} s one after "
+        "the other in one process, "
+        f"{together:.2f} s on two workers in a tree; {len(a.words):,} distinct strings, the "
+        "same sample to the last bit.",
     ]
     return "\n".join(lines)
 

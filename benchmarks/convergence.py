@@ -1,4 +1,6 @@
-"""Measure how long training to convergence takes to reach the final loss of the paper's optimiser, and how it ends."""
+"""Measure how long training to convergence takes to reach the final loss of the paper's optimiser,
+and how it ends.
+"""
 
 from __future__ import annotations
 
@@ -40,10 +42,21 @@ class ReachedAt:
             self.seconds = perf_counter() - self.started
 
 
-def compare(name: str, training: Training, options: Options, epochs: int, repeats: int) -> Comparison:
-    """Train once with the paper's optimiser for some epochs, then with L-BFGS until the loss is as low."""
-    paper = replace(options, **AS_IN_THE_PAPER, epochs_factorisation=epochs, epochs_transitions=epochs, schedule="cosine")
-    training(replace(paper, epochs_factorisation=1, epochs_transitions=1), lambda progress: None)  # loads what torch loads late
+def compare(
+    name: str, training: Training, options: Options, epochs: int, repeats: int
+) -> Comparison:
+    """Train once with the paper's optimiser for some epochs, then with L-BFGS until the loss is as
+    low.
+    """
+    paper = replace(
+        options,
+        **AS_IN_THE_PAPER,
+        epochs_factorisation=epochs,
+        epochs_transitions=epochs,
+        schedule="cosine",
+    )
+    # loads what torch loads late
+    training(replace(paper, epochs_factorisation=1, epochs_transitions=1), lambda progress: None)
     started = perf_counter()
     theirs = training(paper, lambda progress: None)
     seconds = perf_counter() - started
@@ -56,11 +69,17 @@ def compare(name: str, training: Training, options: Options, epochs: int, repeat
     if math.isinf(reached.seconds):
         note += ", which ours does not reach"
     note += f"; ours ends at {log.losses.min():.3g} after {log.epochs:,} epochs"
-    return Comparison(name, Timing(tuple(ours)), f"{OPPONENT}, {epochs:,} epochs", Timing((seconds,)), 50.0, note)
+    return Comparison(
+        name, Timing(tuple(ours)), f"{OPPONENT}, {epochs:,} epochs", Timing((seconds,)), 50.0, note
+    )
 
 
-def to_the_same_loss(title: str, hankel: HankelMatrix, ranks: Sequence[int], epochs: int, repeats: int) -> list[Comparison]:
-    """Compare both steps: the factorisation, and the transitions between states of SP and of our nonlinear factorisation."""
+def to_the_same_loss(
+    title: str, hankel: HankelMatrix, ranks: Sequence[int], epochs: int, repeats: int
+) -> list[Comparison]:
+    """Compare both steps: the factorisation, and the transitions between states of SP and of our
+    nonlinear factorisation.
+    """
     rows, maps = [], mapped_rows(hankel)
 
     def factorisation(options: Options, report: Callable[[Progress], None]) -> TrainingLog:
@@ -75,7 +94,9 @@ def to_the_same_loss(title: str, hankel: HankelMatrix, ranks: Sequence[int], epo
             latent = fit_factorisation(hankel, options).latent
             name = f"{title}, k = {rank}, transitions of {learner}"
 
-            def training(options: Options, report: Callable[[Progress], None], latent: np.ndarray = latent) -> TrainingLog:
+            def training(
+                options: Options, report: Callable[[Progress], None], latent: np.ndarray = latent
+            ) -> TrainingLog:
                 return fit_transitions(latent, maps, options, report=report)[1]
 
             rows.append(compare(name, training, options, epochs, repeats))
@@ -85,7 +106,9 @@ def to_the_same_loss(title: str, hankel: HankelMatrix, ranks: Sequence[int], epo
 def first_steps() -> Table:
     """Time all four learners on the lab's first experiment, and tabulate how each stage ended."""
     recipe = PRESETS["first-steps"][1]
-    hankel = build_hankel(Sample.of(Dyck().sample(recipe.data.num_strings, seed=0), ALPHABET), recipe.hankel)
+    hankel = build_hankel(
+        Sample.of(Dyck().sample(recipe.data.num_strings, seed=0), ALPHABET), recipe.hankel
+    )
     rows = []
     for learner in HANKEL_LEARNERS:
         started = perf_counter()
@@ -93,9 +116,16 @@ def first_steps() -> Table:
         seconds = perf_counter() - started
         rows.append([learner, f"{seconds:.2f}", "; ".join(map(ending, logs)) or "closed form"])
     note = "The percentage is by how much the last 100 epochs lowered the loss."
-    return Table("The first experiment, to convergence", columns=("learner", "seconds", "how it ended"), rows=rows, notes=[note])
+    return Table(
+        "The first experiment, to convergence",
+        columns=("learner", "seconds", "how it ended"),
+        rows=rows,
+        notes=[note],
+    )
 
 
 def ending(log: TrainingLog) -> str:
     """Write how a stage ended, and by how much its last epochs lowered the loss."""
-    return f"{log.stage} {log.stopped}" + (f", {log.epochs:,} epochs, {percentage(log.decrease)}" if log.epochs else "")
+    return f"{log.stage} {log.stopped}" + (
+        f", {log.epochs:,} epochs, {percentage(log.decrease)}" if log.epochs else ""
+    )

@@ -1,8 +1,9 @@
-"""Compares NL-WFA, refined by likelihood, with every linear model of as many states on Dyck strings, seed by seed.
+"""Compares NL-WFA, refined by likelihood, with every linear model of as many states on Dyck
+strings, seed by seed.
 
-`python -m benchmarks.dyck_states [--states 5] [--strings 20000] [--seeds 10]` prints a line for each seed, and means with 95 %
-intervals. The linear model is the best on the test strings of all statistics and ranks up to the number of states: it is chosen
-with hindsight.
+`python -m benchmarks.dyck_states [--states 5] [--strings 20000] [--seeds 10]` prints a line for
+each seed, and means with 95 % intervals. The linear model is the best on the test strings of all
+statistics and ranks up to the number of states: it is chosen with hindsight.
 """
 
 from __future__ import annotations
@@ -19,29 +20,48 @@ from nlwfa_core.experiment.selection import REGULARISATIONS, long_training_seeds
 from nlwfa_core.metrics.scores import Scores, evaluate, next_symbol_score
 
 STEPS = 3_000
-COLUMNS = ("NL-WFA WER", "linear WER", "true WER", "NL-WFA log₂ Pauto", "linear log₂ Pauto", "true log₂ Pauto")
+COLUMNS = (
+    "NL-WFA WER",
+    "linear WER",
+    "true WER",
+    "NL-WFA log₂ Pauto",
+    "linear log₂ Pauto",
+    "true log₂ Pauto",
+)
 
 
 def nonlinear(data: Data, states: int, seed: int) -> Scores:
-    """Train the recommended network; validation strings stop it and choose its weight decay and, for few strings, its start."""
+    """Train the recommended network; validation strings stop it and choose its weight decay and,
+    for few strings, its start.
+    """
     validation = data.validation.sample if data.validation else data.train
     tried = []
     for start in long_training_seeds(data.train, seed):
         for candidate in network_candidates(states, data.train, STEPS, REGULARISATIONS[:2], start):
             hankel = build_hankel(data.train, candidate.hankel)
             model = fit_recipe(candidate, hankel, (data.train, validation)).model
-            tried.append((next_symbol_score(model, validation).bits_per_symbol, len(tried), evaluate(model, data.test)))
+            tried.append(
+                (
+                    next_symbol_score(model, validation).bits_per_symbol,
+                    len(tried),
+                    evaluate(model, data.test),
+                )
+            )
     return min(tried)[2]
 
 
 def linear(data: Data, states: int) -> tuple[float, float]:
-    """Compute the best word error rate and the best log₂ Pauto of spectral learning over statistics and ranks."""
+    """Compute the best word error rate and the best log₂ Pauto of spectral learning over statistics
+    and ranks.
+    """
     found = []
     for statistic in ("string", "prefix", "factor"):
         basis = HankelRecipe(num_prefixes=500, num_suffixes=500, statistic=statistic)
         hankel = build_hankel(data.train, basis)
         largest = min(states, hankel.num_prefixes, hankel.num_suffixes)
-        recipes = [Recipe(hankel=basis, learning=LearningRecipe(rank=k)) for k in range(1, largest + 1)]
+        recipes = [
+            Recipe(hankel=basis, learning=LearningRecipe(rank=k)) for k in range(1, largest + 1)
+        ]
         found += [evaluate(fit_recipe(recipe, hankel).model, data.test) for recipe in recipes]
     return min(scores.wer for scores in found), min(scores.log2_pauto for scores in found)
 
@@ -55,7 +75,10 @@ def main() -> None:
     print("seed  " + "  ".join(COLUMNS))
     for seed in range(arguments.seeds):
         recipe = DataRecipe(
-            num_strings=arguments.strings, num_validation=min(2_000, arguments.strings // 4), num_test=2_000, seed=seed
+            num_strings=arguments.strings,
+            num_validation=min(2_000, arguments.strings // 4),
+            num_test=2_000,
+            seed=seed,
         )
         data = load_data(recipe)
         ours, theirs = nonlinear(data, arguments.states, seed), linear(data, arguments.states)
@@ -63,12 +86,17 @@ def main() -> None:
         rows.append((ours.wer, theirs[0], truth.wer, ours.log2_pauto, theirs[1], truth.log2_pauto))
         print(f"{seed:4d}  " + "  ".join(f"{value:.4f}" for value in rows[-1]), flush=True)
     table = np.array(rows)
-    half = stats.t.ppf(0.975, max(len(rows) - 1, 1)) * table.std(axis=0, ddof=1) / np.sqrt(len(rows))
+    half = (
+        stats.t.ppf(0.975, max(len(rows) - 1, 1)) * table.std(axis=0, ddof=1) / np.sqrt(len(rows))
+    )
     for name, mean, interval in zip(COLUMNS, table.mean(axis=0), half, strict=True):
         print(f"{name:18}  {mean:.4f} ± {interval:.4f}")
     for name, a, b in (("WER", 0, 1), ("log₂ Pauto", 3, 4)):
         gain = table[:, b] - table[:, a]
-        print(f"linear − NL-WFA, {name}: {gain.mean():.4f}, ahead on {int((gain > 0).sum())} of {len(rows)} seeds")
+        print(
+            f"linear − NL-WFA, {name}: {gain.mean():.4f}, ahead on {int((gain > 0).sum())} "
+            f"of {len(rows)} seeds"
+        )
 
 
 if __name__ == "__main__":

@@ -1,11 +1,15 @@
-"""How often a comparison names one of two equally good models, and how often its intervals hold the truth.
+"""How often a comparison names one of two equally good models, and how often its intervals hold the
+truth.
 
-`python -m benchmarks.equal_models` draws 5,000 test sets of 30, 100 and 250 strings for each design and compares its two models,
-as `nlwfa compare` does, by WER and by bits per symbol. The models of a design are equally good over all strings of its source, so
-whoever is said to be ahead at p < 0.05 is said so wrongly: this should happen 5 times in 100. It also counts how often the 95 %
-intervals hold the true score of the first model, and the true difference, which is 0. `--quick` draws 200 test sets of each.
+`python -m benchmarks.equal_models` draws 5,000 test sets of 30, 100 and 250 strings for each design
+and compares its two models, as `nlwfa compare` does, by WER and by bits per symbol. The models of a
+design are equally good over all strings of its source, so whoever is said to be ahead at p < 0.05
+is said so wrongly: this should happen 5 times in 100. It also counts how often the 95 % intervals
+hold the true score of the first model, and the true difference, which is 0. `--quick` draws 200
+test sets of each.
 
-All test sets of a block have the same resamples, which do not depend on the strings: one matrix serves all.
+All test sets of a block have the same resamples, which do not depend on the strings: one matrix
+serves all.
 """
 
 from __future__ import annotations
@@ -33,7 +37,8 @@ from nlwfa_core.strings.words import FloatArray, IntArray
 
 AB = Alphabet(("a", "b"))
 ABC = Alphabet(("a", "b", "c"))
-COLUMNS = {"wer": "right", "bits_per_symbol": "bits"}  # field of `Scores` -> the sums of each string that it needs
+# field of `Scores` -> the sums of each string that it needs
+COLUMNS = {"wer": "right", "bits_per_symbol": "bits"}
 FIELDS = tuple(COLUMNS)
 SIZES = (30, 100, 250)
 LEVEL = 0.05
@@ -60,9 +65,11 @@ def memoryless(shares: list[float], end: float, alphabet: Alphabet = AB) -> WFA:
 
 
 def by_first_symbol(share: float, after_a: float, after_b: float) -> WFA:
-    """Return a model that emits a first with the probability `share`; what follows depends on the first symbol.
+    """Return a model that emits a first with the probability `share`; what follows depends on the
+    first symbol.
 
-    After a, each symbol is a with the probability `after_a`, unless the string ends, and so on. Strings end with probability 0.2.
+    After a, each symbol is a with the probability `after_a`, unless the string ends, and so on.
+    Strings end with probability 0.2.
     """
     transitions = np.zeros((2, 3, 3))
     transitions[0, 0, 1], transitions[1, 0, 2] = share, 1 - share
@@ -83,35 +90,66 @@ def rare_start(share_of_a: float) -> WFA:
 def designs() -> Iterator[Design]:
     """Yield pairs of equally good models, of several kinds."""
     # The source does not change if a and b change places. The models do: each is the other.
-    sticky = WFA([0.5, 0.5], [[[0.45, 0.05], [0.1, 0.1]], [[0.1, 0.1], [0.05, 0.45]]], [0.3, 0.3], AB)
-    yield Design("mirror images", sticky, memoryless([0.45, 0.25], 0.3), memoryless([0.25, 0.45], 0.3))
-    long = WFA([0.5, 0.5], [[[0.75, 0.05], [0.05, 0.05]], [[0.05, 0.05], [0.05, 0.75]]], [0.1, 0.1], AB)
-    yield Design("mirror images, long strings", long, memoryless([0.55, 0.35], 0.1), memoryless([0.35, 0.55], 0.1))
+    sticky = WFA(
+        [0.5, 0.5], [[[0.45, 0.05], [0.1, 0.1]], [[0.1, 0.1], [0.05, 0.45]]], [0.3, 0.3], AB
+    )
+    yield Design(
+        "mirror images", sticky, memoryless([0.45, 0.25], 0.3), memoryless([0.25, 0.45], 0.3)
+    )
+    long = WFA(
+        [0.5, 0.5], [[[0.75, 0.05], [0.05, 0.05]], [[0.05, 0.05], [0.05, 0.75]]], [0.1, 0.1], AB
+    )
+    yield Design(
+        "mirror images, long strings",
+        long,
+        memoryless([0.55, 0.35], 0.1),
+        memoryless([0.35, 0.55], 0.1),
+    )
     three = memoryless([0.25, 0.25, 0.25], 0.25, ABC)
     first, second = ([0.4, 0.25, 0.1], [0.1, 0.4, 0.25])
-    yield Design("permuted symbols", three, memoryless(first, 0.25, ABC), memoryless(second, 0.25, ABC))
+    yield Design(
+        "permuted symbols", three, memoryless(first, 0.25, ABC), memoryless(second, 0.25, ABC)
+    )
     coin = memoryless([0.4, 0.4], 0.2)
     yield Design("a coin", coin, memoryless([0.41, 0.39], 0.2), memoryless([0.39, 0.41], 0.2))
     # Only one string in ten tells the models apart.
-    yield Design("rare differences", rare_start(0.05), rare_start(0.08), rare_start(0.02), ("bits_per_symbol",))
+    yield Design(
+        "rare differences",
+        rare_start(0.05),
+        rare_start(0.08),
+        rare_start(0.02),
+        ("bits_per_symbol",),
+    )
     # One model is a little better after a, which is frequent, and the other much better after b.
     for share, gain in ((0.7, 0.1), (0.85, 0.04), (0.95, 0.02)):
         loss = share * gain / (1 - share)
         source = by_first_symbol(share, 0.5 + gain, 0.5 - loss)
         models = by_first_symbol(share, 0.55, 0.55), by_first_symbol(share, 0.45, 0.45)
         yield Design(f"better where frequent, {share:g}", source, *models)
-    # One model expects shorter strings than the other, and the truth is where both need as many bits.
+    # One model expects shorter strings than the other, and the truth is where both need as many
+    # bits.
     for low, high in ((0.02, 0.2), (0.1, 0.3)):
         odds = log((1 - low) / (1 - high)) / log(high / low)
         end = odds / (1 + odds)
         models = memoryless([(1 - low) / 2] * 2, low), memoryless([(1 - high) / 2] * 2, high)
-        yield Design(f"skewed lengths, {low:g}", memoryless([(1 - end) / 2] * 2, end), *models, ("bits_per_symbol",))
-    # One model holds b, which is rare, for rarer than the other does, and the truth is where both need as many bits.
+        yield Design(
+            f"skewed lengths, {low:g}",
+            memoryless([(1 - end) / 2] * 2, end),
+            *models,
+            ("bits_per_symbol",),
+        )
+    # One model holds b, which is rare, for rarer than the other does, and the truth is where both
+    # need as many bits.
     for low, high in ((0.02, 0.15), (0.005, 0.1)):
         odds = log((0.8 - low) / (0.8 - high)) / log(high / low)
         rare = 0.8 * odds / (1 + odds)
         models = memoryless([0.8 - low, low], 0.2), memoryless([0.8 - high, high], 0.2)
-        yield Design(f"skewed symbols, {low:g}", memoryless([0.8 - rare, rare], 0.2), *models, ("bits_per_symbol",))
+        yield Design(
+            f"skewed symbols, {low:g}",
+            memoryless([0.8 - rare, rare], 0.2),
+            *models,
+            ("bits_per_symbol",),
+        )
 
 
 @dataclass(frozen=True)
@@ -123,7 +161,8 @@ class Rates:
     ahead : float
         Test sets on which one of the models is said to be ahead: wrongly.
     difference_held, score_held : float
-        Test sets whose interval holds the true difference, 0, and the true score of the first model.
+        Test sets whose interval holds the true difference, 0, and the true score of the first
+        model.
     """
 
     ahead: float
@@ -131,7 +170,9 @@ class Rates:
     score_held: float
 
 
-def measure(design: Design, size: int, number: int, num_resamples: int = NUM_RESAMPLES, seed: int = 0) -> dict[str, Rates]:
+def measure(
+    design: Design, size: int, number: int, num_resamples: int = NUM_RESAMPLES, seed: int = 0
+) -> dict[str, Rates]:
     """Compare the models of a design on some test sets of a size: field of `Scores` -> rates."""
     hits: dict[str, list[FloatArray]] = {field: [] for field in design.fields}
     for block, first in enumerate(range(0, number, BLOCK)):
@@ -145,7 +186,13 @@ def measure(design: Design, size: int, number: int, num_resamples: int = NUM_RES
             differences, own = compared(scores[0], scores[1], rows, draws, field)
             truth = true_scores(design)[field]
             hits[field] += [
-                np.array([gap.p_value < LEVEL, gap.low <= 0 <= gap.high, score.low <= truth <= score.high])
+                np.array(
+                    [
+                        gap.p_value < LEVEL,
+                        gap.low <= 0 <= gap.high,
+                        score.low <= truth <= score.high,
+                    ]
+                )
                 for gap, score in zip(differences, own, strict=True)
             ]
     return {field: Rates(*np.mean(found, axis=0).tolist()) for field, found in hits.items()}
@@ -154,9 +201,11 @@ def measure(design: Design, size: int, number: int, num_resamples: int = NUM_RES
 def compared(
     first: StringScores, second: StringScores, rows: IntArray, draws: FloatArray, field: str
 ) -> tuple[list[Interval], list[Interval]]:
-    """Compute, for each test set, the interval of the difference of one score, and that of the first model's score.
+    """Compute, for each test set, the interval of the difference of one score, and that of the
+    first model's score.
 
-    They are those of `paired_differences` and `intervals`: the resampled scores of all test sets are one product of matrices.
+    They are those of `paired_differences` and `intervals`: the resampled scores of all test sets
+    are one product of matrices.
 
     Parameters
     ----------
@@ -172,33 +221,49 @@ def compared(
     all_but_one = 1.0 - np.eye(size)
     column = COLUMNS[field]
 
-    def scores(model: StringScores, drawn: FloatArray) -> FloatArray:  # (num_sets, number of rows of `drawn`)
+    # (num_sets, number of rows of `drawn`)
+    def scores(model: StringScores, drawn: FloatArray) -> FloatArray:
         sums = model.next_symbols[column][rows] @ drawn.T
         shares: FloatArray = sums / (model.next_symbols["num_predictions"][rows] @ drawn.T)
         return 1 - shares if field == "wer" else shares
 
     estimates, resampled, left_out = (
-        [scores(model, part) for model in (first, second)] for part in (ones[None], draws, all_but_one)
+        [scores(model, part) for model in (first, second)]
+        for part in (ones[None], draws, all_but_one)
     )
     gaps, values, without = (difference(*pair) for pair in (estimates, resampled, left_out))
-    differences = [difference_interval(values[test], float(gaps[test, 0]), without[test], ones) for test in range(len(rows))]
-    own = [score_interval(resampled[0][test], float(estimates[0][test, 0]), left_out[0][test], ones) for test in range(len(rows))]
+    differences = [
+        difference_interval(values[test], float(gaps[test, 0]), without[test], ones)
+        for test in range(len(rows))
+    ]
+    own = [
+        score_interval(resampled[0][test], float(estimates[0][test, 0]), left_out[0][test], ones)
+        for test in range(len(rows))
+    ]
     return differences, own
 
 
 @lru_cache
 def true_scores(design: Design) -> dict[str, float]:
     """Compute the scores of a design's first model over 100,000 other strings."""
-    return string_scores(design.first, TestSet.empirical(design.source.sample(100_000, seed=10**6))).estimates
+    return string_scores(
+        design.first, TestSet.empirical(design.source.sample(100_000, seed=10**6))
+    ).estimates
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.equal_models", description=__doc__)
-    parser.add_argument("--quick", action="store_true", help="200 test sets of each size and design")
+    parser.add_argument(
+        "--quick", action="store_true", help="200 test sets of each size and design"
+    )
     number = 200 if parser.parse_args().quick else 5_000
     error = sqrt(LEVEL * (1 - LEVEL) / number)
-    print(f"{number:,} test sets each; the standard error of a rate near {LEVEL:g} is {error:.4f}\n")
-    print("| design | score | strings | said to be ahead at p < 0.05 | difference held | score held |")
+    print(
+        f"{number:,} test sets each; the standard error of a rate near {LEVEL:g} is {error:.4f}\n"
+    )
+    print(
+        "| design | score | strings | said to be ahead at p < 0.05 | difference held | score held |"
+    )
     print("|---|---|---|---|---|---|")
     for design in designs():
         for size in SIZES:

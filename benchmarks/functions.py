@@ -1,7 +1,9 @@
-"""Measures how well models learn functions that are not distributions: squares of automata, and functions with missing values.
+"""Measures how well models learn functions that are not distributions: squares of automata, and
+functions with missing values.
 
-Every error is a root mean square over strings that no model was trained on, divided by the same error of a model whose outputs are
-all 0. The last table, of the masked loss, has times instead of errors.
+Every error is a root mean square over strings that no model was trained on, divided by the same
+error of a model whose outputs are all 0. The last table, of the masked loss, has times instead of
+errors.
 """
 
 from __future__ import annotations
@@ -14,7 +16,12 @@ import numpy as np
 
 from nlwfa_core.hankel.basis import Basis
 from nlwfa_core.hankel.matrix import HankelMatrix, exact_hankel
-from nlwfa_core.hankel.values import ValuedStrings, observed_hankel, observed_transitions, value_scores
+from nlwfa_core.hankel.values import (
+    ValuedStrings,
+    observed_hankel,
+    observed_transitions,
+    value_scores,
+)
 from nlwfa_core.learning.completion import complete, fit_completed, linear_transitions
 from nlwfa_core.learning.factorisation import fit_factorisation
 from nlwfa_core.learning.options import AS_IN_THE_PAPER, Options, Refinement
@@ -38,23 +45,36 @@ RECOVERED = 1e-6
 
 
 def _all_words(longest: int) -> Words:
-    return Words.of(word for length in range(longest + 1) for word in product(range(2), repeat=length))
+    return Words.of(
+        word for length in range(longest + 1) for word in product(range(2), repeat=length)
+    )
 
 
 def _long_words() -> Words:
     """Draw 1,000 random strings of 10–13 symbols."""
     rng = np.random.default_rng(0)
-    return Words.of([tuple(rng.integers(0, 2, size=length).tolist()) for length in rng.integers(10, 14, size=1000)])
+    return Words.of(
+        [
+            tuple(rng.integers(0, 2, size=length).tolist())
+            for length in rng.integers(10, 14, size=1000)
+        ]
+    )
 
 
 def _fac_non(hankel: HankelMatrix, rank: int, masked: bool = False, **options: Any) -> NLWFA:
-    """Learn fac.non with transitions by least squares, the solution to which their training by Adamax would converge."""
-    factors = fit_factorisation(hankel, Options("fac.non", rank, **{**AS_IN_THE_PAPER, **options}), masked)
+    """Learn fac.non with transitions by least squares, the solution to which their training by
+    Adamax would converge.
+    """
+    factors = fit_factorisation(
+        hankel, Options("fac.non", rank, **{**AS_IN_THE_PAPER, **options}), masked
+    )
     known = observed_transitions(hankel, 1 if masked else 0)
     last = factors.decoder[-1] * factors.scale
     transitions = linear_transitions(factors.latent, hankel.shifted, known)
     decoder = (*factors.decoder[:-1], last)
-    return as_network(hankel, factors.latent[0], (transitions,), decoder, (False, factors.nonlinear))
+    return as_network(
+        hankel, factors.latent[0], (transitions,), decoder, (False, factors.nonlinear)
+    )
 
 
 def _relative(outputs: FloatArray, values: FloatArray) -> float:
@@ -68,7 +88,9 @@ def _spread(values: Sequence[float]) -> str:
 
 
 def squares(sizes: Sequence[int], num_automata: int, epochs: int) -> list[Table]:
-    """Learn f² of random automata f with k states from its exact Hankel matrix (Li, Rabusseau and Precup 2018, §3)."""
+    """Learn f² of random automata f with k states from its exact Hankel matrix (Li, Rabusseau and
+    Precup 2018, §3).
+    """
     basis = Basis(_all_words(4), _all_words(4), 2)
     held_out = _long_words()
     names = (
@@ -92,38 +114,60 @@ def squares(sizes: Sequence[int], num_automata: int, epochs: int) -> list[Table]
                     exact_hankel(lambda words, f=f: f(words) ** 2, basis),
                     exact_hankel(lambda words, f=f: np.abs(f(words)), basis),
                 )
-                svd, root_svd = (truncated_svd(matrix.block, len(basis.prefixes)) for matrix in (H, root))
+                svd, root_svd = (
+                    truncated_svd(matrix.block, len(basis.prefixes)) for matrix in (H, root)
+                )
                 ranks.append((svd.numerical_rank, root_svd.numerical_rank))
                 below = k * (k + 1) // 2 - 1
                 direct = [fit_spectral(H, svd, rank) for rank in (k, 2 * k, below, k * k)]
-                trained: dict[str, Any] = {"epochs_factorisation": epochs, "schedule": "cosine", "rate_factorisation": 0.03}
+                trained: dict[str, Any] = {
+                    "epochs_factorisation": epochs,
+                    "schedule": "cosine",
+                    "rate_factorisation": 0.03,
+                }
                 outputs = [model.weights(held_out) for model in direct]
                 outputs.append(fit_spectral(root, root_svd, k).weights(held_out) ** 2)
                 outputs.append(_fac_non(H, k, **trained).weights(held_out))
                 outputs.append(_fac_non(root, k, **trained).weights(held_out) ** 2)
-                outputs.append(_fac_non(root, k, start="svd", epochs_factorisation=0).weights(held_out) ** 2)
+                outputs.append(
+                    _fac_non(root, k, start="svd", epochs_factorisation=0).weights(held_out) ** 2
+                )
                 errors.append([_relative(values, f(held_out) ** 2) for values in outputs])
                 smaller = min(
-                    _relative(fit_spectral(H, svd, rank).weights(held_out), f(held_out) ** 2) for rank in range(1, below + 1)
+                    _relative(fit_spectral(H, svd, rank).weights(held_out), f(held_out) ** 2)
+                    for rank in range(1, below + 1)
                 )
                 beaten.append([error < smaller for error in errors[-1]])
             rank, root_rank = np.median(ranks, axis=0).astype(int).tolist()
             ahead = np.sum(beaten, axis=0).tolist()
             columns_of = zip(names, map(_spread, zip(*errors, strict=True)), ahead, strict=True)
             rows += [[k, rank, root_rank, *cells] for cells in columns_of]
-        columns = ("k", "rank of H", "rank of √H", "model, states", "median (mean ± sd) relative RMSE", "ahead")
+        columns = (
+            "k",
+            "rank of H",
+            "rank of √H",
+            "model, states",
+            "median (mean ± sd) relative RMSE",
+            "ahead",
+        )
         notes = [
-            f"{num_automata} automata, 2 symbols; all prefixes and suffixes to length 4; error on 1,000 strings of 10–13 symbols.",
+            f"{num_automata} automata, 2 symbols; all prefixes and suffixes to length 4; "
+            "error on 1,000 strings of 10–13 symbols.",
             "√: the element-wise root |f| is learned and the model's output squared.",
-            "ahead: on how many automata its error is below that of SP at every rank below k (k + 1) / 2.",
+            "ahead: on how many automata its error is below that of SP at every rank below k "
+            "(k + 1) / 2.",
             f"fac.non: {epochs} epochs, rate 0.03 along a cosine, least-squares transitions.",
         ]
-        tables.append(Table(f"Squared function: {family} f", columns=columns, rows=rows, notes=notes))
+        tables.append(
+            Table(f"Squared function: {family} f", columns=columns, rows=rows, notes=notes)
+        )
     return tables
 
 
 def refined_squares(sizes: Sequence[int], num_automata: int, restarts: int) -> Table:
-    """Learn squares of signed automata with squared output, refined on the values of all strings up to length 9."""
+    """Learn squares of signed automata with squared output, refined on the values of all strings up
+    to length 9.
+    """
     basis, words, held_out = Basis(_all_words(4), _all_words(4), 2), _all_words(9), _long_words()
     rows: list[list[Any]] = []
     for k in sizes:
@@ -132,17 +176,37 @@ def refined_squares(sizes: Sequence[int], num_automata: int, restarts: int) -> T
             f = random_wfa(k, 2, seed).weights
             H = exact_hankel(lambda words, f=f: f(words) ** 2, basis)
             svd, full = truncated_svd(H.block, len(basis.prefixes)), k * (k + 1) // 2
-            given, true = ValuedStrings(words, f(words) ** 2, Alphabet.numbered(2)), f(held_out) ** 2
-            below = min(_relative(fit_spectral(H, svd, rank).weights(held_out), true) for rank in range(1, full))
+            given, true = (
+                ValuedStrings(words, f(words) ** 2, Alphabet.numbered(2)),
+                f(held_out) ** 2,
+            )
+            below = min(
+                _relative(fit_spectral(H, svd, rank).weights(held_out), true)
+                for rank in range(1, full)
+            )
             refinement = Refinement("values", restarts=restarts)
-            # The two steps have no epochs, because it hardly matters from which weights the refinement starts.
-            options = Options("fac.non", k, hidden=(1,), epochs_factorisation=0, refinement=refinement, **AS_IN_THE_PAPER)
+            # The two steps have no epochs, because it hardly matters from which weights the
+            # refinement starts.
+            options = Options(
+                "fac.non",
+                k,
+                hidden=(1,),
+                epochs_factorisation=0,
+                refinement=refinement,
+                **AS_IN_THE_PAPER,
+            )
             learned = fit_values(given, options, transform="sqrt")
             models = (fit_spectral(H, svd, full), fit_spectral(H, svd, k * k), learned.model)
             errors.append([below, *(_relative(model.weights(held_out), true) for model in models)])
-            starts.append(min(restarts, STARTS_PER_BATCH * max(len(learned.report.logs[-1].losses) - 2, 0)))
+            starts.append(
+                min(restarts, STARTS_PER_BATCH * max(len(learned.report.logs[-1].losses) - 2, 0))
+            )
         below, *others, refined = np.array(errors).T
-        counts = (int((refined < RECOVERED).sum()), int((refined < below).sum()), int(np.median(starts)))
+        counts = (
+            int((refined < RECOVERED).sum()),
+            int((refined < below).sum()),
+            int(np.median(starts)),
+        )
         rows.append([k, *map(_spread, (below, *others, refined)), *counts])
     columns = (
         "k",
@@ -155,16 +219,23 @@ def refined_squares(sizes: Sequence[int], num_automata: int, restarts: int) -> T
         "starts",
     )
     notes = [
-        f"{num_automata} automata, 2 symbols; median (mean ± sd) relative RMSE on 1,000 strings of 10–13 symbols.",
-        "fac.non: hidden 1, so only the encoder has tanh; transform sqrt, so squared output; refined on all strings to length 9.",
-        f"recovered: with an error below {RECOVERED:g}; ahead: below SP's best under the full rank; starts: median number of "
+        f"{num_automata} automata, 2 symbols; median (mean ± sd) relative RMSE on 1,000 "
+        "strings of 10–13 symbols.",
+        "fac.non: hidden 1, so only the encoder has tanh; transform sqrt, so squared output; "
+        "refined on all strings to length 9.",
+        f"recovered: with an error below {RECOVERED:g}; ahead: below SP's best under the "
+        "full rank; starts: median number of "
         f"random ones beside the root of the linear model, at most {restarts:,}.",
     ]
-    return Table("Squared function: signed f, refined on the values", columns=columns, rows=rows, notes=notes)
+    return Table(
+        "Squared function: signed f, refined on the values", columns=columns, rows=rows, notes=notes
+    )
 
 
 def missing(sizes: Sequence[int], num_functions: int, epochs: int) -> Table:
-    """Learn from the values of all strings up to length 9, 30 % of them missing, with each treatment of unknown cells."""
+    """Learn from the values of all strings up to length 9, 30 % of them missing, with each
+    treatment of unknown cells.
+    """
     basis = Basis(_all_words(4), _all_words(4), 2)
     words = _all_words(9)
     rows: list[list[Any]] = []
@@ -172,24 +243,44 @@ def missing(sizes: Sequence[int], num_functions: int, epochs: int) -> Table:
         errors = []
         for seed in range(num_functions):
             drawn = random_wfa(k, 2, seed, radius=0.5)
-            values = WFA(drawn.initial, drawn.transitions * 2, drawn.termination).weights(words)  # about 1 at every length
-            wrong = values + noise * values.std() * np.random.default_rng(seed).normal(size=len(values))
+            # about 1 at every length
+            values = WFA(drawn.initial, drawn.transitions * 2, drawn.termination).weights(words)
+            wrong = values + noise * values.std() * np.random.default_rng(seed).normal(
+                size=len(values)
+            )
             number = round(0.7 * len(words))
             order = np.random.default_rng(seed).permutation(len(words))
-            hankel = observed_hankel(ValuedStrings(words, wrong, Alphabet.numbered(2)).take(order[:number]), basis)
+            hankel = observed_hankel(
+                ValuedStrings(words, wrong, Alphabet.numbered(2)).take(order[:number]), basis
+            )
             trained: dict[str, Any] = {"epochs_factorisation": epochs, "schedule": "cosine"}
             models: list[WFA | NLWFA] = [
                 fit_spectral(hankel, truncated_svd(hankel.block, k), k),
-                *(fit_completed(hankel, complete(hankel, k, ridge=ridge)) for ridge in (1e-6, 1e-3)),
+                *(
+                    fit_completed(hankel, complete(hankel, k, ridge=ridge))
+                    for ridge in (1e-6, 1e-3)
+                ),
                 *(_fac_non(hankel, k, masked=masked, **trained) for masked in (False, True)),
             ]
             unseen = order[number:]
-            errors.append([_relative(model.weights(words.take(unseen)), values[unseen]) for model in models])
+            errors.append(
+                [_relative(model.weights(words.take(unseen)), values[unseen]) for model in models]
+            )
         rows.append([f"{noise:.0%}", k, *(_spread(column) for column in zip(*errors, strict=True))])
-    columns = ("noise", "k", "SP, zeros", "SP, completed (1e-6)", "SP, completed (1e-3)", "fac.non, zeros", "fac.non, masked")
+    columns = (
+        "noise",
+        "k",
+        "SP, zeros",
+        "SP, completed (1e-6)",
+        "SP, completed (1e-3)",
+        "fac.non, zeros",
+        "fac.non, masked",
+    )
     notes = [
-        f"{num_functions} signed random functions of rank k; median (mean ± sd) of the relative RMSE on the missing strings.",
-        "zeros: unknown cells set to 0; completed: alternating least squares with that ridge; masked: the loss on known cells.",
+        f"{num_functions} signed random functions of rank k; median (mean ± sd) of the "
+        "relative RMSE on the missing strings.",
+        "zeros: unknown cells set to 0; completed: alternating least squares with that "
+        "ridge; masked: the loss on known cells.",
     ]
     return Table("Values with 30 % of the strings missing", columns=columns, rows=rows, notes=notes)
 
@@ -197,7 +288,10 @@ def missing(sizes: Sequence[int], num_functions: int, epochs: int) -> Table:
 def masked_steps(hankel: HankelMatrix, rank: int, epochs: int, repeats: int) -> Table:
     """Time the masked loss and the exact one on the same stored cells."""
     options = Options("both.non", rank, epochs_factorisation=epochs, **AS_IN_THE_PAPER)
-    sides = [clocked(lambda masked=masked: fit_factorisation(hankel, options, masked)) for masked in (False, True)]
+    sides = [
+        clocked(lambda masked=masked: fit_factorisation(hankel, options, masked))
+        for masked in (False, True)
+    ]
     exact, masked = (timing.median / epochs * 1e3 for timing in interleave(sides, repeats))
     row = [
         f"{hankel.matrix.shape[0]:,} × {hankel.num_suffixes:,}",

@@ -1,7 +1,9 @@
-"""Measures how long a person waits in a real browser: for the first page, and after changing the rank in the sidebar or by the cut.
+"""Measures how long a person waits in a real browser: for the first page, and after changing the
+rank in the sidebar or by the cut.
 
-`python -m benchmarks.in_browser [--repeats 9]` (needs Debian's chromium and the packages of `make test`) prints a table. The
-opponent is an empty Streamlit app: a title, a number field, and the number. Both servers run at the same time and take turns.
+`python -m benchmarks.in_browser [--repeats 9]` (needs Debian's chromium and the packages of `make
+test`) prints a table. The opponent is an empty Streamlit app: a title, a number field, and the
+number. Both servers run at the same time and take turns.
 """
 
 from __future__ import annotations
@@ -19,7 +21,10 @@ from playwright.sync_api import Browser, Locator, Page, sync_playwright
 from tests.browser.conftest import FLAGS, serving
 from tests.browser.screen import heading, keyed, settled, visit
 
-EMPTY = 'import streamlit as st\nst.title("Empty")\nst.write(st.number_input("Number", 1, 100, 2, key="number"))\n'
+EMPTY = (
+    'import streamlit as st\nst.title("Empty")\nst.write(st.number_input("Number", 1, 100, 2, '
+    'key="number"))\n'
+)
 SMALL = {"num_strings": 2_000, "num_prefixes": 300, "num_suffixes": 300, "learner": "SP", "rank": 5}
 CUT = "hankel.singular_values"
 WAIT = 120  # as in assets/cut/cut.js
@@ -44,12 +49,14 @@ WATCH = f"""(picture) => {{
       done([first - started, last - started]);
     }}, 50);
   }});
-}}"""
+}}"""  # noqa: E501
 READY = "() => performance.getEntriesByName('first-contentful-paint').length"
 
 
 def first_paint(browser: Browser, address: str, title: str) -> tuple[float, float]:
-    """Seconds from a click on a link to the first paint, and to the page's title, in a browser with an empty cache."""
+    """Seconds from a click on a link to the first paint, and to the page's title, in a browser with
+    an empty cache.
+    """
     context = browser.new_context(viewport={"width": 1280, "height": 900})
     page = context.new_page()
     started = perf_counter()
@@ -57,18 +64,23 @@ def first_paint(browser: Browser, address: str, title: str) -> tuple[float, floa
     page.get_by_role("heading", name=title, level=1).wait_for()
     seen = perf_counter() - started
     page.wait_for_function(READY)
-    painted: float = page.evaluate("performance.getEntriesByName('first-contentful-paint')[0].startTime") / 1000
+    painted: float = (
+        page.evaluate("performance.getEntriesByName('first-contentful-paint')[0].startTime") / 1000
+    )
     context.close()
     return painted, seen
 
 
 def round_trip(page: Page, key: str, picture: str = "") -> tuple[float, float]:
-    """Seconds from a key press in a number field to the first change of a picture and to the last change, by the browser's clock.
+    """Seconds from a key press in a number field to the first change of a picture and to the last
+    change, by the browser's clock.
 
     The picture is the field itself, or the component with the key `picture`.
     """
     field = keyed(page, key).locator("input")
-    return _changes(page, field, "ArrowUp", keyed(page, picture).get_by_role("slider") if picture else field)
+    return _changes(
+        page, field, "ArrowUp", keyed(page, picture).get_by_role("slider") if picture else field
+    )
 
 
 def cut(page: Page) -> tuple[float, float]:
@@ -94,7 +106,8 @@ def row(name: str, ours: list[float], theirs: list[float], target: float) -> str
 
     ratio = median(ours) / median(theirs)
     return (
-        f"| {name} | {cell(ours)} | {cell(theirs)} | **{ratio:.2f}×** | ≤ {target}×{'' if ratio <= target else ' (not reached)'} |"
+        f"| {name} | {cell(ours)} | {cell(theirs)} | **{ratio:.2f}×** | ≤ "
+        f"{target}×{'' if ratio <= target else ' (not reached)'} |"
     )
 
 
@@ -109,27 +122,52 @@ def main() -> None:
         homes = [folder / name for name in ("lab", "empty")]
         for home in homes:
             home.mkdir()
-        lab, empty = stack.enter_context(serving(homes[0])), stack.enter_context(serving(homes[1], script))
+        lab, empty = (
+            stack.enter_context(serving(homes[0])),
+            stack.enter_context(serving(homes[1], script)),
+        )
         browser = stack.enter_context(sync_playwright()).chromium.launch(
             executable_path=shutil.which("chromium"), chromium_sandbox=False, args=list(FLAGS)
         )
         title = "Learn automata from strings, and see it happen"
-        turns = [(first_paint(browser, lab, title), first_paint(browser, empty, "Empty")) for _ in range(repeats + 1)][1:]
-        print("| what | the lab, ms | empty app, ms | ratio | target |\n| --- | --- | --- | --- | --- |")
+        turns = [
+            (first_paint(browser, lab, title), first_paint(browser, empty, "Empty"))
+            for _ in range(repeats + 1)
+        ][1:]
+        print(
+            "| what | the lab, ms | empty app, ms | ratio | target |\n| --- | --- | --- | "
+            "--- | --- |"
+        )
         for name, index in (("Start, first paint", 0), ("Start, its title is there", 1)):
-            print(row(name, [ours[index] for ours, _ in turns], [theirs[index] for _, theirs in turns], 1.3), flush=True)
+            print(
+                row(
+                    name,
+                    [ours[index] for ours, _ in turns],
+                    [theirs[index] for _, theirs in turns],
+                    1.3,
+                ),
+                flush=True,
+            )
         ours, theirs = browser.new_page(), browser.new_page()
         visit(ours, lab, "hankel", **SMALL)
         theirs.goto(empty)
         theirs.get_by_role("heading", name="Empty").wait_for()
         settled(theirs)
-        turns = [(*round_trip(ours, "rank", CUT), round_trip(theirs, "number")[1], *cut(ours)) for _ in range(repeats + 1)][1:]
-        first, last, empties, cut_first, cut_last = (list(times) for times in zip(*turns, strict=True))
+        turns = [
+            (*round_trip(ours, "rank", CUT), round_trip(theirs, "number")[1], *cut(ours))
+            for _ in range(repeats + 1)
+        ][1:]
+        first, last, empties, cut_first, cut_last = (
+            list(times) for times in zip(*turns, strict=True)
+        )
         for name, times in (
             ("rank + 1 in the sidebar, on Hankel: bars, line, sentence, Ĥ", first),
             ("the same, with all that follows from the server, SVD cached", last),
             ("rank + 1 by the cut: bars, line, sentence, Ĥ", cut_first),
-            (f"the same, with all that follows, after {WAIT} ms of waiting for another key", cut_last),
+            (
+                f"the same, with all that follows, after {WAIT} ms of waiting for another key",
+                cut_last,
+            ),
         ):
             print(row(name, times, empties, 2.0), flush=True)
         assert heading(ours, "hankel").is_visible()

@@ -1,8 +1,9 @@
 """Compares SP with the three networks, trained to convergence, on Dyck strings, seed by seed.
 
-`python -m benchmarks.learners_by_seed [--ranks 5 10 20] [--seeds 10] [--strings 20000] [--basis 1000] [--optimizer lbfgs]
-[--starts 1]` prints a line for each model, and then, for each rank and network, on how many seeds it is ahead of SP in each score.
-All count whole strings (statistic "string"); nothing is refined. The score above the truth is the model's log₂ Pautomac score minus
+`python -m benchmarks.learners_by_seed [--ranks 5 10 20] [--seeds 10] [--strings 20000] [--basis
+1000] [--optimizer lbfgs] [--starts 1]` prints a line for each model, and then, for each rank and
+network, on how many seeds it is ahead of SP in each score. All count whole strings (statistic
+"string"); nothing is refined. The score above the truth is the model's log₂ Pautomac score minus
 the true model's.
 """
 
@@ -37,7 +38,9 @@ def main() -> None:
     scores = defaultdict[tuple[int, str], list[tuple[float, ...]]](list)
     for seed in range(arguments.seeds):
         data = load_data(DataRecipe(num_strings=arguments.strings, num_test=2_000, seed=seed))
-        hankel = build_hankel(data.train, HankelRecipe(num_prefixes=arguments.basis, num_suffixes=arguments.basis))
+        hankel = build_hankel(
+            data.train, HankelRecipe(num_prefixes=arguments.basis, num_suffixes=arguments.basis)
+        )
         truth = evaluate(data.true_model, data.test).log2_pauto if data.true_model else 0.0
         for rank in arguments.ranks:
             cache = FitCache()
@@ -49,15 +52,27 @@ def main() -> None:
                 scores[rank, learner].append((one.wer, one.log2_pauto - truth, one.bits_per_symbol))
                 values = "  ".join(f"{value:.4g}" for value in scores[rank, learner][-1])
                 ends = "; ".join(log.summary for log in learned.report.logs)
-                print(f"seed {seed}, k = {rank}, {learner}: {values}, {seconds:.1f} s; {ends}", flush=True)
+                print(
+                    f"seed {seed}, k = {rank}, {learner}: {values}, {seconds:.1f} s; {ends}",
+                    flush=True,
+                )
     for (rank, learner), rows in scores.items():
         ours, linear = np.array(rows), np.array(scores[rank, "SP"])
         counts = (ours < linear).sum(axis=0).tolist()
         ahead = ", ".join(f"{name} {count}" for name, count in zip(SCORES, counts, strict=True))
         gain = linear[:, 0] - ours[:, 0]
-        half = stats.t.ppf(0.975, max(len(gain) - 1, 1)) * gain.std(ddof=min(1, len(gain) - 1)) / np.sqrt(len(gain))
-        print(f"k = {rank}, {learner}: means {', '.join(f'{mean:.4g}' for mean in ours.mean(axis=0))}")
-        print(f"    ahead of SP on {len(rows)} seeds: {ahead}; WER lower by {gain.mean():.4f} ± {half:.4f}")
+        half = (
+            stats.t.ppf(0.975, max(len(gain) - 1, 1))
+            * gain.std(ddof=min(1, len(gain) - 1))
+            / np.sqrt(len(gain))
+        )
+        print(
+            f"k = {rank}, {learner}: means {', '.join(f'{mean:.4g}' for mean in ours.mean(axis=0))}"
+        )
+        print(
+            f"    ahead of SP on {len(rows)} seeds: {ahead}; WER lower by {gain.mean():.4f} "
+            f"± {half:.4f}"
+        )
 
 
 if __name__ == "__main__":

@@ -1,7 +1,9 @@
-"""Measures the bytes that the lens sends: `python -m benchmarks.lens [--sizes 1000 5000] [--layer H]`.
+"""Measures the bytes that the lens sends: `python -m benchmarks.lens [--sizes 1000 5000] [--layer
+H]`.
 
-A real browser opens the Hankel page of Dyck strings, and the sizes of all websocket frames and response bodies are added. The lab's
-scripts and fonts (/static, the same for every page and cached by browsers) are counted separately.
+A real browser opens the Hankel page of Dyck strings, and the sizes of all websocket frames and
+response bodies are added. The lab's scripts and fonts (/static, the same for every page and cached
+by browsers) are counted separately.
 """
 
 from __future__ import annotations
@@ -33,7 +35,13 @@ def measure(page: Page, address: str, size: int, layer: str) -> str:
 
     page.on("response", answered)
     page.on("websocket", opened)
-    recipe = {"num_strings": 100_000, "num_prefixes": size, "num_suffixes": size, "rank": 10, "learner": "SP"}
+    recipe = {
+        "num_strings": 100_000,
+        "num_prefixes": size,
+        "num_suffixes": size,
+        "rank": 10,
+        "learner": "SP",
+    }
     started = time.perf_counter()
     page.goto(f"{address}/hankel?{urlencode(recipe)}")
     status = page.locator(".lens .status").filter(has_text=f"{size} rows")
@@ -45,7 +53,10 @@ def measure(page: Page, address: str, size: int, layer: str) -> str:
     page.wait_for_timeout(1000)
     seconds = time.perf_counter() - started
     sizes = ", ".join(f"{kind} {number / 1e6:.2f} MB" for kind, number in counted.items())
-    return f"{size:,} × {size:,}, {layer}: {sizes}; {seconds:.1f} s until all is still, counting included"
+    return (
+        f"{size:,} × {size:,}, {layer}: {sizes}; {seconds:.1f} s until all is still, counting "
+        "included"
+    )
 
 
 def main() -> None:
@@ -55,8 +66,14 @@ def main() -> None:
     parser.add_argument("--chromium", default="/usr/bin/chromium")
     arguments = parser.parse_args()
     flags = [*FLAGS, "--disable-sync", "--enable-unsafe-swiftshader"]
-    with tempfile.TemporaryDirectory() as home, serving(Path(home)) as address, sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=arguments.chromium, chromium_sandbox=False, args=flags)
+    with (
+        tempfile.TemporaryDirectory() as home,
+        serving(Path(home)) as address,
+        sync_playwright() as playwright,
+    ):
+        browser = playwright.chromium.launch(
+            executable_path=arguments.chromium, chromium_sandbox=False, args=flags
+        )
         for size in arguments.sizes:
             page = browser.new_page(viewport={"width": 1440, "height": 900})
             page.set_default_timeout(300_000)

@@ -1,4 +1,6 @@
-"""Compares the whole default lesson (strings → H → four learners → all scores) with a plain implementation of the paper."""
+"""Compares the whole default lesson (strings → H → four learners → all scores) with a plain
+implementation of the paper.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +34,8 @@ Scores = dict[str, tuple[float, ...]]
 
 @dataclass(frozen=True, eq=False)
 class Lesson:
-    """Runs the default lesson on Dyck strings, with as many test strings as in the lab, by our program and by the plain one.
+    """Runs the default lesson on Dyck strings, with as many test strings as in the lab, by our
+    program and by the plain one.
 
     Attributes
     ----------
@@ -55,29 +58,46 @@ class Lesson:
         hankel = self.work.counted(self.work.sample())
         latent = np.zeros((hankel.matrix.shape[0], self.work.rank))
         options = Options("both.non", self.work.rank, epochs_transitions=0, **AS_IN_THE_PAPER)
-        return initial_weights(hankel, self.work.rank), fit_transitions(latent, hankel.shifted, options)[0]
+        return initial_weights(hankel, self.work.rank), fit_transitions(
+            latent, hankel.shifted, options
+        )[0]
 
     def ours(self) -> Scores:
         hankel = self.work.counted(self.work.sample())
         words, target = self.test
         test = TestSet.as_drawn(words, target, Sample.of(words, self.work.alphabet))
         scores_by_learner: Scores = {}
-        options = {"epochs_factorisation": self.epochs[0], "epochs_transitions": self.epochs[1], "cache": FitCache()}
+        options = {
+            "epochs_factorisation": self.epochs[0],
+            "epochs_transitions": self.epochs[1],
+            "cache": FitCache(),
+        }
         for learner in HANKEL_LEARNERS:
-            scores = evaluate(fit(hankel, learner=learner, rank=self.work.rank, **AS_IN_THE_PAPER, **options).model, test)
+            scores = evaluate(
+                fit(
+                    hankel, learner=learner, rank=self.work.rank, **AS_IN_THE_PAPER, **options
+                ).model,
+                test,
+            )
             scores_by_learner[learner] = tuple(getattr(scores, name) for name in SCORES)
         return scores_by_learner
 
     def plain(self, dtype: torch.dtype = torch.float32) -> Scores:
         work, (words, target) = self.work, self.test
-        hankel = plain.estimate(list(work.train), len(work.alphabet), work.num_prefixes, work.num_suffixes)
+        hankel = plain.estimate(
+            list(work.train), len(work.alphabet), work.num_prefixes, work.num_suffixes
+        )
         scores_by_learner: Scores = {}
         for name, learner in ((name, LEARNERS[name]) for name in HANKEL_LEARNERS):
             model: plain.Model = plain.SpectralModel(hankel, work.rank)
             if learner.networks:
-                coder = plain.AutoEncoder(hankel.matrix, self.starts[0], learner.nonlinear_factorisation, dtype)
+                coder = plain.AutoEncoder(
+                    hankel.matrix, self.starts[0], learner.nonlinear_factorisation, dtype
+                )
                 coder.training.run(self.epochs[0])
-                trainings = plain.transition_trainings(coder.latent(), hankel, self.starts[1], learner.nonlinear_transitions)
+                trainings = plain.transition_trainings(
+                    coder.latent(), hankel, self.starts[1], learner.nonlinear_transitions
+                )
                 for training in trainings:
                     training.run(self.epochs[1])
                 model = plain.NetworkModel(coder, trainings, learner.nonlinear_transitions)
@@ -88,7 +108,9 @@ class Lesson:
     def spectral_weights(self) -> tuple[FloatArray, FloatArray]:
         """Compute SP's weights of the test words by our program and by the plain one."""
         work, (words, _) = self.work, self.test
-        hankel = plain.estimate(list(work.train), len(work.alphabet), work.num_prefixes, work.num_suffixes)
+        hankel = plain.estimate(
+            list(work.train), len(work.alphabet), work.num_prefixes, work.num_suffixes
+        )
         model = plain.SpectralModel(hankel, work.rank)
         ours = fit(work.counted(work.sample()), learner="SP", rank=work.rank).model.weights(words)
         return ours, np.array([plain.weight(model, word) for word in words])
@@ -97,21 +119,36 @@ class Lesson:
 def compare(work: Work, epochs: tuple[int, int], repeats: int, target: float | None) -> Table:
     """Check that short trainings in float64 give equal scores, then time whole trainings."""
     short = Lesson(work, tuple(map(min, epochs, CHECKED_EPOCHS)))  # type: ignore[arg-type]
-    ours, theirs = (np.array([scores[name] for name in NETWORKS]) for scores in (short.ours(), short.plain(torch.float64)))
-    error = max(equal_arrays("scores", ours, theirs, 1e-6), equal_arrays("weights of SP", *short.spectral_weights(), 1e-6))
+    ours, theirs = (
+        np.array([scores[name] for name in NETWORKS])
+        for scores in (short.ours(), short.plain(torch.float64))
+    )
+    error = max(
+        equal_arrays("scores", ours, theirs, 1e-6),
+        equal_arrays("weights of SP", *short.spectral_weights(), 1e-6),
+    )
     after = f"after {short.epochs[0]} + {short.epochs[1]} epochs, float64"
     checked = f"four scores of {', '.join(NETWORKS)} {after}; weights of SP: 1e-6 ({error:.0e})"
     lesson = Lesson(work, epochs)
     assert lesson.test and lesson.starts  # computes both before the time is measured
     sides = (clocked(lesson.ours), clocked(lesson.plain))
     mine, others = interleave(sides, repeats, warm_up=0)  # the short trainings were the warm-up
-    name = f"{work.title}, k = {work.rank}, {epochs[0]:,} + {epochs[1]} epochs, all learners and scores"
+    name = (
+        f"{work.title}, k = {work.rank}, {epochs[0]:,} + {epochs[1]} epochs, all learners and "
+        "scores"
+    )
     note = (
-        "For SP the weights are compared and not the scores: where a rank-k model gives exactly 0, as to deep brackets, the plain "
+        "For SP the weights are compared and not the scores: where a rank-k model gives "
+        "exactly 0, as to deep brackets, the plain "
         "program gives a rounding error of some 1e-32, whose logarithm would enter its scores."
     )
     shared = (
-        "As in the lab, ours trains one auto-encoder for fac.non and both.non, whose first steps are the same to the last bit. The "
+        "As in the lab, ours trains one auto-encoder for fac.non and both.non, whose first "
+        "steps are the same to the last bit. The "
         "plain program trains each learner separately."
     )
-    return Table("The default lesson", [Comparison(name, mine, OPPONENT, others, target, checked)], notes=[note, shared])
+    return Table(
+        "The default lesson",
+        [Comparison(name, mine, OPPONENT, others, target, checked)],
+        notes=[note, shared],
+    )

@@ -41,19 +41,26 @@ def facts(threads: int) -> dict[str, Any]:
 def _processor() -> str:
     path = Path("/proc/cpuinfo")
     lines = path.read_text().splitlines() if path.exists() else []
-    return next((line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")), platform.processor())
+    return next(
+        (line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")),
+        platform.processor(),
+    )
 
 
 def _commit() -> str:
     def git(*arguments: str) -> str:
-        return subprocess.run(["git", *arguments], cwd=ROOT, capture_output=True, text=True, check=False).stdout.strip()
+        return subprocess.run(
+            ["git", *arguments], cwd=ROOT, capture_output=True, text=True, check=False
+        ).stdout.strip()
 
     changed = " and changes since" if git("status", "--porcelain", "--", "nlwfa_core") else ""
     return (git("rev-parse", "--short", "HEAD") or "unknown") + changed
 
 
 class Limits:
-    """Measure a float64 matrix product, and a triad a = b + s·c over arrays much larger than the caches."""
+    """Measure a float64 matrix product, and a triad a = b + s·c over arrays much larger than the
+    caches.
+    """
 
     def __init__(self, size: int, triad: int, repeats: int) -> None:
         rng = np.random.default_rng(0)
@@ -67,8 +74,13 @@ class Limits:
             np.add(a, b, out=a)
 
         sides = [clocked(lambda: A @ B), clocked(lambda: X @ Y), clocked(sweep)]
-        numpy_product, torch_product, swept = (min(timing.seconds) for timing in interleave(sides, repeats))
-        self.numpy_flops, self.torch_flops = 2 * size**3 / numpy_product, 2 * size**3 / torch_product
+        numpy_product, torch_product, swept = (
+            min(timing.seconds) for timing in interleave(sides, repeats)
+        )
+        self.numpy_flops, self.torch_flops = (
+            2 * size**3 / numpy_product,
+            2 * size**3 / torch_product,
+        )
         # Two passes in numpy: read c, write a; read a and b, write a.
         self.bandwidth = 5 * 8 * triad / swept
 
@@ -78,7 +90,9 @@ class Limits:
 
 
 def differing(hankel: HankelMatrix) -> tuple[list[int], list[int]]:
-    """First row of each set of equal rows, among all rows and among the prefixes'; equal rows are computed once."""
+    """First row of each set of equal rows, among all rows and among the prefixes'; equal rows are
+    computed once.
+    """
     matrix, firsts = hankel.matrix, {}
     for row, (a, b) in enumerate(pairwise(matrix.indptr.tolist())):
         firsts.setdefault((matrix.indices[a:b].tobytes(), matrix.data[a:b].tobytes()), row)
@@ -86,17 +100,22 @@ def differing(hankel: HankelMatrix) -> tuple[list[int], list[int]]:
     return rows, [row for row in rows if row < hankel.num_prefixes]
 
 
-def factorisation_work(hankel: HankelMatrix, rank: int, hidden: Sequence[int]) -> tuple[float, float]:
-    """Count (flops, bytes) of one step (forward, backward, Adamax) by the sparse form of the loss, for distinct rows.
+def factorisation_work(
+    hankel: HankelMatrix, rank: int, hidden: Sequence[int]
+) -> tuple[float, float]:
+    """Count (flops, bytes) of one step (forward, backward, Adamax) by the sparse form of the loss,
+    for distinct rows.
 
-    Every array of a product is read or written once, in float64, as if caches kept nothing between products.
+    Every array of a product is read or written once, in float64, as if caches kept nothing between
+    products.
     """
     rows = hankel.matrix[differing(hankel)[0]]
     (m, n), nnz = rows.shape, rows.nnz
     widths = [multiple * rank for multiple in hidden]
     first, last = widths[0], widths[-1]
     flops, moved = 0.0, 0.0
-    for width in (first, first, last, last):  # H A and its gradient; H Dᵀ and its gradient towards D
+    # H A and its gradient; H Dᵀ and its gradient towards D
+    for width in (first, first, last, last):
         flops += 2 * nnz * width
         moved += 12 * nnz + 8 * (m + n) * width  # value and column; the dense factor and the result
     for before, after in pairwise(widths):  # forward, and the gradients of both factors
@@ -107,34 +126,79 @@ def factorisation_work(hankel: HankelMatrix, rank: int, hidden: Sequence[int]) -
         moved += 2 * 8 * 2 * length * last
     moved += 4 * 8 * m * sum(widths)  # tanh and its gradient: read and write
     parameters = n * (first + last) + sum(before * after for before, after in pairwise(widths))
-    return flops + 10 * parameters, moved + 7 * 8 * parameters  # Adamax reads p, g, m, u and writes p, m, u
+    # Adamax reads p, g, m, u and writes p, m, u
+    return flops + 10 * parameters, moved + 7 * 8 * parameters
 
 
 def transitions_work(hankel: HankelMatrix, rank: int) -> tuple[float, float]:
-    """Count (flops, bytes) of one step of all symbols' networks k → 2k → k, as `factorisation_work` does."""
+    """Count (flops, bytes) of one step of all symbols' networks k → 2k → k, as `factorisation_work`
+    does.
+    """
     num_symbols = hankel.num_symbols
     pairs, wide = len(differing(hankel)[1]) * num_symbols, 2 * rank
-    flops = 2 * 2 * pairs * rank * wide + 3 * 2 * pairs * wide * rank  # the first layer's input needs no gradient
-    moved = 8 * pairs * (2 * wide + 3 * (wide + rank) + 4 * (wide + rank) + 4 * rank)  # products, tanh, difference and square
+    # the first layer's input needs no gradient
+    flops = 2 * 2 * pairs * rank * wide + 3 * 2 * pairs * wide * rank
+    # products, tanh, difference and square
+    moved = 8 * pairs * (2 * wide + 3 * (wide + rank) + 4 * (wide + rank) + 4 * rank)
     parameters = 2 * num_symbols * rank * wide
     return flops + 10.0 * parameters, moved + 7.0 * 8 * parameters
 
 
 def table(limits: Limits, kernels: Sequence[tuple[str, tuple[float, float], float]]) -> Table:
     """Compare kernels, given as (name, (flops, bytes), seconds), with the machine's limits."""
-    columns = ("kernel", "ms", "Mflop", "MB", "Gflop/s", "share of the matrix product", "GB/s", "share of the triad")
+    columns = (
+        "kernel",
+        "ms",
+        "Mflop",
+        "MB",
+        "Gflop/s",
+        "share of the matrix product",
+        "GB/s",
+        "share of the triad",
+    )
     rows: list[list[Any]] = [
-        ["matrix product, float64, numpy", "", "", "", limits.numpy_flops / 1e9, _share(limits.numpy_flops / limits.flops), "", ""],
-        ["matrix product, float64, torch", "", "", "", limits.torch_flops / 1e9, _share(limits.torch_flops / limits.flops), "", ""],
+        [
+            "matrix product, float64, numpy",
+            "",
+            "",
+            "",
+            limits.numpy_flops / 1e9,
+            _share(limits.numpy_flops / limits.flops),
+            "",
+            "",
+        ],
+        [
+            "matrix product, float64, torch",
+            "",
+            "",
+            "",
+            limits.torch_flops / 1e9,
+            _share(limits.torch_flops / limits.flops),
+            "",
+            "",
+        ],
         ["triad", "", "", "", "", "", limits.bandwidth / 1e9, "100 %"],
     ]
     for name, (flops, moved), seconds in kernels:
         achieved, rate = flops / seconds, moved / seconds
         shares = _share(achieved / limits.flops), _share(rate / limits.bandwidth)
-        rows.append([name, seconds * 1e3, flops / 1e6, moved / 1e6, achieved / 1e9, shares[0], rate / 1e9, shares[1]])
+        rows.append(
+            [
+                name,
+                seconds * 1e3,
+                flops / 1e6,
+                moved / 1e6,
+                achieved / 1e9,
+                shares[0],
+                rate / 1e9,
+                shares[1],
+            ]
+        )
     notes = [
-        "Flops and bytes are counted from the shapes, not measured: every array of a product is read or written once. If the "
-        "arrays fit into a cache, the share of the triad may exceed 100 %. tanh counts as bytes only.",
+        "Flops and bytes are counted from the shapes, not measured: every array of a product "
+        "is read or written once. If the "
+        "arrays fit into a cache, the share of the triad may exceed 100 %. tanh counts as "
+        "bytes only.",
     ]
     return Table("The machine's limits", columns=columns, rows=rows, notes=notes)
 

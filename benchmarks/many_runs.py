@@ -1,8 +1,10 @@
-"""Measures how long the server computes for a rerun of Compare and of History when there are 200 runs.
+"""Measures how long the server computes for a rerun of Compare and of History when there are 200
+runs.
 
-`python -m benchmarks.many_runs [--repeats 9]` (needs the packages of `make test`) prints a table. The runs are real but small: two
-learners, ten ranks and ten seeds on 500 strings. Seconds are the processor's, so other work on the machine hardly changes them;
-a simulated browser reads the pages and is included.
+`python -m benchmarks.many_runs [--repeats 9]` (needs the packages of `make test`) prints a table.
+The runs are real but small: two learners, ten ranks and ten seeds on 500 strings. Seconds are the
+processor's, so other work on the machine hardly changes them; a simulated browser reads the pages
+and is included.
 """
 
 from __future__ import annotations
@@ -39,7 +41,11 @@ def lab_with_runs(home: Path) -> AppTest:
     app.session_state["compare.new_strings"] = True
     recipe = recipe_of(app.run())
     recorder = Recorder(home)
-    for one in Grid(base=recipe, learners=LEARNERS, ranks=RANKS, num_seeds=NUM_SEEDS, new_strings=True).points().values():
+    for one in (
+        Grid(base=recipe, learners=LEARNERS, ranks=RANKS, num_seeds=NUM_SEEDS, new_strings=True)
+        .points()
+        .values()
+    ):
         save_result(home / "runs" / one.key(), run(one), sync=False)
         for state in ("queued", "done"):
             recorder.record(one.key(), one, state)
@@ -56,7 +62,11 @@ def milliseconds(action: Callable[[], Any]) -> float:
 
 def row(name: str, times: list[float], target: float | None = None) -> str:
     low, _, high = quantiles(times, n=4) if len(times) > 1 else (times[0],) * 3
-    aim = "" if target is None else f"≤ {target:.0f}{'' if median(times) <= target else ' (not reached)'}"
+    aim = (
+        ""
+        if target is None
+        else f"≤ {target:.0f}{'' if median(times) <= target else ' (not reached)'}"
+    )
     return f"| {name} | {median(times):.0f} ({low:.0f}–{high:.0f}) | {aim} |"
 
 
@@ -70,10 +80,25 @@ def main() -> None:
         app = lab_with_runs(Path(folder))
         print("| what, with 200 runs | the server's ms | target |\n| --- | --- | --- |")
         for page, num_rows in (("compare", 200), ("history", 50)):
-            print(row(f"{page.capitalize()}, the first visit", [milliseconds(lambda page=page: go(app, page))]))
+            print(
+                row(
+                    f"{page.capitalize()}, the first visit",
+                    [milliseconds(lambda page=page: go(app, page))],
+                )
+            )
             assert not complaints(app) and num_rows in [len(table.value) for table in app.dataframe]
-            print(row(f"{page.capitalize()}, a rerun", [milliseconds(app.run) for _ in range(repeats)], TARGET), flush=True)
-            ranks = [milliseconds(app.number_input(key="rank").set_value(rank).run) for rank in (3, 4) * repeats][2:]
+            print(
+                row(
+                    f"{page.capitalize()}, a rerun",
+                    [milliseconds(app.run) for _ in range(repeats)],
+                    TARGET,
+                ),
+                flush=True,
+            )
+            ranks = [
+                milliseconds(app.number_input(key="rank").set_value(rank).run)
+                for rank in (3, 4) * repeats
+            ][2:]
             print(row(f"{page.capitalize()}, rank ± 1 in the sidebar", ranks, TARGET), flush=True)
 
 

@@ -1,8 +1,10 @@
-"""Measures the server's memory before, during and after a large upload: `python -m benchmarks.memory [--megabytes 50]`.
+"""Measures the server's memory before, during and after a large upload: `python -m
+benchmarks.memory [--megabytes 50]`.
 
-A first visitor uploads a small file and looks at some pages, so that what a server loads once is there. A second one uploads random
-strings, looks at the same pages and closes the browser. Streamlit drops a session two minutes after its browser has left; then the
-server's memory should be within 10 % of what it was. Linux only.
+A first visitor uploads a small file and looks at some pages, so that what a server loads once is
+there. A second one uploads random strings, looks at the same pages and closes the browser.
+Streamlit drops a session two minutes after its browser has left; then the server's memory should be
+within 10 % of what it was. Linux only.
 """
 
 from __future__ import annotations
@@ -31,7 +33,9 @@ LINE_LENGTH = 50
 def random_strings(megabytes: float, seed: int) -> bytes:
     """Return lines of 49 random letters of four."""
     rng = np.random.default_rng(seed)
-    rows = rng.integers(97, 101, size=(max(1, int(megabytes * 1e6) // LINE_LENGTH), LINE_LENGTH)).astype(np.uint8)
+    rows = rng.integers(
+        97, 101, size=(max(1, int(megabytes * 1e6) // LINE_LENGTH), LINE_LENGTH)
+    ).astype(np.uint8)
     rows[:, -1] = 10
     return rows.tobytes()
 
@@ -39,7 +43,9 @@ def random_strings(megabytes: float, seed: int) -> bytes:
 def server_of_this_process() -> int:
     """Return the process of the only Streamlit server that this process has started."""
     children = Path(f"/proc/self/task/{os.getpid()}/children").read_text(encoding="ascii").split()
-    return next(int(pid) for pid in children if b"streamlit" in Path("/proc", pid, "cmdline").read_bytes())
+    return next(
+        int(pid) for pid in children if b"streamlit" in Path("/proc", pid, "cmdline").read_bytes()
+    )
 
 
 def visitor(browser: Browser, lab: str) -> Page:
@@ -56,7 +62,9 @@ def upload(page: Page, lab: str, file: Path, pages: list[str]) -> None:
     keyed(page, "own_strings").locator("summary").click()
     page.get_by_role("tab", name="Upload").click()
     keyed(page, "upload.upload").locator("input[type=file]").set_input_files(str(file))
-    expect(page.get_by_text(re.compile("^In use: the file")).first).to_be_visible(timeout=PATIENCE_MS)
+    expect(page.get_by_text(re.compile("^In use: the file")).first).to_be_visible(
+        timeout=PATIENCE_MS
+    )
     settled(page)
     recipe = dict(parse_qsl(urlsplit(page.url).query))
     for name in pages:
@@ -68,14 +76,32 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.memory", description=__doc__)
     parser.add_argument("--megabytes", type=float, default=50)
     parser.add_argument("--pages", nargs="*", default=["hankel"])
-    parser.add_argument("--first", action="store_true", help="the large file is uploaded in the server's first session")
-    parser.add_argument("--after", type=float, nargs="+", default=[10, 150], help="seconds after the browser has left")
+    parser.add_argument(
+        "--first",
+        action="store_true",
+        help="the large file is uploaded in the server's first session",
+    )
+    parser.add_argument(
+        "--after",
+        type=float,
+        nargs="+",
+        default=[10, 150],
+        help="seconds after the browser has left",
+    )
     arguments = parser.parse_args()
-    with tempfile.TemporaryDirectory() as folder, serving(Path(folder)) as lab, sync_playwright() as playwright:
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        serving(Path(folder)) as lab,
+        sync_playwright() as playwright,
+    ):
         server = server_of_this_process()
-        browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), chromium_sandbox=False, args=list(FLAGS))
+        browser = playwright.chromium.launch(
+            executable_path=shutil.which("chromium"), chromium_sandbox=False, args=list(FLAGS)
+        )
         files = [Path(folder, name) for name in ("small.txt", "large.txt")]
-        for seed, (file, megabytes) in enumerate(zip(files, (0.01, arguments.megabytes), strict=True)):
+        for seed, (file, megabytes) in enumerate(
+            zip(files, (0.01, arguments.megabytes), strict=True)
+        ):
             file.write_bytes(random_strings(megabytes, seed))
         print("| | server's memory, MB | of before |\n| --- | --- | --- |")
         before = 0.0

@@ -1,7 +1,8 @@
-"""Runs in the opponents' own virtual environment: reads a JSON request from each line and writes a JSON answer.
+"""Runs in the opponents' own virtual environment: reads a JSON request from each line and writes a
+JSON answer.
 
-Imports nothing of this project. Times are measured here, around the opponent's own calls, so that they do not
-include the pipe. Word lists come as flat arrays with offsets, in npz files.
+Imports nothing of this project. Times are measured here, around the opponent's own calls, so that
+they do not include the pipe. Word lists come as flat arrays with offsets, in npz files.
 """
 
 from __future__ import annotations
@@ -45,7 +46,12 @@ def timed(action: Callable[[], Any]) -> tuple[float, Any]:
 
 def spectral(state: State, rank: int, sparse: bool) -> Spectral:
     # Sets, because a list would be searched from end to end for every prefix of every word.
-    options = {"lrows": state["prefixes"], "lcolumns": state["suffixes"], "version": "classic", "partial": True}
+    options = {
+        "lrows": state["prefixes"],
+        "lcolumns": state["suffixes"],
+        "version": "classic",
+        "partial": True,
+    }
     return Spectral(rank=rank, sparse=sparse, mode_quiet=True, **options)
 
 
@@ -54,27 +60,40 @@ def load(state: State, file: str) -> dict[str, Any]:
         num_symbols = int(arrays["num_symbols"])
         state["train"] = padded(tuples(arrays, "train"), num_symbols)
         state["words"] = padded(tuples(arrays, "words"), num_symbols)
-        state["prefixes"], state["suffixes"] = set(tuples(arrays, "prefixes")), set(tuples(arrays, "suffixes"))
+        state["prefixes"], state["suffixes"] = (
+            set(tuples(arrays, "prefixes")),
+            set(tuples(arrays, "suffixes")),
+        )
     return {}
 
 
 def count(state: State, sparse: bool, dictionaries: bool) -> dict[str, Any]:
-    """Do what `fit` does before the SVD; without `dictionaries`, its counts of words, prefixes and suffixes are prepared for it."""
+    """Do what `fit` does before the SVD; without `dictionaries`, its counts of words, prefixes and
+    suffixes are prepared for it.
+    """
     estimator, started = spectral(state, 1, sparse), perf_counter()
     X = estimator.polulate_dictionnaries(state["train"])
     middle = perf_counter()
-    options = {"lrows": state["prefixes"], "lcolumns": state["suffixes"], "version": "classic", "partial": True}
+    options = {
+        "lrows": state["prefixes"],
+        "lcolumns": state["suffixes"],
+        "version": "classic",
+        "partial": True,
+    }
     state["hankel"] = Hankel(sample_instance=X, sparse=sparse, mode_quiet=True, **options)
     return {"seconds": perf_counter() - (started if dictionaries else middle)}
 
 
 def count_anywhere(state: State, version: str) -> dict[str, Any]:
-    """Do the same for prefixes or factors. With a basis as sets it would count no uv outside them, and leave most cells at 0.
-    So it counts up to the length of the longest uσv, and then fills the matrix of the basis."""
+    """Do the same for prefixes or factors. With a basis as sets it would count no uv outside them,
+    and leave most cells at 0. So it counts up to the length of the longest uσv, and then fills the
+    matrix of the basis."""
     rows, columns = state["prefixes"], state["suffixes"]
     longest = {"lrows": max(map(len, rows)) + 1, "lcolumns": max(map(len, columns))}
     started = perf_counter()
-    estimator = Spectral(rank=1, sparse=False, mode_quiet=True, version=version, partial=True, **longest)
+    estimator = Spectral(
+        rank=1, sparse=False, mode_quiet=True, version=version, partial=True, **longest
+    )
     X = estimator.polulate_dictionnaries(state["train"])
     options = {"lrows": rows, "lcolumns": columns, "version": version, "partial": True}
     state["hankel"] = Hankel(sample_instance=X, sparse=False, mode_quiet=True, **options)
@@ -82,8 +101,12 @@ def count_anywhere(state: State, version: str) -> dict[str, Any]:
 
 
 def cells(state: State, file: str) -> dict[str, Any]:
-    """List every non-zero of H_λ and each H_σ as (block, row, column, value); rows and columns by length, then alphabetically."""
-    blocks = [block.tocoo() if hasattr(block, "tocoo") else block for block in state["hankel"].lhankel]
+    """List every non-zero of H_λ and each H_σ as (block, row, column, value); rows and columns by
+    length, then alphabetically.
+    """
+    blocks = [
+        block.tocoo() if hasattr(block, "tocoo") else block for block in state["hankel"].lhankel
+    ]
     parts = []
     for number, block in enumerate(blocks):
         rows, columns = (block.row, block.col) if hasattr(block, "row") else np.nonzero(block)
@@ -104,7 +127,9 @@ def predict(state: State) -> dict[str, Any]:
 
 
 def outcome(state: State, rank: int, file: str) -> dict[str, Any]:
-    """Return singular values of its H_λ, by the solver that its sparse fit calls, and its last predictions."""
+    """Return singular values of its H_λ, by the solver that its sparse fit calls, and its last
+    predictions.
+    """
     block = state["model"].hankel.lhankel[0]
     block = block.tocsr() if hasattr(block, "tocsr") else np.asarray(block)
     values = np.sort(svds(block, k=rank, return_singular_vectors=False))[::-1]
@@ -112,8 +137,12 @@ def outcome(state: State, rank: int, file: str) -> dict[str, Any]:
     return {}
 
 
-def hmm(state: State, file: str, num_states: int, num_iterations: int, num_symbols: int) -> dict[str, Any]:
-    """Run EM on the words, each with an end symbol; return seconds, iterations and ln P(word) of the test words."""
+def hmm(
+    state: State, file: str, num_states: int, num_iterations: int, num_symbols: int
+) -> dict[str, Any]:
+    """Run EM on the words, each with an end symbol; return seconds, iterations and ln P(word) of
+    the test words.
+    """
     with np.load(file) as arrays:
         train, test = tuples(arrays, "train"), tuples(arrays, "words")
     column = np.array([symbol for word in train for symbol in (*word, num_symbols)]).reshape(-1, 1)
@@ -125,8 +154,12 @@ def hmm(state: State, file: str, num_states: int, num_iterations: int, num_symbo
     return {"seconds": seconds, "iterations": model.monitor_.iter, "logs": logs}
 
 
-def alergia(state: State, file: str, out: str, epsilon: float | str, num_symbols: int) -> dict[str, Any]:
-    """Run ALERGIA on the words, each with an end symbol; save P(symbol, next state | state) and P(end | state)."""
+def alergia(
+    state: State, file: str, out: str, epsilon: float | str, num_symbols: int
+) -> dict[str, Any]:
+    """Run ALERGIA on the words, each with an end symbol; save P(symbol, next state | state) and
+    P(end | state).
+    """
     with np.load(file) as arrays:
         train = tuples(arrays, "train")
     data = [[("next", symbol) for symbol in (*word, num_symbols)] for word in train]
@@ -145,7 +178,10 @@ def alergia(state: State, file: str, out: str, epsilon: float | str, num_symbols
 
 
 def versions(state: State) -> dict[str, Any]:
-    return {name: version(name) for name in ("scikit-splearn", "hmmlearn", "aalpy", "numpy", "scipy", "scikit-learn")}
+    return {
+        name: version(name)
+        for name in ("scikit-splearn", "hmmlearn", "aalpy", "numpy", "scipy", "scikit-learn")
+    }
 
 
 def main() -> None:
@@ -154,9 +190,21 @@ def main() -> None:
     sys.stdout = sys.stderr  # so that what the libraries print is not taken for an answer
     for line in sys.stdin:
         request = json.loads(line)
-        action = {f.__name__: f for f in (load, count, count_anywhere, cells, fit, predict, outcome, hmm, alergia, versions)}[
-            request.pop("do")
-        ]
+        action = {
+            f.__name__: f
+            for f in (
+                load,
+                count,
+                count_anywhere,
+                cells,
+                fit,
+                predict,
+                outcome,
+                hmm,
+                alergia,
+                versions,
+            )
+        }[request.pop("do")]
         try:
             answer = action(state, **request)
         except Exception as error:  # sent to the other side, which raises it

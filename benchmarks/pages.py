@@ -1,4 +1,6 @@
-"""Write the measured parts of hand-written pages: the text between two marker comments is replaced, the rest stays."""
+"""Write the measured parts of hand-written pages: the text between two marker comments is replaced,
+the rest stays.
+"""
 
 from __future__ import annotations
 
@@ -9,14 +11,28 @@ from typing import Any
 
 
 def head(command: str, facts: Mapping[str, Any]) -> list[str]:
-    """Write the first lines of a part: the command that measured it, and facts about the machine."""
-    return [f"Measured by `{command}`:", "", *(f"- {name}: {value}" for name, value in facts.items()), ""]
+    """Write the first lines of a part: the command that measured it, and facts about the
+    machine.
+    """
+    return [
+        f"Measured by `{command}`:",
+        "",
+        *(f"- {name}: {value}" for name, value in facts.items()),
+        "",
+    ]
 
 
 def put(page: Path, name: str, text: str) -> None:
-    """Write a part of a page. If the page, or the part, does not exist yet, the part is appended."""
+    """Write a part of a page.
+
+    If the page, or the part, does not exist yet, the part is appended.
+    """
     begin, end = f"<!-- {name}: made by a command -->", f"<!-- end of {name} -->"
     part = f"{begin}\n\n{text.strip()}\n\n{end}"
     written = page.read_text(encoding="utf-8") if page.exists() else ""
-    changed, count = re.subn(f"{re.escape(begin)}.*?{re.escape(end)}", lambda _: part, written, flags=re.DOTALL)
-    page.write_text(changed if count else f"{written.rstrip()}\n\n{part}\n".lstrip(), encoding="utf-8")
+    changed, count = re.subn(
+        f"{re.escape(begin)}.*?{re.escape(end)}", lambda _: part, written, flags=re.DOTALL
+    )
+    page.write_text(
+        changed if count else f"{written.rstrip()}\n\n{part}\n".lstrip(), encoding="utf-8"
+    )

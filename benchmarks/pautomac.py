@@ -1,10 +1,13 @@
-"""Measures the candidates of the recommended preset on PAutomaC, and which of them held-out strings choose, by two scores.
+"""Measures the candidates of the recommended preset on PAutomaC, and which of them held-out strings
+choose, by two scores.
 
-`python -m benchmarks.pautomac --out runs.csv [--states 40] [--problems 3 24]` trains, for each problem, what `fit_best` tries,
-on nine tenths of the training strings (networks whose short training was best by either score are trained for long), and
-appends a line for each candidate: its scores on the held-out tenth, and its perplexity on the test strings divided by the true
-model's. Problems that are in the file are not run again. `--report` prints the table: the choice of each score, compared with SP
-from all training strings with its best rank of 5, 10, 20, 40 in hindsight. `NLWFA_DATA` is the folder of the problems.
+`python -m benchmarks.pautomac --out runs.csv [--states 40] [--problems 3 24]` trains, for each
+problem, what `fit_best` tries, on nine tenths of the training strings (networks whose short
+training was best by either score are trained for long), and appends a line for each candidate: its
+scores on the held-out tenth, and its perplexity on the test strings divided by the true model's.
+Problems that are in the file are not run again. `--report` prints the table: the choice of each
+score, compared with SP from all training strings with its best rank of 5, 10, 20, 40 in hindsight.
+`NLWFA_DATA` is the folder of the problems.
 """
 
 from __future__ import annotations
@@ -48,7 +51,9 @@ def problem(number: int) -> tuple[Sample, TestSet]:
     )
     strings = read_strings(train, "pautomac")
     tested = read_strings(test, "pautomac", strings.alphabet)
-    return strings.sample(), TestSet.as_drawn(tested.words, read_solution(solution), tested.sample())
+    return strings.sample(), TestSet.as_drawn(
+        tested.words, read_solution(solution), tested.sample()
+    )
 
 
 def ratio(model: Model, test: TestSet) -> float:
@@ -60,7 +65,9 @@ def ratio(model: Model, test: TestSet) -> float:
 def lines(number: int, states: int) -> Iterator[dict[str, object]]:
     """Make a line for each candidate: its title, its stage, its scores."""
     whole, test = problem(number)
-    train, held_out = whole.split([whole.num_strings - whole.num_strings // 10, whole.num_strings // 10], seed=0)
+    train, held_out = whole.split(
+        [whole.num_strings - whole.num_strings // 10, whole.num_strings // 10], seed=0
+    )
     validation = TestSet.empirical(held_out)
     matrices: dict[HankelRecipe, tuple[HankelMatrix, FitCache]] = {}
 
@@ -72,8 +79,17 @@ def lines(number: int, states: int) -> Iterator[dict[str, object]]:
         possible = candidate.changed(learning=candidate.learning.changed(rank=rank))
         model = fit_recipe(possible, hankel, (train, held_out), cache).model
         scores = evaluate(model, validation)
-        found = {"bits": scores.bits_per_symbol, "pauto": scores.log2_pauto, "test": ratio(model, test)}
-        return {"problem": number, "states": states, "stage": stage, "candidate": candidate_title(candidate)} | found
+        found = {
+            "bits": scores.bits_per_symbol,
+            "pauto": scores.log2_pauto,
+            "test": ratio(model, test),
+        }
+        return {
+            "problem": number,
+            "states": states,
+            "stage": stage,
+            "candidate": candidate_title(candidate),
+        } | found
 
     for candidate in linear_candidates(states):
         yield line(candidate, "linear")
@@ -82,14 +98,22 @@ def lines(number: int, states: int) -> Iterator[dict[str, object]]:
         tried.append((candidate.refinement, line(candidate, "short")))
         yield tried[-1][1]
     best = {rule: min(tried, key=lambda entry: float(str(entry[1][rule])))[0] for rule in RULES}
-    for dropout, weight_decay in dict.fromkeys((third.dropout, third.weight_decay) for third in best.values()):
-        yield line(*network_candidates(states, train, LONG_STEPS, ((dropout, weight_decay),), 0), "long")
+    for dropout, weight_decay in dict.fromkeys(
+        (third.dropout, third.weight_decay) for third in best.values()
+    ):
+        yield line(
+            *network_candidates(states, train, LONG_STEPS, ((dropout, weight_decay),), 0), "long"
+        )
     for statistic in ("string", "factor"):
         counted = HankelRecipe(num_prefixes=1000, num_suffixes=1000, statistic=statistic)
         hankel, cache = build_hankel(whole, counted), FitCache()
         for rank in HINDSIGHT:
             candidate = Recipe(hankel=counted, learning=LearningRecipe(rank=rank))
-            found = {"bits": np.nan, "pauto": np.nan, "test": ratio(fit_recipe(candidate, hankel, cache=cache).model, test)}
+            found = {
+                "bits": np.nan,
+                "pauto": np.nan,
+                "test": ratio(fit_recipe(candidate, hankel, cache=cache).model, test),
+            }
             yield {
                 "problem": number,
                 "states": states,
@@ -102,14 +126,22 @@ def report(runs: pd.DataFrame) -> None:
     """Write a table in Markdown, and a summary of it."""
     for states, group in runs.groupby("states"):
         print(f"\nUp to {states} states\n")
-        print("| problem | by bits | chosen | by Pautomac score | chosen | SP, string, hindsight | SP, factor, hindsight |")
+        print(
+            "| problem | by bits | chosen | by Pautomac score | chosen | SP, string, "
+            "hindsight | SP, factor, hindsight |"
+        )
         print("| --- | --- | --- | --- | --- | --- | --- |")
         table = []
         for number, found in group.groupby("problem"):
             tried = found[found["stage"].isin(("linear", "short", "long"))]
             chosen = [tried.loc[tried[rule].idxmin()] for rule in RULES]
-            behind = [found.loc[found[found["stage"] == f"hindsight {name}"]["test"].idxmin()] for name in ("string", "factor")]
-            table.append([*(entry["test"] for entry in chosen), *(entry["test"] for entry in behind)])
+            behind = [
+                found.loc[found[found["stage"] == f"hindsight {name}"]["test"].idxmin()]
+                for name in ("string", "factor")
+            ]
+            table.append(
+                [*(entry["test"] for entry in chosen), *(entry["test"] for entry in behind)]
+            )
             cells = [f"{entry['test']:.4f} | {entry['candidate']}" for entry in chosen] + [
                 f"{entry['test']:.4f}" for entry in behind
             ]
@@ -117,9 +149,13 @@ def report(runs: pd.DataFrame) -> None:
         values = np.array(table)
         for place, rule in enumerate(("bits per symbol", "Pautomac score")):
             ours = values[:, place]
-            no_worse = [int((np.round(ours, 4) <= np.round(values[:, 2 + other], 4)).sum()) for other in (0, 1)]
+            no_worse = [
+                int((np.round(ours, 4) <= np.round(values[:, 2 + other], 4)).sum())
+                for other in (0, 1)
+            ]
             print(
-                f"\nBy {rule}: median {np.median(ours):.4f}, worst {ours.max():.4f}; no worse than SP with hindsight on "
+                f"\nBy {rule}: median {np.median(ours):.4f}, worst {ours.max():.4f}; no "
+                "worse than SP with hindsight on "
                 f"{no_worse[0]} (string) and {no_worse[1]} (factor) of {len(ours)}."
             )
 
@@ -131,7 +167,11 @@ def main() -> None:
     parser.add_argument("--problems", type=int, nargs="*", default=PROBLEMS)
     parser.add_argument("--report", action="store_true")
     arguments = parser.parse_args()
-    runs = pd.read_csv(arguments.out) if arguments.out.exists() else pd.DataFrame({"problem": [], "states": []})
+    runs = (
+        pd.read_csv(arguments.out)
+        if arguments.out.exists()
+        else pd.DataFrame({"problem": [], "states": []})
+    )
     if arguments.report:
         report(runs)
         return

@@ -1,8 +1,10 @@
-"""Implement the paper in a plain way, as an opponent to compare with. This file uses nothing of `nlwfa_core`.
+"""Implement the paper in a plain way, as an opponent to compare with. This file uses nothing of
+`nlwfa_core`.
 
-Source: Li, Rabusseau and Precup (2018), §2.3 and §4. Dictionaries for counts, a dense H over the p-closure, a full SVD, autograd on
-the full reconstruction, one training loop for each symbol, evaluation word by word. What the paper leaves open is as in the core
-(scaling by the largest entry, the weights of the best epoch, next symbols by row sums), so that results can be compared.
+Source: Li, Rabusseau and Precup (2018), §2.3 and §4. Dictionaries for counts, a dense H over the
+p-closure, a full SVD, autograd on the full reconstruction, one training loop for each symbol,
+evaluation word by word. What the paper leaves open is as in the core (scaling by the largest entry,
+the weights of the best epoch, next symbols by row sums), so that results can be compared.
 """
 
 from __future__ import annotations
@@ -30,8 +32,12 @@ class PlainHankel:
         return self.shifted.shape[1]
 
 
-def estimate(words: Sequence[Word], num_symbols: int, num_prefixes: int, num_suffixes: int) -> PlainHankel:
-    """Choose the most frequent prefixes and suffixes (ties by length, then alphabetically); H[u, v] is the frequency of uv."""
+def estimate(
+    words: Sequence[Word], num_symbols: int, num_prefixes: int, num_suffixes: int
+) -> PlainHankel:
+    """Choose the most frequent prefixes and suffixes (ties by length, then alphabetically); H[u, v]
+    is the frequency of uv.
+    """
     counts = Counter(words)
     begins: Counter[Word] = Counter()
     ends: Counter[Word] = Counter()
@@ -59,9 +65,15 @@ def estimate(words: Sequence[Word], num_symbols: int, num_prefixes: int, num_suf
 
 
 def count_anywhere(
-    words: Sequence[Word], num_symbols: int, prefixes: Sequence[Word], suffixes: Sequence[Word], statistic: str
+    words: Sequence[Word],
+    num_symbols: int,
+    prefixes: Sequence[Word],
+    suffixes: Sequence[Word],
+    statistic: str,
 ) -> PlainHankel:
-    """Estimate H on a given basis: H[u, v] is how often uv begins a string ("prefix") or occurs in one ("factor"), on average."""
+    """Estimate H on a given basis: H[u, v] is how often uv begins a string ("prefix") or occurs in
+    one ("factor"), on average.
+    """
     row = {word: number for number, word in enumerate(prefixes)}
     for u in prefixes:
         for symbol in range(num_symbols):
@@ -96,7 +108,9 @@ def through(values: torch.Tensor, layers: Sequence[torch.Tensor], nonlinear: boo
 class Training:
     """Full-batch Adamax on a loss; `step` is one epoch."""
 
-    def __init__(self, layers: Sequence[torch.Tensor], loss: Callable[[], torch.Tensor], rate: float) -> None:
+    def __init__(
+        self, layers: Sequence[torch.Tensor], loss: Callable[[], torch.Tensor], rate: float
+    ) -> None:
         self.layers, self.loss = layers, loss
         self.optimizer = torch.optim.Adamax(layers, lr=rate)
 
@@ -131,7 +145,12 @@ class AutoEncoder:
     """
 
     def __init__(
-        self, matrix: np.ndarray, initial: Sequence[np.ndarray], nonlinear: bool, dtype: torch.dtype, rate: float = 0.015
+        self,
+        matrix: np.ndarray,
+        initial: Sequence[np.ndarray],
+        nonlinear: bool,
+        dtype: torch.dtype,
+        rate: float = 0.015,
     ) -> None:
         self.scale = float(np.abs(matrix).max())
         self.H = torch.from_numpy(matrix / self.scale).to(dtype)
@@ -151,20 +170,37 @@ class AutoEncoder:
 
     def latent(self) -> torch.Tensor:
         with torch.no_grad():
-            return through(self.H, self.layers[: self.depth], self.nonlinear)  # (num_closure_rows, rank)
+            # (num_closure_rows, rank)
+            return through(self.H, self.layers[: self.depth], self.nonlinear)
 
 
 def transition_trainings(
-    latent: torch.Tensor, hankel: PlainHankel, initial: Sequence[np.ndarray], nonlinear: bool, rate: float = 0.001
+    latent: torch.Tensor,
+    hankel: PlainHankel,
+    initial: Sequence[np.ndarray],
+    nonlinear: bool,
+    rate: float = 0.001,
 ) -> list[Training]:
-    """Step 2: one network and one loop for each symbol; losses are relative to the targets of all symbols together."""
+    """Step 2: one network and one loop for each symbol; losses are relative to the targets of all
+    symbols together.
+    """
     Z = latent[: hankel.num_prefixes]
-    norm = sum(float((latent[hankel.shifted[:, symbol]] ** 2).sum()) for symbol in range(hankel.num_symbols)) or 1.0
+    norm = (
+        sum(
+            float((latent[hankel.shifted[:, symbol]] ** 2).sum())
+            for symbol in range(hankel.num_symbols)
+        )
+        or 1.0
+    )
 
     def training(symbol: int) -> Training:
-        layers = [torch.tensor(layer[symbol], dtype=latent.dtype, requires_grad=True) for layer in initial]
+        layers = [
+            torch.tensor(layer[symbol], dtype=latent.dtype, requires_grad=True) for layer in initial
+        ]
         target = latent[hankel.shifted[:, symbol]]
-        return Training(layers, lambda: ((through(Z, layers, nonlinear) - target) ** 2).sum() / norm, rate)
+        return Training(
+            layers, lambda: ((through(Z, layers, nonlinear) - target) ** 2).sum() / norm, rate
+        )
 
     return [training(symbol) for symbol in range(hankel.num_symbols)]
 
@@ -172,13 +208,18 @@ def transition_trainings(
 class NetworkModel:
     """α₀, G_σ and G_λ of a trained auto-encoder and its transitions, evaluated word by word."""
 
-    def __init__(self, coder: AutoEncoder, trainings: Sequence[Training], nonlinear_transitions: bool) -> None:
+    def __init__(
+        self, coder: AutoEncoder, trainings: Sequence[Training], nonlinear_transitions: bool
+    ) -> None:
         self.initial = coder.latent()[0]
         self.transitions = [[layer.detach() for layer in training.layers] for training in trainings]
         self.decoder = [layer.detach() for layer in coder.layers[coder.depth : -1]]
         last = coder.layers[-1].detach() * coder.scale
         self.termination, self.row_sum = last[:, 0], last.sum(dim=1)
-        self.nonlinear_transitions, self.nonlinear_termination = nonlinear_transitions, coder.nonlinear
+        self.nonlinear_transitions, self.nonlinear_termination = (
+            nonlinear_transitions,
+            coder.nonlinear,
+        )
 
     def after(self, state: torch.Tensor, symbol: int) -> torch.Tensor:
         return through(state, self.transitions[symbol], self.nonlinear_transitions)
@@ -187,7 +228,10 @@ class NetworkModel:
         return float(through(state, self.decoder, self.nonlinear_termination) @ self.termination)
 
     def goes_on(self, state: torch.Tensor, symbol: int) -> float:
-        return float(through(self.after(state, symbol), self.decoder, self.nonlinear_termination) @ self.row_sum)
+        return float(
+            through(self.after(state, symbol), self.decoder, self.nonlinear_termination)
+            @ self.row_sum
+        )
 
 
 class SpectralModel:
@@ -197,7 +241,10 @@ class SpectralModel:
         block = hankel.matrix[: hankel.num_prefixes]
         U, D, Vt = np.linalg.svd(block, full_matrices=False)
         V, inverse = Vt[:rank].T, (U[:, :rank] / D[:rank]).T
-        self.transitions = [inverse @ hankel.matrix[hankel.shifted[:, symbol]] @ V for symbol in range(hankel.num_symbols)]
+        self.transitions = [
+            inverse @ hankel.matrix[hankel.shifted[:, symbol]] @ V
+            for symbol in range(hankel.num_symbols)
+        ]
         self.initial, self.termination = block[0] @ V, V[0]
         self.following = np.linalg.solve(np.eye(rank) - sum(self.transitions), self.termination)
 
@@ -229,15 +276,24 @@ def weight(model: Model, word: Word) -> float:
 
 
 @torch.no_grad()
-def scores(model: Model, words: Sequence[Word], target: np.ndarray, num_symbols: int) -> dict[str, float]:
-    """Compute the Pautomac score, the word error rate with and without the end, and bits per symbol."""
+def scores(
+    model: Model, words: Sequence[Word], target: np.ndarray, num_symbols: int
+) -> dict[str, float]:
+    """Compute the Pautomac score, the word error rate with and without the end, and bits per
+    symbol.
+    """
     outputs = np.abs([weight(model, word) for word in words])
     log_model = np.log2(outputs / outputs.sum())
     wrong = wrong_inner = inner = total = 0
     bits = 0.0
     for word in words:
         for state, right in zip(states(model, word), (*word, num_symbols), strict=True):
-            following = np.array([*(model.goes_on(state, symbol) for symbol in range(num_symbols)), model.ends(state)])
+            following = np.array(
+                [
+                    *(model.goes_on(state, symbol) for symbol in range(num_symbols)),
+                    model.ends(state),
+                ]
+            )
             total += 1
             wrong += int(following.argmax() != right)
             bits += float(np.log2(np.abs(following).sum()) - np.log2(abs(following[right])))

@@ -1,4 +1,6 @@
-"""A plain recurrent network trained on next symbols: padded batches, a loop over positions, autograd."""
+"""A plain recurrent network trained on next symbols: padded batches, a loop over positions,
+autograd.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +28,9 @@ class Batch:
 
 
 class Network:
-    """States by one map for each symbol (a common part plus its own) and tanh; next symbols by the decoder and a softmax."""
+    """States by one map for each symbol (a common part plus its own) and tanh; next symbols by the
+    decoder and a softmax.
+    """
 
     def __init__(
         self,
@@ -39,7 +43,11 @@ class Network:
         def parameter(array: np.ndarray) -> torch.Tensor:
             return torch.tensor(array, dtype=dtype, requires_grad=True)
 
-        self.initial, self.own, self.output = parameter(initial), parameter(transitions), parameter(output)
+        self.initial, self.own, self.output = (
+            parameter(initial),
+            parameter(transitions),
+            parameter(output),
+        )
         self.common = torch.zeros((1, *transitions.shape[1:]), dtype=dtype, requires_grad=True)
         self.decoder = [parameter(layer) for layer in decoder]
 
@@ -63,12 +71,16 @@ class Network:
 class Training:
     """AdamW with a decreasing rate; the model is a running average of the steps."""
 
-    def __init__(self, trained: Network, averaged: Network, epochs: int, rate: float, weight_decay: float) -> None:
+    def __init__(
+        self, trained: Network, averaged: Network, epochs: int, rate: float, weight_decay: float
+    ) -> None:
         self.trained, self.averaged, self.epochs, self.rate = trained, averaged, epochs, rate
         self.optimizer = torch.optim.AdamW(trained.tensors, lr=rate, weight_decay=weight_decay)
 
     def epoch(self, number: int, batches: Sequence[Batch], judges: Batch) -> float:
-        """Make a pass over the batches; return the running average's bits per symbol on the validation strings."""
+        """Make a pass over the batches; return the running average's bits per symbol on the
+        validation strings.
+        """
         for index, batch in enumerate(batches):
             done = (number + index / len(batches)) / self.epochs
             self.optimizer.param_groups[0]["lr"] = self.rate * 0.5 * (1 + math.cos(math.pi * done))
@@ -78,7 +90,9 @@ class Training:
             self.optimizer.step()
             share = max(1 - AVERAGING, 1 / (2 + (number * len(batches) + index) / 10))
             with torch.no_grad():
-                for average, tensor in zip(self.averaged.tensors, self.trained.tensors, strict=True):
+                for average, tensor in zip(
+                    self.averaged.tensors, self.trained.tensors, strict=True
+                ):
                     average.lerp_(tensor, share)
         with torch.no_grad():
             return float(self.averaged.bits_per_symbol(judges))

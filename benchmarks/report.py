@@ -1,4 +1,6 @@
-"""Define the tables of the report, and write them as JSON with the times of all repeats and as Markdown with medians."""
+"""Define the tables of the report, and write them as JSON with the times of all repeats and as
+Markdown with medians.
+"""
 
 from __future__ import annotations
 
@@ -39,7 +41,11 @@ class Comparison:
 
     @property
     def cells(self) -> list[str]:
-        wanted = "" if self.target is None else f"≥ {self.target:.3g}×{'' if self.ratio >= self.target else ' (not reached)'}"
+        wanted = (
+            ""
+            if self.target is None
+            else f"≥ {self.target:.3g}×{'' if self.ratio >= self.target else ' (not reached)'}"
+        )
         return [
             self.work,
             format_timing(self.ours),
@@ -83,14 +89,21 @@ class Table:
         if self.comparisons:
             parts.append(_grid(COMPARED, [comparison.cells for comparison in self.comparisons]))
         if self.rows:
-            parts.append(_grid(self.columns, [[_cell(value) for value in row] for row in self.rows]))
+            parts.append(
+                _grid(self.columns, [[_cell(value) for value in row] for row in self.rows])
+            )
         parts += ["\n".join(f"- {note}" for note in self.notes)] if self.notes else []
         return "\n\n".join(parts)
 
     @property
     def record(self) -> dict[str, Any]:
         rows = [dict(zip(self.columns, row, strict=True)) for row in self.rows]
-        return {"title": self.title, "comparisons": [c.record for c in self.comparisons], "rows": rows, "notes": self.notes}
+        return {
+            "title": self.title,
+            "comparisons": [c.record for c in self.comparisons],
+            "rows": rows,
+            "notes": self.notes,
+        }
 
 
 def format_timing(timing: Timing) -> str:
@@ -100,7 +113,9 @@ def format_timing(timing: Timing) -> str:
     '2 (1.5–2.5)'
     """
     low, high = timing.quartiles
-    quartiles = f" ({_three(low * 1e3)}–{_three(high * 1e3)})" if len(timing.seconds) > 1 else " (once)"
+    quartiles = (
+        f" ({_three(low * 1e3)}–{_three(high * 1e3)})" if len(timing.seconds) > 1 else " (once)"
+    )
     return _three(timing.median * 1e3) + quartiles
 
 
@@ -112,17 +127,23 @@ def write(directory: Path, machine: dict[str, Any], tables: Sequence[Table]) -> 
     numbers.write_text(json.dumps(record, indent=1, ensure_ascii=False) + "\n")
     head = "\n".join(f"- {name}: {value}" for name, value in machine.items())
     introduction = (
-        "Written by `python -m benchmarks`; [benchmarks/README.md](../benchmarks/README.md) explains how to read it. Times are "
+        "Written by `python -m benchmarks`; [benchmarks/README.md](../benchmarks/README.md) "
+        "explains how to read it. Times are "
         "medians of alternating turns in one run, with quartiles; ratio = theirs / ours; "
         "“target” is what this project wants to reach."
     )
-    text.write_text("\n\n".join(["# Benchmarks", introduction, head, *(table.markdown() for table in tables)]) + "\n")
+    text.write_text(
+        "\n\n".join(["# Benchmarks", introduction, head, *(table.markdown() for table in tables)])
+        + "\n"
+    )
     return numbers, text
 
 
 def _grid(columns: Sequence[str], rows: list[list[str]]) -> str:
     written = [[cell.replace("|", "\\|") for cell in line] for line in (columns, *rows)]
-    return "\n".join(f"| {' | '.join(line)} |" for line in (written[0], ["---"] * len(columns), *written[1:]))
+    return "\n".join(
+        f"| {' | '.join(line)} |" for line in (written[0], ["---"] * len(columns), *written[1:])
+    )
 
 
 def _cell(value: Any) -> str:

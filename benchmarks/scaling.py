@@ -1,4 +1,6 @@
-"""Measures how cost grows with strings, symbols and the basis, and the cost of each step over a large alphabet."""
+"""Measures how cost grows with strings, symbols and the basis, and the cost of each step over a
+large alphabet.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,8 @@ FLAT = 1.5  # the cost of a string may grow to this multiple of that in the smal
 
 
 def strings(sizes: Sequence[int], repeats: int) -> Table:
-    """Time merging equal strings, choosing a basis and estimating H, per string, for samples of growing size.
+    """Time merging equal strings, choosing a basis and estimating H, per string, for samples of
+    growing size.
 
     The smaller samples are parts of the largest, and take turns with it.
     """
@@ -31,9 +34,20 @@ def strings(sizes: Sequence[int], repeats: int) -> Table:
     rows: list[list[Any]] = []
     for size, part, timing in zip(sizes, parts, timings, strict=True):
         cost = timing.median / size
-        rows.append([size, len(part.sample().words), timing.median * 1e3, cost * 1e6, f"{cost / smallest:.2f}×", f"≤ {FLAT}×"])
+        rows.append(
+            [
+                size,
+                len(part.sample().words),
+                timing.median * 1e3,
+                cost * 1e6,
+                f"{cost / smallest:.2f}×",
+                f"≤ {FLAT}×",
+            ]
+        )
     columns = ("strings", "distinct", "ms", "µs a string", "to the smallest", "target")
-    notes = ["Strings in memory: `Sample.of`, `select_basis`, `estimate_hankel`, basis 1000 × 1000."]
+    notes = [
+        "Strings in memory: `Sample.of`, `select_basis`, `estimate_hankel`, basis 1000 × 1000."
+    ]
     return Table("Growth with the number of strings: Dyck", columns=columns, rows=rows, notes=notes)
 
 
@@ -50,12 +64,25 @@ def symbols(numbers: Sequence[int], num_strings: int, repeats: int) -> Table:
         hankel = work.counted(work.sample())
         sides = (
             clocked(work.counted, work.sample),
-            clocked(lambda work=work: fit(work.counted(work.sample()), learner="SP", rank=work.rank)),
+            clocked(
+                lambda work=work: fit(work.counted(work.sample()), learner="SP", rank=work.rank)
+            ),
         )
         counted, fitted = interleave(sides, repeats)
-        rows.append([number, len(work.sample().words), hankel.matrix.nnz, counted.median * 1e3, fitted.median * 1e3])
+        rows.append(
+            [
+                number,
+                len(work.sample().words),
+                hankel.matrix.nnz,
+                counted.median * 1e3,
+                fitted.median * 1e3,
+            ]
+        )
     columns = ("symbols", "distinct strings", "non-zeros", "basis and H, ms", "strings to SP, ms")
-    notes = [f"Random automata with 5 states, {num_strings:,} strings of mean length 8, basis 1000 × 1000, k = 5."]
+    notes = [
+        f"Random automata with 5 states, {num_strings:,} strings of mean length 8, basis "
+        "1000 × 1000, k = 5."
+    ]
     return Table("Growth with the alphabet", columns=columns, rows=rows, notes=notes)
 
 
@@ -71,24 +98,37 @@ def bases(sizes: Sequence[tuple[int, int]], num_strings: int, repeats: int) -> T
         )
         counted, fitted = interleave(sides, repeats)
         shape = f"{hankel.num_closure_rows:,} × {hankel.num_suffixes:,}"
-        rows.append([shape, hankel.matrix.shape[0], hankel.matrix.nnz, counted.median * 1e3, fitted.median * 1e3])
+        rows.append(
+            [
+                shape,
+                hankel.matrix.shape[0],
+                hankel.matrix.nnz,
+                counted.median * 1e3,
+                fitted.median * 1e3,
+            ]
+        )
     columns = ("H over P' × S", "rows kept", "non-zeros", "basis and H, ms", "strings to SP, ms")
     notes = [f"Dyck, {num_strings:,} strings, k = 10."]
     return Table("Growth with the basis", columns=columns, rows=rows, notes=notes)
 
 
 def step_by_step(works: Sequence[Work], num_test: int, repeats: int) -> Table:
-    """Measure seconds and peak memory of reading, counting, learning and scoring; the works take turns."""
+    """Measure seconds and peak memory of reading, counting, learning and scoring; the works take
+    turns.
+    """
     sides = [_actions(work, num_test) for work in works]
     rows: list[list[Any]] = []
     for name in sides[0]:
         timings = interleave([clocked(side[name]) for side in sides], repeats)
-        measured = [(timing.median, _peak(side[name])) for timing, side in zip(timings, sides, strict=True)]
+        measured = [
+            (timing.median, _peak(side[name])) for timing, side in zip(timings, sides, strict=True)
+        ]
         rows.append([name, *(number for pair in measured for number in pair)])
     sizes = [f"{len(work.alphabet):,} symbols" for work in works]
     columns = ("step", *(f"{size}, {unit}" for size in sizes for unit in ("s", "peak MiB")))
     notes = [
-        f"{'; '.join(work.title for work in works)}; k = {works[0].rank}. Scores: all of `evaluate` on {num_test:,} strings.",
+        f"{'; '.join(work.title for work in works)}; k = {works[0].rank}. Scores: all of "
+        f"`evaluate` on {num_test:,} strings.",
         "Peak: the memory that a step allocates, measured in a separate run that is not timed.",
     ]
     return Table("A large alphabet, step by step", columns=columns, rows=rows, notes=notes)
@@ -97,8 +137,14 @@ def step_by_step(works: Sequence[Work], num_test: int, repeats: int) -> Table:
 def _actions(work: Work, num_test: int) -> dict[str, Callable[[], Any]]:
     data, sample = write_pautomac(work.train, len(work.alphabet)).encode(), work.sample()
     (drawn,) = sample.split([num_test], seed=0)
-    test, hankel, factors = TestSet.empirical(drawn), work.counted(sample), work.counted(sample, "factor")
-    of_strings, of_factors = (fit(matrix, learner="SP", rank=work.rank).model for matrix in (hankel, factors))
+    test, hankel, factors = (
+        TestSet.empirical(drawn),
+        work.counted(sample),
+        work.counted(sample, "factor"),
+    )
+    of_strings, of_factors = (
+        fit(matrix, learner="SP", rank=work.rank).model for matrix in (hankel, factors)
+    )
     ngram = NGram.fit(sample, 5)
     return {
         "read": lambda: read_strings(data, "pautomac").sample(),

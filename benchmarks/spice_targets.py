@@ -1,8 +1,9 @@
 """Asks whether SPiCe's public targets follow the training strings.
 
-`python -m benchmarks.spice_targets --data DIR [--problems 14,6]` prints, for each problem, NDCG5 of n-grams on beginnings of
-held-out training strings and on the public prefixes. Then come two rankings by the training strings' own frequencies, on the public
-prefixes with which at least `OFTEN` training strings begin: what followed most often, and what followed one symbol later.
+`python -m benchmarks.spice_targets --data DIR [--problems 14,6]` prints, for each problem, NDCG5 of
+n-grams on beginnings of held-out training strings and on the public prefixes. Then come two
+rankings by the training strings' own frequencies, on the public prefixes with which at least
+`OFTEN` training strings begin: what followed most often, and what followed one symbol later.
 """
 
 from __future__ import annotations
@@ -58,12 +59,19 @@ def report(folder: Path, problem: int) -> None:
     beginnings = held_out_prefixes(held_out, 0)
     print(f"problem {problem}\norder  held out  public")
     for order in ORDERS:
-        scores = prefix_score(NGram.fit(own, order), beginnings).ndcg5, public(NGram.fit(train, order))
+        scores = (
+            prefix_score(NGram.fit(own, order), beginnings).ndcg5,
+            public(NGram.fit(train, order)),
+        )
         print(f"{order:5d}  {scores[0]:8.4f}  {scores[1]:6.4f}")
-    names = [folder / f"{problem}.spice.{kind}" for kind in ("train", "prefix.public", "target.public")]
+    names = [
+        folder / f"{problem}.spice.{kind}" for kind in ("train", "prefix.public", "target.public")
+    ]
     alphabet = read_strings(names[0].read_bytes(), "pautomac").alphabet
     prefixes = read_prefixes(names[1].read_bytes(), "pautomac", alphabet)
-    targets, _ = targets_of(read_targets(names[2].read_bytes(), prefixes.names), len(prefixes.words))
+    targets, _ = targets_of(
+        read_targets(names[2].read_bytes(), prefixes.names), len(prefixes.words)
+    )
     counts = followers(train)
     words = list(prefixes.words)
     rows = [row for row, word in enumerate(words) if counts[word].total() >= OFTEN]
@@ -72,14 +80,23 @@ def report(folder: Path, problem: int) -> None:
         ("what follows", [counts[words[row]] for row in rows]),
         ("what follows one symbol later", [one_later(counts, words[row]) for row in rows]),
     ):
-        print(f"{title} most often, on {len(rows):,} of {len(words):,}: {score_ranking(ranking(counters), own_targets).ndcg5:.4f}")
+        print(
+            f"{title} most often, on {len(rows):,} of {len(words):,}: "
+            f"{score_ranking(ranking(counters), own_targets).ndcg5:.4f}"
+        )
 
 
 def _taken(targets: Targets, rows: list[int]) -> Targets:
     """Select the targets of some prefixes."""
-    pairs = np.concatenate([np.arange(targets.offsets[row], targets.offsets[row + 1]) for row in rows])
-    offsets = np.concatenate(([0], np.cumsum([targets.offsets[row + 1] - targets.offsets[row] for row in rows])))
-    return Targets(targets.symbols[pairs], targets.probabilities[pairs], offsets, targets.best_gains[rows])
+    pairs = np.concatenate(
+        [np.arange(targets.offsets[row], targets.offsets[row + 1]) for row in rows]
+    )
+    offsets = np.concatenate(
+        ([0], np.cumsum([targets.offsets[row + 1] - targets.offsets[row] for row in rows]))
+    )
+    return Targets(
+        targets.symbols[pairs], targets.probabilities[pairs], offsets, targets.best_gains[rows]
+    )
 
 
 def main() -> None:

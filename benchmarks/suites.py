@@ -1,4 +1,6 @@
-"""Define the suites of benchmarks, with their sizes in full and in quick runs; run them, and write the report."""
+"""Define the suites of benchmarks, with their sizes in full and in quick runs; run them, and write
+the report.
+"""
 
 from __future__ import annotations
 
@@ -73,13 +75,37 @@ class Plan:
     @classmethod
     def full(cls, repeats: int, largest: int) -> Plan:
         sizes = ((20_000, 1000, 1000, 6), (100_000, 3000, 3000, 60), (400_000, 10_000, 5000, 200))
-        steps = tuple((*size[:3], k, size[3] if k == 5 else None) for size in sizes for k in (5, 20))
+        steps = tuple(
+            (*size[:3], k, size[3] if k == 5 else None) for size in sizes for k in (5, 20)
+        )
         growth = tuple(size for size in (10_000, 100_000, 1_000_000, 10_000_000) if size <= largest)
-        return cls(True, repeats, min(repeats, 2), 20_000, 1000, steps, (1000, 500), growth, (2, 10, 100, 1000), (2048, 20_000_000))
+        return cls(
+            True,
+            repeats,
+            min(repeats, 2),
+            20_000,
+            1000,
+            steps,
+            (1000, 500),
+            growth,
+            (2, 10, 100, 1000),
+            (2048, 20_000_000),
+        )
 
     @classmethod
     def quick(cls) -> Plan:
-        return cls(False, 1, 1, 500, 50, ((500, 50, 40, 3, None),), (4, 3), (200, 400), (2, 5), (128, 10_000))
+        return cls(
+            False,
+            1,
+            1,
+            500,
+            50,
+            ((500, 50, 40, 3, None),),
+            (4, 3),
+            (200, 400),
+            (2, 5),
+            (128, 10_000),
+        )
 
     @property
     def is_quick(self) -> bool:
@@ -89,7 +115,9 @@ class Plan:
         return work.dyck(self.num_strings, self.basis, self.basis, 20_000 if self.set_up else 200)
 
 
-def run_suites(plan: Plan, names: Sequence[str], threads: int, directory: Path) -> tuple[Path, Path]:
+def run_suites(
+    plan: Plan, names: Sequence[str], threads: int, directory: Path
+) -> tuple[Path, Path]:
     """Run the named suites and write the report; return the paths of (JSON, Markdown).
 
     Raises Different at the end if results were not equal."""
@@ -99,7 +127,11 @@ def run_suites(plan: Plan, names: Sequence[str], threads: int, directory: Path) 
     failures: list[str] = []
     with ExitStack() as stack:
         needed = {"splearn", "statistics", "hmm", "merging", "alphabet"} & set(names)
-        against = stack.enter_context(opponents.Opponents()) if needed and opponents.available(plan.set_up) else None
+        against = (
+            stack.enter_context(opponents.Opponents())
+            if needed and opponents.available(plan.set_up)
+            else None
+        )
         suites: dict[str, Callable[[], list[Table]]] = {
             "splearn": lambda: _splearn(plan, against),
             "statistics": lambda: [_statistics(plan, against)],
@@ -108,7 +140,11 @@ def run_suites(plan: Plan, names: Sequence[str], threads: int, directory: Path) 
             "refinement": lambda: [_refinement(plan)],
             "recurrent": lambda: [_recurrent(plan)],
             "lesson": lambda: [lesson.compare(plan.dyck(), plan.epochs, plan.long_repeats, 10)],
-            "hmm": lambda: [against_hmm.table(against, plan.dyck(), plan.long_repeats, 3 if plan.is_quick else 20)],
+            "hmm": lambda: [
+                against_hmm.table(
+                    against, plan.dyck(), plan.long_repeats, 3 if plan.is_quick else 20
+                )
+            ],
             "merging": lambda: [_merging(plan, against)],
             "scaling": lambda: _scaling(plan),
             "alphabet": lambda: _alphabet(plan, against),
@@ -126,10 +162,18 @@ def run_suites(plan: Plan, names: Sequence[str], threads: int, directory: Path) 
                 tables.append(Table(f"{name}: stopped", notes=[str(error)]))
             print(f"{perf_counter() - started:.1f} s", file=sys.stderr, flush=True)
         if against:
-            facts["opponents"] = ", ".join(f"{name} {number}" for name, number in against.ask("versions").items())
+            facts["opponents"] = ", ".join(
+                f"{name} {number}" for name, number in against.ask("versions").items()
+            )
     if plan.is_quick:
-        tables = [replace(table, comparisons=[replace(row, target=None) for row in table.comparisons]) for table in tables]
-        facts["note"] = "a quick run: it shows that everything runs and that results are equal; its times say nothing"
+        tables = [
+            replace(table, comparisons=[replace(row, target=None) for row in table.comparisons])
+            for table in tables
+        ]
+        facts["note"] = (
+            "a quick run: it shows that everything runs and that results are equal; its "
+            "times say nothing"
+        )
     paths = report.write(directory, facts, tables)
     if failures:
         raise Different("; ".join(failures))
@@ -149,7 +193,9 @@ def _splearn(plan: Plan, against: opponents.Opponents | None) -> list[Table]:
     if against is not None and not plan.is_quick:
         tables.append(Table("Spectral learning by the size of the alphabet"))
         for number in plan.alphabets:
-            rows = against_splearn.learning(against, work.automaton(number, plan.num_strings), min(plan.repeats, 3), None)
+            rows = against_splearn.learning(
+                against, work.automaton(number, plan.num_strings), min(plan.repeats, 3), None
+            )
             tables[-1].comparisons.extend(rows[:1])
     return tables
 
@@ -162,10 +208,14 @@ def _statistics(plan: Plan, against: opponents.Opponents | None) -> Table:
             repeats = min(plan.repeats, 3)
             table.comparisons.append(against_plain.counting(sized, statistic, repeats))
             if against is not None:
-                table.comparisons.append(against_splearn.counting_anywhere(against, sized, statistic, repeats))
+                table.comparisons.append(
+                    against_splearn.counting_anywhere(against, sized, statistic, repeats)
+                )
     table.notes.append(
-        "Ours starts from the strings as drawn and chooses the basis; the others are given it. scikit-splearn counts every prefix "
-        "and factor up to the longest that the matrix needs: with the basis as sets it would leave most cells at 0."
+        "Ours starts from the strings as drawn and chooses the basis; the others are given "
+        "it. scikit-splearn counts every prefix "
+        "and factor up to the longest that the matrix needs: with the basis as sets it would "
+        "leave most cells at 0."
     )
     return table
 
@@ -181,7 +231,10 @@ def _refinement(plan: Plan) -> Table:
         table.notes.append("SPiCe 4 is skipped: its file is missing.")
     else:
         table.comparisons.append(against_refinement.epochs(spice, 20, min(plan.repeats, 3), 450))
-    table.notes.append("One pass over the same batches, and the bits per symbol of the validation strings. Ours: float64.")
+    table.notes.append(
+        "One pass over the same batches, and the bits per symbol of the validation strings. "
+        "Ours: float64."
+    )
     return table
 
 
@@ -190,13 +243,21 @@ def _recurrent(plan: Plan) -> Table:
     if plan.is_quick:
         table.comparisons.append(against_torch.gradients(plan.dyck(), "LSTM", 4, 2, 1))
         return table
-    for name, sized in (("SPiCe 4", work.spice()), ("SPiCe 1", work.long_strings()), ("SPiCe 11", work.large_alphabet())):
+    for name, sized in (
+        ("SPiCe 4", work.spice()),
+        ("SPiCe 1", work.long_strings()),
+        ("SPiCe 11", work.large_alphabet()),
+    ):
         if sized is None:
             table.notes.append(f"{name} is skipped: its file is missing.")
             continue
-        table.comparisons.extend(against_torch.gradients(sized, kind, 50, 20, min(plan.repeats, 3)) for kind in ("GRU", "LSTM"))
+        table.comparisons.extend(
+            against_torch.gradients(sized, kind, 50, 20, min(plan.repeats, 3))
+            for kind in ("GRU", "LSTM")
+        )
     table.notes.append(
-        "Both sides begin with the same weights, read the same batches, and have numbers of 32 bits when they are timed."
+        "Both sides begin with the same weights, read the same batches, and have numbers of "
+        "32 bits when they are timed."
     )
     return table
 
@@ -206,8 +267,13 @@ def _steps(plan: Plan) -> Table:
     for num_strings, num_prefixes, num_suffixes, rank, target in plan.steps:
         sized = work.dyck(num_strings, num_prefixes, num_suffixes, num_words=1)
         hankel = sized.counted(sized.sample())
-        table.comparisons.extend(against_plain.steps(hankel, rank, plan.repeats, target, two_threads=target is not None))
-    table.notes.append("Ours: float64, the median epoch of a short training by the public function, including everything it does.")
+        table.comparisons.extend(
+            against_plain.steps(hankel, rank, plan.repeats, target, two_threads=target is not None)
+        )
+    table.notes.append(
+        "Ours: float64, the median epoch of a short training by the public function, "
+        "including everything it does."
+    )
     return table
 
 
@@ -215,12 +281,17 @@ def _training(plan: Plan) -> Table:
     table = Table("Whole training of both.non")
     sized, hidden = work.spice(), (4, 2, 1, 2, 4)
     if plan.is_quick or sized is None:
-        table.notes.append("SPiCe 4 is replaced by Dyck: this is a quick run, or its file is missing.")
+        table.notes.append(
+            "SPiCe 4 is replaced by Dyck: this is a quick run, or its file is missing."
+        )
         sized, hidden = plan.dyck(), (2, 1, 2)
     epochs = 2 if plan.is_quick else 20
-    table.comparisons.extend(against_plain.training(sized, hidden, plan.long_repeats + 1, epochs, 30))
+    table.comparisons.extend(
+        against_plain.training(sized, hidden, plan.long_repeats + 1, epochs, 30)
+    )
     table.notes.append(
-        "Extrapolated: the median epochs of both steps, times their numbers; what happens only once is left out on both sides."
+        "Extrapolated: the median epochs of both steps, times their numbers; what happens "
+        "only once is left out on both sides."
     )
     return table
 
@@ -231,7 +302,11 @@ def _merging(plan: Plan, against: opponents.Opponents | None) -> Table:
 
 
 def _scaling(plan: Plan) -> list[Table]:
-    bases = [(num_prefixes, num_suffixes) for _, num_prefixes, num_suffixes, rank, _ in plan.steps if rank != 20]
+    bases = [
+        (num_prefixes, num_suffixes)
+        for _, num_prefixes, num_suffixes, rank, _ in plan.steps
+        if rank != 20
+    ]
     return [
         scaling.strings(plan.growth, plan.long_repeats + 1),
         scaling.symbols(plan.alphabets, plan.num_strings, plan.long_repeats + 1),
@@ -240,40 +315,74 @@ def _scaling(plan: Plan) -> list[Table]:
 
 
 def _alphabet(plan: Plan, against: opponents.Opponents | None) -> list[Table]:
-    large, smaller = (work.automaton(20, 300, 50), 5) if plan.is_quick else (work.large_alphabet(), 1000)
+    large, smaller = (
+        (work.automaton(20, 300, 50), 5) if plan.is_quick else (work.large_alphabet(), 1000)
+    )
     if large is None:
-        return [Table("A large alphabet, step by step", notes=["Skipped: the file of SPiCe 11 is missing."])]
+        return [
+            Table(
+                "A large alphabet, step by step",
+                notes=["Skipped: the file of SPiCe 11 is missing."],
+            )
+        ]
     learning = Table("A large alphabet: spectral learning and weights")
     if against is None:
         learning.notes.append("Skipped: scikit-splearn's environment is not set up.")
     else:
-        learning.comparisons.extend(against_splearn.learning(against, large, min(plan.repeats, 3), None))
-        learning.notes.append("Theirs: sparse matrices, its default. Dense ones would have |P| × |S| × |Σ| numbers.")
+        learning.comparisons.extend(
+            against_splearn.learning(against, large, min(plan.repeats, 3), None)
+        )
+        learning.notes.append(
+            "Theirs: sparse matrices, its default. Dense ones would have |P| × |S| × |Σ| numbers."
+        )
     both = (large, work.with_fewer_symbols(large, smaller))
-    return [scaling.step_by_step(both, 20 if plan.is_quick else 250, min(plan.repeats, 3)), learning]
+    return [
+        scaling.step_by_step(both, 20 if plan.is_quick else 250, min(plan.repeats, 3)),
+        learning,
+    ]
 
 
 def _functions(plan: Plan) -> list[Table]:
     sized = plan.dyck()
-    step = functions.masked_steps(sized.counted(sized.sample()), 10, 3 if plan.is_quick else 50, plan.repeats)
+    step = functions.masked_steps(
+        sized.counted(sized.sample()), 10, 3 if plan.is_quick else 50, plan.repeats
+    )
     if plan.is_quick:
-        return [*functions.squares((2,), 1, 3), functions.refined_squares((2,), 1, 8), functions.missing((2,), 1, 3), step]
+        return [
+            *functions.squares((2,), 1, 3),
+            functions.refined_squares((2,), 1, 8),
+            functions.missing((2,), 1, 3),
+            step,
+        ]
     refined = functions.refined_squares((3, 4, 5, 6), 10, 640)
-    return [*functions.squares((3, 4, 5, 6), 10, 5000), refined, functions.missing((2, 3, 5), 10, 3000), step]
+    return [
+        *functions.squares((3, 4, 5, 6), 10, 5000),
+        refined,
+        functions.missing((2, 3, 5), 10, 3000),
+        step,
+    ]
 
 
 def _convergence(plan: Plan) -> list[Table]:
-    sized, epochs, ranks = plan.dyck(), 20 if plan.is_quick else 10_000, (3,) if plan.is_quick else (20,)
+    sized, epochs, ranks = (
+        plan.dyck(),
+        20 if plan.is_quick else 10_000,
+        (3,) if plan.is_quick else (20,),
+    )
     table = Table("Seconds to the loss with which the paper's optimiser ends")
     table.comparisons.extend(
-        convergence.to_the_same_loss(sized.title, sized.counted(sized.sample()), ranks, epochs, plan.long_repeats)
+        convergence.to_the_same_loss(
+            sized.title, sized.counted(sized.sample()), ranks, epochs, plan.long_repeats
+        )
     )
     verbs = None if plan.is_quick else work.spice()
     if verbs is None:
         table.notes.append("SPiCe 4 is left out: this is a quick run, or its file is missing.")
     else:
         hankel = verbs.counted(verbs.sample())
-        table.comparisons.extend(convergence.to_the_same_loss(verbs.title, hankel, (10, 50), epochs, plan.long_repeats))
+        table.comparisons.extend(
+            convergence.to_the_same_loss(verbs.title, hankel, (10, 50), epochs, plan.long_repeats)
+        )
     return [table, convergence.first_steps()]
 
 
@@ -283,11 +392,20 @@ def _machine(plan: Plan) -> Table:
     for num_strings, num_prefixes, num_suffixes, rank, _ in plan.steps:
         sized = work.dyck(num_strings, num_prefixes, num_suffixes, num_words=1)
         hankel = sized.counted(sized.sample())
-        (timing,) = interleave([against_plain.factorisation_side(hankel, rank, (2, 1, 2), 20)], plan.repeats)
-        name = f"factorisation step, {hankel.num_closure_rows:,} × {hankel.num_suffixes:,}, k = {rank}"
+        (timing,) = interleave(
+            [against_plain.factorisation_side(hankel, rank, (2, 1, 2), 20)], plan.repeats
+        )
+        name = (
+            f"factorisation step, {hankel.num_closure_rows:,} × {hankel.num_suffixes:,}, k = {rank}"
+        )
         kernels.append((name, machine.factorisation_work(hankel, rank, (2, 1, 2)), timing.median))
-        latent = fit_factorisation(hankel, Options("both.non", rank, epochs_factorisation=1, **AS_IN_THE_PAPER)).latent
+        latent = fit_factorisation(
+            hankel, Options("both.non", rank, epochs_factorisation=1, **AS_IN_THE_PAPER)
+        ).latent
         (timing,) = interleave([against_plain.transitions_side(latent, hankel, 20)], plan.repeats)
-        name = f"transitions step, {hankel.num_prefixes:,} prefixes, |Σ| = {hankel.num_symbols}, k = {rank}"
+        name = (
+            f"transitions step, {hankel.num_prefixes:,} prefixes, |Σ| = {hankel.num_symbols}, k "
+            f"= {rank}"
+        )
         kernels.append((name, machine.transitions_work(hankel, rank), timing.median))
     return machine.table(limits, kernels)

@@ -1,7 +1,8 @@
 """Measures the overhead of a sweep, and the speed-up by a second process.
 
-`python -m benchmarks.sweep` makes 400 small runs in one process, then 408 longer ones in one and in two processes, and some in
-bare processes without a sweep, which show what the machine allows. It writes its part of docs/sweeps.md.
+`python -m benchmarks.sweep` makes 400 small runs in one process, then 408 longer ones in one and in
+two processes, and some in bare processes without a sweep, which show what the machine allows. It
+writes its part of docs/sweeps.md.
 """
 
 from __future__ import annotations
@@ -28,8 +29,15 @@ from . import ROOT, pages
 from .machine import facts
 
 PAGE = ROOT / "docs" / "sweeps.md"
-BASE: dict[str, Any] = {"data": {"num_strings": 2_000}, "hankel": {"num_prefixes": 100, "num_suffixes": 100}}
-LISTS: dict[str, Any] = {"statistics": ["string", "prefix"], "transforms": ["none", "row"], "sample_sizes": [500, 2_000]}
+BASE: dict[str, Any] = {
+    "data": {"num_strings": 2_000},
+    "hankel": {"num_prefixes": 100, "num_suffixes": 100},
+}
+LISTS: dict[str, Any] = {
+    "statistics": ["string", "prefix"],
+    "transforms": ["none", "row"],
+    "sample_sizes": [500, 2_000],
+}
 TARGET_OVERHEAD, TARGET_SPEED_UP = 10.0, 1.8  # milliseconds a run; times
 
 
@@ -44,8 +52,8 @@ class Timed:
     here, there : float
         Processor time of the sweep's own process, and of its workers.
     training : float
-        Sum over runs of their own time by their workers' clocks: learning and scores, and strings and matrix for the first run
-        with them.
+        Sum over runs of their own time by their workers' clocks: learning and scores, and strings
+        and matrix for the first run with them.
     """
 
     runs: int
@@ -58,41 +66,69 @@ class Timed:
 def short(seeds: int) -> dict[str, Recipe]:
     """Recipes that take a few hundredths of a second, with many matrices: 80 for each seed."""
     base = BASE | {"learning": {"epochs_factorisation": 100, "epochs_transitions": 50}}
-    lists = LISTS | {"learners": ["SP", "fac.non"], "ranks": [2, 3, 4, 5, 6], "seeds": list(range(seeds)), "new_strings": True}
+    lists = LISTS | {
+        "learners": ["SP", "fac.non"],
+        "ranks": [2, 3, 4, 5, 6],
+        "seeds": list(range(seeds)),
+        "new_strings": True,
+    }
     return Grid(**{"base": base, **lists}).recipes()
 
 
 def long(seeds: int, epochs: int) -> dict[str, Recipe]:
     """Recipes of networks: 8 matrices, with 3 runs each for every seed."""
     base = BASE | {"learning": {"epochs_factorisation": epochs, "epochs_transitions": epochs // 2}}
-    return Grid(**{"base": base, **LISTS, "learners": ["fac.non"], "ranks": [2, 4, 6], "seeds": list(range(seeds))}).recipes()
+    return Grid(
+        **{
+            "base": base,
+            **LISTS,
+            "learners": ["fac.non"],
+            "ranks": [2, 4, 6],
+            "seeds": list(range(seeds)),
+        }
+    ).recipes()
 
 
 def timed(recipes: Mapping[str, Recipe], jobs: int) -> Timed:
     """Time a whole sweep into an empty folder."""
     with tempfile.TemporaryDirectory(prefix="nlwfa-sweep-") as folder:
-        home, here, there = Path(folder), _processor(resource.RUSAGE_SELF), _processor(resource.RUSAGE_CHILDREN)
+        home, here, there = (
+            Path(folder),
+            _processor(resource.RUSAGE_SELF),
+            _processor(resource.RUSAGE_CHILDREN),
+        )
         started = perf_counter()
         swept = run_missing(recipes, home, jobs)
         wall = perf_counter() - started
         if len(swept.new) != len(recipes):
-            raise RuntimeError(f"{len(swept.new)} of {len(recipes)} runs done: {set(swept.failed.values())}")
+            raise RuntimeError(
+                f"{len(swept.new)} of {len(recipes)} runs done: {set(swept.failed.values())}"
+            )
         training, seen = 0.0, set()
         for key in recipes:
             seconds = load_result(home / "runs" / key).seconds
             first = (seconds["data"], seconds["hankel"])  # every run that shares them reports them
-            training += seconds["learning"] + seconds["scores"] + (0.0 if first in seen else sum(first))
+            training += (
+                seconds["learning"] + seconds["scores"] + (0.0 if first in seen else sum(first))
+            )
             seen.add(first)
-        used = (_processor(resource.RUSAGE_SELF) - here, _processor(resource.RUSAGE_CHILDREN) - there)
+        used = (
+            _processor(resource.RUSAGE_SELF) - here,
+            _processor(resource.RUSAGE_CHILDREN) - there,
+        )
         return Timed(len(recipes), wall, *used, training)
 
 
 def bare(recipes: Mapping[str, Recipe], processes: int) -> float:
-    """Runs per second of processes that each do all these recipes and nothing else, after warming up."""
+    """Runs per second of processes that each do all these recipes and nothing else, after warming
+    up.
+    """
     context = get_context("spawn")
     barrier, times = context.Barrier(processes), context.SimpleQueue()
     texts = [recipe.to_json() for recipe in recipes.values()]
-    workers = [context.Process(target=_bare, args=(texts, barrier, times)) for _ in range(processes)]
+    workers = [
+        context.Process(target=_bare, args=(texts, barrier, times)) for _ in range(processes)
+    ]
     for worker in workers:
         worker.start()
     slowest = max(times.get() for _ in workers)
@@ -118,7 +154,10 @@ def _processor(who: int) -> float:
 
 def target_cell(value: float, target: float, unit: str, at_most: bool) -> str:
     reached = value <= target if at_most else value >= target
-    return f"**{value:.2f} {unit}** | {'≤' if at_most else '≥'} {target:g} {unit}{'' if reached else ' (not reached)'}"
+    return (
+        f"**{value:.2f} {unit}** | {'≤' if at_most else '≥'} {target:g} "
+        f"{unit}{'' if reached else ' (not reached)'}"
+    )
 
 
 def report(seeds: tuple[int, int], epochs: int) -> str:
@@ -132,26 +171,40 @@ def report(seeds: tuple[int, int], epochs: int) -> str:
     alone, few = bare(dict(list(recipes.items())[:12]), 1), dict(list(recipes.items())[:12])
     one, two = timed(recipes, 1), timed(recipes, 2)
     ceiling = bare(few, 2) / alone
-    cells = target_cell(overhead, TARGET_OVERHEAD, "ms", True), target_cell(one.wall / two.wall, TARGET_SPEED_UP, "×", False)
+    cells = (
+        target_cell(overhead, TARGET_OVERHEAD, "ms", True),
+        target_cell(one.wall / two.wall, TARGET_SPEED_UP, "×", False),
+    )
     lines += [
         "| what | measured | target |",
         "| --- | --- | --- |",
         f"| overhead a run, {many.runs} runs, one process: (wall − training) / runs | {cells[0]} |",
-        f"| speed-up by a second process, {one.runs} runs of {one.training / one.runs:.2f} s: wall / wall | {cells[1]} |",
-        f"| the same of two bare processes, which is what the machine had to give | {ceiling:.2f} × | |",
+        f"| speed-up by a second process, {one.runs} runs of {one.training / one.runs:.2f} "
+        f"s: wall / wall | {cells[1]} |",
+        "| the same of two bare processes, which is what the machine had to give | "
+        f"{ceiling:.2f} × | |",
         "",
-        "| sweep | runs | wall, s | training, s | processor, sweep itself, s | processor, workers, s |",
+        "| sweep | runs | wall, s | training, s | processor, sweep itself, s | processor, "
+        "workers, s |",
         "| --- | --- | --- | --- | --- | --- |",
     ]
-    named = (("a few, to warm up", warm), ("short, one process", many), ("long, one process", one), ("long, two processes", two))
+    named = (
+        ("a few, to warm up", warm),
+        ("short, one process", many),
+        ("long, one process", one),
+        ("long, two processes", two),
+    )
     lines += [
-        f"| {name} | {sweep.runs} | {sweep.wall:.1f} | {sweep.training:.1f} | {sweep.here:.1f} | {sweep.there:.1f} |"
+        f"| {name} | {sweep.runs} | {sweep.wall:.1f} | {sweep.training:.1f} | "
+        f"{sweep.here:.1f} | {sweep.there:.1f} |"
         for name, sweep in named
     ]
     lines += [
         "",
-        f"The sweep's own process took {ours:.1f} ms of processor time a run (rows of the history, files, what is imported). Load "
-        f"average before {started:.1f}, after {os.getloadavg()[0]:.1f}: with other work on the machine the second process has no "
+        f"The sweep's own process took {ours:.1f} ms of processor time a run (rows of the "
+        "history, files, what is imported). Load "
+        f"average before {started:.1f}, after {os.getloadavg()[0]:.1f}: with other work on "
+        "the machine the second process has no "
         "core of its own, and the bare processes' row says what there was to gain.",
     ]
     return "\n".join(lines)
@@ -159,7 +212,9 @@ def report(seeds: tuple[int, int], epochs: int) -> str:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
-    parser.add_argument("--quick", action="store_true", help="a few runs, to see that it works; writes nothing")
+    parser.add_argument(
+        "--quick", action="store_true", help="a few runs, to see that it works; writes nothing"
+    )
     quick = parser.parse_args().quick
     text = report((1, 1) if quick else (5, 17), 5 if quick else 800)
     print(text)

@@ -36,8 +36,12 @@ class Timing:
         return Timing(tuple(seconds * factor for seconds in self.seconds))
 
 
-def clocked(action: Callable[[], Any], set_up: Callable[[], Any] | None = None) -> Callable[[], float]:
-    """Make a side for `interleave` that times `action`; `set_up` runs untimed before each turn, and passes its result on."""
+def clocked(
+    action: Callable[[], Any], set_up: Callable[[], Any] | None = None
+) -> Callable[[], float]:
+    """Make a side for `interleave` that times `action`; `set_up` runs untimed before each turn, and
+    passes its result on.
+    """
 
     def turn() -> float:
         arguments = () if set_up is None else (set_up(),)
@@ -48,7 +52,9 @@ def clocked(action: Callable[[], Any], set_up: Callable[[], Any] | None = None) 
     return turn
 
 
-def interleave(sides: Sequence[Callable[[], float]], repeats: int, warm_up: int = 1) -> list[Timing]:
+def interleave(
+    sides: Sequence[Callable[[], float]], repeats: int, warm_up: int = 1
+) -> list[Timing]:
     """Let the sides take turns; each returns the seconds of its turn. Warm-up turns don't count."""
     seconds: list[list[float]] = [[] for _ in sides]
     for turn in range(warm_up + repeats):
@@ -74,16 +80,18 @@ def on_two_threads(side: Callable[[], float]) -> Callable[[], float]:
     return turn
 
 
-# glibc's mallopt: M_TRIM_THRESHOLD (−1: never), M_MMAP_THRESHOLD, M_MMAP_MAX. Its own adaptation converges to the second row.
+# glibc's mallopt: M_TRIM_THRESHOLD (−1: never), M_MMAP_THRESHOLD, M_MMAP_MAX. Its own adaptation
+# converges to the second row.
 KEEP = ((-1, -1), (-4, 0))
 USUAL = ((-1, 2**26), (-3, 2**25), (-4, 65_536))
 
 
 def keeping_memory(side: Callable[[], float]) -> Callable[[], float]:
-    """Keep freed memory in the process during a side's turns (with glibc; elsewhere nothing changes).
+    """Keep freed memory in the process during a side's turns (with glibc; elsewhere nothing
+    changes).
 
-    Otherwise every large array is new memory that the kernel must clear first, which takes a plain program more than half of its
-    time. One untimed turn allocates the memory.
+    Otherwise every large array is new memory that the kernel must clear first, which takes a plain
+    program more than half of its time. One untimed turn allocates the memory.
     """
     library = ctypes.CDLL(None)
     if not hasattr(library, "mallopt"):

@@ -1,4 +1,6 @@
-"""Provide the strings that benchmarks work on: generated strings, and the competitions' files if they are available."""
+"""Provide the strings that benchmarks work on: generated strings, and the competitions' files if
+they are available.
+"""
 
 from __future__ import annotations
 
@@ -48,20 +50,36 @@ class Work:
 
     @property
     def title(self) -> str:
-        size = f"{len(self.train):,} strings, |Σ| = {len(self.alphabet)}, basis {self.num_prefixes} × {self.num_suffixes}"
+        size = (
+            f"{len(self.train):,} strings, |Σ| = {len(self.alphabet)}, basis {self.num_prefixes} "
+            f"× {self.num_suffixes}"
+        )
         return f"{self.name}: {size}"
 
     def sample(self) -> Sample:
-        """Make a new sample: an old one holds results of earlier work, such as its trees, which would speed up a second turn."""
+        """Make a new sample: an old one holds results of earlier work, such as its trees, which
+        would speed up a second turn.
+        """
         return Sample.of(self.train, self.alphabet)
 
     def counted(self, sample: Sample, statistic: str = "string") -> HankelMatrix:
         """Select the basis and estimate the Hankel matrix."""
-        return estimate_hankel(sample, select_basis(sample, self.num_prefixes, self.num_suffixes, statistic), statistic)
+        return estimate_hankel(
+            sample, select_basis(sample, self.num_prefixes, self.num_suffixes, statistic), statistic
+        )
 
 
-def dyck(num_strings: int, num_prefixes: int = 1000, num_suffixes: int = 1000, num_words: int = 20_000) -> Work:
-    return Work("Dyck", draw_dyck(num_strings), Dyck().sample(num_words, 1), ALPHABET, num_prefixes, num_suffixes)
+def dyck(
+    num_strings: int, num_prefixes: int = 1000, num_suffixes: int = 1000, num_words: int = 20_000
+) -> Work:
+    return Work(
+        "Dyck",
+        draw_dyck(num_strings),
+        Dyck().sample(num_words, 1),
+        ALPHABET,
+        num_prefixes,
+        num_suffixes,
+    )
 
 
 def draw_dyck(num_strings: int) -> Words:
@@ -69,14 +87,18 @@ def draw_dyck(num_strings: int) -> Words:
     sizes = [min(AT_ONCE, num_strings - done) for done in range(0, num_strings, AT_ONCE)]
     parts = [Dyck().sample(size, [2, number]) for number, size in enumerate(sizes)]
     lengths = np.concatenate([part.lengths for part in parts])
-    return Words(np.concatenate([part.symbols for part in parts]), np.concatenate(([0], np.cumsum(lengths))))
+    return Words(
+        np.concatenate([part.symbols for part in parts]), np.concatenate(([0], np.cumsum(lengths)))
+    )
 
 
 def automaton(num_symbols: int, num_strings: int, size: int = 1000) -> Work:
     """Draw strings from a random probabilistic automaton with 5 states."""
     model = random_automaton(5, num_symbols, 0)
     train, words = (sample_words(model, num_strings, seed) for seed in (1, 2))
-    return Work("random automaton", train, words, Alphabet.numbered(num_symbols), size, size, rank=5)
+    return Work(
+        "random automaton", train, words, Alphabet.numbered(num_symbols), size, size, rank=5
+    )
 
 
 def data_folder() -> Path:
@@ -105,7 +127,9 @@ def large_alphabet() -> Work | None:
 def with_fewer_symbols(work: Work, num_symbols: int) -> Work:
     """Reduce the strings to `num_symbols` symbols: the last of them replaces all later ones."""
     last = num_symbols - 1
-    train, words = (Words(np.minimum(words.symbols, last), words.offsets) for words in (work.train, work.words))
+    train, words = (
+        Words(np.minimum(words.symbols, last), words.offsets) for words in (work.train, work.words)
+    )
     name, alphabet = f"{work.name}, symbols from {last} on as one", Alphabet.numbered(num_symbols)
     return replace(work, name=name, train=train, words=words, alphabet=alphabet)
 

@@ -28,7 +28,13 @@ extensions = [
     "myst_parser",
     "sphinx_gallery.gen_gallery",
 ]
-exclude_patterns = ["_build", "screens", "deployment", "auto_gallery/*.py", "gallery/GALLERY_HEADER.rst"]
+exclude_patterns = [
+    "_build",
+    "screens",
+    "deployment",
+    "auto_gallery/*.py",
+    "gallery/GALLERY_HEADER.rst",
+]
 html_theme = "furo"
 html_title = f"NL-WFA Lab {release}"
 myst_heading_anchors = 3
@@ -55,18 +61,38 @@ sphinx_gallery_conf = {
 def public_names() -> dict[str, list[str]]:
     """List the names that have a page, by the heading under which it stands."""
     families = ("HMM", "NonlinearWFA", "SpectralWFA")
-    figures = ("automaton", "curves", "hankel", "new_axes", "save", "singular_values", "states", "style", "trajectories")
-    assert all(hasattr(plot, name) for name in figures) and all(hasattr(estimators, name) for name in families)
+    figures = (
+        "automaton",
+        "curves",
+        "hankel",
+        "new_axes",
+        "save",
+        "singular_values",
+        "states",
+        "style",
+        "trajectories",
+    )
+    assert all(hasattr(plot, name) for name in figures) and all(
+        hasattr(estimators, name) for name in families
+    )
     assert hasattr(algebra, "forward") and hasattr(algebra, "backward")
     return {
         "The library": [f"nlwfa_core.{name}" for name in nlwfa_core.__all__],
         "Intervals over seeds": [
-            *(f"nlwfa_core.metrics.seeds.{name}" for name in ("paired_t_interval", "signed_rank_interval")),
+            *(
+                f"nlwfa_core.metrics.seeds.{name}"
+                for name in ("paired_t_interval", "signed_rank_interval")
+            ),
             "nlwfa_core.metrics.intervals.Interval",
         ],
         "Boundary symbols": ["nlwfa_core.hankel.matrix.bounded_sample"],
-        "Forward and backward vectors": ["nlwfa_core.models.algebra.forward", "nlwfa_core.models.algebra.backward"],
-        "Estimators for scikit-learn": [f"nlwfa_core.experiment.estimators.{name}" for name in families],
+        "Forward and backward vectors": [
+            "nlwfa_core.models.algebra.forward",
+            "nlwfa_core.models.algebra.backward",
+        ],
+        "Estimators for scikit-learn": [
+            f"nlwfa_core.experiment.estimators.{name}" for name in families
+        ],
         "Figures for papers": [f"nlwfa_core.plot.{name}" for name in figures],
     }
 
@@ -74,9 +100,12 @@ def public_names() -> dict[str, list[str]]:
 def write_api() -> None:
     """Write the page from which Sphinx makes one for each public name."""
     about = (
-        "Every public name has a page: what goes in and comes out, with shapes; errors; an example that runs as it is printed; and "
-        "the source of what it computes. Where a function takes ``report``, it calls it with a ``Progress`` after each step. Where "
-        "it takes ``cancelled``, it asks that now and then, and raises ``Cancelled`` once the answer is true. ``**shortcuts`` are "
+        "Every public name has a page: what goes in and comes out, with shapes; errors; an "
+        "example that runs as it is printed; and "
+        "the source of what it computes. Where a function takes ``report``, it calls it with "
+        "a ``Progress`` after each step. Where "
+        "it takes ``cancelled``, it asks that now and then, and raises ``Cancelled`` once "
+        "the answer is true. ``**shortcuts`` are "
         "fields of ``nlwfa_core.learning.options.Options``, which ``LearningRecipe`` describes."
     )
     parts = ["API", "===", "", about, ""]
@@ -106,7 +135,12 @@ def check_pages(app: object, error: Exception | None) -> None:
     """Fail the build if a public name has no page."""
     if error is None:
         folder = Path(app.outdir, "api", "generated")  # type: ignore[attr-defined]
-        missing = [name for names in public_names().values() for name in names if not (folder / f"{name}.html").is_file()]
+        missing = [
+            name
+            for names in public_names().values()
+            for name in names
+            if not (folder / f"{name}.html").is_file()
+        ]
         if missing:
             raise ValueError(f"these public names have no page: {', '.join(missing)}")
 
@@ -123,10 +157,23 @@ def imports_of(lines: list[str], module: str) -> list[str]:
     module : str
         Where the object is defined.
     """
-    code = ast.parse("".join(example.source for example in doctest.DocTestParser().get_examples("\n".join(lines))))
+    code = ast.parse(
+        "".join(
+            example.source for example in doctest.DocTestParser().get_examples("\n".join(lines))
+        )
+    )
     nodes = list(ast.walk(code))
-    own = {node.id for node in nodes if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load)}
-    imported = [alias for node in nodes if isinstance(node, ast.Import | ast.ImportFrom) for alias in node.names]
+    own = {
+        node.id
+        for node in nodes
+        if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load)
+    }
+    imported = [
+        alias
+        for node in nodes
+        if isinstance(node, ast.Import | ast.ImportFrom)
+        for alias in node.names
+    ]
     own |= {(alias.asname or alias.name).split(".")[0] for alias in imported}
     own |= {node.arg for node in nodes if isinstance(node, ast.arg)}
     used = {node.id for node in nodes if isinstance(node, ast.Name)} - own - set(dir(builtins))
@@ -141,22 +188,35 @@ def _imports(names: set[str], known: dict[str, object]) -> Iterator[str]:
             yield f"import {value.__name__}" + ("" if value.__name__ == name else f" as {name}")
         else:
             public = name in nlwfa_core.__all__ and getattr(nlwfa_core, name) is value
-            places.setdefault("nlwfa_core" if public else getattr(value, "__module__", ""), []).append(name)
+            places.setdefault(
+                "nlwfa_core" if public else getattr(value, "__module__", ""), []
+            ).append(name)
     yield from (f"from {place} import {', '.join(some)}" for place, some in sorted(places.items()))
 
 
-def add_imports(app: object, what: str, name: str, obj: object, options: object, lines: list[str]) -> None:
+def add_imports(
+    app: object, what: str, name: str, obj: object, options: object, lines: list[str]
+) -> None:
     """Put before a docstring's first example the imports that it needs."""
-    first = next((number for number, line in enumerate(lines) if line.lstrip().startswith(">>> ")), None)
+    first = next(
+        (number for number, line in enumerate(lines) if line.lstrip().startswith(">>> ")), None
+    )
     module = getattr(getattr(obj, "fget", None) or getattr(obj, "func", obj), "__module__", None)
     if first is not None and module in sys.modules:
         indent = lines[first][: -len(lines[first].lstrip())]
         lines[first:first] = [f"{indent}>>> {line}" for line in imports_of(lines, module)]
 
 
-def escape_bars(app: object, what: str, name: str, obj: object, options: object, lines: list[str]) -> None:
-    """In docstrings, |x| is an absolute value or a size, and not a substitution of reStructuredText."""
-    lines[:] = [line if line.lstrip().startswith((">>>", "...")) else re.sub(r"(?<!\\)\|", r"\\|", line) for line in lines]
+def escape_bars(
+    app: object, what: str, name: str, obj: object, options: object, lines: list[str]
+) -> None:
+    """In docstrings, |x| is an absolute value or a size, and not a substitution of
+    reStructuredText.
+    """
+    lines[:] = [
+        line if line.lstrip().startswith((">>>", "...")) else re.sub(r"(?<!\\)\|", r"\\|", line)
+        for line in lines
+    ]
 
 
 def setup(app: object) -> None:

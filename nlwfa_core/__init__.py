@@ -1,7 +1,8 @@
 """NL-WFA core: learning weighted finite automata, linear and nonlinear, from strings.
 
-The public names cover strings -> Hankel matrix -> model -> scores, step by step or, with a recipe, in one call. Each name is loaded
-when it is first used, so importing the package takes no time, and torch is imported only to train networks.
+The public names cover strings -> Hankel matrix -> model -> scores, step by step or, with a recipe,
+in one call. Each name is loaded when it is first used, so importing the package takes no time, and
+torch is imported only to train networks.
 """
 
 from __future__ import annotations
@@ -19,7 +20,13 @@ if TYPE_CHECKING:
     from .experiment.cross_validation import cross_validate
     from .experiment.data import load_data
     from .experiment.pipeline import prepare, reference_models, run
-    from .experiment.recipe import DataRecipe, HankelRecipe, LearningRecipe, Recipe, RefinementRecipe
+    from .experiment.recipe import (
+        DataRecipe,
+        HankelRecipe,
+        LearningRecipe,
+        Recipe,
+        RefinementRecipe,
+    )
     from .experiment.selection import fit_best, select_rank
     from .files import FileShelf
     from .files import __version__ as __version__
@@ -31,7 +38,13 @@ if TYPE_CHECKING:
     from .lab.svg import heat_map_png, loss_svgs, singular_values_svg
     from .learning.learners import fit, fit_strings
     from .learning.options import Options, Refinement
-    from .learning.queries import conformance_oracle, conformance_words, exact_oracle, learn_by_queries, sampling_oracle
+    from .learning.queries import (
+        conformance_oracle,
+        conformance_words,
+        exact_oracle,
+        learn_by_queries,
+        sampling_oracle,
+    )
     from .learning.spectral import linear_loss
     from .learning.values import fit_values
     from .metrics.intervals import intervals, paired_differences, string_scores
@@ -151,7 +164,8 @@ HOMES = {
     "viterbi": "models.algebra",
     "write_ranking": "sources.prefixes",
 }
-# Programs and notebooks that version 0.1 gave away import these modules under the names on the left.
+# Programs and notebooks that version 0.1 gave away import these modules under the names on the
+# left.
 FORMER = {
     "nlwfa_core.data": "nlwfa_core.files",
     "nlwfa_core.export": "nlwfa_core.lab.export",
@@ -262,12 +276,20 @@ def __dir__() -> list[str]:
 class _FormerNames(MetaPathFinder, Loader):
     """Finds modules under the names that they had."""
 
-    def find_spec(self, fullname: str, path: object = None, target: object = None) -> ModuleSpec | None:
-        return spec_from_loader(fullname, self, is_package=fullname == "nlwfa_core.export") if fullname in FORMER else None
+    def find_spec(
+        self, fullname: str, path: object = None, target: object = None
+    ) -> ModuleSpec | None:
+        return (
+            spec_from_loader(fullname, self, is_package=fullname == "nlwfa_core.export")
+            if fullname in FORMER
+            else None
+        )
 
     def exec_module(self, module: ModuleType) -> None:
         now = importlib.import_module(FORMER[module.__name__])
-        vars(module).update({name: value for name, value in vars(now).items() if not name.startswith("__")})
+        vars(module).update(
+            {name: value for name, value in vars(now).items() if not name.startswith("__")}
+        )
 
 
 if not any(type(finder).__name__ == "_FormerNames" for finder in sys.meta_path):

@@ -1,4 +1,6 @@
-"""`nlwfa`, and `python -m nlwfa_core`: the command line, or one line that says how to install it."""
+"""`nlwfa`, and `python -m nlwfa_core`: the command line, or one line that says how to install
+it.
+"""
 
 import sys
 
@@ -6,7 +8,9 @@ from .errors import MissingExtra
 
 
 def main() -> int:
-    """Run the command line; returns the exit code, which is 2 if the libraries of the command line are not installed."""
+    """Run the command line; returns the exit code, which is 2 if the libraries of the command line
+    are not installed.
+    """
     try:
         from .cli.main import main as run
     except MissingExtra as error:

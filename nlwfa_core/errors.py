@@ -1,4 +1,5 @@
-"""Define the errors that a user can fix, checks that raise them, and wording that many messages share.
+"""Define the errors that a user can fix, checks that raise them, and wording that many messages
+share.
 
 Pages and the command line catch these errors and no others.
 """
@@ -22,7 +23,8 @@ PLAIN_DIGITS = str.maketrans("⁻⁰¹²³⁴⁵⁶⁷⁸⁹", "-0123456789")
 
 
 class RecipeError(ValueError):
-    """A request that can't be carried out; the message says what was wrong, what was given and what is allowed.
+    """A request that can't be carried out; the message says what was wrong, what was given and what
+    is allowed.
 
     >>> from nlwfa_core import RecipeError, as_sample
     >>> try:
@@ -34,7 +36,8 @@ class RecipeError(ValueError):
 
 
 class FieldError(RecipeError):
-    """A field of a recipe with a value that is not allowed; the message begins with the field's name.
+    """A field of a recipe with a value that is not allowed; the message begins with the field's
+    name.
 
     Parameters
     ----------
@@ -49,7 +52,10 @@ class FieldError(RecipeError):
 
 
 class RunsFailed(RecipeError):
-    """Some of several runs could not be carried out; the message names each. The results of the others are kept."""
+    """Some of several runs could not be carried out; the message names each.
+
+    The results of the others are kept.
+    """
 
 
 class FormatError(RecipeError):
@@ -69,11 +75,16 @@ class FormatError(RecipeError):
 
 
 class Cancelled(Exception):
-    """Raised by a learner when its `cancelled` callback returns true. Not an error: nobody did anything wrong."""
+    """Raised by a learner when its `cancelled` callback returns true.
+
+    Not an error: nobody did anything wrong.
+    """
 
 
 class MissingExtra(ImportError):
-    """Something needs libraries that are not installed; the message says which, and which extra of the package has them."""
+    """Something needs libraries that are not installed; the message says which, and which extra of
+    the package has them.
+    """
 
 
 def check_extra(extra: str, *libraries: str) -> None:
@@ -91,10 +102,13 @@ def check_extra(extra: str, *libraries: str) -> None:
     >>> check_extra("lab", "streamlite")
     Traceback (most recent call last):
     nlwfa_core.errors.MissingExtra: streamlite is not installed; pip install 'nlwfa-lab[lab]' installs it
-    """
+    """  # noqa: E501
     if missing := [name for name in libraries if find_spec(name) is None]:
         are, it = ("is", "it") if len(missing) == 1 else ("are", "them")
-        raise MissingExtra(f"{enumeration(missing)} {are} not installed; pip install 'nlwfa-lab[{extra}]' installs {it}")
+        raise MissingExtra(
+            f"{enumeration(missing)} {are} not installed; pip install 'nlwfa-lab[{extra}]' "
+            f"installs {it}"
+        )
 
 
 def check_one_of(name: str, value: object, allowed: Iterable[str]) -> None:
@@ -117,40 +131,55 @@ def check_at_least(name: str, number: float, least: float) -> None:
     nlwfa_core.errors.RecipeError: rank must be at least 1; got 0
     """
     if not number >= least:
-        raise RecipeError(f"{name} must be at least {format_exact(least)}; got {format_exact(number)}")
+        raise RecipeError(
+            f"{name} must be at least {format_exact(least)}; got {format_exact(number)}"
+        )
     if number == float("inf"):
         raise RecipeError(f"{name} must be a finite number; got {number}")
 
 
 def check_between(name: str, number: float, least: float, most: float, reason: str = "") -> None:
-    """Raise RecipeError unless a number is between `least` and `most`, both included; the message may give a reason for these.
+    """Raise RecipeError unless a number is between `least` and `most`, both included; the message
+    may give a reason for these.
 
     >>> check_between("rank", 25, 1, 20, "the basis has 40 prefixes and 20 suffixes")
     Traceback (most recent call last):
     nlwfa_core.errors.RecipeError: rank must be between 1 and 20 (the basis has 40 prefixes and 20 suffixes); got 25
-    """
+    """  # noqa: E501
     if not least <= number <= most:
-        bounds = f"{format_exact(least)} and {format_exact(most)}" + (f" ({reason})" if reason else "")
+        bounds = f"{format_exact(least)} and {format_exact(most)}" + (
+            f" ({reason})" if reason else ""
+        )
         raise RecipeError(f"{name} must be between {bounds}; got {format_exact(number)}")
 
 
 def sentence_of(error: Exception) -> str:
-    """Say in a sentence why a run failed: our own errors speak for themselves, and all others are errors of the program.
+    """Say in a sentence why a run failed: our own errors speak for themselves, and all others are
+    errors of the program.
 
     >>> sentence_of(RecipeError("rank must be at least 1; got 0")), sentence_of(KeyError("rank"))
     ('rank must be at least 1; got 0', "The run stopped with an error inside the program: KeyError: 'rank'")
-    """
+    """  # noqa: E501
     if isinstance(error, RecipeError):
         return str(error)
     if isinstance(error, MemoryError):
-        return "There is not enough memory for this: try a smaller basis, fewer strings or a lower rank."
+        return (
+            "There is not enough memory for this: try a smaller basis, fewer strings or a lower "
+            "rank."
+        )
     return f"The run stopped with an error inside the program: {type(error).__name__}: {error}"
 
 
 def format_exact(value: float) -> str:
     """Write a number with all its digits, as in a message that names a bound.
 
-    >>> format_exact(20_000), format_exact(0.05), format_exact(1e-07), format_exact(2.5e-05), format_exact(1.0)
+    >>> (
+    ...     format_exact(20_000),
+    ...     format_exact(0.05),
+    ...     format_exact(1e-07),
+    ...     format_exact(2.5e-05),
+    ...     format_exact(1.0),
+    ... )
     ('20,000', '0.05', '1·10⁻⁷', '2.5·10⁻⁵', '1')
     """
     text = f"{value:,}".removesuffix(".0")
@@ -177,7 +206,8 @@ def plural(number: int, noun: str) -> str:
 
 
 def printable(text: str) -> str:
-    r"""Escape what a terminal could take for a command, or would not show: control characters, marks of direction, line ends.
+    r"""Escape what a terminal could take for a command, or would not show: control characters,
+    marks of direction, line ends.
 
     They are written as Python's `repr` writes them. Backslashes stay as they are.
 
@@ -186,11 +216,14 @@ def printable(text: str) -> str:
     """
     if text.isprintable():
         return text
-    return "".join(character if character.isprintable() else repr(character)[1:-1] for character in text)
+    return "".join(
+        character if character.isprintable() else repr(character)[1:-1] for character in text
+    )
 
 
 def did_you_mean(name: str, names: Iterable[str]) -> str:
-    """Suggest the nearest of some names, to be put behind an error's value; nothing if none is near.
+    """Suggest the nearest of some names, to be put behind an error's value; nothing if none is
+    near.
 
     >>> did_you_mean("rank", ["learners", "ranks"]), did_you_mean("depth", ["ranks"])
     ('; did you mean ranks?', '')
@@ -227,7 +260,13 @@ def listed(names: Sequence[str], most: int = 12) -> str:
 
 
 # What a type is called in messages, if not by its name.
-TYPE_NAMES = {"int": "whole number", "float": "number", "str": "text", "NoneType": "None", "ndarray": "numpy array"}
+TYPE_NAMES = {
+    "int": "whole number",
+    "float": "number",
+    "str": "text",
+    "NoneType": "None",
+    "ndarray": "numpy array",
+}
 # (type that is wanted, type of the argument) -> how to make the first of the second.
 REMEDIES = {
     ("HankelMatrix", "Sample"): "estimate_hankel(sample, select_basis(sample, …)) makes one",
@@ -255,10 +294,11 @@ for _model in ("WFA", "NLWFA", "RecurrentModel"):
 
 
 def check_types(function: Callable[P, R]) -> Callable[P, R]:
-    """Check the types of a public function's arguments by its annotations, before it runs (a decorator).
+    """Check the types of a public function's arguments by its annotations, before it runs (a
+    decorator).
 
-    What is checked is what `isinstance` can: classes, and unions of them. Integers of numpy count as int, and whole numbers as
-    float; True and False are neither.
+    What is checked is what `isinstance` can: classes, and unions of them. Integers of numpy count
+    as int, and whole numbers as float; True and False are neither.
 
     >>> @check_types
     ... def half(number: int) -> float:
@@ -274,7 +314,8 @@ def check_types(function: Callable[P, R]) -> Callable[P, R]:
         hints = _hints(function)
         try:
             bound = signature.bind(*arguments, **options).arguments
-        except TypeError:  # too few or too many: the call below raises Python's own error, which names the function
+        # too few or too many: the call below raises Python's own error, which names the function
+        except TypeError:
             bound = {}
         for name, value in bound.items():
             if name in hints:
@@ -291,36 +332,50 @@ def check_fields(record: Any) -> None:
 
 
 def check_type(name: str, value: object, hint: Any) -> None:
-    """Raise TypeError unless a value has the type that an annotation says, as far as `isinstance` can tell.
+    """Raise TypeError unless a value has the type that an annotation says, as far as `isinstance`
+    can tell.
 
     >>> check_type("seed", None, int)
     Traceback (most recent call last):
     TypeError: seed must be a whole number; got None
     """
     wanted = _classes(hint)
-    if _is_plain(value, wanted):  # the usual case, which has to be fast: records are made in inner loops
+    # the usual case, which has to be fast: records are made in inner loops
+    if _is_plain(value, wanted):
         return
     if isinstance(value, tuple):
-        for entries in (get_args(part) for part in (hint, *get_args(hint)) if get_origin(part) is tuple):
+        for entries in (
+            get_args(part) for part in (hint, *get_args(hint)) if get_origin(part) is tuple
+        ):
             if ... not in entries and len(entries) == len(value):
                 for index, (entry, entry_hint) in enumerate(zip(value, entries, strict=True)):
                     check_type(f"{name}[{index}]", entry, entry_hint)
             elif ... not in entries:
-                raise TypeError(f"{name} must be a tuple of {len(entries)} values; got {len(value)} values")
+                raise TypeError(
+                    f"{name} must be a tuple of {len(entries)} values; got {len(value)} values"
+                )
     if wanted and not any(_is_instance(value, kind) for kind in wanted):
         names = [TYPE_NAMES.get(kind.__name__, kind.__name__) for kind in wanted]
         phrases = [
-            name if name in ("None", "text", "bytes", "Words", "ValuedStrings", "Options") else f"a {name}" for name in names
+            name
+            if name in ("None", "text", "bytes", "Words", "ValuedStrings", "Options")
+            else f"a {name}"
+            for name in names
         ]
         plain = value is None or isinstance(value, (bool, Real, str))
         argument = f"{value!r:.60}" if plain else type(value).__name__
-        remedies = (REMEDIES.get((kind.__name__, of)) for kind in wanted for of in (type(value).__name__, "any"))
+        remedies = (
+            REMEDIES.get((kind.__name__, of))
+            for kind in wanted
+            for of in (type(value).__name__, "any")
+        )
         remedy = next((f" ({remedy})" for remedy in remedies if remedy), "")
         raise TypeError(f"{name} must be {' or '.join(phrases)}; got {argument}{remedy}")
 
 
 def check_entries(name: str, values: object, hint: Any) -> None:
-    """Raise TypeError unless a value is a sequence whose entries have the type that an annotation says.
+    """Raise TypeError unless a value is a sequence whose entries have the type that an annotation
+    says.
 
     >>> check_entries("ranks", [1, "2"], int)
     Traceback (most recent call last):
@@ -336,7 +391,11 @@ def check_entries(name: str, values: object, hint: Any) -> None:
 @cache
 def _hints(annotated: Any) -> dict[str, Any]:
     """Return the annotations of a function or class that `check_type` understands."""
-    return {name: hint for name, hint in get_type_hints(annotated).items() if name != "return" and _classes(hint)}
+    return {
+        name: hint
+        for name, hint in get_type_hints(annotated).items()
+        if name != "return" and _classes(hint)
+    }
 
 
 @cache
@@ -349,12 +408,16 @@ def _classes(hint: Any) -> tuple[type, ...]:
         parts = [_classes(part) for part in get_args(hint)]
         return tuple(kind for part in parts for kind in part) if all(parts) else ()
     kind = origin or hint
-    protocol = getattr(kind, "_is_protocol", False) and not getattr(kind, "_is_runtime_protocol", False)
+    protocol = getattr(kind, "_is_protocol", False) and not getattr(
+        kind, "_is_runtime_protocol", False
+    )
     return (kind,) if isinstance(kind, type) and kind not in (Any, object) and not protocol else ()
 
 
 def _is_plain(value: object, wanted: tuple[type, ...]) -> bool:
-    """Return whether a value's own class is wanted, and it is not a tuple, whose entries have types of their own."""
+    """Return whether a value's own class is wanted, and it is not a tuple, whose entries have types
+    of their own.
+    """
     return type(value) in wanted and type(value) is not tuple
 
 

@@ -1,7 +1,8 @@
 """Files on disk and as bytes.
 
-Files are written whole or not at all, and read up to a limit on their size; JSON may hold ∞ and nan; zip archives of the same files
-have the same bytes; uploaded files are stored under the hash of their content.
+Files are written whole or not at all, and read up to a limit on their size; JSON may hold ∞ and
+nan; zip archives of the same files have the same bytes; uploaded files are stored under the hash of
+their content.
 """
 
 from __future__ import annotations
@@ -25,11 +26,13 @@ from . import limits
 from .errors import RecipeError, check_types
 
 __version__ = "0.1.0"  # of the library and the lab; files that they write say it
-SHA256 = re.compile("[0-9a-f]{64}")  # in hexadecimal digits: names of uploaded files, keys of recipes
+# in hexadecimal digits: names of uploaded files, keys of recipes
+SHA256 = re.compile("[0-9a-f]{64}")
 SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 MAX_JSON_BYTES = 64 * 2**20
 _PIECE_BYTES = 2**20  # what is read at once beyond the size that a file says it has
-# The folder of app.py, pages and assets: the top of a checkout or, once installed, one inside the package.
+# The folder of app.py, pages and assets: the top of a checkout or, once installed, one inside the
+# package.
 _INSTALLED = Path(__file__).with_name("_lab")
 LAB_FOLDER = _INSTALLED if _INSTALLED.is_dir() else Path(__file__).resolve().parents[1]
 
@@ -43,12 +46,14 @@ def make_directory(directory: Path) -> None:
 
 
 def write_atomically(path: Path, data: bytes, sync: bool = True) -> None:
-    """Write a temporary file beside `path`, then rename it to `path`. Its permissions follow the process's umask.
+    """Write a temporary file beside `path`, then rename it to `path`. Its permissions follow the
+    process's umask.
 
     Parameters
     ----------
     sync : bool
-        Whether to wait until the content, and then the name, are on the disk. Without it, a power cut may leave an empty file.
+        Whether to wait until the content, and then the name, are on the disk. Without it, a power
+        cut may leave an empty file.
 
     Raises
     ------
@@ -89,19 +94,23 @@ def read_capped(path: Path, max_bytes: int) -> bytes:
     Raises
     ------
     RecipeError
-        If it does not exist, can't be read or is larger than `max_bytes`. A pipe or a device, whose size nobody knows, is read
-        up to that limit.
+        If it does not exist, can't be read or is larger than `max_bytes`. A pipe or a device, whose
+        size nobody knows, is read up to that limit.
     """
     try:
         if path.is_dir():
             raise RecipeError(f"can't read {path}: it is a folder, and a file is needed")
         with path.open("rb") as file:
-            limits.check_at_most(f"the size of {path} in bytes", os.fstat(file.fileno()).st_size, max_bytes)
+            limits.check_at_most(
+                f"the size of {path} in bytes", os.fstat(file.fileno()).st_size, max_bytes
+            )
             data = read_rest(file, max_bytes + 1)
     except RecipeError:
         raise
     except (OSError, ValueError) as error:  # a ValueError if the path has a zero character
-        raise RecipeError(f"can't read {path}: {getattr(error, 'strerror', None) or error}") from None
+        raise RecipeError(
+            f"can't read {path}: {getattr(error, 'strerror', None) or error}"
+        ) from None
     if len(data) > max_bytes:
         raise RecipeError(f"the size of {path} in bytes must be at most {max_bytes:,}; got more")
     return data
@@ -127,7 +136,9 @@ def read_rest(file: BinaryIO, max_bytes: int) -> bytes:
 
 
 def to_json(value: object) -> str:
-    """Write a value as JSON text, in which ∞, −∞ and nan are the strings "inf", "-inf" and "nan"."""
+    """Write a value as JSON text, in which ∞, −∞ and nan are the strings "inf", "-inf" and
+    "nan".
+    """
     return json.dumps(plain(value), allow_nan=False, ensure_ascii=False)
 
 
@@ -137,7 +148,10 @@ def ascii_json(value: object) -> str:
 
 
 def plain(value: Any) -> Any:
-    """Convert a value to numbers, strings, lists and dicts only. Numbers that are not finite become strings."""
+    """Convert a value to numbers, strings, lists and dicts only.
+
+    Numbers that are not finite become strings.
+    """
     if isinstance(value, dict):
         return {str(key): plain(entry) for key, entry in value.items()}
     if isinstance(value, (list, tuple)):
@@ -150,7 +164,11 @@ def plain(value: Any) -> Any:
 
 
 def from_json(data: bytes) -> Any:
-    """Read JSON. Raises RecipeError if the bytes are not JSON, or hold text that can't be encoded: half of a surrogate pair."""
+    """Read JSON.
+
+    Raises RecipeError if the bytes are not JSON, or hold text that can't be encoded: half of a
+    surrogate pair.
+    """
     try:
         text = data.decode("utf-8-sig")
         value = json.loads(text)
@@ -184,9 +202,11 @@ MAX_NAME = 100  # characters of an uploaded file's name
 
 
 class FileShelf:
-    """A folder of uploaded files, each stored under the hash of its content. Worker processes read the files that a recipe names.
+    """A folder of uploaded files, each stored under the hash of its content. Worker processes read
+    the files that a recipe names.
 
-    Beside a file stands the name that it was uploaded with. Names are for people: no recipe and no key contains them.
+    Beside a file stands the name that it was uploaded with. Names are for people: no recipe and no
+    key contains them.
 
     >>> from pathlib import Path, PurePath
     >>> from tempfile import TemporaryDirectory
@@ -210,7 +230,8 @@ class FileShelf:
         Parameters
         ----------
         title : str
-            The name that a person knows it by. If the same content comes again, the first title stays.
+            The name that a person knows it by. If the same content comes again, the first title
+            stays.
         """
         limits.check_at_most("the size of the file in bytes", len(data), limits.most("file_bytes"))
         name = hashlib.sha256(data).hexdigest()
@@ -227,7 +248,9 @@ class FileShelf:
     def get(self, name: str) -> bytes:
         """Read the file of this name. Raises RecipeError if there is none."""
         if not SHA256.fullmatch(name) or not (self.directory / name).exists():
-            raise RecipeError("The uploaded file is no longer on the server: please upload it again.")
+            raise RecipeError(
+                "The uploaded file is no longer on the server: please upload it again."
+            )
         self._touch(name)
         return read_capped(self.directory / name, limits.most("file_bytes"))
 
@@ -236,7 +259,9 @@ class FileShelf:
         """Return the name that a person knows a file by; empty if it came without one."""
         if SHA256.fullmatch(name):
             with suppress(OSError):
-                return short_title(self._title_file(name).read_bytes()[: 4 * MAX_NAME].decode("utf-8", "replace"))
+                return short_title(
+                    self._title_file(name).read_bytes()[: 4 * MAX_NAME].decode("utf-8", "replace")
+                )
         return ""
 
     def titles(self) -> dict[str, str]:
@@ -253,8 +278,11 @@ class FileShelf:
         return self.directory / f"{name}.name"
 
 
-def make_room(shelf: FileShelf, num_bytes: int, max_bytes: int, needed: Callable[[], Collection[str]]) -> None:
-    """Remove the files of a shelf that nobody has used for longest, until another one fits below a sum.
+def make_room(
+    shelf: FileShelf, num_bytes: int, max_bytes: int, needed: Callable[[], Collection[str]]
+) -> None:
+    """Remove the files of a shelf that nobody has used for longest, until another one fits below a
+    sum.
 
     Parameters
     ----------
@@ -281,7 +309,9 @@ def make_room(shelf: FileShelf, num_bytes: int, max_bytes: int, needed: Callable
             total -= files[name][0]
         if total <= max_bytes:
             return
-    limits.check_at_most("the size of all uploaded files that are in use, in bytes,", total, max_bytes)
+    limits.check_at_most(
+        "the size of all uploaded files that are in use, in bytes,", total, max_bytes
+    )
 
 
 def _sizes_and_times(directory: Path) -> dict[str, tuple[int, float]]:
@@ -300,20 +330,29 @@ def short_title(name: str) -> str:
     >>> short_title("C:\\\\data\\\\one\\ntwo.txt")
     'one two.txt'
     """
-    printable = "".join(character if character.isprintable() else " " for character in re.split(r"[/\\]", name)[-1])
+    printable = "".join(
+        character if character.isprintable() else " " for character in re.split(r"[/\\]", name)[-1]
+    )
     return " ".join(printable.split())[:MAX_NAME]
 
 
 def without_folders(text: str, *folders: Path) -> str:
-    """Shorten each path below some folders to the name of its file, for people who must not see how a server is laid out.
+    """Shorten each path below some folders to the name of its file, for people who must not see how
+    a server is laid out.
 
     >>> without_folders("can't write /srv/lab/runs/0a/model.json: No space left", Path("/srv/lab"))
     "can't write model.json: No space left"
     """
-    for folder in sorted({str(folder) for folder in folders if len(folder.parts) > 1}, key=len, reverse=True):
+    for folder in sorted(
+        {str(folder) for folder in folders if len(folder.parts) > 1}, key=len, reverse=True
+    ):
         if folder not in text:
             continue
-        text = re.sub(rf"{re.escape(folder)}(?:[/\\][^\s'\":;,)\]]*)?(?![\w-])", lambda match: PurePath(match[0]).name, text)
+        text = re.sub(
+            rf"{re.escape(folder)}(?:[/\\][^\s'\":;,)\]]*)?(?![\w-])",
+            lambda match: PurePath(match[0]).name,
+            text,
+        )
     return text
 
 

@@ -1,8 +1,9 @@
 """Limits on what readers, recipes and the queue accept, checked before any memory is allocated.
 
-`LIMITS` holds the defaults. A settings file in TOML (the one that NLWFA_LIMITS names, otherwise `limits.toml` in NLWFA_HOME) may
-change them, one to a line, such as `rank = 20`, for every process started with it. If that file can't be read, the defaults apply;
-servers and commands call `check_settings` first and refuse to start.
+`LIMITS` holds the defaults. A settings file in TOML (the one that NLWFA_LIMITS names, otherwise
+`limits.toml` in NLWFA_HOME) may change them, one to a line, such as `rank = 20`, for every process
+started with it. If that file can't be read, the defaults apply; servers and commands call
+`check_settings` first and refuse to start.
 """
 
 from __future__ import annotations
@@ -49,8 +50,12 @@ LIMITS = {
     "epochs": Limit(100_000, "epochs of one step of the training"),
     "sweep_runs": Limit(100_000, "runs of a sweep: the product of its lists"),
     "training_seconds": Limit(24 * 3600, "seconds of computing for one run on a server"),
-    "browser_upload_bytes": Limit(600 * 2**20, "bytes of uploaded files in the server's memory, of one browser"),
-    "upload_memory_bytes": Limit(2**30, "bytes of uploaded files in the server's memory, of all visitors"),
+    "browser_upload_bytes": Limit(
+        600 * 2**20, "bytes of uploaded files in the server's memory, of one browser"
+    ),
+    "upload_memory_bytes": Limit(
+        2**30, "bytes of uploaded files in the server's memory, of all visitors"
+    ),
     "upload_disk_bytes": Limit(4 * 2**30, "bytes of uploaded files on disk"),
     "strangers": Limit(1_000, "browsers that are connected and belong to no class"),
     "jobs": Limit(1_000, "runs waiting in the queue, of all visitors"),
@@ -66,9 +71,13 @@ LIMITS = {
     "answer_characters": Limit(2_000, "characters of a recorded answer"),
     "nickname": Limit(30, "characters of a nickname"),
     "transition_numbers": Limit(100_000_000, "symbols × rank²: float64 numbers of a model"),
-    "shifted_rows": Limit(200_000_000, "prefixes × symbols: integers of a Hankel matrix's row index"),
+    "shifted_rows": Limit(
+        200_000_000, "prefixes × symbols: integers of a Hankel matrix's row index"
+    ),
     "jacobian_numbers": Limit(
-        2**27, "starts × strings × parameters when a model is refined on values: a gigabyte, plus a copy or two"
+        2**27,
+        "starts × strings × parameters when a model is refined on values: a gigabyte, plus a "
+        "copy or two",
     ),
 }
 
@@ -81,7 +90,8 @@ def most(name: str) -> int:
 def ceiling(name: str) -> int:
     """Return the largest value that a stored recipe or model may have.
 
-    It may come from a server that allows more, or from before a limit was lowered, so the default is accepted too.
+    It may come from a server that allows more, or from before a limit was lowered, so the default
+    is accepted too.
     """
     return max(LIMITS[name].default, IN_FORCE[name])
 
@@ -124,7 +134,8 @@ def read_limits(data: bytes) -> dict[str, int]:
     Raises
     ------
     RecipeError
-        If it is not TOML, if it names an unknown limit, or if a limit is not a positive whole number.
+        If it is not TOML, if it names an unknown limit, or if a limit is not a positive whole
+        number.
     """
     check_at_most("the size of the limits' file in bytes", len(data), MAX_SETTINGS_BYTES)
     try:
@@ -134,12 +145,15 @@ def read_limits(data: bytes) -> dict[str, int]:
     for name, value in numbers.items():
         if name not in LIMITS:
             near = get_close_matches(name, LIMITS)
-            names = f"nearest: {', '.join(near)}" if near else f"the limits are: {', '.join(LIMITS)}"
+            names = (
+                f"nearest: {', '.join(near)}" if near else f"the limits are: {', '.join(LIMITS)}"
+            )
             raise RecipeError(f"{name[:40]!r} is not the name of a limit; {names}")
         if type(value) is not int or not 1 <= value <= LARGEST:
             try:
                 text = repr(value)[:40]
-            except ValueError:  # Python writes no more than 4,300 digits, but reads more from hexadecimal ones
+            # Python writes no more than 4,300 digits, but reads more from hexadecimal ones
+            except ValueError:
                 text = "a number with thousands of digits"
             raise RecipeError(f"{name} must be a whole number from 1 to {LARGEST:,}; got {text}")
     return numbers

@@ -1,47 +1,55 @@
-"""Keep rounding out of results: decide which numbers count as zero or as equal, and compute on one thread.
+"""Keep rounding out of results: decide which numbers count as zero or as equal, and compute on one
+thread.
 
-On Dyck strings the Hankel matrix falls into blocks by bracket depth, and each singular vector lives in one block. With k
-states, strings deeper than the blocks that fit have weight 0 in exact arithmetic. Floating point gives them 1e-16 … 1e-175
-instead, of either sign, and another number on each processor. This module holds the one rule that tells such a number from a
-small true one. Models apply it to their states, weights and next-symbol scores, so whatever reads those finds exactly 0.
+On Dyck strings the Hankel matrix falls into blocks by bracket depth, and each singular vector lives
+in one block. With k states, strings deeper than the blocks that fit have weight 0 in exact
+arithmetic. Floating point gives them 1e-16 … 1e-175 instead, of either sign, and another number on
+each processor. This module holds the one rule that tells such a number from a small true one.
+Models apply it to their states, weights and next-symbol scores, so whatever reads those finds
+exactly 0.
 
 **The rule.** A computed product sᵀA is zero if both hold, entry by entry:
 
 1. |sᵀA| ≤ τ |s|ᵀ|A|, with τ = `RELATIVE_ERROR` = 2⁻²⁹: at least nine digits have cancelled.
-2. |sᵀA| ≤ (e + γ |s|)ᵀ |A|, the error bound of the product at hand: e bounds the error of s, and γ is k times
-   `UNIT_ERROR` = 2⁻⁴⁸. So not even the sign of the product is known.
+2. |sᵀA| ≤ (e + γ |s|)ᵀ |A|, the error bound of the product at hand: e bounds the error of s, and γ
+   is k times `UNIT_ERROR` = 2⁻⁴⁸. So not even the sign of the product is known.
 
 A state is zero if all its entries are. A state that is zero stays zero, whatever follows.
 
-**Why.** A product of floating-point numbers satisfies |computed − exact| ≤ kε |s|ᵀ|A|, entry by entry (Higham, *Accuracy and
-Stability of Numerical Algorithms*, 2002, §3.5). The errors of the steps before it are multiplied by |A|, which gives the bound
-e ← (e + γ|s|)ᵀ|A|, from e = 0 for α₀ (a running error analysis: Higham, §3.3). γ is 16 times kε, because α₀ and the A_σ are
-themselves rounded. By the second condition, whatever is certain to differ from 0 stays: 10⁹ − (1 − 10⁻⁹) 10⁹ is 1. The bound
-ignores that errors cancel, too, so on the states of a learned automaton it soon exceeds the states themselves; there the first
-condition decides.
+**Why.** A product of floating-point numbers satisfies |computed − exact| ≤ kε |s|ᵀ|A|, entry by
+entry (Higham, *Accuracy and Stability of Numerical Algorithms*, 2002, §3.5). The errors of the
+steps before it are multiplied by |A|, which gives the bound e ← (e + γ|s|)ᵀ|A|, from e = 0 for α₀
+(a running error analysis: Higham, §3.3). γ is 16 times kε, because α₀ and the A_σ are themselves
+rounded. By the second condition, whatever is certain to differ from 0 stays: 10⁹ − (1 − 10⁻⁹) 10⁹
+is 1. The bound ignores that errors cancel, too, so on the states of a learned automaton it soon
+exceeds the states themselves; there the first condition decides.
 
-Nothing cancels in a sum of numbers of one sign, where |sᵀA| = |s|ᵀ|A|. So the rule never touches probabilistic automata: a true
-weight of 1e-30 or 1e-300 stays what it is. Networks have no bound e; for their linear maps the first condition alone decides.
+Nothing cancels in a sum of numbers of one sign, where |sᵀA| = |s|ᵀ|A|. So the rule never touches
+probabilistic automata: a true weight of 1e-30 or 1e-300 stays what it is. Networks have no bound e;
+for their linear maps the first condition alone decides.
 
-**How large τ is.** Measured on SP on Dyck strings (2,000 and 20,000 strings, four draws each, k = 5 … 50, states rotated at
-random, so that no zero is exact): |sᵀA| relative to |s|ᵀ|A| is at most 6e-11 (states) and 4e-10 (weights and scores) where the
-exact value is 0, and at least 6e-4 and 1e-5 elsewhere, but for f(λ), which is 0 in the language. τ = 2e-9 lies between.
+**How large τ is.** Measured on SP on Dyck strings (2,000 and 20,000 strings, four draws each, k = 5
+… 50, states rotated at random, so that no zero is exact): |sᵀA| relative to |s|ᵀ|A| is at most
+6e-11 (states) and 4e-10 (weights and scores) where the exact value is 0, and at least 6e-4 and 1e-5
+elsewhere, but for f(λ), which is 0 in the language. τ = 2e-9 lies between.
 
-**Why step by step.** The bound for a whole string, ‖|α₀|‖ Π‖|A_σ|‖ ‖|α∞|‖ times ε, grows faster than states fall: on the same
-data, from k = 10 on, it is larger than states that are known to nine digits, at k = 20 by a factor of 1e10. docs/method-
-notes.md has the table.
+**Why step by step.** The bound for a whole string, ‖|α₀|‖ Π‖|A_σ|‖ ‖|α∞|‖ times ε, grows faster
+than states fall: on the same data, from k = 10 on, it is larger than states that are known to nine
+digits, at k = 20 by a factor of 1e10. docs/method- notes.md has the table.
 
-**What it can't see.** Noise in the coefficients themselves: 1e-17 where A should hold 0. `learning.spectral` leaves none where
-H falls into blocks.
+**What it can't see.** Noise in the coefficients themselves: 1e-17 where A should hold 0.
+`learning.spectral` leaves none where H falls into blocks.
 
-**Why on one thread.** How OpenBLAS splits a product among threads changes how the product is rounded, and the scores of a model far
-above the numerical rank show it. No product here is large enough to gain from a second thread; several experiments at once do gain
-from more cores. torch has its own setting, `learning.networks.one_thread`, because only modules that train networks import it.
+**Why on one thread.** How OpenBLAS splits a product among threads changes how the product is
+rounded, and the scores of a model far above the numerical rank show it. No product here is large
+enough to gain from a second thread; several experiments at once do gain from more cores. torch has
+its own setting, `learning.networks.one_thread`, because only modules that train networks import it.
 
-**How numbers are written.** For people, with three significant digits, which are enough to read; a tiny or huge number has a power
-of ten, "−3.23·10⁻⁸", never "-3.23e-08"; "−" is U+2212. Two numbers that are set against each other get as many digits as it takes
-to tell them apart. `assets/numbers.js` writes the same texts in the browser; `metrics.tables.format_score` writes scores, whose
-columns have a fixed number of decimals.
+**How numbers are written.** For people, with three significant digits, which are enough to read; a
+tiny or huge number has a power of ten, "−3.23·10⁻⁸", never "-3.23e-08"; "−" is U+2212. Two numbers
+that are set against each other get as many digits as it takes to tell them apart.
+`assets/numbers.js` writes the same texts in the browser; `metrics.tables.format_score` writes
+scores, whose columns have a fixed number of decimals.
 """
 
 from __future__ import annotations
@@ -63,7 +71,8 @@ R = TypeVar("R")
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
-# A function () -> the bounds of the errors of some states, and of the matrix by which they are multiplied.
+# A function () -> the bounds of the errors of some states, and of the matrix by which they are
+# multiplied.
 Bounds = Callable[[], tuple[FloatArray, FloatArray]]
 
 # τ; scores whose difference is smaller than this, relative to the largest, are equal.
@@ -71,12 +80,15 @@ RELATIVE_ERROR = 2.0**-29
 UNIT_ERROR = 2.0**-48  # the relative error of each of the k terms of a sum
 # Numbers from 10^-4 up to 10^6 are written without a power of ten.
 LEAST_POWER, FIRST_LARGE_POWER = -4, 6
-SAME = 1e-9  # numbers that differ by no more than this, relative to the larger one, are written alike
+# numbers that differ by no more than this, relative to the larger one, are written alike
+SAME = 1e-9
 NO_SHARE = 1e-12  # a share that is so near to 0 or 1 is written as 0 or 1
 MOST_EXTRA = 12  # digits that are added to tell two numbers apart
 NUMBERS_AT_ONCE = 2**20  # float64 numbers of a block: 8 MB
 # The environment of a worker process: numpy, scipy and torch read it when they are loaded.
-ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS"), "1")
+ONE_THREAD = dict.fromkeys(
+    ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS"), "1"
+)
 
 
 def flush_rows(products: FloatArray, states: FloatArray, magnitudes: FloatArray) -> FloatArray:
@@ -104,8 +116,11 @@ def flush_rows(products: FloatArray, states: FloatArray, magnitudes: FloatArray)
     return products
 
 
-def flush_entries(products: FloatArray, states: FloatArray, magnitudes: FloatArray, bounds: Bounds | None = None) -> FloatArray:
-    """Set single entries of products that are zero by the rule to 0, in place: for weights and next-symbol scores.
+def flush_entries(
+    products: FloatArray, states: FloatArray, magnitudes: FloatArray, bounds: Bounds | None = None
+) -> FloatArray:
+    """Set single entries of products that are zero by the rule to 0, in place: for weights and
+    next-symbol scores.
 
     `flush_rows` treats a row as one state; here, each column of A is a result of its own.
 
@@ -121,8 +136,9 @@ def flush_entries(products: FloatArray, states: FloatArray, magnitudes: FloatArr
     magnitudes : array, shape (k, m)
         |A|.
     bounds : callable, optional
-        Called once, if the first condition of the rule holds for an entry. Returns the bounds of the errors of the states, shape
-        (n, k), and of A, shape (k, m). Without it, the first condition decides.
+        Called once, if the first condition of the rule holds for an entry. Returns the bounds of
+        the errors of the states, shape (n, k), and of A, shape (k, m). Without it, the first
+        condition decides.
     """
     errors: tuple[FloatArray, FloatArray] | None = None
     with np.errstate(over="ignore", invalid="ignore"):
@@ -130,7 +146,9 @@ def flush_entries(products: FloatArray, states: FloatArray, magnitudes: FloatArr
             if bounds is not None:
                 errors = errors or bounds()
                 size, matrix = np.abs(states[rows]), magnitudes[:, columns]
-                largest = np.einsum("nk,kn->n", errors[0][rows] + error_of_sums(states) * size, matrix)
+                largest = np.einsum(
+                    "nk,kn->n", errors[0][rows] + error_of_sums(states) * size, matrix
+                )
                 largest += np.einsum("nk,kn->n", size, errors[1][:, columns])
                 unknown = ~(np.abs(products[rows, columns]) > largest)
                 rows, columns = rows[unknown], columns[unknown]
@@ -138,8 +156,12 @@ def flush_entries(products: FloatArray, states: FloatArray, magnitudes: FloatArr
     return products
 
 
-def _cancelled(products: FloatArray, states: FloatArray, magnitudes: FloatArray) -> Iterator[tuple[IntArray, IntArray]]:
-    """Yield the rows and columns of the entries other than 0 for which the first condition of the rule holds."""
+def _cancelled(
+    products: FloatArray, states: FloatArray, magnitudes: FloatArray
+) -> Iterator[tuple[IntArray, IntArray]]:
+    """Yield the rows and columns of the entries other than 0 for which the first condition of the
+    rule holds.
+    """
     largest = RELATIVE_ERROR * magnitudes.max(axis=0, initial=0.0)
     size = sizes(states)
     high = max(1, NUMBERS_AT_ONCE // max(products.shape[1], 1))
@@ -147,16 +169,22 @@ def _cancelled(products: FloatArray, states: FloatArray, magnitudes: FloatArray)
     for start in range(0, len(products), high):
         block = products[start : start + high]
         # Skip exact zeros: over a large alphabet, most entries are.
-        rows, columns = np.nonzero((np.abs(block) <= size[start : start + high, None] * largest) & (block != 0))
+        rows, columns = np.nonzero(
+            (np.abs(block) <= size[start : start + high, None] * largest) & (block != 0)
+        )
         for first in range(0, len(rows), long):
             row, column = rows[first : first + long], columns[first : first + long]
-            most = RELATIVE_ERROR * np.einsum("nk,kn->n", np.abs(states[start + row]), magnitudes[:, column])
+            most = RELATIVE_ERROR * np.einsum(
+                "nk,kn->n", np.abs(states[start + row]), magnitudes[:, column]
+            )
             vanish = np.isfinite(most) & (np.abs(block[row, column]) <= most)
             if vanish.any():
                 yield start + row[vanish], column[vanish]
 
 
-def has_vanishing_states(states: FloatArray, parent: IntArray, symbol: IntArray, magnitudes: FloatArray) -> bool:
+def has_vanishing_states(
+    states: FloatArray, parent: IntArray, symbol: IntArray, magnitudes: FloatArray
+) -> bool:
     """Return whether the first condition of the rule holds for a state of a prefix tree.
 
     Parameters
@@ -175,7 +203,8 @@ def has_vanishing_states(states: FloatArray, parent: IntArray, symbol: IntArray,
 
 
 def step_with_errors(states: FloatArray, A: FloatArray, magnitudes: FloatArray) -> FloatArray:
-    """Multiply states by A, carry the bounds of their errors along, and set states that are zero by the rule to 0.
+    """Multiply states by A, carry the bounds of their errors along, and set states that are zero by
+    the rule to 0.
 
     Parameters
     ----------
@@ -198,7 +227,8 @@ def step_with_errors(states: FloatArray, A: FloatArray, magnitudes: FloatArray) 
     size = np.abs(before)
     products = before @ A
     errors = (errors + error_of_sums(before) * size) @ magnitudes
-    largest = np.fmin(RELATIVE_ERROR * (size @ magnitudes), errors)  # a bound that overflows may be nan
+    # a bound that overflows may be nan
+    largest = np.fmin(RELATIVE_ERROR * (size @ magnitudes), errors)
     after = np.hstack((products, errors))
     after[((np.abs(products) <= largest) & np.isfinite(products)).all(axis=1)] = 0.0
     return after
@@ -209,7 +239,9 @@ def error_of_sums(states: FloatArray) -> float:
     return float(states.shape[-1]) * UNIT_ERROR
 
 
-def vanishing(rows: IntArray, after: FloatArray, before: FloatArray, symbols: IntArray, magnitudes: FloatArray) -> IntArray:
+def vanishing(
+    rows: IntArray, after: FloatArray, before: FloatArray, symbols: IntArray, magnitudes: FloatArray
+) -> IntArray:
     """Select the rows whose state is zero by the rule.
 
     Parameters
@@ -238,7 +270,8 @@ def sizes(states: FloatArray) -> FloatArray:
 
 
 def largest_gain(magnitudes: FloatArray) -> FloatArray:
-    """τ times the largest row sum of |A|: the largest factor by which A can multiply a state's size, times τ.
+    """τ times the largest row sum of |A|: the largest factor by which A can multiply a state's
+    size, times τ.
 
     For a matrix (k, m), or for each of a stack (num_symbols, k, m).
     """
@@ -248,7 +281,8 @@ def largest_gain(magnitudes: FloatArray) -> FloatArray:
 
 
 def candidates(after: FloatArray, bounds: FloatArray) -> IntArray:
-    """Return the positions of sizes small enough for the rule to apply: a cheap, necessary condition for it.
+    """Return the positions of sizes small enough for the rule to apply: a cheap, necessary
+    condition for it.
 
     Exact zeros are left out, and so is whatever overflows.
     """
@@ -268,21 +302,33 @@ def on_one_thread(function: Callable[P, R]) -> Callable[P, R]:
 
 @cache
 def _controller() -> ThreadpoolController:
-    """Return the process's controller. Finding the libraries takes milliseconds, and they must be loaded by then."""
+    """Return the process's controller.
+
+    Finding the libraries takes milliseconds, and they must be loaded by then.
+    """
     return ThreadpoolController()
 
 
 def format_significant(value: float | None, digits: int = 3) -> str:
     """Write a number with `digits` significant digits, and no zeros at its end.
 
-    From 1,000 on, it has no decimals; a tiny or huge number has a power of ten. Halves are rounded away from zero, as in the
-    browser.
+    From 1,000 on, it has no decimals; a tiny or huge number has a power of ten. Halves are rounded
+    away from zero, as in the browser.
 
-    >>> format_significant(0.123456), format_significant(-0.25), format_significant(999.7), format_significant(12345.6)
+    >>> (
+    ...     format_significant(0.123456),
+    ...     format_significant(-0.25),
+    ...     format_significant(999.7),
+    ...     format_significant(12345.6),
+    ... )
     ('0.123', '−0.25', '1,000', '12,346')
     >>> format_significant(1.464e-07), format_significant(-3.231e-08), format_significant(2.5e6)
     ('1.46·10⁻⁷', '−3.23·10⁻⁸', '2.5·10⁶')
-    >>> format_significant(None), format_significant(float("-inf")), format_significant(float("nan"))
+    >>> (
+    ...     format_significant(None),
+    ...     format_significant(float("-inf")),
+    ...     format_significant(float("nan")),
+    ... )
     ('–', '−∞', 'undefined')
     """
     if value is None:
@@ -304,9 +350,16 @@ def format_significant(value: float | None, digits: int = 3) -> str:
 
 
 def format_share(share: float, decimals: int = 1) -> str:
-    """Write a share as a percentage; one that would look like none or all, and is not, as "<0.1%" or ">99.9%".
+    """Write a share as a percentage; one that would look like none or all, and is not, as "<0.1%"
+    or ">99.9%".
 
-    >>> format_share(0.758), format_share(0.0), format_share(0.0004), format_share(0.99999, 2), format_share(0.004, 0)
+    >>> (
+    ...     format_share(0.758),
+    ...     format_share(0.0),
+    ...     format_share(0.0004),
+    ...     format_share(0.99999, 2),
+    ...     format_share(0.004, 0),
+    ... )
     ('75.8%', '0%', '<0.1%', '>99.99%', '<1%')
     """
     if not math.isfinite(share):
@@ -331,8 +384,11 @@ def power_of_ten(power: int) -> str:
     return {0: "1", 1: "10"}.get(power, f"10{superscript(power)}")
 
 
-def told_apart(values: Sequence[float | None], write: Callable[[float | None, int], str]) -> tuple[str, ...]:
-    """Write numbers that are set against each other: with more digits, where two that differ would look equal.
+def told_apart(
+    values: Sequence[float | None], write: Callable[[float | None, int], str]
+) -> tuple[str, ...]:
+    """Write numbers that are set against each other: with more digits, where two that differ would
+    look equal.
 
     Numbers that are equal up to rounding have equal texts.
 
@@ -358,22 +414,32 @@ def told_apart(values: Sequence[float | None], write: Callable[[float | None, in
 def _look_equal(values: Sequence[float | None], texts: Sequence[str]) -> bool:
     """Return whether two numbers that differ have the same text."""
     first: dict[str, float | None] = {}
-    return any(not _same(first.setdefault(text, value), value) for value, text in zip(values, texts, strict=True))
+    return any(
+        not _same(first.setdefault(text, value), value)
+        for value, text in zip(values, texts, strict=True)
+    )
 
 
 def _same(one: float | None, other: float | None) -> bool:
     if one is None or other is None:
         return one is other
-    return one == other or (math.isnan(one) and math.isnan(other)) or math.isclose(one, other, rel_tol=SAME)
+    return (
+        one == other
+        or (math.isnan(one) and math.isnan(other))
+        or math.isclose(one, other, rel_tol=SAME)
+    )
 
 
 def format_apart(first: float | None, second: float | None, digits: int = 3) -> tuple[str, str]:
-    """Write two numbers that are set against each other with as many significant digits as it takes to tell them apart.
+    """Write two numbers that are set against each other with as many significant digits as it takes
+    to tell them apart.
 
     >>> format_apart(0.0050, 0.004999), format_apart(2.0, 3.0)
     (('0.005', '0.004999'), ('2', '3'))
     """
-    one, other = told_apart((first, second), lambda value, extra: format_significant(value, digits + extra))
+    one, other = told_apart(
+        (first, second), lambda value, extra: format_significant(value, digits + extra)
+    )
     return one, other
 
 

@@ -1,4 +1,6 @@
-"""Build: draw a weighted automaton, and see what it is: its weights, its Hankel matrix, its rank, strings drawn from it."""
+"""Build: draw a weighted automaton, and see what it is: its weights, its Hankel matrix, its rank,
+strings drawn from it.
+"""
 
 import streamlit as st
 
@@ -7,15 +9,18 @@ from pages.views import build as view
 
 sidebar.page_recipe(
     "Build an automaton",
-    "Draw states and arrows, and see what they compute: $f(x) = \\alpha_0^\\top \\mathbf{A}_{x_1} \\cdots \\mathbf{A}_{x_t} "
-    "\\alpha_\\infty$, the sum, over all paths that read the string, of the products of their weights.",
+    "Draw states and arrows, and see what they compute: $f(x) = \\alpha_0^\\top "
+    "\\mathbf{A}_{x_1} \\cdots \\mathbf{A}_{x_t} "
+    "\\alpha_\\infty$, the sum, over all paths that read the string, of the products of "
+    "their weights.",
 )
 sidebar.hide_recipe()
 with widgets.errors_as_messages():
     view.read_link()
     top = st.container()
     tables, matrix, hand, strings, back, files = st.tabs(
-        ["Tables", "Hankel matrix and rank", "By hand", "Strings", "Learn it back", "Files"], key="build.part"
+        ["Tables", "Hankel matrix and rank", "By hand", "Strings", "Learn it back", "Files"],
+        key="build.part",
     )
     with tables:
         view.tables()  # first: what is typed there is in everything above, and in the link

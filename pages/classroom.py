@@ -1,11 +1,14 @@
-"""Class page: a session of a class, with its board for the teacher and a way in for students, and a plan for 50 minutes."""
+"""Class page: a session of a class, with its board for the teacher and a way in for students, and a
+plan for 50 minutes.
+"""
 
 from pages.shared import sidebar, widgets
 from pages.views import classroom as view
 
 sidebar.page_recipe(
     "Class",
-    "A session collects what a class answers, without accounts: students join with a code, and the teacher sees who is where, "
+    "A session collects what a class answers, without accounts: students join with a code, "
+    "and the teacher sees who is where, "
     "reveals the answers to a question, and collects what is handed in.",
 )
 sidebar.hide_recipe()

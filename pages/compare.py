@@ -1,4 +1,6 @@
-"""Compare page: shows runs side by side, and learners by rank, sample size and seed, beside the reference models."""
+"""Compare page: shows runs side by side, and learners by rank, sample size and seed, beside the
+reference models.
+"""
 
 import streamlit as st
 
@@ -9,7 +11,8 @@ from pages.views import compare as view
 
 recipe = sidebar.page_recipe(
     "Compare",
-    "Every learner at every rank on the same strings, beside a uniform model, an n-gram and, if it is known, the true model. "
+    "Every learner at every rank on the same strings, beside a uniform model, an n-gram and, "
+    "if it is known, the true model. "
     "A model that does not beat the n-gram has learned little.",
 )
 verdict = st.container(key="compare.verdict")
@@ -42,7 +45,8 @@ with st.container(key="compare.results"):
         required=True,
         key="compare.by",
         persist_state="session",
-        help="The best rank is the one whose model has the lowest score on validation strings. Test strings are not used.",
+        help="The best rank is the one whose model has the lowest score on validation strings. "
+        "Test strings are not used.",
     )
     if sweep.against == "rank":
         st.subheader("Rank chosen on validation strings", anchor=False)
@@ -58,9 +62,14 @@ with st.container(key="compare.results"):
     with pinned_pair if pins.pinned() else st.container():
         view.pair(recipe, named, shown_runs, by)
 
-    with st.expander("Why programs print different perplexities", icon=":material/calculate:", key="compare.perplexities"):
+    with st.expander(
+        "Why programs print different perplexities",
+        icon=":material/calculate:",
+        key="compare.perplexities",
+    ):
         st.markdown(
-            "An output of 0 or below has no logarithm. Public programs handle it differently, and so print different perplexities."
+            "An output of 0 or below has no logarithm. Public programs handle it "
+            "differently, and so print different perplexities."
         )
         model_recipe = named[st.selectbox("Model", ranking(named, by), key="compare.model")].recipe
         if cache.result(model_recipe) is not None:

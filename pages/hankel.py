@@ -1,4 +1,6 @@
-"""Hankel page: shows the matrix, its approximation by a truncated SVD or a model, and its singular values."""
+"""Hankel page: shows the matrix, its approximation by a truncated SVD or a model, and its singular
+values.
+"""
 
 from functools import partial
 
@@ -13,11 +15,13 @@ from pages.views import hankel as view
 
 recipe = sidebar.page_recipe(
     "The Hankel matrix",
-    "A row for each prefix $u$, a column for each suffix $v$, and in each cell how often the string $uv$ was seen; λ is the empty "
+    "A row for each prefix $u$, a column for each suffix $v$, and in each cell how often the "
+    "string $uv$ was seen; λ is the empty "
     "string. The rank is the number of states that a weighted automaton needs.",
 )
 st.markdown(
-    f"Here $\\mathbf{{H}}[u, v] = {formulas.entry_formula(recipe.hankel)}$: **{formulas.entries(recipe.hankel)}**. "
+    f"Here $\\mathbf{{H}}[u, v] = {formulas.entry_formula(recipe.hankel)}$: "
+    f"**{formulas.entries(recipe.hankel)}**. "
     f"{formulas.marks(recipe.hankel)}"
 )
 with widgets.errors_as_messages():
@@ -28,16 +32,26 @@ widgets.notes(*basis_notes(hankel, recipe.hankel))
 
 symbols = hankel_alphabet(data.alphabet, recipe.hankel.statistic, recipe.hankel.bounded).symbols
 left, middle, right = st.columns(3)
-screen.follow("block", "hankel.block", {symbol: number for number, symbol in enumerate(symbols)}, -1)
+screen.follow(
+    "block", "hankel.block", {symbol: number for number, symbol in enumerate(symbols)}, -1
+)
 symbol = left.selectbox(
     "Block",
     [-1, *range(len(symbols))],
-    format_func=partial(view.block_title, symbols),  # a lambda would keep this page's data until the session ends
+    # a lambda would keep this page's data until the session ends
+    format_func=partial(view.block_title, symbols),
     key="hankel.block",
     persist_state="session",
 )
-screen.follow("layer", "hankel.layer", dict(zip(("matrix", "approximation", "difference"), LAYERS, strict=True)), "H")
-layer = middle.segmented_control("Show", LAYERS, default="H", required=True, key="hankel.layer", persist_state="session")
+screen.follow(
+    "layer",
+    "hankel.layer",
+    dict(zip(("matrix", "approximation", "difference"), LAYERS, strict=True)),
+    "H",
+)
+layer = middle.segmented_control(
+    "Show", LAYERS, default="H", required=True, key="hankel.layer", persist_state="session"
+)
 by = ""
 if layer == "H":
     screen.write("by", "")
@@ -55,6 +69,8 @@ st.latex(
 )
 view.rank_cut(recipe, symbol)
 st.caption(
-    "Drag the line at the rank, or change the rank in the sidebar: everything on this page that depends on it is updated. Hover "
-    "over a cell to see all cells with the same string uv: a Hankel matrix has one value in all of them, before any transform."
+    "Drag the line at the rank, or change the rank in the sidebar: everything on this page "
+    "that depends on it is updated. Hover "
+    "over a cell to see all cells with the same string uv: a Hankel matrix has one value in "
+    "all of them, before any transform."
 )

@@ -1,11 +1,14 @@
-"""History page: lists every run so far; runs can be searched, opened, compared, and exported to another lab."""
+"""History page: lists every run so far; runs can be searched, opened, compared, and exported to
+another lab.
+"""
 
 from pages.shared import sidebar, widgets
 from pages.views import history as view
 
 sidebar.page_recipe(
     "History",
-    "Every run is listed here with its recipe, its scores and how it ended. Find a run again, open it, put two side by side, or "
+    "Every run is listed here with its recipe, its scores and how it ended. Find a run "
+    "again, open it, put two side by side, or "
     "take it to another lab.",
 )
 view.stop_if_off()

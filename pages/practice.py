@@ -1,13 +1,18 @@
-"""Practice: tasks with fresh numbers from a seed, entered, checked and worked out; quizzes before and after a lesson."""
+"""Practice: tasks with fresh numbers from a seed, entered, checked and worked out; quizzes before
+and after a lesson.
+"""
 
 from pages.shared import sidebar, widgets
 from pages.views import practice as view
 
 sidebar.page_recipe(
     "Practice",
-    "Tasks for pencil and paper, with fresh numbers each time. Enter your answer; if it is wrong, you learn why and have a second "
-    "try, which counts half. Then the solution opens. The address of the page holds the kinds and the number of the task: whoever "
-    "opens it sees the same task. *Quiz* has eight items for each of five lessons, to be taken before and after it.",
+    "Tasks for pencil and paper, with fresh numbers each time. Enter your answer; if it is "
+    "wrong, you learn why and have a second "
+    "try, which counts half. Then the solution opens. The address of the page holds the "
+    "kinds and the number of the task: whoever "
+    "opens it sees the same task. *Quiz* has eight items for each of five lessons, to be "
+    "taken before and after it.",
 )
 sidebar.hide_recipe()
 with widgets.errors_as_messages():

@@ -7,10 +7,14 @@ from pages.views import start as view
 
 sidebar.page_recipe(
     "Learn automata from strings, and see it happen",
-    "A **weighted finite automaton** assigns a number to every string, for example its probability. Spectral learning finds one "
-    "from a sample. It counts how often each prefix is followed by each suffix (the **Hankel matrix**), factorises that matrix, "
-    "and reads the automaton's states off the factors. **NL-WFA** (Li, Rabusseau, Precup 2018) replaces each linear map by a "
-    "small neural network. This lab runs both on the same strings and shows each step, and it shows where each model fails.",
+    "A **weighted finite automaton** assigns a number to every string, for example its "
+    "probability. Spectral learning finds one "
+    "from a sample. It counts how often each prefix is followed by each suffix (the **Hankel "
+    "matrix**), factorises that matrix, "
+    "and reads the automaton's states off the factors. **NL-WFA** (Li, Rabusseau, Precup "
+    "2018) replaces each linear map by a "
+    "small neural network. This lab runs both on the same strings and shows each step, and "
+    "it shows where each model fails.",
 )
 view.way_in()
 view.resume()
@@ -20,6 +24,7 @@ view.lesson_cards()
 st.subheader("Or begin with an experiment", anchor=False)
 view.presets()
 st.caption(
-    "All settings are at the left of the other pages, and the address in your browser records them: *Share* makes a link, and "
+    "All settings are at the left of the other pages, and the address in your browser "
+    "records them: *Share* makes a link, and "
     "anyone who opens it here sees the same numbers."
 )

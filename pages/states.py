@@ -1,4 +1,6 @@
-"""States page: shows a string's way from state to state, prefixes' states, two models' states together, and a WFA as a graph."""
+"""States page: shows a string's way from state to state, prefixes' states, two models' states
+together, and a WFA as a graph.
+"""
 
 import streamlit as st
 
@@ -8,8 +10,10 @@ from pages.views import states as view
 
 recipe = sidebar.page_recipe(
     "States",
-    "After a prefix $u$ the automaton is in a state, a vector of $k$ numbers: $\\alpha_0^\\top \\mathbf{A}_u$, or "
-    "$G_{u_n}(\\cdots G_{u_1}(\\alpha_0))$. Prefixes with the same future should land on the same point.",
+    "After a prefix $u$ the automaton is in a state, a vector of $k$ numbers: "
+    "$\\alpha_0^\\top \\mathbf{A}_u$, or "
+    "$G_{u_n}(\\cdots G_{u_1}(\\alpha_0))$. Prefixes with the same future should land on the "
+    "same point.",
 )
 with widgets.errors_as_messages():
     data = cache.data(recipe.data)
@@ -26,7 +30,11 @@ pins.train_shown_runs(recipe, "states")
 if results:
     first, second, third = st.columns([4, 6, 1.4])
     name = first.segmented_control(
-        "Model", list(results), default=cache.default_learner(recipe, results), required=True, key="states.learner"
+        "Model",
+        list(results),
+        default=cache.default_learner(recipe, results),
+        required=True,
+        key="states.learner",
     )
     screen.follow("colour", "states.colour", {name: name for name in COLOURINGS}, "last symbol")
     screen.follow("axes", "states.axes", {"2": 2, "3": 3}, 2)
@@ -41,13 +49,16 @@ if results:
         persist_state="session",
         wrap=True,
     )
-    axes = third.segmented_control("Axes", [2, 3], default=2, required=True, key="states.axes", persist_state="session")
+    axes = third.segmented_control(
+        "Axes", [2, 3], default=2, required=True, key="states.axes", persist_state="session"
+    )
     unit = st.toggle(
         "Directions only: each state scaled to norm 1",
         value=True,
         key="states.unit",
         persist_state="session",
-        help="States shrink as their prefixes get rarer. In a linear model, the direction alone determines what comes next.",
+        help="States shrink as their prefixes get rarer. In a linear model, the direction alone "
+        "determines what comes next.",
     )
     text = st.text_input(
         "Follow one string",
@@ -55,7 +66,9 @@ if results:
         persist_state="session",
         placeholder="the most frequent string of at least three symbols",
     )
-    view.states(recipe.with_learner(name), results[name].model, data, prefixes, text, colour, axes, unit)
+    view.states(
+        recipe.with_learner(name), results[name].model, data, prefixes, text, colour, axes, unit
+    )
 
     st.subheader("One model over another", anchor=False)
     view.overlay(recipe, data, prefixes, axes, unit)

@@ -1,4 +1,6 @@
-"""Take away page: offers a run as program, notebook, recipe, model, data, figures and report, and loads a recipe's file."""
+"""Take away page: offers a run as program, notebook, recipe, model, data, figures and report, and
+loads a recipe's file.
+"""
 
 import streamlit as st
 
@@ -22,7 +24,8 @@ st.subheader("Keep the results", anchor=False)
 result = cache.result(run_recipe)
 if result is None:
     st.markdown(
-        "This run has not been trained yet. When it is trained, you can download its model, scores, figures and report here."
+        "This run has not been trained yet. When it is trained, you can download its model, "
+        "scores, figures and report here."
     )
 training.train_at_once([run_recipe], "take_away")
 training.train_controls([run_recipe], "take_away")

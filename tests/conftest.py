@@ -10,21 +10,28 @@ import typer.main
 from hypothesis import settings
 from threadpoolctl import threadpool_limits
 
-# Tests run side by side: threads of theirs would wait for each other. The environment is read when scipy and torch are loaded, and
-# by other processes; numpy is there already, because pytest-randomly seeds its generator.
+# Tests run side by side: threads of theirs would wait for each other. The environment is read when
+# scipy and torch are loaded, and by other processes; numpy is there already, because
+# pytest-randomly seeds its generator.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 threadpool_limits(1)
 
-# Typer builds all commands from their signatures each time that it is called, which takes four fifths of a refused command's time.
+# Typer builds all commands from their signatures each time that it is called, which takes four
+# fifths of a refused command's time.
 typer.main.get_command = cache(typer.main.get_command)
 
-# A slow machine is no failure, and the same examples are drawn each time: what fails here fails everywhere.
+# A slow machine is no failure, and the same examples are drawn each time: what fails here fails
+# everywhere.
 settings.register_profile("repeatable", deadline=None, derandomize=True, max_examples=60)
 settings.load_profile("repeatable")
 
 
-def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
-    """Say at the end which order this was: pytest-randomly says it at the beginning, and not with -q."""
+def pytest_terminal_summary(
+    terminalreporter: pytest.TerminalReporter, config: pytest.Config
+) -> None:
+    """Say at the end which order this was: pytest-randomly says it at the beginning, and not with
+    -q.
+    """
     if (seed := config.getoption("randomly_seed", None)) is not None:
         terminalreporter.write_line(f"--randomly-seed={seed} repeats the order of these tests")

@@ -1,8 +1,10 @@
-"""Weights and scores by their definitions, in exact arithmetic: slow, and independent of everything in `nlwfa_core`.
+"""Weights and scores by their definitions, in exact arithmetic: slow, and independent of everything
+in `nlwfa_core`.
 
-Floats are rational numbers, so sums, products and zeros are exact here: nothing underflows, and nothing is lost to rounding. Test
-strings are a dictionary, string -> how often it occurs. Definitions: Balle et al. 2014 (sums over continuations), Verwer et al.
-2014 (Pautomac score), Balle et al. 2016 (NDCG@5), Witten and Bell 1991; where these are silent, docs/method-notes.md.
+Floats are rational numbers, so sums, products and zeros are exact here: nothing underflows, and
+nothing is lost to rounding. Test strings are a dictionary, string -> how often it occurs.
+Definitions: Balle et al. 2014 (sums over continuations), Verwer et al. 2014 (Pautomac score), Balle
+et al. 2016 (NDCG@5), Witten and Bell 1991; where these are silent, docs/method-notes.md.
 """
 
 from __future__ import annotations
@@ -20,7 +22,8 @@ import numpy.typing as npt
 Word = tuple[int, ...]
 Counts = Mapping[Word, int]
 Numbers = npt.NDArray[np.object_]  # of int or Fraction
-TIE = 10**12  # scores are equal if their difference, times this, is no larger than the largest |score|
+# scores are equal if their difference, times this, is no larger than the largest |score|
+TIE = 10**12
 
 
 class Exact(Protocol):
@@ -67,14 +70,18 @@ def solve(matrix: Numbers, right: Numbers) -> Numbers:
         rows[column] = [value / rows[column][column] for value in rows[column]]
         for row in range(len(rows)):
             if row != column and (factor := rows[row][column]) != 0:
-                rows[row] = [one - factor * other for one, other in zip(rows[row], rows[column], strict=True)]
+                rows[row] = [
+                    one - factor * other for one, other in zip(rows[row], rows[column], strict=True)
+                ]
     solution = np.empty(len(rows), dtype=object)
     solution[:] = [row[-1] for row in rows]
     return solution
 
 
 def reduced(row: Numbers, echelon: list[tuple[int, Numbers]]) -> Numbers:
-    """A row less its multiples of rows in echelon form, each with the column of its first number other than 0."""
+    """A row less its multiples of rows in echelon form, each with the column of its first number
+    other than 0.
+    """
     for column, other in echelon:
         if row[column]:
             row = row - row[column] / other[column] * other
@@ -108,8 +115,14 @@ def spanning(start: Numbers, maps: Numbers) -> list[Numbers]:
 class ExactWFA:
     """f(x₁…x_t) = α₀ᵀ A_{x₁} … A_{x_t} α∞."""
 
-    def __init__(self, initial: npt.ArrayLike, transitions: npt.ArrayLike, termination: npt.ArrayLike) -> None:
-        self.initial, self.transitions, self.termination = rational(initial), rational(transitions), rational(termination)
+    def __init__(
+        self, initial: npt.ArrayLike, transitions: npt.ArrayLike, termination: npt.ArrayLike
+    ) -> None:
+        self.initial, self.transitions, self.termination = (
+            rational(initial),
+            rational(transitions),
+            rational(termination),
+        )
         (start, first), (self._maps, self._step), (self._ends, last) = map(
             whole, (self.initial, self.transitions, self.termination)
         )
@@ -118,9 +131,13 @@ class ExactWFA:
 
     def state(self, word: Word) -> Numbers:
         """α₀ᵀ A_word up to a factor; each prefix is computed once."""
-        reached = next(length for length in range(len(word), -1, -1) if word[:length] in self._states)
+        reached = next(
+            length for length in range(len(word), -1, -1) if word[:length] in self._states
+        )
         for length in range(reached, len(word)):
-            self._states[word[: length + 1]] = self._states[word[:length]] @ self._maps[word[length]]
+            self._states[word[: length + 1]] = (
+                self._states[word[:length]] @ self._maps[word[length]]
+            )
         return self._states[word]
 
     def weight(self, word: Word) -> Fraction:
@@ -131,7 +148,11 @@ class ExactWFA:
         """The rank of the Hankel matrix of all strings, which is the smallest number of states."""
         states = spanning(self.initial, self.transitions)
         ends = spanning(self.termination, self.transitions.transpose(0, 2, 1))
-        return len(independent([state @ np.stack(ends, axis=1) for state in states])) if states and ends else 0
+        return (
+            len(independent([state @ np.stack(ends, axis=1) for state in states]))
+            if states and ends
+            else 0
+        )
 
     @cached_property
     def useful(self) -> ExactWFA:
@@ -139,9 +160,16 @@ class ExactWFA:
         edges = (self.transitions != 0).any(axis=0)
         forward, backward = self.initial != 0, self.termination != 0
         for _ in self.initial:
-            forward, backward = forward | edges[forward].any(axis=0), backward | edges[:, backward].any(axis=1)
+            forward, backward = (
+                forward | edges[forward].any(axis=0),
+                backward | edges[:, backward].any(axis=1),
+            )
         states = np.flatnonzero(forward & backward)
-        return ExactWFA(self.initial[states], self.transitions[:, states][:, :, states], self.termination[states])
+        return ExactWFA(
+            self.initial[states],
+            self.transitions[:, states][:, :, states],
+            self.termination[states],
+        )
 
     @cached_property
     def difference(self) -> Numbers:
@@ -152,13 +180,17 @@ class ExactWFA:
     def prefix(self) -> ExactWFA:
         """P(x ∈ wΣ*), for an automaton of P(x = w): α∞ becomes (I − A)⁻¹ α∞."""
         useful = self.useful
-        return ExactWFA(useful.initial, useful.transitions, solve(useful.difference, useful.termination))
+        return ExactWFA(
+            useful.initial, useful.transitions, solve(useful.difference, useful.termination)
+        )
 
     @cached_property
     def factor(self) -> ExactWFA:
         """How often w is expected to occur: α₀ becomes (I − A)⁻ᵀ α₀ too."""
         prefix = self.prefix
-        return ExactWFA(solve(prefix.difference.T, prefix.initial), prefix.transitions, prefix.termination)
+        return ExactWFA(
+            solve(prefix.difference.T, prefix.initial), prefix.transitions, prefix.termination
+        )
 
     @cached_property
     def _following(self) -> Numbers:
@@ -174,7 +206,8 @@ class ExactWFA:
 
 
 class ExactNGram:
-    """p(a | h) = (c(ha) + T(h) p(a | h')) / (c(h) + T(h)), with 1 / (|Σ| + 1) below the empty history.
+    """p(a | h) = (c(ha) + T(h) p(a | h')) / (c(h) + T(h)), with 1 / (|Σ| + 1) below the empty
+    history.
 
     One symbol, −1, stands for the beginning of a string. No history reaches further back.
     """
@@ -186,7 +219,9 @@ class ExactNGram:
             line = (-1, *word, num_symbols)
             for place in range(1, len(line)):
                 for length in range(min(order, place + 1)):
-                    self.counts.setdefault(line[place - length : place], Counter())[line[place]] += count
+                    self.counts.setdefault(line[place - length : place], Counter())[
+                        line[place]
+                    ] += count
 
     def distribution(self, word: Word) -> list[Fraction]:
         line, chances = (-1, *word), [Fraction(1, self.num_symbols + 1)] * (self.num_symbols + 1)
@@ -194,7 +229,10 @@ class ExactNGram:
             seen = self.counts.get(line[len(line) - length :])
             if seen is None:
                 break
-            chances = [(seen[a] + len(seen) * chance) / Fraction(seen.total() + len(seen)) for a, chance in enumerate(chances)]
+            chances = [
+                (seen[a] + len(seen) * chance) / Fraction(seen.total() + len(seen))
+                for a, chance in enumerate(chances)
+            ]
         return chances
 
     def next_scores(self, word: Word) -> list[int]:
@@ -229,7 +267,9 @@ def discounts(scores: Sequence[int]) -> list[float]:
     scale = max(map(abs, scores))
     while left and rank < 5:
         equal = highest(left, scale)
-        mean = sum(1 / math.log2(place + 2) for place in range(rank, min(rank + len(equal), 5))) / len(equal)
+        mean = sum(
+            1 / math.log2(place + 2) for place in range(rank, min(rank + len(equal), 5))
+        ) / len(equal)
         rank += len(equal)
         for place in equal:
             gains[place] = mean
@@ -238,7 +278,9 @@ def discounts(scores: Sequence[int]) -> list[float]:
 
 
 def shares(scores: Sequence[int], floor: float) -> tuple[list[float], list[float]]:
-    """|scores| normalised, raised to the floor and normalised again: the shares, and log₂ of them."""
+    """|scores| normalised, raised to the floor and normalised again: the shares, and log₂ of
+    them.
+    """
     total = sum(map(abs, scores))
     values = [abs(score) / total if total else 0.0 for score in scores]
     if not floor:
@@ -248,7 +290,9 @@ def shares(scores: Sequence[int], floor: float) -> tuple[list[float], list[float
     return values, [math.log2(value) for value in values]
 
 
-def next_symbol_scores(model: Exact, test: Counts, truth: Exact | None = None, floor: float = 0.0) -> dict[str, float | None]:
+def next_symbol_scores(
+    model: Exact, test: Counts, truth: Exact | None = None, floor: float = 0.0
+) -> dict[str, float | None]:
     """The fields of `Scores` that predictions decide."""
     sums: Counter[str] = Counter()
     prefixes: set[Word] = set()
@@ -273,19 +317,28 @@ def next_symbol_scores(model: Exact, test: Counts, truth: Exact | None = None, f
         if truth is not None:
             true, true_logs = shares(truth.next_scores(prefix), 0.0)
             amounts["ndcg5_true"] = sum(map(math.prod, zip(true, gains, strict=True))) / sum(
-                chance / math.log2(rank + 2) for rank, chance in enumerate(sorted(true, reverse=True)[:5])
+                chance / math.log2(rank + 2)
+                for rank, chance in enumerate(sorted(true, reverse=True)[:5])
             )
-            amounts["next_kl"] = sum(p * (a - b) for p, a, b in zip(true, true_logs, logs, strict=True) if p)
+            amounts["next_kl"] = sum(
+                p * (a - b) for p, a, b in zip(true, true_logs, logs, strict=True) if p
+            )
         if prefix not in prefixes:
             prefixes.add(prefix)
             sums["num_negative_next"] += sum(score < 0 for score in scores)
         for name, amount in amounts.items():
             sums[name] += count * amount  # type: ignore[assignment]
     number, num_symbols = sums["num_predictions"], sums["num_symbols"]
-    means = {name: sums[name] / number for name in ("wer", "share_tied", "bits_per_symbol", "ndcg5")}
-    true_means = {name: None if truth is None else sums[name] / number for name in ("ndcg5_true", "next_kl")}
+    means = {
+        name: sums[name] / number for name in ("wer", "share_tied", "bits_per_symbol", "ndcg5")
+    }
+    true_means = {
+        name: None if truth is None else sums[name] / number for name in ("ndcg5_true", "next_kl")
+    }
     without_end = sums["wer_without_end"] / num_symbols if num_symbols else math.nan
-    counts = {name: sums[name] for name in ("num_predictions", "num_impossible", "num_negative_next")}
+    counts = {
+        name: sums[name] for name in ("num_predictions", "num_impossible", "num_negative_next")
+    }
     return {**means, **true_means, **counts, "wer_without_end": without_end}
 
 
@@ -298,7 +351,10 @@ def _normalised(values: Sequence[Fraction]) -> list[Fraction]:
 
 
 def string_scores(
-    words: Sequence[Word], outputs: Sequence[Fraction], target: Sequence[Fraction], floor: float = 0.0
+    words: Sequence[Word],
+    outputs: Sequence[Fraction],
+    target: Sequence[Fraction],
+    floor: float = 0.0,
 ) -> dict[str, float]:
     """The scores of outputs on the words T, given P* of each up to a factor."""
     true, model = _normalised(target), _normalised([abs(output) for output in outputs])
@@ -311,7 +367,9 @@ def string_scores(
         "true_log2_pauto": least,
         "uniform_log2_pauto": math.log2(len(outputs)),
         "kl": cross - least,
-        "total_variation": _total_variation(dict(zip(words, true, strict=True)), dict(zip(words, model, strict=True))),
+        "total_variation": _total_variation(
+            dict(zip(words, true, strict=True)), dict(zip(words, model, strict=True))
+        ),
         "num_words": len(outputs),
         "num_zero": sum(output == 0 for output in outputs),
         "num_negative": sum(output < 0 for output in outputs),
@@ -325,7 +383,9 @@ def _total_variation(true: Mapping[Word, Fraction], model: Mapping[Word, Fractio
 
 
 def root_mean_square(outputs: Sequence[Fraction], values: Sequence[Fraction]) -> float:
-    mean = sum((output - value) ** 2 for output, value in zip(outputs, values, strict=True)) / len(outputs)
+    mean = sum((output - value) ** 2 for output, value in zip(outputs, values, strict=True)) / len(
+        outputs
+    )
     return 2 ** (log2(mean) / 2) if mean else 0.0
 
 
@@ -341,11 +401,20 @@ CONVENTIONS: dict[str, Callable[[Fraction, Fraction], Fraction]] = {
 }
 
 
-def log2_perplexity(name: str, outputs: Sequence[Fraction], target: Sequence[Fraction], substitutes: Sequence[Fraction]) -> float:
-    """log₂ of the perplexity by a convention of docs/perplexity-conventions.md; nan if it has none."""
+def log2_perplexity(
+    name: str,
+    outputs: Sequence[Fraction],
+    target: Sequence[Fraction],
+    substitutes: Sequence[Fraction],
+) -> float:
+    """log₂ of the perplexity by a convention of docs/perplexity-conventions.md; nan if it has
+    none.
+    """
     if name == "as it is" and min(outputs) < 0:
         return math.nan
-    values = [CONVENTIONS[name](output, other) for output, other in zip(outputs, substitutes, strict=True)]
+    values = [
+        CONVENTIONS[name](output, other) for output, other in zip(outputs, substitutes, strict=True)
+    ]
     chances = values if name == "abs, not normalised" else _normalised(values)
     left_out = [name == "left out" and output <= 0 for output in outputs]
     terms = zip(_normalised(target), chances, left_out, strict=True)

@@ -10,8 +10,13 @@ ROOT = Path(__file__).resolve().parents[1]
 
 
 def modules(folder: str) -> dict[str, Path]:
-    """The Python files below a folder of the project, by dotted name within it; a package has the name of its `__init__`."""
-    return {".".join(path.relative_to(ROOT / folder).with_suffix("").parts): path for path in sorted((ROOT / folder).rglob("*.py"))}
+    """The Python files below a folder of the project, by dotted name within it; a package has the
+    name of its `__init__`.
+    """
+    return {
+        ".".join(path.relative_to(ROOT / folder).with_suffix("").parts): path
+        for path in sorted((ROOT / folder).rglob("*.py"))
+    }
 
 
 CORE = modules("nlwfa_core")
@@ -20,7 +25,9 @@ APP = {"app": ROOT / "app.py"}
 
 
 def imports(module: str, path: Path, eager: bool = False) -> Iterator[str]:
-    """Absolute dotted names of all that a file imports, at any depth or only when it is loaded; `from a import b` gives a.b."""
+    """Absolute dotted names of all that a file imports, at any depth or only when it is loaded;
+    `from a import b` gives a.b.
+    """
     package, tree = module.split(".")[:-1], ast.parse(path.read_text(encoding="utf-8"))
     for node in tree.body if eager else ast.walk(tree):
         if isinstance(node, ast.Import):
@@ -37,13 +44,19 @@ def top_level(path: Path) -> set[str]:
 
 
 def core_imports(module: str, eager: bool = False) -> set[str]:
-    """The modules of nlwfa_core that one of them imports; a package's own name stands for its `__init__`."""
+    """The modules of nlwfa_core that one of them imports; a package's own name stands for its
+    `__init__`.
+    """
     imported = set()
     for name in imports(module, CORE[module], eager):
         if name.split(".")[0] != "nlwfa_core":
             continue
         parts = name.split(".")[1:]
-        existing = [".".join(parts[:end]) for end in range(len(parts), 0, -1) if ".".join(parts[:end]) in CORE]
+        existing = [
+            ".".join(parts[:end])
+            for end in range(len(parts), 0, -1)
+            if ".".join(parts[:end]) in CORE
+        ]
         imported.add(existing[0] if existing else ".".join([*parts[:1], "__init__"]))
     return imported
 
@@ -57,7 +70,11 @@ def defined(path: Path) -> set[str]:
     names: set[str] = set()
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         match node:
-            case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
+            case (
+                ast.FunctionDef(name=name)
+                | ast.AsyncFunctionDef(name=name)
+                | ast.ClassDef(name=name)
+            ):
                 names.add(name)
             case ast.Name(id=name, ctx=ast.Store()):
                 names.add(name)
@@ -66,9 +83,15 @@ def defined(path: Path) -> set[str]:
     return names
 
 
-def unresolved(projects: tuple[str, ...] = ("nlwfa_core", "pages", "tests", "benchmarks")) -> list[str]:
+def unresolved(
+    projects: tuple[str, ...] = ("nlwfa_core", "pages", "tests", "benchmarks"),
+) -> list[str]:
     """Names that one file of the project imports from another one that doesn't define them."""
-    files = {f"{folder}.{name}".removesuffix(".__init__"): path for folder in projects for name, path in modules(folder).items()}
+    files = {
+        f"{folder}.{name}".removesuffix(".__init__"): path
+        for folder in projects
+        for name, path in modules(folder).items()
+    }
     names = {module: defined(path) for module, path in files.items()}
     missing = []
     for module, path in {**files, **APP}.items():
@@ -82,6 +105,7 @@ def unresolved(projects: tuple[str, ...] = ("nlwfa_core", "pages", "tests", "ben
                 missing += [
                     f"{module}: {source}.{alias.name}"
                     for alias in node.names
-                    if f"{source}.{alias.name}" not in files and alias.name not in names.get(source, ())
+                    if f"{source}.{alias.name}" not in files
+                    and alias.name not in names.get(source, ())
                 ]
     return missing

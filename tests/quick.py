@@ -1,10 +1,13 @@
-"""What tests with and without a browser share, and the load test: a quick recipe, the pages' headings, hostile strings."""
+"""What tests with and without a browser share, and the load test: a quick recipe, the pages'
+headings, hostile strings.
+"""
 
 from __future__ import annotations
 
 from typing import Any
 
-# A link's parameters: small enough for each page to be drawn, and each learner to be trained, in a moment.
+# A link's parameters: small enough for each page to be drawn, and each learner to be trained, in a
+# moment.
 QUICK: dict[str, Any] = {
     "num_strings": 300,
     "num_validation": 40,

@@ -1,7 +1,8 @@
 """Automata worked out by hand, and slow, plain second opinions on what the core computes fast.
 
-The series are the standard small examples of the field (Berstel and Reutenauer, *Noncommutative Rational Series with Applications*,
-2011, ch. 1–2; Droste, Kuich, Vogler (eds.), *Handbook of Weighted Automata*, 2009); each value can be checked on paper.
+The series are the standard small examples of the field (Berstel and Reutenauer, *Noncommutative
+Rational Series with Applications*, 2011, ch. 1–2; Droste, Kuich, Vogler (eds.), *Handbook of
+Weighted Automata*, 2009); each value can be checked on paper.
 """
 
 from __future__ import annotations
@@ -54,8 +55,16 @@ class Reference:
         return self.name
 
 
-def _wfa(initial: Sequence[float], transitions: Sequence[Sequence[Sequence[float]]], termination: Sequence[float]) -> WFA:
-    return WFA(np.array(initial, dtype=float), np.array(transitions, dtype=float), np.array(termination, dtype=float))
+def _wfa(
+    initial: Sequence[float],
+    transitions: Sequence[Sequence[Sequence[float]]],
+    termination: Sequence[float],
+) -> WFA:
+    return WFA(
+        np.array(initial, dtype=float),
+        np.array(transitions, dtype=float),
+        np.array(termination, dtype=float),
+    )
 
 
 GEOMETRIC = Reference(
@@ -95,8 +104,9 @@ SIGNED = Reference(
     square_rank=3,
 )
 COIN = Reference(
-    # A probabilistic automaton. State 1: a (1/4) to itself, b (1/4) to state 2, stops (1/2).
-    # State 2: a (1/2) to state 1, b (1/4) to itself, stops (1/4). The last symbol gives the state away, so f² needs no more states.
+    # A probabilistic automaton. State 1: a (1/4) to itself, b (1/4) to state 2, stops (1/2). State
+    # 2: a (1/2) to state 1, b (1/4) to itself, stops (1/4). The last symbol gives the state away,
+    # so f² needs no more states.
     "coin",
     _wfa([1, 0], [[[1 / 4, 0], [1 / 2, 0]], [[0, 1 / 4], [0, 1 / 4]]], [1 / 2, 1 / 4]),
     {(): 1 / 2, (0,): 1 / 8, (1,): 1 / 16, (1, 0): 1 / 16, (1, 1): 1 / 64, (0, 1, 0): 1 / 64},
@@ -106,20 +116,27 @@ REFERENCES = (GEOMETRIC, COUNTER, BINARY, PARITY, FIBONACCI, SIGNED, COIN)
 
 
 def ring(num_states: int) -> WFA:
-    """A probabilistic automaton that always knows its state, so that its Hankel blocks are well conditioned.
+    """A probabilistic automaton that always knows its state, so that its Hankel blocks are well
+    conditioned.
 
-    States stand in a ring: a moves on, b stays. State 0 stops with probability 0.6, the others with 0.1; a is three times as
-    likely as b.
+    States stand in a ring: a moves on, b stays. State 0 stops with probability 0.6, the others with
+    0.1; a is three times as likely as b.
     """
     termination = np.full(num_states, 0.1)
     termination[0] = 0.6
     stays = np.diag(1 - termination)
-    return WFA(np.eye(num_states)[0], np.stack([0.75 * np.roll(stays, 1, axis=1), 0.25 * stays]), termination)
+    return WFA(
+        np.eye(num_states)[0],
+        np.stack([0.75 * np.roll(stays, 1, axis=1), 0.25 * stays]),
+        termination,
+    )
 
 
 def all_words(num_symbols: int, longest: int) -> Words:
     """Every word up to a length, by length and then alphabetically."""
-    return Words.of(word for length in range(longest + 1) for word in product(range(num_symbols), repeat=length))
+    return Words.of(
+        word for length in range(longest + 1) for word in product(range(num_symbols), repeat=length)
+    )
 
 
 def full_basis(num_symbols: int, longest: int) -> Basis:
@@ -130,7 +147,10 @@ def full_basis(num_symbols: int, longest: int) -> Basis:
 
 def closure_words(basis: Basis) -> Words:
     """All words of P'·S, once each."""
-    rows = {*basis.prefixes, *((*u, symbol) for u in basis.prefixes for symbol in range(basis.num_symbols))}
+    rows = {
+        *basis.prefixes,
+        *((*u, symbol) for u in basis.prefixes for symbol in range(basis.num_symbols)),
+    }
     return Words.of(sorted({u + v for u in rows for v in basis.suffixes}))
 
 
@@ -162,7 +182,9 @@ def weight_by_maps(model: NLWFA, word: Word) -> float:
     return float(model.termination @ state)
 
 
-def random_nlwfa(num_states: int, num_symbols: int, seed: int, nonlinear: tuple[bool, bool] = (True, True)) -> NLWFA:
+def random_nlwfa(
+    num_states: int, num_symbols: int, seed: int, nonlinear: tuple[bool, bool] = (True, True)
+) -> NLWFA:
     """Layers of the shapes that a learner makes: k → 2k → k, and a decoder k → 2k."""
     rng = np.random.default_rng(seed)
     k, wide = num_states, 2 * num_states
@@ -176,22 +198,33 @@ def random_nlwfa(num_states: int, num_symbols: int, seed: int, nonlinear: tuple[
 
 
 def as_nlwfa(wfa: WFA) -> NLWFA:
-    """A WFA written as a nonlinear one with the identity for θ: one layer everywhere, nothing left out."""
+    """A WFA written as a nonlinear one with the identity for θ: one layer everywhere, nothing left
+    out.
+    """
     k = wfa.num_states
     output = np.column_stack((wfa.termination, wfa.prefix_termination))
     return NLWFA(wfa.initial, (wfa.transitions,), (np.eye(k),), output, False, False)
 
 
-def hankel_by_dictionary(strings: Iterable[Word], rows: Sequence[Word], columns: Sequence[Word]) -> FloatArray:
-    """H[u, v] = the share of strings that are uv: a dictionary and two loops. Shape (num_rows, num_columns)."""
+def hankel_by_dictionary(
+    strings: Iterable[Word], rows: Sequence[Word], columns: Sequence[Word]
+) -> FloatArray:
+    """H[u, v] = the share of strings that are uv: a dictionary and two loops.
+
+    Shape (num_rows, num_columns).
+    """
     counts = Counter(strings)
     return np.array([[counts[u + v] for v in columns] for u in rows]) / counts.total()
 
 
-def witten_bell(strings: Sequence[Word], num_symbols: int, order: int, history: Word, symbol: int) -> float:
-    """p(symbol | history) of an interpolated n-gram, from the definition (Witten and Bell 1991); a beginning is the symbol −1.
+def witten_bell(
+    strings: Sequence[Word], num_symbols: int, order: int, history: Word, symbol: int
+) -> float:
+    """p(symbol | history) of an interpolated n-gram, from the definition (Witten and Bell 1991); a
+    beginning is the symbol −1.
 
-    p(a | h) = (c(ha) + d(h) p(a | h')) / (c(h) + d(h)), d(h) the different symbols seen after h, h' without its oldest one.
+    p(a | h) = (c(ha) + d(h) p(a | h')) / (c(h) + d(h)), d(h) the different symbols seen after h, h'
+    without its oldest one.
     """
     padded = (-1, *history)
     probability = 1 / (num_symbols + 1)
@@ -205,23 +238,33 @@ def witten_bell(strings: Sequence[Word], num_symbols: int, order: int, history: 
             if whole[place - length : place] == context
         )
         if following:
-            probability = (following[symbol] + len(following) * probability) / (following.total() + len(following))
+            probability = (following[symbol] + len(following) * probability) / (
+                following.total() + len(following)
+            )
     return probability
 
 
-def kneser_ney(strings: Sequence[Word], num_symbols: int, order: int, history: Word, symbol: int) -> Fraction:
-    """p(symbol | history) of an n-gram with interpolated, modified Kneser–Ney smoothing, from the definition.
+def kneser_ney(
+    strings: Sequence[Word], num_symbols: int, order: int, history: Word, symbol: int
+) -> Fraction:
+    """p(symbol | history) of an n-gram with interpolated, modified Kneser–Ney smoothing, from the
+    definition.
 
-    Source: Chen and Goodman (1999), §3. A beginning is the symbol −1. An n-gram of the highest order, or one that starts at the
-    beginning, is counted by how often it occurs; any other by how many different symbols occur before it.
+    Source: Chen and Goodman (1999), §3. A beginning is the symbol −1. An n-gram of the highest
+    order, or one that starts at the beginning, is counted by how often it occurs; any other by how
+    many different symbols occur before it.
     """
     occurrences: Counter[tuple[int, ...]] = Counter()
     for string in strings:
         whole = (-1, *string, num_symbols)
         for last in range(1, len(whole)):
-            occurrences.update(whole[first : last + 1] for first in range(max(0, last + 1 - order), last + 1))
+            occurrences.update(
+                whole[first : last + 1] for first in range(max(0, last + 1 - order), last + 1)
+            )
     counts = {
-        gram: number if len(gram) == order or gram[0] == -1 else len({one[0] for one in occurrences if one[1:] == gram})
+        gram: number
+        if len(gram) == order or gram[0] == -1
+        else len({one[0] for one in occurrences if one[1:] == gram})
         for gram, number in occurrences.items()
     }
     padded = (-1, *history)
@@ -231,13 +274,17 @@ def kneser_ney(strings: Sequence[Word], num_symbols: int, order: int, history: W
         following = {gram[-1]: number for gram, number in counts.items() if gram[:-1] == context}
         if not following:
             break
-        n1, n2, n3, n4 = (sum(len(g) == length + 1 and c == number for g, c in counts.items()) for number in (1, 2, 3, 4))
+        n1, n2, n3, n4 = (
+            sum(len(g) == length + 1 and c == number for g, c in counts.items())
+            for number in (1, 2, 3, 4)
+        )
         discounts = [Fraction(1, 2), Fraction(1), Fraction(3, 2)]
         if n1 and n2 and n3:
             share = Fraction(n1, n1 + 2 * n2)
             estimates = [1 - 2 * share * n2 / n1, 2 - 3 * share * n3 / n2, 3 - 4 * share * n4 / n3]
             discounts = [
-                own if 0 < own <= most else usual for own, most, usual in zip(estimates, (1, 2, 3), discounts, strict=True)
+                own if 0 < own <= most else usual
+                for own, most, usual in zip(estimates, (1, 2, 3), discounts, strict=True)
             ]
         taken = {one: discounts[min(number, 3) - 1] for one, number in following.items()}
         own = following[symbol] - taken[symbol] if symbol in following else Fraction(0)
@@ -255,18 +302,26 @@ def write_csv(sample: Sample) -> str:
     buffer = io.StringIO(newline="")
     writer = csv.writer(buffer, lineterminator="\n")
     writer.writerow(("tokens" if sample.alphabet.separator else "characters", "count"))
-    writer.writerows(zip(map(sample.alphabet.decode, sample.words), sample.counts.tolist(), strict=True))
+    writer.writerows(
+        zip(map(sample.alphabet.decode, sample.words), sample.counts.tolist(), strict=True)
+    )
     return buffer.getvalue()
 
 
 def prefix_automaton(wfa: WFA) -> WFA:
-    """⟨α₀, A, (I − A)⁻¹ α∞⟩: from string probabilities to prefix probabilities f(uΣ*) ([B], A the sum of the A_σ)."""
+    """⟨α₀, A, (I − A)⁻¹ α∞⟩: from string probabilities to prefix probabilities f(uΣ*) ([B], A the
+    sum of the A_σ).
+    """
     return WFA(wfa.initial, wfa.transitions, wfa.prefix_termination)
 
 
 def factor_automaton(wfa: WFA) -> WFA:
-    """⟨(I − A)⁻ᵀ α₀, A, (I − A)⁻¹ α∞⟩: string probabilities to the mean number of occurrences of a factor in a string ([B])."""
-    initial = WFA(wfa.termination, wfa.transitions.transpose(0, 2, 1), wfa.initial).prefix_termination
+    """⟨(I − A)⁻ᵀ α₀, A, (I − A)⁻¹ α∞⟩: string probabilities to the mean number of occurrences of a
+    factor in a string ([B]).
+    """
+    initial = WFA(
+        wfa.termination, wfa.transitions.transpose(0, 2, 1), wfa.initial
+    ).prefix_termination
     return WFA(initial, wfa.transitions, wfa.prefix_termination)
 
 
@@ -276,18 +331,22 @@ def suffix_automaton(wfa: WFA) -> WFA:
 
 
 def bayes_wer(grammar: Dyck, end: bool = True) -> float:
-    """The lowest possible word error rate on a Dyck grammar: expected wrong predictions of the true model's arg max per prediction.
+    """The lowest possible word error rate on a Dyck grammar: expected wrong predictions of the true
+    model's arg max per prediction.
 
-    There are num_blocks · nesting levels inside blocks, and one at the top, where num_blocks is half the mean length. Wrong are
-    min(q, 1 − q) predictions after each `[`, with q = `nesting`, and min(p_n, 1 − p_n) after the n-th block of a level.
+    There are num_blocks · nesting levels inside blocks, and one at the top, where num_blocks is
+    half the mean length. Wrong are min(q, 1 − q) predictions after each `[`, with q = `nesting`,
+    and min(p_n, 1 − p_n) after the n-th block of a level.
 
     Parameters
     ----------
     end : bool
-        Whether the end of a string is predicted too. If not, nothing but `[` can follow a block at the top level: no error there.
+        Whether the end of a string is predicted too. If not, nothing but `[` can follow a block at
+        the top level: no error there.
     """
     q, num_blocks = grammar.nesting, grammar.mean_length / 2
-    p = grammar.continue_probabilities(2000)  # P(N ≥ n) falls like (4 s (1 − s))ⁿ: enough for s up to 0.4
+    # P(N ≥ n) falls like (4 s (1 − s))ⁿ: enough for s up to 0.4
+    p = grammar.continue_probabilities(2000)
     at_least = np.concatenate(([1.0], np.cumprod(p[:-1])))  # P(N ≥ n)
     num_levels = num_blocks * q + end
     wrong = num_blocks * min(q, 1 - q) + num_levels * float(at_least @ np.minimum(p, 1 - p))

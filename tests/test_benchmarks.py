@@ -29,7 +29,9 @@ def test_quick_run(tmp_path: Path) -> None:
     # Without the competitions' files, which are not part of the project.
     environment = os.environ | {"NLWFA_DATA": str(tmp_path / "absent")}
     command = [sys.executable, "-m", "benchmarks", "--quick", "--out", str(tmp_path)]
-    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False
+    )
     assert done.returncode == 0, done.stderr
     record = json.loads((tmp_path / "benchmarks.json").read_text())
     titles = [table["title"] for table in record["tables"]]
@@ -77,7 +79,9 @@ def test_the_plain_matrix_is_ours() -> None:
     full = plain.estimate(list(words), 2, 30, 20)
     np.testing.assert_allclose(full.matrix[:30], ours.block.toarray(), rtol=1e-12)
     for symbol in range(2):
-        np.testing.assert_allclose(full.matrix[full.shifted[:, symbol]], ours.symbol_block(symbol).toarray(), rtol=1e-12)
+        np.testing.assert_allclose(
+            full.matrix[full.shifted[:, symbol]], ours.symbol_block(symbol).toarray(), rtol=1e-12
+        )
 
 
 def test_a_measured_part_of_a_page_is_replaced_and_the_rest_stays(tmp_path: Path) -> None:

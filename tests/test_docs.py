@@ -1,4 +1,7 @@
-"""The documentation site: its programs run, its listings run, and every public name has a page. `make docs` builds it."""
+"""The documentation site: its programs run, its listings run, and every public name has a page.
+
+`make docs` builds it.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +31,9 @@ STRINGS = ["[]", "[[]]", "[][]", "[]", "[[][]]", "[[]][]"]
 
 
 @pytest.mark.parametrize("script", GALLERY, ids=lambda path: path.stem)
-def test_a_program_of_the_gallery_runs(script: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_program_of_the_gallery_runs(
+    script: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)
     runpy.run_path(str(script))
     plt.close("all")
@@ -40,7 +45,9 @@ def test_the_gallery_has_eight_programs() -> None:
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda path: path.stem)
-def test_the_listings_of_a_page_run(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_listings_of_a_page_run(
+    page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)
     text = page.read_text(encoding="utf-8")
     for table in re.findall(r"`sentences\.csv`:\n\n```text\n(.*?)```", text, flags=re.DOTALL):
@@ -48,7 +55,7 @@ def test_the_listings_of_a_page_run(page: Path, tmp_path: Path, monkeypatch: pyt
     hankel = estimate_hankel(STRINGS, select_basis(STRINGS, 20, 20))
     first, second = (fit(hankel, "SP", rank=rank).model for rank in (3, 2))
     names: dict[str, Any] = {
-        "estimate_hankel": estimate_hankel, "select_basis": select_basis, "fit": fit, "strings": STRINGS, "hankel": hankel,
+        "estimate_hankel": estimate_hankel, "select_basis": select_basis, "fit": fit, "strings": STRINGS, "hankel": hankel,  # noqa: E501
         "first": first, "second": second, "model": first, "test": TestSet.empirical(STRINGS),
     }  # fmt: skip
     for listing in re.findall(r"^ *```python\n(.*?)```", text, flags=re.DOTALL | re.MULTILINE):
@@ -59,13 +66,19 @@ def test_the_listings_of_a_page_run(page: Path, tmp_path: Path, monkeypatch: pyt
 def test_every_public_name_has_a_page() -> None:
     settings = runpy.run_path(str(DOCS / "conf.py"))
     names = [name for group in settings["public_names"]().values() for name in group]
-    assert {f"nlwfa_core.{name}" for name in nlwfa_core.__all__} <= set(names) and len(names) == len(set(names))
+    assert {f"nlwfa_core.{name}" for name in nlwfa_core.__all__} <= set(names) and len(
+        names
+    ) == len(set(names))
     own = {
         name
         for name, value in vars(nlwfa_core.plot).items()
-        if callable(value) and getattr(value, "__module__", "") == "nlwfa_core.plot" and not name.startswith("_")
+        if callable(value)
+        and getattr(value, "__module__", "") == "nlwfa_core.plot"
+        and not name.startswith("_")
     }
-    assert {f"nlwfa_core.plot.{name}" for name in own} == {name for name in names if name.startswith("nlwfa_core.plot.")}
+    assert {f"nlwfa_core.plot.{name}" for name in own} == {
+        name for name in names if name.startswith("nlwfa_core.plot.")
+    }
 
 
 def documented(settings: dict[str, Any]) -> Iterator[tuple[str, list[str]]]:
@@ -74,7 +87,9 @@ def documented(settings: dict[str, Any]) -> Iterator[tuple[str, list[str]]]:
         module, _, own = name.rpartition(".")
         found = getattr(importlib.import_module(module), own)
         methods = vars(found) if inspect.isclass(found) else {}
-        parts = {f"{name}.{part}": method for part, method in methods.items() if not part.startswith("_")}
+        parts = {
+            f"{name}.{part}": method for part, method in methods.items() if not part.startswith("_")
+        }
         for place, thing in ({name: found} | parts).items():
             lines = (inspect.getdoc(getattr(thing, "__func__", thing)) or "").splitlines()
             settings["add_imports"](None, "", place, getattr(thing, "__func__", thing), None, lines)
@@ -100,14 +115,20 @@ def test_the_examples_of_the_api_run_alone(tmp_path: Path, monkeypatch: pytest.M
 
 
 def test_every_page_is_in_the_table_of_contents() -> None:
-    listed = set(re.findall(r"^([\w/-]+)$", (DOCS / "index.md").read_text(encoding="utf-8"), flags=re.MULTILINE))
+    listed = set(
+        re.findall(
+            r"^([\w/-]+)$", (DOCS / "index.md").read_text(encoding="utf-8"), flags=re.MULTILINE
+        )
+    )
     assert {str(path.relative_to(DOCS).with_suffix("")) for path in PAGES} <= listed
 
 
 def test_links_between_pages_lead_somewhere() -> None:
     for page in PAGES:
         for link in re.findall(r"\]\(([^)#:]+)\)", page.read_text(encoding="utf-8")):
-            assert (page.parent / link).exists() or link == "../api/index.rst", f"{page.name}: {link}"
+            assert (page.parent / link).exists() or link == "../api/index.rst", (
+                f"{page.name}: {link}"
+            )
 
 
 SAYS = {
@@ -119,7 +140,9 @@ SAYS = {
 
 
 @pytest.mark.parametrize(
-    "page", [page for page in PAGES if "```python" in page.read_text(encoding="utf-8")], ids=lambda page: page.stem
+    "page",
+    [page for page in PAGES if "```python" in page.read_text(encoding="utf-8")],
+    ids=lambda page: page.stem,
 )
 def test_the_programs_of_a_page_run_as_they_are_printed(
     page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
@@ -127,7 +150,9 @@ def test_the_programs_of_a_page_run_as_they_are_printed(
     text = textwrap.dedent(page.read_text(encoding="utf-8"))
     monkeypatch.chdir(tmp_path)
     if page.stem == "csv":
-        Path("sentences.csv").write_text(re.findall(r"```text\n(.*?)```", text, flags=re.DOTALL)[0], encoding="utf-8")
+        Path("sentences.csv").write_text(
+            re.findall(r"```text\n(.*?)```", text, flags=re.DOTALL)[0], encoding="utf-8"
+        )
     names: dict[str, object] = {}
     for _, listing in re.findall(r"^( *)```python\n(.*?)```", text, flags=re.DOTALL | re.MULTILINE):
         exec(compile(textwrap.dedent(listing), page.name, "exec"), names)
@@ -137,5 +162,9 @@ def test_the_programs_of_a_page_run_as_they_are_printed(
 
 def test_ten_things_take_three_lines_at_most() -> None:
     text = (DOCS / "howto" / "three_lines.md").read_text(encoding="utf-8")
-    listings = re.findall(r"```python\n(.*?)```", text, flags=re.DOTALL)[1:]  # the first has the strings
-    assert len(listings) == 10 and max(len(list(filter(None, listing.splitlines()))) for listing in listings) <= 3
+    # the first has the strings
+    listings = re.findall(r"```python\n(.*?)```", text, flags=re.DOTALL)[1:]
+    assert (
+        len(listings) == 10
+        and max(len(list(filter(None, listing.splitlines()))) for listing in listings) <= 3
+    )

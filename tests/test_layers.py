@@ -9,8 +9,8 @@ import pytest
 
 from tests.imports import APP, CORE, PAGES, core_imports, imports, package_of, top_level, unresolved
 
-# Each imports only from those before it. First files that all may use, then packages: the library's, the lab's, the command line.
-# A new one fails here until it has its place.
+# Each imports only from those before it. First files that all may use, then packages: the
+# library's, the lab's, the command line. A new one fails here until it has its place.
 ORDER = (
     "errors",
     "limits",
@@ -46,26 +46,41 @@ TORCH = tuple(
         "recurrent",
     )
 )
-PANDAS = ("strings.sample", "metrics.scores", "history.runs")  # results as data frames, made inside a function
+# results as data frames, made inside a function
+PANDAS = ("strings.sample", "metrics.scores", "history.runs")
 
 
 def test_every_package_has_its_place_and_its_story() -> None:
     """A package's docstring names each of its modules, so that a reader knows where to begin."""
     assert {package_of(module) for module in CORE} - {"__init__"} == set(ORDER)
-    for package in (module.removesuffix(".__init__") for module in CORE if module.endswith(".__init__")):
-        story = ast.get_docstring(ast.parse(CORE[f"{package}.__init__"].read_text(encoding="utf-8"))) or ""
-        inside = {module.removeprefix(f"{package}.").split(".")[0] for module in CORE if module.startswith(f"{package}.")}
+    for package in (
+        module.removesuffix(".__init__") for module in CORE if module.endswith(".__init__")
+    ):
+        story = (
+            ast.get_docstring(ast.parse(CORE[f"{package}.__init__"].read_text(encoding="utf-8")))
+            or ""
+        )
+        inside = {
+            module.removeprefix(f"{package}.").split(".")[0]
+            for module in CORE
+            if module.startswith(f"{package}.")
+        }
         missing = [name for name in sorted(inside - {"__init__"}) if f"`{name}`" not in story]
         assert not missing, f"{package} does not tell of {', '.join(missing)}"
 
 
 # A command has a parameter an option, which typer asks for, and no program calls it.
-@pytest.mark.parametrize("module", [module for module in (*CORE, *PAGES) if package_of(module) != "cli"])
+@pytest.mark.parametrize(
+    "module", [module for module in (*CORE, *PAGES) if package_of(module) != "cli"]
+)
 def test_no_function_takes_more_than_eight_parameters(module: str) -> None:
     """Options that belong together are one frozen value."""
     for node in ast.walk(ast.parse({**CORE, **PAGES}[module].read_text(encoding="utf-8"))):
         if isinstance(node, ast.FunctionDef) and not node.name.startswith("_"):
-            names = [argument.arg for argument in (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs)]
+            names = [
+                argument.arg
+                for argument in (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs)
+            ]
             assert len([name for name in names if name not in ("self", "cls")]) <= 8, node.name
 
 
@@ -78,7 +93,8 @@ def test_every_imported_name_exists() -> None:
     assert unresolved() == []
 
 
-@pytest.mark.parametrize("module", sorted(set(CORE) - {"__init__"}))  # the public names come from everywhere
+# the public names come from everywhere
+@pytest.mark.parametrize("module", sorted(set(CORE) - {"__init__"}))
 def test_a_package_imports_only_from_those_before_it(module: str) -> None:
     allowed = ORDER[: ORDER.index(package_of(module)) + 1]
     assert {package_of(name) for name in core_imports(module)} <= set(allowed)
@@ -86,17 +102,30 @@ def test_a_package_imports_only_from_those_before_it(module: str) -> None:
 
 def test_no_module_imports_itself_by_a_way_round() -> None:
     try:
-        TopologicalSorter({module: core_imports(module) - {"__init__"} for module in CORE if module != "__init__"}).prepare()
+        TopologicalSorter(
+            {module: core_imports(module) - {"__init__"} for module in CORE if module != "__init__"}
+        ).prepare()
     except CycleError as error:
         pytest.fail(" -> ".join(error.args[1]))
 
 
 def test_the_reader_of_imports_sees_them() -> None:
     """The proof is worth what it finds: relative, lazy and absolute imports."""
-    assert {"errors", "hankel.matrix", "learning.progress", "learning.factorisation"} <= core_imports("learning.learners")
-    assert {"errors", "limits", "rounding", "strings.words", "models.wfa", "sources.files", "sources.recognition"} == core_imports(
-        "sources.pautomac"
-    )
+    assert {
+        "errors",
+        "hankel.matrix",
+        "learning.progress",
+        "learning.factorisation",
+    } <= core_imports("learning.learners")
+    assert {
+        "errors",
+        "limits",
+        "rounding",
+        "strings.words",
+        "models.wfa",
+        "sources.files",
+        "sources.recognition",
+    } == core_imports("sources.pautomac")
     assert "experiment.pipeline" in core_imports("__init__")
 
 
@@ -105,7 +134,9 @@ def test_the_core_knows_neither_the_app_nor_its_libraries(module: str) -> None:
     used = top_level(CORE[module])
     assert not used & {"streamlit", "pages", "app"}
     assert "pandas" not in used or module in PANDAS
-    assert "pandas" not in {name.split(".")[0] for name in imports(module, CORE[module], eager=True)}
+    assert "pandas" not in {
+        name.split(".")[0] for name in imports(module, CORE[module], eager=True)
+    }
     assert "plotly" not in used or module.startswith("lab.figures.")
     assert "matplotlib" not in used or module == "plot.__init__"
     assert "torch" not in used or module in TORCH
@@ -124,13 +155,21 @@ def test_pages_import_views_and_views_import_what_is_shared(module: str) -> None
         assert name != "app"
         if name.split(".")[0] == "pages":
             own_view = f"pages.views.{module.split('.')[-1]}"
-            assert name.startswith("pages.shared.") or (module.count(".") == 1 and name == own_view), name
+            assert name.startswith("pages.shared.") or (
+                module.count(".") == 1 and name == own_view
+            ), name
 
 
 def test_what_is_shared_imports_itself_by_no_way_round() -> None:
     shared = {module: path for module, path in PAGES.items() if module.startswith("pages.shared.")}
     arrows = {
-        module: {other for other in shared for name in imports(module, path) if f"{name}.".startswith(f"{other}.")} - {module}
+        module: {
+            other
+            for other in shared
+            for name in imports(module, path)
+            if f"{name}.".startswith(f"{other}.")
+        }
+        - {module}
         for module, path in shared.items()
     }
     assert "pages.shared.cache" in arrows["pages.shared.runs"]

@@ -1,4 +1,6 @@
-"""How tests wait: for a condition, never for a time, with one generous deadline, so that a busy machine is no failure."""
+"""How tests wait: for a condition, never for a time, with one generous deadline, so that a busy
+machine is no failure.
+"""
 
 from __future__ import annotations
 
@@ -6,13 +8,15 @@ from collections.abc import Callable
 from time import monotonic, sleep
 from typing import Any
 
-# Nothing waits this long unless it is broken. Pytest's limit for a whole test is longer (pyproject.toml).
+# Nothing waits this long unless it is broken. Pytest's limit for a whole test is longer
+# (pyproject.toml).
 PATIENCE_SECONDS = 240  # for processes that start, train and end
 DRAWING_SECONDS = 60  # for what a browser draws
 
 
 def wait_for(condition: Callable[[], Any], seconds: float = PATIENCE_SECONDS) -> Any:
-    """Return the first true value of a condition, which is called again and again, more and more seldom.
+    """Return the first true value of a condition, which is called again and again, more and more
+    seldom.
 
     Raises:
         AssertionError: It has not become true within this many seconds.

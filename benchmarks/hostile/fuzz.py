@@ -1,8 +1,9 @@
 """Gives many hostile inputs to every reader, each reader in its own process.
 
-An input is a finding if it is neither accepted nor refused with RecipeError, takes more than a second, or takes more memory than
-promised. Findings are stored, and the exit code is then 1. For one input in `TRACED`, tracemalloc measures the memory of Python's
-allocators and numpy's; the process as a whole may not take more than `ADDRESS_SPACE` beyond its size at the start.
+An input is a finding if it is neither accepted nor refused with RecipeError, takes more than a
+second, or takes more memory than promised. Findings are stored, and the exit code is then 1. For
+one input in `TRACED`, tracemalloc measures the memory of Python's allocators and numpy's; the
+process as a whole may not take more than `ADDRESS_SPACE` beyond its size at the start.
 """
 
 from __future__ import annotations
@@ -35,7 +36,9 @@ STUCK = 120.0  # seconds without a message after which a process is killed
 
 @dataclass
 class Tally:
-    """A reader's results; `most` is (bytes of memory, bytes of the input) of the input that took the most memory."""
+    """A reader's results; `most` is (bytes of memory, bytes of the input) of the input that took
+    the most memory.
+    """
 
     name: str
     inputs: int = 0
@@ -106,7 +109,11 @@ def _child(name: str, numbers: range, seed: int, pipe: Connection) -> None:
     logging.disable()  # what readers log would fill the output
     faulthandler.enable()
     reader(name)
-    size = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize() if Path("/proc/self/statm").exists() else 0
+    size = (
+        int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+        if Path("/proc/self/statm").exists()
+        else 0
+    )
     if size:
         resource.setrlimit(resource.RLIMIT_AS, (size + ADDRESS_SPACE, size + ADDRESS_SPACE))
     pipe.send(asdict(fuzz(name, numbers, seed, pipe)))
@@ -139,34 +146,68 @@ def in_process(name: str, numbers: range, seed: int) -> Tally:
 
 def table(tallies: list[Tally]) -> str:
     """Write the tallies as a Markdown table."""
-    columns = ("inputs", "accepted", "refused", "slowest, ms", "most memory, MB (of KB)", "s", "findings")
+    columns = (
+        "inputs",
+        "accepted",
+        "refused",
+        "slowest, ms",
+        "most memory, MB (of KB)",
+        "s",
+        "findings",
+    )
     rows = [f"| reader | {' | '.join(columns)} |", "|---|--:|--:|--:|--:|--:|--:|--:|"]
     for one in tallies:
         memory = f"{one.most[0] / 1e6:.1f} ({one.most[1] / 1e3:.1f})"
         counts = f"{one.inputs:,} | {one.accepted:,} | {one.refused:,} | {1000 * one.slowest:.0f}"
-        rows.append(f"| {one.name} | {counts} | {memory} | {one.seconds:.0f} | {len(one.findings)} |")
+        rows.append(
+            f"| {one.name} | {counts} | {memory} | {one.seconds:.0f} | {len(one.findings)} |"
+        )
     return "\n".join(rows)
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.hostile", description="Hostile input for every reader.")
-    parser.add_argument("--inputs", type=int, default=100_000, help="inputs for each reader (100,000)")
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.hostile", description="Hostile input for every reader."
+    )
+    parser.add_argument(
+        "--inputs", type=int, default=100_000, help="inputs for each reader (100,000)"
+    )
     parser.add_argument("--first", type=int, default=0, help="number of the first input (0)")
-    parser.add_argument("--only", nargs="+", default=list(READERS), choices=READERS, metavar="READER", help=", ".join(READERS))
+    parser.add_argument(
+        "--only",
+        nargs="+",
+        default=list(READERS),
+        choices=READERS,
+        metavar="READER",
+        help=", ".join(READERS),
+    )
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--keep", type=Path, default=Path("runs", "fuzz"), help="folder for inputs with findings (runs/fuzz)")
+    parser.add_argument(
+        "--keep",
+        type=Path,
+        default=Path("runs", "fuzz"),
+        help="folder for inputs with findings (runs/fuzz)",
+    )
     arguments = parser.parse_args()
     tallies = []
     for name in arguments.only:
-        tally = in_process(name, range(arguments.first, arguments.first + arguments.inputs), arguments.seed)
+        tally = in_process(
+            name, range(arguments.first, arguments.first + arguments.inputs), arguments.seed
+        )
         tallies.append(tally)
         print(
-            f"{name}: {tally.inputs:,} inputs, {len(tally.findings)} findings, {tally.seconds:.0f} s", file=sys.stderr, flush=True
+            f"{name}: {tally.inputs:,} inputs, {len(tally.findings)} findings, "
+            f"{tally.seconds:.0f} s",
+            file=sys.stderr,
+            flush=True,
         )
         for number, what in tally.findings[:20]:
             data = reader(name).input(arguments.seed, number)
             arguments.keep.mkdir(parents=True, exist_ok=True)
-            path = arguments.keep / f"{name.replace(', ', '-').replace(' ', '-')}-{hashlib.sha256(data).hexdigest()[:12]}"
+            path = (
+                arguments.keep
+                / f"{name.replace(', ', '-').replace(' ', '-')}-{hashlib.sha256(data).hexdigest()[:12]}"  # noqa: E501
+            )
             path.write_bytes(data)
             print(json.dumps([name, number, what, str(path)]), file=sys.stderr, flush=True)
     print(table(tallies))

@@ -1,4 +1,5 @@
-"""Change a sound input into a hostile one: in its bytes, lines, numbers or JSON, by a seeded random generator.
+"""Change a sound input into a hostile one: in its bytes, lines, numbers or JSON, by a seeded random
+generator.
 
 Keep the order of the random draws: with another order, the same seed would give other inputs.
 """
@@ -13,13 +14,59 @@ from typing import Any
 
 # Most inputs are small, because small ones are read faster and find as many errors.
 MAX_BYTES, USUAL_MAX_BYTES = 2**18, 2**14
-# What breaks readers: numbers of every size and kind, marks of every kind, pieces of JSON, of CSV and of archives.
+# What breaks readers: numbers of every size and kind, marks of every kind, pieces of JSON, of CSV
+# and of archives.
 TOKENS = tuple(
     token if isinstance(token, bytes) else token.encode()
     for token in (
-        *("0", "-1", "1", "-0", "+1", "00001", "1_000", "0x10", "1e999", "-1e999", "1e-999", "0.1", ".", "1e", "½", "١٢", "²"),
-        *("9" * 10, "9" * 18, "9" * 19, "9" * 40, "9" * 5000, str(2**31), str(2**31 - 1), str(2**63), str(2**64), str(-(2**63))),
-        *("NaN", "nan", "Infinity", "-Infinity", "inf", "null", "true", "[]", "{}", '""', '"', "''", "\\", "\\u0000", "\\ud800"),
+        *(
+            "0",
+            "-1",
+            "1",
+            "-0",
+            "+1",
+            "00001",
+            "1_000",
+            "0x10",
+            "1e999",
+            "-1e999",
+            "1e-999",
+            "0.1",
+            ".",
+            "1e",
+            "½",
+            "١٢",
+            "²",
+        ),
+        *(
+            "9" * 10,
+            "9" * 18,
+            "9" * 19,
+            "9" * 40,
+            "9" * 5000,
+            str(2**31),
+            str(2**31 - 1),
+            str(2**63),
+            str(2**64),
+            str(-(2**63)),
+        ),
+        *(
+            "NaN",
+            "nan",
+            "Infinity",
+            "-Infinity",
+            "inf",
+            "null",
+            "true",
+            "[]",
+            "{}",
+            '""',
+            '"',
+            "''",
+            "\\",
+            "\\u0000",
+            "\\ud800",
+        ),
         *(
             "λ",
             "λ λ",
@@ -59,13 +106,62 @@ TOKENS = tuple(
             "? ",
             "../",
         ),
-        *(b"\xff", b"\xc0\x80", b"\xed\xa0\x80", b"\xf4\x90\x80\x80", b"\xef\xbb\xbf", b"\xff\xfe", b"PK\x03\x04", b"PK\x05\x06"),
+        *(
+            b"\xff",
+            b"\xc0\x80",
+            b"\xed\xa0\x80",
+            b"\xf4\x90\x80\x80",
+            b"\xef\xbb\xbf",
+            b"\xff\xfe",
+            b"PK\x03\x04",
+            b"PK\x05\x06",
+        ),
     )
 )
 VALUES: tuple[Any, ...] = (
-    *(None, True, False, 0, 1, -1, 2, 3.5, -0.0, 1e308, 2**31, 2**53 + 1, 2**63, 2**64, -(2**63), 10**30),
-    *(float("nan"), float("inf"), -float("inf"), "", "0", "λ", "\0", "inf", "x" * 3000, "\ud800", "../x", "9" * 500),
-    *([], {}, [[]], [None], {"": None}, [0] * 300, ["a"] * 300, {str(number): number for number in range(200)}, [[[[[[]]]]]]),
+    *(
+        None,
+        True,
+        False,
+        0,
+        1,
+        -1,
+        2,
+        3.5,
+        -0.0,
+        1e308,
+        2**31,
+        2**53 + 1,
+        2**63,
+        2**64,
+        -(2**63),
+        10**30,
+    ),
+    *(
+        float("nan"),
+        float("inf"),
+        -float("inf"),
+        "",
+        "0",
+        "λ",
+        "\0",
+        "inf",
+        "x" * 3000,
+        "\ud800",
+        "../x",
+        "9" * 500,
+    ),
+    *(
+        [],
+        {},
+        [[]],
+        [None],
+        {"": None},
+        [0] * 300,
+        ["a"] * 300,
+        {str(number): number for number in range(200)},
+        [[[[[[]]]]]],
+    ),
 )
 NUMBER = re.compile(rb"-?[0-9]+(?:\.[0-9]+)?")
 
@@ -81,7 +177,9 @@ def of_bytes(random: Random, data: bytes) -> bytes:
 
 
 def of_json(random: Random, data: bytes) -> bytes:
-    """Replace, remove, repeat or nest values of a JSON text; one text in three is changed as bytes, instead or in addition."""
+    """Replace, remove, repeat or nest values of a JSON text; one text in three is changed as bytes,
+    instead or in addition.
+    """
     kind = random.randrange(6)
     if kind == 0:
         return of_bytes(random, data)
@@ -93,9 +191,12 @@ def of_json(random: Random, data: bytes) -> bytes:
         return of_bytes(random, data)
     if kind == 1:
         return of_bytes(random, text)
-    if kind == 2 and (names := re.findall(rb'"[a-z_]+": ', text)):  # a repeated name, of which JSON readers take the last
+    # a repeated name, of which JSON readers take the last
+    if kind == 2 and (names := re.findall(rb'"[a-z_]+": ', text)):
         name = random.choice(names)
-        return text.replace(name, name + json.dumps(random.choice(VALUES)).encode() + b", " + name, 1)
+        return text.replace(
+            name, name + json.dumps(random.choice(VALUES)).encode() + b", " + name, 1
+        )
     return text
 
 
@@ -107,7 +208,11 @@ def _changed(random: Random, value: Any) -> Any:
         if kind == 0:
             return {key: entry for key, entry in value.items() if key != name}
         if kind == 1:
-            return value | {random.choice(("x", "", "format", "λ" * 50, name.upper(), f"{name}.0")): random.choice(VALUES)}
+            return value | {
+                random.choice(
+                    ("x", "", "format", "λ" * 50, name.upper(), f"{name}.0")
+                ): random.choice(VALUES)
+            }
         return value | {name: _changed(random, value[name])}
     if isinstance(value, list) and value and random.random() < 0.85:
         index = random.randrange(len(value))
@@ -153,7 +258,11 @@ def _repeat(random: Random, data: bytes) -> bytes:
 
 def _insert(random: Random, data: bytes) -> bytes:
     start, end = _span(random, data)
-    return data[:start] + random.choice(TOKENS) * random.choice((1, 1, 1, 2, 500)) + data[random.choice((start, end)) :]
+    return (
+        data[:start]
+        + random.choice(TOKENS) * random.choice((1, 1, 1, 2, 500))
+        + data[random.choice((start, end)) :]
+    )
 
 
 def _number(random: Random, data: bytes) -> bytes:
@@ -189,9 +298,22 @@ def _long_line(random: Random, data: bytes) -> bytes:
     start, _ = _span(random, data)
     return (
         data[:start]
-        + random.choice((b"a", b"0 ", b"a b ", b",", b'"', "λ".encode(), b" ")) * random.choice((300, 12_000))
+        + random.choice((b"a", b"0 ", b"a b ", b",", b'"', "λ".encode(), b" "))
+        * random.choice((300, 12_000))
         + data[start:]
     )
 
 
-CHANGES: Sequence[Mutation] = (_flip, _cut, _drop, _repeat, _insert, _insert, _number, _number, _lines, _nest, _long_line)
+CHANGES: Sequence[Mutation] = (
+    _flip,
+    _cut,
+    _drop,
+    _repeat,
+    _insert,
+    _insert,
+    _number,
+    _number,
+    _lines,
+    _nest,
+    _long_line,
+)

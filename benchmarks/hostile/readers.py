@@ -1,6 +1,8 @@
-"""List the lab's readers of bytes and text from outside, each with sound inputs and a function that makes them hostile.
+"""List the lab's readers of bytes and text from outside, each with sound inputs and a function that
+makes them hostile.
 
-A reader may return or raise RecipeError; anything else is a finding. The same seed and number always give the same input.
+A reader may return or raise RecipeError; anything else is a finding. The same seed and number
+always give the same input.
 """
 
 from __future__ import annotations
@@ -29,7 +31,15 @@ from nlwfa_core import limits
 from nlwfa_core.experiment.data import load_data
 from nlwfa_core.experiment.pipeline import run
 from nlwfa_core.experiment.presets import PRESETS
-from nlwfa_core.experiment.recipe import DataRecipe, HankelRecipe, LearningRecipe, Recipe, recipe_code, recipe_of, with_fields
+from nlwfa_core.experiment.recipe import (
+    DataRecipe,
+    HankelRecipe,
+    LearningRecipe,
+    Recipe,
+    recipe_code,
+    recipe_of,
+    with_fields,
+)
 from nlwfa_core.experiment.results import load_result, save_result
 from nlwfa_core.experiment.sweeps import Grid
 from nlwfa_core.history.bundles import export_runs, import_runs
@@ -57,12 +67,14 @@ from .. import ROOT
 from .mutations import Mutation, of_bytes, of_json
 
 FORMATS = ("auto", "pautomac", "characters", "tokens", "csv", "json")
-# Bytes of memory for each byte of a file of characters. Four bytes (three characters and a line end) become five numbers of eight
-# bytes: three symbols, an offset and a count. Other formats have more bytes for each symbol.
+# Bytes of memory for each byte of a file of characters. Four bytes (three characters and a line
+# end) become five numbers of eight bytes: three symbols, an offset and a count. Other formats have
+# more bytes for each symbol.
 CHARACTERS_MEMORY = 13
 # The same for a file of runs: a line of eleven bytes becomes a few Python objects.
 RUNS_MEMORY = 45
-# The same for targets and rankings: a line of two bytes, one symbol, becomes up to six numbers of eight bytes.
+# The same for targets and rankings: a line of two bytes, one symbol, becomes up to six numbers of
+# eight bytes.
 TARGETS_MEMORY = 45
 LETTERS = Alphabet(("a", "b"))
 COIN = WFA(np.array([1.0, 0.0]), np.full((2, 2, 2), 0.2), np.array([0.2, 0.2]))
@@ -123,9 +135,21 @@ SWEEP = {
     "new_strings": False,
 }
 MESSAGES = (
-    {"progress": ["data", 0, 0, None, "relative loss"], "losses": [], "held": False, "picture": None},
-    {"progress": ["factorisation", 3, 10, 0.5, "loss"], "losses": [["factorisation", 2, 0.6, "loss"]], "held": True},
-    {"progress": ["transitions", 1, 9, 0.5, "bits"], "losses": [["transitions", 0, 0.6, "bits"], ["transitions", 1, 0.5, "bits"]]},
+    {
+        "progress": ["data", 0, 0, None, "relative loss"],
+        "losses": [],
+        "held": False,
+        "picture": None,
+    },
+    {
+        "progress": ["factorisation", 3, 10, 0.5, "loss"],
+        "losses": [["factorisation", 2, 0.6, "loss"]],
+        "held": True,
+    },
+    {
+        "progress": ["transitions", 1, 9, 0.5, "bits"],
+        "losses": [["transitions", 0, 0.6, "bits"], ["transitions", 1, 0.5, "bits"]],
+    },
     {"end": "failed", "message": "why"},
     {"end": "done", "message": None},
 )
@@ -150,7 +174,8 @@ class Reader:
     mutate : callable
         Random generator, sound input -> hostile input.
     times, floor : int
-        The reader may use `times` bytes of memory for each byte of an input, and `floor` bytes more.
+        The reader may use `times` bytes of memory for each byte of an input, and `floor` bytes
+        more.
     """
 
     sound: tuple[bytes, ...]
@@ -169,7 +194,11 @@ class Reader:
 
 def _text(data: bytes) -> str:
     """Decode as text from a browser, which may hold any characters, even lone surrogates."""
-    return data.decode("utf-8", "surrogatepass" if len(data) % 2 else "replace") if _is_passable(data) else data.decode("latin-1")
+    return (
+        data.decode("utf-8", "surrogatepass" if len(data) % 2 else "replace")
+        if _is_passable(data)
+        else data.decode("latin-1")
+    )
 
 
 def _is_passable(data: bytes) -> bool:
@@ -184,7 +213,9 @@ def _strings(format: str) -> Reader:
     def read(data: bytes) -> object:
         return read_strings(data, format, alphabet=LETTERS if len(data) % 3 == 0 else None).sample()
 
-    return Reader(STRINGS, read, times=CHARACTERS_MEMORY if format in ("auto", "characters") else 10)
+    return Reader(
+        STRINGS, read, times=CHARACTERS_MEMORY if format in ("auto", "characters") else 10
+    )
 
 
 def _pieces() -> Reader:
@@ -192,9 +223,18 @@ def _pieces() -> Reader:
 
     def read(data: bytes) -> object:
         size = max(1 + len(data) % 97, len(data) // 100)
-        return count_strings((data[start : start + size] for start in range(0, len(data), size)), max_distinct=50).sample()
+        return count_strings(
+            (data[start : start + size] for start in range(0, len(data), size)), max_distinct=50
+        ).sample()
 
-    return Reader((STRINGS[0], STRINGS[6], b"300 9\n" + b"".join(b"2 %d %d\n" % (n % 9, n % 7) for n in range(300))), read)
+    return Reader(
+        (
+            STRINGS[0],
+            STRINGS[6],
+            b"300 9\n" + b"".join(b"2 %d %d\n" % (n % 9, n % 7) for n in range(300)),
+        ),
+        read,
+    )
 
 
 def _solution() -> Reader:
@@ -205,14 +245,20 @@ def _targets() -> Reader:
     def read(data: bytes) -> object:
         return read_targets(data, LETTERS if len(data) % 2 else None).likeliest
 
-    return Reader((b"1.0 3 1.0\n1.0 -1 1.0\n", b"0.8 2 0.5 -1 0.3 0 2e-1\n0.5 1 0.5", b"0\n1\n-1\n"), read, times=TARGETS_MEMORY)
+    return Reader(
+        (b"1.0 3 1.0\n1.0 -1 1.0\n", b"0.8 2 0.5 -1 0.3 0 2e-1\n0.5 1 0.5", b"0\n1\n-1\n"),
+        read,
+        times=TARGETS_MEMORY,
+    )
 
 
 def _ranking() -> Reader:
     def read(data: bytes) -> object:
         return read_ranking(data, LETTERS if len(data) % 2 else None)
 
-    return Reader((b"4 10 1 5 9\n1 -1\n", b"0\n" * 9 + b"1 2 3 4 5 6\n\n"), read, times=TARGETS_MEMORY)
+    return Reader(
+        (b"4 10 1 5 9\n1 -1\n", b"0\n" * 9 + b"1 2 3 4 5 6\n\n"), read, times=TARGETS_MEMORY
+    )
 
 
 def _automaton() -> Reader:
@@ -234,7 +280,8 @@ def _values() -> Reader:
 
 
 def _openfst() -> Reader:
-    """Read an acceptor in OpenFst's text form, with one label in each arc or two, or its table of symbols.
+    """Read an acceptor in OpenFst's text form, with one label in each arc or two, or its table of
+    symbols.
 
     The input's first byte chooses which.
     """
@@ -293,13 +340,21 @@ def _fields() -> Reader:
         return with_fields(Recipe(), {name: value for name, _, value in pairs}).key()
 
     return Reader(
-        (b"rank=3&learner=both.non&hidden=4,2,1,2,4", b"statistic=prefix&transform=row&data_seed=7&refine=likelihood"), read
+        (
+            b"rank=3&learner=both.non&hidden=4,2,1,2,4",
+            b"statistic=prefix&transform=row&data_seed=7&refine=likelihood",
+        ),
+        read,
     )
 
 
 def _lesson() -> Reader:
-    shipped = min((path.read_bytes() for path in (ROOT / "assets" / "lessons").glob("*.md")), key=len)
-    return Reader((LESSON, LESSON, shipped), lambda data: read_lesson("x", data.decode("utf-8", "replace")))
+    shipped = min(
+        (path.read_bytes() for path in (ROOT / "assets" / "lessons").glob("*.md")), key=len
+    )
+    return Reader(
+        (LESSON, LESSON, shipped), lambda data: read_lesson("x", data.decode("utf-8", "replace"))
+    )
 
 
 def _typed() -> Reader:
@@ -318,10 +373,14 @@ def _upload() -> Reader:
 
     def read(data: bytes) -> object:
         test = "1" * 64 if len(data) % 2 else ""
-        return load_data(DataRecipe(source="upload", upload="0" * 64, upload_test=test), lambda name: data)
+        return load_data(
+            DataRecipe(source="upload", upload="0" * 64, upload_test=test), lambda name: data
+        )
 
     whole = b"string,count\n" + b"".join(b"%s,%d\n" % (b"ab" * n, n) for n in range(1, 9))
-    return Reader((*STRINGS, whole), read, times=2 * CHARACTERS_MEMORY, floor=6 * limits.most("strings"))
+    return Reader(
+        (*STRINGS, whole), read, times=2 * CHARACTERS_MEMORY, floor=6 * limits.most("strings")
+    )
 
 
 def _run_file() -> Reader:
@@ -342,8 +401,16 @@ def _run_file() -> Reader:
 def _grid() -> Reader:
     def read(data: bytes) -> object:
         grid = Grid.from_json(data)
-        lists = (grid.learners, grid.ranks, grid.statistics, grid.transforms, grid.sample_sizes, grid.seeds)
-        # Listing more runs is not reading: it is work that the user asked for, a second for 20,000 runs.
+        lists = (
+            grid.learners,
+            grid.ranks,
+            grid.statistics,
+            grid.transforms,
+            grid.sample_sizes,
+            grid.seeds,
+        )
+        # Listing more runs is not reading: it is work that the user asked for, a second for 20,000
+        # runs.
         return grid.recipes() if prod(max(1, len(values)) for values in lists) <= 100 else grid
 
     return Reader((json.dumps(SWEEP).encode(), b"{}"), read, of_json)
@@ -364,9 +431,15 @@ def _address() -> Reader:
 def _models() -> dict[str, WFA | NLWFA | RecurrentModel]:
     rng = np.random.default_rng(0)
     layers = (rng.normal(size=(2, 3, 6)), rng.normal(size=(2, 6, 3)))
-    network = NLWFA(rng.normal(size=3), layers, (rng.normal(size=(3, 6)),), rng.normal(size=(6, 2)), True, True)
+    network = NLWFA(
+        rng.normal(size=3), layers, (rng.normal(size=(3, 6)),), rng.normal(size=(6, 2)), True, True
+    )
     shapes = ((3, 9), (3, 9), (9,), (3, 3), (3,))
-    return {"WFA": COIN, "NLWFA": network, "GRU": RecurrentModel("GRU", *(rng.normal(size=shape) for shape in shapes))}
+    return {
+        "WFA": COIN,
+        "NLWFA": network,
+        "GRU": RecurrentModel("GRU", *(rng.normal(size=shape) for shape in shapes)),
+    }
 
 
 def _in_folder(name: str, mutate: Mutation) -> Reader:
@@ -394,28 +467,40 @@ def _in_folder(name: str, mutate: Mutation) -> Reader:
 
 
 def _tied(header: bytes, tensors: bytes) -> bytes:
-    """Return a model.json that names the SHA-256 of other arrays: without it, they would not even be looked at."""
+    """Return a model.json that names the SHA-256 of other arrays: without it, they would not even
+    be looked at.
+    """
     return json.dumps(json.loads(header) | {"arrays_sha256": sha256(tensors).hexdigest()}).encode()
 
 
 def _tensors(random: Random, data: bytes) -> bytes:
-    """Change the header of a safetensors file as JSON and correct its length, or change the file as bytes."""
+    """Change the header of a safetensors file as JSON and correct its length, or change the file as
+    bytes.
+    """
     if random.random() < 0.3:
         return of_bytes(random, data)
     (length,) = struct.unpack("<Q", data[:8])
     header, rest = data[8 : 8 + length], data[8 + length :]
     if random.random() < 0.3:  # values that are no ordinary numbers
         values = np.frombuffer(rest, dtype=np.float64).copy()
-        values[random.randrange(len(values))] = random.choice((np.nan, np.inf, -np.inf, 1e308, -0.0, 5e-324))
+        values[random.randrange(len(values))] = random.choice(
+            (np.nan, np.inf, -np.inf, 1e308, -0.0, 5e-324)
+        )
         return data[: 8 + length] + values.tobytes()
     if random.random() < 0.3:
-        shape = [random.choice((0, 1, 2, 2**31, 2**62, 2**64 - 1, 3)) for _ in range(random.randrange(5))]
+        shape = [
+            random.choice((0, 1, 2, 2**31, 2**62, 2**64 - 1, 3)) for _ in range(random.randrange(5))
+        ]
         changed = json.loads(header)
         changed[random.choice(list(changed))]["shape"] = shape
         header = json.dumps(changed).encode()
     else:
         header = of_json(random, header)
-    size = len(header) if random.random() < 0.9 else random.choice((0, 2**63, 2**64 - 1, len(header) + 1, 2**27))
+    size = (
+        len(header)
+        if random.random() < 0.9
+        else random.choice((0, 2**63, 2**64 - 1, len(header) + 1, 2**27))
+    )
     return struct.pack("<Q", size) + header + rest
 
 
@@ -441,7 +526,9 @@ def _small_run() -> tuple[str, Path]:
 
 
 def _messages() -> Reader:
-    """Read what a worker writes, as its server does: messages that fit its types, and nothing after the first that does not."""
+    """Read what a worker writes, as its server does: messages that fit its types, and nothing after
+    the first that does not.
+    """
 
     def read(data: bytes) -> object:
         job = Job("0" * 64, Recipe(), report=lambda *_: None)
@@ -454,7 +541,11 @@ def _messages() -> Reader:
                 json.dumps([repr(job.status(None, 0)), job.overtime])
         return job
 
-    return Reader((b"".join(json.dumps(message).encode() + b"\n" for message in MESSAGES),), read, _line_of_json)
+    return Reader(
+        (b"".join(json.dumps(message).encode() + b"\n" for message in MESSAGES),),
+        read,
+        _line_of_json,
+    )
 
 
 def _line_of_json(random: Random, data: bytes) -> bytes:
@@ -502,7 +593,9 @@ def _result() -> Reader:
 
 
 def _bundle() -> Reader:
-    """Import a bundle of one run whose files or names were changed before packing, or the packed archive itself."""
+    """Import a bundle of one run whose files or names were changed before packing, or the packed
+    archive itself.
+    """
     key, folder = _small_run()
     source = History.open(folder.parent.parent)
     source.rebuild(folder.parent)
@@ -552,17 +645,28 @@ def _repacked(random: Random, data: bytes) -> bytes:
     elif kind == 2:
         files.append((name.replace("result.json", "model.json"), bytes(2**20)))
     else:
-        files[index] = (name, _tensors(random, content) if name.endswith("safetensors") else of_json(random, content))
+        files[index] = (
+            name,
+            _tensors(random, content) if name.endswith("safetensors") else of_json(random, content),
+        )
         if name.endswith("safetensors"):
             header = name.replace("safetensors", "json")
-            files = [(file, _tied(text, files[index][1]) if file == header else text) for file, text in files]
+            files = [
+                (file, _tied(text, files[index][1]) if file == header else text)
+                for file, text in files
+            ]
     buffer = io.BytesIO()
-    packing = zipfile.ZIP_LZMA if random.random() < 0.03 else random.choice((zipfile.ZIP_DEFLATED, zipfile.ZIP_STORED))
+    packing = (
+        zipfile.ZIP_LZMA
+        if random.random() < 0.03
+        else random.choice((zipfile.ZIP_DEFLATED, zipfile.ZIP_STORED))
+    )
     with warnings.catch_warnings(), zipfile.ZipFile(buffer, "w", packing) as archive:
         warnings.simplefilter("ignore")  # zipfile warns of a repeated name
         for name, content in files:
             entry = zipfile.ZipInfo(name or "x")
-            entry.external_attr = random.choice((0, 0, 0o120777 << 16, 0o40755 << 16))  # a link, a folder
+            # a link, a folder
+            entry.external_attr = random.choice((0, 0, 0o120777 << 16, 0o40755 << 16))
             entry.compress_type = packing
             try:
                 archive.writestr(entry, content)

@@ -1,6 +1,8 @@
-"""Simulate a browser's session: one websocket, protobuf messages in both directions, and the state kept between two reruns.
+"""Simulate a browser's session: one websocket, protobuf messages in both directions, and the state
+kept between two reruns.
 
-It does not draw, and does not fetch scripts and pictures, which are the same for everyone and cached.
+It does not draw, and does not fetch scripts and pictures, which are the same for everyone and
+cached.
 """
 
 from __future__ import annotations
@@ -93,7 +95,12 @@ class Session:
         self._reader = asyncio.create_task(self._read())
         return self
 
-    async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
         self._stop_fragments()
         self._reader.cancel()
         await self._socket.close()
@@ -120,13 +127,18 @@ class Session:
         return await self._run(trigger=WidgetState(id=self.buttons[key], trigger_value=True))
 
     async def type_text(self, key: str, text: str) -> float:
-        """Fill in a text field that stands in no form, and return the seconds until the page is drawn again."""
+        """Fill in a text field that stands in no form, and return the seconds until the page is
+        drawn again.
+        """
         name = self.texts[key]
         self._values[name] = WidgetState(id=name, string_value=text)
         return await self._run()
 
     async def submit(self, key: str, texts: dict[str, str]) -> float:
-        """Fill in text fields of a form, by their keys, and press its button. Returns the seconds until the page is drawn again."""
+        """Fill in text fields of a form, by their keys, and press its button.
+
+        Returns the seconds until the page is drawn again.
+        """
         for field_key, text in texts.items():
             name = self.texts[field_key]
             self._values[name] = WidgetState(id=name, string_value=text)
@@ -136,7 +148,11 @@ class Session:
         """Return the value of a number field."""
         widget = self.numbers[key]
         state = self._values.get(widget.id)
-        return state.int_value if state is not None else int(widget.value if widget.set_value else widget.default)
+        return (
+            state.int_value
+            if state is not None
+            else int(widget.value if widget.set_value else widget.default)
+        )
 
     async def _run(self, page: str | None = None, trigger: WidgetState | None = None) -> float:
         if self._lost:
@@ -154,18 +170,26 @@ class Session:
             raise ConnectionError(self._lost)
         return perf_counter() - started
 
-    async def _send(self, page: str | None = None, trigger: WidgetState | None = None, fragment: str = "") -> None:
+    async def _send(
+        self, page: str | None = None, trigger: WidgetState | None = None, fragment: str = ""
+    ) -> None:
         message = BackMsg()
         state = message.rerun_script
         state.query_string = urlencode(self.query)
-        state.widget_states.widgets.extend([*self._values.values(), *([trigger] if trigger else [])])
+        state.widget_states.widgets.extend(
+            [*self._values.values(), *([trigger] if trigger else [])]
+        )
         state.page_script_hash = self._page
         if page is not None:
             state.page_name = page
             state.page_script_hash = self._pages.get(page, "")
         state.fragment_id, state.is_auto_rerun = fragment, bool(fragment)
         state.cached_message_hashes.extend(self._cached)
-        state.context_info.timezone, state.context_info.locale, state.context_info.url = "UTC", "en", self._address
+        state.context_info.timezone, state.context_info.locale, state.context_info.url = (
+            "UTC",
+            "en",
+            self._address,
+        )
         await self._socket.send(message.SerializeToString())
 
     async def _read(self) -> None:
@@ -203,10 +227,15 @@ class Session:
             self._page = message.new_session.page_script_hash
         elif kind == "navigation":
             pages = message.navigation.app_pages
-            self._pages = {"" if page.is_default else page.url_pathname: page.page_script_hash for page in pages}
+            self._pages = {
+                "" if page.is_default else page.url_pathname: page.page_script_hash
+                for page in pages
+            }
             self._page = message.navigation.page_script_hash
         elif kind == "page_info_changed":
-            self.query = dict(parse_qsl(message.page_info_changed.query_string, keep_blank_values=True))
+            self.query = dict(
+                parse_qsl(message.page_info_changed.query_string, keep_blank_values=True)
+            )
         elif kind == "delta" and message.delta.WhichOneof("type") == "new_element":
             self._draw(message.delta.new_element)
         elif kind == "auto_rerun":
@@ -227,7 +256,11 @@ class Session:
             here = {*(widget.id for widget in self.numbers.values()), *self.texts.values()}
             # The browser sends the state of the widgets on the page and forgets all others.
             self._values = {name: state for name, state in self._values.items() if name in here}
-            self._cached = {name: entry for name, entry in self._cached.items() if entry[1] > self._runs - CACHED_RUNS}
+            self._cached = {
+                name: entry
+                for name, entry in self._cached.items()
+                if entry[1] > self._runs - CACHED_RUNS
+            }
             self._finished.set()
         elif status == ForwardMsg.FINISHED_WITH_COMPILE_ERROR:
             self._seen.faults.append("a script that does not compile")
@@ -239,20 +272,26 @@ class Session:
             widget = element.number_input
             self._drawn[0][_key(widget.id)] = widget
             if widget.set_value or widget.id not in self._values:
-                self._values[widget.id] = _number(widget, widget.value if widget.set_value else widget.default)
+                self._values[widget.id] = _number(
+                    widget, widget.value if widget.set_value else widget.default
+                )
         elif kind == "text_input":
             self._drawn[2][_key(element.text_input.id)] = element.text_input.id
         elif kind == "button":
             self._drawn[1][_key(element.button.id)] = element.button.id
         elif kind == "exception":
-            self._seen.faults.append(f"exception: {element.exception.type}: {element.exception.message}")
+            self._seen.faults.append(
+                f"exception: {element.exception.type}: {element.exception.message}"
+            )
         elif kind == "alert" and element.alert.format == Alert.ERROR:
             self._seen.errors.append(element.alert.body)
             if UNFORESEEN in element.alert.body:
                 self._seen.faults.append(element.alert.body)
 
     async def _repeat(self, fragment: str, seconds: float) -> None:
-        """Ask for a part of the page again and again, `seconds` after each answer, as a browser does for a fragment."""
+        """Ask for a part of the page again and again, `seconds` after each answer, as a browser
+        does for a fragment.
+        """
         while True:
             await asyncio.sleep(seconds)
             self._fragment_done.clear()

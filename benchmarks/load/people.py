@@ -1,4 +1,6 @@
-"""Simulate people in the lab, who change a number, look at the page, go to another page, and sometimes train a model."""
+"""Simulate people in the lab, who change a number, look at the page, go to another page, and
+sometimes train a model.
+"""
 
 from __future__ import annotations
 
@@ -41,7 +43,9 @@ class Log:
         Key -> recipe of every requested run.
     """
 
-    seconds: dict[str, list[float]] = field(default_factory=lambda: {"slider": [], "page": [], "first page": [], "train": []})
+    seconds: dict[str, list[float]] = field(
+        default_factory=lambda: {"slider": [], "page": [], "first page": [], "train": []}
+    )
     asked: dict[str, Recipe] = field(default_factory=dict)
     seen: Seen = field(default_factory=Seen)
 
@@ -50,7 +54,9 @@ class Log:
         return sum(map(len, self.seconds.values()))
 
     def p95(self, kind: str = "slider") -> float:
-        """Return the 95th percentile of the seconds of one kind of action; nan if there was none."""
+        """Return the 95th percentile of the seconds of one kind of action; nan if there was
+        none.
+        """
         return float(np.quantile(self.seconds[kind], 0.95)) if self.seconds[kind] else float("nan")
 
     def p50(self, kind: str = "slider") -> float:
@@ -72,15 +78,25 @@ class Person:
     trains : bool
     """
 
-    def __init__(self, address: str, number: int, seed: int, log: Log, think: float, trains: bool = True) -> None:
+    def __init__(
+        self, address: str, number: int, seed: int, log: Log, think: float, trains: bool = True
+    ) -> None:
         self._address, self._log, self._think = address, log, think
         self._rng = np.random.default_rng([seed, number])
-        self._link = LINK | {"data_seed": 1 + number % TABLES, "learning_seed": 1 + 1000 * seed + number}
-        self._shares = SHARES if trains else {name: share for name, share in SHARES.items() if name != "train"}
+        self._link = LINK | {
+            "data_seed": 1 + number % TABLES,
+            "learning_seed": 1 + 1000 * seed + number,
+        }
+        self._shares = (
+            SHARES if trains else {name: share for name, share in SHARES.items() if name != "train"}
+        )
         self._page = ""
 
     async def lives(self, goes_on: Callable[[], bool]) -> None:
-        """Act until stopped. An error is recorded as a fault, and the person opens the page again."""
+        """Act until stopped.
+
+        An error is recorded as a fault, and the person opens the page again.
+        """
         while goes_on():
             try:
                 async with Session(self._address, self._log.seen, self._link) as session:
@@ -91,7 +107,8 @@ class Person:
                         if not goes_on():
                             return
                         await self._acts(session)
-            except (OSError, TimeoutError) as error:  # the session reports it, unless it never connected
+            # the session reports it, unless it never connected
+            except (OSError, TimeoutError) as error:
                 self._log.seen.faults.append(f"a session ended: {error or type(error).__name__}")
                 await asyncio.sleep(1)
 
@@ -99,14 +116,27 @@ class Person:
         await asyncio.sleep(self._think * self._rng.uniform(0.5, 1.5))
 
     async def _acts(self, session: Session) -> None:
-        name = str(self._rng.choice(list(self._shares), p=np.array([*self._shares.values()]) / sum(self._shares.values())))
+        name = str(
+            self._rng.choice(
+                list(self._shares),
+                p=np.array([*self._shares.values()]) / sum(self._shares.values()),
+            )
+        )
         if name == "page":
-            await self._goes(session, str(self._rng.choice([page for page in PAGES if page != self._page])))
+            await self._goes(
+                session, str(self._rng.choice([page for page in PAGES if page != self._page]))
+            )
         elif name == "train":
             await self.trains(session)
         else:
-            values = [value for value in {"rank": RANKS, "num_strings": STRINGS}[name] if value != session.number(name)]
-            self._log.seconds["slider"].append(await session.set_number(name, int(self._rng.choice(values))))
+            values = [
+                value
+                for value in {"rank": RANKS, "num_strings": STRINGS}[name]
+                if value != session.number(name)
+            ]
+            self._log.seconds["slider"].append(
+                await session.set_number(name, int(self._rng.choice(values)))
+            )
 
     async def _goes(self, session: Session, page: str) -> None:
         self._log.seconds["page"].append(await session.visit(page))
@@ -128,8 +158,19 @@ class Person:
                     await asyncio.sleep(0.1)
 
 
-async def live(address: str, number: int, seed: int, log: Log, think: float, seconds: float, trains: bool = True) -> None:
-    """Let `number` people use the lab at once for `seconds`. They come one after the other during the first tenth of this time."""
+async def live(
+    address: str,
+    number: int,
+    seed: int,
+    log: Log,
+    think: float,
+    seconds: float,
+    trains: bool = True,
+) -> None:
+    """Let `number` people use the lab at once for `seconds`.
+
+    They come one after the other during the first tenth of this time.
+    """
     ends = monotonic() + seconds
 
     async def come(which: int) -> None:

@@ -1,4 +1,6 @@
-"""Carry out the phases of the load test: one person alone, a class, an hour's actions without a pause, more and more people."""
+"""Carry out the phases of the load test: one person alone, a class, an hour's actions without a
+pause, more and more people.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,10 @@ END_SECONDS = 180.0  # how long to wait at the end for runs that are still in th
 
 @contextmanager
 def _sampling(
-    server: Server, into: list[tuple[float, float, float]], share: Callable[[], float], loads: list[float] | None = None
+    server: Server,
+    into: list[tuple[float, float, float]],
+    share: Callable[[], float],
+    loads: list[float] | None = None,
 ) -> Iterator[None]:
     async def sample() -> None:
         while True:
@@ -47,16 +52,32 @@ async def measure(home: Path, plan: Plan) -> Report:
     report = Report(plan)
     with serving(home) as server:
         await _warm(server, report)
-        await live(server.address, 1, plan.seed + 1, report.idle, 0.2, plan.idle_seconds, trains=False)
+        await live(
+            server.address, 1, plan.seed + 1, report.idle, 0.2, plan.idle_seconds, trains=False
+        )
         report.before = server.memory
         started, busy = monotonic(), server.processor
-        with _sampling(server, report.memory, lambda: (monotonic() - started) / (60 * plan.minutes), report.loads):
-            await live(server.address, plan.sessions, plan.seed + 2, report.crowd, plan.think, 60 * plan.minutes)
+        with _sampling(
+            server,
+            report.memory,
+            lambda: (monotonic() - started) / (60 * plan.minutes),
+            report.loads,
+        ):
+            await live(
+                server.address,
+                plan.sessions,
+                plan.seed + 2,
+                report.crowd,
+                plan.think,
+                60 * plan.minutes,
+            )
         report.server_busy = (server.processor - busy) / (monotonic() - started)
         await _hour(server, report)
         for number in range(STEP, plan.most_sessions + 1, STEP):
             report.ramp[number] = log = Log()
-            await live(server.address, number, plan.seed + 3 + number, log, plan.think, STEP_SECONDS)
+            await live(
+                server.address, number, plan.seed + 3 + number, log, plan.think, STEP_SECONDS
+            )
             if log.p95() > SLOW or log.seen.faults:
                 break
         await asyncio.to_thread(_await_runs, home, report)
@@ -64,9 +85,14 @@ async def measure(home: Path, plan: Plan) -> Report:
 
 
 async def _warm(server: Server, report: Report) -> None:
-    """Let first visitors come, who wait until pages are compiled and a worker has loaded torch. Nothing of this is counted."""
+    """Let first visitors come, who wait until pages are compiled and a worker has loaded torch.
+
+    Nothing of this is counted.
+    """
     log = Log()
-    await live(server.address, 2, report.plan.seed, log, 0.1, report.plan.warm_seconds, trains=False)
+    await live(
+        server.address, 2, report.plan.seed, log, 0.1, report.plan.warm_seconds, trains=False
+    )
     async with Session(server.address, log.seen, LINK) as session:
         await session.visit()
         await Person(server.address, 0, report.plan.seed, log, 0.1).trains(session)
@@ -75,7 +101,9 @@ async def _warm(server: Server, report: Report) -> None:
 
 
 async def _hour(server: Server, report: Report) -> None:
-    """Let the class do as many actions as in an hour, without pauses; each person opens the lab again and again."""
+    """Let the class do as many actions as in an hour, without pauses; each person opens the lab
+    again and again.
+    """
     plan, log = report.plan, report.hour
     wanted = plan.sessions * 3600 / plan.think
     ends = monotonic() + 60 * plan.hour_minutes
@@ -84,8 +112,13 @@ async def _hour(server: Server, report: Report) -> None:
         return log.num_actions / wanted
 
     with _sampling(server, report.hour_memory, share):
-        people = (Person(server.address, which, plan.seed + 99, log, 0.0) for which in range(plan.sessions))
-        await asyncio.gather(*(person.lives(lambda: share() < 1 and monotonic() < ends) for person in people))
+        people = (
+            Person(server.address, which, plan.seed + 99, log, 0.0)
+            for which in range(plan.sessions)
+        )
+        await asyncio.gather(
+            *(person.lives(lambda: share() < 1 and monotonic() < ends) for person in people)
+        )
     report.hour_share = share()
 
 
@@ -97,7 +130,10 @@ def _await_runs(home: Path, report: Report) -> None:
         while True:
             states = {key: run.state for key, run in get_runs(history, asked).items()}
             report.states = Counter(states.get(key, "lost") for key in asked)
-            if not report.states["queued"] + report.states["running"] + report.states["lost"] or monotonic() > ends:
+            if (
+                not report.states["queued"] + report.states["running"] + report.states["lost"]
+                or monotonic() > ends
+            ):
                 return
             sleep(0.5)
     finally:

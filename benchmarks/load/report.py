@@ -20,8 +20,8 @@ class Plan:
     ----------
     sessions : int
     minutes, think, idle_seconds, hour_minutes : float
-        The minutes of the class; the mean seconds between two actions; the seconds with one person alone; the most minutes in which
-        an hour's actions are done.
+        The minutes of the class; the mean seconds between two actions; the seconds with one person
+        alone; the most minutes in which an hour's actions are done.
     seed, most_sessions : int
     warm_seconds : float
         Seconds of the first visitors, which are not measured.
@@ -39,7 +39,10 @@ class Plan:
 
 @dataclass
 class Report:
-    """Holds the measurements. A sample of memory is (share of the phase that is over, MB of the server, MB of its workers)."""
+    """Holds the measurements.
+
+    A sample of memory is (share of the phase that is over, MB of the server, MB of its workers).
+    """
 
     plan: Plan
     idle: Log = field(default_factory=Log)
@@ -77,7 +80,9 @@ class Report:
 
     @property
     def growth(self) -> float:
-        """Compute the share by which memory grew from the first sixth of the hour's actions that were done to the end."""
+        """Compute the share by which memory grew from the first sixth of the hour's actions that
+        were done to the end.
+        """
         early = [server for share, server, _ in self.hour_memory if share <= self.hour_share / 6]
         return self.hour_memory[-1][1] / early[-1] - 1
 
@@ -91,36 +96,53 @@ class Report:
         flat = f"≤ {FLAT:.0%}{'' if self.growth <= FLAT else ' (not reached)'}"
         each = (last[1] - self.before) / plan.sessions
         lines = [
-            f"{plan.sessions} sessions for {plan.minutes:.3g} minutes, {plan.think:g} s between two actions on average, seed "
-            f"{plan.seed}; load average meanwhile {min(self.loads):.1f} … {max(self.loads):.1f}; the server used "
+            f"{plan.sessions} sessions for {plan.minutes:.3g} minutes, {plan.think:g} s "
+            "between two actions on average, seed "
+            f"{plan.seed}; load average meanwhile {min(self.loads):.1f} … "
+            f"{max(self.loads):.1f}; the server used "
             f"{self.server_busy:.0%} of a core.",
             "",
             "| what | measured | target |",
             "| --- | --- | --- |",
             f"| slider, p95, {plan.sessions} sessions / one alone | **{ratio:.2f} ×** | {target} |",
-            f"| faults (exceptions, unforeseen errors, broken connections) | **{self.faults.total()}** | 0 |",
+            "| faults (exceptions, unforeseen errors, broken connections) | "
+            f"**{self.faults.total()}** | 0 |",
             f"| trainings asked for / done | **{self.num_asked} / {self.states['done']}** | all |",
-            f"| memory of the server, one session / {plan.sessions} at the end, MB | {self.before:.0f} / {last[1]:.0f} | |",
+            f"| memory of the server, one session / {plan.sessions} at the end, MB | "
+            f"{self.before:.0f} / {last[1]:.0f} | |",
             f"| the same, a session, MB | {each:.1f} | |",
             f"| memory of the workers, MB | {last[2]:.0f} | |",
-            f"| memory of the server, growth after the first sixth of an hour's actions | **{self.growth:+.1%}** | {flat} |",
+            "| memory of the server, growth after the first sixth of an hour's actions | "
+            f"**{self.growth:+.1%}** | {flat} |",
             f"| sessions at which the slider's p95 passes {SLOW:g} s | **{ended}** | |",
             "",
-            "| seconds, p50 / p95 (number) | one alone | " + f"{plan.sessions} sessions | an hour's actions, no pause |",
+            "| seconds, p50 / p95 (number) | one alone | "
+            + f"{plan.sessions} sessions | an hour's actions, no pause |",
             "| --- | --- | --- | --- |",
         ]
         logs = self.idle, crowd, self.hour
-        lines += [f"| {kind} | {' | '.join(_told(log, kind) for log in logs)} |" for kind in crowd.seconds]
-        lines += ["", f"Memory of the server, MB, over the {plan.minutes:.3g} minutes: " + _curve(self.memory), ""]
         lines += [
-            f"Over the hour's actions ({self.hour.num_actions:,} of them, {self.hour_share:.0%} of an hour's): "
-            + _curve(self.hour_memory),
+            f"| {kind} | {' | '.join(_told(log, kind) for log in logs)} |" for kind in crowd.seconds
+        ]
+        lines += [
+            "",
+            f"Memory of the server, MB, over the {plan.minutes:.3g} minutes: "
+            + _curve(self.memory),
+            "",
+        ]
+        lines += [
+            f"Over the hour's actions ({self.hour.num_actions:,} of them, "
+            f"{self.hour_share:.0%} of an hour's): " + _curve(self.hour_memory),
             "",
         ]
         if self.ramp:
-            lines += ["| sessions | slider, p50 / p95 (number) | page, p50 / p95 (number) | faults |", "| --- | --- | --- | --- |"]
             lines += [
-                f"| {number} | {_told(log, 'slider')} | {_told(log, 'page')} | {len(log.seen.faults)} |"
+                "| sessions | slider, p50 / p95 (number) | page, p50 / p95 (number) | faults |",
+                "| --- | --- | --- | --- |",
+            ]
+            lines += [
+                f"| {number} | {_told(log, 'slider')} | {_told(log, 'page')} | "
+                f"{len(log.seen.faults)} |"
                 for number, log in self.ramp.items()
             ]
         lines += [f"- {count} × {text}" for text, count in self.faults.most_common(10)]
@@ -135,5 +157,9 @@ def _told(log: Log, kind: str) -> str:
 
 
 def _curve(samples: list[tuple[float, float, float]], points: int = 7) -> str:
-    chosen = [samples[round(point * (len(samples) - 1) / (points - 1))] for point in range(points)] if samples else []
+    chosen = (
+        [samples[round(point * (len(samples) - 1) / (points - 1))] for point in range(points)]
+        if samples
+        else []
+    )
     return ", ".join(f"{server:.0f}" for _, server, _ in chosen)

@@ -57,16 +57,30 @@ class Server:
 
 @contextmanager
 def serving(home: Path, port: int = 0) -> Iterator[Server]:
-    """Start the server as a user does, on a port of the loopback device, by default a free one; it ends with the block."""
+    """Start the server as a user does, on a port of the loopback device, by default a free one; it
+    ends with the block.
+    """
     if not port:
         with socket.socket() as probe:
             probe.bind(("127.0.0.1", 0))
             port = probe.getsockname()[1]
-    command = [sys.executable, "-m", "streamlit", "run", "app.py", "--server.port", str(port), "--server.address", "127.0.0.1"]
+    command = [
+        sys.executable,
+        "-m",
+        "streamlit",
+        "run",
+        "app.py",
+        "--server.port",
+        str(port),
+        "--server.address",
+        "127.0.0.1",
+    ]
     environment = os.environ | {"NLWFA_HOME": str(home), "OMP_NUM_THREADS": "1"}
     log = home / "server.log"
     with log.open("wb") as output:
-        process = subprocess.Popen(command, cwd=ROOT, env=environment, stdout=output, stderr=subprocess.STDOUT)
+        process = subprocess.Popen(
+            command, cwd=ROOT, env=environment, stdout=output, stderr=subprocess.STDOUT
+        )
     try:
         deadline = time.monotonic() + PATIENCE
         while not _is_healthy(port):

@@ -2,7 +2,8 @@
 Why rank matters
 ================
 
-The singular values show how many states are worth having. A model with more states than the matrix has rank learns noise.
+The singular values show how many states are worth having. A model with more states than the matrix
+has rank learns noise.
 """
 
 from nlwfa_core import DataRecipe, estimate_hankel, evaluate, fit, load_data, plot, select_basis
@@ -14,5 +15,8 @@ plot.singular_values(hankel, rank=5)
 # %%
 # The word error rate on test strings, for each rank:
 
-wer = {rank: evaluate(fit(hankel, "SP", rank=rank).model, data.test).wer for rank in (1, 2, 3, 5, 10, 20)}
+wer = {
+    rank: evaluate(fit(hankel, "SP", rank=rank).model, data.test).wer
+    for rank in (1, 2, 3, 5, 10, 20)
+}
 plot.curves({"SP": wer}, x_label="rank", y_label="word error rate", log_x=True)

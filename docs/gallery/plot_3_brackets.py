@@ -2,14 +2,18 @@
 Brackets: where linear models break
 ===================================
 
-Nested brackets need a counter. A linear model with few states gives deep strings the weight 0; a network does not.
+Nested brackets need a counter. A linear model with few states gives deep strings the weight 0; a
+network does not.
 """
 
 from nlwfa_core import DataRecipe, estimate_hankel, evaluate, fit, load_data, plot, select_basis
 
 data = load_data(DataRecipe(num_strings=2_000, num_test=500))
 hankel = estimate_hankel(data.train, select_basis(data.train, 50, 50))
-models = {learner: fit(hankel, learner, rank=3, epochs_transitions=30).model for learner in ("SP", "tran.non")}
+models = {
+    learner: fit(hankel, learner, rank=3, epochs_transitions=30).model
+    for learner in ("SP", "tran.non")
+}
 for name, model in models.items():
     scores = evaluate(model, data.test)
     print(f"{name:9} log2_pauto {scores.log2_pauto:6.2f}  zero weights {scores.num_zero}")

@@ -2,7 +2,8 @@
 Is it trained to its end?
 =========================
 
-A network that was stopped too early says little about networks. The report of a fit holds the loss after each epoch.
+A network that was stopped too early says little about networks. The report of a fit holds the loss
+after each epoch.
 """
 
 from nlwfa_core import DataRecipe, estimate_hankel, fit, load_data, plot, select_basis

@@ -12,7 +12,9 @@ from nlwfa_core import estimate_hankel, fit, plot, read_strings, select_basis
 
 with TemporaryDirectory() as folder:
     path = Path(folder, "sentences.csv")
-    path.write_text("the dog ran,27\nthe cat sat,13\na dog sat,5\na cat ran,8\nthe dog,4\n", encoding="utf-8")
+    path.write_text(
+        "the dog ran,27\nthe cat sat,13\na dog sat,5\na cat ran,8\nthe dog,4\n", encoding="utf-8"
+    )
     train = read_strings(path).sample()
 print(train.num_strings, "strings over", train.alphabet.symbols)
 model = fit(estimate_hankel(train, select_basis(train, 20, 20)), "SP", rank=5).model

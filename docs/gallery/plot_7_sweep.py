@@ -2,7 +2,8 @@
 A sweep, with intervals over seeds
 ==================================
 
-Ranks and seeds in a loop; the band is the 95 % interval of the mean. `nlwfa sweep` does the same in processes, and can be resumed.
+Ranks and seeds in a loop; the band is the 95 % interval of the mean. `nlwfa sweep` does the same in
+processes, and can be resumed.
 """
 
 from nlwfa_core import DataRecipe, HankelRecipe, LearningRecipe, Recipe, plot, run

@@ -17,7 +17,8 @@
 - `text`: results as text for a terminal.
 - `terminal`: errors, exit codes, a progress bar and files, for all commands.
 
-Commands import numerical libraries only when they are called, so that help and usage errors appear at once.
+Commands import numerical libraries only when they are called, so that help and usage errors appear
+at once.
 """
 
 from ..errors import check_extra

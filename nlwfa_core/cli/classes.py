@@ -1,4 +1,6 @@
-"""Define the command `classes`, with which an administrator lists and deletes the class sessions of a lab's folder."""
+"""Define the command `classes`, with which an administrator lists and deletes the class sessions of
+a lab's folder.
+"""
 
 from __future__ import annotations
 
@@ -17,12 +19,19 @@ from .text import aligned
 
 
 def classes(
-    home: Annotated[Path | None, typer.Option(help="The lab's folder; by default NLWFA_HOME.")] = None,
-    delete: Annotated[list[str] | None, typer.Option(help="Delete the session with this code; can be repeated.")] = None,
-    delete_unjoined: Annotated[bool, typer.Option("--delete-unjoined", help="Delete the sessions that nobody has joined.")] = False,
+    home: Annotated[
+        Path | None, typer.Option(help="The lab's folder; by default NLWFA_HOME.")
+    ] = None,
+    delete: Annotated[
+        list[str] | None, typer.Option(help="Delete the session with this code; can be repeated.")
+    ] = None,
+    delete_unjoined: Annotated[
+        bool, typer.Option("--delete-unjoined", help="Delete the sessions that nobody has joined.")
+    ] = False,
     as_json: AsJson = False,
 ) -> Output:
-    """List the class sessions of a lab's folder, without names and answers, or delete some of them for good.
+    """List the class sessions of a lab's folder, without names and answers, or delete some of them
+    for good.
 
     The lab may run meanwhile.
     """
@@ -32,12 +41,17 @@ def classes(
     from ..lab.history import format_time
 
     if as_json and (delete or delete_unjoined):
-        raise no_effect("--json", "--delete" if delete else "--delete-unjoined", "a list of all sessions")
+        raise no_effect(
+            "--json", "--delete" if delete else "--delete-unjoined", "a list of all sessions"
+        )
     folder = home or (Path(os.environ["NLWFA_HOME"]) if os.environ.get("NLWFA_HOME") else None)
     if folder is None:
         raise RecipeError("--home is needed (the lab's folder), because NLWFA_HOME is not set")
     if not folder.is_dir():
-        raise RecipeError(f"--home must be a lab's folder; {folder} {'is a file' if folder.exists() else 'does not exist'}")
+        raise RecipeError(
+            f"--home must be a lab's folder; {folder} "
+            f"{'is a file' if folder.exists() else 'does not exist'}"
+        )
     codes = {read_code(code) for code in delete or ()}
     with database_errors_as_sentences():
         runs = History.open(folder)
@@ -45,14 +59,19 @@ def classes(
             rooms = Classes(runs.engine)
             sessions = rooms.summaries()
             if missing := sorted(codes - {session.code for session in sessions}):
-                raise RecipeError(f"there is no class session {listed(missing)}; nothing was deleted")
+                raise RecipeError(
+                    f"there is no class session {listed(missing)}; nothing was deleted"
+                )
             if delete_unjoined:
                 codes |= {session.code for session in sessions if not session.num_members}
             rooms.delete_by_administrator(codes)
         finally:
             runs.close()
     if codes or delete_unjoined:
-        return Output(f"deleted: {plural(len(codes), 'class session')}{f' ({listed(sorted(codes))})' if codes else ''}")
+        return Output(
+            "deleted: "
+            f"{plural(len(codes), 'class session')}{f' ({listed(sorted(codes))})' if codes else ''}"
+        )
     if as_json:
         return Output(to_json([vars(session) for session in sessions]))
     if not sessions:

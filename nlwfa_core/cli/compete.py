@@ -1,4 +1,6 @@
-"""Define the command `compete`, which runs the problems of PAutomaC or SPiCe and writes a page that compares the results."""
+"""Define the command `compete`, which runs the problems of PAutomaC or SPiCe and writes a page that
+compares the results.
+"""
 
 from __future__ import annotations
 
@@ -18,10 +20,20 @@ NAMES = ("pautomac", "spice")
 
 def compete(
     competition: Annotated[str, typer.Argument(help=", ".join(NAMES))],
-    data: Annotated[Path, typer.Option(help="The folder of the problems' files, or one with a folder named as the competition.")],
+    data: Annotated[
+        Path,
+        typer.Option(
+            help="The folder of the problems' files, or one with a folder named as the competition."
+        ),
+    ],
     minutes: Annotated[float, typer.Option(help="The time for each problem.")] = MINUTES,
-    problems: Annotated[str | None, typer.Option(help="The problems to run, such as 1,2,30-33; by default all of them.")] = None,
-    out: Annotated[Path, typer.Option(help="The page to write. Results are in a folder beside it.")] = Path("docs/records.md"),
+    problems: Annotated[
+        str | None,
+        typer.Option(help="The problems to run, such as 1,2,30-33; by default all of them."),
+    ] = None,
+    out: Annotated[
+        Path, typer.Option(help="The page to write. Results are in a folder beside it.")
+    ] = Path("docs/records.md"),
     max_states: Annotated[
         int | None,
         typer.Option(
@@ -29,26 +41,36 @@ def compete(
             f"{MAX_STATES} for PAutomaC, and twice as many for SPiCe, where two LSTMs may be in it."
         ),
     ] = None,
-    threads: Annotated[int, typer.Option(min=0, help="Trainings side by side; 0 for one per processor, at most two.")] = 0,
-    clock: Annotated[str, typer.Option(help="What the minutes are: wall, or processor (processor time per thread).")] = "wall",
+    threads: Annotated[
+        int,
+        typer.Option(min=0, help="Trainings side by side; 0 for one per processor, at most two."),
+    ] = 0,
+    clock: Annotated[
+        str,
+        typer.Option(help="What the minutes are: wall, or processor (processor time per thread)."),
+    ] = "wall",
     seed: Seed = 0,
 ) -> Output:
     """Learn a model for each problem of a competition, and compare its score with published ones.
 
-    Choices are made by training strings alone. Each result is saved as soon as the problem is done. If the command is stopped, the
-    same command does the missing problems. A problem that has a result is not run again, even with other minutes: delete its file
-    to run it.
+    Choices are made by training strings alone. Each result is saved as soon as the problem is done.
+    If the command is stopped, the same command does the missing problems. A problem that has a
+    result is not run again, even with other minutes: delete its file to run it.
     """
     from ..experiment.competitions import COMPETITIONS, summary
     from ..experiment.competitions import compete as run
 
     check_one_of("competition", competition, NAMES)
     states = COMPETITIONS[competition].max_states if max_states is None else max_states
-    budget = replace(DEFAULT_BUDGET, minutes=minutes, max_states=states, threads=threads, seed=seed, clock=clock)
+    budget = replace(
+        DEFAULT_BUDGET, minutes=minutes, max_states=states, threads=threads, seed=seed, clock=clock
+    )
     numbers = None if problems is None else number_ranges("problems", problems, 999_999)
     check_writable(out.parent)
     with stopped_by_signals() as stop, progress_bar() as report:
-        results = run(competition, data, out, budget, problems=numbers, stop=stop, report=report, log=log_line)
+        results = run(
+            competition, data, out, budget, problems=numbers, stop=stop, report=report, log=log_line
+        )
     if stop.is_set():
         raise Cancelled
     return Output(f"{summary(competition, results)}\npage     {out}")

@@ -1,4 +1,6 @@
-"""Define the commands for other programs' files: `export` writes a model as text, `import` reads one, `sample` draws strings."""
+"""Define the commands for other programs' files: `export` writes a model as text, `import` reads
+one, `sample` draws strings.
+"""
 
 from __future__ import annotations
 
@@ -38,14 +40,21 @@ TARGETS = {
     "openfst": "OpenFst's text form",
 }
 SOURCES = ("auto", "json", "openfst", "pautomac")
-OutFile = Annotated[Path | None, typer.Option("-o", "--out", help="The file to write; by default the text goes to stdout.")]
+OutFile = Annotated[
+    Path | None,
+    typer.Option("-o", "--out", help="The file to write; by default the text goes to stdout."),
+]
 
 
 def export(
     model: Model,
-    to: Annotated[str, typer.Option(help="; ".join(f"{name}: {text}" for name, text in TARGETS.items()))],
+    to: Annotated[
+        str, typer.Option(help="; ".join(f"{name}: {text}" for name, text in TARGETS.items()))
+    ],
     out: OutFile = None,
-    symbols: Annotated[Path | None, typer.Option(help="Also write OpenFst's table of symbols to this file.")] = None,
+    symbols: Annotated[
+        Path | None, typer.Option(help="Also write OpenFst's table of symbols to this file.")
+    ] = None,
     force: Force = False,
 ) -> Output:
     """Write a linear model (of SP, HMM, PFA or PDFA) as text for other programs."""
@@ -67,7 +76,10 @@ def export(
     if not isinstance(automaton, WFA):
         kinds = {Mixture: "a mixture with a model that is not linear", NGram: "an n-gram"}
         kind = kinds.get(type(automaton), "a network")
-        raise RecipeError(f"export needs a linear model, such as one of SP, HMM, PFA or PDFA; the model in {model} is {kind}")
+        raise RecipeError(
+            "export needs a linear model, such as one of SP, HMM, PFA or PDFA; the model in "
+            f"{model} is {kind}"
+        )
     if to == "dot":
         text = dot(automaton, saved.alphabet.symbols)
     elif to == "json":
@@ -76,21 +88,49 @@ def export(
         text = (pautomac if to == "pautomac" else openfst)(automaton)
     if symbols is not None:
         write_file(symbols, openfst_symbols(saved.alphabet))
-    return _written(text, out, f"{plural(automaton.num_states, 'state')}, {plural(automaton.num_symbols, 'symbol')}")
+    return _written(
+        text,
+        out,
+        f"{plural(automaton.num_states, 'state')}, {plural(automaton.num_symbols, 'symbol')}",
+    )
 
 
 def import_model(
-    file: Annotated[Path, typer.Argument(help="An automaton as text: JSON, a PAutomaC model, or an acceptor of OpenFst.")],
+    file: Annotated[
+        Path,
+        typer.Argument(
+            help="An automaton as text: JSON, a PAutomaC model, or an acceptor of OpenFst."
+        ),
+    ],
     out: Annotated[Path, typer.Option(help="The folder to write the model to.")],
-    source: Annotated[str, typer.Option("--from", help=f"{', '.join(SOURCES)}; auto looks at the file.")] = "auto",
-    symbols: Annotated[Path | None, typer.Option(help="OpenFst's table of symbols; without it, label n is symbol n − 1.")] = None,
-    labels: Annotated[str, typer.Option(help="Whether OpenFst's arcs have the symbols' numbers or their names.")] = "numbers",
-    semiring: Annotated[str, typer.Option(help="What OpenFst's numbers are: log (−ln of a weight) or real (the weight).")] = "log",
+    source: Annotated[
+        str, typer.Option("--from", help=f"{', '.join(SOURCES)}; auto looks at the file.")
+    ] = "auto",
+    symbols: Annotated[
+        Path | None,
+        typer.Option(help="OpenFst's table of symbols; without it, label n is symbol n − 1."),
+    ] = None,
+    labels: Annotated[
+        str, typer.Option(help="Whether OpenFst's arcs have the symbols' numbers or their names.")
+    ] = "numbers",
+    semiring: Annotated[
+        str,
+        typer.Option(
+            help="What OpenFst's numbers are: log (−ln of a weight) or real (the weight)."
+        ),
+    ] = "log",
     force: Force = False,
 ) -> Output:
     """Read an automaton that another program wrote, and save it as a model for all commands."""
     from ..models.files import SavedModel, save_model
-    from ..sources.exchange import LABELS, SEMIRINGS, automaton_format, read_openfst, read_symbol_table, read_weights_json
+    from ..sources.exchange import (
+        LABELS,
+        SEMIRINGS,
+        automaton_format,
+        read_openfst,
+        read_symbol_table,
+        read_weights_json,
+    )
     from ..sources.pautomac import read_pautomac_model
 
     check_one_of("--from", source, SOURCES)
@@ -101,9 +141,15 @@ def import_model(
     with errors_naming(file):
         kind = (automaton_format(data) or "openfst") if source == "auto" else source
     if kind != "openfst":
-        for option, is_used in (("symbols", symbols is not None), ("labels", labels != "numbers"), ("semiring", semiring != "log")):
+        for option, is_used in (
+            ("symbols", symbols is not None),
+            ("labels", labels != "numbers"),
+            ("semiring", semiring != "log"),
+        ):
             if is_used:
-                raise RecipeError(f"--{option} has no effect with a file read as {kind}; it needs openfst")
+                raise RecipeError(
+                    f"--{option} has no effect with a file read as {kind}; it needs openfst"
+                )
     if labels == "names" and symbols is None:
         raise RecipeError("--labels names needs the table of symbols: --symbols")
     table = None
@@ -125,16 +171,20 @@ def import_model(
 
 def sample(
     model: Model,
-    num_strings: Annotated[int, typer.Option("-n", "--num-strings", help="How many strings.")] = 100,
+    num_strings: Annotated[
+        int, typer.Option("-n", "--num-strings", help="How many strings.")
+    ] = 100,
     seed: Seed = 0,
-    max_length: Annotated[int, typer.Option(help="Strings that reach this length without an end are left out.")] = 100,
+    max_length: Annotated[
+        int, typer.Option(help="Strings that reach this length without an end are left out.")
+    ] = 100,
     out: OutFile = None,
     force: Force = False,
 ) -> Output:
     """Draw strings from a model, and write them as CSV with counts, which all commands can read.
 
-    Each string is drawn symbol by symbol from the model's |scores| of the next symbol, divided by their sum. The file has the most
-    frequent strings first.
+    Each string is drawn symbol by symbol from the model's |scores| of the next symbol, divided by
+    their sum. The file has the most frequent strings first.
     """
     from ..lab.tables import drawn_warnings
     from ..models.sampling import draw
@@ -152,23 +202,33 @@ def sample(
 
 
 def _strings_csv(drawn: Drawn, alphabet: Alphabet) -> str:
-    """Write strings with counts as CSV that `sources.files.read_strings` reads back; the header says what a symbol is.
+    """Write strings with counts as CSV that `sources.files.read_strings` reads back; the header
+    says what a symbol is.
 
-    This is data and no table for people, so its strings are exact, without the marks of `metrics.tables.csv_text`.
+    This is data and no table for people, so its strings are exact, without the marks of
+    `metrics.tables.csv_text`.
     """
     from ..strings.words import LAMBDA
 
     buffer = io.StringIO(newline="")
     writer = csv.writer(buffer, lineterminator="\n")
     if alphabet.separator and LAMBDA in alphabet.symbols:
-        raise RecipeError(f"strings can't be written as text with the symbol {LAMBDA!r}, because {LAMBDA} alone is the empty word")
+        raise RecipeError(
+            f"strings can't be written as text with the symbol {LAMBDA!r}, because {LAMBDA} "
+            "alone is the empty word"
+        )
     writer.writerow(("tokens" if alphabet.separator else "characters", "count"))
-    writer.writerows((alphabet.decode(word), count) for word, count in zip(drawn.words, drawn.counts.tolist(), strict=True))
+    writer.writerows(
+        (alphabet.decode(word), count)
+        for word, count in zip(drawn.words, drawn.counts.tolist(), strict=True)
+    )
     return buffer.getvalue()
 
 
 def _written(text: str, out: Path | None, summary: str) -> Output:
-    """Write the text to a file, and return a summary to print; without a file, return the text itself."""
+    """Write the text to a file, and return a summary to print; without a file, return the text
+    itself.
+    """
     if out is None:
         return Output(text.removesuffix("\n"), is_data=True)
     write_file(out, text)

@@ -21,16 +21,37 @@ SHORT_KEY = 12
 
 
 def history(
-    home: Annotated[Path | None, typer.Option(help="The lab's folder, or a sweep's --out; by default NLWFA_HOME.")] = None,
-    search: Annotated[str, typer.Option(help="Words that a run's row must have, as in the lab's search.")] = "",
-    learner: Annotated[list[str] | None, typer.Option(help="Only runs of this learner; can be repeated.")] = None,
-    state: Annotated[list[str] | None, typer.Option(help="Only runs in this state, such as done; can be repeated.")] = None,
-    tag: Annotated[list[str] | None, typer.Option(help="Only runs with this tag; can be repeated.")] = None,
-    order: Annotated[str, typer.Option(help="newest, or a score such as wer: the best first.")] = "newest",
-    limit: Annotated[
-        int | None, typer.Option("-n", "--limit", help=f"How many runs at most: by default {NUM_ROWS}, and all as CSV or JSON.")
+    home: Annotated[
+        Path | None,
+        typer.Option(help="The lab's folder, or a sweep's --out; by default NLWFA_HOME."),
     ] = None,
-    as_csv: Annotated[bool, typer.Option("--csv", help="Print every run as CSV, with all scores: --table csv.")] = False,
+    search: Annotated[
+        str, typer.Option(help="Words that a run's row must have, as in the lab's search.")
+    ] = "",
+    learner: Annotated[
+        list[str] | None, typer.Option(help="Only runs of this learner; can be repeated.")
+    ] = None,
+    state: Annotated[
+        list[str] | None,
+        typer.Option(help="Only runs in this state, such as done; can be repeated."),
+    ] = None,
+    tag: Annotated[
+        list[str] | None, typer.Option(help="Only runs with this tag; can be repeated.")
+    ] = None,
+    order: Annotated[
+        str, typer.Option(help="newest, or a score such as wer: the best first.")
+    ] = "newest",
+    limit: Annotated[
+        int | None,
+        typer.Option(
+            "-n",
+            "--limit",
+            help=f"How many runs at most: by default {NUM_ROWS}, and all as CSV or JSON.",
+        ),
+    ] = None,
+    as_csv: Annotated[
+        bool, typer.Option("--csv", help="Print every run as CSV, with all scores: --table csv.")
+    ] = False,
     as_json: AsJson = False,
     table: TableForm = None,
 ) -> Output:
@@ -49,7 +70,10 @@ def history(
     if folder is None:
         raise RecipeError("--home is needed (the lab's folder), because NLWFA_HOME is not set")
     if not folder.is_dir():
-        raise RecipeError(f"--home must be a lab's folder; {folder} {'is a file' if folder.exists() else 'does not exist'}")
+        raise RecipeError(
+            f"--home must be a lab's folder; {folder} "
+            f"{'is a file' if folder.exists() else 'does not exist'}"
+        )
     check_one_of("--order", order, (NEWEST, *(score.field for score in METRICS)))
     for name in learner or ():
         check_one_of("--learner", name, LEARNERS)
@@ -60,7 +84,12 @@ def history(
     is_export = form in ("csv", "json")
     titles = FileShelf(folder / "uploads").titles()
     query = Query(
-        search, tuple(state or ()), tuple(learner or ()), tags=tuple(tag or ()), order=order, titles=tuple(titles.items())
+        search,
+        tuple(state or ()),
+        tuple(learner or ()),
+        tags=tuple(tag or ()),
+        order=order,
+        titles=tuple(titles.items()),
     )
     with database_errors_as_sentences():
         runs = History.open(folder)
@@ -70,12 +99,23 @@ def history(
         finally:
             runs.close()
     if form is not None and is_export:
-        return Output(write_table(export_table(listing.runs), form).removesuffix("\n"), is_data=True)
+        return Output(
+            write_table(export_table(listing.runs), form).removesuffix("\n"), is_data=True
+        )
     if not listing.runs:
-        return Output(f"no runs in {folder} match" if query != Query(titles=query.titles) else f"no runs in {folder}")
-    rows = {"key": [run.key[:SHORT_KEY] for run in listing.runs], **runs_table(listing.runs, order, titles=titles)}
+        return Output(
+            f"no runs in {folder} match"
+            if query != Query(titles=query.titles)
+            else f"no runs in {folder}"
+        )
+    rows = {
+        "key": [run.key[:SHORT_KEY] for run in listing.runs],
+        **runs_table(listing.runs, order, titles=titles),
+    }
     count = (
-        plural(listing.total, "run") if len(listing.runs) == listing.total else f"{len(listing.runs):,} of {listing.total:,} runs"
+        plural(listing.total, "run")
+        if len(listing.runs) == listing.total
+        else f"{len(listing.runs):,} of {listing.total:,} runs"
     )
     count += "; each run's scores are on its own test strings"
     if form is None:
@@ -86,6 +126,9 @@ def history(
 def _form(table: str | None, as_csv: bool, as_json: bool) -> str | None:
     """Return the form of the table. Raises RecipeError if several are asked for."""
     if as_csv and (as_json or table is not None):
-        raise RecipeError(f"--csv has no effect with {'--json' if as_json else f'--table {table}'}; use one of them")
+        raise RecipeError(
+            f"--csv has no effect with {'--json' if as_json else f'--table {table}'}; use "
+            "one of them"
+        )
     form = table_form(table, as_json)
     return "csv" if as_csv else "json" if as_json else form

@@ -17,7 +17,10 @@ def lab(
     port: Annotated[int, typer.Option(help="The port that the server listens on.")] = 8501,
     address: Annotated[
         str | None,
-        typer.Option(help="The address that it listens on: localhost for this computer alone; by default every one."),
+        typer.Option(
+            help="The address that it listens on: localhost for this computer alone; by default "
+            "every one."
+        ),
     ] = None,
 ) -> Output:
     """Start the lab, and serve its pages until Ctrl-C."""
@@ -44,4 +47,9 @@ def streamlit_arguments(port: int, address: str | None) -> list[str]:
     entry = LAB_FOLDER / "app.py"
     if not entry.is_file():
         raise RecipeError(f"the lab is missing: {entry} is not a file")
-    return ["run", str(entry), f"--server.port={port}", *([f"--server.address={address}"] if address else [])]
+    return [
+        "run",
+        str(entry),
+        f"--server.port={port}",
+        *([f"--server.address={address}"] if address else []),
+    ]

@@ -1,4 +1,7 @@
-"""Define the commands `fit` and `select-rank`, which learn models. Most of their options are fields of a recipe."""
+"""Define the commands `fit` and `select-rank`, which learn models.
+
+Most of their options are fields of a recipe.
+"""
 
 from __future__ import annotations
 
@@ -47,7 +50,8 @@ Train = Annotated[Path, typer.Option(help=f"Training strings: {STRINGS}")]
 MaxDistinct = Annotated[
     int | None,
     typer.Option(
-        help="Distinct training strings to hold in memory; rare ones above that are dropped (PAutomaC files). "
+        help="Distinct training strings to hold in memory; rare ones above that are dropped "
+        "(PAutomaC files). "
         f"By default {MAX_DISTINCT:,}."
     ),
 ]
@@ -65,23 +69,41 @@ def fit(
     validation: Annotated[
         Path | None,
         typer.Option(
-            help=f"What `--refine likelihood` and {', '.join(STRING_LEARNERS)} stop by, and what `--starts` and `--preset` "
+            help=f"What `--refine likelihood` and {', '.join(STRING_LEARNERS)} stop by, and what "
+            "`--starts` and `--preset` "
             f"choose by: {STRINGS}"
         ),
     ] = None,
-    preset: Annotated[Literal["best"] | None, typer.Option(help="Choose learner, rank and options by validation strings.")] = None,
+    preset: Annotated[
+        Literal["best"] | None,
+        typer.Option(help="Choose learner, rank and options by validation strings."),
+    ] = None,
     max_states: Annotated[
-        int | None, typer.Option(help=f"States that a preset may use, all parts of a mixture together; by default {MAX_STATES}.")
+        int | None,
+        typer.Option(
+            help="States that a preset may use, all parts of a mixture together; by default "
+            f"{MAX_STATES}."
+        ),
     ] = None,
     minutes: Annotated[
         float | None,
-        typer.Option(help=f"Minutes that a preset may use, by default {MINUTES:g}; fewer if more don't help."),
+        typer.Option(
+            help=f"Minutes that a preset may use, by default {MINUTES:g}; fewer if more don't help."
+        ),
     ] = None,
     with_ngrams: Annotated[
-        bool, typer.Option(help="Let a preset return an n-gram, or a mixture with n-grams or of next symbols: no automaton.")
+        bool,
+        typer.Option(
+            help="Let a preset return an n-gram, or a mixture with n-grams or of next symbols: no "
+            "automaton."
+        ),
     ] = False,
     with_lstm: Annotated[
-        bool, typer.Option(help="Let a preset return an LSTM, or a mixture with one or of next symbols: no automaton.")
+        bool,
+        typer.Option(
+            help="Let a preset return an LSTM, or a mixture with one or of next symbols: no "
+            "automaton."
+        ),
     ] = False,
     format: Format = "auto",
     max_distinct: MaxDistinct = None,
@@ -95,17 +117,25 @@ def fit(
         _check_preset(learner, rank, field_values)
         budget = _budget(minutes, max_states, field_values)
         check_new_model(out, force)
-        others = [name for name, allowed in (("n-gram", with_ngrams), ("LSTM", with_lstm)) if allowed]
+        others = [
+            name for name, allowed in (("n-gram", with_ngrams), ("LSTM", with_lstm)) if allowed
+        ]
         return _fit_best(train, validation, budget, (format, max_distinct), out, others)
     recipe = _recipe(learner, rank, field_values)
     of_presets = {"--max-states": max_states, "--minutes": minutes}
     of_presets |= {"--with-ngrams": with_ngrams or None, "--with-lstm": with_lstm or None}
     for name, value in of_presets.items():
         if value is not None:
-            other = ": without a preset, --rank sets the number of states" if name == "--max-states" else ""
+            other = (
+                ": without a preset, --rank sets the number of states"
+                if name == "--max-states"
+                else ""
+            )
             raise RecipeError(f"{name} is only for --preset{other}")
     learning, refined = recipe.learning, recipe.refinement.objective == "likelihood"
-    several = number_of_starts(learning.starts, learning.learner, learning.rank, learning.optimizer) > 1
+    several = (
+        number_of_starts(learning.starts, learning.learner, learning.rank, learning.optimizer) > 1
+    )
     if validation is not None and recipe.learning.kind.needs_hankel and not (refined or several):
         setting = f"--learner {learner} --refine {recipe.refinement.objective}"
         raise no_effect("--validation", setting, "--refine likelihood, --starts or --preset best")
@@ -125,7 +155,9 @@ def fit(
     return Output(f"{text}\nmodel    {out}", (*fit_notes, *messages))
 
 
-def _budget(minutes: float | None, max_states: int | None, field_values: Mapping[str, Any]) -> Budget:
+def _budget(
+    minutes: float | None, max_states: int | None, field_values: Mapping[str, Any]
+) -> Budget:
     """Make the budget of a preset from the options that were entered."""
     return Budget(
         minutes=DEFAULT_BUDGET.minutes if minutes is None else minutes,
@@ -135,11 +167,17 @@ def _budget(minutes: float | None, max_states: int | None, field_values: Mapping
 
 
 def _fit_best(
-    train: Path, validation: Path | None, budget: Budget, reading: tuple[str, int | None], out: Path, other_models: Sequence[str]
+    train: Path,
+    validation: Path | None,
+    budget: Budget,
+    reading: tuple[str, int | None],
+    out: Path,
+    other_models: Sequence[str],
 ) -> Output:
     """Search for the best model within a budget, and write it.
 
-    `reading` has the format of the files, and `--max-distinct`; `other_models` are those of `search`.
+    `reading` has the format of the files, and `--max-distinct`; `other_models` are those of
+    `search`.
     """
     from ..experiment.data import training_keys
     from ..experiment.search import search
@@ -148,7 +186,15 @@ def _fit_best(
     sample, held_out, notes = _read_strings(train, validation, *reading)
     print_notes(notes)
     with stopped_by_signals() as stop, progress_bar() as report:
-        best = search(sample, held_out, budget, stop=stop, report=report, log=log_line, other_models=other_models)
+        best = search(
+            sample,
+            held_out,
+            budget,
+            stop=stop,
+            report=report,
+            log=log_line,
+            other_models=other_models,
+        )
     info: dict[str, Any] = {
         "preset": "best",
         "budget": asdict(budget),
@@ -164,7 +210,9 @@ def _fit_best(
 def _read_strings(
     train: Path, validation: Path | None, format: str, max_distinct: int | None
 ) -> tuple[Sample, Sample | None, tuple[str, ...]]:
-    """Read training strings and validation strings, if there are any, over one alphabet, with notes."""
+    """Read training strings and validation strings, if there are any, over one alphabet, with
+    notes.
+    """
     sample, notes = read_sample(train, format, max_distinct)
     if validation is None:
         return sample, None, notes
@@ -172,8 +220,13 @@ def _read_strings(
     return sample, held_out, (*notes, *validation_notes)
 
 
-def _fit_recipe(recipe: Recipe, strings: Strings, reading: float) -> tuple[Fit | StringFit, str, tuple[str, ...]]:
-    """Fit a recipe to strings. Returns the fit, its description and notes; `reading` is the seconds spent on reading the files."""
+def _fit_recipe(
+    recipe: Recipe, strings: Strings, reading: float
+) -> tuple[Fit | StringFit, str, tuple[str, ...]]:
+    """Fit a recipe to strings.
+
+    Returns the fit, its description and notes; `reading` is the seconds spent on reading the files.
+    """
     from ..experiment.pipeline import basis_notes, build_hankel, fit_recipe, options_of
     from ..learning.learners import fit_strings
 
@@ -184,7 +237,10 @@ def _fit_recipe(recipe: Recipe, strings: Strings, reading: float) -> tuple[Fit |
         middle = perf_counter()
         with progress_bar() as report:
             learned = fit_recipe(recipe, hankel, strings, report=report)
-        seconds, notes = {"hankel": middle - started, **learned.report.seconds}, basis_notes(hankel, recipe.hankel)
+        seconds, notes = (
+            {"hankel": middle - started, **learned.report.seconds},
+            basis_notes(hankel, recipe.hankel),
+        )
     else:
         hankel, notes = None, ()
         with progress_bar() as report:
@@ -195,11 +251,17 @@ def _fit_recipe(recipe: Recipe, strings: Strings, reading: float) -> tuple[Fit |
 
 
 def _recipe(learner: str | None, rank: int | None, field_values: Mapping[str, Any]) -> Recipe:
-    """Make a recipe from a command's options. Raises RecipeError if an option would have no effect."""
+    """Make a recipe from a command's options.
+
+    Raises RecipeError if an option would have no effect.
+    """
     if learner is None or rank is None:
-        raise RecipeError("a learner and a rank are needed: for example --learner SP --rank 10, or --preset best")
+        raise RecipeError(
+            "a learner and a rank are needed: for example --learner SP --rank 10, or --preset best"
+        )
     check_learner(learner, tuple(LEARNERS))
-    if field_values.get("optimizer_refinement", "lbfgs") not in OPTIMIZERS:  # an optimiser that only steps 1 and 2 have
+    # an optimiser that only steps 1 and 2 have
+    if field_values.get("optimizer_refinement", "lbfgs") not in OPTIMIZERS:
         field_values = {**field_values, "optimizer_refinement": "lbfgs"}
     base = converged(field_values.get("refine", "none"))
     recipe = with_fields(base, {**field_values, "learner": learner, "rank": rank})
@@ -209,19 +271,30 @@ def _recipe(learner: str | None, rank: int | None, field_values: Mapping[str, An
 
 def _check_preset(learner: str | None, rank: int | None, field_values: Mapping[str, Any]) -> None:
     """Raise RecipeError if an option would have no effect with a preset."""
-    named = [name for name, value in (("--learner", learner), ("--rank", rank)) if value is not None]
+    named = [
+        name for name, value in (("--learner", learner), ("--rank", rank)) if value is not None
+    ]
     if named := [*named, *option_names(LEARNING, set(field_values) - SEEDS)]:
-        raise RecipeError(f"--preset best chooses learner, rank and options itself: leave out {listed(named)}")
+        raise RecipeError(
+            f"--preset best chooses learner, rank and options itself: leave out {listed(named)}"
+        )
 
 
-def _with_validation(sample: Sample, path: Path, format: str) -> tuple[Sample, Sample, tuple[str, ...]]:
-    """Read validation strings, and renumber them and the training strings by one common alphabet."""
+def _with_validation(
+    sample: Sample, path: Path, format: str
+) -> tuple[Sample, Sample, tuple[str, ...]]:
+    """Read validation strings, and renumber them and the training strings by one common
+    alphabet.
+    """
     from ..experiment.data import overlap_notes, unseen_notes
 
     file = read_words(path, format, sample.alphabet)
     held_out = file.sample()
     train = replace(sample, alphabet=file.alphabet)
-    notes = (*unseen_notes(sample, held_out, "validation"), *overlap_notes(train, held_out, "validation"))
+    notes = (
+        *unseen_notes(sample, held_out, "validation"),
+        *overlap_notes(train, held_out, "validation"),
+    )
     return train, held_out, (*file.notes, *notes)
 
 
@@ -230,23 +303,35 @@ def select_rank(
     train: Train,
     learner: Learner,
     ranks: Annotated[
-        str, typer.Option(help="Ranks to try: a list such as 1,2,5,10, or ranges such as 2-20, or 5-50:5 in steps of 5.")
+        str,
+        typer.Option(
+            help="Ranks to try: a list such as 1,2,5,10, or ranges such as 2-20, or 5-50:5 in "
+            "steps of 5."
+        ),
     ],
     field_values: Mapping[str, Any],
     validation: Annotated[Path | None, typer.Option(help=f"Validation strings: {STRINGS}")] = None,
     folds: Annotated[
         int | None,
-        typer.Option(help="Instead of --validation: the number of folds for cross-validation on the training strings."),
+        typer.Option(
+            help="Instead of --validation: the number of folds for cross-validation on the "
+            "training strings."
+        ),
     ] = None,
     fold_seed: Annotated[
-        int | None, typer.Option(min=0, help="The seed that divides the strings into folds, by default 0.")
+        int | None,
+        typer.Option(min=0, help="The seed that divides the strings into folds, by default 0."),
     ] = None,
-    metric: Annotated[str, typer.Option(help=f"The score to choose by: {', '.join(SELECTION_METRICS)}.")] = "wer",
+    metric: Annotated[
+        str, typer.Option(help=f"The score to choose by: {', '.join(SELECTION_METRICS)}.")
+    ] = "wer",
     format: Format = "auto",
     max_distinct: MaxDistinct = None,
     as_json: AsJson = False,
 ) -> Output:
-    """Learn a model with each rank, score it on validation strings or by cross-validation, and print the best rank."""
+    """Learn a model with each rank, score it on validation strings or by cross-validation, and
+    print the best rank.
+    """
     from ..experiment.selection import select_rank as best_of_ranks
     from ..metrics.scores import TestSet
 
@@ -258,35 +343,68 @@ def select_rank(
     recipe = _recipe(learner, tried[0], field_values)
     read, read_notes = read_sample(train, format, max_distinct)
     if validation is None:
-        return _select_by_folds((read, read_notes), recipe, tried, (folds or 0, fold_seed or 0), metric, as_json)
+        return _select_by_folds(
+            (read, read_notes), recipe, tried, (folds or 0, fold_seed or 0), metric, as_json
+        )
     if fold_seed is not None:
         raise no_effect("--fold-seed", "--validation", "--folds")
     sample, held_out, validation_notes = _with_validation(read, validation, format)
     print_notes((*read_notes, *validation_notes))
     with progress_bar() as report:
-        selection = best_of_ranks(sample, TestSet.empirical(held_out), tried, recipe, metric=metric, report=report)
+        selection = best_of_ranks(
+            sample, TestSet.empirical(held_out), tried, recipe, metric=metric, report=report
+        )
     if not as_json:
         return Output(ranks_summary(learner, selection), selection.notes)
     scores = [{"rank": rank, **asdict(scores)} for rank, scores in selection.scores]
     return Output(
-        json_text({"learner": learner, "metric": selection.metric, "rank": selection.rank, "scores": scores}), selection.notes
+        json_text(
+            {
+                "learner": learner,
+                "metric": selection.metric,
+                "rank": selection.rank,
+                "scores": scores,
+            }
+        ),
+        selection.notes,
     )
 
 
 def _select_by_folds(
-    read: tuple[Sample, tuple[str, ...]], recipe: Recipe, ranks: Sequence[int], folds: tuple[int, int], metric: str, as_json: bool
+    read: tuple[Sample, tuple[str, ...]],
+    recipe: Recipe,
+    ranks: Sequence[int],
+    folds: tuple[int, int],
+    metric: str,
+    as_json: bool,
 ) -> Output:
-    """Cross-validate every rank. `read` has the strings and notes on reading them, `folds` the number and the seed of the folds."""
+    """Cross-validate every rank.
+
+    `read` has the strings and notes on reading them, `folds` the number and the seed of the folds.
+    """
     from ..experiment.cross_validation import cross_validate
 
     print_notes(read[1])
     with progress_bar() as report:
-        validated = cross_validate(read[0], recipe, folds[0], ranks=ranks, seed=folds[1], report=report)
+        validated = cross_validate(
+            read[0], recipe, folds[0], ranks=ranks, seed=folds[1], report=report
+        )
     notes, learner = tuple(dict.fromkeys(validated.notes)), recipe.learning.learner
     if not as_json:
         return Output(folds_summary(learner, validated, metric), notes)
-    scores = [{"rank": rank, "folds": [asdict(one) for one in by_fold]} for rank, by_fold in validated.scores]
+    scores = [
+        {"rank": rank, "folds": [asdict(one) for one in by_fold]}
+        for rank, by_fold in validated.scores
+    ]
     return Output(
-        json_text({"learner": learner, "metric": metric, "rank": validated.best_rank(metric), "folds": folds[0], "scores": scores}),
+        json_text(
+            {
+                "learner": learner,
+                "metric": metric,
+                "rank": validated.best_rank(metric),
+                "folds": folds[0],
+                "scores": scores,
+            }
+        ),
         notes,
     )

@@ -45,13 +45,20 @@ from .terminal import (
 from .text import next_record, next_summary, weight_lines
 from .values import fit_values, score_values
 
-app = typer.Typer(add_completion=False, pretty_exceptions_enable=False, help="Learn weighted finite automata from strings.")
+app = typer.Typer(
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    help="Learn weighted finite automata from strings.",
+)
 generate = typer.Typer(help="Draw strings, and write them as a PAutomaC file.")
 app.add_typer(generate, name="generate")
 
 Count = Annotated[int, typer.Option("-n", "--num-strings", help="How many strings.")]
 File = Annotated[Path, typer.Option("-o", "--out", help="The file to write.")]
-Solution = Annotated[Path | None, typer.Option(help="Also write each string's exact probability, as a PAutomaC solution.")]
+Solution = Annotated[
+    Path | None,
+    typer.Option(help="Also write each string's exact probability, as a PAutomaC solution."),
+]
 
 
 app.command()(fit)
@@ -74,7 +81,10 @@ app.command()(lab)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command line with some arguments, by default those of this process. Returns the exit code."""
+    """Run the command line with some arguments, by default those of this process.
+
+    Returns the exit code.
+    """
     return execute(app, arguments)
 
 
@@ -86,7 +96,9 @@ def _version(asked: bool) -> None:
 
 @app.callback()
 def _options(
-    version: Annotated[bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")] = False,
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
+    ] = False,
 ) -> None:
     pass
 
@@ -95,7 +107,9 @@ NUM_STRINGS = Recipe().data.num_strings
 
 
 def _add_generator(source: str, own: Options, text: str) -> None:
-    """Add the command that draws strings from a source, with options for the fields of that source."""
+    """Add the command that draws strings from a source, with options for the fields of that
+    source.
+    """
 
     @takes_fields({"seed": ("data_seed",), **own})
     def command(
@@ -108,7 +122,9 @@ def _add_generator(source: str, own: Options, text: str) -> None:
         check_new_file(out, force, (solution,))
         check_new_file(solution, force)
         check_between("--num-strings", num_strings, 1, limits.most("generated_strings"))
-        recipe = with_fields(Recipe(), {**field_values, "source": source, "num_strings": num_strings})
+        recipe = with_fields(
+            Recipe(), {**field_values, "source": source, "num_strings": num_strings}
+        )
         return _write_strings(recipe.data, out, solution)
 
     generate.command(source, help=text)(command)
@@ -116,14 +132,23 @@ def _add_generator(source: str, own: Options, text: str) -> None:
 
 AUTOMATON: Options = {"states": ("num_states",), "symbols": ("num_symbols",)}
 _add_generator(
-    "dyck", {"split": ("split_probability",), "wrap": ("wrap_probability",)}, "Well-bracketed strings: 0 is [ and 1 is ]."
+    "dyck",
+    {"split": ("split_probability",), "wrap": ("wrap_probability",)},
+    "Well-bracketed strings: 0 is [ and 1 is ].",
 )
 _add_generator("automaton", AUTOMATON, "Strings of a random probabilistic automaton.")
 _add_generator("hmm", AUTOMATON, "Strings of a random hidden Markov model.")
-_add_generator("pfa", AUTOMATON, "Strings of a random probabilistic automaton in which each state has few likely moves.")
+_add_generator(
+    "pfa",
+    AUTOMATON,
+    "Strings of a random probabilistic automaton in which each state has few likely moves.",
+)
 _add_generator("pdfa", AUTOMATON, "Strings of a random deterministic probabilistic automaton.")
 _add_generator(
-    "squared", AUTOMATON, "Strings of the square of a random WFA: a linear model needs up to k² states, a nonlinear one k."
+    "squared",
+    AUTOMATON,
+    "Strings of the square of a random WFA: a linear model needs up to k² states, a "
+    "nonlinear one k.",
 )
 
 
@@ -133,7 +158,11 @@ def _write_strings(recipe: DataRecipe, out: Path, solution: Path | None) -> Outp
     source = generator_of(recipe)
     words = source.draw(recipe.num_strings, recipe.seed)
     write_file(out, write_pautomac(words, len(source.alphabet)))
-    lines = [source.title, f"{plural(len(words), 'string')}, {plural(len(source.alphabet), 'symbol')}, written to {out}"]
+    lines = [
+        source.title,
+        f"{plural(len(words), 'string')}, {plural(len(source.alphabet), 'symbol')}, written "
+        f"to {out}",
+    ]
     if solution is not None:
         write_file(solution, write_solution(source.model.weights(words)))
         lines.append(f"their probabilities written to {solution}")
@@ -146,7 +175,9 @@ def weights(
     words: Annotated[Path, typer.Option(help=f"The words: {STRINGS}")],
     format: Format = "auto",
 ) -> Output:
-    """Print a model's weight of each word, one per line, in the file's order and in full precision."""
+    """Print a model's weight of each word, one per line, in the file's order and in full
+    precision.
+    """
     from ..models.model import scaled_weights
     from ..models.unseen import has_known_symbols
 
@@ -154,7 +185,9 @@ def weights(
     file = read_scored_words(words, format, saved.alphabet, role="")
     known = np.flatnonzero(has_known_symbols(file.words, len(saved.alphabet)))
     numbers, exponents = np.zeros(len(file.words)), np.zeros(len(file.words), dtype=np.int64)
-    numbers[known], exponents[known] = scaled_weights(saved.model, replace(file.words.take(known), alphabet=saved.alphabet))
+    numbers[known], exponents[known] = scaled_weights(
+        saved.model, replace(file.words.take(known), alphabet=saved.alphabet)
+    )
     lines, notes = weight_lines(numbers, exponents)
     return Output("\n".join(lines), (*file.notes, *notes))
 
@@ -162,7 +195,9 @@ def weights(
 @app.command("next")
 def next_symbol(
     model: Model,
-    prefix: Annotated[str, typer.Option(help='Symbols, such as "0 1 1" or "abba"; "" or λ is the empty prefix.')],
+    prefix: Annotated[
+        str, typer.Option(help='Symbols, such as "0 1 1" or "abba"; "" or λ is the empty prefix.')
+    ],
     as_json: AsJson = False,
 ) -> Output:
     """Print the score of every symbol that can follow a prefix, and of the end of the string."""

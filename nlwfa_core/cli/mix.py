@@ -14,21 +14,38 @@ from ..models.unseen import has_known_symbols
 from ..strings.sample import Sample
 from ..strings.words import Alphabet
 from .options import no_effect
-from .terminal import STRINGS, Force, Format, Output, check_new_model, file_name, read_model, read_scored_words
+from .terminal import (
+    STRINGS,
+    Force,
+    Format,
+    Output,
+    check_new_model,
+    file_name,
+    read_model,
+    read_scored_words,
+)
 from .text import mixture_summary
 
 
 def mix(
-    models: Annotated[list[Path], typer.Argument(help="The folders of two or more models over the same symbols.")],
+    models: Annotated[
+        list[Path], typer.Argument(help="The folders of two or more models over the same symbols.")
+    ],
     out: Annotated[Path, typer.Option(help="The folder to write the mixture to.")],
     validation: Annotated[
         Path | None,
-        typer.Option(help=f"Strings that the models did not learn from; without them, all weights are equal. {STRINGS}"),
+        typer.Option(
+            help="Strings that the models did not learn from; without them, all weights are "
+            f"equal. {STRINGS}"
+        ),
     ] = None,
     format: Format = "auto",
     force: Force = False,
 ) -> Output:
-    """Combine models: the weighted mean of their probabilities. Of linear models it is a linear model with all their states."""
+    """Combine models: the weighted mean of their probabilities.
+
+    Of linear models it is a linear model with all their states.
+    """
     from ..metrics.scores import next_symbol_score
     from ..models.files import SavedModel, save_model
     from ..models.mixture import fit_mixture, mixture
@@ -42,7 +59,8 @@ def mix(
     for path, part in zip(models, parts, strict=True):
         if part.alphabet != parts[0].alphabet:
             raise RecipeError(
-                f"the models must have the same symbols in the same order; {models[0]} has {parts[0].alphabet.summary}, "
+                f"the models must have the same symbols in the same order; {models[0]} has "
+                f"{parts[0].alphabet.summary}, "
                 f"{path} has {part.alphabet.summary}"
             )
     functions, notes, bits = [part.model for part in parts], tuple[str, ...](), None
@@ -54,7 +72,9 @@ def mix(
         sample = _without_unknown(file.sample(), parts[0].alphabet)
         combined, shares = fit_mixture(functions, sample)
         weights = shares.tolist()
-        bits = [next_symbol_score(model, sample).bits_per_symbol for model in (*functions, combined)]
+        bits = [
+            next_symbol_score(model, sample).bits_per_symbol for model in (*functions, combined)
+        ]
     record = [
         {"model": file_name(path), "weight": weight, "info": part.info}
         for path, weight, part in zip(models, weights, parts, strict=True)
@@ -63,11 +83,17 @@ def mix(
     if validation is not None:
         info["validation_file"] = file_name(validation)
     save_model(out, SavedModel(combined, parts[0].alphabet, info))
-    return Output(f"{mixture_summary([str(path) for path in models], weights, bits, combined.num_states)}\nmodel    {out}", notes)
+    return Output(
+        f"{mixture_summary([str(path) for path in models], weights, bits, combined.num_states)}\nmodel "  # noqa: E501
+        f"   {out}",
+        notes,
+    )
 
 
 def _without_unknown(sample: Sample, alphabet: Alphabet) -> Sample:
-    """Leave out the strings that have a symbol which no model knows: all models give them 0, so they say nothing about weights."""
+    """Leave out the strings that have a symbol which no model knows: all models give them 0, so
+    they say nothing about weights.
+    """
     known = np.flatnonzero(has_known_symbols(sample.words, len(alphabet)))
     words = sample.words.take(known)
     return Sample(replace(words, alphabet=alphabet), sample.counts[known], alphabet)

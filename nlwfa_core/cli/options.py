@@ -1,7 +1,9 @@
-"""Make options of commands from the fields of a recipe: each option has the type, default and bounds of its field.
+"""Make options of commands from the fields of a recipe: each option has the type, default and
+bounds of its field.
 
-The help of an option is that of its field in `fields.HELP`. A command takes all these options as one parameter, `field_values`:
-name of the field -> value. It contains only the options that were entered, so that the command can refuse those without effect.
+The help of an option is that of its field in `fields.HELP`. A command takes all these options as
+one parameter, `field_values`: name of the field -> value. It contains only the options that were
+entered, so that the command can refuse those without effect.
 """
 
 from __future__ import annotations
@@ -48,7 +50,17 @@ LEARNING: Options = {
     "em_start": ("em_start",),
     "pseudo_count": ("pseudo_count",),
     "refine": ("refine",),
-    **{name: (name,) for name in ("epochs_refinement", "rate_refinement", "batch", "weight_decay", "dropout", "restarts")},
+    **{
+        name: (name,)
+        for name in (
+            "epochs_refinement",
+            "rate_refinement",
+            "batch",
+            "weight_decay",
+            "dropout",
+            "restarts",
+        )
+    },
 }
 UNBOUNDED = 2**31  # the help does not mention upper bounds from here on
 DEFAULTS = flat(converged())
@@ -63,20 +75,43 @@ def takes_fields(options: Options) -> Callable[[Command], Command]:
         @wraps(command)
         def command_with_options(**values: Any) -> Output:
             entered = {name: values.pop(name) for name in options}
-            field_values = {field: value for name, value in entered.items() if value is not None for field in options[name]}
+            field_values = {
+                field: value
+                for name, value in entered.items()
+                if value is not None
+                for field in options[name]
+            }
             try:
                 return command(**values, field_values=field_values)
             except FieldError as error:
-                named = (name for name, own in options.items() if any(FIELDS[field][1] == error.field for field in own))
+                named = (
+                    name
+                    for name, own in options.items()
+                    if any(FIELDS[field][1] == error.field for field in own)
+                )
                 name = next((typed(name) for name in named), error.field)
                 raise RecipeError(name + str(error).removeprefix(error.field)) from None
 
-        hints = {name: hint for name, hint in get_type_hints(command, include_extras=True).items() if name != "field_values"}
-        own = [parameter for name, parameter in signature(command).parameters.items() if name != "field_values"]
+        hints = {
+            name: hint
+            for name, hint in get_type_hints(command, include_extras=True).items()
+            if name != "field_values"
+        }
+        own = [
+            parameter
+            for name, parameter in signature(command).parameters.items()
+            if name != "field_values"
+        ]
         made = {name: _annotation(fields[0]) for name, fields in options.items()}
         command_with_options.__signature__ = Signature(  # type: ignore[attr-defined]
-            [parameter.replace(kind=Parameter.KEYWORD_ONLY, annotation=hints[parameter.name]) for parameter in own]
-            + [Parameter(name, Parameter.KEYWORD_ONLY, default=None, annotation=made[name]) for name in options]
+            [
+                parameter.replace(kind=Parameter.KEYWORD_ONLY, annotation=hints[parameter.name])
+                for parameter in own
+            ]
+            + [
+                Parameter(name, Parameter.KEYWORD_ONLY, default=None, annotation=made[name])
+                for name in options
+            ]
         )
         command_with_options.__annotations__ = hints | made
         return command_with_options
@@ -85,11 +120,14 @@ def takes_fields(options: Options) -> Callable[[Command], Command]:
 
 
 def _annotation(field: str) -> Any:
-    """Make the annotation by which typer reads a field's option: None if the option is not entered; the help has the default."""
+    """Make the annotation by which typer reads a field's option: None if the option is not entered;
+    the help has the default.
+    """
     part, name = FIELDS[field]
     info = PARTS[part].model_fields[name]
     kind = str if field == "hidden" else info.annotation
-    return Annotated[kind | None, typer.Option(help=f"{HELP[field]} {_range(info, DEFAULTS[field])}")]  # type: ignore[operator]
+    option = typer.Option(help=f"{HELP[field]} {_range(info, DEFAULTS[field])}")
+    return Annotated[kind | None, option]  # type: ignore[operator]
 
 
 def _range(info: FieldInfo, default: object) -> str:
@@ -99,9 +137,20 @@ def _range(info: FieldInfo, default: object) -> str:
     >>> fields = RefinementRecipe.model_fields
     >>> _range(fields["dropout"], 0.0), _range(fields["rate"], 0.01), _range(fields["restarts"], 0)
     ('From 0 to below 1, by default 0.0.', 'Above 0, by default 0.01.', 'From 0 to 100, by default 0.')
-    """
-    bounds = {name: getattr(entry, name) for entry in info.metadata for name in ("ge", "gt", "le", "lt") if hasattr(entry, name)}
-    parts = [f"from {bounds['ge']:,}"] if "ge" in bounds else [f"above {bounds['gt']:,}"] if "gt" in bounds else []
+    """  # noqa: E501
+    bounds = {
+        name: getattr(entry, name)
+        for entry in info.metadata
+        for name in ("ge", "gt", "le", "lt")
+        if hasattr(entry, name)
+    }
+    parts = (
+        [f"from {bounds['ge']:,}"]
+        if "ge" in bounds
+        else [f"above {bounds['gt']:,}"]
+        if "gt" in bounds
+        else []
+    )
     parts += [f"to {bounds['le']:,}"] if bounds.get("le", UNBOUNDED) < UNBOUNDED else []
     parts += [f"to below {bounds['lt']:,}"] if bounds.get("lt", UNBOUNDED) < UNBOUNDED else []
     text = ", ".join(filter(None, (" ".join(parts), f"by default {default}")))
@@ -118,7 +167,8 @@ def option_names(options: Options, fields: Collection[str]) -> list[str]:
 
 
 def no_effect(option: str, setting: str, need: str) -> RecipeError:
-    """Make the error for an option that was entered but has no effect together with the other options.
+    """Make the error for an option that was entered but has no effect together with the other
+    options.
 
     >>> print(no_effect("--ridge", "--learner fac.non", "--learner SP"))
     --ridge has no effect with --learner fac.non; it needs --learner SP
@@ -126,7 +176,12 @@ def no_effect(option: str, setting: str, need: str) -> RecipeError:
     return RecipeError(f"{option} has no effect with {setting}; it needs {need}")
 
 
-def check_effects(options: Options, field_values: Mapping[str, Any], recipe: Recipe, unmet: Mapping[str, Condition]) -> None:
+def check_effects(
+    options: Options,
+    field_values: Mapping[str, Any],
+    recipe: Recipe,
+    unmet: Mapping[str, Condition],
+) -> None:
     """Raise RecipeError if an option was entered that has no effect.
 
     Parameters
@@ -138,7 +193,8 @@ def check_effects(options: Options, field_values: Mapping[str, Any], recipe: Rec
     recipe : Recipe
         The recipe with these values.
     unmet : mapping
-        Name of a field without effect -> the condition under which it would have one (`fields.unmet_conditions`).
+        Name of a field without effect -> the condition under which it would have one
+        (`fields.unmet_conditions`).
     """
     current = flat(recipe)
     for name, own in options.items():
@@ -146,7 +202,10 @@ def check_effects(options: Options, field_values: Mapping[str, Any], recipe: Rec
             conditions = dict.fromkeys(unmet[field] for field in own)
             fields = dict.fromkeys(["learner", *(field for field, _ in conditions)])
             setting = " ".join(f"{_option_of(options, field)} {current[field]}" for field in fields)
-            need = ", or ".join(f"{_option_of(options, field)} {alternatives(values)}" for field, values in conditions)
+            need = ", or ".join(
+                f"{_option_of(options, field)} {alternatives(values)}"
+                for field, values in conditions
+            )
             raise no_effect(typed(name), setting, need)
 
 

@@ -1,4 +1,6 @@
-"""Define the command `rank`, which lists the likeliest next symbols after each prefix of a file, as in the SPiCe competition."""
+"""Define the command `rank`, which lists the likeliest next symbols after each prefix of a file, as
+in the SPiCe competition.
+"""
 
 from __future__ import annotations
 
@@ -33,17 +35,32 @@ if TYPE_CHECKING:
 
 def rank(
     model: Model,
-    prefixes: Annotated[Path, typer.Option(help="Beginnings of strings: SPiCe, or any other format of strings, without counts.")],
+    prefixes: Annotated[
+        Path,
+        typer.Option(
+            help="Beginnings of strings: SPiCe, or any other format of strings, without counts."
+        ),
+    ],
     targets: Annotated[
         Path | None,
-        typer.Option(help="What followed each prefix: a SPiCe target file, or one symbol on each line, -1 for the end."),
+        typer.Option(
+            help="What followed each prefix: a SPiCe target file, or one symbol on each line, -1 "
+            "for the end."
+        ),
     ] = None,
-    out: Annotated[Path | None, typer.Option("-o", "--out", help="Write the ranking to this file, not to stdout.")] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option("-o", "--out", help="Write the ranking to this file, not to stdout."),
+    ] = None,
     format: Format = "auto",
-    as_json: Annotated[bool, typer.Option("--json", help="Print the scores as one JSON object, not the ranking.")] = False,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print the scores as one JSON object, not the ranking.")
+    ] = False,
     force: Force = False,
 ) -> Output:
-    """Print the five likeliest next symbols after each prefix on a line (-1 is the end), and score them by the targets."""
+    """Print the five likeliest next symbols after each prefix on a line (-1 is the end), and score
+    them by the targets.
+    """
     from ..metrics.diagnostics import divergence_warnings
     from ..metrics.ranking import RankingScore, rank_finite, score_ranking
     from ..sources.prefixes import write_ranking
@@ -62,22 +79,39 @@ def rank(
     text = write_ranking(ranking, file.names)
     score = None if target is None else score_ranking(ranking, target)
     if num_nonfinite:
-        notes += (f"{prefixes_text(num_nonfinite)} with scores that are not finite numbers, so NDCG5 and the error are undefined",)
+        notes += (
+            f"{prefixes_text(num_nonfinite)} with scores that are not finite numbers, so "
+            "NDCG5 and the error are undefined",
+        )
         score = None if score is None else RankingScore(math.nan, math.nan, score.num_prefixes)
     if out is not None:
         write_file(out, text)
     notes += tuple(divergence_warnings(saved.model))
     if as_json:
-        record = {"ndcg5": None, "error": None, "num_prefixes": len(words)} if score is None else asdict(score)
+        record = (
+            {"ndcg5": None, "error": None, "num_prefixes": len(words)}
+            if score is None
+            else asdict(score)
+        )
         return Output(json_text(record), notes)
     summary = "" if score is None else ranking_summary(score)
     if out is None:
         return Output(text.removesuffix("\n"), (*notes, *filter(None, [summary])), is_data=True)
-    return Output("\n".join(filter(None, [summary, f"ranking of {prefixes_text(len(words))} written to {out}"])), notes)
+    return Output(
+        "\n".join(
+            filter(None, [summary, f"ranking of {prefixes_text(len(words))} written to {out}"])
+        ),
+        notes,
+    )
 
 
-def _read_prefixes(path: Path, format: str, alphabet: Alphabet) -> tuple[StringFile, tuple[str, ...]]:
-    """Read prefixes for a model over `alphabet`, with notes. Raises RecipeError if a symbol is not in that alphabet."""
+def _read_prefixes(
+    path: Path, format: str, alphabet: Alphabet
+) -> tuple[StringFile, tuple[str, ...]]:
+    """Read prefixes for a model over `alphabet`, with notes.
+
+    Raises RecipeError if a symbol is not in that alphabet.
+    """
     from ..sources.prefixes import read_prefixes
 
     data = read_bytes(path)
@@ -88,8 +122,13 @@ def _read_prefixes(path: Path, format: str, alphabet: Alphabet) -> tuple[StringF
     return file, (f"{file_name(path)}: {file.reading}; {prefixes_text(len(words))}", *file.notes)
 
 
-def _read_targets(path: Path, prefixes: StringFile, num_symbols: int) -> tuple[Targets, tuple[str, ...]]:
-    """Read the targets of prefixes for a model with `num_symbols` symbols, with notes. Raises RecipeError if they don't fit."""
+def _read_targets(
+    path: Path, prefixes: StringFile, num_symbols: int
+) -> tuple[Targets, tuple[str, ...]]:
+    """Read the targets of prefixes for a model with `num_symbols` symbols, with notes.
+
+    Raises RecipeError if they don't fit.
+    """
     from ..sources.prefixes import read_targets, targets_of
 
     data = read_bytes(path)
@@ -97,5 +136,8 @@ def _read_targets(path: Path, prefixes: StringFile, num_symbols: int) -> tuple[T
         targets, notes = targets_of(read_targets(data, prefixes.names), len(prefixes.words))
     unknown = int((targets.likeliest >= num_symbols).sum())
     if unknown:
-        notes += (f"{unknown:,} of {len(targets):,} targets are symbols that the model does not know, so no ranking holds them.",)
+        notes += (
+            f"{unknown:,} of {len(targets):,} targets are symbols that the model does not "
+            "know, so no ranking holds them.",
+        )
     return targets, tuple(f"{file_name(path)}: {note}" for note in notes)

@@ -10,7 +10,15 @@ import typer
 
 from ..errors import RecipeError, RunsFailed, check_one_of, plural
 from ..files import make_directory
-from .terminal import RUN_FAILED, STRINGS, Output, check_writable, progress_bar, read_bytes, write_file
+from .terminal import (
+    RUN_FAILED,
+    STRINGS,
+    Output,
+    check_writable,
+    progress_bar,
+    read_bytes,
+    write_file,
+)
 
 if TYPE_CHECKING:
     from ..reproduction.experiments import Experiment
@@ -22,31 +30,58 @@ FILES = {"verbs": ("train", "validation"), "spice-4": ("train", "prefixes", "tar
 
 def reproduce(
     experiment: Annotated[str, typer.Argument(help=", ".join(NAMES))],
-    out: Annotated[Path, typer.Option(help="Folder of pages, figures and runs.")] = Path("docs/reproduction"),
-    seeds: Annotated[int, typer.Option(min=1, help="Number of seeds (0, 1, …) of draws and learners.")] = 10,
-    quick: Annotated[bool, typer.Option("--quick", help="Do tiny runs in OUT/quick, to check that everything works.")] = False,
+    out: Annotated[Path, typer.Option(help="Folder of pages, figures and runs.")] = Path(
+        "docs/reproduction"
+    ),
+    seeds: Annotated[
+        int, typer.Option(min=1, help="Number of seeds (0, 1, …) of draws and learners.")
+    ] = 10,
+    quick: Annotated[
+        bool,
+        typer.Option("--quick", help="Do tiny runs in OUT/quick, to check that everything works."),
+    ] = False,
     jobs: Annotated[int, typer.Option(min=1, help="Worker processes.")] = 1,
-    minutes: Annotated[float | None, typer.Option(min=0, help="Start no run after this time; with 0, only write the page.")] = None,
-    train: Annotated[Path | None, typer.Option(help=f"verbs, spice-4: training strings. {STRINGS}")] = None,
-    validation: Annotated[Path | None, typer.Option(help="verbs: strings to score on; no rank or model is chosen by them.")] = None,
-    prefixes: Annotated[
-        Path | None, typer.Option(help="spice-4: prefixes to score on; no rank or model is chosen by them.")
+    minutes: Annotated[
+        float | None,
+        typer.Option(min=0, help="Start no run after this time; with 0, only write the page."),
     ] = None,
-    targets: Annotated[Path | None, typer.Option(help="spice-4: what followed each prefix, a SPiCe file of targets.")] = None,
+    train: Annotated[
+        Path | None, typer.Option(help=f"verbs, spice-4: training strings. {STRINGS}")
+    ] = None,
+    validation: Annotated[
+        Path | None,
+        typer.Option(help="verbs: strings to score on; no rank or model is chosen by them."),
+    ] = None,
+    prefixes: Annotated[
+        Path | None,
+        typer.Option(help="spice-4: prefixes to score on; no rank or model is chosen by them."),
+    ] = None,
+    targets: Annotated[
+        Path | None,
+        typer.Option(help="spice-4: what followed each prefix, a SPiCe file of targets."),
+    ] = None,
     force: Annotated[
-        bool, typer.Option("--force", help="Replace pages that another version of nlwfa wrote, or that were changed since.")
+        bool,
+        typer.Option(
+            "--force",
+            help="Replace pages that another version of nlwfa wrote, or that were changed since.",
+        ),
     ] = False,
 ) -> Output:
-    """Run one of the paper's experiments, with several ways of training and with controls, and write a page of results.
+    """Run one of the paper's experiments, with several ways of training and with controls, and
+    write a page of results.
 
-    Each run is saved as soon as it has finished. If the command is stopped, the same command does the missing runs and writes the
-    page again. If a run fails, the page has the other runs, and the exit code is 1.
+    Each run is saved as soon as it has finished. If the command is stopped, the same command does
+    the missing runs and writes the page again. If a run fails, the page has the other runs, and the
+    exit code is 1.
     """
     from ..reproduction.experiments import measure_missing
     from ..reproduction.pages import check_replaceable, write_pages
 
     files = {"train": train, "validation": validation, "prefixes": prefixes, "targets": targets}
-    plan = _plan(experiment, seeds, quick, {name: path for name, path in files.items() if path is not None})
+    plan = _plan(
+        experiment, seeds, quick, {name: path for name, path in files.items() if path is not None}
+    )
     folder = out / "quick" if quick else out
     check_writable(folder)
     if not force:
@@ -54,15 +89,22 @@ def reproduce(
     failures: tuple[str, ...] = ()
     with progress_bar() as report:
         try:
-            done = measure_missing(plan, folder, jobs, None if minutes is None else 60 * minutes, report)
+            done = measure_missing(
+                plan, folder, jobs, None if minutes is None else 60 * minutes, report
+            )
         except RunsFailed as error:
             failures = (f"failed: {error}",)
-            done = measure_missing(plan, folder, seconds=0)  # reads the runs that are done, without doing others
+            # reads the runs that are done, without doing others
+            done = measure_missing(plan, folder, seconds=0)
     make_directory(folder)
     for name, text in write_pages(plan, done).items():
         write_file(folder / name, text)
     left = len(plan.runs) - len(done)
-    state = f"{plural(left, 'run')} missing: the same command continues" if left else "nothing is missing"
+    state = (
+        f"{plural(left, 'run')} missing: the same command continues"
+        if left
+        else "nothing is missing"
+    )
     text = f"{plural(len(done), 'run')} done, {state}\nwritten to {folder / plan.name}.md"
     return Output(text, failures, RUN_FAILED if failures else 0)
 
@@ -75,11 +117,16 @@ def _plan(name: str, seeds: int, quick: bool, files: Mapping[str, Path]) -> Expe
     for option in files:
         if option not in used:
             users = [user for user, options in FILES.items() if option in options]
-            raise RecipeError(f"--{option} is only for {' and '.join(users)}; got the experiment {name}")
+            raise RecipeError(
+                f"--{option} is only for {' and '.join(users)}; got the experiment {name}"
+            )
     contents = {option: read_bytes(path) for option, path in files.items()}
     if name == "spice-4":
         if missing := [f"--{option}" for option in used if option not in files]:
-            raise RecipeError(f"spice-4 needs --train, --prefixes and --targets, SPiCe's files; missing: {', '.join(missing)}")
+            raise RecipeError(
+                "spice-4 needs --train, --prefixes and --targets, SPiCe's files; missing: "
+                f"{', '.join(missing)}"
+            )
         return spice(seeds, quick, **contents)
     if name == "verbs":
         return verbs(seeds, quick, contents.get("train"), contents.get("validation"))

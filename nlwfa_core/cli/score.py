@@ -1,4 +1,6 @@
-"""Define the commands that score models on test strings: `score` scores one model, `compare` two of them on the same strings."""
+"""Define the commands that score models on test strings: `score` scores one model, `compare` two of
+them on the same strings.
+"""
 
 from __future__ import annotations
 
@@ -66,14 +68,20 @@ if TYPE_CHECKING:
     from ..models.model import Model as AnyModel
 
 Test = Annotated[Path, typer.Option(help=f"Test strings: {STRINGS}")]
-Solution = Annotated[Path | None, typer.Option(help="The true probabilities of the test strings: a PAutomaC solution file.")]
+Solution = Annotated[
+    Path | None,
+    typer.Option(help="The true probabilities of the test strings: a PAutomaC solution file."),
+]
 TrueModel = Annotated[
     Path | None,
     typer.Option(
-        help="The model that drew the strings, for next symbols too: a folder, an automaton as JSON, or a PAutomaC model file."
+        help="The model that drew the strings, for next symbols too: a folder, an automaton as "
+        "JSON, or a PAutomaC model file."
     ),
 ]
-Floor = Annotated[float, typer.Option(help="Raise normalised outputs below this number to this number.")]
+Floor = Annotated[
+    float, typer.Option(help="Raise normalised outputs below this number to this number.")
+]
 Resamples = Annotated[
     int | None,
     typer.Option(
@@ -81,7 +89,9 @@ Resamples = Annotated[
         f"({FEW_RESAMPLES} for more than {MANY_STRINGS:,} strings)."
     ),
 ]
-Confidence = Annotated[float, typer.Option(help="Confidence of the intervals, such as 0.9 for 90 %.")]
+Confidence = Annotated[
+    float, typer.Option(help="Confidence of the intervals, such as 0.9 for 90 %.")
+]
 
 
 def score(
@@ -91,7 +101,10 @@ def score(
     true_model: TrueModel = None,
     against: Annotated[
         Path | None,
-        typer.Option(help="The folder of another model to compare with: prints the differences of all scores with intervals."),
+        typer.Option(
+            help="The folder of another model to compare with: prints the differences of all "
+            "scores with intervals."
+        ),
     ] = None,
     floor: Floor = 0.0,
     resamples: Resamples = None,
@@ -108,7 +121,9 @@ def score(
 
     form = table_form(table, as_json)
     if form is not None and against is not None:
-        raise RecipeError("--table has no effect with --against; nlwfa compare writes two models as a table")
+        raise RecipeError(
+            "--table has no effect with --against; nlwfa compare writes two models as a table"
+        )
     _check_resampling(resamples, confidence)
     saved = read_model(model)
     other = None if against is None else read_model(against)
@@ -125,7 +140,11 @@ def score(
     if form is not None:
         text = write_table(interval_table(known), form, meaning).removesuffix("\n")
         return Output(text, (*notes, *health.warnings), is_data=form == "csv")
-    ends = {field: (interval.low, interval.high) for field, interval in known.items() if interval.is_known}
+    ends = {
+        field: (interval.low, interval.high)
+        for field, interval in known.items()
+        if interval.is_known
+    }
     record = asdict(scores) | {"intervals": ends}
     record |= {"confidence": confidence, "resamples": resamples or default_resamples(own)}
     text = score_summary(scores, test_set.sample, health, known, meaning)
@@ -140,7 +159,9 @@ def score(
 
 
 def compare(
-    first: Annotated[Path, typer.Argument(help="A model: the folder that `fit` wrote.", metavar="A")],
+    first: Annotated[
+        Path, typer.Argument(help="A model: the folder that `fit` wrote.", metavar="A")
+    ],
     second: Annotated[Path, typer.Argument(help="Another model.", metavar="B")],
     test: Test,
     solution: Solution = None,
@@ -152,9 +173,11 @@ def compare(
     as_json: AsJson = False,
     table: TableForm = None,
 ) -> Output:
-    """Compare two models on the same test strings: all scores, their differences A − B with intervals and p values.
+    """Compare two models on the same test strings: all scores, their differences A − B with
+    intervals and p values.
 
-    Of two linear models it also says whether they compute the same function of all strings, and their L2 distance.
+    Of two linear models it also says whether they compute the same function of all strings, and
+    their L2 distance.
     """
     from ..experiment.data import key_notes
     from ..lab.pairs import compared_table
@@ -164,7 +187,10 @@ def compare(
     models = [read_model(path) for path in (first, second)]
     test_set, notes = _read_test_set(test, format, models[0], solution, true_model)
     for name, saved in zip("AB", models, strict=True):
-        notes += tuple(f"{name}: {note}" for note in key_notes(saved.info.get("training_keys"), test_set.sample))
+        notes += tuple(
+            f"{name}: {note}"
+            for note in key_notes(saved.info.get("training_keys"), test_set.sample)
+        )
     scores = [string_scores(saved.model, test_set, floor) for saved in models]
     notes = (*notes, *_unknown_to(second, models[1], models[0], test_set))
     single = [intervals(one, resamples, confidence=confidence) for one in scores]
@@ -179,7 +205,9 @@ def compare(
     if as_json and table is None:
         record = {
             "models": [str(first), str(second)],
-            "scores": [_with_intervals(one, known) for one, known in zip(scores, single, strict=True)],
+            "scores": [
+                _with_intervals(one, known) for one, known in zip(scores, single, strict=True)
+            ],
             "differences": difference_records(differences, ahead, {"first": "A", "second": "B"}),
             "distance": distance,
             "confidence": confidence,
@@ -195,23 +223,36 @@ def compare(
         together=form not in ("csv", "json"),
     )
     if form is not None:
-        return Output(write_table(rows, form, meaning).removesuffix("\n"), notes, is_data=form == "csv")
+        return Output(
+            write_table(rows, form, meaning).removesuffix("\n"), notes, is_data=form == "csv"
+        )
     lines = [aligned(rows), meaning]
     if not too_few:
-        verdict = "level if the interval of the difference holds 0; p values are not corrected for the number of scores"
+        verdict = (
+            "level if the interval of the difference holds 0; p values are not corrected for the "
+            "number of scores"
+        )
         lines.append(f"ahead: {verdict}")
     return Output("\n".join([*lines, _distance_in_words(distance)]), notes)
 
 
-def _unknown_to(path: Path, saved: SavedModel, first: SavedModel, test_set: TestSet) -> tuple[str, ...]:
-    """Say which symbols a second model does not know, if it has another alphabet than the first, whose notes say it."""
+def _unknown_to(
+    path: Path, saved: SavedModel, first: SavedModel, test_set: TestSet
+) -> tuple[str, ...]:
+    """Say which symbols a second model does not know, if it has another alphabet than the first,
+    whose notes say it.
+    """
     from ..experiment.data import unknown_notes
     from ..models.unseen import extended
 
     if saved.alphabet == first.alphabet:
         return ()
     alphabet = alphabet_of(extended(saved.model, used_alphabet(test_set.sample)))
-    notes = unknown_notes(test_set.sample.in_alphabet(alphabet), len(saved.alphabet)) if alphabet else ()
+    notes = (
+        unknown_notes(test_set.sample.in_alphabet(alphabet), len(saved.alphabet))
+        if alphabet
+        else ()
+    )
     return tuple(f"{path}: {note}" for note in notes)
 
 
@@ -222,11 +263,16 @@ def _without_truth(scores: StringScores) -> tuple[str, ...]:
 
 def _with_counts(scores: StringScores, known: dict[str, Interval]) -> dict[str, Interval]:
     """Add the scores that have no interval to those that have one."""
-    return {field: known.get(field, Interval(value, math.nan, math.nan)) for field, value in scores.estimates.items()}
+    return {
+        field: known.get(field, Interval(value, math.nan, math.nan))
+        for field, value in scores.estimates.items()
+    }
 
 
 def _with_intervals(scores: StringScores, known: dict[str, Interval]) -> dict[str, Any]:
-    """Make an object for JSON of each score: its value, and the ends of its interval if it has one."""
+    """Make an object for JSON of each score: its value, and the ends of its interval if it has
+    one.
+    """
     return {
         field: {name: value for name, value in without_unknown(one).items() if name != "p_value"}
         for field, one in _with_counts(scores, known).items()
@@ -234,7 +280,10 @@ def _with_intervals(scores: StringScores, known: dict[str, Interval]) -> dict[st
 
 
 def _distance(first: AnyModel, second: AnyModel) -> dict[str, Any] | None:
-    """Compare two linear models over all strings; None if one is not linear. "reason" says what could not be computed."""
+    """Compare two linear models over all strings; None if one is not linear.
+
+    "reason" says what could not be computed.
+    """
     from ..models.algebra import counterexample, distance
 
     if not (isinstance(first, WFA) and isinstance(second, WFA)):
@@ -243,9 +292,16 @@ def _distance(first: AnyModel, second: AnyModel) -> dict[str, Any] | None:
         word = counterexample(first, second)
     except RecipeError as error:
         return {"equivalent": None, "counterexample": None, "l2": None, "reason": str(error)}
-    known: dict[str, Any] = {"equivalent": word is None, "counterexample": None, "l2": None, "reason": None}
+    known: dict[str, Any] = {
+        "equivalent": word is None,
+        "counterexample": None,
+        "l2": None,
+        "reason": None,
+    }
     if word is not None:
-        known["counterexample"] = list(word) if first.alphabet is None else first.alphabet.decode(word)
+        known["counterexample"] = (
+            list(word) if first.alphabet is None else first.alphabet.decode(word)
+        )
     try:
         return known | {"l2": distance(first, second)}
     except RecipeError as error:
@@ -259,8 +315,15 @@ def _distance_in_words(known: dict[str, Any] | None) -> str:
         return f"over all strings: not computed: {known['reason']}"
     if known["equivalent"]:
         return "over all strings: the models compute the same function"
-    size = "not computed: " + known["reason"] if known["l2"] is None else f"{known['l2']:.6g}".replace("inf", "∞")
-    return f"over all strings: L2 distance {size}; the shortest string with different weights is {known['counterexample']}"
+    size = (
+        "not computed: " + known["reason"]
+        if known["l2"] is None
+        else f"{known['l2']:.6g}".replace("inf", "∞")
+    )
+    return (
+        f"over all strings: L2 distance {size}; the shortest string with different weights is "
+        f"{known['counterexample']}"
+    )
 
 
 def _check_resampling(resamples: int | None, confidence: float) -> None:
@@ -273,7 +336,9 @@ def _check_resampling(resamples: int | None, confidence: float) -> None:
 def _read_test_set(
     test: Path, format: str, saved: SavedModel, solution: Path | None, true_model: Path | None
 ) -> tuple[TestSet, tuple[str, ...]]:
-    """Read test strings for a model, with what is known about their probabilities, and notes on how the files were read."""
+    """Read test strings for a model, with what is known about their probabilities, and notes on how
+    the files were read.
+    """
     from ..experiment.data import file_test_set
 
     file = read_scored_words(test, format, saved.alphabet)
@@ -286,7 +351,9 @@ def _read_test_set(
         notes += (reading_of(file_name(solution), solution_reading(values)),)
     if truth is not None and true_model is not None:
         size = f"{plural(truth.num_states, 'state')}, {plural(truth.num_symbols, 'symbol')}"
-        reading = f"read as an automaton: {size}" if _is_automaton(true_model) else model_reading(truth)
+        reading = (
+            f"read as an automaton: {size}" if _is_automaton(true_model) else model_reading(truth)
+        )
         notes += (reading_of(file_name(true_model), reading),)
     return file_test_set(file, values, truth), notes
 
@@ -299,20 +366,24 @@ def _is_automaton(path: Path) -> bool:
 
 
 def _read_true_model(path: Path, alphabet: Alphabet) -> WFA:
-    """Read an automaton with the alphabet of the scored model: a folder, an automaton as JSON, or a PAutomaC model.
+    """Read an automaton with the alphabet of the scored model: a folder, an automaton as JSON, or a
+    PAutomaC model.
 
-    Raises RecipeError if it is not linear, has other symbols, or is a PAutomaC model, whose symbols are numbers, and that alphabet
-    is not made of numbers.
+    Raises RecipeError if it is not linear, has other symbols, or is a PAutomaC model, whose symbols
+    are numbers, and that alphabet is not made of numbers.
     """
     if _is_automaton(path):
         truth = read_model(path).model
         if not isinstance(truth, WFA):
-            raise RecipeError(f"--true-model {path}: the true model must be an automaton; this one is not linear")
+            raise RecipeError(
+                f"--true-model {path}: the true model must be an automaton; this one is not linear"
+            )
         with errors_naming(path):
             return truth.in_alphabet(alphabet)
     if alphabet != Alphabet.numbered(len(alphabet)):
         raise RecipeError(
-            f"--true-model {path}: a PAutomaC model's symbols are numbers from 0; the model's alphabet has {alphabet.summary}"
+            f"--true-model {path}: a PAutomaC model's symbols are numbers from 0; the "
+            f"model's alphabet has {alphabet.summary}"
         )
     data = read_bytes(path)
     with errors_naming(path):

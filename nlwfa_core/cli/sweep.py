@@ -16,36 +16,75 @@ from ..learning.progress import UNFINISHED
 from ..metrics.scores import SCORE_OF
 from ..sources.files import FORMATS
 from .sweep_files import check_files, read_sweep
-from .terminal import RUN_FAILED, STRINGS, Force, Output, check_writable, log_line, print_notes, progress_bar
+from .terminal import (
+    RUN_FAILED,
+    STRINGS,
+    Force,
+    Output,
+    check_writable,
+    log_line,
+    print_notes,
+    progress_bar,
+)
 
 MAX_WARNINGS_LISTED = 5  # the commonest
 MAX_FAILURES_LISTED = 20  # failed runs that are printed; the table has all of them
 
 
 def sweep(
-    sweep: Annotated[Path, typer.Argument(help="A JSON file: a base recipe, and lists of what to vary in it.")],
-    out: Annotated[Path, typer.Option(help="The lab's folder: runs, history and the sweep's table go there.")],
+    sweep: Annotated[
+        Path, typer.Argument(help="A JSON file: a base recipe, and lists of what to vary in it.")
+    ],
+    out: Annotated[
+        Path, typer.Option(help="The lab's folder: runs, history and the sweep's table go there.")
+    ],
     jobs: Annotated[int | None, typer.Option(min=1, help="Worker processes, by default 1.")] = None,
     scheduler: Annotated[
-        str | None, typer.Option(help="Address of a Dask scheduler, such as tcp://HOST:8786, in place of --jobs.")
+        str | None,
+        typer.Option(
+            help="Address of a Dask scheduler, such as tcp://HOST:8786, in place of --jobs."
+        ),
     ] = None,
-    train: Annotated[Path | None, typer.Option(help=f"Your own training strings: {STRINGS}")] = None,
-    test: Annotated[Path | None, typer.Option(help="Test strings; without them, some training strings are set aside.")] = None,
-    solution: Annotated[Path | None, typer.Option(help="The true probabilities of the test strings: a PAutomaC solution.")] = None,
-    true_model: Annotated[Path | None, typer.Option(help="The model that drew the strings: a PAutomaC model.")] = None,
-    prefixes: Annotated[Path | None, typer.Option(help=f"Beginnings of strings to score on, as in SPiCe: {STRINGS}")] = None,
-    targets: Annotated[Path | None, typer.Option(help="What followed each prefix: a SPiCe target file.")] = None,
-    format: Annotated[str | None, typer.Option(help=f"Format of the strings: {', '.join(FORMATS)}; by default auto.")] = None,
+    train: Annotated[
+        Path | None, typer.Option(help=f"Your own training strings: {STRINGS}")
+    ] = None,
+    test: Annotated[
+        Path | None,
+        typer.Option(help="Test strings; without them, some training strings are set aside."),
+    ] = None,
+    solution: Annotated[
+        Path | None,
+        typer.Option(help="The true probabilities of the test strings: a PAutomaC solution."),
+    ] = None,
+    true_model: Annotated[
+        Path | None, typer.Option(help="The model that drew the strings: a PAutomaC model.")
+    ] = None,
+    prefixes: Annotated[
+        Path | None, typer.Option(help=f"Beginnings of strings to score on, as in SPiCe: {STRINGS}")
+    ] = None,
+    targets: Annotated[
+        Path | None, typer.Option(help="What followed each prefix: a SPiCe target file.")
+    ] = None,
+    format: Annotated[
+        str | None,
+        typer.Option(help=f"Format of the strings: {', '.join(FORMATS)}; by default auto."),
+    ] = None,
     intervals: Annotated[
-        bool, typer.Option("--intervals", help="Add the ends of the scores' 95 % intervals to the table: wer_low, wer_high, …")
+        bool,
+        typer.Option(
+            "--intervals",
+            help="Add the ends of the scores' 95 % intervals to the table: wer_low, wer_high, …",
+        ),
     ] = False,
     force: Force = False,
 ) -> Output:
-    """Run every combination of rank, learner, statistic, transform, sample size and seed that a file lists.
+    """Run every combination of rank, learner, statistic, transform, sample size and seed that a
+    file lists.
 
-    Each run is saved as soon as it has finished, with its row in OUT/sweeps/NAME.csv. If the command is stopped, the same command
-    does the missing runs. If a run fails, the others continue, and the exit code is 1. Your own files may also be named in the
-    sweep's file, by "train", "test", "solution", "true_model", "prefixes" and "targets".
+    Each run is saved as soon as it has finished, with its row in OUT/sweeps/NAME.csv. If the
+    command is stopped, the same command does the missing runs. If a run fails, the others continue,
+    and the exit code is 1. Your own files may also be named in the sweep's file, by "train",
+    "test", "solution", "true_model", "prefixes" and "targets".
     """
     from ..experiment.results import load_result
     from ..experiment.sweep_table import SweepTable, settings_in_words
@@ -54,11 +93,16 @@ def sweep(
     from ..jobs.sweep import run_missing
 
     if scheduler is not None and jobs is not None:
-        raise RecipeError("--jobs has no effect with --scheduler: the cluster's workers run the recipes")
+        raise RecipeError(
+            "--jobs has no effect with --scheduler: the cluster's workers run the recipes"
+        )
     if scheduler is not None:
         check_extra("cluster", "distributed")  # before anything is written
     check_writable(out)
-    shelf, files = FileShelf(out / "uploads"), {"train": train, "test": test, "solution": solution, "true_model": true_model}
+    shelf, files = (
+        FileShelf(out / "uploads"),
+        {"train": train, "test": test, "solution": solution, "true_model": true_model},
+    )
     text = read_capped(sweep, MAX_JSON_BYTES)
     files |= {"prefixes": prefixes, "targets": targets}
     try:
@@ -70,7 +114,10 @@ def sweep(
     path = out / "sweeps" / f"{sweep.stem}.csv"
     if not force:
         _check_table(path, recipes)
-    table, folders = SweepTable(path, recipes, shelf.get if intervals else None), RunFolders(out / "runs")
+    table, folders = (
+        SweepTable(path, recipes, shelf.get if intervals else None),
+        RunFolders(out / "runs"),
+    )
     failures, warnings, unfinished = dict[str, str](), Counter[str](), 0
 
     def add_row(key: str, failure: str | None) -> str:
@@ -86,7 +133,10 @@ def sweep(
             return f"failed: {outcome}"
         warnings.update({*outcome.notes, *outcome.diagnostics.warnings})
         unfinished += outcome.report.training == UNFINISHED
-        return f"{SCORE_OF['wer'].short_title} {outcome.scores.wer:.4f}, {outcome.seconds.get('learning', 0.0):.1f} s"
+        return (
+            f"{SCORE_OF['wer'].short_title} {outcome.scores.wer:.4f}, "
+            f"{outcome.seconds.get('learning', 0.0):.1f} s"
+        )
 
     print_notes(readings)
     present = [key for key in recipes if folders.has(key)]
@@ -106,30 +156,50 @@ def sweep(
             swept = run_missing(recipes, out, jobs or 1, scheduler, report, each=end_run)
     finally:
         table.write()
-    counts = f"{plural(len(swept.new), 'run')} done, {len(swept.present)} were there already, {len(failures)} failed"
-    notes = [f"failed: {settings_in_words(recipes[key])}: {reason}" for key, reason in failures.items()]
+    counts = (
+        f"{plural(len(swept.new), 'run')} done, {len(swept.present)} were there already, "
+        f"{len(failures)} failed"
+    )
+    notes = [
+        f"failed: {settings_in_words(recipes[key])}: {reason}" for key, reason in failures.items()
+    ]
     if len(notes) > MAX_FAILURES_LISTED:
-        notes[MAX_FAILURES_LISTED:] = [f"and {len(notes) - MAX_FAILURES_LISTED:,} more: see the column error of {path}"]
+        notes[MAX_FAILURES_LISTED:] = [
+            f"and {len(notes) - MAX_FAILURES_LISTED:,} more: see the column error of {path}"
+        ]
     if unfinished:
-        notes.append(f"{plural(unfinished, 'run')}: the training is not finished: see the column training of {path}")
-    notes += [f"{plural(number, 'run')}: {warning}" for warning, number in warnings.most_common(MAX_WARNINGS_LISTED)]
+        notes.append(
+            f"{plural(unfinished, 'run')}: the training is not finished: see the column "
+            f"training of {path}"
+        )
+    notes += [
+        f"{plural(number, 'run')}: {warning}"
+        for warning, number in warnings.most_common(MAX_WARNINGS_LISTED)
+    ]
     if len(warnings) > MAX_WARNINGS_LISTED:
-        notes.append(f"and {len(warnings) - MAX_WARNINGS_LISTED:,} other warnings: see the column warnings of {path}")
+        notes.append(
+            f"and {len(warnings) - MAX_WARNINGS_LISTED:,} other warnings: see the column "
+            f"warnings of {path}"
+        )
     return Output(f"{counts}\nwritten to {path}", tuple(notes), RUN_FAILED if failures else 0)
 
 
 def _check_table(path: Path, recipes: Mapping[str, Recipe]) -> None:
-    """Raise RecipeError if the file of the sweep's table exists, and is another file or has rows of other runs."""
+    """Raise RecipeError if the file of the sweep's table exists, and is another file or has rows of
+    other runs.
+    """
     from ..experiment.sweep_table import num_rows_of_others
 
     lost = num_rows_of_others(path, recipes)
     if lost is None:
         raise RecipeError(
-            f"{path} exists and can't be read as the table of a sweep; the table is named after the sweep's file: rename that, or "
+            f"{path} exists and can't be read as the table of a sweep; the table is named "
+            "after the sweep's file: rename that, or "
             f"overwrite {path.name} with --force"
         )
     if lost:
         raise RecipeError(
-            f"{path} has {plural(lost, 'row')} of runs that this sweep does not have; rename the sweep's file, or overwrite the "
+            f"{path} has {plural(lost, 'row')} of runs that this sweep does not have; rename "
+            "the sweep's file, or overwrite the "
             "table with --force (the runs themselves stay)"
         )

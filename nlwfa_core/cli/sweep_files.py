@@ -1,4 +1,6 @@
-"""Read the files that a sweep names by their paths, and store them in the lab's folder, from which its workers read them."""
+"""Read the files that a sweep names by their paths, and store them in the lab's folder, from which
+its workers read them.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,8 @@ from ..sources.files import clean, first_rows
 from ..sources.recognition import kind_of, reading_of
 from .terminal import errors_naming, file_name, read_bytes
 
-# The key of a file in a sweep, which is also the name of its option -> the field of a recipe that holds the file's hash.
+# The key of a file in a sweep, which is also the name of its option -> the field of a recipe that
+# holds the file's hash.
 FIELDS = {
     "train": "upload",
     "test": "upload_test",
@@ -34,9 +37,14 @@ NEEDS = (
 
 
 def read_sweep(
-    content: bytes, folder: Path, options: Mapping[str, Path | None], format: str | None, shelf: FileShelf
+    content: bytes,
+    folder: Path,
+    options: Mapping[str, Path | None],
+    format: str | None,
+    shelf: FileShelf,
 ) -> tuple[bytes, list[str]]:
-    """Read a sweep, and store the files that the sweep or the command's options name by their paths.
+    """Read a sweep, and store the files that the sweep or the command's options name by their
+    paths.
 
     Parameters
     ----------
@@ -54,7 +62,8 @@ def read_sweep(
     Returns
     -------
     tuple of bytes and list of str
-        The sweep as JSON that names the files by their hashes, and for each file a sentence on how it was read.
+        The sweep as JSON that names the files by their hashes, and for each file a sentence on how
+        it was read.
 
     Raises
     ------
@@ -68,7 +77,9 @@ def read_sweep(
         return content, []
     named = {key: lists.pop(key) for key in FIELDS if key in lists}
     if wrong := [key for key, value in named.items() if not isinstance(value, str) or not value]:
-        raise RecipeError(f"{wrong[0]} must be the path of a file; got {str(named[wrong[0]])[:60]!r}")
+        raise RecipeError(
+            f"{wrong[0]} must be the path of a file; got {str(named[wrong[0]])[:60]!r}"
+        )
     paths = {key: folder / value for key, value in named.items()}
     paths |= {key: value for key, value in options.items() if value is not None}
     format = lists.pop("format", None) if format is None else format
@@ -78,11 +89,15 @@ def read_sweep(
         return to_json(lists).encode(), []  # the caller's check will raise the error
     for key, field in FIELDS.items():
         if (value := data.get(field)) and not (isinstance(value, str) and SHA256.fullmatch(value)):
-            raise RecipeError(f'base.data.{field} can\'t hold a path; write "{key}": "PATH" beside "base", or use {_option(key)}')
+            raise RecipeError(
+                f'base.data.{field} can\'t hold a path; write "{key}": "PATH" beside "base", '
+                f"or use {_option(key)}"
+            )
     if paths:
         _check(paths, data)
         data["source"] = "upload"
-        data.setdefault("num_strings", limits.most("generated_strings"))  # by default, use all strings of the file
+        # by default, use all strings of the file
+        data.setdefault("num_strings", limits.most("generated_strings"))
     if format is not None:
         data["upload_format"] = format
     readings = _shelve(paths, data, shelf)
@@ -92,31 +107,48 @@ def read_sweep(
 def _check(paths: Mapping[str, Path], data: Mapping[str, Any]) -> None:
     """Raise RecipeError if a sweep names files that have no effect."""
     if data.get("source", "upload") != "upload":
-        raise RecipeError(f"source must be upload, or left out, if files are named; got {str(data['source'])[:60]!r}")
+        raise RecipeError(
+            "source must be upload, or left out, if files are named; got "
+            f"{str(data['source'])[:60]!r}"
+        )
     for key, needed in NEEDS:
         if key in paths and needed not in paths and not data.get(FIELDS[needed]):
-            raise RecipeError(f"{key} has no effect without {needed}: name it too, in the sweep's file or by {_option(needed)}")
+            raise RecipeError(
+                f"{key} has no effect without {needed}: name it too, in the sweep's file or "
+                f"by {_option(needed)}"
+            )
 
 
 def _shelve(paths: Mapping[str, Path], data: dict[str, Any], shelf: FileShelf) -> list[str]:
-    """Store each file, put its hash into the base recipe's data, and return for each file a sentence on how it was read."""
+    """Store each file, put its hash into the base recipe's data, and return for each file a
+    sentence on how it was read.
+    """
     from ..experiment.data import reading_alone
 
     readings = []
     for key, path in paths.items():
         content = read_bytes(path)
         with errors_naming(path):
-            readings.append(reading_of(file_name(path), reading_alone(FIELDS[key], content, data.get("upload_format", "auto"))))
+            readings.append(
+                reading_of(
+                    file_name(path),
+                    reading_alone(FIELDS[key], content, data.get("upload_format", "auto")),
+                )
+            )
         data[FIELDS[key]] = shelf.put(content, file_name(path))
     return readings
 
 
 def check_files(recipes: Mapping[str, Recipe], shelf: FileShelf) -> None:
-    """Raise RecipeError if a recipe has the source "upload" without a file, or if its file is not on the shelf."""
+    """Raise RecipeError if a recipe has the source "upload" without a file, or if its file is not
+    on the shelf.
+    """
     advice = 'name it by its path: "train": "PATH" in the sweep\'s file, or --train PATH'
     for data in {recipe.data for recipe in recipes.values() if recipe.data.source == "upload"}:
         if not data.upload:
-            raise RecipeError(f"a recipe with the source 'upload' needs a file of training strings; {advice}")
+            raise RecipeError(
+                f"a recipe with the source 'upload' needs a file of training strings; {advice}"
+            )
         for name in data.uploads:
             if not (shelf.directory / name).exists():
                 raise RecipeError(f"the file {name[:8]}… is not in {shelf.directory}; {advice}")

@@ -1,6 +1,8 @@
-"""Provide what all commands need: errors as one line, a progress bar on terminals, reading and writing files.
+"""Provide what all commands need: errors as one line, a progress bar on terminals, reading and
+writing files.
 
-A command returns its `Output`, which is printed when the command has succeeded. So a command that fails leaves stdout empty.
+A command returns its `Output`, which is printed when the command has succeeded. So a command that
+fails leaves stdout empty.
 """
 
 from __future__ import annotations
@@ -39,7 +41,14 @@ from ..errors import (
 from ..files import MAX_JSON_BYTES, from_json, read_capped, read_rest, write_atomically
 from ..learning.progress import Progress, Report, silent
 from ..sources.counting import MAX_DISTINCT, count_strings
-from ..sources.files import PIECE_BYTES, StringFile, begins_as_pautomac, quoted, read_as, read_strings
+from ..sources.files import (
+    PIECE_BYTES,
+    StringFile,
+    begins_as_pautomac,
+    quoted,
+    read_as,
+    read_strings,
+)
 from ..sources.recognition import reading_of
 from ..strings.sample import Sample
 from ..strings.words import Alphabet, Words
@@ -47,23 +56,40 @@ from ..strings.words import Alphabet, Words
 if TYPE_CHECKING:
     from ..models.files import SavedModel
 
-# Exit codes. 0 is success; 1 is also that of an error inside the program, which prints its traceback.
+# Exit codes. 0 is success; 1 is also that of an error inside the program, which prints its
+# traceback.
 RUN_FAILED, BAD_INPUT, INTERRUPTED = 1, 2, 130
 MAX_PATH = 200  # characters of a path in an error of the system
 ALLOWED_CHOICES = "is not one of"  # the words before the list of choices in a message of typer
 
 # Options that several commands have.
 STRINGS = "PAutomaC or SPiCe, one string on each line, CSV with counts, or JSON lines."
-Seed = Annotated[int, typer.Option(help="The seed of all random numbers: equal seeds give equal results.")]
+Seed = Annotated[
+    int, typer.Option(help="The seed of all random numbers: equal seeds give equal results.")
+]
 Format = Annotated[str, typer.Option(help="auto, pautomac, characters, tokens, csv or json.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
-TableForm = Annotated[str | None, typer.Option("--table", help="Print a table: latex (booktabs), markdown, csv or json.")]
-Model = Annotated[Path, typer.Option(help="The folder that `fit` or `fit-values` wrote, or an automaton as JSON or of PAutomaC.")]
-Force = Annotated[bool, typer.Option("--force", help="Replace the file or model that an earlier command wrote there.")]
+TableForm = Annotated[
+    str | None,
+    typer.Option("--table", help="Print a table: latex (booktabs), markdown, csv or json."),
+]
+Model = Annotated[
+    Path,
+    typer.Option(
+        help="The folder that `fit` or `fit-values` wrote, or an automaton as JSON or of PAutomaC."
+    ),
+]
+Force = Annotated[
+    bool,
+    typer.Option("--force", help="Replace the file or model that an earlier command wrote there."),
+]
 
 
 def table_form(table: str | None, as_json: bool) -> str | None:
-    """Return the form of `write_table` that an option asks for. Raises RecipeError if it is unknown, or --json is there too."""
+    """Return the form of `write_table` that an option asks for.
+
+    Raises RecipeError if it is unknown, or --json is there too.
+    """
     from ..metrics.tables import TABLE_FORMATS
 
     if table is not None:
@@ -86,7 +112,8 @@ class Output:
     code : int
         The exit code: 0, or RUN_FAILED if some of several runs failed.
     is_data : bool
-        Whether the text is for programs. In text for people, and in all that a terminal shows, control characters are escaped.
+        Whether the text is for programs. In text for people, and in all that a terminal shows,
+        control characters are escaped.
     """
 
     text: str
@@ -103,13 +130,14 @@ def execute(app: typer.Typer, arguments: Sequence[str] | None) -> int:
     app : typer.Typer
         The program, whose commands return an `Output`.
     arguments : sequence of str or None
-        The arguments of the command; None for those of this process, in which Python's warnings are then switched off.
+        The arguments of the command; None for those of this process, in which Python's warnings are
+        then switched off.
 
     Returns
     -------
     int
-        The exit code: 0; 1 if some of several runs failed, each with a line on stderr; 2 for input that can't be used, with
-        the error as the last line on stderr; 130 after Ctrl-C.
+        The exit code: 0; 1 if some of several runs failed, each with a line on stderr; 2 for input
+        that can't be used, with the error as the last line on stderr; 130 after Ctrl-C.
     """
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
@@ -132,7 +160,8 @@ def execute(app: typer.Typer, arguments: Sequence[str] | None) -> int:
     except (RecipeError, MissingExtra) as error:
         return _fail(str(error))
     except SystemExit:
-        return 0  # from typer, when a reader such as `head` closes the pipe before the help text ends
+        # from typer, when a reader such as `head` closes the pipe before the help text ends
+        return 0
     except MemoryError as error:
         return _fail(sentence_of(error))
     except OSError as error:  # of a path that no file can have, of a disk that fails, …
@@ -141,7 +170,8 @@ def execute(app: typer.Typer, arguments: Sequence[str] | None) -> int:
 
 
 def _check_options(app: typer.Typer, arguments: Sequence[str]) -> None:
-    """Raise RecipeError if an option with one value is used twice, or if a path is empty, as from a shell variable without a value.
+    """Raise RecipeError if an option with one value is used twice, or if a path is empty, as from a
+    shell variable without a value.
 
     Other errors are left to the parser itself.
     """
@@ -156,8 +186,14 @@ def _check_options(app: typer.Typer, arguments: Sequence[str]) -> None:
         return
     for option in dict.fromkeys(order):
         name = option.opts[-1]
-        if order.count(option) > 1 and not getattr(option, "multiple", False) and not getattr(option, "is_flag", False):
-            raise RecipeError(f"{name} can be used only once; got it {order.count(option)} times. {help_line}")
+        if (
+            order.count(option) > 1
+            and not getattr(option, "multiple", False)
+            and not getattr(option, "is_flag", False)
+        ):
+            raise RecipeError(
+                f"{name} can be used only once; got it {order.count(option)} times. {help_line}"
+            )
         kind = getattr(getattr(option, "type_descriptor", None), "annotation", None)
         if kind is Path and values.get(option.name or "") == "":
             typed_name = name if name.startswith("-") else name.upper()
@@ -166,9 +202,13 @@ def _check_options(app: typer.Typer, arguments: Sequence[str]) -> None:
 
 def _print(output: Output) -> None:
     try:
-        print(output.text if output.is_data and not sys.stdout.isatty() else _lines(output.text), flush=True)
+        print(
+            output.text if output.is_data and not sys.stdout.isatty() else _lines(output.text),
+            flush=True,
+        )
     except BrokenPipeError:
-        # A reader such as `head` has closed the pipe. The interpreter must not write the rest of the buffer when it exits.
+        # A reader such as `head` has closed the pipe. The interpreter must not write the rest of
+        # the buffer when it exits.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     except OSError as error:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -177,7 +217,9 @@ def _print(output: Output) -> None:
 
 
 def print_notes(notes: Iterable[str]) -> None:
-    """Print notes on stderr at once: a command that takes long says how it read its files before it computes."""
+    """Print notes on stderr at once: a command that takes long says how it read its files before it
+    computes.
+    """
     for note in notes:
         print(_one_line(note), file=sys.stderr, flush=True)
 
@@ -188,35 +230,51 @@ def _fail(message: str, code: int = BAD_INPUT) -> int:
 
 
 def _usage_message(error: typer.TyperException, arguments: Sequence[str]) -> str:
-    """Reword a usage error of typer in the form of our own errors, and name the command whose help explains more."""
+    """Reword a usage error of typer in the form of our own errors, and name the command whose help
+    explains more.
+    """
     context, option, cause = (getattr(error, name, None) for name in ("ctx", "param", "__cause__"))
     message = error.format_message()
     if isinstance(cause, ValidationError) and option is not None:
         first = cause.errors()[0]
         value, bounds = str(first["input"]), first.get("ctx", {})
         if ALLOWED_CHOICES in first["msg"]:
-            choices = first["msg"].partition(ALLOWED_CHOICES)[2].strip(" .").replace("'", "").split(", ")
+            choices = (
+                first["msg"].partition(ALLOWED_CHOICES)[2].strip(" .").replace("'", "").split(", ")
+            )
             needed, suggestion = alternatives(choices), did_you_mean(value, choices)
         elif "ge" in bounds:
             needed, suggestion = f"at least {bounds['ge']:,.15g}", ""
         else:
-            needed, suggestion = "a whole number" if first["type"].startswith("int") else "a number", ""
+            needed, suggestion = (
+                "a whole number" if first["type"].startswith("int") else "a number",
+                "",
+            )
         message = f"{option.opts[-1]} must be {needed}; got {value[:60]!r}{suggestion}"
     else:
         message = _parser_message(error, message)
     ended = message if message.endswith((".", "?")) else f"{message}."
     # typer's error for an option without its value does not say which command it belongs to.
-    command = context.command_path if context else " ".join(["nlwfa", *(word for word in arguments[:1] if word[:1].isalpha())])
+    command = (
+        context.command_path
+        if context
+        else " ".join(["nlwfa", *(word for word in arguments[:1] if word[:1].isalpha())])
+    )
     return f"{ended} See {command} --help."
 
 
 def _parser_message(error: typer.TyperException, message: str) -> str:
-    """Reword a message of the parser: name a missing option with its purpose, and list the commands if one is unknown."""
+    """Reword a message of the parser: name a missing option with its purpose, and list the commands
+    if one is unknown.
+    """
     context, option, name = (getattr(error, name, None) for name in ("ctx", "param", "option_name"))
     if option is not None and message.startswith("Missing "):
         typed_name, purpose = option.opts[-1], option.help.rstrip(".")
         purpose = purpose if purpose[1:2].isupper() else purpose[0].lower() + purpose[1:]
-        return f"{typed_name if typed_name.startswith('-') else typed_name.upper()} is needed ({purpose})"
+        return (
+            f"{typed_name if typed_name.startswith('-') else typed_name.upper()} is needed "
+            f"({purpose})"
+        )
     if name and message.startswith("Option "):
         return f"{name} {'needs a value' if 'requires' in message else 'takes no value'}"
     if commands := list(getattr(context and context.command, "commands", ())):
@@ -230,7 +288,9 @@ def _parser_message(error: typer.TyperException, message: str) -> str:
 
 
 def _lines(text: str) -> str:
-    """Escape control characters, which may stand in symbols, names and paths, apart from the ends of lines."""
+    """Escape control characters, which may stand in symbols, names and paths, apart from the ends
+    of lines.
+    """
     return "\n".join(map(printable, text.split("\n")))
 
 
@@ -240,7 +300,9 @@ def _one_line(message: str) -> str:
 
 @contextmanager
 def progress_bar() -> Iterator[Report]:
-    """Make a `report` callback that draws a progress bar on stderr if that is a terminal, and does nothing otherwise."""
+    """Make a `report` callback that draws a progress bar on stderr if that is a terminal, and does
+    nothing otherwise.
+    """
     if sys.stderr is None or not sys.stderr.isatty():
         yield silent
         return
@@ -268,7 +330,8 @@ def progress_bar() -> Iterator[Report]:
 
 @contextmanager
 def stopped_by_signals() -> Iterator[threading.Event]:
-    """Make an event that Ctrl-C and SIGTERM set, in place of what they do otherwise. A second one interrupts as usual.
+    """Make an event that Ctrl-C and SIGTERM set, in place of what they do otherwise. A second one
+    interrupts as usual.
 
     Outside the main thread, where Python handles no signals, nothing sets the event.
     """
@@ -291,7 +354,9 @@ def stopped_by_signals() -> Iterator[threading.Event]:
 
 
 def log_line(text: str) -> None:
-    """Print a line on stderr while a command runs, unless stderr is a terminal, which shows the progress bar instead."""
+    """Print a line on stderr while a command runs, unless stderr is a terminal, which shows the
+    progress bar instead.
+    """
     if sys.stderr is not None and not sys.stderr.isatty():
         print(_one_line(text), file=sys.stderr, flush=True)
 
@@ -311,15 +376,20 @@ def read_bytes(path: Path) -> bytes:
 
 
 def read_words(path: Path, format: str, alphabet: Alphabet | None = None) -> StringFile:
-    """Read the strings of a file by `sources.files.read_strings`, with a first note on how it was read. Errors name the file."""
+    """Read the strings of a file by `sources.files.read_strings`, with a first note on how it was
+    read. Errors name the file.
+    """
     data = read_bytes(path)
     with errors_naming(path):
         file = read_strings(data, format, alphabet)
     return replace(file, notes=(reading_of(file_name(path), file.reading), *file.notes))
 
 
-def read_sample(path: Path, format: str, max_distinct: int | None) -> tuple[Sample, tuple[str, ...]]:
-    """Read and count training strings, with notes, the first on how the file was read. PAutomaC and SPiCe files may have any size.
+def read_sample(
+    path: Path, format: str, max_distinct: int | None
+) -> tuple[Sample, tuple[str, ...]]:
+    """Read and count training strings, with notes, the first on how the file was read. PAutomaC and
+    SPiCe files may have any size.
 
     Raises
     ------
@@ -333,35 +403,56 @@ def read_sample(path: Path, format: str, max_distinct: int | None) -> tuple[Samp
             head = file.read(PIECE_BYTES)
             if format == "pautomac" or (format == "auto" and begins_as_pautomac(head)):
                 most = MAX_DISTINCT if max_distinct is None else max_distinct
-                counts = count_strings(chain([head], iter(partial(file.read, PIECE_BYTES), b"")), most)
+                counts = count_strings(
+                    chain([head], iter(partial(file.read, PIECE_BYTES), b"")), most
+                )
                 sample = counts.sample()
                 reading = read_as("pautomac", sample.alphabet.symbols)
-                return sample, (reading_of(file_name(path), reading), *counts.notes, *filter(None, [counts.bound]))
+                return sample, (
+                    reading_of(file_name(path), reading),
+                    *counts.notes,
+                    *filter(None, [counts.bound]),
+                )
             if max_distinct is not None:
-                raise RecipeError(f"--max-distinct has no effect with {path}; it needs a PAutomaC or SPiCe file")
-            limits.check_at_most(f"the size of {path} in bytes", os.fstat(file.fileno()).st_size, limits.most("file_bytes"))
+                raise RecipeError(
+                    f"--max-distinct has no effect with {path}; it needs a PAutomaC or SPiCe file"
+                )
+            limits.check_at_most(
+                f"the size of {path} in bytes",
+                os.fstat(file.fileno()).st_size,
+                limits.most("file_bytes"),
+            )
             whole = read_strings(head + read_rest(file, limits.most("file_bytes")), format)
             return whole.sample(), (reading_of(file_name(path), whole.reading), *whole.notes)
     except OSError as error:
         raise RecipeError(f"can't read {path}: {error.strerror}") from None
 
 
-def read_scored_words(path: Path, format: str, alphabet: Alphabet, role: str = "test") -> StringFile:
-    """Read strings that a model over `alphabet` scores, with a note on those that have other symbols. Errors name the file.
+def read_scored_words(
+    path: Path, format: str, alphabet: Alphabet, role: str = "test"
+) -> StringFile:
+    """Read strings that a model over `alphabet` scores, with a note on those that have other
+    symbols. Errors name the file.
 
     Raises
     ------
     RecipeError
-        If the file can't be read, or every string has a symbol that is not in the alphabet: it belongs to another model.
+        If the file can't be read, or every string has a symbol that is not in the alphabet: it
+        belongs to another model.
     """
     file = read_words(path, format, alphabet)
     if len(file.alphabet) == len(alphabet):
         return file
-    return replace(file, notes=(*file.notes, *notes_on_unknown(path, file.packed_sample(), alphabet, role)))
+    return replace(
+        file, notes=(*file.notes, *notes_on_unknown(path, file.packed_sample(), alphabet, role))
+    )
 
 
-def notes_on_unknown(path: Path, sample: Sample, alphabet: Alphabet, role: str = "test") -> tuple[str, ...]:
-    """Make a note on strings with symbols outside `alphabet`, whose weight is 0. Raises RecipeError if all strings have some.
+def notes_on_unknown(
+    path: Path, sample: Sample, alphabet: Alphabet, role: str = "test"
+) -> tuple[str, ...]:
+    """Make a note on strings with symbols outside `alphabet`, whose weight is 0. Raises RecipeError
+    if all strings have some.
 
     The strings are over an alphabet that begins with the symbols of `alphabet`.
     """
@@ -382,11 +473,17 @@ def check_known(path: Path, words: Words, used: Alphabet, alphabet: Alphabet) ->
     for position in np.flatnonzero(words.symbols >= len(alphabet))[:1]:
         number = int(np.searchsorted(words.offsets, position, side="right"))
         symbol = quoted(used.symbols[words.symbols[position]])
-        raise RecipeError(f"{path}: string {number:,}: symbol {symbol} is not in the model's alphabet of {alphabet.summary}")
+        raise RecipeError(
+            f"{path}: string {number:,}: symbol {symbol} is not in the model's alphabet of "
+            f"{alphabet.summary}"
+        )
 
 
 def write_file(path: Path, text: str) -> None:
-    """Write a file completely or not at all. Links are followed; a device or pipe is written to directly."""
+    """Write a file completely or not at all.
+
+    Links are followed; a device or pipe is written to directly.
+    """
     try:
         if path.exists() and not path.is_file():
             path.write_text(text, encoding="utf-8")
@@ -397,11 +494,19 @@ def write_file(path: Path, text: str) -> None:
 
 
 def check_writable(directory: Path) -> None:
-    """Raise RecipeError if a folder can't be made or written to, so that this is known before hours of training."""
+    """Raise RecipeError if a folder can't be made or written to, so that this is known before hours
+    of training.
+    """
     try:
-        parent = next(path for path in (directory.absolute(), *directory.absolute().parents) if path.exists())
+        parent = next(
+            path for path in (directory.absolute(), *directory.absolute().parents) if path.exists()
+        )
         writable = os.access(parent, os.W_OK | os.X_OK)
-        not_folder = "it is a file, and a folder is needed" if parent == directory.absolute() else f"{parent} is a file"
+        not_folder = (
+            "it is a file, and a folder is needed"
+            if parent == directory.absolute()
+            else f"{parent} is a file"
+        )
         reason = not_folder if not parent.is_dir() else "" if writable else "Permission denied"
     except OSError as error:
         reason = str(error.strerror)
@@ -412,7 +517,8 @@ def check_writable(directory: Path) -> None:
 def check_new_model(directory: Path, force: bool) -> None:
     """Raise RecipeError if a model can't be written to a folder, or would replace something.
 
-    An empty folder may be used. With `force`, the model of an earlier command is replaced; other files are never touched.
+    An empty folder may be used. With `force`, the model of an earlier command is replaced; other
+    files are never touched.
     """
     from ..models.files import MODEL_FILES
 
@@ -421,10 +527,19 @@ def check_new_model(directory: Path, force: bool) -> None:
         return
     files = [name for name in MODEL_FILES if (directory / name).exists()]
     if files and not _holds_model(directory):
-        raise RecipeError(f"{directory} exists, and its {' and '.join(files)} was not written by nlwfa: choose another folder")
+        raise RecipeError(
+            f"{directory} exists, and its {' and '.join(files)} was not written by nlwfa: "
+            "choose another folder"
+        )
     if not force:
-        content = "a model, which --force replaces" if files else "other files, which stay if you add the model by --force"
-        raise RecipeError(f"{directory} exists and holds {content}; otherwise choose another folder")
+        content = (
+            "a model, which --force replaces"
+            if files
+            else "other files, which stay if you add the model by --force"
+        )
+        raise RecipeError(
+            f"{directory} exists and holds {content}; otherwise choose another folder"
+        )
 
 
 def _holds_model(directory: Path) -> bool:
@@ -437,7 +552,8 @@ def _holds_model(directory: Path) -> bool:
 
 
 def check_new_file(path: Path | None, force: bool, used: Iterable[Path | None] = ()) -> None:
-    """Raise RecipeError if a file would be replaced without `force`, or at all if it is part of a model or one of those in `used`.
+    """Raise RecipeError if a file would be replaced without `force`, or at all if it is part of a
+    model or one of those in `used`.
 
     Devices and pipes can be written to at any time.
 
@@ -453,19 +569,27 @@ def check_new_file(path: Path | None, force: bool, used: Iterable[Path | None] =
     if not path.parent.is_dir():
         raise RecipeError(f"can't write {path}: there is no folder {path.parent}")
     with suppress(FileNotFoundError):
-        if not stat.S_ISREG(path.stat().st_mode):  # raises OSError for a loop of links, which `is_file` calls no file
+        # raises OSError for a loop of links, which `is_file` calls no file
+        if not stat.S_ISREG(path.stat().st_mode):
             return
     target = Path(os.path.realpath(path))
     if any(other is not None and _is_same_file(target, other) for other in used):
-        raise RecipeError(f"can't write {path}: this command uses that file for something else; choose another name")
+        raise RecipeError(
+            f"can't write {path}: this command uses that file for something else; choose "
+            "another name"
+        )
     if path.is_file() and not force:
         raise RecipeError(f"{path} exists: choose another name, or replace it by --force")
     if _is_part_of_model(target):
-        raise RecipeError(f"can't write {path}: it is part of a model, which would be lost; choose another name")
+        raise RecipeError(
+            f"can't write {path}: it is part of a model, which would be lost; choose another name"
+        )
 
 
 def _is_same_file(target: Path, other: Path) -> bool:
-    return target == Path(os.path.realpath(other)) or (target.exists() and other.exists() and target.samefile(other))
+    return target == Path(os.path.realpath(other)) or (
+        target.exists() and other.exists() and target.samefile(other)
+    )
 
 
 def _is_part_of_model(path: Path) -> bool:
@@ -476,7 +600,8 @@ def _is_part_of_model(path: Path) -> bool:
 
 
 def read_model(path: Path) -> SavedModel:
-    """Read a model from its folder, from the path of a file in it, or from an automaton's file as JSON or of PAutomaC.
+    """Read a model from its folder, from the path of a file in it, or from an automaton's file as
+    JSON or of PAutomaC.
 
     Raises RecipeError if there is no valid model.
     """
@@ -484,7 +609,11 @@ def read_model(path: Path) -> SavedModel:
     from ..sources.exchange import automaton_format, read_weights_json
     from ..sources.pautomac import read_pautomac_model
 
-    if path.is_file() and path.name not in MODEL_FILES and (kind := automaton_format(data := read_bytes(path))):
+    if (
+        path.is_file()
+        and path.name not in MODEL_FILES
+        and (kind := automaton_format(data := read_bytes(path)))
+    ):
         with errors_naming(path):
             automaton = read_weights_json(data) if kind == "json" else read_pautomac_model(data)
         assert automaton.alphabet is not None  # each reader sets it
@@ -492,8 +621,16 @@ def read_model(path: Path) -> SavedModel:
 
     directory = path.parent if path.name in MODEL_FILES else path
     if not (directory / "model.json").is_file():
-        reason = "is a file" if directory.is_file() else "holds no model" if directory.is_dir() else "does not exist"
-        raise RecipeError(f"a model must be a folder that nlwfa wrote, or a file in it; {directory} {reason}")
+        reason = (
+            "is a file"
+            if directory.is_file()
+            else "holds no model"
+            if directory.is_dir()
+            else "does not exist"
+        )
+        raise RecipeError(
+            f"a model must be a folder that nlwfa wrote, or a file in it; {directory} {reason}"
+        )
     return load_model(directory)
 
 
@@ -504,7 +641,9 @@ def peak_memory() -> str:
     except ImportError:  # Windows
         return "not known here"
     unit = 1 if sys.platform == "darwin" else 1024
-    return f"{resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit / 2**20:,.0f} MiB at the peak"
+    return (
+        f"{resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit / 2**20:,.0f} MiB at the peak"
+    )
 
 
 def file_name(path: Path) -> str:

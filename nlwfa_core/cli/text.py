@@ -1,4 +1,7 @@
-"""Write results as text for a terminal: fits, scores, next symbols. Each score in bits says so, or names the logarithm's base."""
+"""Write results as text for a terminal: fits, scores, next symbols.
+
+Each score in bits says so, or names the logarithm's base.
+"""
 
 from __future__ import annotations
 
@@ -43,7 +46,9 @@ def intervals_in_words(confidence: float, num_resamples: int) -> str:
 
 
 def json_text(value: object) -> str:
-    """Write a value as JSON on one line, in printable ASCII, which every terminal can show. ∞ becomes the string "inf"."""
+    """Write a value as JSON on one line, in printable ASCII, which every terminal can show. ∞
+    becomes the string "inf".
+    """
     return ascii_json(value)
 
 
@@ -58,7 +63,8 @@ def table(rows: Sequence[Sequence[str]]) -> str:
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     lines = (
         "  ".join(
-            cell.rjust(width) if number else cell.ljust(width) for number, (cell, width) in enumerate(zip(row, widths, strict=True))
+            cell.rjust(width) if number else cell.ljust(width)
+            for number, (cell, width) in enumerate(zip(row, widths, strict=True))
         )
         for row in rows
     )
@@ -83,9 +89,15 @@ def as_text(value: float) -> str:
 
 
 def as_decimal(value: float, exponent: int, form: str = ".6g") -> str:
-    """Write value · 2ᵉ, which may be too small for a float64; the digits of such a number are good to 12 places.
+    """Write value · 2ᵉ, which may be too small for a float64; the digits of such a number are good
+    to 12 places.
 
-    >>> as_decimal(0.5, 0), as_decimal(-0.75, -3000), as_decimal(0.0, -3000), as_decimal(math.nan, 0)
+    >>> (
+    ...     as_decimal(0.5, 0),
+    ...     as_decimal(-0.75, -3000),
+    ...     as_decimal(0.0, -3000),
+    ...     as_decimal(math.nan, 0),
+    ... )
     ('0.5', '-6.09641e-904', '0', 'undefined')
     """
     if math.isnan(value):
@@ -98,39 +110,59 @@ def as_decimal(value: float, exponent: int, form: str = ".6g") -> str:
 
 
 def weight_lines(weights: FloatArray, exponents: IntArray) -> tuple[list[str], tuple[str, ...]]:
-    """Write weights in full precision, and a note about those that are too small for a float64 (see `scaled_weights`)."""
+    """Write weights in full precision, and a note about those that are too small for a float64 (see
+    `scaled_weights`).
+    """
     lines = [
         as_decimal(weight, exponent, ".12g") if exponent else repr(weight)
         for weight, exponent in zip(weights.tolist(), exponents.tolist(), strict=True)
     ]
-    tiny = int(np.count_nonzero(np.abs(np.ldexp(weights, exponents)) < SMALLEST_NORMAL) - np.count_nonzero(weights == 0))
+    tiny = int(
+        np.count_nonzero(np.abs(np.ldexp(weights, exponents)) < SMALLEST_NORMAL)
+        - np.count_nonzero(weights == 0)
+    )
     if not tiny:
         return lines, ()
     return lines, (f"{plural(tiny, 'weight')} below 2e-308, which most programs read as 0",)
 
 
-def fit_summary(sample: Sample, hankel: HankelMatrix | None, report: FitReport, seconds: dict[str, float], memory: str) -> str:
+def fit_summary(
+    sample: Sample,
+    hankel: HankelMatrix | None,
+    report: FitReport,
+    seconds: dict[str, float],
+    memory: str,
+) -> str:
     """Describe a fit: learner, strings, matrix if there is one, time, losses and memory."""
     lines = {
         "learner": f"{report.learner}: {LEARNERS[report.learner].title}",
         "states": f"{report.num_states} (requested rank {report.rank})",
-        "strings": f"{sample.num_strings:,}, {len(sample.words):,} of them distinct; {plural(sample.num_symbols, 'symbol')}",
+        "strings": f"{sample.num_strings:,}, {len(sample.words):,} of them distinct; "
+        f"{plural(sample.num_symbols, 'symbol')}",
     }
     if hankel is not None:
-        lines["basis"] = f"{hankel.num_prefixes:,} prefixes × {hankel.num_suffixes:,} suffixes, statistic {hankel.statistic}"
+        lines["basis"] = (
+            f"{hankel.num_prefixes:,} prefixes × {hankel.num_suffixes:,} suffixes, statistic "
+            f"{hankel.statistic}"
+        )
         lines["matrix"] = (
-            f"{hankel.num_closure_rows:,} × {hankel.num_suffixes:,}, {hankel.matrix.nnz:,} non-zeros; "
+            f"{hankel.num_closure_rows:,} × {hankel.num_suffixes:,}, {hankel.matrix.nnz:,} "
+            "non-zeros; "
             f"{hankel.matrix.shape[0]:,} rows held, as zero rows are shared"
         )
     lines["seconds"] = ", ".join(f"{stage} {value:.2f}" for stage, value in seconds.items())
     if hankel is not None or report.logs:
-        lines["loss"] = _losses(report) if report.logs else "none: spectral learning has a closed form"
+        lines["loss"] = (
+            _losses(report) if report.logs else "none: spectral learning has a closed form"
+        )
     lines["memory"] = memory
     return "\n".join(f"{name:<9}{value}" for name, value in lines.items())
 
 
 def _losses(report: FitReport) -> str:
-    """Write a line for each stage of training; all lines but the first are indented, to be aligned below the first."""
+    """Write a line for each stage of training; all lines but the first are indented, to be aligned
+    below the first.
+    """
     return f"\n{'':<9}".join(log.summary for log in report.logs)
 
 
@@ -140,7 +172,8 @@ def values_summary(values: ValuedStrings, report: FitReport) -> str:
     lines = {
         "learner": f"{report.learner}: {LEARNERS[report.learner].title}",
         "states": f"{report.num_states} (requested rank {report.rank})",
-        "strings": f"{len(values.words):,}, values from {low:.6g} to {high:.6g}; {plural(len(values.alphabet), 'symbol')}",
+        "strings": f"{len(values.words):,}, values from {low:.6g} to {high:.6g}; "
+        f"{plural(len(values.alphabet), 'symbol')}",
         "seconds": ", ".join(f"{stage} {value:.2f}" for stage, value in report.seconds.items()),
         "loss": _losses(report),
     }
@@ -158,7 +191,10 @@ def value_score_summary(scores: ValueScores) -> str:
     """
     strings = plural(scores.num_words, "string")
     lines = {
-        SCORE_OF["rmse"].short_title: f"{scores.rmse:.6g}  over {strings}; {scores.num_nonfinite:,} outputs not finite",
+        SCORE_OF[
+            "rmse"
+        ].short_title: f"{scores.rmse:.6g}  over {strings}; {scores.num_nonfinite:,} outputs not "
+        "finite",
         "always 0": f"{scores.zero_rmse:.6g}",
         "always the mean": f"{scores.mean_rmse:.6g}  of these values",
     }
@@ -172,7 +208,9 @@ def score_summary(
     intervals: Mapping[str, Interval] | None = None,
     meaning: str = "",
 ) -> str:
-    """Write a model's scores, their intervals and the meaning of these, some scores of reference models, and diagnostics."""
+    """Write a model's scores, their intervals and the meaning of these, some scores of reference
+    models, and diagnostics.
+    """
     known = intervals or {}
     words = (
         "distinct words, target their frequency"
@@ -183,7 +221,11 @@ def score_summary(
     beside = f"uniform model {as_text(scores.uniform_log2_pauto)}"
     if scores.true_log2_pauto is not None:
         beside += f", true model {as_text(scores.true_log2_pauto)}"
-    tied = f"; {scores.share_tied:.1%} of predictions are ties, scored by their expected error" if scores.share_tied else ""
+    tied = (
+        f"; {scores.share_tied:.1%} of predictions are ties, scored by their expected error"
+        if scores.share_tied
+        else ""
+    )
     remarks = {
         "log2_pauto": f"base 2; {beside}{floored}",
         "wer": f"the end of a string counted; {as_text(scores.wer_without_end)} without{tied}",
@@ -196,15 +238,21 @@ def score_summary(
         "next_kl": f"bits, from the truth, mean over the test prefixes{floored}",
     }
     lines = {
-        SCORE_OF[field].short_title: f"{_score_text(field, value, known.get(field))}  {scores.why_undefined(field) or remark}"
+        SCORE_OF[field].short_title: f"{_score_text(field, value, known.get(field))}  "
+        f"{scores.why_undefined(field) or remark}"
         for field, remark in remarks.items()
         if (value := getattr(scores, field)) is not None
     }
     lines |= {
-        "scored": f"{plural(sample.num_strings, 'string')}; {SCORE_OF['log2_pauto'].short_title} over {scores.num_words:,} {words}",
-        "outputs": f"{scores.num_zero:,} zero, {scores.num_negative:,} negative, {scores.num_nonfinite:,} not finite, "
+        "scored": f"{plural(sample.num_strings, 'string')}; {SCORE_OF['log2_pauto'].short_title} "
+        "over "
+        f"{scores.num_words:,} {words}",
+        "outputs": f"{scores.num_zero:,} zero, {scores.num_negative:,} negative, "
+        f"{scores.num_nonfinite:,} not finite, "
         f"of {scores.num_words:,}",
-        "next symbols": f"{scores.num_impossible:,} of {scores.num_predictions:,} had score 0 for what followed",
+        "next symbols": f"{scores.num_impossible:,} of {scores.num_predictions:,} had score 0 for "
+        "what "
+        "followed",
     }
     if scores.num_nonfinite_next:
         lines["next symbols"] += f"; {plural(scores.num_nonfinite_next, 'score')} not finite"
@@ -230,27 +278,41 @@ def _score_text(field: str, value: float, interval: Interval | None) -> str:
     return f"{write(value)} [{write(interval.low)}, {write(interval.high)}]"
 
 
-def against_summary(own: StringScores, other: StringScores, differences: Mapping[str, Interval], meaning: str) -> str:
-    """Write two models' scores on the same test strings, and their differences with intervals and the meaning of these."""
+def against_summary(
+    own: StringScores, other: StringScores, differences: Mapping[str, Interval], meaning: str
+) -> str:
+    """Write two models' scores on the same test strings, and their differences with intervals and
+    the meaning of these.
+    """
     words, ahead = {"first": "model", "second": "other"}, leaders(differences, own.has_truth)
     estimates, others = own.estimates, other.estimates
     rows: list[Sequence[str]] = [("score", "model", "other", "difference", "ahead")]
     for score in SCORES:
         if (difference := differences.get(score.field)) is not None:
             gap = _score_text(score.field, difference.estimate, difference)
-            values = (_score_text(score.field, one[score.field], None) for one in (estimates, others))
-            rows.append((score.short_title, *values, gap, words.get(ahead[score.field], ahead[score.field])))
+            values = (
+                _score_text(score.field, one[score.field], None) for one in (estimates, others)
+            )
+            rows.append(
+                (score.short_title, *values, gap, words.get(ahead[score.field], ahead[score.field]))
+            )
     if any(difference.is_known for difference in differences.values()):
-        legend = f"the same test strings; in brackets {meaning}, the same for both. level: 0 is in the interval"
+        legend = (
+            f"the same test strings; in brackets {meaning}, the same for both. level: 0 is in "
+            "the interval"
+        )
     else:
         legend = f"the same test strings; {meaning}"
     return f"{table(rows)}\n{legend}"
 
 
-def against_record(name: str, other: StringScores, differences: Mapping[str, Interval]) -> dict[str, Any]:
+def against_record(
+    name: str, other: StringScores, differences: Mapping[str, Interval]
+) -> dict[str, Any]:
     """Make the comparison of `against_summary` as an object for JSON.
 
-    It has the other model's name and scores and, for each score, the difference with its interval and the model that is ahead.
+    It has the other model's name and scores and, for each score, the difference with its interval
+    and the model that is ahead.
     """
     words, ahead = {"first": "model", "second": "other"}, leaders(differences, other.has_truth)
     return {
@@ -263,8 +325,13 @@ def against_record(name: str, other: StringScores, differences: Mapping[str, Int
 def difference_records(
     differences: Mapping[str, Interval], ahead: Mapping[str, str], names: Mapping[str, str]
 ) -> dict[str, dict[str, Any]]:
-    """Make an object for JSON of each difference: its value, its interval and p value if it has them, and who is ahead."""
-    return {field: {**without_unknown(one), "ahead": names.get(ahead[field], ahead[field])} for field, one in differences.items()}
+    """Make an object for JSON of each difference: its value, its interval and p value if it has
+    them, and who is ahead.
+    """
+    return {
+        field: {**without_unknown(one), "ahead": names.get(ahead[field], ahead[field])}
+        for field, one in differences.items()
+    }
 
 
 def without_unknown(interval: Interval) -> dict[str, float | None]:
@@ -273,52 +340,82 @@ def without_unknown(interval: Interval) -> dict[str, float | None]:
     >>> without_unknown(Interval(0.5, math.nan, math.nan))
     {'estimate': 0.5, 'low': None, 'high': None, 'p_value': None}
     """
-    ends = {name: None if math.isnan(value) else value for name, value in asdict(interval).items() if name != "estimate"}
+    ends = {
+        name: None if math.isnan(value) else value
+        for name, value in asdict(interval).items()
+        if name != "estimate"
+    }
     return {"estimate": interval.estimate, **ends}
 
 
 def _mass(health: Diagnostics) -> str:
-    """Write the diagnostics that are about a model's mass on one line, in the words that pages and reports use."""
+    """Write the diagnostics that are about a model's mass on one line, in the words that pages and
+    reports use.
+    """
     from ..metrics.diagnostics import DIAGNOSTIC_TITLES, format_diagnostic
 
     fields = ("total_mass", "short_mass", "spectral_radius")
-    return "; ".join(f"{DIAGNOSTIC_TITLES[f]} {format_diagnostic(f, getattr(health, f), health.short_length)}" for f in fields)
+    return "; ".join(
+        f"{DIAGNOSTIC_TITLES[f]} {format_diagnostic(f, getattr(health, f), health.short_length)}"
+        for f in fields
+    )
 
 
 def next_record(alphabet: Alphabet, word: Word, scores: FloatArray, exponent: int = 0) -> str:
-    """Write the scores of each next symbol and of the end, and the predicted symbol (null for the end), as JSON.
+    """Write the scores of each next symbol and of the end, and the predicted symbol (null for the
+    end), as JSON.
 
     >>> from nlwfa_core.strings.words import Alphabet
     >>> next_record(Alphabet(("a", "b")), (0,), np.array([0.1, 0.3, 0.2]))
     '{"prefix": "a", "scores": {"a": 0.1, "b": 0.3}, "end": 0.2, "predicted": "b"}'
 
-    The scores are those of the array times 2ᵉ; if they are too small for float64, the record has their logarithms too.
+    The scores are those of the array times 2ᵉ; if they are too small for float64, the record has
+    their logarithms too.
     """
     *following, end = np.ldexp(scores, exponent).tolist()
     predicted = [(*alphabet.symbols, None)[index] for index in likeliest(scores)]
     by_symbol = dict(zip(alphabet.symbols, following, strict=True))
-    record = {"prefix": alphabet.decode(word), "scores": by_symbol, "end": end, "predicted": (*predicted, None)[0]}
+    record = {
+        "prefix": alphabet.decode(word),
+        "scores": by_symbol,
+        "end": end,
+        "predicted": (*predicted, None)[0],
+    }
     if exponent:
         with np.errstate(divide="ignore"):
             logs = (np.log2(np.abs(scores)) + exponent).tolist()
-        record |= {"log2_scores": dict(zip(alphabet.symbols, logs[:-1], strict=True)), "log2_end": logs[-1]}
+        record |= {
+            "log2_scores": dict(zip(alphabet.symbols, logs[:-1], strict=True)),
+            "log2_end": logs[-1],
+        }
     return json_text(record | ({"tied": predicted} if len(predicted) > 1 else {}))
 
 
 def next_summary(alphabet: Alphabet, word: Word, scores: FloatArray, exponent: int = 0) -> str:
-    """Write the scores, times 2ᵉ, of all symbols and the end after a word, the highest first, and their probabilities."""
+    """Write the scores, times 2ᵉ, of all symbols and the end after a word, the highest first, and
+    their probabilities.
+    """
     shares, names = next_distributions(scores[None])[0], (*alphabet.symbols, "end")
     order = np.argsort(-scores, kind="stable")
-    rows = [(names[index], as_decimal(float(scores[index]), exponent), as_text(float(shares[index]))) for index in order]
+    rows = [
+        (names[index], as_decimal(float(scores[index]), exponent), as_text(float(shares[index])))
+        for index in order
+    ]
     predicted = [names[index] for index in likeliest(scores)]
     prediction = (
         f"{', '.join(predicted[:-1])} and {predicted[-1]} are tied"
         if len(predicted) > 1
         else f"{(*predicted, 'nothing')[0]} is predicted"
     )
-    legend = f"After {alphabet.decode(word)}, {prediction}: the highest score, the end of the string counted."
+    legend = (
+        f"After {alphabet.decode(word)}, {prediction}: the highest score, the end of the string "
+        "counted."
+    )
     if (scores < 0).any():
-        legend += " Probabilities are shares of |score|, so a symbol with a negative score may have a higher one."
+        legend += (
+            " Probabilities are shares of |score|, so a symbol with a negative score may have a "
+            "higher one."
+        )
     return f"{legend}\n{table([('next', 'score', 'probability'), *rows])}"
 
 
@@ -333,20 +430,32 @@ def ranking_summary(score: RankingScore) -> str:
     >>> from nlwfa_core.metrics.ranking import RankingScore
     >>> print(ranking_summary(RankingScore(0.75, 0.5, 748)))
     NDCG5 0.7500, error 0.5000: the first-ranked symbol is not what followed, or not the likeliest; 748 prefixes
-    """
-    error = f"error {as_text(score.error)}: the first-ranked symbol is not what followed, or not the likeliest"
+    """  # noqa: E501
+    error = (
+        f"error {as_text(score.error)}: the first-ranked symbol is not what followed, or not the "
+        "likeliest"
+    )
     return f"NDCG5 {as_text(score.ndcg5)}, {error}; {prefixes_text(score.num_prefixes)}"
 
 
 def ranks_summary(learner: str, selection: RankSelection) -> str:
     """Write the scores of every rank, and the best rank."""
-    fields = ("wer", "share_tied", "log2_pauto", "bits_per_symbol", "ndcg5", "num_zero", "num_negative")
+    fields = (
+        "wer",
+        "share_tied",
+        "log2_pauto",
+        "bits_per_symbol",
+        "ndcg5",
+        "num_zero",
+        "num_negative",
+    )
     rows: list[Sequence[str]] = [("rank", *(SCORE_OF[field].short_title for field in fields))]
     for rank, scores in selection.scores:
         rows.append([as_text(rank), *(as_text(getattr(scores, field) or 0) for field in fields)])
     words = selection.scores[0][1].num_words
     return (
-        f"{learner} on {plural(words, 'distinct validation string')}; logarithms to base 2, the end of a string counted\n"
+        f"{learner} on {plural(words, 'distinct validation string')}; logarithms to base 2, "
+        "the end of a string counted\n"
         f"{table(rows)}\nbest by {selection.metric}: rank {selection.rank}"
     )
 
@@ -355,18 +464,29 @@ def folds_summary(learner: str, validated: CrossValidation, metric: str) -> str:
     """Write each rank's scores over the folds, and the best rank."""
     fields = ("wer", "log2_pauto", "bits_per_symbol", "ndcg5")
     rows: list[Sequence[str]] = [("rank", *(SCORE_OF[field].short_title for field in fields))]
-    rows += [(as_text(rank), *(validated.spread(rank, field).text(".4f") for field in fields)) for rank, _ in validated.scores]
+    rows += [
+        (as_text(rank), *(validated.spread(rank, field).text(".4f") for field in fields))
+        for rank, _ in validated.scores
+    ]
     number, best = len(validated.scores[0][1]), validated.best_rank(metric)
     infinite = validated.spread(best, metric).num_infinite
-    caveat = f", though no rank has a finite score on all folds: this one lacks it on {infinite}" if infinite else ""
+    caveat = (
+        f", though no rank has a finite score on all folds: this one lacks it on {infinite}"
+        if infinite
+        else ""
+    )
     return (
-        f"{learner}, mean ± standard deviation over {number} folds; logarithms to base 2, the end of a string counted\n"
+        f"{learner}, mean ± standard deviation over {number} folds; logarithms to base 2, "
+        "the end of a string counted\n"
         f"{table(rows)}\nbest by {metric}: rank {best}{caveat}"
     )
 
 
-def mixture_summary(names: Sequence[str], weights: Sequence[float], bits: Sequence[float] | None, num_states: int) -> str:
-    """Write the weight of each model of a mixture and, with validation strings, the bits per symbol of each and of the mixture.
+def mixture_summary(
+    names: Sequence[str], weights: Sequence[float], bits: Sequence[float] | None, num_states: int
+) -> str:
+    """Write the weight of each model of a mixture and, with validation strings, the bits per symbol
+    of each and of the mixture.
 
     >>> print(mixture_summary(["a", "b"], [0.25, 0.75], None, 7))
     model  weight
@@ -385,24 +505,55 @@ def mixture_summary(names: Sequence[str], weights: Sequence[float], bits: Sequen
         ]
         rows.append(("mixture", "", as_text(bits[-1])))
     used = sum(weight > 0 for weight in weights)
-    return f"{heading}{table(rows)}\nmixture of {plural(used, 'model')}, {plural(num_states, 'state')}"
+    return (
+        f"{heading}{table(rows)}\nmixture of {plural(used, 'model')}, {plural(num_states, 'state')}"
+    )
 
 
 def search_summary(best: SearchResult) -> str:
     """Write what each family reached on the validation strings, and which model was chosen."""
     rows: list[Sequence[str]] = [
-        ("family", "best model", "states", "tried", "seconds", SCORE_OF["bits_per_symbol"].short_title, "perplexity")
+        (
+            "family",
+            "best model",
+            "states",
+            "tried",
+            "seconds",
+            SCORE_OF["bits_per_symbol"].short_title,
+            "perplexity",
+        )
     ]
     for one in best.families:
         seconds = f"{one.seconds:.1f}" if one.family != "mixture" else ""
         states = str(one.num_states) if one.num_states else "–"
-        rows.append((one.family, one.title, states, str(one.num_candidates), seconds, as_text(one.bits), as_text(one.perplexity)))
-    lines = ["on the validation strings; base 2, the end of a string counted; the perplexity is that of whole strings", table(rows)]
-    lines += [f"best     {best.title}{f', {states}' if (states := plural(best.num_states, 'state')) and best.num_states else ''}"]
+        rows.append(
+            (
+                one.family,
+                one.title,
+                states,
+                str(one.num_candidates),
+                seconds,
+                as_text(one.bits),
+                as_text(one.perplexity),
+            )
+        )
+    lines = [
+        "on the validation strings; base 2, the end of a string counted; the perplexity is "
+        "that of whole strings",
+        table(rows),
+    ]
+    lines += [
+        "best     "
+        f"{best.title}{f', {states}' if (states := plural(best.num_states, 'state')) and best.num_states else ''}"  # noqa: E501
+    ]
     if len(best.components) > 1:
-        lines += [f"  {share:.4f}  {one.title}" for share, one in zip(best.shares, best.components, strict=True)]
+        lines += [
+            f"  {share:.4f}  {one.title}"
+            for share, one in zip(best.shares, best.components, strict=True)
+        ]
     strings = (
-        f"{best.num_train:,} for training, {best.num_validation:,} to choose by; the model was trained on {best.num_trained_on:,}"
+        f"{best.num_train:,} for training, {best.num_validation:,} to choose by; the model was "
+        f"trained on {best.num_trained_on:,}"
     )
     return "\n".join([*lines, f"strings  {strings}", f"seconds  {best.seconds:.2f}"])
 
@@ -410,4 +561,8 @@ def search_summary(best: SearchResult) -> str:
 def search_notes(best: SearchResult) -> tuple[str, ...]:
     """Say whether a search was stopped, and that the clock decided what was tried."""
     stopped = ("The search was stopped: this is the best model so far.",) if best.stopped else ()
-    return (*stopped, "Which models are tried depends on the time; model.json has the recipe and the seed of each part.")
+    return (
+        *stopped,
+        "Which models are tried depends on the time; model.json has the recipe and the seed "
+        "of each part.",
+    )

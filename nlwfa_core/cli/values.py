@@ -1,4 +1,6 @@
-"""Define the commands `fit-values` and `score-values`, for functions of strings that are not probabilities."""
+"""Define the commands `fit-values` and `score-values`, for functions of strings that are not
+probabilities.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,13 @@ import typer
 from ..errors import check_one_of, plural
 from ..experiment.presets import converged
 from ..experiment.recipe import HELP, Condition, Recipe, unmet_conditions, with_fields
-from ..learning.names import HANKEL_LEARNERS, LEARNERS, VALUE_REFINEMENTS, VALUE_TRANSFORMS, check_learner
+from ..learning.names import (
+    HANKEL_LEARNERS,
+    LEARNERS,
+    VALUE_REFINEMENTS,
+    VALUE_TRANSFORMS,
+    check_learner,
+)
 from ..sources.files import read_as
 from ..sources.recognition import reading_of
 from .options import MATRIX, NETWORKS, Options, check_effects, no_effect, takes_fields
@@ -38,7 +46,8 @@ if TYPE_CHECKING:
 
 VALUES = (
     "a table (CSV) with two columns, string and value, and a first line that names them, such as "
-    "`string,value`; or an Abbadingo file. A file of strings without values is for `fit` and `score`."
+    "`string,value`; or an Abbadingo file. A file of strings without values is for `fit` and "
+    "`score`."
 )
 VALUE_OPTIONS: Options = {**MATRIX, **NETWORKS, "seed": ("learning_seed",)}
 RIDGE, RESTARTS = 1e-6, 128
@@ -47,32 +56,46 @@ Learner = Annotated[str, typer.Option(help=f"How to learn: {', '.join(HANKEL_LEA
 
 
 def _read(path: Path, alphabet: Alphabet | None = None) -> ValueFile:
-    """Read a file of strings and values, with a first note on how it was read. Errors name the file."""
+    """Read a file of strings and values, with a first note on how it was read.
+
+    Errors name the file.
+    """
     from ..sources.values import read_values
 
     data = read_bytes(path)
     with errors_naming(path):
         read = read_values(data, alphabet)
     words, symbols = read.strings.words, read.strings.alphabet.symbols
-    detail = "; ".join(filter(None, (f"{plural(len(words), 'string')} with a value each", read.detail)))
-    return replace(read, notes=(reading_of(file_name(path), read_as(read.format, symbols, detail)), *read.notes))
+    detail = "; ".join(
+        filter(None, (f"{plural(len(words), 'string')} with a value each", read.detail))
+    )
+    return replace(
+        read,
+        notes=(reading_of(file_name(path), read_as(read.format, symbols, detail)), *read.notes),
+    )
 
 
 def _unmet_conditions(recipe: Recipe, refine: str) -> dict[str, Condition]:
     """Compute `fields.unmet_conditions` for learning from values.
 
-    It differs from learning from strings in two points: step 1 is always trained, because with unknown cells it has no closed form,
-    and linear transitions always have a closed form.
+    It differs from learning from strings in two points: step 1 is always trained, because with
+    unknown cells it has no closed form, and linear transitions always have a closed form.
     """
     unmet = unmet_conditions(recipe)
     if recipe.learning.kind.networks:
         for field in ("hidden", "epochs_factorisation", "start"):
             unmet.pop(field, None)
         if not recipe.learning.kind.nonlinear_transitions:
-            learners = tuple(name for name, learner in LEARNERS.items() if learner.nonlinear_transitions)
-            unmet |= dict.fromkeys(("width_transitions", "epochs_transitions", "rate_transitions"), ("learner", learners))
+            learners = tuple(
+                name for name, learner in LEARNERS.items() if learner.nonlinear_transitions
+            )
+            unmet |= dict.fromkeys(
+                ("width_transitions", "epochs_transitions", "rate_transitions"),
+                ("learner", learners),
+            )
     if refine != "none":
-        unmet.pop("learning_seed", None)  # has an effect, because it is also the seed of the random starts
+        # has an effect, because it is also the seed of the random starts
+        unmet.pop("learning_seed", None)
     return unmet
 
 
@@ -84,15 +107,28 @@ def fit_values(
     out: Annotated[Path, typer.Option(help="The folder to write the model to.")],
     field_values: Mapping[str, Any],
     transform: Annotated[
-        str, typer.Option(help=f"{' or '.join(VALUE_TRANSFORMS)}; sqrt learns the roots of the values and squares the output.")
+        str,
+        typer.Option(
+            help=f"{' or '.join(VALUE_TRANSFORMS)}; sqrt learns the roots of the values and "
+            "squares the output."
+        ),
     ] = "none",
     ridge: Annotated[
-        float | None, typer.Option(help=f"Ridge of SP's matrix completion, relative to the largest value; by default {RIDGE}.")
+        float | None,
+        typer.Option(
+            help="Ridge of SP's matrix completion, relative to the largest value; by default "
+            f"{RIDGE}."
+        ),
     ] = None,
-    refine: Annotated[str, typer.Option(help=f"A third step: {', '.join(VALUE_REFINEMENTS)}.")] = "none",
+    refine: Annotated[
+        str, typer.Option(help=f"A third step: {', '.join(VALUE_REFINEMENTS)}.")
+    ] = "none",
     restarts: Annotated[
         int | None,
-        typer.Option(help=f"Random starts of the refinement by values, beside the model of the two steps; by default {RESTARTS}."),
+        typer.Option(
+            help="Random starts of the refinement by values, beside the model of the two steps; "
+            f"by default {RESTARTS}."
+        ),
     ] = None,
     force: Force = False,
 ) -> Output:
@@ -135,7 +171,9 @@ def fit_values(
     messages = learned.report.messages
     info = {"values": options, "training_file": file_name(train), "messages": list(messages)}
     save_model(out, SavedModel(learned.model, read.strings.alphabet, info))
-    return Output(f"{values_summary(read.strings, learned.report)}\nmodel    {out}", tuple(messages))
+    return Output(
+        f"{values_summary(read.strings, learned.report)}\nmodel    {out}", tuple(messages)
+    )
 
 
 def score_values(
@@ -152,6 +190,11 @@ def score_values(
     read = _read(test, saved.alphabet)
     strings = read.strings
     model_over_all = extended(saved.model, strings.alphabet)
-    scores = value_scores(model_over_all.weights(replace(strings.words, alphabet=strings.alphabet)), strings.values)
-    notes = (*read.notes, *notes_on_unknown(test, Sample.of(strings.words, strings.alphabet), saved.alphabet))
+    scores = value_scores(
+        model_over_all.weights(replace(strings.words, alphabet=strings.alphabet)), strings.values
+    )
+    notes = (
+        *read.notes,
+        *notes_on_unknown(test, Sample.of(strings.words, strings.alphabet), saved.alphabet),
+    )
     return Output(json_text(asdict(scores)) if as_json else value_score_summary(scores), notes)

@@ -1,18 +1,20 @@
 """Describes an experiment as one small value, a recipe, and runs it.
 
-A recipe says everything that a run depends on: where the strings come from, which Hankel matrix is estimated from them, how a model
-is learned, and how it is refined. Equal recipes give equal results, so the recipe identifies its run in folders, queues and the
-history.
+A recipe says everything that a run depends on: where the strings come from, which Hankel matrix is
+estimated from them, how a model is learned, and how it is refined. Equal recipes give equal
+results, so the recipe identifies its run in folders, queues and the history.
 
-- `recipe`: the recipe and its four parts, with their defaults, bounds and keys; its fields under flat names, for controls,
-  command-line options and lessons; and its short text in a link.
+- `recipe`: the recipe and its four parts, with their defaults, bounds and keys; its fields under
+  flat names, for controls, command-line options and lessons; and its short text in a link.
 - `presets`: recipes to start from.
 - `data`: makes training, validation and test strings from a recipe.
 - `pipeline`: runs a recipe: strings, Hankel matrix, learning, scores, diagnostics.
 - `results`: the result of a run, and its folder on disk.
-- `selection`: the choice of a rank, or of the recommended model and its options, by validation strings.
+- `selection`: the choice of a rank, or of the recommended model and its options, by validation
+  strings.
 - `budget`, `search`: searches for the best model of all families within some minutes.
-- `competitions`: runs the problems of PAutomaC and SPiCe by such a search, and compares the scores with published ones.
+- `competitions`: runs the problems of PAutomaC and SPiCe by such a search, and compares the scores
+  with published ones.
 - `cross_validation`: scores each string with a model that was learned from other strings.
 - `estimators`: spectral learning, networks and HMMs as estimators for scikit-learn.
 - `sweeps`: makes many recipes from lists of values for some fields, and summarises their outcomes.
@@ -27,7 +29,9 @@ from typing import Any
 
 
 def __getattr__(name: str) -> Any:
-    """Find `prepare` and `reference_models` in this package, because notebooks of version 0.1 import them from here."""
+    """Find `prepare` and `reference_models` in this package, because notebooks of version 0.1
+    import them from here.
+    """
     if name in ("prepare", "reference_models"):
         from . import pipeline
 

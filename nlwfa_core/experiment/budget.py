@@ -22,12 +22,14 @@ class Budget:
     minutes : float
         Wall time, or processor time per thread.
     max_states : int
-        The largest number of states of the model, that of all its components together if it is a mixture.
+        The largest number of states of the model, that of all its components together if it is a
+        mixture.
     threads : int
         How many trainings run side by side; 0 for one per processor, but at most MOST_THREADS.
     seed : int
     clock : str
-        One of `CLOCKS`. On a machine that does other work at the same time, processor time makes results comparable.
+        One of `CLOCKS`. On a machine that does other work at the same time, processor time makes
+        results comparable.
 
     Raises
     ------
@@ -55,7 +57,11 @@ class Budget:
         """Return how many trainings run side by side."""
         if self.threads:
             return self.threads
-        processors = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+        processors = (
+            len(os.sched_getaffinity(0))
+            if hasattr(os, "sched_getaffinity")
+            else os.cpu_count() or 1
+        )
         return min(MOST_THREADS, processors)
 
 

@@ -1,13 +1,16 @@
-"""Runs the problems of two competitions, PAutomaC and SPiCe, and writes a page that compares the results with published figures.
+"""Runs the problems of two competitions, PAutomaC and SPiCe, and writes a page that compares the
+results with published figures.
 
-PAutomaC (Verwer, Eyraud, de la Higuera 2014) asks for the probabilities of test strings. Its score is a perplexity, here divided by
-the true model's: 1 is best, and 1.001 means a perplexity that is a thousandth above the smallest possible one. SPiCe (Balle et al.
-2016) asks for the five likeliest next symbols after some prefixes; its score is NDCG5, and 1 is best. Models are learned and chosen
-by `search` from training strings alone. Test strings, prefixes and solutions only score the model that was chosen.
+PAutomaC (Verwer, Eyraud, de la Higuera 2014) asks for the probabilities of test strings. Its score
+is a perplexity, here divided by the true model's: 1 is best, and 1.001 means a perplexity that is a
+thousandth above the smallest possible one. SPiCe (Balle et al. 2016) asks for the five likeliest
+next symbols after some prefixes; its score is NDCG5, and 1 is best. Models are learned and chosen
+by `search` from training strings alone. Test strings, prefixes and solutions only score the model
+that was chosen.
 
-The files have the competitions' names: `N.pautomac.train`, `N.pautomac.test`, `N.pautomac_solution.txt`; `N.spice.train`,
-`N.spice.prefix.public`, `N.spice.target.public`. A table `published.csv` beside them, with a row for each problem, says what others
-reached.
+The files have the competitions' names: `N.pautomac.train`, `N.pautomac.test`,
+`N.pautomac_solution.txt`; `N.spice.train`, `N.spice.prefix.public`, `N.spice.target.public`. A
+table `published.csv` beside them, with a row for each problem, says what others reached.
 """
 
 from __future__ import annotations
@@ -27,7 +30,15 @@ import numpy as np
 from pydantic import FiniteFloat, NonNegativeInt, TypeAdapter, ValidationError
 
 from ..errors import RecipeError, check_one_of, check_types, plural
-from ..files import MAX_JSON_BYTES, __version__, from_json, make_directory, read_capped, to_json, write_atomically
+from ..files import (
+    MAX_JSON_BYTES,
+    __version__,
+    from_json,
+    make_directory,
+    read_capped,
+    to_json,
+    write_atomically,
+)
 from ..learning.progress import Report, silent
 from ..metrics.ranking import Prefixes, prefix_score
 from ..metrics.scores import TestSet, evaluate
@@ -42,8 +53,10 @@ from .search import OTHER_MODELS, search
 
 PUBLISHED = "published.csv"
 UNUSUAL_TARGETS = (
-    " The public targets of problem 14 are not what follows the prefixes in the training strings, but rather what follows one "
-    "symbol later (best.md): there, a better model of the next symbol has a lower score, and the best n-gram with hindsight is one "
+    " The public targets of problem 14 are not what follows the prefixes in the training "
+    "strings, but rather what follows one "
+    "symbol later (best.md): there, a better model of the next symbol has a lower score, and "
+    "the best n-gram with hindsight is one "
     "that hardly looks at the prefix."
 )
 FORMAT = 1
@@ -57,14 +70,16 @@ class Competition:
     ----------
     title : str
     files : tuple of str
-        The names of a problem's files, with {} for its number; the first one has the training strings.
+        The names of a problem's files, with {} for its number; the first one has the training
+        strings.
     score : str
         What the score is.
     higher_is_better : bool
     kinds : tuple of str
         Columns of `published.csv` that describe a problem.
     figures : dict
-        Column of `published.csv` -> its heading on the page. Our place is the place among those that are not `apart`.
+        Column of `published.csv` -> its heading on the page. Our place is the place among those
+        that are not `apart`.
     apart : tuple of str
         Columns of figures from other test data.
     max_states : int
@@ -189,7 +204,9 @@ class ProblemResult:
 
     @property
     def held_out(self) -> float | None:
-        """Return our NDCG5 on beginnings of held-out training strings, if the model was chosen by that."""
+        """Return our NDCG5 on beginnings of held-out training strings, if the model was chosen by
+        that.
+        """
         number = self.search.get("ndcg5")
         return number if isinstance(number, float) else None
 
@@ -197,11 +214,19 @@ class ProblemResult:
     def place(self) -> str:
         """Return our place among the published figures, such as "2 of 7"; "–" if there are none."""
         competition = COMPETITIONS[self.competition]
-        others = [value for name, value in self.published.items() if name in competition.figures and name not in competition.apart]
+        others = [
+            value
+            for name, value in self.published.items()
+            if name in competition.figures and name not in competition.apart
+        ]
         if not others:
             return "–"
         own = self.score
-        better = [value for value in others if own is None or (value > own if competition.higher_is_better else value < own)]
+        better = [
+            value
+            for value in others
+            if own is None or (value > own if competition.higher_is_better else value < own)
+        ]
         return f"{len(better) + 1} of {len(others) + 1}"
 
 
@@ -209,7 +234,8 @@ RESULT: TypeAdapter[ProblemResult] = TypeAdapter(ProblemResult)
 
 
 def problem_folder(competition: str, data: Path) -> Path:
-    """Find the folder of a competition's files: `data` itself, or the folder in it with the competition's name.
+    """Find the folder of a competition's files: `data` itself, or the folder in it with the
+    competition's name.
 
     Raises RecipeError if neither has a problem's files.
     """
@@ -218,39 +244,53 @@ def problem_folder(competition: str, data: Path) -> Path:
         if folder.is_dir() and problems_in(competition, folder):
             return folder
     names = ", ".join(name.format("N") for name in COMPETITIONS[competition].files)
-    raise RecipeError(f"a problem's files must be named {names}; {data} and {data / competition} have none")
+    raise RecipeError(
+        f"a problem's files must be named {names}; {data} and {data / competition} have none"
+    )
 
 
 def problems_in(competition: str, folder: Path) -> list[int]:
     """List the numbers of the problems whose files are all in a folder."""
     names = COMPETITIONS[competition].files
     pattern = re.compile(re.escape(names[0]).replace(r"\{\}", "([0-9]{1,6})"))
-    numbers = [int(match[1]) for path in folder.iterdir() if (match := pattern.fullmatch(path.name))]
-    return sorted(number for number in numbers if all((folder / name.format(number)).is_file() for name in names))
+    numbers = [
+        int(match[1]) for path in folder.iterdir() if (match := pattern.fullmatch(path.name))
+    ]
+    return sorted(
+        number
+        for number in numbers
+        if all((folder / name.format(number)).is_file() for name in names)
+    )
 
 
 def read_published(competition: str, folder: Path) -> dict[int, dict[str, str]]:
     """Read `published.csv`: the number of each problem -> its row. Without the file, it is empty.
 
-    Raises RecipeError if the table has no column "problem", something in it is no number, or a row has too many cells.
+    Raises RecipeError if the table has no column "problem", something in it is no number, or a row
+    has too many cells.
     """
     path = folder / PUBLISHED
     if not path.is_file():
         return {}
-    table = csv.DictReader(read_capped(path, MAX_JSON_BYTES).decode("utf-8-sig", "replace").splitlines(), restval="")
+    table = csv.DictReader(
+        read_capped(path, MAX_JSON_BYTES).decode("utf-8-sig", "replace").splitlines(), restval=""
+    )
     columns, rows = table.fieldnames or [], dict[int, dict[str, str]]()
     if "problem" not in columns:
         raise RecipeError(f"{path} must have a column 'problem'; it has {', '.join(columns)[:80]}")
     for row in table:
         if None in row:
             raise RecipeError(
-                f"{path}, line {table.line_num}: a row must have at most {plural(len(columns), 'cell')}; this has more"
+                f"{path}, line {table.line_num}: a row must have at most "
+                f"{plural(len(columns), 'cell')}; this has more"
             )
         try:
             rows[int(row["problem"])] = row
         except ValueError:
             number = row["problem"][:40]
-            raise RecipeError(f"{path}, line {table.line_num}: the problem must be a whole number; got {number!r}") from None
+            raise RecipeError(
+                f"{path}, line {table.line_num}: the problem must be a whole number; got {number!r}"
+            ) from None
     return rows
 
 
@@ -267,12 +307,21 @@ def figures_of(competition: str, row: dict[str, str]) -> dict[str, float]:
             return np.nan
 
     unit = number("solution") if competition == "pautomac" else 1.0
-    figures = {name: number(name) / unit for name in COMPETITIONS[competition].figures} if unit > 0 else {}
+    figures = (
+        {name: number(name) / unit for name in COMPETITIONS[competition].figures}
+        if unit > 0
+        else {}
+    )
     return {name: figure for name, figure in figures.items() if np.isfinite(figure)}
 
 
-def read_problem(competition: str, folder: Path, problem: int) -> tuple[Sample, Callable[[Model], float]]:
-    """Read a problem: its training strings, and a function that scores a model. Test data is read only when that is called."""
+def read_problem(
+    competition: str, folder: Path, problem: int
+) -> tuple[Sample, Callable[[Model], float]]:
+    """Read a problem: its training strings, and a function that scores a model.
+
+    Test data is read only when that is called.
+    """
     names = [folder / name.format(problem) for name in COMPETITIONS[competition].files]
     train = read_strings(names[0].read_bytes(), "pautomac")
 
@@ -280,11 +329,19 @@ def read_problem(competition: str, folder: Path, problem: int) -> tuple[Sample, 
         tested = read_strings(names[1].read_bytes(), "pautomac", train.alphabet)
         test = TestSet.as_drawn(tested.words, read_solution(names[2].read_bytes()), tested.sample())
         scores = evaluate(model, test)
-        return float(2 ** (scores.log2_pauto - (np.nan if scores.true_log2_pauto is None else scores.true_log2_pauto)))
+        return float(
+            2
+            ** (
+                scores.log2_pauto
+                - (np.nan if scores.true_log2_pauto is None else scores.true_log2_pauto)
+            )
+        )
 
     def ndcg5(model: Model) -> float:
         prefixes = read_prefixes(names[1].read_bytes(), "pautomac", train.alphabet)
-        targets, _ = targets_of(read_targets(names[2].read_bytes(), prefixes.names), len(prefixes.words))
+        targets, _ = targets_of(
+            read_targets(names[2].read_bytes(), prefixes.names), len(prefixes.words)
+        )
         return prefix_score(model, Prefixes(prefixes.words, targets)).ndcg5
 
     return train.sample(), ratio if competition == "pautomac" else ndcg5
@@ -304,7 +361,8 @@ def compete(
 ) -> tuple[ProblemResult, ...]:
     """Run a competition's problems one after the other, and write the page after each.
 
-    Each problem's result is a JSON file in a folder beside the page, with its name. Problems that have one are not run again.
+    Each problem's result is a JSON file in a folder beside the page, with its name. Problems that
+    have one are not run again.
 
     Parameters
     ----------
@@ -336,7 +394,10 @@ def compete(
     folder, stop = problem_folder(competition, data), stop or threading.Event()
     available, published = problems_in(competition, folder), read_published(competition, folder)
     if missing := sorted(set(problems or ()) - set(available)):
-        raise RecipeError(f"{folder} has the problems {', '.join(map(str, available))}; got {', '.join(map(str, missing))}")
+        raise RecipeError(
+            f"{folder} has the problems {', '.join(map(str, available))}; got "
+            f"{', '.join(map(str, missing))}"
+        )
     results = results_folder(out)
     make_directory(results)
     for number in problems or available:
@@ -346,13 +407,18 @@ def compete(
             continue
         if stop.is_set():
             break
-        result = _run(competition, folder, number, budget, published.get(number, {}), (stop, report, log))
+        result = _run(
+            competition, folder, number, budget, published.get(number, {}), (stop, report, log)
+        )
         if result is None:
             break
         write_atomically(path, to_json({"format": FORMAT, **asdict(result)}).encode())
         write_page(out)
         score = "∞" if result.score is None else f"{result.score:.5f}"
-        log(f"problem {number}: {COMPETITIONS[competition].score} {score}, place {result.place}; {result.title}")
+        log(
+            f"problem {number}: {COMPETITIONS[competition].score} {score}, place "
+            f"{result.place}; {result.title}"
+        )
     write_page(out)
     return tuple(one for one in read_results(results) if one.competition == competition)
 
@@ -372,7 +438,16 @@ def _run(
     started = process_time()
     rules = COMPETITIONS[competition]
     models, ranking = rules.other_models, rules.for_ranking
-    result = search(train, None, budget, stop=stop, report=report, log=log, other_models=models, for_ranking=ranking)
+    result = search(
+        train,
+        None,
+        budget,
+        stop=stop,
+        report=report,
+        log=log,
+        other_models=models,
+        for_ranking=ranking,
+    )
     cpu_seconds = process_time() - started
     if result.stopped:
         return None
@@ -398,18 +473,24 @@ def _run(
 
 
 def _commit() -> str:
-    """Return the short name of the commit that this package was imported from; empty if it is not in its own repository."""
+    """Return the short name of the commit that this package was imported from; empty if it is not
+    in its own repository.
+    """
     root = Path(__file__).parents[2]
     command = ["git", "-C", str(root), "rev-parse", "--show-toplevel", "--short", "HEAD"]
     try:
-        folder, commit = subprocess.run(command, capture_output=True, text=True, timeout=5, check=True).stdout.splitlines()
+        folder, commit = subprocess.run(
+            command, capture_output=True, text=True, timeout=5, check=True
+        ).stdout.splitlines()
     except (OSError, ValueError, subprocess.SubprocessError):
         return ""
-    return commit if Path(folder).resolve() == root.resolve() else ""  # it may be installed inside another repository
+    # it may be installed inside another repository
+    return commit if Path(folder).resolve() == root.resolve() else ""
 
 
 def results_folder(out: Path) -> Path:
-    """Return the folder with the results of a page: beside it, with its name and without the ending.
+    """Return the folder with the results of a page: beside it, with its name and without the
+    ending.
 
     >>> results_folder(Path("docs/records.md")).as_posix()
     'docs/records'
@@ -418,7 +499,10 @@ def results_folder(out: Path) -> Path:
 
 
 def read_results(folder: Path) -> list[ProblemResult]:
-    """Read all results in a folder, in the order of competitions and problems. Raises RecipeError if one is not valid."""
+    """Read all results in a folder, in the order of competitions and problems.
+
+    Raises RecipeError if one is not valid.
+    """
     results = []
     for path in folder.glob("*-*.json"):
         record = from_json(read_capped(path, MAX_JSON_BYTES))
@@ -428,9 +512,13 @@ def read_results(folder: Path) -> list[ProblemResult]:
             results.append(RESULT.validate_python(record))
             check_one_of("competition", results[-1].competition, COMPETITIONS)
         except ValidationError as error:
-            raise RecipeError(f"{path} must be a result that `nlwfa compete` wrote: {first_error(error)}") from None
+            raise RecipeError(
+                f"{path} must be a result that `nlwfa compete` wrote: {first_error(error)}"
+            ) from None
         except (AttributeError, KeyError, TypeError, ValueError) as error:
-            raise RecipeError(f"{path} must be a result that `nlwfa compete` wrote: {error}") from None
+            raise RecipeError(
+                f"{path} must be a result that `nlwfa compete` wrote: {error}"
+            ) from None
     return sorted(results, key=lambda one: (one.competition, one.problem))
 
 
@@ -444,11 +532,15 @@ def write_page(out: Path) -> None:
 
 
 def page(results: Sequence[ProblemResult]) -> str:
-    """Write results as a page in Markdown: for each competition a table by problem, and a summary."""
+    """Write results as a page in Markdown: for each competition a table by problem, and a
+    summary.
+    """
     parts = [
         "# Records",
-        "What `nlwfa compete` reached on the problems of two competitions, beside published figures. Each model was learned and "
-        "chosen from the problem's training strings alone. *Minutes* are the wall time and the processor time of the search. Rows "
+        "What `nlwfa compete` reached on the problems of two competitions, beside published "
+        "figures. Each model was learned and "
+        "chosen from the problem's training strings alone. *Minutes* are the wall time and "
+        "the processor time of the search. Rows "
         "may differ in budget and version; problems that are not listed have not been run.",
     ]
     for name, competition in COMPETITIONS.items():
@@ -466,7 +558,10 @@ def page(results: Sequence[ProblemResult]) -> str:
 
 def _budgets(results: Sequence[ProblemResult]) -> str:
     """Say how many problems there are, and what each search could spend."""
-    spent = {(one.minutes * one.budget.threads if one.budget.clock == "processor" else one.minutes) for one in results}
+    spent = {
+        (one.minutes * one.budget.threads if one.budget.clock == "processor" else one.minutes)
+        for one in results
+    }
     minutes = f"{min(spent):g} to {max(spent):g}" if len(spent) > 1 else f"{min(spent):g}"
     clocks = " or ".join(sorted({f"{one.budget.clock} time" for one in results}))
     return f"{plural(len(results), 'problem')}, each with a budget of {minutes} min of {clocks}."
@@ -475,16 +570,23 @@ def _budgets(results: Sequence[ProblemResult]) -> str:
 def _explanation(name: str, results: Sequence[ProblemResult]) -> str:
     if name == "pautomac":
         return (
-            "Perplexity on the test strings, divided by the true model's: 1 is best. Participants could also train on the test "
-            "strings, which no model here does; *Sp2Learn, hindsight* is the best of many runs on the test strings. Published "
-            "perplexities have three decimals, so their ratios are exact to about 0.00005 at best. *States* counts those of all "
+            "Perplexity on the test strings, divided by the true model's: 1 is best. "
+            "Participants could also train on the test "
+            "strings, which no model here does; *Sp2Learn, hindsight* is the best of many "
+            "runs on the test strings. Published "
+            "perplexities have three decimals, so their ratios are exact to about 0.00005 at "
+            "best. *States* counts those of all "
             "components of a mixture, which is one automaton."
         )
     text = (
-        "NDCG5 on the public prefixes: 1 is best. *Held out* is our NDCG5 on beginnings of training strings that the model had not "
-        "learned from when it was chosen by this number. *Our n-gram* is a Witten–Bell n-gram whose order was chosen with "
-        "hindsight, on the public prefixes. The columns *private* are scores on other prefixes, and don't count for our place. A "
-        "mixture with an n-gram or an LSTM, or one by symbol, is not an automaton. N-grams count as no states, an LSTM's units as "
+        "NDCG5 on the public prefixes: 1 is best. *Held out* is our NDCG5 on beginnings of "
+        "training strings that the model had not "
+        "learned from when it was chosen by this number. *Our n-gram* is a Witten–Bell "
+        "n-gram whose order was chosen with "
+        "hindsight, on the public prefixes. The columns *private* are scores on other "
+        "prefixes, and don't count for our place. A "
+        "mixture with an n-gram or an LSTM, or one by symbol, is not an automaton. N-grams "
+        "count as no states, an LSTM's units as "
         "states."
     )
     return text + UNUSUAL_TARGETS if any(one.problem == 14 for one in results) else text
@@ -503,9 +605,17 @@ def summary(competition: str, results: Sequence[ProblemResult]) -> str:
 
 
 def _problem_table(competition: Competition, results: Sequence[ProblemResult]) -> str:
-    figures = [name for name in competition.figures if any(name in one.published for one in results)]
+    figures = [
+        name for name in competition.figures if any(name in one.published for one in results)
+    ]
     kinds = [name for name in competition.kinds if any(name in one.kinds for one in results)]
-    heading = ["problem", *({"type": "kind", "states": "true states", "alphabet": "symbols"}.get(name, name) for name in kinds)]
+    heading = [
+        "problem",
+        *(
+            {"type": "kind", "states": "true states", "alphabet": "symbols"}.get(name, name)
+            for name in kinds
+        ),
+    ]
     held_out = {one.problem: number for one in results if (number := one.held_out) is not None}
     heading += [
         "ours",
@@ -520,20 +630,49 @@ def _problem_table(competition: Competition, results: Sequence[ProblemResult]) -
     rows = [heading, ["---"] * len(heading)]
     for one in results:
         own = "∞" if one.score is None else f"{one.score:.4f}"
-        numbers = (f"{one.published[name]:.4f}" if name in one.published else "" for name in figures)
+        numbers = (
+            f"{one.published[name]:.4f}" if name in one.published else "" for name in figures
+        )
         minutes = f"{one.seconds / 60:.1f}, {one.cpu_seconds / 60:.1f}"
         kind_cells = [one.kinds.get(name, "") for name in kinds]
         commit = f"{one.date}, {one.commit or one.version}"
-        chosen_by = [f"{held_out[one.problem]:.4f}" if one.problem in held_out else ""] if held_out else []
+        chosen_by = (
+            [f"{held_out[one.problem]:.4f}" if one.problem in held_out else ""] if held_out else []
+        )
         model = [str(one.num_states), one.title, minutes]
-        rows.append([str(one.problem), *kind_cells, f"**{own}**", one.place, *chosen_by, *model, *numbers, commit])
+        rows.append(
+            [
+                str(one.problem),
+                *kind_cells,
+                f"**{own}**",
+                one.place,
+                *chosen_by,
+                *model,
+                *numbers,
+                commit,
+            ]
+        )
     return "\n".join(f"| {' | '.join(row)} |" for row in rows)
 
 
 def _summary(competition: Competition, results: Sequence[ProblemResult]) -> str:
-    """Compare us with each published column over the problems that have both: median, worst, sum, and how often we are ahead."""
+    """Compare us with each published column over the problems that have both: median, worst, sum,
+    and how often we are ahead.
+    """
     worst = min if competition.higher_is_better else max
-    rows = [["", "problems", "median", "worst", "sum", "our median", "our worst", "our sum", "we are ahead on"]]
+    rows = [
+        [
+            "",
+            "problems",
+            "median",
+            "worst",
+            "sum",
+            "our median",
+            "our worst",
+            "our sum",
+            "we are ahead on",
+        ]
+    ]
     rows.append(["---"] * len(rows[0]))
 
     def numbers(values: Sequence[float]) -> list[str]:
@@ -548,6 +687,11 @@ def _summary(competition: Competition, results: Sequence[ProblemResult]) -> str:
         both = [one for one in results if name in one.published]
         if both and name not in competition.apart:
             theirs, ours = [one.published[name] for one in both], [own(one) for one in both]
-            ahead = sum(a > b if competition.higher_is_better else a < b for a, b in zip(ours, theirs, strict=True))
-            rows.append([title, str(len(both)), *numbers(theirs), *numbers(ours), f"{ahead} of {len(both)}"])
+            ahead = sum(
+                a > b if competition.higher_is_better else a < b
+                for a, b in zip(ours, theirs, strict=True)
+            )
+            rows.append(
+                [title, str(len(both)), *numbers(theirs), *numbers(ours), f"{ahead} of {len(both)}"]
+            )
     return "\n".join(f"| {' | '.join(row)} |" for row in rows)

@@ -1,8 +1,10 @@
-"""K-fold cross-validation: every string is scored once, by a model that was learned from the strings of the other folds.
+"""K-fold cross-validation: every string is scored once, by a model that was learned from the
+strings of the other folds.
 
-A single split into training and validation strings judges a rank by one random draw. Cross-validation uses every string for both
-purposes, but has to train once per fold. A string that occurs three times counts as three strings, which may end up in different
-folds. No further strings are set aside within a fold, so learners that would stop by validation strings have none
+A single split into training and validation strings judges a rank by one random draw.
+Cross-validation uses every string for both purposes, but has to train once per fold. A string that
+occurs three times counts as three strings, which may end up in different folds. No further strings
+are set aside within a fold, so learners that would stop by validation strings have none
 (`pipeline.validation_notes`).
 """
 
@@ -35,7 +37,8 @@ class CrossValidation:
     Attributes
     ----------
     scores : tuple of (rank, tuple of Scores)
-        For each rank, in the order in which the ranks were passed, the scores on the held-out strings of each fold.
+        For each rank, in the order in which the ranks were passed, the scores on the held-out
+        strings of each fold.
     notes : tuple of str
         Sentences for the user about the bases and about learning, each of which names its fold.
     """
@@ -44,13 +47,18 @@ class CrossValidation:
     notes: tuple[str, ...] = ()
 
     def spread(self, rank: int, metric: str) -> Spread:
-        """Compute the mean and standard deviation of a score over the folds. Raises RecipeError if the rank was not tried."""
+        """Compute the mean and standard deviation of a score over the folds.
+
+        Raises RecipeError if the rank was not tried.
+        """
         return Spread.of(self._values(rank, metric))
 
     def best_rank(self, metric: str = "wer") -> int:
-        """Choose the rank with the best mean score over the folds, in the order of `metrics.seeds.badness`.
+        """Choose the rank with the best mean score over the folds, in the order of
+        `metrics.seeds.badness`.
 
-        Of tied ranks, the smallest is chosen. Raises RecipeError if the metric is not one of `metrics.scores.METRICS`.
+        Of tied ranks, the smallest is chosen. Raises RecipeError if the metric is not one of
+        `metrics.scores.METRICS`.
         """
         check_one_of("metric", metric, [score.field for score in METRICS])
         sign = -1 if SCORE_OF[metric].higher_is_better else 1
@@ -65,10 +73,16 @@ class CrossValidation:
         for tried, scores in self.scores:
             if tried == rank:
                 return scores
-        raise RecipeError(f"rank must be one of {', '.join(str(tried) for tried, _ in self.scores)}; got {rank}")
+        raise RecipeError(
+            f"rank must be one of {', '.join(str(tried) for tried, _ in self.scores)}; got {rank}"
+        )
 
     def _values(self, rank: int, metric: str) -> list[float]:
-        return [float(value) for scores in self._of(rank) if (value := getattr(scores, metric)) is not None]
+        return [
+            float(value)
+            for scores in self._of(rank)
+            if (value := getattr(scores, metric)) is not None
+        ]
 
 
 def folds(sample: Sample, number: int, seed: int = 0) -> list[Fold]:
@@ -85,7 +99,8 @@ def folds(sample: Sample, number: int, seed: int = 0) -> list[Fold]:
     Returns
     -------
     list of (Sample, Sample)
-        For each fold, the training strings, which are those of all other folds, and the strings of the fold, which are held out.
+        For each fold, the training strings, which are those of all other folds, and the strings of
+        the fold, which are held out.
 
     Raises
     ------
@@ -94,11 +109,16 @@ def folds(sample: Sample, number: int, seed: int = 0) -> list[Fold]:
     """
     total = int(sample.counts.sum())
     check_between("folds", number, 2, total, "at most one for each string")
-    parts = sample.split([total // number + (fold < total % number) for fold in range(number)], seed)
+    parts = sample.split(
+        [total // number + (fold < total % number) for fold in range(number)], seed
+    )
     cut = []
     for fold, held_out in enumerate(parts):
         others = [part for other, part in enumerate(parts) if other != fold]
-        words, counts = Words.joined([part.words for part in others]), np.concatenate([part.counts for part in others])
+        words, counts = (
+            Words.joined([part.words for part in others]),
+            np.concatenate([part.counts for part in others]),
+        )
         cut.append((Sample.of(words, sample.alphabet, counts), held_out))
     return cut
 
@@ -115,22 +135,26 @@ def cross_validate(
     report: Report = silent,
     cancelled: CancelCheck = never,
 ) -> CrossValidation:
-    """For each fold, learn from the strings of all other folds and score the model on the strings of this fold.
+    """For each fold, learn from the strings of all other folds and score the model on the strings
+    of this fold.
 
     Parameters
     ----------
     sample : Sample, or strings as `strings.plain.as_sample` takes them
         All strings.
     recipe : Recipe
-        The parts for the Hankel matrix, learning and refinement are used; the part for the data is not.
+        The parts for the Hankel matrix, learning and refinement are used; the part for the data is
+        not.
     number : int
         The number of folds.
     ranks : sequence of int
-        The ranks to try; by default only the recipe's. The matrix of a fold is built once for all of them.
+        The ranks to try; by default only the recipe's. The matrix of a fold is built once for all
+        of them.
     seed : int
         The seed with which strings are assigned to folds. The seeds for learning are the recipe's.
     true_model : Model, optional
-        The model that generated the strings, if it is known. Scores then compare with its probabilities (see `TestSet.of`).
+        The model that generated the strings, if it is known. Scores then compare with its
+        probabilities (see `TestSet.of`).
 
     Raises
     ------
@@ -148,7 +172,10 @@ def cross_validate(
     >>> cross_validate(strings, recipe, 4, ranks=(1, 2)).best_rank("wer")
     2
     """
-    recipes = [recipe.changed(learning=recipe.learning.changed(rank=rank)) for rank in ranks or (recipe.learning.rank,)]
+    recipes = [
+        recipe.changed(learning=recipe.learning.changed(rank=rank))
+        for rank in ranks or (recipe.learning.rank,)
+    ]
     scores: list[list[Scores]] = [[] for _ in recipes]
     notes = [*training_notes(recipe)]
     for fold, (train, held_out) in enumerate(folds(as_sample(sample), number, seed)):
@@ -168,12 +195,18 @@ def cross_validate(
                 learned = fit_recipe(one, hankel, (train, None), cache, report, cancelled)
                 model, messages = learned.model, learned.report.messages
             scores[place].append(evaluate(model, test))
-            notes += (f"Fold {fold + 1}, rank {one.learning.rank}: {message}" for message in messages)
+            notes += (
+                f"Fold {fold + 1}, rank {one.learning.rank}: {message}" for message in messages
+            )
     report(Progress("folds", number * len(recipes), number * len(recipes)))
-    by_rank = tuple((one.learning.rank, tuple(own)) for one, own in zip(recipes, scores, strict=True))
+    by_rank = tuple(
+        (one.learning.rank, tuple(own)) for one, own in zip(recipes, scores, strict=True)
+    )
     return CrossValidation(by_rank, tuple(notes))
 
 
-def _from_strings(train: Sample, recipe: Recipe, report: Report, cancelled: CancelCheck) -> tuple[Model, tuple[str, ...]]:
+def _from_strings(
+    train: Sample, recipe: Recipe, report: Report, cancelled: CancelCheck
+) -> tuple[Model, tuple[str, ...]]:
     learned = fit_strings(train, options_of(recipe), report=report, cancelled=cancelled)
     return learned.model, learned.report.messages

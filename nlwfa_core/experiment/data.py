@@ -1,4 +1,6 @@
-"""Makes the training, validation and test strings that a data recipe describes, and the true model if it is known."""
+"""Makes the training, validation and test strings that a data recipe describes, and the true model
+if it is known.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +28,8 @@ from .recipe import DataRecipe
 
 # Largest share of a file's strings for validation, and for testing.
 LARGEST_SHARE = 1 / 5
-# A solution's probabilities of equal strings may differ by this share, because they are rounded to some digits.
+# A solution's probabilities of equal strings may differ by this share, because they are rounded to
+# some digits.
 SOLUTION_ERROR = 1e-4
 # Distinct training strings of which a model's file keeps a key each, of four bytes: at most 270 kB.
 MOST_KEYS = 50_000
@@ -43,7 +46,8 @@ class Data:
     ----------
     train : Sample
     validation : TestSet or None
-        The strings that choose a rank or options; None if the recipe asks for none, or the sample is too small to set any aside.
+        The strings that choose a rank or options; None if the recipe asks for none, or the sample
+        is too small to set any aside.
     test : TestSet
     true_model : Model or None
     title : str
@@ -67,7 +71,10 @@ class Data:
 
     @property
     def alphabet(self) -> Alphabet:
-        """Return the alphabet of the training strings. That of a test file may have more symbols, after these."""
+        """Return the alphabet of the training strings.
+
+        That of a test file may have more symbols, after these.
+        """
         return self.train.alphabet
 
     @property
@@ -77,7 +84,9 @@ class Data:
         return self.train.num_strings, validation, self.test.sample.num_strings
 
     def share_seen(self) -> float:
-        """Return the share of the test strings, counted with repetitions, that are also training strings."""
+        """Return the share of the test strings, counted with repetitions, that are also training
+        strings.
+        """
         _, inverse = distinct(Words.joined([self.train.words, self.test.sample.words]))
         seen = inverse[len(self.train.words) :] < len(self.train.words)
         return float(self.test.sample.counts[seen].sum() / self.test.sample.num_strings)
@@ -88,7 +97,10 @@ Files = Callable[[str], bytes]
 
 def no_files(name: str) -> bytes:
     """Raise an error in place of reading an uploaded file, because nothing has been uploaded."""
-    raise RecipeError("No file was uploaded yet: the recipe's source is an upload, but it names no file of training strings.")
+    raise RecipeError(
+        "No file was uploaded yet: the recipe's source is an upload, but it names no file of "
+        "training strings."
+    )
 
 
 @check_types
@@ -119,10 +131,20 @@ def load_data(recipe: DataRecipe, files: Files = no_files) -> Data:
 
 
 def _generate(generator: Generator, recipe: DataRecipe) -> Data:
-    # Each set has its own random stream, so that more training strings do not change the test strings.
+    # Each set has its own random stream, so that more training strings do not change the test
+    # strings.
     validation, test = (
-        TestSet.of(generator.draw(size, [recipe.seed, stream]), generator.alphabet, true_model=generator.model) if size else None
-        for stream, size in ((VALIDATION_STREAM, recipe.num_validation), (TEST_STREAM, recipe.num_test))
+        TestSet.of(
+            generator.draw(size, [recipe.seed, stream]),
+            generator.alphabet,
+            true_model=generator.model,
+        )
+        if size
+        else None
+        for stream, size in (
+            (VALIDATION_STREAM, recipe.num_validation),
+            (TEST_STREAM, recipe.num_test),
+        )
     )
     assert test is not None  # a recipe has at least one test string
     train = Sample.of(generator.draw(recipe.num_strings, recipe.seed), generator.alphabet)
@@ -130,12 +152,21 @@ def _generate(generator: Generator, recipe: DataRecipe) -> Data:
 
 
 def generator_of(recipe: DataRecipe) -> Generator:
-    """Make the generator of a source whose strings are drawn at random. Raises RecipeError for sources that are files."""
+    """Make the generator of a source whose strings are drawn at random.
+
+    Raises RecipeError for sources that are files.
+    """
     source = SOURCES[recipe.source]
     if source.generator is None:
-        raise RecipeError(f"source must be one that draws its strings, not one that reads them from a file; got {recipe.source!r}")
-    # The automaton has a random stream of its own, so it is independent of the strings drawn from it.
-    return source.generator([recipe.seed, MODEL_STREAM], **{name: getattr(recipe, name) for name in source.options})
+        raise RecipeError(
+            "source must be one that draws its strings, not one that reads them from a "
+            f"file; got {recipe.source!r}"
+        )
+    # The automaton has a random stream of its own, so it is independent of the strings drawn from
+    # it.
+    return source.generator(
+        [recipe.seed, MODEL_STREAM], **{name: getattr(recipe, name) for name in source.options}
+    )
 
 
 def _verbs(recipe: DataRecipe) -> Data:
@@ -146,23 +177,43 @@ def _verbs(recipe: DataRecipe) -> Data:
 def _upload(recipe: DataRecipe, files: Files) -> Data:
     if bool(recipe.upload_prefixes) != bool(recipe.upload_targets):
         missing = "targets" if recipe.upload_prefixes else "prefixes"
-        raise RecipeError(f"A file of prefixes and a file of targets belong together: upload the {missing} too.")
+        raise RecipeError(
+            f"A file of prefixes and a file of targets belong together: upload the {missing} too."
+        )
     file = read_strings(files(recipe.upload), recipe.upload_format)
-    sample, notes, format, readings = file.packed_sample(), list(file.notes), file.format, {"upload": file.reading}
+    sample, notes, format, readings = (
+        file.packed_sample(),
+        list(file.notes),
+        file.format,
+        {"upload": file.reading},
+    )
     del file
-    ranked = read_prefixes(files(recipe.upload_prefixes), recipe.upload_format, sample.alphabet) if recipe.upload_prefixes else None
+    ranked = (
+        read_prefixes(files(recipe.upload_prefixes), recipe.upload_format, sample.alphabet)
+        if recipe.upload_prefixes
+        else None
+    )
     if ranked:
         notes += ranked.notes
         readings["upload_prefixes"] = ranked.reading
         sample = Sample(sample.words, sample.counts, ranked.alphabet)
-    rows = read_strings(files(recipe.upload_test), recipe.upload_format, alphabet=sample.alphabet) if recipe.upload_test else None
+    rows = (
+        read_strings(files(recipe.upload_test), recipe.upload_format, alphabet=sample.alphabet)
+        if recipe.upload_test
+        else None
+    )
     if rows:
         notes += rows.notes
         readings["upload_test"] = rows.reading
-        if recipe.upload_model:  # it says which symbols there are; otherwise a model knows those of its training strings
+        # it says which symbols there are; otherwise a model knows those of its training strings
+        if recipe.upload_model:
             sample = Sample(sample.words, sample.counts, rows.alphabet)
         check_some_known(rows.words, sample.alphabet)
-    model = read_pautomac_model(files(recipe.upload_model), alphabet=sample.alphabet) if recipe.upload_model else None
+    model = (
+        read_pautomac_model(files(recipe.upload_model), alphabet=sample.alphabet)
+        if recipe.upload_model
+        else None
+    )
     if recipe.upload_solution and not rows:
         raise RecipeError("A solution belongs to a test file: upload that file too.")
     test = None
@@ -175,32 +226,45 @@ def _upload(recipe: DataRecipe, files: Files) -> Data:
     if model is not None:
         readings["upload_model"] = model_reading(model)
     if ranked:
-        targets = read_targets(files(recipe.upload_targets), data.alphabet if ranked.names else None)
+        targets = read_targets(
+            files(recipe.upload_targets), data.alphabet if ranked.names else None
+        )
         readings["upload_targets"] = targets_reading(targets)
         words = replace(ranked.words, alphabet=data.alphabet)
         targets, more = targets_of(targets, len(words))
-        data = replace(data, test=replace(data.test, prefixes=Prefixes(words, targets)), notes=data.notes + more)
+        data = replace(
+            data,
+            test=replace(data.test, prefixes=Prefixes(words, targets)),
+            notes=data.notes + more,
+        )
     return replace(data, format=format, readings=readings)
 
 
-def file_test_set(file: StringFile, solution: FloatArray | None = None, model: Model | None = None) -> TestSet:
-    """Make the test set of a file's strings, with a solution, the true model, both or neither; see `TestSet.of`.
+def file_test_set(
+    file: StringFile, solution: FloatArray | None = None, model: Model | None = None
+) -> TestSet:
+    """Make the test set of a file's strings, with a solution, the true model, both or neither; see
+    `TestSet.of`.
 
     Raises
     ------
     RecipeError
-        If the solution has another length than the file, or gives two equal strings different probabilities: it then belongs to
-        another file.
+        If the solution has another length than the file, or gives two equal strings different
+        probabilities: it then belongs to another file.
     """
     if solution is not None and len(solution) == len(file.words):
         first, string = distinct(file.words)
-        differing = np.abs(solution - solution[first][string]) > SOLUTION_ERROR * np.maximum(solution, solution[first][string])
+        differing = np.abs(solution - solution[first][string]) > SOLUTION_ERROR * np.maximum(
+            solution, solution[first][string]
+        )
         for row in np.flatnonzero(differing)[:1].tolist():
             other = int(first[string[row]])
             one, another = format_apart(float(solution[other]), float(solution[row]), 6)
             raise RecipeError(
-                f"the solution must give equal strings equal probabilities; got {one} and {another} for "
-                f"strings {other + 1:,} and {row + 1:,}, which are equal: it belongs to another file"
+                f"the solution must give equal strings equal probabilities; got {one} and "
+                f"{another} for "
+                f"strings {other + 1:,} and {row + 1:,}, which are equal: it belongs to "
+                "another file"
             )
     return TestSet.of(file.words, file.alphabet, file.counts, solution, model)
 
@@ -211,8 +275,8 @@ def reading_alone(field: str, data: bytes, format: str = "auto") -> str:
     Parameters
     ----------
     field : str
-        The recipe's field for this file: "upload", "upload_test", "upload_solution", "upload_model", "upload_prefixes" or
-        "upload_targets".
+        The recipe's field for this file: "upload", "upload_test", "upload_solution",
+        "upload_model", "upload_prefixes" or "upload_targets".
     format : str
         The format of strings, one of `sources.files.FORMATS`.
 
@@ -227,20 +291,30 @@ def reading_alone(field: str, data: bytes, format: str = "auto") -> str:
         return model_reading(read_pautomac_model(data))
     if field == "upload_prefixes":
         return read_prefixes(data, format).reading
-    if field == "upload_targets":  # the prefixes will say what symbols are called; until then, they may have any names
+    # the prefixes will say what symbols are called; until then, they may have any names
+    if field == "upload_targets":
         return targets_reading(read_targets(data, Alphabet.numbered(1)))
     return read_strings(data, format).reading
 
 
 def tests_on_training_strings(recipe: DataRecipe) -> bool:
-    """Return whether the test file is the training file, which users choose for samples that are too small to split."""
+    """Return whether the test file is the training file, which users choose for samples that are
+    too small to split.
+    """
     return recipe.source == "upload" and bool(recipe.upload) and recipe.upload_test == recipe.upload
 
 
 def _split(
-    recipe: DataRecipe, sample: Sample, test: TestSet | None, title: str, notes: tuple[str, ...], model: Model | None = None
+    recipe: DataRecipe,
+    sample: Sample,
+    test: TestSet | None,
+    title: str,
+    notes: tuple[str, ...],
+    model: Model | None = None,
 ) -> Data:
-    """Split a sample at random into training, validation and, unless there is a test set, test strings."""
+    """Split a sample at random into training, validation and, unless there is a test set, test
+    strings.
+    """
     total = sample.num_strings
     if not total:
         raise RecipeError("the file holds no strings")
@@ -248,24 +322,36 @@ def _split(
     if tests_on_training_strings(recipe):
         largest = 0
         notes += (
-            f"All {total:,} strings are used both for learning and for scoring, so scores measure memory, not generalisation.",
+            f"All {total:,} strings are used both for learning and for scoring, so scores "
+            "measure memory, not generalisation.",
         )
     num_validation = min(recipe.num_validation, largest)
     num_test = 0 if test else min(recipe.num_test, largest)
     if test is None and num_test == 0:
         raise RecipeError(
-            f"the file must have at least 3 strings to set some aside for testing, unless there is a test file; got {total}"
+            "the file must have at least 3 strings to set some aside for testing, unless "
+            f"there is a test file; got {total}"
         )
     remaining = total - num_validation - num_test
     num_train = min(recipe.num_strings, remaining)
     if num_train < remaining:
-        notes += (f"Only {num_train:,} of {remaining:,} training strings are used, because the recipe asks for no more.",)
+        notes += (
+            f"Only {num_train:,} of {remaining:,} training strings are used, because the "
+            "recipe asks for no more.",
+        )
     train, validation, rest = sample.split([num_train, num_validation, num_test], recipe.seed)
     held_out = test or _test_of(rest, model)
     notes += unseen_notes(train, held_out.sample)
     if test is not None and not tests_on_training_strings(recipe):
         notes += overlap_notes(train, held_out.sample)
-    return Data(train, _test_of(validation, model) if num_validation else None, held_out, model, title, notes)
+    return Data(
+        train,
+        _test_of(validation, model) if num_validation else None,
+        held_out,
+        model,
+        title,
+        notes,
+    )
 
 
 def _test_of(sample: Sample, model: Model | None) -> TestSet:
@@ -273,7 +359,8 @@ def _test_of(sample: Sample, model: Model | None) -> TestSet:
 
 
 def overlap_notes(train: Sample, test: Sample, role: str = "test") -> tuple[str, ...]:
-    """Say how many test strings are training strings too; empty if none is. The samples must have one alphabet.
+    """Say how many test strings are training strings too; empty if none is. The samples must have
+    one alphabet.
 
     >>> from nlwfa_core import as_sample
     >>> overlap_notes(as_sample(["ab", "b"]), as_sample(["b", "b", "bb", "ab"]))
@@ -285,9 +372,11 @@ def overlap_notes(train: Sample, test: Sample, role: str = "test") -> tuple[str,
 
 
 def training_keys(train: Sample) -> str | None:
-    """Make a text of 32 bits for each distinct training string, from which `key_notes` finds the test strings that are among them.
+    """Make a text of 32 bits for each distinct training string, from which `key_notes` finds the
+    test strings that are among them.
 
-    It says little about the strings themselves. None if there are more than `MOST_KEYS`, so that a model's file stays small.
+    It says little about the strings themselves. None if there are more than `MOST_KEYS`, so that a
+    model's file stays small.
     """
     if len(train.words) > MOST_KEYS:
         return None
@@ -295,14 +384,15 @@ def training_keys(train: Sample) -> str | None:
 
 
 def key_notes(keys: object, test: Sample, role: str = "test") -> tuple[str, ...]:
-    """Say the same as `overlap_notes` by the `training_keys` of the training strings; empty if they are none.
+    """Say the same as `overlap_notes` by the `training_keys` of the training strings; empty if they
+    are none.
 
     Two strings have the same key by chance in one of 4 billion cases.
 
     >>> from nlwfa_core import as_sample
     >>> key_notes(training_keys(as_sample(["ab", "b"])), as_sample(["b", "ab"]))
     ('The test strings are the training strings, 2 distinct ones: scores measure memory, not generalisation.',)
-    """
+    """  # noqa: E501
     try:
         known = np.frombuffer(b64decode(str(keys or ""), validate=True), dtype=KEY)
     except ValueError:
@@ -313,11 +403,18 @@ def key_notes(keys: object, test: Sample, role: str = "test") -> tuple[str, ...]
 
 def _keys(sample: Sample) -> npt.NDArray[np.uint32]:
     names = sample.alphabet.symbols
-    texts = ("\0".join(["", *(names[symbol] for symbol in word)]).encode(errors="surrogatepass") for word in sample.words)
-    return np.frombuffer(b"".join(blake2b(text, digest_size=KEY.itemsize).digest() for text in texts), dtype=KEY)
+    texts = (
+        "\0".join(["", *(names[symbol] for symbol in word)]).encode(errors="surrogatepass")
+        for word in sample.words
+    )
+    return np.frombuffer(
+        b"".join(blake2b(text, digest_size=KEY.itemsize).digest() for text in texts), dtype=KEY
+    )
 
 
-def _overlap_note(test: Sample, is_shared: npt.NDArray[np.bool_], is_all_of_train: bool, role: str) -> tuple[str, ...]:
+def _overlap_note(
+    test: Sample, is_shared: npt.NDArray[np.bool_], is_all_of_train: bool, role: str
+) -> tuple[str, ...]:
     """Write the sentence of `overlap_notes`.
 
     Parameters
@@ -331,26 +428,41 @@ def _overlap_note(test: Sample, is_shared: npt.NDArray[np.bool_], is_all_of_trai
         return ()
     if is_shared.all() and is_all_of_train:
         size = f"{len(test.words):,} distinct ones"
-        return (f"The {role} strings are the training strings, {size}: scores measure memory, not generalisation.",)
+        return (
+            f"The {role} strings are the training strings, {size}: scores measure memory, "
+            "not generalisation.",
+        )
     shared = int(test.counts[is_shared].sum())
     of_distinct = f"{int(is_shared.sum()):,} of {len(test.words):,} distinct ones"
-    return (f"{shared:,} of {test.num_strings:,} {role} strings ({of_distinct}) are training strings too.",)
+    return (
+        f"{shared:,} of {test.num_strings:,} {role} strings ({of_distinct}) are training "
+        "strings too.",
+    )
 
 
 def unseen_notes(train: Sample, test: Sample, role: str = "test") -> tuple[str, ...]:
-    """Warn how many test strings have symbols that no training string has, which a model of string frequencies gives weight 0."""
+    """Warn how many test strings have symbols that no training string has, which a model of string
+    frequencies gives weight 0.
+    """
     seen = np.zeros(test.num_symbols, dtype=bool)
     seen[np.unique(train.words.symbols)] = True
     return _notes_on_symbols(test, seen, role, "that no training string has")
 
 
 def unknown_notes(test: Sample, num_known: int, role: str = "test") -> tuple[str, ...]:
-    """Warn how many strings have symbols that a model does not know: all but the first `num_known`. Their weight is 0."""
-    notes = _notes_on_symbols(test, np.arange(test.num_symbols) < num_known, role, "that the model does not know")
+    """Warn how many strings have symbols that a model does not know: all but the first `num_known`.
+
+    Their weight is 0.
+    """
+    notes = _notes_on_symbols(
+        test, np.arange(test.num_symbols) < num_known, role, "that the model does not know"
+    )
     return tuple(f"{note[:-1]}; their weight is 0." for note in notes)
 
 
-def _notes_on_symbols(test: Sample, seen: npt.NDArray[np.bool_], role: str, which: str) -> tuple[str, ...]:
+def _notes_on_symbols(
+    test: Sample, seen: npt.NDArray[np.bool_], role: str, which: str
+) -> tuple[str, ...]:
     new = np.unique(test.words.symbols[~seen[test.words.symbols]])
     if not len(new):
         return ()

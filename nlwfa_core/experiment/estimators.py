@@ -1,16 +1,19 @@
-"""Define estimators for scikit-learn: SP, networks and HMMs with `fit`, `predict`, `predict_proba`, `score` and `sample`.
+"""Define estimators for scikit-learn: SP, networks and HMMs with `fit`, `predict`, `predict_proba`,
+`score` and `sample`.
 
-They work with `clone`, `Pipeline`, `GridSearchCV` and `cross_val_score`. X is a list or Series of strings, in any form that
-`strings.plain` takes.
+They work with `clone`, `Pipeline`, `GridSearchCV` and `cross_val_score`. X is a list or Series of
+strings, in any form that `strings.plain` takes.
 
-`score` is minus the bits per symbol, so larger is better, with probabilities of next symbols raised to `floor`: by default 1e-6. So
-one surprising symbol costs 20 bits and not ∞, and a search over a grid can still tell models apart, but the score then depends on
-the floor, which every estimator's repr shows. With `floor=0`, the score is minus the bits per symbol of `evaluate`. It may be −∞
-then, which a grid search ranks last; if all candidates have −∞, the first is chosen. It is nan if a score of the model is not a
-finite number.
+`score` is minus the bits per symbol, so larger is better, with probabilities of next symbols raised
+to `floor`: by default 1e-6. So one surprising symbol costs 20 bits and not ∞, and a search over a
+grid can still tell models apart, but the score then depends on the floor, which every estimator's
+repr shows. With `floor=0`, the score is minus the bits per symbol of `evaluate`. It may be −∞ then,
+which a grid search ranks last; if all candidates have −∞, the first is chosen. It is nan if a score
+of the model is not a finite number.
 
-The estimators pass those checks of scikit-learn's `check_estimator` that are about parameters (constructor, `get_params`,
-`set_params`, `clone`). Its other checks do not apply: they pass arrays of numbers as X. Needs the extra [scikit-learn].
+The estimators pass those checks of scikit-learn's `check_estimator` that are about parameters
+(constructor, `get_params`, `set_params`, `clone`). Its other checks do not apply: they pass arrays
+of numbers as X. Needs the extra [scikit-learn].
 """
 
 from __future__ import annotations
@@ -43,7 +46,10 @@ END = ""  # in `classes_`: the end of the string
 
 
 class _StringEstimator(BaseEstimator):  # type: ignore[misc, unused-ignore]
-    """The methods that all estimators share. Each subclass defines `_learn`, which learns a model from a sample."""
+    """The methods that all estimators share.
+
+    Each subclass defines `_learn`, which learns a model from a sample.
+    """
 
     alphabet: Sequence[str] | None
     floor: float
@@ -57,7 +63,9 @@ class _StringEstimator(BaseEstimator):  # type: ignore[misc, unused-ignore]
         RecipeError
             If a parameter is out of range, or a string has a symbol that is not in `alphabet`.
         """
-        sample = as_sample(X, None if self.alphabet is None else Alphabet(tuple(self.alphabet)), "X")
+        sample = as_sample(
+            X, None if self.alphabet is None else Alphabet(tuple(self.alphabet)), "X"
+        )
         self.model_ = self._learn(sample)
         self.alphabet_ = sample.alphabet
         self.classes_ = np.array([*sample.alphabet.symbols, END], dtype=object)
@@ -67,10 +75,11 @@ class _StringEstimator(BaseEstimator):  # type: ignore[misc, unused-ignore]
         raise NotImplementedError
 
     def predict_proba(self, X: Strings) -> FloatArray:
-        """Compute the probabilities of what follows each string, (num_strings, num_symbols + 1), in the order of `classes_`.
+        """Compute the probabilities of what follows each string, (num_strings, num_symbols + 1), in
+        the order of `classes_`.
 
-        They are the model's |scores| of next symbols, divided by their sum. A row is nan if the model has no distribution there:
-        all scores are 0, or one is not a finite number.
+        They are the model's |scores| of next symbols, divided by their sum. A row is nan if the
+        model has no distribution there: all scores are 0, or one is not a finite number.
         """
         scores = self._next_scores(X)
         probabilities = next_distributions(scores)
@@ -78,10 +87,12 @@ class _StringEstimator(BaseEstimator):  # type: ignore[misc, unused-ignore]
         return probabilities
 
     def predict(self, X: Strings) -> npt.NDArray[np.object_]:
-        """Guess the next symbol after each string, shape (num_strings,): "" for the end; of tied symbols, the first.
+        """Guess the next symbol after each string, shape (num_strings,): "" for the end; of tied
+        symbols, the first.
 
-        It is the symbol with the highest score, signs included, as in the word error rate. Where a score is negative, another one
-        may have the highest probability in `predict_proba`. Where that has no distribution, there is no guess: None.
+        It is the symbol with the highest score, signs included, as in the word error rate. Where a
+        score is negative, another one may have the highest probability in `predict_proba`. Where
+        that has no distribution, there is no guess: None.
         """
         scores = self._next_scores(X)
         best: npt.NDArray[np.object_] = self.classes_[scores.argmax(axis=1)]
@@ -89,7 +100,9 @@ class _StringEstimator(BaseEstimator):  # type: ignore[misc, unused-ignore]
         return best
 
     def _next_scores(self, X: Strings) -> FloatArray:
-        """Compute the model's scores of what follows each string, shape (num_strings, num_symbols + 1), up to a factor each."""
+        """Compute the model's scores of what follows each string, shape (num_strings, num_symbols +
+        1), up to a factor each.
+        """
         check_is_fitted(self)
         trie = Trie.of(as_words(X, self.alphabet_), len(self.alphabet_))
         return scaled_next_scores(self.model_, trie)[0][trie.ends]
@@ -105,23 +118,34 @@ class _StringEstimator(BaseEstimator):  # type: ignore[misc, unused-ignore]
         return logs
 
     def score(self, X: Strings, y: object = None) -> float:
-        """Compute minus the bits per symbol of the strings, with their ends; probabilities below `floor` are raised to it.
+        """Compute minus the bits per symbol of the strings, with their ends; probabilities below
+        `floor` are raised to it.
 
-        With `floor=0`, a single symbol that the model holds impossible makes the score −∞, and scikit-learn warns.
+        With `floor=0`, a single symbol that the model holds impossible makes the score −∞, and
+        scikit-learn warns.
         """
         check_is_fitted(self)
         test = TestSet.empirical(as_sample(X, self.alphabet_, "X"))
         return -evaluate(self.model_, test, self.floor).bits_per_symbol
 
     def sample(self, n_samples: int = 1, seed: int = 0) -> list[str]:
-        """Draw strings as text, sorted so that equal ones are adjacent. Raises RecipeError if some of them would not end."""
+        """Draw strings as text, sorted so that equal ones are adjacent.
+
+        Raises RecipeError if some of them would not end.
+        """
         check_is_fitted(self)
         drawn = self.model_.sample(n_samples, seed)
         written = ["" if not word else self.alphabet_.decode(word) for word in drawn.words]
-        return [text for text, count in zip(written, drawn.counts.tolist(), strict=True) for _ in range(count)]
+        return [
+            text
+            for text, count in zip(written, drawn.counts.tolist(), strict=True)
+            for _ in range(count)
+        ]
 
     def __repr__(self, N_CHAR_MAX: int = 700) -> str:
-        """Write the parameters that were changed, as scikit-learn does, and always the floor, on which `score` depends."""
+        """Write the parameters that were changed, as scikit-learn does, and always the floor, on
+        which `score` depends.
+        """
         text: str = super().__repr__(N_CHAR_MAX)
         if f"floor={self.floor!r}" in text:
             return text
@@ -136,7 +160,9 @@ class _StringEstimator(BaseEstimator):  # type: ignore[misc, unused-ignore]
 
 
 def _is_defined(scores: FloatArray) -> npt.NDArray[np.bool_]:
-    """Return which rows of next-symbol scores can be normalised: all are finite, and not all are 0."""
+    """Return which rows of next-symbol scores can be normalised: all are finite, and not all
+    are 0.
+    """
     return np.asarray(np.isfinite(scores).all(axis=1) & scores.any(axis=1))
 
 
@@ -149,11 +175,14 @@ class SpectralWFA(_StringEstimator):
     statistic : str
         What the Hankel matrix counts: "string", "prefix", "factor" or "suffix".
     num_prefixes, num_suffixes : int
-        The size of the basis. If the strings have fewer, all are used, and the rank is lowered to what the basis allows.
+        The size of the basis. If the strings have fewer, all are used, and the rank is lowered to
+        what the basis allows.
     alphabet : sequence of str, optional
-        All symbols. Without it, those of the training strings, and a test string with another one is refused.
+        All symbols. Without it, those of the training strings, and a test string with another one
+        is refused.
     floor : float
-        The smallest probability of a next symbol in `score`, so that one surprising symbol does not make it −∞; 0 for none.
+        The smallest probability of a next symbol in `score`, so that one surprising symbol does not
+        make it −∞; 0 for none.
 
     Attributes
     ----------
@@ -188,10 +217,14 @@ class SpectralWFA(_StringEstimator):
         self.floor = floor
 
     def _learn(self, sample: Sample) -> Model:
-        recipe = HankelRecipe(num_prefixes=self.num_prefixes, num_suffixes=self.num_suffixes, statistic=self.statistic)
+        recipe = HankelRecipe(
+            num_prefixes=self.num_prefixes, num_suffixes=self.num_suffixes, statistic=self.statistic
+        )
         hankel = build_hankel(sample, recipe)
         rank = min(self.rank, hankel.num_prefixes, hankel.num_suffixes)
-        return fit_recipe(Recipe(hankel=recipe, learning=LearningRecipe(learner="SP", rank=rank)), hankel).model
+        return fit_recipe(
+            Recipe(hankel=recipe, learning=LearningRecipe(learner="SP", rank=rank)), hankel
+        ).model
 
 
 class NonlinearWFA(_StringEstimator):
@@ -205,7 +238,8 @@ class NonlinearWFA(_StringEstimator):
         The largest number of epochs of steps 1 and 2; by default, until they converge.
     seed : int
     rank, statistic, num_prefixes, num_suffixes, alphabet, floor
-        As in `SpectralWFA`, but not "suffix". Prefix and factor statistics are counted with boundary symbols.
+        As in `SpectralWFA`, but not "suffix". Prefix and factor statistics are counted with
+        boundary symbols.
 
     Attributes
     ----------
@@ -215,7 +249,9 @@ class NonlinearWFA(_StringEstimator):
 
     Examples
     --------
-    >>> model = NonlinearWFA("fac.non", rank=3, num_prefixes=10, num_suffixes=10).fit(["ab", "ab", "b", "abb"])
+    >>> model = NonlinearWFA("fac.non", rank=3, num_prefixes=10, num_suffixes=10).fit(
+    ...     ["ab", "ab", "b", "abb"]
+    ... )
     >>> model.predict(["a"]).tolist()
     ['b']
     """
@@ -253,9 +289,13 @@ class NonlinearWFA(_StringEstimator):
         rank = min(self.rank, hankel.num_prefixes, hankel.num_suffixes)
         learning = LearningRecipe(learner=self.learner, rank=rank, seed=self.seed)
         if not learning.kind.networks:
-            raise RecipeError(f"learner must be one of fac.non, tran.non, both.non; got {self.learner!r}")
+            raise RecipeError(
+                f"learner must be one of fac.non, tran.non, both.non; got {self.learner!r}"
+            )
         if self.epochs is not None:
-            learning = learning.changed(epochs_factorisation=self.epochs, epochs_transitions=self.epochs)
+            learning = learning.changed(
+                epochs_factorisation=self.epochs, epochs_transitions=self.epochs
+            )
         return fit_recipe(Recipe(hankel=recipe, learning=learning), hankel).model
 
 
@@ -283,7 +323,13 @@ class HMM(_StringEstimator):
     ['b']
     """
 
-    def __init__(self, rank: int = 5, alphabet: Sequence[str] | None = None, floor: float = FLOOR, seed: int = 0) -> None:
+    def __init__(
+        self,
+        rank: int = 5,
+        alphabet: Sequence[str] | None = None,
+        floor: float = FLOOR,
+        seed: int = 0,
+    ) -> None:
         self.rank = rank
         self.alphabet = alphabet
         self.floor = floor

@@ -1,4 +1,5 @@
-"""Runs a recipe: strings, Hankel matrix, learning, scores, diagnostics. Also makes the models that results are compared with.
+"""Runs a recipe: strings, Hankel matrix, learning, scores, diagnostics. Also makes the models that
+results are compared with.
 
 Commands, pages, workers, sweeps and the paper's experiments all run recipes through this module.
 """
@@ -33,45 +34,62 @@ def build_hankel(train: Sample, recipe: HankelRecipe) -> HankelMatrix:
     sample = bounded_sample(train, recipe.statistic) if recipe.bounded else train
     select = matching_basis if recipe.basis == "matching" else select_basis
     basis = select(sample, recipe.num_prefixes, recipe.num_suffixes, recipe.statistic)
-    return transformed(estimate_hankel(sample, basis, recipe.statistic, recipe.bounded), recipe.transform)
+    return transformed(
+        estimate_hankel(sample, basis, recipe.statistic, recipe.bounded), recipe.transform
+    )
 
 
 def basis_notes(hankel: HankelMatrix, recipe: HankelRecipe) -> tuple[str, ...]:
     """Tell the user if the sample has fewer prefixes or suffixes than the recipe asks for."""
-    numbers = (("prefixes", recipe.num_prefixes, hankel.num_prefixes), ("suffixes", recipe.num_suffixes, hankel.num_suffixes))
+    numbers = (
+        ("prefixes", recipe.num_prefixes, hankel.num_prefixes),
+        ("suffixes", recipe.num_suffixes, hankel.num_suffixes),
+    )
     return tuple(
-        f"You asked for {requested:,} {name}; the sample has only {available:,}, so all of them are used."
+        f"You asked for {requested:,} {name}; the sample has only {available:,}, so all of "
+        "them are used."
         for name, requested, available in numbers
         if available < requested
     )
 
 
 def validation_notes(recipe: Recipe, data: Data) -> tuple[str, ...]:
-    """Tell the user what a training does instead of stopping by validation strings, if there are no validation strings."""
+    """Tell the user what a training does instead of stopping by validation strings, if there are no
+    validation strings.
+    """
     if data.validation is not None:
         return ()
     learner = recipe.learning.learner
     if not recipe.learning.kind.needs_hankel:
-        return (f"Without validation strings, {learner} is not stopped early: it trains for all its epochs.",)
+        return (
+            f"Without validation strings, {learner} is not stopped early: it trains for all "
+            "its epochs.",
+        )
     if recipe.refinement.objective == "likelihood":
         return (
-            "Without validation strings, the refinement by likelihood keeps the epoch that is best on the training strings: "
+            "Without validation strings, the refinement by likelihood keeps the epoch that "
+            "is best on the training strings: "
             "it may fit them too closely.",
         )
     return ()
 
 
-Strings = tuple[Sample, Sample | None]  # training strings, and validation strings for early stopping
+# training strings, and validation strings for early stopping
+Strings = tuple[Sample, Sample | None]
 
 
 def training_notes(recipe: Recipe) -> tuple[str, ...]:
-    """Say that networks are trained as in the paper, and not to the end, if a recipe does not say how to train them."""
+    """Say that networks are trained as in the paper, and not to the end, if a recipe does not say
+    how to train them.
+    """
     learning = recipe.learning
     if not learning.kind.networks or learning.model_fields_set & {*CONVERGED, *ADAMAX_ONLY}:
         return ()
     return (
-        f"The recipe does not say how networks are trained, so they take the paper's {learning.epochs_factorisation:,} + "
-        f"{learning.epochs_transitions:,} epochs of Adamax, which do not train them to the end; LearningRecipe.converged() does.",
+        "The recipe does not say how networks are trained, so they take the paper's "
+        f"{learning.epochs_factorisation:,} + "
+        f"{learning.epochs_transitions:,} epochs of Adamax, which do not train them to the "
+        "end; LearningRecipe.converged() does.",
     )
 
 
@@ -88,13 +106,18 @@ def fit_recipe(
     report: Report = silent,
     cancelled: CancelCheck = never,
 ) -> Fit:
-    """Fit a recipe's learner to a Hankel matrix, with the parameters and errors of `learning.learners.fit`."""
-    return fit(hankel, options_of(recipe), strings=strings, cache=cache, report=report, cancelled=cancelled)
+    """Fit a recipe's learner to a Hankel matrix, with the parameters and errors of
+    `learning.learners.fit`.
+    """
+    return fit(
+        hankel, options_of(recipe), strings=strings, cache=cache, report=report, cancelled=cancelled
+    )
 
 
 @dataclass(frozen=True, eq=False)
 class Prepared:
-    """The data and Hankel matrix from which learning starts. All recipes with the same `DataRecipe` and `HankelRecipe` share them.
+    """The data and Hankel matrix from which learning starts. All recipes with the same `DataRecipe`
+    and `HankelRecipe` share them.
 
     Attributes
     ----------
@@ -120,17 +143,27 @@ class Prepared:
         """Return whether a recipe starts from this data and this matrix."""
         if not recipe.learning.kind.needs_hankel:
             return self.recipe == recipe.data
-        return self.hankel is not None and (self.recipe, self.hankel_recipe) == (recipe.data, recipe.hankel)
+        return self.hankel is not None and (self.recipe, self.hankel_recipe) == (
+            recipe.data,
+            recipe.hankel,
+        )
 
 
 @check_types
 def prepare(
-    recipe: Recipe, report: Report = silent, cancelled: CancelCheck = never, files: Files = no_files, data: Data | None = None
+    recipe: Recipe,
+    report: Report = silent,
+    cancelled: CancelCheck = never,
+    files: Files = no_files,
+    data: Data | None = None,
 ) -> Prepared:
-    """Make a recipe's data and, if its learner needs one, its Hankel matrix. Parameters and errors are those of `run`.
+    """Make a recipe's data and, if its learner needs one, its Hankel matrix. Parameters and errors
+    are those of `run`.
 
     >>> from nlwfa_core import DataRecipe, HankelRecipe, Recipe, prepare
-    >>> recipe = Recipe(data=DataRecipe(num_strings=100), hankel=HankelRecipe(num_prefixes=10, num_suffixes=8))
+    >>> recipe = Recipe(
+    ...     data=DataRecipe(num_strings=100), hankel=HankelRecipe(num_prefixes=10, num_suffixes=8)
+    ... )
     >>> prepare(recipe).hankel.block.shape
     (10, 8)
     """
@@ -144,7 +177,13 @@ def prepare(
     if recipe.learning.kind.needs_hankel:
         report(Progress("hankel", 0, 1))
         hankel = build_hankel(data.train, recipe.hankel)
-    return Prepared(recipe.data, recipe.hankel, data, hankel, {"data": middle - started, "hankel": perf_counter() - middle})
+    return Prepared(
+        recipe.data,
+        recipe.hankel,
+        data,
+        hankel,
+        {"data": middle - started, "hankel": perf_counter() - middle},
+    )
 
 
 @check_types
@@ -161,7 +200,13 @@ def run(
 
     >>> from nlwfa_core import DataRecipe, HankelRecipe, LearningRecipe, Recipe
     >>> small = HankelRecipe(num_prefixes=10, num_suffixes=10)
-    >>> result = run(Recipe(data=DataRecipe(num_strings=300), hankel=small, learning=LearningRecipe(learner="SP", rank=3)))
+    >>> result = run(
+    ...     Recipe(
+    ...         data=DataRecipe(num_strings=300),
+    ...         hankel=small,
+    ...         learning=LearningRecipe(learner="SP", rank=3),
+    ...     )
+    ... )
     >>> result.model.num_states, 0 < result.scores.wer < 1
     (3, True)
 
@@ -197,9 +242,19 @@ def run(
     learned: FitReport
     if hankel is not None and recipe.learning.kind.needs_hankel:
         fitted = fit_recipe(recipe, hankel, strings, prepared.cache, report, cancelled)
-        model, learned, notes = fitted.model, fitted.report, data.notes + basis_notes(hankel, recipe.hankel)
+        model, learned, notes = (
+            fitted.model,
+            fitted.report,
+            data.notes + basis_notes(hankel, recipe.hankel),
+        )
     else:
-        from_strings = fit_strings(strings[0], options_of(recipe), validation=strings[1], report=report, cancelled=cancelled)
+        from_strings = fit_strings(
+            strings[0],
+            options_of(recipe),
+            validation=strings[1],
+            report=report,
+            cancelled=cancelled,
+        )
         model, learned, notes = from_strings.model, from_strings.report, data.notes
     notes += validation_notes(recipe, data) + training_notes(recipe)
     check_cancelled(cancelled)
@@ -208,14 +263,30 @@ def run(
     scores = evaluate(model, data.test)
     validation = evaluate(model, data.validation) if data.validation else None
     check_cancelled(cancelled)
-    seconds = prepared.seconds | {"learning": middle - started, "scores": perf_counter() - middle} | learned.seconds
+    seconds = (
+        prepared.seconds
+        | {"learning": middle - started, "scores": perf_counter() - middle}
+        | learned.seconds
+    )
     health = diagnostics(model, scores, learned)
     notes += learned.messages
-    return Result(recipe, model, data.alphabet, learned, scores, validation, notes, seconds, health, data.train.num_strings)
+    return Result(
+        recipe,
+        model,
+        data.alphabet,
+        learned,
+        scores,
+        validation,
+        notes,
+        seconds,
+        health,
+        data.train.num_strings,
+    )
 
 
 class Workbench:
-    """Runs recipes one after another, and reuses the data and the Hankel matrix if the next recipe needs the same ones.
+    """Runs recipes one after another, and reuses the data and the Hankel matrix if the next recipe
+    needs the same ones.
 
     Attributes
     ----------
@@ -226,10 +297,20 @@ class Workbench:
     def __init__(self) -> None:
         self.prepared: Prepared | None = None
 
-    def run(self, recipe: Recipe, report: Report = silent, cancelled: CancelCheck = never, files: Files = no_files) -> Result:
+    def run(
+        self,
+        recipe: Recipe,
+        report: Report = silent,
+        cancelled: CancelCheck = never,
+        files: Files = no_files,
+    ) -> Result:
         """Run a recipe, with the parameters and errors of the function `run`."""
         if self.prepared is None or not self.prepared.fits(recipe):
-            data = self.prepared.data if self.prepared and self.prepared.recipe == recipe.data else None
+            data = (
+                self.prepared.data
+                if self.prepared and self.prepared.recipe == recipe.data
+                else None
+            )
             self.prepared = None  # so that there are never two in memory
             self.prepared = prepare(recipe, report, cancelled, files, data)
         return run(recipe, report, cancelled, prepared=self.prepared)
@@ -237,7 +318,8 @@ class Workbench:
 
 @check_types
 def reference_models(data: Data, ngram_order: int) -> dict[str, Model]:
-    """Make the models that others are compared with: uniform, an n-gram of the training strings and, if known, the true model.
+    """Make the models that others are compared with: uniform, an n-gram of the training strings
+    and, if known, the true model.
 
     >>> from nlwfa_core import DataRecipe, load_data
     >>> list(reference_models(load_data(DataRecipe(num_strings=300)), 3))

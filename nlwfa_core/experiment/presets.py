@@ -7,7 +7,8 @@ from .recipe import DataRecipe, HankelRecipe, LearningRecipe, Recipe, Refinement
 
 
 def converged(objective: str = "none") -> Recipe:
-    """Make the recipe from which new experiments start: every stage is trained until its loss hardly falls any more.
+    """Make the recipe from which new experiments start: every stage is trained until its loss
+    hardly falls any more.
 
     Only a refinement by likelihood ends by its score on validation strings instead.
     """
@@ -30,8 +31,16 @@ PRESETS: dict[str, tuple[str, Recipe]] = {
         "Refined: Dyck, k = 5, ahead of every linear model",
         Recipe(
             data=DataRecipe(num_strings=5_000),
-            hankel=HankelRecipe(num_prefixes=300, num_suffixes=100, statistic="prefix", bounded=True, transform="row"),
-            learning=LearningRecipe(learner="both.non", rank=5, epochs_factorisation=100, epochs_transitions=100),
+            hankel=HankelRecipe(
+                num_prefixes=300,
+                num_suffixes=100,
+                statistic="prefix",
+                bounded=True,
+                transform="row",
+            ),
+            learning=LearningRecipe(
+                learner="both.non", rank=5, epochs_factorisation=100, epochs_transitions=100
+            ),
             refinement=RefinementRecipe(objective="likelihood", batch=250),
         ),
     ),

@@ -1,4 +1,6 @@
-"""Define the result of a run, and its folder with a model and `result.json`, whose presence marks the folder as complete."""
+"""Define the result of a run, and its folder with a model and `result.json`, whose presence marks
+the folder as complete.
+"""
 
 from __future__ import annotations
 
@@ -47,7 +49,8 @@ class Result:
     diagnostics : Diagnostics
         The diagnosis of the model, computed once, by the process that learned it.
     num_train : int or None
-        The number of strings that the model was learned from; None if they came from a file and an older version saved the result.
+        The number of strings that the model was learned from; None if they came from a file and an
+        older version saved the result.
     """
 
     recipe: Recipe
@@ -76,7 +79,10 @@ def _with_array(record: object, name: str) -> object:
 
 
 class StoredResult(BaseModel):
-    """Defines what `result.json` holds. ∞ and nan are strings. Earlier versions lack some of the fields that have a default."""
+    """Defines what `result.json` holds. ∞ and nan are strings.
+
+    Earlier versions lack some of the fields that have a default.
+    """
 
     model_config = ConfigDict(arbitrary_types_allowed=True, extra="forbid", frozen=True)
 
@@ -115,8 +121,17 @@ class StoredResult(BaseModel):
 
 
 def save_result(directory: Path, result: Result, sync: bool = True) -> None:
-    """Write a result's folder: its model, then `result.json`. `sync` is that of `files.write_atomically`."""
-    save_model(directory, SavedModel(result.model, result.alphabet, {"recipe": result.recipe.model_dump(mode="json")}), sync)
+    """Write a result's folder: its model, then `result.json`.
+
+    `sync` is that of `files.write_atomically`.
+    """
+    save_model(
+        directory,
+        SavedModel(
+            result.model, result.alphabet, {"recipe": result.recipe.model_dump(mode="json")}
+        ),
+        sync,
+    )
     record = {
         "recipe": result.recipe.model_dump(mode="json"),
         "report": asdict(result.report),
@@ -131,19 +146,30 @@ def save_result(directory: Path, result: Result, sync: bool = True) -> None:
 
 
 def load_result(directory: Path) -> Result:
-    """Read a result from its folder, without importing torch. Raises RecipeError if the folder does not hold a valid result."""
+    """Read a result from its folder, without importing torch.
+
+    Raises RecipeError if the folder does not hold a valid result.
+    """
     data = from_json(read_capped(directory / "result.json", MAX_JSON_BYTES))
     saved = load_model(directory)
     if isinstance(saved.model, (Mixture, NGram)):
         kind = "a mixture" if isinstance(saved.model, Mixture) else "an n-gram"
-        raise RecipeError(f"the model in {directory} is {kind}; a run of a recipe has a single model with states")
+        raise RecipeError(
+            f"the model in {directory} is {kind}; a run of a recipe has a single model with states"
+        )
     try:
         record = StoredResult.model_validate(data)
     except ValidationError as error:
-        raise RecipeError(f"result.json in {directory} is not a valid result: {first_error(error)}") from None
+        raise RecipeError(
+            f"result.json in {directory} is not a valid result: {first_error(error)}"
+        ) from None
     recipe, num_train = record.recipe, record.num_train
-    if "num_train" not in record.model_fields_set and SOURCES[recipe.data.source].generator is not None:
-        num_train = recipe.data.num_strings  # an older version saved it; it drew, and learned from, as many as the recipe says
+    if (
+        "num_train" not in record.model_fields_set
+        and SOURCES[recipe.data.source].generator is not None
+    ):
+        # an older version saved it; it drew, and learned from, as many as the recipe says
+        num_train = recipe.data.num_strings
     return Result(
         recipe,
         saved.model,
@@ -161,11 +187,14 @@ def load_result(directory: Path) -> Result:
 def first_error(error: ValidationError) -> str:
     """Say which field is wrong first, and why.
 
-    This is a function of its own because a frame that a traceback keeps must not hold the error of a nested recipe: the two would
-    keep each other, and Python can't see such a cycle through pydantic's errors, so the memory would be lost.
+    This is a function of its own because a frame that a traceback keeps must not hold the error of
+    a nested recipe: the two would keep each other, and Python can't see such a cycle through
+    pydantic's errors, so the memory would be lost.
     """
     first = error.errors(include_url=False)[0]
     field_name = ".".join(map(str, first["loc"]))
     message = first["msg"].removeprefix("Value error, ")
-    value = "" if first["type"] in ("value_error", "missing") else f"; got {repr(first['input'])[:60]}"
+    value = (
+        "" if first["type"] in ("value_error", "missing") else f"; got {repr(first['input'])[:60]}"
+    )
     return f"{field_name}: {message}{value}"

@@ -1,20 +1,24 @@
-"""Searches for the best model within a number of minutes: families, numbers of states and starts, and a mixture at the end.
+"""Searches for the best model within a number of minutes: families, numbers of states and starts,
+and a mixture at the end.
 
-The families are n-grams (a baseline, which has no states), spectral learning, deterministic automata (PDFA) by merging states, PFA
-and HMM by EM, NL-WFA refined by likelihood and, on request, an LSTM. All are compared by their bits per symbol on validation
-strings. First each family is tried with small effort and several numbers of states. Then time goes, in short turns, to the
-trainings of EM that promise the fewest bits: a training's promise is its loss now minus what the last half of its iterations
-gained, as in successive halving with a forecast. A few new ones begin at first, and again whenever one has converged: another seed,
-another start, or more states. Networks train for long if a short training was near the best model. If an LSTM was near it, further
-ones are trained while there is time. At the end, a mixture of the best few models is chosen, with weights by EM.
+The families are n-grams (a baseline, which has no states), spectral learning, deterministic
+automata (PDFA) by merging states, PFA and HMM by EM, NL-WFA refined by likelihood and, on request,
+an LSTM. All are compared by their bits per symbol on validation strings. First each family is tried
+with small effort and several numbers of states. Then time goes, in short turns, to the trainings of
+EM that promise the fewest bits: a training's promise is its loss now minus what the last half of
+its iterations gained, as in successive halving with a forecast. A few new ones begin at first, and
+again whenever one has converged: another seed, another start, or more states. Networks train for
+long if a short training was near the best model. If an LSTM was near it, further ones are trained
+while there is time. At the end, a mixture of the best few models is chosen, with weights by EM.
 
-Which trainings run depends on the clock. Each of them has a recipe with a seed and its number of iterations, so a model can be
-learned again from its recipe: `em_training.fit_em`, `merging.fit_pdfa`, `pipeline.fit_recipe`, `NGram.fit`,
-`recurrent.fit_recurrent`.
+Which trainings run depends on the clock. Each of them has a recipe with a seed and its number of
+iterations, so a model can be learned again from its recipe: `em_training.fit_em`,
+`merging.fit_pdfa`, `pipeline.fit_recipe`, `NGram.fit`, `recurrent.fit_recurrent`.
 
-If the result need not be an automaton, n-grams and an LSTM may be part of the mixture, and next symbols may be mixed instead of
-strings. If it is to rank what may follow a prefix, the best models and mixtures are compared by NDCG5 (Balle et al. 2016) on
-beginnings of validation strings, in the end. These are cut at random places, as in the SPiCe competition.
+If the result need not be an automaton, n-grams and an LSTM may be part of the mixture, and next
+symbols may be mixed instead of strings. If it is to rank what may follow a prefix, the best models
+and mixtures are compared by NDCG5 (Balle et al. 2016) on beginnings of validation strings, in the
+end. These are cut at random places, as in the SPiCe competition.
 """
 
 from __future__ import annotations
@@ -31,7 +35,14 @@ import numpy as np
 
 from .. import limits
 from ..errors import Cancelled, RecipeError, check_one_of, check_types
-from ..learning.em_training import ACCELERATION, EM_FAMILIES, EMRecipe, EMTraining, automaton, continued
+from ..learning.em_training import (
+    ACCELERATION,
+    EM_FAMILIES,
+    EMRecipe,
+    EMTraining,
+    automaton,
+    continued,
+)
 from ..learning.learners import FitCache
 from ..learning.merging import MIN_COUNTS, PENALTIES, PDFATraining, fit_pdfa
 from ..learning.pfa import MAX_NUMBERS, MoveTree
@@ -63,41 +74,56 @@ from .selection import LINEAR_RANKS, LONG_STEPS, SHORT_STEPS, network_candidates
 
 OTHER_MODELS = ("n-gram", "LSTM")  # which are no automata
 # The share of the training strings that is held out if there are no validation strings.
-HELD_OUT_SHARE, FEWEST_HELD_OUT, MOST_HELD_OUT_SHARE = 0.1, 20, 0.2  # at least so many strings, but at most this share
+# at least so many strings, but at most this share
+HELD_OUT_SHARE, FEWEST_HELD_OUT, MOST_HELD_OUT_SHARE = 0.1, 20, 0.2
 # Orders of n-grams: they grow until one lowers the bits by less than this share.
 ORDERS, ORDER_GAIN = range(1, 11), 2e-3
 STATISTICS = ("string", "prefix", "factor")
-# Numbers of states that EM tries first, with so many iterations, and the factor from the best number to a larger one.
+# Numbers of states that EM tries first, with so many iterations, and the factor from the best
+# number to a larger one.
 LADDER, FIRST_ITERATIONS, GROWTH = (2, 5, 10, 20, 40), 30, 1.5
 TURN_SECONDS = 2.0  # of a training, until the next choice
 LARGEST_SHARE = 0.2  # of the whole time, for the first iterations of one training
 NEW_TRAININGS = 3  # begin whenever one has converged, besides those of the beginning
-# The search ends when this many trainings of EM in a row have converged without lowering the best loss by this share.
+# The search ends when this many trainings of EM in a row have converged without lowering the best
+# loss by this share.
 WITHOUT_GAIN, WITHOUT_GAIN_IF_FEW, SMALLEST_GAIN = 12, 4, 2e-4
-# States are merged in other ways, too, if the first automaton of merged states is this near to the fewest bits that a model has or
-# promises. It may be farther from them if each way takes at most a share of the whole time.
+# States are merged in other ways, too, if the first automaton of merged states is this near to the
+# fewest bits that a model has or promises. It may be farther from them if each way takes at most a
+# share of the whole time.
 MERGING_MARGIN, MERGING_MARGIN_IF_CHEAP, CHEAP_SHARE = 0.01, 0.05, 0.02
-# How far a short training of networks may be from what other models promise (as a share of the bits) so that a long one follows.
+# How far a short training of networks may be from what other models promise (as a share of the
+# bits) so that a long one follows.
 NETWORK_MARGIN, NETWORK_REGULARISATIONS = 0.05, ((0.0, 0.3), (0.05, 0.5))
 NETWORK_STATES = (10, 20, 50)
-NETWORK_SHARE, NETWORKS_WAIT = 0.1, 0.4  # of the whole time: for the short training; until networks begin, at the latest
-FEW_STRINGS, FEWEST_STRINGS, STEPS_IF_FEW = 500, 200, 100  # networks are not tried with fewer strings than the second number
-NEAR = 1.02  # a network is expected in the mixture, and time is reserved for it, if its bits are at most so many times the best
+# of the whole time: for the short training; until networks begin, at the latest
+NETWORK_SHARE, NETWORKS_WAIT = 0.1, 0.4
+# networks are not tried with fewer strings than the second number
+FEW_STRINGS, FEWEST_STRINGS, STEPS_IF_FEW = 500, 200, 100
+# a network is expected in the mixture, and time is reserved for it, if its bits are at most so many
+# times the best
+NEAR = 1.02
 LARGEST_NETWORK = 2_000_000  # symbols × states²
-# An LSTM has the most units with which as many epochs as the first number fit into a share of the whole time, and then as many
-# epochs as fit, at most the second number. It begins after another share of the time, or at once beside other threads.
+# An LSTM has the most units with which as many epochs as the first number fit into a share of the
+# whole time, and then as many epochs as fit, at most the second number. It begins after another
+# share of the time, or at once beside other threads.
 LSTM_UNITS, LSTM_EPOCHS, LSTM_SHARE, LSTM_WAITS = (200, 100, 50, 25), (6, 40), 0.25, 0.2
-# Few strings make short epochs: at least so many steps are the most epochs, and are taken without a better model (or 4 epochs).
+# Few strings make short epochs: at least so many steps are the most epochs, and are taken without a
+# better model (or 4 epochs).
 LSTM_UPDATES, LSTM_PATIENCE = 2000, (200, 4)
-# The shares that dropout takes from the first LSTMs; further ones have other seeds and the better of the two.
+# The shares that dropout takes from the first LSTMs; further ones have other seeds and the better
+# of the two.
 LSTM_DROPOUTS, MOST_LSTMS = (0.2, 0.4), 5
 LSTM_NEAR = 1.05  # as NEAR, for an LSTM: mixed by symbol, it helps even if it is a little worse
 # Components of a mixture, and the share by which each must lower the loss.
 MAX_COMPONENTS, COMPONENT_GAIN, CONSIDERED = 16, 1e-5, 60
-# Models of a mixture of next symbols are this near the best. Rankings are compared on at most so many prefixes, fewer if there
-# would be more scores of next symbols than this; those of the best few models stand beside those of mixtures.
+# Models of a mixture of next symbols are this near the best. Rankings are compared on at most so
+# many prefixes, fewer if there would be more scores of next symbols than this; those of the best
+# few models stand beside those of mixtures.
 SYMBOL_MARGIN, MOST_PREFIXES, MOST_SCORES, RANKED = 1.2, 2000, 2**25, 3
-TRIAL_SHARE = 0.1  # with which a model is tried in a mixture, besides larger ones: beside a much better model, half is too much
+# with which a model is tried in a mixture, besides larger ones: beside a much better model, half is
+# too much
+TRIAL_SHARE = 0.1
 ITERATIONS_ON_ALL = 10
 MOST_BITS = 1000.0  # of a string, so that its perplexity is finite
 LOG_SECONDS = 20.0  # between two lines about the same model
@@ -125,13 +151,27 @@ class LSTMRecipe:
     single_precision: bool = True
 
     def fit(
-        self, train: Sample, validation: Sample | None = None, report: Report = silent, cancelled: CancelCheck = never
+        self,
+        train: Sample,
+        validation: Sample | None = None,
+        report: Report = silent,
+        cancelled: CancelCheck = never,
     ) -> RecurrentModel:
         """Learn it from strings; the parameters are those of `recurrent.fit_recurrent`."""
         from ..learning.recurrent import Training, fit_recurrent
 
-        training = Training(**{name: value for name, value in asdict(self).items() if name != "num_states"})
-        model = fit_recurrent(train, "LSTM", self.num_states, training, validation=validation, report=report, cancelled=cancelled)
+        training = Training(
+            **{name: value for name, value in asdict(self).items() if name != "num_states"}
+        )
+        model = fit_recurrent(
+            train,
+            "LSTM",
+            self.num_states,
+            training,
+            validation=validation,
+            report=report,
+            cancelled=cancelled,
+        )
         return replace(model, alphabet=train.alphabet)
 
 
@@ -155,9 +195,11 @@ class Candidate:
     recipe : EMRecipe or PDFATraining or Recipe or NGramRecipe or LSTMRecipe
         What it was learned by.
     logs : tuple of two arrays, optional
-        What `mixture.next_log2_probabilities` returns on the validation strings, if it has been computed.
+        What `mixture.next_log2_probabilities` returns on the validation strings, if it has been
+        computed.
     is_whole : bool
-        Whether the training came to its end, so that one on all strings, which no validation strings stop, is likely to be as good.
+        Whether the training came to its end, so that one on all strings, which no validation
+        strings stop, is likely to be as good.
     """
 
     family: str
@@ -182,16 +224,32 @@ class Candidate:
         if isinstance(recipe, EMRecipe):
             return em_title(recipe)
         if isinstance(recipe, PDFATraining):
-            return f"PDFA, k = {self.num_states}, penalty {recipe.penalty:g}, counts from {recipe.min_count}"
-        statistic = f", {recipe.hankel.statistic} statistic" if isinstance(recipe, Recipe) and self.family == "SP" else ""
+            return (
+                f"PDFA, k = {self.num_states}, penalty {recipe.penalty:g}, counts from "
+                f"{recipe.min_count}"
+            )
+        statistic = (
+            f", {recipe.hankel.statistic} statistic"
+            if isinstance(recipe, Recipe) and self.family == "SP"
+            else ""
+        )
         return f"{self.family}, k = {self.num_states}{statistic}"
 
     @property
     def record(self) -> dict[str, Any]:
         """Return the recipe, the number of states and the bits, as values that JSON can hold."""
         recipe = self.recipe
-        fields = asdict(recipe) if isinstance(recipe, _PLAIN) else recipe.model_dump(mode="json", exclude={"data"})
-        return {"family": self.family, "states": self.num_states, "bits_per_symbol": float(self.bits), "recipe": fields}
+        fields = (
+            asdict(recipe)
+            if isinstance(recipe, _PLAIN)
+            else recipe.model_dump(mode="json", exclude={"data"})
+        )
+        return {
+            "family": self.family,
+            "states": self.num_states,
+            "bits_per_symbol": float(self.bits),
+            "recipe": fields,
+        }
 
 
 def em_title(recipe: EMRecipe) -> str:
@@ -207,8 +265,13 @@ def _title(components: Sequence[Candidate], level: str) -> str:
     """Name a mixture, or a model alone, by its components."""
     if len(components) == 1:
         return components[0].title
-    names = [f"{one.family} {one.num_states}" if one.num_states else one.title for one in components]
-    counted = [f"{names.count(name)} × {name}" if names.count(name) > 1 else name for name in dict.fromkeys(names)]
+    names = [
+        f"{one.family} {one.num_states}" if one.num_states else one.title for one in components
+    ]
+    counted = [
+        f"{names.count(name)} × {name}" if names.count(name) > 1 else name
+        for name in dict.fromkeys(names)
+    ]
     return f"mixture {'by symbol ' if level == BY_SYMBOL else ''}of {', '.join(counted)}"
 
 
@@ -231,7 +294,8 @@ class FamilyResult:
     seconds : float
         The time of all its trainings, added up over the threads.
     bits, perplexity : float
-        Of the best candidate, on the validation strings: bits per symbol, and 2 to the power of the bits per string.
+        Of the best candidate, on the validation strings: bits per symbol, and 2 to the power of the
+        bits per string.
     """
 
     family: str
@@ -258,12 +322,13 @@ class SearchResult:
     bits : float
         Bits per symbol on the validation strings, before training on all strings.
     families : tuple of FamilyResult
-        The best first; the mixture is the family "mixture". An n-gram, which has no states, may be better than the model.
+        The best first; the mixture is the family "mixture". An n-gram, which has no states, may be
+        better than the model.
     num_train, num_validation : int
         The numbers of strings that the candidates learned from, and that chose among them.
     num_trained_on : int
-        How many strings the final model learned from: all of them if the validation strings were held out from the training strings
-        and there was time to train on them.
+        How many strings the final model learned from: all of them if the validation strings were
+        held out from the training strings and there was time to train on them.
     seconds : float
     stopped : bool
         Whether the search was stopped before its time.
@@ -272,7 +337,8 @@ class SearchResult:
     level : str
         What a mixture averages, one of `mixture.LEVELS`.
     ndcg5 : float, optional
-        Of the model's rankings on beginnings of validation strings, before training on all strings, if it was chosen by that.
+        Of the model's rankings on beginnings of validation strings, before training on all strings,
+        if it was chosen by that.
     """
 
     model: Model
@@ -304,7 +370,8 @@ class SearchResult:
         """Return what was done, as values that JSON can hold."""
         return {
             "components": [
-                {"weight": share, **one.record} for share, one in zip(self.shares.tolist(), self.components, strict=True)
+                {"weight": share, **one.record}
+                for share, one in zip(self.shares.tolist(), self.components, strict=True)
             ],
             "level": self.level,
             "bits_per_symbol": self.bits,
@@ -326,7 +393,10 @@ def hold_out(strings: Sample, seed: int) -> tuple[Sample, Sample]:
     """
     number = strings.num_strings
     if number < 2:
-        raise RecipeError(f"at least 2 strings are needed, because a part of them is held out to choose by; got {number:,}")
+        raise RecipeError(
+            "at least 2 strings are needed, because a part of them is held out to choose "
+            f"by; got {number:,}"
+        )
     fewest = min(FEWEST_HELD_OUT, round(MOST_HELD_OUT_SHARE * number))
     held_out = max(round(HELD_OUT_SHARE * number), fewest, 1)
     train, validation = strings.split([number - held_out, held_out], seed=seed)
@@ -356,7 +426,8 @@ def search(
     ----------
     train : Sample, or strings as `strings.plain.as_sample` takes them
     validation : the same, optional
-        Without them, a tenth of the training strings is held out, and the chosen model is trained on all strings in the end.
+        Without them, a tenth of the training strings is held out, and the chosen model is trained
+        on all strings in the end.
     budget : Budget
     stop : threading.Event, optional
         When it is set, the search ends, and the best model so far is returned.
@@ -365,16 +436,17 @@ def search(
     log : callable
         Called with a sentence whenever a model is the best so far.
     other_models : collection of str
-        Which models that are no automata may be part of the model, of "n-gram" and "LSTM". With any of them, a mixture may also be
-        one of next symbols, which is no automaton, either.
+        Which models that are no automata may be part of the model, of "n-gram" and "LSTM". With any
+        of them, a mixture may also be one of next symbols, which is no automaton, either.
     for_ranking : bool
-        Whether the model is to rank what may follow a prefix. Then the choice in the end is by NDCG5.
+        Whether the model is to rank what may follow a prefix. Then the choice in the end is by
+        NDCG5.
 
     Raises
     ------
     RecipeError
-        If there are too few strings, no model gives the validation strings a finite number of bits, or another model is none of
-        those above.
+        If there are too few strings, no model gives the validation strings a finite number of bits,
+        or another model is none of those above.
     """
     for name in other_models:
         check_one_of("other_models", name, OTHER_MODELS)
@@ -385,13 +457,23 @@ def search(
         own, held_out = hold_out(whole, budget.seed)
         everything: Sample | None = whole
     else:
-        held_out = as_sample(validation, None if isinstance(validation, Sample) else whole.alphabet, "validation")
+        held_out = as_sample(
+            validation, None if isinstance(validation, Sample) else whole.alphabet, "validation"
+        )
         held_out = held_out.in_alphabet(whole.alphabet, "the training strings'")
         own, everything = whole, None
         if not len(held_out.words):
             raise RecipeError("a search needs validation strings; got none")
     strings = own, held_out, everything
-    return _Search(strings, budget, stop or threading.Event(), report, log, frozenset(other_models), for_ranking).run()
+    return _Search(
+        strings,
+        budget,
+        stop or threading.Event(),
+        report,
+        log,
+        frozenset(other_models),
+        for_ranking,
+    ).run()
 
 
 @dataclass(eq=False)
@@ -434,7 +516,10 @@ class _Choice:
 
 
 class _Search:
-    """The state of a search. Trainings run in threads; everything is decided in the thread that calls `run`."""
+    """The state of a search.
+
+    Trainings run in threads; everything is decided in the thread that calls `run`.
+    """
 
     def __init__(
         self,
@@ -454,19 +539,27 @@ class _Search:
         def now() -> float:
             return monotonic() if wall else process_time() / threads
 
-        self.clock, self.timer = _Clock(60 * budget.minutes, stop, now, now()), perf_counter if wall else thread_time
+        self.clock, self.timer = (
+            _Clock(60 * budget.minutes, stop, now, now()),
+            perf_counter if wall else thread_time,
+        )
         self.candidates: list[Candidate] = []  # finished ones, without EM
         self.trainings: list[EMTraining] = []
         self.spent: dict[str, float] = {}
         self.best = np.inf
         self.logged = "", 0.0  # the title and the time of the last line
-        self.patience = WITHOUT_GAIN_IF_FEW if self.train.num_strings <= FEW_STRINGS else WITHOUT_GAIN
+        self.patience = (
+            WITHOUT_GAIN_IF_FEW if self.train.num_strings <= FEW_STRINGS else WITHOUT_GAIN
+        )
         self.without_gain, self.counted = 0, set[int]()
         self.spawned, self.begun = 0, 0  # new trainings: all, and those since one has converged
-        self.networks: list[Recipe] | None = None  # short trainings to do; None before they are chosen
+        # short trainings to do; None before they are chosen
+        self.networks: list[Recipe] | None = None
         self.network: Candidate | None = None  # the short training that a long one followed
         self.lstms_begun = 0
-        self.mergings = [PDFATraining(penalty, min_count) for penalty in PENALTIES for min_count in MIN_COUNTS]
+        self.mergings = [
+            PDFATraining(penalty, min_count) for penalty in PENALTIES for min_count in MIN_COUNTS
+        ]
 
     # What runs in threads
 
@@ -491,8 +584,13 @@ class _Search:
         started = self.timer()
         hankel_recipe = HankelRecipe(num_prefixes=1000, num_suffixes=1000, statistic=statistic)
         hankel, cache = build_hankel(self.train, hankel_recipe), FitCache()
-        most = min(self.budget.max_states, hankel.num_prefixes, hankel.num_suffixes, limits.most("rank"))
-        ranks = sorted({rank for rank in (*LINEAR_RANKS, 7, 14, 30) if rank <= min(most, 100)} | ({most} if most <= 100 else set()))
+        most = min(
+            self.budget.max_states, hankel.num_prefixes, hankel.num_suffixes, limits.most("rank")
+        )
+        ranks = sorted(
+            {rank for rank in (*LINEAR_RANKS, 7, 14, 30) if rank <= min(most, 100)}
+            | ({most} if most <= 100 else set())
+        )
         worse = 0
         for rank in ranks:
             if self.clock.is_over() or worse >= 3:
@@ -510,7 +608,9 @@ class _Search:
         started = self.timer()
 
         def cancelled() -> bool:
-            return self.clock.is_over() or self.timer() - started > LARGEST_SHARE * self.clock.seconds
+            return (
+                self.clock.is_over() or self.timer() - started > LARGEST_SHARE * self.clock.seconds
+            )
 
         try:
             model = fit_pdfa(self.train, self._most_states(), training, cancelled=cancelled)
@@ -525,7 +625,9 @@ class _Search:
         return max(1, min(self.budget.max_states, self._largest_automaton(), limits.most("rank")))
 
     def _largest_automaton(self) -> int:
-        """Return the number of states up to which an automaton, also one that is a mixture, has as many numbers as allowed."""
+        """Return the number of states up to which an automaton, also one that is a mixture, has as
+        many numbers as allowed.
+        """
         return isqrt(limits.most("transition_numbers") // self.train.num_symbols)
 
     def _network(self, recipe: Recipe) -> None:
@@ -535,11 +637,15 @@ class _Search:
         possible = recipe.changed(learning=recipe.learning.changed(rank=rank))
 
         def cancelled() -> bool:
-            short = self.network is None and self.timer() - started > NETWORK_SHARE * self.clock.seconds
+            short = (
+                self.network is None and self.timer() - started > NETWORK_SHARE * self.clock.seconds
+            )
             return short or self.clock.is_over()
 
         try:
-            model = fit_recipe(possible, hankel, (self.train, self.validation), cancelled=cancelled).model
+            model = fit_recipe(
+                possible, hankel, (self.train, self.validation), cancelled=cancelled
+            ).model
         except Cancelled:
             self.spent["both.non"] = self.spent.get("both.non", 0.0) + self.timer() - started
             return
@@ -547,20 +653,35 @@ class _Search:
         self._add(Candidate("both.non", model, bits, self.timer() - started, possible))
 
     def _lstm(self) -> None:
-        """Train the first LSTM, and again with fewer epochs if it gets worse before its last: then its rate falls to 0."""
-        from ..learning.recurrent import MOST_EPOCHS, Training, seconds_per_update, updates_per_epoch
+        """Train the first LSTM, and again with fewer epochs if it gets worse before its last: then
+        its rate falls to 0.
+        """
+        from ..learning.recurrent import (
+            MOST_EPOCHS,
+            Training,
+            seconds_per_update,
+            updates_per_epoch,
+        )
 
-        seconds, per_epoch, each = LSTM_SHARE * self.clock.seconds, 0.0, updates_per_epoch(self.train)
+        seconds, per_epoch, each = (
+            LSTM_SHARE * self.clock.seconds,
+            0.0,
+            updates_per_epoch(self.train),
+        )
         patience = max(LSTM_PATIENCE[1], -(-LSTM_PATIENCE[0] // each))
         for units in LSTM_UNITS:
             if units > self.budget.max_states:
                 continue
-            per_epoch = each * seconds_per_update(self.train, "LSTM", units, Training(single_precision=True), self.timer)
+            per_epoch = each * seconds_per_update(
+                self.train, "LSTM", units, Training(single_precision=True), self.timer
+            )
             if LSTM_EPOCHS[0] * per_epoch <= seconds:
                 break
         else:
             return
-        epochs = min(max(LSTM_EPOCHS[1], -(-LSTM_UPDATES // each)), MOST_EPOCHS, int(seconds / per_epoch))
+        epochs = min(
+            max(LSTM_EPOCHS[1], -(-LSTM_UPDATES // each)), MOST_EPOCHS, int(seconds / per_epoch)
+        )
         while epochs >= 2 and not self.clock.is_over() and epochs * per_epoch <= seconds:
             started = self.timer()
             done = self._train_lstm(LSTMRecipe(units, epochs * each, patience, self.budget.seed))
@@ -570,7 +691,10 @@ class _Search:
             epochs = done - patience + 1
 
     def _train_lstm(self, recipe: LSTMRecipe) -> int:
-        """Train one LSTM. Returns the number of epochs it took, 0 if the time was over before its end."""
+        """Train one LSTM.
+
+        Returns the number of epochs it took, 0 if the time was over before its end.
+        """
         from ..learning.recurrent import updates_per_epoch
 
         started, done = self.timer(), list[Progress]()
@@ -579,8 +703,14 @@ class _Search:
         except Cancelled:
             self.spent["LSTM"] = self.spent.get("LSTM", 0.0) + self.timer() - started
             return 0
-        counts, logs = next_counts(self.validation, self.train.num_symbols), next_log2_probabilities(model, self.validation.words)
-        bits, is_whole = float(-(counts @ logs[0]) / counts.sum()), len(done) == recipe.updates // updates_per_epoch(self.train)
+        counts, logs = (
+            next_counts(self.validation, self.train.num_symbols),
+            next_log2_probabilities(model, self.validation.words),
+        )
+        bits, is_whole = (
+            float(-(counts @ logs[0]) / counts.sum()),
+            len(done) == recipe.updates // updates_per_epoch(self.train),
+        )
         self._add(Candidate("LSTM", model, bits, self.timer() - started, recipe, logs, is_whole))
         return len(done)
 
@@ -612,7 +742,8 @@ class _Search:
         threads = self.budget.number_of_threads
         self.trees = MoveTree(self.train), MoveTree(self.validation)
         first = EMTraining(EMRecipe("PFA", 1, seed=self.budget.seed), timer=self.timer)
-        self.trainings.append(first.advance(self.train, self.trees, 1))  # so that there is always a model
+        # so that there is always a model
+        self.trainings.append(first.advance(self.train, self.trees, 1))
         queue = self._first_tasks()
         running: dict[Future[None], EMTraining | str] = {}
         pool = ThreadPoolExecutor(threads)
@@ -639,14 +770,20 @@ class _Search:
         return self._result()
 
     def _note_best(self) -> None:
-        candidates = [(one.bits, one.title) for one in self.candidates if one.family != "LSTM"]  # EM goes on beside a better LSTM
+        # EM goes on beside a better LSTM
+        candidates = [(one.bits, one.title) for one in self.candidates if one.family != "LSTM"]
         candidates += [(one.loss, em_title(one.recipe)) for one in self.trainings if one.losses]
         bits, title = min(candidates, default=(np.inf, ""))
         seconds = round(self.clock.spent)
-        if bits < self.best * (1 - SMALLEST_GAIN) or (bits < self.best and not np.isfinite(self.best)):
+        if bits < self.best * (1 - SMALLEST_GAIN) or (
+            bits < self.best and not np.isfinite(self.best)
+        ):
             self.best, self.without_gain = bits, 0
             if title != self.logged[0] or self.clock.spent > self.logged[1] + LOG_SECONDS:
-                self.log(f"{self.clock.spent:.1f} s: best so far: {title}: {bits:.4f} {SCORE_OF['bits_per_symbol'].unit}")
+                self.log(
+                    f"{self.clock.spent:.1f} s: best so far: {title}: {bits:.4f} "
+                    f"{SCORE_OF['bits_per_symbol'].unit}"
+                )
                 self.logged = title, self.clock.spent
         for number, training in enumerate(self.trainings):
             if training.has_converged and number not in self.counted:
@@ -654,7 +791,15 @@ class _Search:
                 self.without_gain += 1
                 self.begun = 0
         loss = None if not np.isfinite(bits) else float(bits)
-        self.report(Progress("search", min(seconds, round(self.clock.seconds)), round(self.clock.seconds), loss, BITS))
+        self.report(
+            Progress(
+                "search",
+                min(seconds, round(self.clock.seconds)),
+                round(self.clock.seconds),
+                loss,
+                BITS,
+            )
+        )
 
     def _first_tasks(self) -> Any:
         """Yield each family's first tasks, the cheap ones first."""
@@ -666,7 +811,11 @@ class _Search:
         ladder = sorted({min(k, most) for k in LADDER} - {1} or {1})
         for k in ladder:
             for learner in EM_FAMILIES:
-                if (training := self._new(EMRecipe(learner, k, seed=self.budget.seed, acceleration=ACCELERATION))) is not None:
+                if (
+                    training := self._new(
+                        EMRecipe(learner, k, seed=self.budget.seed, acceleration=ACCELERATION)
+                    )
+                ) is not None:
                     yield training, self._advance, (training, FIRST_ITERATIONS)
 
     def _largest_em(self) -> int:
@@ -679,7 +828,10 @@ class _Search:
     def _new(self, recipe: EMRecipe) -> EMTraining | None:
         """Begin a training, unless its first iterations would take too long."""
         seconds = self._seconds_per_iteration(recipe.num_states) * FIRST_ITERATIONS
-        if seconds > LARGEST_SHARE * self.clock.seconds * self.budget.number_of_threads or recipe.num_states > self._largest_em():
+        if (
+            seconds > LARGEST_SHARE * self.clock.seconds * self.budget.number_of_threads
+            or recipe.num_states > self._largest_em()
+        ):
             return None
         training = EMTraining(recipe, timer=self.timer)
         self.trainings.append(training)
@@ -697,15 +849,23 @@ class _Search:
         k = min(self.budget.max_states, NETWORK_STATES[1], limits.most("rank"))
         strings = self.train.num_strings
         too_short = self.clock.seconds < 30 and strings > FEW_STRINGS
-        if self.train.num_symbols * k * k > LARGEST_NETWORK or too_short or strings < FEWEST_STRINGS:
+        if (
+            self.train.num_symbols * k * k > LARGEST_NETWORK
+            or too_short
+            or strings < FEWEST_STRINGS
+        ):
             return []
         steps = STEPS_IF_FEW if strings <= FEW_STRINGS else SHORT_STEPS
-        return network_candidates(k, self.train, steps, NETWORK_REGULARISATIONS[:1], self.budget.seed)
+        return network_candidates(
+            k, self.train, steps, NETWORK_REGULARISATIONS[:1], self.budget.seed
+        )
 
     def _next_network(self) -> tuple[str, Any, tuple[Any, ...]] | None:
-        """Choose a training of networks: first a short one and then, once, a long one, if the short one was near the best.
+        """Choose a training of networks: first a short one and then, once, a long one, if the short
+        one was near the best.
 
-        What is near the best is known only when EM has converged once; networks wait for that, but not for long.
+        What is near the best is known only when EM has converged once; networks wait for that, but
+        not for long.
         """
         if not self.counted and self.clock.spent < NETWORKS_WAIT * self.clock.seconds:
             return None
@@ -722,18 +882,26 @@ class _Search:
         self.network = short
         few = self.train.num_strings <= FEW_STRINGS
         k = min(self.budget.max_states, NETWORK_STATES[2], limits.most("rank"))
-        per_step = short.seconds / (STEPS_IF_FEW if few else SHORT_STEPS) * max(1.0, k / max(short.num_states, 1))
+        per_step = (
+            short.seconds
+            / (STEPS_IF_FEW if few else SHORT_STEPS)
+            * max(1.0, k / max(short.num_states, 1))
+        )
         passes = 2.5 if self.everything is not None else 1.3  # a training on all strings may follow
         steps = int(min(LONG_STEPS // (5 if few else 1), self.clock.left / passes / per_step))
         if steps < SHORT_STEPS and not few:
             return None
-        (recipe,) = network_candidates(k, self.train, steps, NETWORK_REGULARISATIONS[1:], self.budget.seed)
+        (recipe,) = network_candidates(
+            k, self.train, steps, NETWORK_REGULARISATIONS[1:], self.budget.seed
+        )
         return "both.non", self._network, (recipe,)
 
     def _next_lstm(self, waits: bool = True) -> tuple[str, Any, tuple[Any, ...]] | None:
-        """Choose a training of an LSTM: the first one or, if that was near the best, one to average with those that there are.
+        """Choose a training of an LSTM: the first one or, if that was near the best, one to average
+        with those that there are.
 
-        On one processor the first one waits until the other families have had some time, unless there is nothing else to do.
+        On one processor the first one waits until the other families have had some time, unless
+        there is nothing else to do.
         """
         threads = self.budget.number_of_threads
         if "LSTM" not in self.other_models or self.lstms_begun >= MOST_LSTMS:
@@ -743,14 +911,23 @@ class _Search:
                 return None
             self.lstms_begun += 1
             return "LSTM", self._lstm, ()
-        trained = [(one, one.recipe) for one in self.candidates if isinstance(one.recipe, LSTMRecipe) and one.is_whole]
+        trained = [
+            (one, one.recipe)
+            for one in self.candidates
+            if isinstance(one.recipe, LSTMRecipe) and one.is_whole
+        ]
         if not trained or self.networks is None:  # NL-WFA come first
             return None
         best, recipe = min(trained, key=lambda pair: pair[0].bits)
         room = self.budget.max_states - sum(one.num_states for one, _ in trained)
         units = next((units for units in LSTM_UNITS if units <= min(room, best.num_states)), None)
-        passes = 1 + (1.2 / threads if self.everything is not None else 0)  # a training on all strings follows
-        if units is None or best.bits > self._promised() * LSTM_NEAR or best.seconds * passes > self.clock.left:
+        # a training on all strings follows
+        passes = 1 + (1.2 / threads if self.everything is not None else 0)
+        if (
+            units is None
+            or best.bits > self._promised() * LSTM_NEAR
+            or best.seconds * passes > self.clock.left
+        ):
             return None
         number = self.lstms_begun
         dropout = LSTM_DROPOUTS[number] if number < len(LSTM_DROPOUTS) else recipe.dropout
@@ -759,12 +936,19 @@ class _Search:
         return "LSTM", self._train_lstm, (another,)
 
     def _next_task(self, running: dict[Future[None], EMTraining | str]) -> Any:
-        """Choose what to do next: a long training of networks, a turn of EM, or a new training of EM. None if nothing is left."""
+        """Choose what to do next: a long training of networks, a turn of EM, or a new training of
+        EM. None if nothing is left.
+        """
         self._reserve()
         self._note_best()
         networks = [("LSTM", self._next_lstm), ("both.non", self._next_network)]
-        for family, choose in reversed(networks) if self.lstms_begun else networks:  # NL-WFA come before further LSTMs
-            if family not in running.values() and not self.clock.is_over() and (task := choose()) is not None:
+        # NL-WFA come before further LSTMs
+        for family, choose in reversed(networks) if self.lstms_begun else networks:
+            if (
+                family not in running.values()
+                and not self.clock.is_over()
+                and (task := choose()) is not None
+            ):
                 return task
         if self.clock.is_over() or not np.isfinite(self.best):
             return None
@@ -772,11 +956,17 @@ class _Search:
         return self._next_lstm(waits=False) if task is None and not running else task
 
     def _next_automaton(self, running: dict[Future[None], EMTraining | str]) -> Any:
-        """Choose another way of merging states, a new training of EM or a turn of one that has begun. None if nothing is left."""
+        """Choose another way of merging states, a new training of EM or a turn of one that has
+        begun. None if nothing is left.
+        """
         if self._merging_may_help():
             return "PDFA", self._merged, (self.mergings.pop(0),)
         busy = list(running.values())
-        active = [one for one in self.trainings if one.losses and one not in busy and not one.has_converged]
+        active = [
+            one
+            for one in self.trainings
+            if one.losses and one not in busy and not one.has_converged
+        ]
         if self.begun < NEW_TRAININGS and (training := self._another()) is not None:
             self.begun += 1
             return training, self._advance, (training, FIRST_ITERATIONS)
@@ -788,9 +978,11 @@ class _Search:
         return chosen, self._advance, (chosen, turn)
 
     def _merging_may_help(self) -> bool:
-        """Say whether to merge states in another way: no other model promises to be much better, or it costs little.
+        """Say whether to merge states in another way: no other model promises to be much better, or
+        it costs little.
 
-        EM promises much until it has almost converged. So where merging takes long, EM has the first turn.
+        EM promises much until it has almost converged. So where merging takes long, EM has the
+        first turn.
         """
         merged = [one for one in self.candidates if one.family == "PDFA"]
         if not self.mergings or not merged:
@@ -800,7 +992,9 @@ class _Search:
         return min(one.bits for one in merged) <= self._promised() * (1 + margin)
 
     def _another(self) -> EMTraining | None:
-        """Begin another training near the best: a new seed, another start, another number of states, or the other learner."""
+        """Begin another training near the best: a new seed, another start, another number of
+        states, or the other learner.
+        """
         tried = [one for one in self.trainings if one.losses]
         if not tried:
             return None
@@ -816,7 +1010,9 @@ class _Search:
             elif turn == 2 and best.learner == "PFA":
                 recipe = replace(recipe, start="split")
             elif turn == 3:
-                recipe = replace(recipe, learner=next(name for name in EM_FAMILIES if name != best.learner))
+                recipe = replace(
+                    recipe, learner=next(name for name in EM_FAMILIES if name != best.learner)
+                )
             elif turn == 4 and best.num_states > 3:
                 recipe = replace(recipe, num_states=max(2, round(best.num_states / 1.3)))
             if recipe not in kinds and (training := self._new(recipe)) is not None:
@@ -829,25 +1025,47 @@ class _Search:
         seconds = 0.02 * self.clock.seconds
         if likely and self.everything is not None:
             best = min(likely, key=lambda one: one.loss)
-            number = max(1, min(MAX_COMPONENTS // 2, self.budget.max_states // best.recipe.num_states))
-            seconds += number * ITERATIONS_ON_ALL * best.seconds_per_iteration / self.budget.number_of_threads
+            number = max(
+                1, min(MAX_COMPONENTS // 2, self.budget.max_states // best.recipe.num_states)
+            )
+            seconds += (
+                number
+                * ITERATIONS_ON_ALL
+                * best.seconds_per_iteration
+                / self.budget.number_of_threads
+            )
         near = {"both.non": NEAR, "LSTM": LSTM_NEAR}
-        networks = [one for one in self.candidates if one.bits <= self._promised() * near.get(one.family, 0.0) and one.is_whole]
+        networks = [
+            one
+            for one in self.candidates
+            if one.bits <= self._promised() * near.get(one.family, 0.0) and one.is_whole
+        ]
         if networks and self.everything is not None:
-            lstms = sum(one.seconds for one in networks if one.family == "LSTM") / self.budget.number_of_threads
+            lstms = (
+                sum(one.seconds for one in networks if one.family == "LSTM")
+                / self.budget.number_of_threads
+            )
             seconds += 1.2 * max(lstms, *(one.seconds for one in networks))
             self.clock.reserved = min(seconds, 0.5 * self.clock.seconds)
         else:
             self.clock.reserved = min(seconds, RESERVED_SHARE * self.clock.seconds)
         if self.for_ranking:  # rankings are about as much work as the bits
-            self.clock.reserved += min(2 * self.spent.get("n-gram", 0.0), RESERVED_SHARE * self.clock.seconds)
+            self.clock.reserved += min(
+                2 * self.spent.get("n-gram", 0.0), RESERVED_SHARE * self.clock.seconds
+            )
 
     # The end
 
     def _finished(self) -> list[Candidate]:
         """List all candidates, those of EM with the best iteration's model, the best first."""
         trained = [
-            Candidate(one.recipe.learner, automaton(one.best, self.train.alphabet), one.loss, one.seconds, one.result_recipe)
+            Candidate(
+                one.recipe.learner,
+                automaton(one.best, self.train.alphabet),
+                one.loss,
+                one.seconds,
+                one.result_recipe,
+            )
             for one in self.trainings
             if one.best is not None and np.isfinite(one.loss)
         ]
@@ -859,7 +1077,8 @@ class _Search:
         usable = [
             one
             for one in everyone
-            if (one.num_states or "n-gram" in self.other_models) and one.num_states <= self.budget.max_states
+            if (one.num_states or "n-gram" in self.other_models)
+            and one.num_states <= self.budget.max_states
         ]
         if not usable:
             raise RecipeError(
@@ -889,11 +1108,14 @@ class _Search:
             choice.level,
             choice.ndcg5,
         )
-        self.report(Progress("search", round(self.clock.seconds), round(self.clock.seconds), bits, BITS))
+        self.report(
+            Progress("search", round(self.clock.seconds), round(self.clock.seconds), bits, BITS)
+        )
         return result
 
     def _chosen(self, usable: Sequence[Candidate]) -> _Choice:
-        """Choose a model or a mixture: the one with the fewest bits or, if it is to rank, one with a clearly higher NDCG5.
+        """Choose a model or a mixture: the one with the fewest bits or, if it is to rank, one with
+        a clearly higher NDCG5.
 
         Clearly: by more than the standard error of the difference, over the same prefixes.
         """
@@ -904,7 +1126,9 @@ class _Search:
         if not self.for_ranking:
             return choices[0]
         alone = [one.components[0] for one in choices if len(one.components) == 1]
-        choices += [_Choice([one], np.ones(1), one.bits) for one in usable[:RANKED] if one not in alone]
+        choices += [
+            _Choice([one], np.ones(1), one.bits) for one in usable[:RANKED] if one not in alone
+        ]
         prefixes = held_out_prefixes(self.validation, self.budget.seed)
         best, best_gains = choices[0], np.zeros(len(prefixes.words))
         for number, one in enumerate(choices):
@@ -921,7 +1145,9 @@ class _Search:
         return best
 
     def _mixed_by_symbol(self, usable: Sequence[Candidate]) -> _Choice | None:
-        """Choose a mixture of next-symbol probabilities, as `_mixed` does; None if no other model helps the best one."""
+        """Choose a mixture of next-symbol probabilities, as `_mixed` does; None if no other model
+        helps the best one.
+        """
         counts = next_counts(self.validation, self.train.num_symbols)
         near = [one for one in usable if one.bits < usable[0].bits * SYMBOL_MARGIN][:CONSIDERED]
         for one in near:
@@ -933,16 +1159,25 @@ class _Search:
         table = np.stack([one.logs[0] for one in parts if one.logs is not None], axis=1)
         total, best = self.budget.max_states, None
         for limit in sorted({total, total // 2, total // 3, total // 5}, reverse=True):
-            allowed = np.array([number for number, one in enumerate(parts) if one.num_states <= limit])
+            allowed = np.array(
+                [number for number, one in enumerate(parts) if one.num_states <= limit]
+            )
             if len(allowed) < 2:
                 continue
             picked = allowed[
-                _greedy(table[:, allowed], counts.astype(np.float64), [parts[number].num_states for number in allowed], total)
+                _greedy(
+                    table[:, allowed],
+                    counts.astype(np.float64),
+                    [parts[number].num_states for number in allowed],
+                    total,
+                )
             ]
             if len(picked) < 2 or not np.isfinite(table[:, picked]).any(axis=1).all():
                 continue
             shares = mixture_weights(table[:, picked], counts)
-            bits = float(-(counts @ mixed_log2_probabilities(table[:, picked], shares)) / counts.sum())
+            bits = float(
+                -(counts @ mixed_log2_probabilities(table[:, picked], shares)) / counts.sum()
+            )
             if best is None or bits < best.bits:
                 used = shares > 0
                 members = [parts[number] for number in picked[used]]
@@ -950,7 +1185,9 @@ class _Search:
         return best
 
     def _mixed(self, usable: Sequence[Candidate]) -> tuple[list[Candidate], FloatArray, float]:
-        """Choose a mixture: from each limit on a component's states, add the model that helps most, while it helps and fits."""
+        """Choose a mixture: from each limit on a component's states, add the model that helps most,
+        while it helps and fits.
+        """
         best = usable[0]
         chosen, shares, bits = [best], np.ones(1), best.bits
         parts = [one for one in usable if one.bits < best.bits * 1.3 and _is_distribution(one)]
@@ -966,10 +1203,18 @@ class _Search:
             for one in allowed:
                 if id(one) not in logs:
                     cached = one.logs if one.family in OTHER_MODELS else None
-                    logs[id(one)] = cached[1] if cached else log2_probabilities(one.model, self.validation.words)
-            table, states = np.stack([logs[id(one)] for one in allowed], axis=1), [one.num_states for one in allowed]
+                    logs[id(one)] = (
+                        cached[1]
+                        if cached
+                        else log2_probabilities(one.model, self.validation.words)
+                    )
+            table, states = (
+                np.stack([logs[id(one)] for one in allowed], axis=1),
+                [one.num_states for one in allowed],
+            )
             picked = _greedy(table, counts, states, total)
-            if all(isinstance(allowed[number].model, WFA) for number in picked):  # their mixture is an automaton
+            # their mixture is an automaton
+            if all(isinstance(allowed[number].model, WFA) for number in picked):
                 largest = self._largest_automaton()
                 if sum(states[number] for number in picked) > largest:
                     picked = _greedy(table, counts, states, largest)
@@ -981,38 +1226,78 @@ class _Search:
             weights = mixture_weights(table[:, picked], self.validation.counts)
             mixed = float(-(counts @ mixed_log2_probabilities(table[:, picked], weights)) / symbols)
             if any(one.family == "SP" for one in members):  # its scores may be negative
-                mixed = bits_per_symbol(mixture([one.model for one in members], weights), self.validation)
+                mixed = bits_per_symbol(
+                    mixture([one.model for one in members], weights), self.validation
+                )
             if mixed < bits:
-                chosen, shares, bits = [one for one, w in zip(members, weights, strict=True) if w > 0], weights[weights > 0], mixed
+                chosen, shares, bits = (
+                    [one for one, w in zip(members, weights, strict=True) if w > 0],
+                    weights[weights > 0],
+                    mixed,
+                )
         return chosen, shares, bits
 
-    def _families(self, everyone: Sequence[Candidate], mixed: float | None, components: Sequence[Candidate]) -> list[FamilyResult]:
-        symbols = float(self.validation.counts @ (self.validation.words.lengths + 1)) / self.validation.num_strings
+    def _families(
+        self, everyone: Sequence[Candidate], mixed: float | None, components: Sequence[Candidate]
+    ) -> list[FamilyResult]:
+        symbols = (
+            float(self.validation.counts @ (self.validation.words.lengths + 1))
+            / self.validation.num_strings
+        )
         results = []
         if mixed is not None:
             states, number = sum(one.num_states for one in components), len(components)
-            results.append(FamilyResult("mixture", f"{number} models", states, number, 0.0, mixed, _perplexity(mixed, symbols)))
+            results.append(
+                FamilyResult(
+                    "mixture",
+                    f"{number} models",
+                    states,
+                    number,
+                    0.0,
+                    mixed,
+                    _perplexity(mixed, symbols),
+                )
+            )
         for family in dict.fromkeys(one.family for one in everyone):
             own = [one for one in everyone if one.family == family]
             best, seconds = own[0], self.spent.get(family, 0.0)
             perplexity = _perplexity(best.bits, symbols)
-            results.append(FamilyResult(family, best.title, best.num_states, len(own), seconds, best.bits, perplexity))
+            results.append(
+                FamilyResult(
+                    family, best.title, best.num_states, len(own), seconds, best.bits, perplexity
+                )
+            )
         return sorted(results, key=lambda one: one.bits)
 
     def _trained_on_all(self, components: Sequence[Candidate]) -> tuple[list[Candidate], int]:
-        """Train the components on all strings, as far as the time allows. Returns them and the number of strings used."""
+        """Train the components on all strings, as far as the time allows.
+
+        Returns them and the number of strings used.
+        """
         assert self.everything is not None
         everything, clock = self.everything, replace(self.clock, reserved=0.0)
         em = [one for one in components if isinstance(one.recipe, EMRecipe)]
         tree = MoveTree(everything) if em else None
         trainings = {one.result_recipe: one for one in self.trainings if one.best is not None}
         share = self.everything.num_strings / self.train.num_strings
-        cost = sum(share * trainings[one.recipe].seconds_per_iteration for one in em if isinstance(one.recipe, EMRecipe))
-        iterations = int(np.clip(0.9 * clock.left * self.budget.number_of_threads / max(cost, 1e-9), 1, ITERATIONS_ON_ALL))
+        cost = sum(
+            share * trainings[one.recipe].seconds_per_iteration
+            for one in em
+            if isinstance(one.recipe, EMRecipe)
+        )
+        iterations = int(
+            np.clip(
+                0.9 * clock.left * self.budget.number_of_threads / max(cost, 1e-9),
+                1,
+                ITERATIONS_ON_ALL,
+            )
+        )
 
         def retrained(one: Candidate) -> Candidate | None:
             if isinstance(one.recipe, NGramRecipe):
-                return replace(one, model=NGram.fit(everything, one.recipe.order, one.recipe.smoothing))
+                return replace(
+                    one, model=NGram.fit(everything, one.recipe.order, one.recipe.smoothing)
+                )
             if isinstance(one.recipe, EMRecipe):
                 best = trainings[one.recipe].best
                 if tree is None or best is None:
@@ -1020,7 +1305,11 @@ class _Search:
                 em_recipe = replace(one.recipe, iterations_on_all=iterations)
                 models, number = continued(em_recipe, best, tree, clock.is_over)
                 again = automaton(models, everything.alphabet)
-                return replace(one, model=again, recipe=replace(em_recipe, iterations_on_all=number)) if number else None
+                return (
+                    replace(one, model=again, recipe=replace(em_recipe, iterations_on_all=number))
+                    if number
+                    else None
+                )
             if isinstance(one.recipe, LSTMRecipe):
                 if not one.is_whole or one.seconds * share > clock.left:
                     return None
@@ -1029,7 +1318,9 @@ class _Search:
                 epochs = one.recipe.updates // updates_per_epoch(self.train)
                 lstm = replace(one.recipe, updates=epochs * updates_per_epoch(everything))
                 try:
-                    return replace(one, model=lstm.fit(everything, cancelled=clock.is_over), recipe=lstm)
+                    return replace(
+                        one, model=lstm.fit(everything, cancelled=clock.is_over), recipe=lstm
+                    )
                 except Cancelled:
                     return None
             if isinstance(one.recipe, PDFATraining):
@@ -1045,7 +1336,9 @@ class _Search:
             if one.family != "SP" and one.seconds * share > clock.left:
                 return None
             try:
-                model = fit_recipe(one.recipe, hankel, (everything, None), cancelled=clock.is_over).model
+                model = fit_recipe(
+                    one.recipe, hankel, (everything, None), cancelled=clock.is_over
+                ).model
             except Cancelled:
                 return None
             return replace(one, model=model)
@@ -1057,9 +1350,11 @@ class _Search:
 
 
 def held_out_prefixes(strings: Sample, seed: int) -> Prefixes:
-    """Cut strings at random places, each string equally often; what follows is the target, perhaps the end.
+    """Cut strings at random places, each string equally often; what follows is the target, perhaps
+    the end.
 
-    There are about MOST_PREFIXES, and fewer if there would be more than about MOST_SCORES scores of next symbols.
+    There are about MOST_PREFIXES, and fewer if there would be more than about MOST_SCORES scores of
+    next symbols.
 
     Parameters
     ----------
@@ -1069,7 +1364,8 @@ def held_out_prefixes(strings: Sample, seed: int) -> Prefixes:
     """
     rng = np.random.default_rng(seed)
     rows = np.repeat(np.arange(len(strings.words)), strings.counts)
-    scores = (strings.words.lengths[rows].mean() / 2 + 1) * (strings.num_symbols + 1)  # for each prefix
+    # for each prefix
+    scores = (strings.words.lengths[rows].mean() / 2 + 1) * (strings.num_symbols + 1)
     most = max(1, min(MOST_PREFIXES, int(MOST_SCORES / scores)))
     rows = np.tile(rows, max(1, most // len(rows)))  # few prefixes would choose by chance
     if len(rows) > most:
@@ -1078,7 +1374,12 @@ def held_out_prefixes(strings: Sample, seed: int) -> Prefixes:
     cuts = rng.integers(0, lengths + 1)
     symbols = np.append(strings.words.symbols.astype(np.int64), END)
     targets = np.where(cuts < lengths, symbols[np.minimum(starts + cuts, len(symbols) - 1)], END)
-    words = Words.of([tuple(symbols[start : start + cut].tolist()) for start, cut in zip(starts, cuts, strict=True)])
+    words = Words.of(
+        [
+            tuple(symbols[start : start + cut].tolist())
+            for start, cut in zip(starts, cuts, strict=True)
+        ]
+    )
     return Prefixes(replace(words, alphabet=strings.alphabet), Targets.of(targets))
 
 
@@ -1091,7 +1392,8 @@ def _is_distribution(candidate: Candidate) -> bool:
 
 
 def _greedy(logs: FloatArray, counts: FloatArray, states: Sequence[int], total: int) -> list[int]:
-    """Choose columns of log probabilities whose mixture makes the strings likeliest, one after the other.
+    """Choose columns of log probabilities whose mixture makes the strings likeliest, one after the
+    other.
 
     Parameters
     ----------

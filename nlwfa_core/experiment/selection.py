@@ -15,7 +15,15 @@ from ..hankel.matrix import HankelMatrix
 from ..learning.learners import Fit, FitCache, StringFit, check_rank, fit_strings
 from ..learning.names import needs_boundary
 from ..learning.progress import BITS, CancelCheck, Progress, Report, never, silent
-from ..metrics.scores import FLAT_WINS, SCORE_OF, SELECTION_METRICS, Scores, TestSet, evaluate, next_symbol_score
+from ..metrics.scores import (
+    FLAT_WINS,
+    SCORE_OF,
+    SELECTION_METRICS,
+    Scores,
+    TestSet,
+    evaluate,
+    next_symbol_score,
+)
 from ..metrics.seeds import badness
 from ..strings.plain import SampleLike, as_sample
 from ..strings.sample import Sample
@@ -31,7 +39,8 @@ MAX_EPOCHS = 300
 MAX_BATCH = 250
 # What networks are regularised by: dropout of states, and weight decay.
 REGULARISATIONS = ((0.0, 0.0), (0.0, 0.3), (0.05, 0.5), (0.2, 0.5))
-# With few strings, trainings from different seeds end in different models and cost little, so there are several long ones.
+# With few strings, trainings from different seeds end in different models and cost little, so there
+# are several long ones.
 FEW_STRINGS, LONG_TRAININGS = 1_000, 3
 
 
@@ -44,7 +53,8 @@ class RankSelection:
     rank : int
     metric : str
     scores : tuple of (rank, Scores)
-        Each rank with its scores on the validation strings, in the order in which the ranks were passed.
+        Each rank with its scores on the validation strings, in the order in which the ranks were
+        passed.
     notes : tuple of str
         Sentences for the user about the basis, and about learning with each rank.
     """
@@ -66,10 +76,14 @@ def select_rank(
     report: Report = silent,
     cancelled: CancelCheck = never,
 ) -> RankSelection:
-    """Learn with each rank, and choose the rank whose model has the best score on validation strings, as the paper does ([P] §5).
+    """Learn with each rank, and choose the rank whose model has the best score on validation
+    strings, as the paper does ([P] §5).
 
     >>> from nlwfa_core import HankelRecipe
-    >>> strings, small = ["ab", "ab", "b", "abb", "a"], Recipe(hankel=HankelRecipe(num_prefixes=4, num_suffixes=4))
+    >>> strings, small = (
+    ...     ["ab", "ab", "b", "abb", "a"],
+    ...     Recipe(hankel=HankelRecipe(num_prefixes=4, num_suffixes=4)),
+    ... )
     >>> select_rank(strings, strings, [1, 2, 3], small).rank in (1, 2, 3)
     True
 
@@ -79,15 +93,17 @@ def select_rank(
     validation : TestSet, or strings
     ranks : sequence of int
     recipe : Recipe, optional
-        The parts for the Hankel matrix, learning and refinement are used, except for the rank; the part for the data is not. By
-        default it is `presets.converged`: SP with a basis of 1000 × 1000.
+        The parts for the Hankel matrix, learning and refinement are used, except for the rank; the
+        part for the data is not. By default it is `presets.converged`: SP with a basis of 1000 ×
+        1000.
     metric : str
         One of `SELECTION_METRICS`. If no rank has a finite score, a note says so.
 
     Raises
     ------
     RecipeError
-        If there are no ranks, a rank is below 1 or above what the basis allows, or the metric is unknown.
+        If there are no ranks, a rank is below 1 or above what the basis allows, or the metric is
+        unknown.
     """
     check_one_of("metric", metric, SELECTION_METRICS)
     train = as_sample(train, name="train")
@@ -109,7 +125,13 @@ def select_rank(
         report(Progress("ranks", number, len(recipes)))
         learned: Fit | StringFit
         if hankel is None:
-            learned = fit_strings(train, options_of(one), validation=validation.sample, report=report, cancelled=cancelled)
+            learned = fit_strings(
+                train,
+                options_of(one),
+                validation=validation.sample,
+                report=report,
+                cancelled=cancelled,
+            )
         else:
             learned = fit_recipe(one, hankel, (train, validation.sample), cache, report, cancelled)
         scores.append((rank, evaluate(learned.model, validation)))
@@ -119,15 +141,24 @@ def select_rank(
     best = best_rank(scores, metric)
     if not np.isfinite(getattr(dict(scores)[best], metric)):
         notes.append(
-            f"No rank has a finite {metric}, so rank {best} was chosen by its number of weights of 0; choose by wer instead."
+            f"No rank has a finite {metric}, so rank {best} was chosen by its number of "
+            "weights of 0; choose by wer instead."
         )
     return RankSelection(best, metric, tuple(scores), tuple(notes))
 
 
 def best_rank(scores: Sequence[tuple[int, Scores]], metric: str) -> int:
-    """Choose the rank with the best score, in the order of `metrics.seeds.badness`; of tied ranks, the smallest."""
+    """Choose the rank with the best score, in the order of `metrics.seeds.badness`; of tied ranks,
+    the smallest.
+    """
     sign = -1 if SCORE_OF[metric].higher_is_better else 1
-    return min(scores, key=lambda entry: (badness([sign * float(getattr(entry[1], metric))], [entry[1].num_zero]), entry[0]))[0]
+    return min(
+        scores,
+        key=lambda entry: (
+            badness([sign * float(getattr(entry[1], metric))], [entry[1].num_zero]),
+            entry[0],
+        ),
+    )[0]
 
 
 @dataclass(frozen=True, eq=False)
@@ -137,13 +168,14 @@ class Best:
     Attributes
     ----------
     recipe : Recipe
-        The matrix, learner and refinement that were chosen. The part `data` of this recipe, and of those in `candidates`, is only
-        the default: it does not say where the strings came from.
+        The matrix, learner and refinement that were chosen. The part `data` of this recipe, and of
+        those in `candidates`, is only the default: it does not say where the strings came from.
     fit : Fit
         The model, and the report of its learning.
     candidates : tuple of (Recipe, float)
-        Every recipe that was tried and its model's bits per symbol on the validation strings, in the order of training: linear
-        models, networks trained briefly, and at the end networks trained for longer.
+        Every recipe that was tried and its model's bits per symbol on the validation strings, in
+        the order of training: linear models, networks trained briefly, and at the end networks
+        trained for longer.
     """
 
     recipe: Recipe
@@ -160,7 +192,10 @@ def candidate_title(recipe: Recipe) -> str:
     refinement = recipe.refinement
     options = f", dropout {refinement.dropout:g}, weight decay {refinement.weight_decay:g}"
     options = options if refinement.objective == "likelihood" else ""
-    return f"{recipe.learning.learner}, {recipe.hankel.statistic} statistic, k = {recipe.learning.rank}{options}"
+    return (
+        f"{recipe.learning.learner}, {recipe.hankel.statistic} statistic, k = "
+        f"{recipe.learning.rank}{options}"
+    )
 
 
 def _ignore(title: str, progress: Progress) -> None:
@@ -178,17 +213,21 @@ def fit_best(
     cancelled: CancelCheck = never,
     each: Callable[[str, Progress], None] = _ignore,
 ) -> Best:
-    """Learn many models of at most `max_states` states, and return the one with the fewest bits per symbol on validation strings.
+    """Learn many models of at most `max_states` states, and return the one with the fewest bits per
+    symbol on validation strings.
 
-    The first candidates are linear models from spectral learning with many ranks and two statistics, which takes little time. The
-    others are networks: NL-WFA with tanh in both steps and one layer per map, which learn from rows of conditional probabilities
-    and are refined by likelihood. Short trainings choose the dropout and the weight decay. They are followed by a long training
-    with these values or, if there are few strings, by LONG_TRAININGS of them with different seeds.
+    The first candidates are linear models from spectral learning with many ranks and two
+    statistics, which takes little time. The others are networks: NL-WFA with tanh in both steps and
+    one layer per map, which learn from rows of conditional probabilities and are refined by
+    likelihood. Short trainings choose the dropout and the weight decay. They are followed by a long
+    training with these values or, if there are few strings, by LONG_TRAININGS of them with
+    different seeds.
 
     Parameters
     ----------
     each : callable
-        Called when a candidate is scored, with its title and a Progress: how many candidates were scored, and its bits per symbol.
+        Called when a candidate is scored, with its title and a Progress: how many candidates were
+        scored, and its bits per symbol.
 
     Raises
     ------
@@ -199,13 +238,17 @@ def fit_best(
     Examples
     --------
     >>> from nlwfa_core import as_sample, fit_best
-    >>> best = fit_best(as_sample(["ab", "b", "aab"] * 5), as_sample(["ab", "b"]), 1)  # doctest: +SKIP
+    >>> best = fit_best(
+    ...     as_sample(["ab", "b", "aab"] * 5), as_sample(["ab", "b"]), 1
+    ... )  # doctest: +SKIP
     >>> best.fit.model.num_states  # doctest: +SKIP
     1
     """
     check_at_least("max-states", max_states, 1)
     train = as_sample(train, name="train")
-    validation = as_sample(validation, None if isinstance(validation, Sample) else train.alphabet, "validation")
+    validation = as_sample(
+        validation, None if isinstance(validation, Sample) else train.alphabet, "validation"
+    )
     if not len(train.words) or not len(validation.words):
         raise RecipeError(
             "choosing the best model needs both training and validation strings; "
@@ -215,7 +258,10 @@ def fit_best(
     matrix: tuple[HankelRecipe, HankelMatrix, FitCache] | None = None
     tried: list[tuple[Recipe, float]] = []
     best: tuple[float, Recipe, Fit] | None = None
-    linear, networks = linear_candidates(max_states), network_candidates(max_states, train, SHORT_STEPS, REGULARISATIONS, seed)
+    linear, networks = (
+        linear_candidates(max_states),
+        network_candidates(max_states, train, SHORT_STEPS, REGULARISATIONS, seed),
+    )
     seeds = long_training_seeds(train, seed)
     total = len(linear) + len(networks) + len(seeds)
 
@@ -253,22 +299,43 @@ def fit_best(
 def linear_candidates(max_states: int) -> list[Recipe]:
     """Make the recipes of the linear candidates, which have up to `max_states` states."""
     ranks = sorted({rank for rank in LINEAR_RANKS if rank <= max_states} | {max_states})
-    hankels = [HankelRecipe(num_prefixes=1000, num_suffixes=1000, statistic=statistic) for statistic in ("string", "factor")]
-    return [Recipe(hankel=hankel, learning=LearningRecipe(learner="SP", rank=rank)) for hankel in hankels for rank in ranks]
+    hankels = [
+        HankelRecipe(num_prefixes=1000, num_suffixes=1000, statistic=statistic)
+        for statistic in ("string", "factor")
+    ]
+    return [
+        Recipe(hankel=hankel, learning=LearningRecipe(learner="SP", rank=rank))
+        for hankel in hankels
+        for rank in ranks
+    ]
 
 
 def long_training_seeds(train: Sample, seed: int) -> range:
-    """Choose the seeds of the long trainings: several if there are few training strings, and otherwise one."""
+    """Choose the seeds of the long trainings: several if there are few training strings, and
+    otherwise one.
+    """
     return range(seed, seed + (LONG_TRAININGS if train.num_strings <= FEW_STRINGS else 1))
 
 
 def network_candidates(
-    max_states: int, train: Sample, steps: int, regularisations: Sequence[tuple[float, float]], seed: int
+    max_states: int,
+    train: Sample,
+    steps: int,
+    regularisations: Sequence[tuple[float, float]],
+    seed: int,
 ) -> list[Recipe]:
-    """Make the recipes of the networks, one for each pair of dropout and weight decay, which are refined in about `steps` steps."""
+    """Make the recipes of the networks, one for each pair of dropout and weight decay, which are
+    refined in about `steps` steps.
+    """
     statistic, transform, learner = "prefix", "row", "both.non"
     bounded = needs_boundary(learner, statistic, transform)
-    hankel = HankelRecipe(num_prefixes=500, num_suffixes=200, statistic=statistic, bounded=bounded, transform=transform)
+    hankel = HankelRecipe(
+        num_prefixes=500,
+        num_suffixes=200,
+        statistic=statistic,
+        bounded=bounded,
+        transform=transform,
+    )
     learning = LearningRecipe(
         learner=learner,
         rank=max_states,
@@ -283,6 +350,10 @@ def network_candidates(
     epochs = int(np.clip(round(steps * batch / strings), 1, MAX_EPOCHS))
     refinement = RefinementRecipe(objective="likelihood", epochs=epochs, batch=batch, seed=seed)
     return [
-        Recipe(hankel=hankel, learning=learning, refinement=refinement.changed(dropout=dropout, weight_decay=weight_decay))
+        Recipe(
+            hankel=hankel,
+            learning=learning,
+            refinement=refinement.changed(dropout=dropout, weight_decay=weight_decay),
+        )
         for dropout, weight_decay in regularisations
     ]

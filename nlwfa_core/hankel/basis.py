@@ -1,4 +1,6 @@
-"""Define and select the basis of a Hankel matrix: its prefixes and suffixes (Li, Rabusseau, Precup 2018, §2.2 and §4.3)."""
+"""Define and select the basis of a Hankel matrix: its prefixes and suffixes (Li, Rabusseau, Precup
+2018, §2.2 and §4.3).
+"""
 
 from __future__ import annotations
 
@@ -19,17 +21,20 @@ from .names import check_statistic
 
 @dataclass(frozen=True, eq=False)
 class Basis:
-    """The words that index a Hankel matrix: prefixes P for its rows, and suffixes S for its columns.
+    """The words that index a Hankel matrix: prefixes P for its rows, and suffixes S for its
+    columns.
 
     Attributes
     ----------
     prefixes : Words
-        Distinct words, λ first. They are prefix-closed: all prefixes of a prefix are among them (Theorem 2 of the paper needs it).
+        Distinct words, λ first. They are prefix-closed: all prefixes of a prefix are among them
+        (Theorem 2 of the paper needs it).
     suffixes : Words
         Distinct words, λ first.
     num_symbols : int
     alphabet : Alphabet or None
-        The alphabet of the sample from which the basis was selected; None if symbols are known only by their numbers.
+        The alphabet of the sample from which the basis was selected; None if symbols are known only
+        by their numbers.
 
     Raises
     ------
@@ -53,7 +58,9 @@ class Basis:
         check_fields(self)
         check_alphabet(self.alphabet, self.num_symbols, "basis")
         for name in ("prefixes", "suffixes"):
-            object.__setattr__(self, name, getattr(self, name).in_alphabet(self.alphabet, "the basis's"))
+            object.__setattr__(
+                self, name, getattr(self, name).in_alphabet(self.alphabet, "the basis's")
+            )
         for name, words in (("prefixes", self.prefixes), ("suffixes", self.suffixes)):
             check_symbols(words, self.num_symbols)
             if len(words) == 0 or words[0] != ():
@@ -63,7 +70,8 @@ class Basis:
         closed = self.prefix_tree.num_nodes
         if closed != len(self.prefixes):
             raise RecipeError(
-                f"the prefixes must be prefix-closed; got {len(self.prefixes)}, but with all their own prefixes there are {closed}"
+                f"the prefixes must be prefix-closed; got {len(self.prefixes)}, but with all "
+                f"their own prefixes there are {closed}"
             )
 
     @cached_property
@@ -72,11 +80,14 @@ class Basis:
 
     @classmethod
     @check_types
-    def up_to(cls, alphabet: Alphabet | str | Iterable[str] | int, prefix_length: int, suffix_length: int) -> Basis:
-        """Make the basis of all words up to a length, whether or not they occur in a sample. Shorter words come first.
+    def up_to(
+        cls, alphabet: Alphabet | str | Iterable[str] | int, prefix_length: int, suffix_length: int
+    ) -> Basis:
+        """Make the basis of all words up to a length, whether or not they occur in a sample.
+        Shorter words come first.
 
-        A function of rank k is determined by its values on such a basis with prefix_length = suffix_length = k − 1, because that
-        Hankel matrix has the rank k (Schützenberger 1961).
+        A function of rank k is determined by its values on such a basis with prefix_length =
+        suffix_length = k − 1, because that Hankel matrix has the rank k (Schützenberger 1961).
 
         >>> basis = Basis.up_to("ab", 1, 2)
         >>> list(basis.prefixes), list(basis.suffixes)
@@ -96,31 +107,47 @@ class Basis:
         """
         symbols = as_alphabet(alphabet)
         n = len(symbols)
-        return cls(all_words("prefix", n, prefix_length), all_words("suffix", n, suffix_length), n, symbols)
+        return cls(
+            all_words("prefix", n, prefix_length), all_words("suffix", n, suffix_length), n, symbols
+        )
 
 
 def all_words(name: str, num_symbols: int, max_length: int) -> Words:
-    """List all words up to a length, by length, then alphabetically. `name` says in errors what the words are."""
+    """List all words up to a length, by length, then alphabetically.
+
+    `name` says in errors what the words are.
+    """
     check_at_least(f"{name}_length", max_length, 0)
     number = 1
     for length in range(max_length):
         number += num_symbols ** (length + 1)
-        limits.check_at_most(f"the number of words up to {name}_length {max_length:,}", number, limits.most("basis"))
-    return Words.of(word for length in range(max_length + 1) for word in product(range(num_symbols), repeat=length))
+        limits.check_at_most(
+            f"the number of words up to {name}_length {max_length:,}", number, limits.most("basis")
+        )
+    return Words.of(
+        word
+        for length in range(max_length + 1)
+        for word in product(range(num_symbols), repeat=length)
+    )
 
 
 @check_types
-def select_basis(sample: SampleLike, num_prefixes: int, num_suffixes: int, statistic: str = "string") -> Basis:
-    """Select the most frequent prefixes and suffixes of a sample, with ties broken by length, then alphabetically.
+def select_basis(
+    sample: SampleLike, num_prefixes: int, num_suffixes: int, statistic: str = "string"
+) -> Basis:
+    """Select the most frequent prefixes and suffixes of a sample, with ties broken by length, then
+    alphabetically.
 
-    What counts as frequent depends on the statistic. "string": prefixes and suffixes, by the number of strings that begin or end
-    with them. "prefix": prefixes likewise, but as suffixes the most frequent factors, by their number of occurrences, because what
-    follows a prefix may end anywhere. "factor": the most frequent factors as both. With "prefix" and "factor", single symbols
-    precede all other suffixes except λ, because their columns are used to predict next symbols. "suffix": suffixes as for "string",
-    but as prefixes the most frequent factors, because what precedes a suffix may begin anywhere.
+    What counts as frequent depends on the statistic. "string": prefixes and suffixes, by the number
+    of strings that begin or end with them. "prefix": prefixes likewise, but as suffixes the most
+    frequent factors, by their number of occurrences, because what follows a prefix may end
+    anywhere. "factor": the most frequent factors as both. With "prefix" and "factor", single
+    symbols precede all other suffixes except λ, because their columns are used to predict next
+    symbols. "suffix": suffixes as for "string", but as prefixes the most frequent factors, because
+    what precedes a suffix may begin anywhere.
 
-    λ has the highest frequency and comes first in both lists, and the prefixes are prefix-closed. If the sample has fewer prefixes
-    or suffixes than requested, all of them are selected.
+    λ has the highest frequency and comes first in both lists, and the prefixes are prefix-closed.
+    If the sample has fewer prefixes or suffixes than requested, all of them are selected.
 
     >>> basis = select_basis(["ab", "abb", "b"], num_prefixes=3, num_suffixes=2)
     >>> [basis.alphabet.decode(prefix) for prefix in basis.prefixes]
@@ -144,24 +171,35 @@ def select_basis(sample: SampleLike, num_prefixes: int, num_suffixes: int, stati
         limits.check_at_most(name, number, limits.most("basis"))
     sample = as_sample(sample)
     if not len(sample.words):
-        raise RecipeError("the sample has no strings: there is nothing to build a Hankel matrix from")
+        raise RecipeError(
+            "the sample has no strings: there is nothing to build a Hankel matrix from"
+        )
     strings = (sample.words, sample.counts, sample.num_symbols)
-    forward, begins = frequent_prefixes(*strings, num_prefixes, "anywhere" if statistic in ("factor", "suffix") else "forward")
+    forward, begins = frequent_prefixes(
+        *strings, num_prefixes, "anywhere" if statistic in ("factor", "suffix") else "forward"
+    )
     prefixes = forward.prefixes(np.argsort(-begins, kind="stable")[:num_prefixes])
     if statistic in ("prefix", "factor"):
         tree, counts = frequent_prefixes(*strings, num_suffixes + sample.num_symbols, "anywhere")
         order = np.lexsort((-counts, tree.depth > 1, tree.depth > 0))
-        return Basis(prefixes, tree.prefixes(order[:num_suffixes]), sample.num_symbols, sample.alphabet)
+        return Basis(
+            prefixes, tree.prefixes(order[:num_suffixes]), sample.num_symbols, sample.alphabet
+        )
     backward, counts = frequent_prefixes(*strings, num_suffixes, "backward")
     # Only suffixes at least as frequent as the last one selected have to be sorted.
     least = np.partition(counts, -num_suffixes)[-num_suffixes] if num_suffixes < len(counts) else 1
     nodes = np.flatnonzero(counts >= least)
-    suffixes = nodes[np.lexsort((_alphabetical(backward, nodes), backward.depth[nodes], -counts[nodes]))][:num_suffixes]
-    return Basis(prefixes, backward.prefixes(suffixes).reversed(), sample.num_symbols, sample.alphabet)
+    suffixes = nodes[
+        np.lexsort((_alphabetical(backward, nodes), backward.depth[nodes], -counts[nodes]))
+    ][:num_suffixes]
+    return Basis(
+        prefixes, backward.prefixes(suffixes).reversed(), sample.num_symbols, sample.alphabet
+    )
 
 
 def _alphabetical(backward: Trie, nodes: IntArray) -> IntArray:
-    """Compute the alphabetical rank of each node's word, read forwards, among the words of the same length.
+    """Compute the alphabetical rank of each node's word, read forwards, among the words of the same
+    length.
 
     Parameters
     ----------
@@ -174,5 +212,7 @@ def _alphabetical(backward: Trie, nodes: IntArray) -> IntArray:
     bounds = np.searchsorted(nodes, backward.levels)
     for start, end in pairwise([*bounds[bounds < len(nodes)].tolist(), len(nodes)]):
         level = nodes[start:end]
-        rank[level[np.lexsort((rank[np.maximum(backward.parent[level], 0)], backward.symbol[level]))]] = np.arange(end - start)
+        rank[
+            level[np.lexsort((rank[np.maximum(backward.parent[level], 0)], backward.symbol[level]))]
+        ] = np.arange(end - start)
     return rank[nodes]

@@ -1,4 +1,6 @@
-"""Estimates a Hankel matrix from a sample, by counting occurrences as the statistic demands (see `names.STATISTICS`)."""
+"""Estimates a Hankel matrix from a sample, by counting occurrences as the statistic demands (see
+`names.STATISTICS`).
+"""
 
 from __future__ import annotations
 
@@ -21,18 +23,24 @@ from .names import check_statistic
 
 
 @check_types
-def estimate_hankel(sample: SampleLike, basis: Basis, statistic: str = "string", bounded: bool = False) -> HankelMatrix:
+def estimate_hankel(
+    sample: SampleLike, basis: Basis, statistic: str = "string", bounded: bool = False
+) -> HankelMatrix:
     """Estimate H from a sample.
 
-    Wherever a row u ∈ P' occurs in a word and a column v ∈ S follows it, the word's frequency is added to H[u, v] if the statistic
-    counts that occurrence. "string": u must begin the word and v must end it. "prefix": u must begin it. "suffix": v must end
-    it. "factor": both may be anywhere. If the sample's alphabet is not the basis's, its symbols are renumbered to match it.
+    Wherever a row u ∈ P' occurs in a word and a column v ∈ S follows it, the word's frequency is
+    added to H[u, v] if the statistic counts that occurrence. "string": u must begin the word and v
+    must end it. "prefix": u must begin it. "suffix": v must end it. "factor": both may be anywhere.
+    If the sample's alphabet is not the basis's, its symbols are renumbered to match it.
 
-    The time is proportional to the number of such occurrences, plus |P|·|Σ| for the array `shifted`.
+    The time is proportional to the number of such occurrences, plus |P|·|Σ| for the array
+    `shifted`.
 
     >>> from nlwfa_core.hankel.basis import select_basis
     >>> strings = ["ab", "ab", "b", "abb"]
-    >>> estimate_hankel(strings, select_basis(strings, 2, 2)).block.toarray().tolist()  # λ and a, before λ and b
+    >>> estimate_hankel(
+    ...     strings, select_basis(strings, 2, 2)
+    ... ).block.toarray().tolist()  # λ and a, before λ and b
     [[0.0, 0.25], [0.0, 0.5]]
 
     Parameters
@@ -47,7 +55,8 @@ def estimate_hankel(sample: SampleLike, basis: Basis, statistic: str = "string",
     Raises
     ------
     RecipeError
-        If the statistic is unknown, the sample has a symbol that the basis's alphabet lacks, or the index would be too large.
+        If the statistic is unknown, the sample has a symbol that the basis's alphabet lacks, or the
+        index would be too large.
     """
     check_statistic(statistic)
     if not isinstance(sample, Sample):
@@ -56,14 +65,20 @@ def estimate_hankel(sample: SampleLike, basis: Basis, statistic: str = "string",
         sample = sample.in_alphabet(basis.alphabet, "the basis's")
     elif basis.alphabet is not None and basis.alphabet != sample.alphabet:
         raise RecipeError(
-            f"the basis and the sample must have one alphabet; got {basis.alphabet.summary} and {sample.alphabet.summary}"
+            f"the basis and the sample must have one alphabet; got {basis.alphabet.summary} "
+            f"and {sample.alphabet.summary}"
         )
     if basis.num_symbols != sample.num_symbols:
-        raise RecipeError(f"the basis has {basis.num_symbols} symbols, but the sample has {sample.num_symbols}")
+        raise RecipeError(
+            f"the basis has {basis.num_symbols} symbols, but the sample has {sample.num_symbols}"
+        )
     num_prefixes = len(basis.prefixes)
-    limits.check_at_most("prefixes × symbols", num_prefixes * basis.num_symbols, limits.most("shifted_rows"))
+    limits.check_at_most(
+        "prefixes × symbols", num_prefixes * basis.num_symbols, limits.most("shifted_rows")
+    )
     words = sample.words
-    starts, owners = words, np.arange(len(words))  # the words to read prefixes from, and the word that each belongs to
+    # the words to read prefixes from, and the word that each belongs to
+    starts, owners = words, np.arange(len(words))
     first_positions = words.offsets[:-1] + owners  # a word of length L has L + 1 positions
     if statistic in ("factor", "suffix"):
         owners = np.repeat(owners, words.lengths + 1)
@@ -72,14 +87,18 @@ def estimate_hankel(sample: SampleLike, basis: Basis, statistic: str = "string",
     rows, row_starts, edge = _rows_along(starts, basis)
     num_rows = np.diff(row_starts)
     positions = np.repeat(first_positions - row_starts[:-1], num_rows) + np.arange(len(rows))
-    occurrences = Occurrences(rows, positions, np.repeat(owners, num_rows), sample.counts, num_prefixes + len(edge))
+    occurrences = Occurrences(
+        rows, positions, np.repeat(owners, num_rows), sample.counts, num_prefixes + len(edge)
+    )
     count = _count_whole_rests if statistic in ("string", "suffix") else _count_all_suffixes
     counted = count(words, basis, occurrences)
     counted.data /= sample.num_strings  # sums of counts are exact, those of frequencies are not
 
     # A row uσ outside P that occurs, but with no suffix of S after it, is one of the zero rows.
     filled = np.flatnonzero(np.diff(counted.indptr[num_prefixes:]) > 0)
-    matrix = sparse.csr_array(counted[np.concatenate((np.arange(num_prefixes), num_prefixes + filled))])
+    matrix = sparse.csr_array(
+        counted[np.concatenate((np.arange(num_prefixes), num_prefixes + filled))]
+    )
     zero_row = matrix.shape[0]
     shifted = np.full((num_prefixes, basis.num_symbols), zero_row, dtype=np.int32)
     shifted.ravel()[edge[filled]] = num_prefixes + np.arange(len(filled))
@@ -97,7 +116,8 @@ class Occurrences(NamedTuple):
     Attributes
     ----------
     rows, positions, owners : arrays, shape (num_occurrences,)
-        For each occurrence, the number of the row u, the position in the words at which u ends, and the number of the word.
+        For each occurrence, the number of the row u, the position in the words at which u ends, and
+        the number of the word.
     counts : array, shape (num_words,)
         How often each word occurs in the sample.
     num_rows : int
@@ -112,11 +132,15 @@ class Occurrences(NamedTuple):
 
 
 def _windows(words: Words, length: int, positions: IntArray) -> Words:
-    """Cut out the suffixes that begin at some positions in the words, with at most `length` symbols each."""
+    """Cut out the suffixes that begin at some positions in the words, with at most `length` symbols
+    each.
+    """
     starts, lengths = words.suffixes()
     sizes = np.minimum(lengths[positions], length)
     offsets = np.concatenate(([0], np.cumsum(sizes)))
-    symbols = words.symbols[np.repeat(starts[positions] - offsets[:-1], sizes) + np.arange(offsets[-1])]
+    symbols = words.symbols[
+        np.repeat(starts[positions] - offsets[:-1], sizes) + np.arange(offsets[-1])
+    ]
     return Words(symbols, offsets)
 
 
@@ -126,7 +150,8 @@ def _rows_along(words: Words, basis: Basis) -> tuple[IntArray, IntArray, IntArra
     Returns
     -------
     rows : array, shape (total,)
-        The row numbers, one word after the other: 0 … |P| − 1 for prefixes in P, then one number for each entry of `edge`.
+        The row numbers, one word after the other: 0 … |P| − 1 for prefixes in P, then one number
+        for each entry of `edge`.
     starts : array, shape (num_words + 1,)
         The rows of word i are `rows[starts[i]:starts[i + 1]]`.
     edge : array, shape (num_edge,), ascending
@@ -138,18 +163,24 @@ def _rows_along(words: Words, basis: Basis) -> tuple[IntArray, IntArray, IntArra
     nodes, starts = tree.walk(words)
     steps = np.diff(starts)
     beyond = np.flatnonzero(words.lengths >= steps)  # words that continue outside P
-    keys = row_of_node[nodes[starts[beyond + 1] - 1]] * num_symbols + words.symbols[words.offsets[beyond] + steps[beyond] - 1]
+    keys = (
+        row_of_node[nodes[starts[beyond + 1] - 1]] * num_symbols
+        + words.symbols[words.offsets[beyond] + steps[beyond] - 1]
+    )
     edge, inverse = unique_keys(keys, len(basis.prefixes) * num_symbols)
     rows = np.insert(row_of_node[nodes], starts[beyond + 1], len(basis.prefixes) + inverse)
     return rows, starts + np.concatenate(([0], np.cumsum(words.lengths >= steps))), edge
 
 
 def _count_whole_rests(words: Words, basis: Basis, occurrences: Occurrences) -> sparse.csr_array:
-    """Count how often each row is followed by each column and then the end of the word, shape (num_rows, num_suffixes)."""
+    """Count how often each row is followed by each column and then the end of the word, shape
+    (num_rows, num_suffixes).
+    """
     rows, positions, owners, counts, num_rows = occurrences
     tree, column_of_node = _suffix_tree(basis.suffixes.reversed(), basis.num_symbols)
     nodes, starts = tree.walk(words, backward=True)
-    num_left = (words.offsets[1:] + np.arange(len(words)))[owners] - positions  # symbols that follow
+    # symbols that follow
+    num_left = (words.offsets[1:] + np.arange(len(words)))[owners] - positions
     near = np.flatnonzero(num_left < np.diff(starts)[owners])
     columns = column_of_node[nodes[starts[owners[near]] + num_left[near]]]
     near, columns = near[columns >= 0], columns[columns >= 0]
@@ -159,30 +190,44 @@ def _count_whole_rests(words: Words, basis: Basis, occurrences: Occurrences) -> 
 def _count_all_suffixes(words: Words, basis: Basis, occurrences: Occurrences) -> sparse.csr_array:
     """Count how often each row is followed by each column, shape (num_rows, num_suffixes).
 
-    In the tree of all columns, the columns that follow one position lie on one path from the root. So only the last node of each
-    path is counted. A matrix that says which columns end on the path to each node then turns these counts into counts of columns.
+    In the tree of all columns, the columns that follow one position lie on one path from the root.
+    So only the last node of each path is counted. A matrix that says which columns end on the path
+    to each node then turns these counts into counts of columns.
     """
     rows, positions, owners, counts, num_rows = occurrences
     tree, column_of_node = _suffix_tree(basis.suffixes, basis.num_symbols)
     different, inverse = unique_keys(positions, len(words.symbols) + len(words))
     nodes, starts = tree.walk(_windows(words, len(tree.levels) - 2, different))
-    with_last = _summed(rows, nodes[starts[1:] - 1][inverse], counts[owners], (num_rows, tree.num_nodes))
+    with_last = _summed(
+        rows, nodes[starts[1:] - 1][inverse], counts[owners], (num_rows, tree.num_nodes)
+    )
     nodes, starts = tree.walk(tree.prefixes(np.arange(tree.num_nodes)))
     ends = np.flatnonzero(column_of_node[nodes] >= 0)
     below = np.searchsorted(starts, ends, side="right") - 1
-    ending = _summed(below, column_of_node[nodes[ends]], np.ones_like(ends), (tree.num_nodes, len(basis.suffixes)))
+    ending = _summed(
+        below,
+        column_of_node[nodes[ends]],
+        np.ones_like(ends),
+        (tree.num_nodes, len(basis.suffixes)),
+    )
     counted = sparse.csr_array(with_last @ ending)
     counted.sort_indices()
     return counted
 
 
-def _summed(rows: IntArray, columns: IntArray, counts: IntArray, shape: tuple[int, int]) -> sparse.csr_array:
+def _summed(
+    rows: IntArray, columns: IntArray, counts: IntArray, shape: tuple[int, int]
+) -> sparse.csr_array:
     """Make a sparse matrix in which counts of the same cell are added up."""
-    return sparse.csr_array(sparse.coo_array((counts.astype(np.float64), (rows, columns)), shape=shape))
+    return sparse.csr_array(
+        sparse.coo_array((counts.astype(np.float64), (rows, columns)), shape=shape)
+    )
 
 
 def _suffix_tree(suffixes: Words, num_symbols: int) -> tuple[Trie, IntArray]:
-    """Make the tree of some suffixes, and find the column of each node: −1 if no suffix ends there."""
+    """Make the tree of some suffixes, and find the column of each node: −1 if no suffix ends
+    there.
+    """
     tree = Trie.of(suffixes, num_symbols)
     column_of_node = np.full(tree.num_nodes, -1, dtype=np.int64)
     column_of_node[tree.ends] = np.arange(len(suffixes))
@@ -190,7 +235,9 @@ def _suffix_tree(suffixes: Words, num_symbols: int) -> tuple[Trie, IntArray]:
 
 
 def _shift_within_basis(shifted: npt.NDArray[np.int32], basis: Basis) -> None:
-    """Fill in `shifted` for those uσ that are in P themselves, including those that do not occur in the sample."""
+    """Fill in `shifted` for those uσ that are in P themselves, including those that do not occur in
+    the sample.
+    """
     tree = basis.prefix_tree
     row_of_node = np.empty(tree.num_nodes, dtype=np.int32)
     row_of_node[tree.ends] = np.arange(len(basis.prefixes))

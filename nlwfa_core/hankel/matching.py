@@ -1,8 +1,10 @@
-"""Select a basis by matching prefixes with suffixes, so that no row or column is idle (Quattoni, Carreras, Gallé 2017).
+"""Select a basis by matching prefixes with suffixes, so that no row or column is idle (Quattoni,
+Carreras, Gallé 2017).
 
-Frequent prefixes and suffixes may share all that they say: if ten rows have their only non-zero entries in the same five columns,
-five of the rows add nothing to the rank, whatever the numbers in them are. The largest rank that a pattern of non-zero entries
-allows, its structural rank, is the size of a maximum matching in the bipartite graph that has an edge for each non-zero entry.
+Frequent prefixes and suffixes may share all that they say: if ten rows have their only non-zero
+entries in the same five columns, five of the rows add nothing to the rank, whatever the numbers in
+them are. The largest rank that a pattern of non-zero entries allows, its structural rank, is the
+size of a maximum matching in the bipartite graph that has an edge for each non-zero entry.
 """
 
 from __future__ import annotations
@@ -20,19 +22,25 @@ from ..strings.words import Words
 from .basis import Basis, select_basis
 from .estimate import estimate_hankel
 
-# The prefixes and suffixes to choose from are so many times as many as are wanted: the most frequent ones.
+# The prefixes and suffixes to choose from are so many times as many as are wanted: the most
+# frequent ones.
 CANDIDATES = 5
 
 
 @check_types
-def matching_basis(sample: SampleLike, num_prefixes: int, num_suffixes: int, statistic: str = "string") -> Basis:
-    """Select prefixes and suffixes that can be matched: H has a non-zero entry for each pair, and no pair shares a row or a column.
+def matching_basis(
+    sample: SampleLike, num_prefixes: int, num_suffixes: int, statistic: str = "string"
+) -> Basis:
+    """Select prefixes and suffixes that can be matched: H has a non-zero entry for each pair, and
+    no pair shares a row or a column.
 
-    Among the CANDIDATES · max(num_prefixes, num_suffixes) most frequent ones, prefixes are taken in order of frequency if they can
-    be matched with different suffixes together with those taken before, then suffixes likewise for these prefixes. The sets that
-    can be matched are the independent sets of a matroid, so that no set of so many prefixes that can be matched is more frequent
-    in total (Edmonds and Fulkerson 1965). What the learners need is added: λ, the prefixes of prefixes and, for the statistics
-    "prefix" and "factor", single symbols as suffixes. If fewer can be matched than are wanted, the most frequent others follow.
+    Among the CANDIDATES · max(num_prefixes, num_suffixes) most frequent ones, prefixes are taken in
+    order of frequency if they can be matched with different suffixes together with those taken
+    before, then suffixes likewise for these prefixes. The sets that can be matched are the
+    independent sets of a matroid, so that no set of so many prefixes that can be matched is more
+    frequent in total (Edmonds and Fulkerson 1965). What the learners need is added: λ, the prefixes
+    of prefixes and, for the statistics "prefix" and "factor", single symbols as suffixes. If fewer
+    can be matched than are wanted, the most frequent others follow.
 
     After x, y and z only a follows, so that their rows allow no more than the rank 1.
 
@@ -69,14 +77,17 @@ def matching_basis(sample: SampleLike, num_prefixes: int, num_suffixes: int, sta
     columns = matchable_rows(sparse.csr_array(block[rows].T), num_suffixes)
     return Basis(
         candidates.prefixes.take(sorted(rows)),
-        candidates.suffixes.take(sorted(_first([*needed, *columns, *range(len(candidates.suffixes))], num_suffixes))),
+        candidates.suffixes.take(
+            sorted(_first([*needed, *columns, *range(len(candidates.suffixes))], num_suffixes))
+        ),
         sample.num_symbols,
         sample.alphabet,
     )
 
 
 def matchable_rows(block: sparse.csr_array, number: int) -> list[int]:
-    """Take rows in order if they can be matched with different columns, by augmenting paths (Kuhn 1955).
+    """Take rows in order if they can be matched with different columns, by augmenting paths (Kuhn
+    1955).
 
     Parameters
     ----------
@@ -92,7 +103,8 @@ def matchable_rows(block: sparse.csr_array, number: int) -> list[int]:
     """
     bounds, columns = block.indptr.tolist(), block.indices.tolist()
     row_of, column_of = dict[int, int](), dict[int, int]()  # the matching, in both directions
-    # After a search in vain, no column that it reached can ever be freed: their rows reach only these columns.
+    # After a search in vain, no column that it reached can ever be freed: their rows reach only
+    # these columns.
     is_dead = np.zeros(block.shape[1], dtype=bool)
     taken: list[int] = []
     for row in range(block.shape[0]):
@@ -124,12 +136,18 @@ def matchable_rows(block: sparse.csr_array, number: int) -> list[int]:
 
 
 def _with_prefixes(prefixes: Words, rows: list[int], number: int) -> list[int]:
-    """Add the prefixes of prefixes, as far as there is room, then the most frequent others; λ is the first."""
+    """Add the prefixes of prefixes, as far as there is room, then the most frequent others; λ is
+    the first.
+    """
     place = {prefix: row for row, prefix in enumerate(prefixes)}
     taken = dict.fromkeys([0])
     for row in [*rows, *range(len(prefixes))]:
         word = prefixes[row]
-        missing = [place[word[:length]] for length in range(len(word) + 1) if place[word[:length]] not in taken]
+        missing = [
+            place[word[:length]]
+            for length in range(len(word) + 1)
+            if place[word[:length]] not in taken
+        ]
         if len(taken) + len(missing) <= number:
             taken.update(dict.fromkeys(missing))
     return list(taken)

@@ -1,10 +1,12 @@
-"""Define the Hankel matrix over a basis and its p-closure, and the transforms of its entries before it is factorised.
+"""Define the Hankel matrix over a basis and its p-closure, and the transforms of its entries before
+it is factorised.
 
-H[u, v] = f(uv), with rows u in the p-closure P' = P ∪ PΣ of the prefixes, and columns v in the suffixes S (Li, Rabusseau, Precup
-2018, §2.2 and §4.3). The *statistic* says what f is. The paper's is `string`: the relative frequency of uv as a whole string.
+H[u, v] = f(uv), with rows u in the p-closure P' = P ∪ PΣ of the prefixes, and columns v in the
+suffixes S (Li, Rabusseau, Precup 2018, §2.2 and §4.3). The *statistic* says what f is. The paper's
+is `string`: the relative frequency of uv as a whole string.
 
-All rows uσ that hold only zeros share one stored row, so that the memory is proportional to the number of other entries.
-`models.reading` undoes a transform in a model's outputs.
+All rows uσ that hold only zeros share one stored row, so that the memory is proportional to the
+number of other entries. `models.reading` undoes a transform in a model's outputs.
 """
 
 from __future__ import annotations
@@ -36,8 +38,9 @@ class HankelMatrix:
     ----------
     basis : Basis
     matrix : sparse array (CSR), shape (num_rows, num_suffixes)
-        Rows 0 … |P| − 1 are the prefixes in the order of the basis. They are followed by those rows uσ outside P that are not zero
-        and, if there are other rows uσ, by a single row of zeros that stands for all of these.
+        Rows 0 … |P| − 1 are the prefixes in the order of the basis. They are followed by those rows
+        uσ outside P that are not zero and, if there are other rows uσ, by a single row of zeros
+        that stands for all of these.
     shifted : array, shape (num_prefixes, num_symbols)
         The number of the row of uσ, for each prefix u and symbol σ.
     num_closure_rows : int
@@ -45,7 +48,8 @@ class HankelMatrix:
     statistic : str
         What f is: one of `hankel.names.STATISTICS`, or `hankel.names.VALUE`.
     bounded : bool
-        Whether the strings have boundary symbols (see `bounded_sample`). These are part of the basis's alphabet.
+        Whether the strings have boundary symbols (see `bounded_sample`). These are part of the
+        basis's alphabet.
     transform : str
         The transform of the entries: one of `hankel.names.TRANSFORMS`.
     row_weights : array, shape (num_rows,), or None
@@ -88,18 +92,28 @@ class HankelMatrix:
 
     @property
     def alphabet(self) -> Alphabet | None:
-        """Return the alphabet of the strings, without boundary symbols; None if the basis has none."""
+        """Return the alphabet of the strings, without boundary symbols; None if the basis has
+        none.
+        """
         alphabet = self.basis.alphabet
-        return Alphabet(alphabet.symbols[: len(alphabet) - self.num_marks]) if alphabet and self.num_marks else alphabet
+        return (
+            Alphabet(alphabet.symbols[: len(alphabet) - self.num_marks])
+            if alphabet and self.num_marks
+            else alphabet
+        )
 
     @property
     def start_row(self) -> int:
-        """Return the number of the row whose state is the initial state: the row of λ, or of ⊢ if factors of ⊢x⊣ are counted."""
+        """Return the number of the row whose state is the initial state: the row of λ, or of ⊢ if
+        factors of ⊢x⊣ are counted.
+        """
         return int(self.shifted[0, -1]) if self.num_marks == 2 else 0
 
     @property
     def num_marks(self) -> int:
-        """Return the number of boundary symbols, which are the last ones of the basis's alphabet: ⊣ and, for factors, ⊢."""
+        """Return the number of boundary symbols, which are the last ones of the basis's alphabet: ⊣
+        and, for factors, ⊢.
+        """
         return (2 if self.statistic == "factor" else 1) if self.bounded else 0
 
     @cached_property
@@ -109,14 +123,18 @@ class HankelMatrix:
 
     @cached_property
     def row_classes(self) -> IntArray:
-        """Return the class of each row, shape (num_rows,): equal rows have equal numbers, in order of first appearance.
+        """Return the class of each row, shape (num_rows,): equal rows have equal numbers, in order
+        of first appearance.
 
-        Many rare prefixes have equal rows: the 5,755 rows of SPiCe 4 (3000 × 300) form only 1,332 classes. Whatever depends only on
-        the values in a row has to be computed only once per class.
+        Many rare prefixes have equal rows: the 5,755 rows of SPiCe 4 (3000 × 300) form only 1,332
+        classes. Whatever depends only on the values in a row has to be computed only once per
+        class.
         """
         classes: dict[tuple[bytes, bytes], int] = {}
         bounds = pairwise(self.matrix.indptr.tolist())
-        rows = ((self.matrix.indices[a:b].tobytes(), self.matrix.data[a:b].tobytes()) for a, b in bounds)
+        rows = (
+            (self.matrix.indices[a:b].tobytes(), self.matrix.data[a:b].tobytes()) for a, b in bounds
+        )
         return np.array([classes.setdefault(row, len(classes)) for row in rows], dtype=np.int64)
 
     def symbol_block(self, symbol: int) -> sparse.csr_array:
@@ -141,10 +159,12 @@ def bounded_alphabet(alphabet: Alphabet, statistic: str) -> Alphabet:
 
 
 def bounded_sample(sample: Sample, statistic: str) -> Sample:
-    """Add boundary symbols to strings, so that prefix or factor frequencies also include the probabilities of whole strings.
+    """Add boundary symbols to strings, so that prefix or factor frequencies also include the
+    probabilities of whole strings.
 
-    With the statistic "prefix", a string x becomes x⊣: then f(x⊣) is the probability of x, and f(u) the probability that a string
-    begins with u. With "factor", x becomes ⊢x⊣, because a factor can begin anywhere: the same probabilities are f(⊢x⊣) and f(⊢u).
+    With the statistic "prefix", a string x becomes x⊣: then f(x⊣) is the probability of x, and f(u)
+    the probability that a string begins with u. With "factor", x becomes ⊢x⊣, because a factor can
+    begin anywhere: the same probabilities are f(⊢x⊣) and f(⊢u).
 
     >>> from nlwfa_core import as_sample
     >>> marked = bounded_sample(as_sample(["ab", "b"]), "factor")
@@ -163,18 +183,30 @@ def bounded_sample(sample: Sample, statistic: str) -> Sample:
         If the statistic is another one.
     """
     if statistic not in WITH_BOUNDARY:
-        raise RecipeError(f"boundary symbols are only for prefix and factor statistics; got {statistic!r}")
+        raise RecipeError(
+            f"boundary symbols are only for prefix and factor statistics; got {statistic!r}"
+        )
     end, words, before = sample.num_symbols, sample.words, int(statistic == "factor")
     offsets = words.offsets + (1 + before) * np.arange(len(words) + 1)
     symbols = np.full(int(offsets[-1]), end, dtype=np.int64)
-    symbols[np.arange(len(words.symbols)) + np.repeat((1 + before) * np.arange(len(words)) + before, words.lengths)] = words.symbols
+    symbols[
+        np.arange(len(words.symbols))
+        + np.repeat((1 + before) * np.arange(len(words)) + before, words.lengths)
+    ] = words.symbols
     if before:
         symbols[offsets[:-1]] = end + 1
-    return Sample(Words(symbols, offsets), sample.counts, bounded_alphabet(sample.alphabet, statistic), sample.num_dropped)
+    return Sample(
+        Words(symbols, offsets),
+        sample.counts,
+        bounded_alphabet(sample.alphabet, statistic),
+        sample.num_dropped,
+    )
 
 
 def hankel_alphabet(alphabet: Alphabet, statistic: str, bounded: bool) -> Alphabet:
-    """Return the alphabet of a matrix's prefixes and suffixes, which includes boundary symbols if the strings have them."""
+    """Return the alphabet of a matrix's prefixes and suffixes, which includes boundary symbols if
+    the strings have them.
+    """
     return bounded_alphabet(alphabet, statistic) if bounded else alphabet
 
 
@@ -191,9 +223,13 @@ def counted_string(word: Word, alphabet: Alphabet, statistic: str, bounded: bool
 
 @check_types
 def exact_hankel(
-    weights: Callable[[Words], FloatArray], basis: Basis, statistic: str = "string", bounded: bool = False
+    weights: Callable[[Words], FloatArray],
+    basis: Basis,
+    statistic: str = "string",
+    bounded: bool = False,
 ) -> HankelMatrix:
-    """Fill H with the values of a known function. It needs |P'| · |S| values, so it is meant for small bases and tests.
+    """Fill H with the values of a known function. It needs |P'| · |S| values, so it is meant for
+    small bases and tests.
 
     >>> basis = Basis(Words.of([(), (0,)]), Words.of([(), (0,)]), 1)
     >>> exact_hankel(lambda words: 0.5**words.lengths, basis).block.toarray().tolist()  # f(aⁿ) = ½ⁿ
@@ -210,7 +246,9 @@ def exact_hankel(
     rows = Words.of([*basis.prefixes, *boundary])
     values = weights(rows.products(basis.suffixes)).reshape(len(rows), len(basis.suffixes))
     index = {word: row for row, word in enumerate(rows)}
-    shifted = np.array([index[word] for word in shifted_words], dtype=np.int32).reshape(-1, basis.num_symbols)
+    shifted = np.array([index[word] for word in shifted_words], dtype=np.int32).reshape(
+        -1, basis.num_symbols
+    )
     return HankelMatrix(basis, sparse.csr_array(values), shifted, len(rows), statistic, bounded)
 
 
@@ -218,11 +256,14 @@ def exact_hankel(
 def dense_hankel(blocks: npt.ArrayLike, basis: Basis, statistic: str = "string") -> HankelMatrix:
     """Make H of arrays that were computed elsewhere: H_λ, and one H_σ for each symbol.
 
-    `learning.learners.fit` learns from the result as from any other matrix. scikit-splearn's `Hankel.lhankel` is such a list of
-    arrays. If the matrix has finite rank k and H_λ has the same rank, SP of rank k gives the function back (Balle et al. 2014).
+    `learning.learners.fit` learns from the result as from any other matrix. scikit-splearn's
+    `Hankel.lhankel` is such a list of arrays. If the matrix has finite rank k and H_λ has the same
+    rank, SP of rank k gives the function back (Balle et al. 2014).
 
     >>> basis = Basis.up_to("a", 1, 1)
-    >>> hankel = dense_hankel([[[1, 0.5], [0.5, 0.25]], [[0.5, 0.25], [0.25, 0.125]]], basis)  # f(aⁿ) = ½ⁿ
+    >>> hankel = dense_hankel(
+    ...     [[[1, 0.5], [0.5, 0.25]], [[0.5, 0.25], [0.25, 0.125]]], basis
+    ... )  # f(aⁿ) = ½ⁿ
     >>> hankel.block.toarray().tolist(), hankel.symbol_block(0).toarray().tolist()
     ([[1.0, 0.5], [0.5, 0.25]], [[0.5, 0.25], [0.25, 0.125]])
 
@@ -233,20 +274,22 @@ def dense_hankel(blocks: npt.ArrayLike, basis: Basis, statistic: str = "string")
     basis : Basis
         What the rows and columns are.
     statistic : str
-        What f is: "string", "prefix", "factor" or "suffix". With any but "string", SP converts its model to one of whole
-        strings.
+        What f is: "string", "prefix", "factor" or "suffix". With any but "string", SP converts its
+        model to one of whole strings.
 
     Raises
     ------
     RecipeError
-        If the shape does not fit the basis, a number is not finite, or the row of a prefix uσ in H_λ differs from row u of H_σ.
+        If the shape does not fit the basis, a number is not finite, or the row of a prefix uσ in
+        H_λ differs from row u of H_σ.
     """
     check_one_of("statistic", statistic, STATISTICS)
     shape = (1 + basis.num_symbols, len(basis.prefixes), len(basis.suffixes))
     cells = float64_array("blocks", blocks)
     if cells.shape != shape:
         raise RecipeError(
-            f"blocks must have the shape (1 + num_symbols, num_prefixes, num_suffixes), here {shape}; got {cells.shape}"
+            "blocks must have the shape (1 + num_symbols, num_prefixes, num_suffixes), here "
+            f"{shape}; got {cells.shape}"
         )
     if not np.isfinite(cells).all():
         raise RecipeError("blocks must hold finite numbers")
@@ -261,7 +304,8 @@ def dense_hankel(blocks: npt.ArrayLike, basis: Basis, statistic: str = "string")
                 rows.append(cells[1 + symbol, u])
             elif np.abs(cells[0, row] - cells[1 + symbol, u]).max() > SAME_CELL * most:
                 raise RecipeError(
-                    f"row {u} of blocks[{1 + symbol}] and row {row} of blocks[0] belong to the same prefix "
+                    f"row {u} of blocks[{1 + symbol}] and row {row} of blocks[0] belong to "
+                    "the same prefix "
                     f"{(*word, symbol)}, so they must be equal"
                 )
             shifted[u, symbol] = row
@@ -271,9 +315,10 @@ def dense_hankel(blocks: npt.ArrayLike, basis: Basis, statistic: str = "string")
 def transformed(hankel: HankelMatrix, transform: str) -> HankelMatrix:
     """Transform the entries of H.
 
-    "sqrt" takes the square root of each entry. (Bailly's quadratic WFA of 2011 do so; the squared error is then related to the
-    Hellinger distance between distributions.) "row" divides each row by the frequency of its prefix, which is in the λ-column if
-    there are boundary symbols, and otherwise the sum of the row. This frequency becomes the row's weight, so a prefix that never
+    "sqrt" takes the square root of each entry. (Bailly's quadratic WFA of 2011 do so; the squared
+    error is then related to the Hellinger distance between distributions.) "row" divides each row
+    by the frequency of its prefix, which is in the λ-column if there are boundary symbols, and
+    otherwise the sum of the row. This frequency becomes the row's weight, so a prefix that never
     occurs has the weight 0.
 
     Raises
@@ -285,12 +330,17 @@ def transformed(hankel: HankelMatrix, transform: str) -> HankelMatrix:
     if transform == "none":
         return hankel
     if hankel.matrix.data.min(initial=0) < 0:
-        raise RecipeError(f"transform must be 'none', because H has negative entries; got {transform!r}")
+        raise RecipeError(
+            f"transform must be 'none', because H has negative entries; got {transform!r}"
+        )
     if transform == "sqrt":
         return replace(hankel, matrix=hankel.matrix.sqrt(), transform=transform)
     seen = hankel.matrix[:, [0]].toarray() if hankel.bounded else hankel.matrix.sum(axis=1)
     weights = np.asarray(seen, dtype=np.float64).ravel()
     inverse = np.divide(1.0, weights, out=np.zeros_like(weights), where=weights > 0)
     return replace(
-        hankel, matrix=sparse.csr_array(sparse.diags_array(inverse) @ hankel.matrix), transform=transform, row_weights=weights
+        hankel,
+        matrix=sparse.csr_array(sparse.diags_array(inverse) @ hankel.matrix),
+        transform=transform,
+        row_weights=weights,
     )

@@ -1,4 +1,6 @@
-"""The names and meanings of the statistics and transforms of Hankel matrices, in a module that recipes can import cheaply."""
+"""The names and meanings of the statistics and transforms of Hankel matrices, in a module that
+recipes can import cheaply.
+"""
 
 from __future__ import annotations
 
@@ -10,18 +12,24 @@ STATISTICS = {
     "factor": "f(u) is the mean number of times u occurs in a string",
     "suffix": "f(u) is the probability that a string ends with u",
 }
-# Those that can be counted with boundary symbols, so that what follows a prefix is in the matrix: every learner can use them.
+# Those that can be counted with boundary symbols, so that what follows a prefix is in the matrix:
+# every learner can use them.
 WITH_BOUNDARY = ("prefix", "factor")
 FOR_ALL_LEARNERS = ("string", *WITH_BOUNDARY)
-LINEAR_ONLY = "suffix statistics need the learner SP and the transform none: only a linear model can be converted to strings"
+LINEAR_ONLY = (
+    "suffix statistics need the learner SP and the transform none: only a linear model can be "
+    "converted to strings"
+)
 BASES = {
     "frequent": "the most frequent prefixes and suffixes",
     "matching": "frequent ones that can be matched, so that no row or column is idle",
 }
-VALUE = "value"  # of a matrix whose stored entries are the known values of a function (`hankel.values`)
+# of a matrix whose stored entries are the known values of a function (`hankel.values`)
+VALUE = "value"
 TRANSFORMS = {
     "none": "as counted (the paper)",
-    "sqrt": "square roots; a model's outputs are squared, so they are never negative, and small entries weigh more",
+    "sqrt": "square roots; a model's outputs are squared, so they are never negative, and small "
+    "entries weigh more",
     "row": "rows divided by their prefix's frequency: what follows a prefix, given the prefix",
 }
 

@@ -8,7 +8,8 @@
 - `classes`: sessions of a class, with their members' answers and hand-ins.
 - `bundles`: finished runs as one file, which another lab can import.
 
-Models and whole results are not here: they stay in their folders, from which lost rows can be restored.
+Models and whole results are not here: they stay in their folders, from which lost rows can be
+restored.
 """
 
 from ..errors import check_extra

@@ -1,13 +1,15 @@
 """Sessions of a class: who joined, where they are, what they answered and handed in.
 
-A session has a short code, with which students join, and a teacher's token. Whoever has the token can read everything in the
-session, reveal answers, close and delete it; the database holds only a hash of it. Members are pseudonyms (see `owners`), with
-the nicknames that they choose, or without. Each answer is committed at once, so a server that dies loses none that it has
-acknowledged. Sessions are deleted `KEEP_DAYS` after they were opened.
+A session has a short code, with which students join, and a teacher's token. Whoever has the token
+can read everything in the session, reveal answers, close and delete it; the database holds only a
+hash of it. Members are pseudonyms (see `owners`), with the nicknames that they choose, or without.
+Each answer is committed at once, so a server that dies loses none that it has acknowledged.
+Sessions are deleted `KEEP_DAYS` after they were opened.
 
-Anybody can open sessions and join them, with as many browsers as they like to invent. So what is limited is shared in such a way
-that nobody can use up what others need: sessions that nobody has joined make room for new ones, each member has a share of the
-answers and hand-ins, and a teacher can lock a session and remove those who do not belong to it.
+Anybody can open sessions and join them, with as many browsers as they like to invent. So what is
+limited is shared in such a way that nobody can use up what others need: sessions that nobody has
+joined make room for new ones, each member has a share of the answers and hand-ins, and a teacher
+can lock a session and remove those who do not belong to it.
 """
 
 from __future__ import annotations
@@ -28,13 +30,17 @@ from ..limits import check_at_most, most
 from .database import reading
 from .runs import clean
 
-LETTERS = "CDFHJKMNPQRTVWXY34679"  # without those that look like another one, and without vowels, which make words
+# without those that look like another one, and without vowels, which make words
+LETTERS = "CDFHJKMNPQRTVWXY34679"
 CODE_LENGTH, CODE_ATTEMPTS = 5, 100
 KEEP_DAYS = 30
 KEEP_SECONDS = KEEP_DAYS * 24 * 3600
 MAX_NAME = 128  # characters of a task's name, and of a place
-REMOVED = "The teacher of the class session {code} has removed you from it. You can still use the lab."
-CLASS_SIZE = 5  # a session with so many members is a class, which no other session pushes out while it is used
+REMOVED = (
+    "The teacher of the class session {code} has removed you from it. You can still use the lab."
+)
+# a session with so many members is a class, which no other session pushes out while it is used
+CLASS_SIZE = 5
 IN_USE_SECONDS, IDLE_SECONDS = 3600.0, 24 * 3600.0
 JOIN_SECONDS = 60.0  # in which `joins_per_minute` people may join a session
 BATCH = 500  # parameters of one statement
@@ -78,7 +84,14 @@ ANSWERS = _table(
     credit=sa.Float,
     moment=sa.Float,
 )
-HAND_INS = _table("class_hand_ins", session=sa.Text, member=sa.Text, number=sa.Integer, content=sa.Text, moment=sa.Float)
+HAND_INS = _table(
+    "class_hand_ins",
+    session=sa.Text,
+    member=sa.Text,
+    number=sa.Integer,
+    content=sa.Text,
+    moment=sa.Float,
+)
 
 
 @dataclass(frozen=True)
@@ -188,7 +201,8 @@ class SessionSummary:
 
 
 def question_name(task: str, seed: int) -> str:
-    """Name a question in one text: a task of the bank has numbers from a seed, a lesson's question has none.
+    """Name a question in one text: a task of the bank has numbers from a seed, a lesson's question
+    has none.
 
     >>> question_name("rank/1", 0), question_name("cell", 7)
     ('rank/1', 'cell#7')
@@ -204,7 +218,9 @@ def read_code(text: str) -> str:
     """
     code = "".join(character for character in text.upper() if character not in " -\t")
     if len(code) != CODE_LENGTH or set(code) - set(LETTERS):
-        raise RecipeError(f"a code has {CODE_LENGTH} of the characters {LETTERS}; got {text.strip()[:20]!r}")
+        raise RecipeError(
+            f"a code has {CODE_LENGTH} of the characters {LETTERS}; got {text.strip()[:20]!r}"
+        )
     return code
 
 
@@ -223,10 +239,11 @@ class Classes:
     def open(self, token_of: Callable[[str], str], opener: str = "") -> str:
         """Open a session; returns its code. Sessions whose time is over are deleted.
 
-        If there are too many sessions, one is deleted: those that were used within `IN_USE_SECONDS` come last, then those with more
-        members, then those that were used later. A session with `CLASS_SIZE` members stays, unless nobody has used it for
-        `IDLE_SECONDS`. So whoever opens sessions in vain, or joins them alone, pushes out their own. The same holds for the
-        sessions of one browser.
+        If there are too many sessions, one is deleted: those that were used within `IN_USE_SECONDS`
+        come last, then those with more members, then those that were used later. A session with
+        `CLASS_SIZE` members stays, unless nobody has used it for `IDLE_SECONDS`. So whoever opens
+        sessions in vain, or joins them alone, pushes out their own. The same holds for the sessions
+        of one browser.
 
         Parameters
         ----------
@@ -243,7 +260,9 @@ class Classes:
         with self._engine.begin() as connection:
             _forget_old(connection)
             if opener:
-                _forget_smallest(connection, most("small_sessions") - 1, SESSIONS.c.opener == opener)
+                _forget_smallest(
+                    connection, most("small_sessions") - 1, SESSIONS.c.opener == opener
+                )
             allowed = most("class_sessions")
             classes = _count_sessions(connection, ~_may_go())
             check_at_most("the number of class sessions on this server", classes + 1, allowed)
@@ -252,7 +271,13 @@ class Classes:
             code = _fresh_code(codes)
             token = token_of(code)
             check_at_least("the length of a token", len(token), 32)
-            values = {"code": code, "teacher": _digest(token), "opener": opener, "opened": time(), "revealed": []}
+            values = {
+                "code": code,
+                "teacher": _digest(token),
+                "opener": opener,
+                "opened": time(),
+                "revealed": [],
+            }
             connection.execute(SESSIONS.insert().values(closed=None, locked=None, **values))
         return code
 
@@ -269,16 +294,23 @@ class Classes:
         return session is not None and session["closed"] is None
 
     def opens(self, code: str) -> str | None:
-        """Return the lesson that opens for those who join, "" for none; None if the teacher has not chosen."""
+        """Return the lesson that opens for those who join, "" for none; None if the teacher has not
+        chosen.
+        """
         session = self._session(code)
         return None if session is None else session["opens"]
 
     def choose_lesson(self, code: str, token: str, lesson: str) -> None:
-        """Choose the lesson that opens for those who join, "" for none. Raises RecipeError unless the teacher asks."""
+        """Choose the lesson that opens for those who join, "" for none.
+
+        Raises RecipeError unless the teacher asks.
+        """
         check_at_most("the length of a lesson's name", len(lesson), MAX_NAME)
         with self._engine.begin() as connection:
             _teachers_session(connection, code, token)
-            connection.execute(SESSIONS.update().where(SESSIONS.c.code == code).values(opens=clean(lesson)))
+            connection.execute(
+                SESSIONS.update().where(SESSIONS.c.code == code).values(opens=clean(lesson))
+            )
 
     def is_teacher(self, code: str, token: str) -> bool:
         """Return whether this token is that of the session's teacher."""
@@ -291,10 +323,12 @@ class Classes:
         Raises
         ------
         RecipeError
-            If there is no such session, it is closed, locked or full, the teacher has removed this member, too many people join at
-            this moment, or the nickname is too long.
+            If there is no such session, it is closed, locked or full, the teacher has removed this
+            member, too many people join at this moment, or the nickname is too long.
         """
-        name = " ".join(clean("".join(letter if letter.isprintable() else " " for letter in nickname)).split())
+        name = " ".join(
+            clean("".join(letter if letter.isprintable() else " " for letter in nickname)).split()
+        )
         check_at_most("the length of a nickname", len(name), most("nickname"))
         with self._engine.begin() as connection:
             session = _check_open(connection, code)
@@ -306,13 +340,27 @@ class Classes:
                 connection.execute(MEMBERS.update().where(*here).values(nickname=name))
                 return
             if session["locked"] is not None:
-                raise RecipeError(f"Nobody else can join the class session {code} now: its teacher has locked it.")
+                raise RecipeError(
+                    f"Nobody else can join the class session {code} now: its teacher has locked it."
+                )
             number = _count(connection, MEMBERS, code, MEMBERS.c.removed.is_(None)) + 1
             check_at_most("the number of people in a class session", number, most("class_members"))
             since = time() - JOIN_SECONDS
-            if _count(connection, MEMBERS, code, MEMBERS.c.joined > since) >= most("joins_per_minute"):
-                raise RecipeError(f"Very many people are joining the class session {code} at this moment. Try again in a minute.")
-            values = {"session": code, "member": member, "nickname": name, "joined": time(), "place": "", "seen": time()}
+            if _count(connection, MEMBERS, code, MEMBERS.c.joined > since) >= most(
+                "joins_per_minute"
+            ):
+                raise RecipeError(
+                    f"Very many people are joining the class session {code} at this moment. "
+                    "Try again in a minute."
+                )
+            values = {
+                "session": code,
+                "member": member,
+                "nickname": name,
+                "joined": time(),
+                "place": "",
+                "seen": time(),
+            }
             connection.execute(MEMBERS.insert().values(removed=None, **values))
 
     def member(self, code: str, member: str) -> Member | None:
@@ -327,17 +375,26 @@ class Classes:
         check_at_most("the length of a place", len(place), MAX_NAME)
         with self._engine.begin() as connection:
             open_now = sa.exists().where(SESSIONS.c.code == code, SESSIONS.c.closed.is_(None))
-            here = MEMBERS.c.session == code, MEMBERS.c.member == member, MEMBERS.c.removed.is_(None), open_now
-            connection.execute(MEMBERS.update().where(*here).values(place=clean(place), seen=time()))
+            here = (
+                MEMBERS.c.session == code,
+                MEMBERS.c.member == member,
+                MEMBERS.c.removed.is_(None),
+                open_now,
+            )
+            connection.execute(
+                MEMBERS.update().where(*here).values(place=clean(place), seen=time())
+            )
 
     def record(self, code: str, answers: Iterable[Answer]) -> None:
-        """Record answers, all or none. One that is recorded already stays as it is, so an answer may be sent again.
+        """Record answers, all or none. One that is recorded already stays as it is, so an answer
+        may be sent again.
 
         Raises
         ------
         RecipeError
-            If there is no such session, it is closed, the members have not joined it, or it has too many answers: the limit of a
-            session, or of a member who has used up a member's share of it.
+            If there is no such session, it is closed, the members have not joined it, or it has too
+            many answers: the limit of a session, or of a member who has used up a member's share of
+            it.
         """
         answers = list(answers)
         for answer in answers:
@@ -348,12 +405,31 @@ class Classes:
             number = _count(connection, ANSWERS, code)
             for answer in answers:
                 _check_member(connection, code, answer.member)
-                values = {**vars(answer), "task": clean(answer.task), "answer": clean(answer.answer)}
-                same = [ANSWERS.c[name] == values[name] for name in ("member", "task", "seed", "attempt")]
-                if connection.scalar(sa.select(ANSWERS.c.attempt).where(ANSWERS.c.session == code, *same)) is None:
+                values = {
+                    **vars(answer),
+                    "task": clean(answer.task),
+                    "answer": clean(answer.answer),
+                }
+                same = [
+                    ANSWERS.c[name] == values[name]
+                    for name in ("member", "task", "seed", "attempt")
+                ]
+                if (
+                    connection.scalar(
+                        sa.select(ANSWERS.c.attempt).where(ANSWERS.c.session == code, *same)
+                    )
+                    is None
+                ):
                     number += 1
-                    own = partial(_count, connection, ANSWERS, code, ANSWERS.c.member == answer.member)
-                    _check_share("the number of answers in a class session", number, most("class_answers"), own)
+                    own = partial(
+                        _count, connection, ANSWERS, code, ANSWERS.c.member == answer.member
+                    )
+                    _check_share(
+                        "the number of answers in a class session",
+                        number,
+                        most("class_answers"),
+                        own,
+                    )
                     connection.execute(ANSWERS.insert().values(session=code, **values))
 
     def answers_of(self, code: str, member: str) -> list[Answer]:
@@ -368,7 +444,8 @@ class Classes:
         Raises
         ------
         RecipeError
-            If it is empty or too long, there are too many, or the session does not exist or is closed.
+            If it is empty or too long, there are too many, or the session does not exist or is
+            closed.
         """
         text = clean(content).strip()
         if not text:
@@ -379,22 +456,41 @@ class Classes:
             _check_member(connection, code, member)
             number = _count(connection, HAND_INS, code) + 1
             count_own = partial(_count, connection, HAND_INS, code, HAND_INS.c.member == member)
-            _check_share("the number of hand-ins in a class session", number, most("hand_ins"), count_own)
+            _check_share(
+                "the number of hand-ins in a class session", number, most("hand_ins"), count_own
+            )
             own = HAND_INS.c.session == code, HAND_INS.c.member == member
             last = connection.scalar(sa.select(sa.func.max(HAND_INS.c.number)).where(*own)) or 0
-            values = {"session": code, "member": member, "number": last + 1, "content": text, "moment": time()}
+            values = {
+                "session": code,
+                "member": member,
+                "number": last + 1,
+                "content": text,
+                "moment": time(),
+            }
             connection.execute(HAND_INS.insert().values(**values))
 
     def leave(self, code: str, member: str) -> None:
-        """Delete a member with all answers and hand-ins, as the member asks; also after the session was closed."""
+        """Delete a member with all answers and hand-ins, as the member asks; also after the session
+        was closed.
+        """
         with self._engine.begin() as connection:
             for table in (ANSWERS, HAND_INS):
-                connection.execute(table.delete().where(table.c.session == code, table.c.member == member))
-            here = MEMBERS.c.session == code, MEMBERS.c.member == member, MEMBERS.c.removed.is_(None)
+                connection.execute(
+                    table.delete().where(table.c.session == code, table.c.member == member)
+                )
+            here = (
+                MEMBERS.c.session == code,
+                MEMBERS.c.member == member,
+                MEMBERS.c.removed.is_(None),
+            )
             connection.execute(MEMBERS.delete().where(*here))  # one who was removed stays so
 
     def read(self, code: str, token: str) -> ClassRecord:
-        """Read a whole session for its teacher. Raises RecipeError if the token is not the teacher's."""
+        """Read a whole session for its teacher.
+
+        Raises RecipeError if the token is not the teacher's.
+        """
         with self._reading.connect() as connection:
             session = _teachers_session(connection, code, token)
             members = _rows(connection, MEMBERS, MEMBERS.c.joined, MEMBERS.c.session == code)
@@ -415,29 +511,49 @@ class Classes:
         )
 
     def reveal(self, code: str, token: str, question: str, revealed: bool = True) -> None:
-        """Reveal the answers to a question on the board, or hide them again. Raises RecipeError unless the teacher asks."""
+        """Reveal the answers to a question on the board, or hide them again.
+
+        Raises RecipeError unless the teacher asks.
+        """
         check_at_most("the length of a question's name", len(question), 2 * MAX_NAME)
         with self._engine.begin() as connection:
             before = _teachers_session(connection, code, token)["revealed"]
             names = [name for name in before if name != question] + ([question] if revealed else [])
-            connection.execute(SESSIONS.update().where(SESSIONS.c.code == code).values(revealed=names))
+            connection.execute(
+                SESSIONS.update().where(SESSIONS.c.code == code).values(revealed=names)
+            )
 
     def close(self, code: str, token: str, closed: bool = True) -> None:
-        """Close a session, after which nothing more is recorded, or open it again. Raises RecipeError unless the teacher asks."""
+        """Close a session, after which nothing more is recorded, or open it again.
+
+        Raises RecipeError unless the teacher asks.
+        """
         with self._engine.begin() as connection:
             _teachers_session(connection, code, token)
-            connection.execute(SESSIONS.update().where(SESSIONS.c.code == code).values(closed=time() if closed else None))
+            connection.execute(
+                SESSIONS.update()
+                .where(SESSIONS.c.code == code)
+                .values(closed=time() if closed else None)
+            )
 
     def lock(self, code: str, token: str, locked: bool = True) -> None:
-        """Let nobody else join, or let people join again. Members go on as before. Raises RecipeError unless the teacher asks."""
+        """Let nobody else join, or let people join again.
+
+        Members go on as before. Raises RecipeError unless the teacher asks.
+        """
         with self._engine.begin() as connection:
             _teachers_session(connection, code, token)
-            connection.execute(SESSIONS.update().where(SESSIONS.c.code == code).values(locked=time() if locked else None))
+            connection.execute(
+                SESSIONS.update()
+                .where(SESSIONS.c.code == code)
+                .values(locked=time() if locked else None)
+            )
 
     def remove(self, code: str, token: str, members: Iterable[str]) -> None:
         """Remove members: nothing of theirs is read or recorded, and they can't join again.
 
-        What they answered and handed in is kept, so that `readmit` undoes this. Raises RecipeError unless the teacher asks.
+        What they answered and handed in is kept, so that `readmit` undoes this. Raises RecipeError
+        unless the teacher asks.
         """
         self._set_removed(code, token, members, time())
 
@@ -445,7 +561,9 @@ class Classes:
         """Undo `remove`. Raises RecipeError unless the teacher asks."""
         self._set_removed(code, token, members, None)
 
-    def _set_removed(self, code: str, token: str, members: Iterable[str], moment: float | None) -> None:
+    def _set_removed(
+        self, code: str, token: str, members: Iterable[str], moment: float | None
+    ) -> None:
         with self._engine.begin() as connection:
             _teachers_session(connection, code, token)
             for batch in _batched(members):
@@ -457,21 +575,44 @@ class Classes:
         """List all sessions, the newest first, for an administrator."""
 
         def counted(table: sa.TableClause) -> sa.ScalarSelect[Any]:
-            return sa.select(sa.func.count()).select_from(table).where(table.c.session == SESSIONS.c.code).scalar_subquery()
+            return (
+                sa.select(sa.func.count())
+                .select_from(table)
+                .where(table.c.session == SESSIONS.c.code)
+                .scalar_subquery()
+            )
 
-        last_seen = sa.select(sa.func.max(MEMBERS.c.seen)).where(MEMBERS.c.session == SESSIONS.c.code).scalar_subquery()
-        columns = SESSIONS.c.code, SESSIONS.c.opened, SESSIONS.c.closed, *map(counted, (MEMBERS, ANSWERS, HAND_INS)), last_seen
+        last_seen = (
+            sa.select(sa.func.max(MEMBERS.c.seen))
+            .where(MEMBERS.c.session == SESSIONS.c.code)
+            .scalar_subquery()
+        )
+        columns = (
+            SESSIONS.c.code,
+            SESSIONS.c.opened,
+            SESSIONS.c.closed,
+            *map(counted, (MEMBERS, ANSWERS, HAND_INS)),
+            last_seen,
+        )
         with self._reading.connect() as connection:
-            rows = connection.execute(sa.select(*columns).order_by(SESSIONS.c.opened.desc(), SESSIONS.c.code))
+            rows = connection.execute(
+                sa.select(*columns).order_by(SESSIONS.c.opened.desc(), SESSIONS.c.code)
+            )
             return [SessionSummary(*row) for row in rows]
 
     def delete_by_administrator(self, codes: Iterable[str]) -> None:
-        """Delete sessions with everything in them. Whoever calls this must have the lab's folder or database for their own."""
+        """Delete sessions with everything in them.
+
+        Whoever calls this must have the lab's folder or database for their own.
+        """
         with self._engine.begin() as connection:
             _forget(connection, list(codes))
 
     def delete(self, code: str, token: str) -> None:
-        """Delete a session with everything in it, for good. Raises RecipeError unless the teacher asks."""
+        """Delete a session with everything in it, for good.
+
+        Raises RecipeError unless the teacher asks.
+        """
         with self._engine.begin() as connection:
             _teachers_session(connection, code, token)
             _forget(connection, [code])
@@ -503,9 +644,15 @@ def _find(connection: sa.Connection, code: str) -> dict[str, Any] | None:
 def _check_open(connection: sa.Connection, code: str) -> dict[str, Any]:
     session = _find(connection, code)
     if session is None:
-        raise RecipeError(f"There is no class session {code[:20]}. Check the code; the teacher may have deleted the session.")
+        raise RecipeError(
+            f"There is no class session {code[:20]}. Check the code; the teacher may have "
+            "deleted the session."
+        )
     if session["closed"] is not None:
-        raise RecipeError(f"The class session {code} is closed: nothing more is recorded. Your own pages go on working.")
+        raise RecipeError(
+            f"The class session {code} is closed: nothing more is recorded. Your own pages "
+            "go on working."
+        )
     return session
 
 
@@ -521,12 +668,19 @@ def _check_member(connection: sa.Connection, code: str, member: str) -> None:
 def _teachers_session(connection: sa.Connection, code: str, token: str) -> dict[str, Any]:
     session = _find(connection, code)
     if session is None or not hmac.compare_digest(session["teacher"], _digest(token)):
-        raise RecipeError(f"Only the teacher of the class session {code[:20]} can do this: open the teacher's link.")
+        raise RecipeError(
+            f"Only the teacher of the class session {code[:20]} can do this: open the "
+            "teacher's link."
+        )
     return session
 
 
-def _count(connection: sa.Connection, table: sa.TableClause, code: str, *conditions: sa.ColumnElement[bool]) -> int:
-    query = sa.select(sa.func.count()).select_from(table).where(table.c.session == code, *conditions)
+def _count(
+    connection: sa.Connection, table: sa.TableClause, code: str, *conditions: sa.ColumnElement[bool]
+) -> int:
+    query = (
+        sa.select(sa.func.count()).select_from(table).where(table.c.session == code, *conditions)
+    )
     return connection.scalar(query) or 0
 
 
@@ -540,7 +694,9 @@ def _num_members() -> sa.ScalarSelect[int]:
 
 
 def _check_share(what: str, number: int, maximum: int, count_own: Callable[[], int]) -> None:
-    """Raise RecipeError if a session is full, unless the member has not used up a member's share of it."""
+    """Raise RecipeError if a session is full, unless the member has not used up a member's share of
+    it.
+    """
     if number > maximum and count_own() >= maximum // most("class_members"):
         check_at_most(what, number, maximum)
 
@@ -556,8 +712,12 @@ def _may_go() -> sa.ColumnElement[bool]:
     return sa.or_(_num_members() < CLASS_SIZE, _last_use() < time() - IDLE_SECONDS)
 
 
-def _forget_smallest(connection: sa.Connection, most_left: int, *conditions: sa.ColumnElement[bool]) -> None:
-    """Delete sessions that may go, in the order of `Classes.open`, until at most so many of them are left."""
+def _forget_smallest(
+    connection: sa.Connection, most_left: int, *conditions: sa.ColumnElement[bool]
+) -> None:
+    """Delete sessions that may go, in the order of `Classes.open`, until at most so many of them
+    are left.
+    """
     in_use = sa.case((_last_use() > time() - IN_USE_SECONDS, 1), else_=0)
     order = in_use.desc(), _num_members().desc(), _last_use().desc(), SESSIONS.c.opened.desc()
     small = sa.select(SESSIONS.c.code).where(_may_go(), *conditions).order_by(*order)
@@ -565,12 +725,20 @@ def _forget_smallest(connection: sa.Connection, most_left: int, *conditions: sa.
 
 
 def _forget_removed(connection: sa.Connection, code: str) -> None:
-    """Delete members who were removed, the earliest first, if there are more than a session may have members."""
-    removed = sa.select(MEMBERS.c.member).where(MEMBERS.c.session == code, MEMBERS.c.removed.is_not(None))
-    members = list(connection.scalars(removed.order_by(MEMBERS.c.removed.desc())))[most("class_members") :]
+    """Delete members who were removed, the earliest first, if there are more than a session may
+    have members.
+    """
+    removed = sa.select(MEMBERS.c.member).where(
+        MEMBERS.c.session == code, MEMBERS.c.removed.is_not(None)
+    )
+    members = list(connection.scalars(removed.order_by(MEMBERS.c.removed.desc())))[
+        most("class_members") :
+    ]
     for batch in _batched(members):
         for table in (ANSWERS, HAND_INS, MEMBERS):
-            connection.execute(table.delete().where(table.c.session == code, table.c.member.in_(batch)))
+            connection.execute(
+                table.delete().where(table.c.session == code, table.c.member.in_(batch))
+            )
 
 
 def _batched(entries: Iterable[str]) -> Iterator[list[str]]:
@@ -593,8 +761,16 @@ def _forget(connection: sa.Connection, codes: Sequence[str]) -> None:
 
 
 def _rows(
-    connection: sa.Connection, table: sa.TableClause, order: sa.ColumnElement[Any], *conditions: sa.ColumnElement[bool]
+    connection: sa.Connection,
+    table: sa.TableClause,
+    order: sa.ColumnElement[Any],
+    *conditions: sa.ColumnElement[bool],
 ) -> list[dict[str, Any]]:
     """Read rows without the column with the session's code."""
     columns = [column for column in table.c if column.name != "session"]
-    return [dict(row) for row in connection.execute(sa.select(*columns).where(*conditions).order_by(order)).mappings()]
+    return [
+        dict(row)
+        for row in connection.execute(
+            sa.select(*columns).where(*conditions).order_by(order)
+        ).mappings()
+    ]

@@ -1,8 +1,9 @@
-"""Open the history's database: the lab's own SQLite file, or the database that NLWFA_DATABASE_URL names.
+"""Open the history's database: the lab's own SQLite file, or the database that NLWFA_DATABASE_URL
+names.
 
 Source of SQLite's settings: https://sqlite.org/wal.html; of PostgreSQL's lock:
-https://www.postgresql.org/docs/current/explicit-locking.html#ADVISORY-LOCKS. With these settings, 8 processes, one of which is
-killed, lose no acknowledged write, and readers never wait.
+https://www.postgresql.org/docs/current/explicit-locking.html#ADVISORY-LOCKS. With these settings, 8
+processes, one of which is killed, lose no acknowledged write, and readers never wait.
 """
 
 from __future__ import annotations
@@ -20,7 +21,13 @@ from time import monotonic, sleep
 from typing import Any
 
 import sqlalchemy as sa
-from sqlalchemy.exc import ArgumentError, DatabaseError, NoSuchModuleError, OperationalError, SAWarning
+from sqlalchemy.exc import (
+    ArgumentError,
+    DatabaseError,
+    NoSuchModuleError,
+    OperationalError,
+    SAWarning,
+)
 from sqlalchemy.exc import TimeoutError as NoFreeConnection
 
 from ..errors import RecipeError
@@ -44,13 +51,17 @@ _upgrading = Lock()  # alembic keeps state in the process
 
 
 class DatabaseRemoved(OSError):
-    """The database's file was removed or replaced while it was open: nothing that is written to it would last."""
+    """The database's file was removed or replaced while it was open: nothing that is written to it
+    would last.
+    """
 
 
 def connect(home: Path, busy_seconds: int | None = None) -> sa.Engine:
-    """Open the database of a lab's folder and migrate its tables. Any number of processes may do so at the same time.
+    """Open the database of a lab's folder and migrate its tables. Any number of processes may do so
+    at the same time.
 
-    If the lab's own file is damaged, it is set aside and replaced by a new one: the runs are on disk and are added again.
+    If the lab's own file is damaged, it is set aside and replaced by a new one: the runs are on
+    disk and are added again.
 
     Parameters
     ----------
@@ -60,7 +71,8 @@ def connect(home: Path, busy_seconds: int | None = None) -> sa.Engine:
     Raises
     ------
     RecipeError
-        If the folder can't be created, the address is not valid, or a newer version has written the tables.
+        If the folder can't be created, the address is not valid, or a newer version has written the
+        tables.
     sqlalchemy.exc.DatabaseError
         If the database can't be reached, stays locked for so long, or is not a database.
     """
@@ -86,15 +98,28 @@ def connect(home: Path, busy_seconds: int | None = None) -> sa.Engine:
 
 
 def engine_of(url: str | sa.URL, patience: int = BUSY_SECONDS) -> sa.Engine:
-    """Make an engine for a database; nothing is opened yet. Raises RecipeError if the address is not valid."""
+    """Make an engine for a database; nothing is opened yet.
+
+    Raises RecipeError if the address is not valid.
+    """
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("error", SAWarning)  # a part of the address without meaning
-            # The database server may have been restarted since. A damaged row must not hide the others.
+            # The database server may have been restarted since. A damaged row must not hide the
+            # others.
             options = {"pool_size": POOL_SIZE, "pool_timeout": patience, "pool_pre_ping": True}
             return sa.create_engine(url, json_deserializer=_json, **options)
-    except (SAWarning, ArgumentError, NoSuchModuleError, ImportError, ValueError, TypeError) as error:
-        raise RecipeError(f"{VARIABLE} must be the address of a supported database: {error}") from None
+    except (
+        SAWarning,
+        ArgumentError,
+        NoSuchModuleError,
+        ImportError,
+        ValueError,
+        TypeError,
+    ) as error:
+        raise RecipeError(
+            f"{VARIABLE} must be the address of a supported database: {error}"
+        ) from None
 
 
 def is_own(engine: sa.Engine, home: Path) -> bool:
@@ -114,24 +139,31 @@ def describe(url: sa.URL) -> str:
     'postgresql, nlwfa at db.example.org'
     """
     name = Path(url.database or "").name
-    return f"{url.get_backend_name()}, {name}{f' at {url.host}' if url.host else ''}".replace("sqlite", "SQLite", 1)
+    return f"{url.get_backend_name()}, {name}{f' at {url.host}' if url.host else ''}".replace(
+        "sqlite", "SQLite", 1
+    )
 
 
 @contextmanager
 def database_errors_as_sentences() -> Iterator[None]:
-    """Turn database errors into a RecipeError with a sentence for people. The log has the details."""
+    """Turn database errors into a RecipeError with a sentence for people.
+
+    The log has the details.
+    """
     try:
         yield
     except DatabaseRemoved as error:
         log.error("%s", error)
         raise RecipeError(
-            "The history's database was removed or replaced while the lab was running, so nothing can be recorded. Please tell "
+            "The history's database was removed or replaced while the lab was running, so "
+            "nothing can be recorded. Please tell "
             "whoever runs this server: the file has to be put back, or the lab restarted."
         ) from None
     except (DatabaseError, NoFreeConnection, OSError) as error:
         log.warning("The history can't be reached: %s", error)
         raise RecipeError(
-            "The history can't be reached: its database is busy, full or unavailable. Runs are still saved; try again."
+            "The history can't be reached: its database is busy, full or unavailable. Runs "
+            "are still saved; try again."
         ) from None
 
 
@@ -148,10 +180,15 @@ def set_aside(file: Path) -> None:
     """Rename the lab's own database, so that a new one is begun."""
     inode = file.stat().st_ino
     aside = file.with_name(f"{file.stem}-damaged-{inode}{file.suffix}")
-    for end in ("", "-wal", "-shm"):  # the side files of a damaged file must not be used with the new one
+    # the side files of a damaged file must not be used with the new one
+    for end in ("", "-wal", "-shm"):
         with suppress(FileNotFoundError):
             Path(f"{file}{end}").replace(f"{aside}{end}")
-    log.error("The history was damaged, and a new one is begun; names and tags of runs are lost. The old file is %s.", aside)
+    log.error(
+        "The history was damaged, and a new one is begun; names and tags of runs are lost. "
+        "The old file is %s.",
+        aside,
+    )
 
 
 def _is_sound(file: Path) -> bool:
@@ -160,16 +197,26 @@ def _is_sound(file: Path) -> bool:
         with closing(sqlite3.connect(file, timeout=BUSY_SECONDS)) as connection:
             connection.text_factory = bytes  # damaged contents may not be text
             tables = {name for (name,) in connection.execute("SELECT name FROM sqlite_master")}
-            versions = connection.execute("SELECT * FROM alembic_version").fetchall() if b"alembic_version" in tables else []
-            return connection.execute("PRAGMA quick_check(1)").fetchone() == (b"ok",) and bool(versions or b"runs" not in tables)
+            versions = (
+                connection.execute("SELECT * FROM alembic_version").fetchall()
+                if b"alembic_version" in tables
+                else []
+            )
+            return connection.execute("PRAGMA quick_check(1)").fetchone() == (b"ok",) and bool(
+                versions or b"runs" not in tables
+            )
     except sqlite3.OperationalError:
         return True  # locked, or it can't be opened: that says nothing about its contents
-    except (sqlite3.DatabaseError, UnicodeDecodeError):  # the second where SQLite quotes damaged text
+    # the second where SQLite quotes damaged text
+    except (sqlite3.DatabaseError, UnicodeDecodeError):
         return False
 
 
 def migrate(engine: sa.Engine) -> None:
-    """Migrate the tables; one process does so while others wait. Raises RecipeError if a newer version has written them."""
+    """Migrate the tables; one process does so while others wait.
+
+    Raises RecipeError if a newer version has written them.
+    """
     from alembic import command
     from alembic.config import Config
     from alembic.runtime.migration import MigrationContext
@@ -181,7 +228,8 @@ def migrate(engine: sa.Engine) -> None:
     started, newest = monotonic(), set(ScriptDirectory.from_config(config).get_heads())
     for left in reversed(range(ATTEMPTS)):
         try:
-            with reading(engine).connect() as connection:  # usually there is nothing to do, and nothing to wait for
+            # usually there is nothing to do, and nothing to wait for
+            with reading(engine).connect() as connection:
                 if set(MigrationContext.configure(connection).get_current_heads()) == newest:
                     return
             with _upgrading, engine.begin() as connection:
@@ -190,7 +238,8 @@ def migrate(engine: sa.Engine) -> None:
             return
         except CommandError:
             raise RecipeError(
-                "The history was written by a newer version of the lab, so this version does not change it. Runs are still saved."
+                "The history was written by a newer version of the lab, so this version does "
+                "not change it. Runs are still saved."
             ) from None
         except OperationalError:
             if not left or monotonic() > started + BUSY_SECONDS:
@@ -212,8 +261,8 @@ class Transactions:
     Parameters
     ----------
     patience : int
-        Seconds to wait for other writers. After a wait in vain, transactions fail at once for a few seconds: otherwise the pages of
-        a whole class would wait, one after the other.
+        Seconds to wait for other writers. After a wait in vain, transactions fail at once for a few
+        seconds: otherwise the pages of a whole class would wait, one after the other.
     """
 
     def __init__(self, patience: int) -> None:
@@ -229,12 +278,19 @@ class Transactions:
 
     def settings(self, connection: Any, _record: object) -> None:
         connection.isolation_level = None  # otherwise the driver begins transactions of its own
-        connection.text_factory = lambda data: data.decode("utf-8", "replace")  # a damaged text must not hide the others
-        for setting in (f"busy_timeout = {self._patience * 1000}", "journal_mode = WAL", "synchronous = NORMAL"):
+        # a damaged text must not hide the others
+        connection.text_factory = lambda data: data.decode("utf-8", "replace")
+        for setting in (
+            f"busy_timeout = {self._patience * 1000}",
+            "journal_mode = WAL",
+            "synchronous = NORMAL",
+        ):
             connection.execute(f"PRAGMA {setting}")
 
     def begin(self, connection: sa.Connection) -> None:
-        """Make a writer take the lock at once: if it read before it wrote, it could not wait, or would insert a row twice."""
+        """Make a writer take the lock at once: if it read before it wrote, it could not wait, or
+        would insert a row twice.
+        """
         self.check_file(connection)
         writes = not connection.get_execution_options().get("reading")
         if connection.dialect.name == "sqlite":
@@ -248,7 +304,9 @@ class Transactions:
 
     def _begin_writing(self, connection: sa.Connection) -> None:
         if monotonic() < self._rests_until:
-            raise OperationalError("BEGIN IMMEDIATE", None, TimeoutError("the database was locked a moment ago"))
+            raise OperationalError(
+                "BEGIN IMMEDIATE", None, TimeoutError("the database was locked a moment ago")
+            )
         started = monotonic()
         try:
             connection.exec_driver_sql("BEGIN IMMEDIATE")
@@ -260,7 +318,10 @@ class Transactions:
     def check_file(self, _connection: sa.Connection) -> None:
         """Raise DatabaseRemoved unless the database's file is the one that was opened."""
         if self._file is not None and _identity(self._file) != self._identity:
-            raise DatabaseRemoved(f"{self._file} was removed or replaced while it was open; put it back, or restart the lab")
+            raise DatabaseRemoved(
+                f"{self._file} was removed or replaced while it was open; put it back, or "
+                "restart the lab"
+            )
 
 
 def _identity(file: Path) -> tuple[int, int]:

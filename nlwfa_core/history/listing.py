@@ -27,9 +27,17 @@ HEAVY = ("curves", "diagnostics", "sentences", "note")
 UNUSUAL = ("inf", "-inf", "nan")  # how numbers that are not finite are written
 # The options of a Hankel matrix and its refinement that are words, by their place in a recipe.
 OPTION_WORDS = (("hankel", "statistic"), ("hankel", "transform"), ("refinement", "objective"))
-FILES = ("upload", "upload_test", "upload_solution", "upload_model", "upload_prefixes", "upload_targets")
+FILES = (
+    "upload",
+    "upload_test",
+    "upload_solution",
+    "upload_model",
+    "upload_prefixes",
+    "upload_targets",
+)
 TITLE_MIDDLE = run_title("", 0).removesuffix("0")  # between the learner and the rank
-# Limits on a query: each word and each tag is a part of the database's expression, and each file several values in it.
+# Limits on a query: each word and each tag is a part of the database's expression, and each file
+# several values in it.
 MAX_SEARCH, MAX_WORDS, MAX_TAGS, MAX_FILES = 200, 20, 100, 200
 RANK = re.compile(r"\bk\s*=\s*(\d{1,9})\b", re.IGNORECASE)  # as in a run's title
 
@@ -41,14 +49,16 @@ class Query:
     Attributes
     ----------
     text : str
-        Each of its words must occur in a text of the run's row, whatever its case: the name, the title (such as "SP, k = 10"), the
-        status, the source, a file's title, the statistic, transform or refinement, a tag, the version, why the run failed; or at
-        the beginning of the key. "k = 10" is one word, and means this rank alone. At most MAX_SEARCH characters and MAX_WORDS
-        words.
+        Each of its words must occur in a text of the run's row, whatever its case: the name, the
+        title (such as "SP, k = 10"), the status, the source, a file's title, the statistic,
+        transform or refinement, a tag, the version, why the run failed; or at the beginning of the
+        key. "k = 10" is one word, and means this rank alone. At most MAX_SEARCH characters and
+        MAX_WORDS words.
     states, learners, sources, tags : tuple of str
         Runs with any of these; empty for all.
     order : str
-        `NEWEST`, or one of `FIELDS`, with the best first. Runs without that score come last, even if `last` is true.
+        `NEWEST`, or one of `FIELDS`, with the best first. Runs without that score come last, even
+        if `last` is true.
     last : bool
         Reverse the order: the oldest or the worst first.
     owner : str or None
@@ -78,7 +88,9 @@ class Listing:
 
 @dataclass(frozen=True)
 class Choices:
-    """The filters for a list of runs: state -> number of runs; the learners, sources and tags that occur, in order."""
+    """The filters for a list of runs: state -> number of runs; the learners, sources and tags that
+    occur, in order.
+    """
 
     states: dict[str, int]
     learners: tuple[str, ...]
@@ -91,17 +103,31 @@ class Choices:
 
 
 def list_runs(history: History, query: Query, offset: int = 0, limit: int = 50) -> Listing:
-    """Find a page of a query's runs. Raises RecipeError if its order is unknown, or the search is too long."""
+    """Find a page of a query's runs.
+
+    Raises RecipeError if its order is unknown, or the search is too long.
+    """
     conditions = [*_on_list(query.owner), *_conditions(history, query)]
     light = [column for column in _columns(query.owner) if column.name not in HEAVY]
-    rows = _from(sa.select(*light), query.owner).where(*conditions).order_by(*_order(history, query)).offset(offset).limit(limit)
+    rows = (
+        _from(sa.select(*light), query.owner)
+        .where(*conditions)
+        .order_by(*_order(history, query))
+        .offset(offset)
+        .limit(limit)
+    )
     count = _from(sa.select(sa.func.count()), query.owner).where(*conditions)
     with history.reading.connect() as connection:
-        return Listing(tuple(run_of_row(row._mapping) for row in connection.execute(rows)), connection.scalar(count) or 0)
+        return Listing(
+            tuple(run_of_row(row._mapping) for row in connection.execute(rows)),
+            connection.scalar(count) or 0,
+        )
 
 
 def get_runs(history: History, keys: Collection[str], owner: str | None = None) -> dict[str, Run]:
-    """Whole runs by their keys, in the order of these; for an owner, only those on the owner's list, with the owner's names."""
+    """Whole runs by their keys, in the order of these; for an owner, only those on the owner's
+    list, with the owner's names.
+    """
     rows = _from(sa.select(*_columns(owner)), owner).where(*_on_list(owner), RUNS.c.key.in_(keys))
     with history.reading.connect() as connection:
         runs = {row.key: run_of_row(row._mapping) for row in connection.execute(rows)}
@@ -114,7 +140,9 @@ def choices(history: History, owner: str | None = None) -> Choices:
     kinds = _from(sa.select(RUNS.c.state, RUNS.c.learner, RUNS.c.source, sa.func.count()), owner)
     lists = _from(sa.select(tags), owner).where(*_on_list(owner), tags != "[]").distinct()
     with history.reading.connect() as connection:
-        rows = connection.execute(kinds.where(*_on_list(owner)).group_by(RUNS.c.state, RUNS.c.learner, RUNS.c.source)).all()
+        rows = connection.execute(
+            kinds.where(*_on_list(owner)).group_by(RUNS.c.state, RUNS.c.learner, RUNS.c.source)
+        ).all()
         used_tags = {tag for text in connection.scalars(lists) for tag in _tags(text)}
     states: dict[str, int] = {}
     for state, _, _, count in rows:
@@ -124,7 +152,9 @@ def choices(history: History, owner: str | None = None) -> Choices:
 
 
 def _from(select: sa.Select[Any], owner: str | None) -> sa.Select[Any]:
-    return select.select_from(RUNS if owner is None else sa.join(OWNED, RUNS, OWNED.c.run == RUNS.c.key))
+    return select.select_from(
+        RUNS if owner is None else sa.join(OWNED, RUNS, OWNED.c.run == RUNS.c.key)
+    )
 
 
 def _on_list(owner: str | None) -> list[sa.ColumnElement[bool]]:
@@ -136,7 +166,12 @@ def _labels(owner: str | None) -> dict[str, sa.ColumnElement[Any]]:
     """Return the columns of a person's own list that replace the lab's."""
     if owner is None:
         return {name: RUNS.c[name] for name in ("name", "note", "tags", "submitted")}
-    return {"name": OWNED.c.name, "note": OWNED.c.note, "tags": OWNED.c.tags, "submitted": OWNED.c.since}
+    return {
+        "name": OWNED.c.name,
+        "note": OWNED.c.note,
+        "tags": OWNED.c.tags,
+        "submitted": OWNED.c.since,
+    }
 
 
 def _columns(owner: str | None) -> list[sa.Label[Any]]:
@@ -147,7 +182,11 @@ def _columns(owner: str | None) -> list[sa.Label[Any]]:
 def _conditions(history: History, query: Query) -> list[sa.ColumnElement[bool]]:
     tags = sa.cast(_labels(query.owner)["tags"], sa.Text)
     conditions: list[sa.ColumnElement[bool]] = []
-    for column, values in ((RUNS.c.state, query.states), (RUNS.c.learner, query.learners), (RUNS.c.source, query.sources)):
+    for column, values in (
+        (RUNS.c.state, query.states),
+        (RUNS.c.learner, query.learners),
+        (RUNS.c.source, query.sources),
+    ):
         if values:
             conditions.append(column.in_(values))
     if query.tags:
@@ -159,7 +198,11 @@ def _conditions(history: History, query: Query) -> list[sa.ColumnElement[bool]]:
     words = list(dict.fromkeys(RANK.sub(" ", text).split()))
     check_at_most("the number of words in a search", len(matches) + len(words), MAX_WORDS)
     ranks = [sa.or_(RUNS.c.rank == int(rank[1]), *_in_labels(query, rank[0])) for rank in matches]
-    return [*conditions, *ranks, *(sa.or_(*_in_labels(query, word), *_in_row(history, query, word)) for word in words)]
+    return [
+        *conditions,
+        *ranks,
+        *(sa.or_(*_in_labels(query, word), *_in_row(history, query, word)) for word in words),
+    ]
 
 
 def _in_labels(query: Query, text: str) -> list[sa.ColumnElement[bool]]:
@@ -172,19 +215,29 @@ def _in_labels(query: Query, text: str) -> list[sa.ColumnElement[bool]]:
 
 
 def _in_row(history: History, query: Query, word: str) -> list[sa.ColumnElement[bool]]:
-    """Make the conditions under which the table's row of a run or its recipe contains a word of the search."""
+    """Make the conditions under which the table's row of a run or its recipe contains a word of the
+    search.
+    """
     title = RUNS.c.learner + TITLE_MIDDLE + sa.cast(RUNS.c.rank, sa.Text)
-    hits = [text.icontains(word, autoescape=True) for text in (title, RUNS.c.source, RUNS.c.version)]
+    hits = [
+        text.icontains(word, autoescape=True) for text in (title, RUNS.c.source, RUNS.c.version)
+    ]
     hits.append(RUNS.c.key.startswith(word.lower(), autoescape=True))
     states = [state for state in STATES if _is_in(word, STATE_WORDS.get(state, state))]
     unexplained = [state for state, reason in REASONS.items() if _is_in(word, reason)]
-    hits += [RUNS.c.state.in_(states), sa.and_(RUNS.c.state.in_(unexplained), RUNS.c.message.is_(None))]
-    words = sa.or_(*(_option(history, path).icontains(word, autoescape=True) for path in OPTION_WORDS))
+    hits += [
+        RUNS.c.state.in_(states),
+        sa.and_(RUNS.c.state.in_(unexplained), RUNS.c.message.is_(None)),
+    ]
+    words = sa.or_(
+        *(_option(history, path).icontains(word, autoescape=True) for path in OPTION_WORDS)
+    )
     hits.append(sa.and_(RUNS.c.learner.in_(HANKEL_LEARNERS), words))
     files = [content for content, title in query.titles if _is_in(word, title)]
     if len(files) > MAX_FILES:
         raise RecipeError(
-            f"{word!r} is in the names of {len(files):,} uploaded files, and a search can have at most {MAX_FILES}: "
+            f"{word!r} is in the names of {len(files):,} uploaded files, and a search can "
+            f"have at most {MAX_FILES}: "
             "write more of the name"
         )
     if files:
@@ -196,16 +249,25 @@ def _in_row(history: History, query: Query, word: str) -> list[sa.ColumnElement[
 def _option(history: History, path: tuple[str, str]) -> sa.ColumnElement[str]:
     """Return an option of a run's recipe."""
     text: sa.ColumnElement[str] = RUNS.c.recipe[path].as_string()
-    return sa.case((sa.func.json_valid(RUNS.c.recipe), text)) if history.engine.dialect.name == "sqlite" else text
+    return (
+        sa.case((sa.func.json_valid(RUNS.c.recipe), text))
+        if history.engine.dialect.name == "sqlite"
+        else text
+    )
 
 
 def _cases(text: str) -> list[str]:
-    """Return a text and, if it is not ASCII, its lower, upper and capitalised forms, because SQLite ignores the case of ASCII only.
+    """Return a text and, if it is not ASCII, its lower, upper and capitalised forms, because SQLite
+    ignores the case of ASCII only.
 
     >>> _cases("Für"), _cases("SP")
     (['Für', 'für', 'FÜR'], ['SP'])
     """
-    return [text] if text.isascii() else list(dict.fromkeys((text, text.lower(), text.upper(), text.capitalize())))
+    return (
+        [text]
+        if text.isascii()
+        else list(dict.fromkeys((text, text.lower(), text.upper(), text.capitalize())))
+    )
 
 
 def _is_in(word: str, text: str) -> bool:
@@ -222,9 +284,14 @@ def _tags(text: str) -> list[str]:
 
 
 def _tagged(tags: sa.ColumnElement[str], tag: str) -> sa.ColumnElement[bool]:
-    """Return whether a JSON list contains a text. All databases have `replace`, and it is case-sensitive in all of them."""
+    """Return whether a JSON list contains a text.
+
+    All databases have `replace`, and it is case-sensitive in all of them.
+    """
     quoted_tag = json.dumps(tag)
-    return sa.or_(*(sa.func.replace(tags, f"{before}{quoted_tag}", "") != tags for before in ("[", ", ")))
+    return sa.or_(
+        *(sa.func.replace(tags, f"{before}{quoted_tag}", "") != tags for before in ("[", ", "))
+    )
 
 
 def _order(history: History, query: Query) -> list[sa.ColumnElement[Any]]:
@@ -235,10 +302,14 @@ def _order(history: History, query: Query) -> list[sa.ColumnElement[Any]]:
         return [moment.asc(), RUNS.c.key] if query.last else newest
     check_one_of("order", query.order, (NEWEST, *FIELDS))
     text = _score(query.order)
-    if history.engine.dialect.name == "sqlite":  # which stores JSON as text, and fails where that is damaged
+    # which stores JSON as text, and fails where that is damaged
+    if history.engine.dialect.name == "sqlite":
         text = sa.case((sa.func.json_valid(RUNS.c.scores), text))
     rank = sa.case(
-        (text.is_(None), 3), (text == "nan", 2), (text.in_(UNUSUAL), 0 if query.last else 1), else_=1 if query.last else 0
+        (text.is_(None), 3),
+        (text == "nan", 2),
+        (text.in_(UNUSUAL), 0 if query.last else 1),
+        else_=1 if query.last else 0,
     )
     value = sa.case((text.not_in(UNUSUAL), sa.cast(text, sa.Float)))
     rising = query.last == (query.order in SCORE_OF and SCORE_OF[query.order].higher_is_better)

@@ -1,8 +1,10 @@
 """People's own lists of runs, for labs that many people share.
 
-Equal recipes are one run, which may be on any number of lists; people name, tag and delete it on their own list only.
+Equal recipes are one run, which may be on any number of lists; people name, tag and delete it on
+their own list only.
 
-People are stored under a pseudonym: a keyed hash of their identity, which can't be reversed without the secret in the lab's folder.
+People are stored under a pseudonym: a keyed hash of their identity, which can't be reversed without
+the secret in the lab's folder.
 """
 
 from __future__ import annotations
@@ -23,7 +25,8 @@ SECRET, SECRET_BYTES = "secret", 32
 
 
 def pseudonym(home: Path, who: str) -> str:
-    """Make 64 hexadecimal digits for a person or a browser. In one lab's folder, the same `who` always gets the same digits.
+    """Make 64 hexadecimal digits for a person or a browser. In one lab's folder, the same `who`
+    always gets the same digits.
 
     Raises
     ------
@@ -68,17 +71,31 @@ class OwnList(RunLabels):
         self.owner = owner
 
     def add(self, keys: Iterable[str], again: bool = False) -> None:
-        """Add runs to the list. Runs that the person has deleted from it are added only if `again` is true."""
+        """Add runs to the list.
+
+        Runs that the person has deleted from it are added only if `again` is true.
+        """
         keys = list(dict.fromkeys(keys))
-        with self.reading.connect() as connection:  # usually all are there, and there is no need to wait for a writer
+        # usually all are there, and there is no need to wait for a writer
+        with self.reading.connect() as connection:
             on_list = OWNED.c.removed.is_(None) if again else sa.true()
-            missing = set(keys) - set(connection.scalars(sa.select(OWNED.c.run).where(*self._rows(keys), on_list)))
+            missing = set(keys) - set(
+                connection.scalars(sa.select(OWNED.c.run).where(*self._rows(keys), on_list))
+            )
         if missing:
             with self.writing() as connection:
-                existing = set(connection.scalars(sa.select(OWNED.c.run).where(*self._rows(missing))))
+                existing = set(
+                    connection.scalars(sa.select(OWNED.c.run).where(*self._rows(missing)))
+                )
                 new = [key for key in keys if key in missing - existing]
                 blank = {"owner": self.owner, "name": "", "note": "", "tags": []}
                 if new:
-                    connection.execute(OWNED.insert(), [{**blank, "run": key, "since": time()} for key in new])
+                    connection.execute(
+                        OWNED.insert(), [{**blank, "run": key, "since": time()} for key in new]
+                    )
                 if again:
-                    connection.execute(OWNED.update().where(*self._rows(existing)).values(removed=None, since=time()))
+                    connection.execute(
+                        OWNED.update()
+                        .where(*self._rows(existing))
+                        .values(removed=None, since=time())
+                    )

@@ -1,11 +1,13 @@
 """Records the states of runs in the history, and cleans up after servers that have died.
 
-Events occur in the threads of pages, under the runner's lock. A commit takes 1.6 ms, but up to half a minute while another process
-has locked the database. So the recorder has a thread that writes them: nobody waits for the database, and what can't be written is
-added at the next start, when the folders on disk are read again.
+Events occur in the threads of pages, under the runner's lock. A commit takes 1.6 ms, but up to half
+a minute while another process has locked the database. So the recorder has a thread that writes
+them: nobody waits for the database, and what can't be written is added at the next start, when the
+folders on disk are read again.
 
-Each process that records holds a lock on a file of its own in `home/servers`, which the system releases however the process dies.
-This distinguishes the runs of a dead server from those of a slow one.
+Each process that records holds a lock on a file of its own in `home/servers`, which the system
+releases however the process dies. This distinguishes the runs of a dead server from those of a slow
+one.
 """
 
 from __future__ import annotations
@@ -46,7 +48,8 @@ log = logging.getLogger(__name__)
 
 
 class Recorder:
-    """A process's writer of the history. All methods may be called from any thread, and all but `close` return at once.
+    """A process's writer of the history. All methods may be called from any thread, and all but
+    `close` return at once.
 
     Parameters
     ----------
@@ -68,7 +71,8 @@ class Recorder:
         self._events: deque[Event] = deque()  # an event leaves when it is written
         self._changed = Condition()  # guards these three
         self._closed = self._given_up = False
-        self._unfinished: set[str] = set()  # runs whose rows are not yet those of finished runs; used only by the thread
+        # runs whose rows are not yet those of finished runs; used only by the thread
+        self._unfinished: set[str] = set()
         self._thread = Thread(target=self._work, daemon=True)
         self._thread.start()
 
@@ -82,7 +86,10 @@ class Recorder:
                 self._changed.notify_all()
 
     def close(self, seconds: float = CLOSE_SECONDS) -> bool:
-        """Write the remaining events, taking at most this long. Returns whether all were written."""
+        """Write the remaining events, taking at most this long.
+
+        Returns whether all were written.
+        """
         with self._changed:
             self._closed = True
             self._changed.notify_all()
@@ -112,12 +119,15 @@ class Recorder:
                 history.close()
 
     def _insist(self, action: Callable[[], Answer]) -> Answer:
-        """Retry until the database allows it; once the recorder is closed, raise the database's error."""
+        """Retry until the database allows it; once the recorder is closed, raise the database's
+        error.
+        """
         warned = False
         while True:
             try:
                 return action()
-            # locked, full, gone; another wrote the same row; the file was removed, and may be put back
+            # locked, full, gone; another wrote the same row; the file was removed, and may be put
+            # back
             except (OperationalError, IntegrityError, DatabaseRemoved) as error:
                 with self._changed:
                     if self._changed.wait_for(lambda: self._closed, RETRY_SECONDS):
@@ -134,7 +144,8 @@ class Recorder:
 
     def _write(self, history: History, batch: list[Event]) -> None:
         changes: list[Event | Run] = []
-        self._unfinished |= {event.key for event in batch if event.state != "done"}  # whatever their rows say now
+        # whatever their rows say now
+        self._unfinished |= {event.key for event in batch if event.state != "done"}
         for event in batch:
             if event.state != "done":
                 changes.append(replace(event, server=self.server))
@@ -150,10 +161,13 @@ class Recorder:
                 self._events.popleft()
 
     def _clean_up(self, history: History, presence: Presence) -> None:
-        """Mark the runs of servers that have died, add missing rows, and remove runs that were deleted long ago."""
+        """Mark the runs of servers that have died, add missing rows, and remove runs that were
+        deleted long ago.
+        """
         servers = presence.stopped_servers()
         for key in history.interrupt(servers):
-            for unfinished in (self._home / "runs" / key).glob(".*"):  # see `files.write_atomically`
+            # see `files.write_atomically`
+            for unfinished in (self._home / "runs" / key).glob(".*"):
                 unfinished.unlink(missing_ok=True)
         presence.forget(servers)
         history.rebuild(self._home / "runs")
@@ -167,8 +181,8 @@ class Recorder:
 class Presence:
     """Shows other servers on the same folder that this process is alive, until it closes or dies.
 
-    A server's file is locked for as long as the server lives. `.guard` is locked while a file is made or looked at, so that nobody
-    sees a file before it is locked.
+    A server's file is locked for as long as the server lives. `.guard` is locked while a file is
+    made or looked at, so that nobody sees a file before it is locked.
 
     Parameters
     ----------
@@ -187,16 +201,26 @@ class Presence:
             self._lock.acquire(blocking=False)
 
     def stopped_servers(self) -> tuple[str, ...]:
-        """Servers that have died. Their files stay until `forget`, so a crash in between loses none."""
+        """Servers that have died.
+
+        Their files stay until `forget`, so a crash in between loses none.
+        """
         with self._guard():
-            return tuple(path.name for path in self._folder.iterdir() if not path.name.startswith(".") and self._has_stopped(path))
+            return tuple(
+                path.name
+                for path in self._folder.iterdir()
+                if not path.name.startswith(".") and self._has_stopped(path)
+            )
 
     def forget(self, servers: tuple[str, ...]) -> None:
         for name in servers:
             (self._folder / name).unlink(missing_ok=True)
 
     def close(self, keep_file: bool = False) -> None:
-        """Remove the file, or leave it unlocked, so that the next server cleans up. Raises nothing."""
+        """Remove the file, or leave it unlocked, so that the next server cleans up.
+
+        Raises nothing.
+        """
         with suppress(OSError):
             self._lock.release()
         if not keep_file:

@@ -37,7 +37,18 @@ REASONS = {
 MAX_NAME, MAX_TAGS, MAX_TAG = 200, 20, 40
 
 # The columns of `History.to_frame` before the scores.
-FRAME = ("key", "state", "name", "source", "learner", "rank", "num_strings", "seed", "version", "submitted")
+FRAME = (
+    "key",
+    "state",
+    "name",
+    "source",
+    "learner",
+    "rank",
+    "num_strings",
+    "seed",
+    "version",
+    "submitted",
+)
 # A number in JSON, and a moment, in seconds since 1970, that a calendar can show.
 Number = float | Literal["inf", "-inf", "nan"]
 Moment = Annotated[float, Field(ge=0, le=4e9)]
@@ -60,7 +71,8 @@ class Curve(TypedDict):
 class Run:
     """A row of the table, with one field for each column.
 
-    Numbers that are not finite are the strings "inf", "-inf" and "nan"; moments are seconds since 1970.
+    Numbers that are not finite are the strings "inf", "-inf" and "nan"; moments are seconds since
+    1970.
 
     Attributes
     ----------
@@ -81,8 +93,8 @@ class Run:
     scores, validation, diagnostics : dict or None
         As `metrics.Scores` and `diagnostics.Diagnostics`.
     curves : dict or None
-        Stage -> a `Curve`: some of the epochs with their losses, and, if the run is done, the measure, the state and the summary of
-        its `progress.TrainingLog`.
+        Stage -> a `Curve`: some of the epochs with their losses, and, if the run is done, the
+        measure, the state and the summary of its `progress.TrainingLog`.
     seconds : dict or None
         Stage -> wall time.
     sentences : list of str or None
@@ -142,11 +154,18 @@ SOUND: dict[str, Any] = {
     **dict.fromkeys(("started", "ended", "deleted"), Moment | None),
 }
 SOUND_VALUES = {name: TypeAdapter(kind) for name, kind in SOUND.items()}
-BLANK: dict[str, Any] = {"state": "failed", "recipe": {}, **dict.fromkeys(("rank", "num_strings", "seed"), 0)}
+BLANK: dict[str, Any] = {
+    "state": "failed",
+    "recipe": {},
+    **dict.fromkeys(("rank", "num_strings", "seed"), 0),
+}
 
 
 def run_of_row(row: Mapping[Any, Any]) -> Run:
-    """Read a row of the table. Values that are damaged are left out, and the run's message says so."""
+    """Read a row of the table.
+
+    Values that are damaged are left out, and the run's message says so.
+    """
     values, is_damaged = dict(row), False
     for name, value in row.items():
         try:
@@ -169,13 +188,22 @@ def _default(name: str) -> Any:
 
 JSON = sa.JSON(none_as_null=True)
 TYPES: dict[str, Any] = {
-    **dict.fromkeys(("recipe", "tags", "scores", "validation", "diagnostics", "curves", "seconds", "sentences"), JSON),
+    **dict.fromkeys(
+        ("recipe", "tags", "scores", "validation", "diagnostics", "curves", "seconds", "sentences"),
+        JSON,
+    ),
     **dict.fromkeys(("rank", "num_strings", "seed"), sa.Integer),
     **dict.fromkeys(("submitted", "started", "ended", "deleted", "since", "removed"), sa.Float),
 }
-RUNS = sa.table("runs", *(sa.column(entry.name, TYPES.get(entry.name, sa.Text)) for entry in fields(Run)))
+RUNS = sa.table(
+    "runs", *(sa.column(entry.name, TYPES.get(entry.name, sa.Text)) for entry in fields(Run))
+)
 OWNED = sa.table(
-    "owned", *(sa.column(name, TYPES.get(name, sa.Text)) for name in ["owner", "run", "name", "note", "tags", "since", "removed"])
+    "owned",
+    *(
+        sa.column(name, TYPES.get(name, sa.Text))
+        for name in ["owner", "run", "name", "note", "tags", "since", "removed"]
+    ),
 )
 
 
@@ -195,7 +223,8 @@ Conditions = Sequence[sa.ColumnElement[bool]]
 
 
 class RunLabels:
-    """Names, tags and deletions of runs, in everyone's list (`History`) or one person's (`owners.OwnList`).
+    """Names, tags and deletions of runs, in everyone's list (`History`) or one person's
+    (`owners.OwnList`).
 
     Parameters
     ----------
@@ -207,7 +236,14 @@ class RunLabels:
         Conditions that select the list's rows.
     """
 
-    def __init__(self, engine: sa.Engine, table: sa.TableClause, key: str, removed: str, conditions: Conditions) -> None:
+    def __init__(
+        self,
+        engine: sa.Engine,
+        table: sa.TableClause,
+        key: str,
+        removed: str,
+        conditions: Conditions,
+    ) -> None:
         self.reading = reading(engine)
         self.writing = engine.begin
         self._table, self._key, self._removed, self._conditions = table, key, removed, conditions
@@ -240,7 +276,10 @@ class RunLabels:
 
 
 class History(RunLabels):
-    """The runs of a lab. All methods may be called from any thread and process; each change is a transaction of its own."""
+    """The runs of a lab.
+
+    All methods may be called from any thread and process; each change is a transaction of its own.
+    """
 
     def __init__(self, engine: sa.Engine) -> None:
         super().__init__(engine, RUNS, "key", "deleted", [])
@@ -258,7 +297,8 @@ class History(RunLabels):
             if not is_own(engine, home):
                 raise
             engine.dispose()
-            set_aside(home / FILE)  # its tables have other columns than they should: the file is damaged
+            # its tables have other columns than they should: the file is damaged
+            set_aside(home / FILE)
             engine = connect(home, busy_seconds)
         return cls(engine)
 
@@ -266,7 +306,10 @@ class History(RunLabels):
         self.engine.dispose()
 
     def note(self, events: Iterable[Event | Run]) -> None:
-        """Write events and whole runs, all or none. A Run replaces its whole row except for people's name and tags."""
+        """Write events and whole runs, all or none.
+
+        A Run replaces its whole row except for people's name and tags.
+        """
         with self.writing() as connection:
             for event in events:
                 _put(connection, event if isinstance(event, Run) else _change(event), event.key)
@@ -282,11 +325,15 @@ class History(RunLabels):
         unfinished = RUNS.c.state.in_(("queued", "running")), RUNS.c.server.in_(servers)
         with self.writing() as connection:
             keys = list(connection.scalars(sa.select(RUNS.c.key).where(*unfinished)))
-            connection.execute(RUNS.update().where(*unfinished).values(state="interrupted", ended=time()))
+            connection.execute(
+                RUNS.update().where(*unfinished).values(state="interrupted", ended=time())
+            )
         return keys
 
     def rebuild(self, folder: Path) -> int:
-        """Make rows from the folders of finished runs whose row is missing or unfinished; returns how many."""
+        """Make rows from the folders of finished runs whose row is missing or unfinished; returns
+        how many.
+        """
         with self.reading.connect() as connection:
             done = set(connection.scalars(sa.select(RUNS.c.key).where(RUNS.c.state == "done")))
         count = 0
@@ -299,13 +346,16 @@ class History(RunLabels):
     def uploads(self) -> set[str]:
         """Return the names of all uploaded files that the runs of the table read."""
         with self.reading.connect() as connection:
-            recipes = list(connection.scalars(sa.select(RUNS.c.recipe).where(RUNS.c.source == "upload")))
+            recipes = list(
+                connection.scalars(sa.select(RUNS.c.recipe).where(RUNS.c.source == "upload"))
+            )
         options = (recipe.get("data") for recipe in recipes if isinstance(recipe, dict))
         values = (value for data in options if isinstance(data, dict) for value in data.values())
         return {value for value in values if isinstance(value, str) and SHA256.fullmatch(value)}
 
     def to_frame(self) -> pd.DataFrame:
-        """Make a data frame of all runs that are not deleted, the last submitted first: options, scores, and total seconds.
+        """Make a data frame of all runs that are not deleted, the last submitted first: options,
+        scores, and total seconds.
 
         Raises
         ------
@@ -316,19 +366,32 @@ class History(RunLabels):
         import pandas as pd
 
         with self.reading.connect() as connection:
-            newest = sa.select(RUNS).where(RUNS.c.deleted.is_(None)).order_by(RUNS.c.submitted.desc(), RUNS.c.key)
+            newest = (
+                sa.select(RUNS)
+                .where(RUNS.c.deleted.is_(None))
+                .order_by(RUNS.c.submitted.desc(), RUNS.c.key)
+            )
             runs = [run_of_row(row) for row in connection.execute(newest).mappings()]
         rows = []
         for run in runs:
-            scores = {name: None if value is None else float(value) for name, value in names_today(run.scores or {}).items()}
+            scores = {
+                name: None if value is None else float(value)
+                for name, value in names_today(run.scores or {}).items()
+            }
             seconds = sum(run.seconds.values()) if run.seconds else None
-            rows.append({name: getattr(run, name) for name in FRAME} | {"seconds": seconds} | scores)
+            rows.append(
+                {name: getattr(run, name) for name in FRAME} | {"seconds": seconds} | scores
+            )
         frame = pd.DataFrame(rows, columns=None if rows else [*FRAME, "seconds"])
         return frame.set_index("key")
 
     def deleted_for(self, seconds: float) -> list[str]:
-        """Runs deleted this long before the last run or deletion, or before now if that is earlier: a clock may be ahead."""
-        newest = sa.select(*(sa.func.coalesce(sa.func.max(RUNS.c[name]), 0.0) for name in ("submitted", "deleted")))
+        """Runs deleted this long before the last run or deletion, or before now if that is earlier:
+        a clock may be ahead.
+        """
+        newest = sa.select(
+            *(sa.func.coalesce(sa.func.max(RUNS.c[name]), 0.0) for name in ("submitted", "deleted"))
+        )
         with self.reading.connect() as connection:
             moment = min(time(), max(connection.execute(newest).one())) - seconds
             return list(connection.scalars(sa.select(RUNS.c.key).where(RUNS.c.deleted < moment)))
@@ -336,7 +399,9 @@ class History(RunLabels):
     def forget(self, key: str) -> None:
         """Remove a deleted run's row for good, unless somebody has restored it."""
         with self.writing() as connection:
-            if connection.execute(RUNS.delete().where(RUNS.c.key == key, RUNS.c.deleted.is_not(None))).rowcount:
+            if connection.execute(
+                RUNS.delete().where(RUNS.c.key == key, RUNS.c.deleted.is_not(None))
+            ).rowcount:
                 connection.execute(OWNED.delete().where(OWNED.c.run == key))
 
 
@@ -366,8 +431,11 @@ def read_run(folder: Path) -> Run | None:
     try:
         if not (folder / "result.json").exists():
             return None
-        return run_of_result(folder.name, load_result(folder), (folder / "result.json").stat().st_mtime)
-    except (OSError, TypeError, ValueError, ArithmeticError, AttributeError, LookupError) as error:  # RecipeError is a ValueError
+        return run_of_result(
+            folder.name, load_result(folder), (folder / "result.json").stat().st_mtime
+        )
+    # RecipeError is a ValueError
+    except (OSError, TypeError, ValueError, ArithmeticError, AttributeError, LookupError) as error:
         log.warning("%s does not hold a valid result: %s", folder, error)
         return None
 
@@ -394,12 +462,21 @@ def _change(event: Event) -> dict[str, Any]:
     """Return the columns that an event sets."""
     moment = {"queued": "submitted", "running": "started"}.get(event.state, "ended")
     message = clean(event.message) if event.message else None
-    values = {"state": event.state, "message": message, "server": event.server, moment: event.moment, "deleted": None}
+    values = {
+        "state": event.state,
+        "message": message,
+        "server": event.server,
+        moment: event.moment,
+        "deleted": None,
+    }
     return _of_recipe(event.key, event.recipe) | values
 
 
 def _put(connection: sa.Connection, change: Run | dict[str, Any], key: str) -> None:
-    """Insert or update a row. A whole run does not change the row's name, tags, server and times."""
+    """Insert or update a row.
+
+    A whole run does not change the row's name, tags, server and times.
+    """
     here = RUNS.c.key == key
     values = dict(vars(change)) if isinstance(change, Run) else change
     if connection.execute(sa.select(RUNS.c.key).where(here)).one_or_none() is None:

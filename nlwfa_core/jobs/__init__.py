@@ -1,6 +1,7 @@
 """Run recipes in other processes, so that pages stay responsive and a sweep uses all cores.
 
-A job is one run of a recipe by a server. It is waiting, running or has ended; while it is paused, it is held between two epochs.
+A job is one run of a recipe by a server. It is waiting, running or has ended; while it is paused,
+it is held between two epochs.
 
 - `pace`: estimates a stage's remaining time from its speed so far.
 - `snapshots`: the states as points in the plane, in the middle of a training.
@@ -11,7 +12,7 @@ A job is one run of a recipe by a server. It is waiting, running or has ended; w
 - `runner`: the jobs of a server: its queue, worker processes, pauses and cancelling.
 - `sweep`: many recipes at once, on this machine or on a Dask cluster.
 
-A result is a folder on disk, named after its recipe's key, whether a server or a sweep made it. The package `history` records what
-happens to runs. A session is the name of whoever submits jobs, such as a browser's; this package needs to know no more about
-people.
+A result is a folder on disk, named after its recipe's key, whether a server or a sweep made it. The
+package `history` records what happens to runs. A session is the name of whoever submits jobs, such
+as a browser's; this package needs to know no more about people.
 """

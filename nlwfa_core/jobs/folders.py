@@ -17,7 +17,9 @@ log = logging.getLogger(__name__)
 
 
 class RunFolders:
-    """Finds the folders of runs in one folder, and if they are not there, in the read-only folder that is shipped with the lab."""
+    """Finds the folders of runs in one folder, and if they are not there, in the read-only folder
+    that is shipped with the lab.
+    """
 
     def __init__(self, folder: Path, shipped: Path | None = None) -> None:
         self._folder = folder
@@ -28,7 +30,9 @@ class RunFolders:
         return self._folder / key
 
     def tidy(self, key: str) -> None:
-        """Remove files that a process left unfinished when it died: see `files.write_atomically`."""
+        """Remove files that a process left unfinished when it died: see
+        `files.write_atomically`.
+        """
         with suppress(OSError):
             for unfinished in self.folder(key).glob(".*"):
                 unfinished.unlink()
@@ -37,7 +41,11 @@ class RunFolders:
         return SHA256.fullmatch(key) is not None and (self._existing(key) / "result.json").exists()
 
     def _existing(self, key: str) -> Path:
-        return self._shipped / key if (self._shipped / key / "result.json").exists() else self._folder / key
+        return (
+            self._shipped / key
+            if (self._shipped / key / "result.json").exists()
+            else self._folder / key
+        )
 
     def result(self, key: str) -> Result:
         """Read a run's result from disk. Raises RecipeError if there is none."""
@@ -46,7 +54,9 @@ class RunFolders:
         return load_result(self._existing(key))
 
     def job(self, key: str) -> Job | None:
-        """Make a finished job from a run's folder, without loading the model; None if there is no folder or it is damaged."""
+        """Make a finished job from a run's folder, without loading the model; None if there is no
+        folder or it is damaged.
+        """
         if not self.has(key):
             return None
         folder = self._existing(key)
@@ -56,7 +66,8 @@ class RunFolders:
             seconds = sum(float(record["seconds"].get(stage, 0.0)) for stage in RUN_STAGES)
             if not all((folder / name).exists() for name in MODEL_FILES):
                 raise RecipeError("its model is missing")
-        except (ArithmeticError, AttributeError, KeyError, TypeError, ValueError) as error:  # RecipeError is a ValueError
+        # RecipeError is a ValueError
+        except (ArithmeticError, AttributeError, KeyError, TypeError, ValueError) as error:
             log.warning("%s does not hold a valid result: %s", folder, error)
             return None
         return Job(key, recipe, state="done", seconds=seconds)

@@ -22,7 +22,8 @@ GROWTH = 1.03  # the smallest ratio of successive epochs in a thinned curve, exc
 
 @dataclass(frozen=True)
 class Curve:
-    """Holds the losses of a stage of training so far, thinned as by `Points`. The newest loss is always included.
+    """Holds the losses of a stage of training so far, thinned as by `Points`. The newest loss is
+    always included.
 
     Attributes
     ----------
@@ -55,7 +56,8 @@ class JobStatus:
     progress : Progress or None
         The latest progress of a running job.
     losses : dict
-        Stage -> Curve. Empty for a result that was on disk when the server started; the result itself has all losses.
+        Stage -> Curve. Empty for a result that was on disk when the server started; the result
+        itself has all losses.
     message : str or None
         A sentence for the user, if the job failed.
     seconds : float
@@ -65,7 +67,8 @@ class JobStatus:
     held : bool
         Whether the job is waiting between two epochs now.
     seconds_left : float or None
-        The estimated time until the present stage of a running job ends, or until a queued job starts; None without an estimate.
+        The estimated time until the present stage of a running job ends, or until a queued job
+        starts; None without an estimate.
     picture : Snapshot or None
         The latest positions of the prefixes' states in the plane.
     """
@@ -86,9 +89,11 @@ class JobStatus:
 
 
 class Points:
-    """Collects the losses of one stage. Stores the newest, and enough of the others for a logarithmic axis.
+    """Collects the losses of one stage. Stores the newest, and enough of the others for a
+    logarithmic axis.
 
-    If an epoch comes before the newest one, the stage has been started again from other weights, and the curve begins again.
+    If an epoch comes before the newest one, the stage has been started again from other weights,
+    and the curve begins again.
 
     >>> points = Points("relative loss")
     >>> for epoch in range(1000):
@@ -110,8 +115,12 @@ class Points:
             self.thinned.append(self.newest)
 
     def curve(self) -> Curve:
-        points = self.thinned if self.thinned[-1:] == [self.newest] else [*self.thinned, self.newest]
-        return Curve(tuple(epoch for epoch, _ in points), tuple(loss for _, loss in points), self.measure)
+        points = (
+            self.thinned if self.thinned[-1:] == [self.newest] else [*self.thinned, self.newest]
+        )
+        return Curve(
+            tuple(epoch for epoch, _ in points), tuple(loss for _, loss in points), self.measure
+        )
 
 
 @dataclass(frozen=True)
@@ -123,7 +132,8 @@ class Person:
     name : str
         Of a browser, or of somebody who has signed in.
     is_known : bool
-        Whether the server knows more of them than this name, such as that they belong to a class. Others are strangers.
+        Whether the server knows more of them than this name, such as that they belong to a class.
+        Others are strangers.
     since : float
         Since when it knows them; 0 for those who have signed in.
     """
@@ -135,7 +145,8 @@ class Person:
 
 @dataclass(eq=False)
 class Job:
-    """Holds one run of a recipe. A recipe that is submitted again after its job failed or was cancelled gets a new job.
+    """Holds one run of a recipe. A recipe that is submitted again after its job failed or was
+    cancelled gets a new job.
 
     Attributes
     ----------
@@ -146,7 +157,8 @@ class Job:
     person : Person
         Whose session that is; the job leaves the queue when it is this person's turn.
     sessions : set of str
-        The sessions that want the job: those that submitted or watched it, and have not cancelled it.
+        The sessions that want the job: those that submitted or watched it, and have not cancelled
+        it.
     withdrawn : set of str
         The sessions that have cancelled the job.
     started : float
@@ -160,7 +172,8 @@ class Job:
     hold_after : int
         The number of epochs that a paused job still runs before it is held.
     touched : float
-        When someone last created or paused the job, or let it run some more epochs (monotonic clock).
+        When someone last created or paused the job, or let it run some more epochs (monotonic
+        clock).
     wanted : float
         When a session that wants the job was last known to be connected (monotonic clock).
     held_since : float
@@ -198,9 +211,15 @@ class Job:
 
     @cached_property
     def kind(self) -> str:
-        """Return the recipe's key without seeds and rank. Jobs of the same kind should take about the same time."""
+        """Return the recipe's key without seeds and rank.
+
+        Jobs of the same kind should take about the same time.
+        """
         data, learning, refinement = self.recipe.data, self.recipe.learning, self.recipe.refinement
-        options = {"learning": learning.changed(rank=1, seed=0), "refinement": refinement.changed(seed=0)}
+        options = {
+            "learning": learning.changed(rank=1, seed=0),
+            "refinement": refinement.changed(seed=0),
+        }
         return self.recipe.changed(data=data.changed(seed=0), **options).key()
 
     @property
@@ -214,13 +233,18 @@ class Job:
         self.wanted = monotonic()
 
     def watched_by(self, session: str) -> None:
-        """Add a session that watches the job, unless it has cancelled the job, because its page may go on watching."""
+        """Add a session that watches the job, unless it has cancelled the job, because its page may
+        go on watching.
+        """
         if session not in self.withdrawn:
             self.sessions.add(session)
             self.wanted = monotonic()
 
     def cancelled_by(self, session: str) -> None:
-        """Remove a session that cancels the job. This does not stop the job: `Runner.cancel` does if no session wants it."""
+        """Remove a session that cancels the job.
+
+        This does not stop the job: `Runner.cancel` does if no session wants it.
+        """
         self.sessions.discard(session)
         self.withdrawn.add(session)
 
@@ -231,7 +255,10 @@ class Job:
         self.report(self.key, self.recipe, self.state)
 
     def note(self, message: Mapping[str, Any]) -> bool:
-        """Record a worker's progress message, unless the job has ended meanwhile. Returns whether `held` has changed."""
+        """Record a worker's progress message, unless the job has ended meanwhile.
+
+        Returns whether `held` has changed.
+        """
         if self.over:
             return False
         self.progress = Progress(*message["progress"])
@@ -265,16 +292,21 @@ class Job:
 
     @property
     def overtime(self) -> str | None:
-        """Return a message for the user if a running job has used up its time, and must be stopped; otherwise None."""
+        """Return a message for the user if a running job has used up its time, and must be stopped;
+        otherwise None.
+        """
         allowed, worked = limits.most("training_seconds"), self.seconds_worked
         if self.state != "running" or worked < allowed:
             return None
         return (
-            f"Stopped: the run has taken {worked:,.0f} seconds, and at most {allowed:,} are allowed here. "
+            f"Stopped: the run has taken {worked:,.0f} seconds, and at most {allowed:,} are "
+            "allowed here. "
             "Try fewer epochs, fewer strings or a smaller basis."
         )
 
-    def status(self, position: int | None, num_queued: int, seconds_until_start: float | None = None) -> JobStatus:
+    def status(
+        self, position: int | None, num_queued: int, seconds_until_start: float | None = None
+    ) -> JobStatus:
         return JobStatus(
             key=self.key,
             recipe=self.recipe,
@@ -287,6 +319,8 @@ class Job:
             seconds=self.seconds_worked,
             paused=self.paused,
             held=self.held,
-            seconds_left=self.pace.seconds_left(monotonic()) if self.state == "running" else seconds_until_start,
+            seconds_left=self.pace.seconds_left(monotonic())
+            if self.state == "running"
+            else seconds_until_start,
             picture=self.picture,
         )

@@ -1,18 +1,23 @@
-"""Estimate the remaining time of a run from its speed so far. Callers pass the current time, so tests need no clock."""
+"""Estimate the remaining time of a run from its speed so far.
+
+Callers pass the current time, so tests need no clock.
+"""
 
 from __future__ import annotations
 
 # A stage has no estimate before it has taken this many seconds and this many steps.
 BASIS_SECONDS = 1.0
 BASIS_STEPS = 3
-# An estimate that grows by less than this share is not changed, because a number that goes up and down is of no use to people.
+# An estimate that grows by less than this share is not changed, because a number that goes up and
+# down is of no use to people.
 PATIENCE = 0.25
 # Estimates of less than a minute are rounded up to one of these numbers of seconds.
 STEPS = (1, 2, 3, 4, 5, 6, 8, 10, 12, 15, 20, 25, 30, 40, 50, 60, 75, 90)
 
 
 class Pace:
-    """Measures how fast the current stage of a run advances, pauses not counted, and estimates when this stage ends.
+    """Measures how fast the current stage of a run advances, pauses not counted, and estimates when
+    this stage ends.
 
     >>> pace = Pace()
     >>> for step in range(11):
@@ -30,7 +35,9 @@ class Pace:
         self.end: float | None = None  # when the stage will end, according to the latest estimate
 
     def note(self, stage: str, step: int, total: int, now: float, held: bool = False) -> None:
-        """Record that a stage has done `step` of `total` steps at time `now`, and whether the run is held after this step."""
+        """Record that a stage has done `step` of `total` steps at time `now`, and whether the run
+        is held after this step.
+        """
         if stage != self.stage:
             self.stage, self.first, self.working, self.end = stage, step, 0.0, None
         elif not self.held:
@@ -45,12 +52,15 @@ class Pace:
             self.end = now + left
 
     def seconds_left(self, now: float) -> float | None:
-        """Return the estimated seconds from `now` until the stage ends; None if there is no estimate or the run is held."""
+        """Return the estimated seconds from `now` until the stage ends; None if there is no
+        estimate or the run is held.
+        """
         return None if self.end is None or self.held else max(self.end - now, 0.0)
 
 
 def duration(seconds: float) -> str:
-    """Write a number of seconds as a rough time, rounded up, because people who wait don't mind if it takes less.
+    """Write a number of seconds as a rough time, rounded up, because people who wait don't mind if
+    it takes less.
 
     >>> duration(0.2), duration(11.3), duration(100), duration(6000)
     ('1 s', '12 s', '2 min', '1.7 h')

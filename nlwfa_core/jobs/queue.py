@@ -1,7 +1,8 @@
 """Define the queue of waiting jobs, in which people take turns, however many jobs each submits.
 
-Those whom the server knows, such as the members of a class, come before strangers, and strangers together have a part of the queue
-only: a person is a browser, and anybody can invent any number of those.
+Those whom the server knows, such as the members of a class, come before strangers, and strangers
+together have a part of the queue only: a person is a browser, and anybody can invent any number of
+those.
 
 The queue has no lock of its own: whoever uses it holds the lock of its `Runner`.
 """
@@ -20,10 +21,14 @@ STRANGERS_SHARE = 2  # strangers together may fill 1/2 of the queue
 
 
 class FairQueue:
-    """Holds waiting jobs. People take turns; the jobs of one person start in the order in which they were added."""
+    """Holds waiting jobs.
+
+    People take turns; the jobs of one person start in the order in which they were added.
+    """
 
     def __init__(self) -> None:
-        # Person -> their jobs; the first person is served next, then moves to the end. Strangers are served when no other waits.
+        # Person -> their jobs; the first person is served next, then moves to the end. Strangers
+        # are served when no other waits.
         self._known: dict[str, deque[Job]] = {}
         self._strangers: dict[str, deque[Job]] = {}
 
@@ -34,23 +39,37 @@ class FairQueue:
         return (job for jobs in self._rows() for job in jobs)
 
     def check_room(self, person: Person, max_queued: int) -> None:
-        """Raise RecipeError if the queue has no room for another job of a person, with their jobs and those of others in it."""
+        """Raise RecipeError if the queue has no room for another job of a person, with their jobs
+        and those of others in it.
+        """
         own, allowed = len(self._rows_of(person).get(person.name, ())), limits.most("session_jobs")
         if own >= allowed:
-            raise RecipeError(f"You already have {plural(own, 'run')} waiting (limit {allowed:,}). Wait for some to finish.")
+            raise RecipeError(
+                f"You already have {plural(own, 'run')} waiting (limit {allowed:,}). Wait "
+                "for some to finish."
+            )
         if len(self) >= max_queued:
-            raise RecipeError(f"The queue is full: {len(self):,} runs waiting (limit {max_queued:,}). Try again later.")
-        strangers, room = sum(map(len, self._strangers.values())), max(1, max_queued // STRANGERS_SHARE)
+            raise RecipeError(
+                f"The queue is full: {len(self):,} runs waiting (limit {max_queued:,}). Try "
+                "again later."
+            )
+        strangers, room = (
+            sum(map(len, self._strangers.values())),
+            max(1, max_queued // STRANGERS_SHARE),
+        )
         if not person.is_known and strangers >= room:
             raise RecipeError(
-                f"The queue is full: {strangers:,} runs waiting of people who belong to no class (limit {room:,}). Try again later."
+                f"The queue is full: {strangers:,} runs waiting of people who belong to no "
+                f"class (limit {room:,}). Try again later."
             )
 
     def giving_way(self, person: Person) -> Job | None:
-        """Return the job that leaves a full queue for one of a person whom the server knows; None if none does.
+        """Return the job that leaves a full queue for one of a person whom the server knows; None
+        if none does.
 
-        It is the newest one of the stranger who has most, else of the known person who has most, if they would still have more than
-        this one; else of the one whom the server has known for the shortest time, if they have as many and came later.
+        It is the newest one of the stranger who has most, else of the known person who has most, if
+        they would still have more than this one; else of the one whom the server has known for the
+        shortest time, if they have as many and came later.
         """
         if not person.is_known:
             return None
@@ -60,7 +79,9 @@ class FairQueue:
         others = [jobs for name, jobs in self._known.items() if name != person.name]
         if larger := [jobs for jobs in others if len(jobs) > own + 1]:
             return max(larger, key=len)[-1]
-        later = [jobs for jobs in others if len(jobs) == own + 1 and jobs[-1].person.since > person.since]
+        later = [
+            jobs for jobs in others if len(jobs) == own + 1 and jobs[-1].person.since > person.since
+        ]
         return max(later, key=lambda jobs: jobs[-1].person.since)[-1] if later else None
 
     def append(self, job: Job) -> None:

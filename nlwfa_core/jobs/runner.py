@@ -1,8 +1,10 @@
-"""Run recipes in the background of a server: one queue, worker processes, pauses, and the status of jobs for pages.
+"""Run recipes in the background of a server: one queue, worker processes, pauses, and the status of
+jobs for pages.
 
-Training in the server's own process would block every page, and children of `multiprocessing` would execute Streamlit's main script
-again. So workers are plain subprocesses that read and write JSON lines (`worker`), each managed by a thread of the server. Each
-result is a folder on disk, which stays when the server ends. One lock guards all jobs, the queue and the workers.
+Training in the server's own process would block every page, and children of `multiprocessing` would
+execute Streamlit's main script again. So workers are plain subprocesses that read and write JSON
+lines (`worker`), each managed by a thread of the server. Each result is a folder on disk, which
+stays when the server ends. One lock guards all jobs, the queue and the workers.
 """
 
 from __future__ import annotations
@@ -27,14 +29,20 @@ from .job import Job, JobStatus, Person
 from .queue import FairQueue
 from .worker import WorkerProcess, died
 
-CANCEL_SECONDS = 2.0  # a worker is killed if it has not stopped this long after a cancel, or after the runner was closed
+# a worker is killed if it has not stopped this long after a cancel, or after the runner was closed
+CANCEL_SECONDS = 2.0
 WATCH_SECONDS = 1.0  # how often the runner checks whether a running job has used up its time
 LONGEST_PAUSE_SECONDS = 900.0  # how long a pause lasts if nobody touches the job
 ABSENCE_SECONDS = (
-    60.0  # a waiting or paused job is abandoned if all its sessions are gone for longer than this; a reload is shorter
+    # a waiting or paused job is abandoned if all its sessions are gone for longer than this; a
+    # reload is shorter
+    60.0
 )
 CHECK_SECONDS = 5.0  # how often the runner checks who still wants the waiting and paused jobs
-GAVE_WAY = "The queue was full, so this run has left it for somebody who has fewer runs waiting. Run it again later."
+GAVE_WAY = (
+    "The queue was full, so this run has left it for somebody who has fewer runs waiting. Run it "
+    "again later."
+)
 ATTEMPTS = 2  # how often a job is run if its worker dies
 MAX_FINISHED = 500  # ended jobs that stay in memory; older ones are read from disk if they are done
 
@@ -50,7 +58,8 @@ class Overview:
     waiting, running, paused : int
         The numbers of jobs; a paused job does not count as running.
     people : tuple of (int, int)
-        For each person who has jobs: how many are waiting, and how many are running or paused. The one with most comes first.
+        For each person who has jobs: how many are waiting, and how many are running or paused. The
+        one with most comes first.
     num_working : int
         The number of jobs that may compute at the same time.
     pids : tuple of int
@@ -72,11 +81,15 @@ class Overview:
         paused = sum(job.held for job in active)
         pairs = [(waiting[name], begun[name]) for name in {*waiting, *begun}]
         busiest_first = tuple(sorted(pairs, key=lambda pair: (-sum(pair), pair)))
-        return cls(waiting.total(), begun.total() - paused, paused, busiest_first, num_working, pids)
+        return cls(
+            waiting.total(), begun.total() - paused, paused, busiest_first, num_working, pids
+        )
 
 
 class Durations:
-    """Records how long finished jobs took, to estimate others: jobs that differ only in seeds and rank take about the same time."""
+    """Records how long finished jobs took, to estimate others: jobs that differ only in seeds and
+    rank take about the same time.
+    """
 
     def __init__(self) -> None:
         self._seconds: dict[str, float] = {}
@@ -87,22 +100,32 @@ class Durations:
             self._seconds[job.kind] = (self._seconds.get(job.kind, job.seconds) + job.seconds) / 2
 
     def note_old(self, job: Job) -> None:
-        """Record how long a job of an earlier server took, for as long as none of its kind has finished on this one."""
+        """Record how long a job of an earlier server took, for as long as none of its kind has
+        finished on this one.
+        """
         self._seconds.setdefault(job.kind, job.seconds)
 
     def left(self, job: Job) -> float | None:
-        """Estimate the seconds of work that a job has left; None if no job of its kind has finished."""
+        """Estimate the seconds of work that a job has left; None if no job of its kind has
+        finished.
+        """
         expected = self._seconds.get(job.kind)
         return None if expected is None else max(expected - job.seconds_worked, 0.0)
 
     def of(self, jobs: Collection[Job], num_working: int) -> float | None:
-        """Estimate how long `num_working` workers take to run new jobs; None if for one of them no job of its kind has finished."""
+        """Estimate how long `num_working` workers take to run new jobs; None if for one of them no
+        job of its kind has finished.
+        """
         numbers = [number for job in jobs if (number := self.left(job)) is not None]
         at_once = max(1, min(num_working, len(numbers)))
-        return max(sum(numbers) / at_once, *numbers) if numbers and len(numbers) == len(jobs) else None
+        return (
+            max(sum(numbers) / at_once, *numbers) if numbers and len(numbers) == len(jobs) else None
+        )
 
     def until_done(self, jobs: Iterable[Job], num_working: int) -> float | None:
-        """Estimate the seconds until `num_working` workers have done all of these jobs; None if the time of one is unknown."""
+        """Estimate the seconds until `num_working` workers have done all of these jobs; None if the
+        time of one is unknown.
+        """
         seconds = [self.left(job) for job in jobs]
         numbers = [number for number in seconds if number is not None]
         return sum(numbers) / num_working if len(numbers) == len(seconds) else None
@@ -111,14 +134,16 @@ class Durations:
 class Runner:
     """Runs recipes in worker processes. All methods may be called from any thread.
 
-    Callers pass the name of a session, such as a browser's tab. The people whose sessions they are take turns in the queue. Equal
-    recipes are one job, which several sessions may share; it stops when the last of them has cancelled it. When the queue is full,
-    waiting jobs whose sessions have all been gone for a minute are cancelled to make room.
+    Callers pass the name of a session, such as a browser's tab. The people whose sessions they are
+    take turns in the queue. Equal recipes are one job, which several sessions may share; it stops
+    when the last of them has cancelled it. When the queue is full, waiting jobs whose sessions have
+    all been gone for a minute are cancelled to make room.
 
     Parameters
     ----------
     home : Path
-        Results go to `home/runs/<key>`, uploaded files are read from `home/uploads`, and events go to the history.
+        Results go to `home/runs/<key>`, uploaded files are read from `home/uploads`, and events go
+        to the history.
     num_workers : int, optional
         By default one less than the number of cores, but at least 1.
     max_queued : int, optional
@@ -154,14 +179,20 @@ class Runner:
         self._num_working = num_workers or max(1, num_cores() - 1)
         self._is_active = is_active
         self._person_of = person_of
-        self._changed = Condition()  # its lock guards everything below, including the jobs and workers
+        # its lock guards everything below, including the jobs and workers
+        self._changed = Condition()
         self._jobs: dict[str, Job] = {}
         self._queue = FairQueue()
         self._durations = Durations()
         self._closed = self._is_checking = False
-        # A held job keeps its process, while another process may compute on its core. Processes start when they are first needed.
-        self._workers = [WorkerProcess() for _ in range(self._num_working + limits.most("paused_jobs"))]
-        self._threads = [Thread(target=self._serve, args=(worker,), daemon=True) for worker in self._workers]
+        # A held job keeps its process, while another process may compute on its core. Processes
+        # start when they are first needed.
+        self._workers = [
+            WorkerProcess() for _ in range(self._num_working + limits.most("paused_jobs"))
+        ]
+        self._threads = [
+            Thread(target=self._serve, args=(worker,), daemon=True) for worker in self._workers
+        ]
         for thread in self._threads:
             thread.start()
         atexit.register(self.close)
@@ -174,7 +205,8 @@ class Runner:
         recipe : Recipe
         session : str
         hold : bool
-            Whether to stop at the first epoch and wait there. Calling `pause` afterwards makes the job a paused one.
+            Whether to stop at the first epoch and wait there. Calling `pause` afterwards makes the
+            job a paused one.
 
         Returns
         -------
@@ -221,16 +253,21 @@ class Runner:
         return self._folders.result(key)
 
     def estimate(self, *recipes: Recipe) -> float | None:
-        """Estimate how many seconds it takes to run recipes on a server that has nothing else to do.
+        """Estimate how many seconds it takes to run recipes on a server that has nothing else to
+        do.
 
-        The estimate comes from runs of this server that differ only in seeds and rank; it is None if a recipe has no such run.
+        The estimate comes from runs of this server that differ only in seeds and rank; it is None
+        if a recipe has no such run.
         """
         jobs = [Job(recipe.key(), recipe) for recipe in recipes]
         with self._changed:
             return self._durations.of(jobs, self._num_working)
 
     def cancel(self, key: str, session: str) -> None:
-        """Cancel a job for one session. The job stops unless another session that is still connected wants it."""
+        """Cancel a job for one session.
+
+        The job stops unless another session that is still connected wants it.
+        """
         with self._changed:
             job = self._jobs.get(key)
             if job is None or job.over:
@@ -238,30 +275,41 @@ class Runner:
             job.cancelled_by(session)
             if not self._is_wanted(job):
                 self._stop(job)
-            elif job.paused and session == job.starter:  # only the starter can pause a job, so the others do not want it paused
+            # only the starter can pause a job, so the others do not want it paused
+            elif job.paused and session == job.starter:
                 self._play(job)
 
     def pause(self, key: str, session: str, epochs: int = 0) -> None:
-        """Pause a job between two epochs, after `epochs` more; for a queued job these are counted from its first epoch.
+        """Pause a job between two epochs, after `epochs` more; for a queued job these are counted
+        from its first epoch.
 
-        A paused job keeps its process, but another worker may compute meanwhile. It continues by itself when all of its sessions
-        have been gone for a minute, or when nobody has touched it for a quarter of an hour.
+        A paused job keeps its process, but another worker may compute meanwhile. It continues by
+        itself when all of its sessions have been gone for a minute, or when nobody has touched it
+        for a quarter of an hour.
 
         Raises
         ------
         RecipeError
-            If the job has ended, if this session did not start it and another session wants it too, or if too many jobs are paused.
+            If the job has ended, if this session did not start it and another session wants it too,
+            or if too many jobs are paused.
         """
         with self._changed:
             job = self._jobs.get(key)
             if job is None or job.over:
                 raise RecipeError("This run has ended, so it can't be paused.")
-            if session != job.starter and any(self._is_active(other) for other in job.sessions - {session}):
-                raise RecipeError("Someone else is waiting for this run, so only the person who started it can pause it.")
+            if session != job.starter and any(
+                self._is_active(other) for other in job.sessions - {session}
+            ):
+                raise RecipeError(
+                    "Someone else is waiting for this run, so only the person who started it "
+                    "can pause it."
+                )
             allowed = limits.most("paused_jobs")
             if sum(other.paused for other in self._jobs.values() if other is not job) >= allowed:
                 self._play(job)  # the job may have been submitted with `hold`
-                raise RecipeError(f"No more runs can be paused (limit {allowed}). Try again in a minute.")
+                raise RecipeError(
+                    f"No more runs can be paused (limit {allowed}). Try again in a minute."
+                )
             job.submitted_by(session)
             job.paused, job.hold_after, job.touched = True, epochs, monotonic()
             self._send(job, {"hold": epochs})
@@ -274,7 +322,9 @@ class Runner:
                 self._play(job)
 
     def close(self) -> None:
-        """Stop all jobs and workers, and wait until the worker processes have ended, which takes a few seconds at most."""
+        """Stop all jobs and workers, and wait until the worker processes have ended, which takes a
+        few seconds at most.
+        """
         with self._changed:
             self._closed = self._recorder.leaving = True
             self._queue = FairQueue()
@@ -301,16 +351,22 @@ class Runner:
         with self._changed:
             return Overview.of(self._jobs.values(), self._num_working, self._pids())
 
-    # A method below takes the lock if its docstring says so. All others must be called with the lock held.
+    # A method below takes the lock if its docstring says so. All others must be called with the
+    # lock held.
 
     def _status(self, job: Job) -> JobStatus:
         if job.state != "queued":
             return job.status(None, len(self._queue))
-        seconds = self._durations.until_done((*self._computing(), *self._queue.before(job)), self._num_working)
+        seconds = self._durations.until_done(
+            (*self._computing(), *self._queue.before(job)), self._num_working
+        )
         return job.status(self._queue.position(job), len(self._queue), seconds)
 
     def _find(self, key: str) -> Job | None:
-        """Find a key's job: in memory while it waits or runs, on disk afterwards. Takes the lock."""
+        """Find a key's job: in memory while it waits or runs, on disk afterwards.
+
+        Takes the lock.
+        """
         with self._changed:
             job = self._jobs.get(key)
         if job is not None and (not job.over or (job.state == "done" and self._folders.has(key))):
@@ -337,7 +393,9 @@ class Runner:
         return any(self._is_active(session) for session in job.sessions)
 
     def _is_abandoned(self, job: Job) -> bool:
-        """Return whether all sessions that want a job have been gone for longer than ABSENCE_SECONDS."""
+        """Return whether all sessions that want a job have been gone for longer than
+        ABSENCE_SECONDS.
+        """
         return not self._is_wanted(job) and monotonic() - job.wanted > ABSENCE_SECONDS
 
     def _begin_checks(self) -> None:
@@ -347,18 +405,23 @@ class Runner:
             _later(CHECK_SECONDS, self._check)
 
     def _check(self) -> None:
-        """Record which waiting and paused jobs are still wanted, and end pauses that have lasted too long. Takes the lock."""
+        """Record which waiting and paused jobs are still wanted, and end pauses that have lasted
+        too long. Takes the lock.
+        """
         with self._changed:
             self._is_checking = False
             for job in [job for job in self._jobs.values() if job.state == "queued" or job.paused]:
                 if self._is_wanted(job):
                     job.wanted = monotonic()
-                if job.paused and (self._is_abandoned(job) or monotonic() - job.touched > LONGEST_PAUSE_SECONDS):
+                if job.paused and (
+                    self._is_abandoned(job) or monotonic() - job.touched > LONGEST_PAUSE_SECONDS
+                ):
                     self._play(job)
                 self._begin_checks()
 
     def _make_room(self, person: Person) -> None:
-        """If the queue is full, cancel waiting jobs that nobody has wanted for a while, or one that gives way (`FairQueue`).
+        """If the queue is full, cancel waiting jobs that nobody has wanted for a while, or one that
+        gives way (`FairQueue`).
 
         Raises RecipeError if there is no room.
         """
@@ -403,10 +466,14 @@ class Runner:
 
     def _computing(self) -> list[Job]:
         """List the jobs that are computing: those of the workers, except held ones."""
-        return [worker.job for worker in self._workers if worker.job is not None and not worker.job.held]
+        return [
+            worker.job for worker in self._workers if worker.job is not None and not worker.job.held
+        ]
 
     def _next_worker(self) -> WorkerProcess | None:
-        """Choose the worker for the next job, preferably one whose process is already running; None if no core is free."""
+        """Choose the worker for the next job, preferably one whose process is already running; None
+        if no core is free.
+        """
         if len(self._computing()) >= self._num_working:
             return None
         free = (worker for worker in self._workers if worker.job is None)
@@ -422,7 +489,9 @@ class Runner:
         self._send(job, {"hold": None})
 
     def _send(self, job: Job, message: dict[str, Any]) -> WorkerProcess | None:
-        """Send a message to the worker that has a job, and return the worker; None while the job is in the queue."""
+        """Send a message to the worker that has a job, and return the worker; None while the job is
+        in the queue.
+        """
         for worker in self._workers:
             if worker.job is job:
                 worker.send(message)
@@ -430,10 +499,14 @@ class Runner:
         return None
 
     def _serve(self, worker: WorkerProcess) -> None:
-        """Run one job after another on a worker until the runner is closed: this is the worker's thread. Takes the lock."""
+        """Run one job after another on a worker until the runner is closed: this is the worker's
+        thread. Takes the lock.
+        """
         while True:
             with self._changed:
-                self._changed.wait_for(lambda: self._closed or (len(self._queue) and self._next_worker() is worker))
+                self._changed.wait_for(
+                    lambda: self._closed or (len(self._queue) and self._next_worker() is worker)
+                )
                 if self._closed:
                     break
                 worker.job = job = self._queue.pop()
@@ -451,7 +524,10 @@ class Runner:
         worker.reap()
 
     def _attempt(self, worker: WorkerProcess, job: Job) -> None:
-        """Run a job in a worker process. If the process dies, the job has not ended when this returns. Takes the lock."""
+        """Run a job in a worker process.
+
+        If the process dies, the job has not ended when this returns. Takes the lock.
+        """
         try:
             with self._changed:
                 if job.over:
@@ -459,7 +535,14 @@ class Runner:
                 job.begin()
                 worker.start()
                 folder, hold = self._folders.folder(job.key), job.hold_after if job.paused else None
-                worker.send({"recipe": job.recipe.to_json(), "folder": str(folder), "uploads": str(self._uploads), "hold": hold})
+                worker.send(
+                    {
+                        "recipe": job.recipe.to_json(),
+                        "folder": str(folder),
+                        "uploads": str(self._uploads),
+                        "hold": hold,
+                    }
+                )
             for message in worker.messages():
                 with self._changed:
                     if "end" in message:
@@ -468,9 +551,12 @@ class Runner:
                         job.end(message["end"], message["message"])
                         return
                     if job.note(message):
-                        self._changed.notify_all()  # if the job is held now, its core is free for another job
+                        # if the job is held now, its core is free for another job
+                        self._changed.notify_all()
             if not job.over:
-                log.warning("the worker of job %s died, or sent something that is not a message", job.key)
+                log.warning(
+                    "the worker of job %s died, or sent something that is not a message", job.key
+                )
         except OSError as error:
             log.warning("a worker for job %s could not be started: %s", job.key, error)
         worker.reap()
@@ -485,7 +571,9 @@ def _later(seconds: float, function: Callable[..., None], *arguments: object) ->
 
 
 def num_cores() -> int:
-    """Count the cores that this process may use, given its CPU affinity and the quota of its container."""
+    """Count the cores that this process may use, given its CPU affinity and the quota of its
+    container.
+    """
     from joblib import cpu_count
 
     return int(cpu_count())

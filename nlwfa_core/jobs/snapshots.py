@@ -1,9 +1,11 @@
-"""Project the states in the middle of a training onto the plane, so that successive pictures of them do not jump.
+"""Project the states in the middle of a training onto the plane, so that successive pictures of
+them do not jump.
 
-A picture shows two principal components. These have arbitrary signs, and if their variances are nearly equal, they can rotate from
-one picture to the next. So each picture is rotated or reflected onto the one before it, such that its points move least (Schönemann
-1966, orthogonal Procrustes). States are divided by their lengths first, because those of rare prefixes are short and would all lie
-close to 0.
+A picture shows two principal components. These have arbitrary signs, and if their variances are
+nearly equal, they can rotate from one picture to the next. So each picture is rotated or reflected
+onto the one before it, such that its points move least (Schönemann 1966, orthogonal Procrustes).
+States are divided by their lengths first, because those of rare prefixes are short and would all
+lie close to 0.
 """
 
 from __future__ import annotations
@@ -16,7 +18,8 @@ from ..learning.progress import NetworkState, RowStates
 from ..models.geometry import aligning_turn, directions, principal_axes
 from ..strings.words import FloatArray
 
-# Significant digits of the largest number in a matrix. Entries of H differ by factors, and their errors are smaller still.
+# Significant digits of the largest number in a matrix. Entries of H differ by factors, and their
+# errors are smaller still.
 DIGITS, ENTRY_DIGITS = 4, 7
 
 Matrix = tuple[tuple[float, ...], ...]
@@ -24,7 +27,10 @@ Matrix = tuple[tuple[float, ...], ...]
 
 @dataclass(frozen=True)
 class NetworkPicture:
-    """Holds the numbers of a `NetworkState`, rounded, under the same names. Matrices are tuples of rows."""
+    """Holds the numbers of a `NetworkState`, rounded, under the same names.
+
+    Matrices are tuples of rows.
+    """
 
     inputs: Matrix
     layers: tuple[Matrix, ...]
@@ -37,7 +43,9 @@ class NetworkPicture:
     def of(cls, state: NetworkState) -> NetworkPicture:
         """Round a network's numbers."""
         layers, weights = (tuple(map(_rounded, arrays)) for arrays in (state.layers, state.weights))
-        inputs, outputs = (_rounded(entries, ENTRY_DIGITS) for entries in (state.inputs, state.outputs))
+        inputs, outputs = (
+            _rounded(entries, ENTRY_DIGITS) for entries in (state.inputs, state.outputs)
+        )
         return cls(inputs, layers, outputs, weights, state.waist, state.nonlinear)
 
 
@@ -54,7 +62,8 @@ class Snapshot:
     points : tuple of (float, float)
         The position of each row's state.
     targets : tuple of (float, float)
-        The positions at which the stage of training aims to have the states, in the same plane; empty if it has no such targets.
+        The positions at which the stage of training aims to have the states, in the same plane;
+        empty if it has no such targets.
     explained : float
         The share of the states' variance that lies in the plane; 1 if there is no variance.
     network : NetworkPicture or None
@@ -70,29 +79,51 @@ class Snapshot:
     network: NetworkPicture | None = None
 
 
-def snapshot(stage: str, epoch: int, states: RowStates, before: Snapshot | None = None) -> Snapshot | None:
-    """Project the directions of states onto the plane, rotated towards the snapshot `before`; None if a state is not finite."""
+def snapshot(
+    stage: str, epoch: int, states: RowStates, before: Snapshot | None = None
+) -> Snapshot | None:
+    """Project the directions of states onto the plane, rotated towards the snapshot `before`; None
+    if a state is not finite.
+    """
     if not len(states.rows) or not np.isfinite(states.states).all():
         return None
     unit = directions(states.states)
     mean, axes, shares = principal_axes(unit, 2)
     points = (unit - mean) @ axes.T
     turn = _turn(points, states.rows.tolist(), before)
-    targets = np.empty((0, 2)) if states.targets is None else (directions(states.targets) - mean) @ axes.T @ turn
+    targets = (
+        np.empty((0, 2))
+        if states.targets is None
+        else (directions(states.targets) - mean) @ axes.T @ turn
+    )
     explained = float(shares.sum()) if shares.any() else 1.0
     network = before.network if before else None
-    if states.network is not None and all(np.isfinite(values).all() for values in (*states.network.layers, states.network.outputs)):
+    if states.network is not None and all(
+        np.isfinite(values).all() for values in (*states.network.layers, states.network.outputs)
+    ):
         network = NetworkPicture.of(states.network)
-    return Snapshot(stage, epoch, tuple(states.rows.tolist()), _pairs(points @ turn), _pairs(targets), explained, network)
+    return Snapshot(
+        stage,
+        epoch,
+        tuple(states.rows.tolist()),
+        _pairs(points @ turn),
+        _pairs(targets),
+        explained,
+        network,
+    )
 
 
 def picture_of(stage: str, states: FloatArray, before: Snapshot | None = None) -> Snapshot | None:
-    """Make a `snapshot` of the states, shape (n, num_states), of the Hankel matrix's first n rows."""
+    """Make a `snapshot` of the states, shape (n, num_states), of the Hankel matrix's first n
+    rows.
+    """
     return snapshot(stage, 0, RowStates(np.arange(len(states)), states), before)
 
 
 def _turn(points: FloatArray, rows: list[int], before: Snapshot | None) -> FloatArray:
-    """Compute the rotation or reflection that moves points towards those of the previous snapshot, by the rows that both have."""
+    """Compute the rotation or reflection that moves points towards those of the previous snapshot,
+    by the rows that both have.
+    """
     old_points = {} if before is None else dict(zip(before.rows, before.points, strict=True))
     both = [index for index, row in enumerate(rows) if row in old_points]
     if not both:

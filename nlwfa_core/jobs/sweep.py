@@ -1,12 +1,15 @@
-"""Run many recipes in worker processes, on this machine or on a Dask cluster, and save each result as soon as it is ready.
+"""Run many recipes in worker processes, on this machine or on a Dask cluster, and save each result
+as soon as it is ready.
 
-Runs that share strings and a Hankel matrix go to a worker as one group, so that the worker makes both only once (`Waiting`). A run
-is named after its recipe's key, and a run that is on disk is not repeated: if a process is killed, the same call resumes the
-sweep. Workers that have access to the sweep's disk write results into their folders themselves; other workers, on machines of a
-cluster without a shared disk, send the files back. Uploaded strings are read from `home/uploads`, so recipes with uploads need a
-shared disk.
+Runs that share strings and a Hankel matrix go to a worker as one group, so that the worker makes
+both only once (`Waiting`). A run is named after its recipe's key, and a run that is on disk is not
+repeated: if a process is killed, the same call resumes the sweep. Workers that have access to the
+sweep's disk write results into their folders themselves; other workers, on machines of a cluster
+without a shared disk, send the files back. Uploaded strings are read from `home/uploads`, so
+recipes with uploads need a shared disk.
 
-A sweep has no sessions and no pauses, and a single run can't be cancelled. For a server, `jobs.runner` has all these.
+A sweep has no sessions and no pauses, and a single run can't be cancelled. For a server,
+`jobs.runner` has all these.
 """
 
 from __future__ import annotations
@@ -31,13 +34,17 @@ from ..rounding import ONE_THREAD
 from .folders import RunFolders
 from .worker import Files, Outcome, died, exit_with_parent, run_group
 
-# How often a run is tried if its process dies. From the second attempt on it runs alone, so that no other run dies with it.
+# How often a run is tried if its process dies. From the second attempt on it runs alone, so that no
+# other run dies with it.
 ATTEMPTS = 3
-# A group is so small that the remaining runs make about this many groups for each slot: all slots then end at about the same time.
+# A group is so small that the remaining runs make about this many groups for each slot: all slots
+# then end at about the same time.
 GROUPS_PER_SLOT = 4
-# How many waiting groups are compared when a slot is free. Groups are in order, so neighbours share strings.
+# How many waiting groups are compared when a slot is free. Groups are in order, so neighbours share
+# strings.
 GROUPS_COMPARED = 1000
-# How often, in seconds, the folders of running groups are checked, and the cluster is asked for its workers.
+# How often, in seconds, the folders of running groups are checked, and the cluster is asked for its
+# workers.
 LOOK_SECONDS = 1.0
 CONNECT_SECONDS = 15
 CLOSE_SECONDS = 60.0
@@ -50,7 +57,8 @@ Group = dict[str, str]
 
 @dataclass(frozen=True)
 class Swept:
-    """Holds the outcome of a sweep. Runs that are in none of the three attributes were not started, because the time was over.
+    """Holds the outcome of a sweep. Runs that are in none of the three attributes were not started,
+    because the time was over.
 
     Attributes
     ----------
@@ -77,31 +85,37 @@ def run_missing(
     each: Callable[[str, str | None], None] = lambda key, failure: None,
     history: bool = True,
 ) -> Swept:
-    """Run the recipes that have no folder in `home/runs` yet, and record them in the history of `home`.
+    """Run the recipes that have no folder in `home/runs` yet, and record them in the history of
+    `home`.
 
     Parameters
     ----------
     recipes : mapping
-        Key -> recipe, in the order in which they start; runs that share strings and matrix are neighbours.
+        Key -> recipe, in the order in which they start; runs that share strings and matrix are
+        neighbours.
     home : Path
         A lab's folder, with `runs`, `uploads` and a history.
     jobs : int
         The number of worker processes.
     scheduler : str, optional
-        The address of a Dask scheduler, whose workers then run the recipes instead of processes on this machine.
+        The address of a Dask scheduler, whose workers then run the recipes instead of processes on
+        this machine.
     report : callable
         Called with a Progress, in which a step is a run.
     seconds : float, optional
         After this time no run is started; those that are running are finished.
     each : callable
-        Called in this process as soon as a run has ended, with its key, and with the reason if it failed, otherwise None.
+        Called in this process as soon as a run has ended, with its key, and with the reason if it
+        failed, otherwise None.
     history : bool
-        Whether to write a history. False is for a temporary home: nothing is written even if the history is a shared database.
+        Whether to write a history. False is for a temporary home: nothing is written even if the
+        history is a shared database.
 
     Raises
     ------
     RecipeError
-        If the cluster can't be reached, or a result can't be written. Runs that were finished before stay on disk.
+        If the cluster can't be reached, or a result can't be written. Runs that were finished
+        before stay on disk.
     """
     folders = RunFolders(home / "runs")
     present = tuple(key for key in recipes if folders.has(key))
@@ -115,7 +129,11 @@ def run_missing(
             sweep = _Sweep(missing, home.absolute(), workers, recorder, seconds)
             for key in sweep.run():
                 each(key, sweep.failed.get(key))
-                report(Progress("runs", len(present) + len(sweep.new) + len(sweep.failed), len(recipes)))
+                report(
+                    Progress(
+                        "runs", len(present) + len(sweep.new) + len(sweep.failed), len(recipes)
+                    )
+                )
     finally:
         recorder.close(CLOSE_SECONDS)
     return Swept(present, tuple(sweep.new), sweep.failed)
@@ -124,9 +142,9 @@ def run_missing(
 class Waiting:
     """Holds waiting runs, grouped by strings and Hankel matrix.
 
-    A worker keeps the strings and the matrix of its last run in memory. So a slot prefers, in this order: runs with the same
-    matrix, runs with the same strings, strings that no other slot works on, a matrix that no other slot works on, and any other
-    run.
+    A worker keeps the strings and the matrix of its last run in memory. So a slot prefers, in this
+    order: runs with the same matrix, runs with the same strings, strings that no other slot works
+    on, a matrix that no other slot works on, and any other run.
     """
 
     def __init__(self, recipes: Mapping[str, Recipe]) -> None:
@@ -135,13 +153,16 @@ class Waiting:
 
         self._groups = deque((start, deque(keys)) for start, keys in groupby(recipes, start))
         self._num_waiting = len(recipes)
-        self._starts: dict[Slot, tuple[str, str]] = {}  # slot -> the strings and the matrix of its last group
+        # slot -> the strings and the matrix of its last group
+        self._starts: dict[Slot, tuple[str, str]] = {}
 
     def __len__(self) -> int:
         return self._num_waiting
 
     def take(self, slot: Slot, num_slots: int) -> tuple[str, ...]:
-        """Remove the runs that a slot does next, and return their keys; empty if no run is waiting."""
+        """Remove the runs that a slot does next, and return their keys; empty if no run is
+        waiting.
+        """
         if not self._groups:
             return ()
         own = self._starts.get(slot, ("", ""))
@@ -174,7 +195,9 @@ class Workers(Protocol):
     def slots(self) -> Sequence[Slot]:
         """Return the current slots."""
 
-    def submit(self, slot: Slot, group: Group, home: str, server: str, seconds: float | None) -> Future[dict[str, Outcome]]:
+    def submit(
+        self, slot: Slot, group: Group, home: str, server: str, seconds: float | None
+    ) -> Future[dict[str, Outcome]]:
         """Call `worker.run_group` in a slot, and return its future outcome."""
 
     def cancel(self, future: Future[dict[str, Outcome]]) -> None:
@@ -182,10 +205,17 @@ class Workers(Protocol):
 
 
 class _Sweep:
-    """Carries out one call of `run_missing`: holds the waiting runs, those in progress, and the outcomes of the others."""
+    """Carries out one call of `run_missing`: holds the waiting runs, those in progress, and the
+    outcomes of the others.
+    """
 
     def __init__(
-        self, recipes: Mapping[str, Recipe], home: Path, workers: Workers, recorder: Recorder | _NoHistory, seconds: float | None
+        self,
+        recipes: Mapping[str, Recipe],
+        home: Path,
+        workers: Workers,
+        recorder: Recorder | _NoHistory,
+        seconds: float | None,
     ) -> None:
         self.new: list[str] = []
         self.failed: dict[str, str] = {}
@@ -195,7 +225,8 @@ class _Sweep:
         self._waiting = Waiting(recipes)
         self._alone = deque[str]()  # runs whose process has died, to be run alone
         self._deaths: Counter[str] = Counter()
-        # The runs of each group in progress whose outcome is not yet known. The first of them is running, or about to start.
+        # The runs of each group in progress whose outcome is not yet known. The first of them is
+        # running, or about to start.
         self._under_way: dict[Future[dict[str, Outcome]], tuple[Slot, deque[str]]] = {}
 
     def run(self) -> Iterator[str]:
@@ -216,7 +247,10 @@ class _Sweep:
                     self._record(key, "interrupted")
 
     def _fill_slots(self) -> None:
-        """Submit a group to each free slot. A run whose process has died is submitted only when no other group is in progress."""
+        """Submit a group to each free slot.
+
+        A run whose process has died is submitted only when no other group is in progress.
+        """
         if self._deadline is not None and monotonic() >= self._deadline:
             return
         slots = self._workers.slots()
@@ -248,10 +282,13 @@ class _Sweep:
             self._record(keys[0], "running")
 
     def _collect(self, future: Future[dict[str, Outcome]]) -> Iterator[str]:
-        """Record the outcomes of a group that has ended, or whose process has died, and yield the keys of its ended runs."""
+        """Record the outcomes of a group that has ended, or whose process has died, and yield the
+        keys of its ended runs.
+        """
         slot, keys = self._under_way[future]
         error = None if future.cancelled() else future.exception()
-        if isinstance(error, RecipeError):  # a result could not be written: a run that fails raises nothing
+        # a result could not be written: a run that fails raises nothing
+        if isinstance(error, RecipeError):
             raise error
         if future.cancelled() or error is not None:
             del self._under_way[future]
@@ -269,7 +306,9 @@ class _Sweep:
             self._record(key, "interrupted")  # the time was over before the run started
 
     def _retry(self, slot: Slot, keys: deque[str]) -> Iterator[str]:
-        """Handle the death of a group's process: its first run, the likely cause, will run alone; the others wait again."""
+        """Handle the death of a group's process: its first run, the likely cause, will run alone;
+        the others wait again.
+        """
         for key in keys:
             self._folders.tidy(key)
             self._record(key, "interrupted")  # stays so unless there is time to start the run again
@@ -296,7 +335,10 @@ class _Sweep:
 
 
 class _NoHistory:
-    """Takes the place of a recorder if no history is written. Its file in `home/servers` tells workers that they share the disk."""
+    """Takes the place of a recorder if no history is written.
+
+    Its file in `home/servers` tells workers that they share the disk.
+    """
 
     def __init__(self, home: Path) -> None:
         self.server = "sweep"
@@ -312,12 +354,16 @@ class _NoHistory:
 
 def _write_folder(folder: Path, files: Files) -> None:
     make_directory(folder)
-    for name in sorted(files):  # result.json is written last, because it marks the folder as complete
+    # result.json is written last, because it marks the folder as complete
+    for name in sorted(files):
         write_atomically(folder / name, files[name])
 
 
 class Processes:
-    """Provides processes of this machine, one for each slot. If one dies, it is replaced, and the other slots are not affected."""
+    """Provides processes of this machine, one for each slot.
+
+    If one dies, it is replaced, and the other slots are not affected.
+    """
 
     def __init__(self, jobs: int) -> None:
         self._executors: dict[Slot, Executor] = {slot: self._start() for slot in range(jobs)}
@@ -325,7 +371,9 @@ class Processes:
     def slots(self) -> Sequence[Slot]:
         return tuple(self._executors)
 
-    def submit(self, slot: Slot, group: Group, home: str, server: str, seconds: float | None) -> Future[dict[str, Outcome]]:
+    def submit(
+        self, slot: Slot, group: Group, home: str, server: str, seconds: float | None
+    ) -> Future[dict[str, Outcome]]:
         for left in reversed(range(ATTEMPTS)):
             try:
                 return self._executors[slot].submit(run_group, group, home, server, seconds)
@@ -337,7 +385,9 @@ class Processes:
         raise AssertionError
 
     def cancel(self, future: Future[dict[str, Outcome]]) -> None:
-        """Do nothing, because `close` kills the processes, and loky's thread would break on a future that was cancelled."""
+        """Do nothing, because `close` kills the processes, and loky's thread would break on a
+        future that was cancelled.
+        """
 
     def close(self) -> None:
         for executor in self._executors.values():
@@ -346,7 +396,9 @@ class Processes:
     def _start(self) -> Executor:
         from joblib.externals.loky import ProcessPoolExecutor
 
-        executor: Executor = ProcessPoolExecutor(1, env=ONE_THREAD, initializer=exit_with_parent, initargs=(os.getpid(),))
+        executor: Executor = ProcessPoolExecutor(
+            1, env=ONE_THREAD, initializer=exit_with_parent, initargs=(os.getpid(),)
+        )
         return executor
 
 
@@ -361,7 +413,10 @@ def processes(jobs: int) -> Iterator[Workers]:
 
 
 class Cluster:
-    """Provides the threads of a Dask cluster's workers, which may come and go. If a worker is gone, another takes its group."""
+    """Provides the threads of a Dask cluster's workers, which may come and go.
+
+    If a worker is gone, another takes its group.
+    """
 
     def __init__(self, client: Any) -> None:
         self._client = client
@@ -370,17 +425,25 @@ class Cluster:
         self._looked = -LOOK_SECONDS
 
     def slots(self) -> Sequence[Slot]:
-        if not self._slots or monotonic() > self._looked + LOOK_SECONDS:  # asking takes milliseconds
+        # asking takes milliseconds
+        if not self._slots or monotonic() > self._looked + LOOK_SECONDS:
             threads = self._client.nthreads()
-            # If the cluster has no worker yet, there is one slot, whose group Dask keeps until a worker comes.
-            self._slots = tuple((address, number) for address in threads for number in range(threads[address])) or ((None, 0),)
+            # If the cluster has no worker yet, there is one slot, whose group Dask keeps until a
+            # worker comes.
+            self._slots = tuple(
+                (address, number) for address in threads for number in range(threads[address])
+            ) or ((None, 0),)
             self._looked = monotonic()
         return self._slots
 
-    def submit(self, slot: Slot, group: Group, home: str, server: str, seconds: float | None) -> Future[dict[str, Outcome]]:
+    def submit(
+        self, slot: Slot, group: Group, home: str, server: str, seconds: float | None
+    ) -> Future[dict[str, Outcome]]:
         address = slot[0] if isinstance(slot, tuple) else None
         where = {"workers": [address], "allow_other_workers": True} if address else {}
-        future: Future[dict[str, Outcome]] = self._executor.submit(run_group, group, home, server, seconds, **where)
+        future: Future[dict[str, Outcome]] = self._executor.submit(
+            run_group, group, home, server, seconds, **where
+        )
         return future
 
     def cancel(self, future: Future[dict[str, Outcome]]) -> None:
@@ -389,7 +452,10 @@ class Cluster:
 
 @contextmanager
 def cluster(address: str) -> Iterator[Workers]:
-    """Provide the workers of a Dask scheduler in a `with` block. Raises RecipeError if no scheduler is at the address."""
+    """Provide the workers of a Dask scheduler in a `with` block.
+
+    Raises RecipeError if no scheduler is at the address.
+    """
     try:
         from distributed import Client
     except ImportError:

@@ -1,11 +1,13 @@
-"""Define worker processes: those of a server, which run one experiment after another, and those of a sweep, which run groups.
+"""Define worker processes: those of a server, which run one experiment after another, and those of
+a sweep, which run groups.
 
-A server starts `python -m nlwfa_core.jobs.worker`, and controls this process by a `WorkerProcess`. They exchange JSON lines. The
-worker receives `{"recipe": JSON, "folder": …, "uploads": …, "hold": …}`, one experiment at a time; `{"cancel": true}`; and
-`{"hold": epochs}`, to wait after that many more epochs (0: at the next), or null, to continue. It sends any number of
-`{"progress": [stage, step, total, loss, measure], "losses": [[stage, step, loss, measure], …], "held": …, "picture": …}`, then
-`{"end": "done" | "failed" | "cancelled", "message": …}`. The process ends when its input does, even in the middle of a run, so it
-ends with its server.
+A server starts `python -m nlwfa_core.jobs.worker`, and controls this process by a `WorkerProcess`.
+They exchange JSON lines. The worker receives `{"recipe": JSON, "folder": …, "uploads": …, "hold":
+…}`, one experiment at a time; `{"cancel": true}`; and `{"hold": epochs}`, to wait after that many
+more epochs (0: at the next), or null, to continue. It sends any number of `{"progress": [stage,
+step, total, loss, measure], "losses": [[stage, step, loss, measure], …], "held": …, "picture": …}`,
+then `{"end": "done" | "failed" | "cancelled", "message": …}`. The process ends when its input does,
+even in the middle of a run, so it ends with its server.
 
 A worker of a sweep is a process of loky or Dask, which calls `run_group`.
 """
@@ -28,7 +30,9 @@ from time import monotonic, sleep
 from typing import IO, Annotated, Any, BinaryIO, Literal, NotRequired, final
 
 from pydantic import Field, TypeAdapter
-from typing_extensions import TypedDict  # before Python 3.12, pydantic does not accept that of the standard library
+
+# before Python 3.12, pydantic does not accept that of the standard library
+from typing_extensions import TypedDict
 
 from ..errors import Cancelled, RecipeError, sentence_of
 from ..experiment.data import no_files
@@ -44,11 +48,13 @@ from .snapshots import Snapshot, snapshot
 NICENESS = 10  # a lower priority than that of the server, so that its pages stay responsive
 SECONDS_BETWEEN_REPORTS = 0.1
 SECONDS_BETWEEN_PICTURES = 0.5
-SECONDS_BETWEEN_LOOKS = 1.0  # how often a sweep's worker checks that its parent process is still alive
+# how often a sweep's worker checks that its parent process is still alive
+SECONDS_BETWEEN_LOOKS = 1.0
 
 log = logging.getLogger(__name__)
 
-Step = Annotated[int, Field(ge=0, lt=2**53)]  # the browser, which draws the curves, has no larger exact integers
+# the browser, which draws the curves, has no larger exact integers
+Step = Annotated[int, Field(ge=0, lt=2**53)]
 
 
 @final
@@ -73,7 +79,8 @@ MESSAGE: TypeAdapter[ProgressMessage | EndMessage] = TypeAdapter(ProgressMessage
 
 
 class WorkerProcess:
-    """Controls a worker process from the server. The process is started when it is first needed, and restarted if it has died.
+    """Controls a worker process from the server. The process is started when it is first needed,
+    and restarted if it has died.
 
     Attributes
     ----------
@@ -88,14 +95,19 @@ class WorkerProcess:
     @property
     def pid(self) -> int | None:
         """Return the process number; None if no process is alive."""
-        return self._process.pid if self._process is not None and self._process.poll() is None else None
+        return (
+            self._process.pid
+            if self._process is not None and self._process.poll() is None
+            else None
+        )
 
     def start(self) -> None:
         """Start the process if none is alive. Raises OSError if the operating system refuses."""
         if self.pid is not None:
             return
         self.reap()
-        root = str(Path(__file__).parents[2])  # in the path of the process, so that the package need not be installed
+        # in the path of the process, so that the package need not be installed
+        root = str(Path(__file__).parents[2])
         paths = [root, *filter(None, [os.environ.get("PYTHONPATH")])]
         self._process = subprocess.Popen(
             [sys.executable, "-m", "nlwfa_core.jobs.worker"],
@@ -106,7 +118,10 @@ class WorkerProcess:
         )
 
     def send(self, message: dict[str, Any]) -> None:
-        """Send a message to the process. Does nothing if it has died; `messages` ends in that case."""
+        """Send a message to the process.
+
+        Does nothing if it has died; `messages` ends in that case.
+        """
         if self._process is not None and self._process.stdin is not None:
             with suppress(OSError, ValueError):  # raised if the process has died or was dismissed
                 self._process.stdin.write(json.dumps(message).encode() + b"\n")
@@ -138,7 +153,10 @@ class WorkerProcess:
 
 
 def read_messages(stream: IO[bytes]) -> Iterator[ProgressMessage | EndMessage]:
-    """Read a worker's messages. Stops at the first line that is not one, because the worker can't be trusted any more."""
+    """Read a worker's messages.
+
+    Stops at the first line that is not one, because the worker can't be trusted any more.
+    """
     while line := stream.readline(MAX_JSON_BYTES):
         if not line.endswith(b"\n"):
             return  # the line is incomplete because the process died, or is too long
@@ -164,7 +182,9 @@ class Pause:
         self._epochs_left: int | None = None
 
     def hold_after(self, epochs: int | None) -> None:
-        """Hold the training after this many more epochs (0: after the next report), or let it continue (None)."""
+        """Hold the training after this many more epochs (0: after the next report), or let it
+        continue (None).
+        """
         with self._changed:
             self._epochs_left = epochs
             self._changed.notify_all()
@@ -183,7 +203,8 @@ class Pause:
 
 
 class Inbox:
-    """Reads the server's messages in a thread of its own, so that a cancel takes effect in the middle of a run.
+    """Reads the server's messages in a thread of its own, so that a cancel takes effect in the
+    middle of a run.
 
     Attributes
     ----------
@@ -193,7 +214,8 @@ class Inbox:
         Is set when the current experiment has to stop.
     pause : Pause
     saving : Lock
-        Must be held while a result is written: if the input ends meanwhile, the process waits for it before it exits.
+        Must be held while a result is written: if the input ends meanwhile, the process waits for
+        it before it exits.
     """
 
     def __init__(self, stream: BinaryIO) -> None:
@@ -211,7 +233,8 @@ class Inbox:
                     break  # the line is incomplete because the server died
                 self._follow(json.loads(line))
             code = 0
-        except Exception:  # exit after any error, because a worker without this thread would not end with its server
+        # exit after any error, because a worker without this thread would not end with its server
+        except Exception:
             log.exception("the server sent a line that is not a message")
         finally:
             with self.saving:
@@ -230,10 +253,11 @@ class Inbox:
 
 
 class Outbox:
-    """Sends messages to the server: progress about ten times a second, with all losses since the last message.
+    """Sends messages to the server: progress about ten times a second, with all losses since the
+    last message.
 
-    A picture of the states (a `Snapshot`) is included at the beginning and the end of a stage, during a pause, and otherwise so
-    rarely that making pictures takes at most 4 % of the time.
+    A picture of the states (a `Snapshot`) is included at the beginning and the end of a stage,
+    during a pause, and otherwise so rarely that making pictures takes at most 4 % of the time.
     """
 
     def __init__(self, stream: BinaryIO) -> None:
@@ -245,7 +269,10 @@ class Outbox:
         self.next_picture = 0.0
 
     def report(self, progress: Progress) -> None:
-        """Report progress to the server. `experiment.pipeline.run` takes this method as its callback."""
+        """Report progress to the server.
+
+        `experiment.pipeline.run` takes this method as its callback.
+        """
         new_stage = progress.stage != self.latest.stage
         if new_stage and self.latest.look is not None:
             self.flush(picture=True)
@@ -259,7 +286,14 @@ class Outbox:
         latest, losses = self.latest, self.losses
         self.losses, self.last_sent = [], monotonic()
         progress = [latest.stage, latest.step, latest.total, latest.loss, latest.measure]
-        self._send({"progress": progress, "losses": losses, "held": held, "picture": self._take_picture(held or picture)})
+        self._send(
+            {
+                "progress": progress,
+                "losses": losses,
+                "held": held,
+                "picture": self._take_picture(held or picture),
+            }
+        )
 
     def _take_picture(self, now: bool) -> dict[str, Any] | None:
         """Make a picture as JSON, if one is requested (`now`) or due; otherwise return None."""
@@ -288,15 +322,23 @@ class Outbox:
 
 
 class Trainer:
-    """Runs experiments. Keeps the data and the Hankel matrix of the last one in memory, because the next often uses the same."""
+    """Runs experiments.
+
+    Keeps the data and the Hankel matrix of the last one in memory, because the next often uses the
+    same.
+    """
 
     def __init__(self, inbox: Inbox, outbox: Outbox) -> None:
         self.inbox, self.outbox = inbox, outbox
         self.bench = Workbench()
-        self.seconds_held: dict[str, float] = {}  # stage -> how long the run was held during that stage
+        # stage -> how long the run was held during that stage
+        self.seconds_held: dict[str, float] = {}
 
     def follow(self, order: dict[str, Any]) -> None:
-        """Run one experiment, save its result, and send how it ended. Raises no error: errors are sent, too."""
+        """Run one experiment, save its result, and send how it ended.
+
+        Raises no error: errors are sent, too.
+        """
         folder = Path(order["folder"])
         try:
             result = self._run(Recipe.from_json(order["recipe"]), FileShelf(Path(order["uploads"])))
@@ -313,7 +355,9 @@ class Trainer:
                 self.bench.prepared = None
             # Anybody may read this in the history; the log has the whole paths.
             home = Path(order["uploads"]).parent
-            self.outbox.end("failed", without_folders(sentence_of(error), home, LAB_FOLDER, Path(sys.prefix)))
+            self.outbox.end(
+                "failed", without_folders(sentence_of(error), home, LAB_FOLDER, Path(sys.prefix))
+            )
         else:
             self.outbox.end("done")
 
@@ -341,13 +385,16 @@ class Trainer:
 
 
 Files = dict[str, bytes]
-# The outcome of a run: None if its folder is written; its files if the worker has no access to the sweep's disk; or why it failed.
+# The outcome of a run: None if its folder is written; its files if the worker has no access to the
+# sweep's disk; or why it failed.
 Outcome = Files | str | None
 _own = local()  # the workbench of each thread of a worker
 _saving = Lock()
 
 
-def run_group(recipes: Mapping[str, str], home: str, server: str, seconds: float | None = None) -> dict[str, Outcome]:
+def run_group(
+    recipes: Mapping[str, str], home: str, server: str, seconds: float | None = None
+) -> dict[str, Outcome]:
     """Run recipes one after another in a worker of a sweep.
 
     Parameters
@@ -357,8 +404,8 @@ def run_group(recipes: Mapping[str, str], home: str, server: str, seconds: float
     home : str
         The folder of the lab; uploads are read from `home/uploads`.
     server : str
-        The name of the sweep's file in `home/servers`. If this worker can read the file, it shares the sweep's disk, and writes
-        results to `home/runs`.
+        The name of the sweep's file in `home/servers`. If this worker can read the file, it shares
+        the sweep's disk, and writes results to `home/runs`.
     seconds : float, optional
         After this time no run is started.
 
@@ -382,7 +429,9 @@ def run_group(recipes: Mapping[str, str], home: str, server: str, seconds: float
             break
         try:
             recipe = Recipe.from_json(text)
-            result = bench.run(recipe, files=FileShelf(folder / "uploads").get if recipe.data.upload else no_files)
+            result = bench.run(
+                recipe, files=FileShelf(folder / "uploads").get if recipe.data.upload else no_files
+            )
         except Exception as error:
             if isinstance(error, MemoryError):
                 bench.prepared = None
@@ -417,14 +466,20 @@ def exit_with_parent(parent: int) -> None:
 
 
 def died(times: int) -> str:
-    """Write the message of a run that failed because its worker process died in each of `times` attempts."""
+    """Write the message of a run that failed because its worker process died in each of `times`
+    attempts.
+    """
     often = {2: "twice", 3: "three times"}.get(times, f"{times} times")
-    return f"The process of this run died {often} (killed, or out of memory). Try a smaller basis, fewer strings or a lower rank."
+    return (
+        f"The process of this run died {often} (killed, or out of memory). Try a smaller basis, "
+        "fewer strings or a lower rank."
+    )
 
 
 def main() -> None:
     """Run the experiments that a server sends, until it closes this process's input."""
-    # From here on, everything printed to stdout, even by C code, goes to stderr, because stdout is for messages only.
+    # From here on, everything printed to stdout, even by C code, goes to stderr, because stdout is
+    # for messages only.
     protocol = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
     sys.stdout = sys.stderr

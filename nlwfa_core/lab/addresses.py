@@ -1,4 +1,6 @@
-"""Make links that other people can open: with the machine's address in its network instead of localhost, and as a QR code."""
+"""Make links that other people can open: with the machine's address in its network instead of
+localhost, and as a QR code.
+"""
 
 from __future__ import annotations
 
@@ -8,14 +10,25 @@ from ipaddress import ip_address
 from urllib.parse import urlsplit
 
 EVERY_INTERFACE = ("", "0.0.0.0", "::")
-# An address for documentation (RFC 5737). Nothing is sent there: connecting a UDP socket only chooses the interface.
+# An address for documentation (RFC 5737). Nothing is sent there: connecting a UDP socket only
+# chooses the interface.
 ELSEWHERE = ("192.0.2.1", 9)
 
 
 def is_this_machine(host: str) -> bool:
     """Return whether a host name means the machine on which it is read.
 
-    >>> [is_this_machine(host) for host in ("localhost", "127.0.0.1", "::1", "0.0.0.0", "192.168.1.7", "lab.example.org")]
+    >>> [
+    ...     is_this_machine(host)
+    ...     for host in (
+    ...         "localhost",
+    ...         "127.0.0.1",
+    ...         "::1",
+    ...         "0.0.0.0",
+    ...         "192.168.1.7",
+    ...         "lab.example.org",
+    ...     )
+    ... ]
     [True, True, True, True, False, False]
     """
     try:
@@ -58,17 +71,23 @@ def shared_link(link: str, listens_on: str, lan: str) -> tuple[str, str]:
         return link, ""
     if listens_on not in EVERY_INTERFACE:
         return link, (
-            f"Nobody else can open this link: the lab listens on {listens_on} only. Restart it without STREAMLIT_SERVER_ADDRESS "
+            f"Nobody else can open this link: the lab listens on {listens_on} only. Restart "
+            "it without STREAMLIT_SERVER_ADDRESS "
             "and --server.address, and others in your network can."
         )
     if not lan:
-        return link, f"Nobody else can open this link: write this computer's name or address in place of {parts.hostname}."
+        return (
+            link,
+            "Nobody else can open this link: write this computer's name or address in place "
+            f"of {parts.hostname}.",
+        )
     port = f":{parts.port}" if parts.port else ""
     return parts._replace(netloc=f"{lan}{port}").geturl(), ""
 
 
 def qr_code(text: str) -> str:
-    """Draw a QR code as SVG, black on white with its quiet zone; "" if the text is too long for one.
+    """Draw a QR code as SVG, black on white with its quiet zone; "" if the text is too long for
+    one.
 
     Source: ISO/IEC 18004, by the package segno.
     """

@@ -1,7 +1,9 @@
-"""Check answers: a key holds the right answer, reads a person's text, and says how much of it is right and what is wrong.
+"""Check answers: a key holds the right answer, reads a person's text, and says how much of it is
+right and what is wrong.
 
-A key reads text and never evaluates it. Text that can't be read raises RecipeError, and does not count as a try. Widgets that offer
-choices join them with `SEPARATOR` into the same kind of text, so that any answer can be stored, sent and checked again.
+A key reads text and never evaluates it. Text that can't be read raises RecipeError, and does not
+count as a try. Widgets that offer choices join them with `SEPARATOR` into the same kind of text, so
+that any answer can be stored, sent and checked again.
 """
 
 from __future__ import annotations
@@ -26,9 +28,12 @@ ROUNDING = 1e-9  # relative tolerance of a number without a tolerance of its own
 FORMS = "a decimal, a fraction or a percentage"  # no example: it could be the answer
 
 DIGITS = r"(?:[0-9]+(?:[.,][0-9]*)?|[.,][0-9]+)"
-DECIMAL = re.compile(rf"([+-]?)({DIGITS})(?:e([+-]?[0-9]{{1,2}})|\s*[*·×x]\s*10\s*\^\s*\(?([+-]?[0-9]{{1,2}})\)?)?")
+DECIMAL = re.compile(
+    rf"([+-]?)({DIGITS})(?:e([+-]?[0-9]{{1,2}})|\s*[*·×x]\s*10\s*\^\s*\(?([+-]?[0-9]{{1,2}})\)?)?"
+)
 POWER = re.compile("10([⁻⁰¹²³⁴⁵⁶⁷⁸⁹]+)")
-WHOLE_NUMBERS = re.compile("[+-]?[0-9]{1,2}(,[+-]?[0-9]{1,2}){2,}")  # three or more: commas that can't be decimal
+# three or more: commas that can't be decimal
+WHOLE_NUMBERS = re.compile("[+-]?[0-9]{1,2}(,[+-]?[0-9]{1,2}){2,}")
 TWO_MEANINGS = re.compile("[+-]?[1-9][0-9]{0,2}(,[0-9]{3})+")
 
 
@@ -153,9 +158,14 @@ class NumbersKey:
     def check(self, text: str) -> Verdict:
         numbers = read_numbers(text)
         if len(numbers) != len(self.values):
-            raise RecipeError(f"write {plural(len(self.values), 'number')} with spaces between them; got {len(numbers)}")
+            raise RecipeError(
+                f"write {plural(len(self.values), 'number')} with spaces between them; got "
+                f"{len(numbers)}"
+            )
         pairs = zip(numbers, self.values, strict=True)
-        wrong_places = [str(place) for place, pair in enumerate(pairs, 1) if not _equal(*pair, self.tolerance)]
+        wrong_places = [
+            str(place) for place, pair in enumerate(pairs, 1) if not _equal(*pair, self.tolerance)
+        ]
         right = len(numbers) - len(wrong_places)
         if not wrong_places:
             return Verdict(1)
@@ -163,9 +173,15 @@ class NumbersKey:
             wrong = read_numbers(hint.answer)
             if len(wrong) == len(numbers) and all(map(_equal, numbers, wrong, [0] * len(wrong))):
                 return Verdict(right / len(numbers), hint.reason)
-        text = f"{right} of {plural(len(numbers), 'number')} {'is' if 1 in (right, len(numbers)) else 'are'} right."
+        text = (
+            f"{right} of {plural(len(numbers), 'number')} "
+            f"{'is' if 1 in (right, len(numbers)) else 'are'} right."
+        )
         if right:
-            text += f" Look at number{'' if len(wrong_places) == 1 else 's'} {enumeration(wrong_places)} again."
+            text += (
+                f" Look at number{'' if len(wrong_places) == 1 else 's'} "
+                f"{enumeration(wrong_places)} again."
+            )
         return Verdict(right / len(numbers), text)
 
 
@@ -180,7 +196,8 @@ class Option:
 
 @dataclass(frozen=True)
 class ChoiceKey:
-    """One option that is right, or several, all of which have to be chosen; each wrong one takes a right one's credit away.
+    """One option that is right, or several, all of which have to be chosen; each wrong one takes a
+    right one's credit away.
 
     >>> ChoiceKey((Option("1", True), Option("2", True), Option("3", False))).check("1")
     Verdict(credit=0.5, reason='1 of 2 right ones.')
@@ -208,13 +225,18 @@ class ChoiceKey:
         chosen = [self.options[names.index(part)] for part in _options_in(_parts(text), names)]
         if not self.several and len(chosen) > 1:
             raise RecipeError(f"choose one option; got {len(chosen)}")
-        rights, wrong = sum(option.right for option in self.options), [option for option in chosen if not option.right]
+        rights, wrong = (
+            sum(option.right for option in self.options),
+            [option for option in chosen if not option.right],
+        )
         hits = len(chosen) - len(wrong)
         if hits == rights and not wrong:
             return Verdict(1)
         reason = " ".join(option.reason for option in wrong if option.reason)
         if self.several:
-            count = f"{hits} of {rights} right ones" + (f", and {len(wrong)} too many." if wrong else ".")
+            count = f"{hits} of {rights} right ones" + (
+                f", and {len(wrong)} too many." if wrong else "."
+            )
             return Verdict(max(0, hits - len(wrong)) / rights, f"{count} {reason}".strip())
         return Verdict(0, reason or "No.")
 
@@ -226,7 +248,8 @@ class ChoiceKey:
 
 @dataclass(frozen=True)
 class StringKey:
-    """A string over an alphabet of characters; several may be right. Each symbol in its position counts.
+    """A string over an alphabet of characters; several may be right. Each symbol in its position
+    counts.
 
     >>> StringKey(("aba",), "ab").check("abb")
     Verdict(credit=0.6666666666666666, reason='2 of 3 symbols are right.')
@@ -256,10 +279,23 @@ class StringKey:
                 return Verdict(0, hint.reason)
         lengths = {len(right) for right in self.strings}
         if len(string) not in lengths:
-            return Verdict(0, "Too short." if len(string) < min(lengths) else "Too long." if len(string) > max(lengths) else "No.")
-        right = max(sum(map(str.__eq__, string, other)) for other in self.strings if len(other) == len(string))
+            return Verdict(
+                0,
+                "Too short."
+                if len(string) < min(lengths)
+                else "Too long."
+                if len(string) > max(lengths)
+                else "No.",
+            )
+        right = max(
+            sum(map(str.__eq__, string, other))
+            for other in self.strings
+            if len(other) == len(string)
+        )
         return Verdict(
-            right / len(string), f"{right} of {plural(len(string), 'symbol')} {'is' if 1 in (right, len(string)) else 'are'} right."
+            right / len(string),
+            f"{right} of {plural(len(string), 'symbol')} "
+            f"{'is' if 1 in (right, len(string)) else 'are'} right.",
         )
 
     def _read(self, text: str) -> str:
@@ -267,13 +303,19 @@ class StringKey:
         if string.lower() in EMPTY_STRING:
             return ""
         if wrong := [symbol for symbol in string if symbol not in self.alphabet]:
-            raise RecipeError(f"use only the symbols {' '.join(self.alphabet)}, or λ for the empty string; got {wrong[0]!r}")
+            raise RecipeError(
+                f"use only the symbols {' '.join(self.alphabet)}, or λ for the empty string; "
+                f"got {wrong[0]!r}"
+            )
         return string
 
 
 @dataclass(frozen=True)
 class CellKey:
-    """A cell of a matrix, by the labels of its row and column; several may be right. Half the credit if one of the two is right."""
+    """A cell of a matrix, by the labels of its row and column; several may be right.
+
+    Half the credit if one of the two is right.
+    """
 
     rows: tuple[str, ...]
     columns: tuple[str, ...]
@@ -314,7 +356,8 @@ class CellKey:
 
 @dataclass(frozen=True)
 class OrderKey:
-    """Items in an order. The credit is the share of pairs in the right order, above what a guess gets.
+    """Items in an order. The credit is the share of pairs in the right order, above what a guess
+    gets.
 
     >>> OrderKey(("1", "2", "3")).check("1 | 3 | 2")
     Verdict(credit=0.33333333333333326, reason='2 of 3 pairs are in the right order.')
@@ -342,7 +385,10 @@ class OrderKey:
         right = sum(ranks[i] < ranks[j] for i, j in pairs)
         if right == len(pairs):
             return Verdict(1)
-        return Verdict(max(0.0, 2 * right / len(pairs) - 1), f"{right} of {len(pairs)} pairs are in the right order.")
+        return Verdict(
+            max(0.0, 2 * right / len(pairs) - 1),
+            f"{right} of {len(pairs)} pairs are in the right order.",
+        )
 
     def shuffled(self, seed: int) -> tuple[str, ...]:
         """Put the items into a wrong order that the seed decides."""
@@ -363,7 +409,9 @@ def read_number(text: str) -> float:
         If the text is no number, or may mean two.
     """
     typed = _short(text)
-    plain = re.sub(r"^[=≈]\s*", "", POWER.sub(r"10^\1", typed).translate(PLAIN_DIGITS).replace("−", "-")).lower()
+    plain = re.sub(
+        r"^[=≈]\s*", "", POWER.sub(r"10^\1", typed).translate(PLAIN_DIGITS).replace("−", "-")
+    ).lower()
     if plain.lstrip("+-") in ("∞", "inf", "infinity") and len(plain) - len(plain.lstrip("+-")) < 2:
         return -math.inf if plain.startswith("-") else math.inf
     share = plain.endswith("%")
@@ -381,7 +429,8 @@ def read_number(text: str) -> float:
 
 
 def read_numbers(text: str) -> tuple[float, ...]:
-    """Read numbers with spaces, semicolons, or commas and spaces between them; brackets around them are ignored.
+    """Read numbers with spaces, semicolons, or commas and spaces between them; brackets around them
+    are ignored.
 
     >>> read_numbers("(0.5, 1/4)"), read_numbers("0,5; 2"), read_numbers("2,4,6")
     ((0.5, 0.25), (0.5, 2.0), (2.0, 4.0, 6.0))
@@ -389,13 +438,15 @@ def read_numbers(text: str) -> tuple[float, ...]:
     inside = _short(text).strip("()[]{}")
     if WHOLE_NUMBERS.fullmatch(inside):
         inside = inside.replace(",", " ")
-    close = re.sub(r"\s*/\s*|\s+(?=%)", lambda sign: sign[0].strip(), inside)  # 1 / 4 and 30 % are one number each
+    # 1 / 4 and 30 % are one number each
+    close = re.sub(r"\s*/\s*|\s+(?=%)", lambda sign: sign[0].strip(), inside)
     parts = [part for part in re.split(r"\s*;\s*|,\s+|\s+", close) if part]
     return tuple(map(read_number, parts))
 
 
 def write_number(value: float) -> str:
-    """Write a number as a person would: at most six digits; a simple fraction if decimals do not end.
+    """Write a number as a person would: at most six digits; a simple fraction if decimals do not
+    end.
 
     >>> [write_number(value) for value in (3.0, 0.125, 2 / 3, 0.0417, float("inf"))]
     ['3', '0.125', '2/3', '0.0417', '∞']
@@ -404,18 +455,24 @@ def write_number(value: float) -> str:
         return "∞" if value > 0 else "−∞"
     fraction = Fraction(value).limit_denominator(500)
     if not _equal(float(fraction), value, 0) or _equal(round(value, 4), value, 0):
-        return format_significant(value, 6).replace(",", "")  # which could be read as a decimal comma
+        # which could be read as a decimal comma
+        return format_significant(value, 6).replace(",", "")
     return str(fraction).replace("-", "−")
 
 
 def _decimal(text: str, typed: str) -> Fraction:
     if TWO_MEANINGS.fullmatch(text):
-        raise RecipeError(f"{typed!r} can be read in two ways; write a decimal point, and nothing between thousands")
+        raise RecipeError(
+            f"{typed!r} can be read in two ways; write a decimal point, and nothing between "
+            "thousands"
+        )
     match = DECIMAL.fullmatch(re.sub(r"^([+-]?)10\s*\^", r"\g<1>1·10^", text))
     if not match:
         raise RecipeError(f"write a number: {FORMS}; got {typed!r}")
     sign, digits, exponent, power = match.groups()
-    number = Fraction(digits.replace(",", ".").strip(".") if digits[0] not in ".," else f"0.{digits[1:]}")
+    number = Fraction(
+        digits.replace(",", ".").strip(".") if digits[0] not in ".," else f"0.{digits[1:]}"
+    )
     return (-number if sign == "-" else number) * Fraction(10) ** int(exponent or power or 0)
 
 
@@ -428,7 +485,9 @@ def _equal(number: float, value: float, tolerance: float) -> bool:
 
 def _short(text: str) -> str:
     if len(text) > MAX_CHARACTERS:
-        raise RecipeError(f"an answer may have at most {MAX_CHARACTERS} characters; got {len(text):,}")
+        raise RecipeError(
+            f"an answer may have at most {MAX_CHARACTERS} characters; got {len(text):,}"
+        )
     if not text.strip():
         raise RecipeError("enter an answer first")
     return text.strip()
@@ -439,7 +498,10 @@ def _parts(text: str) -> list[str]:
 
 
 def _options_in(parts: Sequence[str], names: Sequence[str]) -> list[str]:
-    """Return the parts without repetitions. Raises RecipeError if there are none, or one is not among the names."""
+    """Return the parts without repetitions.
+
+    Raises RecipeError if there are none, or one is not among the names.
+    """
     if not parts:
         raise RecipeError("choose an answer first")
     if wrong := [part for part in parts if part not in names]:

@@ -1,4 +1,6 @@
-"""What a class board shows: who is where, how often each answer was entered, who was right, and the tables to take away."""
+"""What a class board shows: who is where, how often each answer was entered, who was right, and the
+tables to take away.
+"""
 
 from __future__ import annotations
 
@@ -39,7 +41,9 @@ class Bar:
 
 @dataclass(frozen=True)
 class Tally:
-    """How many people answered a question, and how many of them were right at the first try or, after a hint, at the second."""
+    """How many people answered a question, and how many of them were right at the first try or,
+    after a hint, at the second.
+    """
 
     answered: int
     first: int
@@ -47,12 +51,17 @@ class Tally:
 
 
 def tries(answers: Iterable[Answer], question: str) -> dict[str, list[Answer]]:
-    """Collect the tries at a question, member -> tries in their order. `question` is as `question_name` writes it."""
+    """Collect the tries at a question, member -> tries in their order.
+
+    `question` is as `question_name` writes it.
+    """
     found: dict[str, list[Answer]] = {}
     for answer in answers:
         if question_name(answer.task, answer.seed) == question:
             found.setdefault(answer.member, []).append(answer)
-    return {member: sorted(those, key=lambda answer: answer.attempt) for member, those in found.items()}
+    return {
+        member: sorted(those, key=lambda answer: answer.attempt) for member, those in found.items()
+    }
 
 
 def latest_question(record: ClassRecord, questions: Sequence[str]) -> str:
@@ -64,7 +73,9 @@ def latest_question(record: ClassRecord, questions: Sequence[str]) -> str:
 def tally(answers: Iterable[Answer], question: str) -> Tally:
     """Count who answered a question, and who was right at which try."""
     everyone = tries(answers, question).values()
-    right = Counter(next((answer.attempt for answer in those if answer.credit == 1), 0) for those in everyone)
+    right = Counter(
+        next((answer.attempt for answer in those if answer.credit == 1), 0) for those in everyone
+    )
     return Tally(len(everyone), right[1], right[2])
 
 
@@ -76,15 +87,21 @@ def first_guesses(answers: Iterable[Answer], question: str) -> list[str]:
 def histogram(key: Key, guesses: Sequence[str]) -> list[Bar]:
     """Count equal answers.
 
-    The options of a choice are all there, in their order; if several may be chosen, each choice counts. Equal numbers are one bar,
-    under the text that was entered most often, and bars of numbers are in their order. Other answers come with the most frequent
-    first. Beyond `MAX_BARS`, the rarest are one bar.
+    The options of a choice are all there, in their order; if several may be chosen, each choice
+    counts. Equal numbers are one bar, under the text that was entered most often, and bars of
+    numbers are in their order. Other answers come with the most frequent first. Beyond `MAX_BARS`,
+    the rarest are one bar.
 
-    >>> [(bar.label, bar.count, bar.right) for bar in histogram(NumberKey(0.3), ["30 %", "0.2", "0.3", "30 %"])]
+    >>> [
+    ...     (bar.label, bar.count, bar.right)
+    ...     for bar in histogram(NumberKey(0.3), ["30 %", "0.2", "0.3", "30 %"])
+    ... ]
     [('0.2', 1, False), ('30 %', 3, True)]
     """
     if isinstance(key, ChoiceKey):
-        chosen = Counter(part.strip() for guess in guesses for part in guess.split(SEPARATOR.strip()))
+        chosen = Counter(
+            part.strip() for guess in guesses for part in guess.split(SEPARATOR.strip())
+        )
         return [Bar(option.text, chosen[option.text], option.right) for option in key.options]
     groups: dict[float | str, list[str]] = {}
     for guess in guesses:
@@ -95,7 +112,12 @@ def histogram(key: Key, guesses: Sequence[str]) -> list[Bar]:
     if isinstance(key, NumberKey):
         values.sort(key=lambda value: value if isinstance(value, float) else math.inf)
     bars = [
-        Bar(Counter(groups[value]).most_common(1)[0][0], len(groups[value]), _is_right(key, groups[value][0])) for value in values
+        Bar(
+            Counter(groups[value]).most_common(1)[0][0],
+            len(groups[value]),
+            _is_right(key, groups[value][0]),
+        )
+        for value in values
     ]
     return bars + ([Bar(OTHERS, rest, False)] if rest else [])
 
@@ -115,7 +137,9 @@ def _is_right(key: Key, text: str) -> bool:
 
 
 def places(members: Iterable[Member]) -> dict[str, list[Member]]:
-    """Group members by where they are: place -> members; "" are those who have opened nothing yet."""
+    """Group members by where they are: place -> members; "" are those who have opened nothing
+    yet.
+    """
     groups: dict[str, list[Member]] = {}
     for member in members:
         groups.setdefault(member.place, []).append(member)
@@ -124,7 +148,11 @@ def places(members: Iterable[Member]) -> dict[str, list[Member]]:
 
 def place_order(lessons: Mapping[str, Lesson]) -> list[str]:
     """List the places of all lessons' steps in their order."""
-    return [f"{name}/{number}" for name, lesson in lessons.items() for number in range(1, len(lesson.steps) + 1)]
+    return [
+        f"{name}/{number}"
+        for name, lesson in lessons.items()
+        for number in range(1, len(lesson.steps) + 1)
+    ]
 
 
 def lesson_questions(lessons: Mapping[str, Lesson]) -> dict[str, tuple[str, Question]]:
@@ -138,12 +166,20 @@ def lesson_questions(lessons: Mapping[str, Lesson]) -> dict[str, tuple[str, Ques
 
 
 def member_names(members: Sequence[Member]) -> dict[str, str]:
-    """Name members for the teacher: by their nicknames, otherwise by numbers in the order in which they joined."""
-    return {member.member: member.nickname or f"student {number}" for number, member in enumerate(members, 1)}
+    """Name members for the teacher: by their nicknames, otherwise by numbers in the order in which
+    they joined.
+    """
+    return {
+        member.member: member.nickname or f"student {number}"
+        for number, member in enumerate(members, 1)
+    }
 
 
 def answers_csv(record: ClassRecord) -> bytes:
-    """Write all answers of a session as CSV, in full precision. No row has a pseudonym: members have numbers."""
+    """Write all answers of a session as CSV, in full precision.
+
+    No row has a pseudonym: members have numbers.
+    """
     numbers = {member.member: number for number, member in enumerate(record.members, 1)}
     nicknames = {member.member: member.nickname for member in record.members}
     heading = ("student", "nickname", "time (UTC)", "question", "seed", "try", "answer", "credit")
@@ -170,7 +206,13 @@ def hand_ins_csv(record: ClassRecord) -> bytes:
     nicknames = {member.member: member.nickname for member in record.members}
     heading = ("student", "nickname", "time (UTC)", "number", "handed in")
     rows = [
-        (numbers[entry.member], nicknames[entry.member], _moment(entry.moment), entry.number, entry.content)
+        (
+            numbers[entry.member],
+            nicknames[entry.member],
+            _moment(entry.moment),
+            entry.number,
+            entry.content,
+        )
         for entry in record.hand_ins
         if entry.member in numbers
     ]
@@ -178,4 +220,8 @@ def hand_ins_csv(record: ClassRecord) -> bytes:
 
 
 def _moment(seconds: float) -> str:
-    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="milliseconds").replace("+00:00", "")
+    return (
+        datetime.fromtimestamp(seconds, UTC)
+        .isoformat(timespec="milliseconds")
+        .replace("+00:00", "")
+    )

@@ -7,23 +7,43 @@ import re
 # Term -> its explanation. Plurals are found too; only abbreviations depend on upper case.
 TERMS = {
     "alphabet": "The set Σ of symbols that strings are made of.",
-    "prefix": "A beginning of a string: λ, a and ab are prefixes of ab, and so is any string of itself.",
+    "prefix": "A beginning of a string: λ, a and ab are prefixes of ab, and so is any string of "
+    "itself.",
     "suffix": "An ending of a string: λ, b and ab are suffixes of ab.",
     "factor": "A part of a string without gaps: b is a factor of abc.",
-    "weight": "The number f(x) that a model gives a string x; a probability if no weight is negative and all add up to 1.",
-    "mass": "A sum of weights. A model's mass is that of all strings: 1 for probabilities. It diverges if it is infinite.",
-    "rank": "The number of linearly independent rows of a matrix; for a Hankel matrix, how many states a linear model of f needs.",
-    "singular value": "The size of one of the independent parts that add up to a matrix. The rank is how many are not 0.",
-    "state": "What a model remembers of a prefix: a vector of k numbers. We say that such a model has k states, because a "
+    "weight": "The number f(x) that a model gives a string x; a probability if no weight is "
+    "negative "
+    "and all add up to 1.",
+    "mass": "A sum of weights. A model's mass is that of all strings: 1 for probabilities. It "
+    "diverges if it is infinite.",
+    "rank": "The number of linearly independent rows of a matrix; for a Hankel matrix, how many "
+    "states a linear model of f needs.",
+    "singular value": "The size of one of the independent parts that add up to a matrix. The rank "
+    "is how many "
+    "are not 0.",
+    "state": "What a model remembers of a prefix: a vector of k numbers. We say that such a model "
+    "has "
+    "k states, because a "
     "deterministic automaton is always in one of k: one number is 1, the others are 0.",
-    "spectral radius": "The largest |eigenvalue|. If that of ΣA, the sum of all A_σ, is below 1, the weights have a finite sum.",
-    "WER": "Word error rate: the share of wrong guesses of the next symbol, the end counted. Lower is better.",
-    "Pautomac": "A competition (2012). Its score is a perplexity on test strings, 2 to the power of −Σ P*(x) log₂ P(x), where P* "
+    "spectral radius": "The largest |eigenvalue|. If that of ΣA, the sum of all A_σ, is below 1, "
+    "the weights "
+    "have a finite sum.",
+    "WER": "Word error rate: the share of wrong guesses of the next symbol, the end counted. Lower "
+    "is better.",
+    "Pautomac": "A competition (2012). Its score is a perplexity on test strings, 2 to the power "
+    "of −Σ "
+    "P*(x) log₂ P(x), where P* "
     "is the true model, and P the one that is scored. We give its logarithm, log₂.",
-    "perplexity": "2 to the power of the mean number of bits that a model needs for a string. Lower is better.",
-    "NDCG": "How well a model ranks the next symbols: 1 if the likeliest come first, in their order. Higher is better.",
-    "KL": "Kullback–Leibler divergence: how many bits more than the true distribution a model needs. 0 if the two are equal.",
-    "TV": "Total variation: half the sum of |differences| of probabilities, here over the distinct test strings. 0 for equal "
+    "perplexity": "2 to the power of the mean number of bits that a model needs for a string. "
+    "Lower is "
+    "better.",
+    "NDCG": "How well a model ranks the next symbols: 1 if the likeliest come first, in their "
+    "order. "
+    "Higher is better.",
+    "KL": "Kullback–Leibler divergence: how many bits more than the true distribution a model "
+    "needs. 0 if the two are equal.",
+    "TV": "Total variation: half the sum of |differences| of probabilities, here over the distinct "
+    "test strings. 0 for equal "
     "distributions, 1 for disjoint ones.",
     "n-gram": "A model that guesses the next symbol from the n − 1 symbols before it.",
     "epoch": "One pass of training over all cells of the Hankel matrix, or over all strings.",

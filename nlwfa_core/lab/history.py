@@ -1,6 +1,8 @@
-"""Turn the history's runs into tables and text: a table of many runs, and one run's scores, curves and diagnostics.
+"""Turn the history's runs into tables and text: a table of many runs, and one run's scores, curves
+and diagnostics.
 
-Another version of the lab may have written a row of the history, so a value that this version can't read becomes None or "–".
+Another version of the lab may have written a row of the history, so a value that this version can't
+read becomes None or "–".
 """
 
 from __future__ import annotations
@@ -36,7 +38,9 @@ def run_name(run: Run) -> str:
 
 
 def state_word(state: str) -> str:
-    """Return the word that pages show for a run's stored state: "waiting" for "queued"; all other states are shown as stored."""
+    """Return the word that pages show for a run's stored state: "waiting" for "queued"; all other
+    states are shown as stored.
+    """
     return STATE_WORDS.get(state, state)
 
 
@@ -54,7 +58,9 @@ def recipe_of(run: Run) -> Recipe | None:
 
 
 def is_from_upload(run: Run) -> bool:
-    """Return whether a run's strings come from an uploaded file, of which the history holds only the hash."""
+    """Return whether a run's strings come from an uploaded file, of which the history holds only
+    the hash.
+    """
     return run.source == "upload"
 
 
@@ -80,16 +86,24 @@ def total_seconds(run: Run) -> float | None:
     return sum(stages) if stages else None
 
 
-def runs_table(runs: Sequence[Run], order: str = NEWEST, zone: str | None = None, titles: Mapping[str, str] | None = None) -> Table:
-    """Make a table with a row for each run: test scores, options that differ, seeds, time and version.
+def runs_table(
+    runs: Sequence[Run],
+    order: str = NEWEST,
+    zone: str | None = None,
+    titles: Mapping[str, str] | None = None,
+) -> Table:
+    """Make a table with a row for each run: test scores, options that differ, seeds, time and
+    version.
 
-    If several runs have the same name, the column "difference" lists the options that differ between them.
+    If several runs have the same name, the column "difference" lists the options that differ
+    between them.
 
     Parameters
     ----------
     runs : sequence of Run
     order : str
-        The order of the runs, as in `listing.Query`. If they are ordered by a score, that score is the first of the score columns.
+        The order of the runs, as in `listing.Query`. If they are ordered by a score, that score is
+        the first of the score columns.
     zone : str, optional
         The reader's time zone, for example "Europe/Paris".
     titles : mapping of str to str, optional
@@ -105,21 +119,30 @@ def runs_table(runs: Sequence[Run], order: str = NEWEST, zone: str | None = None
     table["tags"] = [", ".join(run.tags) for run in runs]
     for kind in dict.fromkeys((*([] if order == NEWEST else [SCORE_OF[order]]), *MAIN_SCORES)):
         table[kind.column] = Numbers.of(
-            (value, format_score(value, kind.form)) for value in (score(run, kind.field) for run in runs)
+            (value, format_score(value, kind.form))
+            for value in (score(run, kind.field) for run in runs)
         )
     for name in [*(name for name in differing(readable) if name not in SEEDS), *SEEDS]:
-        texts = (UNREADABLE if values is None else _shortened(values[name], titles or {}) for values in by_run)
+        texts = (
+            UNREADABLE if values is None else _shortened(values[name], titles or {})
+            for values in by_run
+        )
         table[name] = option_column(texts)
     table["time"] = Numbers.written(map(total_seconds, runs), _format_duration)
     table["when"] = [format_time(run.submitted, zone) for run in runs]
     table["version"] = [run.version for run in runs]
     if any(reasons := [reason(run) for run in runs]):
         table["why"] = reasons
-    return {name: column for name, column in table.items() if name != "tags" or any(run.tags for run in runs)}
+    return {
+        name: column
+        for name, column in table.items()
+        if name != "tags" or any(run.tags for run in runs)
+    }
 
 
 def export_table(runs: Sequence[Run]) -> Table:
-    """Make a table with a row for each run for other programs: key, labels, the main options, seconds, and every score.
+    """Make a table with a row for each run for other programs: key, labels, the main options,
+    seconds, and every score.
 
     Titles are the names of fields. Moments are ISO 8601 in UTC.
     """
@@ -129,17 +152,27 @@ def export_table(runs: Sequence[Run]) -> Table:
     for name in ("rank", "num_strings", "seed"):
         table[name] = Numbers.of((getattr(run, name), f"{getattr(run, name)}") for run in runs)
     recipes = [options(recipe) if (recipe := recipe_of(run)) is not None else {} for run in runs]
-    table |= {name: [values.get(name, "") for values in recipes] for name in ("statistic", "transform")}
-    table["submitted"] = [datetime.fromtimestamp(run.submitted, UTC).isoformat(timespec="seconds") for run in runs]
+    table |= {
+        name: [values.get(name, "") for values in recipes] for name in ("statistic", "transform")
+    }
+    table["submitted"] = [
+        datetime.fromtimestamp(run.submitted, UTC).isoformat(timespec="seconds") for run in runs
+    ]
     table["version"] = [run.version for run in runs]
     table["seconds"] = Numbers.written(map(total_seconds, runs), _format_duration)
     for kind in SCORES:
-        table[kind.field] = Numbers.written((score(run, kind.field) for run in runs), partial(format_score, form=kind.form))
+        table[kind.field] = Numbers.written(
+            (score(run, kind.field) for run in runs), partial(format_score, form=kind.form)
+        )
     return table
 
 
-def _differences(runs: Sequence[Run], recipes: Sequence[Recipe | None], titles: Mapping[str, str]) -> list[str]:
-    """For each run, list the options by which it differs from other runs with the same name; empty if the name is unique."""
+def _differences(
+    runs: Sequence[Run], recipes: Sequence[Recipe | None], titles: Mapping[str, str]
+) -> list[str]:
+    """For each run, list the options by which it differs from other runs with the same name; empty
+    if the name is unique.
+    """
     groups: dict[str, list[Recipe]] = {}
     for run, recipe in zip(runs, recipes, strict=True):
         if recipe is not None:
@@ -148,8 +181,14 @@ def _differences(runs: Sequence[Run], recipes: Sequence[Recipe | None], titles: 
     texts = []
     for run, recipe in zip(runs, recipes, strict=True):
         values = options(recipe) if recipe is not None else {}
-        parts = [f"{name} {_shortened(values[name], titles)}" for name in names.get(run_name(run), ()) if name in values]
-        texts.append(", ".join(parts[:MAX_DIFFERENCES]) + (" …" if len(parts) > MAX_DIFFERENCES else ""))
+        parts = [
+            f"{name} {_shortened(values[name], titles)}"
+            for name in names.get(run_name(run), ())
+            if name in values
+        ]
+        texts.append(
+            ", ".join(parts[:MAX_DIFFERENCES]) + (" …" if len(parts) > MAX_DIFFERENCES else "")
+        )
     return texts
 
 
@@ -166,7 +205,9 @@ def score(run: Run, metric: str) -> float | None:
 def scores_of(run: Run) -> Scores | None:
     """Read a run's scores; None if it is not done, or if another version stored other scores."""
     stored = names_today(run.scores or {})
-    values: dict[str, Any] = {name: float(value) if isinstance(value, str) else value for name, value in stored.items()}
+    values: dict[str, Any] = {
+        name: float(value) if isinstance(value, str) else value for name, value in stored.items()
+    }
     try:
         return Scores(**values)
     except (TypeError, ValueError):
@@ -174,7 +215,9 @@ def scores_of(run: Run) -> Scores | None:
 
 
 def loss_curves(run: Run) -> dict[str, tuple[str, list[int], list[float]]]:
-    """Read a run's loss curves as a dict: stage of training -> (measure of loss, epochs, losses)."""
+    """Read a run's loss curves as a dict: stage of training -> (measure of loss, epochs,
+    losses).
+    """
     return {
         stage: (curve["measure"], curve["epochs"], [float(loss) for loss in curve["losses"]])
         for stage, curve in (run.curves or {}).items()
@@ -182,24 +225,39 @@ def loss_curves(run: Run) -> dict[str, tuple[str, list[int], list[float]]]:
 
 
 def training_lines(run: Run) -> list[tuple[str, str]]:
-    """Read how each stage of a run's training ended, as pairs of a state and a summary; empty for rows of older versions."""
-    return [(curve["state"], curve["summary"]) for curve in (run.curves or {}).values() if "state" in curve and "summary" in curve]
+    """Read how each stage of a run's training ended, as pairs of a state and a summary; empty for
+    rows of older versions.
+    """
+    return [
+        (curve["state"], curve["summary"])
+        for curve in (run.curves or {}).values()
+        if "state" in curve and "summary" in curve
+    ]
 
 
 def diagnostics_table(run: Run) -> Table:
-    """Make a table of a run's diagnostics, with the columns diagnostic and value; an empty table if the run is not done."""
+    """Make a table of a run's diagnostics, with the columns diagnostic and value; an empty table if
+    the run is not done.
+    """
     if not run.diagnostics:
         return {}
     values = {field: run.diagnostics.get(field) for field in DIAGNOSTIC_TITLES}
     numbers = {field: None if value is None else float(value) for field, value in values.items()}
     length = run.diagnostics.get("short_length")
-    cells = [(value, format_diagnostic(field, value, length, run.rank)) for field, value in numbers.items()]
+    cells = [
+        (value, format_diagnostic(field, value, length, run.rank))
+        for field, value in numbers.items()
+    ]
     return {"diagnostic": list(DIAGNOSTIC_TITLES.values()), "value": Numbers.of(cells)}
 
 
 def messages(run: Run) -> list[str]:
-    """Collect the sentences that were stored when the run finished: notes, then warnings, each once."""
-    return list(dict.fromkeys([*(run.sentences or []), *(run.diagnostics or {}).get("warnings", [])]))
+    """Collect the sentences that were stored when the run finished: notes, then warnings, each
+    once.
+    """
+    return list(
+        dict.fromkeys([*(run.sentences or []), *(run.diagnostics or {}).get("warnings", [])])
+    )
 
 
 def _shortened(text: str, titles: Mapping[str, str]) -> str:

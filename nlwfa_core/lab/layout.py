@@ -1,11 +1,14 @@
-"""Place an automaton's graph on a page: states in columns from α₀ to the right, arrows as curves, labels where there is room.
+"""Place an automaton's graph on a page: states in columns from α₀ to the right, arrows as curves,
+labels where there is room.
 
-A state's column is its distance from α₀: the smallest number of arrows on a path to it from a state in which α₀ is not 0. So a
-learned automaton for brackets reads from left to right as nothing open, one open, two open, and so on. If α₀ is nowhere 0, all
-states share one column, and are drawn on a circle instead.
+A state's column is its distance from α₀: the smallest number of arrows on a path to it from a state
+in which α₀ is not 0. So a learned automaton for brackets reads from left to right as nothing open,
+one open, two open, and so on. If α₀ is nowhere 0, all states share one column, and are drawn on a
+circle instead.
 
-Lengths are in pixels of a drawing with its origin at the upper left. A label is placed where it lies on no other label, no state
-and no curve; if there is no such place, it is drawn only while the pointer is on its arrow.
+Lengths are in pixels of a drawing with its origin at the upper left. A label is placed where it
+lies on no other label, no state and no curve; if there is no such place, it is drawn only while the
+pointer is on its arrow.
 """
 
 from __future__ import annotations
@@ -21,8 +24,10 @@ from ..strings.words import FloatArray
 
 RADIUS = 20.0  # of a state's disc
 COLUMN, ROW = 156.0, 112.0  # from centre to centre
-LEFT, RIGHT, TOP, BOTTOM = 66.0, 60.0, 84.0, 58.0  # from the outermost centres to the edges, or more where arrows need it
-HEADS, MARGIN = 34.0, 6.0  # above all arrows: the room for the columns' heads, or without heads and at the other edges
+# from the outermost centres to the edges, or more where arrows need it
+LEFT, RIGHT, TOP, BOTTOM = 66.0, 60.0, 84.0, 58.0
+# above all arrows: the room for the columns' heads, or without heads and at the other edges
+HEADS, MARGIN = 34.0, 6.0
 CAPTION_WIDTH, CAPTION_HEIGHT = 74.0, 16.0  # of a line below a disc
 LETTER, LINE = 7.4, 16.0  # of labels: width of a character, height of a line
 HEAD = 9.0  # length of an arrow's head
@@ -68,7 +73,8 @@ class Layout:
     places : tuple of points
         The centre of each state.
     columns : tuple of float
-        Where each column is, from the left, with the spare one if there is one. Empty if the states are on a circle.
+        Where each column is, from the left, with the spare one if there is one. Empty if the states
+        are on a circle.
     arrows : tuple of Arrow
         In the order of `pairs`.
     width, height : float
@@ -81,8 +87,11 @@ class Layout:
     height: float
 
 
-def distances(num_states: int, starts: Iterable[int], pairs: Iterable[tuple[int, int]]) -> list[int | None]:
-    """Count the arrows on a shortest path to each state from one of the starts; None if there is no path.
+def distances(
+    num_states: int, starts: Iterable[int], pairs: Iterable[tuple[int, int]]
+) -> list[int | None]:
+    """Count the arrows on a shortest path to each state from one of the starts; None if there is no
+    path.
 
     >>> distances(4, [0], [(0, 1), (1, 2), (0, 2), (3, 0)])
     [0, 1, 1, None]
@@ -103,11 +112,13 @@ def distances(num_states: int, starts: Iterable[int], pairs: Iterable[tuple[int,
     return distance
 
 
-def layered(columns: Sequence[int], labels: Mapping[tuple[int, int], Sequence[str]], spare: bool = False) -> Layout:
+def layered(
+    columns: Sequence[int], labels: Mapping[tuple[int, int], Sequence[str]], spare: bool = False
+) -> Layout:
     """Place states in their columns, and an arrow with a label for each pair of states in `labels`.
 
-    States of a column stand below each other, in an order that keeps arrows to the column before short. If there are more than
-    two states and only one column, they are placed on a circle.
+    States of a column stand below each other, in an order that keeps arrows to the column before
+    short. If there are more than two states and only one column, they are placed on a circle.
 
     Parameters
     ----------
@@ -129,13 +140,18 @@ def layered(columns: Sequence[int], labels: Mapping[tuple[int, int], Sequence[st
     if num_columns == 1 and len(columns) > 2:
         return _on_a_circle(len(columns), labels)
     rows = _rows(columns, labels)
-    members = [[state for state in rows if columns[state] == column] for column in range(num_columns)]
+    members = [
+        [state for state in rows if columns[state] == column] for column in range(num_columns)
+    ]
     tallest = max(map(len, members))
     height = TOP + (tallest - 1) * ROW + BOTTOM
     places: list[Point] = [(0.0, 0.0)] * len(columns)
     for column, states in enumerate(members):
         for row, state in enumerate(states):
-            places[state] = (LEFT + column * COLUMN, TOP + (row + (tallest - len(states)) / 2) * ROW)
+            places[state] = (
+                LEFT + column * COLUMN,
+                TOP + (row + (tallest - len(states)) / 2) * ROW,
+            )
     across = tuple(LEFT + column * COLUMN for column in range(num_columns + spare))
     width = across[-1] + RIGHT
     return _with_room(Layout(tuple(places), across, _arrows(places, labels), width, height), labels)
@@ -145,35 +161,53 @@ def _on_a_circle(num_states: int, labels: Mapping[tuple[int, int], Sequence[str]
     radius = max(70.0, 0.19 * ROW * num_states)
     angles = np.pi - 2 * np.pi * np.arange(num_states) / num_states
     centre = (LEFT + 1.5 * radius, TOP + radius)
-    places = [(centre[0] + 1.5 * radius * float(np.cos(a)), centre[1] - radius * float(np.sin(a))) for a in angles]
-    layout = Layout(tuple(places), (), _arrows(places, labels), 2 * centre[0], TOP + 2 * radius + BOTTOM)
+    places = [
+        (centre[0] + 1.5 * radius * float(np.cos(a)), centre[1] - radius * float(np.sin(a)))
+        for a in angles
+    ]
+    layout = Layout(
+        tuple(places), (), _arrows(places, labels), 2 * centre[0], TOP + 2 * radius + BOTTOM
+    )
     return _with_room(layout, labels)
 
 
 def _with_room(layout: Layout, labels: Mapping[tuple[int, int], Sequence[str]]) -> Layout:
-    """Move a graph and enlarge its drawing until every arrow and every label that is always shown lies inside."""
-    points = [_point(np.array(arrow.curve), np.linspace(0.0, 1.0, SAMPLES)) for arrow in layout.arrows]
+    """Move a graph and enlarge its drawing until every arrow and every label that is always shown
+    lies inside.
+    """
+    points = [
+        _point(np.array(arrow.curve), np.linspace(0.0, 1.0, SAMPLES)) for arrow in layout.arrows
+    ]
     boxes = zip(layout.arrows, labels.values(), strict=True)
-    points += [_box(np.array(arrow.label), *label_size(lines)) for arrow, lines in boxes if arrow.free]
+    points += [
+        _box(np.array(arrow.label), *label_size(lines)) for arrow, lines in boxes if arrow.free
+    ]
     if not points:
         return layout
     corners = np.concatenate(points)
     least = np.array([MARGIN, HEADS if layout.columns else MARGIN])
     shift = np.ceil(np.maximum(least - corners.min(axis=0), 0.0))
-    width, height = np.ceil(np.maximum(np.array([layout.width, layout.height]), corners.max(axis=0) + MARGIN) + shift)
+    width, height = np.ceil(
+        np.maximum(np.array([layout.width, layout.height]), corners.max(axis=0) + MARGIN) + shift
+    )
 
     def moved(points: Iterable[Point]) -> tuple[Point, ...]:
         return tuple((x + float(shift[0]), y + float(shift[1])) for x, y in points)
 
     arrows = tuple(
-        replace(arrow, curve=moved(arrow.curve), head=moved(arrow.head), label=moved([arrow.label])[0]) for arrow in layout.arrows
+        replace(
+            arrow, curve=moved(arrow.curve), head=moved(arrow.head), label=moved([arrow.label])[0]
+        )
+        for arrow in layout.arrows
     )
     columns = tuple(x + float(shift[0]) for x in layout.columns)
     return Layout(moved(layout.places), columns, arrows, float(width), float(height))
 
 
 def _rows(columns: Sequence[int], pairs: Iterable[tuple[int, int]]) -> list[int]:
-    """Order states by column, and within a column by the mean row of their neighbours in the column before."""
+    """Order states by column, and within a column by the mean row of their neighbours in the column
+    before.
+    """
     neighbours: dict[int, set[int]] = {}
     for source, target in pairs:
         neighbours.setdefault(source, set()).add(target)
@@ -184,7 +218,9 @@ def _rows(columns: Sequence[int], pairs: Iterable[tuple[int, int]]) -> list[int]
         states = [state for state, own in enumerate(columns) if own == column]
         means = {}
         for state in states:
-            before = [row[other] for other in neighbours.get(state, ()) if columns[other] == column - 1]
+            before = [
+                row[other] for other in neighbours.get(state, ()) if columns[other] == column - 1
+            ]
             means[state] = sum(before) / len(before) if before else 0.0
         states.sort(key=lambda state: (means[state], state))
         row |= {state: number - (len(states) - 1) / 2 for number, state in enumerate(states)}
@@ -192,12 +228,24 @@ def _rows(columns: Sequence[int], pairs: Iterable[tuple[int, int]]) -> list[int]
     return order
 
 
-def _arrows(places: Sequence[Point], labels: Mapping[tuple[int, int], Sequence[str]]) -> tuple[Arrow, ...]:
+def _arrows(
+    places: Sequence[Point], labels: Mapping[tuple[int, int], Sequence[str]]
+) -> tuple[Arrow, ...]:
     middle = np.mean(places, axis=0)
-    curves = [_curve(np.array(places[i]), np.array(places[j]), (j, i) in labels, middle) for i, j in labels]
-    trimmed = [_trimmed(curve, np.array(places[i]), np.array(places[j])) for curve, (i, j) in zip(curves, labels, strict=True)]
+    curves = [
+        _curve(np.array(places[i]), np.array(places[j]), (j, i) in labels, middle)
+        for i, j in labels
+    ]
+    trimmed = [
+        _trimmed(curve, np.array(places[i]), np.array(places[j]))
+        for curve, (i, j) in zip(curves, labels, strict=True)
+    ]
     lines = [list(label) for label in labels.values()]
-    positions = _label_positions(places, trimmed, lines) if len(lines) <= MAX_LABELS else [(_point(c, 0.5), False) for c in trimmed]
+    positions = (
+        _label_positions(places, trimmed, lines)
+        if len(lines) <= MAX_LABELS
+        else [(_point(c, 0.5), False) for c in trimmed]
+    )
     return tuple(
         Arrow(i, j, *_drawn(curve), (float(position[0]), float(position[1])), free)
         for (i, j), curve, (position, free) in zip(labels, trimmed, positions, strict=True)
@@ -205,7 +253,9 @@ def _arrows(places: Sequence[Point], labels: Mapping[tuple[int, int], Sequence[s
 
 
 def _curve(start: FloatArray, end: FloatArray, two_way: bool, middle: FloatArray) -> FloatArray:
-    """Compute the control points, shape (4, 2), of a curve between two centres; a loop if they are equal."""
+    """Compute the control points, shape (4, 2), of a curve between two centres; a loop if they are
+    equal.
+    """
     if np.array_equal(start, end):
         up = -1.0 if start[1] <= middle[1] + 1 else 1.0  # away from the other rows
         reach = np.array([[-46.0, up * 84.0], [46.0, up * 84.0]])
@@ -217,21 +267,32 @@ def _curve(start: FloatArray, end: FloatArray, two_way: bool, middle: FloatArray
     left = np.array([straight[1], -straight[0]]) / length
     far = length > 1.3 * COLUMN or (abs(straight[0]) < 1 and length > 1.3 * ROW)
     bow = (0.34 if far else 0.17 if two_way else 0.0) * length
-    return np.array([start, start + straight / 3 + left * bow, start + 2 * straight / 3 + left * bow, end])
+    return np.array(
+        [start, start + straight / 3 + left * bow, start + 2 * straight / 3 + left * bow, end]
+    )
 
 
 def _point(curve: FloatArray, at: float | FloatArray) -> FloatArray:
     """Compute points of a cubic Bézier curve, shape (2,) or (n, 2)."""
     t = np.asarray(at, dtype=float)[..., None]
-    point: FloatArray = (1 - t) ** 3 * curve[0] + 3 * (1 - t) ** 2 * t * curve[1] + 3 * (1 - t) * t**2 * curve[2] + t**3 * curve[3]
+    point: FloatArray = (
+        (1 - t) ** 3 * curve[0]
+        + 3 * (1 - t) ** 2 * t * curve[1]
+        + 3 * (1 - t) * t**2 * curve[2]
+        + t**3 * curve[3]
+    )
     return point
 
 
 def _trimmed(curve: FloatArray, start: FloatArray, end: FloatArray) -> FloatArray:
-    """Cut a curve off at the edges of the discs at its two ends: control points of what is between them."""
+    """Cut a curve off at the edges of the discs at its two ends: control points of what is between
+    them.
+    """
     times = np.linspace(0.0, 1.0, 201)
     points = _point(curve, times)
-    outside = (np.hypot(*(points - start).T) > RADIUS + 1) & (np.hypot(*(points - end).T) > RADIUS + 2)
+    outside = (np.hypot(*(points - start).T) > RADIUS + 1) & (
+        np.hypot(*(points - end).T) > RADIUS + 2
+    )
     first, last = times[np.flatnonzero(outside)[[0, -1]]] if outside.any() else (0.4, 0.6)
 
     def blossom(a: float, b: float, c: float) -> FloatArray:
@@ -241,7 +302,12 @@ def _trimmed(curve: FloatArray, start: FloatArray, end: FloatArray) -> FloatArra
         corner: FloatArray = points[0]
         return corner
 
-    corners = (blossom(first, first, first), blossom(first, first, last), blossom(first, last, last), blossom(last, last, last))
+    corners = (
+        blossom(first, first, first),
+        blossom(first, first, last),
+        blossom(first, last, last),
+        blossom(last, last, last),
+    )
     return np.array(corners)
 
 
@@ -264,20 +330,35 @@ def _label_positions(
 ) -> list[tuple[FloatArray, bool]]:
     """Choose the centre of each label, and say whether it lies on nothing else."""
     samples = np.linspace(0.0, 1.0, SAMPLES)
-    points = np.concatenate([_point(curve, samples) for curve in curves]) if curves else np.empty((0, 2))
+    points = (
+        np.concatenate([_point(curve, samples) for curve in curves]) if curves else np.empty((0, 2))
+    )
     below = RADIUS + 4 + CAPTION_HEIGHT
     taken = [_box(np.array(place), 2 * RADIUS + 4, 2 * RADIUS + 4) for place in places]
-    taken += [_box(np.array(place) + np.array([0.0, below]), CAPTION_WIDTH, 2 * CAPTION_HEIGHT) for place in places]
+    taken += [
+        _box(np.array(place) + np.array([0.0, below]), CAPTION_WIDTH, 2 * CAPTION_HEIGHT)
+        for place in places
+    ]
     times, gaps, sides = (grid.ravel() for grid in np.meshgrid(_TIMES, _GAPS, (1.0, -1.0)))
     preference = 0.01 * gaps + 0.1 * np.abs(times - 0.5) + 0.05 * (sides < 0)
     positions = []
     for curve, own in zip(curves, lines, strict=True):
         half = np.array(label_size(own)) / 2
         along = _point(curve, times + 0.01) - _point(curve, times - 0.01)
-        normals = np.column_stack((along[:, 1], -along[:, 0])) / np.maximum(np.hypot(*along.T), 1e-9)[:, None]
-        centres = _point(curve, times) + (sides * (gaps + np.abs(normals) @ half))[:, None] * normals  # (num_candidates, 2)
+        normals = (
+            np.column_stack((along[:, 1], -along[:, 0]))
+            / np.maximum(np.hypot(*along.T), 1e-9)[:, None]
+        )
+        # (num_candidates, 2)
+        centres = (
+            _point(curve, times) + (sides * (gaps + np.abs(normals) @ half))[:, None] * normals
+        )
         boxes = np.array(taken)
-        overlaps = (np.abs(centres[:, None] - boxes.mean(axis=1)) < half + np.ptp(boxes, axis=1) / 2).all(axis=2).sum(axis=1)
+        overlaps = (
+            (np.abs(centres[:, None] - boxes.mean(axis=1)) < half + np.ptp(boxes, axis=1) / 2)
+            .all(axis=2)
+            .sum(axis=1)
+        )
         struck = (np.abs(centres[:, None] - points) < half).all(axis=2).sum(axis=1)
         cost = 100.0 * overlaps + struck + preference
         best = int(cost.argmin())

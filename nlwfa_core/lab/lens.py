@@ -1,12 +1,15 @@
-"""Prepare a Hankel matrix for the browser: a picture with exact cells, its prefixes as points, its singular values as bars.
+"""Prepare a Hankel matrix for the browser: a picture with exact cells, its prefixes as points, its
+singular values as bars.
 
-"The lens" is the component on the Hankel page that shows the matrix (`assets/lens/lens.js`); a payload is the JSON sent to it. This
-module first computes approximations of the matrix (its truncated SVD, or the strings' weights under a model) and their residuals,
-then the payloads of the lens and of the bars. Each picture is sent once with all its data, so hovering and moving the rank make no
-request.
+"The lens" is the component on the Hankel page that shows the matrix (`assets/lens/lens.js`); a
+payload is the JSON sent to it. This module first computes approximations of the matrix (its
+truncated SVD, or the strings' weights under a model) and their residuals, then the payloads of the
+lens and of the bars. Each picture is sent once with all its data, so hovering and moving the rank
+make no request.
 
-A pixel of the picture is a level, not a colour, so the page's theme decides how it looks: 0 is blank, 1 … 127 stand for log₁₀ of a
-positive entry, 129 … 255 for log₁₀ of a negative entry's magnitude. Arrays are sent as base64 of their little-endian bytes.
+A pixel of the picture is a level, not a colour, so the page's theme decides how it looks: 0 is
+blank, 1 … 127 stand for log₁₀ of a positive entry, 129 … 255 for log₁₀ of a negative entry's
+magnitude. Arrays are sent as base64 of their little-endian bytes.
 """
 
 from __future__ import annotations
@@ -33,7 +36,8 @@ from .strings import word_labels
 MAX_MODEL_CELLS = 250_000  # computing the weights of this many strings uv takes about a second
 CHUNK_CELLS = 2**21  # cells of a dense matrix that are in memory at one time
 MAX_PIXELS = 1000  # width and height of the picture
-MAX_EXACT_CELLS = 60_000  # if a matrix has no more cells, their exact values are sent with the picture: less than a megabyte
+# if a matrix has no more cells, their exact values are sent with the picture: less than a megabyte
+MAX_EXACT_CELLS = 60_000
 MAX_WINDOW = 120  # rows and columns of exact values that are sent in answer to one request
 LEVELS = 127
 ROUNDING = 1e-14  # singular values below this share of the largest are rounding errors
@@ -73,7 +77,9 @@ class LowRank:
         return product if self.minuend is None else self.minuend[start:end].toarray() - product
 
     def chunks(self, multiple: int = 1) -> Iterator[FloatArray]:
-        """Compute all rows in chunks; the number of rows of each chunk but the last is a multiple of `multiple`."""
+        """Compute all rows in chunks; the number of rows of each chunk but the last is a multiple
+        of `multiple`.
+        """
         step = max(1, CHUNK_CELLS // (self.shape[1] * multiple)) * multiple
         return (self.rows(start, start + step) for start in range(0, self.shape[0], step))
 
@@ -83,7 +89,8 @@ Matrix = sparse.csr_array | LowRank
 
 @dataclass(frozen=True)
 class MatrixChoice:
-    """Names the matrix that the lens shows: a block of H, an approximation Ĥ of it, or the difference.
+    """Names the matrix that the lens shows: a block of H, an approximation Ĥ of it, or the
+    difference.
 
     Attributes
     ----------
@@ -112,7 +119,9 @@ class MatrixChoice:
         return hankel.block if self.symbol < 0 else hankel.symbol_block(self.symbol)
 
     def weights(self, hankel: HankelMatrix) -> FloatArray | None:
-        """Return the weights of the block's rows, shape (num_prefixes,); None if all rows have the same."""
+        """Return the weights of the block's rows, shape (num_prefixes,); None if all rows have the
+        same.
+        """
         if hankel.row_weights is None:
             return None
         rows = hankel.shifted[:, self.symbol] if self.symbol >= 0 else slice(hankel.num_prefixes)
@@ -124,15 +133,20 @@ class MatrixChoice:
         block = self.block(hankel)
         if self.layer == "H":
             return block
-        near = reconstruction(block, svd, self.rank) if model is None else model_block(model, hankel, self.after)
+        near = (
+            reconstruction(block, svd, self.rank)
+            if model is None
+            else model_block(model, hankel, self.after)
+        )
         return near if self.layer == "Ĥ" else residual(block, near)
 
 
 def reconstruction(block: sparse.csr_array, svd: TruncatedSVD, rank: int) -> LowRank:
-    """Approximate a block by Ĥ = H V Vᵀ, where V holds the first `rank` right singular vectors of H_λ.
+    """Approximate a block by Ĥ = H V Vᵀ, where V holds the first `rank` right singular vectors of
+    H_λ.
 
-    For H_λ this is the truncated SVD (if rows have no weights). For H_σ it is the part of its rows that a model of this rank can
-    represent.
+    For H_λ this is the truncated SVD (if rows have no weights). For H_σ it is the part of its rows
+    that a model of this rank can represent.
     """
     V = svd.right[:, :rank]
     return LowRank(block @ V, V)
@@ -145,14 +159,17 @@ def residual(block: sparse.csr_array, approximation: Matrix) -> Matrix:
     return sparse.csr_array(block - approximation)
 
 
-def relative_error(block: sparse.csr_array, rest: Matrix, weights: FloatArray | None = None) -> float:
+def relative_error(
+    block: sparse.csr_array, rest: Matrix, weights: FloatArray | None = None
+) -> float:
     """Compute ‖H − Ĥ‖ / ‖H‖ (Frobenius norm) from `rest` = H − Ĥ; nan if H is 0.
 
     Parameters
     ----------
     block, rest : matrices, shape (num_rows, num_columns)
     weights : array, shape (num_rows,), optional
-        The weights of the rows, as the decomposition of H has them; without these, all have the same.
+        The weights of the rows, as the decomposition of H has them; without these, all have the
+        same.
     """
     block = weighted_rows(block, weights)
     whole = float((block.data**2).sum())
@@ -173,7 +190,8 @@ def _scaled(rest: LowRank, weights: FloatArray | None) -> LowRank:
 
 
 def matrix_name(hankel: HankelMatrix, name: str) -> str:
-    """Write the name of a matrix whose norm is meant: its rows are multiplied by √W if they have weights.
+    """Write the name of a matrix whose norm is meant: its rows are multiplied by √W if they have
+    weights.
 
     >>> from nlwfa_core import estimate_hankel, select_basis
     >>> matrix_name(estimate_hankel(["ab"], select_basis(["ab"], 2, 2)), "H_λ")
@@ -184,14 +202,20 @@ def matrix_name(hankel: HankelMatrix, name: str) -> str:
 
 def weights_phrase(hankel: HankelMatrix) -> str:
     """Say what W is, if rows have weights."""
-    return "" if hankel.row_weights is None else ", and W weights each row by how often its prefix was seen"
+    return (
+        ""
+        if hankel.row_weights is None
+        else ", and W weights each row by how often its prefix was seen"
+    )
 
 
 def model_block(model: LearnedModel, hankel: HankelMatrix, after: Word = ()) -> sparse.csr_array:
-    """Compute f(uv) of a learned model, shape (num_prefixes, num_suffixes): the Hankel matrix that the model represents.
+    """Compute f(uv) of a learned model, shape (num_prefixes, num_suffixes): the Hankel matrix that
+    the model represents.
 
-    Compare it with matrices of string frequencies. A nonlinear model keeps only the part of its decoder that string weights need,
-    so this matrix shows the effect of its factorisation and its transitions together.
+    Compare it with matrices of string frequencies. A nonlinear model keeps only the part of its
+    decoder that string weights need, so this matrix shows the effect of its factorisation and its
+    transitions together.
 
     Raises
     ------
@@ -200,11 +224,16 @@ def model_block(model: LearnedModel, hankel: HankelMatrix, after: Word = ()) -> 
     """
     shape = hankel.block.shape
     if shape[0] * shape[1] > MAX_MODEL_CELLS:
-        raise RecipeError(f"a model's matrix must have at most {MAX_MODEL_CELLS:,} cells; got {shape[0]:,} × {shape[1]:,}")
+        raise RecipeError(
+            f"a model's matrix must have at most {MAX_MODEL_CELLS:,} cells; got {shape[0]:,} "
+            f"× {shape[1]:,}"
+        )
     prefixes = Words.of([word + after for word in hankel.basis.prefixes])
     weights = model.weights(prefixes.products(hankel.basis.suffixes))
     if not np.isfinite(weights).all():
-        raise RecipeError("The model diverges: its weights grow without bound, so there is no matrix to draw.")
+        raise RecipeError(
+            "The model diverges: its weights grow without bound, so there is no matrix to draw."
+        )
     return sparse.csr_array(weights.reshape(shape))
 
 
@@ -224,7 +253,8 @@ class Pooled:
     values : array, shape (at most max_rows, at most max_columns)
         The entry of largest magnitude in each tile, with its sign.
     row_factor, column_factor : int
-        The number of the matrix's rows and columns in a tile; 1 and 1 if the matrix is small enough.
+        The number of the matrix's rows and columns in a tile; 1 and 1 if the matrix is small
+        enough.
     shape : (int, int)
         The shape of the whole matrix.
     """
@@ -236,7 +266,8 @@ class Pooled:
 
 
 def pool(matrix: sparse.csr_array, max_rows: int, max_columns: int) -> Pooled:
-    """Reduce a matrix to at most max_rows × max_columns tiles, each with the entry of largest magnitude in it.
+    """Reduce a matrix to at most max_rows × max_columns tiles, each with the entry of largest
+    magnitude in it.
 
     A mean would hide the few large entries that matter.
 
@@ -247,7 +278,8 @@ def pool(matrix: sparse.csr_array, max_rows: int, max_columns: int) -> Pooled:
     row_factor, column_factor = -(-num_rows // max_rows), -(-num_columns // max_columns)
     entries = matrix.tocoo()
     rows, columns = entries.row // row_factor, entries.col // column_factor
-    # largest[0]: the largest positive entry in each tile; largest[1]: the largest magnitude of a negative entry
+    # largest[0]: the largest positive entry in each tile; largest[1]: the largest magnitude of a
+    # negative entry
     largest = np.zeros((2, -(-num_rows // row_factor), -(-num_columns // column_factor)))
     np.maximum.at(largest[0], (rows, columns), entries.data)
     np.maximum.at(largest[1], (rows, columns), -entries.data)
@@ -262,8 +294,14 @@ def _pooled(matrix: Matrix) -> Pooled:
     row_factor, column_factor = -(-num_rows // MAX_PIXELS), -(-num_columns // MAX_PIXELS)
     parts = []
     for chunk in matrix.chunks(row_factor):
-        rows, columns = np.arange(0, len(chunk), row_factor), np.arange(0, num_columns, column_factor)
-        largest, least = (of.reduceat(of.reduceat(chunk, rows, axis=0), columns, axis=1) for of in (np.maximum, np.minimum))
+        rows, columns = (
+            np.arange(0, len(chunk), row_factor),
+            np.arange(0, num_columns, column_factor),
+        )
+        largest, least = (
+            of.reduceat(of.reduceat(chunk, rows, axis=0), columns, axis=1)
+            for of in (np.maximum, np.minimum)
+        )
         parts.append(np.where(largest >= -least, largest, least))
     return Pooled(np.concatenate(parts), row_factor, column_factor, (num_rows, num_columns))
 
@@ -272,7 +310,9 @@ def _pooled(matrix: Matrix) -> Pooled:
 
 
 def floor_of(block: sparse.csr_array) -> float:
-    """Return a power of ten below a tenth of the smallest |entry|; the picture of an approximation draws smaller entries as 0."""
+    """Return a power of ten below a tenth of the smallest |entry|; the picture of an approximation
+    draws smaller entries as 0.
+    """
     sizes = np.abs(block.data[block.data != 0])
     return float(10 ** (np.floor(np.log10(sizes.min(initial=1.0))) - 1))
 
@@ -283,7 +323,8 @@ def matrix_payload(matrix: Matrix, floor: float | None = None) -> dict[str, Any]
     Parameters
     ----------
     floor : float, optional
-        Entries with smaller magnitudes are left blank. An approximation needs this, because none of its entries is exactly 0.
+        Entries with smaller magnitudes are left blank. An approximation needs this, because none of
+        its entries is exactly 0.
     """
     pooled = _pooled(matrix)
     magnitudes = np.abs(pooled.values)
@@ -303,16 +344,27 @@ def matrix_payload(matrix: Matrix, floor: float | None = None) -> dict[str, Any]
     return payload if matrix.nnz > MAX_EXACT_CELLS else payload | {"cells": _cells(matrix)}
 
 
-def window(matrix: Matrix, row: int, column: int, num_rows: int, num_columns: int) -> dict[str, Any]:
-    """Make the payload of a part of a matrix: the exact values of at most MAX_WINDOW rows and columns from (row, column) on."""
+def window(
+    matrix: Matrix, row: int, column: int, num_rows: int, num_columns: int
+) -> dict[str, Any]:
+    """Make the payload of a part of a matrix: the exact values of at most MAX_WINDOW rows and
+    columns from (row, column) on.
+    """
     rows = slice(*_within(row, num_rows, matrix.shape[0]))
     columns = slice(*_within(column, num_columns, matrix.shape[1]))
     values = part(matrix, rows, columns)
-    return {"row": rows.start, "column": columns.start, "shape": list(values.shape), "values": packed(values, "<f8")}
+    return {
+        "row": rows.start,
+        "column": columns.start,
+        "shape": list(values.shape),
+        "values": packed(values, "<f8"),
+    }
 
 
 def basis_payload(hankel: HankelMatrix, alphabet: Alphabet, choice: MatrixChoice) -> dict[str, Any]:
-    """Make the payload of a basis: labels of rows and columns, the sum of each row of `choice`, and the colours."""
+    """Make the payload of a basis: labels of rows and columns, the sum of each row of `choice`, and
+    the colours.
+    """
     sums = np.asarray(choice.block(hankel).sum(axis=1)).ravel()
     return {
         "prefixes": word_labels(hankel.basis.prefixes, alphabet, choice.after),
@@ -326,14 +378,18 @@ def basis_payload(hankel: HankelMatrix, alphabet: Alphabet, choice: MatrixChoice
 
 
 def basis_states(model: LearnedModel, hankel: HankelMatrix, after: Word = ()) -> FloatArray:
-    """Compute a model's state after each prefix of the basis, followed by `after`: shape (num_prefixes, num_states).
+    """Compute a model's state after each prefix of the basis, followed by `after`: shape
+    (num_prefixes, num_states).
 
-    A row is nan if no string begins with the prefix: it contains ⊣, or it is a factor with boundary symbols that lacks ⊢.
+    A row is nan if no string begins with the prefix: it contains ⊣, or it is a factor with boundary
+    symbols that lacks ⊢.
     """
     end = hankel.num_symbols - hankel.num_marks
     beginnings = [_beginning(word + after, end, hankel.num_marks) for word in hankel.basis.prefixes]
     rows = [row for row, word in enumerate(beginnings) if word is not None]
-    defined_states = prefix_states(model, Words.of([word for word in beginnings if word is not None]))
+    defined_states = prefix_states(
+        model, Words.of([word for word in beginnings if word is not None])
+    )
     states: FloatArray = np.full((len(beginnings), defined_states.shape[1]), np.nan)
     states[rows] = defined_states
     return states
@@ -349,9 +405,11 @@ def _beginning(word: Word, end: int, num_marks: int) -> Word | None:
 
 
 def points_payload(vectors: FloatArray, title: str) -> dict[str, Any]:
-    """Make the payload of a plane of points: the first two principal components of the vectors' directions.
+    """Make the payload of a plane of points: the first two principal components of the vectors'
+    directions.
 
-    Rows of nan have no point. In the payload, `zeros` are the rows of zero vectors, which share one marked point.
+    Rows of nan have no point. In the payload, `zeros` are the rows of zero vectors, which share one
+    marked point.
 
     Parameters
     ----------
@@ -391,7 +449,9 @@ def _base64(data: bytes) -> str:
 
 
 def decades(magnitudes: FloatArray, floor: float | None) -> tuple[float, float]:
-    """Find the exponents of the powers of ten below and above all magnitudes; if there is a floor, the lower one is the floor's."""
+    """Find the exponents of the powers of ten below and above all magnitudes; if there is a floor,
+    the lower one is the floor's.
+    """
     if not magnitudes.size:
         return -1.0, 0.0
     highest = float(np.ceil(np.log10(magnitudes.max()) - 1e-6))  # 1 may be 1 + 2e-16
@@ -399,7 +459,9 @@ def decades(magnitudes: FloatArray, floor: float | None) -> tuple[float, float]:
     return min(lowest, highest - 1), highest
 
 
-def _levels(values: FloatArray, lowest: float, highest: float, floor: float | None) -> np.ndarray[Any, np.dtype[np.uint8]]:
+def _levels(
+    values: FloatArray, lowest: float, highest: float, floor: float | None
+) -> np.ndarray[Any, np.dtype[np.uint8]]:
     magnitudes = np.abs(values)
     with np.errstate(divide="ignore"):
         places = (np.log10(magnitudes) - lowest) / (highest - lowest)
@@ -417,7 +479,8 @@ def _png(levels: np.ndarray[Any, np.dtype[np.uint8]]) -> bytes:
 
 
 def _cells(matrix: sparse.csr_array) -> dict[str, str]:
-    """Encode the cells of a sparse matrix: bounds of rows, columns, distinct values, and each cell's index among these values.
+    """Encode the cells of a sparse matrix: bounds of rows, columns, distinct values, and each
+    cell's index among these values.
 
     Frequencies have few distinct values, so this is smaller than one number for each cell.
     """
@@ -441,14 +504,16 @@ def _within(start: int, number: int, size: int) -> tuple[int, int]:
 
 
 def singular_values_payload(svd: TruncatedSVD, hankel: HankelMatrix) -> dict[str, Any]:
-    """Make the payload of the bars: heights on a logarithmic scale, names, and the share of H_λ that each rank keeps.
+    """Make the payload of the bars: heights on a logarithmic scale, names, and the share of H_λ
+    that each rank keeps.
 
     Returns
     -------
     dict
-        "heights": one for each value, from 0.01 to 1, or 0 for rounding errors. "names": the label of each value. "kept": the share
-        of the matrix's squared norm that ranks 1, 2, … keep; the last share is for all ranks beyond the computed values. "said": a
-        sentence for the browser to fill in, with {rank} and {kept}. "ticks": pairs of a text and a height. "colours".
+        "heights": one for each value, from 0.01 to 1, or 0 for rounding errors. "names": the label
+        of each value. "kept": the share of the matrix's squared norm that ranks 1, 2, … keep; the
+        last share is for all ranks beyond the computed values. "said": a sentence for the browser
+        to fill in, with {rank} and {kept}. "ticks": pairs of a text and a height. "colours".
     """
     values, block = svd.singular_values, weighted_block(hankel)
     heights, ticks = _heights(values)
@@ -458,9 +523,13 @@ def singular_values_payload(svd: TruncatedSVD, hankel: HankelMatrix) -> dict[str
     return {
         "heights": heights,
         "ticks": ticks,
-        "names": [f"σ{str(number).translate(_LOWERED)} = {format_significant(value)}" for number, value in enumerate(values, 1)],
+        "names": [
+            f"σ{str(number).translate(_LOWERED)} = {format_significant(value)}"
+            for number, value in enumerate(values, 1)
+        ],
         "kept": [*percentages, percentages[-1] if len(values) == min(block.shape) else more],
-        "said": f"Rank {{rank}} keeps {{kept}} of the squared norm of {matrix_name(hankel, 'H_λ')}{weights_phrase(hankel)}.",
+        "said": "Rank {rank} keeps {kept} of the squared norm of "
+        f"{matrix_name(hankel, 'H_λ')}{weights_phrase(hankel)}.",
         "colours": {"kept": ACCENT, "muted": MUTED, "mark": MARK},
     }
 
@@ -469,15 +538,20 @@ def numerical_rank_sentence(svd: TruncatedSVD, hankel: HankelMatrix) -> str:
     """Write a sentence in Markdown that says how large the matrix's numerical rank is."""
     count = len(svd.singular_values)
     is_bound = svd.numerical_rank == count < min(hankel.block.shape)
-    before, after = ("at least ", " (no more values are computed for this page)") if is_bound else ("", "")
+    before, after = (
+        ("at least ", " (no more values are computed for this page)") if is_bound else ("", "")
+    )
     return (
-        f"The *numerical rank* is the number of values that are not 0 up to rounding: {before}**{svd.numerical_rank}**{after}. "
-        "Where the matrix is estimated from a sample, chance adds a little to each of them, so look for the drop."
+        "The *numerical rank* is the number of values that are not 0 up to rounding: "
+        f"{before}**{svd.numerical_rank}**{after}. "
+        "Where the matrix is estimated from a sample, chance adds a little to each of them, "
+        "so look for the drop."
     )
 
 
 def _heights(values: FloatArray) -> tuple[list[float], list[tuple[str, float]]]:
-    """Scale values logarithmically between the powers of ten around them; return the heights and the ticks at those powers.
+    """Scale values logarithmically between the powers of ten around them; return the heights and
+    the ticks at those powers.
 
     >>> _heights(np.array([10.0, 1.0, 0.1, 1e-20]))
     ([1.0, 0.5, 0.01, 0.0], [('10⁻¹', 0.0), ('1', 0.5), ('10', 1.0)])
@@ -485,10 +559,16 @@ def _heights(values: FloatArray) -> tuple[list[float], list[tuple[str, float]]]:
     positive = values[values > ROUNDING * values.max(initial=0)]
     if not positive.size:
         return [0.0] * len(values), [("0", 0.0)]
-    highest, lowest = int(np.ceil(np.log10(positive.max()) - 1e-6)), int(np.floor(np.log10(positive.min()) + 1e-6))
+    highest, lowest = (
+        int(np.ceil(np.log10(positive.max()) - 1e-6)),
+        int(np.floor(np.log10(positive.min()) + 1e-6)),
+    )
     lowest = min(lowest, highest - 1)
     decades = highest - lowest
     heights = np.maximum((np.log10(positive) - lowest) / decades, 0.01)
     step = -(-decades // MOST_TICKS)
-    ticks = [(power_of_ten(power), (power - lowest) / decades) for power in range(lowest, highest + 1, step)]
+    ticks = [
+        (power_of_ten(power), (power - lowest) / decades)
+        for power in range(lowest, highest + 1, step)
+    ]
     return [*np.round(heights, 4).tolist(), *[0.0] * (len(values) - positive.size)], ticks

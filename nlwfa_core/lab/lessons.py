@@ -1,10 +1,13 @@
-"""Read lessons from Markdown files. Each step of a lesson opens a page of the lab and may set controls of the sidebar.
+"""Read lessons from Markdown files. Each step of a lesson opens a page of the lab and may set
+controls of the sidebar.
 
-A file begins with a heading between two lines of `---`: title, minutes and summary; optionally `recipe`, the fields from which the
-lesson starts, and `strings`, strings of its own. Each step begins with a `## ` line. Below it come lines `name: value` (page, show,
-`recipe: fields`, `do: label | fields`, models, look, hide: see `Step`), a blank line, the text, and optionally a question with its
-answer (see `questions`). The text is Markdown and is not escaped: it must come from the lab's authors, never from its users.
-A teacher finds all of this explained in docs/lessons.md. Links to a lesson are made in `pages.shared.share_link`.
+A file begins with a heading between two lines of `---`: title, minutes and summary; optionally
+`recipe`, the fields from which the lesson starts, and `strings`, strings of its own. Each step
+begins with a `## ` line. Below it come lines `name: value` (page, show, `recipe: fields`, `do:
+label | fields`, models, look, hide: see `Step`), a blank line, the text, and optionally a question
+with its answer (see `questions`). The text is Markdown and is not escaped: it must come from the
+lab's authors, never from its users. A teacher finds all of this explained in docs/lessons.md. Links
+to a lesson are made in `pages.shared.share_link`.
 """
 
 from __future__ import annotations
@@ -37,7 +40,8 @@ class Action:
     fields : tuple of (str, str)
         The fields to set and their values, under a recipe's flat names.
     recipe : Recipe or None
-        The whole recipe after the click; None if the fields are set in the recipe that the sidebar holds.
+        The whole recipe after the click; None if the fields are set in the recipe that the sidebar
+        holds.
     """
 
     label: str
@@ -64,12 +68,15 @@ class Step:
     models : tuple of Recipe
         Recipes whose trained models are shipped with the lab, so that nobody waits at this step.
     recipe : Recipe or None
-        The recipe that the sidebar is set to when the step opens, because the text is about it: that of the step's line `recipe`,
-        otherwise of its first action, otherwise of the step before. None in a lesson that starts from no recipe.
+        The recipe that the sidebar is set to when the step opens, because the text is about it:
+        that of the step's line `recipe`, otherwise of its first action, otherwise of the step
+        before. None in a lesson that starts from no recipe.
     look : tuple of str
-        The keys of the elements that the step is about, which are scrolled into view; empty if it is about the top of the page.
+        The keys of the elements that the step is about, which are scrolled into view; empty if it
+        is about the top of the page.
     hide : tuple of str
-        The keys of the elements that contain the answer, which are hidden until the question has been answered.
+        The keys of the elements that contain the answer, which are hidden until the question has
+        been answered.
     question : Question or None
     """
 
@@ -109,15 +116,22 @@ class Lesson:
 
     @cached_property
     def emphasised(self) -> frozenset[str]:
-        """What the steps' texts, questions and answers emphasise in Markdown, such as "KL" in "the column *KL*"."""
+        """What the steps' texts, questions and answers emphasise in Markdown, such as "KL" in "the
+        column *KL*".
+        """
         texts = [text for step in self.steps for text in (step.text, repr(step.question))]
-        return frozenset(word for text in texts for word in re.findall(r"\*([^*\s](?:[^*]{0,18}[^*\s])?)\*", text))
+        return frozenset(
+            word
+            for text in texts
+            for word in re.findall(r"\*([^*\s](?:[^*]{0,18}[^*\s])?)\*", text)
+        )
 
 
 def read_lessons(folder: Path) -> dict[str, Lesson]:
     """Read all lessons of a folder: name -> lesson, in the order of the file names.
 
-    A number at the beginning of a file name only determines this order and is no part of the lesson's name.
+    A number at the beginning of a file name only determines this order and is no part of the
+    lesson's name.
 
     Raises
     ------
@@ -151,7 +165,9 @@ def read_lesson(name: str, text: str) -> Lesson:
     steps: list[Step] = []
     for part in read_parts(text, section, "a lesson", "step"):
         steps.append(_step(part, base, steps[-1].recipe if steps else base))
-    return Lesson(name, heading["title"], int(heading["minutes"]), heading["summary"], strings, tuple(steps))
+    return Lesson(
+        name, heading["title"], int(heading["minutes"]), heading["summary"], strings, tuple(steps)
+    )
 
 
 def _step(part: Section, base: Recipe | None, before: Recipe | None) -> Step:
@@ -162,16 +178,23 @@ def _step(part: Section, base: Recipe | None, before: Recipe | None) -> Step:
         if key == "do":
             label, _, fields = value.partition("|")
             after = _set(base or START, fields, line)
-            actions.append(Action(label.strip(), tuple(_fields(fields, line).items()), after if base else None))
+            actions.append(
+                Action(label.strip(), tuple(_fields(fields, line).items()), after if base else None)
+            )
         elif key == "recipe":
             if base is None:
-                raise FormatError("only a lesson whose heading has a recipe or strings can set one in a step", line)
+                raise FormatError(
+                    "only a lesson whose heading has a recipe or strings can set one in a step",
+                    line,
+                )
             recipe = _set(base, value, line)
         elif key == "models":
             models += list(_models(value, base or START, line))
         else:
             values[key] = value
-    pages, show = (tuple(values.get(name, "").replace(",", " ").split()) for name in ("page", "show"))
+    pages, show = (
+        tuple(values.get(name, "").replace(",", " ").split()) for name in ("page", "show")
+    )
     if not pages:
         raise FormatError("a step needs a page", first)
     if unknown := [name for name in show if name not in FIELDS]:
@@ -185,10 +208,18 @@ def _step(part: Section, base: Recipe | None, before: Recipe | None) -> Step:
     if not text:
         raise FormatError("a step needs text", first)
     recipe = recipe or (actions[0].recipe if actions else before)
-    look, hide = (tuple(values.get(name, "").replace(",", " ").split()) for name in ("look", "hide"))
+    look, hide = (
+        tuple(values.get(name, "").replace(",", " ").split()) for name in ("look", "hide")
+    )
     if hide and (question is None or question.key is None):
-        raise FormatError("hide: a step hides something only until its question is answered, and this one has none to enter", first)
-    return Step(part.title, pages, text, show, tuple(actions), tuple(models), recipe, look, hide, question)
+        raise FormatError(
+            "hide: a step hides something only until its question is answered, and this one "
+            "has none to enter",
+            first,
+        )
+    return Step(
+        part.title, pages, text, show, tuple(actions), tuple(models), recipe, look, hide, question
+    )
 
 
 def _fields(text: str, line: int) -> dict[str, str]:
@@ -208,7 +239,9 @@ def _set(recipe: Recipe, text: str, line: int) -> Recipe:
 
 
 def _models(text: str, base: Recipe, line: int) -> Iterator[Recipe]:
-    """Read models such as `SP@3 both.non@5 num_strings=200`: a recipe for each learner@rank, all with the fields name=value."""
+    """Read models such as `SP@3 both.non@5 num_strings=200`: a recipe for each learner@rank, all
+    with the fields name=value.
+    """
     words = text.split()
     fields = " ".join(word for word in words if "=" in word)
     for word in words:

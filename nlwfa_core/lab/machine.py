@@ -13,7 +13,8 @@ UNITS = ("bytes", "kB", "MB", "GB", "TB")
 def resident_bytes(pids: Iterable[int]) -> int:
     """Sum the resident memory of processes, in bytes.
 
-    Memory that several processes share counts once for each of them; a process that has ended counts 0.
+    Memory that several processes share counts once for each of them; a process that has ended
+    counts 0.
     """
     return sum(_resident(pid) for pid in pids)
 
@@ -35,7 +36,10 @@ def available_bytes() -> int:
 
 
 def folder_bytes(folder: Path) -> int:
-    """Sum the bytes of the files below a folder. Links are not followed; files that disappear meanwhile count as 0."""
+    """Sum the bytes of the files below a folder.
+
+    Links are not followed; files that disappear meanwhile count as 0.
+    """
     total = 0
     for path, _, names in os.walk(folder):
         for name in names:

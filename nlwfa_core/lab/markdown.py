@@ -1,6 +1,7 @@
 """Read the Markdown files of lessons, tasks, quizzes and automata to build, which have one form.
 
-A file begins with a heading of lines `name: value` between two lines of `---`. Each part begins with a `## ` line, its title.
+A file begins with a heading of lines `name: value` between two lines of `---`. Each part begins
+with a `## ` line, its title.
 """
 
 from __future__ import annotations
@@ -39,7 +40,9 @@ class Section:
     @property
     def values(self) -> Section:
         """Return the lines between the title and the first blank line."""
-        blank = next((index for index, line in enumerate(self.lines) if not line.strip()), len(self.lines))
+        blank = next(
+            (index for index, line in enumerate(self.lines) if not line.strip()), len(self.lines)
+        )
         return Section(self.lines[1:blank], self.first + 1)
 
     @property
@@ -80,7 +83,8 @@ def read_heading(text: str, file: str) -> Section:
 
 
 def read_parts(text: str, heading: Section, file: str, part: str) -> list[Section]:
-    """Return the parts below a heading. `part` is what one of them is, in error messages: such as "step".
+    """Return the parts below a heading. `part` is what one of them is, in error messages: such as
+    "step".
 
     Raises
     ------
@@ -107,26 +111,36 @@ def named_values(section: Section, names: tuple[str, ...]) -> Iterator[tuple[int
     for line, text in enumerate(section.lines, section.first):
         name, colon, value = text.partition(":")
         if not colon or name.strip() not in names:
-            raise FormatError(f"expected one of these words, followed by a colon: {', '.join(names)}; got {text[:60]!r}", line)
+            raise FormatError(
+                f"expected one of these words, followed by a colon: {', '.join(names)}; got "
+                f"{text[:60]!r}",
+                line,
+            )
         yield line, name.strip(), value.strip()
 
 
 def required_values(section: Section, names: tuple[str, ...]) -> dict[str, str]:
-    """Return name -> value of the lines `name: value`. Raises FormatError also if a name is missing or has no value."""
+    """Return name -> value of the lines `name: value`.
+
+    Raises FormatError also if a name is missing or has no value.
+    """
     values = {name: value for _, name, value in named_values(section, names)}
     if missing := [name for name in names if not values.get(name)]:
         raise FormatError(f"the line {missing[0]}: is missing, or has no value", section.first)
     return values
 
 
-def read_folder(folder: Path, read: Callable[[str, str], Iterable[tuple[str, T, int]]]) -> dict[str, T]:
-    """Read all Markdown files of a folder, in the order of their names: name -> what `read` makes of it.
+def read_folder(
+    folder: Path, read: Callable[[str, str], Iterable[tuple[str, T, int]]]
+) -> dict[str, T]:
+    """Read all Markdown files of a folder, in the order of their names: name -> what `read` makes
+    of it.
 
     Parameters
     ----------
     read : callable
-        A function (name, text) of a file -> names, values, and the line of each. A number at the beginning of the file's name only
-        determines the order, and is no part of the name.
+        A function (name, text) of a file -> names, values, and the line of each. A number at the
+        beginning of the file's name only determines the order, and is no part of the name.
 
     Raises
     ------

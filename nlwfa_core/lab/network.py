@@ -1,4 +1,6 @@
-"""Prepare the drawing of the auto-encoder: what each of its units makes of a row of H, and what is left of H after it."""
+"""Prepare the drawing of the auto-encoder: what each of its units makes of a row of H, and what is
+left of H after it.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,9 @@ from .strings import word_labels
 SCALE = (-4, 0)
 
 
-def network_drawing(network: NetworkPicture, basis: Basis, alphabet: Alphabet, training: bool) -> dict[str, Any]:
+def network_drawing(
+    network: NetworkPicture, basis: Basis, alphabet: Alphabet, training: bool
+) -> dict[str, Any]:
     """Make the payload of the drawing.
 
     Parameters
@@ -31,8 +35,9 @@ def network_drawing(network: NetworkPicture, basis: Basis, alphabet: Alphabet, t
     Returns
     -------
     dict
-        "prefixes", "suffixes": labels of the rows and columns that are drawn. "whole": [num_prefixes, num_suffixes] of H. The
-        numbers of the network, under the names that they have there. "training", "scale" and "colours".
+        "prefixes", "suffixes": labels of the rows and columns that are drawn. "whole":
+        [num_prefixes, num_suffixes] of H. The numbers of the network, under the names that they
+        have there. "training", "scale" and "colours".
     """
     num_rows, num_columns = len(network.inputs), len(network.outputs[0])
     return asdict(network) | {

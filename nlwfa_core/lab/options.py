@@ -1,4 +1,6 @@
-"""Compare runs: the options that differ between them, their order, a table, and the axes of parallel coordinates."""
+"""Compare runs: the options that differ between them, their order, a table, and the axes of
+parallel coordinates.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,8 @@ from ..metrics.tables import Column, Numbers, Table, format_score
 from ..sources.registry import SOURCES
 from .tables import score_column
 
-# Name of a field of a recipe, as in `experiment.recipe`, or "bounded" -> the option's label on pages, in tables and in reports.
+# Name of a field of a recipe, as in `experiment.recipe`, or "bounded" -> the option's label on
+# pages, in tables and in reports.
 LABELS = {
     "source": "source",
     "num_strings": "training strings",
@@ -69,14 +72,19 @@ LABELS = {
     "refinement_seed": "seed of the refinement",
 }
 NO_EFFECT = "–"  # written in place of an option's value if the option has no effect in that recipe
-UNREADABLE = "?"  # written in place of the options of a recipe that this version of the lab can't read
+# written in place of the options of a recipe that this version of the lab can't read
+UNREADABLE = "?"
 
 
 @lru_cache(maxsize=1024)
 def options(recipe: Recipe) -> Mapping[str, str]:
-    """Write every option of a recipe as text: label -> value, or "–" if the option has no effect in this recipe."""
+    """Write every option of a recipe as text: label -> value, or "–" if the option has no effect in
+    this recipe.
+    """
     return {
-        LABELS[FLAT_NAMES.get((part, field), field)]: _option_text(value) if _matters(recipe, part, field) else NO_EFFECT
+        LABELS[FLAT_NAMES.get((part, field), field)]: _option_text(value)
+        if _matters(recipe, part, field)
+        else NO_EFFECT
         for part, values in recipe
         for field, value in values
     }
@@ -93,20 +101,35 @@ def _matters(recipe: Recipe, part: str, field: str) -> bool:
 
 
 def differing(recipes: Sequence[Recipe]) -> list[str]:
-    """List the labels of the options that differ between recipes; recipes in which an option has no effect do not count for it."""
+    """List the labels of the options that differ between recipes; recipes in which an option has no
+    effect do not count for it.
+    """
     by_recipe = [options(recipe) for recipe in recipes]
-    return [name for name in by_recipe[0] if len({values[name] for values in by_recipe} - {NO_EFFECT}) > 1] if by_recipe else []
+    return (
+        [
+            name
+            for name in by_recipe[0]
+            if len({values[name] for values in by_recipe} - {NO_EFFECT}) > 1
+        ]
+        if by_recipe
+        else []
+    )
 
 
 def with_title(value: str, titles: Mapping[str, str]) -> str:
-    """Return an option's value; if it is the hash of an uploaded file whose title is known, the title followed by the hash."""
+    """Return an option's value; if it is the hash of an uploaded file whose title is known, the
+    title followed by the hash.
+    """
     return f"{titles[value]} ({value})" if titles.get(value) else value
 
 
 def difference_table(
-    recipes: Mapping[str, Recipe], all_options: bool = False, titles: Mapping[str, str] | None = None
+    recipes: Mapping[str, Recipe],
+    all_options: bool = False,
+    titles: Mapping[str, str] | None = None,
 ) -> dict[str, list[str]]:
-    """Make a table with a column for each recipe, and a row for each option or only for each that differs.
+    """Make a table with a column for each recipe, and a row for each option or only for each that
+    differs.
 
     Parameters
     ----------
@@ -115,12 +138,16 @@ def difference_table(
     """
     by_run = {name: options(recipe) for name, recipe in recipes.items()}
     names = list(next(iter(by_run.values()))) if all_options else differing(list(recipes.values()))
-    columns = {run: [with_title(values[name], titles or {}) for name in names] for run, values in by_run.items()}
+    columns = {
+        run: [with_title(values[name], titles or {}) for name in names]
+        for run, values in by_run.items()
+    }
     return {"option": names} | columns
 
 
 def option_column(texts: Iterable[str]) -> Column:
-    """Make a column of an option's values: a column of numbers if every value except "–" and "?" is a number, otherwise of text.
+    """Make a column of an option's values: a column of numbers if every value except "–" and "?" is
+    a number, otherwise of text.
 
     >>> option_column(["10", "–"]).values, option_column(["SP", "–"])
     ((10.0, None), ['SP', '–'])
@@ -133,17 +160,24 @@ def option_column(texts: Iterable[str]) -> Column:
 
 
 def ranking(outcomes: Mapping[str, Outcome], metric: str) -> list[str]:
-    """Order the names of runs: the best on validation strings first, runs without such strings last."""
+    """Order the names of runs: the best on validation strings first, runs without such strings
+    last.
+    """
 
     def order(name: str) -> tuple[float, float, float]:
         scores = outcomes[name].validation
-        return (math.inf,) * 3 if scores is None else badness([float(getattr(scores, metric))], [scores.num_zero])
+        return (
+            (math.inf,) * 3
+            if scores is None
+            else badness([float(getattr(scores, metric))], [scores.num_zero])
+        )
 
     return sorted(outcomes, key=order)
 
 
 def run_table(outcomes: Mapping[str, Outcome], metric: str, all_options: bool = False) -> Table:
-    """Make a table with a row for each run, the best on validation strings first: options, test scores, diagnostics.
+    """Make a table with a row for each run, the best on validation strings first: options, test
+    scores, diagnostics.
 
     Parameters
     ----------
@@ -166,20 +200,35 @@ def run_table(outcomes: Mapping[str, Outcome], metric: str, all_options: bool = 
     for score in (MAIN_SCORES[0], SCORE_OF["share_tied"], *MAIN_SCORES[1:]):
         table[score.short_title] = score_column((outcome.scores for outcome in ordered), score)
     table["training"] = [outcome.training for outcome in ordered]
-    table["on validation"] = Numbers.written((getattr(outcome.validation, metric, None) for outcome in ordered), format_score)
+    table["on validation"] = Numbers.written(
+        (getattr(outcome.validation, metric, None) for outcome in ordered), format_score
+    )
     health = [outcome.diagnostics for outcome in ordered]
-    for field in ("spectral_radius", "total_mass", "short_mass", "share_zero", "share_negative", "numerical_rank"):
+    for field in (
+        "spectral_radius",
+        "total_mass",
+        "short_mass",
+        "share_zero",
+        "share_negative",
+        "numerical_rank",
+    ):
         table[DIAGNOSTIC_TITLES[field]] = Numbers.of(
-            (value := getattr(one, field), format_diagnostic(field, value, one.short_length, recipe.learning.rank))
+            (
+                value := getattr(one, field),
+                format_diagnostic(field, value, one.short_length, recipe.learning.rank),
+            )
             for one, recipe in zip(health, recipes, strict=True)
         )
     return table
 
 
 def parallel_axes(outcomes: Mapping[str, Outcome]) -> dict[str, list[str] | list[float]]:
-    """Make the axes of parallel coordinates, title -> a value for each run: the options that differ, and the main test scores."""
+    """Make the axes of parallel coordinates, title -> a value for each run: the options that
+    differ, and the main test scores.
+    """
     recipes = [outcome.recipe for outcome in outcomes.values()]
-    names = [name for name in differing(recipes) if name != LABELS["bounded"]]  # because it follows from other options
+    # because it follows from other options
+    names = [name for name in differing(recipes) if name != LABELS["bounded"]]
     by_run = [options(recipe) for recipe in recipes]
     axes: dict[str, list[str] | list[float]] = {}
     for name in names:
@@ -187,7 +236,9 @@ def parallel_axes(outcomes: Mapping[str, Outcome]) -> dict[str, list[str] | list
         numbers = [number for text in column if (number := _number(text)) is not None]
         axes[name] = numbers if len(numbers) == len(column) else column
     for score in MAIN_SCORES:
-        axes[score.short_title] = [float(getattr(outcome.scores, score.field)) for outcome in outcomes.values()]
+        axes[score.short_title] = [
+            float(getattr(outcome.scores, score.field)) for outcome in outcomes.values()
+        ]
     return axes
 
 

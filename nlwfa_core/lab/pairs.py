@@ -1,4 +1,5 @@
-"""Tabulate how two models differ on the same test strings, and write the confidence intervals of single scores.
+"""Tabulate how two models differ on the same test strings, and write the confidence intervals of
+single scores.
 
 `metrics.intervals` explains which sources of randomness an interval covers.
 """
@@ -26,17 +27,23 @@ from ..rounding import format_significant
 
 # Where there is no interval because there are too few test strings.
 TOO_FEW = f"There are fewer than {FEWEST_STRINGS} test strings: too few for an interval"
-# If a stored score differs by more than this from the same score computed now, it belongs to another test set.
+# If a stored score differs by more than this from the same score computed now, it belongs to
+# another test set.
 SAME_SCORE = 1e-6
 COVERS = (
-    "An interval shows how much a score would change with other test strings, estimated by resampling these. Other training "
-    "strings or another seed may change it more. Overlapping intervals do not mean that two models are level: Compare shows the "
+    "An interval shows how much a score would change with other test strings, estimated by "
+    "resampling these. Other training "
+    "strings or another seed may change it more. Overlapping intervals do not mean that two "
+    "models are level: Compare shows the "
     "interval of their difference."
 )
 CAPTION = (
-    f"95 % intervals from {NUM_RESAMPLES:,} resamples of the test strings, the same for both models. Level: the interval holds 0, "
-    "so these test strings do not tell which model is better. The p value is the level at which 0 leaves the interval; it is not "
-    "corrected for the number of scores. Other training strings or another seed may change more than this."
+    f"95 % intervals from {NUM_RESAMPLES:,} resamples of the test strings, the same for both "
+    "models. Level: the interval holds 0, "
+    "so these test strings do not tell which model is better. The p value is the level at "
+    "which 0 leaves the interval; it is not "
+    "corrected for the number of scores. Other training strings or another seed may change "
+    "more than this."
 )
 
 
@@ -47,8 +54,8 @@ def pair_caption(models: tuple[StringScores, StringScores]) -> str:
 
 
 def paired_table(names: tuple[str, str], models: tuple[StringScores, StringScores]) -> Table:
-    """Make a table with a row for each score: both models' values, their difference with its 95 % interval and p value, and
-    which model is ahead.
+    """Make a table with a row for each score: both models' values, their difference with its 95 %
+    interval and p value, and which model is ahead.
 
     Raises
     ------
@@ -60,14 +67,21 @@ def paired_table(names: tuple[str, str], models: tuple[StringScores, StringScore
     table: Table = {"score": [score.short_title for score in fields]}
     first, second = (model.estimates for model in models)
     values = [(first[score.field], second[score.field]) for score in fields]
-    texts = [format_scores_apart(pair, score.form) for pair, score in zip(values, fields, strict=True)]
+    texts = [
+        format_scores_apart(pair, score.form) for pair, score in zip(values, fields, strict=True)
+    ]
     for number, name in enumerate(names):
-        table[name] = Numbers.of((pair[number], text[number]) for pair, text in zip(values, texts, strict=True))
+        table[name] = Numbers.of(
+            (pair[number], text[number]) for pair, text in zip(values, texts, strict=True)
+        )
     gaps = [differences[score.field] for score in fields]
     table["difference"] = Numbers.of(
-        (gap.estimate, _signed(gap.estimate, score.form)) for gap, score in zip(gaps, fields, strict=True)
+        (gap.estimate, _signed(gap.estimate, score.form))
+        for gap, score in zip(gaps, fields, strict=True)
     )
-    table["95 % interval"] = [_gap_text(gap, pair, score) for gap, pair, score in zip(gaps, values, fields, strict=True)]
+    table["95 % interval"] = [
+        _gap_text(gap, pair, score) for gap, pair, score in zip(gaps, values, fields, strict=True)
+    ]
     table["p value"] = Numbers.of((gap.p_value, p_value_text(gap.p_value)) for gap in gaps)
     titles = {"first": names[0], "second": names[1]}
     ahead = leaders(differences, models[0].has_truth)
@@ -81,18 +95,21 @@ def compared_table(
     ahead: Mapping[str, str],
     together: bool,
 ) -> Table:
-    """Make a table of two models, A and B: each score with its interval, the difference A − B with interval and p value.
+    """Make a table of two models, A and B: each score with its interval, the difference A − B with
+    interval and p value.
 
     Parameters
     ----------
     models : pair of mappings
-        Field of `Scores` -> interval, or the value alone as an interval without ends, of each model.
+        Field of `Scores` -> interval, or the value alone as an interval without ends, of each
+        model.
     differences : mapping
         From `paired_differences`.
     ahead : mapping
         From `leaders`.
     together : bool
-        Whether an interval stands in brackets behind its number; otherwise its ends have columns of their own.
+        Whether an interval stands in brackets behind its number; otherwise its ends have columns of
+        their own.
     """
     fields = [score for score in SCORES if score.field in differences]
     table: Table = {"score": [score.column for score in fields]}
@@ -102,13 +119,22 @@ def compared_table(
             cells = []
             for score in fields:
                 one = known[score.field]
-                ends = f" [{write(one.low, score.form)}, {write(one.high, score.form)}]" if one.is_known else ""
+                ends = (
+                    f" [{write(one.low, score.form)}, {write(one.high, score.form)}]"
+                    if one.is_known
+                    else ""
+                )
                 cells.append((one.estimate, write(one.estimate, score.form) + ends))
             table[name] = Numbers.of(cells)
             continue
-        table[name] = Numbers.of((known[score.field].estimate, write(known[score.field].estimate, score.form)) for score in fields)
+        table[name] = Numbers.of(
+            (known[score.field].estimate, write(known[score.field].estimate, score.form))
+            for score in fields
+        )
         for title, end in ((f"{name} from", "low"), (f"{name} to", "high")):
-            table[title] = Numbers.of(_end(known[score.field], end, score.form, write) for score in fields)
+            table[title] = Numbers.of(
+                _end(known[score.field], end, score.form, write) for score in fields
+            )
     gaps = [differences[score.field] for score in fields]
     table["p value"] = Numbers.of((gap.p_value, p_value_text(gap.p_value)) for gap in gaps)
     names = {"first": "A", "second": "B"}
@@ -116,8 +142,12 @@ def compared_table(
     return table
 
 
-def _end(interval: Interval, end: str, form: str, write: Callable[[float, str], str]) -> tuple[float | None, str]:
-    """Return one end of an interval as a number and as text; None and "–" if there is no interval."""
+def _end(
+    interval: Interval, end: str, form: str, write: Callable[[float, str], str]
+) -> tuple[float | None, str]:
+    """Return one end of an interval as a number and as text; None and "–" if there is no
+    interval.
+    """
     value = getattr(interval, end) if interval.is_known else None
     return value, "–" if value is None else write(value, form)
 
@@ -132,9 +162,14 @@ def p_value_text(value: float | None) -> str:
 
 
 def lead_sentence(
-    names: tuple[str, str], scores: tuple[float, float], difference: Interval, field: str = "wer", has_truth: bool = True
+    names: tuple[str, str],
+    scores: tuple[float, float],
+    difference: Interval,
+    field: str = "wer",
+    has_truth: bool = True,
 ) -> str:
-    """Say which of two models is better by a score on the same test strings; undecided if the difference's interval holds 0.
+    """Say which of two models is better by a score on the same test strings; undecided if the
+    difference's interval holds 0.
 
     Parameters
     ----------
@@ -149,7 +184,7 @@ def lead_sentence(
     --------
     >>> lead_sentence(("SP", "5-gram"), (0.571, 0.422), Interval(0.149, 0.12, 0.18))
     'WER on the test strings: SP: 0.571; 5-gram: 0.422. 5-gram is better (difference +0.149, 95 % interval +0.120 to +0.180).'
-    """
+    """  # noqa: E501
     score = SCORE_OF[field]
     values = format_scores_apart(scores, score.form)
     scored = "; ".join(f"{name}: {value}" for name, value in zip(names, values, strict=True))
@@ -161,7 +196,11 @@ def lead_sentence(
     ahead = leaders({field: difference}, has_truth)[field]
     if ahead == "no verdict":
         return f"{texts}. {FLAT_WINS}"
-    verdict = {"first": f"{names[0]} is better", "second": f"{names[1]} is better", "level": "Undecided: the interval holds 0"}
+    verdict = {
+        "first": f"{names[0]} is better",
+        "second": f"{names[1]} is better",
+        "level": "Undecided: the interval holds 0",
+    }
     return f"{texts}. {verdict[ahead]} (difference {gap}, 95 % interval {interval})."
 
 
@@ -172,7 +211,7 @@ def _why_no_interval(scores: tuple[float, float]) -> str:
     ('Both scores are infinite, so there is no verdict.', 'A score is undefined, so there is no verdict.')
     >>> _why_no_interval((0.5, 0.25))
     'There are fewer than 30 test strings: too few for an interval, so there is no verdict.'
-    """
+    """  # noqa: E501
     if any(math.isnan(score) for score in scores):
         return "A score is undefined, so there is no verdict."
     if _both_infinite(scores):
@@ -183,11 +222,20 @@ def _why_no_interval(scores: tuple[float, float]) -> str:
 def interval_text(interval: Interval, form: str = ".3f", signed: bool = False) -> str:
     """Write the lower and the upper end of an interval; "–" if there is none.
 
-    >>> interval_text(Interval(0.2, 0.1, math.inf)), interval_text(Interval(-0.2, -0.3, 0.1), signed=True)
+    >>> (
+    ...     interval_text(Interval(0.2, 0.1, math.inf)),
+    ...     interval_text(Interval(-0.2, -0.3, 0.1), signed=True),
+    ... )
     ('0.100 to ∞', '−0.300 to +0.100')
-    >>> interval_text(Interval(math.inf, math.inf, math.inf)), interval_text(Interval(0.2, math.nan, math.nan))
+    >>> (
+    ...     interval_text(Interval(math.inf, math.inf, math.inf)),
+    ...     interval_text(Interval(0.2, math.nan, math.nan)),
+    ... )
     ('∞ in every resample', 'too few test strings')
-    >>> interval_text(Interval(math.nan, math.nan, math.nan)), interval_text(Interval(0.5, 0.50001, 0.50002))
+    >>> (
+    ...     interval_text(Interval(math.nan, math.nan, math.nan)),
+    ...     interval_text(Interval(0.5, 0.50001, 0.50002)),
+    ... )
     ('undefined', '0.50001 to 0.50002')
     """
     if math.isnan(interval.estimate):
@@ -199,14 +247,21 @@ def interval_text(interval: Interval, form: str = ".3f", signed: bool = False) -
         return f"{_signed(low, form) if signed else format_score(low)} in every resample"
     texts = format_scores_apart((low, high), form)
     return (
-        " to ".join(_with_sign(end, text) for end, text in zip((low, high), texts, strict=True)) if signed else " to ".join(texts)
+        " to ".join(_with_sign(end, text) for end, text in zip((low, high), texts, strict=True))
+        if signed
+        else " to ".join(texts)
     )
 
 
 def spread_text(spread: Spread, form: str = ".3f") -> str:
-    """Write the mean of a score over seeds ± its standard deviation, followed by how many values are infinite.
+    """Write the mean of a score over seeds ± its standard deviation, followed by how many values
+    are infinite.
 
-    >>> spread_text(Spread.of([1.0, 2.0, math.inf])), spread_text(Spread.of([math.inf])), spread_text(Spread.of([]))
+    >>> (
+    ...     spread_text(Spread.of([1.0, 2.0, math.inf])),
+    ...     spread_text(Spread.of([math.inf])),
+    ...     spread_text(Spread.of([])),
+    ... )
     ('1.500 ± 0.707 (∞: 1 of 3)', '∞', '–')
     >>> spread_text(Spread.of([0.25, 0.2501]))
     '0.250 ± 7.07·10⁻⁵'
@@ -223,7 +278,9 @@ def _both_infinite(scores: tuple[float, float]) -> bool:
 
 
 def _gap_text(gap: Interval, scores: tuple[float, float], score: Score) -> str:
-    """Write the interval of a difference; that of two infinite scores, or of two counts, has none."""
+    """Write the interval of a difference; that of two infinite scores, or of two counts, has
+    none.
+    """
     if _both_infinite(scores):
         return "both are infinite"
     return "–" if score.field in COUNTS else interval_text(gap, score.form, signed=True)
@@ -232,7 +289,13 @@ def _gap_text(gap: Interval, scores: tuple[float, float], score: Score) -> str:
 def _signed(value: float | None, form: str) -> str:
     """Write a difference with its sign, with "−" (U+2212) for minus.
 
-    >>> _signed(0.25, ".3f"), _signed(-0.00003, ".3f"), _signed(1e-17, ".3f"), _signed(-math.inf, ".3f"), _signed(None, ".3f")
+    >>> (
+    ...     _signed(0.25, ".3f"),
+    ...     _signed(-0.00003, ".3f"),
+    ...     _signed(1e-17, ".3f"),
+    ...     _signed(-math.inf, ".3f"),
+    ...     _signed(None, ".3f"),
+    ... )
     ('+0.250', '−3·10⁻⁵', '0.000', '−∞', '–')
     """
     return _with_sign(value, format_score(value, form))
@@ -244,16 +307,21 @@ def _with_sign(value: float | None, text: str) -> str:
 
 
 def run_intervals(scores: Scores, model: StringScores) -> dict[str, Interval]:
-    """Compute the intervals of a run's scores: field -> interval. Scores that were stored for another test set are left out."""
+    """Compute the intervals of a run's scores: field -> interval.
+
+    Scores that were stored for another test set are left out.
+    """
     return {
         field: interval
         for field, interval in intervals(model).items()
-        if (stored := getattr(scores, field)) is not None and _same(float(stored), interval.estimate)
+        if (stored := getattr(scores, field)) is not None
+        and _same(float(stored), interval.estimate)
     }
 
 
 def interval_table(known: Mapping[str, Interval]) -> Table:
-    """Make a table with a row for each score: the score and, if there are intervals, the lower and the upper end.
+    """Make a table with a row for each score: the score and, if there are intervals, the lower and
+    the upper end.
 
     >>> interval_table({"wer": Interval(0.41, 0.39, 0.43)})["to"].texts
     ('0.430',)
@@ -262,17 +330,23 @@ def interval_table(known: Mapping[str, Interval]) -> Table:
     values = [known[score.field].estimate for score in fields]
     table: Table = {
         "score": [score.column for score in fields],
-        "value": Numbers.of((value, format_score(value, score.form)) for value, score in zip(values, fields, strict=True)),
+        "value": Numbers.of(
+            (value, format_score(value, score.form))
+            for value, score in zip(values, fields, strict=True)
+        ),
     }
     if not any(one.is_known for one in known.values()):
         return table
     for title, end in (("from", "low"), ("to", "high")):
-        table[title] = Numbers.of(_end(known[score.field], end, score.form, format_score) for score in fields)
+        table[title] = Numbers.of(
+            _end(known[score.field], end, score.form, format_score) for score in fields
+        )
     return table
 
 
 def interval_sentence(by_model: Mapping[str, Mapping[str, Interval]], field: str = "wer") -> str:
-    """Write the intervals of one score of several models as a sentence; empty if no model has an interval.
+    """Write the intervals of one score of several models as a sentence; empty if no model has an
+    interval.
 
     >>> interval_sentence({"SP": {"wer": Interval(0.41, 0.39, 0.43)}, "GRU": {}})
     'WER, 95 % intervals over the test strings: SP 0.390 to 0.430.'
@@ -283,9 +357,19 @@ def interval_sentence(by_model: Mapping[str, Mapping[str, Interval]], field: str
     of_field = [known[field] for known in by_model.values() if field in known]
     if any(not one.is_known and not math.isnan(one.estimate) for one in of_field):
         return f"{TOO_FEW}."
-    texts = [f"{name} {interval_text(known[field], score.form)}" for name, known in by_model.items() if field in known]
-    return f"{score.short_title}, 95 % intervals over the test strings: {'; '.join(texts)}." if texts else ""
+    texts = [
+        f"{name} {interval_text(known[field], score.form)}"
+        for name, known in by_model.items()
+        if field in known
+    ]
+    return (
+        f"{score.short_title}, 95 % intervals over the test strings: {'; '.join(texts)}."
+        if texts
+        else ""
+    )
 
 
 def _same(stored: float, estimate: float) -> bool:
-    return stored == estimate or (math.isnan(stored) == math.isnan(estimate) and not abs(stored - estimate) > SAME_SCORE)
+    return stored == estimate or (
+        math.isnan(stored) == math.isnan(estimate) and not abs(stored - estimate) > SAME_SCORE
+    )

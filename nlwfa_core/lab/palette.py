@@ -1,4 +1,6 @@
-"""Define the colour, dash and marker that each model has in all figures, and the colour scales of figures."""
+"""Define the colour, dash and marker that each model has in all figures, and the colour scales of
+figures.
+"""
 
 from __future__ import annotations
 
@@ -47,9 +49,30 @@ RIGHT, WRONG = "#009E73", "#D55E00"
 RIGHT_SIGN, WRONG_SIGN = "✓", "✗"
 GREY = "#7a8699"  # is readable on white and on black, and is not the colour of any class
 # Sequential scales whose first colours are dark enough to be visible on a white page.
-BLUES = ("#c6dbef", "#a6cbe6", "#84b8dd", "#63a4d2", "#468dc4", "#2f75b3", "#1f5d9f", "#134789", "#0a3170")
-REDS = ("#fcc5b0", "#fca58a", "#fb8767", "#f4674a", "#e44a36", "#cd3027", "#b01c20", "#8f121b", "#6b0a14")
-MONOSPACE = {"family": "Source Code Pro, monospace"}  # for strings, so that brackets are easy to distinguish
+BLUES = (
+    "#c6dbef",
+    "#a6cbe6",
+    "#84b8dd",
+    "#63a4d2",
+    "#468dc4",
+    "#2f75b3",
+    "#1f5d9f",
+    "#134789",
+    "#0a3170",
+)
+REDS = (
+    "#fcc5b0",
+    "#fca58a",
+    "#fb8767",
+    "#f4674a",
+    "#e44a36",
+    "#cd3027",
+    "#b01c20",
+    "#8f121b",
+    "#6b0a14",
+)
+# for strings, so that brackets are easy to distinguish
+MONOSPACE = {"family": "Source Code Pro, monospace"}
 
 
 def kind_of(name: str) -> str:
@@ -75,13 +98,23 @@ def class_colours(names: Iterable[str]) -> dict[str, str]:
     {'λ': '#009E73', 'a': '#0072B2', 'b': '#E69F00', 'others': '#999999'}
     """
     classes = set(names)
-    own = {name: colour for name, colour in ((LAMBDA, EMPTY_WORD), (OTHERS, GREY_CLASS)) if name in classes}
+    own = {
+        name: colour
+        for name, colour in ((LAMBDA, EMPTY_WORD), (OTHERS, GREY_CLASS))
+        if name in classes
+    }
     free = [colour for colour in CLASSES if colour not in own.values()]
     rest = sorted(classes - set(own))
     colours = own | {name: free[number % len(free)] for number, name in enumerate(rest)}
-    return {name: colours[name] for name in sorted(classes, key=lambda name: (name == OTHERS, name != LAMBDA, name))}
+    return {
+        name: colours[name]
+        for name in sorted(classes, key=lambda name: (name == OTHERS, name != LAMBDA, name))
+    }
 
 
 def scale(colours: tuple[str, ...], reverse: bool = False) -> list[list[object]]:
     """Make a Plotly colour scale of evenly spaced colours."""
-    return [[index / (len(colours) - 1), colour] for index, colour in enumerate(colours[::-1] if reverse else colours)]
+    return [
+        [index / (len(colours) - 1), colour]
+        for index, colour in enumerate(colours[::-1] if reverse else colours)
+    ]

@@ -1,12 +1,17 @@
-"""Questions in Markdown, with keys by which answers are checked, and a person's response: one try, a second, then the solution.
+"""Questions in Markdown, with keys by which answers are checked, and a person's response: one try,
+a second, then the solution.
 
-In a lesson and in the bank of tasks, a question begins with `? `. The lines directly below may declare its key:
+In a lesson and in the bank of tasks, a question begins with `? `. The lines directly below may
+declare its key:
 
 - `answer: 0.3 ± 0.005`: a number; the tolerance may be a percentage, or be left out
 - `numbers: 0.5 0.25 ± 0.01`: several, in this order
-- `right: text` and `wrong: text | reason`: options; with two or more right ones, all of them have to be chosen
-- `string: ab | ba`: a string; `alphabet: a b` says its symbols, if they are more than those of the answers
-- `cell: λ, ab | ab, λ`: any of these cells (row, column); `rows: λ a b` and `columns: λ a b` are the labels
+- `right: text` and `wrong: text | reason`: options; with two or more right ones, all of them have
+  to be chosen
+- `string: ab | ba`: a string; `alphabet: a b` says its symbols, if they are more than those of the
+  answers
+- `cell: λ, ab | ab, λ`: any of these cells (row, column); `rows: λ a b` and `columns: λ a b` are
+  the labels
 - `order: first | second | third`
 - `hint: wrong answer | reason`: for a number, numbers, a string or a cell
 
@@ -62,7 +67,8 @@ class Response:
     Attributes
     ----------
     task : str
-        The name of the question: `rank/1` is the first step of the lesson *rank*, `cell` a task of the bank.
+        The name of the question: `rank/1` is the first step of the lesson *rank*, `cell` a task of
+        the bank.
     seed : int
         The seed of a task's numbers; 0 in a lesson.
     answers : tuple of str
@@ -92,27 +98,49 @@ class Response:
 
     @property
     def over(self) -> bool:
-        """Return whether the person may see the solution: after a correct answer, the last try, or a request for it."""
+        """Return whether the person may see the solution: after a correct answer, the last try, or
+        a request for it.
+        """
         return self.correct or self.shown or self.tries >= MAX_TRIES
 
     @property
     def points(self) -> float:
-        """Return the points from 0 to 1: the best credit of all tries, where a second try counts half."""
-        return max((credit / (number + 1) for number, credit in enumerate(self.credits)), default=0.0)
+        """Return the points from 0 to 1: the best credit of all tries, where a second try counts
+        half.
+        """
+        return max(
+            (credit / (number + 1) for number, credit in enumerate(self.credits)), default=0.0
+        )
 
     def record(self) -> dict[str, Any]:
-        """Return what has to be stored: task, seed, the last answer, whether it is correct, and the number of tries."""
+        """Return what has to be stored: task, seed, the last answer, whether it is correct, and the
+        number of tries.
+        """
         answer = self.answers[-1] if self.answers else ""
-        return {"task": self.task, "seed": self.seed, "answer": answer, "correct": self.correct, "tries": self.tries}
+        return {
+            "task": self.task,
+            "seed": self.seed,
+            "answer": answer,
+            "correct": self.correct,
+            "tries": self.tries,
+        }
 
     def answered(self, key: Key, text: str) -> Response:
-        """Check one more try. Raises RecipeError if it can't be read or repeats the last one; neither counts as a try."""
+        """Check one more try.
+
+        Raises RecipeError if it can't be read or repeats the last one; neither counts as a try.
+        """
         verdict: Verdict = key.check(text)
         if self.over:
             return self
         if text in self.answers:
             raise RecipeError("this was your last answer; try another one")
-        return replace(self, answers=(*self.answers, text), credits=(*self.credits, verdict.credit), reason=verdict.reason)
+        return replace(
+            self,
+            answers=(*self.answers, text),
+            credits=(*self.credits, verdict.credit),
+            reason=verdict.reason,
+        )
 
     def opened(self) -> Response:
         """Return the response after the person has asked for the solution."""
@@ -120,14 +148,17 @@ class Response:
 
 
 def read_question(lines: Sequence[str], first: int) -> Question:
-    """Read a question from its lines, the first of which begins with `? ` and is line `first` of the file.
+    """Read a question from its lines, the first of which begins with `? ` and is line `first` of
+    the file.
 
     Raises
     ------
     FormatError
         With the number of the line that has the error.
     """
-    end = next((index for index, line in enumerate(lines[1:], 1) if not LINE.match(line)), len(lines))
+    end = next(
+        (index for index, line in enumerate(lines[1:], 1) if not LINE.match(line)), len(lines)
+    )
     declarations = []
     for line, text in enumerate(lines[1:end], first + 1):
         name, value = LINE.match(text).groups()  # type: ignore[union-attr]
@@ -137,7 +168,9 @@ def read_question(lines: Sequence[str], first: int) -> Question:
     solution = "\n".join(lines[end:]).strip()
     if not solution:
         raise FormatError("a question needs an answer in words below it", first)
-    return Question(lines[0][2:].strip(), solution, read_key(declarations) if declarations else None)
+    return Question(
+        lines[0][2:].strip(), solution, read_key(declarations) if declarations else None
+    )
 
 
 def read_key(declarations: Sequence[Declaration]) -> Key:
@@ -151,14 +184,26 @@ def read_key(declarations: Sequence[Declaration]) -> Key:
     line, values = declarations[0][0], {name: value for _, name, value in declarations}
     kinds = [name for name in KEYS if name in values]
     if len(kinds) != 1:
-        raise FormatError(f"a question that is entered needs one of {', '.join(KEYS)}; got {' and '.join(kinds) or 'none'}", line)
+        raise FormatError(
+            f"a question that is entered needs one of {', '.join(KEYS)}; got "
+            f"{' and '.join(kinds) or 'none'}",
+            line,
+        )
     kind = kinds[0]
-    allowed = {kind} | {"right": {"wrong"}, "string": {"alphabet"}, "cell": {"rows", "columns"}}.get(kind, set())
+    allowed = {kind} | {
+        "right": {"wrong"},
+        "string": {"alphabet"},
+        "cell": {"rows", "columns"},
+    }.get(kind, set())
     allowed |= {"hint"} if kind in HINTED else set()
     for number, name, _ in declarations:
         if name not in allowed:
             raise FormatError(f"{name} does not go with {kind}", number)
-        if [other for _, other, _ in declarations].count(name) > 1 and name not in ("right", "wrong", "hint"):
+        if [other for _, other, _ in declarations].count(name) > 1 and name not in (
+            "right",
+            "wrong",
+            "hint",
+        ):
             raise FormatError(f"{name} occurs twice", number)
     try:
         key = _key(kind, values, declarations)
@@ -198,7 +243,10 @@ def _key(kind: str, values: dict[str, str], declarations: Sequence[Declaration])
         symbols = dict.fromkeys("".join((values.get("alphabet", "").replace(" ", ""), *strings)))
         return StringKey(strings, "".join(symbols), hints)
     if kind == "cell":
-        cells = tuple((row.strip(), column.strip()) for row, _, column in (part.partition(",") for part in parts))
+        cells = tuple(
+            (row.strip(), column.strip())
+            for row, _, column in (part.partition(",") for part in parts)
+        )
         rows, columns = (tuple(values.get(name, "").split()) for name in ("rows", "columns"))
         if not rows or not columns:
             raise RecipeError("a cell needs lines rows: and columns: with all labels")

@@ -1,10 +1,13 @@
-"""Quizzes of eight items, taken before and after a lesson, and the normalised gain of those who took both.
+"""Quizzes of eight items, taken before and after a lesson, and the normalised gain of those who
+took both.
 
-A quiz is a Markdown file like those of the bank of tasks (see `tasks.bank`). Its heading has a line `items:` with the names of its
-items in order: kinds of the file itself, or of the bank. Before and after, the numbers are different, and the kinds are the same.
+A quiz is a Markdown file like those of the bank of tasks (see `tasks.bank`). Its heading has a line
+`items:` with the names of its items in order: kinds of the file itself, or of the bank. Before and
+after, the numbers are different, and the kinds are the same.
 
-Source of the gain: R. R. Hake, *Interactive-engagement versus traditional methods* (American Journal of Physics 66, 1998), section
-II: the gain of the class average, divided by the largest gain that was possible.
+Source of the gain: R. R. Hake, *Interactive-engagement versus traditional methods* (American
+Journal of Physics 66, 1998), section II: the gain of the class average, divided by the largest gain
+that was possible.
 """
 
 from __future__ import annotations
@@ -23,7 +26,8 @@ from .markdown import read_folder
 from .tasks.bank import Kind, Task, read_kinds
 
 BEFORE, AFTER = "before", "after"
-SEEDS = {BEFORE: 1_000_120, AFTER: 1_000_520}  # of the first item; unlike the numbers of tasks that people practise with
+# of the first item; unlike the numbers of tasks that people practise with
+SEEDS = {BEFORE: 1_000_120, AFTER: 1_000_520}
 NUM_ITEMS = 8
 HEADING = ("title", "items")
 PREFIX = "quiz"
@@ -47,9 +51,13 @@ class Quiz:
     items: tuple[Kind, ...]
 
     def tasks(self, when: str) -> tuple[Task, ...]:
-        """Make the items with their numbers. Raises RecipeError unless `when` is "before" or "after"."""
+        """Make the items with their numbers.
+
+        Raises RecipeError unless `when` is "before" or "after".
+        """
         check_one_of("when", when, SEEDS)
-        return tuple(kind.task(SEEDS[when] + number) for number, kind in enumerate(self.items))  # different strings for each
+        # different strings for each
+        return tuple(kind.task(SEEDS[when] + number) for number, kind in enumerate(self.items))
 
 
 @dataclass(frozen=True)
@@ -63,8 +71,9 @@ class Gain:
     before, after : float
         Their average shares; nan if there is nobody.
     gain : Interval or None
-        (after − before) / (1 − before), with a 95 % bootstrap interval over people; its ends are nan for fewer than `FEWEST`
-        people, or if the gain is undefined in some resample. None if it is undefined, because all items were right before.
+        (after − before) / (1 − before), with a 95 % bootstrap interval over people; its ends are
+        nan for fewer than `FEWEST` people, or if the gain is undefined in some resample. None if it
+        is undefined, because all items were right before.
     """
 
     number: int
@@ -75,7 +84,11 @@ class Gain:
     def text(self) -> str:
         """Write the gain with its interval, if it has one.
 
-        >>> normalised_gain([0.25], [0.75]).text(), normalised_gain([1.0], [1.0]).text(), normalised_gain([], []).text()
+        >>> (
+        ...     normalised_gain([0.25], [0.75]).text(),
+        ...     normalised_gain([1.0], [1.0]).text(),
+        ...     normalised_gain([], []).text(),
+        ... )
         ('0.67', 'undefined: all was right before', '–')
         """
         if self.gain is None:
@@ -93,7 +106,8 @@ def percent(share: float) -> str:
 
 
 def read_quizzes(folder: Path, bank: Mapping[str, Kind]) -> dict[str, Quiz]:
-    """Read all quizzes of a folder: name -> quiz, in the order of the files, which are named as those of the lessons.
+    """Read all quizzes of a folder: name -> quiz, in the order of the files, which are named as
+    those of the lessons.
 
     Raises
     ------
@@ -133,7 +147,8 @@ def item_name(quiz: str, when: str, number: int) -> str:
 
 
 def shares(answers: Sequence[Answer], quiz: str, when: str) -> dict[str, float]:
-    """Compute the share of items that each person had right: member -> share, for those who took the quiz.
+    """Compute the share of items that each person had right: member -> share, for those who took
+    the quiz.
 
     An item counts if it is entirely right; one that was not answered is wrong.
     """
@@ -162,7 +177,10 @@ def normalised_gain(before: Sequence[float], after: Sequence[float]) -> Gain:
         If the sequences have different lengths, or a share is not between 0 and 1.
     """
     if len(before) != len(after):
-        raise RecipeError(f"before and after must have the same number of people; got {len(before)} and {len(after)}")
+        raise RecipeError(
+            f"before and after must have the same number of people; got {len(before)} and "
+            f"{len(after)}"
+        )
     for share in (*before, *after):
         check_between("a share of right items", share, 0, 1)
     number = len(before)
@@ -175,11 +193,16 @@ def normalised_gain(before: Sequence[float], after: Sequence[float]) -> Gain:
     estimate = (averages[1] - averages[0]) / (1 - averages[0])
     low = high = float("nan")
     if number >= FEWEST:
-        draws = np.concatenate(list(resamples(np.ones(number, dtype=np.int64), NUM_RESAMPLES, seed=0)))
+        draws = np.concatenate(
+            list(resamples(np.ones(number, dtype=np.int64), NUM_RESAMPLES, seed=0))
+        )
         starts, ends = draws @ first / number, draws @ second / number
         if not (starts >= 1 - 1e-12).any():
             tail = (1 - CONFIDENCE) / 2
-            low, high = (float(value) for value in np.quantile((ends - starts) / (1 - starts), [tail, 1 - tail]))
+            low, high = (
+                float(value)
+                for value in np.quantile((ends - starts) / (1 - starts), [tail, 1 - tail])
+            )
     return Gain(number, *averages, Interval(estimate, low, high))
 
 

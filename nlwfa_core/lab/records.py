@@ -1,7 +1,9 @@
-"""Recognise the public problems of two competitions by their files, and compare runs with published figures.
+"""Recognise the public problems of two competitions by their files, and compare runs with published
+figures.
 
-`python -m nlwfa_core.lab.records DATA` writes `assets/records.json` from a folder with the competitions' files and from the results
-of `nlwfa compete` in docs/records. The file has hashes and figures alone, and none of the data.
+`python -m nlwfa_core.lab.records DATA` writes `assets/records.json` from a folder with the
+competitions' files and from the results of `nlwfa compete` in docs/records. The file has hashes and
+figures alone, and none of the data.
 """
 
 from __future__ import annotations
@@ -37,8 +39,8 @@ class Problem(BaseModel):
     kind : str
         What it is known to be, such as "Pfa".
     files : tuple of str
-        The SHA-256 of the two files from which a score follows: PAutomaC's test strings and solution, or SPiCe's prefixes and
-        targets.
+        The SHA-256 of the two files from which a score follows: PAutomaC's test strings and
+        solution, or SPiCe's prefixes and targets.
     figures : dict
         Who -> published score on these files.
     """
@@ -55,7 +57,8 @@ class Problem(BaseModel):
     def score_of(self, scores: Scores) -> float | None:
         """Return the competition's score of a model; None if it is not known.
 
-        SPiCe's is NDCG5 over the prefixes. PAutomaC's is the perplexity on the test strings, divided by the true model's.
+        SPiCe's is NDCG5 over the prefixes. PAutomaC's is the perplexity on the test strings,
+        divided by the true model's.
         """
         if self.higher_is_better:
             return scores.prefix_ndcg5
@@ -66,9 +69,15 @@ class Problem(BaseModel):
 def read_problems(path: Path) -> tuple[Problem, ...]:
     """Read the file that `main` writes. Raises RecipeError if it is not valid."""
     try:
-        problems = tuple(Problem.model_validate(problem) for problem in json.loads(path.read_text(encoding="utf-8")))
+        problems = tuple(
+            Problem.model_validate(problem)
+            for problem in json.loads(path.read_text(encoding="utf-8"))
+        )
     except (ValueError, TypeError) as error:  # also of pydantic
-        raise RecipeError(f"{path} must be a list of problems that `python -m nlwfa_core.lab.records` wrote: {error}") from None
+        raise RecipeError(
+            f"{path} must be a list of problems that `python -m nlwfa_core.lab.records` "
+            f"wrote: {error}"
+        ) from None
     return problems
 
 
@@ -76,31 +85,52 @@ def problem_of(recipe: DataRecipe, problems: Iterable[Problem]) -> Problem | Non
     """Return the problem whose files a recipe scores on; None if it is none of these."""
     if recipe.source != "upload":
         return None
-    pairs = {(recipe.upload_test, recipe.upload_solution), (recipe.upload_prefixes, recipe.upload_targets)}
+    pairs = {
+        (recipe.upload_test, recipe.upload_solution),
+        (recipe.upload_prefixes, recipe.upload_targets),
+    }
     return next((problem for problem in problems if problem.files in pairs), None)
 
 
 def record_table(problem: Problem, runs: Mapping[str, Scores]) -> Table:
-    """Tabulate runs among published figures, the best first; runs without the competition's score are left out.
+    """Tabulate runs among published figures, the best first; runs without the competition's score
+    are left out.
 
     Equal scores have the same place.
     """
     scores = {(name, "published"): score for name, score in problem.figures.items()}
-    scores |= {(name, "run"): score for name, one in runs.items() if (score := problem.score_of(one)) is not None}
+    scores |= {
+        (name, "run"): score
+        for name, one in runs.items()
+        if (score := problem.score_of(one)) is not None
+    }
     sign = -1.0 if problem.higher_is_better else 1.0
     order = sorted(scores, key=lambda entry: sign * scores[entry])
-    places = [1 + sum(sign * other < sign * scores[entry] for other in scores.values()) for entry in order]
+    places = [
+        1 + sum(sign * other < sign * scores[entry] for other in scores.values()) for entry in order
+    ]
     return {
         "model": [name for name, _ in order],
         "place": Numbers.written(map(float, places), lambda place: format_score(place, ".0f")),
-        problem.score: Numbers.written([scores[entry] for entry in order], lambda score: format_score(score, ".4f")),
+        problem.score: Numbers.written(
+            [scores[entry] for entry in order], lambda score: format_score(score, ".4f")
+        ),
         "source": [source for _, source in order],
     }
 
 
 def problems_from(data: Path, records: Path) -> list[Problem]:
-    """Collect the problems whose files are in a folder, with published figures and our own from another folder."""
-    from ..experiment.competitions import COMPETITIONS, figures_of, problem_folder, problems_in, read_published, read_results
+    """Collect the problems whose files are in a folder, with published figures and our own from
+    another folder.
+    """
+    from ..experiment.competitions import (
+        COMPETITIONS,
+        figures_of,
+        problem_folder,
+        problems_in,
+        read_published,
+        read_results,
+    )
 
     own = {(one.competition, one.problem): one for one in read_results(records)}
     problems = []
@@ -117,7 +147,8 @@ def problems_from(data: Path, records: Path) -> list[Problem]:
             if (ours := own.get((name, number))) and ours.score is not None:
                 figures[f"{OURS}, {ours.minutes:g} min"] = round(ours.score, 6)
             first, second = (
-                hashlib.sha256((folder / file.format(number)).read_bytes()).hexdigest() for file in competition.files[1:3]
+                hashlib.sha256((folder / file.format(number)).read_bytes()).hexdigest()
+                for file in competition.files[1:3]
             )
             problem = Problem(
                 title=f"{competition.title}, problem {number}",
@@ -133,7 +164,10 @@ def problems_from(data: Path, records: Path) -> list[Problem]:
 
 def main(arguments: list[str] | None = None) -> int:
     [data] = sys.argv[1:] if arguments is None else arguments
-    lines = ",\n".join(json.dumps(problem.model_dump(), ensure_ascii=False) for problem in problems_from(Path(data), RECORDS))
+    lines = ",\n".join(
+        json.dumps(problem.model_dump(), ensure_ascii=False)
+        for problem in problems_from(Path(data), RECORDS)
+    )
     write_atomically(LAB_FOLDER / "assets" / "records.json", f"[\n{lines}\n]\n".encode())
     return 0
 

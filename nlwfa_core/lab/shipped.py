@@ -1,6 +1,8 @@
-"""Train the models of the lessons and the presets, which are shipped with the lab so that a class of thirty need not wait.
+"""Train the models of the lessons and the presets, which are shipped with the lab so that a class
+of thirty need not wait.
 
-`python -m nlwfa_core.lab.shipped` trains those that `assets/results` lacks; `--all` trains all of them again.
+`python -m nlwfa_core.lab.shipped` trains those that `assets/results` lacks; `--all` trains all of
+them again.
 """
 
 from __future__ import annotations
@@ -24,7 +26,9 @@ ASSETS = LAB_FOLDER / "assets"
 
 
 def shipped_recipes(lessons: Iterable[Lesson]) -> dict[str, Recipe]:
-    """Return the recipes of all results to ship, key -> recipe; not those whose numbers depend on the type of processor."""
+    """Return the recipes of all results to ship, key -> recipe; not those whose numbers depend on
+    the type of processor.
+    """
     recipes = [recipe for lesson in lessons for step in lesson.steps for recipe in step.models]
     presets = [recipe for _, recipe in PRESETS.values() if recipe.data.source != "upload"]
     recipes += [recipe.with_learner(learner) for recipe in presets for learner in HANKEL_LEARNERS]
@@ -32,11 +36,14 @@ def shipped_recipes(lessons: Iterable[Lesson]) -> dict[str, Recipe]:
 
 
 def _depends_on_processor(recipe: Recipe) -> bool:
-    return depends_on_processor(recipe.learning.learner, recipe.hankel.transform, recipe.refinement.objective)
+    return depends_on_processor(
+        recipe.learning.learner, recipe.hankel.transform, recipe.refinement.objective
+    )
 
 
 def make_results(folder: Path, lessons: Iterable[Lesson], again: bool = False) -> list[str]:
-    """Train the results to ship that a folder lacks, and delete its results that are no longer shipped.
+    """Train the results to ship that a folder lacks, and delete its results that are no longer
+    shipped.
 
     Parameters
     ----------
@@ -62,7 +69,11 @@ def make_results(folder: Path, lessons: Iterable[Lesson], again: bool = False) -
     for path in folder.iterdir():
         if again or path.name not in recipes:
             shutil.rmtree(path)
-    missing = {key: recipe for key, recipe in recipes.items() if not (folder / key / "result.json").exists()}
+    missing = {
+        key: recipe
+        for key, recipe in recipes.items()
+        if not (folder / key / "result.json").exists()
+    }
     with TemporaryDirectory() as name:
         home = Path(name)
         for lesson in lessons:
@@ -72,17 +83,31 @@ def make_results(folder: Path, lessons: Iterable[Lesson], again: bool = False) -
         for key in sweep_result.new:
             shutil.copytree(home / "runs" / key, folder / key)
     if sweep_result.failed:
-        raise RecipeError("; ".join(f"{recipes[key].title}: {message}" for key, message in sweep_result.failed.items()))
-    return [f"{recipe.title}, {recipe.data.source}" for key, recipe in missing.items() if key in sweep_result.new]
+        raise RecipeError(
+            "; ".join(
+                f"{recipes[key].title}: {message}" for key, message in sweep_result.failed.items()
+            )
+        )
+    return [
+        f"{recipe.title}, {recipe.data.source}"
+        for key, recipe in missing.items()
+        if key in sweep_result.new
+    ]
 
 
 def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m nlwfa_core.lab.shipped", description=__doc__)
-    parser.add_argument("--all", action="store_true", help="train everything again, not only what is missing")
+    parser.add_argument(
+        "--all", action="store_true", help="train everything again, not only what is missing"
+    )
     options = parser.parse_args(arguments)
     lessons = tuple(read_lessons(ASSETS / "lessons").values())
     new_results = make_results(ASSETS / "results", lessons, options.all)
-    print(*new_results, f"{len(new_results)} trained; {len(shipped_recipes(lessons))} in {ASSETS / 'results'}", sep="\n")
+    print(
+        *new_results,
+        f"{len(new_results)} trained; {len(shipped_recipes(lessons))} in {ASSETS / 'results'}",
+        sep="\n",
+    )
     return 0
 
 

@@ -1,6 +1,8 @@
-"""Tell spectral learning on a sample in five scenes: strings, Hankel matrix, factors, states, prediction.
+"""Tell spectral learning on a sample in five scenes: strings, Hankel matrix, factors, states,
+prediction.
 
-The matrix is small enough to be drawn whole, so this is the method, not the experiment of the recipe.
+The matrix is small enough to be drawn whole, so this is the method, not the experiment of the
+recipe.
 """
 
 from __future__ import annotations
@@ -29,9 +31,10 @@ def story_payload(sample: Sample) -> dict[str, Any]:
     Returns
     -------
     dict
-        "scenes": name and sentence of each; "strings": text and share of the most frequent ones; "rows", "columns", "cells" of H;
-        "marks", the cells whose string is "word"; "left" (UD) and "right" (Vᵀ); "prefixes" of the word with their "states"; "next":
-        symbol and probability of what follows the word's first symbol.
+        "scenes": name and sentence of each; "strings": text and share of the most frequent ones;
+        "rows", "columns", "cells" of H; "marks", the cells whose string is "word"; "left" (UD) and
+        "right" (Vᵀ); "prefixes" of the word with their "states"; "next": symbol and probability of
+        what follows the word's first symbol.
 
     Raises
     ------
@@ -42,7 +45,10 @@ def story_payload(sample: Sample) -> dict[str, Any]:
     hankel = estimate_hankel(sample, basis)
     cells = hankel.block.toarray()
     if not cells.any():
-        raise RecipeError("the most frequent beginnings and endings form no string of the sample, so its matrix is 0")
+        raise RecipeError(
+            "the most frequent beginnings and endings form no string of the sample, so its "
+            "matrix is 0"
+        )
     svd = truncated_svd(hankel.block, min(RANK, *cells.shape))
     rank = min(RANK, svd.numerical_rank)
     model = fit(hankel, learner="SP", rank=rank).model
@@ -50,7 +56,12 @@ def story_payload(sample: Sample) -> dict[str, Any]:
     word = word_to_follow(sample)[:LONGEST]
     prefixes = prefixes_of(word)
     left = svd.left[:, :rank] * svd.singular_values[:rank]
-    marks = [[u, v] for u, row in enumerate(basis.prefixes) for v, column in enumerate(basis.suffixes) if row + column == word]
+    marks = [
+        [u, v]
+        for u, row in enumerate(basis.prefixes)
+        for v, column in enumerate(basis.suffixes)
+        if row + column == word
+    ]
     commonest = np.argsort(-sample.counts, kind="stable")[:STRINGS]
     shares = sample.frequencies()[commonest].tolist()
     first = alphabet.decode(word[:1])
@@ -64,20 +75,35 @@ def story_payload(sample: Sample) -> dict[str, Any]:
     return {
         "word": text,
         "scenes": [
-            ["Strings", f"{sample.num_strings:,} strings. The sample tells us how often each one occurs."],
-            ["Hankel matrix", f"A row for each beginning, a column for each ending. Each marked cell holds the share of {text}."],
+            [
+                "Strings",
+                f"{sample.num_strings:,} strings. The sample tells us how often each one occurs.",
+            ],
+            [
+                "Hankel matrix",
+                "A row for each beginning, a column for each ending. Each marked cell holds "
+                f"the share of {text}.",
+            ],
             [
                 "Factors",
-                f"The singular value decomposition makes H a product. With rank {rank}, each beginning has {rank} numbers.",
+                f"The singular value decomposition makes H a product. With rank {rank}, each "
+                f"beginning has {rank} numbers.",
             ],
-            ["States", f"{text} is read symbol by symbol. A state is {rank} numbers, and one matrix for each symbol moves it."],
+            [
+                "States",
+                f"{text} is read symbol by symbol. A state is {rank} numbers, and one matrix "
+                "for each symbol moves it.",
+            ],
             [
                 "Prediction",
-                f"What follows {first}? And the whole string: the automaton gives {text} the weight {weight_text}; "
+                f"What follows {first}? And the whole string: the automaton gives {text} the "
+                f"weight {weight_text}; "
                 f"its share of the sample is {share_text}.",
             ],
         ],
-        "strings": list(zip(word_labels(sample.words.take(commonest), alphabet), shares, strict=True)),
+        "strings": list(
+            zip(word_labels(sample.words.take(commonest), alphabet), shares, strict=True)
+        ),
         "rows": word_labels(basis.prefixes, alphabet),
         "columns": word_labels(basis.suffixes, alphabet),
         "cells": np.round(cells, 6).tolist(),

@@ -1,4 +1,5 @@
-"""Describe strings for the pages: labels, counts, the most frequent strings, and strings to suggest to the user.
+"""Describe strings for the pages: labels, counts, the most frequent strings, and strings to suggest
+to the user.
 
 Strings are counted for learning in `strings.trie` and `hankel.estimate`.
 """
@@ -28,10 +29,14 @@ OCCURRENCES = {
 
 
 def word_labels(words: Words, alphabet: Alphabet, after: Word = ()) -> list[str]:
-    """Write words as text, each extended by the word `after`; long labels are shortened in the middle."""
+    """Write words as text, each extended by the word `after`; long labels are shortened in the
+    middle.
+    """
     texts = [alphabet.decode(word + after) for word in words]
     half = MAX_LABEL // 2
-    return [text if len(text) <= MAX_LABEL else f"{text[:half]}…{text[-half + 1 :]}" for text in texts]
+    return [
+        text if len(text) <= MAX_LABEL else f"{text[:half]}…{text[-half + 1 :]}" for text in texts
+    ]
 
 
 def prefixes_of(word: Word) -> Words:
@@ -44,15 +49,27 @@ def prefixes_of(word: Word) -> Words:
 
 
 def split_sentence(recipe: DataRecipe, data: Data) -> str:
-    """Say how many strings are for training, validation and test, and where the last two come from."""
+    """Say how many strings are for training, validation and test, and where the last two come
+    from.
+    """
     if tests_on_training_strings(recipe):
         return "Nothing is set aside: the test strings are the training strings."
-    counted = " · ".join(f"{size:,} {role}" for size, role in zip(data.sizes, ("training", "validation", "test"), strict=True))
+    counted = " · ".join(
+        f"{size:,} {role}"
+        for size, role in zip(data.sizes, ("training", "validation", "test"), strict=True)
+    )
     if SOURCES[recipe.source].generator is not None:
         return f"{counted}: drawn independently of each other."
     if recipe.source == "upload" and recipe.upload_test:
-        return f"{counted}: test strings have their own file; validation strings are set aside at random from the training file."
-    share = "one string for each" if sum(data.sizes) < 1 / LARGEST_SHARE else "each at most a fifth of all"
+        return (
+            f"{counted}: test strings have their own file; validation strings are set aside at "
+            "random from the training file."
+        )
+    share = (
+        "one string for each"
+        if sum(data.sizes) < 1 / LARGEST_SHARE
+        else "each at most a fifth of all"
+    )
     return f"{counted}: validation and test strings are set aside at random, {share}."
 
 
@@ -64,7 +81,8 @@ def length_counts(sample: Sample) -> IntArray:
 
 
 def usual_length(totals: IntArray) -> int:
-    """Return the shortest length that USUAL of the strings do not exceed, from the numbers of strings of each length.
+    """Return the shortest length that USUAL of the strings do not exceed, from the numbers of
+    strings of each length.
 
     >>> usual_length(np.array([0, 500, 490, 0, 9, 1]))
     2
@@ -73,7 +91,9 @@ def usual_length(totals: IntArray) -> int:
 
 
 def symbol_counts(sample: Sample) -> IntArray:
-    """Count the occurrences of each symbol in all strings, duplicates included: shape (num_symbols,)."""
+    """Count the occurrences of each symbol in all strings, duplicates included: shape
+    (num_symbols,).
+    """
     totals = np.zeros(sample.num_symbols, dtype=np.int64)
     np.add.at(totals, sample.words.symbols, np.repeat(sample.counts, sample.words.lengths))
     return totals
@@ -82,18 +102,26 @@ def symbol_counts(sample: Sample) -> IntArray:
 def prefix_shares(sample: Sample, prefixes: Words) -> FloatArray:
     """Compute the share of the strings that begin with each prefix, shape (num_prefixes,)."""
     trie = Trie.of(Words.joined([prefixes, sample.words]), sample.num_symbols)
-    begins = trie.prefix_counts(np.concatenate((np.zeros(len(prefixes), dtype=np.int64), sample.counts)))
+    begins = trie.prefix_counts(
+        np.concatenate((np.zeros(len(prefixes), dtype=np.int64), sample.counts))
+    )
     shares: FloatArray = begins[trie.ends[: len(prefixes)]] / max(sample.num_strings, 1)
     return shares
 
 
 def most_frequent(sample: Sample, number: int) -> Table:
-    """Tabulate the most frequent strings with their count and their share of all strings; ties in order of first appearance."""
+    """Tabulate the most frequent strings with their count and their share of all strings; ties in
+    order of first appearance.
+    """
     order = np.argsort(-sample.counts, kind="stable")[:number]
     return {
         "string": word_labels(sample.words.take(order), sample.alphabet),
-        "count": Numbers.written(sample.counts[order].tolist(), lambda count: format_score(count, ",.0f")),
-        "share": Numbers.written(sample.frequencies()[order].tolist(), lambda share: format_score(share, ".2%")),
+        "count": Numbers.written(
+            sample.counts[order].tolist(), lambda count: format_score(count, ",.0f")
+        ),
+        "share": Numbers.written(
+            sample.frequencies()[order].tolist(), lambda share: format_score(share, ".2%")
+        ),
     }
 
 
@@ -103,22 +131,38 @@ def most_frequent_word(sample: Sample) -> Word:
 
 
 def short_word(sample: Sample, longest: int) -> Word:
-    """Return the most frequent string of 1 to `longest` symbols; if there is none, the most frequent string."""
+    """Return the most frequent string of 1 to `longest` symbols; if there is none, the most
+    frequent string.
+    """
     fits = (sample.words.lengths > 0) & (sample.words.lengths <= longest)
-    return sample.words[int(np.where(fits, sample.counts, 0).argmax())] if fits.any() else most_frequent_word(sample)
+    return (
+        sample.words[int(np.where(fits, sample.counts, 0).argmax())]
+        if fits.any()
+        else most_frequent_word(sample)
+    )
 
 
 def word_to_follow(sample: Sample, length: int = 3) -> Word:
-    """Return the most frequent string of at least `length` symbols; if there is none, the most frequent string."""
+    """Return the most frequent string of at least `length` symbols; if there is none, the most
+    frequent string.
+    """
     long = np.flatnonzero(sample.words.lengths >= length)
-    return sample.words[int(long[sample.counts[long].argmax()])] if len(long) else most_frequent_word(sample)
+    return (
+        sample.words[int(long[sample.counts[long].argmax()])]
+        if len(long)
+        else most_frequent_word(sample)
+    )
 
 
 def occurrences(sample: Sample, word: Word, statistic: str) -> int:
-    """Count by a plain search how many strings equal a word, begin or end with it, or how often it occurs, as the statistic says.
+    """Count by a plain search how many strings equal a word, begin or end with it, or how often it
+    occurs, as the statistic says.
 
     >>> sample = Sample.of(Words.of([(0, 1), (0, 0, 0)]), Alphabet(("a", "b")))
-    >>> [occurrences(sample, (0,), statistic) for statistic in ("string", "prefix", "factor", "suffix")]
+    >>> [
+    ...     occurrences(sample, (0,), statistic)
+    ...     for statistic in ("string", "prefix", "factor", "suffix")
+    ... ]
     [0, 2, 4, 1]
     """
     words, length = sample.words, len(word)
@@ -145,7 +189,14 @@ def count_by_hand(sample: Sample, word: Word, recipe: HankelRecipe) -> str:
     """
     counted = bounded_sample(sample, recipe.statistic) if recipe.bounded else sample
     count, number = occurrences(counted, word, recipe.statistic), sample.num_strings
-    divisor = "the frequency of its row's prefix" if recipe.bounded else "the sum of its row as counted"
-    then = {"none": "", "sqrt": "; then its square root", "row": f"; then divided by {divisor}"}[recipe.transform]
+    divisor = (
+        "the frequency of its row's prefix" if recipe.bounded else "the sum of its row as counted"
+    )
+    then = {"none": "", "sqrt": "; then its square root", "row": f"; then divided by {divisor}"}[
+        recipe.transform
+    ]
     share = format_significant(count / number, 6)
-    return f"{OCCURRENCES[recipe.statistic]}: {count:,}, of {number:,}: {count:,} / {number:,} = {share}{then}"
+    return (
+        f"{OCCURRENCES[recipe.statistic]}: {count:,}, of {number:,}: {count:,} / {number:,} = "
+        f"{share}{then}"
+    )

@@ -1,8 +1,9 @@
 """The plan for a class: what to say at each step, what to expect, and where people go wrong.
 
-What to say stands in a Markdown file of notes; questions, their answers and typical wrong answers are those of the lessons, so that
-the plan can't contradict them. The file has a `## ` line for each step, `## rank/1` for the first of the lesson *rank*, with lines
-`minutes:`, `say:` and `wrong:`. Sections with other titles are copied.
+What to say stands in a Markdown file of notes; questions, their answers and typical wrong answers
+are those of the lessons, so that the plan can't contradict them. The file has a `## ` line for each
+step, `## rank/1` for the first of the lesson *rank*, with lines `minutes:`, `say:` and `wrong:`.
+Sections with other titles are copied.
 """
 
 from __future__ import annotations
@@ -49,9 +50,13 @@ def read_notes(text: str) -> dict[str, Note]:
         if "/" not in name:
             introduction += ["", f"### {name}", *part.lines[1:]]
             continue
-        values = {key.strip(): value.strip() for key, _, value in (line.partition(":") for line in body)}
+        values = {
+            key.strip(): value.strip() for key, _, value in (line.partition(":") for line in body)
+        }
         if tuple(values) != NAMES or not values["minutes"].isdecimal():
-            raise FormatError(f"{name} needs the lines minutes: (a whole number), say: and wrong:", part.first)
+            raise FormatError(
+                f"{name} needs the lines minutes: (a whole number), say: and wrong:", part.first
+            )
         notes[name] = Note(int(values["minutes"]), values["say"], values["wrong"])
     return {INTRODUCTION: Note(0, "\n".join(introduction).strip(), ""), **notes}
 
@@ -69,13 +74,22 @@ def lesson_plan(lessons: Mapping[str, Lesson], notes: Mapping[str, Note]) -> str
 
 
 def _step(number: int, step: Step, note: Note) -> str:
-    lines = [f"#### {number}. {step.title} · {plural(note.minutes, 'minute')}", f"**Say:** {note.say}"]
+    lines = [
+        f"#### {number}. {step.title} · {plural(note.minutes, 'minute')}",
+        f"**Say:** {note.say}",
+    ]
     question = step.question
     if question:
         lines.append(f"**Ask:** {question.text}")
-        lines.append(f"**Expect:** {question.key.truth}." if question.key else f"**A possible answer:** {question.solution}")
+        lines.append(
+            f"**Expect:** {question.key.truth}."
+            if question.key
+            else f"**A possible answer:** {question.solution}"
+        )
     mistakes = [note.wrong, *(_mistakes(question.key) if question and question.key else [])]
-    lines.append("**Where people go wrong:**\n\n" + "\n".join(f"- {mistake}" for mistake in mistakes))
+    lines.append(
+        "**Where people go wrong:**\n\n" + "\n".join(f"- {mistake}" for mistake in mistakes)
+    )
     return "\n\n".join(lines)
 
 

@@ -1,11 +1,14 @@
-"""Prepare the picture of a string that walks through an automaton: its graph, the state after each symbol, weights that go deeper.
+"""Prepare the picture of a string that walks through an automaton: its graph, the state after each
+symbol, weights that go deeper.
 
-A linear model is drawn with its k states as they are, one drawing for each rank. A nonlinear model has no graph of its own, so
-the states of frequent prefixes are divided into groups by k-means (Lloyd 1982, from `scipy.cluster.vq`), and the groups are drawn:
-an arrow for a symbol leads to the groups of the prefixes that are one symbol longer.
+A linear model is drawn with its k states as they are, one drawing for each rank. A nonlinear model
+has no graph of its own, so the states of frequent prefixes are divided into groups by k-means
+(Lloyd 1982, from `scipy.cluster.vq`), and the groups are drawn: an arrow for a symbol leads to the
+groups of the prefixes that are one symbol longer.
 
-Everything is a payload for assets/walk/walk.js, which only draws. Weights and states come from the models, which set to 0 what is
-only rounding error (see `rounding`); transitions below the same limit are not drawn.
+Everything is a payload for assets/walk/walk.js, which only draws. Weights and states come from the
+models, which set to 0 what is only rounding error (see `rounding`); transitions below the same
+limit are not drawn.
 """
 
 from __future__ import annotations
@@ -47,7 +50,8 @@ MAX_LINES = 3  # of an arrow's label
 MAX_NAME = 12  # characters of a symbol in a label
 MAX_KEYS = 8  # symbols with a key of their own
 MAX_EXAMPLES = 8  # prefixes that a group names
-SMALLEST_SHARE = 0.05  # of the prefixes that go from a group to another: rarer transitions are not drawn
+# of the prefixes that go from a group to another: rarer transitions are not drawn
+SMALLEST_SHARE = 0.05
 _NUMBERS = ("nothing", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
 
 
@@ -58,7 +62,9 @@ TWO_NESTED: Word = (dyck.OPEN, dyck.OPEN, dyck.CLOSE, dyck.CLOSE)
 
 
 def is_bracketed(alphabet: Alphabet) -> bool:
-    """Return whether strings are made of [ and ], so that states can be compared with the number of open brackets."""
+    """Return whether strings are made of [ and ], so that states can be compared with the number of
+    open brackets.
+    """
     return alphabet.symbols == dyck.ALPHABET.symbols
 
 
@@ -74,8 +80,8 @@ def open_brackets(word: Word) -> int:
 def ladder_words(data: Data) -> Words:
     """Choose at most LADDER strings that ask for more and more states.
 
-    These are [ᵈ]ᵈ with d = 1, 2, … if strings are made of brackets, and otherwise the most frequent training string of each of the
-    smallest lengths.
+    These are [ᵈ]ᵈ with d = 1, 2, … if strings are made of brackets, and otherwise the most frequent
+    training string of each of the smallest lengths.
     """
     if is_bracketed(data.alphabet):
         return nested_words()
@@ -92,12 +98,19 @@ def nested_words() -> Words:
 
 def shortest_words(num_symbols: int) -> Words:
     """List the first LADDER words by length and then in the order of the symbols."""
-    return Words.of(islice(chain.from_iterable(product(range(num_symbols), repeat=length) for length in count()), LADDER))
+    return Words.of(
+        islice(
+            chain.from_iterable(product(range(num_symbols), repeat=length) for length in count()),
+            LADDER,
+        )
+    )
 
 
 @dataclass(frozen=True, eq=False)
 class Comparison:
-    """What weights are compared with: its name, and its weights of some words, shape (num_words,)."""
+    """What weights are compared with: its name, and its weights of some words, shape
+    (num_words,).
+    """
 
     name: str
     weights: FloatArray
@@ -113,7 +126,9 @@ def ladder_payload(data: Data) -> dict[str, Any]:
     return _ladder(data.alphabet, words, "f(x), the most frequent string of each length", truth)
 
 
-def _ladder(alphabet: Alphabet, words: Words, title: str, truth: Comparison | None) -> dict[str, Any]:
+def _ladder(
+    alphabet: Alphabet, words: Words, title: str, truth: Comparison | None
+) -> dict[str, Any]:
     names = word_labels(words, alphabet)
     nested = is_bracketed(alphabet)
     return {
@@ -158,10 +173,13 @@ class Graph:
     groups: Groups | None = None
 
 
-def automaton_graph(model: WFA, alphabet: Alphabet, title: str, names: Sequence[str] = (), digits: int = 2) -> Graph:
+def automaton_graph(
+    model: WFA, alphabet: Alphabet, title: str, names: Sequence[str] = (), digits: int = 2
+) -> Graph:
     """Draw a WFA's states in columns by their distance from α₀.
 
-    Transitions and initial weights up to RELATIVE_ERROR of the largest are rounding errors, and left out.
+    Transitions and initial weights up to RELATIVE_ERROR of the largest are rounding errors, and
+    left out.
 
     Parameters
     ----------
@@ -172,32 +190,51 @@ def automaton_graph(model: WFA, alphabet: Alphabet, title: str, names: Sequence[
     """
     sizes = np.abs(model.transitions)
     labels: dict[tuple[int, int], list[tuple[int, float]]] = {}
-    for symbol, source, target in np.argwhere(sizes > RELATIVE_ERROR * sizes.max(initial=0.0)).tolist():
-        labels.setdefault((source, target), []).append((symbol, float(model.transitions[symbol, source, target])))
+    for symbol, source, target in np.argwhere(
+        sizes > RELATIVE_ERROR * sizes.max(initial=0.0)
+    ).tolist():
+        labels.setdefault((source, target), []).append(
+            (symbol, float(model.transitions[symbol, source, target]))
+        )
     texts = {ends: _label(weights, alphabet, digits) for ends, weights in labels.items()}
-    starts = np.flatnonzero(np.abs(model.initial) > RELATIVE_ERROR * np.abs(model.initial).max(initial=0.0)).tolist()
+    starts = np.flatnonzero(
+        np.abs(model.initial) > RELATIVE_ERROR * np.abs(model.initial).max(initial=0.0)
+    ).tolist()
     columns = [distance or 0 for distance in distances(model.num_states, starts, labels)]
     by_brackets = is_bracketed(alphabet) and _follows_brackets(model, columns)
     layout = layered(
-        columns, {ends: [f"{symbol} {weight}" for symbol, weight in lines] for ends, lines in texts.items()}, by_brackets
+        columns,
+        {ends: [f"{symbol} {weight}" for symbol, weight in lines] for ends, lines in texts.items()},
+        by_brackets,
     )
     by_brackets = by_brackets and bool(layout.columns)
     captions = [
-        [f"{name} {_short(value, digits)}" for name, value in (("α₀", first), ("α∞", last)) if value]
+        [
+            f"{name} {_short(value, digits)}"
+            for name, value in (("α₀", first), ("α∞", last))
+            if value
+        ]
         for first, last in zip(model.initial.tolist(), model.termination.tolist(), strict=True)
     ]
     names = names or [str(number) for number in range(1, model.num_states + 1)]
     nodes = [
-        {"label": name, "caption": caption, "title": ", ".join(caption)} for name, caption in zip(names, captions, strict=True)
+        {"label": name, "caption": caption, "title": ", ".join(caption)}
+        for name, caption in zip(names, captions, strict=True)
     ]
     heads = column_names(len(layout.columns), by_brackets)
-    return Graph(_view(layout, nodes, labels, texts, heads, title) | {"byBrackets": by_brackets}, layout, model)
+    return Graph(
+        _view(layout, nodes, labels, texts, heads, title) | {"byBrackets": by_brackets},
+        layout,
+        model,
+    )
 
 
 def spectral_graphs(hankel: HankelMatrix, alphabet: Alphabet, most: int = MAX_RANK) -> list[Graph]:
-    """Draw the automata of spectral learning with rank 1, 2, … up to `most` or the matrix's numerical rank.
+    """Draw the automata of spectral learning with rank 1, 2, … up to `most` or the matrix's
+    numerical rank.
 
-    There are none if spectral learning makes no WFA of this matrix because its entries are transformed or bounded.
+    There are none if spectral learning makes no WFA of this matrix because its entries are
+    transformed or bounded.
     """
     cache, graphs = FitCache(), list[Graph]()
     if hankel.bounded or hankel.transform != "none":
@@ -218,8 +255,14 @@ def column_names(number: int, by_brackets: bool) -> list[str]:
     (['nothing open', 'one open', 'two open'], ['start', '1 symbol on', '2 symbols on'])
     """
     if by_brackets:
-        return [f"{_NUMBERS[column] if column < len(_NUMBERS) else column} open" for column in range(number)]
-    return ["start" if not column else f"{column} symbol{'s' * (column > 1)} on" for column in range(number)]
+        return [
+            f"{_NUMBERS[column] if column < len(_NUMBERS) else column} open"
+            for column in range(number)
+        ]
+    return [
+        "start" if not column else f"{column} symbol{'s' * (column > 1)} on"
+        for column in range(number)
+    ]
 
 
 def _follows_brackets(model: WFA, columns: Sequence[int]) -> bool:
@@ -230,11 +273,19 @@ def _follows_brackets(model: WFA, columns: Sequence[int]) -> bool:
     return not (states * outside).any()
 
 
-def _label(weights: Sequence[tuple[int, float]], alphabet: Alphabet, digits: int = 2) -> list[tuple[str, str]]:
-    """Write symbols and weights, the largest |weight| first; only the first of them if there are many."""
+def _label(
+    weights: Sequence[tuple[int, float]], alphabet: Alphabet, digits: int = 2
+) -> list[tuple[str, str]]:
+    """Write symbols and weights, the largest |weight| first; only the first of them if there are
+    many.
+    """
     lines = sorted(weights, key=lambda entry: -abs(entry[1]))
     texts = [(_named(alphabet, symbol), _short(weight, digits)) for symbol, weight in lines]
-    return texts if len(texts) <= MAX_LINES + 1 else [*texts[:MAX_LINES], ("…", f"{len(texts) - MAX_LINES} more")]
+    return (
+        texts
+        if len(texts) <= MAX_LINES + 1
+        else [*texts[:MAX_LINES], ("…", f"{len(texts) - MAX_LINES} more")]
+    )
 
 
 def _named(alphabet: Alphabet, symbol: int) -> str:
@@ -271,7 +322,10 @@ def _view(
         "size": [layout.width, layout.height],
         "radius": RADIUS,
         "columns": [{"x": x, "name": name} for x, name in zip(layout.columns, names, strict=True)],
-        "nodes": [{"x": round(x, 1), "y": round(y, 1), **node} for (x, y), node in zip(layout.places, nodes, strict=True)],
+        "nodes": [
+            {"x": round(x, 1), "y": round(y, 1), **node}
+            for (x, y), node in zip(layout.places, nodes, strict=True)
+        ],
         "arrows": arrows,
     }
 
@@ -302,12 +356,16 @@ class Groups:
 
 
 def group_states(states: FloatArray, number: int, unit_length: bool) -> Groups:
-    """Divide states, shape (n, num_states), into at most `number` groups by k-means. Zero vectors belong to no group.
+    """Divide states, shape (n, num_states), into at most `number` groups by k-means. Zero vectors
+    belong to no group.
 
-    The first centre is the first state, and each further one the state that is farthest from all before it; so the same states
-    give the same groups. There are fewer groups if there are fewer different states.
+    The first centre is the first state, and each further one the state that is farthest from all
+    before it; so the same states give the same groups. There are fewer groups if there are fewer
+    different states.
 
-    >>> groups = group_states(np.array([[0.0, 1.0], [0.0, 1.1], [3.0, 0.0], [3.1, 0.0]]), 2, unit_length=False)
+    >>> groups = group_states(
+    ...     np.array([[0.0, 1.0], [0.0, 1.1], [3.0, 0.0], [3.1, 0.0]]), 2, unit_length=False
+    ... )
     >>> groups.centres.tolist(), groups.nearest(np.array([[0.2, 0.9]])).tolist()
     ([[0.0, 1.05], [3.05, 0.0]], [0])
 
@@ -318,7 +376,9 @@ def group_states(states: FloatArray, number: int, unit_length: bool) -> Groups:
     """
     check_at_least("groups", number, 1)
     if not np.isfinite(states).all():
-        raise RecipeError("The model diverges: its states grow without bound, so there is nothing to draw.")
+        raise RecipeError(
+            "The model diverges: its states grow without bound, so there is nothing to draw."
+        )
     points = (directions(states) if unit_length else states)[states.any(axis=1)]
     if not len(points):
         raise RecipeError("All states are 0, so there are no groups of states to draw.")
@@ -344,11 +404,13 @@ def group_states(states: FloatArray, number: int, unit_length: bool) -> Groups:
     return Groups(centres, unit_length)
 
 
-def grouped_graph(model: LearnedModel, prefixes: Words, data: Data, number: int, title: str) -> Graph:
+def grouped_graph(
+    model: LearnedModel, prefixes: Words, data: Data, number: int, title: str
+) -> Graph:
     """Draw groups of the states of prefixes, and as dots the prefixes themselves.
 
-    Columns are numbers of open brackets if strings are made of brackets, and otherwise distances from the group of λ. Only
-    prefixes that occur in the training strings are followed by an arrow.
+    Columns are numbers of open brackets if strings are made of brackets, and otherwise distances
+    from the group of λ. Only prefixes that occur in the training strings are followed by an arrow.
 
     Parameters
     ----------
@@ -361,16 +423,30 @@ def grouped_graph(model: LearnedModel, prefixes: Words, data: Data, number: int,
     owner = np.where(states.any(axis=1), groups.nearest(states), -1)
     flows = _flows(model, prefixes, data.train, groups, owner)
     num_groups = len(groups.centres)
-    depths = np.array([open_brackets(word) for word in prefixes]) if is_bracketed(alphabet) else None
+    depths = (
+        np.array([open_brackets(word) for word in prefixes]) if is_bracketed(alphabet) else None
+    )
     if depths is not None:
-        columns = [Counter(depths[owner == group].tolist()).most_common(1)[0][0] for group in range(num_groups)]
+        columns = [
+            Counter(depths[owner == group].tolist()).most_common(1)[0][0]
+            for group in range(num_groups)
+        ]
     else:
-        columns = [distance or 0 for distance in distances(num_groups, [int(owner[0])], {(i, j) for _, i, j in flows})]
+        columns = [
+            distance or 0
+            for distance in distances(num_groups, [int(owner[0])], {(i, j) for _, i, j in flows})
+        ]
     labels: dict[tuple[int, int], list[tuple[int, float]]] = {}
     for (symbol, source, target), share in flows.items():
         labels.setdefault((source, target), []).append((symbol, share))
-    texts = {ends: [(name, "" if share == "1" else share) for name, share in _label(own, alphabet)] for ends, own in labels.items()}
-    layout = layered(columns, {ends: [f"{symbol} {share}" for symbol, share in lines] for ends, lines in texts.items()})
+    texts = {
+        ends: [(name, "" if share == "1" else share) for name, share in _label(own, alphabet)]
+        for ends, own in labels.items()
+    }
+    layout = layered(
+        columns,
+        {ends: [f"{symbol} {share}" for symbol, share in lines] for ends, lines in texts.items()},
+    )
     names = column_names(len(layout.columns), depths is not None)
     deepest = max(columns)
     if depths is not None and layout.columns and (depths[owner >= 0] > deepest).any():
@@ -385,23 +461,37 @@ def grouped_graph(model: LearnedModel, prefixes: Words, data: Data, number: int,
         caption = ["", f"{len(members)} prefix{'es' * (len(members) > 1)}"]  # below the dots
         nodes.append({"label": str(order.index(group) + 1), "caption": caption, "title": title_of})
     view = _view(layout, nodes, labels, texts, names, title)
-    cells = np.minimum(depths, deepest) if depths is not None and layout.columns else np.array(columns)[owner]
+    cells = (
+        np.minimum(depths, deepest)
+        if depths is not None and layout.columns
+        else np.array(columns)[owner]
+    )
     view["dots"] = _dots(layout, owner, cells, columns)
     return Graph(view, layout, model, groups)
 
 
 def _shrinks(model: LearnedModel) -> bool:
-    """Return whether states get shorter as prefixes get less probable, so that only a state's direction says what follows."""
-    return not isinstance(model, RecurrentModel) and not (isinstance(model, NLWFA) and model.reading.is_chain)
+    """Return whether states get shorter as prefixes get less probable, so that only a state's
+    direction says what follows.
+    """
+    return not isinstance(model, RecurrentModel) and not (
+        isinstance(model, NLWFA) and model.reading.is_chain
+    )
 
 
 def _flows(
     model: LearnedModel, prefixes: Words, train: Sample, groups: Groups, owner: IntArray
 ) -> dict[tuple[int, int, int], float]:
-    """Compute (symbol, source, target) -> share of the source's prefixes whose continuation by the symbol is in the target."""
+    """Compute (symbol, source, target) -> share of the source's prefixes whose continuation by the
+    symbol is in the target.
+    """
     tree = Trie.of(train.words, train.num_symbols)
     nodes, starts = tree.walk(prefixes)
-    row_of = {int(nodes[end - 1]): row for row, end in enumerate(starts[1:]) if end - starts[row] == prefixes.lengths[row] + 1}
+    row_of = {
+        int(nodes[end - 1]): row
+        for row, end in enumerate(starts[1:])
+        if end - starts[row] == prefixes.lengths[row] + 1
+    }
     children = np.flatnonzero(np.isin(tree.parent, list(row_of)))
     moves_on = zip(tree.parent[children].tolist(), tree.symbol[children].tolist(), strict=True)
     longer = sorted((row_of[node], symbol) for node, symbol in moves_on)
@@ -410,14 +500,22 @@ def _flows(
     states = prefix_states(model, Words.of((*prefixes[row], symbol) for row, symbol in longer))
     target = np.where(states.any(axis=1), groups.nearest(states), -1).tolist()
     sources = [int(owner[row]) for row, _ in longer]
-    moves = Counter((symbol, i, j) for (_, symbol), i, j in zip(longer, sources, target, strict=True) if i >= 0)
+    moves = Counter(
+        (symbol, i, j) for (_, symbol), i, j in zip(longer, sources, target, strict=True) if i >= 0
+    )
     totals = Counter((symbol, i) for (_, symbol), i in zip(longer, sources, strict=True) if i >= 0)
-    shares = {move: number / totals[move[:2]] for move, number in sorted(moves.items()) if move[2] >= 0}
+    shares = {
+        move: number / totals[move[:2]] for move, number in sorted(moves.items()) if move[2] >= 0
+    }
     return {move: share for move, share in shares.items() if share >= SMALLEST_SHARE}
 
 
-def _dots(layout: Layout, owner: IntArray, cells: IntArray, columns: Sequence[int]) -> list[dict[str, Any]]:
-    """Place a dot for each prefix: around its group, in the column of its own number of open brackets."""
+def _dots(
+    layout: Layout, owner: IntArray, cells: IntArray, columns: Sequence[int]
+) -> list[dict[str, Any]]:
+    """Place a dot for each prefix: around its group, in the column of its own number of open
+    brackets.
+    """
     counts: Counter[tuple[int, int]] = Counter()
     dots = []
     for row, (group, cell) in enumerate(zip(owner.tolist(), cells.tolist(), strict=True)):
@@ -428,8 +526,14 @@ def _dots(layout: Layout, owner: IntArray, cells: IntArray, columns: Sequence[in
         at_home = cell == columns[group] or not layout.columns
         x, y = layout.places[group]
         x = x if at_home else layout.columns[cell]
-        distance, angle = np.sqrt((RADIUS + 7) ** 2 * at_home + 34.0 * number), 2.399963 * number  # the golden angle
-        dots.append({"x": round(float(x + distance * np.cos(angle)), 1), "y": round(float(y + distance * np.sin(angle)), 1)})
+        # the golden angle
+        distance, angle = np.sqrt((RADIUS + 7) ** 2 * at_home + 34.0 * number), 2.399963 * number
+        dots.append(
+            {
+                "x": round(float(x + distance * np.cos(angle)), 1),
+                "y": round(float(y + distance * np.sin(angle)), 1),
+            }
+        )
         dots[-1] |= {"node": group, "row": row}
     return dots
 
@@ -438,11 +542,15 @@ def _dots(layout: Layout, owner: IntArray, cells: IntArray, columns: Sequence[in
 
 
 def drawing_payload(graph: Graph, ladder: Words) -> dict[str, Any]:
-    """Make the payload of a graph: its drawing, "k", the number of a state's entries, and "ladder", the weights of these strings.
+    """Make the payload of a graph: its drawing, "k", the number of a state's entries, and "ladder",
+    the weights of these strings.
 
     A weight that is not finite is None.
     """
-    return graph.view | {"k": int(graph.model.num_states), "ladder": _numbers(graph.model.weights(ladder))}
+    return graph.view | {
+        "k": int(graph.model.num_states),
+        "ladder": _numbers(graph.model.weights(ladder)),
+    }
 
 
 def walk_payload(graph: Graph, word: Word) -> dict[str, Any]:
@@ -451,8 +559,9 @@ def walk_payload(graph: Graph, word: Word) -> dict[str, Any]:
     Returns
     -------
     dict
-        "steps": for each prefix of the word, from λ, its "state", the "nodes" that are not 0 with their "shares" of Σ|state|, and
-        "at", the mean place of these nodes, None for the zero vector; "weight": f(word). Numbers that are not finite are None.
+        "steps": for each prefix of the word, from λ, its "state", the "nodes" that are not 0 with
+        their "shares" of Σ|state|, and "at", the mean place of these nodes, None for the zero
+        vector; "weight": f(word). Numbers that are not finite are None.
     """
     states = prefix_states(graph.model, prefixes_of(word))
     weight = _numbers(graph.model.weights(Words.of([word])))[0]
@@ -475,7 +584,9 @@ def _step(graph: Graph, state: FloatArray) -> dict[str, Any]:
 
 
 def word_payload(data: Data, word: Word) -> dict[str, Any]:
-    """Make what all walks of a word share: its symbols, its prefixes, and its true weight (None if it is not known)."""
+    """Make what all walks of a word share: its symbols, its prefixes, and its true weight (None if
+    it is not known).
+    """
     truth = None if data.true_model is None else float(data.true_model.weights(Words.of([word]))[0])
     return spelled(data.alphabet, word, truth)
 
@@ -493,15 +604,17 @@ def spelled(alphabet: Alphabet, word: Word, truth: float | None) -> dict[str, An
 def stage_payload(data: Data) -> dict[str, Any]:
     """Return what is the same in the drawings of all models, as values that JSON can hold.
 
-    `ladder`: the strings whose weights are compared, with what they are compared with; `keys`: the symbols, if each can have a
-    button (at most `MAX_KEYS` symbols of one character); `colours`.
+    `ladder`: the strings whose weights are compared, with what they are compared with; `keys`: the
+    symbols, if each can have a button (at most `MAX_KEYS` symbols of one character); `colours`.
     """
     return {"ladder": ladder_payload(data)} | _surroundings(data.alphabet)
 
 
 def own_stage_payload(alphabet: Alphabet, words: Words, truth: Comparison | None) -> dict[str, Any]:
     """Make the same for an automaton without data, with the weights of these words."""
-    return {"ladder": _ladder(alphabet, words, "f(x), the shortest strings", truth)} | _surroundings(alphabet)
+    return {
+        "ladder": _ladder(alphabet, words, "f(x), the shortest strings", truth)
+    } | _surroundings(alphabet)
 
 
 def _surroundings(alphabet: Alphabet) -> dict[str, Any]:
@@ -513,5 +626,7 @@ def _surroundings(alphabet: Alphabet) -> dict[str, Any]:
 
 
 def first_word(data: Data) -> Word:
-    """Choose the string that walks first: [[]] if strings are made of brackets, otherwise the most frequent of length 3 or more."""
+    """Choose the string that walks first: [[]] if strings are made of brackets, otherwise the most
+    frequent of length 3 or more.
+    """
     return TWO_NESTED if is_bracketed(data.alphabet) else word_to_follow(data.train)[:MAX_SYMBOLS]

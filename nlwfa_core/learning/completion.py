@@ -1,8 +1,10 @@
-"""Spectral learning when only some cells of H are known: complete the matrix, then build a WFA from its factors.
+"""Spectral learning when only some cells of H are known: complete the matrix, then build a WFA from
+its factors.
 
-The idea is that of Balle and Mohri 2012, *Spectral learning of general weighted automata via constrained matrix completion*; the
-method of completion is alternating least squares (Koren, Bell, Volinsky 2009). Any factorisation H ≈ L Rᵀ over the rows P' gives an
-automaton: α₀ = L[λ], α∞ = R[λ], A_σ = (L_P)⁺ L_σ, where L_P has the rows u ∈ P of L, and L_σ the rows uσ.
+The idea is that of Balle and Mohri 2012, *Spectral learning of general weighted automata via
+constrained matrix completion*; the method of completion is alternating least squares (Koren, Bell,
+Volinsky 2009). Any factorisation H ≈ L Rᵀ over the rows P' gives an automaton: α₀ = L[λ], α∞ =
+R[λ], A_σ = (L_P)⁺ L_σ, where L_P has the rows u ∈ P of L, and L_σ the rows uσ.
 """
 
 from __future__ import annotations
@@ -28,7 +30,8 @@ SWEEPS_PER_HALVING = 4  # of the ridge
 
 @dataclass(frozen=True, eq=False)
 class Completion:
-    """A completed matrix, left · diag(singular_values) · rightᵀ, which approximates the known cells of H.
+    """A completed matrix, left · diag(singular_values) · rightᵀ, which approximates the known cells
+    of H.
 
     Attributes
     ----------
@@ -55,12 +58,14 @@ def complete(
     report: Report = silent,
     cancelled: CancelCheck = never,
 ) -> Completion:
-    """Complete H by alternating least squares: minimise Σ (L Rᵀ − H)² + ridge · (‖L‖² + ‖R‖²), the sum over the stored cells.
+    """Complete H by alternating least squares: minimise Σ (L Rᵀ − H)² + ridge · (‖L‖² + ‖R‖²), the
+    sum over the stored cells.
 
-    A sweep solves for every row of L, then for every row of R. It costs O(nnz·k² + (num_rows + num_suffixes)·k³), where k is the
-    rank and nnz the number of stored cells. The first sweep starts from the truncated SVD of H with 0 in the unknown cells. The
-    ridge starts at FIRST_RIDGE and is halved every SWEEPS_PER_HALVING sweeps until it reaches `ridge`: starting with a small ridge
-    leads to worse minima.
+    A sweep solves for every row of L, then for every row of R. It costs O(nnz·k² + (num_rows +
+    num_suffixes)·k³), where k is the rank and nnz the number of stored cells. The first sweep
+    starts from the truncated SVD of H with 0 in the unknown cells. The ridge starts at FIRST_RIDGE
+    and is halved every SWEEPS_PER_HALVING sweeps until it reaches `ridge`: starting with a small
+    ridge leads to worse minima.
 
     Parameters
     ----------
@@ -68,24 +73,29 @@ def complete(
         From `hankel.values.observed_hankel`.
     rank : int
     ridge : float
-        The final ridge, for H divided by its largest entry. About 0.001 suits values with errors of a few per cent.
+        The final ridge, for H divided by its largest entry. About 0.001 suits values with errors of
+        a few per cent.
     sweeps : int
         At least 1.
 
     Raises
     ------
     RecipeError
-        If H has no finite entry other than 0, the rank or the number of sweeps is below 1, or the ridge is not above 0 or
-        too large.
+        If H has no finite entry other than 0, the rank or the number of sweeps is below 1, or the
+        ridge is not above 0 or too large.
     Cancelled
     """
     matrix = hankel.matrix
     scale = float(abs(matrix).max()) if matrix.nnz else 0.0
     if not 0 < scale < np.inf:
-        raise RecipeError("the Hankel matrix has no finite known entry other than zero: there is nothing to complete")
+        raise RecipeError(
+            "the Hankel matrix has no finite known entry other than zero: there is nothing "
+            "to complete"
+        )
     if not 0 < ridge <= LARGEST_RIDGE:
         raise RecipeError(
-            f"ridge must be above 0 and at most {LARGEST_RIDGE:,}: nothing else bounds rows with few known cells, and with "
+            f"ridge must be above 0 and at most {LARGEST_RIDGE:,}: nothing else bounds rows "
+            "with few known cells, and with "
             f"a larger one only 0 is left of the values; got {ridge}"
         )
     check_at_least("sweeps", sweeps, 1)
@@ -109,27 +119,38 @@ def complete(
     return Completion(Q @ U, D * scale, Vt.T, losses)
 
 
-def _least_squares(H: sparse.csr_array, pattern: sparse.csr_array, R: FloatArray, ridge: float) -> FloatArray:
-    """Solve for the best L, shape (num_rows, k), given R: one k × k system of normal equations per row."""
+def _least_squares(
+    H: sparse.csr_array, pattern: sparse.csr_array, R: FloatArray, ridge: float
+) -> FloatArray:
+    """Solve for the best L, shape (num_rows, k), given R: one k × k system of normal equations per
+    row.
+    """
     k = R.shape[1]
     squares = pattern @ (R[:, :, None] * R[:, None, :]).reshape(len(R), k * k)
-    solved: FloatArray = np.linalg.solve(squares.reshape(-1, k, k) + ridge * np.eye(k), (H @ R)[:, :, None])[:, :, 0]
+    solved: FloatArray = np.linalg.solve(
+        squares.reshape(-1, k, k) + ridge * np.eye(k), (H @ R)[:, :, None]
+    )[:, :, 0]
     return solved
 
 
 def fit_completed(hankel: HankelMatrix, completion: Completion) -> WFA:
     """Build the WFA of a completed H.
 
-    Its transitions use only those rows of H that have at least as many known cells as the WFA has states, because fewer cells do
-    not determine a row.
+    Its transitions use only those rows of H that have at least as many known cells as the WFA has
+    states, because fewer cells do not determine a row.
     """
     states = completion.left * completion.singular_values  # (num_rows, rank)
     observed = observed_transitions(hankel, states.shape[1])
-    return WFA(states[0], linear_transitions(states, hankel.shifted, observed), completion.right[0].copy())
+    return WFA(
+        states[0], linear_transitions(states, hankel.shifted, observed), completion.right[0].copy()
+    )
 
 
-def linear_transitions(states: FloatArray, shifted: npt.NDArray[np.int32], observed: npt.NDArray[np.bool_]) -> FloatArray:
-    """Fit one matrix A_σ per symbol by least squares: it minimises Σ_u ‖z_u A_σ − z_{uσ}‖² and has the least norm.
+def linear_transitions(
+    states: FloatArray, shifted: npt.NDArray[np.int32], observed: npt.NDArray[np.bool_]
+) -> FloatArray:
+    """Fit one matrix A_σ per symbol by least squares: it minimises Σ_u ‖z_u A_σ − z_{uσ}‖² and has
+    the least norm.
 
     Parameters
     ----------
@@ -145,5 +166,7 @@ def linear_transitions(states: FloatArray, shifted: npt.NDArray[np.int32], obser
     array, shape (num_symbols, rank, rank)
     """
     pairs = [np.flatnonzero(column) for column in observed.T]
-    solved = [np.linalg.pinv(states[u]) @ states[shifted[u, symbol]] for symbol, u in enumerate(pairs)]
+    solved = [
+        np.linalg.pinv(states[u]) @ states[shifted[u, symbol]] for symbol, u in enumerate(pairs)
+    ]
     return np.stack(solved)

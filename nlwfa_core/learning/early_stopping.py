@@ -21,7 +21,13 @@ class Best(Generic[T]):
     """The value with the smallest loss so far.
 
     >>> best = Best("start")
-    >>> [best.offer(loss, lambda name=name: name) for loss, name in ((2.0, "a"), (1.0, "b"), (1.0, "c"))], best.value
+    >>> (
+    ...     [
+    ...         best.offer(loss, lambda name=name: name)
+    ...         for loss, name in ((2.0, "a"), (1.0, "b"), (1.0, "c"))
+    ...     ],
+    ...     best.value,
+    ... )
     ([True, True, False], 'b')
 
     Attributes
@@ -36,7 +42,9 @@ class Best(Generic[T]):
         self.value, self.loss = value, float("inf")
 
     def offer(self, loss: float, value: Callable[[], T]) -> bool:
-        """Store `value()` if `loss` is smaller than all losses before, and return whether it was stored."""
+        """Store `value()` if `loss` is smaller than all losses before, and return whether it was
+        stored.
+        """
         if not loss < self.loss:  # nan is not smaller
             return False
         self.value, self.loss = value(), loss
@@ -44,7 +52,8 @@ class Best(Generic[T]):
 
 
 class EarlyStopping(Generic[M]):
-    """Keeps the model with the fewest bits per symbol on validation strings, or the last model if there are no such strings.
+    """Keeps the model with the fewest bits per symbol on validation strings, or the last model if
+    there are no such strings.
 
     Parameters
     ----------
@@ -64,7 +73,12 @@ class EarlyStopping(Generic[M]):
         check_validation(validation, num_symbols)
         self.validation = validation
         self.parts = (
-            [] if validation is None else [(validation.counts[rows], trie) for rows, trie in batches(validation.words, num_symbols)]
+            []
+            if validation is None
+            else [
+                (validation.counts[rows], trie)
+                for rows, trie in batches(validation.words, num_symbols)
+            ]
         )
         self.patience = patience
         self.models_since_best = 0
@@ -76,18 +90,26 @@ class EarlyStopping(Generic[M]):
         if self.validation is None:
             self._best.value, self.models_since_best = model, 0
             return
-        numbers = [int(counts @ np.diff(trie.starts)) for counts, trie in self.parts]  # of predictions
+        # of predictions
+        numbers = [int(counts @ np.diff(trie.starts)) for counts, trie in self.parts]
         totals = [total_bits(model.next_scores(trie), trie, counts) for counts, trie in self.parts]
         shares = [number / numbers[0] for number in numbers]  # exactly 1 for a single part
-        bits = sum(total / number * share for total, number, share in zip(totals, numbers, shares, strict=True)) / sum(shares)
+        bits = sum(
+            total / number * share
+            for total, number, share in zip(totals, numbers, shares, strict=True)
+        ) / sum(shares)
         if self._best.offer(bits, lambda: model):
             self.models_since_best = 0
-        elif self._best.value is None:  # the first model is kept even if its score is infinite or not a number
+        # the first model is kept even if its score is infinite or not a number
+        elif self._best.value is None:
             self._best.value, self.models_since_best = model, 0
 
     @property
     def is_late(self) -> bool:
-        """Return whether none of the last `patience` models was the best so far. Always false without validation strings."""
+        """Return whether none of the last `patience` models was the best so far.
+
+        Always false without validation strings.
+        """
         return self.models_since_best >= self.patience
 
     @property
@@ -99,9 +121,13 @@ class EarlyStopping(Generic[M]):
 
 
 def check_validation(validation: Sample | None, num_symbols: int) -> None:
-    """Raise RecipeError if there is a validation sample that is empty, or that has another number of symbols than `num_symbols`."""
+    """Raise RecipeError if there is a validation sample that is empty, or that has another number
+    of symbols than `num_symbols`.
+    """
     if validation and (validation.num_symbols != num_symbols or not len(validation.words)):
         raise RecipeError(
-            f"the validation sample must have strings over the training sample's {plural(num_symbols, 'symbol')}; "
-            f"got {plural(len(validation.words), 'string')} over {plural(validation.num_symbols, 'symbol')}"
+            "the validation sample must have strings over the training sample's "
+            f"{plural(num_symbols, 'symbol')}; "
+            f"got {plural(len(validation.words), 'string')} over "
+            f"{plural(validation.num_symbols, 'symbol')}"
         )

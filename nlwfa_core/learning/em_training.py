@@ -1,11 +1,13 @@
-"""EM of a PFA or an HMM that can stop after any iteration and be continued later, as a search under a time budget needs it.
+"""EM of a PFA or an HMM that can stop after any iteration and be continued later, as a search under
+a time budget needs it.
 
-`pfa.fit_pfa` and `hmm.fit_hmm` train to the end instead. The E step is that of `pfa`; an HMM is a PFA whose moves do not depend on
-the symbol. Iterations compute in float32, which takes less than half the time, except those before a split; sums
-of logarithms are in float64.
+`pfa.fit_pfa` and `hmm.fit_hmm` train to the end instead. The E step is that of `pfa`; an HMM is a
+PFA whose moves do not depend on the symbol. Iterations compute in float32, which takes less than
+half the time, except those before a split; sums of logarithms are in float64.
 
-Plain EM slows down where states are hard to tell apart. Over-relaxed EM (Salakhutdinov, Roweis 2003) goes further in the direction
-of each M step, by a length that grows as long as the likelihood does. Where the likelihood falls, EM goes on from the last M step.
+Plain EM slows down where states are hard to tell apart. Over-relaxed EM (Salakhutdinov, Roweis
+2003) goes further in the direction of each M step, by a length that grows as long as the likelihood
+does. Where the likelihood falls, EM goes on from the last M step.
 """
 
 from __future__ import annotations
@@ -23,18 +25,26 @@ from ..rounding import on_one_thread
 from ..strings.sample import Sample
 from ..strings.words import Alphabet, FloatArray
 from .names import EM_STARTS, PSEUDO_COUNT
-from .pfa import MoveTree, PFAExpectations, PFAs, random_hmms, random_pfas, spectral_pfa, split_states
+from .pfa import (
+    MoveTree,
+    PFAExpectations,
+    PFAs,
+    random_hmms,
+    random_pfas,
+    spectral_pfa,
+    split_states,
+)
 from .progress import CancelCheck, never
 
 EM_FAMILIES = ("PFA", "HMM")
 # A split start has an eighth of the states at first, and this many iterations before each split.
 FIRST_SHARE, ITERATIONS_BEFORE_SPLIT = 8, 30
-# Training has converged if the last half of its iterations (of at least this many) lowered the loss by less than this share, or if
-# the share of iterations since the best one is too large.
+# Training has converged if the last half of its iterations (of at least this many) lowered the loss
+# by less than this share, or if the share of iterations since the best one is too large.
 FEWEST_ITERATIONS, TOLERANCE = 40, 6e-4
 PATIENCE, SHARE_WITHOUT_GAIN = 10, 0.15
-# Over-relaxed EM: by what factor the step grows in the search, the longest step, and the largest change of a probability
-# that is continued, as a factor.
+# Over-relaxed EM: by what factor the step grows in the search, the longest step, and the largest
+# change of a probability that is continued, as a factor.
 ACCELERATION, LONGEST_STEP, LARGEST_FACTOR = 1.2, 10, 100.0
 
 
@@ -57,7 +67,8 @@ class EMRecipe:
     iterations_on_all : int
         Iterations after these on all strings; these are plain EM.
     acceleration : float
-        The factor by which the step of over-relaxed EM grows with each iteration that raised the likelihood; 1 for plain EM.
+        The factor by which the step of over-relaxed EM grows with each iteration that raised the
+        likelihood; 1 for plain EM.
 
     Raises
     ------
@@ -78,8 +89,16 @@ class EMRecipe:
         check_one_of("learner", self.learner, EM_FAMILIES)
         check_one_of("em_start", self.start, EM_STARTS)
         if self.learner == "HMM" and self.start != "random":
-            raise RecipeError(f"EM of an HMM starts at random probabilities only; got the start {self.start!r}")
-        for name, least in (("num_states", 1), ("seed", 0), ("pseudo_count", 0), ("iterations", 0), ("iterations_on_all", 0)):
+            raise RecipeError(
+                f"EM of an HMM starts at random probabilities only; got the start {self.start!r}"
+            )
+        for name, least in (
+            ("num_states", 1),
+            ("seed", 0),
+            ("pseudo_count", 0),
+            ("iterations", 0),
+            ("iterations_on_all", 0),
+        ):
             check_at_least(name, getattr(self, name), least)
         check_between("acceleration", self.acceleration, 1, LONGEST_STEP)
 
@@ -108,7 +127,10 @@ class _Course:
     log_likelihood: float = -np.inf
 
     def advance(self, tree: MoveTree) -> bool:
-        """Run an iteration. Returns whether there is a new result; there is none if the last step went too far."""
+        """Run an iteration.
+
+        Returns whether there is a new result; there is none if the last step went too far.
+        """
         expected = tree.expect(self.position)
         reached = float(expected.log_likelihoods[0])
         if self.position is not self.result and not reached > self.log_likelihood:
@@ -123,15 +145,18 @@ class _Course:
 
 
 def over_relaxed(before: PFAs, after: PFAs, step: float) -> PFAs:
-    """Go further from one model in the direction of another: probabilities in proportion to after · (after / before)^(step − 1).
+    """Go further from one model in the direction of another: probabilities in proportion to after ·
+    (after / before)^(step − 1).
 
-    With a step of 1, it is the model after the M step. Source: Salakhutdinov, Roweis (2003), "Adaptive overrelaxed bound
-    optimization methods", §3.
+    With a step of 1, it is the model after the M step. Source: Salakhutdinov, Roweis (2003),
+    "Adaptive overrelaxed bound optimization methods", §3.
     """
 
     def beyond(old: FloatArray, new: FloatArray) -> FloatArray:
         tiny = np.finfo(new.dtype).tiny
-        factors = np.clip(np.maximum(new, tiny) / np.maximum(old, tiny), 1 / LARGEST_FACTOR, LARGEST_FACTOR)
+        factors = np.clip(
+            np.maximum(new, tiny) / np.maximum(old, tiny), 1 / LARGEST_FACTOR, LARGEST_FACTOR
+        )
         product: FloatArray = new * factors ** new.dtype.type(step - 1)
         return product
 
@@ -141,7 +166,8 @@ def over_relaxed(before: PFAs, after: PFAs, step: float) -> PFAs:
 
 @dataclass(eq=False)
 class EMTraining:
-    """A training: the course of EM, the best model by the validation strings, and how the loss fell.
+    """A training: the course of EM, the best model by the validation strings, and how the loss
+    fell.
 
     Attributes
     ----------
@@ -168,13 +194,17 @@ class EMTraining:
 
     @property
     def loss(self) -> float:
-        """Return the bits per symbol of the best model on the validation strings, ∞ before the first iteration."""
+        """Return the bits per symbol of the best model on the validation strings, ∞ before the
+        first iteration.
+        """
         return min(self.losses, default=np.inf)
 
     @property
     def result_recipe(self) -> EMRecipe:
         """Return the recipe of the best model."""
-        return replace(self.recipe, iterations=int(np.argmin(self.losses)) + 1 if self.losses else 0)
+        return replace(
+            self.recipe, iterations=int(np.argmin(self.losses)) + 1 if self.losses else 0
+        )
 
     @property
     def seconds_per_iteration(self) -> float:
@@ -184,11 +214,17 @@ class EMTraining:
     @property
     def gain(self) -> float:
         """Return by how much the last half of the iterations lowered the loss."""
-        return min(self.losses[: max(len(self.losses) // 2, 1)], default=np.inf) - self.loss if self.losses else np.inf
+        return (
+            min(self.losses[: max(len(self.losses) // 2, 1)], default=np.inf) - self.loss
+            if self.losses
+            else np.inf
+        )
 
     @property
     def forecast(self) -> float:
-        """Return the loss that as many iterations again would reach if each half gains as much as the last; ∞ at the start."""
+        """Return the loss that as many iterations again would reach if each half gains as much as
+        the last; ∞ at the start.
+        """
         return self.loss if not self.losses or self.has_converged else self.loss - self.gain
 
     @property
@@ -197,11 +233,20 @@ class EMTraining:
         number = len(self.losses)
         if not number:
             return False
-        late = number - 1 - int(np.argmin(self.losses)) >= max(PATIENCE, SHARE_WITHOUT_GAIN * number)
+        late = number - 1 - int(np.argmin(self.losses)) >= max(
+            PATIENCE, SHARE_WITHOUT_GAIN * number
+        )
         return late or (number >= FEWEST_ITERATIONS and self.gain < TOLERANCE * self.loss)
 
-    def advance(self, train: Sample, trees: tuple[MoveTree, MoveTree], iterations: int, is_over: CancelCheck = never) -> EMTraining:
-        """Run iterations of EM until they are done, training has converged, or `is_over()` returns true. Returns itself.
+    def advance(
+        self,
+        train: Sample,
+        trees: tuple[MoveTree, MoveTree],
+        iterations: int,
+        is_over: CancelCheck = never,
+    ) -> EMTraining:
+        """Run iterations of EM until they are done, training has converged, or `is_over()` returns
+        true. Returns itself.
 
         Parameters
         ----------
@@ -212,7 +257,10 @@ class EMTraining:
         """
         tree, held_out = trees
         started = self.timer()
-        if self.course is None and (start := _single(_start(self.recipe, train, tree, is_over))) is not None:
+        if (
+            self.course is None
+            and (start := _single(_start(self.recipe, train, tree, is_over))) is not None
+        ):
             self.course = _Course(self.recipe, start, start)
         for _ in range(iterations):
             if self.course is None or self.has_converged or is_over():
@@ -237,7 +285,9 @@ def maximised(recipe: EMRecipe, expected: PFAExpectations) -> PFAs:
 
 
 def _start(recipe: EMRecipe, train: Sample, tree: MoveTree, is_over: CancelCheck) -> PFAs | None:
-    """Make the model before the first iteration; None if the time is over before a split start has all its states."""
+    """Make the model before the first iteration; None if the time is over before a split start has
+    all its states.
+    """
     rng = np.random.default_rng(recipe.seed)
     if recipe.learner == "HMM":
         return random_hmms(tree, 1, recipe.num_states, rng)
@@ -255,8 +305,11 @@ def _start(recipe: EMRecipe, train: Sample, tree: MoveTree, is_over: CancelCheck
     return models
 
 
-def continued(recipe: EMRecipe, models: PFAs, tree: MoveTree, is_over: CancelCheck = never) -> tuple[PFAs, int]:
-    """Run `recipe.iterations_on_all` iterations on the tree of all strings, but none after `is_over()` returned true.
+def continued(
+    recipe: EMRecipe, models: PFAs, tree: MoveTree, is_over: CancelCheck = never
+) -> tuple[PFAs, int]:
+    """Run `recipe.iterations_on_all` iterations on the tree of all strings, but none after
+    `is_over()` returned true.
 
     Returns
     -------
@@ -268,7 +321,8 @@ def continued(recipe: EMRecipe, models: PFAs, tree: MoveTree, is_over: CancelChe
         if is_over():
             return models, iteration
         expected = tree.expect(models)
-        if not np.isfinite(expected.log_likelihoods).all():  # one of the further strings is not possible
+        # one of the further strings is not possible
+        if not np.isfinite(expected.log_likelihoods).all():
             return models, iteration
         models = maximised(recipe, expected)
     return models, recipe.iterations_on_all
@@ -292,7 +346,9 @@ def fit_em(recipe: EMRecipe, train: Sample, everything: Sample | None = None) ->
         If the recipe has iterations on all strings, and they were not passed.
     """
     if recipe.iterations_on_all and everything is None:
-        raise RecipeError(f"the recipe has {recipe.iterations_on_all} iterations on all strings: pass them, too")
+        raise RecipeError(
+            f"the recipe has {recipe.iterations_on_all} iterations on all strings: pass them, too"
+        )
     tree = MoveTree(train)
     models = _single(_start(recipe, train, tree, never))
     assert models is not None  # there is no end of time here
@@ -309,7 +365,12 @@ def _single(models: PFAs | None) -> PFAs | None:
     """Convert to float32."""
     if models is None:
         return None
-    return PFAs(*(_with_dtype(part, np.float32) for part in (models.initial, models.transitions, models.termination)))
+    return PFAs(
+        *(
+            _with_dtype(part, np.float32)
+            for part in (models.initial, models.transitions, models.termination)
+        )
+    )
 
 
 def _with_dtype(array: FloatArray, dtype: npt.DTypeLike) -> FloatArray:
@@ -318,6 +379,13 @@ def _with_dtype(array: FloatArray, dtype: npt.DTypeLike) -> FloatArray:
 
 
 def automaton(models: PFAs, alphabet: Alphabet) -> WFA:
-    """Convert the first of some models to a WFA in float64, whose probabilities sum to 1 up to the rounding of float64."""
-    exact = PFAs.of_counts(*(part[:1].astype(np.float64) for part in (models.initial, models.transitions, models.termination)))
+    """Convert the first of some models to a WFA in float64, whose probabilities sum to 1 up to the
+    rounding of float64.
+    """
+    exact = PFAs.of_counts(
+        *(
+            part[:1].astype(np.float64)
+            for part in (models.initial, models.transitions, models.termination)
+        )
+    )
     return replace(exact.automaton(0), alphabet=alphabet)

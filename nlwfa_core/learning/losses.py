@@ -1,8 +1,10 @@
-"""Compute the losses of steps 1 and 2, exact and without a dense matrix, with gradients written by hand for speed.
+"""Compute the losses of steps 1 and 2, exact and without a dense matrix, with gradients written by
+hand for speed.
 
-Each loss is a function of tensors. Autograd would give the same gradients up to rounding, but needs several times the time or
-memory. `factorisation` and `transition_networks` call these functions, so that their own code reads like the paper's formulas.
-scipy computes the products with sparse matrices, because torch's CSR format is still in beta.
+Each loss is a function of tensors. Autograd would give the same gradients up to rounding, but needs
+several times the time or memory. `factorisation` and `transition_networks` call these functions, so
+that their own code reads like the paper's formulas. scipy computes the products with sparse
+matrices, because torch's CSR format is still in beta.
 """
 
 from __future__ import annotations
@@ -21,7 +23,8 @@ DTYPE = torch.float64
 LAST_LAYER_RIDGE = 1e-8
 # Stored cells of H that `observed_error` gathers at once: they stay in the processor's cache.
 CELLS_PER_BLOCK = 2**14
-# Hidden units of one block of `BatchedSquaredError`: half a megabyte, so that what a block needs stays in a core's cache.
+# Hidden units of one block of `BatchedSquaredError`: half a megabyte, so that what a block needs
+# stays in a core's cache.
 UNITS_PER_BLOCK = 65_536
 
 
@@ -45,16 +48,19 @@ class _Tanh(torch.autograd.Function):
 
 
 class SparseRows:
-    """A constant sparse matrix H, shape (num_rows, n), that can be multiplied by dense tensors with gradients.
+    """A constant sparse matrix H, shape (num_rows, n), that can be multiplied by dense tensors with
+    gradients.
 
-    One row may stand for several equal rows: `counts`, shape (num_rows,), says for how many, or has the sum of their weights.
+    One row may stand for several equal rows: `counts`, shape (num_rows,), says for how many, or has
+    the sum of their weights.
     """
 
     def __init__(self, matrix: sparse.csr_array, counts: npt.NDArray[Any] | None = None) -> None:
         weights = np.ones(matrix.shape[0]) if counts is None else counts.astype(np.float64)
         self.matrix = matrix
         self.transposed = matrix.T.tocsr()
-        self.rows = np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))  # of each stored cell
+        # of each stored cell
+        self.rows = np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
         self.counts = torch.from_numpy(weights)[:, None]
         self.squared_norm = float(weights @ (matrix**2).sum(axis=1))
 
@@ -64,10 +70,11 @@ class SparseRows:
 
 
 def reconstruction_error(H: SparseRows, Y: torch.Tensor, D: torch.Tensor) -> torch.Tensor:
-    """Compute ‖Y D − H‖² without the dense product Y D, as ⟨YᵀCY, DDᵀ⟩ − 2⟨CY, HDᵀ⟩ + ‖H‖², where diag(C) are the rows' counts.
+    """Compute ‖Y D − H‖² without the dense product Y D, as ⟨YᵀCY, DDᵀ⟩ − 2⟨CY, HDᵀ⟩ + ‖H‖², where
+    diag(C) are the rows' counts.
 
-    For k columns of Y, this costs O(nnz·k + (num_rows + n)·k²). Near a perfect fit the three terms cancel, which leaves an absolute
-    error of about 1e-16 · ‖H‖².
+    For k columns of Y, this costs O(nnz·k + (num_rows + n)·k²). Near a perfect fit the three terms
+    cancel, which leaves an absolute error of about 1e-16 · ‖H‖².
     """
     return _ReconstructionError.apply(Y, D, H)  # type: ignore[no-any-return,no-untyped-call]
 
@@ -75,19 +82,23 @@ def reconstruction_error(H: SparseRows, Y: torch.Tensor, D: torch.Tensor) -> tor
 def best_last_layer(H: SparseRows, Y: torch.Tensor) -> torch.Tensor:
     """Solve for the D, shape (width, n), that minimises ‖Y D − H‖² plus a ridge.
 
-    The ridge of each hidden unit is `LAST_LAYER_RIDGE` times the unit's squared norm. Without it, D would have huge entries,
-    because the hidden units of a nearly linear network are nearly linearly dependent.
+    The ridge of each hidden unit is `LAST_LAYER_RIDGE` times the unit's squared norm. Without it, D
+    would have huge entries, because the hidden units of a nearly linear network are nearly linearly
+    dependent.
     """
     CY = H.counts * Y
     squares, products = Y.T @ CY, torch.from_numpy(H.transposed @ CY.numpy()).T
     norms = squares.diagonal().sqrt().clamp_min(torch.finfo(DTYPE).tiny)[:, None]
     correlations = squares / norms / norms.T + LAST_LAYER_RIDGE * torch.eye(len(norms), dtype=DTYPE)
-    D: torch.Tensor = torch.cholesky_solve(products / norms, torch.linalg.cholesky(correlations)) / norms
+    D: torch.Tensor = (
+        torch.cholesky_solve(products / norms, torch.linalg.cholesky(correlations)) / norms
+    )
     return D
 
 
 def observed_error(H: SparseRows, Y: torch.Tensor, D: torch.Tensor) -> torch.Tensor:
-    """Compute Σ c_i ((Y D)_ij − H_ij)² over the stored cells of H, stored zeros included. c_i are the rows' counts.
+    """Compute Σ c_i ((Y D)_ij − H_ij)² over the stored cells of H, stored zeros included. c_i are
+    the rows' counts.
 
     For k columns of Y, this costs O(nnz·k).
     """
@@ -95,12 +106,16 @@ def observed_error(H: SparseRows, Y: torch.Tensor, D: torch.Tensor) -> torch.Ten
 
 
 def projected_error(H: SparseRows, Y: torch.Tensor) -> torch.Tensor:
-    """Compute ‖Y D − H‖² for the D of `best_last_layer`, as a function of Y alone (variable projection; Golub and Pereyra 1973)."""
+    """Compute ‖Y D − H‖² for the D of `best_last_layer`, as a function of Y alone (variable
+    projection; Golub and Pereyra 1973).
+    """
     return _ProjectedError.apply(Y, H)  # type: ignore[no-any-return,no-untyped-call]
 
 
 class _WrittenOut(torch.autograd.Function):
-    """An error of Y D that computes its gradients with respect to Y and D together with its value."""
+    """An error of Y D that computes its gradients with respect to Y and D together with its
+    value.
+    """
 
     @staticmethod
     def backward(ctx: Any, *gradients: Any) -> Any:
@@ -108,7 +123,8 @@ class _WrittenOut(torch.autograd.Function):
 
 
 class _ReconstructionError(_WrittenOut):
-    """‖Y D − H‖² and its gradients: 2 (CY DDᵀ − C HDᵀ) with respect to Y, and 2 (YᵀCY D − (HᵀCY)ᵀ) with respect to D.
+    """‖Y D − H‖² and its gradients: 2 (CY DDᵀ − C HDᵀ) with respect to Y, and 2 (YᵀCY D − (HᵀCY)ᵀ)
+    with respect to D.
 
     The symbols are those of `reconstruction_error`.
     """
@@ -124,7 +140,10 @@ class _ReconstructionError(_WrittenOut):
 
 
 class _ProjectedError(torch.autograd.Function):
-    """_ReconstructionError for the best last layer D. D changes with Y, but at the minimum this adds nothing to the gradient."""
+    """_ReconstructionError for the best last layer D.
+
+    D changes with Y, but at the minimum this adds nothing to the gradient.
+    """
 
     @staticmethod
     def forward(ctx: Any, left: torch.Tensor, H: SparseRows) -> torch.Tensor:
@@ -142,7 +161,10 @@ class _ProjectedError(torch.autograd.Function):
 
 
 class _ObservedError(_WrittenOut):
-    """The error on the stored cells. With E its weighted residuals, its gradients are 2 E Dᵀ for Y and 2 Yᵀ E for D."""
+    """The error on the stored cells.
+
+    With E its weighted residuals, its gradients are 2 E Dᵀ for Y and 2 Yᵀ E for D.
+    """
 
     @staticmethod
     def forward(ctx: Any, left: torch.Tensor, right: torch.Tensor, H: SparseRows) -> torch.Tensor:
@@ -159,10 +181,15 @@ class _ObservedError(_WrittenOut):
 
 
 class _Product(torch.autograd.Function):
-    """The product H W for a constant H. If G is the gradient with respect to the product, Hᵀ G is the one with respect to W."""
+    """The product H W for a constant H.
+
+    If G is the gradient with respect to the product, Hᵀ G is the one with respect to W.
+    """
 
     @staticmethod
-    def forward(ctx: Any, dense: torch.Tensor, matrix: sparse.csr_array, transposed: sparse.csr_array) -> torch.Tensor:
+    def forward(
+        ctx: Any, dense: torch.Tensor, matrix: sparse.csr_array, transposed: sparse.csr_array
+    ) -> torch.Tensor:
         ctx.transposed = transposed
         return torch.from_numpy(matrix @ dense.detach().numpy())
 
@@ -172,10 +199,12 @@ class _Product(torch.autograd.Function):
 
 
 class BatchedSquaredError:
-    """The loss of step 2, Σ_σ Σ_c w_σc ‖g_σ(z_c) − t_σc‖², and its gradient, in a third of autograd's time.
+    """The loss of step 2, Σ_σ Σ_c w_σc ‖g_σ(z_c) − t_σc‖², and its gradient, in a third of
+    autograd's time.
 
-    c runs over the classes of prefixes with the same state. The sum is computed in blocks of some symbols and some classes, so that
-    no array is larger than a block. Internally, states are columns, because these products are then fastest.
+    c runs over the classes of prefixes with the same state. The sum is computed in blocks of some
+    symbols and some classes, so that no array is larger than a block. Internally, states are
+    columns, because these products are then fastest.
 
     Parameters
     ----------
@@ -189,20 +218,25 @@ class BatchedSquaredError:
         Whether θ is tanh in the maps g_σ; otherwise it is the identity.
     """
 
-    def __init__(self, states: FloatArray, targets: FloatArray, weights: FloatArray, nonlinear: bool) -> None:
+    def __init__(
+        self, states: FloatArray, targets: FloatArray, weights: FloatArray, nonlinear: bool
+    ) -> None:
         self.nonlinear = nonlinear
         self.Z = torch.from_numpy(states).T.contiguous()  # (rank, num_classes)
         self.T = torch.from_numpy(targets).mT.contiguous()  # (num_symbols, rank, num_classes)
         self.doubled = torch.from_numpy(2 * weights[:, None])  # (num_symbols, 1, num_classes)
 
     def __call__(self, *layers: torch.Tensor) -> tuple[torch.Tensor, list[torch.Tensor]]:
-        """Compute the error and its gradient with respect to each of `layers`: F alone, or E and F."""
+        """Compute the error and its gradient with respect to each of `layers`: F alone, or E
+        and F.
+        """
         gradients = [torch.zeros_like(layer) for layer in layers]
         total, F, hidden = torch.zeros((), dtype=DTYPE), layers[-1], len(layers) == 2
         for symbols, columns in self._blocks(F.shape[1]):
             T = self.T[symbols, :, columns]
             Z = self.Z[:, columns].expand(len(T), -1, -1)
-            A = self._activated(layers[0][symbols].mT @ Z) if hidden else Z  # (symbols, inputs of F, columns)
+            # (symbols, inputs of F, columns)
+            A = self._activated(layers[0][symbols].mT @ Z) if hidden else Z
             G = self._activated(F[symbols].mT @ A)  # (symbols, rank, columns)
             difference = G - T
             dG = difference * self.doubled[symbols, :, columns]

@@ -1,15 +1,19 @@
-"""A deterministic probabilistic automaton (PDFA) learned by merging states of the prefix tree, as a WFA.
+"""A deterministic probabilistic automaton (PDFA) learned by merging states of the prefix tree, as a
+WFA.
 
-The prefix tree of a sample, with the number of strings that pass each node, is a deterministic automaton that repeats the sample
-exactly. Merging two of its nodes, and then all nodes to which equal symbols lead from them, gives a smaller one. As in ALERGIA
-(Carrasco, Oncina 1994) and in the red–blue framework (Lang, Pearlmutter, Price 1998), some nodes are states already, at first only
-the root; the children of states are candidates. The candidate with the largest count is compared with every state, and is merged
-into one of them or becomes a state itself. If the target is a PDFA and the sample is large enough, the result has its states.
+The prefix tree of a sample, with the number of strings that pass each node, is a deterministic
+automaton that repeats the sample exactly. Merging two of its nodes, and then all nodes to which
+equal symbols lead from them, gives a smaller one. As in ALERGIA (Carrasco, Oncina 1994) and in the
+red–blue framework (Lang, Pearlmutter, Price 1998), some nodes are states already, at first only the
+root; the children of states are candidates. The candidate with the largest count is compared with
+every state, and is merged into one of them or becomes a state itself. If the target is a PDFA and
+the sample is large enough, the result has its states.
 
-Whether a merge is good is decided by likelihood, as in MDI (Thollard, Dupont, de la Higuera 2000) and in the tests of Verwer,
-Eyraud, de la Higuera (2014): a merge lowers the log-likelihood of the sample by some loss, and removes some parameters. It is good
-if loss ≤ penalty · parameters. With a penalty of 1, that is Akaike's criterion. Nodes with small counts say little, and there are
-many of them: below `min_count`, they are not counted in the loss or in the parameters.
+Whether a merge is good is decided by likelihood, as in MDI (Thollard, Dupont, de la Higuera 2000)
+and in the tests of Verwer, Eyraud, de la Higuera (2014): a merge lowers the log-likelihood of the
+sample by some loss, and removes some parameters. It is good if loss ≤ penalty · parameters. With a
+penalty of 1, that is Akaike's criterion. Nodes with small counts say little, and there are many of
+them: below `min_count`, they are not counted in the loss or in the parameters.
 """
 
 from __future__ import annotations
@@ -49,12 +53,12 @@ class PDFATraining:
     penalty : float, optional
         How many nats of log-likelihood a merge may lose for each parameter that it removes.
     min_count : int, optional
-        How many strings must pass a node for the node to be counted in the comparison of two states.
-        Without `penalty` or `min_count`, validation strings choose among PENALTIES and MIN_COUNTS, and without validation strings
-        the first of these are used.
+        How many strings must pass a node for the node to be counted in the comparison of two
+        states. Without `penalty` or `min_count`, validation strings choose among PENALTIES and
+        MIN_COUNTS, and without validation strings the first of these are used.
     pseudo_count : float
-        A number added to the count of each symbol, and of the end, in each state. A symbol that never occurred in a state leads to
-        the state to which this symbol leads most often.
+        A number added to the count of each symbol, and of the end, in each state. A symbol that
+        never occurred in a state leads to the state to which this symbol leads most often.
 
     Raises
     ------
@@ -88,18 +92,21 @@ def fit_pdfa(
     ----------
     train : Sample
     max_states : int
-        When there are this many states, every further candidate is merged into the state where this loses least.
+        When there are this many states, every further candidate is merged into the state where this
+        loses least.
     training : PDFATraining
     validation : Sample, optional
-        Strings that choose the penalty and the smallest count: those with the fewest bits per symbol.
+        Strings that choose the penalty and the smallest count: those with the fewest bits per
+        symbol.
     report, cancelled : callables
-        The reported loss is the bits per symbol on the training strings, of each combination of penalty and smallest count.
+        The reported loss is the bits per symbol on the training strings, of each combination of
+        penalty and smallest count.
 
     Returns
     -------
     WFA
-        The model, with at most `max_states` states. Each of its states has one transition with each symbol, and the weights are
-        the probabilities of strings.
+        The model, with at most `max_states` states. Each of its states has one transition with each
+        symbol, and the weights are the probabilities of strings.
 
     Raises
     ------
@@ -108,9 +115,13 @@ def fit_pdfa(
     Cancelled
     """
     check_between("the number of states of a PDFA", max_states, 1, limits.most("rank"))
-    limits.check_at_most("symbols × rank²", train.num_symbols * max_states**2, limits.most("transition_numbers"))
+    limits.check_at_most(
+        "symbols × rank²", train.num_symbols * max_states**2, limits.most("transition_numbers")
+    )
     if not len(train.words):
-        raise RecipeError("the sample has no strings: there is no prefix tree whose states could be merged")
+        raise RecipeError(
+            "the sample has no strings: there is no prefix tree whose states could be merged"
+        )
     check_validation(validation, train.num_symbols)
     penalties = PENALTIES if training.penalty is None else (training.penalty,)
     min_counts = MIN_COUNTS if training.min_count is None else (training.min_count,)
@@ -120,7 +131,8 @@ def fit_pdfa(
     tree = Trie.of(train.words, train.num_symbols)
     if (size := tree.num_nodes * (train.num_symbols + 1)) > MAX_CELLS:
         raise RecipeError(
-            f"state merging needs a table of prefixes × (symbols + 1) with at most {MAX_CELLS:,} cells; "
+            "state merging needs a table of prefixes × (symbols + 1) with at most "
+            f"{MAX_CELLS:,} cells; "
             f"this one has {tree.num_nodes:,} × {train.num_symbols + 1:,} = {size:,}"
         )
     best, fewest = None, np.inf
@@ -163,7 +175,9 @@ def _automaton(counts: FloatArray, targets: IntArray, pseudo_count: float) -> WF
         occurs = targets[:, symbol] >= 0
         weights = np.bincount(targets[occurs, symbol], counts[occurs, symbol], num_states)
         usual = int((weights if occurs.any() else visits).argmax())
-        transitions[symbol, np.arange(num_states), np.where(occurs, targets[:, symbol], usual)] = shares[:, symbol]
+        transitions[symbol, np.arange(num_states), np.where(occurs, targets[:, symbol], usual)] = (
+            shares[:, symbol]
+        )
     return WFA(np.eye(num_states)[0], transitions, shares[:, -1].copy())
 
 
@@ -193,7 +207,8 @@ class _Merging:
     counts : array, shape (num_nodes, num_symbols + 1)
         How often each symbol, and last the end, followed at each node.
     log_likelihoods, num_parameters : arrays, shape (num_nodes,)
-        Σ c log(c / n) of each node's counts c with their sum n, in nats; how many of the counts are not 0, minus 1.
+        Σ c log(c / n) of each node's counts c with their sum n, in nats; how many of the counts are
+        not 0, minus 1.
     """
 
     def __init__(self, tree: Trie, train: Sample, penalty: float, min_count: int) -> None:
@@ -203,10 +218,15 @@ class _Merging:
         self.counts = np.zeros((tree.num_nodes, train.num_symbols + 1))
         self.counts[tree.parent[1:], tree.symbol[1:]] = tree.prefix_counts(train.counts)[1:]
         self.counts[:, -1] = tree.end_counts(train.counts)
-        self.log_likelihoods, self.num_parameters = _log_likelihoods(self.counts), _num_parameters(self.counts)
+        self.log_likelihoods, self.num_parameters = (
+            _log_likelihoods(self.counts),
+            _num_parameters(self.counts),
+        )
 
     def run(self, max_states: int, cancelled: CancelCheck) -> tuple[FloatArray, IntArray]:
-        """Merge until only states are left; return their counts, and where each symbol leads from each state (−1: nowhere)."""
+        """Merge until only states are left; return their counts, and where each symbol leads from
+        each state (−1: nowhere).
+        """
         states, is_state = [0], np.zeros(len(self.counts), dtype=bool)
         is_state[0] = True
         while True:
@@ -237,11 +257,16 @@ class _Merging:
     def _fold(self, states: list[int], candidate: int, min_count: int) -> _Fold:
         """Find all pairs of nodes that become one, level by level below the candidate.
 
-        Below the candidate is a tree, so each node is merged once for each state. A node for which there is no counterpart is moved
-        there, and later ones with the same counterpart are merged into it.
+        Below the candidate is a tree, so each node is merged once for each state. A node for which
+        there is no counterpart is moved there, and later ones with the same counterpart are merged
+        into it.
         """
         num_nodes, num_symbols = self.children.shape
-        rows, into, nodes = np.arange(len(states)), np.array(states), np.full(len(states), candidate)
+        rows, into, nodes = (
+            np.arange(len(states)),
+            np.array(states),
+            np.full(len(states), candidate),
+        )
         moved_keys, moved_nodes = np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64)
         levels = []
         while len(nodes):
@@ -263,7 +288,10 @@ class _Merging:
                 missing, keys = missing[into[missing] < 0], keys[into[missing] < 0]
                 own, firsts, inverse = np.unique(keys, return_index=True, return_inverse=True)
                 into[missing] = nodes[missing[firsts]][inverse]
-                moved_keys, moved_nodes = np.concatenate((moved_keys, own)), np.concatenate((moved_nodes, nodes[missing[firsts]]))
+                moved_keys, moved_nodes = (
+                    np.concatenate((moved_keys, own)),
+                    np.concatenate((moved_nodes, nodes[missing[firsts]])),
+                )
                 order = np.argsort(moved_keys)
                 moved_keys, moved_nodes = moved_keys[order], moved_nodes[order]
             merged = into != nodes  # a node that is moved takes its children along
@@ -271,7 +299,9 @@ class _Merging:
         return _Fold(*(np.concatenate(parts) for parts in zip(*levels, strict=True)))
 
     def _gains(self, states: list[int], candidate: int, min_count: int) -> FloatArray:
-        """Compute penalty · (parameters removed) − (loss of log-likelihood) of merging the candidate into each state."""
+        """Compute penalty · (parameters removed) − (loss of log-likelihood) of merging the
+        candidate into each state.
+        """
         fold, num_nodes = self._fold(states, candidate, min_count), len(self.counts)
         keys, inverse = np.unique(fold.states * num_nodes + fold.into, return_inverse=True)
         owners, into = np.divmod(keys, num_nodes)

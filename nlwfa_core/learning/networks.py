@@ -1,4 +1,6 @@
-"""Define the training loop that all networks share: seeded random weights, the optimisers, their stopping rules, and the log."""
+"""Define the training loop that all networks share: seeded random weights, the optimisers, their
+stopping rules, and the log.
+"""
 
 from __future__ import annotations
 
@@ -17,13 +19,23 @@ from .early_stopping import Best
 from .losses import DTYPE
 from .names import OPTIMIZERS, STEP_OPTIMIZERS, WINDOW
 from .options import Options
-from .progress import CancelCheck, Look, Progress, Report, TrainingLog, check_cancelled, never, silent
+from .progress import (
+    CancelCheck,
+    Look,
+    Progress,
+    Report,
+    TrainingLog,
+    check_cancelled,
+    never,
+    silent,
+)
 
 SCHEDULES = ("constant", "cosine")
-CORRECTIONS = 30  # pairs of steps and changes of the gradient from which L-BFGS guesses the curvature
+# pairs of steps and changes of the gradient from which L-BFGS guesses the curvature
+CORRECTIONS = 30
 STEPS_PER_CALL = 20  # of torch's L-BFGS, which evaluates its starting point again in each call
-# Noise that `nudge` adds, relative to a layer's root mean square: enough to leave a saddle in a few steps, small beside what is
-# learned.
+# Noise that `nudge` adds, relative to a layer's root mean square: enough to leave a saddle in a few
+# steps, small beside what is learned.
 NUDGE = 1e-3
 
 
@@ -34,17 +46,18 @@ class Descent:
     Attributes
     ----------
     epochs : int
-        The largest number of epochs. An epoch is one evaluation of the loss and its gradient on all data; a step of Adamax takes
-        one epoch, a step of L-BFGS one or a few.
+        The largest number of epochs. An epoch is one evaluation of the loss and its gradient on all
+        data; a step of Adamax takes one epoch, a step of L-BFGS one or a few.
     rate : float
         For Adamax: the learning rate of the first epoch.
     schedule : str
-        For Adamax, one of `SCHEDULES`: "constant" (the paper mentions no schedule), or "cosine", with which the rate falls to 0
-        along half a cosine.
+        For Adamax, one of `SCHEDULES`: "constant" (the paper mentions no schedule), or "cosine",
+        with which the rate falls to 0 along half a cosine.
     optimizer : str
         One of `OPTIMIZERS`.
     tolerance : float
-        For L-BFGS: training ends when the last `names.WINDOW` epochs lowered the loss by less than this share.
+        For L-BFGS: training ends when the last `names.WINDOW` epochs lowered the loss by less than
+        this share.
 
     Raises
     ------
@@ -66,7 +79,8 @@ class Descent:
     def of(cls, options: Options, step: str) -> Descent:
         """Make the descent of a step, "factorisation" or "transitions", from a learner's options.
 
-        With the optimiser "lm", it is L-BFGS, which then trains whatever Levenberg–Marquardt does not.
+        With the optimiser "lm", it is L-BFGS, which then trains whatever Levenberg–Marquardt does
+        not.
 
         Raises
         ------
@@ -80,11 +94,16 @@ class Descent:
 
     def rate_in(self, epoch: int) -> float:
         """Adamax's learning rate in an epoch; the first is 0."""
-        return half_cosine(self.rate, math.pi * epoch / self.epochs) if self.schedule == "cosine" else self.rate
+        return (
+            half_cosine(self.rate, math.pi * epoch / self.epochs)
+            if self.schedule == "cosine"
+            else self.rate
+        )
 
 
 def half_cosine(rate: float, phase: float) -> float:
-    """Compute a learning rate that falls along half a cosine, from `rate` at phase 0 to 0 at phase π.
+    """Compute a learning rate that falls along half a cosine, from `rate` at phase 0 to 0 at phase
+    π.
 
     >>> [round(half_cosine(2.0, phase), 12) for phase in (0.0, math.pi / 2, math.pi)]
     [2.0, 1.0, 0.0]
@@ -92,18 +111,28 @@ def half_cosine(rate: float, phase: float) -> float:
     return rate * 0.5 * (1 + math.cos(phase))
 
 
-def seeded_layers(shapes: Sequence[tuple[int, ...]], generator: torch.Generator) -> list[torch.Tensor]:
-    """Draw Glorot-uniform weights (Glorot and Bengio 2010). The last two axes of each shape are (inputs, outputs)."""
+def seeded_layers(
+    shapes: Sequence[tuple[int, ...]], generator: torch.Generator
+) -> list[torch.Tensor]:
+    """Draw Glorot-uniform weights (Glorot and Bengio 2010).
+
+    The last two axes of each shape are (inputs, outputs).
+    """
     layers = []
     for shape in shapes:
         bound = (6.0 / (shape[-2] + shape[-1])) ** 0.5
-        layers.append(((torch.rand(shape, generator=generator, dtype=DTYPE) * 2 - 1) * bound).requires_grad_())
+        layers.append(
+            ((torch.rand(shape, generator=generator, dtype=DTYPE) * 2 - 1) * bound).requires_grad_()
+        )
     return layers
 
 
 @contextmanager
 def one_thread() -> Iterator[None]:
-    """Run torch on one thread, so that sums do not depend on the number of cores. Products this small gain nothing from more."""
+    """Run torch on one thread, so that sums do not depend on the number of cores.
+
+    Products this small gain nothing from more.
+    """
     before = torch.get_num_threads()
     torch.set_num_threads(1)
     try:
@@ -121,26 +150,33 @@ def to_arrays(layers: Sequence[torch.Tensor]) -> tuple[FloatArray, ...]:
 def nudge(layers: Sequence[torch.Tensor], seed: int) -> None:
     """Add a little seeded noise to each layer, `NUDGE` times the layer's root mean square.
 
-    If a matrix consists of parts that share no entry, SP's model of it is a saddle point of the refinement's objective: the states
-    of the parts that the model leaves out are exactly 0, and so are all derivatives that could change them. Seeded noise leaves the
-    saddle point in the same direction on every processor.
+    If a matrix consists of parts that share no entry, SP's model of it is a saddle point of the
+    refinement's objective: the states of the parts that the model leaves out are exactly 0, and so
+    are all derivatives that could change them. Seeded noise leaves the saddle point in the same
+    direction on every processor.
     """
     rng = np.random.default_rng(seed)
     for layer in layers:
-        layer += NUDGE * layer.square().mean().sqrt() * torch.from_numpy(rng.standard_normal(tuple(layer.shape)))
+        layer += (
+            NUDGE
+            * layer.square().mean().sqrt()
+            * torch.from_numpy(rng.standard_normal(tuple(layer.shape)))
+        )
 
 
 def train(epochs: Epochs, *, first_step: Callable[[], None] | None = None) -> TrainingLog:
     """Minimise a loss over some layers, in place, by the optimiser of `epochs.descent`.
 
-    At the end, the layers have the weights with the smallest loss. So a loss that is not finite ends the training without harm.
+    At the end, the layers have the weights with the smallest loss. So a loss that is not finite
+    ends the training without harm.
 
     Parameters
     ----------
     epochs : Epochs
         The layers, their loss, and when to stop.
     first_step : callable, optional
-        A function to call instead of the first step, for a start that is a saddle point (see `nudge`).
+        A function to call instead of the first step, for a start that is a saddle point (see
+        `nudge`).
 
     Raises
     ------
@@ -156,8 +192,13 @@ def train(epochs: Epochs, *, first_step: Callable[[], None] | None = None) -> Tr
 
 
 @torch.no_grad()
-def solved(loss_of: Callable[[], torch.Tensor], stage: str, report: Report, look: Look | None) -> TrainingLog:
-    """Make the log of a stage that has a closed form. It holds one loss, since nothing was trained."""
+def solved(
+    loss_of: Callable[[], torch.Tensor], stage: str, report: Report, look: Look | None
+) -> TrainingLog:
+    """Make the log of a stage that has a closed form.
+
+    It holds one loss, since nothing was trained.
+    """
     loss = float(loss_of())
     report(Progress(stage, 1, 1, loss, look=look))
     return TrainingLog(stage, np.array([loss]), stopped="exact", gradient=0.0)
@@ -168,16 +209,19 @@ class StopTraining(Exception):
 
 
 class Epochs:
-    """One training: it evaluates the loss and its gradient, records the losses and the best weights, and decides when to stop.
+    """One training: it evaluates the loss and its gradient, records the losses and the best
+    weights, and decides when to stop.
 
-    Calling the object is one epoch: it evaluates the loss at the current weights and stores the gradient in the layers.
+    Calling the object is one epoch: it evaluates the loss at the current weights and stores the
+    gradient in the layers.
 
     Parameters
     ----------
     layers : sequence of tensors
         The weights to train, which change in place.
     loss_of : callable
-        () -> the loss at the current weights, a tensor with one number that autograd can differentiate with respect to the layers.
+        () -> the loss at the current weights, a tensor with one number that autograd can
+        differentiate with respect to the layers.
     stage : str
         The training's name in reports and in the log.
     descent : Descent
@@ -233,7 +277,8 @@ class Epochs:
             self.diverged_at, self.stopped = epoch, "diverged"
             raise StopTraining
         loss.backward()  # type: ignore[no-untyped-call]
-        if self.descent.optimizer == "lbfgs":  # torch's L-BFGS needs gradients that lie in memory as their tensors do
+        # torch's L-BFGS needs gradients that lie in memory as their tensors do
+        if self.descent.optimizer == "lbfgs":
             for layer in self.layers:
                 layer.grad = None if layer.grad is None else layer.grad.contiguous()
         self.losses.append(value)
@@ -255,11 +300,19 @@ class Epochs:
         weights, gradients = self.best.value
         for layer, weight in zip(self.layers, weights, strict=True):
             layer.copy_(weight)
-        norm = float(sum(gradient.square().sum() for gradient in gradients) ** 0.5) if gradients else float("nan")
-        return TrainingLog(self.stage, np.array(self.losses), self.diverged_at, stopped=self.stopped, gradient=norm)
+        norm = (
+            float(sum(gradient.square().sum() for gradient in gradients) ** 0.5)
+            if gradients
+            else float("nan")
+        )
+        return TrainingLog(
+            self.stage, np.array(self.losses), self.diverged_at, stopped=self.stopped, gradient=norm
+        )
 
     def _weights(self) -> tuple[list[torch.Tensor], list[torch.Tensor]]:
-        """Return copies of the weights, and their gradients, which need no copy: every evaluation makes new ones."""
+        """Return copies of the weights, and their gradients, which need no copy: every evaluation
+        makes new ones.
+        """
         gradients = [layer.grad for layer in self.layers if layer.grad is not None]
         return [layer.detach().clone() for layer in self.layers], gradients
 
@@ -277,7 +330,8 @@ def _adamax(epochs: Epochs, first_step: Callable[[], None] | None) -> None:
 
 
 def _lbfgs(epochs: Epochs, first_step: Callable[[], None] | None) -> None:
-    """L-BFGS with a strong Wolfe line search (Nocedal and Wright 2006, §7.2, §3.5), until an evaluation stops it.
+    """L-BFGS with a strong Wolfe line search (Nocedal and Wright 2006, §7.2, §3.5), until an
+    evaluation stops it.
 
     This is torch's version: with so many weights, scipy's spends most of its time outside the loss.
     """

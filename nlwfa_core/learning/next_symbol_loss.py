@@ -1,10 +1,13 @@
-"""Computes the likelihood of what followed some prefixes in blocks of rows, with gradients written by hand.
+"""Computes the likelihood of what followed some prefixes in blocks of rows, with gradients written
+by hand.
 
-The scores of next symbols have a row for each prefix and a column for each symbol: with 6,722 symbols, those of 300,000 prefixes
-take 16 GB, and autograd holds several such tables. Here the gradient of a block is computed together with its value, and a block is
-small enough to stay in the processor's cache, which also makes it faster (for many symbols, three to four times).
+The scores of next symbols have a row for each prefix and a column for each symbol: with 6,722
+symbols, those of 300,000 prefixes take 16 GB, and autograd holds several such tables. Here the
+gradient of a block is computed together with its value, and a block is small enough to stay in the
+processor's cache, which also makes it faster (for many symbols, three to four times).
 
-Few symbols gain nothing, so `in_blocks` says where this is used. Results are those of whole tables up to rounding.
+Few symbols gain nothing, so `in_blocks` says where this is used. Results are those of whole tables
+up to rounding.
 """
 
 from __future__ import annotations
@@ -17,9 +20,11 @@ import torch
 
 from ..strings.trie import SCORES_AT_ONCE
 
-MANY_OUTPUTS = 1000  # more next symbols than these are always scored in blocks, because that is faster
+# more next symbols than these are always scored in blocks, because that is faster
+MANY_OUTPUTS = 1000
 SCORES_PER_BLOCK = 2**18  # 2 MB
-MIN_PROBABILITY = 1e-8  # added to each, so that a string which the model gives 0 does not stop the training
+# added to each, so that a string which the model gives 0 does not stop the training
+MIN_PROBABILITY = 1e-8
 
 
 def in_blocks(num_rows: int, num_outputs: int) -> bool:
@@ -31,8 +36,11 @@ def in_blocks(num_rows: int, num_outputs: int) -> bool:
     return num_outputs > MANY_OUTPUTS or num_rows * num_outputs > SCORES_AT_ONCE
 
 
-def blocks(rows: torch.Tensor, num_rows: int, rows_at_once: int) -> Iterator[tuple[slice, torch.Tensor]]:
-    """Yield slices of 0 … num_rows − 1, each with the positions in `rows` of the entries that lie in it.
+def blocks(
+    rows: torch.Tensor, num_rows: int, rows_at_once: int
+) -> Iterator[tuple[slice, torch.Tensor]]:
+    """Yield slices of 0 … num_rows − 1, each with the positions in `rows` of the entries that lie
+    in it.
 
     >>> rows = torch.tensor([3, 0, 1, 3])
     >>> [(part.start, part.stop, positions.tolist()) for part, positions in blocks(rows, 4, 2)]
@@ -42,13 +50,22 @@ def blocks(rows: torch.Tensor, num_rows: int, rows_at_once: int) -> Iterator[tup
     starts = np.arange(0, num_rows, max(1, rows_at_once))
     bounds = [*np.searchsorted(rows[order].numpy(), starts).tolist(), len(rows)]
     for number, start in enumerate(starts.tolist()):
-        yield slice(start, min(start + max(1, rows_at_once), num_rows)), order[bounds[number] : bounds[number + 1]]
+        yield (
+            slice(start, min(start + max(1, rows_at_once), num_rows)),
+            order[bounds[number] : bounds[number + 1]],
+        )
 
 
 def log_likelihood(
-    hidden: torch.Tensor, columns: torch.Tensor, rows: torch.Tensor, symbols: torch.Tensor, weights: torch.Tensor, softmax: bool
+    hidden: torch.Tensor,
+    columns: torch.Tensor,
+    rows: torch.Tensor,
+    symbols: torch.Tensor,
+    weights: torch.Tensor,
+    softmax: bool,
 ) -> torch.Tensor:
-    """Compute Σ_i w_i ln p(symbol_i | row_i) in blocks, where p comes from the scores S = `hidden` · `columns`.
+    """Compute Σ_i w_i ln p(symbol_i | row_i) in blocks, where p comes from the scores S = `hidden`
+    · `columns`.
 
     Parameters
     ----------
@@ -59,21 +76,25 @@ def log_likelihood(
     weights : tensor, shape (n,)
         w_i: a constant.
     softmax : bool
-        Whether p is the softmax of a row of S. If not, it is |S_ij| / Σ_j |S_ij| + `MIN_PROBABILITY`.
+        Whether p is the softmax of a row of S. If not, it is |S_ij| / Σ_j |S_ij| +
+        `MIN_PROBABILITY`.
 
     Returns
     -------
     tensor, shape ()
         With gradients with respect to `hidden` and `columns`.
     """
-    return _LogLikelihood.apply(hidden, columns, rows, symbols, weights, softmax, torch.is_grad_enabled())  # type: ignore[no-any-return,no-untyped-call]
+    with_gradients = torch.is_grad_enabled()
+    arguments = (hidden, columns, rows, symbols, weights, softmax, with_gradients)
+    return _LogLikelihood.apply(*arguments)  # type: ignore[no-any-return,no-untyped-call]
 
 
 class _LogLikelihood(torch.autograd.Function):
     """The sum and its gradients.
 
-    For a softmax the gradient with respect to a row of S is Σ_i w_i (e_i − p), with e_i the unit vector of symbol_i. For absolute
-    values with sum s, and q_i = |S_i| / s + MIN_PROBABILITY, it is sign(S) · Σ_i w_i (e_i − |S_i| / s) / (q_i s).
+    For a softmax the gradient with respect to a row of S is Σ_i w_i (e_i − p), with e_i the unit
+    vector of symbol_i. For absolute values with sum s, and q_i = |S_i| / s + MIN_PROBABILITY, it is
+    sign(S) · Σ_i w_i (e_i − |S_i| / s) / (q_i s).
     """
 
     @staticmethod
@@ -89,7 +110,10 @@ class _LogLikelihood(torch.autograd.Function):
     ) -> torch.Tensor:
         hidden, columns, weights = hidden.detach(), columns.detach(), weights.to(hidden.dtype)
         total = torch.zeros((), dtype=hidden.dtype)
-        ctx.gradients = torch.empty_like(hidden) if differentiated else None, torch.zeros_like(columns) if differentiated else None
+        ctx.gradients = (
+            torch.empty_like(hidden) if differentiated else None,
+            torch.zeros_like(columns) if differentiated else None,
+        )
         for part, chosen in blocks(rows, len(hidden), SCORES_PER_BLOCK // columns.shape[1]):
             row, symbol, weight = rows[chosen] - part.start, symbols[chosen], weights[chosen]
             scores = hidden[part] @ columns

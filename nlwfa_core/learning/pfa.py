@@ -1,13 +1,15 @@
-"""Learn a probabilistic finite automaton (PFA) by EM (Baum et al. 1970; for this model Dupont, Denis, Esposito 2005, §4), as a WFA.
+"""Learn a probabilistic finite automaton (PFA) by EM (Baum et al. 1970; for this model Dupont,
+Denis, Esposito 2005, §4), as a WFA.
 
-In each state, a PFA either ends or emits a symbol and moves to a next state: P(σ, j | i) = A_σ[i, j], and P(end | i) = α∞[i]. So
-it has a number for each symbol and each move, where an HMM (`hmm`) has only the product of an emission and a move; every HMM is a
-PFA with as many states. The WFA with these weights computes exactly the model's probabilities.
+In each state, a PFA either ends or emits a symbol and moves to a next state: P(σ, j | i) = A_σ[i,
+j], and P(end | i) = α∞[i]. So it has a number for each symbol and each move, where an HMM (`hmm`)
+has only the product of an emission and a move; every HMM is a PFA with as many states. The WFA with
+these weights computes exactly the model's probabilities.
 
-As in `hmm`, the E step makes one pass down and one pass up the prefix tree, whose nodes are the distinct prefixes of the strings:
-the backward vectors of all strings with a common prefix are added up, weighted by counts. An iteration costs
-O(num_nodes · num_states²), whatever the number of strings. Several starts run side by side: each product of matrices has one more
-axis.
+As in `hmm`, the E step makes one pass down and one pass up the prefix tree, whose nodes are the
+distinct prefixes of the strings: the backward vectors of all strings with a common prefix are added
+up, weighted by counts. An iteration costs O(num_nodes · num_states²), whatever the number of
+strings. Several starts run side by side: each product of matrices has one more axis.
 """
 
 from __future__ import annotations
@@ -37,11 +39,13 @@ from .spectral import fit_spectral, truncated_svd, weighted_block
 BoolArray = npt.NDArray[np.bool_]
 # Rows of two arrays that are multiplied at once: 32 MB with 40 states and one start.
 MAX_ROWS = 2**16
-# Numbers in the largest arrays of an E step (512 MB each): with more, fewer starts run side by side.
+# Numbers in the largest arrays of an E step (512 MB each): with more, fewer starts run side by
+# side.
 MAX_NUMBERS = 2**26
 # The prefixes and suffixes that a spectral start counts.
 SPECTRAL_BASIS = 500
-# The share of a random model in a spectral start, and how far the two halves of a split state are apart.
+# The share of a random model in a spectral start, and how far the two halves of a split state are
+# apart.
 NOISE = 0.1
 SUM_ERROR = 1e-6  # of probabilities that must sum to 1: model files may hold few digits
 
@@ -83,12 +87,19 @@ class PFAs:
 
     @classmethod
     def of_counts(
-        cls, initial: FloatArray, transitions: FloatArray, termination: FloatArray, *, possible: PFAs | None = None
+        cls,
+        initial: FloatArray,
+        transitions: FloatArray,
+        termination: FloatArray,
+        *,
+        possible: PFAs | None = None,
     ) -> PFAs:
-        """Turn (expected) counts into probabilities: divide initial ones by their sum, and moves and ends by the sum of each state.
+        """Turn (expected) counts into probabilities: divide initial ones by their sum, and moves
+        and ends by the sum of each state.
 
-        A count of 0 becomes a probability of exactly 0, except in a state without any counts, where all moves and the end get equal
-        shares: all that have a probability above 0 in `possible`, if it is passed.
+        A count of 0 becomes a probability of exactly 0, except in a state without any counts, where
+        all moves and the end get equal shares: all that have a probability above 0 in `possible`,
+        if it is passed.
         """
         totals = transitions.sum(axis=(1, 3)) + termination
         if not totals.all():
@@ -100,7 +111,11 @@ class PFAs:
             transitions = transitions + equal
             termination = termination + equal_end
             totals = transitions.sum(axis=(1, 3)) + termination
-        return cls(initial / initial.sum(axis=1, keepdims=True), transitions / totals[:, None, :, None], termination / totals)
+        return cls(
+            initial / initial.sum(axis=1, keepdims=True),
+            transitions / totals[:, None, :, None],
+            termination / totals,
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,7 +125,8 @@ class PFAExpectations:
     Attributes
     ----------
     initial, transitions, termination : arrays, with the shapes of the fields of `PFAs`
-        How often strings are expected to start in each state, to make each move with each symbol, and to end in each state.
+        How often strings are expected to start in each state, to make each move with each symbol,
+        and to end in each state.
     log_likelihoods : array, shape (num_models,)
         Σ_x count(x) log₂ P(x).
     models : PFAs
@@ -124,12 +140,15 @@ class PFAExpectations:
     models: PFAs
 
     def maximised(self, pseudo_count: float) -> PFAs:
-        """Carry out the M step: relative frequencies, after adding `pseudo_count` for each symbol and for the end in each state.
+        """Carry out the M step: relative frequencies, after adding `pseudo_count` for each symbol
+        and for the end in each state.
 
-        That of a symbol is shared out evenly among the states that follow. So the result is the mode of the posterior if each state
-        has a Dirichlet prior with the parameters 1 + pseudo_count / num_states for moves, and 1 + pseudo_count for the end.
+        That of a symbol is shared out evenly among the states that follow. So the result is the
+        mode of the posterior if each state has a Dirichlet prior with the parameters 1 +
+        pseudo_count / num_states for moves, and 1 + pseudo_count for the end.
 
-        Nothing is added to what has the probability 0 in the models of the E step, so it keeps the probability 0.
+        Nothing is added to what has the probability 0 in the models of the E step, so it keeps the
+        probability 0.
         """
         shared = pseudo_count / self.initial.shape[1]
         return PFAs.of_counts(
@@ -140,15 +159,23 @@ class PFAExpectations:
         )
 
     def maximised_as_hmms(self, pseudo_count: float) -> PFAs:
-        """The M step if moves do not depend on the symbol, so that each PFA is an HMM: that of `hmm.Expectations.maximised`."""
+        """The M step if moves do not depend on the symbol, so that each PFA is an HMM: that of
+        `hmm.Expectations.maximised`.
+        """
         possible = self.models.transitions > 0
         # (num_models, num_symbols, num_states)
-        emissions = _added(self.transitions.sum(axis=3), pseudo_count, np.asarray(possible.any(axis=3)))
+        emissions = _added(
+            self.transitions.sum(axis=3), pseudo_count, np.asarray(possible.any(axis=3))
+        )
         moves = self.transitions.sum(axis=1)
-        moves = moves + possible.any(axis=1) * (moves.sum(axis=2, keepdims=True) == 0)  # equal shares without counts
-        moves /= np.maximum(moves.sum(axis=2, keepdims=True), np.finfo(moves.dtype).tiny)  # a state may only end
+        # equal shares without counts
+        moves = moves + possible.any(axis=1) * (moves.sum(axis=2, keepdims=True) == 0)
+        # a state may only end
+        moves /= np.maximum(moves.sum(axis=2, keepdims=True), np.finfo(moves.dtype).tiny)
         ends = _added(self.termination, pseudo_count, self.models.termination > 0)
-        return PFAs.of_counts(self.initial, emissions[..., None] * moves[:, None], ends, possible=self.models)
+        return PFAs.of_counts(
+            self.initial, emissions[..., None] * moves[:, None], ends, possible=self.models
+        )
 
 
 def _added(counts: FloatArray, number: float, where: BoolArray) -> FloatArray:
@@ -160,7 +187,8 @@ def _added(counts: FloatArray, number: float, where: BoolArray) -> FloatArray:
 class MoveTree:
     """Computes the E step of EM over the prefix tree of a sample.
 
-    Within each level, nodes are in the order of their symbols, so that all products with one A_σ in a level are one product.
+    Within each level, nodes are in the order of their symbols, so that all products with one A_σ in
+    a level are one product.
 
     Attributes
     ----------
@@ -175,18 +203,24 @@ class MoveTree:
         number = np.empty_like(order)
         number[order] = np.arange(len(order))
         self.num_nodes, self.num_symbols = trie.num_nodes, sample.num_symbols
-        self.begins, self.ends = trie.prefix_counts(sample.counts)[order], trie.end_counts(sample.counts)[order]
+        self.begins, self.ends = (
+            trie.prefix_counts(sample.counts)[order],
+            trie.end_counts(sample.counts)[order],
+        )
         self.num_predictions = int(self.begins.sum())
         self.final = np.flatnonzero(self.ends)
         self.parent, symbol = number[trie.parent[order]], trie.symbol[order]
         self.levels = list(pairwise(trie.levels[1:].tolist()))
-        # Of each level: the symbols in it, each with the first of its nodes and the node after the last.
+        # Of each level: the symbols in it, each with the first of its nodes and the node after the
+        # last.
         self.parts: list[list[tuple[int, int, int]]] = []
         for start, stop in self.levels:
             first = start + np.flatnonzero(np.diff(symbol[start:stop], prepend=-1))
             bounds = [*first.tolist(), stop]
             self.parts.append([(int(symbol[a]), a, b) for a, b in pairwise(bounds)])
-        self.by_symbol = [(one, 1 + nodes) for one, nodes in by_symbol(symbol[1:])] if self.num_nodes > 1 else []
+        self.by_symbol = (
+            [(one, 1 + nodes) for one, nodes in by_symbol(symbol[1:])] if self.num_nodes > 1 else []
+        )
 
     def forward(self, models: PFAs) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Run the forward recursion: from the root of the tree down.
@@ -194,7 +228,8 @@ class MoveTree:
         Returns
         -------
         states : array, shape (num_nodes, num_models, num_states)
-            The probability of each state after each prefix, given the prefix: scaled to sum to 1, so that nothing underflows.
+            The probability of each state after each prefix, given the prefix: scaled to sum to 1,
+            so that nothing underflows.
         chances : array, shape (num_nodes, num_models)
             The probability of each prefix's last symbol, given the symbols before it.
         stops : array, shape (num_final, num_models)
@@ -226,17 +261,21 @@ class MoveTree:
         return likelihoods
 
     def expect(self, models: PFAs) -> PFAExpectations:
-        """Carry out the E step: the forward recursion, then the backward recursion from the leaves up."""
+        """Carry out the E step: the forward recursion, then the backward recursion from the leaves
+        up.
+        """
         states, chances, stops = self.forward(models)
         weights = self.ends[self.final, None].astype(stops.dtype) / stops
         termination = np.einsum("nbk,nb->bk", states[self.final], weights) * models.termination
-        # Σ over the strings below a node: count × P(rest | state) / P(rest | prefix). Then the same over the chance of its symbol.
+        # Σ over the strings below a node: count × P(rest | state) / P(rest | prefix). Then the same
+        # over the chance of its symbol.
         behind = np.zeros_like(states)
         behind[self.final] = weights[:, :, None] * models.termination
         backward = models.transitions.swapaxes(2, 3)
         for (start, stop), parts in zip(reversed(self.levels), reversed(self.parts), strict=True):
             behind[start:stop] /= chances[start:stop, :, None]
-            for symbol, a, b in parts:  # a node has one child with each symbol, so no parent occurs twice
+            # a node has one child with each symbol, so no parent occurs twice
+            for symbol, a, b in parts:
                 before = np.matmul(behind[a:b].swapaxes(0, 1), backward[:, symbol])
                 behind[self.parent[a:b]] += before.swapaxes(0, 1)
         transitions = np.zeros_like(models.transitions)
@@ -247,7 +286,9 @@ class MoveTree:
                 transitions[:, symbol] += np.matmul(before.transpose(1, 2, 0), after.swapaxes(0, 1))
         transitions *= models.transitions
         log_likelihoods = self._log_likelihoods(chances, stops)
-        return PFAExpectations(states[0] * behind[0], transitions, termination, log_likelihoods, models)
+        return PFAExpectations(
+            states[0] * behind[0], transitions, termination, log_likelihoods, models
+        )
 
 
 @dataclass(frozen=True)
@@ -257,20 +298,24 @@ class PFATraining:
     Attributes
     ----------
     start : str
-        One of `names.EM_STARTS`: a random model; a spectral model, projected on distributions (`spectral_pfa`); or a small random
-        model whose states are split again and again, with EM in between (`split_states`).
+        One of `names.EM_STARTS`: a random model; a spectral model, projected on distributions
+        (`spectral_pfa`); or a small random model whose states are split again and again, with EM in
+        between (`split_states`).
     starts : int
         How many starts are tried, each with its own random numbers.
     iterations : int
         The largest number of iterations.
     pseudo_count : float
-        A number added to the expected count of each symbol, and of the end, in each state, so that no string has probability 0 and
-        a string can end in every state. With 0, the likelihood of the training strings never falls from one iteration to the next.
-        It is not added to what has the probability 0 at the start.
+        A number added to the expected count of each symbol, and of the end, in each state, so that
+        no string has probability 0 and a string can end in every state. With 0, the likelihood of
+        the training strings never falls from one iteration to the next. It is not added to what has
+        the probability 0 at the start.
     patience : int
-        With validation strings, EM stops after this many iterations in a row without a better model.
+        With validation strings, EM stops after this many iterations in a row without a better
+        model.
     tolerance : float
-        Without validation strings, EM stops when `patience` iterations lowered the bits per symbol by less than this share.
+        Without validation strings, EM stops when `patience` iterations lowered the bits per symbol
+        by less than this share.
     seed : int
         The seed of the random numbers.
 
@@ -290,7 +335,14 @@ class PFATraining:
 
     def __post_init__(self) -> None:
         check_one_of("em_start", self.start, EM_STARTS)
-        for name, least in (("starts", 1), ("iterations", 1), ("pseudo_count", 0), ("patience", 1), ("tolerance", 0), ("seed", 0)):
+        for name, least in (
+            ("starts", 1),
+            ("iterations", 1),
+            ("pseudo_count", 0),
+            ("patience", 1),
+            ("tolerance", 0),
+            ("seed", 0),
+        ):
             check_at_least(name, getattr(self, name), least)
 
 
@@ -313,12 +365,13 @@ def fit_pfa(
     num_states : int
     training : PFATraining
     initial : WFA, optional
-        A probabilistic automaton from which EM starts, in place of the starts of `training`: with `num_states` states and the
-        symbols of `train`. EM keeps its zeros: what it holds impossible stays impossible, so it can fix a structure, such as moves
-        from left to right only.
+        A probabilistic automaton from which EM starts, in place of the starts of `training`: with
+        `num_states` states and the symbols of `train`. EM keeps its zeros: what it holds impossible
+        stays impossible, so it can fix a structure, such as moves from left to right only.
     validation : Sample, optional
-        Strings that decide when EM stops, and which start and iteration has the best model: the one with the fewest bits per symbol
-        on them. Without validation strings, it is the last model of the start with the largest likelihood.
+        Strings that decide when EM stops, and which start and iteration has the best model: the one
+        with the fewest bits per symbol on them. Without validation strings, it is the last model of
+        the start with the largest likelihood.
     report, cancelled : callables
         The reported loss is the bits per symbol on the training strings, of the best start.
 
@@ -330,12 +383,18 @@ def fit_pfa(
     Raises
     ------
     RecipeError
-        If a number is not possible, a sample is empty, or `initial` is no such automaton, or gives a training string the
-        probability 0.
+        If a number is not possible, a sample is empty, or `initial` is no such automaton, or gives
+        a training string the probability 0.
     Cancelled
     """
     models, losses = fit_pfas(
-        train, num_states, training, initial=initial, validation=validation, report=report, cancelled=cancelled
+        train,
+        num_states,
+        training,
+        initial=initial,
+        validation=validation,
+        report=report,
+        cancelled=cancelled,
     )
     return models.automaton(int(np.argmin(losses)))
 
@@ -357,10 +416,13 @@ def fit_pfas(
     models : PFAs
         The best model of each start.
     losses : array, shape (starts,)
-        Its bits per symbol, on the validation strings if there are any, and otherwise on the training strings.
+        Its bits per symbol, on the validation strings if there are any, and otherwise on the
+        training strings.
     """
     check_between("the number of states of a PFA", num_states, 1, limits.most("rank"))
-    limits.check_at_most("symbols × rank²", train.num_symbols * num_states**2, limits.most("transition_numbers"))
+    limits.check_at_most(
+        "symbols × rank²", train.num_symbols * num_states**2, limits.most("transition_numbers")
+    )
     if not len(train.words):
         raise RecipeError("the sample has no strings: EM has nothing to learn from")
     check_validation(validation, train.num_symbols)
@@ -370,8 +432,15 @@ def fit_pfas(
         start = _start_at(initial, num_states, train.num_symbols)
         if not np.isfinite(tree.log_likelihoods(start)).all():
             impossible = np.flatnonzero(np.isneginf(start.automaton(0).log2_weights(train.words)))
-            named = f": {train.alphabet.decode(train.words[impossible[0]])!r}" if len(impossible) else ""
-            raise RecipeError(f"initial must give all training strings a probability above 0; got one that has 0{named}")
+            named = (
+                f": {train.alphabet.decode(train.words[impossible[0]])!r}"
+                if len(impossible)
+                else ""
+            )
+            raise RecipeError(
+                "initial must give all training strings a probability above 0; got one that "
+                f"has 0{named}"
+            )
         return _EM(tree, held_out, training, report, cancelled).run(start)
     rng = np.random.default_rng(training.seed)
     at_once = max(1, MAX_NUMBERS // (tree.num_nodes * num_states))
@@ -388,19 +457,29 @@ def fit_pfas(
             if models.initial.shape[1] < num_states:
                 models, _ = em.run(models)
         parts.append(em.run(models))
-    return PFAs.joined([models for models, _ in parts]), np.concatenate([losses for _, losses in parts])
+    return PFAs.joined([models for models, _ in parts]), np.concatenate(
+        [losses for _, losses in parts]
+    )
 
 
 def _start_at(initial: WFA, num_states: int, num_symbols: int) -> PFAs:
     """Check an automaton from which EM starts, and return its probabilities."""
     if initial.transitions.shape != (num_symbols, num_states, num_states):
         given = f"{plural(initial.num_states, 'state')} and {plural(initial.num_symbols, 'symbol')}"
-        raise RecipeError(f"initial must have {plural(num_states, 'state')} and {plural(num_symbols, 'symbol')}; got {given}")
+        raise RecipeError(
+            f"initial must have {plural(num_states, 'state')} and "
+            f"{plural(num_symbols, 'symbol')}; got {given}"
+        )
     totals = initial.transitions.sum(axis=(0, 2)) + initial.termination
     least = min(initial.initial.min(), initial.transitions.min(), initial.termination.min())
-    if least < 0 or abs(initial.initial.sum() - 1) > SUM_ERROR or np.abs(totals - 1).max() > SUM_ERROR:
+    if (
+        least < 0
+        or abs(initial.initial.sum() - 1) > SUM_ERROR
+        or np.abs(totals - 1).max() > SUM_ERROR
+    ):
         raise RecipeError(
-            "initial must be a probabilistic automaton: entries of at least 0, and a sum of 1 at the start and in each state"
+            "initial must be a probabilistic automaton: entries of at least 0, and a sum of "
+            "1 at the start and in each state"
         )
     return PFAs(initial.initial[None], initial.transitions[None], initial.termination[None])
 
@@ -412,7 +491,12 @@ class _EM:
     """
 
     def __init__(
-        self, tree: MoveTree, held_out: MoveTree | None, training: PFATraining, report: Report, cancelled: CancelCheck
+        self,
+        tree: MoveTree,
+        held_out: MoveTree | None,
+        training: PFATraining,
+        report: Report,
+        cancelled: CancelCheck,
     ) -> None:
         self.tree, self.held_out, self.training = tree, held_out, training
         self.report, self.cancelled = report, cancelled
@@ -421,7 +505,8 @@ class _EM:
         """Run EM from some models. Returns the best model of each start, and its loss."""
         training, tree, held_out = self.training, self.tree, self.held_out
         best = models.take(np.arange(len(models)))
-        losses, last = np.full(len(models), np.inf), np.zeros(len(models), dtype=np.int64)  # of the best, and its iteration
+        # of the best, and its iteration
+        losses, last = np.full(len(models), np.inf), np.zeros(len(models), dtype=np.int64)
         active, history = np.arange(len(models)), list[FloatArray]()
         bits = np.full(len(models), np.inf)
         for iteration in range(training.iterations):
@@ -434,7 +519,9 @@ class _EM:
             if held_out is None:
                 self._keep(best, active, models)
                 earlier = history[max(0, len(history) - 1 - training.patience)]
-                over = (len(history) > training.patience) & (earlier - bits < training.tolerance * earlier)[active]
+                over = (len(history) > training.patience) & (
+                    earlier - bits < training.tolerance * earlier
+                )[active]
             else:
                 loss = -held_out.log_likelihoods(models) / held_out.num_predictions
                 better = (loss < losses[active]) | ((iteration == 0) & ~np.isfinite(loss))
@@ -458,7 +545,9 @@ class _EM:
 
 
 def random_pfas(tree: MoveTree, num_models: int, num_states: int, rng: np.random.Generator) -> PFAs:
-    """Starts for EM: symbols and ends near their frequencies in each state, each with moves drawn from all distributions."""
+    """Starts for EM: symbols and ends near their frequencies in each state, each with moves drawn
+    from all distributions.
+    """
     symbols = np.zeros(tree.num_symbols)
     for symbol, nodes in tree.by_symbol:
         symbols[symbol] = tree.begins[nodes].sum()
@@ -466,7 +555,9 @@ def random_pfas(tree: MoveTree, num_models: int, num_states: int, rng: np.random
     emissions = (symbols + 1.0)[:, None] * rng.gamma(1.0, size=shape)
     ends = (tree.ends.sum() + 1.0) * rng.gamma(1.0, size=(num_models, num_states))
     moves = rng.dirichlet(np.ones(num_states), size=shape)
-    return PFAs.of_counts(rng.dirichlet(np.ones(num_states), size=num_models), emissions[..., None] * moves, ends)
+    return PFAs.of_counts(
+        rng.dirichlet(np.ones(num_states), size=num_models), emissions[..., None] * moves, ends
+    )
 
 
 def random_hmms(tree: MoveTree, num_models: int, num_states: int, rng: np.random.Generator) -> PFAs:
@@ -478,11 +569,12 @@ def random_hmms(tree: MoveTree, num_models: int, num_states: int, rng: np.random
 
 
 def split_states(models: PFAs, num_states: int, tree: MoveTree, rng: np.random.Generator) -> PFAs:
-    """Split the states that strings visit most often in two, until each model has twice as many states, or `num_states` if
-    that is fewer.
+    """Split the states that strings visit most often in two, until each model has twice as many
+    states, or `num_states` if that is fewer.
 
-    Both halves have the transitions of the state that was split, and half of the probability of each move that led to it and of
-    starting in it. Then all transitions are multiplied by random numbers between 1 − NOISE and 1 + NOISE.
+    Both halves have the transitions of the state that was split, and half of the probability of
+    each move that led to it and of starting in it. Then all transitions are multiplied by random
+    numbers between 1 − NOISE and 1 + NOISE.
     """
     expected = tree.expect(models)
     visits = expected.transitions.sum(axis=(1, 3)) + expected.termination
@@ -494,19 +586,24 @@ def split_states(models: PFAs, num_states: int, tree: MoveTree, rng: np.random.G
         shares = 1.0 / np.bincount(origin, minlength=k)[origin]
         transitions = models.transitions[model][:, origin][:, :, origin] * shares
         noise = rng.uniform(1 - NOISE, 1 + NOISE, size=transitions.shape)
-        initial, termination = models.initial[model][origin] * shares, models.termination[model][origin]
+        initial, termination = (
+            models.initial[model][origin] * shares,
+            models.termination[model][origin],
+        )
         parts.append(PFAs.of_counts(initial[None], (transitions * noise)[None], termination[None]))
     return PFAs.joined(parts)
 
 
 def spectral_pfa(train: Sample, num_states: int, rng: np.random.Generator) -> PFAs:
-    """Make a start for EM by spectral learning: a linear model of the strings, projected on distributions.
+    """Make a start for EM by spectral learning: a linear model of the strings, projected on
+    distributions.
 
-    A spectral model computes with states in an arbitrary basis, where signs mean nothing. Here the basis is changed to the states
-    of `num_states` prefixes, each divided by its prefix's probability: those that a QR decomposition with pivots picks among the
-    frequent prefixes. In this basis, row i of the A_σ and of α∞ says what follows prefix i, as a combination of the same prefixes.
-    It sums to 1, but some numbers are negative. These are set to 0, each row is divided by its sum, and the result is mixed with a
-    random model, whose share is NOISE.
+    A spectral model computes with states in an arbitrary basis, where signs mean nothing. Here the
+    basis is changed to the states of `num_states` prefixes, each divided by its prefix's
+    probability: those that a QR decomposition with pivots picks among the frequent prefixes. In
+    this basis, row i of the A_σ and of α∞ says what follows prefix i, as a combination of the same
+    prefixes. It sums to 1, but some numbers are negative. These are set to 0, each row is divided
+    by its sum, and the result is mixed with a random model, whose share is NOISE.
 
     Returns
     -------
@@ -516,7 +613,9 @@ def spectral_pfa(train: Sample, num_states: int, rng: np.random.Generator) -> PF
     basis = select_basis(train, SPECTRAL_BASIS, SPECTRAL_BASIS, "prefix")
     hankel = estimate_hankel(train, basis, "prefix")
     rank = min(num_states, hankel.num_prefixes, hankel.num_suffixes)
-    model = to_string_probabilities(fit_spectral(hankel, truncated_svd(weighted_block(hankel), rank), rank), "prefix")
+    model = to_string_probabilities(
+        fit_spectral(hankel, truncated_svd(weighted_block(hankel), rank), rank), "prefix"
+    )
     trie = Trie.of(hankel.basis.prefixes, train.num_symbols)
     states = model.states(trie)[trie.ends]
     masses = states @ model.prefix_termination
@@ -526,12 +625,19 @@ def spectral_pfa(train: Sample, num_states: int, rng: np.random.Generator) -> PF
         return random_pfas(tree, 1, num_states, rng)
     states = states[usable] / masses[usable, None]
     weights = np.sqrt(masses[usable])
-    picked = scipy.linalg.qr((states * weights[:, None]).T, mode="r", pivoting=True)[1][: model.num_states]
+    picked = scipy.linalg.qr((states * weights[:, None]).T, mode="r", pivoting=True)[1][
+        : model.num_states
+    ]
     change = states[picked]  # (k, k)
     inverse = np.linalg.pinv(change)
     initial, termination = model.initial @ inverse, change @ model.termination
     transitions = change @ model.transitions @ inverse
-    positive = PFAs.of_counts(*(np.maximum(part, 0)[None] for part in (initial, transitions, termination)))
+    positive = PFAs.of_counts(
+        *(np.maximum(part, 0)[None] for part in (initial, transitions, termination))
+    )
     noise = random_pfas(tree, 1, model.num_states, rng)
-    pairs = ((getattr(positive, name), getattr(noise, name)) for name in ("initial", "transitions", "termination"))
+    pairs = (
+        (getattr(positive, name), getattr(noise, name))
+        for name in ("initial", "transitions", "termination")
+    )
     return PFAs(*((1 - NOISE) * own + NOISE * other for own, other in pairs))

@@ -1,4 +1,6 @@
-"""Define the progress reports and training logs of learners, and the way in which a caller cancels learning."""
+"""Define the progress reports and training logs of learners, and the way in which a caller cancels
+learning.
+"""
 
 from __future__ import annotations
 
@@ -13,30 +15,35 @@ from ..strings.words import FloatArray, IntArray
 from .names import WINDOW
 
 # Kinds of loss.
-RELATIVE = "relative loss"  # the squared error divided by the squared norm of the targets: all zeros give 1.0
+# the squared error divided by the squared norm of the targets: all zeros give 1.0
+RELATIVE = "relative loss"
 BITS = "bits per symbol"
-# A training that ended by its number of epochs counts as finished if the last `names.WINDOW` lowered the loss by less than this
-# share. That is stricter than the tolerance of L-BFGS, because Adamax takes steps of a fixed size, which may be small.
+# A training that ended by its number of epochs counts as finished if the last `names.WINDOW`
+# lowered the loss by less than this share. That is stricter than the tolerance of L-BFGS, because
+# Adamax takes steps of a fixed size, which may be small.
 FINISHED = 1e-3
-# A training that has lowered the loss by less than this share in all its epochs has stayed where it began. That may be the best
-# there is, or a place that this optimiser can't leave.
+# A training that has lowered the loss by less than this share in all its epochs has stayed where it
+# began. That may be the best there is, or a place that this optimiser can't leave.
 STAYED = 0.01
 # A relative loss below this is 0 up to rounding.
 NOTHING_LEFT = 1e-10
 # States of a training.
 EXACT, COMPLETE, UNFINISHED, BY_VALIDATION = "exact", "finished", "not finished", "by validation"
 UNKNOWN = "–"
-# How many states are shown during training: those of the first rows, because the most frequent prefixes come first in a basis.
+# How many states are shown during training: those of the first rows, because the most frequent
+# prefixes come first in a basis.
 MAX_SHOWN = 100
 
 
-# How much of the auto-encoder is drawn during training: the first rows and columns of H, if no layer has more units than this.
+# How much of the auto-encoder is drawn during training: the first rows and columns of H, if no
+# layer has more units than this.
 NETWORK_ROWS, NETWORK_COLUMNS, MOST_UNITS = 24, 16, 40
 
 
 @dataclass(frozen=True, eq=False)
 class NetworkState:
-    """The auto-encoder at one moment of its training, for the first rows and columns of H. H is divided by its largest entry.
+    """The auto-encoder at one moment of its training, for the first rows and columns of H. H is
+    divided by its largest entry.
 
     Attributes
     ----------
@@ -94,14 +101,15 @@ class Progress:
     stage : str
         "data", "hankel", "factorisation", "transitions", "scores", …
     step, total : int
-        The number of steps done, and the number of all steps. When networks are trained, steps are epochs.
+        The number of steps done, and the number of all steps. When networks are trained, steps are
+        epochs.
     loss : float or None
         The stage's loss after `step` epochs.
     measure : str
         The kind of loss: `RELATIVE` or `BITS`.
     look : callable or None
-        () -> the states after this step, as `RowStates`. They are computed only if it is called, which must be before the next
-        step.
+        () -> the states after this step, as `RowStates`. They are computed only if it is called,
+        which must be before the next step.
     """
 
     stage: str
@@ -139,15 +147,17 @@ class TrainingLog:
     measure : str
         The kind of loss: `RELATIVE` or `BITS`.
     stopped : str
-        What ended the training: "epochs" (all of them are done), "tolerance" (the loss hardly fell any more), "minimum" (the last
-        steps of Levenberg–Marquardt hardly lowered the loss), "exact" (there was a closed form, and nothing to train) or
-        "diverged".
+        What ended the training: "epochs" (all of them are done), "tolerance" (the loss hardly fell
+        any more), "minimum" (the last steps of Levenberg–Marquardt hardly lowered the loss),
+        "exact" (there was a closed form, and nothing to train) or "diverged".
     gradient : float
         Euclidean norm of the gradient where the loss is smallest; nan if it is not known.
     last_layer_solved : bool
-        Whether the last entry of `losses` is the loss after the last layer was solved exactly, which was not an epoch.
+        Whether the last entry of `losses` is the loss after the last layer was solved exactly,
+        which was not an epoch.
     start, starts : int
-        The number of this training's start, counted from 1, and how many starts there were (see `options.Options`).
+        The number of this training's start, counted from 1, and how many starts there were (see
+        `options.Options`).
     """
 
     stage: str
@@ -173,7 +183,8 @@ class TrainingLog:
     def decrease(self) -> float:
         """Return the share by which the last `names.WINDOW` epochs lowered the smallest loss.
 
-        If there were fewer epochs, it is the share of all of them together; without epochs it is nan.
+        If there were fewer epochs, it is the share of all of them together; without epochs it is
+        nan.
         """
         if not self.epochs:
             return float("nan")
@@ -184,15 +195,19 @@ class TrainingLog:
     def is_finished(self) -> bool:
         """Return whether more epochs would hardly lower the loss.
 
-        This is so if the stage was solved exactly, if L-BFGS stopped by its tolerance or Levenberg–Marquardt at a minimum, or if
-        the last `names.WINDOW` epochs lowered the loss by less than the share FINISHED. A training with fewer epochs than that is
-        not called finished.
+        This is so if the stage was solved exactly, if L-BFGS stopped by its tolerance or
+        Levenberg–Marquardt at a minimum, or if the last `names.WINDOW` epochs lowered the loss by
+        less than the share FINISHED. A training with fewer epochs than that is not called finished.
         """
-        return self.stopped in ("exact", "tolerance", "minimum") or (self.epochs >= WINDOW and 0 <= self.decrease < FINISHED)
+        return self.stopped in ("exact", "tolerance", "minimum") or (
+            self.epochs >= WINDOW and 0 <= self.decrease < FINISHED
+        )
 
     @property
     def state(self) -> str:
-        """Return the state of the training: EXACT, COMPLETE, UNFINISHED, or BY_VALIDATION if validation strings chose the epoch."""
+        """Return the state of the training: EXACT, COMPLETE, UNFINISHED, or BY_VALIDATION if
+        validation strings chose the epoch.
+        """
         if self.stopped == "exact":
             return EXACT
         if self.measure == BITS:
@@ -211,7 +226,7 @@ class TrainingLog:
         'finished: the last 100 epochs lowered the loss by 0%'
         >>> TrainingLog("factorisation", np.linspace(1, 0.998, 101), stopped="tolerance").verdict
         'finished where it began: 100 epochs lowered the loss by only 0.2%; another optimiser or start might get further'
-        """
+        """  # noqa: E501
         if self.stopped == "exact":
             return "solved exactly"
         if not self.epochs or self.diverged_at is not None:
@@ -221,21 +236,31 @@ class TrainingLog:
         if self.stopped == "minimum":
             return "finished: at a minimum"
         watched = min(self.epochs, WINDOW)
-        change = f"the last {plural(watched, 'epoch')} lowered the loss by {percentage(self.decrease)}"
+        change = (
+            f"the last {plural(watched, 'epoch')} lowered the loss by {percentage(self.decrease)}"
+        )
         if self.is_finished:
             first, best = float(self.losses[0]), float(self.losses[: self.epochs + 1].min())
-            # With a loss near 0, as with one that only rose (see `message`), there is nothing to gain by other options.
+            # With a loss near 0, as with one that only rose (see `message`), there is nothing to
+            # gain by other options.
             if first < NOTHING_LEFT or best == first or 1 - best / first >= STAYED:
                 return f"finished: {change}"
-            effort = f"{plural(self.epochs, 'epoch')} lowered the loss by only {percentage(1 - best / first)}"
-            return f"finished where it began: {effort}; another optimiser or start might get further"
+            effort = (
+                f"{plural(self.epochs, 'epoch')} lowered the loss by only "
+                f"{percentage(1 - best / first)}"
+            )
+            return (
+                f"finished where it began: {effort}; another optimiser or start might get further"
+            )
         best = float(self.losses.min())
         expected = best * (1 - self.decrease) ** (self.epochs / watched)
         now, then = format_apart(best, expected)
         return f"not finished: {change}; {self.epochs:,} more might lower it from {now} to {then}"
 
     def thinned(self, num_points: int = 300) -> tuple[list[int], list[float]]:
-        """Choose epochs, and their losses, for a curve over a logarithmic axis: dense at the start, and with the last epoch."""
+        """Choose epochs, and their losses, for a curve over a logarithmic axis: dense at the start,
+        and with the last epoch.
+        """
         count = len(self.losses)
         epochs = np.arange(count)
         if count > num_points:
@@ -244,7 +269,8 @@ class TrainingLog:
 
     @property
     def summary(self) -> str:
-        """Summarise the training: the stage, its smallest loss, its number of epochs, and whether it is finished.
+        """Summarise the training: the stage, its smallest loss, its number of epochs, and whether
+        it is finished.
 
         >>> TrainingLog("transitions", np.append(2.0, np.ones(200))).summary
         'transitions: relative loss 1 after 200 epochs, finished: the last 100 epochs lowered the loss by 0%'
@@ -252,12 +278,17 @@ class TrainingLog:
         'transitions: relative loss 0.5, solved exactly'
         >>> TrainingLog("transitions", np.array([0.5]), stopped="exact", start=3, starts=8).summary
         'transitions: relative loss 0.5, solved exactly; the best of 8 starts, number 3'
-        """
+        """  # noqa: E501
         if not len(self.losses):
             return f"{self.stage}: no loss"
         effort = f" after {plural(self.epochs, 'epoch')}" if self.epochs else ""
-        choice = f"; the best of {self.starts} starts, number {self.start}" if self.starts > 1 else ""
-        return f"{self.stage}: {self.measure} {format_significant(float(self.losses.min()))}{effort}, {self.verdict}{choice}"
+        choice = (
+            f"; the best of {self.starts} starts, number {self.start}" if self.starts > 1 else ""
+        )
+        return (
+            f"{self.stage}: {self.measure} "
+            f"{format_significant(float(self.losses.min()))}{effort}, {self.verdict}{choice}"
+        )
 
     @property
     def message(self) -> str | None:
@@ -265,14 +296,16 @@ class TrainingLog:
         best = float(np.min(self.losses)) if len(self.losses) else float("nan")
         if self.diverged_at is not None:
             return (
-                f"Training diverged: the {self.stage} loss was no longer a finite number after epoch {self.diverged_at}. "
+                f"Training diverged: the {self.stage} loss was no longer a finite number "
+                f"after epoch {self.diverged_at}. "
                 f"The model keeps the weights of its best epoch (loss {format_significant(best)}). "
                 "If it was trained by Adamax, try a smaller learning rate."
             )
         if len(self.losses) > 1 and self.losses[-1] > self.losses[0] == best:
             before, after = format_apart(best, float(self.losses[-1]))
             return (
-                f"Training made the {self.stage} worse: its {self.measure} was {before} before the first epoch, never less, "
+                f"Training made the {self.stage} worse: its {self.measure} was {before} "
+                "before the first epoch, never less, "
                 f"and {after} after the last. The model keeps the weights it began with. "
                 "If it was trained by Adamax, try a smaller learning rate."
             )
@@ -280,7 +313,8 @@ class TrainingLog:
 
 
 def curve_from_one(points: Sequence[tuple[int, float]]) -> list[tuple[int, float]]:
-    """Leave out epoch 0, which a logarithmic axis can't show. A single point, of a stage solved exactly, moves to epoch 1 instead.
+    """Leave out epoch 0, which a logarithmic axis can't show. A single point, of a stage solved
+    exactly, moves to epoch 1 instead.
 
     >>> curve_from_one([(0, 1.0), (1, 0.5), (2, 0.25)]), curve_from_one([(0, 0.5)])
     ([(1, 0.5), (2, 0.25)], [(1, 0.5)])
@@ -291,10 +325,18 @@ def curve_from_one(points: Sequence[tuple[int, float]]) -> list[tuple[int, float
 def training_state(stages: Sequence[str]) -> str:
     """Say in a word or two whether a training is finished, from the states of its stages.
 
-    >>> training_state([EXACT, COMPLETE]), training_state([UNFINISHED, BY_VALIDATION]), training_state([EXACT]), training_state([])
+    >>> (
+    ...     training_state([EXACT, COMPLETE]),
+    ...     training_state([UNFINISHED, BY_VALIDATION]),
+    ...     training_state([EXACT]),
+    ...     training_state([]),
+    ... )
     ('finished', 'not finished', 'exact', '–')
     """
-    return next((state for state in (UNFINISHED, BY_VALIDATION, COMPLETE, EXACT) if state in stages), UNKNOWN)
+    return next(
+        (state for state in (UNFINISHED, BY_VALIDATION, COMPLETE, EXACT) if state in stages),
+        UNKNOWN,
+    )
 
 
 def percentage(share: float) -> str:

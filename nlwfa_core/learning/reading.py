@@ -1,6 +1,7 @@
 """Builds a model from networks that were trained on the rows of a Hankel matrix.
 
-How the matrix was counted and transformed decides what a network's outputs mean, and which rows stand for beginnings of strings.
+How the matrix was counted and transformed decides what a network's outputs mean, and which rows
+stand for beginnings of strings.
 """
 
 from __future__ import annotations
@@ -26,7 +27,8 @@ class Steps:
     initial : array, shape (num_states,)
     transitions : tuple of arrays, shapes (num_maps, width_i, width_{i+1})
     decoder : tuple of arrays, shapes (width_i, width_{i+1})
-        The layers of φ', which computes a row of H, unscaled, from a state. The last layer is linear.
+        The layers of φ', which computes a row of H, unscaled, from a state. The last layer is
+        linear.
     nonlinear : (bool, bool)
         Whether θ is tanh in the transitions, and in the decoder; otherwise it is the identity.
     logs : tuple of TrainingLog
@@ -48,7 +50,8 @@ def reading_of(hankel: HankelMatrix) -> Reading:
 
 
 def mapped_rows(hankel: HankelMatrix) -> npt.NDArray[np.int32]:
-    """Find the rows uσ that maps lead to: the columns of `shifted` for the strings' symbols, and for ⊣ if it has a map.
+    """Find the rows uσ that maps lead to: the columns of `shifted` for the strings' symbols, and
+    for ⊣ if it has a map.
 
     Returns
     -------
@@ -65,7 +68,8 @@ def as_network(
     decoder: tuple[FloatArray, ...],
     nonlinear: tuple[bool, bool],
 ) -> NLWFA:
-    """Build an NL-WFA from the parameters in `Steps`, which has the same fields as this function has parameters.
+    """Build an NL-WFA from the parameters in `Steps`, which has the same fields as this function
+    has parameters.
 
     How its outputs are read follows from how the matrix was counted and transformed.
     """

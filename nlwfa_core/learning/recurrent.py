@@ -1,4 +1,6 @@
-"""Trains recurrent networks to predict the next symbol or the end of the string, with AdamW on the cross-entropy."""
+"""Trains recurrent networks to predict the next symbol or the end of the string, with AdamW on the
+cross-entropy.
+"""
 
 from __future__ import annotations
 
@@ -27,9 +29,11 @@ from .progress import BITS, CancelCheck, Progress, Report, check_cancelled, neve
 BATCH = 64  # strings
 MAX_GRADIENT_NORM = 1.0
 TIMED_UPDATES = 8  # whose mean time is that of all
-# Times that each string is read at most. It takes fewer than 400 strings for this to be less than the default number of updates.
+# Times that each string is read at most. It takes fewer than 400 strings for this to be less than
+# the default number of updates.
 MOST_EPOCHS = 1_000
-# Training ends when the loss is that close to the lowest possible one, in bits per symbol: more of it can't make the model better.
+# Training ends when the loss is that close to the lowest possible one, in bits per symbol: more of
+# it can't make the model better.
 SMALLEST_GAIN = 0.01
 
 
@@ -39,7 +43,14 @@ class Network(nn.Module):
     Each string begins with a special symbol, read from a state of zeros.
     """
 
-    def __init__(self, kind: str, num_symbols: int, num_states: int, dropout: float, dtype: torch.dtype = DTYPE) -> None:
+    def __init__(
+        self,
+        kind: str,
+        num_symbols: int,
+        num_states: int,
+        dropout: float,
+        dtype: torch.dtype = DTYPE,
+    ) -> None:
         super().__init__()
         self.kind = kind
         self.embedding = nn.Embedding(num_symbols + 1, num_states, dtype=dtype)
@@ -50,7 +61,8 @@ class Network(nn.Module):
     def loss(self, batch: PackedSequence) -> torch.Tensor:
         """Compute the mean of −ln of the probability of what followed.
 
-        Each step of a sequence in the batch holds three numbers: the symbol read, the symbol that followed, and the count.
+        Each step of a sequence in the batch holds three numbers: the symbol read, the symbol that
+        followed, and the count.
         """
         read, followed, times = batch.data.T
         packed = batch._replace(data=self.dropout(self.embedding(read)))
@@ -58,18 +70,22 @@ class Network(nn.Module):
         if in_blocks(len(hidden), self.output.out_features):
             with_one = torch.cat((hidden, hidden.new_ones((len(hidden), 1))), dim=1)  # for the bias
             columns = torch.cat((self.output.weight.T, self.output.bias[None]))
-            total = -log_likelihood(with_one, columns, torch.arange(len(hidden)), followed, times, softmax=True)
+            total = -log_likelihood(
+                with_one, columns, torch.arange(len(hidden)), followed, times, softmax=True
+            )
         else:
             total = (cross_entropy(self.output(hidden), followed, reduction="none") * times).sum()
         mean: torch.Tensor = total / times.sum()
         return mean
 
     def _hidden(self, packed: PackedSequence) -> torch.Tensor:
-        """Compute the outputs of the recurrent layer, in the order of `packed.data`: shape (num_steps, num_states).
+        """Compute the outputs of the recurrent layer, in the order of `packed.data`: shape
+        (num_steps, num_states).
 
-        These are torch's operations in torch's order, and so its results to the last digit. But torch takes each step's rows from
-        the table of all steps by a slice, and the gradient of each slice is another table, of zeros with these rows in it. So its
-        time grows with the square of the longest string's length. `split` computes the gradient of all parts at once.
+        These are torch's operations in torch's order, and so its results to the last digit. But
+        torch takes each step's rows from the table of all steps by a slice, and the gradient of
+        each slice is another table, of zeros with these rows in it. So its time grows with the
+        square of the longest string's length. `split` computes the gradient of all parts at once.
         """
         read, carried, read_bias, carried_bias = self.layer.all_weights[0]
         sizes = packed.batch_sizes.tolist()
@@ -99,7 +115,9 @@ class Network(nn.Module):
             read, carried, read_bias, carried_bias = self.layer.all_weights[0]
             inputs = self.embedding.weight @ read.T + read_bias
             tensors = (inputs, carried.T, carried_bias, self.output.weight.T, self.output.bias)
-            return RecurrentModel(self.kind, *(tensor.numpy().astype(np.float64, order="C") for tensor in tensors))
+            return RecurrentModel(
+                self.kind, *(tensor.numpy().astype(np.float64, order="C") for tensor in tensors)
+            )
 
 
 def batches(train: Sample, rng: np.random.Generator) -> Iterator[PackedSequence]:
@@ -113,8 +131,12 @@ def batches(train: Sample, rng: np.random.Generator) -> Iterator[PackedSequence]
         words = train.words.take(chosen)
         end = train.num_symbols  # what is read first, and what follows last
         steps = [
-            np.stack((np.append(end, word), np.append(word, end), np.full(len(word) + 1, count)), axis=1)
-            for word, count in zip(np.split(words.symbols, words.offsets[1:-1]), counts, strict=True)
+            np.stack(
+                (np.append(end, word), np.append(word, end), np.full(len(word) + 1, count)), axis=1
+            )
+            for word, count in zip(
+                np.split(words.symbols, words.offsets[1:-1]), counts, strict=True
+            )
         ]
         yield pack_sequence([torch.from_numpy(step) for step in steps], enforce_sorted=False)
 
@@ -126,20 +148,23 @@ class Training:
     Attributes
     ----------
     updates : int
-        The largest number of steps of AdamW, each on one batch of strings, rounded up to whole epochs. Because it counts steps and
-        not epochs, a larger sample does not take longer. A small one takes less: there are at most `MOST_EPOCHS` epochs, and
-        training ends when it has learned the strings by heart, so that hardly another model could make them more probable.
+        The largest number of steps of AdamW, each on one batch of strings, rounded up to whole
+        epochs. Because it counts steps and not epochs, a larger sample does not take longer. A
+        small one takes less: there are at most `MOST_EPOCHS` epochs, and training ends when it has
+        learned the strings by heart, so that hardly another model could make them more probable.
     rate : float
         The learning rate of the first epoch; it falls to 0 along half a cosine.
     dropout : float
         The share of the embedded symbols and of the layer's outputs that is set to 0 at random.
     weight_decay : float
     patience : int
-        With validation strings, training stops after this many epochs in a row without a better model.
+        With validation strings, training stops after this many epochs in a row without a better
+        model.
     seed : int
         The seed of the initial weights, of the order of the strings, and of dropout.
     single_precision : bool
-        Whether training computes with numbers of 32 bits, in about half the time, and not of 64. The model has 64 in any case.
+        Whether training computes with numbers of 32 bits, in about half the time, and not of 64.
+        The model has 64 in any case.
 
     Raises
     ------
@@ -159,7 +184,8 @@ class Training:
         check_between("updates", self.updates, 1, limits.ceiling("epochs"))
         if not (self.rate > 0 and 0 <= self.dropout < 1 and self.weight_decay >= 0):
             raise RecipeError(
-                f"rate must be above 0 (got {self.rate}), dropout at least 0 and below 1 (got {self.dropout}), "
+                f"rate must be above 0 (got {self.rate}), dropout at least 0 and below 1 "
+                f"(got {self.dropout}), "
                 f"and weight_decay at least 0 (got {self.weight_decay})"
             )
 
@@ -174,7 +200,8 @@ def fit_recurrent(
     report: Report = silent,
     cancelled: CancelCheck = never,
 ) -> RecurrentModel:
-    """Learn a recurrent network by AdamW (Loshchilov and Hutter 2019), with a learning rate that falls to 0 along half a cosine.
+    """Learn a recurrent network by AdamW (Loshchilov and Hutter 2019), with a learning rate that
+    falls to 0 along half a cosine.
 
     Parameters
     ----------
@@ -185,8 +212,9 @@ def fit_recurrent(
         The number of units of the layer, and the width of the embedding.
     training : Training
     validation : Sample, optional
-        Strings for early stopping: the model with the fewest bits per symbol on them is returned. Without validation strings, it is
-        the last model. A training that diverges stops, and returns the model that it had before.
+        Strings for early stopping: the model with the fewest bits per symbol on them is returned.
+        Without validation strings, it is the last model. A training that diverges stops, and
+        returns the model that it had before.
     report, cancelled : callables
         The reported loss is the bits per symbol on the training strings, averaged over the epoch.
 
@@ -200,7 +228,9 @@ def fit_recurrent(
     check_between(f"the number of states of a {kind}", num_states, 1, limits.most("rank"))
     if not len(train.words):
         raise RecipeError(f"the sample has no strings: the {kind} has nothing to learn from")
-    stopping: EarlyStopping[RecurrentModel] = EarlyStopping(validation, train.num_symbols, training.patience)
+    stopping: EarlyStopping[RecurrentModel] = EarlyStopping(
+        validation, train.num_symbols, training.patience
+    )
     rng = np.random.default_rng(training.seed)
     epochs = min(-(-training.updates // updates_per_epoch(train)), MOST_EPOCHS)
     lowest = lowest_loss(train)
@@ -224,10 +254,14 @@ def fit_recurrent(
 
 
 def lowest_loss(train: Sample) -> float:
-    """Return the fewest bits per symbol that a model can have on its training strings: each has its frequency as probability.
+    """Return the fewest bits per symbol that a model can have on its training strings: each has its
+    frequency as probability.
 
     >>> from nlwfa_core import as_sample
-    >>> lowest_loss(as_sample(["ab", "ab"])), lowest_loss(as_sample(["a", "", "a", ""]))  # 4 bits for 6 symbols and ends
+    >>> (
+    ...     lowest_loss(as_sample(["ab", "ab"])),
+    ...     lowest_loss(as_sample(["a", "", "a", ""])),
+    ... )  # 4 bits for 6 symbols and ends
     (0.0, 0.6666666666666666)
     """
     counts = train.counts
@@ -241,9 +275,14 @@ def updates_per_epoch(train: Sample) -> int:
 
 
 def seconds_per_update(
-    train: Sample, kind: str, num_states: int, training: Training = Training(), timer: Callable[[], float] = perf_counter
+    train: Sample,
+    kind: str,
+    num_states: int,
+    training: Training = Training(),
+    timer: Callable[[], float] = perf_counter,
 ) -> float:
-    """Measure how long a step of AdamW takes: the time of a few batches, divided by their number. Parameters as in `fit_recurrent`.
+    """Measure how long a step of AdamW takes: the time of a few batches, divided by their number.
+    Parameters as in `fit_recurrent`.
 
     Parameters
     ----------
@@ -261,11 +300,15 @@ def seconds_per_update(
         return (timer() - started) / max(number, 1)
 
 
-def _initial(num_symbols: int, kind: str, num_states: int, training: Training) -> tuple[Network, torch.optim.Optimizer]:
+def _initial(
+    num_symbols: int, kind: str, num_states: int, training: Training
+) -> tuple[Network, torch.optim.Optimizer]:
     torch.manual_seed(training.seed)
     dtype = torch.float32 if training.single_precision else DTYPE
     network = Network(kind, num_symbols, num_states, training.dropout, dtype)
-    return network, torch.optim.AdamW(network.parameters(), lr=training.rate, weight_decay=training.weight_decay)
+    return network, torch.optim.AdamW(
+        network.parameters(), lr=training.rate, weight_decay=training.weight_decay
+    )
 
 
 def _update(network: Network, optimizer: torch.optim.Optimizer, batch: PackedSequence) -> float:

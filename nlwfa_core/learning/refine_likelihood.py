@@ -1,8 +1,9 @@
-"""A third step: trains all parameters together, to predict what follows each prefix of the training strings.
+"""A third step: trains all parameters together, to predict what follows each prefix of the training
+strings.
 
-The model computes the states of all distinct prefixes along the strings' prefix tree. This treats an NL-WFA as a recurrent network,
-a connection that the paper's conclusion points out. WFA are trained in the same way, so that linear and nonlinear models can be
-compared on equal terms.
+The model computes the states of all distinct prefixes along the strings' prefix tree. This treats
+an NL-WFA as a recurrent network, a connection that the paper's conclusion points out. WFA are
+trained in the same way, so that linear and nonlinear models can be compared on equal terms.
 """
 
 from __future__ import annotations
@@ -27,16 +28,30 @@ from .losses import DTYPE, activate
 from .networks import half_cosine, nudge, one_thread, to_arrays
 from .next_symbol_loss import MIN_PROBABILITY, blocks, in_blocks, log_likelihood
 from .options import Refinement
-from .progress import BITS, CancelCheck, Progress, Report, RowStates, TrainingLog, check_cancelled, never, silent
+from .progress import (
+    BITS,
+    CancelCheck,
+    Progress,
+    Report,
+    RowStates,
+    TrainingLog,
+    check_cancelled,
+    never,
+    silent,
+)
 from .rollout import Continuations, Step, transition_step
 
 MAX_GRADIENT_NORM = 1.0
-MIN_CONDITIONAL = 1e-3  # smaller conditional probabilities are raised to it before the softmax is fitted to their logarithms
-MIN_VARIANCE = 1e-8  # of a direction of the states, relative to the largest one: smaller ones are raised to it
-# Random divisions of the strings into batches, used in turn, so that their trees are built only once.
+# smaller conditional probabilities are raised to it before the softmax is fitted to their
+# logarithms
+MIN_CONDITIONAL = 1e-3
+# of a direction of the states, relative to the largest one: smaller ones are raised to it
+MIN_VARIANCE = 1e-8
+# Random divisions of the strings into batches, used in turn, so that their trees are built only
+# once.
 DIVISIONS = 4
-# The model that is evaluated and returned is a running average over about 1 / (1 − AVERAGING) steps (Polyak and Juditsky 1992),
-# and over fewer steps at first.
+# The model that is evaluated and returned is a running average over about 1 / (1 − AVERAGING) steps
+# (Polyak and Juditsky 1992), and over fewer steps at first.
 AVERAGING = 0.998
 
 
@@ -44,9 +59,10 @@ AVERAGING = 0.998
 class _Trained:
     """A model's parameters as tensors, and its bits per symbol as a function of them.
 
-    Each layer of the transitions is the sum of `common`, which all symbols share, and `deviations`, with one map per symbol. So a
-    rare symbol also learns from the strings of all other symbols, and weight decay draws the maps of the symbols towards each
-    other. The transitions of a WFA are a single layer.
+    Each layer of the transitions is the sum of `common`, which all symbols share, and `deviations`,
+    with one map per symbol. So a rare symbol also learns from the strings of all other symbols, and
+    weight decay draws the maps of the symbols towards each other. The transitions of a WFA are a
+    single layer.
     """
 
     model: WFA | NLWFA
@@ -64,10 +80,16 @@ class _Trained:
             else (model.transitions, model.decoder, model.output)
         )
         initial, *layers, last = (
-            torch.tensor(array, dtype=DTYPE, requires_grad=True) for array in (model.initial, *transitions, *decoder, output)
+            torch.tensor(array, dtype=DTYPE, requires_grad=True)
+            for array in (model.initial, *transitions, *decoder, output)
         )
-        common = [torch.zeros((1, *layer.shape[1:]), dtype=DTYPE, requires_grad=True) for layer in transitions]
-        return cls(model, initial, common, layers[: len(transitions)], layers[len(transitions) :], last)
+        common = [
+            torch.zeros((1, *layer.shape[1:]), dtype=DTYPE, requires_grad=True)
+            for layer in transitions
+        ]
+        return cls(
+            model, initial, common, layers[: len(transitions)], layers[len(transitions) :], last
+        )
 
     @property
     def tensors(self) -> list[torch.Tensor]:
@@ -82,10 +104,18 @@ class _Trained:
         transitions = to_arrays(self.transitions)
         if isinstance(self.model, WFA):
             return WFA(initial, transitions[0], output[:, 0])
-        return replace(self.model, initial=initial, transitions=transitions, decoder=to_arrays(self.decoder), output=output)
+        return replace(
+            self.model,
+            initial=initial,
+            transitions=transitions,
+            decoder=to_arrays(self.decoder),
+            output=output,
+        )
 
     def bits_per_symbol(self, tree: Continuations, dropout: float = 0.0) -> torch.Tensor:
-        """Compute the bits per symbol on some strings, from normalised |scores|, as `metrics.scores.next_symbol_score` does."""
+        """Compute the bits per symbol on some strings, from normalised |scores|, as
+        `metrics.scores.next_symbol_score` does.
+        """
         transitions = self.transitions
 
         def drop(values: torch.Tensor) -> torch.Tensor:
@@ -95,20 +125,29 @@ class _Trained:
         product = self._product(states, transitions, drop)
         num_outputs = self.model.num_symbols + 1
         if not in_blocks(len(states), num_outputs):
-            scores = self._scores(states, transitions) if product is None else product[0] @ product[1]
+            scores = (
+                self._scores(states, transitions) if product is None else product[0] @ product[1]
+            )
             logs = self._logs(scores, tree.rows, tree.symbols)
             bits: torch.Tensor = -(logs * tree.shares).sum() / math.log(2)
             return bits
         if product is not None:
-            return -log_likelihood(*product, tree.rows, tree.symbols, tree.shares, self._is_softmax) / math.log(2)
+            return -log_likelihood(
+                *product, tree.rows, tree.symbols, tree.shares, self._is_softmax
+            ) / math.log(2)
 
-        def of_block(part: torch.Tensor, rows: torch.Tensor, symbols: torch.Tensor, shares: torch.Tensor) -> torch.Tensor:
+        def of_block(
+            part: torch.Tensor, rows: torch.Tensor, symbols: torch.Tensor, shares: torch.Tensor
+        ) -> torch.Tensor:
             return (self._logs(self._scores(part, transitions), rows, symbols) * shares).sum()
 
         total = torch.zeros((), dtype=DTYPE)
-        for part, chosen in blocks(tree.rows, len(states), SCORES_AT_ONCE // (num_outputs * self.model.num_states)):
+        for part, chosen in blocks(
+            tree.rows, len(states), SCORES_AT_ONCE // (num_outputs * self.model.num_states)
+        ):
             pairs = tree.rows[chosen] - part.start, tree.symbols[chosen], tree.shares[chosen]
-            # The gradient computes a block's scores once more, instead of holding those of all blocks.
+            # The gradient computes a block's scores once more, instead of holding those of all
+            # blocks.
             total = total + checkpoint(of_block, states[part], *pairs, use_reentrant=False)
         return -total / math.log(2)
 
@@ -116,8 +155,12 @@ class _Trained:
     def _is_softmax(self) -> bool:
         return isinstance(self.model, NLWFA) and self.model.reading.link == "softmax"
 
-    def _logs(self, scores: torch.Tensor, rows: torch.Tensor, symbols: torch.Tensor) -> torch.Tensor:
-        """Compute the logarithms of the probabilities of some symbols, given the scores after some prefixes."""
+    def _logs(
+        self, scores: torch.Tensor, rows: torch.Tensor, symbols: torch.Tensor
+    ) -> torch.Tensor:
+        """Compute the logarithms of the probabilities of some symbols, given the scores after some
+        prefixes.
+        """
         if self._is_softmax:
             return torch.log_softmax(scores, dim=1)[rows, symbols]
         sizes = scores.abs()
@@ -125,18 +168,26 @@ class _Trained:
         return torch.log(sizes[rows, symbols] / sums[rows] + MIN_PROBABILITY)
 
     def _states(
-        self, tree: Continuations, transitions: list[torch.Tensor], drop: Callable[[torch.Tensor], torch.Tensor]
+        self,
+        tree: Continuations,
+        transitions: list[torch.Tensor],
+        drop: Callable[[torch.Tensor], torch.Tensor],
     ) -> torch.Tensor:
         """Compute the state after each prefix, shape (num_nodes, num_states)."""
         model = self.model
         if isinstance(model, WFA):
             return tree.states(self.initial, transition_step(transitions, False, unit=True))
-        homogeneous = model.reading.looks_ahead and not (model.nonlinear_transitions or model.nonlinear_termination)
+        homogeneous = model.reading.looks_ahead and not (
+            model.nonlinear_transitions or model.nonlinear_termination
+        )
         walk = transition_step(transitions, model.nonlinear_transitions, homogeneous)
         return tree.states(self.initial, lambda before, symbol: walk(drop(before), symbol))
 
     def _product(
-        self, states: torch.Tensor, transitions: list[torch.Tensor], drop: Callable[[torch.Tensor], torch.Tensor]
+        self,
+        states: torch.Tensor,
+        transitions: list[torch.Tensor],
+        drop: Callable[[torch.Tensor], torch.Tensor],
     ) -> tuple[torch.Tensor, torch.Tensor] | None:
         """Compute two matrices whose product is the `_scores`; None if there are none."""
         model = self.model
@@ -149,7 +200,9 @@ class _Trained:
         return self.decoded(drop(states)), self.output
 
     def _scores(self, states: torch.Tensor, transitions: list[torch.Tensor]) -> torch.Tensor:
-        """Compute a network's `next_scores`, before any softmax: shape (num_nodes, num_symbols + 1)."""
+        """Compute a network's `next_scores`, before any softmax: shape (num_nodes, num_symbols +
+        1).
+        """
         assert isinstance(self.model, NLWFA)
         network = _Network(self, transition_step(transitions, self.model.nonlinear_transitions))
         scores: torch.Tensor = self.model.reading.scores(network, states)
@@ -158,13 +211,17 @@ class _Trained:
     def decoded(self, states: torch.Tensor) -> torch.Tensor:
         """Compute the last hidden layer of the decoder, shape (num_nodes, decoder_width)."""
         for layer in self.decoder:
-            states = activate(states @ layer, isinstance(self.model, NLWFA) and self.model.nonlinear_termination)
+            states = activate(
+                states @ layer, isinstance(self.model, NLWFA) and self.model.nonlinear_termination
+            )
         return states
 
 
 @dataclass
 class _Network:
-    """Wraps a model in training as a `models.reading.Network`, so that a `Reading` can compute scores from its tensors."""
+    """Wraps a model in training as a `models.reading.Network`, so that a `Reading` can compute
+    scores from its tensors.
+    """
 
     trained: _Trained
     transition: Step
@@ -196,24 +253,27 @@ def refine_likelihood(
 ) -> tuple[WFA | NLWFA, TrainingLog]:
     """Minimise the bits per symbol of the training strings over all parameters of a model.
 
-    A network becomes a probability distribution: the weight of a string is then the product of its normalised scores. Scores are
-    normalised by dividing |scores| by their sum, or, in a network with a nonlinear termination whose outputs are conditional
-    probabilities, by a softmax whose logits are first fitted to the logarithms of the outputs.
+    A network becomes a probability distribution: the weight of a string is then the product of its
+    normalised scores. Scores are normalised by dividing |scores| by their sum, or, in a network
+    with a nonlinear termination whose outputs are conditional probabilities, by a softmax whose
+    logits are first fitted to the logarithms of the outputs.
 
-    The result is the model of the epoch with the fewest bits per symbol on the validation strings, or on the training strings if
-    there are no validation strings. If no epoch improves on the model that was passed in, that model is returned unchanged.
+    The result is the model of the epoch with the fewest bits per symbol on the validation strings,
+    or on the training strings if there are no validation strings. If no epoch improves on the model
+    that was passed in, that model is returned unchanged.
 
     Parameters
     ----------
     shown : (array, Words), optional
-        The rows of a Hankel matrix, and their prefixes as strings, whose states are part of progress reports.
+        The rows of a Hankel matrix, and their prefixes as strings, whose states are part of
+        progress reports.
 
     Returns
     -------
     model : WFA or NLWFA
     log : TrainingLog
-        Its losses are bits per symbol on the validation strings, or else the training strings: first of the model that was passed
-        in, then of each epoch of the best start.
+        Its losses are bits per symbol on the validation strings, or else the training strings:
+        first of the model that was passed in, then of each epoch of the best start.
 
     Raises
     ------
@@ -224,24 +284,34 @@ def refine_likelihood(
     starts: list[WFA | NLWFA] = [_balanced(_as_distribution(model, train), train)]
     rows, prefixes = shown or (np.empty(0, dtype=np.int64), Words.of([]))
     tree = Trie.of(prefixes, model.num_symbols)
-    starts += [_random_like(starts[0], seed) for seed in range(options.seed + 1, options.seed + 1 + options.restarts)]
+    starts += [
+        _random_like(starts[0], seed)
+        for seed in range(options.seed + 1, options.seed + 1 + options.restarts)
+    ]
     total = options.epochs * len(starts)
     runs = []
     for number, start in enumerate(starts):
 
-        def report_epoch(epoch: int, bits: float, current: _Trained, first: int = number * options.epochs) -> None:
+        def report_epoch(
+            epoch: int, bits: float, current: _Trained, first: int = number * options.epochs
+        ) -> None:
             def look() -> RowStates:
                 return RowStates(rows, current.learned().states(tree)[tree.ends])
 
-            report(Progress("refinement", first + epoch, total, bits, BITS, look if shown else None))
+            report(
+                Progress("refinement", first + epoch, total, bits, BITS, look if shown else None)
+            )
 
         runs.append(_train_from(start, train, held_out, options, report_epoch, cancelled))
     best, losses = min(runs, key=lambda run: min(run[1], default=math.inf))
     after = bits_per_symbol(best, held_out)
     better = bool(losses) and (after < before or (np.isfinite(after) and not np.isfinite(before)))
     if isinstance(best, WFA) and np.isfinite(mass := best.total_weight()) and mass != 0:
-        best = replace(best, initial=best.initial / mass)  # scores of next symbols do not depend on the total weight
-    return best if better else model, TrainingLog("refinement", np.array([before, *losses]), measure=BITS)
+        # scores of next symbols do not depend on the total weight
+        best = replace(best, initial=best.initial / mass)
+    return best if better else model, TrainingLog(
+        "refinement", np.array([before, *losses]), measure=BITS
+    )
 
 
 def _train_from(
@@ -252,17 +322,27 @@ def _train_from(
     report_epoch: Callable[[int, float, _Trained], None],
     cancelled: CancelCheck,
 ) -> tuple[WFA | NLWFA, list[float]]:
-    """Train from one start. Returns the best epoch's model, and the bits per symbol of every epoch on the validation strings."""
+    """Train from one start.
+
+    Returns the best epoch's model, and the bits per symbol of every epoch on the validation
+    strings.
+    """
     torch.manual_seed(options.seed)  # of dropout
-    if not np.isfinite(bits_per_symbol(model, train)):  # a string has score 0, where there is no gradient
+    # a string has score 0, where there is no gradient
+    if not np.isfinite(bits_per_symbol(model, train)):
         start = _Trained.of(model)
         nudge(start.tensors, options.seed)
         model = start.learned()
     trained, averaged = _Trained.of(model), _Trained.of(model)
-    optimizer = torch.optim.AdamW(trained.tensors, lr=options.rate, weight_decay=options.weight_decay)
+    optimizer = torch.optim.AdamW(
+        trained.tensors, lr=options.rate, weight_decay=options.weight_decay
+    )
     strings = int(train.counts.sum())
     count = max(1, round(strings / options.batch))
-    divisions = [train.split([strings // count] * count, options.seed + number) for number in range(min(DIVISIONS, options.epochs))]
+    divisions = [
+        train.split([strings // count] * count, options.seed + number)
+        for number in range(min(DIVISIONS, options.epochs))
+    ]
     batches = [[Continuations(part, model.num_symbols) for part in parts] for parts in divisions]
     validation_tree = Continuations(validation, model.num_symbols)
     best, losses = Best(model), list[float]()
@@ -290,11 +370,18 @@ def _train_from(
 
 
 def _as_distribution(model: WFA | NLWFA, train: Sample) -> WFA | NLWFA:
-    """Normalise a network's scores. If that takes a softmax, fit its logits by least squares to the logarithms of the outputs."""
+    """Normalise a network's scores.
+
+    If that takes a softmax, fit its logits by least squares to the logarithms of the outputs.
+    """
     if isinstance(model, WFA):
         return model
     normalised = replace(model.reading, normalised=True)
-    if model.reading.looks_ahead or model.reading.link != "identity" or not model.nonlinear_termination:
+    if (
+        model.reading.looks_ahead
+        or model.reading.link != "identity"
+        or not model.nonlinear_termination
+    ):
         return replace(model, reading=normalised)
     trie = Trie.of(train.words, model.num_symbols)
     weights, states = np.sqrt(trie.prefix_counts(train.counts))[:, None], model.states(trie)
@@ -318,21 +405,25 @@ def _as_distribution(model: WFA | NLWFA, train: Sample) -> WFA | NLWFA:
 
 
 def _balanced(model: WFA | NLWFA, train: Sample) -> WFA | NLWFA:
-    """Change the coordinates of a model's states without changing its function, so that all coordinates have similar sizes.
+    """Change the coordinates of a model's states without changing its function, so that all
+    coordinates have similar sizes.
 
-    Only models with linear maps are changed. A state z, a row vector, becomes z T, where T is such that E[(z T)ᵀ z T] = I for the
-    states along the training strings, each divided by its norm. States from singular vectors have entries of very different sizes,
-    so that steps of the same size for all entries would ruin the small ones.
+    Only models with linear maps are changed. A state z, a row vector, becomes z T, where T is such
+    that E[(z T)ᵀ z T] = I for the states along the training strings, each divided by its norm.
+    States from singular vectors have entries of very different sizes, so that steps of the same
+    size for all entries would ruin the small ones.
 
-    Coordinates that no state has together stay apart: eigenvectors of the whole matrix would mix them by rounding errors, and
-    weights that are exactly 0 would become 1e-16.
+    Coordinates that no state has together stay apart: eigenvectors of the whole matrix would mix
+    them by rounding errors, and weights that are exactly 0 would become 1e-16.
     """
     if isinstance(model, NLWFA) and model.nonlinear_transitions:
         return model
     trie = Trie.of(train.words, model.num_symbols)
     states, weights = model.states(trie), trie.prefix_counts(train.counts)
     sizes = np.linalg.norm(states, axis=1, keepdims=True)
-    units = np.divide(states, sizes, out=np.zeros_like(states), where=np.isfinite(sizes) & (sizes > 0))
+    units = np.divide(
+        states, sizes, out=np.zeros_like(states), where=np.isfinite(sizes) & (sizes > 0)
+    )
     values, vectors = _eigenvectors_by_part((units.T * weights) @ units / weights.sum())
     roots = np.sqrt(values.clip(values.max() * MIN_VARIANCE))
     T, inverse = vectors / roots, (vectors * roots).T
@@ -342,13 +433,21 @@ def _balanced(model: WFA | NLWFA, train: Sample) -> WFA | NLWFA:
     transitions[-1] = transitions[-1] @ T
     first, *others = (*model.decoder, model.output)
     *decoder, output = (inverse @ first, *others)
-    return replace(model, initial=model.initial @ T, transitions=tuple(transitions), decoder=tuple(decoder), output=output)
+    return replace(
+        model,
+        initial=model.initial @ T,
+        transitions=tuple(transitions),
+        decoder=tuple(decoder),
+        output=output,
+    )
 
 
 def _eigenvectors_by_part(matrix: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Compute the eigenvalues and eigenvectors (columns) of a symmetric matrix, in each of its parts that share no entry but 0.
+    """Compute the eigenvalues and eigenvectors (columns) of a symmetric matrix, in each of its
+    parts that share no entry but 0.
 
-    Those of each part stand in its own columns, so that a matrix of a single part gives what `np.linalg.eigh` does.
+    Those of each part stand in its own columns, so that a matrix of a single part gives what
+    `np.linalg.eigh` does.
     """
     number, part = connected_components(matrix != 0, directed=False)
     values, vectors = np.zeros(len(matrix)), np.zeros(matrix.shape)

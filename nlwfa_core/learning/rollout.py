@@ -1,4 +1,5 @@
-"""Computes a model's states along a prefix tree in torch, so that they can be differentiated with respect to its parameters.
+"""Computes a model's states along a prefix tree in torch, so that they can be differentiated with
+respect to its parameters.
 
 All prefixes of one length that end in the same symbol are computed in one product."""
 
@@ -46,7 +47,8 @@ class Rollout:
         initial : tensor, shape (num_states,)
             The state of λ, the root.
         step : callable
-            (states, shape (n, num_states), symbol) -> the states after that symbol, of the same shape.
+            (states, shape (n, num_states), symbol) -> the states after that symbol, of the same
+            shape.
 
         Returns
         -------
@@ -57,13 +59,17 @@ class Rollout:
         levels = [level]
         for parents, runs in self._levels:
             before = torch.split(level[parents], [size for _, size in runs])
-            level = torch.cat([step(part, symbol) for part, (symbol, _) in zip(before, runs, strict=True)])
+            level = torch.cat(
+                [step(part, symbol) for part, (symbol, _) in zip(before, runs, strict=True)]
+            )
             levels.append(level)
         return torch.cat(levels)
 
 
 def theta(values: torch.Tensor, nonlinear: bool) -> torch.Tensor:
-    """`losses.activate` with torch's own tanh, because `refine_values` needs torch's function transforms."""
+    """`losses.activate` with torch's own tanh, because `refine_values` needs torch's function
+    transforms.
+    """
     return torch.tanh(values) if nonlinear else values
 
 
@@ -77,26 +83,32 @@ def transition_step(layers: Sequence[torch.Tensor], nonlinear: bool, unit: bool 
     nonlinear : bool
         Whether θ is tanh; otherwise it is the identity.
     unit : bool
-        Whether each new state is divided by its norm. This is only for linear models whose scores matter up to a factor: without
-        it, the states of long prefixes would vanish.
+        Whether each new state is divided by its norm. This is only for linear models whose scores
+        matter up to a factor: without it, the states of long prefixes would vanish.
     """
     by_symbol = [layer.unbind() for layer in layers]
 
     def step(states: torch.Tensor, symbol: int) -> torch.Tensor:
         for layer in by_symbol:
             states = theta(states @ layer[symbol], nonlinear)
-        return states / (states.detach().norm(dim=1, keepdim=True) + torch.finfo(states.dtype).tiny) if unit else states
+        return (
+            states / (states.detach().norm(dim=1, keepdim=True) + torch.finfo(states.dtype).tiny)
+            if unit
+            else states
+        )
 
     return step
 
 
 class Continuations(Rollout):
-    """The prefix tree of some strings, with the distinct pairs of a prefix and the symbol (or end) that follows it.
+    """The prefix tree of some strings, with the distinct pairs of a prefix and the symbol (or end)
+    that follows it.
 
     Attributes
     ----------
     rows, symbols : tensors, shape (num_continuations,)
-        For each pair, the row of the prefix in `states`, and the symbol that follows, where num_symbols stands for the end.
+        For each pair, the row of the prefix in `states`, and the symbol that follows, where
+        num_symbols stands for the end.
     shares : tensor, shape (num_continuations,)
         How often each pair occurs, as a share of all occurrences.
     """
@@ -107,6 +119,8 @@ class Continuations(Rollout):
         begins, ends = trie.prefix_counts(sample.counts), trie.end_counts(sample.counts)
         last = np.flatnonzero(ends)
         self.rows = self.row[torch.from_numpy(np.concatenate((trie.parent[1:], last)))]
-        self.symbols = torch.from_numpy(np.concatenate((trie.symbol[1:], np.full(len(last), num_symbols))))
+        self.symbols = torch.from_numpy(
+            np.concatenate((trie.symbol[1:], np.full(len(last), num_symbols)))
+        )
         times = np.concatenate((begins[1:], ends[last]))
         self.shares = torch.from_numpy(times / times.sum())

@@ -1,7 +1,9 @@
-"""Linear spectral learning, SP (Li, Rabusseau, Precup 2018, §2.3; Balle, Carreras, Luque, Quattoni 2014).
+"""Linear spectral learning, SP (Li, Rabusseau, Precup 2018, §2.3; Balle, Carreras, Luque, Quattoni
+2014).
 
-From the truncated SVD of the block of H over the prefixes P, H_λ ≈ U D Vᵀ, follow α₀ᵀ = H[λ, :] V, α∞ = V[λ, :]ᵀ and
-A_σ = (H_λ V)⁺ H_σ V, where ⁺ is the pseudo-inverse and H_σ has the rows uσ, u ∈ P.
+From the truncated SVD of the block of H over the prefixes P, H_λ ≈ U D Vᵀ, follow α₀ᵀ = H[λ, :] V,
+α∞ = V[λ, :]ᵀ and A_σ = (H_λ V)⁺ H_σ V, where ⁺ is the pseudo-inverse and H_σ has the rows uσ, u ∈
+P.
 """
 
 from __future__ import annotations
@@ -22,7 +24,8 @@ from .reading import mapped_rows
 
 # A full dense SVD of up to this many cells is quicker than an iterative one.
 DENSE_CELLS = 40_000
-# Singular values closer than this, relative to the largest, count as equal: only rounding decides which vectors an SVD gives them.
+# Singular values closer than this, relative to the largest, count as equal: only rounding decides
+# which vectors an SVD gives them.
 EQUAL_WITHIN = 1e-10
 # Of entries whose magnitudes are in a ratio above this one, the first counts as the largest.
 NEARLY_ONE = 1 - 1e-6
@@ -37,13 +40,14 @@ class TruncatedSVD:
     left : array, shape (num_prefixes, k)
     singular_values : array, shape (k,), descending
     right : array, shape (num_suffixes, k)
-        The signs are chosen so that the entry of largest magnitude in each column is positive, which makes plots of states
-        reproducible.
+        The signs are chosen so that the entry of largest magnitude in each column is positive,
+        which makes plots of states reproducible.
     numerical_rank : int
-        How many of these singular values are above σ₁ · max(num_prefixes, num_suffixes) · ε, where ε is the precision of float64.
+        How many of these singular values are above σ₁ · max(num_prefixes, num_suffixes) · ε, where
+        ε is the precision of float64.
     parts : array, shape (k,)
-        The number of the part of the matrix to which each vector belongs (see `truncated_svd`); outside its part, a vector is 0.
-        −1 for a singular value of 0, whose vectors are set to 0.
+        The number of the part of the matrix to which each vector belongs (see `truncated_svd`);
+        outside its part, a vector is 0. −1 for a singular value of 0, whose vectors are set to 0.
     """
 
     left: FloatArray
@@ -54,19 +58,21 @@ class TruncatedSVD:
 
 
 def truncated_svd(block: sparse.csr_array, rank: int) -> TruncatedSVD:
-    """Compute the truncated SVD of a sparse matrix, the same on every processor up to the last digits.
+    """Compute the truncated SVD of a sparse matrix, the same on every processor up to the last
+    digits.
 
-    A matrix may consist of parts, sets of rows and columns with no entry in common, as that of Dyck strings does by depth of
-    brackets. Each part is factorised on its own. So singular vectors are exactly 0 outside their part, and those of equal singular
-    values in two parts are not mixed. Equal singular values within a part determine only the space that their vectors span:
+    A matrix may consist of parts, sets of rows and columns with no entry in common, as that of Dyck
+    strings does by depth of brackets. Each part is factorised on its own. So singular vectors are
+    exactly 0 outside their part, and those of equal singular values in two parts are not mixed.
+    Equal singular values within a part determine only the space that their vectors span:
     `_canonical` chooses a basis of this space.
 
     Parameters
     ----------
     block : sparse array, shape (num_prefixes, num_suffixes)
     rank : int
-        The number of singular values, at least 1. If the block has fewer rows or columns than that, there are min(num_prefixes,
-        num_suffixes) values.
+        The number of singular values, at least 1. If the block has fewer rows or columns than that,
+        there are min(num_prefixes, num_suffixes) values.
 
     Raises
     ------
@@ -81,7 +87,8 @@ def truncated_svd(block: sparse.csr_array, rank: int) -> TruncatedSVD:
     parts, solved = _parts(block), list[tuple[FloatArray, FloatArray, FloatArray]]()
     values, owners, numbers = np.empty(0), np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64)
     for part in parts:
-        # No singular value of a part is above its norm, and the parts that follow have smaller ones.
+        # No singular value of a part is above its norm, and the parts that follow have smaller
+        # ones.
         if len(values) >= k and part.norm < NEARLY_ONE * np.partition(values, -k)[-k]:
             break
         U, D, V = _decomposed(part.cells, k)
@@ -91,8 +98,11 @@ def truncated_svd(block: sparse.csr_array, rank: int) -> TruncatedSVD:
         solved.append((U, D, V))
     order = np.argsort(-values, kind="stable")
     firsts = np.array([part.rows[0] for part in parts], dtype=np.int64)[owners]
-    order = order[np.lexsort((firsts[order], _clusters(values[order])))][:k]  # equal ones by their parts' first prefixes
-    for column, (owner, number) in enumerate(zip(owners[order].tolist(), numbers[order].tolist(), strict=True)):
+    # equal ones by their parts' first prefixes
+    order = order[np.lexsort((firsts[order], _clusters(values[order])))][:k]
+    for column, (owner, number) in enumerate(
+        zip(owners[order].tolist(), numbers[order].tolist(), strict=True)
+    ):
         left[parts[owner].rows, column] = solved[owner][0][:, number]
         right[parts[owner].columns, column] = solved[owner][2][:, number]
     D = np.concatenate((values[order], np.zeros(k - len(order))))
@@ -103,7 +113,9 @@ def truncated_svd(block: sparse.csr_array, rank: int) -> TruncatedSVD:
 
 @dataclass(frozen=True, eq=False)
 class _Part:
-    """Rows and columns that share no entry with the rest of a matrix: their ascending indices, entries, and Frobenius norm."""
+    """Rows and columns that share no entry with the rest of a matrix: their ascending indices,
+    entries, and Frobenius norm.
+    """
 
     rows: IntArray
     columns: IntArray
@@ -112,12 +124,19 @@ class _Part:
 
 
 def _parts(block: sparse.csr_array) -> list[_Part]:
-    """Split a matrix into the parts that have an entry other than 0, in descending order of their norms."""
+    """Split a matrix into the parts that have an entry other than 0, in descending order of their
+    norms.
+    """
     cells = block.tocoo()
     filled = cells.data != 0
-    data, (rows, columns) = cells.data[filled], (index[filled].astype(np.int64) for index in cells.coords)
+    data, (rows, columns) = (
+        cells.data[filled],
+        (index[filled].astype(np.int64) for index in cells.coords),
+    )
     num_rows, size = block.shape[0], sum(block.shape)
-    links = sparse.coo_array((np.ones(len(data), dtype=np.int8), (rows, num_rows + columns)), shape=(size, size))
+    links = sparse.coo_array(
+        (np.ones(len(data), dtype=np.int8), (rows, num_rows + columns)), shape=(size, size)
+    )
     number, label = connected_components(links, directed=False)
     members, order = np.argsort(label, kind="stable"), np.argsort(label[rows], kind="stable")
     starts = np.concatenate(([0], np.cumsum(np.bincount(label, minlength=number))))
@@ -126,18 +145,33 @@ def _parts(block: sparse.csr_array) -> list[_Part]:
     local[members] = np.arange(size) - starts[label[members]]  # index within the part, rows first
     parts = []
     for part in np.flatnonzero(np.diff(bounds)).tolist():
-        inside, own = members[starts[part] : starts[part + 1]], order[bounds[part] : bounds[part + 1]]
+        inside, own = (
+            members[starts[part] : starts[part + 1]],
+            order[bounds[part] : bounds[part + 1]],
+        )
         height = int(np.searchsorted(inside, num_rows))
         shape = height, len(inside) - height
-        own_cells = sparse.coo_array((data[own], (local[rows[own]], local[num_rows + columns[own]] - height)), shape=shape)
-        parts.append(_Part(inside[:height], inside[height:] - num_rows, own_cells, float(np.linalg.norm(data[own]))))
+        own_cells = sparse.coo_array(
+            (data[own], (local[rows[own]], local[num_rows + columns[own]] - height)), shape=shape
+        )
+        parts.append(
+            _Part(
+                inside[:height],
+                inside[height:] - num_rows,
+                own_cells,
+                float(np.linalg.norm(data[own])),
+            )
+        )
     return sorted(parts, key=lambda part: -part.norm)
 
 
 def _decomposed(block: sparse.coo_array, rank: int) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Compute U, D and V of one part, with at most `rank` values, the same on every processor up to the last digits."""
+    """Compute U, D and V of one part, with at most `rank` values, the same on every processor up to
+    the last digits.
+    """
     smaller = min(block.shape)
-    k, size = min(rank, smaller), rank + 1  # one more, to see whether the last value equals the next one
+    # one more, to see whether the last value equals the next one
+    k, size = min(rank, smaller), rank + 1
     while True:
         if block.shape[0] * block.shape[1] <= DENSE_CELLS or 3 * size > smaller:
             U, D, Vt = np.linalg.svd(block.toarray(), full_matrices=False)
@@ -151,7 +185,9 @@ def _decomposed(block: sparse.coo_array, rank: int) -> tuple[FloatArray, FloatAr
             break
         size *= 2
     V = Vt.T
-    for cluster in np.flatnonzero(np.bincount(clusters[:k]) * (np.bincount(clusters)[: clusters[k - 1] + 1] > 1)).tolist():
+    for cluster in np.flatnonzero(
+        np.bincount(clusters[:k]) * (np.bincount(clusters)[: clusters[k - 1] + 1] > 1)
+    ).tolist():
         equal = np.flatnonzero(clusters == cluster)
         turn = _canonical(V[:, equal])
         U[:, equal], V[:, equal] = U[:, equal] @ turn, V[:, equal] @ turn
@@ -168,16 +204,21 @@ def _clusters(values: FloatArray) -> IntArray:
     >>> _clusters(np.array([1.0, 0.5, 0.5 - 1e-15, 0.1])).tolist()
     [0, 1, 1, 2]
     """
-    return np.concatenate((np.zeros(min(len(values), 1)), np.cumsum(-np.diff(values) > EQUAL_WITHIN * values[:1].sum()))).astype(
-        np.int64
-    )
+    return np.concatenate(
+        (
+            np.zeros(min(len(values), 1)),
+            np.cumsum(-np.diff(values) > EQUAL_WITHIN * values[:1].sum()),
+        )
+    ).astype(np.int64)
 
 
 def _canonical(V: FloatArray) -> FloatArray:
-    """Find the rotation, shape (r, r), that turns an orthonormal basis V, shape (n, r), into one that depends only on its span.
+    """Find the rotation, shape (r, r), that turns an orthonormal basis V, shape (n, r), into one
+    that depends only on its span.
 
-    The first new vector is the normalised projection onto the span of the coordinate axis that is nearest to it, or of the first
-    one if several are equally near. The next vector is found in the same way in the rest of the span, and so on.
+    The first new vector is the normalised projection onto the span of the coordinate axis that is
+    nearest to it, or of the first one if several are equally near. The next vector is found in the
+    same way in the rest of the span, and so on.
 
     >>> V = np.linalg.qr(np.array([[3.0, 1.0], [0.0, 0.0], [1.0, 2.0]]))[0]
     >>> np.abs(V @ _canonical(V)).round(12).tolist()
@@ -195,11 +236,15 @@ def _canonical(V: FloatArray) -> FloatArray:
 
 
 def _largest(block: sparse.csr_array, k: int) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Compute the k largest singular values and their vectors as scipy's ARPACK solver does, but with less overhead."""
+    """Compute the k largest singular values and their vectors as scipy's ARPACK solver does, but
+    with less overhead.
+    """
     tall = block.shape[0] >= block.shape[1]
     X = block if tall else block.T.tocsr()
     transposed, width = X.T.tocsr(), X.shape[1]
-    gram = LinearOperator((width, width), matvec=lambda vector: transposed @ (X @ vector), dtype=np.float64)
+    gram = LinearOperator(
+        (width, width), matvec=lambda vector: transposed @ (X @ vector), dtype=np.float64
+    )
     # A fixed start vector makes ARPACK's answer the same each time.
     V, _ = np.linalg.qr(eigsh(gram, k=k, v0=np.ones(width))[1])
     U, D, Wt = np.linalg.svd(X @ V, full_matrices=False)
@@ -219,15 +264,18 @@ def fit_spectral(hankel: HankelMatrix, svd: TruncatedSVD, rank: int) -> WFA:
     Returns
     -------
     WFA
-        It has min(rank, numerical rank) states, and at least 1: a direction with a singular value of 0 would add nothing.
+        It has min(rank, numerical rank) states, and at least 1: a direction with a singular value
+        of 0 would add nothing.
     """
     k = max(1, min(rank, svd.numerical_rank))
     V = svd.right[:, :k]
     D = svd.singular_values[:k]
     rows = hankel.matrix @ V  # (num_rows, k)
     # H_λ V = U D, so its pseudo-inverse is D⁻¹ Uᵀ.
-    inverse = np.divide(svd.left[:, :k], D, out=np.zeros_like(svd.left[:, :k]), where=D > 0)  # (num_prefixes, k), transposed
-    # The rows uσ that are not zero, symbol by symbol. They are few, and the shared zero row is the last row.
+    # (num_prefixes, k), transposed
+    inverse = np.divide(svd.left[:, :k], D, out=np.zeros_like(svd.left[:, :k]), where=D > 0)
+    # The rows uσ that are not zero, symbol by symbol. They are few, and the shared zero row is the
+    # last row.
     filled = np.diff(hankel.matrix.indptr) > 0
     pairs = np.flatnonzero(hankel.shifted <= np.flatnonzero(filled).max(initial=-1))
     pairs = pairs[filled[hankel.shifted.ravel()[pairs]]]
@@ -235,12 +283,15 @@ def fit_spectral(hankel: HankelMatrix, svd: TruncatedSVD, rank: int) -> WFA:
     order = np.argsort(symbols, kind="stable")
     bounds = np.searchsorted(symbols[order], np.arange(hankel.num_symbols + 1)).tolist()
     left, right = inverse[prefixes[order]], rows[hankel.shifted.ravel()[pairs[order]]]
-    transitions = np.stack([left[start:end].T @ right[start:end] for start, end in pairwise(bounds)])
+    transitions = np.stack(
+        [left[start:end].T @ right[start:end] for start, end in pairwise(bounds)]
+    )
     return WFA(rows[0], transitions, V[0].copy())
 
 
 def truncation_loss(svd: TruncatedSVD, squared_norm: float) -> float:
-    """Compute the relative loss of the best approximation of this rank, 1 − Σσ² / ‖H‖² (Eckart and Young 1936).
+    """Compute the relative loss of the best approximation of this rank, 1 − Σσ² / ‖H‖² (Eckart and
+    Young 1936).
 
     Parameters
     ----------
@@ -253,10 +304,11 @@ def truncation_loss(svd: TruncatedSVD, squared_norm: float) -> float:
 
 @check_types
 def linear_loss(hankel: HankelMatrix, rank: int) -> float:
-    """Compute the smallest loss that a linear factorisation of H over P' can have, to compare with the auto-encoder's loss.
+    """Compute the smallest loss that a linear factorisation of H over P' can have, to compare with
+    the auto-encoder's loss.
 
-    Equal rows are merged into one, which is multiplied by the square root of their total weight, so that the loss weights rows as
-    `factorisation.fit_factorisation` does.
+    Equal rows are merged into one, which is multiplied by the square root of their total weight, so
+    that the loss weights rows as `factorisation.fit_factorisation` does.
 
     >>> from nlwfa_core import estimate_hankel, select_basis
     >>> hankel = estimate_hankel(["ab", "ab", "b"], select_basis(["ab", "ab", "b"], 3, 3))
@@ -273,26 +325,34 @@ def linear_loss(hankel: HankelMatrix, rank: int) -> float:
     rows = sparse.csr_array(sparse.diags_array(np.sqrt(counts)) @ hankel.matrix[firsts])
     svd, squared_norm = truncated_svd(rows, rank), float(rows.data @ rows.data)
     if not squared_norm:
-        raise RecipeError("the Hankel matrix has no entry other than zero: there is nothing to factorise")
+        raise RecipeError(
+            "the Hankel matrix has no entry other than zero: there is nothing to factorise"
+        )
     return truncation_loss(svd, squared_norm)
 
 
 def weighted_block(hankel: HankelMatrix) -> sparse.csr_array:
-    """Multiply each row of H_λ by the square root of its weight, so that a sum of squared errors is weighted by row."""
+    """Multiply each row of H_λ by the square root of its weight, so that a sum of squared errors is
+    weighted by row.
+    """
     weights = None if hankel.row_weights is None else hankel.row_weights[: hankel.num_prefixes]
     return weighted_rows(hankel.block, weights)
 
 
 def weighted_rows(block: sparse.csr_array, weights: FloatArray | None) -> sparse.csr_array:
     """Multiply each row of a block by the square root of its weight; None leaves it as it is."""
-    return block if weights is None else sparse.csr_array(sparse.diags_array(np.sqrt(weights)) @ block)
+    return (
+        block if weights is None else sparse.csr_array(sparse.diags_array(np.sqrt(weights)) @ block)
+    )
 
 
 def fit_linear_maps(hankel: HankelMatrix, svd: TruncatedSVD, rank: int) -> WFA:
-    """Build the WFA of a truncated SVD if the matrix is transformed or has boundary symbols, so that rows may have weights.
+    """Build the WFA of a truncated SVD if the matrix is transformed or has boundary symbols, so
+    that rows may have weights.
 
-    The state of a prefix u is z_u = Vᵀ h_u, where h_u is its row of H, and A_σ minimises Σ_u w_{uσ} ‖z_uᵀ A_σ − z_{uσ}ᵀ‖². There
-    is one A_σ for each map that the model needs, ⊣ included if it has one. α∞ is the λ-column of Vᵀ.
+    The state of a prefix u is z_u = Vᵀ h_u, where h_u is its row of H, and A_σ minimises Σ_u w_{uσ}
+    ‖z_uᵀ A_σ − z_{uσ}ᵀ‖². There is one A_σ for each map that the model needs, ⊣ included if it has
+    one. α∞ is the λ-column of Vᵀ.
 
     Parameters
     ----------
@@ -307,10 +367,13 @@ def fit_linear_maps(hankel: HankelMatrix, svd: TruncatedSVD, rank: int) -> WFA:
     rows = hankel.matrix @ V  # (num_rows, k)
     before, weights = rows[: hankel.num_prefixes], hankel.row_weights
     maps = np.zeros((mapped_rows(hankel).shape[1], k, k))
-    for part in np.unique(svd.parts[:k]):  # prefixes of different parts share no state: exact zeros stay exact
+    # prefixes of different parts share no state: exact zeros stay exact
+    for part in np.unique(svd.parts[:k]):
         states = np.flatnonzero(svd.parts[:k] == part)
         inside = np.flatnonzero(before[:, states].any(axis=1))
         for symbol, after in enumerate(mapped_rows(hankel)[inside].T):
             roots = np.ones((len(after), 1)) if weights is None else np.sqrt(weights[after, None])
-            maps[symbol, states] = np.linalg.lstsq(roots * before[inside][:, states], roots * rows[after])[0]
+            maps[symbol, states] = np.linalg.lstsq(
+                roots * before[inside][:, states], roots * rows[after]
+            )[0]
     return WFA(rows[hankel.start_row], maps, V[0].copy())

@@ -1,16 +1,20 @@
-"""Finds the square root of a weighted automaton: a model of f with k states, from a model of f² with k (k + 1) / 2 states.
+"""Finds the square root of a weighted automaton: a model of f with k states, from a model of f²
+with k (k + 1) / 2 states.
 
-If z is a state of f, the corresponding state of f² holds the products z_i z_j, in unknown coordinates. The map of f² for a word w
-acts on these products as f's map A_w acts on z. So if A_w has the eigenvalues λ_i, the map of f² has the eigenvalues
-μ_ij = λ_i λ_j. The method looks for k eigenvalues μ_ii such that each product μ_ii μ_jj is the square of another eigenvalue μ_ij.
+If z is a state of f, the corresponding state of f² holds the products z_i z_j, in unknown
+coordinates. The map of f² for a word w acts on these products as f's map A_w acts on z. So if A_w
+has the eigenvalues λ_i, the map of f² has the eigenvalues μ_ij = λ_i λ_j. The method looks for k
+eigenvalues μ_ii such that each product μ_ii μ_jj is the square of another eigenvalue μ_ij.
 
-In the basis of the eigenvectors, scaled so that the initial state is 1 in each coordinate, the states of f² are the products
-z_i z_j themselves. In this basis, a map's column for the product z_i² is a symmetric matrix of rank one, x xᵀ, where x is column i
-of A_σ up to its sign. The columns for mixed products z_i z_j determine the signs of the columns relative to each other. The sign of
-a whole A_σ does not matter, because it does not change f².
+In the basis of the eigenvectors, scaled so that the initial state is 1 in each coordinate, the
+states of f² are the products z_i z_j themselves. In this basis, a map's column for the product z_i²
+is a symmetric matrix of rank one, x xᵀ, where x is column i of A_σ up to its sign. The columns for
+mixed products z_i z_j determine the signs of the columns relative to each other. The sign of a
+whole A_σ does not matter, because it does not change f².
 
-Li, Rabusseau and Precup (2018), section 3, show that f² has such states. Tensor methods use eigenvectors in a similar way to find
-the parameters of latent variable models (Anandkumar, Ge, Hsu, Kakade and Telgarsky 2014).
+Li, Rabusseau and Precup (2018), section 3, show that f² has such states. Tensor methods use
+eigenvectors in a similar way to find the parameters of latent variable models (Anandkumar, Ge, Hsu,
+Kakade and Telgarsky 2014).
 """
 
 from __future__ import annotations
@@ -30,7 +34,8 @@ from .spectral import fit_spectral, truncated_svd
 
 ComplexArray = npt.NDArray[np.complex128]
 LONGEST_WORD = 3  # words whose maps' eigenvectors are tried
-# μ_ii μ_jj and μ_ij² may differ by this share. Values with noise need it, but chance must not meet it for all pairs.
+# μ_ii μ_jj and μ_ij² may differ by this share. Values with noise need it, but chance must not meet
+# it for all pairs.
 NEARLY_EQUAL = 0.03
 SMALLEST_EIGENVALUE = 1e-9  # relative to the largest: a map with smaller ones has lost a direction
 
@@ -41,7 +46,8 @@ def square_root(model: WFA, num_states: int, basis: Basis) -> WFA | None:
     Parameters
     ----------
     model : WFA
-        A model of f² with k (k + 1) / 2 states. With any other number of states, there is no result.
+        A model of f² with k (k + 1) / 2 states. With any other number of states, there is no
+        result.
     num_states : int
         The number k of states of f.
     basis : Basis
@@ -50,7 +56,8 @@ def square_root(model: WFA, num_states: int, basis: Basis) -> WFA | None:
     Returns
     -------
     WFA or None
-        A model of f with at most k states; None if the states of `model` could not be recognised as products of k numbers.
+        A model of f with at most k states; None if the states of `model` could not be recognised as
+        products of k numbers.
     """
     if model.num_states != num_states * (num_states + 1) // 2:
         return None
@@ -74,7 +81,9 @@ def square_root(model: WFA, num_states: int, basis: Basis) -> WFA | None:
         return None
 
     def real_values(words: Words) -> FloatArray:
-        """Compute f without the phase that all values share: f is real, but its coordinates in eigenvectors may be complex."""
+        """Compute f without the phase that all values share: f is real, but its coordinates in
+        eigenvectors may be complex.
+        """
         return np.real(values(words) * (abs(phase) / phase))
 
     hankel = exact_hankel(real_values, basis)
@@ -104,7 +113,8 @@ class _Products:
     def factors(self, model: WFA) -> tuple[ComplexArray, ComplexArray, ComplexArray]:
         """Compute α₀, all A_σ and α∞ of f, as complex numbers, from the model of f²."""
         inverse, k = np.linalg.inv(self.vectors), len(self.places)
-        halves = np.where(np.eye(k, dtype=bool), 1.0, 0.5)  # a product z_i z_j stands for both z_i z_j and z_j z_i
+        # a product z_i z_j stands for both z_i z_j and z_j z_i
+        halves = np.where(np.eye(k, dtype=bool), 1.0, 0.5)
         termination = _factor((inverse @ model.termination)[self.places] * halves)
         transitions = np.empty((model.num_symbols, k, k), dtype=np.complex128)
         for symbol, matrix in enumerate(inverse @ model.transitions @ self.vectors):
@@ -114,7 +124,11 @@ class _Products:
                 for i in range(j):
                     mixed = np.outer(columns[i], columns[j])
                     mixed = (mixed + mixed.T) * halves
-                    agreement += float(np.real(np.sum(matrix[self.places, self.places[i, j]] * halves * mixed.conj())))
+                    agreement += float(
+                        np.real(
+                            np.sum(matrix[self.places, self.places[i, j]] * halves * mixed.conj())
+                        )
+                    )
                 if agreement < 0:
                     columns[j] = -columns[j]
             transitions[symbol] = np.stack(columns, axis=1)
@@ -122,7 +136,9 @@ class _Products:
 
 
 def _factor(matrix: ComplexArray) -> ComplexArray:
-    """Find the vector x, up to its sign, for which x xᵀ is nearest to a symmetric matrix that has nearly rank one."""
+    """Find the vector x, up to its sign, for which x xᵀ is nearest to a symmetric matrix that has
+    nearly rank one.
+    """
     direction = np.linalg.svd(matrix)[0][:, 0]
     size = direction.conj() @ matrix @ direction.conj()
     root: ComplexArray = np.sqrt(size + 0j) * direction
@@ -130,7 +146,9 @@ def _factor(matrix: ComplexArray) -> ComplexArray:
 
 
 def _eigenbasis(model: WFA, k: int) -> _Products | None:
-    """Try the maps of all short words, and take coordinates from the one whose eigenvalues are nearest to products λ_i λ_j."""
+    """Try the maps of all short words, and take coordinates from the one whose eigenvalues are
+    nearest to products λ_i λ_j.
+    """
     best: _Products | None = None
     for length in range(1, LONGEST_WORD + 1):
         for word in product(range(model.num_symbols), repeat=length):
@@ -147,7 +165,8 @@ def _eigenbasis(model: WFA, k: int) -> _Products | None:
 def _places(values: ComplexArray, k: int) -> tuple[npt.NDArray[np.int64], float] | None:
     """Assign eigenvalues to products λ_i λ_j.
 
-    Returns the number of the eigenvalue of each product, shape (k, k), and the largest relative error; None if they do not fit.
+    Returns the number of the eigenvalue of each product, shape (k, k), and the largest relative
+    error; None if they do not fit.
     """
     sizes = np.abs(values)
     if not sizes.min() > SMALLEST_EIGENVALUE * sizes.max():
@@ -160,7 +179,9 @@ def _places(values: ComplexArray, k: int) -> tuple[npt.NDArray[np.int64], float]
     best: tuple[list[int], float] | None = None
 
     def extend(squares: list[int], taken: set[int], error: float, rest: list[int]) -> None:
-        """Add each eigenvalue that can be another λ_i²: its products with those chosen so far must be eigenvalues as well."""
+        """Add each eigenvalue that can be another λ_i²: its products with those chosen so far must
+        be eigenvalues as well.
+        """
         nonlocal best
         if best is not None and error >= best[1]:
             return
@@ -170,7 +191,12 @@ def _places(values: ComplexArray, k: int) -> tuple[npt.NDArray[np.int64], float]
         for number, each in enumerate(rest):
             larger = max([error, *miss[each, squares].tolist()])
             products = {*mixed[each, squares].tolist()}
-            if each in taken or larger > NEARLY_EQUAL or len(products) < len(squares) or products & {*taken, *squares, each}:
+            if (
+                each in taken
+                or larger > NEARLY_EQUAL
+                or len(products) < len(squares)
+                or products & {*taken, *squares, each}
+            ):
                 continue
             extend([*squares, each], taken | products, larger, rest[number + 1 :])
 

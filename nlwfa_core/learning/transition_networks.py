@@ -1,7 +1,8 @@
 """Step 2 of NL-WFA learning: one small network for each symbol (Li, Rabusseau, Precup 2018, §4.2).
 
-The network of a symbol is g_σ(z) = θ(θ(zᵀE)F), of widths k → 2k → k. It is trained on the squared error between g_σ(φ(H_u)) and
-φ(H_{uσ}) over all prefixes u ∈ P, where φ is the encoder of step 1. The matrices A_σ of SP are computed in `spectral` instead.
+The network of a symbol is g_σ(z) = θ(θ(zᵀE)F), of widths k → 2k → k. It is trained on the squared
+error between g_σ(φ(H_u)) and φ(H_{uσ}) over all prefixes u ∈ P, where φ is the encoder of step 1.
+The matrices A_σ of SP are computed in `spectral` instead.
 """
 
 from __future__ import annotations
@@ -33,10 +34,11 @@ def fit_transitions(
 ) -> tuple[tuple[FloatArray, ...], TrainingLog]:
     """Train the networks of all symbols at once, in batched products.
 
-    The networks share no weights and Adamax treats each weight separately, so the result is the same as from training one after
-    another. Prefixes with the same state are computed once. With any optimiser but "adamax", linear maps are solved by least
-    squares, one matrix per symbol. With "lm", nonlinear maps that have a hidden layer and at most LARGEST_MAP weights are trained
-    by `levenberg_marquardt.fit_maps`.
+    The networks share no weights and Adamax treats each weight separately, so the result is the
+    same as from training one after another. Prefixes with the same state are computed once. With
+    any optimiser but "adamax", linear maps are solved by least squares, one matrix per symbol. With
+    "lm", nonlinear maps that have a hidden layer and at most LARGEST_MAP weights are trained by
+    `levenberg_marquardt.fit_maps`.
 
     Parameters
     ----------
@@ -45,16 +47,18 @@ def fit_transitions(
     shifted : array, shape (num_prefixes, num_symbols)
         The number of the row of uσ.
     options : Options
-        θ is tanh if the learner's second step is nonlinear, and otherwise the identity. Without hidden units
-        (`width_transitions` 0), g_σ(z) = θ(zᵀF). The number of states is that of `latent`, not `options.rank`.
+        θ is tanh if the learner's second step is nonlinear, and otherwise the identity. Without
+        hidden units (`width_transitions` 0), g_σ(z) = θ(zᵀF). The number of states is that of
+        `latent`, not `options.rank`.
     weights : array, shape (num_prefixes, num_symbols), or None
         How much each pair (u, σ) counts in the error; None if all count the same.
 
     Returns
     -------
     layers : tuple of arrays
-        E, shape (num_symbols, rank, width·rank), and F, shape (num_symbols, width·rank, rank), where width is
-        `width_transitions`. Without a hidden layer, or if solved by least squares, only F, shape (num_symbols, rank, rank).
+        E, shape (num_symbols, rank, width·rank), and F, shape (num_symbols, width·rank, rank),
+        where width is `width_transitions`. Without a hidden layer, or if solved by least squares,
+        only F, shape (num_symbols, rank, rank).
     log : TrainingLog
 
     Raises
@@ -62,7 +66,11 @@ def fit_transitions(
     Cancelled
     """
     num_prefixes, num_symbols = shifted.shape
-    rank, width, nonlinear = latent.shape[1], options.width_transitions, options.kind.nonlinear_transitions
+    rank, width, nonlinear = (
+        latent.shape[1],
+        options.width_transitions,
+        options.kind.nonlinear_transitions,
+    )
     widths = [rank, width * rank, rank] if width else [rank, rank]
     shapes = [(num_symbols, before, after) for before, after in pairwise(widths)]
     layers = seeded_layers(shapes, torch.Generator().manual_seed(options.seed))
@@ -94,7 +102,9 @@ def fit_transitions(
     if exact:
         log = solved(loss, "transitions", report, look)
     else:
-        epochs = Epochs(layers, loss, "transitions", Descent.of(options, "transitions"), report, cancelled, look)
+        epochs = Epochs(
+            layers, loss, "transitions", Descent.of(options, "transitions"), report, cancelled, look
+        )
         if nonlinear and small and options.optimizer == "lm":
             log = fit_maps(epochs, states, targets, counts / norm)
         else:
@@ -103,7 +113,8 @@ def fit_transitions(
 
 
 def least_squares(states: FloatArray, targets: FloatArray, weights: FloatArray) -> FloatArray:
-    """Fit one matrix A_σ per symbol by weighted least squares: it minimises Σ_c w_σc ‖z_c A_σ − t_σc‖² and has the least norm.
+    """Fit one matrix A_σ per symbol by weighted least squares: it minimises Σ_c w_σc ‖z_c A_σ −
+    t_σc‖² and has the least norm.
 
     c runs over the classes of prefixes with the same state.
 
@@ -129,7 +140,9 @@ def least_squares(states: FloatArray, targets: FloatArray, weights: FloatArray) 
 
 
 def _earlier_rows(shifted: npt.NDArray[np.int32], number: int) -> list[tuple[int, int]]:
-    """Find, for each of the first `number` rows, an earlier row and the symbol that leads from it; (−1, −1) if there is none."""
+    """Find, for each of the first `number` rows, an earlier row and the symbol that leads from it;
+    (−1, −1) if there is none.
+    """
     earlier = [(-1, -1)] * number
     parents, symbols = np.nonzero(shifted[:number] < number)
     for parent, symbol in zip(parents.tolist(), symbols.tolist(), strict=True):
@@ -141,7 +154,8 @@ def _earlier_rows(shifted: npt.NDArray[np.int32], number: int) -> list[tuple[int
 def _class_targets(
     latent: FloatArray, shifted: npt.NDArray[np.int32], classes: IntArray, weights: FloatArray
 ) -> tuple[FloatArray, FloatArray, float, float]:
-    """Replace the targets of all prefixes in a class by their weighted mean, which changes the squared error by a constant only.
+    """Replace the targets of all prefixes in a class by their weighted mean, which changes the
+    squared error by a constant only.
 
     The prefixes of a class have the same state, so a map gives them the same g. With W = Σ w,
     Σ w ‖g − t‖² = W ‖g − t̄‖² + Σ w ‖t − t̄‖².
@@ -151,15 +165,28 @@ def _class_targets(
     counts : array, shape (num_symbols, num_classes)
         W for each symbol and class.
     means : array, shape (num_symbols, num_classes, rank)
-        t̄ for each symbol and class: the weighted mean of φ(H_{uσ}) over the prefixes u of the class.
+        t̄ for each symbol and class: the weighted mean of φ(H_{uσ}) over the prefixes u of the
+        class.
     norm, spread : float
-        Σ w ‖t‖² over everything (1 if that is 0), and the sum of the last terms, which no network can lower.
+        Σ w ‖t‖² over everything (1 if that is 0), and the sum of the last terms, which no network
+        can lower.
     """
-    together = sparse.csr_array((np.ones(len(classes)), (classes, np.arange(len(classes)))))  # (num_classes, num_prefixes)
+    # (num_classes, num_prefixes)
+    together = sparse.csr_array((np.ones(len(classes)), (classes, np.arange(len(classes)))))
     counts = np.ascontiguousarray((together @ weights).T)
     inverse = np.divide(1.0, counts, out=np.zeros_like(counts), where=counts > 0)
-    targets = [(latent[rows], each[:, None]) for rows, each in zip(shifted.T, weights.T, strict=True)]
-    means = np.stack([share[:, None] * (together @ (each * rows)) for (rows, each), share in zip(targets, inverse, strict=True)])
-    spread = sum(float((each * (rows - mean[classes]) ** 2).sum()) for (rows, each), mean in zip(targets, means, strict=True))
+    targets = [
+        (latent[rows], each[:, None]) for rows, each in zip(shifted.T, weights.T, strict=True)
+    ]
+    means = np.stack(
+        [
+            share[:, None] * (together @ (each * rows))
+            for (rows, each), share in zip(targets, inverse, strict=True)
+        ]
+    )
+    spread = sum(
+        float((each * (rows - mean[classes]) ** 2).sum())
+        for (rows, each), mean in zip(targets, means, strict=True)
+    )
     norm = float(((latent**2).sum(axis=1)[shifted] * weights).sum())
     return counts, means, norm or 1.0, spread

@@ -1,6 +1,7 @@
 """Learns any function of strings from its values at some strings.
 
-SP, fac.non, tran.non and both.non learn from the known cells of H. A third step then fits the values themselves by least squares.
+SP, fac.non, tran.non and both.non learn from the known cells of H. A third step then fits the
+values themselves by least squares.
 """
 
 from __future__ import annotations
@@ -30,7 +31,8 @@ from .square_root import square_root
 
 NUM_PREFIXES = NUM_SUFFIXES = 1000  # of the basis, unless one is given
 MAX_LISTED_SYMBOLS = 5
-# Prefixes and suffixes from which the root of a model is found, as multiples of its states: the largest whose cells are all known.
+# Prefixes and suffixes from which the root of a model is found, as multiples of its states: the
+# largest whose cells are all known.
 CELLS_OF_ROOT = (2.0, 1.4, 1.0)
 
 
@@ -46,17 +48,22 @@ def fit_values(
     cancelled: CancelCheck = never,
     **shortcuts: Any,
 ) -> Fit:
-    """Learn a model from values of strings, with `Options` or, in short, with keywords: `fit_values(values, "SP", rank=5)`.
+    """Learn a model from values of strings, with `Options` or, in short, with keywords:
+    `fit_values(values, "SP", rank=5)`.
 
-    The values of all other strings are unknown, not 0. SP completes the Hankel matrix. Networks are trained on its known cells, and
-    linear transitions are fitted by least squares to the pairs of rows u and uσ that both have known cells.
+    The values of all other strings are unknown, not 0. SP completes the Hankel matrix. Networks are
+    trained on its known cells, and linear transitions are fitted by least squares to the pairs of
+    rows u and uσ that both have known cells.
 
-    The third step is `Refinement("values", restarts=128)`, here with 128 random starts; steps 1 and 2 have a single start. If the
-    transform is "sqrt", transitions are linear and there is no hidden layer after the state, the third step also starts at the
-    square root of a linear model of the values (see `square_root`).
+    The third step is `Refinement("values", restarts=128)`, here with 128 random starts; steps 1 and
+    2 have a single start. If the transform is "sqrt", transitions are linear and there is no hidden
+    layer after the state, the third step also starts at the square root of a linear model of the
+    values (see `square_root`).
 
     >>> from nlwfa_core import read_values
-    >>> model = fit_values(read_values(b",1\\na,2\\naa,4\\naaa,8\\n").strings, "SP", rank=1).model  # f(aⁿ) = 2ⁿ
+    >>> model = fit_values(
+    ...     read_values(b",1\\na,2\\naa,4\\naaa,8\\n").strings, "SP", rank=1
+    ... ).model  # f(aⁿ) = 2ⁿ
     >>> round(model((0, 0, 0, 0)), 2)
     16.0
 
@@ -67,17 +74,19 @@ def fit_values(
     rank : int, optional
         In place of the rank in `options`.
     basis : Basis, optional
-        The prefixes and suffixes of H. By default, these are the 1,000 prefixes and 1,000 suffixes that occur in the most strings.
+        The prefixes and suffixes of H. By default, these are the 1,000 prefixes and 1,000 suffixes
+        that occur in the most strings.
     transform : str
-        One of VALUE_TRANSFORMS. With "sqrt", values must not be negative: the model learns their square roots, and squares its
-        output.
+        One of VALUE_TRANSFORMS. With "sqrt", values must not be negative: the model learns their
+        square roots, and squares its output.
     shortcuts
         Fields of `Options`, in place of those in `options`.
 
     Raises
     ------
     RecipeError
-        If an option is unknown, the rank is below 1 or above what the basis allows, or there is nothing to learn.
+        If an option is unknown, the rank is below 1 or above what the basis allows, or there is
+        nothing to learn.
     TypeError
         If the learner or the rank is missing, or a keyword is not a field of `Options`.
     Cancelled
@@ -89,27 +98,46 @@ def fit_values(
     check_one_of("refine", refinement.objective, VALUE_REFINEMENTS)
     if options.starts > 1:
         raise RecipeError(
-            "starts must be 0 or 1 for functions learned from values, because their refinement has its own random restarts; "
+            "starts must be 0 or 1 for functions learned from values, because their "
+            "refinement has its own random restarts; "
             f"got {options.starts}"
         )
     check_cancelled(cancelled)
     started = perf_counter()
-    hankel = transformed(observed_hankel(values, basis or values.basis(NUM_PREFIXES, NUM_SUFFIXES)), transform)
+    hankel = transformed(
+        observed_hankel(values, basis or values.basis(NUM_PREFIXES, NUM_SUFFIXES)), transform
+    )
     check_rank(hankel, options.rank)
     kind, singular_values, built = options.kind, None, perf_counter()
     if kind.networks:
         observed = observed_transitions(hankel)
-        steps = network_steps(hankel, options, observed=observed, cache=FitCache(), report=report, cancelled=cancelled)
+        steps = network_steps(
+            hankel, options, observed=observed, cache=FitCache(), report=report, cancelled=cancelled
+        )
         if kind.nonlinear_transitions:
             steps.transitions[-1][~observed.any(axis=0)] = 0.0
     else:
-        completion = complete(hankel, options.rank, ridge=options.ridge, report=report, cancelled=cancelled)
+        completion = complete(
+            hankel, options.rank, ridge=options.ridge, report=report, cancelled=cancelled
+        )
         linear, singular_values = fit_completed(hankel, completion), completion.singular_values
-        log, seconds = TrainingLog("completion", completion.losses), {"completion": perf_counter() - built}
-        steps = Steps(linear.initial, (linear.transitions,), (completion.right.T,), (False, False), (log,), seconds)
+        log, seconds = (
+            TrainingLog("completion", completion.losses),
+            {"completion": perf_counter() - built},
+        )
+        steps = Steps(
+            linear.initial,
+            (linear.transitions,),
+            (completion.right.T,),
+            (False, False),
+            (log,),
+            seconds,
+        )
         observed = observed_transitions(hankel, linear.num_states)
     seconds, logs = {"hankel": built - started, **steps.seconds}, steps.logs
-    model: WFA | NLWFA = as_network(hankel, steps.initial, steps.transitions, steps.decoder, steps.nonlinear)
+    model: WFA | NLWFA = as_network(
+        hankel, steps.initial, steps.transitions, steps.decoder, steps.nonlinear
+    )
     if not kind.networks and transform == "none":
         model = WFA(steps.initial, steps.transitions[0], model.termination)
     if refinement.objective == "values":
@@ -118,7 +146,15 @@ def fit_values(
         started = perf_counter()
         restarts, seed = refinement.restarts, refinement.seed
         root = _root(values, options.rank) if transform == "sqrt" else None
-        model, log = refine_values(model, values, restarts=restarts, seed=seed, root=root, report=report, cancelled=cancelled)
+        model, log = refine_values(
+            model,
+            values,
+            restarts=restarts,
+            seed=seed,
+            root=root,
+            report=report,
+            cancelled=cancelled,
+        )
         logs, seconds = (*logs, log), {**seconds, "refinement": perf_counter() - started}
     model = replace(model, alphabet=hankel.alphabet)
     messages = [log.message for log in logs if log.message]
@@ -126,26 +162,38 @@ def fit_values(
         messages += map_messages(observed, model.num_states, values.alphabet)
     radius = model.spectral_radius if isinstance(model, WFA) else None
     learned = FitReport(
-        options.learner, options.rank, model.num_states, singular_values, None, radius, logs, tuple(messages), seconds
+        options.learner,
+        options.rank,
+        model.num_states,
+        singular_values,
+        None,
+        radius,
+        logs,
+        tuple(messages),
+        seconds,
     )
     return Fit(model, learned)
 
 
 def _root(values: ValuedStrings, k: int) -> WFA | None:
-    """Compute the square root of a linear model of the values, if all cells of a basis of short strings are known; else None."""
+    """Compute the square root of a linear model of the values, if all cells of a basis of short
+    strings are known; else None.
+    """
     num_products = k * (k + 1) // 2
     for cells in CELLS_OF_ROOT:
         size = int(cells * num_products) + 1
         basis = values.basis(size, size)
         hankel = observed_hankel(values, basis)
-        if hankel.matrix.nnz == hankel.matrix.shape[0] * hankel.num_suffixes:  # the row of unknown cells would have none
+        # the row of unknown cells would have none
+        if hankel.matrix.nnz == hankel.matrix.shape[0] * hankel.num_suffixes:
             svd = truncated_svd(hankel.block, num_products)
             return square_root(fit_spectral(hankel, svd, num_products), k, basis)
     return None
 
 
 def map_messages(observed: npt.NDArray[np.bool_], num_states: int, alphabet: Alphabet) -> list[str]:
-    """Warn of symbols whose maps the known cells do not determine: no pair of rows shows the map, or fewer pairs than states.
+    """Warn of symbols whose maps the known cells do not determine: no pair of rows shows the map,
+    or fewer pairs than states.
 
     Parameters
     ----------
@@ -159,10 +207,14 @@ def map_messages(observed: npt.NDArray[np.bool_], num_states: int, alphabet: Alp
     """
     pairs = observed.sum(axis=0)
     sentences = (
-        (pairs == 0, "No pair of rows with enough known values shows where {} leads: its map is zero."),
+        (
+            pairs == 0,
+            "No pair of rows with enough known values shows where {} leads: its map is zero.",
+        ),
         (
             (pairs > 0) & (pairs < num_states),
-            f"Fewer pairs of rows with enough known values than the model's {num_states} states show where {{}} leads.",
+            f"Fewer pairs of rows with enough known values than the model's {num_states} "
+            "states show where {} leads.",
         ),
     )
     messages = []

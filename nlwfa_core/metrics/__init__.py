@@ -1,13 +1,19 @@
 """Measures how good a model is on test strings, and checks whether it is sound.
 
-- `perplexity`: the Pautomac score of whole strings, and the ways in which programs treat outputs that are not positive.
-- `next_symbols`: scores of predictions along the strings: word error rate, bits per symbol and NDCG@5.
-- `ranking`: the likeliest next symbols after some prefixes, and the SPiCe competition's score of such a ranking.
-- `scores`: `evaluate`, which computes all scores of a model on a test set, and the titles, units and meanings of the scores.
-- `intervals`: how much scores would change with other test strings, and whether two models differ by more than that.
+- `perplexity`: the Pautomac score of whole strings, and the ways in which programs treat outputs
+  that are not positive.
+- `next_symbols`: scores of predictions along the strings: word error rate, bits per symbol and
+  NDCG@5.
+- `ranking`: the likeliest next symbols after some prefixes, and the SPiCe competition's score of
+  such a ranking.
+- `scores`: `evaluate`, which computes all scores of a model on a test set, and the titles, units
+  and meanings of the scores.
+- `intervals`: how much scores would change with other test strings, and whether two models differ
+  by more than that.
 - `diagnostics`: whether a model's mass converges, and whether its weights can be probabilities.
 - `tables`: tables of results, written as LaTeX, Markdown, CSV and JSON.
-- `seeds`: summaries of scores over several seeds, the choice of the best model, and differences between two models.
+- `seeds`: summaries of scores over several seeds, the choice of the best model, and differences
+  between two models.
 
 `experiment` makes the test strings.
 """

@@ -1,4 +1,6 @@
-"""Check whether a model is sound: does its mass converge, can its outputs be probabilities, does H have the requested rank?"""
+"""Check whether a model is sound: does its mass converge, can its outputs be probabilities, does H
+have the requested rank?
+"""
 
 from __future__ import annotations
 
@@ -21,14 +23,17 @@ MAX_SUMMED = 20_000
 
 @dataclass(frozen=True)
 class Diagnostics:
-    """Holds the properties of a model that are needed to interpret its scores. None means not computed.
+    """Holds the properties of a model that are needed to interpret its scores. None means not
+    computed.
 
     Attributes
     ----------
     spectral_radius : float or None
-        The largest |eigenvalue| of Σ_σ A_σ, if the model is a WFA. If it is 1 or more, the mass diverges.
+        The largest |eigenvalue| of Σ_σ A_σ, if the model is a WFA. If it is 1 or more, the mass
+        diverges.
     total_mass : float or None
-        The sum of the weights of all strings, if the model is a WFA; ∞ if it diverges. Other models have no closed form for it.
+        The sum of the weights of all strings, if the model is a WFA; ∞ if it diverges. Other models
+        have no closed form for it.
     short_mass : float
         The sum of the weights of all strings of up to `short_length` symbols.
     short_length : int
@@ -63,17 +68,28 @@ DIAGNOSTIC_TITLES = {
 }
 
 
-def format_diagnostic(field: str, value: float | None, short_length: int | None = None, rank: int | None = None) -> str:
-    """Write a field of `Diagnostics` as text, the same on pages, in reports and on the command line.
+def format_diagnostic(
+    field: str, value: float | None, short_length: int | None = None, rank: int | None = None
+) -> str:
+    """Write a field of `Diagnostics` as text, the same on pages, in reports and on the command
+    line.
 
-    None is "not computed": nonlinear models have no closed form for some fields. A numerical rank that is not below the requested
-    `rank` may be larger, because no more singular values were computed.
+    None is "not computed": nonlinear models have no closed form for some fields. A numerical rank
+    that is not below the requested `rank` may be larger, because no more singular values were
+    computed.
 
-    >>> format_diagnostic("spectral_radius", 0.25), format_diagnostic("total_mass", None), format_diagnostic("share_zero", 0.125)
+    >>> (
+    ...     format_diagnostic("spectral_radius", 0.25),
+    ...     format_diagnostic("total_mass", None),
+    ...     format_diagnostic("share_zero", 0.125),
+    ... )
     ('0.25', 'not computed', '12.5%')
     >>> format_diagnostic("short_mass", 0.875, 10)
     '0.875 (length ≤ 10)'
-    >>> format_diagnostic("numerical_rank", 4, rank=5), format_diagnostic("numerical_rank", 5, rank=5)
+    >>> (
+    ...     format_diagnostic("numerical_rank", 4, rank=5),
+    ...     format_diagnostic("numerical_rank", 5, rank=5),
+    ... )
     ('4', 'at least 5')
     """
     if field.startswith("share_"):
@@ -86,13 +102,17 @@ def format_diagnostic(field: str, value: float | None, short_length: int | None 
 
 
 def divergence_warnings(model: Model) -> tuple[str, ...]:
-    """Warn, in one sentence, if the weights of all strings have no finite sum; otherwise return no sentence."""
+    """Warn, in one sentence, if the weights of all strings have no finite sum; otherwise return no
+    sentence.
+    """
     if not isinstance(model, WFA) or model.spectral_radius < 1:
         return ()
     radius = format_beside(model.spectral_radius, 1.0)
     return (
-        f"The mass diverges: ΣA has spectral radius {radius}. At 1 or above, the weights of all strings "
-        "have no finite sum, so prefix probabilities and the next symbols predicted from them mean little.",
+        f"The mass diverges: ΣA has spectral radius {radius}. At 1 or above, the weights of "
+        "all strings "
+        "have no finite sum, so prefix probabilities and the next symbols predicted from "
+        "them mean little.",
     )
 
 
@@ -115,18 +135,32 @@ def diagnostics(model: Model, scores: Scores, report: LearningReport | None = No
     scores : Scores
         The model's scores on the test words.
     report : FitReport, optional
-        The report of the model's learning. Without it, its rank and its warnings are not part of the diagnosis.
+        The report of the model's learning. Without it, its rank and its warnings are not part of
+        the diagnosis.
     """
     masses = masses_by_length(model)
     warnings = list(report.messages if report else divergence_warnings(model))
     for count, what in (
         (scores.num_nonfinite, "an output that is not a finite number"),
-        (scores.num_negative, "a negative output, which is not a probability: the Pautomac score takes its absolute value"),
-        (scores.num_zero, "an output of exactly 0: where such a word has mass, the Pautomac score is ∞"),
+        (
+            scores.num_negative,
+            "a negative output, which is not a probability: the Pautomac score takes its "
+            "absolute value",
+        ),
+        (
+            scores.num_zero,
+            "an output of exactly 0: where such a word has mass, the Pautomac score is ∞",
+        ),
     ):
         if count:
-            warnings.append(f"{count:,} of {scores.num_words:,} test words ({format_share(count / scores.num_words)}) have {what}.")
-    for field, names in (("wer", "WER, NDCG@5 and bits per symbol are"), ("total_variation", "the total variation is")):
+            warnings.append(
+                f"{count:,} of {scores.num_words:,} test words "
+                f"({format_share(count / scores.num_words)}) have {what}."
+            )
+    for field, names in (
+        ("wer", "WER, NDCG@5 and bits per symbol are"),
+        ("total_variation", "the total variation is"),
+    ):
         if reason := scores.why_undefined(field):
             warnings.append(f"{names[0].upper()}{names[1:]} undefined: {reason}.")
     return Diagnostics(
@@ -143,7 +177,8 @@ def diagnostics(model: Model, scores: Scores, report: LearningReport | None = No
 
 
 def masses_by_length(model: Model, max_summed: int = MAX_SUMMED) -> FloatArray:
-    """Sum the weights of all strings of length 0, of length 1, and so on, while the strings have at most `max_summed` symbols.
+    """Sum the weights of all strings of length 0, of length 1, and so on, while the strings have at
+    most `max_summed` symbols.
 
     Returns
     -------
@@ -157,7 +192,9 @@ def masses_by_length(model: Model, max_summed: int = MAX_SUMMED) -> FloatArray:
 
 @lru_cache(maxsize=8)  # the same for every model of a sweep
 def _short_words(num_symbols: int, max_summed: int) -> tuple[Words, list[int]]:
-    """List all strings of length 0, of length 1, and so on, and the number of strings of each length."""
+    """List all strings of length 0, of length 1, and so on, and the number of strings of each
+    length.
+    """
     parts, length, symbols_left = [], 0, max_summed
     while symbols_left >= 0:
         number = num_symbols**length

@@ -1,24 +1,29 @@
-"""Computes how much scores would change with other test strings: bootstrap intervals, and paired differences between two models.
+"""Computes how much scores would change with other test strings: bootstrap intervals, and paired
+differences between two models.
 
-**What is resampled** are the test strings as drawn: as many as there are, with replacement. A string that occurs three times is
-three draws. In next-symbol scores, all predictions along a string are drawn or left out together, because they are not independent
-of each other.
+**What is resampled** are the test strings as drawn: as many as there are, with replacement. A
+string that occurs three times is three draws. In next-symbol scores, all predictions along a string
+are drawn or left out together, because they are not independent of each other.
 
-The Pautomac score is over a set T of words. With true probabilities, T is the test strings as drawn. Each resampled string then
-brings its true probability along, and both the probabilities and the model's outputs are normalised over the resampled strings.
-Total variation is over the distinct test strings: `StringScores` says how these are resampled.
-Without true probabilities, T is the set of distinct test strings. Then T and the sum of the model's outputs over it stay the same,
-and only the frequencies P* are resampled.
+The Pautomac score is over a set T of words. With true probabilities, T is the test strings as
+drawn. Each resampled string then brings its true probability along, and both the probabilities and
+the model's outputs are normalised over the resampled strings. Total variation is over the distinct
+test strings: `StringScores` says how these are resampled. Without true probabilities, T is the set
+of distinct test strings. Then T and the sum of the model's outputs over it stay the same, and only
+the frequencies P* are resampled.
 
-**What an interval covers** is the chance in drawing the test strings, and nothing else: neither other training strings, nor other
-seeds of a training, nor strings from another source. `seeds` has intervals over seeds.
+**What an interval covers** is the chance in drawing the test strings, and nothing else: neither
+other training strings, nor other seeds of a training, nor strings from another source. `seeds` has
+intervals over seeds.
 
-**How**: `string_scores` computes once what each string contributes to each score. A matrix that says how often each string is drawn
-in each resample, multiplied by these contributions, then gives the scores of all resamples. The intervals are BCa intervals
-(bias-corrected and accelerated: Efron and Tibshirani, *An Introduction to the Bootstrap*, 1993, §14.3); scoring two models on the
-same resamples is from Koehn, *Statistical significance tests for machine translation evaluation* (EMNLP 2004). With few strings,
-BCa intervals are too short. So a difference's interval reaches at least as far as Student's t interval, and fewer than
-`FEWEST_STRINGS` test strings have no interval at all: docs/method-notes.md has measured coverage and error rates.
+**How**: `string_scores` computes once what each string contributes to each score. A matrix that
+says how often each string is drawn in each resample, multiplied by these contributions, then gives
+the scores of all resamples. The intervals are BCa intervals (bias-corrected and accelerated: Efron
+and Tibshirani, *An Introduction to the Bootstrap*, 1993, §14.3); scoring two models on the same
+resamples is from Koehn, *Statistical significance tests for machine translation evaluation* (EMNLP
+2004). With few strings, BCa intervals are too short. So a difference's interval reaches at least as
+far as Student's t interval, and fewer than `FEWEST_STRINGS` test strings have no interval at all:
+docs/method-notes.md has measured coverage and error rates.
 """
 
 from __future__ import annotations
@@ -56,16 +61,20 @@ SCORES_WITH_INTERVALS = (
 )
 # Counts that two models are compared by as well; they have no interval.
 COUNTS = ("num_zero", "num_negative", "num_nonfinite", "num_impossible")
-# Resamples: (number + 1) · 2.5 % is a whole number, so that an end of a 95 % interval is one of the resamples.
+# Resamples: (number + 1) · 2.5 % is a whole number, so that an end of a 95 % interval is one of the
+# resamples.
 NUM_RESAMPLES, FEW_RESAMPLES = 1_999, 199
 MANY_STRINGS = 100_000  # from here on there are few resamples
 MAX_RESAMPLES = 100_000
-# Confidence of intervals that a person may ask for. With fewer resamples than `least_resamples` an interval is too narrow.
+# Confidence of intervals that a person may ask for. With fewer resamples than `least_resamples` an
+# interval is too narrow.
 LEAST_CONFIDENCE, MOST_CONFIDENCE = 0.5, 0.999
-# Scores that differ by no more than this, relative to the larger one and in addition, differ by rounding errors.
+# Scores that differ by no more than this, relative to the larger one and in addition, differ by
+# rounding errors.
 SAME_SCORE, SMALLEST_DIFFERENCE = 1e-9, 1e-12
 CELLS_AT_ONCE = 2**22  # of the matrix of numbers of draws: 32 MB
-# Distinct strings up to which the skewness of a score is measured by leaving out each string. With more, it hardly matters.
+# Distinct strings up to which the skewness of a score is measured by leaving out each string. With
+# more, it hardly matters.
 MAX_LEFT_OUT = 2_000
 
 
@@ -79,14 +88,15 @@ class Interval:
     Attributes
     ----------
     estimate : float
-        The score or difference itself, on the test strings or over the seeds. The difference of two infinite scores is nan.
+        The score or difference itself, on the test strings or over the seeds. The difference of two
+        infinite scores is nan.
     low, high : float
-        The ends of the interval, which includes them. They are ∞ if the score is ∞. They are nan if there is no interval: the
-        score is nan or a count, or there are too few test strings.
+        The ends of the interval, which includes them. They are ∞ if the score is ∞. They are nan if
+        there is no interval: the score is nan or a count, or there are too few test strings.
     p_value : float
-        For a difference from `paired_differences`: the smallest 1 − confidence at which its interval still excludes 0, two-sided.
-        It is the chance of a difference as large as this if the models were level; nan for a score, and without an interval.
-        Equality ignores it.
+        For a difference from `paired_differences`: the smallest 1 − confidence at which its
+        interval still excludes 0, two-sided. It is the chance of a difference as large as this if
+        the models were level; nan for a score, and without an interval. Equality ignores it.
     """
 
     estimate: float
@@ -101,7 +111,10 @@ class Interval:
 
     @property
     def level(self) -> bool:
-        """Return whether 0 lies in the interval of a difference, so that neither model is ahead. False if there is no interval."""
+        """Return whether 0 lies in the interval of a difference, so that neither model is ahead.
+
+        False if there is no interval.
+        """
         return self.low <= 0 <= self.high
 
     def text(self, form: str = ".3f") -> str:
@@ -116,13 +129,16 @@ class Interval:
             return "undefined"
         if not self.is_known:
             return f"{self.estimate:{form}}".replace("inf", "∞")
-        estimate, low, high = (f"{value:{form}}".replace("inf", "∞") for value in (self.estimate, self.low, self.high))
+        estimate, low, high = (
+            f"{value:{form}}".replace("inf", "∞") for value in (self.estimate, self.low, self.high)
+        )
         return f"{estimate} [{low}, {high}]"
 
 
 @dataclass(frozen=True, eq=False)
 class StringScores:
-    """What each distinct test string contributes to a model's scores, computed once for all resamples.
+    """What each distinct test string contributes to a model's scores, computed once for all
+    resamples.
 
     "Per draw" means that a string which was drawn c times has a c-th of the sum over its rows of T.
 
@@ -143,7 +159,8 @@ class StringScores:
     rows : array, shape (num_distinct,)
         The number of rows of T, per draw: 1 if T is the test strings as drawn.
     squared_error : array, shape (num_distinct,), or None
-        (f(x) − true weight)² per draw, divided by `largest_error`²; None if the true weights are not known.
+        (f(x) − true weight)² per draw, divided by `largest_error`²; None if the true weights are
+        not known.
     largest_error : float
     log2_normaliser : float or None
         log₂ of the sum of the outputs over T if T is not resampled; None if it is.
@@ -185,27 +202,39 @@ class StringScores:
             return self._next_scores(draws) | self._word_scores(draws)
 
     def on_strings_of(self, other: StringScores) -> bool:
-        """Return whether two models were scored on the same strings, with the same counts and the same target."""
-        mine, theirs = ((one.words.offsets, one.words.symbols, one.counts, one.target) for one in (self, other))
+        """Return whether two models were scored on the same strings, with the same counts and the
+        same target.
+        """
+        mine, theirs = (
+            (one.words.offsets, one.words.symbols, one.counts, one.target) for one in (self, other)
+        )
         return all(map(np.array_equal, mine, theirs))
 
     @property
     def estimates(self) -> dict[str, float]:
-        """Compute the scores without resampling: field of `Scores` -> value. Up to rounding, they are those of `evaluate`."""
+        """Compute the scores without resampling: field of `Scores` -> value.
+
+        Up to rounding, they are those of `evaluate`.
+        """
         scores = self.scores(self.counts[None].astype(np.float64))
-        return {field: float(values[0]) for field, values in scores.items()} | dict(self.output_counts)
+        return {field: float(values[0]) for field, values in scores.items()} | dict(
+            self.output_counts
+        )
 
     def _next_scores(self, draws: FloatArray) -> dict[str, FloatArray]:
         sums = _sums(draws, self.next_symbols)
         number, symbols = sums["num_predictions"], sums["num_symbols"]
         scores = {
             "wer": 1 - sums["right"] / number,
-            "wer_without_end": 1 - sums["right_without_end"] / symbols,  # nan if only empty strings are drawn
+            # nan if only empty strings are drawn
+            "wer_without_end": 1 - sums["right_without_end"] / symbols,
             "bits_per_symbol": sums["bits"] / number,
             "ndcg5": sums["gains"] / number,
         }
         optional = {"ndcg5_true": "true_gains", "next_kl": "next_kl"}
-        return scores | {field: sums[column] / number for field, column in optional.items() if column in sums}
+        return scores | {
+            field: sums[column] / number for field, column in optional.items() if column in sums
+        }
 
     def _word_scores(self, draws: FloatArray) -> dict[str, FloatArray]:
         likely = self.target > 0
@@ -220,7 +249,9 @@ class StringScores:
             columns["squared_error"] = self.squared_error
         sums = _sums(draws, columns)
         mass = sums["mass"]
-        normaliser = np.log2(sums["output"]) if self.log2_normaliser is None else self.log2_normaliser
+        normaliser = (
+            np.log2(sums["output"]) if self.log2_normaliser is None else self.log2_normaliser
+        )
         log2 = np.where(np.isinf(sums["cross"]), np.inf, sums["cross"] / mass + normaliser)
         scores = {"log2_pauto": log2}
         if self.has_truth:
@@ -228,14 +259,18 @@ class StringScores:
             scores["total_variation"] = self._total_variation(draws)
         if self.squared_error is not None:
             scores["rmse"] = np.sqrt(sums["squared_error"] / sums["rows"]) * self.largest_error
-        return scores if self.is_finite else {field: np.full(len(draws), np.nan) for field in scores}
+        return (
+            scores if self.is_finite else {field: np.full(len(draws), np.nan) for field in scores}
+        )
 
     def _total_variation(self, draws: FloatArray) -> FloatArray:
-        """Compute ½ Σ |P* − P| over the distinct strings, shape (num_resamples,); nan if all outputs are 0.
+        """Compute ½ Σ |P* − P| over the distinct strings, shape (num_resamples,); nan if all
+        outputs are 0.
 
-        Test sets differ only in whether a string is in them. Resampled ones, however, have fewer distinct strings than the test
-        set has. So no string is left out: each has a weight of mean 1, linear in its draws. The weight's variance is what it would
-        be if the string counted once wherever it is drawn, divided by the chance of that.
+        Test sets differ only in whether a string is in them. Resampled ones, however, have fewer
+        distinct strings than the test set has. So no string is left out: each has a weight of mean
+        1, linear in its draws. The weight's variance is what it would be if the string counted once
+        wherever it is drawn, divided by the chance of that.
         """
         if not self.output.any():
             return np.full(len(draws), np.nan)
@@ -248,7 +283,12 @@ class StringScores:
             shares: FloatArray = values / rows / np.where(sums > 0, sums, 1.0)[:, None]
             return shares
 
-        total: FloatArray = np.einsum("ij,ij->i", weights, np.abs(normalised(self.target) - normalised(self.output))) / 2
+        total: FloatArray = (
+            np.einsum(
+                "ij,ij->i", weights, np.abs(normalised(self.target) - normalised(self.output))
+            )
+            / 2
+        )
         return total
 
 
@@ -259,7 +299,9 @@ def string_scores(model: Model | HasModel, test: TestSet, floor: float = 0.0) ->
 
     >>> from nlwfa_core import WFA, Alphabet, TestSet
     >>> half = WFA([1], [[[0.5]]], [0.5], Alphabet(("a",)))
-    >>> round(string_scores(half, TestSet.empirical(["a", "aa", ""])).estimates["bits_per_symbol"], 6)
+    >>> round(
+    ...     string_scores(half, TestSet.empirical(["a", "aa", ""])).estimates["bits_per_symbol"], 6
+    ... )
     1.0
 
     Parameters
@@ -268,13 +310,14 @@ def string_scores(model: Model | HasModel, test: TestSet, floor: float = 0.0) ->
     test : TestSet
         The words of its T must be its test strings, either as drawn or each once.
     floor : float
-        Normalised outputs below it are raised to it, as in `evaluate`. This is done once, over the whole of T, and not for each
-        resample.
+        Normalised outputs below it are raised to it, as in `evaluate`. This is done once, over the
+        whole of T, and not for each resample.
 
     Raises
     ------
     RecipeError
-        If the model and the test set do not fit (see `evaluate`), or T has a string that is not among the test strings.
+        If the model and the test set do not fit (see `evaluate`), or T has a string that is not
+        among the test strings.
     """
     model = model_of(model)
     words = test.sample.words  # before they get the numbers of a model's alphabet
@@ -283,7 +326,10 @@ def string_scores(model: Model | HasModel, test: TestSet, floor: float = 0.0) ->
     number = np.full(trie.num_nodes, -1)
     number[trie.ends] = np.arange(len(trie.ends))
     if ends is None or (number[ends] < 0).any():
-        raise RecipeError("intervals need test strings that are those of the Pautomac score: a string of T is not among them")
+        raise RecipeError(
+            "intervals need test strings that are those of the Pautomac score: a string of T "
+            "is not among them"
+        )
     counts = test.sample.counts.astype(np.int64)
     next_scores, exponents = scaled_next_scores(model, trie)
     sums = score_next_by_string(next_scores, trie, floor, test.next_truth)
@@ -307,7 +353,9 @@ def string_scores(model: Model | HasModel, test: TestSet, floor: float = 0.0) ->
         weights, logs = shares(magnitudes(weights, logs), floor), None
 
     def per_draw(rows: FloatArray) -> FloatArray:
-        """Sum over the rows of T that hold each distinct string, and divide by the number of its draws."""
+        """Sum over the rows of T that hold each distinct string, and divide by the number of its
+        draws.
+        """
         total: FloatArray = np.bincount(number[ends], rows, minlength=len(counts)) / counts
         return total
 
@@ -337,15 +385,21 @@ def string_scores(model: Model | HasModel, test: TestSet, floor: float = 0.0) ->
 
 
 def _first(values: FloatArray, number: IntArray, size: int) -> FloatArray:
-    """Take the value of each distinct string, which is the same in all of its rows; 0 for a string without a row."""
+    """Take the value of each distinct string, which is the same in all of its rows; 0 for a string
+    without a row.
+    """
     first = np.zeros(size)
     first[number] = values
     return first
 
 
 def _sums(draws: FloatArray, columns: Mapping[str, FloatArray]) -> dict[str, FloatArray]:
-    """Sum each column over the drawn strings: name -> array, shape (num_resamples,). ∞ if an infinite value is drawn."""
-    finite = np.stack([np.where(np.isinf(column), 0.0, column) for column in columns.values()], axis=1)
+    """Sum each column over the drawn strings: name -> array, shape (num_resamples,). ∞ if an
+    infinite value is drawn.
+    """
+    finite = np.stack(
+        [np.where(np.isinf(column), 0.0, column) for column in columns.values()], axis=1
+    )
     sums = dict(zip(columns, (draws @ finite).T, strict=True))
     for name, column in columns.items():
         if (infinite := np.isinf(column)).any():
@@ -354,7 +408,8 @@ def _sums(draws: FloatArray, columns: Mapping[str, FloatArray]) -> dict[str, Flo
 
 
 def least_resamples(confidence: float) -> int:
-    """Return the number of resamples from which on the ends of an interval are inside the smallest and the largest.
+    """Return the number of resamples from which on the ends of an interval are inside the smallest
+    and the largest.
 
     >>> least_resamples(0.95), least_resamples(0.5)
     (39, 3)
@@ -369,16 +424,22 @@ def default_resamples(model: StringScores) -> int:
 
 @check_types
 def intervals(
-    model: StringScores, num_resamples: int | None = None, seed: int = 0, confidence: float = CONFIDENCE
+    model: StringScores,
+    num_resamples: int | None = None,
+    seed: int = 0,
+    confidence: float = CONFIDENCE,
 ) -> dict[str, Interval]:
     """Compute an interval over test strings for each score of a model.
 
-    Counts and shares have no interval, nor do scores that need the true model if it is not known. With fewer than
-    `FEWEST_STRINGS` test strings, the ends of all intervals are nan (see `too_few_strings`).
+    Counts and shares have no interval, nor do scores that need the true model if it is not known.
+    With fewer than `FEWEST_STRINGS` test strings, the ends of all intervals are nan (see
+    `too_few_strings`).
 
     >>> from nlwfa_core import WFA, Alphabet, TestSet
     >>> half = WFA([1], [[[0.5]]], [0.5], Alphabet(("a",)))
-    >>> intervals(string_scores(half, TestSet.empirical(["a", "aa", ""] * 10)))["bits_per_symbol"].text()
+    >>> intervals(string_scores(half, TestSet.empirical(["a", "aa", ""] * 10)))[
+    ...     "bits_per_symbol"
+    ... ].text()
     '1.000 [1.000, 1.000]'
     >>> intervals(string_scores(half, TestSet.empirical(["a", "aa", ""])))["bits_per_symbol"].text()
     '1.000'
@@ -407,7 +468,11 @@ def intervals(
     check_between("confidence", confidence, 0, 1)
     if too_few_strings(model.num_strings):
         _check_resamples(num_resamples, seed)
-        return {field: Interval(value, math.nan, math.nan) for field, value in model.estimates.items() if field not in COUNTS}
+        return {
+            field: Interval(value, math.nan, math.nan)
+            for field, value in model.estimates.items()
+            if field not in COUNTS
+        }
     (resampled,) = _resampled((model,), num_resamples, seed)
     own, left_out = model.estimates, _left_out(model)
     return {
@@ -417,43 +482,59 @@ def intervals(
 
 
 def score_interval(
-    values: FloatArray, estimate: float, left_out: FloatArray | None, counts: IntArray, confidence: float = CONFIDENCE
+    values: FloatArray,
+    estimate: float,
+    left_out: FloatArray | None,
+    counts: IntArray,
+    confidence: float = CONFIDENCE,
 ) -> Interval:
     """Compute the BCa interval of a score, with the parameters of `difference_interval`."""
     return _interval(values, estimate, confidence, _acceleration(left_out, counts))
 
 
 def too_few_strings(num_strings: int) -> str:
-    """Say that there are too few test strings for intervals and verdicts; empty if there are enough.
+    """Say that there are too few test strings for intervals and verdicts; empty if there are
+    enough.
 
     >>> too_few_strings(2), too_few_strings(30)
     ('n = 2 strings: too few for an interval, which needs 30', '')
     """
     if num_strings >= FEWEST_STRINGS:
         return ""
-    return f"n = {plural(num_strings, 'string')}: too few for an interval, which needs {FEWEST_STRINGS}"
+    return (
+        f"n = {plural(num_strings, 'string')}: too few for an interval, which needs "
+        f"{FEWEST_STRINGS}"
+    )
 
 
 @check_types
 def paired_differences(
-    first: StringScores, second: StringScores, num_resamples: int | None = None, seed: int = 0, confidence: float = CONFIDENCE
+    first: StringScores,
+    second: StringScores,
+    num_resamples: int | None = None,
+    seed: int = 0,
+    confidence: float = CONFIDENCE,
 ) -> dict[str, Interval]:
-    """Compute an interval for the difference between two models' scores, first − second, on the same test strings.
+    """Compute an interval for the difference between two models' scores, first − second, on the
+    same test strings.
 
-    Both models are scored on the same resamples, so that strings which are hard for both do not widen the interval. If the interval
-    contains 0, the models are level: these test strings do not show which is better (see `Interval.level`, `leader`). A
-    difference that is only rounding error, such as that of an automaton and its copy in another basis, is 0. The difference of two
-    infinite scores is undefined: nan. The fields `COUNTS` have a difference but no interval, and with fewer than `FEWEST_STRINGS`
-    test strings no difference has one.
+    Both models are scored on the same resamples, so that strings which are hard for both do not
+    widen the interval. If the interval contains 0, the models are level: these test strings do not
+    show which is better (see `Interval.level`, `leader`). A difference that is only rounding error,
+    such as that of an automaton and its copy in another basis, is 0. The difference of two infinite
+    scores is undefined: nan. The fields `COUNTS` have a difference but no interval, and with fewer
+    than `FEWEST_STRINGS` test strings no difference has one.
 
-    BCa intervals of differences exclude 0 too often: where few strings tell two equal models apart, up to 18 times in 100 instead
-    of 5 with 30 strings. Student's t interval, with the standard deviation of the resampled differences, fails in other cases:
-    where the differences are skewed. So an interval here ends at the farther end of the two, on each side. A difference that has
-    an infinite value in some resample has the BCa interval.
+    BCa intervals of differences exclude 0 too often: where few strings tell two equal models apart,
+    up to 18 times in 100 instead of 5 with 30 strings. Student's t interval, with the standard
+    deviation of the resampled differences, fails in other cases: where the differences are skewed.
+    So an interval here ends at the farther end of the two, on each side. A difference that has an
+    infinite value in some resample has the BCa interval.
 
-    Each difference has a p value: the level at which 0 leaves the interval. It is the larger of those of the t interval and of the
-    BCa interval (DiCiccio and Efron, *Bootstrap confidence intervals*, Statistical Science 1996, §2). It is at least
-    2 / (number of resamples + 1), and is not corrected for the number of scores that are compared.
+    Each difference has a p value: the level at which 0 leaves the interval. It is the larger of
+    those of the t interval and of the BCa interval (DiCiccio and Efron, *Bootstrap confidence
+    intervals*, Statistical Science 1996, §2). It is at least 2 / (number of resamples + 1), and is
+    not corrected for the number of scores that are compared.
 
     >>> from nlwfa_core import WFA, Alphabet, TestSet
     >>> half = WFA([1], [[[0.5]]], [0.5], Alphabet(("a",)))
@@ -474,11 +555,19 @@ def paired_differences(
         As in `intervals`, or if the models were scored on other strings.
     """
     if not first.on_strings_of(second):
-        raise RecipeError("a paired difference needs two models that are scored on the same test strings")
+        raise RecipeError(
+            "a paired difference needs two models that are scored on the same test strings"
+        )
     check_between("confidence", confidence, 0, 1)
     own, other_own = first.estimates, second.estimates
-    known = {field: float(difference(own[field], other_own[field])) for field in own if field in other_own}
-    differences = {field: Interval(estimate, math.nan, math.nan) for field, estimate in known.items()}
+    known = {
+        field: float(difference(own[field], other_own[field]))
+        for field in own
+        if field in other_own
+    }
+    differences = {
+        field: Interval(estimate, math.nan, math.nan) for field, estimate in known.items()
+    }
     if too_few_strings(first.num_strings):
         _check_resamples(num_resamples, seed)
         return differences
@@ -487,12 +576,18 @@ def paired_differences(
     for field in one.keys() & other.keys():
         without = difference(left_out[field], other_left_out[field]) if left_out else None
         values = difference(one[field], other[field])
-        differences[field] = difference_interval(values, known[field], without, first.counts, confidence)
+        differences[field] = difference_interval(
+            values, known[field], without, first.counts, confidence
+        )
     return differences
 
 
 def difference_interval(
-    values: FloatArray, estimate: float, left_out: FloatArray | None, counts: IntArray, confidence: float = CONFIDENCE
+    values: FloatArray,
+    estimate: float,
+    left_out: FloatArray | None,
+    counts: IntArray,
+    confidence: float = CONFIDENCE,
 ) -> Interval:
     """Compute the interval and the p value of a difference, as `paired_differences` describes them.
 
@@ -511,16 +606,22 @@ def difference_interval(
     acceleration = _acceleration(left_out, counts)
     interval = _interval(values, estimate, confidence, acceleration)
     p_value = _p_value(values, estimate, acceleration)
-    return _at_least_students(replace(interval, p_value=p_value), values, int(counts.sum()), confidence)
+    return _at_least_students(
+        replace(interval, p_value=p_value), values, int(counts.sum()), confidence
+    )
 
 
-def _at_least_students(interval: Interval, values: FloatArray, num_strings: int, confidence: float) -> Interval:
-    """Widen the interval of a difference to hold Student's t interval, and raise its p value to that of Student's t test.
+def _at_least_students(
+    interval: Interval, values: FloatArray, num_strings: int, confidence: float
+) -> Interval:
+    """Widen the interval of a difference to hold Student's t interval, and raise its p value to
+    that of Student's t test.
 
-    The standard deviation of the resampled differences, shape (num_resamples,), divides by the number of strings, and so is
-    corrected as that of a sample is.
+    The standard deviation of the resampled differences, shape (num_resamples,), divides by the
+    number of strings, and so is corrected as that of a sample is.
     """
-    from scipy.special import stdtr, stdtrit  # only here: `nlwfa --help` imports this module, and should not wait for scipy
+    # only here: `nlwfa --help` imports this module, and should not wait for scipy
+    from scipy.special import stdtr, stdtrit
 
     if not np.isfinite(values).all():
         return interval
@@ -538,7 +639,8 @@ def _at_least_students(interval: Interval, values: FloatArray, num_strings: int,
 
 
 def leader(field: str, difference: Interval) -> str:
-    """Say which of two models has the better score: "first" or "second"; "level" if the interval contains 0.
+    """Say which of two models has the better score: "first" or "second"; "level" if the interval
+    contains 0.
 
     Without an interval, it is "no verdict".
 
@@ -559,10 +661,14 @@ def leader(field: str, difference: Interval) -> str:
 def leaders(differences: Mapping[str, Interval], has_truth: bool) -> dict[str, str]:
     """Say of each score which of two models is ahead: "first", "second", "level" or "no verdict".
 
-    There is no verdict without an interval, and none on the Pautomac score without the true probabilities, because a flat model
-    can then be ahead of the model that drew the strings (see `scores.FLAT_WINS`).
+    There is no verdict without an interval, and none on the Pautomac score without the true
+    probabilities, because a flat model can then be ahead of the model that drew the strings (see
+    `scores.FLAT_WINS`).
 
-    >>> leaders({"wer": Interval(-0.1, -0.2, -0.01), "log2_pauto": Interval(-0.1, -0.2, -0.01)}, has_truth=False)
+    >>> leaders(
+    ...     {"wer": Interval(-0.1, -0.2, -0.01), "log2_pauto": Interval(-0.1, -0.2, -0.01)},
+    ...     has_truth=False,
+    ... )
     {'wer': 'first', 'log2_pauto': 'no verdict'}
 
     Parameters
@@ -573,12 +679,15 @@ def leaders(differences: Mapping[str, Interval], has_truth: bool) -> dict[str, s
         `StringScores.has_truth`.
     """
     return {
-        field: "no verdict" if field == "log2_pauto" and not has_truth else leader(field, one) for field, one in differences.items()
+        field: "no verdict" if field == "log2_pauto" and not has_truth else leader(field, one)
+        for field, one in differences.items()
     }
 
 
 @on_one_thread
-def _resampled(models: Sequence[StringScores], num_resamples: int | None, seed: int) -> list[dict[str, FloatArray]]:
+def _resampled(
+    models: Sequence[StringScores], num_resamples: int | None, seed: int
+) -> list[dict[str, FloatArray]]:
     """Score each model on the same resamples: field -> array, shape (num_resamples,)."""
     counts = models[0].counts
     if num_resamples is None:
@@ -588,7 +697,10 @@ def _resampled(models: Sequence[StringScores], num_resamples: int | None, seed: 
     for draws in resamples(counts, num_resamples, seed):
         for block, model in zip(blocks, models, strict=True):
             block.append(model.scores(draws))
-    return [{field: np.concatenate([block[field] for block in blocks_of]) for field in blocks_of[0]} for blocks_of in blocks]
+    return [
+        {field: np.concatenate([block[field] for block in blocks_of]) for field in blocks_of[0]}
+        for blocks_of in blocks
+    ]
 
 
 def _check_resamples(num_resamples: int | None, seed: int) -> None:
@@ -608,7 +720,8 @@ def resamples(counts: IntArray, num_resamples: int, seed: int) -> Iterator[Float
     Yields
     ------
     array, shape (size of the block, num_distinct)
-        One row per resample, which sums to the sum of the counts. The size of the blocks does not change the numbers.
+        One row per resample, which sums to the sum of the counts. The size of the blocks does not
+        change the numbers.
     """
     rng, total = np.random.default_rng(seed), int(counts.sum())
     block = max(1, CELLS_AT_ONCE // max(len(counts), 1))
@@ -618,16 +731,23 @@ def resamples(counts: IntArray, num_resamples: int, seed: int) -> Iterator[Float
 
 
 def difference(first: FloatArray | float, second: FloatArray | float) -> FloatArray:
-    """Subtract scores. Scores of which only rounding errors differ differ by 0; two infinite ones by nan."""
+    """Subtract scores.
+
+    Scores of which only rounding errors differ differ by 0; two infinite ones by nan.
+    """
     with np.errstate(invalid="ignore"):
         gap = np.subtract(first, second)
-        equal = np.abs(gap) <= SAME_SCORE * np.maximum(np.abs(first), np.abs(second)) + SMALLEST_DIFFERENCE
+        equal = (
+            np.abs(gap)
+            <= SAME_SCORE * np.maximum(np.abs(first), np.abs(second)) + SMALLEST_DIFFERENCE
+        )
         return np.where(equal & np.isfinite(gap), 0.0, gap)
 
 
 @on_one_thread
 def _left_out(model: StringScores) -> dict[str, FloatArray]:
-    """Score the test strings without one draw of each distinct string: field -> array, shape (num_distinct,).
+    """Score the test strings without one draw of each distinct string: field -> array, shape
+    (num_distinct,).
 
     Empty if there is only one test string, or more than MAX_LEFT_OUT distinct ones.
     """
@@ -645,7 +765,8 @@ def _left_out(model: StringScores) -> dict[str, FloatArray]:
 
 
 def _acceleration(left_out: FloatArray | None, counts: IntArray) -> float:
-    """Compute a sixth of the skewness of a score's influence function (Efron and Tibshirani 1993, equation 14.15).
+    """Compute a sixth of the skewness of a score's influence function (Efron and Tibshirani 1993,
+    equation 14.15).
 
     Parameters
     ----------
@@ -656,7 +777,8 @@ def _acceleration(left_out: FloatArray | None, counts: IntArray) -> float:
     Returns
     -------
     float
-        0 if the score does not vary, or is not finite without one of the strings, or if `left_out` is None.
+        0 if the score does not vary, or is not finite without one of the strings, or if `left_out`
+        is None.
     """
     if left_out is None or not np.isfinite(left_out).all():
         return 0.0
@@ -665,17 +787,25 @@ def _acceleration(left_out: FloatArray | None, counts: IntArray) -> float:
     return float(counts @ influence**3) / (6 * spread**1.5) if spread > 0 else 0.0
 
 
-def _interval(values: FloatArray, estimate: float, confidence: float, acceleration: float = 0.0) -> Interval:
+def _interval(
+    values: FloatArray, estimate: float, confidence: float, acceleration: float = 0.0
+) -> Interval:
     """Compute the BCa interval of resampled values, shape (num_resamples,).
 
-    With as many values below the estimate as above, and the acceleration 0, it is the percentile interval. Its ends are two of the
-    values, without interpolation, so that no arithmetic with ∞ is needed.
+    With as many values below the estimate as above, and the acceleration 0, it is the percentile
+    interval. Its ends are two of the values, without interpolation, so that no arithmetic with ∞ is
+    needed.
     """
     if math.isnan(estimate) or np.isnan(values).any():
         return Interval(estimate, math.nan, math.nan)
     ordered, number = np.sort(values), len(values)
     tail = (1 - confidence) / 2
-    below, above = _bca_tails(float((values < estimate).mean() + (values == estimate).mean() / 2), acceleration, tail, number)
+    below, above = _bca_tails(
+        float((values < estimate).mean() + (values == estimate).mean() / 2),
+        acceleration,
+        tail,
+        number,
+    )
     # 1 − 0.95 is not exact.
     first, last = (max(1, math.floor((number + 1) * share + 1e-9)) for share in (below, above))
     low = -math.inf if ordered[0] == -math.inf else float(ordered[first - 1])
@@ -683,8 +813,11 @@ def _interval(values: FloatArray, estimate: float, confidence: float, accelerati
     return Interval(estimate, low, high)
 
 
-def _bca_tails(share_below: float, acceleration: float, tail: float, number: int) -> tuple[float, float]:
-    """Compute the shares of resamples below and above a BCa interval (Efron and Tibshirani 1993, equation 14.10).
+def _bca_tails(
+    share_below: float, acceleration: float, tail: float, number: int
+) -> tuple[float, float]:
+    """Compute the shares of resamples below and above a BCa interval (Efron and Tibshirani 1993,
+    equation 14.10).
 
     >>> _bca_tails(0.5, 0.0, 0.025, 1999)
     (0.025, 0.025)
@@ -705,27 +838,40 @@ def _bca_tails(share_below: float, acceleration: float, tail: float, number: int
     ends = []
     for quantile in (normal.inv_cdf(tail), -normal.inv_cdf(tail)):
         stretched = 1 - acceleration * (bias + quantile)
-        ends.append(normal.cdf(bias + (bias + quantile) / stretched) if stretched > 0 else normal.cdf(2 * bias + quantile))
+        ends.append(
+            normal.cdf(bias + (bias + quantile) / stretched)
+            if stretched > 0
+            else normal.cdf(2 * bias + quantile)
+        )
     return ends[0], 1 - ends[1]
 
 
 def _quantile(share: float, number: int) -> float:
-    """Return the normal quantile of a share of resamples, which half a resample keeps away from 0 and 1."""
+    """Return the normal quantile of a share of resamples, which half a resample keeps away from 0
+    and 1.
+    """
     return NormalDist().inv_cdf(min(max(share, 0.5 / number), 1 - 0.5 / number))
 
 
 def _p_value(values: FloatArray, estimate: float, acceleration: float) -> float:
-    """Compute the level at which 0 leaves the BCa interval of resampled differences, shape (num_resamples,).
+    """Compute the level at which 0 leaves the BCa interval of resampled differences, shape
+    (num_resamples,).
 
     It solves equation 14.10 of Efron and Tibshirani for the tail that ends at 0.
 
-    >>> _p_value(np.zeros(99), 0.0, 0.0), round(_p_value(np.linspace(-0.5, 1.5, 1_000), 0.5, 0.0), 3)
+    >>> (
+    ...     _p_value(np.zeros(99), 0.0, 0.0),
+    ...     round(_p_value(np.linspace(-0.5, 1.5, 1_000), 0.5, 0.0), 3),
+    ... )
     (1.0, 0.5)
     """
     if math.isnan(estimate) or np.isnan(values).any():
         return math.nan
     number = len(values)
-    bias, at_zero = (_quantile(float((values < value).mean() + (values == value).mean() / 2), number) for value in (estimate, 0.0))
+    bias, at_zero = (
+        _quantile(float((values < value).mean() + (values == value).mean() / 2), number)
+        for value in (estimate, 0.0)
+    )
     stretched = 1 + acceleration * (at_zero - bias)
     if stretched <= 0:  # beyond the end of the transformation
         return 2 / (number + 1)

@@ -1,7 +1,9 @@
-"""Scores predictions of next symbols along test strings: word error rate, bits per symbol, NDCG@5, distance to the truth.
+"""Scores predictions of next symbols along test strings: word error rate, bits per symbol, NDCG@5,
+distance to the truth.
 
-`score_next` scores all strings together, and `score_next_by_string` computes what each string contributes. Every logarithm is to
-base 2. Unless a score says otherwise, the end of the string counts as a symbol, which has the largest number.
+`score_next` scores all strings together, and `score_next_by_string` computes what each string
+contributes. Every logarithm is to base 2. Unless a score says otherwise, the end of the string
+counts as a symbol, which has the largest number.
 """
 
 from __future__ import annotations
@@ -30,37 +32,42 @@ class NextSymbolScore:
     Attributes
     ----------
     wer : float
-        The word error rate: the share of predictions that are wrong if the symbol with the highest score is predicted. There is one
-        prediction for each prefix of each string, repeated strings included, and the end of the string counts as a symbol. If
-        several symbols share the highest score, one of them is drawn at random, and this is the expected share.
+        The word error rate: the share of predictions that are wrong if the symbol with the highest
+        score is predicted. There is one prediction for each prefix of each string, repeated strings
+        included, and the end of the string counts as a symbol. If several symbols share the highest
+        score, one of them is drawn at random, and this is the expected share.
 
-        Like all scores here, it is nan if any next-symbol score is nan or infinite: there is no highest score then.
+        Like all scores here, it is nan if any next-symbol score is nan or infinite: there is no
+        highest score then.
     wer_without_end : float
-        The word error rate over those prefixes that are followed by a symbol, if only symbols are predicted and never the end. nan
-        if all strings are empty.
+        The word error rate over those prefixes that are followed by a symbol, if only symbols are
+        predicted and never the end. nan if all strings are empty.
     share_tied : float
-        The share of the predictions of `wer` in which several symbols share the highest score. If all scores are 0, all symbols do.
+        The share of the predictions of `wer` in which several symbols share the highest score. If
+        all scores are 0, all symbols do.
     bits_per_symbol : float
-        The mean of −log₂ of the probability of what followed, over the predictions of `wer`. Probabilities are |scores| divided by
-        their sum. ∞ if something that followed has the score 0.
+        The mean of −log₂ of the probability of what followed, over the predictions of `wer`.
+        Probabilities are |scores| divided by their sum. ∞ if something that followed has the score
+        0.
     num_predictions : int
         The number of prefixes of all strings, which is the total length plus the number of strings.
     num_impossible : int
         How many of the predictions give the score 0 to what followed.
     num_negative, num_nonfinite : int
-        The number of negative scores, and of scores that are not finite numbers, over all pairs of a distinct prefix and a next
-        symbol.
+        The number of negative scores, and of scores that are not finite numbers, over all pairs of
+        a distinct prefix and a next symbol.
     ndcg5 : float
-        The mean, over the predictions of `wer`, of Σ_{j ≤ 5} p(a_j) / log₂(j + 1) divided by its largest possible value. Here
-        a_1, a_2 … are the next symbols in descending order of score, the end included, and p is 1 for what followed and 0 for the
-        rest (Balle et al. 2016, SPiCe). If scores are equal, it is the mean over all of their orders. 1 is best.
+        The mean, over the predictions of `wer`, of Σ_{j ≤ 5} p(a_j) / log₂(j + 1) divided by its
+        largest possible value. Here a_1, a_2 … are the next symbols in descending order of score,
+        the end included, and p is 1 for what followed and 0 for the rest (Balle et al. 2016,
+        SPiCe). If scores are equal, it is the mean over all of their orders. 1 is best.
     ndcg5_true : float or None
-        The same with the true next-symbol distribution as p. nan if the true model gives a prefix the probability 0; None if the
-        truth is not known.
+        The same with the true next-symbol distribution as p. nan if the true model gives a prefix
+        the probability 0; None if the truth is not known.
     next_kl : float or None
-        The mean, over the predictions of `wer`, of Σ_a p(a) log₂ (p(a) / q(a)) in bits, where p is the true next-symbol
-        distribution, and q the model's: |scores| divided by their sum. ∞ and nan as in `bits_per_symbol`; None if the truth is not
-        known.
+        The mean, over the predictions of `wer`, of Σ_a p(a) log₂ (p(a) / q(a)) in bits, where p is
+        the true next-symbol distribution, and q the model's: |scores| divided by their sum. ∞ and
+        nan as in `bits_per_symbol`; None if the truth is not known.
     """
 
     wer: float
@@ -77,7 +84,11 @@ class NextSymbolScore:
 
 
 def score_next(
-    scores: FloatArray, trie: Trie, counts: IntArray, floor: float = 0.0, truth: FloatArray | None = None
+    scores: FloatArray,
+    trie: Trie,
+    counts: IntArray,
+    floor: float = 0.0,
+    truth: FloatArray | None = None,
 ) -> NextSymbolScore:
     """Score a model's predictions along all strings.
 
@@ -90,17 +101,25 @@ def score_next(
     counts : array, shape (num_words,)
         How often each string occurs.
     floor : float
-        Probabilities of next symbols below it are raised to it, and normalised again; 0 changes nothing.
+        Probabilities of next symbols below it are raised to it, and normalised again; 0 changes
+        nothing.
     truth : array, shape (num_nodes, num_symbols + 1), optional
         The true probabilities of what follows each prefix; rows sum to 1.
     """
     begins, ends = trie.prefix_counts(counts), trie.end_counts(counts)
     num_predictions, num_ends = int(begins.sum()), int(ends.sum())
     guesses = _Guesses.of(scores, floor)
-    magnitudes, normaliser, likeliest, inner = guesses.magnitudes, guesses.normaliser, guesses.likeliest, guesses.inner
+    magnitudes, normaliser, likeliest, inner = (
+        guesses.magnitudes,
+        guesses.normaliser,
+        guesses.likeliest,
+        guesses.inner,
+    )
     num_likeliest = np.count_nonzero(likeliest, axis=1)
     right = _followed(likeliest, trie, begins, ends) / np.maximum(num_likeliest, 1)
-    right_inner = _followed(inner, trie, begins, ends) / np.maximum(np.count_nonzero(inner, axis=1), 1)
+    right_inner = _followed(inner, trie, begins, ends) / np.maximum(
+        np.count_nonzero(inner, axis=1), 1
+    )
 
     bits, num_impossible = _total_bits(magnitudes, normaliser, trie, counts)
     num_nonfinite = int((~np.isfinite(scores)).sum())
@@ -124,7 +143,9 @@ def score_next(
         true_gains = begins * gains / largest
     return NextSymbolScore(
         wer=float(1 - right.sum() / num_predictions),
-        wer_without_end=float(1 - right_inner.sum() / num_symbols) if (num_symbols := num_predictions - num_ends) else float("nan"),
+        wer_without_end=float(1 - right_inner.sum() / num_symbols)
+        if (num_symbols := num_predictions - num_ends)
+        else float("nan"),
         share_tied=float(begins[num_likeliest > 1].sum() / num_predictions),
         bits_per_symbol=bits / num_predictions,
         num_predictions=num_predictions,
@@ -133,17 +154,23 @@ def score_next(
         num_nonfinite=0,
         ndcg5=float(_gains(guesses, trie, begins, ends).sum() / num_predictions),
         ndcg5_true=None if true_gains is None else float(true_gains.sum() / num_predictions),
-        next_kl=None if truth is None else float(begins @ _relative_entropies(truth, magnitudes) / num_predictions),
+        next_kl=None
+        if truth is None
+        else float(begins @ _relative_entropies(truth, magnitudes) / num_predictions),
     )
 
 
 def total_bits(scores: FloatArray, trie: Trie, counts: IntArray) -> float:
-    """Compute the sum that `NextSymbolScore.bits_per_symbol` is the mean of, without any other score (see `score_next`)."""
+    """Compute the sum that `NextSymbolScore.bits_per_symbol` is the mean of, without any other
+    score (see `score_next`).
+    """
     magnitudes = np.abs(scores)
     return _total_bits(magnitudes, magnitudes.sum(axis=1), trie, counts)[0]
 
 
-def _total_bits(magnitudes: FloatArray, normaliser: FloatArray, trie: Trie, counts: IntArray) -> tuple[float, int]:
+def _total_bits(
+    magnitudes: FloatArray, normaliser: FloatArray, trie: Trie, counts: IntArray
+) -> tuple[float, int]:
     """Add up −log₂ of the probabilities of what followed, and count how often that has the score 0.
 
     Parameters
@@ -153,7 +180,8 @@ def _total_bits(magnitudes: FloatArray, normaliser: FloatArray, trie: Trie, coun
     """
     begins, ends = trie.prefix_counts(counts), trie.end_counts(counts)
     parents, symbols = trie.parent[1:], trie.symbol[1:]
-    followed = np.concatenate((magnitudes[parents, symbols], magnitudes[:, -1]))  # score of what followed
+    # score of what followed
+    followed = np.concatenate((magnitudes[parents, symbols], magnitudes[:, -1]))
     total = np.concatenate((normaliser[parents], normaliser))
     times = np.concatenate((begins[1:], ends))
     observed = times > 0
@@ -170,9 +198,11 @@ def _total_bits(magnitudes: FloatArray, normaliser: FloatArray, trie: Trie, coun
 
 @dataclass(frozen=True, eq=False)
 class NextSymbolsByString:
-    """What each string contributes to next-symbol scores: sums over its prefixes. All arrays have the shape (num_words,).
+    """What each string contributes to next-symbol scores: sums over its prefixes. All arrays have
+    the shape (num_words,).
 
-    For strings with counts c, `NextSymbolScore.bits_per_symbol` is (c @ bits) / (c @ num_predictions), and so on.
+    For strings with counts c, `NextSymbolScore.bits_per_symbol` is (c @ bits) / (c @
+    num_predictions), and so on.
 
     Attributes
     ----------
@@ -187,9 +217,11 @@ class NextSymbolsByString:
     impossible : array
         How often what followed has the score 0.
     true_gains, next_kl : array or None
-        The sums of NDCG@5 against the true next-symbol distributions, and of the divergence from them; None if these are not known.
+        The sums of NDCG@5 against the true next-symbol distributions, and of the divergence from
+        them; None if these are not known.
 
-    All but `num_predictions` and `impossible` are nan for a string along which a score is not a finite number.
+    All but `num_predictions` and `impossible` are nan for a string along which a score is not a
+    finite number.
     """
 
     num_predictions: FloatArray
@@ -205,7 +237,9 @@ class NextSymbolsByString:
 def score_next_by_string(
     scores: FloatArray, trie: Trie, floor: float = 0.0, truth: FloatArray | None = None
 ) -> NextSymbolsByString:
-    """Compute what each word of the tree contributes to the scores of `score_next`, which explains the parameters."""
+    """Compute what each word of the tree contributes to the scores of `score_next`, which explains
+    the parameters.
+    """
     guesses = _Guesses.of(scores, floor)
     parents, symbols = trie.parent[1:], trie.symbol[1:]
     share = guesses.likeliest / np.maximum(np.count_nonzero(guesses.likeliest, axis=1), 1)[:, None]
@@ -216,12 +250,15 @@ def score_next_by_string(
     with np.errstate(divide="ignore", invalid="ignore"):
         bits = np.log2(guesses.normaliser)[:, None] - np.log2(guesses.magnitudes)
     bits[guesses.magnitudes == 0] = np.inf
-    undefined = np.where(np.isfinite(scores).all(axis=1), 0.0, np.nan)  # added to what is not defined at a node
+    # added to what is not defined at a node
+    undefined = np.where(np.isfinite(scores).all(axis=1), 0.0, np.nan)
     for values in (share, share_inner, gains, bits):
         values += undefined[:, None]
 
     def along(followed: FloatArray, end: bool = True) -> FloatArray:
-        """Sum, along each string, the values of the symbols that follow its prefixes, of shape (num_nodes, num_next)."""
+        """Sum, along each string, the values of the symbols that follow its prefixes, of shape
+        (num_nodes, num_next).
+        """
         at_nodes = np.concatenate(([0.0], followed[parents, symbols]))
         return _path_sums(at_nodes, trie) + (followed[trie.ends, -1] if end else 0.0)
 
@@ -237,7 +274,9 @@ def score_next_by_string(
         gains=along(gains),
         impossible=along(guesses.magnitudes == 0),
         true_gains=true_gains,
-        next_kl=None if truth is None else _path_sums(_relative_entropies(truth, guesses.magnitudes) + undefined, trie),
+        next_kl=None
+        if truth is None
+        else _path_sums(_relative_entropies(truth, guesses.magnitudes) + undefined, trie),
     )
 
 
@@ -293,9 +332,11 @@ class _Guesses:
 
     @cached_property
     def groups(self) -> tuple[tuple[BoolArray, FloatArray], ...]:
-        """Group the symbols of each node by equal score, in descending order of score, with their discounts in NDCG@5.
+        """Group the symbols of each node by equal score, in descending order of score, with their
+        discounts in NDCG@5.
 
-        Symbols with equal scores share the discounts of the ranks that they occupy; ranks beyond the fifth have the discount 0.
+        Symbols with equal scores share the discounts of the ranks that they occupy; ranks beyond
+        the fifth have the discount 0.
 
         Returns
         -------
@@ -304,11 +345,17 @@ class _Guesses:
         """
         size = min(TOP, self.ranked.shape[1])
         summed = np.concatenate(([0.0], np.cumsum(discounts(size))))
-        left, equal, rank = self.ranked.copy(), self.likeliest, np.zeros(len(self.ranked), dtype=np.int64)
+        left, equal, rank = (
+            self.ranked.copy(),
+            self.likeliest,
+            np.zeros(len(self.ranked), dtype=np.int64),
+        )
         groups = []
         while True:
             number = np.count_nonzero(equal, axis=1)
-            share = (summed[np.minimum(rank + number, size)] - summed[np.minimum(rank, size)]) / np.maximum(number, 1)
+            share = (
+                summed[np.minimum(rank + number, size)] - summed[np.minimum(rank, size)]
+            ) / np.maximum(number, 1)
             groups.append((equal, share))
             rank += number
             if not (number[rank < size] > 0).any():  # the remaining scores are nan or −∞
@@ -318,22 +365,33 @@ class _Guesses:
 
 
 def discounts(size: int) -> FloatArray:
-    """Compute what a symbol at each of the first ranks adds to NDCG@5, 1 / log₂(rank + 1), shape (size,)."""
+    """Compute what a symbol at each of the first ranks adds to NDCG@5, 1 / log₂(rank + 1), shape
+    (size,).
+    """
     gains: FloatArray = 1 / np.log2(np.arange(size) + 2)
     return gains
 
 
 def highest(scores: FloatArray, tolerance: FloatArray) -> BoolArray:
-    """Mark the scores of each row that equal its highest, within the tolerance; none if all are −∞."""
+    """Mark the scores of each row that equal its highest, within the tolerance; none if all
+    are −∞.
+    """
     largest = scores.max(axis=1)
-    guesses: BoolArray = scores >= np.where(np.isneginf(largest), np.inf, largest - tolerance)[:, None]
+    guesses: BoolArray = (
+        scores >= np.where(np.isneginf(largest), np.inf, largest - tolerance)[:, None]
+    )
     return guesses
 
 
 def likeliest(scores: FloatArray) -> list[int]:
-    """List the symbols that share the highest score. `scores` has the shape (num_symbols + 1,), with the end last.
+    """List the symbols that share the highest score. `scores` has the shape (num_symbols + 1,),
+    with the end last.
 
-    >>> likeliest(np.array([0.25, 0.5, 0.5])), likeliest(np.array([0.0, 0.0, 0.0])), likeliest(np.array([np.nan, 0.5, -1.0]))
+    >>> (
+    ...     likeliest(np.array([0.25, 0.5, 0.5])),
+    ...     likeliest(np.array([0.0, 0.0, 0.0])),
+    ...     likeliest(np.array([np.nan, 0.5, -1.0])),
+    ... )
     ([1, 2], [0, 1, 2], [1])
     """
     finite = np.where(np.isnan(scores), -np.inf, scores)
@@ -346,17 +404,24 @@ def _followed(guesses: BoolArray, trie: Trie, begins: IntArray, ends: IntArray) 
 
     Parameters
     ----------
-    guesses : array of bool, shape (num_nodes, num_symbols + 1) or, without the end, (num_nodes, num_symbols)
+    guesses : array of bool, shape (num_nodes, num_symbols + 1) or, without the end, (num_nodes,
+        num_symbols)
         Which symbols are guessed after each prefix.
     """
     parents = trie.parent[1:]
     times = np.where(guesses[parents, trie.symbol[1:]], begins[1:], 0)
     followed = np.bincount(parents, weights=times, minlength=trie.num_nodes).astype(np.int64)
-    return followed + np.where(guesses[:, -1], ends, 0) if guesses.shape[1] > trie.num_symbols else followed
+    return (
+        followed + np.where(guesses[:, -1], ends, 0)
+        if guesses.shape[1] > trie.num_symbols
+        else followed
+    )
 
 
 def _gains(guesses: _Guesses, trie: Trie, begins: IntArray, ends: IntArray) -> FloatArray:
-    """Compute NDCG@5 against what followed, summed over the predictions at each node: shape (num_nodes,)."""
+    """Compute NDCG@5 against what followed, summed over the predictions at each node: shape
+    (num_nodes,).
+    """
     gains = np.zeros(trie.num_nodes)
     for equal, share in guesses.groups:
         gains += np.where(share > 0, share * _followed(equal, trie, begins, ends), 0.0)
@@ -364,7 +429,9 @@ def _gains(guesses: _Guesses, trie: Trie, begins: IntArray, ends: IntArray) -> F
 
 
 def _true_gains(guesses: _Guesses, truth: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Compute the discounted gain of each node against the truth, and its largest possible value: shape (num_nodes,) each."""
+    """Compute the discounted gain of each node against the truth, and its largest possible value:
+    shape (num_nodes,) each.
+    """
     gains = np.zeros(len(truth))
     for equal, share in guesses.groups:
         gains += np.where(share > 0, share * np.einsum("ij,ij->i", equal, truth), 0.0)
@@ -373,8 +440,11 @@ def _true_gains(guesses: _Guesses, truth: FloatArray) -> tuple[FloatArray, Float
 
 
 def _relative_entropies(truth: FloatArray, magnitudes: FloatArray) -> FloatArray:
-    """Compute Σ_a p(a) log₂ (p(a) / q(a)) for each row, p the truth and q the normalised magnitudes: shape (num_nodes,)."""
-    model = next_distributions(magnitudes)  # a row of zeros gives nothing to what follows: ∞, as elsewhere
+    """Compute Σ_a p(a) log₂ (p(a) / q(a)) for each row, p the truth and q the normalised
+    magnitudes: shape (num_nodes,).
+    """
+    # a row of zeros gives nothing to what follows: ∞, as elsewhere
+    model = next_distributions(magnitudes)
     with np.errstate(divide="ignore", invalid="ignore"):
         terms = np.where(truth == 0, 0.0, truth * (np.log2(truth) - np.log2(model)))
         terms[np.isnan(model).any(axis=1)] = np.nan

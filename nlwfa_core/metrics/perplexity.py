@@ -1,8 +1,9 @@
 """The Pautomac score, and the ways in which public programs treat outputs that are not positive.
 
-A learned model may give a string a weight of 0 or below, which has no logarithm. The definition of the score does not say what to
-do then. Public programs differ, so the same model has several perplexities. `CONVENTIONS` lists what programs do, and
-docs/perplexity-conventions.md compares the results. Scores in this library use "abs", the paper's convention.
+A learned model may give a string a weight of 0 or below, which has no logarithm. The definition of
+the score does not say what to do then. Public programs differ, so the same model has several
+perplexities. `CONVENTIONS` lists what programs do, and docs/perplexity-conventions.md compares the
+results. Scores in this library use "abs", the paper's convention.
 """
 
 from __future__ import annotations
@@ -30,7 +31,8 @@ class Convention:
     source : str
         The program or paper that uses this convention.
     replace : callable
-        (outputs, substitutes), each of shape (num_words,) -> the outputs to use instead. nan leaves a word out.
+        (outputs, substitutes), each of shape (num_words,) -> the outputs to use instead. nan leaves
+        a word out.
     normalised : bool
         Whether the new outputs are then divided by their sum over T.
     """
@@ -46,7 +48,11 @@ def _floor(epsilon: float) -> Callable[[FloatArray, FloatArray], FloatArray]:
 
 
 CONVENTIONS = {
-    "abs": Convention("|f(x)|, normalised over T", "Li, Rabusseau, Precup 2018, §5.1", lambda outputs, _: np.abs(outputs)),
+    "abs": Convention(
+        "|f(x)|, normalised over T",
+        "Li, Rabusseau, Precup 2018, §5.1",
+        lambda outputs, _: np.abs(outputs),
+    ),
     "abs, not normalised": Convention(
         "|f(x)| as it is: mass outside T costs",
         "a public script that scores scikit-splearn on PAutomaC problem 4 (compute_perplexity)",
@@ -60,8 +66,10 @@ CONVENTIONS = {
     ),
     "floor 2.2e-16": Convention(
         "values below 2.2e-16 (the machine epsilon) are raised to it, then all are normalised",
-        "github.com/e2crawfo/spectral_dagger, sequence/stochastic_automaton.py, string_prob; with Balle, Hamilton, Pineau 2014: "
-        "github.com/ICML14MoMCompare/spectral-learn, wfaspectrallearn.py, get_word_prob; both also clip each next-symbol "
+        "github.com/e2crawfo/spectral_dagger, sequence/stochastic_automaton.py, string_prob; "
+        "with Balle, Hamilton, Pineau 2014: "
+        "github.com/ICML14MoMCompare/spectral-learn, wfaspectrallearn.py, get_word_prob; "
+        "both also clip each next-symbol "
         "probability on the way",
         lambda outputs, _: np.maximum(outputs, MACHINE_EPSILON),
     ),
@@ -71,13 +79,16 @@ CONVENTIONS = {
         _floor(1e-30),
     ),
     "trigram": Convention(
-        "values of 0 or below are replaced by the weight under a 3-gram of the training strings, then all are normalised",
-        "scikit-splearn 1.2.1, Spectral(smooth_method='trigram').score; there the 3-gram is not smoothed and counts the test "
+        "values of 0 or below are replaced by the weight under a 3-gram of the training "
+        "strings, then all are normalised",
+        "scikit-splearn 1.2.1, Spectral(smooth_method='trigram').score; there the 3-gram is "
+        "not smoothed and counts the test "
         "strings too, here it is `NGram` and does not",
         lambda outputs, substitutes: np.where(outputs <= 0, substitutes, outputs),
     ),
     "left out": Convention(
-        "words with values of 0 or below are left out of both sums, so the score can be lower than the best possible one",
+        "words with values of 0 or below are left out of both sums, so the score can be "
+        "lower than the best possible one",
         "no public program found; what a loop that skips them computes",
         lambda outputs, _: np.where(outputs <= 0, np.nan, outputs),
     ),
@@ -96,10 +107,11 @@ class PautomacScore:
     Attributes
     ----------
     log2 : float
-        log₂ of the perplexity. ∞ if the model's output is 0 for a word with P* above 0. nan if an output is not a finite number, or
-        is negative under a convention that leaves it negative.
+        log₂ of the perplexity. ∞ if the model's output is 0 for a word with P* above 0. nan if an
+        output is not a finite number, or is negative under a convention that leaves it negative.
     num_words, num_zero, num_negative, num_nonfinite : int
-        The number of words in T, and of those whose output is exactly 0, below 0, and not a finite number.
+        The number of words in T, and of those whose output is exactly 0, below 0, and not a finite
+        number.
     """
 
     log2: float
@@ -117,11 +129,13 @@ def pautomac_score(
     substitutes: FloatArray | None = None,
     log2_outputs: FloatArray | None = None,
 ) -> PautomacScore:
-    """Compute the Pautomac score, log₂ Pauto = −Σ_{x ∈ T} P*(x) log₂ P_M(x) (Verwer, Eyraud, de la Higuera 2014).
+    """Compute the Pautomac score, log₂ Pauto = −Σ_{x ∈ T} P*(x) log₂ P_M(x) (Verwer, Eyraud, de la
+    Higuera 2014).
 
-    T are the test words. The target P* and the model's outputs P_M are both normalised to sum to 1 over T. By default, negative
-    outputs are replaced by their absolute values, as in [P] §5.1; `convention` changes this. ([P] §5.1 prints the minus sign in
-    front of the power, −2^Σ, which is an erratum.)
+    T are the test words. The target P* and the model's outputs P_M are both normalised to sum to 1
+    over T. By default, negative outputs are replaced by their absolute values, as in [P] §5.1;
+    `convention` changes this. ([P] §5.1 prints the minus sign in front of the power, −2^Σ, which is
+    an erratum.)
 
     Parameters
     ----------
@@ -130,20 +144,23 @@ def pautomac_score(
     target : array, shape (num_words,)
         P*(x), not normalised, ≥ 0.
     floor : float
-        Normalised outputs below the floor are raised to it, and all are normalised again; 0 changes nothing. Report the floor with
-        the score.
+        Normalised outputs below the floor are raised to it, and all are normalised again; 0 changes
+        nothing. Report the floor with the score.
     convention : str
         A name in `CONVENTIONS`.
     substitutes : array, shape (num_words,), optional
-        The outputs of a trigram model, which the convention "trigram" uses in place of outputs that are not positive.
+        The outputs of a trigram model, which the convention "trigram" uses in place of outputs that
+        are not positive.
     log2_outputs : array, shape (num_words,), optional
-        log₂ |f(x)|, if the model computes it directly, so that outputs below 1e-308 do not count as 0, nor those above 1e308 as
-        infinite. It is used only for the convention "abs" without a floor.
+        log₂ |f(x)|, if the model computes it directly, so that outputs below 1e-308 do not count as
+        0, nor those above 1e308 as infinite. It is used only for the convention "abs" without a
+        floor.
 
     Raises
     ------
     RecipeError
-        If the shapes differ, the target has no mass, the floor is not in 0 … 1, or the convention is unknown or lacks substitutes.
+        If the shapes differ, the target has no mass, the floor is not in 0 … 1, or the convention
+        is unknown or lacks substitutes.
 
     Examples
     --------
@@ -155,7 +172,8 @@ def pautomac_score(
     if log2_outputs is not None and convention == "abs":
         finite |= np.isfinite(log2_outputs)
     zero = outputs == 0 if log2_outputs is None else np.isneginf(log2_outputs)
-    negative = (outputs < 0) | (np.signbit(outputs) & ~zero & finite)  # too small for float64, it became −0
+    # too small for float64, it became −0
+    negative = (outputs < 0) | (np.signbit(outputs) & ~zero & finite)
     counts = (len(outputs), int(zero.sum()), int(negative.sum()), int((~finite).sum()))
     if log2_outputs is not None and convention == "abs" and not floor and finite.all():
         likely = target > 0
@@ -164,10 +182,17 @@ def pautomac_score(
         largest = log2_outputs.max()
         logs = log2_outputs[likely] - largest - np.log2(np.exp2(log2_outputs - largest).sum())
         return PautomacScore(float(-(target[likely] / mass) @ logs), *counts)
-    model = shares(magnitudes(outputs, log2_outputs) if convention == "abs" else outputs, floor, convention, substitutes)
+    model = shares(
+        magnitudes(outputs, log2_outputs) if convention == "abs" else outputs,
+        floor,
+        convention,
+        substitutes,
+    )
     has_mass = (target > 0) & ~np.isnan(model)
     # Before they are normalised: outputs that are all negative have positive shares.
-    replaced = CONVENTIONS[convention].replace(outputs, outputs if substitutes is None else substitutes)
+    replaced = CONVENTIONS[convention].replace(
+        outputs, outputs if substitutes is None else substitutes
+    )
     if not finite.all() or (replaced < 0).any():
         return PautomacScore(float("nan"), *counts)
     if (model[has_mass] == 0).any():
@@ -175,16 +200,24 @@ def pautomac_score(
     return PautomacScore(float(-(target[has_mass] / mass) @ np.log2(model[has_mass])), *counts)
 
 
-def shares(outputs: FloatArray, floor: float = 0.0, convention: str = "abs", substitutes: FloatArray | None = None) -> FloatArray:
+def shares(
+    outputs: FloatArray,
+    floor: float = 0.0,
+    convention: str = "abs",
+    substitutes: FloatArray | None = None,
+) -> FloatArray:
     """Compute P_M over T under a convention, shape (num_words,).
 
-    It is nan for a word that the convention leaves out, and for all words if an output is not finite. Parameters and errors are
-    those of `pautomac_score`.
+    It is nan for a word that the convention leaves out, and for all words if an output is not
+    finite. Parameters and errors are those of `pautomac_score`.
     """
     check_floor(floor)
     check_one_of("convention", convention, CONVENTIONS)
     if convention == "trigram" and substitutes is None:
-        raise RecipeError("the convention 'trigram' needs substitutes: the probability of each word under a 3-gram")
+        raise RecipeError(
+            "the convention 'trigram' needs substitutes: the probability of each word under "
+            "a 3-gram"
+        )
     if not np.isfinite(outputs).all():
         return np.full(len(outputs), np.nan)
     rule = CONVENTIONS[convention]
@@ -197,7 +230,8 @@ def shares(outputs: FloatArray, floor: float = 0.0, convention: str = "abs", sub
 def magnitudes(outputs: FloatArray, log2_outputs: FloatArray | None) -> FloatArray:
     """Outputs up to a common factor, shape (num_words,).
 
-    They are computed from their logarithms, as |f(x)|, if float64 has 0 for all of them, or ∞ for one.
+    They are computed from their logarithms, as |f(x)|, if float64 has 0 for all of them, or ∞ for
+    one.
     """
     if log2_outputs is None or not len(outputs) or (outputs.any() and np.isfinite(outputs).all()):
         return outputs
@@ -224,7 +258,10 @@ def _normalised(values: FloatArray) -> FloatArray:
 
 def _mass(outputs: FloatArray, target: FloatArray) -> float:
     if outputs.shape != target.shape:
-        raise RecipeError(f"there must be as many outputs as target probabilities; got {outputs.size} and {target.size}")
+        raise RecipeError(
+            f"there must be as many outputs as target probabilities; got {outputs.size} and "
+            f"{target.size}"
+        )
     mass = float(target.sum())
     if not (np.isfinite(mass) and mass > 0 and target.min() >= 0):
         raise RecipeError("the target probabilities must be finite, at least 0, and not all 0")
@@ -238,14 +275,15 @@ class Divergence:
     Attributes
     ----------
     kl : float
-        The Kullback–Leibler divergence Σ P*(x) log₂ (P*(x) / P_M(x)), in bits, both normalised over T. It is the log₂ Pautomac
-        score minus the lowest possible one, so a word that occurs n times in T counts n times. ∞ if the output is 0 for a word with
-        P* above 0.
+        The Kullback–Leibler divergence Σ P*(x) log₂ (P*(x) / P_M(x)), in bits, both normalised over
+        T. It is the log₂ Pautomac score minus the lowest possible one, so a word that occurs n
+        times in T counts n times. ∞ if the output is 0 for a word with P* above 0.
     total_variation : float
-        ½ Σ |P*(x) − P_M(x)| over the distinct words of T, both normalised over these; between 0 and 1. If no word occurs twice in
-        T, it is at most √(kl · ln 2 / 2) (Pinsker's inequality).
+        ½ Σ |P*(x) − P_M(x)| over the distinct words of T, both normalised over these; between 0 and
+        1. If no word occurs twice in T, it is at most √(kl · ln 2 / 2) (Pinsker's inequality).
 
-    Both are nan if an output is not a finite number. If all outputs are 0, they can't be normalised: the total variation is nan.
+    Both are nan if an output is not a finite number. If all outputs are 0, they can't be
+    normalised: the total variation is nan.
     """
 
     kl: float
@@ -259,9 +297,11 @@ def divergence(
     log2_outputs: FloatArray | None = None,
     distinct: IntArray | None = None,
 ) -> Divergence:
-    """Compute the distance between outputs and the target on the same words, with the parameters and errors of `pautomac_score`.
+    """Compute the distance between outputs and the target on the same words, with the parameters
+    and errors of `pautomac_score`.
 
-    `distinct` has the position of each distinct word in T, shape (num_distinct,); None if no word occurs twice.
+    `distinct` has the position of each distinct word in T, shape (num_distinct,); None if no word
+    occurs twice.
 
     >>> divergence(np.array([1.0, 1.0]), np.array([0.5, 0.0]))
     Divergence(kl=1.0, total_variation=0.5)
@@ -270,7 +310,11 @@ def divergence(
     """
     least = pautomac_score(target, target).log2
     # Only rounding can make it negative (Gibbs' inequality).
-    kl = float(np.maximum(pautomac_score(outputs, target, floor, log2_outputs=log2_outputs).log2 - least, 0.0))
+    kl = float(
+        np.maximum(
+            pautomac_score(outputs, target, floor, log2_outputs=log2_outputs).log2 - least, 0.0
+        )
+    )
     true, model = shares(target), shares(magnitudes(outputs, log2_outputs), floor)
     if distinct is not None:
         true, model = shares(true[distinct]), shares(model[distinct])
@@ -280,7 +324,8 @@ def divergence(
 
 
 def root_mean_square(outputs: FloatArray, values: FloatArray) -> float:
-    """Compute √ mean (f(x) − value(x))², the error of outputs as they are, of either sign; nan if an output is not finite.
+    """Compute √ mean (f(x) − value(x))², the error of outputs as they are, of either sign; nan if
+    an output is not finite.
 
     >>> root_mean_square(np.array([1.0, -2.0]), np.array([1.0, 0.0]))
     1.4142135623730951
@@ -289,4 +334,8 @@ def root_mean_square(outputs: FloatArray, values: FloatArray) -> float:
         gap = outputs - values
         largest = np.abs(gap).max(initial=0.0)
         # Divided first, because squares of a diverging model's outputs overflow.
-        return float(np.sqrt(np.mean((gap / largest) ** 2)) * largest) if largest > 0 else float(largest)
+        return (
+            float(np.sqrt(np.mean((gap / largest) ** 2)) * largest)
+            if largest > 0
+            else float(largest)
+        )

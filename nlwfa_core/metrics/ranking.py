@@ -1,8 +1,9 @@
 """Rank what may follow a prefix, and score rankings as the SPiCe competition does.
 
-In SPiCe (Balle et al. 2016, *Results of the Sequence PredIction ChallengE*) a model ranks, for each of some prefixes of strings,
-the five likeliest next symbols, the end of the string among them. A target says what followed the prefix or, for generated strings,
-how probable each next symbol was. `next_symbols` scores every prefix of whole strings instead. `sources.prefixes` has the files.
+In SPiCe (Balle et al. 2016, *Results of the Sequence PredIction ChallengE*) a model ranks, for each
+of some prefixes of strings, the five likeliest next symbols, the end of the string among them. A
+target says what followed the prefix or, for generated strings, how probable each next symbol was.
+`next_symbols` scores every prefix of whole strings instead. `sources.prefixes` has the files.
 """
 
 from __future__ import annotations
@@ -14,7 +15,14 @@ import numpy as np
 import numpy.typing as npt
 
 from ..errors import RecipeError, check_at_least, check_fields, check_types
-from ..models.model import MODELS_ALPHABET, HasModel, Model, alphabet_of, model_of, scaled_next_scores
+from ..models.model import (
+    MODELS_ALPHABET,
+    HasModel,
+    Model,
+    alphabet_of,
+    model_of,
+    scaled_next_scores,
+)
 from ..rounding import RELATIVE_ERROR, on_one_thread
 from ..strings.trie import batches
 from ..strings.words import Alphabet, FloatArray, IntArray, Words, whole_numbers
@@ -26,22 +34,24 @@ NO_SYMBOL = -2  # fills a row of a ranking that has fewer symbols than others
 
 @dataclass(frozen=True, eq=False)
 class Targets:
-    """The correct answers for some prefixes: what followed each of them or, for generated strings, the next symbols' probabilities.
+    """The correct answers for some prefixes: what followed each of them or, for generated strings,
+    the next symbols' probabilities.
 
     They are stored as pairs of a next symbol and its probability, one prefix after the other.
 
     Attributes
     ----------
     symbols : array, shape (num_pairs,)
-        The next symbol of each pair, −1 for the end of the string. A prefix has each symbol at most once. A number beyond the
-        model's symbols stands for a symbol that the model does not know.
+        The next symbol of each pair, −1 for the end of the string. A prefix has each symbol at most
+        once. A number beyond the model's symbols stands for a symbol that the model does not know.
     probabilities : array, shape (num_pairs,)
         The probability of each pair. What followed a prefix of a real string has the probability 1.
     offsets : array, shape (num_prefixes + 1,)
-        The pairs of prefix i are number `offsets[i]` to `offsets[i + 1] − 1`. Each prefix has at least one.
+        The pairs of prefix i are number `offsets[i]` to `offsets[i + 1] − 1`. Each prefix has at
+        least one.
     best_gains : array, shape (num_prefixes,)
-        The largest possible value of Σ_{j ≤ 5} p(a_j) / log₂(j + 1) for each prefix, from the file of targets. NDCG@5 is divided by
-        it.
+        The largest possible value of Σ_{j ≤ 5} p(a_j) / log₂(j + 1) for each prefix, from the file
+        of targets. NDCG@5 is divided by it.
 
     Examples
     --------
@@ -61,22 +71,38 @@ class Targets:
         check_fields(self)
         for name in ("symbols", "probabilities", "offsets", "best_gains"):
             if (shape := getattr(self, name).shape) != (getattr(self, name).size,):
-                raise RecipeError(f"the {name} of targets must be one-dimensional; got an array of shape {shape}")
+                raise RecipeError(
+                    f"the {name} of targets must be one-dimensional; got an array of shape {shape}"
+                )
         pairs, rows, offsets = len(self.symbols), len(self.best_gains), self.offsets
-        if len(self.probabilities) != pairs or len(offsets) != rows + 1 or offsets[0] != 0 or offsets[-1] != pairs:
+        if (
+            len(self.probabilities) != pairs
+            or len(offsets) != rows + 1
+            or offsets[0] != 0
+            or offsets[-1] != pairs
+        ):
             raise RecipeError(
-                f"targets of {rows:,} prefixes with {pairs:,} next symbols need as many probabilities, and {rows + 1:,} offsets "
-                f"from 0 to {pairs:,}; got {len(self.probabilities):,} probabilities and {len(offsets):,} offsets"
+                f"targets of {rows:,} prefixes with {pairs:,} next symbols need as many "
+                f"probabilities, and {rows + 1:,} offsets "
+                f"from 0 to {pairs:,}; got {len(self.probabilities):,} probabilities and "
+                f"{len(offsets):,} offsets"
             )
         if (np.diff(offsets) < 1).any():
-            raise RecipeError(f"each prefix needs a next symbol; prefix {int(np.argmax(np.diff(offsets) < 1)) + 1:,} has none")
+            raise RecipeError(
+                "each prefix needs a next symbol; prefix "
+                f"{int(np.argmax(np.diff(offsets) < 1)) + 1:,} has none"
+            )
 
     @classmethod
     def of(cls, symbols: npt.ArrayLike) -> Targets:
-        """Make the targets of prefixes of real strings, given the one symbol that followed each, −1 for the end."""
+        """Make the targets of prefixes of real strings, given the one symbol that followed each, −1
+        for the end.
+        """
         followed = whole_numbers("the targets", symbols)
         if followed.ndim != 1:
-            raise RecipeError(f"each prefix needs one target; got targets of shape {followed.shape}")
+            raise RecipeError(
+                f"each prefix needs one target; got targets of shape {followed.shape}"
+            )
         ones = np.ones(len(followed))
         return cls(followed, ones, np.arange(len(followed) + 1), ones)
 
@@ -85,7 +111,8 @@ class Targets:
 
     @property
     def likeliest(self) -> IntArray:
-        """Return the likeliest next symbol of each prefix, shape (num_prefixes,); the first one if several are equally likely.
+        """Return the likeliest next symbol of each prefix, shape (num_prefixes,); the first one if
+        several are equally likely.
 
         For prefixes of real strings, it is what followed.
 
@@ -101,10 +128,15 @@ class Targets:
         return self.symbols[positions[np.unique(rows, return_index=True)[1]]]
 
     def of_symbols(self, symbols: npt.NDArray[np.integer]) -> FloatArray:
-        """Look up the probability of one symbol per prefix, shape (num_prefixes,); 0 for a symbol that the target does not list."""
+        """Look up the probability of one symbol per prefix, shape (num_prefixes,); 0 for a symbol
+        that the target does not list.
+        """
         symbols = whole_numbers("symbols", symbols)
         if symbols.shape != (len(self),):
-            raise RecipeError(f"each of the {len(self):,} prefixes needs one symbol; got symbols of shape {symbols.shape}")
+            raise RecipeError(
+                f"each of the {len(self):,} prefixes needs one symbol; got symbols of shape "
+                f"{symbols.shape}"
+            )
         rows = np.repeat(np.arange(len(self)), np.diff(self.offsets))
         hits = self.symbols == symbols[rows]
         probabilities = np.zeros(len(self))
@@ -128,14 +160,22 @@ class Prefixes:
 
     def __post_init__(self) -> None:
         if len(self.words) != len(self.targets):
-            raise RecipeError(f"each prefix needs one target; got {len(self.targets)} targets for {len(self.words)} prefixes")
+            raise RecipeError(
+                f"each prefix needs one target; got {len(self.targets)} targets for "
+                f"{len(self.words)} prefixes"
+            )
 
     def in_alphabet(self, alphabet: Alphabet | None, owner: str = "the") -> Prefixes:
-        """Return the same prefixes with the numbers that their symbols have in another alphabet (see `Words.in_alphabet`).
+        """Return the same prefixes with the numbers that their symbols have in another alphabet
+        (see `Words.in_alphabet`).
 
         Targets may be symbols that it does not have: these get the numbers after it.
         """
-        words, own, symbols = self.words.in_alphabet(alphabet, owner), self.words.alphabet, self.targets.symbols
+        words, own, symbols = (
+            self.words.in_alphabet(alphabet, owner),
+            self.words.alphabet,
+            self.targets.symbols,
+        )
         if words is self.words or own is None or alphabet is None:
             return self
         index = {symbol: number for number, symbol in enumerate(alphabet.symbols)}
@@ -154,11 +194,12 @@ class RankingScore:
     Attributes
     ----------
     ndcg5 : float
-        The mean over the prefixes of Σ_{j ≤ 5} p(a_j) / log₂(j + 1) divided by its largest possible value, where a_1, a_2 … are the
-        ranked symbols and p has their probabilities in the target. 1 is best. A symbol that is ranked twice counts once.
+        The mean over the prefixes of Σ_{j ≤ 5} p(a_j) / log₂(j + 1) divided by its largest possible
+        value, where a_1, a_2 … are the ranked symbols and p has their probabilities in the target.
+        1 is best. A symbol that is ranked twice counts once.
     error : float
-        The share of the prefixes whose first-ranked symbol is not the likeliest one in the target, which for prefixes of real
-        strings is what followed.
+        The share of the prefixes whose first-ranked symbol is not the likeliest one in the target,
+        which for prefixes of real strings is what followed.
     num_prefixes : int
     """
 
@@ -172,8 +213,9 @@ class RankingScore:
 def rank_next(model: Model | HasModel, prefixes: Words, count: int = TOP) -> IntArray:
     """Rank the next symbols after each prefix by a model's scores, the highest score first.
 
-    Negative scores rank below positive ones. Symbols with equal scores are ranked by their numbers, and the end of the string comes
-    last among them. So that rounding errors do not decide, scores count as equal if they differ by at most 2⁻²⁹ times the largest
+    Negative scores rank below positive ones. Symbols with equal scores are ranked by their numbers,
+    and the end of the string comes last among them. So that rounding errors do not decide, scores
+    count as equal if they differ by at most 2⁻²⁹ times the largest
     |score| among the symbols not yet ranked. Scores of nan come after all numbers.
 
     >>> from nlwfa_core.models.ngram import Uniform
@@ -185,8 +227,8 @@ def rank_next(model: Model | HasModel, prefixes: Words, count: int = TOP) -> Int
     model : Model or HasModel
         A model, or an object that holds one, such as a `Fit` or a `SavedModel`.
     prefixes : Words
-        The prefixes, in any order. Repeated ones are computed once. If their alphabet is not the model's, their symbols are
-        renumbered to match it.
+        The prefixes, in any order. Repeated ones are computed once. If their alphabet is not the
+        model's, their symbols are renumbered to match it.
     count : int
         The number of ranks.
 
@@ -205,8 +247,13 @@ def rank_next(model: Model | HasModel, prefixes: Words, count: int = TOP) -> Int
 
 
 def rank_finite(model: Model, prefixes: Words, count: int = TOP) -> tuple[IntArray, int]:
-    """Return the ranking of `rank_next`, and the number of distinct prefixes with a score that is not finite."""
-    words, num_next = prefixes.in_alphabet(alphabet_of(model), MODELS_ALPHABET), model.num_symbols + 1
+    """Return the ranking of `rank_next`, and the number of distinct prefixes with a score that is
+    not finite.
+    """
+    words, num_next = (
+        prefixes.in_alphabet(alphabet_of(model), MODELS_ALPHABET),
+        model.num_symbols + 1,
+    )
     ranking = np.empty((len(words), min(count, num_next)), dtype=np.int64)
     num_nonfinite = 0
     for rows, trie in batches(words, model.num_symbols):
@@ -219,12 +266,19 @@ def rank_finite(model: Model, prefixes: Words, count: int = TOP) -> tuple[IntArr
 
 
 def _ranked(scores: FloatArray, count: int) -> IntArray:
-    """List the columns with the highest scores in each row, in the order that `rank_next` describes: shape (n, count)."""
+    """List the columns with the highest scores in each row, in the order that `rank_next`
+    describes: shape (n, count).
+    """
     left = np.where(np.isnan(scores), -np.inf, scores)
     ranking = np.empty((len(scores), count), dtype=np.int64)
-    equal, unranked, rows = np.zeros(scores.shape, dtype=bool), np.ones(scores.shape, dtype=bool), np.arange(len(scores))
+    equal, unranked, rows = (
+        np.zeros(scores.shape, dtype=bool),
+        np.ones(scores.shape, dtype=bool),
+        np.arange(len(scores)),
+    )
     for rank in range(count):
-        done = np.flatnonzero(~equal.any(axis=1))  # rows whose equal scores are all ranked: find the next ones
+        # rows whose equal scores are all ranked: find the next ones
+        done = np.flatnonzero(~equal.any(axis=1))
         if len(done):
             values = left[done]
             sizes = np.where(np.isfinite(values), np.abs(values), 0.0).max(axis=1)
@@ -249,8 +303,8 @@ def score_ranking(ranking: npt.NDArray[np.integer], targets: Targets) -> Ranking
     Parameters
     ----------
     ranking : array, shape (num_prefixes, num_ranks)
-        The symbol at each rank, the likeliest first; −1 is the end of the string, and −2 no symbol. Ranks beyond the fifth do not
-        count.
+        The symbol at each rank, the likeliest first; −1 is the end of the string, and −2 no symbol.
+        Ranks beyond the fifth do not count.
     targets : Targets
         The target of each prefix, in the same order.
 
@@ -261,7 +315,8 @@ def score_ranking(ranking: npt.NDArray[np.integer], targets: Targets) -> Ranking
     """
     if ranking.ndim != 2 or len(ranking) != len(targets):
         raise RecipeError(
-            f"a ranking must have a row for each target, shape ({len(targets):,}, ranks); got an array of shape {ranking.shape}"
+            f"a ranking must have a row for each target, shape ({len(targets):,}, ranks); "
+            f"got an array of shape {ranking.shape}"
         )
     if not len(targets):
         raise RecipeError("a ranking of at least 1 prefix is needed to be scored; got none")
@@ -274,7 +329,8 @@ def score_ranking(ranking: npt.NDArray[np.integer], targets: Targets) -> Ranking
 
 
 def normalised_gains(ranking: npt.NDArray[np.integer], targets: Targets) -> FloatArray:
-    """Compute the discounted gain of each row of a ranking divided by its largest possible value, whose mean is NDCG5.
+    """Compute the discounted gain of each row of a ranking divided by its largest possible value,
+    whose mean is NDCG5.
 
     Parameters as in `score_ranking`. Returns an array of shape (num_prefixes,).
     """
@@ -288,9 +344,11 @@ def normalised_gains(ranking: npt.NDArray[np.integer], targets: Targets) -> Floa
 
 @on_one_thread
 def prefix_score(model: Model | HasModel, prefixes: Prefixes) -> RankingScore:
-    """Rank what may follow each prefix by a model, and score the ranking: `rank_next` and `score_ranking`, with their errors.
+    """Rank what may follow each prefix by a model, and score the ranking: `rank_next` and
+    `score_ranking`, with their errors.
 
-    Both scores are nan if a next-symbol score is not a finite number, because nothing then says which one is the highest.
+    Both scores are nan if a next-symbol score is not a finite number, because nothing then says
+    which one is the highest.
     """
     own = prefixes.in_alphabet(alphabet_of(model_of(model)), MODELS_ALPHABET)
     ranking, num_nonfinite = rank_finite(model_of(model), own.words)

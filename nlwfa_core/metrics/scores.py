@@ -1,7 +1,9 @@
-"""Scores a model on test strings: the Pautomac score, the word error rate, bits per symbol, NDCG@5, distances to the truth.
+"""Scores a model on test strings: the Pautomac score, the word error rate, bits per symbol, NDCG@5,
+distances to the truth.
 
-Every logarithm is to base 2. `SCORES` holds the title, unit and meaning of each score for every table, axis and page. `Scores` also
-counts zero, negative and non-finite outputs, because a score can't be interpreted without them.
+Every logarithm is to base 2. `SCORES` holds the title, unit and meaning of each score for every
+table, axis and page. `Scores` also counts zero, negative and non-finite outputs, because a score
+can't be interpreted without them.
 """
 
 from __future__ import annotations
@@ -64,7 +66,8 @@ class Score:
     form : str
         The format specification with which values are written.
     is_metric : bool
-        Whether it measures how good a model is. The other fields are shares and counts that are needed to interpret the metrics.
+        Whether it measures how good a model is. The other fields are shares and counts that are
+        needed to interpret the metrics.
     """
 
     field: str
@@ -83,7 +86,11 @@ class Score:
         >>> SCORE_OF["wer"].column, SCORE_OF["bits_per_symbol"].column
         ('WER (share)', 'bits / symbol')
         """
-        return self.short_title if self.unit in ("", self.short_title) else f"{self.short_title} ({self.unit})"
+        return (
+            self.short_title
+            if self.unit in ("", self.short_title)
+            else f"{self.short_title} ({self.unit})"
+        )
 
 
 # In the order of columns and choices: next symbols, whole strings, then the counts.
@@ -93,7 +100,8 @@ SCORES = (
         "word error rate (end counted)",
         "WER",
         "share",
-        "Word error rate: the share of wrong guesses of the next symbol, over every prefix of every test string, the end counted. "
+        "Word error rate: the share of wrong guesses of the next symbol, over every prefix "
+        "of every test string, the end counted. "
         "If several symbols are equally likely, the expected share.",
     ),
     Score(
@@ -101,7 +109,8 @@ SCORES = (
         "share of predictions tied",
         "tied",
         "share",
-        "Share of these guesses in which several symbols have the same highest score, often 0, so the model can only guess.",
+        "Share of these guesses in which several symbols have the same highest score, often "
+        "0, so the model can only guess.",
         form=".0%",
         is_metric=False,
     ),
@@ -117,14 +126,16 @@ SCORES = (
         "log₂ Pautomac score",
         "log₂ Pautomac",
         "bits",
-        "−Σ P*(x) log₂ P(x), both normalised over the test strings, |·| of negative outputs; ∞ if one gets exactly 0.",
+        "−Σ P*(x) log₂ P(x), both normalised over the test strings, |·| of negative outputs; "
+        "∞ if one gets exactly 0.",
     ),
     Score(
         "bits_per_symbol",
         "bits per symbol (end counted)",
         "bits / symbol",
         "bits / symbol",
-        "Mean −log₂ of the probability of what followed, the end counted; |scores| normalised over what may follow.",
+        "Mean −log₂ of the probability of what followed, the end counted; |scores| "
+        "normalised over what may follow.",
     ),
     Score(
         "ndcg5",
@@ -147,7 +158,8 @@ SCORES = (
         "NDCG5 of the prefixes (higher is better)",
         "prefix NDCG5",
         "",
-        "How well the five likeliest next symbols are ranked after each prefix of a file, against its target, as SPiCe scores; "
+        "How well the five likeliest next symbols are ranked after each prefix of a file, "
+        "against its target, as SPiCe scores; "
         "1 is best. Of equally likely symbols, the lower one comes first.",
         higher_is_better=True,
     ),
@@ -156,7 +168,8 @@ SCORES = (
         "error on the prefixes",
         "prefix error",
         "share",
-        "Share of the prefixes of a file whose first-ranked symbol is not what followed or, if the target has probabilities, not "
+        "Share of the prefixes of a file whose first-ranked symbol is not what followed or, "
+        "if the target has probabilities, not "
         "the likeliest.",
     ),
     Score(
@@ -164,28 +177,32 @@ SCORES = (
         "KL to the true next symbol, bits",
         "next KL",
         "bits",
-        "Σ p log₂ (p / q) of the true next-symbol distribution p, in bits, mean over the test prefixes.",
+        "Σ p log₂ (p / q) of the true next-symbol distribution p, in bits, mean over the "
+        "test prefixes.",
     ),
     Score(
         "kl",
         "KL over the test strings, bits",
         "KL",
         "bits",
-        "Σ P* log₂ (P* / P) over the test strings, both normalised over them, in bits. A string drawn n times counts n times.",
+        "Σ P* log₂ (P* / P) over the test strings, both normalised over them, in bits. A "
+        "string drawn n times counts n times.",
     ),
     Score(
         "total_variation",
         "total variation over the distinct test strings",
         "TV",
         "",
-        "Total variation, ½ Σ |P* − P|, over the distinct test strings, both normalised over them. Undefined if all outputs are 0.",
+        "Total variation, ½ Σ |P* − P|, over the distinct test strings, both normalised over "
+        "them. Undefined if all outputs are 0.",
     ),
     Score(
         "rmse",
         "RMSE of raw outputs",
         "RMSE",
         "",
-        "Root mean squared error of raw outputs against the true probabilities. – if these are known only up to a factor, as from "
+        "Root mean squared error of raw outputs against the true probabilities. – if these "
+        "are known only up to a factor, as from "
         "a solution that is normalised over the test file: raw outputs have another scale.",
         form=".3g",
     ),
@@ -229,8 +246,10 @@ SCORES = (
 SCORE_OF = {score.field: score for score in SCORES}
 METRICS = tuple(score for score in SCORES if score.is_metric)
 RANK_METRICS = ("wer", "log2_pauto")  # what Compare offers to choose a rank by
-SELECTION_METRICS = (*RANK_METRICS, "bits_per_symbol", "ndcg5")  # what `experiment.selection.select_rank` can choose by
-# True probabilities whose sum is that close to 1 are normalised over the test strings. (PAutomaC's solutions are, to 1e-12.)
+# what `experiment.selection.select_rank` can choose by
+SELECTION_METRICS = (*RANK_METRICS, "bits_per_symbol", "ndcg5")
+# True probabilities whose sum is that close to 1 are normalised over the test strings. (PAutomaC's
+# solutions are, to 1e-12.)
 NORMALISED = 1e-6
 # Scores of whole strings: what they need are outputs, not the scores of next symbols.
 WHOLE_STRING_SCORES = ("log2_pauto", "kl", "total_variation", "rmse")
@@ -239,14 +258,16 @@ MAIN_SCORES = tuple(SCORE_OF[field] for field in ("wer", "bits_per_symbol", "log
 
 
 @check_types
-def next_symbol_score(model: Model, test: Sample, floor: float = 0.0, truth: FloatArray | None = None) -> NextSymbolScore:
+def next_symbol_score(
+    model: Model, test: Sample, floor: float = 0.0, truth: FloatArray | None = None
+) -> NextSymbolScore:
     """Score a model's predictions of next symbols along some strings.
 
-    Each distinct prefix is predicted once, and counts as often as it occurs. If the strings' alphabet is not the model's, their
-    symbols are renumbered to match it.
+    Each distinct prefix is predicted once, and counts as often as it occurs. If the strings'
+    alphabet is not the model's, their symbols are renumbered to match it.
 
-    `floor` raises the probabilities of next symbols as in `pautomac_score`, but does not affect the scores that depend only on the
-    order of symbols. `truth` is that of `score_next`.
+    `floor` raises the probabilities of next symbols as in `pautomac_score`, but does not affect the
+    scores that depend only on the order of symbols. `truth` is that of `score_next`.
     """
     model = extended(model, used_alphabet(test))
     if (alphabet := alphabet_of(model)) is not None:
@@ -256,7 +277,9 @@ def next_symbol_score(model: Model, test: Sample, floor: float = 0.0, truth: Flo
 
 
 def bits_per_symbol(model: Model, test: Sample) -> float:
-    """Compute the bits per symbol of `next_symbol_score` alone, and in batches, so that many symbols need little memory."""
+    """Compute the bits per symbol of `next_symbol_score` alone, and in batches, so that many
+    symbols need little memory.
+    """
     model = extended(model, used_alphabet(test))
     if (alphabet := alphabet_of(model)) is not None:
         test = test.in_alphabet(alphabet, MODELS_ALPHABET)
@@ -268,7 +291,8 @@ def bits_per_symbol(model: Model, test: Sample) -> float:
 
 # What to know of the Pautomac score where the true probabilities are not known.
 FLAT_WINS = (
-    "log₂ Pautomac compares with how often each test string occurs. Where strings hardly repeat, that favours flat models, even "
+    "log₂ Pautomac compares with how often each test string occurs. Where strings hardly "
+    "repeat, that favours flat models, even "
     "over the one that drew the strings: compare by WER or by bits per symbol."
 )
 
@@ -286,9 +310,11 @@ class TestSet:
     sample : Sample
         All test strings, repeated ones included, for next-symbol scores.
     target_is_true : bool
-        Whether the target is the true probability; otherwise it is the frequency among the test strings.
+        Whether the target is the true probability; otherwise it is the frequency among the test
+        strings.
     true_model : Model or None
-        The model that generated the strings, for true next-symbol distributions; None if it is not known.
+        The model that generated the strings, for true next-symbol distributions; None if it is not
+        known.
     prefixes : Prefixes or None
         Prefixes of other strings, with what followed them, to be scored as SPiCe does.
 
@@ -318,7 +344,8 @@ class TestSet:
             object.__setattr__(self, "true_model", model_of(self.true_model, "true_model"))
         if np.shape(self.target) != (len(self.words),):
             raise RecipeError(
-                f"each of the {len(self.words):,} test words needs one target; got targets of shape {np.shape(self.target)}"
+                f"each of the {len(self.words):,} test words needs one target; got targets "
+                f"of shape {np.shape(self.target)}"
             )
         words = self.words.in_alphabet(self.alphabet, "the test sample's")
         object.__setattr__(self, "words", replace(words, alphabet=self.alphabet))
@@ -328,12 +355,17 @@ class TestSet:
         return self.sample.alphabet
 
     def in_alphabet(self, alphabet: Alphabet, owner: str = "the") -> TestSet:
-        """Renumber the symbols of all strings to match another alphabet (see `Words.in_alphabet`)."""
+        """Renumber the symbols of all strings to match another alphabet (see
+        `Words.in_alphabet`).
+        """
         check_type("alphabet", alphabet, Alphabet)
         if alphabet == self.alphabet:
             return self
         if alphabet not in self._others:
-            words, sample = self.words.in_alphabet(alphabet, owner), self.sample.in_alphabet(alphabet, owner)
+            words, sample = (
+                self.words.in_alphabet(alphabet, owner),
+                self.sample.in_alphabet(alphabet, owner),
+            )
             self._others[alphabet] = replace(self, words=words, sample=sample)
         return self._others[alphabet]
 
@@ -341,8 +373,9 @@ class TestSet:
     def true_weights(self) -> FloatArray | None:
         """Return the weights that a model should compute for the words of T, shape (num_words,).
 
-        None if they are not known, or known only up to a factor. A target that sums to 1 over T is taken to be known only up to a
-        factor, because PAutomaC's solutions are normalised in this way.
+        None if they are not known, or known only up to a factor. A target that sums to 1 over T is
+        taken to be known only up to a factor, because PAutomaC's solutions are normalised in this
+        way.
         """
         if self.true_model is not None:
             return self.true_model.weights(self.words)
@@ -351,25 +384,33 @@ class TestSet:
 
     @cached_property
     def next_truth(self) -> FloatArray | None:
-        """Return the true probabilities of what follows each prefix of the strings, shape (num_nodes, num_symbols + 1).
+        """Return the true probabilities of what follows each prefix of the strings, shape
+        (num_nodes, num_symbols + 1).
 
-        A row sums to 1, or is nan if the true model gives the prefix the probability 0. None without a true model.
+        A row sums to 1, or is nan if the true model gives the prefix the probability 0. None
+        without a true model.
         """
         if self.true_model is None:
             return None
-        probabilities = next_distributions(scaled_next_scores(self.true_model, self.trie(self.true_model.num_symbols))[0])
+        probabilities = next_distributions(
+            scaled_next_scores(self.true_model, self.trie(self.true_model.num_symbols))[0]
+        )
         probabilities[~probabilities.any(axis=1)] = np.nan
         return probabilities
 
     def trie(self, num_symbols: int) -> Trie:
-        """Return the prefix tree of the strings, which is built only once for each number of symbols."""
+        """Return the prefix tree of the strings, which is built only once for each number of
+        symbols.
+        """
         check_type("num_symbols", num_symbols, int)
         if num_symbols not in self._tries:
             self._tries[num_symbols] = Trie.of(self.sample.words, num_symbols)
         return self._tries[num_symbols]
 
     def ends(self, num_symbols: int) -> IntArray | None:
-        """Find the node of each word of T in the tree of `trie`, shape (num_words,); None if a word of T is not in that tree."""
+        """Find the node of each word of T in the tree of `trie`, shape (num_words,); None if a word
+        of T is not in that tree.
+        """
         check_type("num_symbols", num_symbols, int)
         if num_symbols not in self._ends:
             trie = self.trie(num_symbols)
@@ -401,8 +442,9 @@ class TestSet:
     ) -> TestSet:
         """Make the test set of some strings. This is the only place that decides what T is.
 
-        If true probabilities are known, from a solution or else from the true model, T is the rows as drawn, so repeated strings
-        count as often as they were drawn. If not, T is the distinct strings, and P* their frequencies.
+        If true probabilities are known, from a solution or else from the true model, T is the rows
+        as drawn, so repeated strings count as often as they were drawn. If not, T is the distinct
+        strings, and P* their frequencies.
 
         >>> from nlwfa_core.models.ngram import Uniform
         >>> rows, alphabet = Words.of([(0,), (), (0,)]), Alphabet(("a",))
@@ -433,7 +475,10 @@ class TestSet:
         if true_model is not None:
             true_model = model_of(true_model, "true_model")
         if solution is not None and len(solution) != len(rows):
-            raise RecipeError(f"the solution must have one probability per test string; got {len(solution)} for {len(rows)}")
+            raise RecipeError(
+                "the solution must have one probability per test string; got "
+                f"{len(solution)} for {len(rows)}"
+            )
         sample = Sample.of(rows, alphabet, counts)
         if solution is None and true_model is None:
             return cls.empirical(sample)
@@ -443,16 +488,24 @@ class TestSet:
         target = solution
         if target is None and true_model is not None:
             target = true_model.weights(rows)
-            if isinstance(true_model, LogModel) and not target.any():  # all too small: P* is known up to a factor
+            # all too small: P* is known up to a factor
+            if isinstance(true_model, LogModel) and not target.any():
                 target = magnitudes(target, true_model.log2_weights(rows))
         return cls.as_drawn(rows, target, sample, true_model)  # type: ignore[arg-type]
 
     @classmethod
     @check_types
-    def as_drawn(cls, words: Words, target: FloatArray, sample: Sample, true_model: Model | None = None) -> TestSet:
-        """Make a test set in which T is every row of a test file, repeated rows included, and P* is known for each row."""
+    def as_drawn(
+        cls, words: Words, target: FloatArray, sample: Sample, true_model: Model | None = None
+    ) -> TestSet:
+        """Make a test set in which T is every row of a test file, repeated rows included, and P* is
+        known for each row.
+        """
         if len(words) != len(target):
-            raise RecipeError(f"the solution must have one probability per test string; got {len(target)} for {len(words)}")
+            raise RecipeError(
+                f"the solution must have one probability per test string; got {len(target)} "
+                f"for {len(words)}"
+            )
         return cls(words, target, sample, target_is_true=True, true_model=true_model)
 
     @classmethod
@@ -473,11 +526,13 @@ class TestSet:
 class Scores:
     """A model's scores on a test set, and two reference scores that do not depend on the model.
 
-    `PautomacScore`, `NextSymbolScore` and `Divergence` (`kl` and `total_variation`) explain the fields; `rmse` is the error against
-    `TestSet.true_weights`. `prefix_ndcg5` and `prefix_error` are those of `RankingScore`, over `TestSet.prefixes`. A field is None
-    if the test set does not have the truth or the prefixes that it needs, or if the scores were saved by a version that did not
-    compute it. A score is nan, printed as "undefined", if it can't be computed: `why_undefined` says why. `num_unknown` counts the
-    test strings with a symbol that the model does not know, whose weight is 0.
+    `PautomacScore`, `NextSymbolScore` and `Divergence` (`kl` and `total_variation`) explain the
+    fields; `rmse` is the error against `TestSet.true_weights`. `prefix_ndcg5` and `prefix_error`
+    are those of `RankingScore`, over `TestSet.prefixes`. A field is None if the test set does not
+    have the truth or the prefixes that it needs, or if the scores were saved by a version that did
+    not compute it. A score is nan, printed as "undefined", if it can't be computed: `why_undefined`
+    says why. `num_unknown` counts the test strings with a symbol that the model does not know,
+    whose weight is 0.
 
     Scores are printed as a table, also in a notebook.
 
@@ -520,7 +575,9 @@ class Scores:
         >>> from nlwfa_core import WFA, Alphabet, TestSet, evaluate
         >>> zero = WFA([1], [[[0]]], [0], Alphabet(("a",)))
         >>> half = WFA([1], [[[0.5]]], [0.5], Alphabet(("a",)))
-        >>> evaluate(zero, TestSet.of(half.sample(5).words, half.alphabet, true_model=half)).why_undefined("total_variation")
+        >>> evaluate(
+        ...     zero, TestSet.of(half.sample(5).words, half.alphabet, true_model=half)
+        ... ).why_undefined("total_variation")
         'all outputs are 0'
         """
         check_type("field", field, str)
@@ -549,11 +606,14 @@ class Scores:
         rows = self._rows()
         width = max(len(name) for name, _, _ in rows)
         values = max(len(value) for _, value, _ in rows)
-        lines = (f"{name:<{width}}  {value:>{values}}  {remark}".rstrip() for name, value, remark in rows)
+        lines = (
+            f"{name:<{width}}  {value:>{values}}  {remark}".rstrip() for name, value, remark in rows
+        )
         return "\n".join((self._heading, *lines))
 
     def to_frame(self, name: str = "model") -> pd.DataFrame:
-        """Make one row of a data frame, with each field and the perplexity; `pandas.concat` puts several models together.
+        """Make one row of a data frame, with each field and the perplexity; `pandas.concat` puts
+        several models together.
 
         >>> from nlwfa_core.models.ngram import NGram
         >>> frame = evaluate(NGram.fit(["ab", "b"], 2), ["ab"]).to_frame("bigram")
@@ -574,7 +634,11 @@ class Scores:
         check_extra("pandas", "pandas")
         import pandas as pd
 
-        return pd.DataFrame([{**asdict(self), "perplexity": self.perplexity}], index=pd.Index([name], name="model"), dtype=float)
+        return pd.DataFrame(
+            [{**asdict(self), "perplexity": self.perplexity}],
+            index=pd.Index([name], name="model"),
+            dtype=float,
+        )
 
     def to_table(self, name: str = "model") -> Table:
         """Make a table with a row for each score that is known, for `metrics.tables.write_table`.
@@ -591,7 +655,10 @@ class Scores:
         check_type("name", name, str)
         known = [score for score in SCORES if getattr(self, score.field) is not None]
         values = [getattr(self, score.field) for score in known]
-        numbers = Numbers.of((value, format_score(value, score.form)) for value, score in zip(values, known, strict=True))
+        numbers = Numbers.of(
+            (value, format_score(value, score.form))
+            for value, score in zip(values, known, strict=True)
+        )
         return {"score": [score.column for score in known], name: numbers}
 
     def to_latex(self, name: str = "model") -> str:
@@ -624,16 +691,22 @@ class Scores:
 
     def _repr_html_(self) -> str:
         rows = "".join(
-            f'<tr><td>{escape(name)}</td><td style="text-align: right">{value}</td><td>{escape(remark)}</td></tr>'
+            f'<tr><td>{escape(name)}</td><td style="text-align: '
+            f'right">{value}</td><td>{escape(remark)}</td></tr>'
             for name, value, remark in self._rows()
         )
         return f"<table><caption>{escape(self._heading)}</caption><tbody>{rows}</tbody></table>"
 
     @property
     def _heading(self) -> str:
-        strings = "distinct test strings" if self.true_log2_pauto is None else "test strings as drawn"
+        strings = (
+            "distinct test strings" if self.true_log2_pauto is None else "test strings as drawn"
+        )
         floor = f"; outputs are raised to {self.floor:g}" if self.floor else ""
-        return f"Scores on {self.num_words:,} {strings}, {self.num_predictions:,} next-symbol predictions{floor}"
+        return (
+            f"Scores on {self.num_words:,} {strings}, {self.num_predictions:,} next-symbol "
+            f"predictions{floor}"
+        )
 
     def _rows(self) -> list[tuple[str, str, str]]:
         """List the title, value and remark of each score that is known."""
@@ -650,7 +723,9 @@ class Scores:
                 convention = "2 to the power above; |outputs| normalised over T"
                 rows.append(("perplexity", _perplexity(self.log2_pauto), f"{convention}; {beside}"))
         if self.num_unknown:
-            rows.append(("test strings with unknown symbols", f"{self.num_unknown:,}", "their weight is 0"))
+            rows.append(
+                ("test strings with unknown symbols", f"{self.num_unknown:,}", "their weight is 0")
+            )
         return rows
 
 
@@ -669,7 +744,8 @@ def _written(value: float, form: str) -> str:
 def names_today(stored: Mapping[str, Any]) -> dict[str, Any]:
     """Convert stored scores to the current names, so that a score that was renamed keeps its value.
 
-    Earlier versions had no `ndcg5_true`. Their `ndcg5` was against the true model if that was known, which shows in a `next_kl`.
+    Earlier versions had no `ndcg5_true`. Their `ndcg5` was against the true model if that was
+    known, which shows in a `next_kl`.
 
     >>> names_today({"wer": 0.5, "ndcg5": 0.75, "next_kl": 0.0})
     {'wer': 0.5, 'ndcg5': None, 'next_kl': 0.0, 'ndcg5_true': 0.75}
@@ -689,21 +765,26 @@ def evaluate(model: Model | HasModel, test: TestSet | SampleLike, floor: float =
     >>> round(scores.wer, 2), scores.num_words
     (0.2, 2)
 
-    Strings are a Sample, or what `strings.plain.as_sample` takes; their target is their frequencies (`TestSet.empirical`). If the
-    test set's alphabet is not the model's, its symbols are renumbered to match it; a string with a symbol that the model does not
-    know has the weight 0, and `Scores.num_unknown` counts it. A model without an alphabet knows symbols
-    only by their numbers. It can be scored if these are unambiguous: the test set has as many symbols as the model, or its symbols
-    are themselves numbers. `floor` is that of `pautomac_score`.
+    Strings are a Sample, or what `strings.plain.as_sample` takes; their target is their frequencies
+    (`TestSet.empirical`). If the test set's alphabet is not the model's, its symbols are renumbered
+    to match it; a string with a symbol that the model does not know has the weight 0, and
+    `Scores.num_unknown` counts it. A model without an alphabet knows symbols only by their numbers.
+    It can be scored if these are unambiguous: the test set has as many symbols as the model, or its
+    symbols are themselves numbers. `floor` is that of `pautomac_score`.
 
     Raises
     ------
     RecipeError
-        If the test set is empty, all of its strings have symbols that the model does not know, or the true model has another
-        alphabet.
+        If the test set is empty, all of its strings have symbols that the model does not know, or
+        the true model has another alphabet.
     """
     model = model_of(model)
     if not isinstance(test, TestSet):
-        test = TestSet.empirical(as_sample(test, None if isinstance(test, Sample) else alphabet_of(model), "test", extend=True))
+        test = TestSet.empirical(
+            as_sample(
+                test, None if isinstance(test, Sample) else alphabet_of(model), "test", extend=True
+            )
+        )
     model, test = over_one_alphabet(model, test)
     trie = test.trie(model.num_symbols)
     next_scores, exponents = scaled_next_scores(model, trie)
@@ -711,7 +792,11 @@ def evaluate(model: Model | HasModel, test: TestSet | SampleLike, floor: float =
     outputs = pautomac_score(weights, test.target, floor, log2_outputs=logs)
     following = score_next(next_scores, trie, test.sample.counts, floor, test.next_truth)
     ranking = None if test.prefixes is None else prefix_score(model, test.prefixes)
-    gap = divergence(weights, test.target, floor, logs, distinct(test.words)[0]) if test.target_is_true else None
+    gap = (
+        divergence(weights, test.target, floor, logs, distinct(test.words)[0])
+        if test.target_is_true
+        else None
+    )
     return Scores(
         log2_pauto=outputs.log2,
         wer=following.wer,
@@ -725,7 +810,9 @@ def evaluate(model: Model | HasModel, test: TestSet | SampleLike, floor: float =
         num_impossible=following.num_impossible,
         num_negative_next=following.num_negative,
         uniform_log2_pauto=float(np.log2(outputs.num_words)),
-        true_log2_pauto=pautomac_score(test.target, test.target).log2 if test.target_is_true else None,
+        true_log2_pauto=pautomac_score(test.target, test.target).log2
+        if test.target_is_true
+        else None,
         floor=floor,
         ndcg5=following.ndcg5,
         kl=gap.kl if gap else None,
@@ -749,13 +836,14 @@ def _num_unknown(model: Model, test: Sample) -> int:
 
 
 def over_one_alphabet(model: Model, test: TestSet) -> tuple[Model, TestSet]:
-    """Extend a model to those symbols of a test set that it does not know, and renumber the test set's symbols to match it.
+    """Extend a model to those symbols of a test set that it does not know, and renumber the test
+    set's symbols to match it.
 
     Raises
     ------
     RecipeError
-        If the test set is empty, all of its strings have symbols that the model does not know, or the true model has another
-        alphabet.
+        If the test set is empty, all of its strings have symbols that the model does not know, or
+        the true model has another alphabet.
     """
     if not len(test.words):
         raise RecipeError("the test set has no strings")
@@ -763,12 +851,16 @@ def over_one_alphabet(model: Model, test: TestSet) -> tuple[Model, TestSet]:
     model = extended(model, used_alphabet(test.sample))
     own, true = alphabet_of(model), alphabet_of(test.true_model) if test.true_model else None
     if own is not None and true is not None and own != true:
-        raise RecipeError(f"the true model and the model must have one alphabet; got {true.summary}, and {known.summary}")
+        raise RecipeError(
+            f"the true model and the model must have one alphabet; got {true.summary}, and "
+            f"{known.summary}"
+        )
     if (alphabet := own or true) is not None:
         test = test.in_alphabet(alphabet, MODELS_ALPHABET)
     elif not (test.alphabet.is_numbered or len(test.alphabet) >= model.num_symbols):
         raise RecipeError(
-            f"the model has {plural(model.num_symbols, 'symbol')} and no alphabet that says which, so test strings need an "
+            f"the model has {plural(model.num_symbols, 'symbol')} and no alphabet that says "
+            "which, so test strings need an "
             f"alphabet of as many symbols; got {test.alphabet.summary}"
         )
     if isinstance(model, WithUnseen):
@@ -776,22 +868,34 @@ def over_one_alphabet(model: Model, test: TestSet) -> tuple[Model, TestSet]:
     if test.sample.num_symbols > model.num_symbols:
         used = int(test.sample.words.symbols.max(initial=-1)) + 1
         if used > model.num_symbols:
-            raise RecipeError(f"the test strings use {used} symbols, but the model has {model.num_symbols}")
+            raise RecipeError(
+                f"the test strings use {used} symbols, but the model has {model.num_symbols}"
+            )
     if test.true_model is not None and test.true_model.num_symbols != model.num_symbols:
-        raise RecipeError(f"the true model has {test.true_model.num_symbols} symbols, but the model has {model.num_symbols}")
+        raise RecipeError(
+            f"the true model has {test.true_model.num_symbols} symbols, but the model has "
+            f"{model.num_symbols}"
+        )
     return model, test
 
 
 def used_alphabet(sample: Sample) -> Alphabet:
-    """Return the alphabet of those symbols that occur in a sample; all of its symbols if none occurs."""
+    """Return the alphabet of those symbols that occur in a sample; all of its symbols if none
+    occurs.
+    """
     used = np.unique(sample.words.symbols).tolist()
-    return Alphabet(tuple(sample.alphabet.symbols[symbol] for symbol in used)) if used else sample.alphabet
+    return (
+        Alphabet(tuple(sample.alphabet.symbols[symbol] for symbol in used))
+        if used
+        else sample.alphabet
+    )
 
 
 def outputs_on(
     model: Model, test: TestSet, next_scores: FloatArray, exponents: IntArray | None
 ) -> tuple[FloatArray, FloatArray | None]:
-    """Compute a model's outputs on the words of a test set's T (`test.words`), and their logarithms.
+    """Compute a model's outputs on the words of a test set's T (`test.words`), and their
+    logarithms.
 
     Parameters
     ----------
@@ -807,16 +911,26 @@ def outputs_on(
     outputs : array, shape (num_words,)
         f(x).
     log2_outputs : array, shape (num_words,), or None
-        log₂ |f(x)|; None if the model does not compute logarithms, and no output is too small for float64.
+        log₂ |f(x)|; None if the model does not compute logarithms, and no output is too small for
+        float64.
     """
     trie, ends = test.trie(model.num_symbols), test.ends(model.num_symbols)
     if ends is None or not isinstance(model, SharedModel):
-        weights, logs = model.weights(test.words), model.log2_weights(test.words) if isinstance(model, LogModel) else None
-        if isinstance(model, ScaledModel) and logs is not None and np.array_equal(weights == 0, np.isneginf(logs)):
+        weights, logs = (
+            model.weights(test.words),
+            model.log2_weights(test.words) if isinstance(model, LogModel) else None,
+        )
+        if (
+            isinstance(model, ScaledModel)
+            and logs is not None
+            and np.array_equal(weights == 0, np.isneginf(logs))
+        ):
             logs = None  # no weight is too small
         return weights, logs
     if model.is_chain:
-        return chain_weights(next_scores, trie, ends), chain_log2_weights(np.abs(next_scores), trie, ends)
+        return chain_weights(next_scores, trie, ends), chain_log2_weights(
+            np.abs(next_scores), trie, ends
+        )
     outputs = next_scores[ends, -1]
     if exponents is None or not exponents[ends].any():
         return outputs, None

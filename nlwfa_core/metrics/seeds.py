@@ -1,8 +1,10 @@
-"""Summarises scores over seeds: mean and standard deviation, with infinite values counted separately, and the best model.
+"""Summarises scores over seeds: mean and standard deviation, with infinite values counted
+separately, and the best model.
 
-Two models on the same seeds are compared by their differences, seed by seed. `paired_t_interval` assumes a normal distribution of
-the differences; `signed_rank_interval` does not, and accepts infinite scores. These intervals cover whatever changes with the seed:
-the start of a training and, if a seed also draws the strings, the strings. `intervals` has intervals over test strings instead.
+Two models on the same seeds are compared by their differences, seed by seed. `paired_t_interval`
+assumes a normal distribution of the differences; `signed_rank_interval` does not, and accepts
+infinite scores. These intervals cover whatever changes with the seed: the start of a training and,
+if a seed also draws the strings, the strings. `intervals` has intervals over test strings instead.
 """
 
 from __future__ import annotations
@@ -25,8 +27,8 @@ class Spread:
     Attributes
     ----------
     mean, sd : float or None
-        The mean and standard deviation of the finite values; None if there are none. The standard deviation divides by n − 1, so it
-        needs two values.
+        The mean and standard deviation of the finite values; None if there are none. The standard
+        deviation divides by n − 1, so it needs two values.
     count, num_infinite : int
         The number of values, and how many of them are not finite.
     """
@@ -46,16 +48,23 @@ class Spread:
         every = _scores("values", values)
         finite = [value for value in every if math.isfinite(value)]
         return cls(
-            mean(finite) if finite else None, stdev(finite) if len(finite) > 1 else None, len(every), len(every) - len(finite)
+            mean(finite) if finite else None,
+            stdev(finite) if len(finite) > 1 else None,
+            len(every),
+            len(every) - len(finite),
         )
 
     @property
     def order(self) -> tuple[int, float]:
-        """Return a sort key, lowest mean first. Fewer infinite values always come before more, whatever the means."""
+        """Return a sort key, lowest mean first.
+
+        Fewer infinite values always come before more, whatever the means.
+        """
         return self.num_infinite, math.inf if self.mean is None else self.mean
 
     def interval(self, confidence: float = CONFIDENCE) -> Interval | None:
-        """Compute Student's t interval of the mean over all seeds; None if there are fewer than two, or a value is not finite.
+        """Compute Student's t interval of the mean over all seeds; None if there are fewer than
+        two, or a value is not finite.
 
         >>> Spread.of([1.0, 2.0, 3.0]).interval().text(), Spread.of([1.0, 2.0, math.inf]).interval()
         ('2.000 [-0.484, 4.484]', None)
@@ -68,20 +77,30 @@ class Spread:
     def text(self, form: str = ".3f") -> str:
         """Write the mean ± standard deviation, followed by how many values are infinite.
 
-        >>> Spread.of([1.0, 2.0, math.inf]).text(), Spread.of([math.inf]).text(), Spread.of([]).text()
+        >>> (
+        ...     Spread.of([1.0, 2.0, math.inf]).text(),
+        ...     Spread.of([math.inf]).text(),
+        ...     Spread.of([]).text(),
+        ... )
         ('1.500 ± 0.707 (∞: 1 of 3)', '∞', '')
         """
         if self.mean is None:
             return "∞" if self.count else ""
         sd = "" if self.sd is None else f" ± {self.sd:{form}}"
-        return f"{self.mean:{form}}{sd}" + (f" (∞: {self.num_infinite} of {self.count})" if self.num_infinite else "")
+        return f"{self.mean:{form}}{sd}" + (
+            f" (∞: {self.num_infinite} of {self.count})" if self.num_infinite else ""
+        )
 
 
 @check_types
 def half_width(sd: float, number: int, confidence: float) -> float:
-    """Half the width of Student's t interval of a mean: the quantile with n − 1 degrees of freedom, times sd / √n.
+    """Half the width of Student's t interval of a mean: the quantile with n − 1 degrees of freedom,
+    times sd / √n.
 
-    >>> round(half_width(1.0, 2, 0.95), 3), round(half_width(1.0, 10, 0.95), 3)  # 12.706 / √2 and 2.262 / √10
+    >>> (
+    ...     round(half_width(1.0, 2, 0.95), 3),
+    ...     round(half_width(1.0, 10, 0.95), 3),
+    ... )  # 12.706 / √2 and 2.262 / √10
     (8.985, 0.715)
     """
     check_at_least("number", number, 2)
@@ -93,10 +112,13 @@ def half_width(sd: float, number: int, confidence: float) -> float:
 def badness(scores: Sequence[float], zeros: Sequence[int]) -> tuple[int, float, float]:
     """Compute a sort key that puts the best model first, from a score for which lower is better.
 
-    The model with fewer scores that are not finite is better, then the one with the lower mean of the others, then the one with
-    fewer outputs of exactly 0.
+    The model with fewer scores that are not finite is better, then the one with the lower mean of
+    the others, then the one with fewer outputs of exactly 0.
 
-    >>> min([([0.3, 0.5], [0, 0]), ([0.4, 0.4], [2, 0]), ([0.1, math.inf], [0, 0])], key=lambda model: badness(*model))
+    >>> min(
+    ...     [([0.3, 0.5], [0, 0]), ([0.4, 0.4], [2, 0]), ([0.1, math.inf], [0, 0])],
+    ...     key=lambda model: badness(*model),
+    ... )
     ([0.3, 0.5], [0, 0])
 
     Parameters
@@ -109,19 +131,24 @@ def badness(scores: Sequence[float], zeros: Sequence[int]) -> tuple[int, float, 
     values, numbers = _scores("scores", scores), _scores("zeros", zeros)
     if not values or len(values) != len(numbers):
         raise RecipeError(
-            f"there must be at least one seed, with a score and a number of zeros each; got {len(values)} scores and "
+            "there must be at least one seed, with a score and a number of zeros each; got "
+            f"{len(values)} scores and "
             f"{len(numbers)} numbers of zeros"
         )
     spread = Spread.of(values)
     return *spread.order, mean(numbers)
 
 
-def paired_t_interval(first: Sequence[float], second: Sequence[float], confidence: float = CONFIDENCE) -> Interval:
-    """Compute Student's t interval for the mean difference between two models, first − second, over the same seeds.
+def paired_t_interval(
+    first: Sequence[float], second: Sequence[float], confidence: float = CONFIDENCE
+) -> Interval:
+    """Compute Student's t interval for the mean difference between two models, first − second, over
+    the same seeds.
 
-    It assumes that the differences are approximately normally distributed. With a single seed, or if a difference is infinite, the
-    interval is [−∞, ∞]; `signed_rank_interval` can do more with infinite differences. If both scores of a seed are infinite, their
-    difference counts as 0. If they are for every seed, there is nothing to compare: everything is nan.
+    It assumes that the differences are approximately normally distributed. With a single seed, or
+    if a difference is infinite, the interval is [−∞, ∞]; `signed_rank_interval` can do more with
+    infinite differences. If both scores of a seed are infinite, their difference counts as 0. If
+    they are for every seed, there is nothing to compare: everything is nan.
 
     >>> paired_t_interval([1.0, 2.0, 3.0], [1.0, 1.0, 1.0]).text()
     '1.000 [-1.484, 3.484]'
@@ -148,13 +175,18 @@ def paired_t_interval(first: Sequence[float], second: Sequence[float], confidenc
     return Interval(estimate, estimate - half, estimate + half)
 
 
-def signed_rank_interval(first: Sequence[float], second: Sequence[float], confidence: float = CONFIDENCE) -> Interval:
-    """Compute the interval of Wilcoxon's signed-rank test for the difference between two models, over the same seeds.
+def signed_rank_interval(
+    first: Sequence[float], second: Sequence[float], confidence: float = CONFIDENCE
+) -> Interval:
+    """Compute the interval of Wilcoxon's signed-rank test for the difference between two models,
+    over the same seeds.
 
-    The estimate is the median of the means of all pairs of differences, including each difference paired with itself (Hodges and
-    Lehmann 1963). The interval's ends are two of these means (Hollander and Wolfe, *Nonparametric Statistical Methods*, §3.3). The
-    differences need not be normally distributed, and may be infinite. If both scores of a seed are infinite, their difference
-    counts as 0. With fewer than six seeds, a 95 % interval is not possible: it is [−∞, ∞].
+    The estimate is the median of the means of all pairs of differences, including each difference
+    paired with itself (Hodges and Lehmann 1963). The interval's ends are two of these means
+    (Hollander and Wolfe, *Nonparametric Statistical Methods*, §3.3). The differences need not be
+    normally distributed, and may be infinite. If both scores of a seed are infinite, their
+    difference counts as 0. With fewer than six seeds, a 95 % interval is not possible: it is [−∞,
+    ∞].
 
     >>> signed_rank_interval([1.0, 2.0, 3.0, 4.0, 5.0, math.inf], [0.0] * 6).text("g")
     '3.5 [1, ∞]'
@@ -165,7 +197,9 @@ def signed_rank_interval(first: Sequence[float], second: Sequence[float], confid
     number = len(differences)
     if any(map(math.isnan, differences)):
         return Interval(math.nan, math.nan, math.nan)
-    means = sorted(_mean([differences[i], differences[j]]) for i in range(number) for j in range(i, number))
+    means = sorted(
+        _mean([differences[i], differences[j]]) for i in range(number) for j in range(i, number)
+    )
     middle = len(means) // 2
     estimate = means[middle] if len(means) % 2 else _mean([means[middle - 1], means[middle]])
     place = _signed_rank_place(number, (1 - confidence) / 2)
@@ -177,12 +211,18 @@ def signed_rank_interval(first: Sequence[float], second: Sequence[float], confid
 def _differences(first: Sequence[float], second: Sequence[float], confidence: float) -> list[float]:
     ones, others = _scores("first", first), _scores("second", second)
     if len(ones) != len(others) or not ones:
-        raise RecipeError(f"a paired interval needs one score of each model for every seed; got {len(ones)} and {len(others)}")
+        raise RecipeError(
+            "a paired interval needs one score of each model for every seed; got "
+            f"{len(ones)} and {len(others)}"
+        )
     check_type("confidence", confidence, float)
     check_between("confidence", confidence, 0, 1)
     if all(one == other and math.isinf(one) for one, other in zip(ones, others, strict=True)):
         return [math.nan] * len(ones)
-    return [0.0 if one == other else float(one) - float(other) for one, other in zip(ones, others, strict=True)]
+    return [
+        0.0 if one == other else float(one) - float(other)
+        for one, other in zip(ones, others, strict=True)
+    ]
 
 
 def _scores(name: str, values: Iterable[float]) -> list[float]:
@@ -201,9 +241,12 @@ def _mean(values: Sequence[float]) -> float:
 
 
 def _signed_rank_place(number: int, tail: float) -> int:
-    """Find the largest number such that at most the share `tail` of all sums of signed ranks is below it; 0 if there is none.
+    """Find the largest number such that at most the share `tail` of all sums of signed ranks is
+    below it; 0 if there is none.
 
-    >>> [_signed_rank_place(number, 0.025) for number in (5, 6, 8, 10, 20)]  # critical values 0, 3, 8, 52, plus 1
+    >>> [
+    ...     _signed_rank_place(number, 0.025) for number in (5, 6, 8, 10, 20)
+    ... ]  # critical values 0, 3, 8, 52, plus 1
     [0, 1, 4, 9, 53]
     """
     ways = [1]  # of choosing ranks 1 … number with a given sum

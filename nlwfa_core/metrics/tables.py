@@ -1,7 +1,9 @@
-"""Writes tables of results: as LaTeX (booktabs) and Markdown with the digits of a page, as CSV and JSON with all digits.
+"""Writes tables of results: as LaTeX (booktabs) and Markdown with the digits of a page, as CSV and
+JSON with all digits.
 
-A table maps titles to columns: `Numbers`, which sort by value and are exported with all digits, or text. Titles and units of scores
-come from `metrics.scores.SCORES`. All tables that people may open in a spreadsheet are written as CSV by `csv_text`.
+A table maps titles to columns: `Numbers`, which sort by value and are exported with all digits, or
+text. Titles and units of scores come from `metrics.scores.SCORES`. All tables that people may open
+in a spreadsheet are written as CSV by `csv_text`.
 """
 
 from __future__ import annotations
@@ -59,24 +61,35 @@ NO_DIFFERENCE = 1e-12  # smaller scores are rounding errors
 
 
 def format_score(value: float | None, form: str = ".3f", extra: int = 0) -> str:
-    """Write a score as text: "∞" and "undefined" in full, so that nobody overlooks them, "–" for None, and "−" (U+2212) for minus.
+    """Write a score as text: "∞" and "undefined" in full, so that nobody overlooks them, "–" for
+    None, and "−" (U+2212) for minus.
 
-    A value that would look like 0 is written with a power of ten instead, and a share that would look like none or all as "<1%" or
-    ">99%". Rounding errors are 0.
+    A value that would look like 0 is written with a power of ten instead, and a share that would
+    look like none or all as "<1%" or ">99%". Rounding errors are 0.
 
-    >>> format_score(0.5), format_score(float("inf")), format_score(None), format_score(1234, ",.0f")
+    >>> (
+    ...     format_score(0.5),
+    ...     format_score(float("inf")),
+    ...     format_score(None),
+    ...     format_score(1234, ",.0f"),
+    ... )
     ('0.500', '∞', '–', '1,234')
     >>> format_score(0.000091), format_score(1e-17), format_score(9.14e-05, ".3g")
     ('9.1·10⁻⁵', '0.000', '9.14·10⁻⁵')
-    >>> format_score(0.758, ".0%"), format_score(0.0004, ".0%"), format_score(0.0, ".0%"), format_score(0.9999, ".1%")
+    >>> (
+    ...     format_score(0.758, ".0%"),
+    ...     format_score(0.0004, ".0%"),
+    ...     format_score(0.0, ".0%"),
+    ...     format_score(0.9999, ".1%"),
+    ... )
     ('76%', '<1%', '0%', '>99.9%')
 
     Parameters
     ----------
     value : float or None
     form : str
-        A Python format specification, as in the field `form` of a `Score`: a number of decimals (".3f", ",.0f"), of significant
-        digits (".3g") or of decimals of a percentage (".0%").
+        A Python format specification, as in the field `form` of a `Score`: a number of decimals
+        (".3f", ",.0f"), of significant digits (".3g") or of decimals of a percentage (".0%").
     extra : int
         So many digits more: see `format_scores_apart`.
     """
@@ -96,12 +109,19 @@ def format_score(value: float | None, form: str = ".3f", extra: int = 0) -> str:
 
 
 def format_scores_apart(values: Sequence[float | None], form: str = ".3f") -> tuple[str, ...]:
-    """Write scores that are set against each other: with more digits, where two that differ would look equal.
+    """Write scores that are set against each other: with more digits, where two that differ would
+    look equal.
 
-    >>> format_scores_apart([0.50312, 0.50338]), format_scores_apart([0.5, 0.25]), format_scores_apart([0.5, 0.5])
+    >>> (
+    ...     format_scores_apart([0.50312, 0.50338]),
+    ...     format_scores_apart([0.5, 0.25]),
+    ...     format_scores_apart([0.5, 0.5]),
+    ... )
     (('0.5031', '0.5034'), ('0.500', '0.250'), ('0.500', '0.500'))
     """
-    exact = [0.0 if value is not None and abs(value) <= NO_DIFFERENCE else value for value in values]
+    exact = [
+        0.0 if value is not None and abs(value) <= NO_DIFFERENCE else value for value in values
+    ]
     return told_apart(exact, lambda value, extra: format_score(value, form, extra))
 
 
@@ -130,18 +150,24 @@ LATEX = {
     "≈": r"$\approx$",
     "≤": r"$\le$",
 }
-# The same behind a character that separates cells in some countries' spreadsheets, whatever the file's own separator is.
+# The same behind a character that separates cells in some countries' spreadsheets, whatever the
+# file's own separator is.
 SEPARATED_FORMULA = re.compile(r"(?<!^)([;\t])(?=[\s\x00-\x20]*[=+\-@＝＋－＠])")
 POWER = re.compile("·10([⁻⁰¹²³⁴⁵⁶⁷⁸⁹]+)")
-# The beginning of a cell that a spreadsheet may take for a formula: one of its signs, also in full width, behind blanks and control
-# characters that it may drop; or a tab or a line end.
+# The beginning of a cell that a spreadsheet may take for a formula: one of its signs, also in full
+# width, behind blanks and control characters that it may drop; or a tab or a line end.
 FORMULA = re.compile(r"[\s\x00-\x20\x7f-\x9f\u200b-\u200f\u2060\ufeff]*[=+\-@＝＋－＠]|[\t\r\n]")
 
 
 def write_table(table: Mapping[str, Column], form: str, caption: str = "") -> str:
     """Write a table as text that ends with a line break.
 
-    >>> print(write_table({"model": ["SP"], "WER": Numbers.written([0.43299], format_score)}, "markdown"), end="")
+    >>> print(
+    ...     write_table(
+    ...         {"model": ["SP"], "WER": Numbers.written([0.43299], format_score)}, "markdown"
+    ...     ),
+    ...     end="",
+    ... )
     | model | WER |
     | --- | ---: |
     | SP | 0.433 |
@@ -151,8 +177,9 @@ def write_table(table: Mapping[str, Column], form: str, caption: str = "") -> st
     table : mapping
         Title of a column -> the column.
     form : str
-        One of `TABLE_FORMATS`. LaTeX and Markdown have the texts of `Numbers`. CSV and JSON, a list with an object for each row,
-        have their values with all digits; a missing number is empty in CSV and null in JSON, and ∞ is inf.
+        One of `TABLE_FORMATS`. LaTeX and Markdown have the texts of `Numbers`. CSV and JSON, a list
+        with an object for each row, have their values with all digits; a missing number is empty in
+        CSV and null in JSON, and ∞ is inf.
     caption : str
         The caption of a table in LaTeX, and a line below one in Markdown; CSV and JSON have none.
 
@@ -167,20 +194,34 @@ def write_table(table: Mapping[str, Column], form: str, caption: str = "") -> st
     texts = [column.texts if isinstance(column, Numbers) else column for column in table.values()]
     rows = list(zip(*texts, strict=True))
     if form == "latex":
-        return _latex(list(table), rows, [isinstance(column, Numbers) for column in table.values()], caption)
+        return _latex(
+            list(table), rows, [isinstance(column, Numbers) for column in table.values()], caption
+        )
     if form == "markdown":
         rule = ["---:" if isinstance(column, Numbers) else "---" for column in table.values()]
-        head, *cells = ([cell.replace("|", "\\|").replace("\n", " ") for cell in line] for line in (list(table), *rows))
+        head, *cells = (
+            [cell.replace("|", "\\|").replace("\n", " ") for cell in line]
+            for line in (list(table), *rows)
+        )
         lines = [f"| {' | '.join(line)} |" for line in (head, rule, *cells)]
         return "\n".join([*lines, *(("", caption) if caption else ()), ""])
-    values = list(zip(*(column.values if isinstance(column, Numbers) else column for column in table.values()), strict=True))
+    values = list(
+        zip(
+            *(
+                column.values if isinstance(column, Numbers) else column
+                for column in table.values()
+            ),
+            strict=True,
+        )
+    )
     if form == "json":
         return ascii_json([dict(zip(table, row, strict=True)) for row in values]) + "\n"
     return csv_text([tuple(table), *values])
 
 
 def csv_text(rows: Iterable[Sequence[str | float | None]]) -> str:
-    """Write rows as CSV in which no spreadsheet takes a text for a formula: such a text gets a quotation mark in front.
+    """Write rows as CSV in which no spreadsheet takes a text for a formula: such a text gets a
+    quotation mark in front.
 
     Numbers stay numbers, with all digits; None is an empty cell. Source: OWASP, CSV Injection.
 
@@ -194,7 +235,8 @@ def csv_text(rows: Iterable[Sequence[str | float | None]]) -> str:
 
 def _csv_line(row: Sequence[str | float | None]) -> str:
     buffer = io.StringIO(newline="")
-    # Texts with a character of the line's end are quoted: with "\n" as the end, a "\r" in a text would begin a row.
+    # Texts with a character of the line's end are quoted: with "\n" as the end, a "\r" in a text
+    # would begin a row.
     csv.writer(buffer, lineterminator="\r\n").writerow([_without_formula(cell) for cell in row])
     return buffer.getvalue().removesuffix("\r\n") + "\n"
 
@@ -206,21 +248,45 @@ def _without_formula(cell: str | float | None) -> str | float | None:
     return f"'{cell}" if FORMULA.match(cell) else cell
 
 
-def _latex(titles: Sequence[str], rows: Iterable[Sequence[str]], is_number: Sequence[bool], caption: str) -> str:
-    """Write a table for the package booktabs: numbers are aligned to the right, text to the left."""
+def _latex(
+    titles: Sequence[str], rows: Iterable[Sequence[str]], is_number: Sequence[bool], caption: str
+) -> str:
+    """Write a table for the package booktabs: numbers are aligned to the right, text to the
+    left.
+    """
     columns = "".join("r" if number else "l" for number in is_number)
     head = " & ".join(map(latex_text, titles))
-    lines = [f"{head} \\\\", *(f"{' & '.join(map(latex_text, line, is_number))} \\\\" for line in rows)]
-    tabular = [rf"\begin{{tabular}}{{{columns}}}", r"\toprule", lines[0], r"\midrule", *lines[1:], r"\bottomrule", r"\end{tabular}"]
+    lines = [
+        f"{head} \\\\",
+        *(f"{' & '.join(map(latex_text, line, is_number))} \\\\" for line in rows),
+    ]
+    tabular = [
+        rf"\begin{{tabular}}{{{columns}}}",
+        r"\toprule",
+        lines[0],
+        r"\midrule",
+        *lines[1:],
+        r"\bottomrule",
+        r"\end{tabular}",
+    ]
     if caption:
-        tabular = [r"\begin{table}", r"\centering", rf"\caption{{{latex_text(caption)}}}", *tabular, r"\end{table}"]
+        tabular = [
+            r"\begin{table}",
+            r"\centering",
+            rf"\caption{{{latex_text(caption)}}}",
+            *tabular,
+            r"\end{table}",
+        ]
     return "\n".join([r"% needs \usepackage{booktabs}", *tabular, ""])
 
 
 def latex_text(text: str, is_number: bool = False) -> str:
-    r"""Write text for LaTeX: special characters are escaped, and powers of ten in numbers written as such.
+    r"""Write text for LaTeX: special characters are escaped, and powers of ten in numbers written
+    as such.
 
-    >>> print(latex_text("fac.non_2, 5 %"), latex_text("−3.2·10⁻⁵", is_number=True), latex_text("∞"))
+    >>> print(
+    ...     latex_text("fac.non_2, 5 %"), latex_text("−3.2·10⁻⁵", is_number=True), latex_text("∞")
+    ... )
     fac.non\_2, 5 \% $-$3.2$\cdot 10^{-5}$ $\infty$
     """
     written = "".join(LATEX.get(character, character) for character in text.replace("\n", " "))

@@ -1,20 +1,22 @@
 """Models: the functions over strings that learners return and scores are computed from.
 
 - `model`: the interface of all models, with weights of strings and scores of what comes next.
-- `methods`: what all models can do at a Python prompt: call them, ask what comes next, draw strings.
+- `methods`: what all models can do at a Python prompt: call them, ask what comes next, draw
+  strings.
 - `wfa`: `WFA`, weighted finite automata.
 - `span`: the span of an automaton's states, with error bounds, and its projection onto it.
 - `algebra`: smallest automata, equality, distances, canonical forms, forward–backward, Viterbi.
 - `conversion`: from automata of prefix or factor probabilities to automata of string probabilities.
 - `nlwfa`: `NLWFA`, their nonlinear version, whose maps are small networks.
 - `reading`: how the outputs of a network are turned into weights and scores.
-- `ngram`, `recurrent`: the models that automata are compared with: the uniform model, n-grams, GRU and LSTM.
+- `ngram`, `recurrent`: the models that automata are compared with: the uniform model, n-grams, GRU
+  and LSTM.
 - `mixture`: convex combinations of models, with weights by EM.
 - `unseen`: extends a model to symbols that it does not know, with the weight 0.
 - `sampling`: draws strings from any model.
 - `geometry`: compares states as points.
 - `files`: saves and loads models.
 
-Models are frozen values, evaluated with numpy. `learning` learns them from data; the true models of generated strings are in
-`sources`.
+Models are frozen values, evaluated with numpy. `learning` learns them from data; the true models of
+generated strings are in `sources`.
 """

@@ -1,14 +1,17 @@
-"""Algebra of weighted automata: smallest automata, equality, distances, canonical forms, and what states did along a string.
+"""Algebra of weighted automata: smallest automata, equality, distances, canonical forms, and what
+states did along a string.
 
-Sums and products of functions are operators of `WFA`: f + g, f − g, 2 * f, and f * g, the product of the values of each string.
+Sums and products of functions are operators of `WFA`: f + g, f − g, 2 * f, and f * g, the product
+of the values of each string.
 
-In reading order: `trim`, `minimise`, `reverse`; `equivalent`, `counterexample`, `reaching_words`, `norm`, `converges_absolutely`,
-`distance`, `relative_entropy`; `singular_value_automaton` and `approximate`; `forward`, `backward`, `posterior` and `viterbi`. A
-vector that is smaller than the rule of `rounding` allows counts as zero, so "minimal" and "equal" mean: up to rounding.
+In reading order: `trim`, `minimise`, `reverse`; `equivalent`, `counterexample`, `reaching_words`,
+`norm`, `converges_absolutely`, `distance`, `relative_entropy`; `singular_value_automaton` and
+`approximate`; `forward`, `backward`, `posterior` and `viterbi`. A vector that is smaller than the
+rule of `rounding` allows counts as zero, so "minimal" and "equal" mean: up to rounding.
 
-Sources: Schützenberger 1961; Tzeng 1992 (equivalence); Cortes, Mohri, Rastogi and Riley 2008 (norms and relative entropy); Bailly
-and Denis 2009 (absolute convergence); Balle, Panangaden and Precup 2015 and 2019 (singular value automata); Rabiner 1989
-(forward–backward, Viterbi).
+Sources: Schützenberger 1961; Tzeng 1992 (equivalence); Cortes, Mohri, Rastogi and Riley 2008 (norms
+and relative entropy); Bailly and Denis 2009 (absolute convergence); Balle, Panangaden and Precup
+2015 and 2019 (singular value automata); Rabiner 1989 (forward–backward, Viterbi).
 """
 
 from __future__ import annotations
@@ -28,30 +31,38 @@ from .wfa import WFA
 
 TOLERANCE = 2.0**-40  # of the products whose sum a difference of two weights is
 MAX_STATES_SQUARED = 2500  # pairs of states of `relative_entropy`
-SMALL, MEDIUM = 20, 80  # states whose pairs are few enough for all eigenvalues of a matrix, and for solving its equations
+# states whose pairs are few enough for all eigenvalues of a matrix, and for solving its equations
+SMALL, MEDIUM = 20, 80
 REFINEMENTS = 10  # each gains about eight digits
 FEW_POWERS, LARGEST_POWER = 300, 2.0**500
 
 
 @check_types
 def trim(wfa: WFA) -> WFA:
-    """Remove the states that no path of nonzero weights from α₀ to α∞ visits. The function stays the same.
+    """Remove the states that no path of nonzero weights from α₀ to α∞ visits. The function stays
+    the same.
 
     >>> trim(WFA([1, 0], [[[0.5, 0], [0, 1]]], [0.5, 1])).num_states
     1
     """
     useful = wfa.useful_states
-    return WFA(wfa.initial[useful], wfa.transitions[:, useful][:, :, useful], wfa.termination[useful], wfa.alphabet)
+    return WFA(
+        wfa.initial[useful],
+        wfa.transitions[:, useful][:, :, useful],
+        wfa.termination[useful],
+        wfa.alphabet,
+    )
 
 
 @check_types
 def minimise(wfa: WFA) -> WFA:
     """Compute an automaton of the same function with the fewest possible states, in another basis.
 
-    Theorem (Schützenberger 1961; Carlyle and Paz 1971; Fliess 1974): the smallest number of states is the rank of the Hankel
-    matrix, and an automaton has that many states if the vectors α₀ᵀ A_u of all prefixes u span the whole space, and the vectors
-    A_v α∞ of all suffixes v do, too. Here the automaton is projected to the span of the first, then to that of the second
-    (`span`). What only rounding keeps from 0 is 0: each number carries a bound of its error.
+    Theorem (Schützenberger 1961; Carlyle and Paz 1971; Fliess 1974): the smallest number of states
+    is the rank of the Hankel matrix, and an automaton has that many states if the vectors α₀ᵀ A_u
+    of all prefixes u span the whole space, and the vectors A_v α∞ of all suffixes v do, too. Here
+    the automaton is projected to the span of the first, then to that of the second (`span`). What
+    only rounding keeps from 0 is 0: each number carries a bound of its error.
 
     >>> half = WFA([1], [[[0.5]]], [0.5])
     >>> minimise(half + half).num_states, minimise(half - half).num_states
@@ -59,25 +70,39 @@ def minimise(wfa: WFA) -> WFA:
     """
     reachable = trim(wfa)
     reduction = smallest(reachable.initial, reachable.transitions, reachable.termination)
-    return WFA(reduction.initial, np.ascontiguousarray(reduction.transitions), reduction.termination, wfa.alphabet)
+    return WFA(
+        reduction.initial,
+        np.ascontiguousarray(reduction.transitions),
+        reduction.termination,
+        wfa.alphabet,
+    )
 
 
 @check_types
 def reverse(wfa: WFA) -> WFA:
-    """Make the automaton that reads strings from their end: f(x₁ … x_t) of the result is f(x_t … x₁).
+    """Make the automaton that reads strings from their end: f(x₁ … x_t) of the result is f(x_t …
+    x₁).
 
     α₀ and α∞ change places, and every A_σ is transposed, because a number is its own transpose.
 
-    >>> first = WFA([1, 0], [[[0, 1], [0, 1]], [[0, 0], [0, 1]]], [0, 1])  # strings that begin with symbol 0
+    >>> first = WFA(
+    ...     [1, 0], [[[0, 1], [0, 1]], [[0, 0], [0, 1]]], [0, 1]
+    ... )  # strings that begin with symbol 0
     >>> first((0, 1)), reverse(first)((0, 1)), reverse(first)((1, 0))
     (1.0, 0.0, 1.0)
     """
-    return WFA(wfa.termination, np.ascontiguousarray(wfa.transitions.transpose(0, 2, 1)), wfa.initial, wfa.alphabet)
+    return WFA(
+        wfa.termination,
+        np.ascontiguousarray(wfa.transitions.transpose(0, 2, 1)),
+        wfa.initial,
+        wfa.alphabet,
+    )
 
 
 @check_types
 def equivalent(left: WFA, right: WFA, tolerance: float = TOLERANCE) -> bool:
-    """Return whether two automata compute the same function of all strings, up to rounding: whether no string tells them apart.
+    """Return whether two automata compute the same function of all strings, up to rounding: whether
+    no string tells them apart.
 
     `counterexample` finds such a string, and says what up to rounding means.
 
@@ -95,16 +120,22 @@ def equivalent(left: WFA, right: WFA, tolerance: float = TOLERANCE) -> bool:
 
 @check_types
 def counterexample(left: WFA, right: WFA, tolerance: float = TOLERANCE) -> Word | None:
-    """Find the shortest string to which two automata give different weights; None if they compute the same function.
+    """Find the shortest string to which two automata give different weights; None if they compute
+    the same function.
 
-    Of equally short strings it is the first in the order of the symbols of `left`. Words are tried by length; one whose state in an
-    automaton of f − g lies in the span of the states before it is not continued, because its continuations can't be the first to
-    differ (Schützenberger 1961, Tzeng 1992). So at most num_symbols times as many words are tried as there are states.
+    Of equally short strings it is the first in the order of the symbols of `left`. Words are tried
+    by length; one whose state in an automaton of f − g lies in the span of the states before it is
+    not continued, because its continuations can't be the first to differ (Schützenberger 1961,
+    Tzeng 1992). So at most num_symbols times as many words are tried as there are states.
 
-    The weights of a string differ if |f(x) − g(x)| is larger than the bound of its rounding error (see `rounding`), and than
-    `tolerance` times the sum of the sizes of all products that it is the sum of, |α₀|ᵀ |A_x| |α∞| in an automaton of f − g.
+    The weights of a string differ if |f(x) − g(x)| is larger than the bound of its rounding error
+    (see `rounding`), and than `tolerance` times the sum of the sizes of all products that it is the
+    sum of, |α₀|ᵀ |A_x| |α∞| in an automaton of f − g.
 
-    >>> once, often = WFA([1, 0], [[[0, 1], [0, 0]]], [0, 1]), WFA([1, 0], [[[0, 1], [0, 1]]], [0, 1])
+    >>> once, often = (
+    ...     WFA([1, 0], [[[0, 1], [0, 0]]], [0, 1]),
+    ...     WFA([1, 0], [[[0, 1], [0, 1]]], [0, 1]),
+    ... )
     >>> counterexample(once, often), counterexample(once, once)
     ((0, 0), None)
 
@@ -128,13 +159,16 @@ def counterexample(left: WFA, right: WFA, tolerance: float = TOLERANCE) -> Word 
     while waiting:
         word, state, step = waiting.popleft()
         weight = state.times(maps.termination)
-        if not abs(weight.values) <= max(weight.errors, tolerance * weight.sizes):  # nor where it is not a number
+        # nor where it is not a number
+        if not abs(weight.values) <= max(weight.errors, tolerance * weight.sizes):
             return word
-        # What may be new is the step from the last direction. The states of long words become nearly parallel.
+        # What may be new is the step from the last direction. The states of long words become
+        # nearly parallel.
         direction = span.add(step)
         if direction is None:
             continue
-        size = float(state.sizes.max())  # a power of two changes no digit; long words would underflow or overflow
+        # a power of two changes no digit; long words would underflow or overflow
+        size = float(state.sizes.max())
         scale = 2.0 ** -np.floor(np.log2(size)) if size > 0 else 1.0
         scaled = Bounded(*(scale * part for part in state))
         for symbol in symbols:
@@ -145,9 +179,11 @@ def counterexample(left: WFA, right: WFA, tolerance: float = TOLERANCE) -> Word 
 
 @check_types
 def reaching_words(wfa: WFA) -> list[Word]:
-    """Find words whose states α₀ᵀ A_u span all states that any word leads to: the shortest ones, in the order of the symbols.
+    """Find words whose states α₀ᵀ A_u span all states that any word leads to: the shortest ones, in
+    the order of the symbols.
 
-    Every prefix of such a word is such a word, λ first. There are none if the automaton is 0 everywhere, or its α₀ is.
+    Every prefix of such a word is such a word, λ first. There are none if the automaton is 0
+    everywhere, or its α₀ is.
 
     >>> reaching_words(WFA([1, 0], [[[0, 1], [1, 0]], [[1, 0], [0, 1]]], [1, 0]))
     [(), (0,)]
@@ -162,7 +198,10 @@ def reaching_words(wfa: WFA) -> list[Word]:
         direction = span.add(step)
         if direction is not None:
             words.append(word)
-            waiting += [((*word, symbol), direction.times(maps.of_symbol(symbol))) for symbol in range(wfa.num_symbols)]
+            waiting += [
+                ((*word, symbol), direction.times(maps.of_symbol(symbol)))
+                for symbol in range(wfa.num_symbols)
+            ]
     return words
 
 
@@ -170,7 +209,8 @@ def reaching_words(wfa: WFA) -> list[Word]:
 def norm(wfa: WFA) -> float:
     """√(Σ_x f(x)²) over all strings: the L2 norm of the function; ∞ if the sum diverges.
 
-    Σ f(x)² = α₀ᵀ G α₀, with G the Gram matrix of the vectors A_v α∞ of all strings v (Cortes, Mohri, Rastogi 2006).
+    Σ f(x)² = α₀ᵀ G α₀, with G the Gram matrix of the vectors A_v α∞ of all strings v (Cortes,
+    Mohri, Rastogi 2006).
 
     >>> round(norm(WFA([1], [[[0.5]]], [0.5])) ** 2, 6)  # Σ 4⁻ⁿ⁻¹
     0.333333
@@ -181,14 +221,20 @@ def norm(wfa: WFA) -> float:
 
 @check_types
 def converges_absolutely(wfa: WFA, max_products: int = 100_000) -> bool | None:
-    """Return whether Σ_x |f(x)| over all strings is finite; None if that can't be decided with so many products of matrices.
+    """Return whether Σ_x |f(x)| over all strings is finite; None if that can't be decided with so
+    many products of matrices.
 
-    Theorem (Bailly and Denis 2009): for the smallest automaton of f, the sum is finite if and only if the norms of the products
-    A_x of all strings x of some length n have a sum below 1. (One direction: such sums for n and m multiply to at least that for
-    n + m. The other: the entries of A_x are linear combinations of finitely many f(u x v).) So lengths are tried one after the
-    other. The sum is infinite if Σ f or Σ f² diverges: where Σ |f| converges, |f| is below 1 from some length on, and f² below |f|.
+    Theorem (Bailly and Denis 2009): for the smallest automaton of f, the sum is finite if and only
+    if the norms of the products A_x of all strings x of some length n have a sum below 1. (One
+    direction: such sums for n and m multiply to at least that for n + m. The other: the entries of
+    A_x are linear combinations of finitely many f(u x v).) So lengths are tried one after the
+    other. The sum is infinite if Σ f or Σ f² diverges: where Σ |f| converges, |f| is below 1 from
+    some length on, and f² below |f|.
 
-    >>> converges_absolutely(WFA([1], [[[-0.5]]], [1])), converges_absolutely(WFA([1], [[[0.8]], [[-0.8]]], [1]))
+    >>> (
+    ...     converges_absolutely(WFA([1], [[[-0.5]]], [1])),
+    ...     converges_absolutely(WFA([1], [[[0.8]], [[-0.8]]], [1])),
+    ... )
     (True, False)
 
     Parameters
@@ -208,7 +254,8 @@ def converges_absolutely(wfa: WFA, max_products: int = 100_000) -> bool | None:
         return True
     if shortest.spectral_radius >= 1 or not _squares_converge(shortest):
         return False
-    # In the basis of the singular values the matrices have norms that are close to what they do in the long run.
+    # In the basis of the singular values the matrices have norms that are close to what they do in
+    # the long run.
     balanced = singular_value_automaton(shortest).wfa
     if np.abs(np.linalg.eigvals(np.abs(balanced.transitions).sum(axis=0))).max() < 1:
         return True  # |A_x| is at most the product of the |A_σ|, entry by entry
@@ -216,13 +263,16 @@ def converges_absolutely(wfa: WFA, max_products: int = 100_000) -> bool | None:
     while len(products) <= max_products:
         if np.linalg.norm(products, ord=2, axis=(1, 2)).sum() < 1:
             return True
-        products = np.einsum("aij,bjk->abik", products, balanced.transitions).reshape(-1, *products.shape[1:])
+        products = np.einsum("aij,bjk->abik", products, balanced.transitions).reshape(
+            -1, *products.shape[1:]
+        )
     return None
 
 
 @check_types
 def distance(left: WFA, right: WFA) -> float:
-    """√(Σ_x (f(x) − g(x))²) over all strings: the L2 distance of two functions; 0 if they are equal up to rounding.
+    """√(Σ_x (f(x) − g(x))²) over all strings: the L2 distance of two functions; 0 if they are equal
+    up to rounding.
 
     >>> half = WFA([1], [[[0.5]]], [0.5])
     >>> distance(half, half), round(distance(half, 0 * half) ** 2, 6)
@@ -237,7 +287,8 @@ def distance(left: WFA, right: WFA) -> float:
         return 0.0
     parts = minimise(left), minimise(right)
     if all(map(_squares_converge, parts)):
-        # Projected on the span of its states alone. A second projection would lose what is small where f and g almost agree.
+        # Projected on the span of its states alone. A second projection would lose what is small
+        # where f and g almost agree.
         difference = parts[0] - parts[1]
         return _norm(_reachable(difference))
     return norm(left - right)
@@ -251,11 +302,13 @@ def _reachable(wfa: WFA) -> WFA:
 
 @check_types
 def relative_entropy(left: WFA, right: WFA) -> float:
-    """Σ_x f(x) log₂ (f(x) / g(x)) over all strings, in bits: the KL divergence, if both are distributions.
+    """Σ_x f(x) log₂ (f(x) / g(x)) over all strings, in bits: the KL divergence, if both are
+    distributions.
 
-    Both automata must be deterministic, with weights that are not negative: then a string has one path, its logarithm is a sum
-    along that path, and the expectation is a sum over the transitions (Cortes, Mohri, Rastogi and Riley 2008). For automata that
-    are not deterministic no such formula is known; `metrics.scores` estimates the divergence on test strings.
+    Both automata must be deterministic, with weights that are not negative: then a string has one
+    path, its logarithm is a sum along that path, and the expectation is a sum over the transitions
+    (Cortes, Mohri, Rastogi and Riley 2008). For automata that are not deterministic no such formula
+    is known; `metrics.scores` estimates the divergence on test strings.
 
     >>> half, third = WFA([1], [[[0.5]]], [0.5]), WFA([1], [[[2 / 3]]], [1 / 3])
     >>> round(relative_entropy(half, third), 6)
@@ -269,25 +322,32 @@ def relative_entropy(left: WFA, right: WFA) -> float:
     Raises
     ------
     RecipeError
-        If an automaton is not deterministic or has a negative weight, or the automata do not have the same symbols.
+        If an automaton is not deterministic or has a negative weight, or the automata do not have
+        the same symbols.
     """
     right = right.in_symbols_of(left)
     for name, wfa in (("left", left), ("right", right)):
         _check_not_negative(name, wfa)
         if (wfa.initial != 0).sum() > 1 or ((wfa.transitions != 0).sum(axis=2) > 1).any():
-            raise RecipeError(f"{name} must be deterministic: one initial state, and one transition for each state and symbol")
+            raise RecipeError(
+                f"{name} must be deterministic: one initial state, and one transition for "
+                "each state and symbol"
+            )
     left = trim(left)
     if not left.num_states:
         return 0.0
     if left.spectral_radius >= 1:
         return float("inf")
     _check_pairs(max(left.num_states, right.num_states))
-    # A pair of states is where both automata are after the same prefix. `right` has one state more, in which it has got stuck.
+    # A pair of states is where both automata are after the same prefix. `right` has one state more,
+    # in which it has got stuck.
     start, moves, stops = _without_weights(right)
     n = left.num_states * len(start)
     pairs = WFA(
         np.kron(left.initial, start).astype(np.float64, copy=False),
-        np.array([np.kron(A, B) for A, B in zip(left.transitions, moves, strict=True)], dtype=np.float64),
+        np.array(
+            [np.kron(A, B) for A, B in zip(left.transitions, moves, strict=True)], dtype=np.float64
+        ),
         np.ones(n),
     )
     arrivals = np.zeros(n)  # the weight with which f comes to each pair
@@ -309,7 +369,9 @@ def relative_entropy(left: WFA, right: WFA) -> float:
 
 
 def _without_weights(wfa: WFA) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Return the moves of a deterministic automaton as zeros and ones, with a last state for what it can't read; its α∞."""
+    """Return the moves of a deterministic automaton as zeros and ones, with a last state for what
+    it can't read; its α∞.
+    """
     k = wfa.num_states
     start = np.append((wfa.initial != 0).astype(np.float64), 0.0 if wfa.initial.any() else 1.0)
     moves = np.zeros((wfa.num_symbols, k + 1, k + 1))
@@ -319,14 +381,18 @@ def _without_weights(wfa: WFA) -> tuple[FloatArray, FloatArray, FloatArray]:
 
 
 def _log2_ratio(weight: float, other: float) -> float:
-    """log₂ (weight / other); 0 for no weight, which has no part in the sum, and ∞ if the other has none."""
+    """log₂ (weight / other); 0 for no weight, which has no part in the sum, and ∞ if the other has
+    none.
+    """
     if weight == 0:
         return 0.0
     return float(np.log2(weight / other)) if other > 0 else float("inf")
 
 
 class SingularValueAutomaton(NamedTuple):
-    """A canonical form, and the singular values of the infinite Hankel matrix, in descending order, shape (num_states,)."""
+    """A canonical form, and the singular values of the infinite Hankel matrix, in descending order,
+    shape (num_states,).
+    """
 
     wfa: WFA
     singular_values: FloatArray
@@ -336,9 +402,10 @@ class SingularValueAutomaton(NamedTuple):
 def singular_value_automaton(wfa: WFA) -> SingularValueAutomaton:
     """Compute the canonical form of a function with a finite L2 norm.
 
-    Theorem (Balle, Panangaden and Precup 2015): in this basis the Gram matrices of both sides, Σ_u (α₀ᵀ A_u)ᵀ (α₀ᵀ A_u) over all
-    prefixes and Σ_v (A_v α∞)(A_v α∞)ᵀ over all suffixes, are the diagonal matrix of the singular values of the Hankel matrix of
-    *all* strings. If these differ from each other, the form is unique up to signs, which are chosen here such that α₀ is not
+    Theorem (Balle, Panangaden and Precup 2015): in this basis the Gram matrices of both sides, Σ_u
+    (α₀ᵀ A_u)ᵀ (α₀ᵀ A_u) over all prefixes and Σ_v (A_v α∞)(A_v α∞)ᵀ over all suffixes, are the
+    diagonal matrix of the singular values of the Hankel matrix of *all* strings. If these differ
+    from each other, the form is unique up to signs, which are chosen here such that α₀ is not
     negative.
 
     >>> form = singular_value_automaton(WFA([1], [[[0.5]]], [0.5]))
@@ -354,12 +421,17 @@ def singular_value_automaton(wfa: WFA) -> SingularValueAutomaton:
     if not shortest.num_states:
         return SingularValueAutomaton(shortest, np.zeros(0))
     if not _squares_converge(shortest):
-        raise RecipeError("the sum of the squares of all weights diverges, so there is no canonical form")
+        raise RecipeError(
+            "the sum of the squares of all weights diverges, so there is no canonical form"
+        )
     prefixes = _gramian(reverse(shortest))
     suffixes = _gramian(shortest)
     roots, vectors = np.linalg.eigh(prefixes)
     if roots[0] <= 0:
-        raise RecipeError("the automaton is too badly conditioned for its canonical form: a Gram matrix is not positive")
+        raise RecipeError(
+            "the automaton is too badly conditioned for its canonical form: a Gram matrix is "
+            "not positive"
+        )
     L = vectors * np.sqrt(roots)  # L Lᵀ: the Gram matrix of the prefixes
     squares, U = np.linalg.eigh(L.T @ suffixes @ L)
     singular_values = np.sqrt(np.maximum(squares[::-1], 0.0))
@@ -369,17 +441,24 @@ def singular_value_automaton(wfa: WFA) -> SingularValueAutomaton:
     initial = shortest.initial @ Q
     signs = np.where(initial < 0, -1.0, 1.0)
     Q, inverse = Q * signs, inverse * signs[:, None]
-    form = WFA(shortest.initial @ Q, inverse @ shortest.transitions @ Q, inverse @ shortest.termination, wfa.alphabet)
+    form = WFA(
+        shortest.initial @ Q,
+        inverse @ shortest.transitions @ Q,
+        inverse @ shortest.termination,
+        wfa.alphabet,
+    )
     return SingularValueAutomaton(form, singular_values)
 
 
 @check_types
 def approximate(wfa: WFA, num_states: int) -> WFA:
-    """Compute a smaller automaton of nearly the same function: the first states of the canonical form.
+    """Compute a smaller automaton of nearly the same function: the first states of the canonical
+    form.
 
-    Theorem (Balle, Panangaden and Precup 2015, 2019): the L2 distance to f is bounded by a function of the singular values that are
-    left out, and goes to 0 with them. No automaton with as few states has a Hankel matrix that is nearer, in operator norm, than
-    the first of these (Eckart and Young 1936). So the singular values say how many states are worth having.
+    Theorem (Balle, Panangaden and Precup 2015, 2019): the L2 distance to f is bounded by a function
+    of the singular values that are left out, and goes to 0 with them. No automaton with as few
+    states has a Hankel matrix that is nearer, in operator norm, than the first of these (Eckart and
+    Young 1936). So the singular values say how many states are worth having.
 
     >>> source = WFA([0.9, 0.1], [[[0.5, 0.0], [0.0, 0.1]]], [0.5, 0.9])
     >>> approximate(source, 1).num_states, round(distance(approximate(source, 1), source), 3)
@@ -392,14 +471,22 @@ def approximate(wfa: WFA, num_states: int) -> WFA:
     """
     check_at_least("num_states", num_states, 1)
     form = singular_value_automaton(wfa).wfa
-    check_between("num_states", num_states, 1, form.num_states, "the smallest automaton has the last number")
+    check_between(
+        "num_states", num_states, 1, form.num_states, "the smallest automaton has the last number"
+    )
     first = slice(num_states)
-    return WFA(form.initial[first], form.transitions[:, first, first].copy(), form.termination[first], wfa.alphabet)
+    return WFA(
+        form.initial[first],
+        form.transitions[:, first, first].copy(),
+        form.termination[first],
+        wfa.alphabet,
+    )
 
 
 @check_types
 def forward(wfa: WFA, word: WordLike) -> FloatArray:
-    """α₀ᵀ A_{x₁…x_i} for i = 0 … t: the state after each prefix of a string, shape (length + 1, num_states).
+    """α₀ᵀ A_{x₁…x_i} for i = 0 … t: the state after each prefix of a string, shape (length + 1,
+    num_states).
 
     >>> forward(WFA([1], [[[0.5]]], [0.5]), (0, 0)).tolist()
     [[1.0], [0.5], [0.25]]
@@ -412,7 +499,8 @@ def forward(wfa: WFA, word: WordLike) -> FloatArray:
 
 @check_types
 def backward(wfa: WFA, word: WordLike) -> FloatArray:
-    """A_{x_{i+1}…x_t} α∞ for i = 0 … t: the weights of the rest of a string from each state, shape (length + 1, num_states).
+    """A_{x_{i+1}…x_t} α∞ for i = 0 … t: the weights of the rest of a string from each state, shape
+    (length + 1, num_states).
 
     The product of row i with row i of `forward` is f(x), for every i.
 
@@ -424,10 +512,11 @@ def backward(wfa: WFA, word: WordLike) -> FloatArray:
 
 @check_types
 def posterior(wfa: WFA, word: WordLike) -> FloatArray:
-    """Return the probability of each state at each position of a string, given the whole string, shape (length + 1, num_states).
+    """Return the probability of each state at each position of a string, given the whole string,
+    shape (length + 1, num_states).
 
-    Forward–backward: γ_i(s) = (α₀ᵀ A_{x₁…x_i})_s (A_{x_{i+1}…x_t} α∞)_s / f(x) (Rabiner 1989, eq. 27). Vectors are rescaled at each
-    step, so long strings do not underflow.
+    Forward–backward: γ_i(s) = (α₀ᵀ A_{x₁…x_i})_s (A_{x_{i+1}…x_t} α∞)_s / f(x) (Rabiner 1989, eq.
+    27). Vectors are rescaled at each step, so long strings do not underflow.
 
     >>> posterior(WFA([0.5, 0.5], [[[0.5, 0], [0, 0.25]]], [0.5, 0.75]), (0, 0)).round(3).tolist()
     [[0.727, 0.273], [0.727, 0.273], [0.727, 0.273]]
@@ -448,7 +537,9 @@ def posterior(wfa: WFA, word: WordLike) -> FloatArray:
     products: FloatArray = sides[0] * sides[1][::-1]
     sums = products.sum(axis=1, keepdims=True)
     if not (sums > 0).all():
-        raise RecipeError("the automaton gives the string the weight 0, so its states have no probabilities")
+        raise RecipeError(
+            "the automaton gives the string the weight 0, so its states have no probabilities"
+        )
     shares: FloatArray = products / sums
     return shares
 
@@ -477,7 +568,11 @@ def viterbi(wfa: WFA, word: WordLike) -> Path:
     """
     _check_not_negative("the automaton", wfa)
     with np.errstate(divide="ignore"):
-        logs, transitions, termination = np.log2(wfa.initial), np.log2(wfa.transitions), np.log2(wfa.termination)
+        logs, transitions, termination = (
+            np.log2(wfa.initial),
+            np.log2(wfa.transitions),
+            np.log2(wfa.termination),
+        )
     before: list[IntArray] = []
     for symbol in _word(wfa, word):
         candidates = logs[:, None] + transitions[symbol]
@@ -505,7 +600,9 @@ def _rescaled(state: FloatArray) -> FloatArray:
 
 
 def _check_not_negative(name: str, wfa: WFA) -> None:
-    lowest = min(float(part.min(initial=0.0)) for part in (wfa.initial, wfa.transitions, wfa.termination))
+    lowest = min(
+        float(part.min(initial=0.0)) for part in (wfa.initial, wfa.transitions, wfa.termination)
+    )
     if not lowest >= 0:
         raise RecipeError(f"{name} must have no negative weights; got {format_significant(lowest)}")
 
@@ -513,7 +610,8 @@ def _check_not_negative(name: str, wfa: WFA) -> None:
 def _check_pairs(num_states: int) -> None:
     if num_states**2 > MAX_STATES_SQUARED:
         raise RecipeError(
-            f"this needs the pairs of states, at most {MAX_STATES_SQUARED:,}; got {plural(num_states, 'state')}, "
+            f"this needs the pairs of states, at most {MAX_STATES_SQUARED:,}; got "
+            f"{plural(num_states, 'state')}, "
             f"which are {num_states**2:,}"
         )
 
@@ -526,8 +624,9 @@ def _norm(wfa: WFA) -> float:
 def _squares_converge(shortest: WFA) -> bool:
     """Return whether Σ f(x)² converges, for an automaton with the fewest possible states.
 
-    It does if and only if the largest eigenvalue of G ↦ Φ(G) = Σ_σ A_σ G A_σᵀ is below 1: the vectors A_v α∞ span the space, so the
-    sums of Φⁿ(α∞ α∞ᵀ) converge only where they do for every matrix. Φ is positive, so ‖Φⁿ‖ = ‖Φⁿ(I)‖; one that is below 1 decides.
+    It does if and only if the largest eigenvalue of G ↦ Φ(G) = Σ_σ A_σ G A_σᵀ is below 1: the
+    vectors A_v α∞ span the space, so the sums of Φⁿ(α∞ α∞ᵀ) converge only where they do for every
+    matrix. Φ is positive, so ‖Φⁿ‖ = ‖Φⁿ(I)‖; one that is below 1 decides.
     """
     k = shortest.num_states
     power = np.eye(k)
@@ -562,7 +661,9 @@ def _gram_map(wfa: WFA) -> LinearOperator:
 
 
 def _gram_matrix(wfa: WFA) -> FloatArray:
-    """Compute the matrix of Φ for symmetric G, as a map of the k(k + 1)/2 entries on and above the diagonal."""
+    """Compute the matrix of Φ for symmetric G, as a map of the k(k + 1)/2 entries on and above the
+    diagonal.
+    """
     i, j = np.triu_indices(wfa.num_states)
     matrix = np.zeros((len(i), len(i)))
     for A in wfa.transitions:
@@ -571,10 +672,12 @@ def _gram_matrix(wfa: WFA) -> FloatArray:
 
 
 def _gramian(wfa: WFA) -> FloatArray:
-    """Compute Σ_v (A_v α∞)(A_v α∞)ᵀ over all strings v, shape (num_states, num_states), which must converge.
+    """Compute Σ_v (A_v α∞)(A_v α∞)ᵀ over all strings v, shape (num_states, num_states), which must
+    converge.
 
-    It is the solution of G = α∞ α∞ᵀ + Φ(G): of k(k + 1)/2 linear equations. Above `MEDIUM` states, where their matrix is too large,
-    GMRES solves them with products of k × k matrices alone, and refines its solution by that of the residual.
+    It is the solution of G = α∞ α∞ᵀ + Φ(G): of k(k + 1)/2 linear equations. Above `MEDIUM` states,
+    where their matrix is too large, GMRES solves them with products of k × k matrices alone, and
+    refines its solution by that of the residual.
 
     Raises
     ------
@@ -584,14 +687,18 @@ def _gramian(wfa: WFA) -> FloatArray:
     k = wfa.num_states
     if k <= MEDIUM:
         i, j = np.triu_indices(k)
-        half = np.linalg.solve(np.eye(len(i)) - _gram_matrix(wfa), wfa.termination[i] * wfa.termination[j])
+        half = np.linalg.solve(
+            np.eye(len(i)) - _gram_matrix(wfa), wfa.termination[i] * wfa.termination[j]
+        )
         gramian = np.zeros((k, k))
         gramian[i, j] = half
         gramian[j, i] = half
         return gramian
     start = np.outer(wfa.termination, wfa.termination).ravel()
     images = _gram_map(wfa)
-    equations = LinearOperator(images.shape, matvec=lambda G: G - images.matvec(G), dtype=np.float64)
+    equations = LinearOperator(
+        images.shape, matvec=lambda G: G - images.matvec(G), dtype=np.float64
+    )
     solution = np.zeros(k * k)
     for _ in range(REFINEMENTS):
         residual = start - equations.matvec(solution)
@@ -600,4 +707,7 @@ def _gramian(wfa: WFA) -> FloatArray:
             symmetric: FloatArray = (square + square.T) / 2
             return symmetric
         solution += gmres(equations, residual, rtol=1e-8, restart=50, maxiter=20)[0]
-    raise RecipeError(f"the sum of the squares of all weights converges too slowly to be computed with {plural(k, 'state')}")
+    raise RecipeError(
+        "the sum of the squares of all weights converges too slowly to be computed with "
+        f"{plural(k, 'state')}"
+    )

@@ -1,7 +1,8 @@
 """Convert a linear model of prefix, factor or suffix probabilities to one of string probabilities.
 
-Source: Balle, Carreras, Luque and Quattoni (2014), on learning from prefix and factor statistics; suffixes are the
-prefixes of reversed strings. A nonlinear model has no such conversion; `reading` explains what replaces it.
+Source: Balle, Carreras, Luque and Quattoni (2014), on learning from prefix and factor statistics;
+suffixes are the prefixes of reversed strings. A nonlinear model has no such conversion; `reading`
+explains what replaces it.
 """
 
 from __future__ import annotations
@@ -10,11 +11,12 @@ from .wfa import WFA
 
 
 def to_string_probabilities(wfa: WFA, statistic: str) -> WFA:
-    """Convert an automaton that computes a statistic of strings to one that computes the probabilities of the strings.
+    """Convert an automaton that computes a statistic of strings to one that computes the
+    probabilities of the strings.
 
-    With A = Σ_σ A_σ, an automaton of prefix probabilities gets (I − A) α∞ in place of α∞, because f(x) = f(xΣ*) − Σ_σ f(xσΣ*). An
-    automaton of factor frequencies gets this and also α₀ᵀ (I − A) in place of α₀ᵀ; one of suffix probabilities gets only
-    the latter.
+    With A = Σ_σ A_σ, an automaton of prefix probabilities gets (I − A) α∞ in place of α∞, because
+    f(x) = f(xΣ*) − Σ_σ f(xσΣ*). An automaton of factor frequencies gets this and also α₀ᵀ (I − A)
+    in place of α₀ᵀ; one of suffix probabilities gets only the latter.
 
     Parameters
     ----------

@@ -1,8 +1,10 @@
-"""Saves and loads models: arrays as safetensors, everything else as JSON. Nothing is ever unpickled.
+"""Saves and loads models: arrays as safetensors, everything else as JSON. Nothing is ever
+unpickled.
 
-A model's folder holds `model.safetensors` and `model.json`. The JSON names the SHA-256 of the other file, so that nobody reads the
-parts of two models as one. A model is replaced by a single rename, that of the JSON: the new arrays are written to another file
-before it, and get their name after it. Whenever the process is killed, the folder holds the old model or the new one.
+A model's folder holds `model.safetensors` and `model.json`. The JSON names the SHA-256 of the other
+file, so that nobody reads the parts of two models as one. A model is replaced by a single rename,
+that of the JSON: the new arrays are written to another file before it, and get their name after it.
+Whenever the process is killed, the folder holds the old model or the new one.
 """
 
 from __future__ import annotations
@@ -20,7 +22,15 @@ from safetensors.numpy import load, save
 
 from .. import limits
 from ..errors import RecipeError, check_type, check_types, plural
-from ..files import MAX_JSON_BYTES, __version__, from_json, make_directory, read_capped, to_json, write_atomically
+from ..files import (
+    MAX_JSON_BYTES,
+    __version__,
+    from_json,
+    make_directory,
+    read_capped,
+    to_json,
+    write_atomically,
+)
 from ..strings.words import Alphabet, FloatArray, check_written
 from .mixture import Mixture
 from .model import Model, model_of
@@ -38,7 +48,8 @@ StoredModel = Part | Mixture
 RECURRENT_ARRAYS = ("inputs", "recurrent", "recurrent_bias", "output", "output_bias")
 MODEL_FORMAT = 2
 MIXTURE, NGRAM = "mixture", "ngram"  # the kinds of a `Mixture` and an `NGram` in model.json
-# The fields of model.json, all of them needed: those of every model, and those of each kind, also as part of a mixture.
+# The fields of model.json, all of them needed: those of every model, and those of each kind, also
+# as part of a mixture.
 FIELDS: dict[str, type] = {
     "format": int,
     "version": str,
@@ -73,14 +84,19 @@ class SavedModel:
     model : WFA, NLWFA, RecurrentModel, NGram or Mixture
     alphabet : Alphabet
     info : dict
-        Values that JSON can hold, such as parts of the recipe, the training file and messages. They are for people to read; only
-        a note on test strings that are training strings is computed from them (`experiment.data.key_notes`).
+        Values that JSON can hold, such as parts of the recipe, the training file and messages. They
+        are for people to read; only a note on test strings that are training strings is computed
+        from them (`experiment.data.key_notes`).
 
     Examples
     --------
     >>> import numpy as np
     >>> from nlwfa_core import Alphabet, SavedModel, WFA
-    >>> saved = SavedModel(WFA(np.ones(1), np.full((1, 1, 1), 0.5), np.array([0.5])), Alphabet(("a",)), {"by": "hand"})
+    >>> saved = SavedModel(
+    ...     WFA(np.ones(1), np.full((1, 1, 1), 0.5), np.array([0.5])),
+    ...     Alphabet(("a",)),
+    ...     {"by": "hand"},
+    ... )
     >>> saved.alphabet.symbols, saved.model.num_states
     (('a',), 1)
     """
@@ -96,7 +112,8 @@ class SavedModel:
 
 @check_types
 def save_model(directory: Path | str, saved: SavedModel, sync: bool = True) -> None:
-    """Write a model to a folder, which is made if it does not exist. `load_model` can read every model that this accepts.
+    """Write a model to a folder, which is made if it does not exist. `load_model` can read every
+    model that this accepts.
 
     >>> from tempfile import TemporaryDirectory
     >>> from nlwfa_core import Alphabet
@@ -114,8 +131,8 @@ def save_model(directory: Path | str, saved: SavedModel, sync: bool = True) -> N
     Raises
     ------
     RecipeError
-        If the model holds nan or ∞, its alphabet is not `saved.alphabet`, `saved.info` can't be written as JSON, a file would be
-        too large, or the folder can't be written.
+        If the model holds nan or ∞, its alphabet is not `saved.alphabet`, `saved.info` can't be
+        written as JSON, a file would be too large, or the folder can't be written.
     TypeError
         If models of this kind can't be saved.
     """
@@ -124,17 +141,26 @@ def save_model(directory: Path | str, saved: SavedModel, sync: bool = True) -> N
     directory, model = Path(directory), saved.model
     if not isinstance(model, StoredModel):
         kinds = ", ".join(kind.__name__ for kind in get_args(StoredModel))
-        raise TypeError(f"only models of the kinds {kinds} can be saved; got {type(model).__name__}")
+        raise TypeError(
+            f"only models of the kinds {kinds} can be saved; got {type(model).__name__}"
+        )
     if model.num_symbols != len(saved.alphabet) or model.alphabet not in (None, saved.alphabet):
         own = model.alphabet.summary if model.alphabet else plural(model.num_symbols, "symbol")
-        raise RecipeError(f"a model with {own} can't be saved with an alphabet of {saved.alphabet.summary}")
+        raise RecipeError(
+            f"a model with {own} can't be saved with an alphabet of {saved.alphabet.summary}"
+        )
     own_header, arrays = _parts_of(model)
     for name, array in arrays.items():
         if not np.isfinite(array).all():
             raise RecipeError(
-                f"array {name!r} of a model must hold finite numbers to be saved; got {array[~np.isfinite(array)][0]}"
+                f"array {name!r} of a model must hold finite numbers to be saved; got "
+                f"{array[~np.isfinite(array)][0]}"
             )
-    limits.check_at_most("the size of model.safetensors in bytes", sum(a.nbytes for a in arrays.values()) + 2**16, MAX_TENSOR_BYTES)
+    limits.check_at_most(
+        "the size of model.safetensors in bytes",
+        sum(a.nbytes for a in arrays.values()) + 2**16,
+        MAX_TENSOR_BYTES,
+    )
     tensors = save({name: np.ascontiguousarray(array) for name, array in arrays.items()})
     header = {
         "format": MODEL_FORMAT,
@@ -148,20 +174,29 @@ def save_model(directory: Path | str, saved: SavedModel, sync: bool = True) -> N
         text = to_json(header).encode()
         if not isinstance(saved.info, dict):
             raise TypeError(f"must be a dictionary; got {type(saved.info).__name__}")
-    except (TypeError, ValueError, RecursionError) as error:  # half of a surrogate pair is a ValueError, too
-        raise RecipeError(f"a model's symbols and info must be valid JSON to be saved: {error}") from None
+    # half of a surrogate pair is a ValueError, too
+    except (TypeError, ValueError, RecursionError) as error:
+        raise RecipeError(
+            f"a model's symbols and info must be valid JSON to be saved: {error}"
+        ) from None
     limits.check_at_most("the size of model.json in bytes", len(text), MAX_JSON_BYTES)
     _model_of(from_json(text), arrays, directory)
     _replace_files(directory, text, tensors, sync)
 
 
 def _replace_files(directory: Path, text: bytes, tensors: bytes, sync: bool) -> None:
-    """Write a model's two files, so that the folder holds its old model until `model.json` is renamed, and then the new one."""
+    """Write a model's two files, so that the folder holds its old model until `model.json` is
+    renamed, and then the new one.
+    """
     make_directory(directory)
     new, named = directory / NEW_ARRAYS, directory / "model.safetensors"
     try:
         with suppress(RecipeError):  # no model yet, or none that can be read
-            if new.is_file() and _digest(read_capped(new, MAX_TENSOR_BYTES)) == _header_of(directory)["arrays_sha256"]:
+            if (
+                new.is_file()
+                and _digest(read_capped(new, MAX_TENSOR_BYTES))
+                == _header_of(directory)["arrays_sha256"]
+            ):
                 new.replace(named)  # an earlier replacement was stopped just before this
         write_atomically(new, tensors, sync)
         try:
@@ -179,14 +214,19 @@ def _digest(tensors: bytes) -> str:
 
 
 def _parts_of(model: Model) -> tuple[dict[str, Any], dict[str, FloatArray]]:
-    """Split a model into the entries of model.json that depend on its kind, and the arrays of model.safetensors.
+    """Split a model into the entries of model.json that depend on its kind, and the arrays of
+    model.safetensors.
 
     Raises TypeError if models of this kind can't be saved.
     """
     if isinstance(model, RecurrentModel):
         return {"kind": model.kind}, {name: getattr(model, name) for name in RECURRENT_ARRAYS}
     if isinstance(model, WFA):
-        arrays = {"initial": model.initial, "transitions": model.transitions, "termination": model.termination}
+        arrays = {
+            "initial": model.initial,
+            "transitions": model.transitions,
+            "termination": model.termination,
+        }
         return {"kind": "WFA"}, arrays
     if isinstance(model, NLWFA):
         header = {
@@ -209,20 +249,27 @@ def _parts_of(model: Model) -> tuple[dict[str, Any], dict[str, FloatArray]]:
         parts = [_parts_of(part) for part in model.models if not isinstance(part, Mixture)]
         if len(parts) < len(model.models):
             raise TypeError("a mixture of mixtures of another level can't be saved")
-        arrays = {f"{number}.{name}": array for number, (_, own) in enumerate(parts) for name, array in own.items()}
+        arrays = {
+            f"{number}.{name}": array
+            for number, (_, own) in enumerate(parts)
+            for name, array in own.items()
+        }
         return {"kind": MIXTURE, "level": model.level, "models": [header for header, _ in parts]}, {
             "shares": model.shares,
             **arrays,
         }
     kinds = ", ".join(kind.__name__ for kind in get_args(Part))
-    raise TypeError(f"a mixture can be saved if its models are of the kinds {kinds}; got {type(model).__name__}")
+    raise TypeError(
+        f"a mixture can be saved if its models are of the kinds {kinds}; got {type(model).__name__}"
+    )
 
 
 @check_types
 def load_model(directory: Path | str) -> SavedModel:
     """Read a model from its folder.
 
-    Shapes, types and finiteness are checked here, because safetensors accepts nan and impossible shapes.
+    Shapes, types and finiteness are checked here, because safetensors accepts nan and impossible
+    shapes.
 
     Raises
     ------
@@ -234,7 +281,9 @@ def load_model(directory: Path | str) -> SavedModel:
     >>> from tempfile import TemporaryDirectory
     >>> import numpy as np
     >>> from nlwfa_core import Alphabet, SavedModel, WFA, load_model, save_model
-    >>> saved = SavedModel(WFA(np.ones(1), np.full((1, 1, 1), 0.5), np.array([0.5])), Alphabet(("a",)), {})
+    >>> saved = SavedModel(
+    ...     WFA(np.ones(1), np.full((1, 1, 1), 0.5), np.array([0.5])), Alphabet(("a",)), {}
+    ... )
     >>> with TemporaryDirectory() as folder:
     ...     save_model(folder, saved)
     ...     again = load_model(folder)
@@ -251,31 +300,48 @@ def load_model(directory: Path | str) -> SavedModel:
 
 
 def _header_of(directory: Path) -> dict[str, Any]:
-    """Read model.json. Raises RecipeError unless it has the fields of its kind of model, each of the right type."""
+    """Read model.json.
+
+    Raises RecipeError unless it has the fields of its kind of model, each of the right type.
+    """
     header = from_json(read_capped(directory / "model.json", MAX_JSON_BYTES))
     if not isinstance(header, dict) or header.get("format") != MODEL_FORMAT:
         file_format = header.get("format") if isinstance(header, dict) else type(header).__name__
-        raise RecipeError(f"model.json in {directory}: format must be {MODEL_FORMAT}; got {file_format!r:.40}")
+        raise RecipeError(
+            f"model.json in {directory}: format must be {MODEL_FORMAT}; got {file_format!r:.40}"
+        )
     _check_fields(header, FIELDS, KIND_FIELDS, directory)
     if header["kind"] == MIXTURE:
         kinds = {kind: fields for kind, fields in KIND_FIELDS.items() if kind != MIXTURE}
         for part in header["models"]:
             if not isinstance(part, dict):
-                raise RecipeError(f"model.json in {directory}: the models of a mixture must be a list of objects")
+                raise RecipeError(
+                    f"model.json in {directory}: the models of a mixture must be a list of objects"
+                )
             _check_fields(part, {"kind": str}, kinds, directory)
     return header
 
 
 def _check_fields(
-    header: Mapping[str, Any], fields: Mapping[str, Any], kinds: Mapping[str, Mapping[str, Any]], directory: Path
+    header: Mapping[str, Any],
+    fields: Mapping[str, Any],
+    kinds: Mapping[str, Mapping[str, Any]],
+    directory: Path,
 ) -> None:
-    """Raise RecipeError unless an object has exactly these fields and those of its kind, with values of these types."""
+    """Raise RecipeError unless an object has exactly these fields and those of its kind, with
+    values of these types.
+    """
     kind = header.get("kind")
     if not isinstance(kind, str) or kind not in kinds:
-        raise RecipeError(f"model.json in {directory}: kind must be one of {', '.join(kinds)}; got {kind!r:.40}")
+        raise RecipeError(
+            f"model.json in {directory}: kind must be one of {', '.join(kinds)}; got {kind!r:.40}"
+        )
     fields = {**fields, **kinds[kind]}
     if unknown := header.keys() - fields.keys():
-        raise RecipeError(f"model.json in {directory}: a model of the kind {kind} has no field {min(unknown)!r:.40}")
+        raise RecipeError(
+            f"model.json in {directory}: a model of the kind {kind} has no field "
+            f"{min(unknown)!r:.40}"
+        )
     for name, kind_of_value in fields.items():
         if name not in header:
             raise RecipeError(f"the model in {directory} lacks {name!r}")
@@ -286,24 +352,32 @@ def _check_fields(
 
 
 def _tensors_of(directory: Path, digest: str) -> bytes:
-    """Read the arrays that a model.json names. Raises RecipeError if there are none, or those of another model."""
+    """Read the arrays that a model.json names.
+
+    Raises RecipeError if there are none, or those of another model.
+    """
     new = directory / NEW_ARRAYS
     if new.is_file() and _digest(tensors := read_capped(new, MAX_TENSOR_BYTES)) == digest:
         return tensors
     tensors = read_capped(directory / "model.safetensors", MAX_TENSOR_BYTES)
     if _digest(tensors) != digest:
         raise RecipeError(
-            f"model.json and model.safetensors in {directory} do not belong together: the JSON names arrays with the SHA-256 "
+            f"model.json and model.safetensors in {directory} do not belong together: the "
+            "JSON names arrays with the SHA-256 "
             f"{digest[:12]!r}…, and the file has {_digest(tensors)[:12]}…"
         )
     return tensors
 
 
-def _model_of(header: Mapping[str, Any], arrays: Mapping[str, FloatArray], directory: Path) -> SavedModel:
+def _model_of(
+    header: Mapping[str, Any], arrays: Mapping[str, FloatArray], directory: Path
+) -> SavedModel:
     """Make a model from the contents of its folder's two files."""
     for name, array in arrays.items():
         if array.dtype != np.float64 or not np.isfinite(array).all():
-            raise RecipeError(f"array {name!r} of the model in {directory} must hold finite float64 numbers")
+            raise RecipeError(
+                f"array {name!r} of the model in {directory} must hold finite float64 numbers"
+            )
     symbols = header["symbols"]
     if not all(isinstance(symbol, str) for symbol in symbols):
         raise RecipeError(f"model.json in {directory}: the symbols must be a list of strings")
@@ -313,7 +387,10 @@ def _model_of(header: Mapping[str, Any], arrays: Mapping[str, FloatArray], direc
         check_written(alphabet)
         model: StoredModel
         if header["kind"] == MIXTURE:
-            parts = [_part_of(own, _below(arrays, f"{number}.")) for number, own in enumerate(header["models"])]
+            parts = [
+                _part_of(own, _below(arrays, f"{number}."))
+                for number, own in enumerate(header["models"])
+            ]
             with_alphabet = tuple(replace(part, alphabet=alphabet) for part in parts)
             model = Mixture(with_alphabet, arrays["shares"], level=header["level"])
         else:
@@ -321,12 +398,18 @@ def _model_of(header: Mapping[str, Any], arrays: Mapping[str, FloatArray], direc
     except (KeyError, IndexError) as error:
         raise RecipeError(f"the model in {directory} lacks {error}") from None
     if model.num_symbols != len(symbols):
-        raise RecipeError(f"the model in {directory} has {model.num_symbols} symbols, but its alphabet has {len(symbols)}")
+        raise RecipeError(
+            f"the model in {directory} has {model.num_symbols} symbols, but its alphabet has "
+            f"{len(symbols)}"
+        )
     return SavedModel(replace(model, alphabet=alphabet), alphabet, header["info"])
 
 
 def _part_of(header: Mapping[str, Any], arrays: Mapping[str, FloatArray]) -> Part:
-    """Make a model, other than a mixture, from the parts that `_parts_of` returned. Raises KeyError if an array is missing."""
+    """Make a model, other than a mixture, from the parts that `_parts_of` returned.
+
+    Raises KeyError if an array is missing.
+    """
     if header["kind"] == "WFA":
         return WFA(arrays["initial"], arrays["transitions"], arrays["termination"])
     if header["kind"] == "NLWFA":
@@ -345,19 +428,39 @@ def _part_of(header: Mapping[str, Any], arrays: Mapping[str, FloatArray]) -> Par
 
 
 def _ngram_of(header: Mapping[str, Any], arrays: Mapping[str, FloatArray]) -> NGram:
-    """Make an n-gram. Raises KeyError if an array is missing, and RecipeError if a number is not possible."""
+    """Make an n-gram.
+
+    Raises KeyError if an array is missing, and RecipeError if a number is not possible.
+    """
     windows, num_symbols = arrays["windows"], header["num_symbols"]
     if not 0 < num_symbols <= limits.ceiling("symbols"):
-        raise RecipeError(f"an n-gram needs a number of symbols from 1 to {limits.ceiling('symbols'):,}; got {num_symbols!r:.40}")
-    limits.check_at_most("the order of an n-gram in a file", windows.shape[-1] if windows.ndim else 1, MAX_ORDER)
-    if windows.size and not ((windows == np.floor(windows)) & (np.abs(windows) <= num_symbols)).all():
-        raise RecipeError(f"the windows of an n-gram must hold the numbers of symbols; its alphabet has {num_symbols:,}")
-    return NGram.of_windows(windows.astype(np.int64), arrays["totals"], num_symbols, header["smoothing"])
+        raise RecipeError(
+            f"an n-gram needs a number of symbols from 1 to {limits.ceiling('symbols'):,}; "
+            f"got {num_symbols!r:.40}"
+        )
+    limits.check_at_most(
+        "the order of an n-gram in a file", windows.shape[-1] if windows.ndim else 1, MAX_ORDER
+    )
+    if (
+        windows.size
+        and not ((windows == np.floor(windows)) & (np.abs(windows) <= num_symbols)).all()
+    ):
+        raise RecipeError(
+            "the windows of an n-gram must hold the numbers of symbols; its alphabet has "
+            f"{num_symbols:,}"
+        )
+    return NGram.of_windows(
+        windows.astype(np.int64), arrays["totals"], num_symbols, header["smoothing"]
+    )
 
 
 def _below(arrays: Mapping[str, FloatArray], prefix: str) -> dict[str, FloatArray]:
     """Return the arrays whose names begin with `prefix`, without it."""
-    return {name.removeprefix(prefix): array for name, array in arrays.items() if name.startswith(prefix)}
+    return {
+        name.removeprefix(prefix): array
+        for name, array in arrays.items()
+        if name.startswith(prefix)
+    }
 
 
 def _numbered(arrays: Mapping[str, FloatArray], name: str) -> tuple[FloatArray, ...]:

@@ -1,7 +1,9 @@
-"""Compare states as points: their directions, their principal axes, and the rotation that best aligns two sets of them.
+"""Compare states as points: their directions, their principal axes, and the rotation that best
+aligns two sets of them.
 
-Learning chooses the basis of a model's states, so single coordinates mean nothing, while lengths, angles and variances do. The
-lab's pictures of states and the snapshots of a running training use the same three functions.
+Learning chooses the basis of a model's states, so single coordinates mean nothing, while lengths,
+angles and variances do. The lab's pictures of states and the snapshots of a running training use
+the same three functions.
 
 Source of `aligning_turn`: the orthogonal Procrustes problem, Schönemann 1966.
 """
@@ -39,8 +41,8 @@ def principal_axes(points: FloatArray, num_axes: int) -> tuple[FloatArray, Float
     -------
     mean : array, shape (k,)
     axes : array, shape (num_axes, k)
-        One unit vector per row, in descending order of the variance along it. Rows from min(n, k) on are zero, and all rows are
-        zero if the points coincide.
+        One unit vector per row, in descending order of the variance along it. Rows from min(n, k)
+        on are zero, and all rows are zero if the points coincide.
     shares : array, shape (num_axes,)
         The share of the total variance along each axis; 0 for zero rows.
     """
@@ -54,7 +56,8 @@ def principal_axes(points: FloatArray, num_axes: int) -> tuple[FloatArray, Float
 
 
 def aligning_turn(points: FloatArray, target: FloatArray) -> tuple[FloatArray, float]:
-    """Find the orthogonal matrix R, a rotation or a reflection, for which ‖points R − target‖ is smallest.
+    """Find the orthogonal matrix R, a rotation or a reflection, for which ‖points R − target‖ is
+    smallest.
 
     Parameters
     ----------
@@ -65,8 +68,8 @@ def aligning_turn(points: FloatArray, target: FloatArray) -> tuple[FloatArray, f
     turn : array, shape (k, k)
         R = U Vᵀ, where pointsᵀ target = U S Vᵀ.
     similarity : float
-        ⟨points R, target⟩, which is the sum of the singular values S. It is at most ‖points‖ ‖target‖, and equals this bound if
-        the turned points are a positive multiple of the target.
+        ⟨points R, target⟩, which is the sum of the singular values S. It is at most ‖points‖
+        ‖target‖, and equals this bound if the turned points are a positive multiple of the target.
     """
     U, S, Vt = np.linalg.svd(points.T @ target)
     turn: FloatArray = U @ Vt

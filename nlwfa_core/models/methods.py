@@ -1,4 +1,6 @@
-"""What every model can do for a person at a Python prompt: `model("a b")`, `model.next("a b")`, `model.sample(100)`."""
+"""What every model can do for a person at a Python prompt: `model("a b")`, `model.next("a b")`,
+`model.sample(100)`.
+"""
 
 from __future__ import annotations
 
@@ -53,7 +55,8 @@ class Methods:
         return model.weights(as_words(strings, alphabet_of(model)))
 
     def next(self, prefix: WordLike = ()) -> dict[str, float]:
-        """Return the probability of each symbol that can follow a prefix, and of the end of the string under the name "end".
+        """Return the probability of each symbol that can follow a prefix, and of the end of the
+        string under the name "end".
 
         These are the model's |scores|, divided by their sum; all are 0 if all scores are.
 
@@ -64,13 +67,15 @@ class Methods:
         Raises
         ------
         RecipeError
-            If a symbol is not in the model's alphabet, or that has a symbol "end" (`next_scores` has the numbers then).
+            If a symbol is not in the model's alphabet, or that has a symbol "end" (`next_scores`
+            has the numbers then).
         """
         model = cast("Model", self)
         alphabet = alphabet_of(model) or Alphabet.numbered(model.num_symbols)
         if END in alphabet.symbols:
             raise RecipeError(
-                f"the alphabet has a symbol {END!r}, and next() calls the end of a string {END!r} too; "
+                f"the alphabet has a symbol {END!r}, and next() calls the end of a string "
+                f"{END!r} too; "
                 "rename it, or use next_scores"
             )
         trie = Trie.of(Words.of([as_word(prefix, alphabet)]), model.num_symbols)
@@ -78,9 +83,11 @@ class Methods:
         return dict(zip((*alphabet.symbols, END), shares.tolist(), strict=True))
 
     def sample(self, num_strings: int, seed: int = 0, max_length: int = 1000) -> Sample:
-        """Draw strings, symbol by symbol, from the model's normalised |scores|. Equal seeds draw equal strings.
+        """Draw strings, symbol by symbol, from the model's normalised |scores|. Equal seeds draw
+        equal strings.
 
-        `sampling.draw` does the same and returns more: chances, how many strings were given up, and how negative the scores are.
+        `sampling.draw` does the same and returns more: chances, how many strings were given up, and
+        how negative the scores are.
 
         >>> from nlwfa_core import WFA, Alphabet
         >>> WFA([1], [[[0.5]]], [0.5], Alphabet(("a",))).sample(3000).num_strings
@@ -89,19 +96,28 @@ class Methods:
         Raises
         ------
         RecipeError
-            If strings do not end within `max_length` symbols, or all scores after a prefix are 0: the others alone would not be a
-            sample of the model.
+            If strings do not end within `max_length` symbols, or all scores after a prefix are 0:
+            the others alone would not be a sample of the model.
         """
         check_type("num_strings", num_strings, int)
         model = cast("Model", self)
         check_at_least("the number of strings", num_strings, 1)
         drawn = draw(model, num_strings, seed, max_length)
         for number, reason in (
-            (drawn.num_cut, f"did not end within {max_length:,} symbols; a larger max_length may help"),
-            (drawn.num_stuck, "could not go on, because the model gives everything after a prefix the score 0"),
+            (
+                drawn.num_cut,
+                f"did not end within {max_length:,} symbols; a larger max_length may help",
+            ),
+            (
+                drawn.num_stuck,
+                "could not go on, because the model gives everything after a prefix the score 0",
+            ),
         ):
             if number:
-                raise RecipeError(f"{number:,} of {plural(num_strings, 'string')} {reason}. (draw returns the others)")
+                raise RecipeError(
+                    f"{number:,} of {plural(num_strings, 'string')} {reason}. (draw returns "
+                    "the others)"
+                )
         alphabet = alphabet_of(model) or Alphabet.numbered(model.num_symbols)
         return Sample(drawn.words, drawn.counts, alphabet)
 
@@ -121,5 +137,7 @@ class Methods:
 
 def html_row(name: str, *numbers: FloatArray) -> str:
     """Return a row of HTML: a name, and a cell for each array, rounded to four digits."""
-    cells = (np.array2string(array, precision=4, suppress_small=True, threshold=100) for array in numbers)
-    return f"<tr><th>{escape(name)}</th>{''.join(f'<td><pre>{escape(cell)}</pre></td>' for cell in cells)}</tr>"
+    cells = (
+        np.array2string(array, precision=4, suppress_small=True, threshold=100) for array in numbers
+    )
+    return f"<tr><th>{escape(name)}</th>{''.join(f'<td><pre>{escape(cell)}</pre></td>' for cell in cells)}</tr>"  # noqa: E501

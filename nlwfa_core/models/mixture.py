@@ -1,12 +1,14 @@
 """Combine models, with weights w_m that are not negative and sum to 1, chosen by hand or by EM.
 
-By string, f(x) = Σ_m w_m f_m(x). Such a mixture of WFAs is a WFA, their direct sum: states and transitions stand side by side, and
-the initial weights are shared out. A mixture of other models is a `Mixture`, which computes all of them. After a prefix u, the
-score of a next symbol σ is Σ_m w_m f_m(uσΣ*), so a model under which u is unlikely has little influence; after a long prefix, often
-a single model decides.
+By string, f(x) = Σ_m w_m f_m(x). Such a mixture of WFAs is a WFA, their direct sum: states and
+transitions stand side by side, and the initial weights are shared out. A mixture of other models is
+a `Mixture`, which computes all of them. After a prefix u, the score of a next symbol σ is Σ_m w_m
+f_m(uσΣ*), so a model under which u is unlikely has little influence; after a long prefix, often a
+single model decides.
 
-By symbol, p(σ | u) = Σ_m w_m p_m(σ | u): each model has the same influence after every prefix. This is how language models are
-usually interpolated (Jelinek and Mercer 1980). It predicts next symbols better, but it is not an automaton, even of automata.
+By symbol, p(σ | u) = Σ_m w_m p_m(σ | u): each model has the same influence after every prefix. This
+is how language models are usually interpolated (Jelinek and Mercer 1980). It predicts next symbols
+better, but it is not an automaton, even of automata.
 """
 
 from __future__ import annotations
@@ -36,12 +38,15 @@ from .model import (
 from .wfa import WFA
 
 BY_STRING, BY_SYMBOL = "string", "symbol"
-LEVELS = {BY_STRING: "probabilities of strings", BY_SYMBOL: "probabilities of next symbols"}  # what is averaged
-# EM of the weights: its largest number of iterations, and the change of every weight below which it ends.
+# what is averaged
+LEVELS = {BY_STRING: "probabilities of strings", BY_SYMBOL: "probabilities of next symbols"}
+# EM of the weights: its largest number of iterations, and the change of every weight below which it
+# ends.
 ITERATIONS, CHANGE = 10_000, 1e-9
 # A model with a smaller weight than this is left out.
 SMALLEST_WEIGHT = 1e-6
-# The exponent of scores that are all 0: 2 to this power is 0. Scores with this exponent or a larger one fit into float64.
+# The exponent of scores that are all 0: 2 to this power is 0. Scores with this exponent or a larger
+# one fit into float64.
 NONE, SMALLEST_EXPONENT = -(2**30), -900
 
 
@@ -68,7 +73,11 @@ class Mixture(Methods):
     >>> sample, words = as_sample(["ab", "ab", "b"]), Words.of([(0, 1)])
     >>> models = NGram.fit(sample, 1), NGram.fit(sample, 3)
     >>> both = Mixture(models, np.array([0.5, 0.5]))
-    >>> bool(np.isclose(both.weights(words), np.mean([model.weights(words) for model in models], axis=0))[0])
+    >>> bool(
+    ...     np.isclose(
+    ...         both.weights(words), np.mean([model.weights(words) for model in models], axis=0)
+    ...     )[0]
+    ... )
     True
     """
 
@@ -88,7 +97,9 @@ class Mixture(Methods):
 
     @property
     def is_chain(self) -> bool:
-        """Return whether weights are products of next-symbol probabilities; see `model.SharedModel`."""
+        """Return whether weights are products of next-symbol probabilities; see
+        `model.SharedModel`.
+        """
         return self.level == BY_SYMBOL
 
     @property
@@ -97,7 +108,10 @@ class Mixture(Methods):
 
     @property
     def num_states(self) -> int:
-        """Return the number of states of all models together. A model without states, such as an n-gram, counts as 0."""
+        """Return the number of states of all models together.
+
+        A model without states, such as an n-gram, counts as 0.
+        """
         return sum(getattr(model, "num_states", 0) for model in self.models)
 
     def weights(self, words: Words) -> FloatArray:
@@ -112,7 +126,9 @@ class Mixture(Methods):
         return total
 
     def log2_weights(self, words: Words) -> FloatArray:
-        """log₂ |f(x)|, shape (num_words,), −∞ for 0; for long strings, too, whose weights may be too small for float64."""
+        """log₂ |f(x)|, shape (num_words,), −∞ for 0; for long strings, too, whose weights may be
+        too small for float64.
+        """
         words = model_words(words, self.alphabet)
         if self.is_chain:
             return self._chain(words, chain_log2_weights)
@@ -123,9 +139,11 @@ class Mixture(Methods):
         return logs if exponents is None else logs + exponents[trie.ends]
 
     def next_scores(self, trie: Trie) -> FloatArray:
-        """Compute scores of what follows each prefix u, the end of the string last: shape (num_nodes, num_symbols + 1).
+        """Compute scores of what follows each prefix u, the end of the string last: shape
+        (num_nodes, num_symbols + 1).
 
-        By string, they are Σ_m w_m f_m(uσΣ*) and, for the end, f(u); by symbol, the probabilities p(σ | u).
+        By string, they are Σ_m w_m f_m(uσΣ*) and, for the end, f(u); by symbol, the probabilities
+        p(σ | u).
         """
         scores, exponents = self.scaled_next_scores(trie)
         return scores if exponents is None else np.ldexp(scores, exponents[:, None])
@@ -148,9 +166,10 @@ class Mixture(Methods):
     def influences(self, trie: Trie) -> FloatArray:
         """Compute the share that each model has in what the mixture says after each prefix u.
 
-        By string, it is w_m Σ |scores of model m| over the same sum for all models. For distributions, that is
-        w_m P_m(uΣ*) / P(uΣ*), the probability that model m drew a string that begins with u. By symbol, it is w_m; where all scores
-        of some models are 0, the other models share their weight.
+        By string, it is w_m Σ |scores of model m| over the same sum for all models. For
+        distributions, that is w_m P_m(uΣ*) / P(uΣ*), the probability that model m drew a string
+        that begins with u. By symbol, it is w_m; where all scores of some models are 0, the other
+        models share their weight.
 
         Returns
         -------
@@ -167,21 +186,35 @@ class Mixture(Methods):
         parts = [_prefix_scores(self.models[number], trie) for number in used]
         largest = np.max([exponents for _, exponents in parts], axis=0)
         for number, (scores, exponents) in zip(used, parts, strict=True):
-            amounts[:, number] = np.ldexp(np.abs(scores).sum(axis=1), np.maximum(exponents - largest, NONE))
+            amounts[:, number] = np.ldexp(
+                np.abs(scores).sum(axis=1), np.maximum(exponents - largest, NONE)
+            )
         return _row_shares(amounts * self.shares)
 
     def _parts(self) -> list[tuple[Model, float]]:
-        """List the models with a positive weight: the others must not matter even where they overflow."""
-        return [(model, share) for model, share in zip(self.models, self.shares.tolist(), strict=True) if share > 0]
+        """List the models with a positive weight: the others must not matter even where they
+        overflow.
+        """
+        return [
+            (model, share)
+            for model, share in zip(self.models, self.shares.tolist(), strict=True)
+            if share > 0
+        ]
 
     def _next_probabilities(self, trie: Trie) -> FloatArray:
-        """Compute p(σ | u). A model that gives everything after u the score 0 says nothing; the others then share its weight."""
+        """Compute p(σ | u).
+
+        A model that gives everything after u the score 0 says nothing; the others then share its
+        weight.
+        """
         total = np.zeros((trie.num_nodes, self.num_symbols + 1))
         for model, share in self._parts():
             total += share * next_distributions(scaled_next_scores(model, trie)[0])
         return next_distributions(total)
 
-    def _chain(self, words: Words, weights_of: Callable[[FloatArray, Trie], FloatArray]) -> FloatArray:
+    def _chain(
+        self, words: Words, weights_of: Callable[[FloatArray, Trie], FloatArray]
+    ) -> FloatArray:
         weights = np.empty(len(words))
         for rows, trie in batches(words, self.num_symbols):
             weights[rows] = weights_of(self._next_probabilities(trie), trie)
@@ -196,9 +229,11 @@ def _row_shares(amounts: FloatArray) -> FloatArray:
 
 
 def _prefix_scores(model: Model, trie: Trie) -> tuple[FloatArray, IntArray]:
-    """Compute f(uσΣ*) for each prefix u, and f(u) in the last column, divided by 2ᵉ; and e of each prefix.
+    """Compute f(uσΣ*) for each prefix u, and f(u) in the last column, divided by 2ᵉ; and e of each
+    prefix.
 
-    The exponents are such that the largest score of a prefix is between ½ and 1; e is NONE if all are 0.
+    The exponents are such that the largest score of a prefix is between ½ and 1; e is NONE if all
+    are 0.
     """
     scores, exponents = _joint_scores(model, trie)
     with np.errstate(invalid="ignore"):
@@ -208,7 +243,10 @@ def _prefix_scores(model: Model, trie: Trie) -> tuple[FloatArray, IntArray]:
 
 
 def _joint_scores(model: Model, trie: Trie) -> tuple[FloatArray, IntArray]:
-    """Compute the same with any exponents. The scores of a chain are conditional, so they are multiplied by that of u itself."""
+    """Compute the same with any exponents.
+
+    The scores of a chain are conditional, so they are multiplied by that of u itself.
+    """
     scores, exponents = scaled_next_scores(model, trie)
     exponents = np.zeros(trie.num_nodes, dtype=np.int64) if exponents is None else exponents
     if not (isinstance(model, SharedModel) and model.is_chain):
@@ -217,36 +255,50 @@ def _joint_scores(model: Model, trie: Trie) -> tuple[FloatArray, IntArray]:
     for start, end in pairwise(trie.levels[1:].tolist()):
         above = trie.parent[start:end]
         # A fraction from ½ to 1 and a power of 2, so that no product underflows.
-        factors[start:end], powers = np.frexp(factors[above] * scores[above, trie.symbol[start:end]])
+        factors[start:end], powers = np.frexp(
+            factors[above] * scores[above, trie.symbol[start:end]]
+        )
         exponents[start:end] = exponents[above] + powers
     return scores * factors[:, None], exponents
 
 
 def check_models(models: Sequence[Model]) -> tuple[Model, ...]:
-    """Return the models of a mixture as a tuple. Raises TypeError unless they are a sequence of models."""
+    """Return the models of a mixture as a tuple.
+
+    Raises TypeError unless they are a sequence of models.
+    """
     check_type("models", models, Sequence)
     return tuple(model_of(model, f"models[{number}]") for number, model in enumerate(models))
 
 
 def check_shares(num_models: int, shares: FloatArray) -> None:
-    """Raise RecipeError unless there is at least one model, and one weight for each: not negative, with the sum 1."""
+    """Raise RecipeError unless there is at least one model, and one weight for each: not negative,
+    with the sum 1.
+    """
     if not num_models:
         raise RecipeError("a mixture needs at least one model; got none")
     if shares.shape != (num_models,):
-        raise RecipeError(f"a mixture of {plural(num_models, 'model')} needs as many weights; got an array of shape {shares.shape}")
+        raise RecipeError(
+            f"a mixture of {plural(num_models, 'model')} needs as many weights; got an array "
+            f"of shape {shares.shape}"
+        )
     if not (shares >= 0).all() or abs(shares.sum() - 1) > 1e-9:
         text = ", ".join(f"{format_exact(share)}" for share in shares[:10].tolist())
         raise RecipeError(f"the weights of a mixture must be at least 0 and sum to 1; got {text}")
 
 
 def common_alphabet(models: Sequence[Model]) -> Alphabet | None:
-    """Return the alphabet of all models; None if none has one. Raises RecipeError if two have different ones."""
+    """Return the alphabet of all models; None if none has one.
+
+    Raises RecipeError if two have different ones.
+    """
     alphabets = [alphabet for model in models if (alphabet := alphabet_of(model)) is not None]
     for model in models[1:]:
         if model.num_symbols != models[0].num_symbols:
             raise RecipeError(
                 "the models of a mixture must have the same symbols; "
-                f"got {plural(models[0].num_symbols, 'symbol')} and {plural(model.num_symbols, 'symbol')}"
+                f"got {plural(models[0].num_symbols, 'symbol')} and "
+                f"{plural(model.num_symbols, 'symbol')}"
             )
     for alphabet in alphabets[1:]:
         if alphabet != alphabets[0]:
@@ -258,7 +310,11 @@ def common_alphabet(models: Sequence[Model]) -> Alphabet | None:
 
 
 @check_types
-def mixture(models: Sequence[Model], weights: Sequence[float] | FloatArray | None = None, level: str = BY_STRING) -> WFA | Mixture:
+def mixture(
+    models: Sequence[Model],
+    weights: Sequence[float] | FloatArray | None = None,
+    level: str = BY_STRING,
+) -> WFA | Mixture:
     """Combine models: f(x) = Σ_m w_m f_m(x), or p(σ | u) = Σ_m w_m p_m(σ | u).
 
     >>> from nlwfa_core import WFA
@@ -271,7 +327,8 @@ def mixture(models: Sequence[Model], weights: Sequence[float] | FloatArray | Non
     models : sequence of Model
         Over the same symbols. A mixture of the same level among them is replaced by its own models.
     weights : sequence of float, optional
-        The w_m: not negative, with the sum 1. Without them, they are equal. A model with the weight 0 is left out.
+        The w_m: not negative, with the sum 1. Without them, they are equal. A model with the weight
+        0 is left out.
     level : str
         What is averaged: "string" or "symbol".
 
@@ -283,12 +340,16 @@ def mixture(models: Sequence[Model], weights: Sequence[float] | FloatArray | Non
     Raises
     ------
     RecipeError
-        If there are no models, their symbols differ, the weights are not possible, the level is unknown, or the direct sum would be
-        too large.
+        If there are no models, their symbols differ, the weights are not possible, the level is
+        unknown, or the direct sum would be too large.
     """
     models = check_models(models)
     check_one_of("level", level, LEVELS)
-    shares = np.full(len(models), 1 / max(len(models), 1)) if weights is None else float64_array("weights", weights)
+    shares = (
+        np.full(len(models), 1 / max(len(models), 1))
+        if weights is None
+        else float64_array("weights", weights)
+    )
     check_shares(len(models), shares)
     parts: list[tuple[Model, float]] = []
     for model, share in zip(models, shares.tolist(), strict=True):
@@ -300,14 +361,20 @@ def mixture(models: Sequence[Model], weights: Sequence[float] | FloatArray | Non
     automata = [model for model, _ in parts if isinstance(model, WFA)]
     own_shares = np.array([share for _, share in parts])
     if len(automata) < len(parts) or level == BY_SYMBOL:
-        return Mixture(tuple(model for model, _ in parts), own_shares, alphabet=alphabet, level=level)
+        return Mixture(
+            tuple(model for model, _ in parts), own_shares, alphabet=alphabet, level=level
+        )
     return _direct_sum(automata, own_shares)
 
 
 def _direct_sum(automata: Sequence[WFA], shares: FloatArray) -> WFA:
     k, num_symbols = sum(automaton.num_states for automaton in automata), automata[0].num_symbols
-    limits.check_at_most("symbols × states² of a mixture", num_symbols * k * k, limits.most("transition_numbers"))
-    first, *others = (share * automaton for share, automaton in zip(shares.tolist(), automata, strict=True))
+    limits.check_at_most(
+        "symbols × states² of a mixture", num_symbols * k * k, limits.most("transition_numbers")
+    )
+    first, *others = (
+        share * automaton for share, automaton in zip(shares.tolist(), automata, strict=True)
+    )
     total: WFA = first
     for other in others:
         total = total + other
@@ -315,12 +382,15 @@ def _direct_sum(automata: Sequence[WFA], shares: FloatArray) -> WFA:
 
 
 @check_types
-def fit_mixture(models: Sequence[Model], validation: Sample, level: str = BY_STRING) -> tuple[WFA | Mixture, FloatArray]:
+def fit_mixture(
+    models: Sequence[Model], validation: Sample, level: str = BY_STRING
+) -> tuple[WFA | Mixture, FloatArray]:
     """Combine models with the weights under which validation strings are likeliest.
 
-    The weights are found by EM. It approaches the largest likelihood, because its logarithm is concave in them, and ends when an
-    iteration changes no weight by 1e-9, or after 10,000; models that are nearly equal may then still share a weight. A negative
-    f_m(x) counts as 0. A string, or by symbol a next symbol, to which no model gives a positive weight is left out. Models whose
+    The weights are found by EM. It approaches the largest likelihood, because its logarithm is
+    concave in them, and ends when an iteration changes no weight by 1e-9, or after 10,000; models
+    that are nearly equal may then still share a weight. A negative f_m(x) counts as 0. A string, or
+    by symbol a next symbol, to which no model gives a positive weight is left out. Models whose
     weight falls below SMALLEST_WEIGHT are left out of the mixture.
 
     Parameters
@@ -342,8 +412,8 @@ def fit_mixture(models: Sequence[Model], validation: Sample, level: str = BY_STR
     Raises
     ------
     RecipeError
-        If there are no models, their symbols differ, the level is unknown, there are no validation strings, or no model gives any
-        of them a positive weight.
+        If there are no models, their symbols differ, the level is unknown, there are no validation
+        strings, or no model gives any of them a positive weight.
 
     Examples
     --------
@@ -361,14 +431,18 @@ def fit_mixture(models: Sequence[Model], validation: Sample, level: str = BY_STR
     if alphabet is not None:
         validation = validation.in_alphabet(alphabet, "the models'")
     if level == BY_SYMBOL:
-        logs = np.stack([next_log2_probabilities(model, validation.words)[0] for model in models], axis=1)
+        logs = np.stack(
+            [next_log2_probabilities(model, validation.words)[0] for model in models], axis=1
+        )
         counts = next_counts(validation, models[0].num_symbols)
     else:
-        logs = np.stack([log2_probabilities(model, validation.words) for model in models], axis=1)  # (num_words, num_models)
+        # (num_words, num_models)
+        logs = np.stack([log2_probabilities(model, validation.words) for model in models], axis=1)
         counts = validation.counts
     if not np.isfinite(logs).any():
         raise RecipeError(
-            "no model gives any of the validation strings a positive weight: do they come from the same source as the training "
+            "no model gives any of the validation strings a positive weight: do they come "
+            "from the same source as the training "
             f"strings? got {plural(len(validation.words), 'distinct string')}"
         )
     shares = mixture_weights(logs, counts)
@@ -376,9 +450,11 @@ def fit_mixture(models: Sequence[Model], validation: Sample, level: str = BY_STR
 
 
 def mixture_weights(logs: FloatArray, counts: IntArray) -> FloatArray:
-    """Find the weights w, shape (num_models,), with the largest Σ_x count(x) log Σ_m w_m P_m(x), by EM from equal weights.
+    """Find the weights w, shape (num_models,), with the largest Σ_x count(x) log Σ_m w_m P_m(x), by
+    EM from equal weights.
 
-    Words to which no model gives a positive probability are left out; there must be others. Weights below SMALLEST_WEIGHT become 0.
+    Words to which no model gives a positive probability are left out; there must be others. Weights
+    below SMALLEST_WEIGHT become 0.
 
     >>> mixture_weights(np.log2([[0.9, 0.1], [0.1, 0.9]]), np.array([5, 5])).tolist()
     [0.5, 0.5]
@@ -408,7 +484,9 @@ def mixture_weights(logs: FloatArray, counts: IntArray) -> FloatArray:
 def mixed_log2_probabilities(logs: FloatArray, shares: FloatArray) -> FloatArray:
     """Compute log₂ Σ_m w_m P_m(x) of each word, shape (num_words,); −∞ for 0.
 
-    >>> mixed_log2_probabilities(np.log2([[0.5, 0.25]]), np.array([0.5, 0.5])).tolist() == [np.log2(0.375)]
+    >>> mixed_log2_probabilities(np.log2([[0.5, 0.25]]), np.array([0.5, 0.5])).tolist() == [
+    ...     np.log2(0.375)
+    ... ]
     True
 
     Parameters
@@ -426,7 +504,8 @@ def mixed_log2_probabilities(logs: FloatArray, shares: FloatArray) -> FloatArray
 
 
 def next_log2_probabilities(model: Model, words: Words) -> tuple[FloatArray, FloatArray]:
-    """log₂ p(σ | u) of the symbol that follows each distinct prefix of some words, and of the ends; −∞ for 0.
+    """log₂ p(σ | u) of the symbol that follows each distinct prefix of some words, and of the ends;
+    −∞ for 0.
 
     Returns
     -------
@@ -446,7 +525,9 @@ def next_log2_probabilities(model: Model, words: Words) -> tuple[FloatArray, Flo
 
 
 def next_counts(sample: Sample, num_symbols: int) -> IntArray:
-    """Count how often each of the events of `next_log2_probabilities` happens in a sample, shape (num_events,)."""
+    """Count how often each of the events of `next_log2_probabilities` happens in a sample, shape
+    (num_events,).
+    """
     parts = []
     for rows, trie in batches(sample.words, num_symbols):
         parts += [trie.prefix_counts(sample.counts[rows])[1:], sample.counts[rows]]
@@ -456,12 +537,17 @@ def next_counts(sample: Sample, num_symbols: int) -> IntArray:
 def log2_probabilities(model: Model, words: Words) -> FloatArray:
     """log₂ f(x), shape (num_words,); −∞ unless f(x) is above 0. It may be too small for float64."""
     with np.errstate(divide="ignore", invalid="ignore"):
-        if isinstance(model, WFA):  # whose negative weights must be seen where they are too small for float64, too
+        # whose negative weights must be seen where they are too small for float64, too
+        if isinstance(model, WFA):
             trie = Trie.of(model_words(words, model.alphabet), model.num_symbols)
             scores, exponents = model.scaled_next_scores(trie)
             weights = scores[trie.ends, -1]
             logs = np.log2(np.abs(weights)) + (0 if exponents is None else exponents[trie.ends])
         else:
             weights = model.weights(words)
-            logs = model.log2_weights(words) if isinstance(model, LogModel) else np.log2(np.abs(weights))
+            logs = (
+                model.log2_weights(words)
+                if isinstance(model, LogModel)
+                else np.log2(np.abs(weights))
+            )
     return np.where(~np.signbit(weights) & np.isfinite(logs), logs, -np.inf)

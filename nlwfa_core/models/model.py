@@ -1,8 +1,8 @@
 """Define the interface of all models of strings, and interfaces that only some models have.
 
-A model computes the weight f(x) of a string x, and for each prefix the scores of what comes next. It need not be a probability
-distribution, and a learned model rarely is one: scores may be negative, or not sum to 1. Only `next_distributions` turns scores
-into probabilities.
+A model computes the weight f(x) of a string x, and for each prefix the scores of what comes next.
+It need not be a probability distribution, and a learned model rarely is one: scores may be
+negative, or not sum to 1. Only `next_distributions` turns scores into probabilities.
 """
 
 from __future__ import annotations
@@ -22,7 +22,9 @@ MODELS_ALPHABET = "the model's"  # as errors of `Words.in_alphabet` call it
 
 
 class Model(Protocol):
-    """A function over strings: WFA, NLWFA, an n-gram, a recurrent network, the true model of generated strings."""
+    """A function over strings: WFA, NLWFA, an n-gram, a recurrent network, the true model of
+    generated strings.
+    """
 
     @property
     def num_symbols(self) -> int: ...
@@ -31,11 +33,15 @@ class Model(Protocol):
         """f(x), shape (num_words,)."""
 
     def next_scores(self, trie: Trie) -> FloatArray:
-        """Compute scores of what follows each prefix, the end of the string last: shape (num_nodes, num_symbols + 1)."""
+        """Compute scores of what follows each prefix, the end of the string last: shape (num_nodes,
+        num_symbols + 1).
+        """
 
 
 class HasModel(Protocol):
-    """An object that holds a model among other things, such as a `Fit`, a `SavedModel` or a `Result`."""
+    """An object that holds a model among other things, such as a `Fit`, a `SavedModel` or a
+    `Result`.
+    """
 
     @property
     def model(self) -> Model: ...
@@ -43,7 +49,9 @@ class HasModel(Protocol):
 
 @runtime_checkable
 class LogModel(Model, Protocol):
-    """A model that can compute the logarithms of its weights, so that the weights of long strings do not underflow to 0."""
+    """A model that can compute the logarithms of its weights, so that the weights of long strings
+    do not underflow to 0.
+    """
 
     def log2_weights(self, words: Words) -> FloatArray:
         """log₂ |f(x)|, shape (num_words,); −∞ for 0."""
@@ -51,21 +59,26 @@ class LogModel(Model, Protocol):
 
 @runtime_checkable
 class ScaledModel(Model, Protocol):
-    """A model whose scores fall with the length of a prefix, so that those of long ones need a factor of their own."""
+    """A model whose scores fall with the length of a prefix, so that those of long ones need a
+    factor of their own.
+    """
 
     def scaled_next_scores(self, trie: Trie) -> tuple[FloatArray, IntArray | None]:
-        """Compute scores s of what follows each prefix, shape (num_nodes, num_symbols + 1), and exponents e, shape (num_nodes,).
+        """Compute scores s of what follows each prefix, shape (num_nodes, num_symbols + 1), and
+        exponents e, shape (num_nodes,).
 
-        The scores are s · 2ᵉ. The exponents are None if all are 0: then the scores are those of `next_scores`.
+        The scores are s · 2ᵉ. The exponents are None if all are 0: then the scores are those of
+        `next_scores`.
         """
 
 
 @runtime_checkable
 class SharedModel(Model, Protocol):
-    """A model whose weights follow from its next-symbol scores, so that both can be computed in one walk along the strings.
+    """A model whose weights follow from its next-symbol scores, so that both can be computed in one
+    walk along the strings.
 
-    The weight f(x) is the score of the end of the string after x or, if the model is a chain, the product of the scores of all
-    symbols of x and of its end.
+    The weight f(x) is the score of the end of the string after x or, if the model is a chain, the
+    product of the scores of all symbols of x and of its end.
     """
 
     @property
@@ -73,7 +86,9 @@ class SharedModel(Model, Protocol):
 
 
 class ChainModel(ABC):
-    """A language model: the weight of a string is the product of the probabilities of its symbols, and of its end."""
+    """A language model: the weight of a string is the product of the probabilities of its symbols,
+    and of its end.
+    """
 
     is_chain = True
     alphabet: Alphabet | None
@@ -84,7 +99,9 @@ class ChainModel(ABC):
 
     @abstractmethod
     def next_scores(self, trie: Trie) -> FloatArray:
-        """p(a | u) for each prefix u, with the end of the string last: shape (num_nodes, num_symbols + 1). Rows sum to 1."""
+        """p(a | u) for each prefix u, with the end of the string last: shape (num_nodes,
+        num_symbols + 1). Rows sum to 1.
+        """
 
     def weights(self, words: Words) -> FloatArray:
         """Compute P(x) of each word, shape (num_words,)."""
@@ -94,7 +111,9 @@ class ChainModel(ABC):
         """log₂ P(x), shape (num_words,): finite for strings of any length."""
         return self._by_batch(chain_log2_weights, model_words(words, self.alphabet))
 
-    def _by_batch(self, weights_of: Callable[[FloatArray, Trie], FloatArray], words: Words) -> FloatArray:
+    def _by_batch(
+        self, weights_of: Callable[[FloatArray, Trie], FloatArray], words: Words
+    ) -> FloatArray:
         weights = np.empty(len(words))
         for rows, trie in batches(words, self.num_symbols):
             weights[rows] = weights_of(self.next_scores(trie), trie)
@@ -102,18 +121,27 @@ class ChainModel(ABC):
 
 
 def model_of(value: Model | HasModel, name: str = "model") -> Model:
-    """Return a model as it is, or the model of a `Fit`, a `SavedModel` or a `Result`. Raises TypeError for anything else."""
+    """Return a model as it is, or the model of a `Fit`, a `SavedModel` or a `Result`.
+
+    Raises TypeError for anything else.
+    """
     model: Any = getattr(value, "model", value)
-    if not all(hasattr(model, name) for name in ("num_symbols", "weights", "next_scores")) or isinstance(model, type):
+    if not all(
+        hasattr(model, name) for name in ("num_symbols", "weights", "next_scores")
+    ) or isinstance(model, type):
         raise TypeError(
-            f"{name} must have num_symbols, weights and next_scores, as a WFA or the model of a Fit does; "
+            f"{name} must have num_symbols, weights and next_scores, as a WFA or the model "
+            "of a Fit does; "
             f"got {type(value).__name__}"
         )
     return cast(Model, model)
 
 
 def model_words(words: Words, alphabet: Alphabet | None) -> Words:
-    """Renumber the symbols of words by a model's alphabet. Raises TypeError unless they are Words."""
+    """Renumber the symbols of words by a model's alphabet.
+
+    Raises TypeError unless they are Words.
+    """
     check_type("words", words, Words)
     return words.in_alphabet(alphabet, MODELS_ALPHABET)
 
@@ -125,12 +153,19 @@ def alphabet_of(model: Model) -> Alphabet | None:
 
 
 def scaled_next_scores(model: Model, trie: Trie) -> tuple[FloatArray, IntArray | None]:
-    """Compute scores of what follows each prefix, with exponents (see `ScaledModel`), to compare scores after one prefix."""
-    return model.scaled_next_scores(trie) if isinstance(model, ScaledModel) else (model.next_scores(trie), None)
+    """Compute scores of what follows each prefix, with exponents (see `ScaledModel`), to compare
+    scores after one prefix.
+    """
+    return (
+        model.scaled_next_scores(trie)
+        if isinstance(model, ScaledModel)
+        else (model.next_scores(trie), None)
+    )
 
 
 def scaled_weights(model: Model, words: Words) -> tuple[FloatArray, IntArray]:
-    """Compute weights f(x) that may not fit into float64: numbers m and exponents e, both of shape (num_words,), f(x) = m · 2ᵉ.
+    """Compute weights f(x) that may not fit into float64: numbers m and exponents e, both of shape
+    (num_words,), f(x) = m · 2ᵉ.
 
     e is 0 for all but those that would be below 2⁻¹⁰²² or above 2¹⁰²⁴.
 
@@ -156,10 +191,11 @@ def scaled_weights(model: Model, words: Words) -> tuple[FloatArray, IntArray]:
 
 
 def next_distributions(scores: FloatArray) -> FloatArray:
-    """Turn the scores of what follows each prefix into probabilities, by dividing |scores| by their sum.
+    """Turn the scores of what follows each prefix into probabilities, by dividing |scores| by their
+    sum.
 
-    Both arrays have the shape (n, num_symbols + 1). A row whose scores are all 0 stays 0, so it gives no probability to anything. A
-    row with a score that is not finite becomes nan.
+    Both arrays have the shape (n, num_symbols + 1). A row whose scores are all 0 stays 0, so it
+    gives no probability to anything. A row with a score that is not finite becomes nan.
 
     >>> next_distributions(np.array([[0.5, -0.25, 0.25], [0.0, 0.0, 0.0]])).tolist()
     [[0.5, 0.25, 0.25], [0.0, 0.0, 0.0]]
@@ -167,5 +203,7 @@ def next_distributions(scores: FloatArray) -> FloatArray:
     with np.errstate(over="ignore", invalid="ignore"):
         magnitudes = np.abs(scores)
         sums = magnitudes.sum(axis=1, keepdims=True)
-        probabilities: FloatArray = np.divide(magnitudes, sums, out=np.zeros_like(magnitudes), where=sums != 0)
+        probabilities: FloatArray = np.divide(
+            magnitudes, sums, out=np.zeros_like(magnitudes), where=sums != 0
+        )
     return probabilities

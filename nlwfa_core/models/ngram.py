@@ -8,11 +8,26 @@ from functools import cached_property
 import numpy as np
 from scipy import sparse
 
-from ..errors import RecipeError, check_at_least, check_fields, check_one_of, check_type, check_types
+from ..errors import (
+    RecipeError,
+    check_at_least,
+    check_fields,
+    check_one_of,
+    check_type,
+    check_types,
+)
 from ..strings.plain import SampleLike, as_sample
 from ..strings.sample import Sample
 from ..strings.trie import Trie, check_tree
-from ..strings.words import Alphabet, FloatArray, IntArray, Words, check_alphabet, check_symbols, unique_keys
+from ..strings.words import (
+    Alphabet,
+    FloatArray,
+    IntArray,
+    Words,
+    check_alphabet,
+    check_symbols,
+    unique_keys,
+)
 from .methods import Methods
 from .model import ChainModel
 
@@ -20,12 +35,15 @@ LARGEST_KEY = 2**62  # below the largest int64
 WITTEN_BELL, KNESER_NEY = "witten-bell", "kneser-ney"
 SMOOTHINGS = {WITTEN_BELL: "Witten–Bell", KNESER_NEY: "Kneser–Ney"}
 LARGEST_COUNT = 2**53  # larger numbers have no exact sums in float64
-DISCOUNTS = (0.5, 1.0, 1.5)  # of counts of 1, 2, and 3 or more, if the sample is too small to estimate them
+# of counts of 1, 2, and 3 or more, if the sample is too small to estimate them
+DISCOUNTS = (0.5, 1.0, 1.5)
 
 
 @dataclass(frozen=True)
 class Uniform(Methods):
-    """The model in which every symbol and the end of the string are equally likely: P(x) = (num_symbols + 1)^−(length + 1)."""
+    """The model in which every symbol and the end of the string are equally likely: P(x) =
+    (num_symbols + 1)^−(length + 1).
+    """
 
     num_symbols: int
     alphabet: Alphabet | None = None
@@ -51,17 +69,20 @@ class Uniform(Methods):
 
 @dataclass(frozen=True, eq=False)
 class NGram(ChainModel, Methods):
-    """An interpolated n-gram. The end of the string counts as a symbol, and in histories, a special symbol marks the beginning.
+    """An interpolated n-gram. The end of the string counts as a symbol, and in histories, a special
+    symbol marks the beginning.
 
-    Its probabilities have the form p(a | h) = (n(h a) + r(h) p(a | h')) / (Σ_b n(h b) + r(h)), where h' is the history h without
-    its oldest symbol. For the empty history, the uniform distribution over Σ and the end takes the place of p(a | h'). `SMOOTHINGS`
-    says what n and r are:
+    Its probabilities have the form p(a | h) = (n(h a) + r(h) p(a | h')) / (Σ_b n(h b) + r(h)),
+    where h' is the history h without its oldest symbol. For the empty history, the uniform
+    distribution over Σ and the end takes the place of p(a | h'). `SMOOTHINGS` says what n and r
+    are:
 
-    - "witten-bell" (Witten and Bell 1991): n(h a) = c(h a), how often a follows h, and r(h) is the number of distinct symbols that
-      follow h.
-    - "kneser-ney" (modified; Chen and Goodman 1999, §3): n(h a) = c(h a) − D, and r(h) is the sum of the discounts D over the
-      symbols that follow h. D depends on the length of h, and on whether c(h a) is 1, 2 or larger. For a history that can be
-      longer, c(h a) is not how often, but after how many different symbols h a occurs.
+    - "witten-bell" (Witten and Bell 1991): n(h a) = c(h a), how often a follows h, and r(h) is the
+      number of distinct symbols that follow h.
+    - "kneser-ney" (modified; Chen and Goodman 1999, §3): n(h a) = c(h a) − D, and r(h) is the sum
+      of the discounts D over the symbols that follow h. D depends on the length of h, and on
+      whether c(h a) is 1, 2 or larger. For a history that can be longer, c(h a) is not how often,
+      but after how many different symbols h a occurs.
 
     >>> bigram = NGram.fit(["ab", "ab", "b"], order=2)
     >>> {symbol: round(probability, 3) for symbol, probability in bigram.next("a").items()}
@@ -72,8 +93,8 @@ class NGram(ChainModel, Methods):
     order : int
         Histories are up to order − 1 symbols long.
     histories : Trie
-        The tree of the histories, read backwards with the newest symbol first. Symbol number `num_symbols` is the beginning of a
-        string.
+        The tree of the histories, read backwards with the newest symbol first. Symbol number
+        `num_symbols` is the beginning of a string.
     counts : sparse array (CSR), shape (num_histories, num_symbols + 1)
         How often each symbol follows each history; the last column is the end of the string.
     alphabet : Alphabet or None
@@ -99,7 +120,9 @@ class NGram(ChainModel, Methods):
 
     @cached_property
     def _terms(self) -> tuple[sparse.csr_array, FloatArray]:
-        """Compute n(h a), shape (num_histories, num_symbols + 1), and r(h), shape (num_histories,)."""
+        """Compute n(h a), shape (num_histories, num_symbols + 1), and r(h), shape
+        (num_histories,).
+        """
         if self.smoothing == WITTEN_BELL:
             kinds: FloatArray = np.diff(self.counts.indptr).astype(np.float64)
             return self.counts, kinds
@@ -108,22 +131,32 @@ class NGram(ChainModel, Methods):
         discounts = np.empty(len(counts.data))
         for depth in range(len(self.histories.levels) - 1):
             cells = self.histories.depth[rows] == depth
-            discounts[cells] = _discounts(counts.data[cells])[np.minimum(counts.data[cells], 3).astype(np.int64) - 1]
-        discounted = sparse.csr_array((counts.data - discounts, counts.indices, counts.indptr), shape=counts.shape)
-        rests: FloatArray = np.bincount(rows, discounts, minlength=self.histories.num_nodes).astype(np.float64)
+            discounts[cells] = _discounts(counts.data[cells])[
+                np.minimum(counts.data[cells], 3).astype(np.int64) - 1
+            ]
+        discounted = sparse.csr_array(
+            (counts.data - discounts, counts.indices, counts.indptr), shape=counts.shape
+        )
+        rests: FloatArray = np.bincount(rows, discounts, minlength=self.histories.num_nodes).astype(
+            np.float64
+        )
         return discounted, rests
 
     def _continuation_counts(self) -> sparse.csr_array:
-        """Count the different symbols before h a, if h can be longer; and otherwise how often a follows h."""
+        """Count the different symbols before h a, if h can be longer; and otherwise how often a
+        follows h.
+        """
         histories = self.histories
         longest = np.zeros(histories.num_nodes)
         longest[self._longest] = 1
         children = np.arange(1, histories.num_nodes)
         parents = sparse.csr_array(
-            (np.ones(len(children)), (histories.parent[1:], children)), shape=(histories.num_nodes, histories.num_nodes)
+            (np.ones(len(children)), (histories.parent[1:], children)),
+            shape=(histories.num_nodes, histories.num_nodes),
         )
         occurs = sparse.csr_array(
-            (np.ones_like(self.counts.data), self.counts.indices, self.counts.indptr), shape=self.counts.shape
+            (np.ones_like(self.counts.data), self.counts.indices, self.counts.indptr),
+            shape=self.counts.shape,
         )
         total = sparse.diags_array(longest) @ self.counts + parents @ occurs
         result = sparse.csr_array(total)
@@ -155,20 +188,28 @@ class NGram(ChainModel, Methods):
         sample = as_sample(sample)
         if not len(sample.words):
             raise RecipeError("the sample has no strings: an n-gram has nothing to count")
-        return cls.of_windows(*_windows(sample, order), sample.num_symbols, smoothing, sample.alphabet)
+        return cls.of_windows(
+            *_windows(sample, order), sample.num_symbols, smoothing, sample.alphabet
+        )
 
     @classmethod
     @check_types
     def of_windows(
-        cls, windows: IntArray, totals: FloatArray, num_symbols: int, smoothing: str = WITTEN_BELL, alphabet: Alphabet | None = None
+        cls,
+        windows: IntArray,
+        totals: FloatArray,
+        num_symbols: int,
+        smoothing: str = WITTEN_BELL,
+        alphabet: Alphabet | None = None,
     ) -> NGram:
         """Make the model from all that it counts.
 
         Parameters
         ----------
         windows : array, shape (num_windows, order)
-            Symbols, and ends of strings, with the order − 1 symbols before them, the oldest one first. `num_symbols` is the end of
-            a string in the last column, and the beginning in the others. What would be before the beginning is −1.
+            Symbols, and ends of strings, with the order − 1 symbols before them, the oldest one
+            first. `num_symbols` is the end of a string in the last column, and the beginning in the
+            others. What would be before the beginning is −1.
         totals : array, shape (num_windows,)
             How often each window occurs.
         num_symbols : int
@@ -181,7 +222,10 @@ class NGram(ChainModel, Methods):
             If there are no windows, or one can't be part of a string over these symbols.
         """
         _check_windows(windows, totals, num_symbols)
-        histories = Trie.of(_words_of_rows(windows[:, -2::-1] if windows.shape[1] > 1 else windows[:, :0]), num_symbols + 1)
+        histories = Trie.of(
+            _words_of_rows(windows[:, -2::-1] if windows.shape[1] > 1 else windows[:, :0]),
+            num_symbols + 1,
+        )
         # A history also counts for its shorter, newer parts: for every node on its path.
         lengths = np.diff(histories.starts)
         cells = (np.repeat(totals, lengths), (histories.paths, np.repeat(windows[:, -1], lengths)))
@@ -201,21 +245,30 @@ class NGram(ChainModel, Methods):
         words = self.histories.prefixes(self._longest[rows])
         windows = np.full((len(rows), self.order), -1)
         windows[:, -1] = columns
-        places = np.arange(words.offsets[-1]) - np.repeat(words.offsets[:-1], words.lengths)  # 0 is the newest symbol
-        windows[np.repeat(np.arange(len(rows)), words.lengths), self.order - 2 - places] = words.symbols
+        # 0 is the newest symbol
+        places = np.arange(words.offsets[-1]) - np.repeat(words.offsets[:-1], words.lengths)
+        windows[np.repeat(np.arange(len(rows)), words.lengths), self.order - 2 - places] = (
+            words.symbols
+        )
         return windows, counts.data.astype(np.float64)
 
     @cached_property
     def _longest(self) -> IntArray:
-        """List the histories that can't be longer: those of order − 1 symbols, and those from the beginning of a string."""
-        return np.flatnonzero((self.histories.depth == self.order - 1) | (self.histories.symbol == self.num_symbols))
+        """List the histories that can't be longer: those of order − 1 symbols, and those from the
+        beginning of a string.
+        """
+        return np.flatnonzero(
+            (self.histories.depth == self.order - 1) | (self.histories.symbol == self.num_symbols)
+        )
 
     def next_scores(self, trie: Trie) -> FloatArray:
         """p(a | u) for each prefix u, shape (num_nodes, num_symbols + 1); rows sum to 1."""
         check_tree(trie, self.num_symbols)
         histories = _histories(trie, self.order - 1)
         (terms, rests), totals = self._terms, self._totals
-        probabilities = np.full((trie.num_nodes, self.num_symbols + 1), 1.0 / (self.num_symbols + 1))
+        probabilities = np.full(
+            (trie.num_nodes, self.num_symbols + 1), 1.0 / (self.num_symbols + 1)
+        )
         nodes = np.zeros(trie.num_nodes, dtype=np.int64)
         active = np.arange(trie.num_nodes)
         for depth in range(self.order):
@@ -223,15 +276,19 @@ class NGram(ChainModel, Methods):
             smoothed = terms[rows].toarray() + rests[rows, None] * probabilities[active]
             probabilities[active] = smoothed / totals[rows, None]
             active = active[histories.lengths[active] > depth]
-            nodes[active] = self.histories.child(nodes[active], histories.symbols[histories.offsets[active] + depth])
+            nodes[active] = self.histories.child(
+                nodes[active], histories.symbols[histories.offsets[active] + depth]
+            )
             active = active[nodes[active] >= 0]
         return probabilities
 
 
 def _discounts(counts: FloatArray) -> FloatArray:
-    """Compute the discounts of counts that are 1, 2, and 3 or more (Chen and Goodman 1999, equation 26).
+    """Compute the discounts of counts that are 1, 2, and 3 or more (Chen and Goodman 1999, equation
+    26).
 
-    They follow from how many counts are 1, 2, 3 and 4. Where these numbers are too irregular for that, `DISCOUNTS` are used.
+    They follow from how many counts are 1, 2, 3 and 4. Where these numbers are too irregular for
+    that, `DISCOUNTS` are used.
 
     >>> _discounts(np.array([1, 1, 1, 1, 2, 2, 3, 4])).tolist()
     [0.5, 1.25, 1.0]
@@ -260,7 +317,13 @@ def _check_windows(windows: IntArray, totals: FloatArray, num_symbols: int) -> N
     history, last = windows[:, :-1], windows[:, -1]
     begun = history >= 0
     first = begun & ~np.pad(begun, ((0, 0), (1, 0)))[:, :-1]  # the oldest symbol, or the beginning
-    possible = (totals > 0) & (totals <= LARGEST_COUNT) & (totals == np.floor(totals)) & (last >= 0) & (last <= num_symbols)
+    possible = (
+        (totals > 0)
+        & (totals <= LARGEST_COUNT)
+        & (totals == np.floor(totals))
+        & (last >= 0)
+        & (last <= num_symbols)
+    )
     possible &= ((history >= -1) & (history <= num_symbols)).all(axis=1)
     possible &= (first.sum(axis=1) <= 1) & (begun[:, -1:].all(axis=1))
     possible &= ~((history == num_symbols) & ~first).any(axis=1)
@@ -268,25 +331,34 @@ def _check_windows(windows: IntArray, totals: FloatArray, num_symbols: int) -> N
     if not possible.all():
         row = int(np.argmin(possible))
         raise RecipeError(
-            f"a window of an n-gram over {num_symbols} symbols must be part of a string, with a whole number of occurrences; "
+            f"a window of an n-gram over {num_symbols} symbols must be part of a string, "
+            "with a whole number of occurrences; "
             f"got {windows[row].tolist()} with the count {totals[row]:g}"
         )
 
 
 def _histories(trie: Trie, length: int) -> Words:
-    """List the last `length` symbols of each node's prefix, newest first, ending with the beginning if the prefix is shorter."""
+    """List the last `length` symbols of each node's prefix, newest first, ending with the beginning
+    if the prefix is shorter.
+    """
     columns: list[IntArray] = []
     nodes = np.arange(trie.num_nodes)
     for _ in range(length):
-        columns.append(np.where(nodes > 0, trie.symbol[nodes], np.where(nodes == 0, trie.num_symbols, -1)))
+        columns.append(
+            np.where(nodes > 0, trie.symbol[nodes], np.where(nodes == 0, trie.num_symbols, -1))
+        )
         nodes = np.where(nodes > 0, trie.parent[nodes], -1)
-    return _words_of_rows(np.stack(columns, axis=1) if columns else np.empty((trie.num_nodes, 0), dtype=np.int64))
+    return _words_of_rows(
+        np.stack(columns, axis=1) if columns else np.empty((trie.num_nodes, 0), dtype=np.int64)
+    )
 
 
 def _words_of_rows(table: IntArray) -> Words:
     """Make a word of each row of a table, without its entries of −1."""
     filled = table >= 0
-    return Words(table[filled], np.concatenate(([0], np.cumsum(filled.sum(axis=1)))).astype(np.int64))
+    return Words(
+        table[filled], np.concatenate(([0], np.cumsum(filled.sum(axis=1)))).astype(np.int64)
+    )
 
 
 def _windows(sample: Sample, order: int) -> tuple[IntArray, FloatArray]:
@@ -295,16 +367,25 @@ def _windows(sample: Sample, order: int) -> tuple[IntArray, FloatArray]:
     Returns
     -------
     windows : array, shape (num_windows, order)
-        The distinct windows, the oldest symbol first. `num_symbols` stands for the end in the last column, and for the beginning of
-        the string in the others, in which −1 stands for what would be before it.
+        The distinct windows, the oldest symbol first. `num_symbols` stands for the end in the last
+        column, and for the beginning of the string in the others, in which −1 stands for what would
+        be before it.
     totals : array, shape (num_windows,)
         How often each window occurs.
     """
     num_words, num_codes = len(sample.words), sample.num_symbols + 2
-    lengths, offsets, mark = sample.words.lengths, sample.words.offsets.astype(np.int64), sample.num_symbols + 1
-    # All strings in one row. Before each are order − 2 times 0 (nothing) and the mark of its beginning; after it that of its end.
-    starts = offsets[:-1] + order * np.arange(num_words) + order - 1  # of each string's first symbol
-    row = np.zeros(len(sample.words.symbols) + order * num_words, dtype=np.min_scalar_type(num_codes))
+    lengths, offsets, mark = (
+        sample.words.lengths,
+        sample.words.offsets.astype(np.int64),
+        sample.num_symbols + 1,
+    )
+    # All strings in one row. Before each are order − 2 times 0 (nothing) and the mark of its
+    # beginning; after it that of its end.
+    # of each string's first symbol
+    starts = offsets[:-1] + order * np.arange(num_words) + order - 1
+    row = np.zeros(
+        len(sample.words.symbols) + order * num_words, dtype=np.min_scalar_type(num_codes)
+    )
     if order > 1:
         row[starts - 1] = mark
     row[starts + lengths] = mark
@@ -314,7 +395,8 @@ def _windows(sample: Sample, order: int) -> tuple[IntArray, FloatArray]:
     ends = np.flatnonzero(last)
     last[starts + lengths] = False  # from here on: whether it is a symbol
     row[last] = sample.words.symbols.astype(row.dtype) + row.dtype.type(1)
-    # A window is a number of `order` digits. Numbers that would be too large are replaced by their ranks.
+    # A window is a number of `order` digits. Numbers that would be too large are replaced by their
+    # ranks.
     keys, bound = np.zeros(len(row) - order + 1, dtype=np.int64), 1
     for digit in range(order):
         if bound * num_codes > LARGEST_KEY:
@@ -324,7 +406,9 @@ def _windows(sample: Sample, order: int) -> tuple[IntArray, FloatArray]:
         keys += row[digit : len(row) - order + 1 + digit]
         bound *= num_codes
     unique, ranks = unique_keys(keys[ends - order + 1], bound)
-    totals = np.bincount(ranks, weights=np.repeat(sample.counts, lengths + 1), minlength=len(unique)).astype(np.float64)
+    totals = np.bincount(
+        ranks, weights=np.repeat(sample.counts, lengths + 1), minlength=len(unique)
+    ).astype(np.float64)
     examples = np.empty(len(unique), dtype=np.int64)
     examples[ranks] = ends
     windows: IntArray = row[examples[:, None] + np.arange(1 - order, 1)].astype(np.int64) - 1

@@ -1,6 +1,8 @@
-"""Nonlinear weighted finite automata: f(x₁…x_t) = G_λ(G_{x_t}(… G_{x₁}(α₀))) (Li, Rabusseau, Precup 2018, §3.1).
+"""Nonlinear weighted finite automata: f(x₁…x_t) = G_λ(G_{x_t}(… G_{x₁}(α₀))) (Li, Rabusseau, Precup
+2018, §3.1).
 
-Networks are learned with torch and evaluated with numpy alone, so that looking at a model never imports torch.
+Networks are learned with torch and evaluated with numpy alone, so that looking at a model never
+imports torch.
 """
 
 from __future__ import annotations
@@ -20,11 +22,13 @@ from .methods import Methods
 from .model import model_words, next_distributions
 from .reading import Reading, StringReading
 
-# States that are smaller (Σ|s_i|) are multiplied by 2 to the power of `SHIFT`, which changes no digit, until they grow above
-# `LARGEST_SCALED_SIZE`. The squares of all these are numbers of float64, and maps that multiply a state by less than 2⁷⁰ leave it
-# in the range in which tanh is linear.
+# States that are smaller (Σ|s_i|) are multiplied by 2 to the power of `SHIFT`, which changes no
+# digit, until they grow above `LARGEST_SCALED_SIZE`. The squares of all these are numbers of
+# float64, and maps that multiply a state by less than 2⁷⁰ leave it in the range in which tanh is
+# linear.
 SMALLEST_SIZE, SHIFT, LARGEST_SCALED_SIZE = 2.0**-400, 200, 2.0**-100
-LARGEST_SIZE = 2.0**400  # of a state of a network without tanh; larger ones are divided by 2 to the power of `SHIFT`
+# of a state of a network without tanh; larger ones are divided by 2 to the power of `SHIFT`
+LARGEST_SIZE = 2.0**400
 
 
 def activate(values: FloatArray, nonlinear: bool) -> FloatArray:
@@ -41,17 +45,20 @@ class NLWFA(Methods):
     initial : array, shape (num_states,)
         α₀.
     transitions : tuple of arrays, shapes (num_maps, width_i, width_{i+1})
-        The layers of the maps G_σ, of widths num_states → … → num_states. θ is applied to the output of every layer, the last one
-        included. There is one map per symbol, and one more for the end of the string if the reading has an end map.
+        The layers of the maps G_σ, of widths num_states → … → num_states. θ is applied to the
+        output of every layer, the last one included. There is one map per symbol, and one more for
+        the end of the string if the reading has an end map.
     decoder : tuple of arrays, shapes (width_i, width_{i+1})
-        The hidden layers of the decoder φ'. θ is applied to the output of each. The first layer takes a state.
+        The hidden layers of the decoder φ'. θ is applied to the output of each. The first layer
+        takes a state.
     output : array, shape (decoder_width, num_outputs)
-        The part that the reading needs of the last layer of φ', a linear layer D with one column per suffix of the basis.
-        "string": first the λ-column of D, so that G_λ(z) = decoder(z) · output[:, 0]. The other columns give the weight of all
-        strings that continue a prefix u with a suffix of the basis, Σ_{v ∈ S} f(uv). They are the sum of the columns of D or, if
-        outputs are squared, a matrix R with R Rᵀ = D Dᵀ. They stand in for the prefix conversion, which a nonlinear model lacks.
-        "boundary": only the λ-column.
-        "conditional": one column per symbol, and a last one for the end of the string.
+        The part that the reading needs of the last layer of φ', a linear layer D with one column
+        per suffix of the basis. "string": first the λ-column of D, so that G_λ(z) = decoder(z) ·
+        output[:, 0]. The other columns give the weight of all strings that continue a prefix u with
+        a suffix of the basis, Σ_{v ∈ S} f(uv). They are the sum of the columns of D or, if outputs
+        are squared, a matrix R with R Rᵀ = D Dᵀ. They stand in for the prefix conversion, which a
+        nonlinear model lacks. "boundary": only the λ-column. "conditional": one column per symbol,
+        and a last one for the end of the string.
     nonlinear_transitions, nonlinear_termination : bool
         Whether θ is tanh in G_σ, and in φ'; otherwise it is the identity.
     reading : Reading
@@ -86,23 +93,32 @@ class NLWFA(Methods):
             check_type(name, getattr(self, name), bool)
         for name in ("transitions", "decoder"):
             check_type(name, getattr(self, name), Sequence)
-            object.__setattr__(self, name, tuple(float64_array(name, layer) for layer in getattr(self, name)))
+            object.__setattr__(
+                self, name, tuple(float64_array(name, layer) for layer in getattr(self, name))
+            )
         k = self.num_states if self.initial.ndim == 1 else -1
         widths = [k, *(layer.shape[-1] for layer in self.transitions if layer.ndim == 3)]
         heights = [k, *(layer.shape[-1] for layer in self.decoder if layer.ndim == 2)]
-        fits = widths[-1] == k and len(widths) == 1 + len(self.transitions) > 1 and len(heights) == 1 + len(self.decoder)
+        fits = (
+            widths[-1] == k
+            and len(widths) == 1 + len(self.transitions) > 1
+            and len(heights) == 1 + len(self.decoder)
+        )
         fits = fits and all(
             layer.shape == (self.num_maps, before, after)
             for layer, before, after in zip(self.transitions, widths[:-1], widths[1:], strict=True)
         )
         fits = fits and all(
-            layer.shape == (before, after) for layer, before, after in zip(self.decoder, heights[:-1], heights[1:], strict=True)
+            layer.shape == (before, after)
+            for layer, before, after in zip(self.decoder, heights[:-1], heights[1:], strict=True)
         )
         fits = fits and self.output.ndim == 2 and len(self.output) == heights[-1]
         if not fits or not self.reading.accepts(int(self.output.shape[1]), self.num_symbols):
             raise RecipeError(
-                f"the layers of an NL-WFA with {k} states and reading {self.reading.name!r} do not fit together: transitions "
-                f"{[layer.shape for layer in self.transitions]}, decoder {[layer.shape for layer in self.decoder]}, "
+                f"the layers of an NL-WFA with {k} states and reading {self.reading.name!r} "
+                "do not fit together: transitions "
+                f"{[layer.shape for layer in self.transitions]}, decoder "
+                f"{[layer.shape for layer in self.decoder]}, "
                 f"output {self.output.shape}"
             )
         check_alphabet(self.alphabet, self.num_symbols)
@@ -121,7 +137,10 @@ class NLWFA(Methods):
 
     @property
     def termination(self) -> FloatArray:
-        """Return the λ-column of the last layer of φ', shape (decoder_width,). Conditional readings have no such column."""
+        """Return the λ-column of the last layer of φ', shape (decoder_width,).
+
+        Conditional readings have no such column.
+        """
         return self.output[:, 0]
 
     def transition(self, states: FloatArray, symbol: int | IntArray) -> FloatArray:
@@ -136,13 +155,16 @@ class NLWFA(Methods):
             return states
         if np.ndim(symbol) == 0:
             return flush_rows(states, before, self.magnitudes[symbol])
-        for row, one in enumerate(np.asarray(symbol).tolist()):  # few: see `strings.rolling.end_states`
+        # few: see `strings.rolling.end_states`
+        for row, one in enumerate(np.asarray(symbol).tolist()):
             flush_rows(states[row], before[row], self.magnitudes[one])
         return states
 
     @cached_property
     def magnitudes(self) -> FloatArray:
-        """Return the products of the absolute values of each map's layers, (num_maps, num_states, num_states); linear maps only."""
+        """Return the products of the absolute values of each map's layers, (num_maps, num_states,
+        num_states); linear maps only.
+        """
         product = np.abs(self.transitions[0])
         for layer in self.transitions[1:]:
             product = product @ np.abs(layer)
@@ -160,10 +182,12 @@ class NLWFA(Methods):
         return trie.roll_out(self.initial, self.transition)
 
     def scaled_states(self, trie: Trie) -> tuple[FloatArray, IntArray | None]:
-        """Return the states of long prefixes, which may be too small for float64 (without tanh, also too large), divided by 2ᵉ.
+        """Return the states of long prefixes, which may be too small for float64 (without tanh,
+        also too large), divided by 2ᵉ.
 
-        Biasless maps are linear near 0, tanh included: tanh x = x to all digits for |x| < 2⁻²⁷. So a state of any size below that
-        can be multiplied by a power of two before a step, and divided by it after.
+        Biasless maps are linear near 0, tanh included: tanh x = x to all digits for |x| < 2⁻²⁷. So
+        a state of any size below that can be multiplied by a power of two before a step, and
+        divided by it after.
 
         Returns
         -------
@@ -180,11 +204,15 @@ class NLWFA(Methods):
         if fits.all():
             return states, None
         largest = LARGEST_SIZE if is_linear else LARGEST_SCALED_SIZE
-        return trie.roll_out_scaled(self.initial, self.transition, SMALLEST_SIZE, largest, SHIFT, may_shrink=is_linear)
+        return trie.roll_out_scaled(
+            self.initial, self.transition, SMALLEST_SIZE, largest, SHIFT, may_shrink=is_linear
+        )
 
     @property
     def is_chain(self) -> bool:
-        """Return whether a string's weight is the product of the scores of its symbols and its end."""
+        """Return whether a string's weight is the product of the scores of its symbols and its
+        end.
+        """
         return self.reading.is_chain
 
     def weights(self, words: Words) -> FloatArray:
@@ -199,7 +227,10 @@ class NLWFA(Methods):
             return np.asarray(self.reading.weights(self, ends))
 
     def log2_weights(self, words: Words) -> FloatArray:
-        """log₂ |f(x)|, shape (num_words,); −∞ for 0. Finite for long strings, whose weights may be too small for float64."""
+        """log₂ |f(x)|, shape (num_words,); −∞ for 0.
+
+        Finite for long strings, whose weights may be too small for float64.
+        """
         words = model_words(words, self.alphabet)
         if self.is_chain:
             trie = Trie.of(words, self.num_symbols)
@@ -211,11 +242,13 @@ class NLWFA(Methods):
         return logs if exponents is None else logs + self.reading.degree * exponents[trie.ends]
 
     def next_scores(self, trie: Trie) -> FloatArray:
-        """Compute scores of what follows each prefix u, shape (num_nodes, num_symbols + 1), with the end of the string last.
+        """Compute scores of what follows each prefix u, shape (num_nodes, num_symbols + 1), with
+        the end of the string last.
 
-        They depend on the reading. "string": the score of σ is the decoded sum of the row of uσ, approximately Σ_{v ∈ S} f(uσv),
-        and the score of the end is f(u). (The paper does not say how its models predict a next symbol; docs/method-notes.md
-        explains this choice.) "boundary": the score of σ is the prefix probability of uσ, and that of the end is f(u).
+        They depend on the reading. "string": the score of σ is the decoded sum of the row of uσ,
+        approximately Σ_{v ∈ S} f(uσv), and the score of the end is f(u). (The paper does not say
+        how its models predict a next symbol; docs/method-notes.md explains this choice.)
+        "boundary": the score of σ is the prefix probability of uσ, and that of the end is f(u).
         "conditional": the scores are the outputs themselves.
         """
         if self.reading.normalised:
@@ -238,7 +271,9 @@ class NLWFA(Methods):
         return scores
 
     def outputs(self, states: FloatArray, columns: FloatArray) -> FloatArray:
-        """Compute φ' of each state for some columns of `output`: exactly 0 where only rounding error is left (see `rounding`)."""
+        """Compute φ' of each state for some columns of `output`: exactly 0 where only rounding
+        error is left (see `rounding`).
+        """
         hidden = self.decode(states)
         return flush_entries(hidden @ columns, hidden, np.abs(columns))
 

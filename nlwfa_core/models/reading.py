@@ -1,12 +1,14 @@
 """Define how a network's outputs become weights of strings, and scores of the next symbol.
 
-From the state of a prefix u, a network over the rows of a Hankel matrix computes an approximation of u's row. What that row says
-about strings depends on what the matrix holds: frequencies of whole strings, frequencies of prefixes with a symbol for the end, or
-conditional probabilities. A `Reading` computes weights and scores from outputs accordingly, and describes them in LaTeX and in
-words. A new reading needs a class here, an entry in `READINGS`, and the case in `reading_for` in which it applies.
+From the state of a prefix u, a network over the rows of a Hankel matrix computes an approximation
+of u's row. What that row says about strings depends on what the matrix holds: frequencies of whole
+strings, frequencies of prefixes with a symbol for the end, or conditional probabilities. A
+`Reading` computes weights and scores from outputs accordingly, and describes them in LaTeX and in
+words. A new reading needs a class here, an entry in `READINGS`, and the case in `reading_for` in
+which it applies.
 
-Arrays are numpy arrays (in `nlwfa.NLWFA`) or torch tensors (in likelihood refinement). A reading uses only operations that both
-have.
+Arrays are numpy arrays (in `nlwfa.NLWFA`) or torch tensors (in likelihood refinement). A reading
+uses only operations that both have.
 """
 
 from __future__ import annotations
@@ -27,7 +29,8 @@ Array = Any
 
 @dataclass(frozen=True)
 class Link:
-    """The descriptions of a function that is applied to outputs: a sentence, a phrase around an output's name, and LaTeX.
+    """The descriptions of a function that is applied to outputs: a sentence, a phrase around an
+    output's name, and LaTeX.
 
     `Reading.linked` computes the function.
     """
@@ -40,12 +43,19 @@ class Link:
 LINKS = {
     "identity": Link("as decoded", "{}", "%s"),
     "square": Link("squared: never negative", "{} squared", r"\bigl(%s\bigr)^2"),
-    "softmax": Link("exponentials, normalised over what can come next", "softmax of {}", r"\operatorname{softmax}(%s)"),
+    "softmax": Link(
+        "exponentials, normalised over what can come next",
+        "softmax of {}",
+        r"\operatorname{softmax}(%s)",
+    ),
 }
 
 
 class Network(Protocol):
-    """The interface through which a reading uses a network. Arrays of states have one row per prefix."""
+    """The interface through which a reading uses a network.
+
+    Arrays of states have one row per prefix.
+    """
 
     @property
     def num_symbols(self) -> int: ...
@@ -58,9 +68,11 @@ class Network(Protocol):
         """Return the last layer of φ', shape (decoder_width, num_outputs): see `NLWFA.output`."""
 
     def outputs(self, states: Array, columns: Array) -> Array:
-        """Decode states, shape (n, num_states), with some columns of `output` only; shape (n, num_columns).
+        """Decode states, shape (n, num_states), with some columns of `output` only; shape (n,
+        num_columns).
 
-        `columns`, shape (decoder_width, num_columns), holds the columns themselves and not their indices.
+        `columns`, shape (decoder_width, num_columns), holds the columns themselves and not their
+        indices.
         """
 
     def side_by_side(self, columns: Iterable[Array], num_rows: int) -> Array:
@@ -74,10 +86,11 @@ class Reading(ABC):
     Attributes
     ----------
     link : str
-        The function applied to each output, one of `LINKS`. "softmax" is for conditional readings only.
+        The function applied to each output, one of `LINKS`. "softmax" is for conditional readings
+        only.
     normalised : bool
-        Whether the model is a distribution: |scores| of what comes next are divided by their sum, and the weight of a string is the
-        product of its normalised scores.
+        Whether the model is a distribution: |scores| of what comes next are divided by their sum,
+        and the weight of a string is the product of its normalised scores.
     name : str
         The reading's name in `READINGS` and in model files.
     sentence : str
@@ -85,7 +98,8 @@ class Reading(ABC):
     has_end_map : bool
         Whether the end of a string is a symbol with a map of its own, G_⊣.
     looks_ahead : bool
-        Whether the score of a next symbol σ is computed from the state after σ, rather than from the current state.
+        Whether the score of a next symbol σ is computed from the state after σ, rather than from
+        the current state.
     """
 
     link: str = "identity"
@@ -102,38 +116,57 @@ class Reading(ABC):
 
     @property
     def is_chain(self) -> bool:
-        """Return whether a string's weight is the product of the scores of its symbols and its end."""
+        """Return whether a string's weight is the product of the scores of its symbols and its
+        end.
+        """
         return self.normalised
 
     @property
     def degree(self) -> int:
-        """Return the power of an output that the link computes, 1 or 2. (Softmax computes none; its outputs are never scaled.)"""
+        """Return the power of an output that the link computes, 1 or 2. (Softmax computes none; its
+        outputs are never scaled.)
+        """
         return 2 if self.link == "square" else 1
 
     # In numbers
 
     def scores(self, network: Network, states: Array) -> Array:
-        """Compute the scores of what follows each prefix, not normalised, with the end last: shape (n, num_symbols + 1)."""
-        # The order of these products decides in which order gradients are summed, and so their last digits.
-        ends, first, columns = self._ends(network, states), network.output[:, :1], self.prefix_columns(network.output)
+        """Compute the scores of what follows each prefix, not normalised, with the end last: shape
+        (n, num_symbols + 1).
+        """
+        # The order of these products decides in which order gradients are summed, and so their last
+        # digits.
+        ends, first, columns = (
+            self._ends(network, states),
+            network.output[:, :1],
+            self.prefix_columns(network.output),
+        )
 
         def outputs() -> Iterator[Array]:
             for symbol in range(network.num_symbols):
                 yield network.outputs(network.transition(states, symbol), columns)
             yield network.outputs(ends, first)
 
-        return network.side_by_side((self.linked(output).sum(axis=1) for output in outputs()), len(states))
+        return network.side_by_side(
+            (self.linked(output).sum(axis=1) for output in outputs()), len(states)
+        )
 
     def weights(self, network: Network, states: Array) -> Array:
         """Compute f(u) from the states of prefixes u, shape (n,). Not for chains."""
-        return self.linked(network.outputs(self._ends(network, states), network.output[:, :1]))[:, 0]
+        return self.linked(network.outputs(self._ends(network, states), network.output[:, :1]))[
+            :, 0
+        ]
 
     def _ends(self, network: Network, states: Array) -> Array:
-        """Compute the states after the end of the string, if it has a map; otherwise the states stay the same."""
+        """Compute the states after the end of the string, if it has a map; otherwise the states
+        stay the same.
+        """
         return network.transition(states, network.num_symbols) if self.has_end_map else states
 
     def prefix_columns(self, output: Array) -> Array:
-        """Select the columns of `NLWFA.output` whose linked outputs sum to the weight of all strings that begin with a prefix."""
+        """Select the columns of `NLWFA.output` whose linked outputs sum to the weight of all
+        strings that begin with a prefix.
+        """
         return output
 
     def linked(self, outputs: Array) -> Array:
@@ -150,7 +183,9 @@ class Reading(ABC):
         """Return whether a network over this many symbols may have this many outputs."""
 
     @abstractmethod
-    def output_layer(self, last: FloatArray, suffixes: Words, num_symbols: int, bounded: bool) -> FloatArray:
+    def output_layer(
+        self, last: FloatArray, suffixes: Words, num_symbols: int, bounded: bool
+    ) -> FloatArray:
         """Reduce a factorisation's last layer to the part that a model needs (see `NLWFA.output`).
 
         Parameters
@@ -181,8 +216,9 @@ class Reading(ABC):
         Parameters
         ----------
         entry : callable
-            (word, end) -> the LaTeX of the network's output in the λ-column for that word. `end` is the symbol ⊣ if the map of the
-            end of the string is applied as well, and otherwise empty.
+            (word, end) -> the LaTeX of the network's output in the λ-column for that word. `end` is
+            the symbol ⊣ if the map of the end of the string is applied as well, and otherwise
+            empty.
         following : str
             The LaTeX of the network's output for a prefix u and a next symbol σ.
         """
@@ -192,7 +228,9 @@ class Reading(ABC):
     # In words
 
     def path(self, word: Word, num_symbols: int) -> Word:
-        """List the symbols whose maps are applied to compute a word's weight, for readings in which it is no product of scores."""
+        """List the symbols whose maps are applied to compute a word's weight, for readings in which
+        it is no product of scores.
+        """
         return (*word, num_symbols) if self.has_end_map else word
 
     def link_phrase(self, output: str) -> str:
@@ -202,7 +240,9 @@ class Reading(ABC):
 
 @dataclass(frozen=True)
 class StringReading(Reading):
-    """Reads outputs as weights: the first is f(u), and the others sum to the weight of all strings that begin with u."""
+    """Reads outputs as weights: the first is f(u), and the others sum to the weight of all strings
+    that begin with u.
+    """
 
     name = "string"
     sentence = "outputs are string probabilities; next symbols by decoded row sums"
@@ -213,30 +253,42 @@ class StringReading(Reading):
     def accepts(self, num_outputs: int, num_symbols: int) -> bool:
         return num_outputs >= 2
 
-    def output_layer(self, last: FloatArray, suffixes: Words, num_symbols: int, bounded: bool) -> FloatArray:
+    def output_layer(
+        self, last: FloatArray, suffixes: Words, num_symbols: int, bounded: bool
+    ) -> FloatArray:
         # ‖y D‖² = ‖y R‖² with D Dᵀ = R Rᵀ: the squares of all columns from few.
-        row_sums = np.linalg.qr(last.T)[1].T if self.link == "square" else last.sum(axis=1, keepdims=True)
+        row_sums = (
+            np.linalg.qr(last.T)[1].T if self.link == "square" else last.sum(axis=1, keepdims=True)
+        )
         return np.concatenate((last[:, :1], row_sums), axis=1)
 
 
 @dataclass(frozen=True)
 class BoundaryReading(Reading):
-    """Reads the only output as the weight of all strings that begin with u. f(u) is that weight for u⊣."""
+    """Reads the only output as the weight of all strings that begin with u. f(u) is that weight for
+    u⊣.
+    """
 
     name = "boundary"
-    sentence = "outputs are prefix probabilities; the end of a string is a symbol with a map of its own"
+    sentence = (
+        "outputs are prefix probabilities; the end of a string is a symbol with a map of its own"
+    )
     has_end_map = True
 
     def accepts(self, num_outputs: int, num_symbols: int) -> bool:
         return num_outputs == 1
 
-    def output_layer(self, last: FloatArray, suffixes: Words, num_symbols: int, bounded: bool) -> FloatArray:
+    def output_layer(
+        self, last: FloatArray, suffixes: Words, num_symbols: int, bounded: bool
+    ) -> FloatArray:
         return last[:, :1].copy()
 
 
 @dataclass(frozen=True)
 class ConditionalReading(Reading):
-    """Reads outputs as conditional probabilities: p(σ | u) for each symbol σ, and last the probability that the string ends."""
+    """Reads outputs as conditional probabilities: p(σ | u) for each symbol σ, and last the
+    probability that the string ends.
+    """
 
     name = "conditional"
     sentence = "outputs are probabilities of what comes next; a string's is their product"
@@ -252,8 +304,11 @@ class ConditionalReading(Reading):
     def accepts(self, num_outputs: int, num_symbols: int) -> bool:
         return num_outputs == num_symbols + 1
 
-    def output_layer(self, last: FloatArray, suffixes: Words, num_symbols: int, bounded: bool) -> FloatArray:
-        # With boundary symbols, p(σ | u) is in the column of σ alone. Without, all that begins with σ is summed; the end is λ.
+    def output_layer(
+        self, last: FloatArray, suffixes: Words, num_symbols: int, bounded: bool
+    ) -> FloatArray:
+        # With boundary symbols, p(σ | u) is in the column of σ alone. Without, all that begins with
+        # σ is summed; the end is λ.
         positions = np.flatnonzero(suffixes.lengths == 1 if bounded else suffixes.lengths > 0)
         first = suffixes.symbols[suffixes.offsets[positions]]
         positions, first = positions[first <= num_symbols], first[first <= num_symbols]  # not ⊢
@@ -268,11 +323,16 @@ class ConditionalReading(Reading):
         return rf"p(\sigma\mid u)={self.link_formula(following)}", product
 
 
-READINGS: dict[str, type[Reading]] = {reading.name: reading for reading in (StringReading, BoundaryReading, ConditionalReading)}
+READINGS: dict[str, type[Reading]] = {
+    reading.name: reading for reading in (StringReading, BoundaryReading, ConditionalReading)
+}
 
 
 def reading_named(name: str, link: str, normalised: bool) -> Reading:
-    """Make the reading that a model file names. Raises RecipeError if there is no such reading, or it does not support the link."""
+    """Make the reading that a model file names.
+
+    Raises RecipeError if there is no such reading, or it does not support the link.
+    """
     check_one_of("reading", name, READINGS)
     return READINGS[name](link, normalised)
 
@@ -294,4 +354,6 @@ def reading_for(transform: str, bounded: bool) -> Reading:
     """
     if transform == "row":
         return ConditionalReading()
-    return (BoundaryReading if bounded else StringReading)("square" if transform == "sqrt" else "identity")
+    return (BoundaryReading if bounded else StringReading)(
+        "square" if transform == "sqrt" else "identity"
+    )

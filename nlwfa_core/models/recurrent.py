@@ -1,4 +1,5 @@
-"""Define recurrent networks as models of strings: GRU (Cho et al. 2014) and LSTM (Hochreiter, Schmidhuber 1997, forget gates).
+"""Define recurrent networks as models of strings: GRU (Cho et al. 2014) and LSTM (Hochreiter,
+Schmidhuber 1997, forget gates).
 
 They are evaluated with numpy alone; `learning.recurrent` trains them with torch.
 """
@@ -22,7 +23,8 @@ GATES = {"GRU": 3, "LSTM": 4}
 
 @dataclass(frozen=True, eq=False)
 class RecurrentModel(ChainModel, Methods):
-    """A model with one recurrent layer, and on its output h a softmax over all symbols and the end of the string.
+    """A model with one recurrent layer, and on its output h a softmax over all symbols and the end
+    of the string.
 
     Gates are in torch's order.
 
@@ -31,8 +33,8 @@ class RecurrentModel(ChainModel, Methods):
     kind : str
         "GRU" (gates r, z, n) or "LSTM" (gates i, f, g, o).
     inputs : array, shape (num_symbols + 1, num_gates · num_states)
-        The numbers that each symbol adds to the gates: embedding, input weights and bias combined in one table. The last row is the
-        beginning of a string.
+        The numbers that each symbol adds to the gates: embedding, input weights and bias combined
+        in one table. The last row is the beginning of a string.
     recurrent : array, shape (num_states, num_gates · num_states)
     recurrent_bias : array, shape (num_gates · num_states,)
     output : array, shape (num_states, num_symbols + 1)
@@ -64,12 +66,18 @@ class RecurrentModel(ChainModel, Methods):
         }
         shapes = {name: getattr(self, name).shape for name in expected_shapes}
         if shapes != expected_shapes:
-            raise RecipeError(f"the arrays of a {self.kind} with {k} states must have the shapes {expected_shapes}; got {shapes}")
+            raise RecipeError(
+                f"the arrays of a {self.kind} with {k} states must have the shapes "
+                f"{expected_shapes}; got {shapes}"
+            )
         check_alphabet(self.alphabet, self.num_symbols)
 
     @property
     def num_states(self) -> int:
-        """Return the number of units of the layer. The state of an LSTM has two numbers per unit."""
+        """Return the number of units of the layer.
+
+        The state of an LSTM has two numbers per unit.
+        """
         return len(self.recurrent)
 
     @property
@@ -78,7 +86,8 @@ class RecurrentModel(ChainModel, Methods):
 
     @cached_property
     def initial(self) -> FloatArray:
-        """Return the state of λ, shape (state_size,), which is the state of zeros after reading the beginning of a string.
+        """Return the state of λ, shape (state_size,), which is the state of zeros after reading the
+        beginning of a string.
 
         It holds h and, for an LSTM, the cell state after it.
         """
@@ -97,7 +106,12 @@ class RecurrentModel(ChainModel, Methods):
             new_states: FloatArray = new + gates[:, k:] * (h - new)
             return new_states
         total = from_symbol + from_state
-        i, f, g, o = expit(total[:, :k]), expit(total[:, k : 2 * k]), np.tanh(total[:, 2 * k : 3 * k]), expit(total[:, 3 * k :])
+        i, f, g, o = (
+            expit(total[:, :k]),
+            expit(total[:, k : 2 * k]),
+            np.tanh(total[:, 2 * k : 3 * k]),
+            expit(total[:, 3 * k :]),
+        )
         cell = f * states[:, k:] + i * g
         return np.hstack((o * np.tanh(cell), cell))
 
@@ -107,6 +121,10 @@ class RecurrentModel(ChainModel, Methods):
         return trie.roll_out(self.initial, self.transition)
 
     def next_scores(self, trie: Trie) -> FloatArray:
-        """p(a | u) for each prefix u, with the end of the string last: shape (num_nodes, num_symbols + 1). Rows sum to 1."""
-        probabilities: FloatArray = softmax(self.states(trie)[:, : self.num_states] @ self.output + self.output_bias, axis=1)
+        """p(a | u) for each prefix u, with the end of the string last: shape (num_nodes,
+        num_symbols + 1). Rows sum to 1.
+        """
+        probabilities: FloatArray = softmax(
+            self.states(trie)[:, : self.num_states] @ self.output + self.output_bias, axis=1
+        )
         return probabilities

@@ -1,7 +1,9 @@
-"""Draws strings from any model by its next-symbol scores, and measures how far the scores are from probabilities.
+"""Draws strings from any model by its next-symbol scores, and measures how far the scores are from
+probabilities.
 
-`sources.automata.sample_words` draws from probabilistic automata only. The functions here also accept learned models, whose scores
-may be negative: they draw strings symbol by symbol from normalised |scores|, and report the share of negative scores.
+`sources.automata.sample_words` draws from probabilistic automata only. The functions here also
+accept learned models, whose scores may be negative: they draw strings symbol by symbol from
+normalised |scores|, and report the share of negative scores.
 """
 
 from __future__ import annotations
@@ -24,23 +26,27 @@ ROUNDING = 1e-12
 class Drawn:
     """Strings drawn from a model: the distinct strings, most frequent first.
 
-    Of equally frequent strings, shorter ones come first, and strings of the same length are in alphabetical order.
+    Of equally frequent strings, shorter ones come first, and strings of the same length are in
+    alphabetical order.
 
     Attributes
     ----------
     words : Words
     counts : array, shape (num_words,)
     weights : array, shape (num_words,)
-        The model's weight f(x) of each string, which need not be the probability with which it is drawn.
+        The model's weight f(x) of each string, which need not be the probability with which it is
+        drawn.
     chances : array, shape (num_words,)
-        The probability with which each string is drawn: the product of its normalised |scores|, its end included.
+        The probability with which each string is drawn: the product of its normalised |scores|, its
+        end included.
     num_strings : int
         The number of strings that was asked for: Σ counts + num_cut + num_stuck.
     num_cut, num_stuck : int
-        How many strings were given up because they reached the largest length without an end, and because the scores after a prefix
-        could not be normalised.
+        How many strings were given up because they reached the largest length without an end, and
+        because the scores after a prefix could not be normalised.
     negative_share : float
-        The share of negative scores in the sum of |scores|, averaged over all choices of a next symbol.
+        The share of negative scores in the sum of |scores|, averaged over all choices of a next
+        symbol.
     num_negative, num_choices : int
         The number of choices with at least one negative score, and of all choices.
     """
@@ -58,7 +64,8 @@ class Drawn:
 
 
 def next_shares(scores: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Compute the probabilities from which next symbols are drawn, and the share of negative scores.
+    """Compute the probabilities from which next symbols are drawn, and the share of negative
+    scores.
 
     Negative scores that could be rounding errors do not count as negative.
 
@@ -76,7 +83,7 @@ def next_shares(scores: FloatArray) -> tuple[FloatArray, FloatArray]:
         |scores| divided by their sum. A row is 0 if all of its scores are 0, or one of them is not finite.
     negative : array, shape (n,)
         The share of negative scores in the sum of |scores| of each row.
-    """
+    """  # noqa: E501
     shares = next_distributions(scores)
     shares[~np.isfinite(shares).all(axis=1)] = 0.0
     return shares, np.where((scores < 0) & (shares > ROUNDING), shares, 0.0).sum(axis=1)
@@ -86,7 +93,8 @@ def next_shares(scores: FloatArray) -> tuple[FloatArray, FloatArray]:
 def draw(model: Model | HasModel, num_strings: int, seed: int, max_length: int = 100) -> Drawn:
     """Draw strings symbol by symbol; the same seed draws the same strings.
 
-    The time is proportional to the sum of the squared lengths, because the model computes the scores of each prefix from λ on.
+    The time is proportional to the sum of the squared lengths, because the model computes the
+    scores of each prefix from λ on.
 
     >>> from nlwfa_core import WFA
     >>> drawn = draw(WFA([1], [[[0.5]]], [0.5]), 5, seed=0)
@@ -103,12 +111,15 @@ def draw(model: Model | HasModel, num_strings: int, seed: int, max_length: int =
     check_at_least("seed", seed, 0)
     model, rng = model_of(model), np.random.default_rng(seed)
     prefixes = np.empty((num_strings, 0), dtype=np.int64)
-    strings_by_length: list[IntArray] = []  # the strings that ended at each length, shape (num_ended, length)
+    # the strings that ended at each length, shape (num_ended, length)
+    strings_by_length: list[IntArray] = []
     num_stuck = num_negative = num_choices = 0
     negative = 0.0
     for length in range(max_length + 1):
         trie = Trie.of(_level(prefixes), model.num_symbols)
-        shares, negative_parts = (part[trie.ends] for part in next_shares(scaled_next_scores(model, trie)[0]))
+        shares, negative_parts = (
+            part[trie.ends] for part in next_shares(scaled_next_scores(model, trie)[0])
+        )
         bounds = np.cumsum(shares, axis=1)
         possible = bounds[:, -1] > 0
         num_choices += int(possible.sum())
@@ -145,8 +156,13 @@ def _level(rows: IntArray) -> Words:
 
 def _distinct(blocks: list[IntArray]) -> tuple[Words, IntArray]:
     """Return the distinct strings and their counts, the most frequent first."""
-    parts = [np.unique(rows, axis=0, return_counts=True) if rows.shape[1] else (rows[:1], [len(rows)]) for rows in blocks]
+    parts = [
+        np.unique(rows, axis=0, return_counts=True) if rows.shape[1] else (rows[:1], [len(rows)])
+        for rows in blocks
+    ]
     words = Words.joined([_level(rows) for rows, _ in parts])
-    counts = np.concatenate([np.asarray(times, dtype=np.int64)[: len(rows)] for rows, times in parts])
+    counts = np.concatenate(
+        [np.asarray(times, dtype=np.int64)[: len(rows)] for rows, times in parts]
+    )
     order = np.argsort(-counts, kind="stable")
     return words.take(order), counts[order]

@@ -1,9 +1,11 @@
-"""The span of an automaton's states, with bounds of rounding errors, and the automaton that is projected onto it.
+"""The span of an automaton's states, with bounds of rounding errors, and the automaton that is
+projected onto it.
 
-A state that lies in the span of others, but for rounding errors, must not count as a new direction; a small true direction
-must. So every number carries a bound of its error (a running error analysis; Higham, *Accuracy and Stability of Numerical
-Algorithms*, 2002, §3.3), and counts as zero by the rule of `rounding`. That is decided entry by entry, too: noise in an entry that
-should be 0 would otherwise lead to states that no string reaches.
+A state that lies in the span of others, but for rounding errors, must not count as a new direction;
+a small true direction must. So every number carries a bound of its error (a running error analysis;
+Higham, *Accuracy and Stability of Numerical Algorithms*, 2002, §3.3), and counts as zero by the
+rule of `rounding`. That is decided entry by entry, too: noise in an entry that should be 0 would
+otherwise lead to states that no string reaches.
 
 Sources: Schützenberger 1961; Tzeng 1992.
 """
@@ -22,7 +24,9 @@ LARGEST_BOUND = 2.0**100
 
 
 class Bounded(NamedTuple):
-    """Numbers, bounds of their errors, and the sizes of the products whose sums they are; three arrays of one shape."""
+    """Numbers, bounds of their errors, and the sizes of the products whose sums they are; three
+    arrays of one shape.
+    """
 
     values: FloatArray
     errors: FloatArray
@@ -44,7 +48,10 @@ class Bounded(NamedTuple):
 
     @property
     def without_noise(self) -> Bounded:
-        """Set to 0 what the rounding of products of these sizes may have left. It would look like a number in the next product."""
+        """Set to 0 what the rounding of products of these sizes may have left.
+
+        It would look like a number in the next product.
+        """
         noise = np.abs(self.values) <= error_of_sums(self.values) * self.sizes
         return self._replace(values=np.where(noise, 0.0, self.values))
 
@@ -96,7 +103,8 @@ class Span:
         self.errors: FloatArray = np.zeros((0, num_states))
 
     def add(self, vector: Bounded) -> Bounded | None:
-        """Add the direction of the part of a vector outside the span, and return it; None if the vector lies in the span.
+        """Add the direction of the part of a vector outside the span, and return it; None if the
+        vector lies in the span.
 
         >>> span = Span(2)
         >>> right, left = Bounded.exact(np.array([3.0, 0.0])), Bounded.exact(np.array([-1.0, 0.0]))
@@ -112,7 +120,8 @@ class Span:
         # Twice: one projection leaves an error where the vector is almost in the span.
         rest = values - shares @ self.rows
         rest = rest - (rest @ self.rows.T) @ self.rows
-        # The sizes of all products of both projections: the shares themselves may be sums that cancel.
+        # The sizes of all products of both projections: the shares themselves may be sums that
+        # cancel.
         once = sizes + magnitudes @ np.abs(values) @ magnitudes
         rest[np.abs(rest) <= error * (once + magnitudes @ once @ magnitudes)] = 0.0
         bounds = errors + error * (np.abs(values) + np.abs(shares) @ magnitudes)
@@ -121,9 +130,13 @@ class Span:
         # Bounds of a chain of nearly parallel directions may overflow; then they say nothing.
         bounds = np.fmin(bounds, LARGEST_BOUND)
         length = float(np.linalg.norm(rest))
-        if length <= min(RELATIVE_ERROR * float(np.linalg.norm(sizes)), float(np.linalg.norm(bounds))):
+        if length <= min(
+            RELATIVE_ERROR * float(np.linalg.norm(sizes)), float(np.linalg.norm(bounds))
+        ):
             return None
-        direction = Bounded.exact(rest / length)._replace(errors=np.fmin(bounds / length, LARGEST_BOUND))
+        direction = Bounded.exact(rest / length)._replace(
+            errors=np.fmin(bounds / length, LARGEST_BOUND)
+        )
         self.rows = np.vstack((self.rows, direction.values))
         self.errors = np.vstack((self.errors, direction.errors))
         return direction
@@ -164,24 +177,37 @@ class Reduction(NamedTuple):
 
 
 def smallest(initial: FloatArray, transitions: FloatArray, termination: FloatArray) -> Reduction:
-    """Project an automaton onto the span of its states α₀ᵀ A_u, and that onto the span of the vectors A_v α∞.
+    """Project an automaton onto the span of its states α₀ᵀ A_u, and that onto the span of the
+    vectors A_v α∞.
 
-    Theorem (Schützenberger 1961; Carlyle and Paz 1971; Fliess 1974): the smallest number of states is the rank of the Hankel
-    matrix, and an automaton has that many states if both spans are the whole space.
+    Theorem (Schützenberger 1961; Carlyle and Paz 1971; Fliess 1974): the smallest number of states
+    is the rank of the Hankel matrix, and an automaton has that many states if both spans are the
+    whole space.
     """
     balanced, scale = balance(initial, transitions, termination)
     forward, Q = onto_reachable(balanced)
     backward, P = onto_reachable(forward.reverse)
     maps = backward.reverse
-    return Reduction(maps.initial.values, maps.transitions.values, maps.termination.values, scale[:, None] * (Q.T @ P.T))
+    return Reduction(
+        maps.initial.values,
+        maps.transitions.values,
+        maps.termination.values,
+        scale[:, None] * (Q.T @ P.T),
+    )
 
 
-def balance(initial: FloatArray, transitions: FloatArray, termination: FloatArray) -> tuple[Maps, FloatArray]:
-    """Multiply each state by a power of two, so that states are of comparable size. No digit changes, nor does the function.
+def balance(
+    initial: FloatArray, transitions: FloatArray, termination: FloatArray
+) -> tuple[Maps, FloatArray]:
+    """Multiply each state by a power of two, so that states are of comparable size. No digit
+    changes, nor does the function.
 
-    States in very different units would hide directions that are small in all units but one (Parlett and Reinsch 1969).
+    States in very different units would hide directions that are small in all units but one
+    (Parlett and Reinsch 1969).
 
-    >>> maps, scale = balance(np.array([2.0**-20, 1.0]), np.array([np.diag([0.5, 0.5])]), np.array([2.0**20, 1.0]))
+    >>> maps, scale = balance(
+    ...     np.array([2.0**-20, 1.0]), np.array([np.diag([0.5, 0.5])]), np.array([2.0**20, 1.0])
+    ... )
     >>> scale.tolist(), maps.initial.values.tolist()
     ([1048576.0, 1.0], [1.0, 1.0])
 
@@ -203,11 +229,15 @@ def balance(initial: FloatArray, transitions: FloatArray, termination: FloatArra
         with np.errstate(invalid="ignore"):
             factors = matrix_balance(graph, permute=False, separate=True)[1][0]
         scale = factors[1:] / factors[0]
-    return Maps.exact(initial * scale, transitions * (scale / scale[:, None]), termination / scale), scale
+    return Maps.exact(
+        initial * scale, transitions * (scale / scale[:, None]), termination / scale
+    ), scale
 
 
 def onto_reachable(maps: Maps) -> tuple[Maps, FloatArray]:
-    """Project an automaton onto the span of its states, which leaves its function the same; return it, and the rows of the span."""
+    """Project an automaton onto the span of its states, which leaves its function the same; return
+    it, and the rows of the span.
+    """
     span = reachable_span(maps)
     rows = Bounded.exact(span.rows)._replace(errors=span.errors)
     transitions = rows.times(maps.transitions).times(rows.transposed)

@@ -1,6 +1,8 @@
-"""Extends a model to symbols that it does not know: strings with such a symbol have the weight 0, and what follows it the score 0.
+"""Extends a model to symbols that it does not know: strings with such a symbol have the weight 0,
+and what follows it the score 0.
 
-So one rare symbol in a test file does not stop all scores. `extended` returns the model itself if there is no such symbol.
+So one rare symbol in a test file does not stop all scores. `extended` returns the model itself if
+there is no such symbol.
 """
 
 from __future__ import annotations
@@ -79,7 +81,8 @@ class WithUnseen:
 
 
 def extended(model: Model, alphabet: Alphabet) -> Model:
-    """Return a model over its own symbols and those of an alphabet; the model itself if it knows them all, or has no alphabet.
+    """Return a model over its own symbols and those of an alphabet; the model itself if it knows
+    them all, or has no alphabet.
 
     >>> from nlwfa_core import WFA, Words
     >>> half = WFA([1], [[[0.5]]], [0.5], Alphabet(("a",)))
@@ -104,14 +107,20 @@ def has_known_symbols(words: Words, num_symbols: int) -> Mask:
 
 
 def check_some_known(words: Words, alphabet: Alphabet) -> None:
-    """Raise RecipeError if every word, but for λ, has a symbol that is not among the first ones, those of an alphabet."""
+    """Raise RecipeError if every word, but for λ, has a symbol that is not among the first ones,
+    those of an alphabet.
+    """
     known = has_known_symbols(words, len(alphabet))
     if not known.all() and not (known & (words.lengths > 0)).any():
-        raise RecipeError(f"every test string has a symbol that is not in the model's alphabet of {alphabet.summary}")
+        raise RecipeError(
+            "every test string has a symbol that is not in the model's alphabet of "
+            f"{alphabet.summary}"
+        )
 
 
 def _known_part(trie: Trie, num_symbols: int) -> tuple[Mask, Trie]:
-    """Cut a tree at the symbols that are not below a number. Returns which nodes are left, and the tree of these.
+    """Cut a tree at the symbols that are not below a number. Returns which nodes are left, and the
+    tree of these.
 
     Nodes are numbered by length, then alphabetically, so those that are left keep their order.
     """
@@ -125,4 +134,6 @@ def _known_part(trie: Trie, num_symbols: int) -> tuple[Mask, Trie]:
     levels = np.unique(np.searchsorted(nodes, trie.levels))
     on_path = known[trie.paths]
     starts = np.concatenate(([0], np.cumsum(on_path)))[trie.starts]
-    return known, Trie(num_symbols, parent, trie.symbol[nodes], levels, number[trie.paths[on_path]], starts)
+    return known, Trie(
+        num_symbols, parent, trie.symbol[nodes], levels, number[trie.paths[on_path]], starts
+    )

@@ -2,11 +2,15 @@
 
 Modules in reading order:
 
-- `experiments`: plans the runs of each experiment, with the settings of its learners, and does those that are missing;
+- `experiments`: plans the runs of each experiment, with the settings of its learners, and does
+  those that are missing;
 - `squared`: measures the error on squared functions, the only experiment without strings;
-- `prefixes`: computes word error rates on the prefixes of a competition, by each of four definitions;
-- `claims`: what the paper says about NL-WFA and SP, and whether the runs agree, by paired differences between seeds;
+- `prefixes`: computes word error rates on the prefixes of a competition, by each of four
+  definitions;
+- `claims`: what the paper says about NL-WFA and SP, and whether the runs agree, by paired
+  differences between seeds;
 - `pages`: writes Markdown pages with tables and figures (longer explanations are in `reasons.md`).
 
-The command is `nlwfa reproduce`. The *refined settings* are those of `--preset best`: see `experiment.selection`.
+The command is `nlwfa reproduce`. The *refined settings* are those of `--preset best`: see
+`experiment.selection`.
 """

@@ -1,8 +1,10 @@
-"""Plan and measure the paper's experiments: the settings of their learners, their runs, and the values that a run measures.
+"""Plan and measure the paper's experiments: the settings of their learners, their runs, and the
+values that a run measures.
 
-An `Experiment` lists all its runs. `measure_missing` does those that are not yet in the experiment's CSV file, and stores each as
-soon as it is done, so that an interrupted command can resume. The learners' runs are a sweep of recipes (`jobs.sweep`). *Reference
-lines* are models without learning from a recipe: the uniform model, the 5-gram and the true model.
+An `Experiment` lists all its runs. `measure_missing` does those that are not yet in the
+experiment's CSV file, and stores each as soon as it is done, so that an interrupted command can
+resume. The learners' runs are a sweep of recipes (`jobs.sweep`). *Reference lines* are models
+without learning from a recipe: the uniform model, the 5-gram and the true model.
 """
 
 from __future__ import annotations
@@ -28,7 +30,14 @@ from ..experiment.data import load_data
 from ..experiment.pipeline import reference_models
 from ..experiment.presets import PRESETS
 from ..experiment.recipe import CONVERGED as TO_CONVERGENCE
-from ..experiment.recipe import GENERATION, DataRecipe, HankelRecipe, LearningRecipe, Recipe, RefinementRecipe
+from ..experiment.recipe import (
+    GENERATION,
+    DataRecipe,
+    HankelRecipe,
+    LearningRecipe,
+    Recipe,
+    RefinementRecipe,
+)
 from ..experiment.results import Result, load_result
 from ..files import FileShelf, make_directory, read_capped, write_atomically
 from ..jobs.sweep import ATTEMPTS, run_missing
@@ -52,30 +61,51 @@ VALIDATION = ("log2_pauto", "wer", "bits_per_symbol", "num_zero")
 TEST = (
     *("log2_pauto", "kl", "wer", "wer_without_end", "bits_per_symbol", "ndcg5"),
     *("ndcg5_true", "next_kl", "total_variation", "rmse"),
-    *("num_words", "num_zero", "num_negative", "num_nonfinite", "num_impossible", "uniform_log2_pauto", "true_log2_pauto"),
+    *(
+        "num_words",
+        "num_zero",
+        "num_negative",
+        "num_nonfinite",
+        "num_impossible",
+        "uniform_log2_pauto",
+        "true_log2_pauto",
+    ),
     "share_tied",
 )
-# For one of the columns, weights of 0 are raised to this share of the total weight, so that log₂ Pauto is finite.
+# For one of the columns, weights of 0 are raised to this share of the total weight, so that log₂
+# Pauto is finite.
 FLOOR = 1e-30
 FLOORED = "kl_floored"
-# The name of the column with the number of stages that ended at their limit of epochs while the loss was still falling.
+# The name of the column with the number of stages that ended at their limit of epochs while the
+# loss was still falling.
 UNFINISHED_STAGES = "unfinished_stages"
-SCORE_COLUMNS = ("num_states", *TEST, FLOORED, *(f"validation_{name}" for name in VALIDATION), UNFINISHED_STAGES, "seconds")
-# The paper says that k goes from 1 to 50, and samples from 200 to 20,000; it lists no ranks for the verbs.
+SCORE_COLUMNS = (
+    "num_states",
+    *TEST,
+    FLOORED,
+    *(f"validation_{name}" for name in VALIDATION),
+    UNFINISHED_STAGES,
+    "seconds",
+)
+# The paper says that k goes from 1 to 50, and samples from 200 to 20,000; it lists no ranks for the
+# verbs.
 RANKS, SAMPLE_RANKS, VERB_RANKS = (1, 2, 3, 5, 10, 20, 30, 50), (2, 5, 10, 20), (5, 10, 20, 50)
 CONTROL_RANKS = (5, 10, 20)
-# SPiCe problem 4, in the published version of the paper: training sizes below that of the whole file, and the units of its LSTM.
+# SPiCe problem 4, in the published version of the paper: training sizes below that of the whole
+# file, and the units of its LSTM.
 SPICE_SIZES, LSTM_UNITS = (1_000, 2_000, 3_000, 4_000), 128
 READINGS = tuple(f"prefix_wer_{field.name}" for field in fields(PrefixScores))
 SIZES = (200, 500, 1_000, 2_000, 5_000, 10_000, 20_000)
 SQUARED_SIZES = (3, 4, 5, 6)
 SQUARED_EPOCHS, QUICK_SQUARED_EPOCHS = (3000, 1000), (30, 10)
 QUICK = LearningRecipe(epochs_factorisation=20, epochs_transitions=10)
-SLOW = ("GRU", "LSTM")  # learners that `--quick` leaves out, because their training can't be shortened
+# learners that `--quick` leaves out, because their training can't be shortened
+SLOW = ("GRU", "LSTM")
 
 NETWORKS = tuple(name for name, learner in LEARNERS.items() if learner.networks)
 
-# Settings: the paper's with a fixed number of epochs, the same trained to convergence, refined ones, and controls
+# Settings: the paper's with a fixed number of epochs, the same trained to convergence, refined
+# ones, and controls
 
 
 TWO_STEPS = RefinementRecipe()
@@ -91,10 +121,11 @@ class Settings:
     title, note : str
         A name for pages, and a note on what the fields below do not say.
     learners : tuple of str
-        The learners to run. The refinement and the fields below apply only to those that learn from a Hankel matrix.
+        The learners to run. The refinement and the fields below apply only to those that learn from
+        a Hankel matrix.
     linear, networks : dict
-        Fields of `HankelRecipe` that differ from those of the experiment, for SP and for the other learners. Boundary symbols are
-        added where a learner needs them.
+        Fields of `HankelRecipe` that differ from those of the experiment, for SP and for the other
+        learners. Boundary symbols are added where a learner needs them.
     learning : dict
         Fields of `LearningRecipe` that differ from those of the experiment.
     refinement : RefinementRecipe
@@ -102,8 +133,9 @@ class Settings:
     refines_linear : bool
         Whether SP is refined as well.
     steps : int, optional
-        The number of gradient steps in the refinement, for any number of strings; its batch is then at most a quarter of the
-        strings. By default, the epochs and the batch are those of `refinement`.
+        The number of gradient steps in the refinement, for any number of strings; its batch is then
+        at most a quarter of the strings. By default, the epochs and the batch are those of
+        `refinement`.
     """
 
     title: str
@@ -117,16 +149,32 @@ class Settings:
     steps: int | None = None
 
     def recipe(self, base: Recipe, learner: str, rank: int, seed: int, num_strings: int) -> Recipe:
-        """Make the recipe of a learner from that of an experiment, with these settings and `num_strings` training strings."""
+        """Make the recipe of a learner from that of an experiment, with these settings and
+        `num_strings` training strings.
+        """
         kind = LEARNERS[learner]
         if not kind.needs_hankel:
             return base.changed(learning=LearningRecipe(learner=learner, rank=rank, seed=seed))
         networks = kind.networks
         hankel = {**dict(base.hankel), **(self.networks if networks else self.linear)}
         hankel["bounded"] = needs_boundary(learner, hankel["statistic"], hankel["transform"])
-        learning = {**dict(base.learning), **self.learning, "learner": learner, "rank": rank, "seed": seed}
-        refinement = self._refinement(num_strings).changed(seed=seed) if networks or self.refines_linear else TWO_STEPS
-        return base.changed(hankel=HankelRecipe(**hankel), learning=LearningRecipe(**learning), refinement=refinement)
+        learning = {
+            **dict(base.learning),
+            **self.learning,
+            "learner": learner,
+            "rank": rank,
+            "seed": seed,
+        }
+        refinement = (
+            self._refinement(num_strings).changed(seed=seed)
+            if networks or self.refines_linear
+            else TWO_STEPS
+        )
+        return base.changed(
+            hankel=HankelRecipe(**hankel),
+            learning=LearningRecipe(**learning),
+            refinement=refinement,
+        )
 
     def _refinement(self, num_strings: int) -> RefinementRecipe:
         if self.steps is None:
@@ -138,13 +186,23 @@ class Settings:
     def describe(self) -> str:
         """Describe the settings in one or two sentences, for a page."""
         third = self.refinement
-        parts = [f"{who}: {_listed(options)}" for who, options in (("SP", self.linear), ("networks", self.networks)) if options]
+        parts = [
+            f"{who}: {_listed(options)}"
+            for who, options in (("SP", self.linear), ("networks", self.networks))
+            if options
+        ]
         parts += [_listed(self.learning)] if self.learning else []
         if third.objective != "none":
-            steps = f"{third.epochs} epochs" if self.steps is None else f"{self.steps:,} steps (at most {MAX_EPOCHS} epochs)"
+            steps = (
+                f"{third.epochs} epochs"
+                if self.steps is None
+                else f"{self.steps:,} steps (at most {MAX_EPOCHS} epochs)"
+            )
             decay = f", weight decay {third.weight_decay:g}" if third.weight_decay else ""
             who = "SP is" if self.refines_linear else "networks are"
-            parts.append(f"{who} refined by {third.objective} in {steps} at rate {third.rate:g}{decay}")
+            parts.append(
+                f"{who} refined by {third.objective} in {steps} at rate {third.rate:g}{decay}"
+            )
         return ". ".join(filter(None, (self.note, "; ".join(parts)))) + "."
 
 
@@ -152,16 +210,20 @@ def _listed(options: Mapping[str, object]) -> str:
     return ", ".join(f"{name} {value}" for name, value in options.items())
 
 
-# The paper states neither the number of epochs nor the initial weights; these are the library's first defaults.
+# The paper states neither the number of epochs nor the initial weights; these are the library's
+# first defaults.
 PAPER = Settings(
     "1,000 + 500 epochs of Adamax",
-    "The paper's two steps: statistic string, no transform, Adamax at the paper's constant rates from random weights. The paper "
-    "does not say how long it trained; after so many epochs the second step's loss is still falling",
+    "The paper's two steps: statistic string, no transform, Adamax at the paper's constant "
+    "rates from random weights. The paper "
+    "does not say how long it trained; after so many epochs the second step's loss is still "
+    "falling",
 )
 # SP is not among these learners, because its result is the same as with PAPER.
 CONVERGED = Settings(
     "training to convergence",
-    "The same two steps and losses, trained by L-BFGS from the SVD until 100 epochs lower the loss by less than 1 % "
+    "The same two steps and losses, trained by L-BFGS from the SVD until 100 epochs lower "
+    "the loss by less than 1 % "
     "([convergence](../convergence.md)). SP has nothing to train, so it is that of *paper*",
     NETWORKS,
     learning=TO_CONVERGENCE,
@@ -169,20 +231,28 @@ CONVERGED = Settings(
 # The settings of `--preset best`. After a change here, the refined runs have to be done again.
 REFINED = Settings(
     "refined settings",
-    "Not the paper's method, but the best that the library has: a network over conditional probabilities, trained by likelihood in "
+    "Not the paper's method, but the best that the library has: a network over conditional "
+    "probabilities, trained by likelihood in "
     "a third step ([what it is](README.md#what-the-refined-networks-are))",
     ("SP", "both.non"),
     linear={"statistic": "factor"},
     networks={"statistic": "prefix", "transform": "row", "num_prefixes": 500, "num_suffixes": 200},
-    learning={"hidden": (1, 1, 1), "width_transitions": 0, "epochs_factorisation": 20, "epochs_transitions": 20},
+    learning={
+        "hidden": (1, 1, 1),
+        "width_transitions": 0,
+        "epochs_factorisation": 20,
+        "epochs_transitions": 20,
+    },
     refinement=RefinementRecipe(objective="likelihood", batch=250, weight_decay=0.3),
     steps=3_000,
 )
-# Models with the same number of states that are trained by the likelihood of the strings: HMM, GRU, and a linear model that starts
-# from SP. The linear model differs from the refined both.non only in that it has no tanh.
+# Models with the same number of states that are trained by the likelihood of the strings: HMM, GRU,
+# and a linear model that starts from SP. The linear model differs from the refined both.non only in
+# that it has no tanh.
 CONTROLS = Settings(
     "controls, trained by likelihood",
-    "HMM and GRU with the library's defaults ([opponents](../opponents.md)), and SP + likelihood: SP on the matrix of the refined "
+    "HMM and GRU with the library's defaults ([opponents](../opponents.md)), and SP + "
+    "likelihood: SP on the matrix of the refined "
     "networks, refined in as many steps",
     ("HMM", "GRU", "SP"),
     linear={"statistic": "prefix", "transform": "row", "num_prefixes": 500, "num_suffixes": 200},
@@ -193,9 +263,13 @@ CONTROLS = Settings(
 # Do not change these names: they are part of stored runs.
 SETTINGS = {"paper": PAPER, "converged": CONVERGED, "refined": REFINED, "likelihood": CONTROLS}
 SPICE_SETTINGS = {
-    "converged": replace(CONVERGED, note=CONVERGED.note.partition(". SP")[0], learners=HANKEL_LEARNERS),
+    "converged": replace(
+        CONVERGED, note=CONVERGED.note.partition(". SP")[0], learners=HANKEL_LEARNERS
+    ),
     "likelihood": Settings(
-        CONTROLS.title, "HMM and LSTM with the library's defaults ([opponents](../opponents.md))", ("HMM", "LSTM")
+        CONTROLS.title,
+        "HMM and LSTM with the library's defaults ([opponents](../opponents.md))",
+        ("HMM", "LSTM"),
     ),
 }
 
@@ -207,12 +281,14 @@ Value = float | int | None
 
 @dataclass(frozen=True)
 class Planned:
-    """Describes a run of an experiment. The names of the fields are part of the keys of stored runs.
+    """Describes a run of an experiment. The names of the fields are part of the keys of stored
+    runs.
 
     Attributes
     ----------
     settings : str
-        A name in `Experiment.settings`, or "reference" for a reference line; for squared functions a transform of H.
+        A name in `Experiment.settings`, or "reference" for a reference line; for squared functions
+        a transform of H.
     learner : str
         A learner, or the name of a reference line.
     rank : int
@@ -252,9 +328,11 @@ FIELDS = ("key", *(field.name for field in fields(Planned)))
 
 
 class RunFile:
-    """Reads and writes a CSV file with a row for each run: its key, its fields, and its values in full precision (∞ is "inf").
+    """Reads and writes a CSV file with a row for each run: its key, its fields, and its values in
+    full precision (∞ is "inf").
 
-    A file that lacks a column, because the column was added later, can be read: its runs have the value None there.
+    A file that lacks a column, because the column was added later, can be read: its runs have the
+    value None there.
 
     Parameters
     ----------
@@ -277,29 +355,39 @@ class RunFile:
         """
         if not self.path.exists():
             return []
-        rows = csv.reader(io.StringIO(read_capped(self.path, limits.most("file_bytes")).decode(errors="replace")))
+        rows = csv.reader(
+            io.StringIO(read_capped(self.path, limits.most("file_bytes")).decode(errors="replace"))
+        )
         try:
             header = tuple(next(rows, ()))
             fields, columns = header[: len(FIELDS)], header[len(FIELDS) :]
             if fields != FIELDS or not columns or not set(columns) <= set(self.columns):
-                raise RecipeError(f"{self.path} does not have the columns of these runs: move it away, or choose another folder")
+                raise RecipeError(
+                    f"{self.path} does not have the columns of these runs: move it away, or "
+                    "choose another folder"
+                )
             return [self._parsed(row, columns) for row in rows]
         except RecipeError:
             raise
         except (ValueError, csv.Error):
             raise RecipeError(
-                f"{self.path}: line {rows.line_num} is not a run, which has {', '.join(FIELDS)}, and then only numbers or empty "
+                f"{self.path}: line {rows.line_num} is not a run, which has "
+                f"{', '.join(FIELDS)}, and then only numbers or empty "
                 "cells: move the file away, or choose another folder"
             ) from None
 
     def add(self, measured: Measured) -> None:
-        """Add a run's row, in place of an older row with the same settings, learner, rank, size and seed, if there is one.
+        """Add a run's row, in place of an older row with the same settings, learner, rank, size and
+        seed, if there is one.
 
         The file is replaced as a whole, so that it is never left half-written.
         """
         make_directory(self.path.parent)
         by_plan = {one.planned: one for one in self.read()} | {measured.planned: measured}
-        rows = [(one.key, *astuple(one.planned), *(one.values[column] for column in self.columns)) for one in by_plan.values()]
+        rows = [
+            (one.key, *astuple(one.planned), *(one.values[column] for column in self.columns))
+            for one in by_plan.values()
+        ]
         write_atomically(self.path, csv_text([(*FIELDS, *self.columns), *rows]).encode())
 
     def _parsed(self, row: Sequence[str], columns: Sequence[str]) -> Measured:
@@ -323,12 +411,18 @@ def select(runs: Iterable[Measured], **values: object) -> Iterator[Measured]:
     >>> [one.planned.rank for one in select(runs, learner="SP", rank=2)]
     [2]
     """
-    return (one for one in runs if all(getattr(one.planned, name) == value for name, value in values.items()))
+    return (
+        one
+        for one in runs
+        if all(getattr(one.planned, name) == value for name, value in values.items())
+    )
 
 
 def distinct(runs: Iterable[Measured], name: str) -> list[int]:
     """List the ranks, sizes or seeds of runs, ascending, without the rank 0 of reference lines."""
-    return sorted({getattr(one.planned, name) for one in runs if name != "rank" or one.planned.rank})
+    return sorted(
+        {getattr(one.planned, name) for one in runs if name != "rank" or one.planned.rank}
+    )
 
 
 # Experiments
@@ -345,7 +439,8 @@ class Experiment:
     file : str
         The name of the CSV file without its ending; experiments that share runs share the file.
     runs : tuple of Planned
-        The runs in the order in which they are done; successive runs share strings and Hankel matrix.
+        The runs in the order in which they are done; successive runs share strings and Hankel
+        matrix.
     base : Recipe or None
         The paper's data, basis and layers; None for squared functions.
     uploads : dict
@@ -377,27 +472,48 @@ class Experiment:
         return (*SCORE_COLUMNS, *READINGS) if self.prefixes else SCORE_COLUMNS
 
     def ranks(self, settings: str = "paper", learner: str = "SP") -> list[int]:
-        """List the ranks of a learner with some settings, ascending; by default those of SP with the paper's settings."""
-        return sorted({planned.rank for planned in self.runs if (planned.settings, planned.learner) == (settings, learner)})
+        """List the ranks of a learner with some settings, ascending; by default those of SP with
+        the paper's settings.
+        """
+        return sorted(
+            {
+                planned.rank
+                for planned in self.runs
+                if (planned.settings, planned.learner) == (settings, learner)
+            }
+        )
 
     def is_learned(self, planned: Planned) -> bool:
-        """Return whether a run learns a model from a recipe, as all do except reference lines and squared functions."""
+        """Return whether a run learns a model from a recipe, as all do except reference lines and
+        squared functions.
+        """
         return self.base is not None and planned.settings != REFERENCE
 
     @property
     def runs_by_settings(self) -> dict[str, list[Planned]]:
         names = dict.fromkeys(planned.settings for planned in self.runs)
-        return {name: [planned for planned in self.runs if planned.settings == name] for name in names}
+        return {
+            name: [planned for planned in self.runs if planned.settings == name] for name in names
+        }
 
     def recipe(self, planned: Planned) -> Recipe:
-        """Make the recipe of a run; a reference line gets the recipe of its data. Raises RecipeError for squared functions."""
+        """Make the recipe of a run; a reference line gets the recipe of its data.
+
+        Raises RecipeError for squared functions.
+        """
         if self.base is None:
             raise RecipeError(f"the runs of {self.name} have no recipe")
-        size = {"num_strings": planned.size} if self.base.data.source == "dyck" or self.prefixes else {}
+        size = (
+            {"num_strings": planned.size}
+            if self.base.data.source == "dyck" or self.prefixes
+            else {}
+        )
         base = self.base.changed(data=self.base.data.changed(seed=planned.seed, **size))
         if not self.is_learned(planned):
             return base
-        recipe = self.settings[planned.settings].recipe(base, planned.learner, planned.rank, planned.seed, planned.size)
+        recipe = self.settings[planned.settings].recipe(
+            base, planned.learner, planned.rank, planned.seed, planned.size
+        )
         return _quick(recipe) if self.quick else recipe
 
     def key(self, planned: Planned) -> str:
@@ -412,7 +528,10 @@ class Experiment:
 
 
 def dyck(name: str, seeds: int, quick: bool) -> Experiment:
-    """Plan the experiment of Figures 2 and 3 ("dyck-rank") or 4 and 5 ("dyck-samples"). Both share the runs that both need."""
+    """Plan the experiment of Figures 2 and 3 ("dyck-rank") or 4 and 5 ("dyck-samples").
+
+    Both share the runs that both need.
+    """
     base = PRESETS["paper-dyck"][1]
     ranks: Sequence[int] = RANKS if name == "dyck-rank" else SAMPLE_RANKS
     sizes: Sequence[int] = SIZES[-1:] if name == "dyck-rank" else SIZES
@@ -428,8 +547,12 @@ def dyck(name: str, seeds: int, quick: bool) -> Experiment:
     return Experiment(name, "dyck", _without_slow(runs) if quick else runs, base, quick=quick)
 
 
-def verbs(seeds: int, quick: bool, train: bytes | None = None, test: bytes | None = None) -> Experiment:
-    """Plan the experiment of Table 1 with the strings of two files, for training and for scoring, or with the shipped verbs."""
+def verbs(
+    seeds: int, quick: bool, train: bytes | None = None, test: bytes | None = None
+) -> Experiment:
+    """Plan the experiment of Table 1 with the strings of two files, for training and for scoring,
+    or with the shipped verbs.
+    """
     if (train is None) != (test is None):
         raise RecipeError("verbs needs both --train and --validation, or neither; got one")
     base, uploads = PRESETS["paper-verbs"][1], {}
@@ -438,7 +561,9 @@ def verbs(seeds: int, quick: bool, train: bytes | None = None, test: bytes | Non
     else:
         uploads = {hashlib.sha256(content).hexdigest(): content for content in (train, test)}
         upload, upload_test = (hashlib.sha256(content).hexdigest() for content in (train, test))
-        data = DataRecipe(source="upload", num_validation=450, upload=upload, upload_test=upload_test)
+        data = DataRecipe(
+            source="upload", num_validation=450, upload=upload, upload_test=upload_test
+        )
     if quick:
         data = data.changed(num_strings=200)
     base = _shortened(base.changed(data=data)) if quick else base.changed(data=data)
@@ -447,11 +572,14 @@ def verbs(seeds: int, quick: bool, train: bytes | None = None, test: bytes | Non
     name = "verbs" if uploads else "verbs-shipped"
     ranks = (1, 2) if quick else VERB_RANKS
     runs = _learner_runs(SETTINGS, LINES[:2], (size,), seeds, lambda settings, learner: ranks)
-    return Experiment(name, name, _without_slow(runs) if quick else runs, base, uploads, quick=quick)
+    return Experiment(
+        name, name, _without_slow(runs) if quick else runs, base, uploads, quick=quick
+    )
 
 
 def spice(seeds: int, quick: bool, train: bytes, prefixes: bytes, targets: bytes) -> Experiment:
-    """Plan the experiment of the table in the published version: SPiCe problem 4 by training size, scored on prefixes with targets.
+    """Plan the experiment of the table in the published version: SPiCe problem 4 by training size,
+    scored on prefixes with targets.
 
     Raises
     ------
@@ -475,25 +603,34 @@ def spice(seeds: int, quick: bool, train: bytes, prefixes: bytes, targets: bytes
     runs = _without_slow(runs) if quick else runs
     scored = Prefixes(words, targets_of(read_targets(targets), len(words))[0])
     base = _shortened(base) if quick else base
-    return Experiment("spice-4", "spice-4", runs, base, uploads, SPICE_SETTINGS, scored, quick=quick)
+    return Experiment(
+        "spice-4", "spice-4", runs, base, uploads, SPICE_SETTINGS, scored, quick=quick
+    )
 
 
 def squared(seeds: int, quick: bool) -> Experiment:
-    """Plan the experiment on squared functions f²: SP and fac.non on H and on H^{1/2}, at ranks near k, 2k and k (k + 1) / 2."""
+    """Plan the experiment on squared functions f²: SP and fac.non on H and on H^{1/2}, at ranks
+    near k, 2k and k (k + 1) / 2.
+    """
     runs = [
         Planned(transform, learner, rank, k, seed)
         for seed, k in product(range(seeds), SQUARED_SIZES[:1] if quick else SQUARED_SIZES)
         for transform, learner in product(("none", "sqrt"), ("SP", "fac.non"))
         for rank in sorted({k - 1, k, k + 1, 2 * k, k * (k + 1) // 2 - 1, k * (k + 1) // 2})
     ]
-    return Experiment("squared", "squared", tuple(runs), epochs=QUICK_SQUARED_EPOCHS if quick else SQUARED_EPOCHS)
+    return Experiment(
+        "squared", "squared", tuple(runs), epochs=QUICK_SQUARED_EPOCHS if quick else SQUARED_EPOCHS
+    )
 
 
 def _quick(recipe: Recipe) -> Recipe:
     epochs = {
-        name: min(getattr(recipe.learning, name), getattr(QUICK, name)) for name in ("epochs_factorisation", "epochs_transitions")
+        name: min(getattr(recipe.learning, name), getattr(QUICK, name))
+        for name in ("epochs_factorisation", "epochs_transitions")
     }
-    return recipe.changed(learning=recipe.learning.changed(**epochs), refinement=recipe.refinement.changed(epochs=2))
+    return recipe.changed(
+        learning=recipe.learning.changed(**epochs), refinement=recipe.refinement.changed(epochs=2)
+    )
 
 
 def _shortened(base: Recipe) -> Recipe:
@@ -508,14 +645,18 @@ def _learner_runs(
     seeds: int,
     ranks_of: Callable[[str, str], Sequence[int]],
 ) -> tuple[Planned, ...]:
-    """Plan the runs of an experiment: first reference lines, then the settings one after another, each for all seeds.
+    """Plan the runs of an experiment: first reference lines, then the settings one after another,
+    each for all seeds.
 
     Parameters
     ----------
     ranks_of : callable
         A function (name of settings, learner) -> ranks.
     """
-    references = [Planned(REFERENCE, line, 0, size, seed) for seed, size, line in product(range(seeds), sizes, lines)]
+    references = [
+        Planned(REFERENCE, line, 0, size, seed)
+        for seed, size, line in product(range(seeds), sizes, lines)
+    ]
     learned = [
         Planned(name, learner, rank, size, seed)
         for name in settings
@@ -533,9 +674,14 @@ def _without_slow(runs: Iterable[Planned]) -> tuple[Planned, ...]:
 
 
 def measure_missing(
-    experiment: Experiment, folder: Path, jobs: int = 1, seconds: float | None = None, report: Report = silent
+    experiment: Experiment,
+    folder: Path,
+    jobs: int = 1,
+    seconds: float | None = None,
+    report: Report = silent,
 ) -> list[Measured]:
-    """Do the runs that the experiment's file lacks, or has with other settings or data, and store each as soon as it is done.
+    """Do the runs that the experiment's file lacks, or has with other settings or data, and store
+    each as soon as it is done.
 
     Parameters
     ----------
@@ -606,14 +752,20 @@ def _measure_learned(
         def store_result(key: str, failure: str | None) -> None:
             if failure is None:
                 result = load_result(home / "runs" / key)
-                store(by_key[key], _of_result(result, test_set) | _prefix_columns(experiment, result.model))
+                store(
+                    by_key[key],
+                    _of_result(result, test_set) | _prefix_columns(experiment, result.model),
+                )
 
         to_run = {key: recipes[planned] for key, planned in by_key.items()}
         swept = run_missing(to_run, home, jobs, seconds=seconds, each=store_result, history=False)
     if swept.failed:
         runs = [(by_key[key], message) for key, message in swept.failed.items()]
         raise RunsFailed(
-            "; ".join(f"{run.learner}, k = {run.rank}, n = {run.size:,}, seed {run.seed}: {text}" for run, text in runs)
+            "; ".join(
+                f"{run.learner}, k = {run.rank}, n = {run.size:,}, seed {run.seed}: {text}"
+                for run, text in runs
+            )
         )
 
 
@@ -625,13 +777,17 @@ def _measure_others(
 
     remaining, deaths = list(others), 0
     while remaining:
-        in_time = (planned for planned in tuple(remaining) if deadline is None or monotonic() < deadline)
+        in_time = (
+            planned for planned in tuple(remaining) if deadline is None or monotonic() < deadline
+        )
         if jobs == 1:
             yield from (_measure(experiment, planned) for planned in in_time)
             return
         parallel = Parallel(jobs, return_as="generator_unordered", pre_dispatch=jobs, batch_size=1)
         try:
-            for planned, values in parallel(delayed(_measure)(experiment, planned) for planned in in_time):
+            for planned, values in parallel(
+                delayed(_measure)(experiment, planned) for planned in in_time
+            ):
                 remaining.remove(planned)
                 deaths = 0
                 yield planned, values
@@ -645,7 +801,9 @@ def _measure_others(
 def _measure(experiment: Experiment, planned: Planned) -> tuple[Planned, Mapping[str, Value]]:
     if experiment.base is None:
         size, transform = planned.size, planned.settings
-        return planned, squared_errors(planned.seed, size, planned.rank, planned.learner, transform, experiment.epochs)
+        return planned, squared_errors(
+            planned.seed, size, planned.rank, planned.learner, transform, experiment.epochs
+        )
     data = load_data(experiment.recipe(planned).data, experiment.uploads.__getitem__)
     model = reference_models(data, NGRAM_ORDER)[planned.learner]
     scores = evaluate(model, data.test)
@@ -661,8 +819,14 @@ def _prefix_columns(experiment: Experiment, model: Model) -> dict[str, Value]:
 
 def _of_result(result: Result, test_set: Callable[[DataRecipe], TestSet]) -> dict[str, Value]:
     scores = result.scores
-    floored = evaluate(result.model, test_set(result.recipe.data), FLOOR).kl if scores.num_zero else scores.kl
-    unfinished = sum(log.state == UNFINISHED for log in result.report.logs) if result.report.logs else None
+    floored = (
+        evaluate(result.model, test_set(result.recipe.data), FLOOR).kl
+        if scores.num_zero
+        else scores.kl
+    )
+    unfinished = (
+        sum(log.state == UNFINISHED for log in result.report.logs) if result.report.logs else None
+    )
     return _columns(scores, floored, result.validation) | {
         "num_states": result.report.num_states,
         UNFINISHED_STAGES: unfinished,
@@ -672,5 +836,8 @@ def _of_result(result: Result, test_set: Callable[[DataRecipe], TestSet]) -> dic
 
 def _columns(scores: Scores, floored: float | None, validation: Scores | None) -> dict[str, Value]:
     test_scores = {name: getattr(scores, name) for name in TEST}
-    validation_scores = {f"validation_{name}": getattr(validation, name) if validation else None for name in VALIDATION}
+    validation_scores = {
+        f"validation_{name}": getattr(validation, name) if validation else None
+        for name in VALIDATION
+    }
     return {**test_scores, FLOORED: floored, **validation_scores}

@@ -1,9 +1,10 @@
-"""Write the experiments as Markdown pages with SVG figures, tables and verdicts on the paper's claims.
+"""Write the experiments as Markdown pages with SVG figures, tables and verdicts on the paper's
+claims.
 
-`write_pages` makes the files of an experiment from its measured runs. The last line of each file has the version that wrote it,
-and a hash of the lines above, from which `check_replaceable` can tell whether somebody has changed the file. This module computes
-only means, paired differences, and choices by validation strings. The paragraphs about what the paper leaves open are in
-`reasons.md`.
+`write_pages` makes the files of an experiment from its measured runs. The last line of each file
+has the version that wrote it, and a hash of the lines above, from which `check_replaceable` can
+tell whether somebody has changed the file. This module computes only means, paired differences, and
+choices by validation strings. The paragraphs about what the paper leaves open are in `reasons.md`.
 """
 
 from __future__ import annotations
@@ -77,10 +78,12 @@ SCORE_TITLES = {
 }
 FLOORED_TITLE = f"{SCORE_TITLES['kl']}, weights of 0 raised to {FLOOR:g}"
 BANDS = (
-    f"Bands in figures are {CONFIDENCE:.0%} intervals (Student's t) for the mean over all seeds, not the spread of single seeds. A "
+    f"Bands in figures are {CONFIDENCE:.0%} intervals (Student's t) for the mean over all "
+    "seeds, not the spread of single seeds. A "
     "mean of one seed, or of seeds of which one has ∞, has no band."
 )
-SIGNATURE = re.compile(r"<!-- written by nlwfa (\S+), SHA-256 ([0-9a-f]{64}) -->\n?\Z")  # is a comment in Markdown and in SVG
+# is a comment in Markdown and in SVG
+SIGNATURE = re.compile(r"<!-- written by nlwfa (\S+), SHA-256 ([0-9a-f]{64}) -->\n?\Z")
 # The body of a page: its paragraphs, and its figures (file name -> SVG).
 Body = tuple[list[str], dict[str, str]]
 
@@ -106,17 +109,27 @@ def write_pages(experiment: Experiment, measured: Sequence[Measured]) -> dict[st
 
 
 def _signature(text: str) -> str:
-    return f"<!-- written by nlwfa {__version__}, SHA-256 {hashlib.sha256(text.encode()).hexdigest()} -->\n"
+    return (
+        f"<!-- written by nlwfa {__version__}, SHA-256 "
+        f"{hashlib.sha256(text.encode()).hexdigest()} -->\n"
+    )
 
 
 def check_replaceable(folder: Path, experiment: str) -> None:
-    """Raise RecipeError if a folder has a page or figure of an experiment that this version did not write, or that was changed."""
+    """Raise RecipeError if a folder has a page or figure of an experiment that this version did not
+    write, or that was changed.
+    """
     longer = tuple(f"{name}-" for name in TITLES if name.startswith(f"{experiment}-"))
-    figures = (path for path in sorted(folder.glob(f"{experiment}-*.svg")) if not path.name.startswith(longer))
+    figures = (
+        path
+        for path in sorted(folder.glob(f"{experiment}-*.svg"))
+        if not path.name.startswith(longer)
+    )
     for path in (folder / f"{experiment}.md", *figures):
         if path.exists() and (reason := _foreign(path)):
             raise RecipeError(
-                f"{path} {reason}: choose another folder with --out, or replace its pages by --force (the CSV files of runs stay)"
+                f"{path} {reason}: choose another folder with --out, or replace its pages by "
+                "--force (the CSV files of runs stay)"
             )
 
 
@@ -136,32 +149,48 @@ def _foreign(path: Path) -> str:
 
 
 def reasons(name: str) -> str:
-    """Read the sections of `reasons.md` that explain why an experiment's results can differ from the paper's."""
+    """Read the sections of `reasons.md` that explain why an experiment's results can differ from
+    the paper's.
+    """
     text = Path(__file__).with_name("reasons.md").read_text(encoding="utf-8")
     sections = dict(part.split("\n\n", 1) for part in text.split("\n## ")[1:])
-    return "\n".join(["## Why results can differ", "", *(sections[title].strip() for title in REASONS[name])])
+    return "\n".join(
+        ["## Why results can differ", "", *(sections[title].strip() for title in REASONS[name])]
+    )
 
 
 def _head(experiment: Experiment, measured: Sequence[Measured]) -> list[str]:
-    """Write the beginning of a page: the command, the runs that are done, the settings, and what a seed determines."""
+    """Write the beginning of a page: the command, the runs that are done, the settings, and what a
+    seed determines.
+    """
     missing = len(experiment.runs) - len(measured)
-    state = f"{missing:,} runs are missing: the same command continues with them." if missing else "Nothing is missing."
+    state = (
+        f"{missing:,} runs are missing: the same command continues with them."
+        if missing
+        else "Nothing is missing."
+    )
     command = f"nlwfa reproduce {experiment.name.removesuffix('-shipped')}"
     done = [_done(name, planned, measured) for name, planned in experiment.runs_by_settings.items()]
     parts = [
-        f"Made by `{command}` from the single runs in [{experiment.file}.csv]({experiment.file}.csv). {state}",
+        f"Made by `{command}` from the single runs in "
+        f"[{experiment.file}.csv]({experiment.file}.csv). {state}",
         table(("settings", "runs done", "whole seeds"), done),
     ]
     if experiment.base:
-        lines = (f"- **{name}** ({settings.title}): {settings.describe()}" for name, settings in experiment.settings.items())
+        lines = (
+            f"- **{name}** ({settings.title}): {settings.describe()}"
+            for name, settings in experiment.settings.items()
+        )
         parts += ["\n".join(lines), _unfinished(measured)]
     if experiment.name == "verbs-shipped":
         parts.append(
-            "These verbs are not the paper's, whose file is not part of this project: use `--train` and `--validation` for it."
+            "These verbs are not the paper's, whose file is not part of this project: use "
+            "`--train` and `--validation` for it."
         )
     return [
         *filter(None, parts),
-        "Values are mean ± standard deviation over the seeds in which all learners of these settings were run, at this rank or "
+        "Values are mean ± standard deviation over the seeds in which all learners of these "
+        "settings were run, at this rank or "
         f"sample size. A value without ± is of one seed. {_what_a_seed_is(experiment)}",
     ]
 
@@ -170,42 +199,73 @@ def _what_a_seed_is(experiment: Experiment) -> str:
     if experiment.base is None:
         return "A seed draws an automaton, and is the seed of the learner."
     if experiment.base.data.source == "dyck":
-        own = "draws the strings to learn from and those to test on, and is also the seed of the learner, so ± has all three causes"
+        own = (
+            "draws the strings to learn from and those to test on, and is also the seed of the "
+            "learner, so ± has all three causes"
+        )
     else:
-        own = "splits the training file at random, and is also the seed of the learner; the strings to test on are always the same"
-    return f"A seed {own}. Differences between models are paired, seed by seed, and have a {CONFIDENCE:.0%} interval."
+        own = (
+            "splits the training file at random, and is also the seed of the learner; the "
+            "strings to test on are always the same"
+        )
+    return (
+        f"A seed {own}. Differences between models are paired, seed by seed, and have a "
+        f"{CONFIDENCE:.0%} interval."
+    )
 
 
 def _unfinished(measured: Sequence[Measured]) -> str:
     """Write how many of the trainings to convergence ended at their limit of epochs instead."""
-    runs = [one for one in select(measured, settings="converged") if one.values[UNFINISHED_STAGES] is not None]
+    runs = [
+        one
+        for one in select(measured, settings="converged")
+        if one.values[UNFINISHED_STAGES] is not None
+    ]
     unfinished = sum(bool(one.values[UNFINISHED_STAGES]) for one in runs)
-    return f"Of {len(runs):,} trainings to convergence, {unfinished:,} ended at the limit of epochs instead." if runs else ""
+    return (
+        f"Of {len(runs):,} trainings to convergence, {unfinished:,} ended at the limit of "
+        "epochs instead."
+        if runs
+        else ""
+    )
 
 
 def _done(settings: str, planned: Sequence[Planned], measured: Sequence[Measured]) -> Sequence[str]:
-    """Write a row of the table of runs: how many runs of some settings are done, and for how many seeds all are done."""
+    """Write a row of the table of runs: how many runs of some settings are done, and for how many
+    seeds all are done.
+    """
     runs = list(select(measured, settings=settings))
     seeds = len({one.seed for one in planned})
-    return settings, f"{len(runs):,} of {len(planned):,}", f"{len(whole_seeds(planned, runs))} of {seeds}"
+    return (
+        settings,
+        f"{len(runs):,} of {len(planned):,}",
+        f"{len(whole_seeds(planned, runs))} of {seeds}",
+    )
 
 
 def _time(experiment: Experiment, measured: Sequence[Measured]) -> list[str]:
-    """Tabulate the time of learning: medians by rank, or by sample size if there are several, and the sum over all runs."""
+    """Tabulate the time of learning: medians by rank, or by sample size if there are several, and
+    the sum over all runs.
+    """
     learned = [one for one in measured if one.planned.settings != REFERENCE]
     x = "size" if len(distinct(learned, "size")) > 1 else "rank"
     xs = distinct(learned, x)
     rows = []
-    for settings, learner in dict.fromkeys((one.planned.settings, one.planned.learner) for one in learned):
+    for settings, learner in dict.fromkeys(
+        (one.planned.settings, one.planned.learner) for one in learned
+    ):
         runs = list(select(learned, settings=settings, learner=learner))
         medians = [_seconds(values_of_all(select(runs, **{x: at}), "seconds")) for at in xs]
-        rows.append((settings, learner, *medians, f"{sum(values_of_all(runs, 'seconds')) / 3600:.2f}"))
+        rows.append(
+            (settings, learner, *medians, f"{sum(values_of_all(runs, 'seconds')) / 3600:.2f}")
+        )
     if not rows:
         return []
     name = "k" if x == "rank" else "n"
     return [
         "## How long it took",
-        "Seconds of learning by the clock (the median of the runs), and hours, summed over all runs. Counting and scoring are not "
+        "Seconds of learning by the clock (the median of the runs), and hours, summed over "
+        "all runs. Counting and scoring are not "
         "included. Other programs ran on the same machine, so an idle one takes less.",
         table(("settings", "learner", *(f"{name} = {at:,}" for at in xs), "hours"), rows),
     ]
@@ -222,13 +282,15 @@ def _seconds(values: Sequence[float]) -> str:
 
 
 METRICS = ("log2_pauto", "kl", "wer")
-# Number formats of tables. log2_pauto has no table: it varies with the test strings, so the difference to the true model says more.
+# Number formats of tables. log2_pauto has no table: it varies with the test strings, so the
+# difference to the true model says more.
 FORMS = {"kl": ".2g", "wer": ".3f"}
 FIGURES = {
     "dyck-rank": {"log2_pauto": "Figure 2: ", "wer": "Figure 3: "},
     "dyck-samples": {"log2_pauto": "Figure 4: ", "wer": "Figure 5: "},
 }
-# Score -> its number format in comparisons, and the score on the validation strings by which ranks and networks are chosen.
+# Score -> its number format in comparisons, and the score on the validation strings by which ranks
+# and networks are chosen.
 COMPARED = {
     FLOORED: (".2g", "validation_log2_pauto"),
     "wer": (".3f", "validation_wer"),
@@ -241,10 +303,15 @@ TIED = f"SP, {SCORE_OF['share_tied'].short_title}"
 
 
 def curves_body(experiment: Experiment, measured: Sequence[Measured]) -> Body:
-    """Write the body of "dyck-rank" or "dyck-samples": for each score a figure, tables and conclusions from them."""
+    """Write the body of "dyck-rank" or "dyck-samples": for each score a figure, tables and
+    conclusions from them.
+    """
     by_rank = experiment.name == "dyck-rank"
     x_title = "rank k" if by_rank else "training strings n"
-    runs = {name: settings_runs(experiment, name, measured, "rank" if by_rank else "size") for name in experiment.settings}
+    runs = {
+        name: settings_runs(experiment, name, measured, "rank" if by_rank else "size")
+        for name in experiment.settings
+    }
     lines = list(select(measured, settings=REFERENCE))
     body, files = [BANDS], {}
     for metric in METRICS:
@@ -255,33 +322,55 @@ def curves_body(experiment: Experiment, measured: Sequence[Measured]) -> Body:
                 curves = {}
             references = _reference_lines(experiment, lines, curves, metric)
             titles = CONTROL_TITLES if name == CONTROLS else {}
-            series = {titles.get(line, line): _spreads(curve) for line, curve in {**curves, **references}.items() if curve}
+            series = {
+                titles.get(line, line): _spreads(curve)
+                for line, curve in {**curves, **references}.items()
+                if curve
+            }
             panels.append(Panel(settings.title, series))
             if metric in FORMS and curves:
-                ties = _curves(experiment, name, runs[name], "share_tied", metric).get("SP", {}) if name != CONTROLS else {}
+                ties = (
+                    _curves(experiment, name, runs[name], "share_tied", metric).get("SP", {})
+                    if name != CONTROLS
+                    else {}
+                )
                 tables += [
                     f"With {settings.title}:",
-                    _curve_table(series, x_title, FORMS[metric], _spreads(ties) if metric == "wer" else {}),
+                    _curve_table(
+                        series, x_title, FORMS[metric], _spreads(ties) if metric == "wer" else {}
+                    ),
                     *_behind_baselines(curves, references, x_title),
                 ]
         title = f"{FIGURES[experiment.name].get(metric, '')}{SCORE_TITLES[metric]} by {x_title}"
         names = "; ".join(panel.title for panel in panels)
-        description = f"Mean over seeds, with bands of the mean's {CONFIDENCE:.0%} t interval. Panels: {names}."
+        description = (
+            f"Mean over seeds, with bands of the mean's {CONFIDENCE:.0%} t interval. Panels: "
+            f"{names}."
+        )
         file_name = f"{experiment.name}-{metric.replace('_', '-')}.svg"
-        files[file_name] = line_chart(panels, title, description, x_title, SCORE_TITLES[metric], log_y=metric == "kl")
+        files[file_name] = line_chart(
+            panels, title, description, x_title, SCORE_TITLES[metric], log_y=metric == "kl"
+        )
         body += [f"## {title}", figure(title, file_name), *tables]
     return [
         *body,
         *_zeros(experiment, runs, x_title),
         *_judged_claims(experiment, runs, lines, x_title),
-        *_beside_controls(experiment, {**runs, CONTROLS: list(select(measured, settings=CONTROLS))}, x_title),
+        *_beside_controls(
+            experiment, {**runs, CONTROLS: list(select(measured, settings=CONTROLS))}, x_title
+        ),
     ], files
 
 
 def _curves(
-    experiment: Experiment, settings: str, measured: Sequence[Measured], metric: str, chosen_by: str = ""
+    experiment: Experiment,
+    settings: str,
+    measured: Sequence[Measured],
+    metric: str,
+    chosen_by: str = "",
 ) -> dict[str, Curve]:
-    """Collect learners' values by rank; or by sample size, each at the rank that the validation strings choose.
+    """Collect learners' values by rank; or by sample size, each at the rank that the validation
+    strings choose.
 
     Parameters
     ----------
@@ -302,22 +391,34 @@ def _curves(
             for size, seed in product(distinct(runs, "size"), distinct(runs, "seed")):
                 if by_rank := runs_by_rank(select(runs, size=size, seed=seed), ranks):
                     score = (chosen_by or metric).removeprefix("validation_")
-                    rank = chosen_rank(by_rank, score if score in ("wer", "bits_per_symbol") else "log2_pauto")
+                    rank = chosen_rank(
+                        by_rank, score if score in ("wer", "bits_per_symbol") else "log2_pauto"
+                    )
                     curve.setdefault(size, {}).update(values_of(by_rank[rank], metric))
         if points := {x: values for x, values in curve.items() if values}:
             curves[learner] = points
     return {**curves}
 
 
-def _reference_lines(experiment: Experiment, lines: Sequence[Measured], curves: Curves, metric: str) -> dict[str, Curve]:
-    """Collect the values of reference lines for the ranks or sizes and seeds of some curves, without a true model that is 0."""
+def _reference_lines(
+    experiment: Experiment, lines: Sequence[Measured], curves: Curves, metric: str
+) -> dict[str, Curve]:
+    """Collect the values of reference lines for the ranks or sizes and seeds of some curves,
+    without a true model that is 0.
+    """
     references: dict[str, Curve] = {}
     for name in LINES[:2] if metric in ("kl", FLOORED) else LINES:
         curve: dict[int, dict[int, float]] = {}
         for x in sorted({x for points in curves.values() for x in points}):
             seeds = {seed for points in curves.values() for seed in points.get(x, ())}
-            own = [one for one in select(lines, learner=name) if experiment.name == "dyck-rank" or one.planned.size == x]
-            values = {seed: value for seed, value in values_of(own, metric).items() if seed in seeds}
+            own = [
+                one
+                for one in select(lines, learner=name)
+                if experiment.name == "dyck-rank" or one.planned.size == x
+            ]
+            values = {
+                seed: value for seed, value in values_of(own, metric).items() if seed in seeds
+            }
             curve |= {x: values} if values else {}
         references[name] = curve
     return references
@@ -327,41 +428,73 @@ def _spreads(curve: Curve) -> dict[int, Spread]:
     return {x: Spread.of(values.values()) for x, values in curve.items()}
 
 
-def _curve_table(series: Mapping[str, Mapping[int, Spread]], x_title: str, form: str, ties: Mapping[int, Spread]) -> str:
-    """Tabulate means by rank or sample size, with the number of seeds and the share of SP's predictions that are ties."""
+def _curve_table(
+    series: Mapping[str, Mapping[int, Spread]], x_title: str, form: str, ties: Mapping[int, Spread]
+) -> str:
+    """Tabulate means by rank or sample size, with the number of seeds and the share of SP's
+    predictions that are ties.
+    """
     xs = sorted({x for name, points in series.items() if name not in LINES for x in points})
     columns: dict[str, list[str]] = {}
     for name, points in series.items():
         columns[name] = [points[x].text(form) if x in points else "" for x in xs]
         if name == "SP" and ties:
             columns[TIED] = [ties[x].text(".2f") if x in ties else "" for x in xs]
-    seeds = [str(max(points[x].count for name, points in series.items() if name not in LINES and x in points)) for x in xs]
+    seeds = [
+        str(
+            max(
+                points[x].count
+                for name, points in series.items()
+                if name not in LINES and x in points
+            )
+        )
+        for x in xs
+    ]
     rows = zip((f"{x:,}" for x in xs), seeds, *columns.values(), strict=True)
     return table((x_title, "seeds", *columns), rows)
 
 
 def _behind_baselines(curves: Curves, references: Curves, x_title: str) -> list[str]:
-    """Write at which ranks or sizes a learner is worse than the uniform model or the n-gram, in the mean over seeds."""
+    """Write at which ranks or sizes a learner is worse than the uniform model or the n-gram, in the
+    mean over seeds.
+    """
     sentences = []
     for line in LINES[:2]:
         worse = []
         for name, curve in curves.items():
-            pairs = {x: (Spread.of(curve[x].values()), Spread.of(references[line].get(x, {}).values())) for x in sorted(curve)}
-            if xs := [f"{x:,}" for x, (own, other) in pairs.items() if other.count and own.order > other.order]:
+            pairs = {
+                x: (Spread.of(curve[x].values()), Spread.of(references[line].get(x, {}).values()))
+                for x in sorted(curve)
+            }
+            if xs := [
+                f"{x:,}"
+                for x, (own, other) in pairs.items()
+                if other.count and own.order > other.order
+            ]:
                 worse.append(f"{name} at {x_title[-1]} = {', '.join(xs)}")
         if worse:
             sentences.append(f"Worse than {model_name(line)}: {'; '.join(worse)}.")
     return [" ".join(sentences)] if sentences else []
 
 
-def _zeros(experiment: Experiment, runs: Mapping[str, Sequence[Measured]], x_title: str) -> list[str]:
-    """Tabulate SP's strings of weight 0, and its score when such weights are raised to the floor."""
+def _zeros(
+    experiment: Experiment, runs: Mapping[str, Sequence[Measured]], x_title: str
+) -> list[str]:
+    """Tabulate SP's strings of weight 0, and its score when such weights are raised to the
+    floor.
+    """
     body = []
     for name in ("paper", "refined"):
-        zero, floored = (_curves(experiment, name, runs[name], metric, FLOORED).get("SP", {}) for metric in ("num_zero", FLOORED))
+        zero, floored = (
+            _curves(experiment, name, runs[name], metric, FLOORED).get("SP", {})
+            for metric in ("num_zero", FLOORED)
+        )
         if any(value for values in zero.values() for value in values.values()):
             columns = ((zero, ".1f"), (floored, ".2g"))
-            rows = [(f"{x:,}", *(Spread.of(curve[x].values()).text(form) for curve, form in columns)) for x in sorted(zero)]
+            rows = [
+                (f"{x:,}", *(Spread.of(curve[x].values()).text(form) for curve, form in columns))
+                for x in sorted(zero)
+            ]
             header = (x_title, SCORE_TITLES["num_zero"], FLOORED_TITLE)
             body.append(f"With {experiment.settings[name].title}:\n\n{table(header, rows)}")
     return ["## What SP gives weight 0", *body] if body else []
@@ -380,13 +513,18 @@ number of ranks or sizes.
 The network is the one that the validation strings choose for each seed, by the score that is compared, among those of these
 settings: test scores choose nothing. The paper shows curves without numbers, so only its sentences can be checked. Its curves
 are finite, so Pautomac scores are compared with weights of 0 raised to {FLOOR:g} of the total; otherwise SP's score would be ∞
-wherever a test string has weight 0. A positive difference means that the network is ahead."""
+wherever a test string has weight 0. A positive difference means that the network is ahead."""  # noqa: E501
 
 
 def _judged_claims(
-    experiment: Experiment, runs: Mapping[str, Sequence[Measured]], lines: Sequence[Measured], x_title: str
+    experiment: Experiment,
+    runs: Mapping[str, Sequence[Measured]],
+    lines: Sequence[Measured],
+    x_title: str,
 ) -> list[str]:
-    """Write verdicts on the paper's claims, and tables of the comparisons on which they are based."""
+    """Write verdicts on the paper's claims, and tables of the comparisons on which they are
+    based.
+    """
     body, tables = ["## Against the paper"], []
     x_name = f"{x_title[-1]} ="
     for name, settings in experiment.settings.items():
@@ -398,11 +536,22 @@ def _judged_claims(
             form, validation = COMPARED[metric]
             curves = _curves(experiment, name, runs[name], metric)
             chosen_by = _networks(_curves(experiment, name, runs[name], validation), networks)
-            references = _reference_lines(experiment, lines, curves, "kl" if metric == FLOORED else metric)
+            references = _reference_lines(
+                experiment, lines, curves, "kl" if metric == FLOORED else metric
+            )
             baselines = {line: references[line] for line in LINES[:2]}
-            comparisons[metric] = compare(curves.get("SP", {}), _networks(curves, networks), chosen_by, baselines)
-            ties = _curves(experiment, name, runs[name], "share_tied", metric).get("SP", {}) if metric == "wer" else {}
-            rows = [_comparison_row(one, curves["SP"][one.x], ties.get(one.x), networks, form) for one in comparisons[metric]]
+            comparisons[metric] = compare(
+                curves.get("SP", {}), _networks(curves, networks), chosen_by, baselines
+            )
+            ties = (
+                _curves(experiment, name, runs[name], "share_tied", metric).get("SP", {})
+                if metric == "wer"
+                else {}
+            )
+            rows = [
+                _comparison_row(one, curves["SP"][one.x], ties.get(one.x), networks, form)
+                for one in comparisons[metric]
+            ]
             if rows:
                 header = (
                     *(x_title, "seeds", "SP", *([TIED] if ties else [])),
@@ -410,10 +559,17 @@ def _judged_claims(
                     *("network chosen, in how many seeds", "it is ahead of SP by", "in seeds"),
                     *(f"ahead of {model_name(line)} by" for line in LINES[:2]),
                 )
-                tables.append(f"{COMPARED_TITLES[metric]}, with {settings.title}:\n\n{table(header, rows)}")
-        xs = experiment.ranks() if experiment.name == "dyck-rank" else sorted({planned.size for planned in experiment.runs})
+                tables.append(
+                    f"{COMPARED_TITLES[metric]}, with {settings.title}:\n\n{table(header, rows)}"
+                )
+        xs = (
+            experiment.ranks()
+            if experiment.name == "dyck-rank"
+            else sorted({planned.size for planned in experiment.runs})
+        )
         answers = [
-            f"- {claim.text}: {verdict(claim, comparisons[FLOORED if claim.metric == 'log2_pauto' else claim.metric], x_name, xs)}"
+            f"- {claim.text}: "
+            f"{verdict(claim, comparisons[FLOORED if claim.metric == 'log2_pauto' else claim.metric], x_name, xs)}"  # noqa: E501
             for claim in CLAIMS[experiment.name]
         ]
         body.append("\n".join([f"With {settings.title}:", "", *answers]))
@@ -421,17 +577,29 @@ def _judged_claims(
 
 
 def _comparison_row(
-    comparison: Comparison, linear: Mapping[int, float], ties: Mapping[int, float] | None, networks: Sequence[str], form: str
+    comparison: Comparison,
+    linear: Mapping[int, float],
+    ties: Mapping[int, float] | None,
+    networks: Sequence[str],
+    form: str,
 ) -> Sequence[str]:
-    """Write a row of differences: each network against SP, and the chosen network against SP and the baselines."""
+    """Write a row of differences: each network against SP, and the chosen network against SP and
+    the baselines.
+    """
     return (
         *(f"{comparison.x:,}", str(comparison.linear.count), Spread.of(linear.values()).text(form)),
         *([] if ties is None else [Spread.of(ties.values()).text(".2f")]),
-        *(comparison.networks[name].text(form) if name in comparison.networks else "" for name in networks[len(networks) == 1 :]),
+        *(
+            comparison.networks[name].text(form) if name in comparison.networks else ""
+            for name in networks[len(networks) == 1 :]
+        ),
         ", ".join(f"{name} {count}" for name, count in comparison.choices.items()),
         comparison.linear.text(form),
         f"{comparison.linear.ahead} of {comparison.linear.count}",
-        *(comparison.baselines[line].text(form) if line in comparison.baselines else "" for line in LINES[:2]),
+        *(
+            comparison.baselines[line].text(form) if line in comparison.baselines else ""
+            for line in LINES[:2]
+        ),
     )
 
 
@@ -455,14 +623,22 @@ starts, the GRU at most 6,000 updates of AdamW at rate 0.02. Validation strings 
 network of as many states.
 
 The network is again the one that validation strings choose, and a positive difference means that it is ahead.
-*{UNDECIDED.capitalize()}*: the {CONFIDENCE:.0%} interval contains 0, or there are fewer than {MIN_SEEDS} seeds."""
+*{UNDECIDED.capitalize()}*: the {CONFIDENCE:.0%} interval contains 0, or there are fewer than {MIN_SEEDS} seeds."""  # noqa: E501
 
 
-def _beside_controls(experiment: Experiment, runs: Mapping[str, Sequence[Measured]], x_title: str) -> list[str]:
-    """Compare the networks with models of the same number of states that are trained by likelihood."""
+def _beside_controls(
+    experiment: Experiment, runs: Mapping[str, Sequence[Measured]], x_title: str
+) -> list[str]:
+    """Compare the networks with models of the same number of states that are trained by
+    likelihood.
+    """
     x_name, body, sentences = f"{x_title[-1]} =", [], []
     measured = list(runs[CONTROLS])
-    learners = [name for name in experiment.settings[CONTROLS].learners if name in {one.planned.learner for one in measured}]
+    learners = [
+        name
+        for name in experiment.settings[CONTROLS].learners
+        if name in {one.planned.learner for one in measured}
+    ]
     if not learners:
         return []
     compared = [name for name in experiment.settings if name != CONTROLS]
@@ -470,25 +646,35 @@ def _beside_controls(experiment: Experiment, runs: Mapping[str, Sequence[Measure
         rows = []
         signs: dict[tuple[str, str], dict[int, str]] = {}
         for learner in learners:
-            control = _curves(experiment, CONTROLS, list(select(measured, learner=learner)), metric).get(learner, {})
+            control = _curves(
+                experiment, CONTROLS, list(select(measured, learner=learner)), metric
+            ).get(learner, {})
             for x in sorted(control):
                 cells = []
                 for name in compared:
                     networks = networks_of(experiment.settings[name])
                     scores, chosen_by = (
-                        _networks(_curves(experiment, name, runs[name], score), networks) for score in (metric, validation)
+                        _networks(_curves(experiment, name, runs[name], score), networks)
+                        for score in (metric, validation)
                     )
                     chosen, _ = chosen_network(scores, chosen_by, x)
                     difference = Difference.of(chosen, control[x])
                     ahead = f" ({difference.ahead} of {difference.count})" if difference else ""
                     cells.append(f"{difference.text(form)}{ahead}" if difference else "")
                     if difference:
-                        signs.setdefault((name, learner), {})[x] = ("behind", UNDECIDED, "ahead")[difference.sign + 1]
+                        signs.setdefault((name, learner), {})[x] = ("behind", UNDECIDED, "ahead")[
+                            difference.sign + 1
+                        ]
                 title = CONTROL_TITLES.get(learner, learner)
                 rows.append((title, f"{x:,}", Spread.of(control[x].values()).text(form), *cells))
         if not rows:
             continue
-        header = ("control", x_title, "its score", *(f"{name}: ahead by (in seeds)" for name in compared))
+        header = (
+            "control",
+            x_title,
+            "its score",
+            *(f"{name}: ahead by (in seeds)" for name in compared),
+        )
         body.append(f"{COMPARED_TITLES[metric]}:\n\n{table(header, rows)}")
         for name in compared:
             parts = [
@@ -497,23 +683,51 @@ def _beside_controls(experiment: Experiment, runs: Mapping[str, Sequence[Measure
                 if (name, learner) in signs
             ]
             if parts:
-                sentences.append(f"- {COMPARED_TITLES[metric]}, {name} against {'. Against '.join(parts)}.")
-    missing = [CONTROL_TITLES.get(name, name) for name in experiment.settings[CONTROLS].learners if name not in learners]
+                sentences.append(
+                    f"- {COMPARED_TITLES[metric]}, {name} against {'. Against '.join(parts)}."
+                )
+    missing = [
+        CONTROL_TITLES.get(name, name)
+        for name in experiment.settings[CONTROLS].learners
+        if name not in learners
+    ]
     if not body:
         return []
     if missing:
         sentences.append(f"- Not yet run: {', '.join(missing)}.")
-    return ["## Against models of the same number of states", HOW_CONTROLLED, "\n".join(sentences), *body]
+    return [
+        "## Against models of the same number of states",
+        HOW_CONTROLLED,
+        "\n".join(sentences),
+        *body,
+    ]
 
 
 # Table 1: English verbs
 
 
 # Learner -> the paper's log(Pauto) and WER.
-TABLE_1 = {"SP": (21.3807, 0.8033), "tran.non": (12.2571, 0.8841), "fac.non": (13.8311, 0.7061), "both.non": (13.6604, 0.8334)}
-_LOG2, _WER, _BITS = (SCORE_OF[field].short_title for field in ("log2_pauto", "wer", "bits_per_symbol"))
+TABLE_1 = {
+    "SP": (21.3807, 0.8033),
+    "tran.non": (12.2571, 0.8841),
+    "fac.non": (13.8311, 0.7061),
+    "both.non": (13.6604, 0.8334),
+}
+_LOG2, _WER, _BITS = (
+    SCORE_OF[field].short_title for field in ("log2_pauto", "wer", "bits_per_symbol")
+)
 TABLE_1_HEADER = (
-    *("model", "k", _LOG2, _LOG2.replace("log₂", "ln"), "paper: log(Pauto)", _WER, f"paper: {_WER}", _BITS, "zero outputs"),
+    *(
+        "model",
+        "k",
+        _LOG2,
+        _LOG2.replace("log₂", "ln"),
+        "paper: log(Pauto)",
+        _WER,
+        f"paper: {_WER}",
+        _BITS,
+        "zero outputs",
+    ),
 )
 
 
@@ -527,10 +741,15 @@ def table_1_body(experiment: Experiment, measured: Sequence[Measured]) -> Body:
         learners = settings.learners if "SP" in settings.learners else ("SP", *settings.learners)
         for learner in learners:
             own = name if learner in settings.learners else "paper"
-            if by_rank := runs_by_rank(select(runs, learner=learner), experiment.ranks(own, learner)):
+            if by_rank := runs_by_rank(
+                select(runs, learner=learner), experiment.ranks(own, learner)
+            ):
                 rank = chosen_rank(by_rank, "wer")
                 chosen[learner] = by_rank[rank]
-                title, paper = CONTROL_TITLES.get(learner, learner) if name == CONTROLS else learner, ("", "")
+                title, paper = (
+                    CONTROL_TITLES.get(learner, learner) if name == CONTROLS else learner,
+                    ("", ""),
+                )
                 if name != CONTROLS:
                     paper = (f"{TABLE_1[learner][0]:.2f}", f"{TABLE_1[learner][1]:.3f}")
                 rows.append(_table_1_row(title, str(rank), by_rank[rank], paper))
@@ -550,21 +769,29 @@ HOW_JUDGED_TABLE_1 = f"""\
 {CONFIDENCE:.0%} interval of the paired differences between seeds that excludes 0. With fewer than {MIN_SEEDS} seeds, or if an
 interval contains 0, the answer is *{UNDECIDED}*. “One of the NL-WFA models” is the one that the validation strings choose for
 each seed. A seed is a random split of the training file, and the seed of the learners; the test strings are the same for all
-seeds. A mean over one seed has no ±."""
+seeds. A mean over one seed has no ±."""  # noqa: E501
 
 
 def _judged_table_1(chosen: Mapping[str, Sequence[Measured]], lines: Sequence[Measured]) -> str:
-    """Write verdicts on what the paper says about Table 1, from the runs of each learner at its chosen rank."""
+    """Write verdicts on what the paper says about Table 1, from the runs of each learner at its
+    chosen rank.
+    """
 
     def values(metric: str) -> dict[str, dict[int, float]]:
         seeds = {one.planned.seed for one in chosen["SP"]}
         references = {line: values_of(select(lines, learner=line), metric) for line in LINES[:2]}
         own = {learner: values_of(runs, metric) for learner, runs in chosen.items()}
-        return own | {line: {seed: value for seed, value in by.items() if seed in seeds} for line, by in references.items()}
+        return own | {
+            line: {seed: value for seed, value in by.items() if seed in seeds}
+            for line, by in references.items()
+        }
 
     def network(metric: str) -> dict[int, float]:
         scores, validation = values(metric), values(f"validation_{metric}")
-        test_scores, choosing = ({name: {0: of[name]} for name in chosen if name in NETWORKS} for of in (scores, validation))
+        test_scores, choosing = (
+            {name: {0: of[name]} for name in chosen if name in NETWORKS}
+            for of in (scores, validation)
+        )
         return chosen_network(test_scores, choosing, 0)[0]
 
     def best(metric: str, name: str) -> list[str]:
@@ -586,21 +813,43 @@ def _judged_table_1(chosen: Mapping[str, Sequence[Measured]], lines: Sequence[Me
     for metric in ("log2_pauto", "wer"):
         model, scores = network(metric), values(metric)
         outperforms += [ahead(model, scores[other]) for other in ("SP", *LINES[:2])]
-    answers = {"“for both metrics, one of the NL-WFA models outperforms linear spectral learning”": outperforms}
+    answers = {
+        "“for both metrics, one of the NL-WFA models outperforms linear spectral learning”": outperforms  # noqa: E501
+    }
     if len(chosen) == len(TABLE_1):
-        answers["“tran.non gives the best performances”, in log(Pauto)"] = best("log2_pauto", "tran.non")
-        answers["“for the prediction task fac.non shows a significant advantage”"] = best("wer", "fac.non")
+        answers["“tran.non gives the best performances”, in log(Pauto)"] = best(
+            "log2_pauto", "tran.non"
+        )
+        answers["“for the prediction task fac.non shows a significant advantage”"] = best(
+            "wer", "fac.non"
+        )
     parts = [f"- {text}: {answer(every)}" for text, every in answers.items()]
     seeds = len(values_of(chosen["SP"], "wer"))
-    return f"Against the paper ({seeds} {'seed' if seeds == 1 else 'seeds'}):\n\n" + "\n".join(parts)
+    return f"Against the paper ({seeds} {'seed' if seeds == 1 else 'seeds'}):\n\n" + "\n".join(
+        parts
+    )
 
 
-def _table_1_row(model: str, rank: str, measured: Iterable[Measured], paper: tuple[str, str] = ("", "")) -> Sequence[str]:
+def _table_1_row(
+    model: str, rank: str, measured: Iterable[Measured], paper: tuple[str, str] = ("", "")
+) -> Sequence[str]:
     runs = list(measured)
-    log2, wer, bits, zeros = (values_of(runs, metric).values() for metric in ("log2_pauto", "wer", "bits_per_symbol", "num_zero"))
+    log2, wer, bits, zeros = (
+        values_of(runs, metric).values()
+        for metric in ("log2_pauto", "wer", "bits_per_symbol", "num_zero")
+    )
     scores = [
-        *(Spread.of(log2).text(".2f"), Spread.of(value * math.log(2) for value in log2).text(".2f"), paper[0]),
-        *(Spread.of(wer).text(), paper[1], Spread.of(bits).text(".2f"), Spread.of(zeros).text(".0f")),
+        *(
+            Spread.of(log2).text(".2f"),
+            Spread.of(value * math.log(2) for value in log2).text(".2f"),
+            paper[0],
+        ),
+        *(
+            Spread.of(wer).text(),
+            paper[1],
+            Spread.of(bits).text(".2f"),
+            Spread.of(zeros).text(".0f"),
+        ),
     ]
     return (model, rank, *scores)
 
@@ -608,7 +857,8 @@ def _table_1_row(model: str, rank: str, measured: Iterable[Measured], paper: tup
 # SPiCe 4 by training size
 
 
-# The published version's table: model -> WER with 1,000, 2,000, 3,000, 4,000 and all strings; None where it is not printed.
+# The published version's table: model -> WER with 1,000, 2,000, 3,000, 4,000 and all strings; None
+# where it is not printed.
 PUBLISHED_SIZES = 5
 PUBLISHED_WER: dict[str, tuple[float | None, ...]] = {
     "SP": (0.8432, 0.8342, 0.8195, 0.8141, 0.8033),
@@ -618,7 +868,14 @@ PUBLISHED_WER: dict[str, tuple[float | None, ...]] = {
     "tran.non": (None, None, None, None, 0.8441),
     "both.non": (None, None, None, None, 0.7910),
 }
-PUBLISHED_PAUTO = {"SP": 4.234, "HMM": 3.496, "LSTM": 4.191, "fac.non": 4.144, "tran.non": 3.098, "both.non": 2.748}
+PUBLISHED_PAUTO = {
+    "SP": 4.234,
+    "HMM": 3.496,
+    "LSTM": 4.191,
+    "fac.non": 4.144,
+    "tran.non": 3.098,
+    "both.non": 2.748,
+}
 PUBLISHED_NAMES = {"HMM": "EM", "LSTM": "RNN"}
 READING_TITLES = {
     "prefix_wer_target": "the target alone",
@@ -629,43 +886,70 @@ READING_TITLES = {
 
 
 def spice_body(experiment: Experiment, measured: Sequence[Measured]) -> Body:
-    """Write the body of "spice-4": WER by training size, by each definition, and Pautomac scores, beside the published numbers."""
+    """Write the body of "spice-4": WER by training size, by each definition, and Pautomac scores,
+    beside the published numbers.
+    """
     runs = {name: settings_runs(experiment, name, measured) for name in experiment.settings}
     sizes = sorted({planned.size for planned in experiment.runs})
     chosen: dict[str, dict[int, list[Measured]]] = {}
     for name, settings in experiment.settings.items():
         for learner, size in product(settings.learners, sizes):
-            if by_rank := runs_by_rank(select(runs[name], learner=learner, size=size), experiment.ranks(name, learner)):
+            if by_rank := runs_by_rank(
+                select(runs[name], learner=learner, size=size), experiment.ranks(name, learner)
+            ):
                 chosen.setdefault(learner, {})[size] = by_rank[chosen_rank(by_rank, "wer")]
     models = [name for name in PUBLISHED_WER if name in chosen]
-    lines = {line: {size: list(select(measured, learner=line, size=size)) for size in sizes} for line in LINES[:2]}
-    by_model: Mapping[str, Mapping[int, Sequence[Measured]]] = {**{name: chosen[name] for name in models}, **lines}
+    lines = {
+        line: {size: list(select(measured, learner=line, size=size)) for size in sizes}
+        for line in LINES[:2]
+    }
+    by_model: Mapping[str, Mapping[int, Sequence[Measured]]] = {
+        **{name: chosen[name] for name in models},
+        **lines,
+    }
     body = ["## Word error rate by training size"]
     distances: dict[str, list[str]] = {name: [] for name in models}
     for reading, title in READING_TITLES.items():
         rows = []
         for name, by_size in by_model.items():
             published = PUBLISHED_WER.get(name, (None,) * PUBLISHED_SIZES)
-            numbers = dict(zip(sizes, published, strict=True)) if len(sizes) == PUBLISHED_SIZES else {}
+            numbers = (
+                dict(zip(sizes, published, strict=True)) if len(sizes) == PUBLISHED_SIZES else {}
+            )
             cells, gaps = [], []
             for size in sizes:
-                spread, number = Spread.of(values_of(by_size.get(size, []), reading).values()), numbers.get(size)
-                cells.append(spread.text() if number is None else f"{spread.text()} ({number:.3f})".strip())
+                spread, number = (
+                    Spread.of(values_of(by_size.get(size, []), reading).values()),
+                    numbers.get(size),
+                )
+                cells.append(
+                    spread.text() if number is None else f"{spread.text()} ({number:.3f})".strip()
+                )
                 if number is not None and spread.mean is not None:
                     gaps.append(abs(spread.mean - number))
             if name in distances:
                 distances[name].append(f"{sum(gaps) / len(gaps):.3f}" if gaps else "")
             rows.append((_published_name(name), *cells))
         body.append(
-            f"{title[0].upper()}{title[1:]}; in brackets, the published number:\n\n{table(('model', *map(_size, sizes)), rows)}"
+            f"{title[0].upper()}{title[1:]}; in brackets, the published "
+            f"number:\n\n{table(('model', *map(_size, sizes)), rows)}"
         )
     body += [
         "Mean distance of the means from the published numbers, over the sizes that were run:\n\n"
-        + table(("model", *READING_TITLES.values()), [(_published_name(name), *cells) for name, cells in distances.items()]),
+        + table(
+            ("model", *READING_TITLES.values()),
+            [(_published_name(name), *cells) for name, cells in distances.items()],
+        ),
         "## Ranks chosen by validation strings",
         table(
             ("model", *map(_size, sizes)),
-            [(_published_name(name), *(_rank_and_seeds(chosen[name].get(size, [])) for size in sizes)) for name in models],
+            [
+                (
+                    _published_name(name),
+                    *(_rank_and_seeds(chosen[name].get(size, [])) for size in sizes),
+                )
+                for name in models
+            ],
         ),
         f"## Pautomac score, {max(sizes):,} strings",
         table(
@@ -675,7 +959,8 @@ def spice_body(experiment: Experiment, measured: Sequence[Measured]) -> Body:
                 ("*lowest possible*", *_in_three_bases([_entropy(experiment)]), "", ""),
             ],
         ),
-        "The lowest possible score is the entropy of the prefixes' frequencies. A published number below it, in some base, has "
+        "The lowest possible score is the entropy of the prefixes' frequencies. A published "
+        "number below it, in some base, has "
         "another base, or is on other strings.",
     ]
     return body, {}
@@ -691,24 +976,36 @@ def _size(size: int) -> str:
 
 def _rank_and_seeds(runs: Sequence[Measured]) -> str:
     seeds = len({one.planned.seed for one in runs})
-    return f"k = {runs[0].planned.rank} ({seeds} {'seed' if seeds == 1 else 'seeds'})" if runs else ""
+    return (
+        f"k = {runs[0].planned.rank} ({seeds} {'seed' if seeds == 1 else 'seeds'})" if runs else ""
+    )
 
 
 def _pauto_row(name: str, runs: Sequence[Measured]) -> Sequence[str]:
     published = f"{PUBLISHED_PAUTO[name]:.3f}" if name in PUBLISHED_PAUTO else ""
     zeros = Spread.of(values_of(runs, "num_zero").values()).text(".0f")
-    return (_published_name(name), *_in_three_bases(list(values_of(runs, "log2_pauto").values())), published, zeros)
+    return (
+        _published_name(name),
+        *_in_three_bases(list(values_of(runs, "log2_pauto").values())),
+        published,
+        zeros,
+    )
 
 
 def _in_three_bases(log2: Sequence[float]) -> list[str]:
     """Convert logarithms to base 2 into the bases 2, e and 10, and write each."""
-    return [Spread.of(value * factor for value in log2).text(".2f") for factor in (1.0, math.log(2), math.log10(2))]
+    return [
+        Spread.of(value * factor for value in log2).text(".2f")
+        for factor in (1.0, math.log(2), math.log10(2))
+    ]
 
 
 def _entropy(experiment: Experiment) -> float:
     """Compute the entropy of the frequencies of the prefixes, in bits."""
     counts = Counter(experiment.prefixes.words if experiment.prefixes else ())
-    return -sum(count / counts.total() * math.log2(count / counts.total()) for count in counts.values())
+    return -sum(
+        count / counts.total() * math.log2(count / counts.total()) for count in counts.values()
+    )
 
 
 # Squared functions
@@ -723,35 +1020,65 @@ def squares_body(experiment: Experiment, measured: Sequence[Measured]) -> Body:
     """Write the body of "squared": ranks of the matrices, then errors by the model's rank."""
     sizes = distinct(measured, "size")
     ranks = [
-        (str(k), str(k * (k + 1) // 2), *(_matrix_rank(select(measured, settings=transform, size=k)) for transform in LEARNED_FROM))
+        (
+            str(k),
+            str(k * (k + 1) // 2),
+            *(
+                _matrix_rank(select(measured, settings=transform, size=k))
+                for transform in LEARNED_FROM
+            ),
+        )
         for k in sizes
     ]
-    body = ["## Ranks", table(("states k of f", "k (k + 1) / 2", "rank of H", "rank of H^{1/2}"), ranks), "## Error by rank", BANDS]
+    body = [
+        "## Ranks",
+        table(("states k of f", "k (k + 1) / 2", "rank of H", "rank of H^{1/2}"), ranks),
+        "## Error by rank",
+        BANDS,
+    ]
     files = {}
     errors: dict[tuple[int, str, str], dict[int, Spread]] = {}
     for k, transform, learner in product(sizes, LEARNED_FROM, SQUARED_LEARNERS):
         runs = list(select(measured, settings=transform, learner=learner, size=k))
-        by_rank = {rank: values_of(select(runs, rank=rank), SQUARED_METRIC) for rank in distinct(runs, "rank")}
+        by_rank = {
+            rank: values_of(select(runs, rank=rank), SQUARED_METRIC)
+            for rank in distinct(runs, "rank")
+        }
         errors[k, transform, learner] = _spreads(by_rank)
     for transform, matrix in LEARNED_FROM.items():
         panels = [
-            Panel(f"k = {k}", {learner: errors[k, transform, learner] for learner in SQUARED_LEARNERS})
+            Panel(
+                f"k = {k}", {learner: errors[k, transform, learner] for learner in SQUARED_LEARNERS}
+            )
             for k in distinct(select(measured, settings=transform), "size")
         ]
         title = f"Error on f² by rank, learned from {matrix}"
         description = (
-            f"A panel for each number of states of f. Mean over automata, with bands of the mean's {CONFIDENCE:.0%} t interval; "
+            "A panel for each number of states of f. Mean over automata, with bands of the "
+            f"mean's {CONFIDENCE:.0%} t interval; "
             "the axis is logarithmic."
         )
-        files[f"squared-{transform}.svg"] = line_chart(panels, title, description, "rank", SCORE_TITLES[SQUARED_METRIC], log_y=True)
+        files[f"squared-{transform}.svg"] = line_chart(
+            panels, title, description, "rank", SCORE_TITLES[SQUARED_METRIC], log_y=True
+        )
         body.append(figure(title, f"squared-{transform}.svg"))
     for k in sizes:
-        columns = {f"{name}, {LEARNED_FROM[transform]}": curve for (size, transform, name), curve in errors.items() if size == k}
+        columns = {
+            f"{name}, {LEARNED_FROM[transform]}": curve
+            for (size, transform, name), curve in errors.items()
+            if size == k
+        }
         rows = [
-            (str(rank), *(curve[rank].text(".1e") if rank in curve else "" for curve in columns.values()))
+            (
+                str(rank),
+                *(curve[rank].text(".1e") if rank in curve else "" for curve in columns.values()),
+            )
             for rank in distinct(select(measured, size=k), "rank")
         ]
-        body.append(f"f with {k} states, {SCORE_TITLES[SQUARED_METRIC]}:\n\n{table(('rank', *columns), rows)}")
+        body.append(
+            f"f with {k} states, "
+            f"{SCORE_TITLES[SQUARED_METRIC]}:\n\n{table(('rank', *columns), rows)}"
+        )
     return body, files
 
 
@@ -775,11 +1102,15 @@ BODIES = {
 
 def values_of(measured: Iterable[Measured], metric: str) -> dict[int, float]:
     """Collect a score by seed; runs without a value are left out."""
-    return {one.planned.seed: value for one in measured if (value := one.values[metric]) is not None}
+    return {
+        one.planned.seed: value for one in measured if (value := one.values[metric]) is not None
+    }
 
 
 def values_of_all(measured: Iterable[Measured], metric: str) -> list[float]:
-    """Collect a score of runs, several of which may have the same seed; runs without a value are left out."""
+    """Collect a score of runs, several of which may have the same seed; runs without a value are
+    left out.
+    """
     return [value for one in measured if (value := one.values[metric]) is not None]
 
 
@@ -791,28 +1122,35 @@ def whole_seeds(planned: Iterable[Planned], measured: Iterable[Measured]) -> set
 
 
 def comparable(planned: Iterable[Planned], measured: Sequence[Measured]) -> list[Measured]:
-    """Select the runs whose means can be compared: those of seeds for which all planned runs are done.
+    """Select the runs whose means can be compared: those of seeds for which all planned runs are
+    done.
 
-    Each seed has its own test strings, so means over different seeds can't be compared. If no seed has all runs, those seeds are
-    taken that all learners with any run have.
+    Each seed has its own test strings, so means over different seeds can't be compared. If no seed
+    has all runs, those seeds are taken that all learners with any run have.
     """
     seeds = whole_seeds(planned, measured)
     if not seeds and measured:
         learners = {one.planned.learner for one in measured}
-        seeds = set.intersection(*({one.planned.seed for one in select(measured, learner=name)} for name in learners))
+        seeds = set.intersection(
+            *({one.planned.seed for one in select(measured, learner=name)} for name in learners)
+        )
     return [one for one in measured if one.planned.seed in seeds]
 
 
-def settings_runs(experiment: Experiment, name: str, measured: Iterable[Measured], x: str = "size") -> list[Measured]:
+def settings_runs(
+    experiment: Experiment, name: str, measured: Iterable[Measured], x: str = "size"
+) -> list[Measured]:
     """Select the `comparable` runs of some settings, for each rank or each size (`x`) separately.
 
-    If SP was not run with these settings, because its result is the same as with others, its runs with the others are included.
+    If SP was not run with these settings, because its result is the same as with others, its runs
+    with the others are included.
     """
     lacks_linear = "SP" not in experiment.settings[name].learners
     own = {
         planned
         for planned in experiment.runs
-        if planned.settings == name or (lacks_linear and (planned.settings, planned.learner) == ("paper", "SP"))
+        if planned.settings == name
+        or (lacks_linear and (planned.settings, planned.learner) == ("paper", "SP"))
     }
     done = [one for one in measured if one.planned in own]
     runs = []
@@ -825,17 +1163,24 @@ def settings_runs(experiment: Experiment, name: str, measured: Iterable[Measured
 
 
 def runs_by_rank(measured: Iterable[Measured], ranks: Sequence[int]) -> dict[int, list[Measured]]:
-    """Group runs by rank. Empty if a rank is missing, because choosing among the other ranks only would not be fair."""
+    """Group runs by rank.
+
+    Empty if a rank is missing, because choosing among the other ranks only would not be fair.
+    """
     runs = list(measured)
     by_rank = {rank: list(select(runs, rank=rank)) for rank in ranks}
     return by_rank if all(by_rank.values()) else {}
 
 
 def chosen_rank(by_rank: Mapping[int, Sequence[Measured]], metric: str) -> int:
-    """Choose the rank whose runs have the best mean score on the validation strings; of tied ranks, the smallest."""
+    """Choose the rank whose runs have the best mean score on the validation strings; of tied ranks,
+    the smallest.
+    """
 
     def order(rank: int) -> tuple[tuple[int, float, float], int]:
-        scores, zeros = (values_of(by_rank[rank], f"validation_{name}").values() for name in (metric, "num_zero"))
+        scores, zeros = (
+            values_of(by_rank[rank], f"validation_{name}").values() for name in (metric, "num_zero")
+        )
         return badness(list(scores), [int(zero) for zero in zeros]), rank
 
     return min(by_rank, key=order)

@@ -1,4 +1,5 @@
-"""Measure errors on squared functions: if an automaton f has k states, f² has rank up to k (k + 1) / 2, but its root has rank k.
+"""Measure errors on squared functions: if an automaton f has k states, f² has rank up to k (k + 1)
+/ 2, but its root has rank k.
 
 Source: Li, Rabusseau and Precup (2018), section 3.
 """
@@ -22,11 +23,18 @@ SQUARED_COLUMNS = ("num_states", "rank_h", "rmse", "relative_rmse", "seconds")
 
 
 def squared_errors(
-    seed: int, k: int, rank: int, learner: str, transform: str, epochs: tuple[int, int] = (3000, 1000)
+    seed: int,
+    k: int,
+    rank: int,
+    learner: str,
+    transform: str,
+    epochs: tuple[int, int] = (3000, 1000),
 ) -> dict[str, float | int]:
-    """Learn f² from its exact Hankel matrix, for a random f ≥ 0 with k states, and measure the error.
+    """Learn f² from its exact Hankel matrix, for a random f ≥ 0 with k states, and measure the
+    error.
 
-    The basis has all words of up to 4 symbols; the error is measured on 1,000 random words of 10 to 13 symbols.
+    The basis has all words of up to 4 symbols; the error is measured on 1,000 random words of 10 to
+    13 symbols.
 
     Parameters
     ----------
@@ -36,8 +44,9 @@ def squared_errors(
     Returns
     -------
     dict
-        `SQUARED_COLUMNS`: the number of states of the model, the numerical rank of the matrix it was learned from, the root mean
-        square error, that error divided by the error of a model of zeros, and the seconds of learning.
+        `SQUARED_COLUMNS`: the number of states of the model, the numerical rank of the matrix it
+        was learned from, the root mean square error, that error divided by the error of a model of
+        zeros, and the seconds of learning.
     """
     f = random_automaton(k, NUM_SYMBOLS, seed, density=0.4)
 
@@ -45,7 +54,11 @@ def squared_errors(
         squares: FloatArray = f.weights(words) ** 2
         return squares
 
-    words = Words.of(word for length in range(BASIS_LENGTH + 1) for word in product(range(NUM_SYMBOLS), repeat=length))
+    words = Words.of(
+        word
+        for length in range(BASIS_LENGTH + 1)
+        for word in product(range(NUM_SYMBOLS), repeat=length)
+    )
     hankel = transformed(exact_hankel(square, Basis(words, words, NUM_SYMBOLS)), transform)
     learned = fit(
         hankel,
@@ -60,7 +73,9 @@ def squared_errors(
     )
     rng = np.random.default_rng(seed)
     lengths = rng.integers(*HELD_OUT_LENGTHS, size=NUM_HELD_OUT).tolist()
-    held_out = Words.of([tuple(rng.integers(0, NUM_SYMBOLS, size=length).tolist()) for length in lengths])
+    held_out = Words.of(
+        [tuple(rng.integers(0, NUM_SYMBOLS, size=length).tolist()) for length in lengths]
+    )
     target = square(held_out)
     rmse = float(np.sqrt(np.mean((learned.model.weights(held_out) - target) ** 2)))
     return {

@@ -1,9 +1,10 @@
 """Draw random automata, and draw strings from an automaton that computes probabilities.
 
-`random_automaton` draws a probabilistic automaton in the usual sense; `random_hmm`, `random_pfa` and `random_pdfa` draw automata of
-narrower kinds, with which families of learners can be compared. `random_wfa` draws a WFA with signed entries, whose weights
-are not probabilities. `squared_automaton` squares such a WFA: a probability distribution that needs many states although its
-square root needs few (Li, Rabusseau, Precup 2018, §3).
+`random_automaton` draws a probabilistic automaton in the usual sense; `random_hmm`, `random_pfa`
+and `random_pdfa` draw automata of narrower kinds, with which families of learners can be compared.
+`random_wfa` draws a WFA with signed entries, whose weights are not probabilities.
+`squared_automaton` squares such a WFA: a probability distribution that needs many states although
+its square root needs few (Li, Rabusseau, Precup 2018, §3).
 """
 
 from __future__ import annotations
@@ -19,27 +20,37 @@ from ..models.wfa import WFA
 from ..rounding import format_beside, format_significant
 from ..strings.words import FloatArray, IntArray, Words
 
-SMALLEST_CONCENTRATION, LARGEST_CONCENTRATION = 0.01, 1000.0  # of a Dirichlet distribution; below, draws may be 0 in all places
-ROUNDING = 1e-6  # the error allowed in sums of probabilities: model files hold 12 digits, and long sums lose some
-NUMBERS_AT_ONCE = 2**22  # so many strings are drawn together that their states have at most this many numbers: 32 MB
+# of a Dirichlet distribution; below, draws may be 0 in all places
+SMALLEST_CONCENTRATION, LARGEST_CONCENTRATION = 0.01, 1000.0
+# the error allowed in sums of probabilities: model files hold 12 digits, and long sums lose some
+ROUNDING = 1e-6
+# so many strings are drawn together that their states have at most this many numbers: 32 MB
+NUMBERS_AT_ONCE = 2**22
 
 
 def random_automaton(
-    num_states: int, num_symbols: int, seed: int | Sequence[int], mean_length: float = 8.0, density: float = 1.0
+    num_states: int,
+    num_symbols: int,
+    seed: int | Sequence[int],
+    mean_length: float = 8.0,
+    density: float = 1.0,
 ) -> WFA:
-    """Draw a probabilistic automaton: entries are at least 0, and each state's transitions and termination sum to 1.
+    """Draw a probabilistic automaton: entries are at least 0, and each state's transitions and
+    termination sum to 1.
 
-    The probabilities of a state's transitions are drawn uniformly among all that sum to 1 (a Dirichlet distribution with
-    parameters 1).
+    The probabilities of a state's transitions are drawn uniformly among all that sum to 1 (a
+    Dirichlet distribution with parameters 1).
 
     Parameters
     ----------
     num_states, num_symbols : int
     seed : int or sequence of int
     mean_length : float
-        The mean length of the strings. It is reached exactly, by multiplying the odds of stopping of all states by one factor.
+        The mean length of the strings. It is reached exactly, by multiplying the odds of stopping
+        of all states by one factor.
     density : float
-        The share of transitions that are not 0. One cycle through all states always exists, so that every state can be reached.
+        The share of transitions that are not 0. One cycle through all states always exists, so that
+        every state can be reached.
 
     Returns
     -------
@@ -66,11 +77,17 @@ def random_automaton(
 
 
 def random_hmm(
-    num_states: int, num_symbols: int, seed: int | Sequence[int], mean_length: float = 8.0, concentration: float = 0.3
+    num_states: int,
+    num_symbols: int,
+    seed: int | Sequence[int],
+    mean_length: float = 8.0,
+    concentration: float = 0.3,
 ) -> WFA:
-    """Draw a hidden Markov model: a state either stops or emits a symbol, and the next state does not depend on that symbol.
+    """Draw a hidden Markov model: a state either stops or emits a symbol, and the next state does
+    not depend on that symbol.
 
-    So A_σ = diag(probability of emitting σ in each state) T, with one matrix T of moves for all symbols.
+    So A_σ = diag(probability of emitting σ in each state) T, with one matrix T of moves for all
+    symbols.
 
     Parameters
     ----------
@@ -79,8 +96,9 @@ def random_hmm(
     mean_length : float
         The mean length of the strings, reached as in `random_automaton`.
     concentration : float
-        The parameter of the Dirichlet distributions from which each state's emissions and moves are drawn. Far below 1, a state has
-        few likely symbols and successors; far above, all of them are almost equally likely.
+        The parameter of the Dirichlet distributions from which each state's emissions and moves are
+        drawn. Far below 1, a state has few likely symbols and successors; far above, all of them
+        are almost equally likely.
 
     Returns
     -------
@@ -101,12 +119,17 @@ def random_hmm(
 
 
 def random_pfa(
-    num_states: int, num_symbols: int, seed: int | Sequence[int], mean_length: float = 8.0, concentration: float = 0.1
+    num_states: int,
+    num_symbols: int,
+    seed: int | Sequence[int],
+    mean_length: float = 8.0,
+    concentration: float = 0.1,
 ) -> WFA:
-    """Draw a probabilistic automaton whose states have few likely transitions, each a pair of a symbol and a next state.
+    """Draw a probabilistic automaton whose states have few likely transitions, each a pair of a
+    symbol and a next state.
 
-    Parameters, return value and errors are those of `random_hmm`; here `concentration` is that of a state's transitions. With the
-    concentration 1 they are drawn as by `random_automaton`.
+    Parameters, return value and errors are those of `random_hmm`; here `concentration` is that of a
+    state's transitions. With the concentration 1 they are drawn as by `random_automaton`.
     """
     rng = _rng(num_states, num_symbols, seed, mean_length, concentration)
     initial = rng.dirichlet(np.ones(num_states))
@@ -116,12 +139,18 @@ def random_pfa(
 
 
 def random_pdfa(
-    num_states: int, num_symbols: int, seed: int | Sequence[int], mean_length: float = 8.0, concentration: float = 0.6
+    num_states: int,
+    num_symbols: int,
+    seed: int | Sequence[int],
+    mean_length: float = 8.0,
+    concentration: float = 0.6,
 ) -> WFA:
-    """Draw a deterministic probabilistic automaton: it starts in one state, and a state and a symbol determine the next state.
+    """Draw a deterministic probabilistic automaton: it starts in one state, and a state and a
+    symbol determine the next state.
 
-    Next states are drawn uniformly, but for one cycle through all states, so that every state can be reached. Parameters, return
-    value and errors are those of `random_hmm`; here `concentration` is that of a state's symbols.
+    Next states are drawn uniformly, but for one cycle through all states, so that every state can
+    be reached. Parameters, return value and errors are those of `random_hmm`; here `concentration`
+    is that of a state's symbols.
     """
     rng = _rng(num_states, num_symbols, seed, mean_length, concentration)
     shares = rng.dirichlet(np.full(num_symbols, concentration), num_states)
@@ -131,27 +160,41 @@ def random_pdfa(
     following = np.zeros((num_symbols, num_states, num_states))
     states, symbols = np.indices(targets.shape)
     following[symbols, states, targets] = shares
-    return _with_mean_length(np.eye(num_states)[0], following, rng.standard_exponential(num_states), mean_length)
+    return _with_mean_length(
+        np.eye(num_states)[0], following, rng.standard_exponential(num_states), mean_length
+    )
 
 
 def _rng(
-    num_states: int, num_symbols: int, seed: int | Sequence[int], mean_length: float, concentration: float
+    num_states: int,
+    num_symbols: int,
+    seed: int | Sequence[int],
+    mean_length: float,
+    concentration: float,
 ) -> np.random.Generator:
     """Check the parameters of a random automaton, and return its generator of random numbers."""
     _check_size(num_states, num_symbols)
     _check_mean_length(mean_length)
     if not SMALLEST_CONCENTRATION <= concentration <= LARGEST_CONCENTRATION:
-        bounds = f"at least {format_exact(SMALLEST_CONCENTRATION)} and at most {format_exact(LARGEST_CONCENTRATION)}"
+        bounds = (
+            f"at least {format_exact(SMALLEST_CONCENTRATION)} and at most "
+            f"{format_exact(LARGEST_CONCENTRATION)}"
+        )
         raise RecipeError(f"concentration must be {bounds}; got {concentration}")
     return np.random.default_rng(seed)
 
 
 def _check_mean_length(mean_length: float) -> None:
     if not 0 < mean_length <= limits.most("string_length"):
-        raise RecipeError(f"mean_length must be above 0 and at most {limits.most('string_length'):,}; got {mean_length}")
+        raise RecipeError(
+            f"mean_length must be above 0 and at most {limits.most('string_length'):,}; got "
+            f"{mean_length}"
+        )
 
 
-def _with_mean_length(initial: FloatArray, following: FloatArray, odds: FloatArray, mean_length: float) -> WFA:
+def _with_mean_length(
+    initial: FloatArray, following: FloatArray, odds: FloatArray, mean_length: float
+) -> WFA:
     """Give each state a probability of stopping, so that strings have a mean length.
 
     Parameters
@@ -169,7 +212,12 @@ def _with_mean_length(initial: FloatArray, following: FloatArray, odds: FloatArr
 
     def excess(log_scale: float) -> float:
         continuing = (1 - stopping(log_scale))[:, None] * following.sum(axis=0)
-        return float(initial @ np.linalg.solve(np.eye(len(initial)) - continuing, continuing.sum(axis=1))) - mean_length
+        return (
+            float(
+                initial @ np.linalg.solve(np.eye(len(initial)) - continuing, continuing.sum(axis=1))
+            )
+            - mean_length
+        )
 
     low = high = -np.log(mean_length)
     while excess(low) < 0:
@@ -180,16 +228,20 @@ def _with_mean_length(initial: FloatArray, following: FloatArray, odds: FloatArr
     return WFA(initial, (1 - termination)[:, None] * following, termination)
 
 
-def random_wfa(num_states: int, num_symbols: int, seed: int | Sequence[int], radius: float = 0.8) -> WFA:
+def random_wfa(
+    num_states: int, num_symbols: int, seed: int | Sequence[int], radius: float = 0.8
+) -> WFA:
     """Draw an automaton f with signed, normally distributed entries, for which Σ f² converges.
 
     Parameters
     ----------
     num_states, num_symbols : int
-        The limit on the rank applies to num_states², the number of states of the automaton's square.
+        The limit on the rank applies to num_states², the number of states of the automaton's
+        square.
     seed : int or sequence of int
     radius : float
-        The spectral radius of Σ_σ A_σ ⊗ A_σ, above 0 and below 1: near 1, long strings carry much of Σ f².
+        The spectral radius of Σ_σ A_σ ⊗ A_σ, above 0 and below 1: near 1, long strings carry much
+        of Σ f².
 
     Raises
     ------
@@ -203,16 +255,20 @@ def random_wfa(num_states: int, num_symbols: int, seed: int | Sequence[int], rad
     rng = np.random.default_rng(seed)
     initial, termination = rng.standard_normal((2, num_states))
     transitions = rng.standard_normal((num_symbols, num_states, num_states))
-    total = sum(np.kron(A, A) for A in transitions)  # one (k², k²) matrix; `squared()` would need one for each symbol
+    # one (k², k²) matrix; `squared()` would need one for each symbol
+    total = sum(np.kron(A, A) for A in transitions)
     transitions *= np.sqrt(radius / np.abs(np.linalg.eigvals(total)).max())
     return WFA(initial, transitions, termination)
 
 
-def squared_automaton(num_states: int, num_symbols: int, seed: int | Sequence[int], radius: float = 0.8) -> WFA:
+def squared_automaton(
+    num_states: int, num_symbols: int, seed: int | Sequence[int], radius: float = 0.8
+) -> WFA:
     """Make f² / Σ f² from a `random_wfa` f: a probability distribution with num_states² states.
 
-    Its entries are signed, but the weights of strings are squares, so they are at least 0 except for rounding errors. Its rank is
-    at most num_states (num_states + 1) / 2, the dimension of the symmetric products of f's states with themselves.
+    Its entries are signed, but the weights of strings are squares, so they are at least 0 except
+    for rounding errors. Its rank is at most num_states (num_states + 1) / 2, the dimension of the
+    symmetric products of f's states with themselves.
 
     Raises
     ------
@@ -229,29 +285,41 @@ def _check_size(num_states: int, num_symbols: int) -> None:
         check_at_least(name, number, 1)
     limits.check_at_most("num_states", num_states, limits.most("rank"))
     limits.check_at_most("num_symbols", num_symbols, limits.most("symbols"))
-    limits.check_at_most("num_symbols × states²", num_symbols * num_states**2, limits.most("transition_numbers"))
+    limits.check_at_most(
+        "num_symbols × states²", num_symbols * num_states**2, limits.most("transition_numbers")
+    )
 
 
 @check_types
-def sample_words(wfa: WFA, num_strings: int, seed: int | Sequence[int], max_length: int = limits.most("string_length")) -> Words:
-    """Draw strings from an automaton that computes their probabilities: all strings together, symbol by symbol.
+def sample_words(
+    wfa: WFA,
+    num_strings: int,
+    seed: int | Sequence[int],
+    max_length: int = limits.most("string_length"),
+) -> Words:
+    """Draw strings from an automaton that computes their probabilities: all strings together,
+    symbol by symbol.
 
     Parameters
     ----------
     wfa : WFA
-        An automaton with total weight 1. Its entries may be negative, but the weights of strings may not.
+        An automaton with total weight 1. Its entries may be negative, but the weights of strings
+        may not.
 
     Raises
     ------
     RecipeError
-        If the automaton turns out not to be a probability distribution, if a number is out of range, or if a string gets longer
-        than `max_length`. (Drawing another string instead would change the distribution.)
+        If the automaton turns out not to be a probability distribution, if a number is out of
+        range, or if a string gets longer than `max_length`. (Drawing another string instead would
+        change the distribution.)
 
     Examples
     --------
     >>> import numpy as np
     >>> from nlwfa_core import WFA, sample_words
-    >>> words = sample_words(WFA(np.ones(1), np.full((1, 1, 1), 0.5), np.array([0.5])), 1000, seed=0)
+    >>> words = sample_words(
+    ...     WFA(np.ones(1), np.full((1, 1, 1), 0.5), np.array([0.5])), 1000, seed=0
+    ... )
     >>> len(words), float(words.lengths.mean().round())
     (1000, 1.0)
     """
@@ -265,32 +333,50 @@ def sample_words(wfa: WFA, num_strings: int, seed: int | Sequence[int], max_leng
     total = wfa.total_weight()
     if not abs(total - 1) <= ROUNDING:
         raise RecipeError(
-            f"not a probability distribution: the weights of all strings must sum to 1; got {format_beside(total, 1.0, 6)}"
+            "not a probability distribution: the weights of all strings must sum to 1; got "
+            f"{format_beside(total, 1.0, 6)}"
         )
     rng = np.random.default_rng(seed)
     at_once = max(1, NUMBERS_AT_ONCE // max(wfa.num_states, wfa.num_symbols + 1))
-    parts = [_draw(wfa, min(at_once, num_strings - done), rng, max_length) for done in range(0, num_strings, at_once)]
+    parts = [
+        _draw(wfa, min(at_once, num_strings - done), rng, max_length)
+        for done in range(0, num_strings, at_once)
+    ]
     lengths = np.concatenate([part.lengths for part in parts])
-    symbols, offsets = np.concatenate([part.symbols for part in parts]), np.concatenate(([0], np.cumsum(lengths)))
+    symbols, offsets = (
+        np.concatenate([part.symbols for part in parts]),
+        np.concatenate(([0], np.cumsum(lengths))),
+    )
     return Words(symbols, offsets, wfa.alphabet)
 
 
 def _draw(wfa: WFA, num_strings: int, rng: np.random.Generator, max_length: int) -> Words:
     end = wfa.num_symbols
-    following = np.column_stack((wfa.transitions.transpose(1, 0, 2) @ wfa.prefix_termination, wfa.termination))
-    # The unfinished strings, and their states. These are divided by the probability of the prefix, so scores are conditional.
-    alive, states = np.arange(num_strings), np.tile(wfa.initial / (wfa.initial @ wfa.prefix_termination), (num_strings, 1))
+    following = np.column_stack(
+        (wfa.transitions.transpose(1, 0, 2) @ wfa.prefix_termination, wfa.termination)
+    )
+    # The unfinished strings, and their states. These are divided by the probability of the prefix,
+    # so scores are conditional.
+    alive, states = (
+        np.arange(num_strings),
+        np.tile(wfa.initial / (wfa.initial @ wfa.prefix_termination), (num_strings, 1)),
+    )
     lengths = np.zeros(num_strings, dtype=np.int64)
-    columns: list[tuple[IntArray, IntArray]] = []  # for each position, the strings that continue, and their symbols
+    # for each position, the strings that continue, and their symbols
+    columns: list[tuple[IntArray, IntArray]] = []
     while True:
         scores = states @ following  # (num_alive, k) @ (k, num_symbols + 1)
         totals = scores.sum(axis=1)
         if not (np.abs(totals - 1) <= ROUNDING).all() or scores.min() < -ROUNDING:
             prefix = f"a prefix of {plural(len(columns), 'symbol')}"
             total = totals[np.abs(totals - 1).argmax()]
-            interval = f"from {format_significant(float(scores.min()), 6)} to {format_significant(float(scores.max()), 6)}"
+            interval = (
+                f"from {format_significant(float(scores.min()), 6)} to "
+                f"{format_significant(float(scores.max()), 6)}"
+            )
             raise RecipeError(
-                f"not a probability distribution: after {prefix}, the scores of the next symbols range {interval}, "
+                f"not a probability distribution: after {prefix}, the scores of the next "
+                f"symbols range {interval}, "
                 f"and their sum is {format_beside(float(total), 1.0, 6)}"
             )
         bounds = np.cumsum(np.maximum(scores, 0), axis=1)
@@ -300,10 +386,15 @@ def _draw(wfa: WFA, num_strings: int, rng: np.random.Generator, max_length: int)
         if not len(order):
             break
         if len(columns) == max_length:
-            raise RecipeError(f"a string longer than {max_length:,} symbols was drawn; allow longer strings")
+            raise RecipeError(
+                f"a string longer than {max_length:,} symbols was drawn; allow longer strings"
+            )
         symbols = drawn[order]
         states = np.concatenate(
-            [wfa.transition(states[order[symbols == symbol]], symbol) for symbol in np.unique(symbols).tolist()]
+            [
+                wfa.transition(states[order[symbols == symbol]], symbol)
+                for symbol in np.unique(symbols).tolist()
+            ]
         )
         states /= scores[order, symbols][:, None]
         alive = alive[order]

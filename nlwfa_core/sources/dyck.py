@@ -1,9 +1,11 @@
-"""Draw well-bracketed strings from S → SS | [S] | [], and compute their exact probabilities, which no finite automaton can compute.
+"""Draw well-bracketed strings from S → SS | [S] | [], and compute their exact probabilities, which
+no finite automaton can compute.
 
-A string is a sequence of *blocks* `[…]`, and so is the inside of every block that is not empty. Each such sequence is a *level*.
-Levels are independent, and the number N of a level's blocks is the number of leaves of a tree that S → SS grows:
-P(N = n) = Cat(n − 1) sⁿ⁻¹ (1 − s)ⁿ, where Cat are the Catalan numbers and s is the probability of S → SS. So the next symbol
-depends only on the number of blocks closed at the present level. λ is not in the language.
+A string is a sequence of *blocks* `[…]`, and so is the inside of every block that is not empty.
+Each such sequence is a *level*. Levels are independent, and the number N of a level's blocks is the
+number of leaves of a tree that S → SS grows: P(N = n) = Cat(n − 1) sⁿ⁻¹ (1 − s)ⁿ, where Cat are the
+Catalan numbers and s is the probability of S → SS. So the next symbol depends only on the number of
+blocks closed at the present level. λ is not in the language.
 """
 
 from __future__ import annotations
@@ -28,7 +30,8 @@ RULES_AT_ONCE = 2**20
 
 @dataclass(frozen=True)
 class Dyck:
-    """Represents the grammar with the probabilities of its rules, as a model whose weights and next-symbol scores are exact.
+    """Represents the grammar with the probabilities of its rules, as a model whose weights and
+    next-symbol scores are exact.
 
     Attributes
     ----------
@@ -40,7 +43,8 @@ class Dyck:
     Raises
     ------
     RecipeError
-        If one of these is not a probability, if S → [] has probability 0, or if the mean length of strings would not be finite.
+        If one of these is not a probability, if S → [] has probability 0, or if the mean length of
+        strings would not be finite.
 
     Examples
     --------
@@ -57,10 +61,16 @@ class Dyck:
         for name, value in (("split", self.split), ("wrap", self.wrap)):
             check_between(name, value, 0, 1)
         if self.leaf <= 0:
-            raise RecipeError(f"split + wrap must be below 1, so that S → [] is possible; got {self.split + self.wrap:g}")
+            raise RecipeError(
+                "split + wrap must be below 1, so that S → [] is possible; got "
+                f"{self.split + self.wrap:g}"
+            )
         if 2 * self.split + self.wrap >= 1:
             expected = 2 * self.split + self.wrap
-            raise RecipeError(f"2·split + wrap, the expected number of S that a rule makes, must be below 1; got {expected:g}")
+            raise RecipeError(
+                "2·split + wrap, the expected number of S that a rule makes, must be below "
+                f"1; got {expected:g}"
+            )
 
     @property
     def leaf(self) -> float:
@@ -73,7 +83,9 @@ class Dyck:
 
     @property
     def nesting(self) -> float:
-        """Return the probability that a pair of brackets has something inside: wrap / (wrap + leaf)."""
+        """Return the probability that a pair of brackets has something inside: wrap / (wrap +
+        leaf).
+        """
         return self.wrap / (self.wrap + self.leaf)
 
     @property
@@ -82,10 +94,12 @@ class Dyck:
         return 2 * (1 - self.split) / (1 - 2 * self.split - self.wrap)
 
     def continue_probabilities(self, count: int) -> FloatArray:
-        """Compute the probabilities that a level of brackets which has n blocks gets another one, for n = 1 … count.
+        """Compute the probabilities that a level of brackets which has n blocks gets another one,
+        for n = 1 … count.
 
-        A block is a pair of brackets with everything inside it, and a level is a sequence of blocks side by side. With N the number
-        of blocks of a level, entry n − 1 is P(N > n | N ≥ n), shape (count,).
+        A block is a pair of brackets with everything inside it, and a level is a sequence of blocks
+        side by side. With N the number of blocks of a level, entry n − 1 is P(N > n | N ≥ n), shape
+        (count,).
 
         >>> Dyck().continue_probabilities(3).round(3).tolist()
         [0.2, 0.36, 0.431]
@@ -98,7 +112,8 @@ class Dyck:
         Returns
         -------
         array, shape (num_nodes, 3)
-            The probabilities of `[`, of `]` and of the end of the string: a row sums to 1, or is 0 if the prefix is impossible.
+            The probabilities of `[`, of `]` and of the end of the string: a row sums to 1, or is 0
+            if the prefix is impossible.
         """
         return self._roll_out(trie)[0]
 
@@ -116,21 +131,30 @@ class Dyck:
         return probabilities
 
     def _roll_out(self, trie: Trie) -> tuple[FloatArray, FloatArray]:
-        """Compute `next_scores`, and for each node u the logarithm ln P(uΣ*) that a string begins with u, shape (num_nodes,)."""
+        """Compute `next_scores`, and for each node u the logarithm ln P(uΣ*) that a string begins
+        with u, shape (num_nodes,).
+        """
         check_type("trie", trie, Trie)
         if trie.num_symbols != self.num_symbols:
-            raise RecipeError(f"the prefix tree has {trie.num_symbols} symbols, but the grammar has {self.num_symbols}")
-        continues = np.concatenate(([self.nesting], self.continue_probabilities(max(len(trie.levels) - 2, 1))))
+            raise RecipeError(
+                f"the prefix tree has {trie.num_symbols} symbols, but the grammar has "
+                f"{self.num_symbols}"
+            )
+        continues = np.concatenate(
+            ([self.nesting], self.continue_probabilities(max(len(trie.levels) - 2, 1)))
+        )
         scores = np.zeros((trie.num_nodes, 3))
         log_prefixes = np.full(trie.num_nodes, -np.inf)
         scores[0, OPEN], log_prefixes[0] = 1, 0
-        # For each node: the node of the bracket that opened its present level (0 for the whole string), and the number of blocks
-        # that are closed at that level.
+        # For each node: the node of the bracket that opened its present level (0 for the whole
+        # string), and the number of blocks that are closed at that level.
         opener, closed = np.zeros((2, trie.num_nodes), dtype=np.int64)
         for start, end in zip(trie.levels[1:-1], trie.levels[2:], strict=True):
             nodes = np.arange(start, end)
             with np.errstate(divide="ignore"):
-                log_prefixes[nodes] = log_prefixes[trie.parent[nodes]] + np.log(scores[trie.parent[nodes], trie.symbol[nodes]])
+                log_prefixes[nodes] = log_prefixes[trie.parent[nodes]] + np.log(
+                    scores[trie.parent[nodes], trie.symbol[nodes]]
+                )
             nodes = nodes[log_prefixes[nodes] > -np.inf]
             opening, closing = nodes[trie.symbol[nodes] == OPEN], nodes[trie.symbol[nodes] == CLOSE]
             opener[opening] = opening
@@ -140,50 +164,74 @@ class Dyck:
             scores[nodes, np.where(opener[nodes] == 0, END, CLOSE)] = 1 - continues[closed[nodes]]
         return scores, log_prefixes
 
-    def sample(self, num_strings: int, seed: int | Sequence[int], max_length: int = limits.most("string_length")) -> Words:
+    def sample(
+        self,
+        num_strings: int,
+        seed: int | Sequence[int],
+        max_length: int = limits.most("string_length"),
+    ) -> Words:
         """Draw strings from the grammar.
 
         Raises
         ------
         RecipeError
-            If a number is out of range, or if a string gets longer than `max_length`. (Drawing another string instead would change
-            the distribution.) Only grammars with 2·split + wrap near 1 come near the limit: with the default probabilities, the
-            longest of 20,000 strings has some 200 symbols.
+            If a number is out of range, or if a string gets longer than `max_length`. (Drawing
+            another string instead would change the distribution.) Only grammars with 2·split + wrap
+            near 1 come near the limit: with the default probabilities, the longest of 20,000
+            strings has some 200 symbols.
         """
         check_at_least("num_strings", num_strings, 1)
         limits.check_at_most("num_strings", num_strings, limits.most("generated_strings"))
-        limits.check_at_most("num_strings × mean length", math.ceil(num_strings * self.mean_length), limits.most("file_bytes"))
+        limits.check_at_most(
+            "num_strings × mean length",
+            math.ceil(num_strings * self.mean_length),
+            limits.most("file_bytes"),
+        )
         rng = np.random.default_rng(seed)
         at_once = max(1, int(RULES_AT_ONCE / self.mean_length))
         return Words.joined(
-            [self._draw(min(at_once, num_strings - done), rng, max_length) for done in range(0, num_strings, at_once)]
+            [
+                self._draw(min(at_once, num_strings - done), rng, max_length)
+                for done in range(0, num_strings, at_once)
+            ]
         )
 
     def _draw(self, num_strings: int, rng: np.random.Generator, max_length: int) -> Words:
-        """Draw the derivations of all strings as one sequence of rules, each applied to the leftmost S.
+        """Draw the derivations of all strings as one sequence of rules, each applied to the
+        leftmost S.
 
-        In the code, `pending` counts after each rule the S that still have to be replaced, without the initial S of each string.
-        The derivation of string i ends where `pending` first reaches −(i + 1).
+        In the code, `pending` counts after each rule the S that still have to be replaced, without
+        the initial S of each string. The derivation of string i ends where `pending` first reaches
+        −(i + 1).
         """
         rules = np.empty(0, dtype=np.int64)
         ends = np.empty(0, dtype=np.int64)
         while len(ends) < num_strings:
             tail = len(rules) - (int(ends[-1]) + 1 if len(ends) else 0)
-            if tail > max_length:  # the string will be too long, because it has more symbols than its derivation has rules
+            # the string will be too long, because it has more symbols than its derivation has rules
+            if tail > max_length:
                 raise _too_long(max_length)
             missing = (num_strings - len(ends)) * self.mean_length
-            rules = np.concatenate((rules, rng.choice(3, size=int(missing) + 1000, p=(self.split, self.wrap, self.leaf))))
+            rules = np.concatenate(
+                (
+                    rules,
+                    rng.choice(3, size=int(missing) + 1000, p=(self.split, self.wrap, self.leaf)),
+                )
+            )
             pending = np.cumsum(1 - rules)  # S → SS makes one more S, S → [] one fewer
             lowest = np.minimum.accumulate(np.minimum(pending, 0))
             ends = np.flatnonzero(np.diff(lowest, prepend=0) < 0)[:num_strings]
         rules, pending = rules[: ends[-1] + 1], pending[: ends[-1] + 1]
 
-        # The bracket of a rule S → [S] closes when its inner S is derived: at the first S → [] that leaves one S fewer pending.
+        # The bracket of a rule S → [S] closes when its inner S is derived: at the first S → [] that
+        # leaves one S fewer pending.
         wraps, leaves = np.flatnonzero(rules == 1), np.flatnonzero(rules == 2)
         span, low = len(rules) + 1, int(pending.min())
-        keys = np.sort((pending[leaves] - low) * span + leaves)  # the rules S → [] by `pending`, then by position
+        # the rules S → [] by `pending`, then by position
+        keys = np.sort((pending[leaves] - low) * span + leaves)
         closing = keys[np.searchsorted(keys, (pending[wraps] - 1 - low) * span + wraps)] % span
-        num_symbols = np.array([0, 1, 2])[rules] + np.bincount(closing, minlength=len(rules))  # that each rule writes
+        # that each rule writes
+        num_symbols = np.array([0, 1, 2])[rules] + np.bincount(closing, minlength=len(rules))
         symbol_ends = np.cumsum(num_symbols)
         offsets = np.concatenate(([0], symbol_ends[ends]))
         if np.diff(offsets).max() > max_length:
@@ -194,21 +242,28 @@ class Dyck:
 
 
 def _too_long(max_length: int) -> RecipeError:
-    return RecipeError(f"a string longer than {max_length:,} symbols was drawn; lower split or wrap, or allow longer strings")
+    return RecipeError(
+        f"a string longer than {max_length:,} symbols was drawn; lower split or wrap, or "
+        "allow longer strings"
+    )
 
 
 def _terms(split: float) -> int:
-    """Return the n from which P(N ≥ n), which falls like (4 s (1 − s))ⁿ, is below rounding errors; at most 200,000 (s near 1/2)."""
+    """Return the n from which P(N ≥ n), which falls like (4 s (1 − s))ⁿ, is below rounding errors;
+    at most 200,000 (s near 1/2).
+    """
     ratio = 4 * split * (1 - split)
     return 1 if ratio == 0 else 200_000 if ratio > 0.9998 else 1 + math.ceil(40 / -math.log(ratio))
 
 
 @lru_cache(maxsize=16)
 def _continue_probabilities(split: float, count: int) -> FloatArray:
-    """Compute p_n = P(N > n | N ≥ n) for n = 1 … count by the recursion h_n = h_{n+1} / (r_n + h_{n+1}).
+    """Compute p_n = P(N > n | N ≥ n) for n = 1 … count by the recursion h_n = h_{n+1} / (r_n +
+    h_{n+1}).
 
-    Here h_n = 1 − p_n = P(N = n) / P(N ≥ n), and r_n = P(N = n + 1) / P(N = n). The recursion goes from large n down, because in
-    this direction each step divides an error by more than 1. So it may start from a guess, at an n that is large enough.
+    Here h_n = 1 − p_n = P(N = n) / P(N ≥ n), and r_n = P(N = n + 1) / P(N = n). The recursion goes
+    from large n down, because in this direction each step divides an error by more than 1. So it
+    may start from a guess, at an n that is large enough.
     """
     total = count + _terms(split)
     n = np.arange(1, total + 1)

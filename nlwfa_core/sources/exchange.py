@@ -1,7 +1,9 @@
-"""Reads automata that other programs wrote as text: OpenFst's text form with its tables of symbols, and our own JSON of weights.
+"""Reads automata that other programs wrote as text: OpenFst's text form with its tables of symbols,
+and our own JSON of weights.
 
-`lab.export.automata` writes both; what it writes is read back as the same automaton (OpenFst's weights are logarithms, so their
-last digit may differ). PAutomaC's models are read in `pautomac`. Source: the OpenFst manual, https://www.openfst.org, *Quick tour*.
+`lab.export.automata` writes both; what it writes is read back as the same automaton (OpenFst's
+weights are logarithms, so their last digit may differ). PAutomaC's models are read in `pautomac`.
+Source: the OpenFst manual, https://www.openfst.org, *Quick tour*.
 """
 
 from __future__ import annotations
@@ -33,7 +35,11 @@ EPSILON = 0  # the label of an arc without a symbol
 def automaton_format(data: bytes) -> str:
     """Recognise an automaton by how its file begins: "json", "pautomac", or "" for anything else.
 
-    >>> automaton_format(b'{"initial": [1]}'), automaton_format(b"I: (state)\\n"), automaton_format(b"0 1 1\\n")
+    >>> (
+    ...     automaton_format(b'{"initial": [1]}'),
+    ...     automaton_format(b"I: (state)\\n"),
+    ...     automaton_format(b"0 1 1\\n"),
+    ... )
     ('json', 'pautomac', '')
     """
     head = data[:64].removeprefix(b"\xef\xbb\xbf").lstrip()
@@ -42,11 +48,14 @@ def automaton_format(data: bytes) -> str:
 
 @check_types
 def read_weights_json(data: bytes | Path) -> WFA:
-    """Read an automaton from JSON with the fields "initial", "transitions", "termination" and, optionally, "symbols".
+    """Read an automaton from JSON with the fields "initial", "transitions", "termination" and,
+    optionally, "symbols".
 
     `nlwfa export --to json` writes this form, with all digits of every weight.
 
-    >>> read_weights_json(b'{"initial": [1], "transitions": [[[0.5]]], "termination": [0.5], "symbols": ["a"]}')("aa")
+    >>> read_weights_json(
+    ...     b'{"initial": [1], "transitions": [[[0.5]]], "termination": [0.5], "symbols": ["a"]}'
+    ... )("aa")
     0.125
 
     Parameters
@@ -57,11 +66,14 @@ def read_weights_json(data: bytes | Path) -> WFA:
     Raises
     ------
     RecipeError
-        If the file is not JSON or lacks a field, the shapes do not fit, a number is not finite, or the automaton is too large.
+        If the file is not JSON or lacks a field, the shapes do not fit, a number is not finite, or
+        the automaton is too large.
     """
     content = from_json(clean(bytes_of(data)))
     if not isinstance(content, dict) or not all(name in content for name in JSON_FIELDS):
-        raise FormatError(f"an automaton in JSON must be an object with the fields {', '.join(JSON_FIELDS)}")
+        raise FormatError(
+            f"an automaton in JSON must be an object with the fields {', '.join(JSON_FIELDS)}"
+        )
     arrays = {}
     for name in JSON_FIELDS:
         try:
@@ -78,7 +90,9 @@ def read_weights_json(data: bytes | Path) -> WFA:
     num_symbols = len(arrays["transitions"])
     _check_size(num_symbols, len(arrays["initial"]))
     symbols = content.get("symbols")
-    if symbols is not None and not (isinstance(symbols, list) and all(isinstance(symbol, str) for symbol in symbols)):
+    if symbols is not None and not (
+        isinstance(symbols, list) and all(isinstance(symbol, str) for symbol in symbols)
+    ):
         raise FormatError("symbols must be a list of texts")
     try:
         alphabet = Alphabet.numbered(num_symbols) if symbols is None else Alphabet(tuple(symbols))
@@ -90,7 +104,8 @@ def read_weights_json(data: bytes | Path) -> WFA:
 
 @check_types
 def read_symbol_table(data: bytes | Path) -> dict[str, int]:
-    """Read a table of symbols of OpenFst: a line for each, with its name and its number. Number 0 is ε.
+    """Read a table of symbols of OpenFst: a line for each, with its name and its number. Number 0
+    is ε.
 
     >>> read_symbol_table(b"<eps> 0\\na 1\\nb 2\\n")
     {'<eps>': 0, 'a': 1, 'b': 2}
@@ -114,12 +129,18 @@ def read_symbol_table(data: bytes | Path) -> dict[str, int]:
 
 
 @check_types
-def read_openfst(data: bytes | Path, symbols: dict[str, int] | None = None, semiring: str = "log", labels: str = "numbers") -> WFA:
+def read_openfst(
+    data: bytes | Path,
+    symbols: dict[str, int] | None = None,
+    semiring: str = "log",
+    labels: str = "numbers",
+) -> WFA:
     """Read an acceptor in OpenFst's text form, as `fstprint --acceptor` writes it.
 
-    The weight of a string is the sum of the weights of its paths. Arcs with ε are replaced: with their matrix E, E* = (I − E)⁻¹
-    sums all ways without a symbol, so α₀ᵀ = e₀ᵀ E* and A_σ = B_σ E*, where B_σ has the arcs of σ and e₀ stands for the initial
-    state. A state from which nothing follows, such as the initial state that our own export adds, is left out.
+    The weight of a string is the sum of the weights of its paths. Arcs with ε are replaced: with
+    their matrix E, E* = (I − E)⁻¹ sums all ways without a symbol, so α₀ᵀ = e₀ᵀ E* and A_σ = B_σ E*,
+    where B_σ has the arcs of σ and e₀ stands for the initial state. A state from which nothing
+    follows, such as the initial state that our own export adds, is left out.
 
     >>> half = read_openfst(b"0 0 1 0.693147180559945\\n0 0.693147180559945\\n")  # −ln ½
     >>> round(half("0 0"), 6)
@@ -128,22 +149,23 @@ def read_openfst(data: bytes | Path, symbols: dict[str, int] | None = None, semi
     Parameters
     ----------
     data : bytes or Path
-        A line `state state label [weight]` for each arc and `state [weight]` for each final state. The first line begins with the
-        initial state. Arcs may also have two equal labels, as `fstprint` writes them by default.
+        A line `state state label [weight]` for each arc and `state [weight]` for each final state.
+        The first line begins with the initial state. Arcs may also have two equal labels, as
+        `fstprint` writes them by default.
     symbols : dict, optional
-        The name and number of each symbol, from `read_symbol_table`. Without it, label n is the symbol number n − 1, as our export
-        writes it.
+        The name and number of each symbol, from `read_symbol_table`. Without it, label n is the
+        symbol number n − 1, as our export writes it.
     semiring : str
-        "log": a number w stands for the weight e⁻ʷ, as in OpenFst's log semiring; "real": for itself. An arc without a number has
-        the weight 1.
+        "log": a number w stands for the weight e⁻ʷ, as in OpenFst's log semiring; "real": for
+        itself. An arc without a number has the weight 1.
     labels : str
         Whether arcs have the symbols' "numbers" or, as from `fstprint --isymbols`, their "names".
 
     Raises
     ------
     FormatError
-        If a line is malformed or a label unknown, an arc has two different labels, it is not clear whether numbers are labels or
-        weights, or the automaton would be too large.
+        If a line is malformed or a label unknown, an arc has two different labels, it is not clear
+        whether numbers are labels or weights, or the automaton would be too large.
     RecipeError
         If names are to be read without a table, or the sum over paths of ε diverges.
     """
@@ -153,7 +175,9 @@ def read_openfst(data: bytes | Path, symbols: dict[str, int] | None = None, semi
         raise RecipeError("labels = 'names' needs the table of symbols")
     cleaned = clean(bytes_of(data))
     check_no_other_file(first_rows(cleaned), READS)
-    arcs, ends, states = _openfst_rows(cleaned.decode("utf-8"), semiring, symbols if labels == "names" else None)
+    arcs, ends, states = _openfst_rows(
+        cleaned.decode("utf-8"), semiring, symbols if labels == "names" else None
+    )
     size = len(states)
     used = {label for _, _, label, _ in arcs} - {EPSILON}
     _check_size(len(symbols) if symbols is not None else max(used, default=1), size)
@@ -166,16 +190,26 @@ def read_openfst(data: bytes | Path, symbols: dict[str, int] | None = None, semi
             raise FormatError(f"label {unknown[0]} is not in the table of symbols")
         index = {number: place for place, number in enumerate(sorted(named))}
         alphabet = Alphabet(tuple(named[number] for number in sorted(named)))
-    transitions, empty, termination = np.zeros((len(alphabet), size, size)), np.zeros((size, size)), np.zeros(size)
+    transitions, empty, termination = (
+        np.zeros((len(alphabet), size, size)),
+        np.zeros((size, size)),
+        np.zeros(size),
+    )
     for source, target, label, weight in arcs:
-        (empty if label == EPSILON else transitions[index[label]])[states[source], states[target]] += weight
+        (empty if label == EPSILON else transitions[index[label]])[
+            states[source], states[target]
+        ] += weight
     for state, weight in ends:
         termination[states[state]] += weight
     initial = np.eye(1, size)[0]
     if empty.any():
         if float(np.abs(np.linalg.eigvals(empty)).max()) >= 1:
             raise RecipeError("the weights of the paths without a symbol (ε) have no finite sum")
-        closure = np.linalg.inv(np.eye(size) - empty) if np.linalg.matrix_power(empty != 0, 2).any() else np.eye(size) + empty
+        closure = (
+            np.linalg.inv(np.eye(size) - empty)
+            if np.linalg.matrix_power(empty != 0, 2).any()
+            else np.eye(size) + empty
+        )
         initial, transitions = initial @ closure, transitions @ closure
     useful = (termination != 0) | transitions.any(axis=(0, 2))
     useful |= not useful.any()  # the function 0 keeps its states: an automaton has at least one
@@ -185,16 +219,28 @@ def read_openfst(data: bytes | Path, symbols: dict[str, int] | None = None, semi
 def _openfst_rows(
     text: str, semiring: str, names: dict[str, int] | None
 ) -> tuple[list[tuple[int, int, int, float]], list[tuple[int, float]], dict[int, int]]:
-    """Read the lines: arcs, final states, and the number of each state in the order in which they occur."""
-    rows = [(line, fields) for line, row in enumerate(text.split("\n"), start=1) if (fields := row.split())]
+    """Read the lines: arcs, final states, and the number of each state in the order in which they
+    occur.
+    """
+    rows = [
+        (line, fields)
+        for line, row in enumerate(text.split("\n"), start=1)
+        if (fields := row.split())
+    ]
     num_labels = _labels_of_arcs(rows)
-    arcs, ends, states = list[tuple[int, int, int, float]](), list[tuple[int, float]](), dict[int, int]()
+    arcs, ends, states = (
+        list[tuple[int, int, int, float]](),
+        list[tuple[int, float]](),
+        dict[int, int](),
+    )
     for line, fields in rows:
         is_arc = len(fields) > 2
         width = 2 + num_labels if is_arc else 1
         if len(fields) > width + 1:
             raise FormatError(
-                f"expected an acceptor: `state state label [weight]` or `state [weight]`; got {quoted(' '.join(fields))}", line
+                "expected an acceptor: `state state label [weight]` or `state [weight]`; "
+                f"got {quoted(' '.join(fields))}",
+                line,
             )
         weight = _weight(fields[width], semiring, line) if len(fields) > width else 1.0
         ends_of = [_number(field, line) for field in fields[: 2 if is_arc else 1]]
@@ -215,21 +261,31 @@ WHOLE = re.compile("0|[1-9][0-9]*")
 
 
 def _labels_of_arcs(rows: list[tuple[int, list[str]]]) -> int:
-    """Return how many labels the arcs of a file have: 1, or 2 equal ones, as `fstprint` writes acceptors by default.
+    """Return how many labels the arcs of a file have: 1, or 2 equal ones, as `fstprint` writes
+    acceptors by default.
 
-    A fourth field may be an output label or a weight. It is a label if a fifth follows, or if it equals the third in all arcs.
+    A fourth field may be an output label or a weight. It is a label if a fifth follows, or if it
+    equals the third in all arcs.
 
     Raises
     ------
     FormatError
         If an arc has two different labels, or fourth fields are whole numbers that may be either.
     """
-    arcs = [(line, fields) for line, fields in rows if len(fields) > 2 and all(map(str.isdecimal, fields[:2]))]
+    arcs = [
+        (line, fields)
+        for line, fields in rows
+        if len(fields) > 2 and all(map(str.isdecimal, fields[:2]))
+    ]
     pairs = [(line, fields) for line, fields in arcs if len(fields) > 3]
     is_equal = [fields[2] == fields[3] for _, fields in pairs]
     if not pairs or (len(pairs) < len(arcs) and not any(len(fields) > 4 for _, fields in pairs)):
         return 1
-    if any(len(fields) > 4 for _, fields in pairs) or all(is_equal) or not all(_is_number(fields[3]) for _, fields in pairs):
+    if (
+        any(len(fields) > 4 for _, fields in pairs)
+        or all(is_equal)
+        or not all(_is_number(fields[3]) for _, fields in pairs)
+    ):
         for (line, fields), equal in zip(pairs, is_equal, strict=True):
             if not equal and (len(fields) > 4 or not _is_number(fields[3])):
                 raise _transducer(fields, line)
@@ -238,8 +294,10 @@ def _labels_of_arcs(rows: list[tuple[int, list[str]]]) -> int:
     if all(WHOLE.fullmatch(fields[3]) for _, fields in pairs) and not weighted_ends:
         line, fields = pairs[is_equal.index(False)]
         raise FormatError(
-            f"the fourth field of an arc may be an output label or a weight; got {quoted(' '.join(fields))}: "
-            "print acceptors with fstprint --acceptor, write weights with a decimal point, such as 2.0, and "
+            "the fourth field of an arc may be an output label or a weight; got "
+            f"{quoted(' '.join(fields))}: "
+            "print acceptors with fstprint --acceptor, write weights with a decimal point, "
+            "such as 2.0, and "
             "make an acceptor of a transducer by fstproject",
             line,
         )
@@ -264,7 +322,9 @@ def _is_number(text: str) -> bool:
 
 def _number(text: str, line: int) -> int:
     if not (text.isdecimal() and text.isascii() and len(text) <= 9):
-        raise FormatError(f"states and labels must be whole numbers from 0; got {quoted(text)}", line)
+        raise FormatError(
+            f"states and labels must be whole numbers from 0; got {quoted(text)}", line
+        )
     return int(text)
 
 
@@ -277,16 +337,25 @@ def _weight(text: str, semiring: str, line: int) -> float:
     weight = value if semiring == "real" else math.exp(-value) if value > -700 else math.nan
     if not math.isfinite(weight) or "_" in text:
         raise FormatError(
-            f"a weight must be a finite number{' or Infinity' if semiring == 'log' else ''}; got {quoted(text)}", line
+            f"a weight must be a finite number{' or Infinity' if semiring == 'log' else ''}; "
+            f"got {quoted(text)}",
+            line,
         )
     return weight
 
 
 def _holds_numbers(value: object) -> bool:
     """Return whether nested lists hold numbers only. numpy converts "1" and true, too."""
-    return all(map(_holds_numbers, value)) if isinstance(value, list) else type(value) in (int, float)
+    return (
+        all(map(_holds_numbers, value)) if isinstance(value, list) else type(value) in (int, float)
+    )
 
 
 def _check_size(num_symbols: int, num_states: int) -> None:
     check_at_most("the alphabet size", num_symbols, limits.most("symbols"), WHOLE_FILE)
-    check_at_most("symbols × states²", num_symbols * num_states**2, limits.most("automaton_numbers"), WHOLE_FILE)
+    check_at_most(
+        "symbols × states²",
+        num_symbols * num_states**2,
+        limits.most("automaton_numbers"),
+        WHOLE_FILE,
+    )

@@ -1,17 +1,21 @@
-"""Read strings from the bytes of a file: PAutomaC and SPiCe files, lines of characters, tokens or JSON, CSV files with counts.
+"""Read strings from the bytes of a file: PAutomaC and SPiCe files, lines of characters, tokens or
+JSON, CSV files with counts.
 
-The functions stand in the order in which a file is processed. Its bytes are checked and cleaned; lines are read in blocks. The
-numbers of a PAutomaC file become words directly; lines and rows of tables first become cells (the text of each string), whose
-symbols are then numbered. `read_strings` does all of this, and can guess the format by the rules of `recognition`.
+The functions stand in the order in which a file is processed. Its bytes are checked and cleaned;
+lines are read in blocks. The numbers of a PAutomaC file become words directly; lines and rows of
+tables first become cells (the text of each string), whose symbols are then numbered. `read_strings`
+does all of this, and can guess the format by the rules of `recognition`.
 
-In the text formats, white space around a string is ignored, and a string that is empty, or λ alone, is the empty word.
-Symbols are numbered in the order of their written forms (numbers by size), so an alphabet does not depend on the order of lines.
+In the text formats, white space around a string is ignored, and a string that is empty, or λ alone,
+is the empty word. Symbols are numbered in the order of their written forms (numbers by size), so an
+alphabet does not depend on the order of lines.
 
-Memory is proportional to the file's size: an uploaded file may have 200 MB, and a line of two bytes takes fifty bytes as a Python
-object. So no list of all lines is ever made, and words use the smallest integer types until the whole file has been read.
+Memory is proportional to the file's size: an uploaded file may have 200 MB, and a line of two bytes
+takes fifty bytes as a Python object. So no list of all lines is ever made, and words use the
+smallest integer types until the whole file has been read.
 
-`pautomac` reads the competitions' other files (solutions, models), `values` reads CSV files of values, and `counting` reads files
-that do not fit into memory.
+`pautomac` reads the competitions' other files (solutions, models), `values` reads CSV files of
+values, and `counting` reads files that do not fit into memory.
 """
 
 from __future__ import annotations
@@ -58,15 +62,20 @@ from .recognition import (
 FORMATS = ("auto", "pautomac", "characters", "tokens", "csv", "json")
 VERBS = LAB_FOLDER / "assets" / "verbs.txt"
 
-HEAD_BYTES = 400  # bytes at the beginning of a file by which its encoding or a binary file is recognised
+# bytes at the beginning of a file by which its encoding or a binary file is recognised
+HEAD_BYTES = 400
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 BLANK = re.compile(rb"[ \t\n\v\f]")
 MAX_DIGITS = 18  # integers of this many digits fit into an int64
-# Bytes that are parsed together: few enough for the resulting arrays to stay in the processor's cache.
+# Bytes that are parsed together: few enough for the resulting arrays to stay in the processor's
+# cache.
 PIECE_BYTES = 2**17
-# Bytes that are parsed together if each line becomes a Python object: fewer, because a line may have only one byte.
+# Bytes that are parsed together if each line becomes a Python object: fewer, because a line may
+# have only one byte.
 BLOCK_BYTES = 2**15
-LONG_SEQUENCE = 100  # from how many symbols on a single string is taken for one long sequence, such as a text or a genome
+# from how many symbols on a single string is taken for one long sequence, such as a text or a
+# genome
+LONG_SEQUENCE = 100
 USUAL_LENGTH = 20  # the length of the strings into which one long sequence may be cut
 MANY_LINES = 20  # from how many lines on it is unlikely that each holds a string of one symbol
 
@@ -75,12 +84,16 @@ MANY_LINES = 20  # from how many lines on it is unlikely that each holds a strin
 
 
 def bytes_of(data: bytes | Path) -> bytes:
-    """Return the bytes themselves, or read them from a path. Raises RecipeError if the file can't be read or is too large."""
+    """Return the bytes themselves, or read them from a path.
+
+    Raises RecipeError if the file can't be read or is too large.
+    """
     return read_capped(data, limits.most("file_bytes")) if isinstance(data, Path) else data
 
 
 def clean(data: bytes) -> bytes:
-    """Remove a byte order mark from a file's bytes, which must be UTF-8, and end every line with "\\n".
+    """Remove a byte order mark from a file's bytes, which must be UTF-8, and end every line with
+    "\\n".
 
     >>> clean(b"ab\\r\\nc\\r")
     b'ab\\nc\\n'
@@ -93,14 +106,17 @@ def clean(data: bytes) -> bytes:
     check_at_most("the file size in bytes", len(data), limits.most("file_bytes"), WHOLE_FILE)
     check_text(data[:HEAD_BYTES])
     cleaned = _with_plain_line_ends(data.removeprefix(BYTE_ORDER_MARK))
-    check_at_most("the number of lines", cleaned.count(b"\n"), limits.most("strings") + 1, WHOLE_FILE)
+    check_at_most(
+        "the number of lines", cleaned.count(b"\n"), limits.most("strings") + 1, WHOLE_FILE
+    )
     if not _is_visible(_decode(cleaned)):
         raise _empty_file(len(data))
     return cleaned
 
 
 def pieces(reads: Iterable[bytes]) -> Iterator[tuple[int, bytes]]:
-    """Yield a file of any size in cleaned pieces of whole lines, as pairs of the number of lines before the piece, and the piece.
+    """Yield a file of any size in cleaned pieces of whole lines, as pairs of the number of lines
+    before the piece, and the piece.
 
     >>> list(pieces([b"ab\\r", b"\\nc", b"d\\ne"]))
     [(0, b'ab\\n'), (1, b'cd\\n'), (2, b'e')]
@@ -108,7 +124,8 @@ def pieces(reads: Iterable[bytes]) -> Iterator[tuple[int, bytes]]:
     Parameters
     ----------
     reads : iterable of bytes
-        The bytes of the file in order, divided at any positions. Memory holds one of them at a time, and an unfinished line.
+        The bytes of the file in order, divided at any positions. Memory holds one of them at a
+        time, and an unfinished line.
 
     Raises
     ------
@@ -138,7 +155,8 @@ def pieces_of(cleaned: bytes) -> Iterator[tuple[int, bytes]]:
 
 
 def line_blocks(cleaned: bytes) -> Iterator[list[str]]:
-    """Yield the lines of a cleaned file in blocks, because all lines together would need many times the file's size as text.
+    """Yield the lines of a cleaned file in blocks, because all lines together would need many times
+    the file's size as text.
 
     >>> list(line_blocks(b"ab\\n\\nc"))
     [['ab', ''], ['c']]
@@ -151,7 +169,8 @@ def line_blocks(cleaned: bytes) -> Iterator[list[str]]:
 
 
 def chunks(content: AnyStr, separator: re.Pattern[AnyStr], size: int) -> Iterator[AnyStr]:
-    """Split a long line into parts of `size` characters or bytes, each extended up to and including the next separator.
+    """Split a long line into parts of `size` characters or bytes, each extended up to and including
+    the next separator.
 
     >>> list(chunks("a,bc,d,e", re.compile(","), 3))
     ['a,bc,', 'd,e']
@@ -165,10 +184,17 @@ def chunks(content: AnyStr, separator: re.Pattern[AnyStr], size: int) -> Iterato
 
 
 def _whole_lines(cleaned: bytes, size: int) -> Iterator[bytes]:
-    """Split a file into consecutive parts of whole lines. A part has at most `size` bytes, unless one line is longer."""
+    """Split a file into consecutive parts of whole lines.
+
+    A part has at most `size` bytes, unless one line is longer.
+    """
     start = 0
     while start < len(cleaned):
-        end = cleaned.rfind(b"\n", start, start + size) + 1 or cleaned.find(b"\n", start + size) + 1 or len(cleaned)
+        end = (
+            cleaned.rfind(b"\n", start, start + size) + 1
+            or cleaned.find(b"\n", start + size) + 1
+            or len(cleaned)
+        )
         yield cleaned[start:end]
         start = end
 
@@ -177,14 +203,20 @@ def _whole_lines_of(reads: Iterable[bytes]) -> Iterator[bytes]:
     unfinished: list[bytes] = []  # parts of a line whose end has not been read
     num_unfinished = 0
     for read in reads:
-        # A "\r" at the very end may be the first half of the line end "\r\n", so it does not yet end a line.
+        # A "\r" at the very end may be the first half of the line end "\r\n", so it does not yet
+        # end a line.
         cut = max(read.rfind(b"\n"), read.rfind(b"\r", 0, -1)) + 1
         if cut:
             yield b"".join((*unfinished, read[:cut]))
             unfinished, num_unfinished = [], 0
         unfinished.append(read[cut:])
         num_unfinished += len(read) - cut
-        check_at_most("the number of bytes without a line end", num_unfinished, limits.most("file_bytes"), WHOLE_FILE)
+        check_at_most(
+            "the number of bytes without a line end",
+            num_unfinished,
+            limits.most("file_bytes"),
+            WHOLE_FILE,
+        )
     if num_unfinished:
         yield b"".join(unfinished)
 
@@ -198,7 +230,10 @@ def _decode(cleaned: bytes, lines_before: int = 0) -> str:
         return cleaned.decode("utf-8")
     except UnicodeDecodeError as error:
         line = lines_before + cleaned[: error.start].count(b"\n") + 1
-        message = f"byte 0x{cleaned[error.start]:02x} is not UTF-8; files must be text, saved as UTF-8 (in Excel: CSV UTF-8)"
+        message = (
+            f"byte 0x{cleaned[error.start]:02x} is not UTF-8; files must be text, saved as UTF-8 "
+            "(in Excel: CSV UTF-8)"
+        )
         row = cleaned[cleaned.rfind(b"\n", 0, error.start) + 1 :][:HEAD_BYTES].split(b"\n", 1)[0]
         if text := as_windows_1252(row):
             message += f"; as Windows-1252 this line reads {quoted(text)}"
@@ -210,7 +245,9 @@ def _is_visible(text: str) -> bool:
 
 
 def _empty_file(num_bytes: int) -> FormatError:
-    return FormatError(f"the file is empty: it has {plural(num_bytes, 'byte')} and no visible characters")
+    return FormatError(
+        f"the file is empty: it has {plural(num_bytes, 'byte')} and no visible characters"
+    )
 
 
 # Numbers, and pieces of text quoted in errors
@@ -225,20 +262,28 @@ def _check_length(length: int, line: int) -> None:
     """Raise FormatError if a string is too long, and say what to do with one long sequence."""
     if length > limits.most("string_length"):
         advice = f" ({_how_to_cut()})" if length >= LONG_SEQUENCE else ""
-        raise FormatError(f"the string length must be at most {limits.most('string_length'):,}; got {length:,}{advice}", line)
+        raise FormatError(
+            f"the string length must be at most {limits.most('string_length'):,}; got "
+            f"{length:,}{advice}",
+            line,
+        )
 
 
 def _how_to_cut() -> str:
     """Say what to do with one long sequence: cut it into strings that the limit allows."""
     length = min(USUAL_LENGTH, limits.most("string_length"))
-    return f"cut one long sequence into lines of, for example, {plural(length, 'symbol')}, and learn with the statistic factor"
+    return (
+        f"cut one long sequence into lines of, for example, {plural(length, 'symbol')}, and "
+        "learn with the statistic factor"
+    )
 
 
 WHOLE_AS_FLOAT = re.compile(r"[0-9]+\.0")
 
 
 def positive_count(text: str, line: int) -> int:
-    """Parse a count of strings: a whole number from 1 to the limit on strings. Raises FormatError for anything else.
+    """Parse a count of strings: a whole number from 1 to the limit on strings. Raises FormatError
+    for anything else.
 
     It may end in .0, as data frames write whole numbers beside missing ones.
     """
@@ -246,7 +291,8 @@ def positive_count(text: str, line: int) -> int:
     token = token.removesuffix(".0") if WHOLE_AS_FLOAT.fullmatch(token) else token
     if not INTEGER.fullmatch(token):
         raise FormatError(f"a count must be a whole number; got {quoted(token)}", line)
-    # With more digits the number itself no longer matters, and Python refuses to convert very long ones.
+    # With more digits the number itself no longer matters, and Python refuses to convert very long
+    # ones.
     count = int(token) if len(token) <= MAX_DIGITS else (-1 if token[0] == "-" else 10**MAX_DIGITS)
     if count < 1:
         raise FormatError(f"a count must be at least 1; got {quoted(token)}", line)
@@ -255,7 +301,10 @@ def positive_count(text: str, line: int) -> int:
 
 
 def finite(text: str, line: int, at_least: float = -np.inf) -> float:
-    """Parse a finite number of at least `at_least`. Raises FormatError, with the line, for anything else."""
+    """Parse a finite number of at least `at_least`.
+
+    Raises FormatError, with the line, for anything else.
+    """
     try:
         value = float(text)
     except ValueError:
@@ -266,8 +315,9 @@ def finite(text: str, line: int, at_least: float = -np.inf) -> float:
     return value
 
 
-# PAutomaC and SPiCe: a first line `number_of_strings alphabet_size`, then one line per string, `length s₁ s₂ …`, symbols from 0.
-# λ is the line `0`. Source: Verwer, Eyraud, de la Higuera, *PAutomaC*, Mach. Learn. 2014, and the files themselves.
+# PAutomaC and SPiCe: a first line `number_of_strings alphabet_size`, then one line per string,
+# `length s₁ s₂ …`, symbols from 0. λ is the line `0`. Source: Verwer, Eyraud, de la Higuera,
+# *PAutomaC*, Mach. Learn. 2014, and the files themselves.
 
 
 @dataclass(frozen=True, eq=False)
@@ -290,12 +340,21 @@ class Block:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Return notes for the user about the file up to this block: take those of the last block."""
-        return (f"{plural(self.num_blank, 'blank line')} skipped (λ is written 0 in this format).",) if self.num_blank else ()
+        """Return notes for the user about the file up to this block: take those of the last
+        block.
+        """
+        return (
+            (f"{plural(self.num_blank, 'blank line')} skipped (λ is written 0 in this format).",)
+            if self.num_blank
+            else ()
+        )
 
 
-def parse_pautomac(pieces: Iterable[tuple[int, bytes]], max_strings: int | None = None) -> Iterator[Block]:
-    """Parse the strings of a PAutomaC or SPiCe file of any size, and yield one block for each piece that is not blank.
+def parse_pautomac(
+    pieces: Iterable[tuple[int, bytes]], max_strings: int | None = None
+) -> Iterator[Block]:
+    """Parse the strings of a PAutomaC or SPiCe file of any size, and yield one block for each piece
+    that is not blank.
 
     >>> [block] = parse_pautomac([(0, b"3 2\\n2 0 1\\n0\\n1 1\\n")])
     >>> list(block.words), block.num_symbols, block.num_blank
@@ -311,7 +370,8 @@ def parse_pautomac(pieces: Iterable[tuple[int, bytes]], max_strings: int | None 
     Raises
     ------
     FormatError
-        If the header or a line is malformed or, after the last block, if the number of strings is not that of the header.
+        If the header or a line is malformed or, after the last block, if the number of strings is
+        not that of the header.
     """
     header: tuple[int, int, int] | None = None
     num_read = 0
@@ -328,26 +388,39 @@ def parse_pautomac(pieces: Iterable[tuple[int, bytes]], max_strings: int | None 
             yield Block(words, header[1], int(lines[-1]) - num_read - 1)
     if header is None:
         raise FormatError(
-            "the file has no numbers; a file of this format begins with a line of two numbers, and has at least 1 string"
+            "the file has no numbers; a file of this format begins with a line of two "
+            "numbers, and has at least 1 string"
         )
     num_strings, _, line = header
     if num_read != num_strings:
-        raise FormatError(f"the header promises {plural(num_strings, 'string')}, but {num_read:,} follow", line)
+        raise FormatError(
+            f"the header promises {plural(num_strings, 'string')}, but {num_read:,} follow", line
+        )
     if not num_strings:
         raise FormatError("the file has no strings; it needs at least 1", line)
 
 
 def begins_as_pautomac(head: bytes) -> bool:
-    """Return whether a file with these first bytes has a PAutomaC header, and a first string that begins with its length."""
+    """Return whether a file with these first bytes has a PAutomaC header, and a first string that
+    begins with its length.
+    """
     text = _with_plain_line_ends(head.removeprefix(BYTE_ORDER_MARK)).decode("utf-8", "replace")
     rows = [row for row in text.split("\n")[:-1] if row.strip()]
     return len(rows) > 1 and has_header(rows[0]) and states_its_length(rows[1])
 
 
-def _header(numbers: IntArray, width: int, line: int, max_strings: int | None) -> tuple[int, int, int]:
-    """Check a PAutomaC header, and return its number of strings, its size of the alphabet, and the number of its line."""
+def _header(
+    numbers: IntArray, width: int, line: int, max_strings: int | None
+) -> tuple[int, int, int]:
+    """Check a PAutomaC header, and return its number of strings, its size of the alphabet, and the
+    number of its line.
+    """
     if width != 2:
-        raise FormatError(f"the header must be number_of_strings and alphabet_size; got {plural(width, 'number')}", line)
+        raise FormatError(
+            "the header must be number_of_strings and alphabet_size; got "
+            f"{plural(width, 'number')}",
+            line,
+        )
     num_strings, num_symbols = int(numbers[0]), int(numbers[1])
     if max_strings is not None:
         check_at_most("the number of strings", num_strings, max_strings, line)
@@ -369,10 +442,15 @@ def _words_of_rows(numbers: IntArray, widths: IntArray, lines: IntArray, num_sym
     num_symbols : int
         The size of the alphabet.
     """
-    firsts = np.cumsum(widths) - widths  # the position of each row's first number, the string's length
+    # the position of each row's first number, the string's length
+    firsts = np.cumsum(widths) - widths
     lengths, declared = widths - 1, numbers[firsts]
     for row in np.flatnonzero(lengths != declared)[:1]:
-        follow = "1 symbol follows" if lengths[row] == 1 else f"{plural(int(lengths[row]), 'symbol')} follow"
+        follow = (
+            "1 symbol follows"
+            if lengths[row] == 1
+            else f"{plural(int(lengths[row]), 'symbol')} follow"
+        )
         raise FormatError(f"length {declared[row]} is declared, but {follow}", int(lines[row]))
     for row in np.flatnonzero(lengths > limits.most("string_length"))[:1]:
         _check_length(int(lengths[row]), int(lines[row]))
@@ -381,13 +459,16 @@ def _words_of_rows(numbers: IntArray, widths: IntArray, lines: IntArray, num_sym
     words = Words(numbers[is_symbol].astype(np.int64, copy=False), offsets_of(lengths))
     for position in np.flatnonzero(words.symbols >= num_symbols)[:1]:
         line = int(lines[np.searchsorted(words.offsets, position, side="right") - 1])
-        allowed = f"the header's alphabet of {plural(num_symbols, 'symbol')} (0 … {num_symbols - 1})"
+        allowed = (
+            f"the header's alphabet of {plural(num_symbols, 'symbol')} (0 … {num_symbols - 1})"
+        )
         raise FormatError(f"symbol {words.symbols[position]} is not in {allowed}", line)
     return words
 
 
 def _rows_of_numbers(piece: bytes, lines_before: int) -> tuple[IntArray, IntArray, IntArray]:
-    """Parse the whole numbers in a piece of a file: the first digit of all tokens together, then the second, and so on.
+    """Parse the whole numbers in a piece of a file: the first digit of all tokens together, then
+    the second, and so on.
 
     This is several times as fast as a parser that reads one token after the other.
 
@@ -404,13 +485,19 @@ def _rows_of_numbers(piece: bytes, lines_before: int) -> tuple[IntArray, IntArra
     totals = [ends + number for (_, ends), number in zip(parts, before, strict=False)]
     widths = np.diff(np.concatenate((*totals, before[-1:])), prepend=0)
     lines = np.flatnonzero(widths)
-    return np.concatenate([numbers for numbers, _ in parts]), widths[lines], lines + lines_before + 1
+    return (
+        np.concatenate([numbers for numbers, _ in parts]),
+        widths[lines],
+        lines + lines_before + 1,
+    )
 
 
 def _numbers(chunk: bytes) -> tuple[IntArray, IntArray]:
-    """Parse the whole numbers in a chunk: return them, shape (num_tokens,), and how many of them come before each line end.
+    """Parse the whole numbers in a chunk: return them, shape (num_tokens,), and how many of them
+    come before each line end.
 
-    The numbers of a chunk that is part of a long line use the smallest integer type, because there may be many such chunks.
+    The numbers of a chunk that is part of a long line use the smallest integer type, because there
+    may be many such chunks.
     """
     characters = np.frombuffer(chunk, dtype=np.uint8)
     visible = np.zeros(len(characters) + 2, dtype=bool)
@@ -423,8 +510,11 @@ def _numbers(chunk: bytes) -> tuple[IntArray, IntArray]:
         numbers[longer] = 10 * numbers[longer] + characters[starts[longer] + digit] - ord("0")
     for token in np.flatnonzero(digits > MAX_DIGITS).tolist():
         significant = chunk[starts[token] : starts[token] + digits[token]].lstrip(b"0")
-        # A number that is too large becomes the largest int64, which later checks refuse because it is out of range.
-        numbers[token] = int(significant or b"0") if len(significant) <= MAX_DIGITS else np.iinfo(np.int64).max
+        # A number that is too large becomes the largest int64, which later checks refuse because it
+        # is out of range.
+        numbers[token] = (
+            int(significant or b"0") if len(significant) <= MAX_DIGITS else np.iinfo(np.int64).max
+        )
     ends = np.searchsorted(starts, np.flatnonzero(characters == ord("\n")))
     return numbers if len(chunk) <= 2 * PIECE_BYTES else smallest(numbers), ends
 
@@ -434,10 +524,15 @@ def _not_a_number(piece: bytes, lines_before: int) -> FormatError:
     for line, row in enumerate(piece.decode("utf-8").split("\n"), start=lines_before + 1):
         for token in row.split():
             if re.fullmatch(r"-[0-9]+", token):
-                return FormatError(f"lengths and symbols must be whole numbers of at least 0; got {quoted(token)}", line)
+                return FormatError(
+                    f"lengths and symbols must be whole numbers of at least 0; got {quoted(token)}",
+                    line,
+                )
             if not re.fullmatch(r"[0-9]+", token):
                 return FormatError(f"{quoted(token)} is not a whole number", line)
-    return FormatError("numbers must be separated by spaces, tabs or line ends; got other white space")
+    return FormatError(
+        "numbers must be separated by spaces, tabs or line ends; got other white space"
+    )
 
 
 # Cells: the text of each string, and its line
@@ -447,7 +542,9 @@ Cells = Iterator[tuple[list[str], Sequence[int]]]
 
 
 def line_cells(cleaned: bytes, notes: list[str]) -> Cells:
-    """Yield each line as a cell, without blank lines at the end of the file, and append sentences about blank lines to `notes`."""
+    """Yield each line as a cell, without blank lines at the end of the file, and append sentences
+    about blank lines to `notes`.
+    """
     end = _end_of_strings(cleaned)
     num_skipped = cleaned.count(b"\n", end) - cleaned.endswith(b"\n")
     if num_skipped > 0:
@@ -473,10 +570,12 @@ def _end_of_strings(cleaned: bytes) -> int:
 
 
 class CsvCells:
-    """Reads the strings of a table: a CSV file with two columns, or with the columns that `recognition.table_of` recognised.
+    """Reads the strings of a table: a CSV file with two columns, or with the columns that
+    `recognition.table_of` recognised.
 
-    The file is parsed twice. First it is checked, the second column is handed to `read`, and it is determined whether strings are
-    split into tokens; `cells` then yields the strings. Storing all cells in between would need many times the file's size.
+    The file is parsed twice. First it is checked, the second column is handed to `read`, and it is
+    determined whether strings are split into tokens; `cells` then yields the strings. Storing all
+    cells in between would need many times the file's size.
 
     Parameters
     ----------
@@ -509,10 +608,16 @@ class CsvCells:
         read: Callable[[list[str], list[int]], None],
         table: Table | None = None,
     ) -> None:
-        self._cleaned, self._second_column, self._first_column, self._num_blank = cleaned, second_column, "string", 0
+        self._cleaned, self._second_column, self._first_column, self._num_blank = (
+            cleaned,
+            second_column,
+            "string",
+            0,
+        )
         self._table = table or Table()
         tokens, empty = False, True
-        error: FormatError | None = None  # raised last: wrong columns anywhere in the file are reported first
+        # raised last: wrong columns anywhere in the file are reported first
+        error: FormatError | None = None
         for cells, numbers, lines in self.rows():
             empty = False
             tokens = tokens or hold_tokens(cells, alphabet)
@@ -524,16 +629,23 @@ class CsvCells:
         if empty:
             raise FormatError("the file has no strings; it needs at least 1")
         if self._num_blank:
-            notes.append(f"{plural(self._num_blank, 'blank line')} skipped (λ is an empty first column in this format).")
+            notes.append(
+                f"{plural(self._num_blank, 'blank line')} skipped (λ is an empty first "
+                "column in this format)."
+            )
         if error:
             raise error
-        self.in_tokens = tokens if self._first_column == "string" else self._first_column == "tokens"
+        self.in_tokens = (
+            tokens if self._first_column == "string" else self._first_column == "tokens"
+        )
 
     def cells(self) -> Cells:
         return ((cells, lines) for cells, _, lines in self.rows())
 
     def rows(self) -> Iterator[tuple[list[str], list[str], list[int]]]:
-        """Yield strings without surrounding white space, the cells of the second column, and the line of each, in blocks."""
+        """Yield strings without surrounding white space, the cells of the second column, and the
+        line of each, in blocks.
+        """
         cells, numbers, lines = list[str](), list[str](), list[int]()
         table, is_first = self._table, True
         self._num_blank = num_read = num_done = 0  # num_read, num_done: blocks of lines
@@ -576,29 +688,45 @@ class CsvCells:
 
     def _wrong_columns(self, num_columns: int, line: int) -> FormatError:
         number = self._table.num_columns
-        columns = f"2 columns, string and {self._second_column}" if number == 2 else f"{number} columns"
-        separator = "" if self._table.delimiter == "," else f" separated by {DELIMITERS[self._table.delimiter]}s"
-        return FormatError(f"expected {columns}{separator}; got {plural(num_columns, 'column')}", line)
+        columns = (
+            f"2 columns, string and {self._second_column}" if number == 2 else f"{number} columns"
+        )
+        separator = (
+            ""
+            if self._table.delimiter == ","
+            else f" separated by {DELIMITERS[self._table.delimiter]}s"
+        )
+        return FormatError(
+            f"expected {columns}{separator}; got {plural(num_columns, 'column')}", line
+        )
 
     def _too_long(self, row: str, line: int) -> FormatError:
-        """Make the error for a line that is too long for two cells. Its cells, perhaps millions, are counted in chunks."""
+        """Make the error for a line that is too long for two cells.
+
+        Its cells, perhaps millions, are counted in chunks.
+        """
         try:
             parts = chunks(row, re.compile(self._table.delimiter), BLOCK_BYTES)
-            num_columns = 1 + sum(len(part) - 1 for part in csv.reader(parts, strict=True, delimiter=self._table.delimiter))
+            num_columns = 1 + sum(
+                len(part) - 1
+                for part in csv.reader(parts, strict=True, delimiter=self._table.delimiter)
+            )
         except csv.Error as error:
             return FormatError(f"not a CSV file: {error}", line)
         return self._wrong_columns(num_columns, line)
 
 
 class JsonCells:
-    """Reads the strings of lines of JSON. As by `CsvCells`, and for the same reason, the file is parsed twice.
+    """Reads the strings of lines of JSON. As by `CsvCells`, and for the same reason, the file is
+    parsed twice.
 
     Parameters
     ----------
     layout : JsonLines
         Where a line holds the string and its count.
     read : callable
-        Called with the counts of some lines, as text, and the number of each line; may raise FormatError.
+        Called with the counts of some lines, as text, and the number of each line; may raise
+        FormatError.
 
     Attributes
     ----------
@@ -612,7 +740,11 @@ class JsonCells:
     """
 
     def __init__(
-        self, cleaned: bytes, layout: JsonLines, alphabet: Alphabet | None, read: Callable[[list[str], list[int]], None]
+        self,
+        cleaned: bytes,
+        layout: JsonLines,
+        alphabet: Alphabet | None,
+        read: Callable[[list[str], list[int]], None],
     ) -> None:
         self._cleaned, self._layout = cleaned, layout
         self.in_tokens = False
@@ -624,7 +756,9 @@ class JsonCells:
         return ((cells, lines) for cells, _, _, lines in self._blocks())
 
     def _blocks(self) -> Iterator[tuple[list[str], list[str], bool, list[int]]]:
-        """Yield strings and counts as text, whether one of the strings is a list of symbols, and the line of each, in blocks."""
+        """Yield strings and counts as text, whether one of the strings is a list of symbols, and
+        the line of each, in blocks.
+        """
         first = 1
         for rows in line_blocks(self._cleaned):
             lines = [line for line, row in enumerate(rows, start=first) if row.strip()]
@@ -639,7 +773,10 @@ class JsonCells:
 
 
 class _SymbolNumbers(dict[str, int]):
-    """Numbers symbols in order of appearance, after those of an alphabet. Symbols beyond the limit are only counted."""
+    """Numbers symbols in order of appearance, after those of an alphabet.
+
+    Symbols beyond the limit are only counted.
+    """
 
     def __init__(self, symbols: Sequence[str]) -> None:
         super().__init__((symbol, number) for number, symbol in enumerate(symbols))
@@ -650,7 +787,8 @@ class _SymbolNumbers(dict[str, int]):
     def __missing__(self, symbol: str) -> int:
         if len(self) < self._most:
             return self.setdefault(symbol, len(self))
-        # Only the hash of the symbol is stored: the error will say how many symbols there are, but not which.
+        # Only the hash of the symbol is stored: the error will say how many symbols there are, but
+        # not which.
         self._surplus.append(hash(symbol))
         if len(self._surplus) > self._room:
             self._surplus = array("q", np.unique(self._surplus).tobytes())
@@ -662,8 +800,11 @@ class _SymbolNumbers(dict[str, int]):
         return len(self) + len(np.unique(self._surplus))
 
 
-def encode_cells(blocks: Cells, tokens: bool, alphabet: Alphabet | None) -> tuple[list[Words], Alphabet]:
-    """Convert blocks of cells to words. Return packed words for each block, and their alphabet: `alphabet`, then new symbols.
+def encode_cells(
+    blocks: Cells, tokens: bool, alphabet: Alphabet | None
+) -> tuple[list[Words], Alphabet]:
+    """Convert blocks of cells to words. Return packed words for each block, and their alphabet:
+    `alphabet`, then new symbols.
 
     Raises
     ------
@@ -680,9 +821,13 @@ def encode_cells(blocks: Cells, tokens: bool, alphabet: Alphabet | None) -> tupl
             longest, line = int(lengths.max()), lines[int(lengths.argmax())]
         del cells, lengths
     _check_length(longest, line)
-    check_at_most("the number of different symbols", numbers.num_symbols, limits.most("symbols"), WHOLE_FILE)
+    check_at_most(
+        "the number of different symbols", numbers.num_symbols, limits.most("symbols"), WHOLE_FILE
+    )
     if not numbers:
-        raise FormatError("every string is empty: at least one symbol is needed to make an alphabet")
+        raise FormatError(
+            "every string is empty: at least one symbol is needed to make an alphabet"
+        )
     new_symbols = in_order(list(numbers)[len(first_symbols) :])
     full = Alphabet((*first_symbols, *new_symbols))
     sorted_number = np.empty(len(full), dtype=np.int64)
@@ -693,13 +838,22 @@ def encode_cells(blocks: Cells, tokens: bool, alphabet: Alphabet | None) -> tupl
     return parts, full
 
 
-def _encode_block(cells: list[str], tokens: bool, numbers: _SymbolNumbers) -> tuple[Words, IntArray]:
-    """Convert cells to packed words. Return these, or no words if one is too long, and the length of each."""
+def _encode_block(
+    cells: list[str], tokens: bool, numbers: _SymbolNumbers
+) -> tuple[Words, IntArray]:
+    """Convert cells to packed words.
+
+    Return these, or no words if one is too long, and the length of each.
+    """
     rows = [symbols_of(cell, tokens) for cell in cells]
     lengths = np.fromiter(map(len, rows), dtype=np.int64, count=len(rows))
     if lengths.max() > limits.most("string_length"):
         return Words.of([]), lengths
-    symbols = np.fromiter(map(numbers.__getitem__, chain.from_iterable(rows)), dtype=numbers.dtype, count=int(lengths.sum()))
+    symbols = np.fromiter(
+        map(numbers.__getitem__, chain.from_iterable(rows)),
+        dtype=numbers.dtype,
+        count=int(lengths.sum()),
+    )
     return Words(symbols, offsets_of(lengths)).packed(), lengths
 
 
@@ -707,8 +861,14 @@ def symbols_of(cell: str, tokens: bool) -> Sequence[str]:
     """Split a cell into symbols: at white space if `tokens`, otherwise into characters."""
     if cell in ("", LAMBDA):
         return ()
-    if tokens and len(cell) > BLOCK_BYTES and (length := num_tokens(cell)) > limits.most("string_length"):
-        return " " * length  # a text of the same length in place of the symbols, because the string will be refused as too long
+    if (
+        tokens
+        and len(cell) > BLOCK_BYTES
+        and (length := num_tokens(cell)) > limits.most("string_length")
+    ):
+        # a text of the same length in place of the symbols, because the string will be refused as
+        # too long
+        return " " * length
     return cell.split() if tokens else cell
 
 
@@ -722,7 +882,8 @@ class StringFile:
     Attributes
     ----------
     parts : sequence of Words
-        The strings, packed into the smallest integer types: as one `Words` in int64 they may need eight times the file's size.
+        The strings, packed into the smallest integer types: as one `Words` in int64 they may need
+        eight times the file's size.
     weights : array or None, shape (num_words,)
         How often each string was seen, in the smallest integers; None if each counts once.
     alphabet : Alphabet
@@ -731,7 +892,8 @@ class StringFile:
     notes : tuple of str
         Sentences for the user, for example about blank lines.
     detail : str
-        In which columns or fields the strings and counts were found, as the end of a sentence; empty for other formats.
+        In which columns or fields the strings and counts were found, as the end of a sentence;
+        empty for other formats.
     """
 
     parts: Sequence[Words]
@@ -748,7 +910,9 @@ class StringFile:
 
     @property
     def names(self) -> Alphabet | None:
-        """Return the names of the symbols in files that belong to this one, such as targets; None if they are numbers."""
+        """Return the names of the symbols in files that belong to this one, such as targets; None
+        if they are numbers.
+        """
         return None if self.format == "pautomac" else self.alphabet
 
     @property
@@ -757,13 +921,25 @@ class StringFile:
         seen = np.zeros(len(self.alphabet), dtype=bool)
         for part in self.parts:
             seen[part.symbols] = True
-        own = [symbol for symbol, is_own in zip(self.alphabet.symbols, seen.tolist(), strict=True) if is_own]
-        return read_as(self.format, self.alphabet.symbols if self.format == "pautomac" else own, self.detail)
+        own = [
+            symbol
+            for symbol, is_own in zip(self.alphabet.symbols, seen.tolist(), strict=True)
+            if is_own
+        ]
+        return read_as(
+            self.format, self.alphabet.symbols if self.format == "pautomac" else own, self.detail
+        )
 
     @property
     def counts(self) -> IntArray:
-        """Return how often each string was seen, shape (num_words,): all 1, except in a CSV file or lines of JSON."""
-        return np.ones(sum(map(len, self.parts)), dtype=np.int64) if self.weights is None else self.weights.astype(np.int64)
+        """Return how often each string was seen, shape (num_words,): all 1, except in a CSV file or
+        lines of JSON.
+        """
+        return (
+            np.ones(sum(map(len, self.parts)), dtype=np.int64)
+            if self.weights is None
+            else self.weights.astype(np.int64)
+        )
 
     def sample(self) -> Sample:
         """Make a sample: the distinct words, with the counts of equal ones added up."""
@@ -773,26 +949,38 @@ class StringFile:
         return Sample(words, counts.astype(np.int64), self.alphabet)
 
     def packed_sample(self) -> Sample:
-        """Make the same sample in the smallest integers, which is enough to split it: the parts of a split are in int64."""
+        """Make the same sample in the smallest integers, which is enough to split it: the parts of
+        a split are in int64.
+        """
         return Sample.merged(self.parts, self.alphabet, self.weights)
 
 
-SYMBOLS_NAMED, SYMBOL_LENGTH = 12, 20  # how many symbols `read_as` lists, and the length to which it shortens them
+# how many symbols `read_as` lists, and the length to which it shortens them
+SYMBOLS_NAMED, SYMBOL_LENGTH = 12, 20
 
 
 def read_as(format: str, symbols: Sequence[str], detail: str = "") -> str:
-    """Describe how a file of strings was read: its format, its symbols and, for a table or JSON, its columns or fields.
+    """Describe how a file of strings was read: its format, its symbols and, for a table or JSON,
+    its columns or fields.
 
     >>> read_as("tokens", ["a", "big", "cat"])
     'read as tokens: 3 symbols: a big cat'
     """
-    names = (symbol if len(symbol) <= SYMBOL_LENGTH else f"{symbol[: SYMBOL_LENGTH - 1]}…" for symbol in symbols[:SYMBOLS_NAMED])
+    names = (
+        symbol if len(symbol) <= SYMBOL_LENGTH else f"{symbol[: SYMBOL_LENGTH - 1]}…"
+        for symbol in symbols[:SYMBOLS_NAMED]
+    )
     more = " …" if len(symbols) > SYMBOLS_NAMED else ""
-    return f"read as {format}: {plural(len(symbols), 'symbol')}: {' '.join(names)}{more}{detail and f'; {detail}'}"
+    return (
+        f"read as {format}: {plural(len(symbols), 'symbol')}: "
+        f"{' '.join(names)}{more}{detail and f'; {detail}'}"
+    )
 
 
 @check_types
-def read_strings(data: bytes | Path, format: str = "auto", alphabet: Alphabet | None = None) -> StringFile:
+def read_strings(
+    data: bytes | Path, format: str = "auto", alphabet: Alphabet | None = None
+) -> StringFile:
     """Read the strings of a file.
 
     >>> read = read_strings(b"abba\\nab\\n")
@@ -802,11 +990,13 @@ def read_strings(data: bytes | Path, format: str = "auto", alphabet: Alphabet | 
     Parameters
     ----------
     data : bytes or Path
-        The file's bytes, in UTF-8, with or without a byte order mark, and with any kind of line ends; or its path.
+        The file's bytes, in UTF-8, with or without a byte order mark, and with any kind of line
+        ends; or its path.
     format : str
         One of FORMATS; "auto" guesses it from the file.
     alphabet : Alphabet, optional
-        The training strings' alphabet: its symbols keep their numbers, and new ones are numbered after them.
+        The training strings' alphabet: its symbols keep their numbers, and new ones are numbered
+        after them.
 
     Raises
     ------
@@ -822,7 +1012,9 @@ def read_strings(data: bytes | Path, format: str = "auto", alphabet: Alphabet | 
         check_kind(rows, STRINGS)
     if format == "auto":
         check_no_other_file(rows)
-    chosen, layout = _guess_format(cleaned, rows, alphabet) if format == "auto" else _layout(format, rows)
+    chosen, layout = (
+        _guess_format(cleaned, rows, alphabet) if format == "auto" else _layout(format, rows)
+    )
     if chosen == "pautomac":
         return _read_pautomac(cleaned, alphabet)
     notes: list[str] = []
@@ -854,12 +1046,17 @@ def _sequence_notes(parts: Sequence[Words]) -> list[str]:
     if num_words == 1 and num_symbols >= LONG_SEQUENCE:
         return [f"The file has one string, of {plural(num_symbols, 'symbol')}: {_how_to_cut()}."]
     if num_words >= MANY_LINES and all((part.lengths == 1).all() for part in parts):
-        return [f"Every line is a string of one symbol. If the file is one sequence, put it on one line, and {_how_to_cut()}."]
+        return [
+            "Every line is a string of one symbol. If the file is one sequence, put it on "
+            f"one line, and {_how_to_cut()}."
+        ]
     return []
 
 
 def _layout(format: str, rows: list[str]) -> tuple[str, Table | JsonLines | None]:
-    """Return the requested format, and where a row holds its string and count if it is a table or JSON."""
+    """Return the requested format, and where a row holds its string and count if it is a table or
+    JSON.
+    """
     all_rows = len(rows) < MOST_ROWS
     if format == "csv":
         return format, table_of(rows, all_rows, certain=True) or Table()
@@ -869,7 +1066,9 @@ def _layout(format: str, rows: list[str]) -> tuple[str, Table | JsonLines | None
     return format, None
 
 
-def _guess_format(cleaned: bytes, rows: list[str], alphabet: Alphabet | None) -> tuple[str, Table | JsonLines | None]:
+def _guess_format(
+    cleaned: bytes, rows: list[str], alphabet: Alphabet | None
+) -> tuple[str, Table | JsonLines | None]:
     """Guess a file's format, and where a row holds its string and count if it is a table or JSON.
 
     docs/files.md states the rules, in this order.
@@ -877,10 +1076,17 @@ def _guess_format(cleaned: bytes, rows: list[str], alphabet: Alphabet | None) ->
     all_rows = len(rows) < MOST_ROWS
     if has_header(rows[0]):
         promised = rows[0].split()[0]
-        if len(rows) == 1 or states_its_length(rows[1]) or promised == str(sum(1 for _ in _visible_rows(cleaned)) - 1):
+        if (
+            len(rows) == 1
+            or states_its_length(rows[1])
+            or promised == str(sum(1 for _ in _visible_rows(cleaned)) - 1)
+        ):
             return "pautomac", None
-    # If the alphabet has brackets or quotation marks as symbols, lines of them are strings, not JSON.
-    if not set('[{"').intersection(alphabet.symbols if alphabet else ()) and (lines := json_lines_of(rows, all_rows)):
+    # If the alphabet has brackets or quotation marks as symbols, lines of them are strings, not
+    # JSON.
+    if not set('[{"').intersection(alphabet.symbols if alphabet else ()) and (
+        lines := json_lines_of(rows, all_rows)
+    ):
         return "json", lines
     if table := table_of(rows, all_rows):
         return "csv", table
@@ -888,7 +1094,9 @@ def _guess_format(cleaned: bytes, rows: list[str], alphabet: Alphabet | None) ->
 
 
 def first_rows(cleaned: bytes) -> list[str]:
-    """Return the first lines of a cleaned file that are not blank, as many as `recognition` needs."""
+    """Return the first lines of a cleaned file that are not blank, as many as `recognition`
+    needs.
+    """
     return list(islice(_visible_rows(cleaned), MOST_ROWS))
 
 
@@ -902,17 +1110,31 @@ def _read_pautomac(cleaned: bytes, alphabet: Alphabet | None) -> StringFile:
     for block in parse_pautomac(pieces_of(cleaned), limits.most("strings")):
         parts.append(block.words.packed())
         if alphabet:
-            new_symbols.update(np.unique(block.words.symbols[block.words.symbols >= num_symbols]).tolist())
-    full = alphabet if alphabet and num_symbols >= block.num_symbols else Alphabet.numbered(block.num_symbols)
-    notes = (*block.notes, *new_symbol_notes(alphabet, [full.symbols[symbol] for symbol in sorted(new_symbols)]))
+            new_symbols.update(
+                np.unique(block.words.symbols[block.words.symbols >= num_symbols]).tolist()
+            )
+    full = (
+        alphabet
+        if alphabet and num_symbols >= block.num_symbols
+        else Alphabet.numbered(block.num_symbols)
+    )
+    notes = (
+        *block.notes,
+        *new_symbol_notes(alphabet, [full.symbols[symbol] for symbol in sorted(new_symbols)]),
+    )
     return StringFile(parts, None, full, "pautomac", notes)
 
 
 def new_symbol_notes(alphabet: Alphabet | None, new_symbols: Sequence[str]) -> list[str]:
-    """Make a note that lists symbols of a file which the training strings do not have; empty if there are none."""
+    """Make a note that lists symbols of a file which the training strings do not have; empty if
+    there are none.
+    """
     if alphabet is None or not new_symbols:
         return []
-    return [f"{plural(len(new_symbols), 'symbol')} never seen in training: {listed([quoted(symbol) for symbol in new_symbols])}."]
+    return [
+        f"{plural(len(new_symbols), 'symbol')} never seen in training: "
+        f"{listed([quoted(symbol) for symbol in new_symbols])}."
+    ]
 
 
 class _CountColumn:

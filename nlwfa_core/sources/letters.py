@@ -1,7 +1,8 @@
-"""Say what can't be seen in the symbols of a file: letters that are written in two ways, characters without width, empty words.
+"""Say what can't be seen in the symbols of a file: letters that are written in two ways, characters
+without width, empty words.
 
-None of this is an error, because any of it may be a symbol on purpose. But a model counts what looks the same as different, so the
-reader gets a sentence.
+None of this is an error, because any of it may be a symbol on purpose. But a model counts what
+looks the same as different, so the reader gets a sentence.
 """
 
 from __future__ import annotations
@@ -15,13 +16,15 @@ from ..strings.words import Alphabet, Words
 
 MOST_SYMBOLS = 100_000  # of a larger alphabet, only the first are examined
 # Characters without width that are part of no script. Joiners (U+200C, U+200D) are, and of emoji.
-INVISIBLE = re.compile("[\u00ad\u180e\u200b\u200e\u200f\u202a-\u202e\u2060-\u2064\u2066-\u2069\ufeff]")
+INVISIBLE = re.compile(
+    "[\u00ad\u180e\u200b\u200e\u200f\u202a-\u202e\u2060-\u2064\u2066-\u2069\ufeff]"
+)
 CONTROL = re.compile("[\0-\x1f\x7f-\x9f]")
 # UTF-8 that was read as Windows-1252, and saved as UTF-8 again.
 MISREAD = re.compile("[\u00c3\u00c2][\u0080-\u00bf]|\u00e2\u20ac.|\ufffd")
 # How the empty word is written elsewhere. Here it is λ, or an empty line.
 OTHER_EMPTY_WORDS = (
-    "ε", "ϵ", "Λ", "<eps>", "<epsilon>", "<empty>", "eps", "epsilon", "EPSILON", "lambda", "LAMBDA", "\\epsilon", "\\lambda", '""',
+    "ε", "ϵ", "Λ", "<eps>", "<epsilon>", "<empty>", "eps", "epsilon", "EPSILON", "lambda", "LAMBDA", "\\epsilon", "\\lambda", '""',  # noqa: E501
     "''", "∅", "@0@", "@_EPSILON_SYMBOL_@",
 )  # fmt: skip
 
@@ -33,40 +36,59 @@ def symbol_notes(symbols: Sequence[str]) -> list[str]:
     []
     >>> symbol_notes(["cafe\\u0301", "caf\\u00e9"])
     ["Symbols that look alike: 'cafe\\\\u0301' and 'caf\\\\xe9' write accents in two ways. Save the file in one of them (NFC)."]
-    """
+    """  # noqa: E501
     if all(symbol.isascii() and symbol.isprintable() for symbol in symbols):
         return []
     symbols = symbols[:MOST_SYMBOLS]
     notes = []
     if invisible := [symbol for symbol in symbols if INVISIBLE.search(symbol)]:
-        notes.append(f"{plural(len(invisible), 'symbol')} with characters that can't be seen: {_escaped(invisible)}.")
+        notes.append(
+            f"{plural(len(invisible), 'symbol')} with characters that can't be seen: "
+            f"{_escaped(invisible)}."
+        )
     if controls := [symbol for symbol in symbols if CONTROL.search(symbol)]:
-        notes.append(f"{plural(len(controls), 'symbol')} with control characters: {_escaped(controls)}.")
+        notes.append(
+            f"{plural(len(controls), 'symbol')} with control characters: {_escaped(controls)}."
+        )
     if misread := [symbol for symbol in symbols if MISREAD.search(symbol)]:
         notes.append(
-            f"{plural(len(misread), 'symbol')} of a text that was saved in another encoding than it was read: {_escaped(misread)}."
+            f"{plural(len(misread), 'symbol')} of a text that was saved in another encoding "
+            f"than it was read: {_escaped(misread)}."
         )
     return notes + _two_forms(symbols)
 
 
 def _two_forms(symbols: Sequence[str]) -> list[str]:
-    """Make a note if two symbols have one normal form, or a letter and an accent are symbols that might be one."""
+    """Make a note if two symbols have one normal form, or a letter and an accent are symbols that
+    might be one.
+    """
     forms: dict[str, str] = {}
     for symbol in symbols:
         form = unicodedata.normalize("NFC", symbol)
         if form in forms:
             pair = f"{forms[form][:20]!a} and {symbol[:20]!a}"
-            return [f"Symbols that look alike: {pair} write accents in two ways. Save the file in one of them (NFC)."]
+            return [
+                f"Symbols that look alike: {pair} write accents in two ways. Save the file "
+                "in one of them (NFC)."
+            ]
         forms[form] = symbol
     accents = [symbol for symbol in symbols if len(symbol) == 1 and unicodedata.combining(symbol)]
     letters = [symbol for symbol in symbols if len(symbol) == 1 and symbol.isalpha()]
-    joined = {form for accent in accents for letter in letters if len(form := unicodedata.normalize("NFC", letter + accent)) == 1}
+    joined = {
+        form
+        for accent in accents
+        for letter in letters
+        if len(form := unicodedata.normalize("NFC", letter + accent)) == 1
+    }
     if not joined:
         return []
     both = sorted(joined.intersection(symbols))
     remark = f", but {listed(both)} is one, too" if both else ""
     names = listed([f"U+{ord(accent):04X}" for accent in accents])
-    return [f"Accents are symbols of their own ({names}){remark}: save the file with composed letters (NFC) if they should not be."]
+    return [
+        f"Accents are symbols of their own ({names}){remark}: save the file with composed "
+        "letters (NFC) if they should not be."
+    ]
 
 
 def _escaped(symbols: Iterable[str]) -> str:
@@ -74,7 +96,8 @@ def _escaped(symbols: Iterable[str]) -> str:
 
 
 def as_windows_1252(row: bytes) -> str:
-    """Return a line that is not UTF-8 as text of Western Windows, if all of it is then letters and usual signs; otherwise empty.
+    """Return a line that is not UTF-8 as text of Western Windows, if all of it is then letters and
+    usual signs; otherwise empty.
 
     >>> as_windows_1252(b"gar\\xe7on aime caf\\xe9"), as_windows_1252(b"\\x93NUMPY\\x01")
     ('garçon aime café', '')
@@ -85,11 +108,18 @@ def as_windows_1252(row: bytes) -> str:
         return ""
     others = [character for character in text if not character.isascii()]
     letters = sum(character.isalpha() for character in others)
-    return text if text.replace("\t", "").isprintable() and 2 * letters >= len(others) and len(others) < len(text) else ""
+    return (
+        text
+        if text.replace("\t", "").isprintable()
+        and 2 * letters >= len(others)
+        and len(others) < len(text)
+        else ""
+    )
 
 
 def empty_word_notes(parts: Sequence[Words], alphabet: Alphabet, in_tokens: bool) -> list[str]:
-    """Make a note for each way to write the empty word elsewhere that stands alone on a line, where it is an ordinary string.
+    """Make a note for each way to write the empty word elsewhere that stands alone on a line, where
+    it is an ordinary string.
 
     >>> words = Words.of([(1,), (0, 0), (1,)])
     >>> empty_word_notes([words], Alphabet(("a", "ε")), in_tokens=False)
@@ -108,7 +138,10 @@ def empty_word_notes(parts: Sequence[Words], alphabet: Alphabet, in_tokens: bool
             number = sum(_count(part, [index[symbol] for symbol in symbols]) for part in parts)
             if number:
                 what = "a symbol" if len(symbols) == 1 else "a string"
-                notes.append(f"{name} alone on {plural(number, 'line')} is read as {what}; the empty word is λ or nothing.")
+                notes.append(
+                    f"{name} alone on {plural(number, 'line')} is read as {what}; the empty "
+                    "word is λ or nothing."
+                )
     return notes
 
 

@@ -1,9 +1,10 @@
-"""Recognise files of other trades by their first lines, so that none of them is read as strings of words.
+"""Recognise files of other trades by their first lines, so that none of them is read as strings of
+words.
 
-`RULES` lists them in the order in which they are tried: what the file is called, how it is recognised,
-and what to do about it. A predicate takes the first lines that are not blank. It must be sharp: markup,
-dates, numbers and brackets are symbols of strings, too. So each rule asks for a first line that nothing
-else has, or for a form that all lines have.
+`RULES` lists them in the order in which they are tried: what the file is called, how it is
+recognised, and what to do about it. A predicate takes the first lines that are not blank. It must
+be sharp: markup, dates, numbers and brackets are symbols of strings, too. So each rule asks for a
+first line that nothing else has, or for a form that all lines have.
 """
 
 from __future__ import annotations
@@ -18,7 +19,8 @@ from ..errors import FormatError
 Predicate = Callable[[Sequence[str]], bool]
 
 LONGEST_HEAD = 2**13  # characters of a line that are examined
-MOST = 0.75  # the share of lines that must have the form of a log's line, because logs have odd lines, too
+# the share of lines that must have the form of a log's line, because logs have odd lines, too
+MOST = 0.75
 ALIGNED = re.compile(r"( *)([0-9]+) (\S.*)")
 WHOLE = re.compile(r"-?[0-9]+")
 # What stands in front of automata that have comments.
@@ -53,7 +55,8 @@ class Rule:
 
 
 def other_file(rows: Sequence[str]) -> Rule | None:
-    """Return the first rule that recognises a file by its first lines that are not blank; None if none does.
+    """Return the first rule that recognises a file by its first lines that are not blank; None if
+    none does.
 
     >>> other_file([">s1", "ACGT", ">s2", "GGTA"]).name
     'a FASTA file'
@@ -66,23 +69,31 @@ def other_file(rows: Sequence[str]) -> Rule | None:
 
 def _heads(rows: Sequence[str]) -> list[str]:
     """Return the beginning of each line, with something to see in it."""
-    return [row[:LONGEST_HEAD] if row[:LONGEST_HEAD].strip() else row.strip()[:LONGEST_HEAD] for row in rows]
+    return [
+        row[:LONGEST_HEAD] if row[:LONGEST_HEAD].strip() else row.strip()[:LONGEST_HEAD]
+        for row in rows
+    ]
 
 
 def check_no_other_file(rows: Sequence[str], reads: str = "") -> None:
     """Raise FormatError if a file is recognised as one of another trade.
 
-    >>> check_no_other_file(["HOA: v1", "States: 1"], reads="import reads JSON, PAutomaC and OpenFst")
+    >>> check_no_other_file(
+    ...     ["HOA: v1", "States: 1"], reads="import reads JSON, PAutomaC and OpenFst"
+    ... )
     Traceback (most recent call last):
     nlwfa_core.errors.FormatError: this is a HOA file; import reads JSON, PAutomaC and OpenFst
 
     Parameters
     ----------
     reads : str
-        What is read instead, for a reader of something other than strings; by default, the rule's own advice for strings.
+        What is read instead, for a reader of something other than strings; by default, the rule's
+        own advice for strings.
     """
     if rule := other_file(rows):
-        advice = reads or f"{rule.remedy} (if this is wrong, set the format to tokens or characters)"
+        advice = (
+            reads or f"{rule.remedy} (if this is wrong, set the format to tokens or characters)"
+        )
         raise FormatError(f"this is {rule.name}; {advice}")
 
 
@@ -115,18 +126,24 @@ def _every(pattern: str, least: int = 2) -> Predicate:
 def _most(pattern: str) -> Predicate:
     """Match the beginning of most lines."""
     compiled = re.compile(pattern)
-    return lambda rows: sum(compiled.match(row.strip()) is not None for row in rows) >= max(MOST * len(rows), 1)
+    return lambda rows: (
+        sum(compiled.match(row.strip()) is not None for row in rows) >= max(MOST * len(rows), 1)
+    )
 
 
 # Markup
 
-TAG_WITH_ATTRIBUTES = re.compile(r"""<([A-Za-z][\w:.-]*)(?:\s+[\w:.-]+\s*=\s*(?:"[^"]*"|'[^']*'))+\s*/?>""")
+TAG_WITH_ATTRIBUTES = re.compile(
+    r"""<([A-Za-z][\w:.-]*)(?:\s+[\w:.-]+\s*=\s*(?:"[^"]*"|'[^']*'))+\s*/?>"""
+)
 ROOT = re.compile(r"<(structure|automaton|log|pnml|graphml|svg|rss|feed|TEI|corpus)>")
 HTML_BEGINS = re.compile(r"(<!--.*?-->\s*)?(<!doctype html\b|<html(\s[^>]*)?>)", re.IGNORECASE)
 
 
 def _is_xml(rows: Sequence[str]) -> bool:
-    """Return whether a file begins with a declaration, or with a root that holds other elements and comes only once."""
+    """Return whether a file begins with a declaration, or with a root that holds other elements and
+    comes only once.
+    """
     first = rows[0].strip()
     if first.startswith(("<?xml ", "<!DOCTYPE ", "<!ENTITY ")):
         return True
@@ -143,21 +160,32 @@ def _xml_with(pattern: str) -> Predicate:
 
 
 def _is_html(rows: Sequence[str]) -> bool:
-    return HTML_BEGINS.match(rows[0].strip()) is not None and not any(HTML_BEGINS.match(row.strip()) for row in rows[1:])
+    return HTML_BEGINS.match(rows[0].strip()) is not None and not any(
+        HTML_BEGINS.match(row.strip()) for row in rows[1:]
+    )
 
 
 # Biology
 
-SEQUENCE = re.compile(r"[A-Za-z*.-]+|[A-Za-z*-]{10}( [A-Za-z*-]{10})*( [A-Za-z*-]{1,10})?|[0-9]+( [0-9]+)*")
+SEQUENCE = re.compile(
+    r"[A-Za-z*.-]+|[A-Za-z*-]{10}( [A-Za-z*-]{10})*( [A-Za-z*-]{1,10})?|[0-9]+( [0-9]+)*"
+)
 
 
 def _is_fasta(rows: Sequence[str]) -> bool:
-    """Return whether each header, which begins with ">", is followed by a sequence of letters (or by numbers, its qualities)."""
+    """Return whether each header, which begins with ">", is followed by a sequence of letters (or
+    by numbers, its qualities).
+    """
     rows = [row.strip() for row in rows]
     is_header = [re.match(r">[^\s>]+(\s|$)", row) is not None for row in rows]
     bodies = [row for row, header in zip(rows, is_header, strict=True) if not header]
     follows = all(not (one and two) for one, two in pairwise(is_header))
-    return is_header[0] and len(rows) > 1 and follows and all(SEQUENCE.fullmatch(row) for row in bodies)
+    return (
+        is_header[0]
+        and len(rows) > 1
+        and follows
+        and all(SEQUENCE.fullmatch(row) for row in bodies)
+    )
 
 
 def _is_fastq(rows: Sequence[str]) -> bool:
@@ -165,7 +193,10 @@ def _is_fastq(rows: Sequence[str]) -> bool:
     rows = [row.strip() for row in rows]
     records = [rows[start : start + 4] for start in range(0, len(rows) - 3, 4)]
     return bool(records) and all(
-        name.startswith("@") and plus.startswith("+") and letters.isalpha() and len(letters) == len(qualities)
+        name.startswith("@")
+        and plus.startswith("+")
+        and letters.isalpha()
+        and len(letters) == len(qualities)
         for name, letters, plus, qualities in records
     )
 
@@ -174,7 +205,9 @@ def _is_fastq(rows: Sequence[str]) -> bool:
 
 
 def _is_conll(rows: Sequence[str]) -> bool:
-    """Return whether each line is a word with annotations: CoNLL-U's, or a tag of entities or parts of speech last."""
+    """Return whether each line is a word with annotations: CoNLL-U's, or a tag of entities or parts
+    of speech last.
+    """
     rows = [row for row in rows if not row.startswith("#")]
     if not rows:
         return False
@@ -188,7 +221,12 @@ def _is_conll(rows: Sequence[str]) -> bool:
     if entities and len(entities) + tags.count("O") == len(tags):
         return True
     words_as_tags = sum(row[0] in PARTS_OF_SPEECH for row in columns)
-    return len(tags) > 2 and len(set(tags)) > 1 and PARTS_OF_SPEECH.issuperset(tags) and 5 * words_as_tags <= len(tags)
+    return (
+        len(tags) > 2
+        and len(set(tags)) > 1
+        and PARTS_OF_SPEECH.issuperset(tags)
+        and 5 * words_as_tags <= len(tags)
+    )
 
 
 # Logs, and what tools for text print
@@ -200,14 +238,20 @@ DATE = re.compile(r"[0-9]{4}[-/.][0-9]{2}[-/.][0-9]{2}")
 
 
 def _is_timed_log(rows: Sequence[str]) -> bool:
-    """Return whether most lines begin with a date and a time, and have no others: strings of times have several."""
+    """Return whether most lines begin with a date and a time, and have no others: strings of times
+    have several.
+    """
     rows = [row.strip() for row in rows]
-    timed = [row for row in rows if (time := TIME.match(row)) and not DATE.search(row, time.end() - 1)]
+    timed = [
+        row for row in rows if (time := TIME.match(row)) and not DATE.search(row, time.end() - 1)
+    ]
     return len(rows) > 1 and len(timed) >= MOST * len(rows)
 
 
 def _is_uniq(rows: Sequence[str]) -> bool:
-    """Return whether each line is a number, flush right in a column of numbers, and a text that no other line has."""
+    """Return whether each line is a number, flush right in a column of numbers, and a text that no
+    other line has.
+    """
     parts = [ALIGNED.fullmatch(row.rstrip()) for row in rows]
     if len(rows) < 2 or not all(parts):
         return False
@@ -217,7 +261,9 @@ def _is_uniq(rows: Sequence[str]) -> bool:
 
 
 def _is_numbered(rows: Sequence[str]) -> bool:
-    """Return whether lines are numbered from 1, as by `cat -n`, and have something other than numbers behind that."""
+    """Return whether lines are numbered from 1, as by `cat -n`, and have something other than
+    numbers behind that.
+    """
     parts = [re.fullmatch(r"\s*([0-9]+)[\s:.)]+(\S.*)", row.rstrip()) for row in rows]
     if len(rows) < 3 or not all(parts):
         return False
@@ -232,7 +278,10 @@ def _is_spmf(rows: Sequence[str]) -> bool:
     rows = [row.strip() for row in rows]
     if rows[0].startswith(("@CONVERTED_FROM_TEXT", "@ITEM=")):
         return True
-    form = re.compile(r"(<[0-9]+> )?([0-9]+(\[[0-9]+\])? +)+-1( +(<[0-9]+> )?([0-9]+(\[[0-9]+\])? +)+-1)* +-2( +SUtility:[0-9]+)?")
+    form = re.compile(
+        r"(<[0-9]+> )?([0-9]+(\[[0-9]+\])? +)+-1( +(<[0-9]+> )?([0-9]+(\[[0-9]+\])? +)+-1)* "
+        r"+-2( +SUtility:[0-9]+)?"
+    )
     return all(form.fullmatch(row) for row in rows)
 
 
@@ -255,7 +304,9 @@ def has_length(row: str) -> bool:
 
 
 def is_abbadingo(rows: Sequence[str]) -> bool:
-    """Return whether a header of two numbers is followed by labelled strings, which are not PAutomaC's strings with lengths."""
+    """Return whether a header of two numbers is followed by labelled strings, which are not
+    PAutomaC's strings with lengths.
+    """
     return (
         len(rows) > 1
         and HEADER.fullmatch(rows[0].strip()) is not None
@@ -268,7 +319,12 @@ def is_abbadingo(rows: Sequence[str]) -> bool:
 def _is_headless_abbadingo(rows: Sequence[str]) -> bool:
     labels = {row.split()[0] for row in rows}
     long_enough = sum(len(row.split()) - 2 for row in rows) > 3
-    return len(rows) > 2 and labels <= {"-1", "0", "1"} and long_enough and all(map(_is_labelled, rows))
+    return (
+        len(rows) > 2
+        and labels <= {"-1", "0", "1"}
+        and long_enough
+        and all(map(_is_labelled, rows))
+    )
 
 
 def _is_stamina(rows: Sequence[str]) -> bool:
@@ -276,11 +332,19 @@ def _is_stamina(rows: Sequence[str]) -> bool:
     rows_of_tokens = [row.split() for row in rows]
     signs = {tokens[0] for tokens in rows_of_tokens}
     rest = {token for tokens in rows_of_tokens for token in tokens[1:]}
-    return len(rows) > 1 and signs <= {"+", "-", "?"} and "+" in signs and bool(rest) and not rest & {"+", "-", "?"}
+    return (
+        len(rows) > 1
+        and signs <= {"+", "-", "?"}
+        and "+" in signs
+        and bool(rest)
+        and not rest & {"+", "-", "?"}
+    )
 
 
 def _is_headless_pautomac(rows: Sequence[str]) -> bool:
-    """Return whether lines state their lengths, the last one perhaps cut off, and are long enough for this not to be by chance."""
+    """Return whether lines state their lengths, the last one perhaps cut off, and are long enough
+    for this not to be by chance.
+    """
     if HEADER.fullmatch(rows[0].strip()) and all(map(has_length, rows[1:])):
         return False
     whole = rows if has_length(rows[-1]) else rows[:-1]
@@ -295,11 +359,18 @@ def _is_svmlight(rows: Sequence[str]) -> bool:
 def _is_prism_matrix(rows: Sequence[str]) -> bool:
     """Return whether a header of numbers is followed by lines of states and a probability."""
     body = _every(r"[0-9]+ [0-9]+( [0-9]+)? ([0-9]*\.[0-9]+|1)( \S+)?", least=1)
-    return re.fullmatch("[0-9]+( [0-9]+){1,2}", rows[0].strip()) is not None and len(rows) > 2 and body(rows[1:]) and "." in rows[1]
+    return (
+        re.fullmatch("[0-9]+( [0-9]+){1,2}", rows[0].strip()) is not None
+        and len(rows) > 2
+        and body(rows[1:])
+        and "." in rows[1]
+    )
 
 
 def _is_uci_sequences(rows: Sequence[str]) -> bool:
-    return rows[0].startswith("%") and any(re.match(r"%\s*sequences", row, re.IGNORECASE) for row in rows)
+    return rows[0].startswith("%") and any(
+        re.match(r"%\s*sequences", row, re.IGNORECASE) for row in rows
+    )
 
 
 def _is_pgn(rows: Sequence[str]) -> bool:
@@ -314,7 +385,9 @@ PYTHON_LIST = r"[\[(]('[^']*'|[0-9]+)(, ('[^']*'|[0-9]+))*,?[\])]|\[\]|\(\)"
 
 def _is_printed_python(rows: Sequence[str]) -> bool:
     """Return whether lines are lists or tuples as Python prints them, and not as JSON has them."""
-    return _every(PYTHON_LIST)(rows) and any("'" in row or re.match(r"\(.*,", row.strip()) for row in rows)
+    return _every(PYTHON_LIST)(rows) and any(
+        "'" in row or re.match(r"\(.*,", row.strip()) for row in rows
+    )
 
 
 def _is_symbol_table(rows: Sequence[str]) -> bool:
@@ -327,7 +400,11 @@ AUTOMATON = "an automaton is read by `nlwfa import` from JSON, PAutomaC or OpenF
 
 RULES = (
     Rule("a table with Excel's own first line, sep=…", _first(r'"?sep=.?"?$'), "delete that line"),
-    Rule("a Git LFS pointer, not the file itself", _first(r"version https://git-lfs"), "fetch the file with `git lfs pull`"),
+    Rule(
+        "a Git LFS pointer, not the file itself",
+        _first(r"version https://git-lfs"),
+        "fetch the file with `git lfs pull`",
+    ),
     Rule("an XES event log", _xml_with(r"<log\b|\bxes\b")),
     Rule("a JFLAP file", _xml_with(r"<structure>|<automaton\b"), AUTOMATON),
     Rule("an HTML page", _is_html, "it may be a failed download"),
@@ -348,23 +425,44 @@ RULES = (
     Rule("an OpenFst table of symbols", _is_symbol_table, AUTOMATON),
     Rule("an ARPA file (n-grams)", lambda rows: any(row.strip() == "\\data\\" for row in rows)),
     Rule("a PGN file (chess)", _is_pgn),
-    Rule("a FASTA file", _is_fasta, "write each sequence on a line of its own, without the lines that begin with >"),
-    Rule("a FASTQ file", _is_fastq, "write each read on a line of its own, without names and qualities"),
+    Rule(
+        "a FASTA file",
+        _is_fasta,
+        "write each sequence on a line of its own, without the lines that begin with >",
+    ),
+    Rule(
+        "a FASTQ file",
+        _is_fastq,
+        "write each read on a line of its own, without names and qualities",
+    ),
     Rule("a Stockholm file", _first("# STOCKHOLM")),
     Rule("a CLUSTAL file", _first("CLUSTAL ")),
     Rule("a GenBank file", _first(r"LOCUS\s+\S+\s+[0-9]+ bp")),
     Rule("a NEXUS file", _first("#NEXUS", re.IGNORECASE)),
     Rule("a VCF or GFF file", _first("##(fileformat=|gff-version)")),
     Rule("a SAM file", _first(r"@(HD|SQ|RG|PG)\t")),
-    Rule("a CoNLL file", _first(r"-DOCSTART-|# (newdoc|newpar|sent_id|text|global\.columns)\b.*=|# newdoc$")),
+    Rule(
+        "a CoNLL file",
+        _first(r"-DOCSTART-|# (newdoc|newpar|sent_id|text|global\.columns)\b.*=|# newdoc$"),
+    ),
     Rule("a CoNLL file", _is_conll),
     Rule("an ARFF file", _first("@relation\\s", re.IGNORECASE), BY_COLUMNS),
     Rule("a Matrix Market file", _first("%%MatrixMarket", re.IGNORECASE)),
-    Rule("a UCI file of sequences", _is_uci_sequences, "delete the lines before the first sequence"),
+    Rule(
+        "a UCI file of sequences", _is_uci_sequences, "delete the lines before the first sequence"
+    ),
     Rule("an RTF document", _first(r"\{\\rtf"), "save it as plain text, UTF-8"),
     Rule("a LaTeX document", _first(r"\\documentclass\b")),
-    Rule("an ABC file (music)", lambda rows: len(rows) > 1 and _every(r"X:\s*[0-9]+|[A-Z]:.*")(rows[:2]) and rows[0][:2] == "X:"),
-    Rule("a file of subtitles", lambda rows: any(re.match(r"[0-9:.,]+ --> [0-9:.,]+", row) for row in rows[:3])),
+    Rule(
+        "an ABC file (music)",
+        lambda rows: (
+            len(rows) > 1 and _every(r"X:\s*[0-9]+|[A-Z]:.*")(rows[:2]) and rows[0][:2] == "X:"
+        ),
+    ),
+    Rule(
+        "a file of subtitles",
+        lambda rows: any(re.match(r"[0-9:.,]+ --> [0-9:.,]+", row) for row in rows[:3]),
+    ),
     Rule("a web server's log", _most(REQUEST)),
     Rule("a web server's log", _first("#(Software|Fields|Version):")),
     Rule("a system's log", _most(SYSLOG)),
@@ -373,13 +471,27 @@ RULES = (
     Rule("an svmlight file", _is_svmlight),
     Rule("a fastText file", _every(r"__label__\S+(\s.*)?", least=1), "leave out the labels"),
     Rule("a Markdown table", _every(r"\|.*\|"), BY_COLUMNS),
-    Rule("a file of printed Python lists", _is_printed_python, "write JSON, or spaces between the symbols"),
-    Rule("a file of printed numpy arrays", _every(r"\[ *[0-9]+\.?( +[0-9]+\.?)+\]"), "write spaces between the symbols"),
-    Rule("the output of `uniq -c`", _is_uniq, "a count stands after its string, as in `the cat,12`"),
+    Rule(
+        "a file of printed Python lists",
+        _is_printed_python,
+        "write JSON, or spaces between the symbols",
+    ),
+    Rule(
+        "a file of printed numpy arrays",
+        _every(r"\[ *[0-9]+\.?( +[0-9]+\.?)+\]"),
+        "write spaces between the symbols",
+    ),
+    Rule(
+        "the output of `uniq -c`", _is_uniq, "a count stands after its string, as in `the cat,12`"
+    ),
     Rule("a file of numbered lines", _is_numbered, "leave out the numbers"),
     Rule("an Abbadingo or FlexFringe file", is_abbadingo, LABELS),
     Rule("an Abbadingo or FlexFringe file without its header", _is_headless_abbadingo, LABELS),
-    Rule("a StaMinA file", _is_stamina, "leave out the labels + and -, or write a table string,value for fit-values"),
+    Rule(
+        "a StaMinA file",
+        _is_stamina,
+        "leave out the labels + and -, or write a table string,value for fit-values",
+    ),
     Rule(
         "a PAutomaC file without its header",
         _is_headless_pautomac,
@@ -392,7 +504,9 @@ RULES = (
 
 
 def _numbers_at(place: int) -> Predicate:
-    """Match lines with one whole number each, at their beginning (0) or end (-1), and texts that differ."""
+    """Match lines with one whole number each, at their beginning (0) or end (-1), and texts that
+    differ.
+    """
 
     def matches(rows: Sequence[str]) -> bool:
         lines = [row.split() for row in rows]
@@ -409,12 +523,24 @@ def _numbers_at(place: int) -> Predicate:
 
 def _begins_with_comment(rows: Sequence[str]) -> bool:
     mark = re.match(r"(#|%|//)\s", rows[0])
-    return mark is not None and len(rows) > 1 and not any(mark[1] in row for row in rows[1:] if not row.startswith(mark[1]))
+    return (
+        mark is not None
+        and len(rows) > 1
+        and not any(mark[1] in row for row in rows[1:] if not row.startswith(mark[1]))
+    )
 
 
 NOTES = (
-    Rule("Every line begins with a number", _numbers_at(0), "it is read as a symbol; a count stands after its string: the cat,3"),
-    Rule("Every line ends with a number", _numbers_at(-1), "it is read as a symbol; a count has a separator before it: the cat,3"),
+    Rule(
+        "Every line begins with a number",
+        _numbers_at(0),
+        "it is read as a symbol; a count stands after its string: the cat,3",
+    ),
+    Rule(
+        "Every line ends with a number",
+        _numbers_at(-1),
+        "it is read as a symbol; a count has a separator before it: the cat,3",
+    ),
     Rule("The first line looks like a comment", _begins_with_comment, "it is read as a string"),
 )
 
@@ -424,6 +550,6 @@ def line_notes(rows: Sequence[str]) -> list[str]:
 
     >>> line_notes(["abba 12", "bab 3"])
     ['Every line ends with a number: it is read as a symbol; a count has a separator before it: the cat,3.']
-    """
+    """  # noqa: E501
     heads = _heads(rows)
     return [f"{rule.name}: {rule.remedy}." for rule in NOTES if rule.matches(heads)]

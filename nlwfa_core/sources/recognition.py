@@ -1,12 +1,15 @@
-"""Recognise what a file contains from its first bytes and lines, so that no file is silently read as something else.
+"""Recognise what a file contains from its first bytes and lines, so that no file is silently read
+as something else.
 
-`check_text` refuses bytes that are not UTF-8 text, and names what they are. `check_kind` refuses a file of another kind than
-expected, such as a solution in place of strings. A `Table` holds which columns of a table have the strings and the counts, and a
-`JsonLines` which fields of JSON objects. All of them use only the first lines; a later line that contradicts them is an error with
-the line's number. docs/files.md states the rules for users.
+`check_text` refuses bytes that are not UTF-8 text, and names what they are. `check_kind` refuses a
+file of another kind than expected, such as a solution in place of strings. A `Table` holds which
+columns of a table have the strings and the counts, and a `JsonLines` which fields of JSON objects.
+All of them use only the first lines; a later line that contradicts them is an error with the line's
+number. docs/files.md states the rules for users.
 
-A file of characters or tokens must not be taken for a table or JSON by chance. So a single line is never enough: a table has the
-same number of columns in every line and numbers in one column, and JSON is valid in every line.
+A file of characters or tokens must not be taken for a table or JSON by chance. So a single line is
+never enough: a table has the same number of columns in every line and numbers in one column, and
+JSON is valid in every line.
 """
 
 from __future__ import annotations
@@ -25,7 +28,8 @@ from ..strings.words import LAMBDA
 MOST_ROWS = 21  # lines that are examined, blank ones not counted: a header and twenty others
 LONGEST_HEAD = 2**13  # characters of a line that are split into tokens, to see where its commas are
 LONGEST_ROW = 2**16  # characters; a file with longer lines is not recognised as a table
-LONGEST_JSON = 2**17  # characters in a line of JSON: once parsed, a line takes up to twenty times its size
+# characters in a line of JSON: once parsed, a line takes up to twenty times its size
+LONGEST_JSON = 2**17
 
 INTEGER = re.compile(r"[+-]?[0-9]+")
 NUMBER = re.compile(r"[+-]?[0-9]+(?:[.,][0-9]+)?(?:[eE][+-]?[0-9]+)?")
@@ -38,14 +42,20 @@ SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 
 
 def check_text(head: bytes) -> None:
-    """Raise FormatError if a file's first bytes show that it is text in another encoding than UTF-8, or a common binary file."""
+    """Raise FormatError if a file's first bytes show that it is text in another encoding than
+    UTF-8, or a common binary file.
+    """
     if encoding := _encoding(head):
-        raise FormatError(f"the file must be text saved as UTF-8 (in Excel: CSV UTF-8); got {encoding} text")
+        raise FormatError(
+            f"the file must be text saved as UTF-8 (in Excel: CSV UTF-8); got {encoding} text"
+        )
     for beginning, title in MAGIC.items():
         if head.startswith(beginning):
             raise FormatError(f"the file must be text saved as UTF-8; got {title}")
     if head[8:9] == b"{" and head[4:8] == bytes(4):
-        raise FormatError("the file must be text saved as UTF-8; got a safetensors file (a model's arrays)")
+        raise FormatError(
+            "the file must be text saved as UTF-8; got a safetensors file (a model's arrays)"
+        )
 
 
 MAGIC = {
@@ -74,8 +84,15 @@ MAGIC = {
 
 
 def _encoding(head: bytes) -> str:
-    """Recognise an encoding with two or four bytes for each character, and return its name; empty for other encodings."""
-    marks = {b"\xff\xfe\0\0": "UTF-32", b"\0\0\xfe\xff": "UTF-32", b"\xff\xfe": "UTF-16", b"\xfe\xff": "UTF-16"}
+    """Recognise an encoding with two or four bytes for each character, and return its name; empty
+    for other encodings.
+    """
+    marks = {
+        b"\xff\xfe\0\0": "UTF-32",
+        b"\0\0\xfe\xff": "UTF-32",
+        b"\xff\xfe": "UTF-16",
+        b"\xfe\xff": "UTF-16",
+    }
     for mark, name in marks.items():
         if head.startswith(mark):
             return name
@@ -91,7 +108,8 @@ STRINGS, SOLUTION, MODEL = "a PAutomaC file of strings", "a PAutomaC solution", 
 VALUES = "a table of strings and values"
 TARGET = "a SPiCe target file (the next symbols of prefixes)"
 SAVED_MODEL = "the model.json of a model that nlwfa wrote"
-SAVED_MODEL_FIELDS = ('{"format":', '"symbols":', '"kind":')  # a model.json begins with the first, and has the others
+# a model.json begins with the first, and has the others
+SAVED_MODEL_FIELDS = ('{"format":', '"symbols":', '"kind":')
 
 
 def check_kind(rows: Sequence[str], wanted: str) -> None:
@@ -110,22 +128,36 @@ def check_kind(rows: Sequence[str], wanted: str) -> None:
     """
     kind = kind_of(rows)
     if kind not in ("", wanted):
-        raise FormatError(f"this must be {'a file of strings' if wanted == STRINGS else wanted}; got {kind}")
+        raise FormatError(
+            f"this must be {'a file of strings' if wanted == STRINGS else wanted}; got {kind}"
+        )
 
 
 def kind_of(rows: Sequence[str]) -> str:
-    """Name the kind of a PAutomaC or SPiCe file or saved model by its first lines that are not blank; empty for other files."""
+    """Name the kind of a PAutomaC or SPiCe file or saved model by its first lines that are not
+    blank; empty for other files.
+    """
     first, second = (*rows[:2], "", "")[:2]
-    if first.startswith(SAVED_MODEL_FIELDS[0]) and all(name in first for name in SAVED_MODEL_FIELDS):
+    if first.startswith(SAVED_MODEL_FIELDS[0]) and all(
+        name in first for name in SAVED_MODEL_FIELDS
+    ):
         return SAVED_MODEL
     if SECTION.fullmatch(first.strip()) and ("(state" in first or ENTRY.fullmatch(second.strip())):
         return MODEL
     if second and has_header(first) and states_its_length(second):
         return STRINGS
-    if second and re.fullmatch("[0-9]+", first.strip()) and all(DECIMAL.fullmatch(row.strip()) for row in rows[1:]):
+    if (
+        second
+        and re.fullmatch("[0-9]+", first.strip())
+        and all(DECIMAL.fullmatch(row.strip()) for row in rows[1:])
+    ):
         # A file of strings that are single digits must not be taken for a solution.
         return SOLUTION if any("." in row or "e" in row.lower() for row in rows[1:]) else ""
-    return TARGET if rows and all(len(row) < LONGEST_ROW and _is_target(row.split()) for row in rows) else ""
+    return (
+        TARGET
+        if rows and all(len(row) < LONGEST_ROW and _is_target(row.split()) for row in rows)
+        else ""
+    )
 
 
 SECTION = re.compile(r"[IFST]\s*:.*")
@@ -133,7 +165,9 @@ ENTRY = re.compile(r"\(\s*[0-9]+(?:\s*,\s*[0-9]+)*\s*\)\s+\S+")
 
 
 def _is_target(tokens: list[str]) -> bool:
-    """Return whether a line has the form of a target: a score, then pairs of a symbol and its probability."""
+    """Return whether a line has the form of a target: a score, then pairs of a symbol and its
+    probability.
+    """
     pairs = len(tokens) >= 3 and len(tokens) % 2 == 1
     return (
         pairs
@@ -143,29 +177,39 @@ def _is_target(tokens: list[str]) -> bool:
 
 
 def reading_of(name: str, reading: str) -> str:
-    """Describe how a file was read: its name, then `reading`, with a remark if its name is that of a SPiCe file of prefixes.
+    """Describe how a file was read: its name, then `reading`, with a remark if its name is that of
+    a SPiCe file of prefixes.
 
     >>> reading_of("train.txt", "read as tokens: 2 symbols: cat the")
     'train.txt: read as tokens: 2 symbols: cat the'
     """
     remark = "; SPiCe's prefix files hold the beginnings of strings, not whole strings"
-    return f"{name}: {reading}{remark if '.prefix.' in name.lower() and reading.startswith('read as pautomac') else ''}"
+    return (
+        f"{name}: "
+        f"{reading}{remark if '.prefix.' in name.lower() and reading.startswith('read as pautomac') else ''}"  # noqa: E501
+    )
 
 
 def has_header(row: str) -> bool:
-    """Return whether a line is a PAutomaC header: the number of strings and the size of the alphabet."""
+    """Return whether a line is a PAutomaC header: the number of strings and the size of the
+    alphabet.
+    """
     tokens = row.split(maxsplit=2)
     return len(tokens) == 2 and all(re.fullmatch("[0-9]+", token) for token in tokens)
 
 
 def states_its_length(row: str) -> bool:
-    """Return whether a line that is not blank is a PAutomaC string: its length, followed by that many numbers."""
+    """Return whether a line that is not blank is a PAutomaC string: its length, followed by that
+    many numbers.
+    """
     whole = all(INTEGER.fullmatch(token[0]) for token in TOKEN.finditer(row))
     return whole and row.split(maxsplit=1)[0] == str(num_tokens(row) - 1)
 
 
 def num_tokens(row: str) -> int:
-    """Count the tokens of a line, as `len(row.split())` does, but without a list, which may need twenty times the line's size."""
+    """Count the tokens of a line, as `len(row.split())` does, but without a list, which may need
+    twenty times the line's size.
+    """
     return sum(1 for _ in TOKEN.finditer(row))
 
 
@@ -174,11 +218,14 @@ def num_tokens(row: str) -> int:
 DELIMITERS = {",": "comma", "\t": "tab", ";": "semicolon"}
 DECIMAL_COMMA = re.compile(r"(?<=[0-9]),(?=[0-9])")
 INDEX_NAMES = ("", "index", "id", "no", "nr", "line", "row", "unnamed: 0")
-PANDAS_INDEX = ("", "index", "unnamed: 0")  # how data frames are written: the rows may be those that a filter left
-# Characters that may stand between symbols where spaces should: without a space next to them, or behind each symbol.
+# how data frames are written: the rows may be those that a filter left
+PANDAS_INDEX = ("", "index", "unnamed: 0")
+# Characters that may stand between symbols where spaces should: without a space next to them, or
+# behind each symbol.
 SEPARATORS = {",": "comma", ";": "semicolon", "|": "vertical bar", "->": "arrow", "→": "arrow"}
 ROWS_FOR_EACH_ODD_ONE = 5  # a table may have one line of another form, or one in so many
-KNOWN_HEADERS = ("string", "characters", "tokens")  # names of the column of strings; "string" does not say what a symbol is
+# names of the column of strings; "string" does not say what a symbol is
+KNOWN_HEADERS = ("string", "characters", "tokens")
 
 
 def names_in(text: str) -> frozenset[str]:
@@ -205,7 +252,7 @@ VALUE_NAMES = names_in(
     """
 )
 STRING_NAMES = (
-    "text", "texts", "string", "strings", "sentence", "sentences", "sequence", "sequences", "seq", "tokens", "word", "words",
+    "text", "texts", "string", "strings", "sentence", "sentences", "sequence", "sequences", "seq", "tokens", "word", "words",  # noqa: E501
     "characters", "symbols", "trace", "traces", "path", "satz", "wort", "zeichenkette", "phrase",
 )  # fmt: skip
 # Names of columns in tables of something other than strings and counts, such as logs of events.
@@ -286,30 +333,47 @@ def table_of(rows: Sequence[str], all_rows: bool, certain: bool = False) -> Tabl
             _check_separators(rows)
             _check_title(rows)
     first = rows[1:] if known_header(rows[0].split(",", 2), "count") else rows[:20]
-    if first and all("," in row and INTEGER.fullmatch(row.rsplit(",", 1)[1].strip(' "\t')) for row in first):
-        return Table(detail=_forced(","))  # reading the file will report the line whose number of columns differs
+    if first and all(
+        "," in row and INTEGER.fullmatch(row.rsplit(",", 1)[1].strip(' "\t')) for row in first
+    ):
+        # reading the file will report the line whose number of columns differs
+        return Table(detail=_forced(","))
     return None
 
 
 def _delimiters(rows: Sequence[str]) -> Sequence[str]:
     """Return the characters that may stand between columns, in the order in which they are tried.
 
-    In many languages Excel writes "the cat;1,5": two columns, which must not be split at the decimal comma instead.
+    In many languages Excel writes "the cat;1,5": two columns, which must not be split at the
+    decimal comma instead.
     """
-    is_excel = len(rows) > 1 and all(";" in row and "," not in DECIMAL_COMMA.sub("", row) for row in rows)
+    is_excel = len(rows) > 1 and all(
+        ";" in row and "," not in DECIMAL_COMMA.sub("", row) for row in rows
+    )
     return ";" if is_excel else tuple(DELIMITERS)
 
 
 def known_header(row: Sequence[str], second_column: str) -> str:
-    """Return the first column's name if a row is a header: one of `KNOWN_HEADERS`, then `second_column`. Otherwise empty."""
+    """Return the first column's name if a row is a header: one of `KNOWN_HEADERS`, then
+    `second_column`. Otherwise empty.
+    """
     names = [cell.strip(' "\t')[:20].lower() for cell in row]
-    return names[0] if len(names) == 2 and names[0] in KNOWN_HEADERS and names[1] == second_column else ""
+    return (
+        names[0]
+        if len(names) == 2 and names[0] in KNOWN_HEADERS and names[1] == second_column
+        else ""
+    )
 
 
 def is_count_name(name: str) -> bool:
     """Return whether the name of a column or field says that it holds counts of strings.
 
-    >>> is_count_name("Anzahl"), is_count_name("num_occurrences"), is_count_name("case_id"), is_count_name("word count")
+    >>> (
+    ...     is_count_name("Anzahl"),
+    ...     is_count_name("num_occurrences"),
+    ...     is_count_name("case_id"),
+    ...     is_count_name("word count"),
+    ... )
     (True, True, False, False)
     """
     return " ".join(re.split(r"[\s_.-]+", name.strip().lower())) in COUNT_NAMES
@@ -321,14 +385,19 @@ def is_value_name(name: str) -> bool:
 
 
 def _cells(rows: Sequence[str], delimiter: str, all_rows: bool) -> list[list[str]]:
-    """Split rows into cells. Return an empty list unless most rows have the same number of columns, two or more.
+    """Split rows into cells. Return an empty list unless most rows have the same number of columns,
+    two or more.
 
-    The few other rows are left out, so that one odd line does not turn a table into text: reading it is an error, with its number.
+    The few other rows are left out, so that one odd line does not turn a table into text: reading
+    it is an error, with its number.
     """
     if not any(delimiter in row for row in rows):
         return []
     try:
-        table = [[cell.strip() for cell in row] for row in csv.reader((f"{row}\n" for row in rows), delimiter=delimiter)]
+        table = [
+            [cell.strip() for cell in row]
+            for row in csv.reader((f"{row}\n" for row in rows), delimiter=delimiter)
+        ]
     except csv.Error:
         return []
     if not all_rows and any('"' in row for row in rows):
@@ -336,23 +405,41 @@ def _cells(rows: Sequence[str], delimiter: str, all_rows: bool) -> list[list[str
     widths = Counter(map(len, table))
     width, number = widths.most_common(1)[0] if widths else (0, 0)
     most_odd = max(1, len(table) // ROWS_FOR_EACH_ODD_ONE) if number > 1 else 0
-    return [row for row in table if len(row) == width] if width > 1 and len(table) - number <= most_odd else []
+    return (
+        [row for row in table if len(row) == width]
+        if width > 1 and len(table) - number <= most_odd
+        else []
+    )
 
 
 def _columns(table: list[list[str]], delimiter: str, certain: bool) -> Table | None:
-    """Find which columns of a table hold the strings and the counts; None if no column holds numbers.
+    """Find which columns of a table hold the strings and the counts; None if no column holds
+    numbers.
 
-    A column of numbers holds counts if its name says so. Without names, it does if the other column is text.
+    A column of numbers holds counts if its name says so. Without names, it does if the other column
+    is text.
     """
     if not table:
         return None
     width, known = len(table[0]), bool(known_header(table[0], "count"))
     if known:
-        return Table(delimiter, has_header=True, detail=f"strings in the column {table[0][0]!r}, counts in {table[0][1]!r}")
+        return Table(
+            delimiter,
+            has_header=True,
+            detail=f"strings in the column {table[0][0]!r}, counts in {table[0][1]!r}",
+        )
     has_header = all(table[0][1:]) and not any(NUMBER.fullmatch(cell) for cell in table[0])
     body = table[1:] if has_header else table
-    numeric = [column for column in range(width) if _is_numeric([row[column] for row in body])] if body else []
-    if not numeric or len(body) < 2 or (delimiter == "\t" and not has_header and len(numeric) == width):
+    numeric = (
+        [column for column in range(width) if _is_numeric([row[column] for row in body])]
+        if body
+        else []
+    )
+    if (
+        not numeric
+        or len(body) < 2
+        or (delimiter == "\t" and not has_header and len(numeric) == width)
+    ):
         return None  # a file of numbers separated by tabs is a file of tokens
     columns, dropped = _without_index(table, body, has_header)
     numeric = [column for column in numeric if column in columns]
@@ -360,7 +447,14 @@ def _columns(table: list[list[str]], delimiter: str, certain: bool) -> Table | N
         return None  # a file of tokens separated by tabs, with equally many in each line
     names = table[0] if has_header else []
     if has_header and len(columns) == 1 and dropped:
-        return Table(delimiter, width, columns[0], None, True, f"strings in the column {names[columns[0]][:20]!r}{dropped}")
+        return Table(
+            delimiter,
+            width,
+            columns[0],
+            None,
+            True,
+            f"strings in the column {names[columns[0]][:20]!r}{dropped}",
+        )
     if len(columns) != 2 or not numeric:
         raise _other_table(table[0], delimiter)
     counts = _named_counts(names, columns, numeric) if has_header else columns[1]
@@ -369,38 +463,55 @@ def _columns(table: list[list[str]], delimiter: str, certain: bool) -> Table | N
         if any(row[columns[1]][:1].isdigit() for row in body):
             return None  # the commas are decimal commas, as in "1,5 kg"
         raise FormatError(
-            "a table of strings must have 2 columns, string and count; got numbers in the first column and text in the other, "
+            "a table of strings must have 2 columns, string and count; got numbers in the "
+            "first column and text in the other, "
             f"without a line that names the columns{_otherwise()}"
         )
-    if not has_header and columns[0] in numeric and not certain and not _is_text([row[strings] for row in body]):
+    if (
+        not has_header
+        and columns[0] in numeric
+        and not certain
+        and not _is_text([row[strings] for row in body])
+    ):
         seen = listed([repr(cell[:20]) for cell in table[0]])
         raise FormatError(
-            f"lines of {plural(width, 'whole number')}, separated by {DELIMITERS[delimiter]}s, such as {seen}, may be strings with "
-            "counts or strings of numbers: add a first line string,count for counts, or write spaces between the symbols"
+            f"lines of {plural(width, 'whole number')}, separated by "
+            f"{DELIMITERS[delimiter]}s, such as {seen}, may be strings with "
+            "counts or strings of numbers: add a first line string,count for counts, or "
+            "write spaces between the symbols"
         )
     if has_header:
-        detail = f"strings in the column {names[strings][:20]!r}, counts in {names[counts][:20]!r}{dropped}"
+        detail = (
+            f"strings in the column {names[strings][:20]!r}, counts in "
+            f"{names[counts][:20]!r}{dropped}"
+        )
     else:
         detail = f"{_forced(delimiter)}{dropped}"
     return Table(delimiter, width, strings, counts, has_header, detail)
 
 
 def _named_counts(names: list[str], columns: list[int], numeric: list[int]) -> int:
-    """Return the column of numbers whose name says that they are counts; if there are two, the second."""
+    """Return the column of numbers whose name says that they are counts; if there are two, the
+    second.
+    """
     counts = [column for column in numeric if is_count_name(names[column])]
     if not counts:
         titles = {column: repr(names[column][:20]) for column in columns}
-        text = "".join(f" and text in {titles[column]}" for column in columns if column not in numeric)
+        text = "".join(
+            f" and text in {titles[column]}" for column in columns if column not in numeric
+        )
         raise FormatError(
             "a table of strings must have 2 columns, string and count; got numbers in the column "
-            f"{enumeration([titles[column] for column in numeric])}{text}; if the numbers are counts, call "
+            f"{enumeration([titles[column] for column in numeric])}{text}; if the numbers "
+            "are counts, call "
             f"their column count, n or frequency{_otherwise()}"
         )
     return counts[-1]
 
 
 def value_table_of(rows: Sequence[str], all_rows: bool) -> Table:
-    """Recognise the columns of a table of strings and values, by the same rules as those of strings and counts.
+    """Recognise the columns of a table of strings and values, by the same rules as those of strings
+    and counts.
 
     >>> value_table_of(["string;value", "ab;0,5", "ba;-1"], all_rows=True).delimiter
     ';'
@@ -413,7 +524,8 @@ def value_table_of(rows: Sequence[str], all_rows: bool) -> Table:
     Returns
     -------
     Table
-        Its `counts` are the column of values. If nothing is recognised, a string and a value, separated by a comma.
+        Its `counts` are the column of values. If nothing is recognised, a string and a value,
+        separated by a comma.
 
     Raises
     ------
@@ -422,16 +534,22 @@ def value_table_of(rows: Sequence[str], all_rows: bool) -> Table:
     """
     if max(map(len, rows)) <= LONGEST_ROW:
         for delimiter in _delimiters(rows):
-            if (table := _cells(rows, delimiter, all_rows)) and (found := _value_columns(table, delimiter)):
+            if (table := _cells(rows, delimiter, all_rows)) and (
+                found := _value_columns(table, delimiter)
+            ):
                 return found
     return Table()
 
 
 def _value_columns(table: list[list[str]], delimiter: str) -> Table | None:
-    """Find which columns of a table hold the strings and the values; None if no column holds values."""
+    """Find which columns of a table hold the strings and the values; None if no column holds
+    values.
+    """
     width, known = len(table[0]), bool(known_header(table[0], "value"))
     names = [cell.strip(' "').lower() for cell in table[0]]
-    numeric = [column for column in range(width) if any(_is_value(row[column]) for row in table[1:])]
+    numeric = [
+        column for column in range(width) if any(_is_value(row[column]) for row in table[1:])
+    ]
     has_names = sum(name in COLUMN_NAMES for name in names) * 2 >= width
     has_header = known or (not any(map(_is_value, table[0])) and (bool(numeric) or has_names))
     if not has_header and width == 2:
@@ -441,7 +559,8 @@ def _value_columns(table: list[list[str]], delimiter: str) -> Table | None:
     seen = listed([repr(cell[:20]) for cell in table[0]])
     if len(columns) != 2:
         raise FormatError(
-            f"a table of values must have 2 columns, string and value; got {plural(width, 'column')}, separated by "
+            "a table of values must have 2 columns, string and value; got "
+            f"{plural(width, 'column')}, separated by "
             f"{DELIMITERS[delimiter]}s: {seen}"
         )
     values = columns[1]
@@ -449,25 +568,39 @@ def _value_columns(table: list[list[str]], delimiter: str) -> Table | None:
         named = [column for column in columns if is_value_name(table[0][column])]
         if not named:
             raise FormatError(
-                "the first line must be the header string,value, or a string and a finite number; got the "
-                f"columns {seen}: a column of values may also be called y, target, label, accepted, weight or "
+                "the first line must be the header string,value, or a string and a finite "
+                "number; got the "
+                f"columns {seen}: a column of values may also be called y, target, label, "
+                "accepted, weight or "
                 "probability"
             )
         values = named[-1]
     strings = columns[0] if values == columns[1] else columns[1]
-    detail = f"strings in the column {table[0][strings][:20]!r}, values in {table[0][values][:20]!r}{dropped}"
-    return Table(delimiter, width, strings, values, has_header, "" if known or not has_header else detail)
+    detail = (
+        f"strings in the column {table[0][strings][:20]!r}, values in "
+        f"{table[0][values][:20]!r}{dropped}"
+    )
+    return Table(
+        delimiter, width, strings, values, has_header, "" if known or not has_header else detail
+    )
 
 
-VALUE = re.compile(r"[+-]?([0-9]+([.,][0-9]*)?|[.,][0-9]+)([eE][+-]?[0-9]+)?|true|false|[+-]?(inf|infinity|nan)", re.IGNORECASE)
+VALUE = re.compile(
+    r"[+-]?([0-9]+([.,][0-9]*)?|[.,][0-9]+)([eE][+-]?[0-9]+)?|true|false|[+-]?(inf|infinity|nan)",
+    re.IGNORECASE,
+)
 
 
 def _is_value(cell: str) -> bool:
     return VALUE.fullmatch(cell) is not None
 
 
-def _without_index(table: list[list[str]], body: list[list[str]], has_header: bool) -> tuple[list[int], str]:
-    """Return the columns of a table without a first one that only numbers the rows, and a remark if there is one."""
+def _without_index(
+    table: list[list[str]], body: list[list[str]], has_header: bool
+) -> tuple[list[int], str]:
+    """Return the columns of a table without a first one that only numbers the rows, and a remark if
+    there is one.
+    """
     columns = list(range(len(table[0])))
     first = [row[0] for row in body]
     name = table[0][0].lower()
@@ -481,44 +614,68 @@ def _other_table(row: list[str], delimiter: str) -> FormatError:
     """Make the error for a table with other columns than a string and its count."""
     seen = listed([repr(cell[:20]) for cell in row])
     return FormatError(
-        f"a table of strings must have 2 columns, string and count; got {plural(len(row), 'column')}, separated by "
-        f"{SEPARATORS.get(delimiter, 'tab')}s: {seen} (if these are the symbols of a string, write spaces "
+        "a table of strings must have 2 columns, string and count; got "
+        f"{plural(len(row), 'column')}, separated by "
+        f"{SEPARATORS.get(delimiter, 'tab')}s: {seen} (if these are the symbols of a string, "
+        "write spaces "
         "between them; if these are lines of tokens, set the format to tokens)"
     )
 
 
 def _is_text(column: list[str]) -> bool:
-    """Return whether a column of digits can't be one of whole numbers, because some begin with 0."""
+    """Return whether a column of digits can't be one of whole numbers, because some begin with
+    0.
+    """
     return any(len(cell) > 1 and cell[0] == "0" for cell in column)
 
 
 def _check_columns(rows: Sequence[str]) -> None:
-    """Raise FormatError if all lines have the same columns of text, one of which is named as in tables and logs of events."""
+    """Raise FormatError if all lines have the same columns of text, one of which is named as in
+    tables and logs of events.
+    """
     for delimiter in DELIMITERS:
         cells = [row.strip("\n").split(delimiter) for row in rows]
         names = [" ".join(re.split(r"[\s_.:-]+", cell.strip(' "').lower())) for cell in cells[0]]
         is_table = len(rows) > 1 and len(names) > 1 and len({len(row) for row in cells}) == 1
-        if is_table and all(names) and 2 * sum(name in COLUMN_NAMES for name in names) >= len(names):
+        if (
+            is_table
+            and all(names)
+            and 2 * sum(name in COLUMN_NAMES for name in names) >= len(names)
+        ):
             raise _other_table([cell.strip() for cell in cells[0]], delimiter)
 
 
 def _check_title(rows: Sequence[str]) -> None:
-    """Raise FormatError if the first line is the name of a column, and no other line has all of its symbols."""
+    """Raise FormatError if the first line is the name of a column, and no other line has all of its
+    symbols.
+    """
     title = rows[0].strip().strip('"')
     if len(rows) < 2 or title.lower() not in STRING_NAMES:
         return
     in_tokens = any(len(row.split(maxsplit=1)) > 1 for row in rows[1:])
-    if title not in (row for line in rows[1:] for row in line.split()) if in_tokens else set(title) - set("".join(rows[1:])):
+    if (
+        title not in (row for line in rows[1:] for row in line.split())
+        if in_tokens
+        else set(title) - set("".join(rows[1:]))
+    ):
         raise FormatError(
-            f"the first line, {title!r}, reads like the name of a column: leave it out (if it is a string, "
+            f"the first line, {title!r}, reads like the name of a column: leave it out (if "
+            "it is a string, "
             "set the format to tokens or characters)"
         )
 
 
 def title_notes(rows: Sequence[str]) -> list[str]:
-    """Make a note if the first line may be the name of a column, although it is read as a string."""
+    """Make a note if the first line may be the name of a column, although it is read as a
+    string.
+    """
     title = rows[0].strip().strip('"')
-    if len(rows) < 2 or len(title) < 3 or title.lower() not in COLUMN_NAMES or any(title == row.strip() for row in rows[1:]):
+    if (
+        len(rows) < 2
+        or len(title) < 3
+        or title.lower() not in COLUMN_NAMES
+        or any(title == row.strip() for row in rows[1:])
+    ):
         return []
     return [f"The first line, {title!r}, may be the name of a column: it is read as a string."]
 
@@ -527,15 +684,22 @@ SYMBOL = re.compile(r"""[\w.+:@'#/-]+|"[^"\s]*\"""")
 
 
 def _check_separators(rows: Sequence[str]) -> None:
-    """Raise FormatError if lines are symbols with a separator other than white space, which would become a symbol itself."""
+    """Raise FormatError if lines are symbols with a separator other than white space, which would
+    become a symbol itself.
+    """
     lines = [row.strip() for row in rows]
     for separator, name in SEPARATORS.items():
-        if separator == "," and any(" " in line for line in lines) and all(DECIMAL_COMMA.search(line) for line in lines):
+        if (
+            separator == ","
+            and any(" " in line for line in lines)
+            and all(DECIMAL_COMMA.search(line) for line in lines)
+        ):
             continue  # decimal commas
         if _divides_symbols(lines, separator) or _ends_symbols(lines, separator):
             example = next(line for line in lines if separator in line)
             raise FormatError(
-                f"the symbols of a string must have spaces between them; got lines with {name}s, such as {example[:40]!r} (if the "
+                "the symbols of a string must have spaces between them; got lines with "
+                f"{name}s, such as {example[:40]!r} (if the "
                 f"{name} is a symbol, set the format to characters or tokens)"
             )
         if _divides_columns(lines, separator):
@@ -543,16 +707,25 @@ def _check_separators(rows: Sequence[str]) -> None:
 
 
 def _divides_symbols(lines: Sequence[str], separator: str) -> bool:
-    """Return whether a separator stands between words, without white space. Lines may be filled up with it."""
+    """Return whether a separator stands between words, without white space.
+
+    Lines may be filled up with it.
+    """
     padded = [line.rstrip(separator) for line in lines]
     numbers = [line.count(separator) for line in padded]
-    if not sum(numbers) or sum(line.count(separator) for line in lines) < 2 or 2 * sum(map(bool, numbers)) < len(numbers):
+    if (
+        not sum(numbers)
+        or sum(line.count(separator) for line in lines) < 2
+        or 2 * sum(map(bool, numbers)) < len(numbers)
+    ):
         return False
     return all(SYMBOL.fullmatch(cell) for line in padded for cell in line.split(separator))
 
 
 def _divides_columns(lines: Sequence[str], separator: str) -> bool:
-    """Return whether all lines have the same number of columns, without a space in front of any, as it follows commas in prose."""
+    """Return whether all lines have the same number of columns, without a space in front of any, as
+    it follows commas in prose.
+    """
     cells = [line.split(separator) for line in lines]
     widths = {len(row) for row in cells}
     return (
@@ -564,40 +737,54 @@ def _divides_columns(lines: Sequence[str], separator: str) -> bool:
 
 
 def _ends_symbols(rows: Sequence[str], separator: str) -> bool:
-    """Return whether there is a separator between all symbols of a line, as in "a, b, c", "a ,b ,c" or "a , b , c"."""
+    """Return whether there is a separator between all symbols of a line, as in "a, b, c", "a ,b ,c"
+    or "a , b , c".
+    """
     if any(len(row) > LONGEST_HEAD for row in rows):
         return False
     lines = [row.split() for row in rows]
     if max(map(len, lines)) < 3 or 2 * sum(len(line) > 1 for line in lines) < len(lines):
         return False
     glued = all(
-        not line[-1].endswith(separator) and all(token.endswith(separator) and token != separator for token in line[:-1])
+        not line[-1].endswith(separator)
+        and all(token.endswith(separator) and token != separator for token in line[:-1])
         for line in lines
     )
     apart = all(len(line) % 2 and all(token == separator for token in line[1::2]) for line in lines)
     leading = all(
-        not line[0].startswith(separator) and all(token.startswith(separator) and token != separator for token in line[1:])
+        not line[0].startswith(separator)
+        and all(token.startswith(separator) and token != separator for token in line[1:])
         for line in lines
     )
     return glued or leading or (apart and not any(separator in line[::2] for line in lines))
 
 
 def _is_numeric(column: list[str]) -> bool:
-    """Return whether a column holds numbers. If it has at least four cells, one may be something else: reading it is an error."""
+    """Return whether a column holds numbers.
+
+    If it has at least four cells, one may be something else: reading it is an error.
+    """
     others = sum(NUMBER.fullmatch(cell) is None for cell in column)
     return others == 0 or (others == 1 and len(column) > 3)
 
 
 def _is_index(column: list[str], of_some_rows: bool = False) -> bool:
-    """Return whether a column just numbers the rows, from 0 or 1; or some rows of a larger table, in any order."""
+    """Return whether a column just numbers the rows, from 0 or 1; or some rows of a larger table,
+    in any order.
+    """
     if of_some_rows:
         return len(set(column)) == len(column) and all(map(INTEGER.fullmatch, column))
-    return column[0] in ("0", "1") and column == [str(int(column[0]) + row) for row in range(len(column))]
+    return column[0] in ("0", "1") and column == [
+        str(int(column[0]) + row) for row in range(len(column))
+    ]
 
 
 def _forced(delimiter: str) -> str:
     name = DELIMITERS[delimiter]
-    return f"the number after each line's last {name} is its count; as the format tokens it would be text"
+    return (
+        f"the number after each line's last {name} is its count; as the format tokens it would "
+        "be text"
+    )
 
 
 def _otherwise() -> str:
@@ -626,7 +813,8 @@ class JsonLines:
     detail: str = ""
 
     def cell(self, row: str, line: int) -> tuple[str, str, bool]:
-        """Parse a line: return its string and its count as text, and whether the string was a list of symbols.
+        """Parse a line: return its string and its count as text, and whether the string was a list
+        of symbols.
 
         The symbols of a list are joined by spaces.
 
@@ -647,21 +835,30 @@ class JsonLines:
                 raise FormatError(f"expected a JSON object; got {_seen(value)}", line)
             for name in filter(None, (self.strings, self.counts)):
                 if name not in value:
-                    raise FormatError(f"the object has no field {name!r}; it has {_fields(value)}", line)
+                    raise FormatError(
+                        f"the object has no field {name!r}; it has {_fields(value)}", line
+                    )
             if self.counts:
                 count = _seen(value[self.counts])
             value = value[self.strings]
         if isinstance(value, list):
             if value == [LAMBDA]:
-                raise FormatError(f"{LAMBDA} alone is how the empty word is written: write [] for it, or rename the symbol", line)
+                raise FormatError(
+                    f"{LAMBDA} alone is how the empty word is written: write [] for it, or "
+                    "rename the symbol",
+                    line,
+                )
             return " ".join(_symbol(symbol, line) for symbol in value), count, True
         if not isinstance(value, str):
-            raise FormatError(f"expected a string in quotes or a list of symbols; got {_seen(value)}", line)
+            raise FormatError(
+                f"expected a string in quotes or a list of symbols; got {_seen(value)}", line
+            )
         return value.strip(), count, False
 
 
 def json_lines_of(rows: Sequence[str], all_rows: bool) -> JsonLines | None:
-    """Recognise lines of JSON: strings in quotes, lists of symbols, or objects with a string and perhaps its count.
+    """Recognise lines of JSON: strings in quotes, lists of symbols, or objects with a string and
+    perhaps its count.
 
     >>> json_lines_of(['["a", "b"]', "[]"], all_rows=True)
     JsonLines(strings='', counts='', detail='each line a list of symbols')
@@ -681,9 +878,14 @@ def json_lines_of(rows: Sequence[str], all_rows: bool) -> JsonLines | None:
     if rows[0].strip()[:1] not in ("{", "[", '"'):
         return None
     values = _parsed_lines(rows)
-    if 2 * len(values) <= len(rows) or not any(isinstance(value, str) or _has_content(value) for value in values):
+    if 2 * len(values) <= len(rows) or not any(
+        isinstance(value, str) or _has_content(value) for value in values
+    ):
         if _is_document(rows, all_rows):
-            raise FormatError(f"the file begins like JSON, so each of its lines must be JSON, as in {EXAMPLE}{_otherwise()}")
+            raise FormatError(
+                "the file begins like JSON, so each of its lines must be JSON, as in "
+                f"{EXAMPLE}{_otherwise()}"
+            )
         return None
     # If one of many lines is something else, reading it is an error, with its number.
     if all(isinstance(value, str) for value in values):
@@ -696,7 +898,9 @@ def json_lines_of(rows: Sequence[str], all_rows: bool) -> JsonLines | None:
     if not all(isinstance(value, list) for value in values):
         raise FormatError(f"all lines of JSON must have one form, as in {EXAMPLE}{_otherwise()}")
     if all_rows and len(rows) == 1:
-        raise FormatError(f"each string must be on a line of its own, as in {EXAMPLE}; got one JSON list")
+        raise FormatError(
+            f"each string must be on a line of its own, as in {EXAMPLE}; got one JSON list"
+        )
     for symbol in (symbol for value in values for symbol in value):
         _symbol(symbol, None)  # raises the error for the first one that can't be a symbol
     return JsonLines(detail="each line a list of symbols")
@@ -717,7 +921,9 @@ def _parsed_lines(rows: Sequence[str]) -> list[Any]:
 
 
 def _has_content(value: Any) -> bool:
-    """Return whether a JSON list or object has anything in it but brackets, which may be symbols themselves."""
+    """Return whether a JSON list or object has anything in it but brackets, which may be symbols
+    themselves.
+    """
     stack = [value]
     while stack:
         part = stack.pop()
@@ -731,7 +937,10 @@ def _has_content(value: Any) -> bool:
 
 def _is_document(rows: Sequence[str], all_rows: bool) -> bool:
     """Return whether lines begin one JSON list or object, and not a string of brackets."""
-    if re.match(r'\{\s*"[^"]*"\s*:|\[[\s\[{]*"', "".join(row.strip() for row in rows[:3] if len(row) <= LONGEST_ROW)):
+    if re.match(
+        r'\{\s*"[^"]*"\s*:|\[[\s\[{]*"',
+        "".join(row.strip() for row in rows[:3] if len(row) <= LONGEST_ROW),
+    ):
         return True
     text = "\n".join(rows)
     if len(text) > LONGEST_JSON or not re.search(r"[\w\"]", text):
@@ -748,50 +957,75 @@ def _is_document(rows: Sequence[str], all_rows: bool) -> bool:
 def _fields_of(values: list[Any]) -> JsonLines:
     """Find which fields of JSON objects hold the string and the count."""
     names = [name for name in values[0] if all(name in value for value in values)]
-    texts = [name for name in names if all(_is_string(value[name]) for value in values) and any(value[name] for value in values)]
+    texts = [
+        name
+        for name in names
+        if all(_is_string(value[name]) for value in values) and any(value[name] for value in values)
+    ]
     numbers = [name for name in names if all(type(value[name]) in (int, float) for value in values)]
     strings = [name for name in texts if name.lower() in STRING_NAMES] if len(texts) > 1 else texts
     counts = [name for name in numbers if is_count_name(name)]
     unknown = [name for name in numbers if name not in counts and name.lower() not in INDEX_NAMES]
     if len(strings) != 1 or len(counts) > 1 or (unknown and not counts):
         raise FormatError(
-            'each JSON object must have one field with the string, such as "text", and at most one with its count, such as '
+            'each JSON object must have one field with the string, such as "text", and at '
+            "most one with its count, such as "
             f'"count"; got the fields {_fields(values[0])}'
         )
     others = [repr(name[:20]) for name in values[0] if name not in (*strings, *counts)]
-    detail = f"strings in the field {strings[0][:20]!r}" + (f", counts in {counts[0]!r}" if counts else "")
-    return JsonLines(strings[0], (*counts, "")[0], detail + (f"; not used: {listed(others)}" if others else ""))
+    detail = f"strings in the field {strings[0][:20]!r}" + (
+        f", counts in {counts[0]!r}" if counts else ""
+    )
+    return JsonLines(
+        strings[0], (*counts, "")[0], detail + (f"; not used: {listed(others)}" if others else "")
+    )
 
 
 def _parsed(row: str, line: int | None) -> Any:
     if len(row) > LONGEST_JSON:
-        raise FormatError(f"a line of JSON must have at most {LONGEST_JSON:,} characters; got {len(row):,}", line)
+        raise FormatError(
+            f"a line of JSON must have at most {LONGEST_JSON:,} characters; got {len(row):,}", line
+        )
     try:
         value = json.loads(row)
         if SURROGATE.search(row):
             json.dumps(value, ensure_ascii=False).encode()
     except (ValueError, RecursionError):
-        raise FormatError(f"expected a line of JSON, as in {EXAMPLE}; got {row.strip()[:40]!r}", line) from None
+        raise FormatError(
+            f"expected a line of JSON, as in {EXAMPLE}; got {row.strip()[:40]!r}", line
+        ) from None
     return value
 
 
 def _symbol(symbol: Any, line: int | None) -> str:
     if not _is_symbol(symbol):
-        raise FormatError(f"a symbol in a list must be a string without white space, or a whole number; got {_seen(symbol)}", line)
+        raise FormatError(
+            "a symbol in a list must be a string without white space, or a whole number; "
+            f"got {_seen(symbol)}",
+            line,
+        )
     return str(symbol)
 
 
 def _is_symbol(value: Any) -> bool:
-    return type(value) is int or (isinstance(value, str) and len(value.split(maxsplit=1)) == 1 and value.strip() == value)
+    return type(value) is int or (
+        isinstance(value, str) and len(value.split(maxsplit=1)) == 1 and value.strip() == value
+    )
 
 
 def _is_string(value: Any) -> bool:
-    return isinstance(value, str) or (isinstance(value, list) and all(_is_symbol(symbol) for symbol in value))
+    return isinstance(value, str) or (
+        isinstance(value, list) and all(_is_symbol(symbol) for symbol in value)
+    )
 
 
 def _seen(value: Any) -> str:
     """Write a value as JSON for an error message, shortened if it is long."""
-    text = json.dumps(value, ensure_ascii=False) if not isinstance(value, (dict, list)) else type(value).__name__
+    text = (
+        json.dumps(value, ensure_ascii=False)
+        if not isinstance(value, (dict, list))
+        else type(value).__name__
+    )
     return text if len(text) <= 40 else text[:39] + "…"
 
 

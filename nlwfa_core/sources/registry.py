@@ -1,4 +1,6 @@
-"""List the sources of strings by name, with the generators of those sources that draw strings from a known model."""
+"""List the sources of strings by name, with the generators of those sources that draw strings from
+a known model.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,14 @@ from ..errors import plural
 from ..models.model import Model
 from ..models.wfa import WFA
 from ..strings.words import Alphabet, Words
-from .automata import random_automaton, random_hmm, random_pdfa, random_pfa, sample_words, squared_automaton
+from .automata import (
+    random_automaton,
+    random_hmm,
+    random_pdfa,
+    random_pfa,
+    sample_words,
+    squared_automaton,
+)
 from .dyck import ALPHABET, Dyck
 from .tomita import LANGUAGES, tomita_automaton
 
@@ -51,7 +60,8 @@ class Source:
     options : tuple of str
         The names of the source's options, which are fields of a data recipe.
     generator : callable or None
-        A function (seed of the model, options by name) -> Generator; None if strings are read from a file.
+        A function (seed of the model, options by name) -> Generator; None if strings are read from
+        a file.
     """
 
     description: str
@@ -75,26 +85,43 @@ def _tomita(model_seed: Seed, grammar: int) -> Generator:
     )
 
 
-def _random(draw: Callable[[int, int, Seed], WFA], name: str, model_seed: Seed, num_states: int, num_symbols: int) -> Generator:
+def _random(
+    draw: Callable[[int, int, Seed], WFA],
+    name: str,
+    model_seed: Seed,
+    num_states: int,
+    num_symbols: int,
+) -> Generator:
     model = replace(draw(num_states, num_symbols, model_seed), alphabet=_letters(num_symbols))
     title = f"{name} {plural(num_states, 'state')}, {plural(num_symbols, 'symbol')}"
     return Generator(_letters(num_symbols), model, partial(sample_words, model), title)
 
 
 def _letters(num_symbols: int) -> Alphabet:
-    return Alphabet(tuple(LETTERS[:num_symbols])) if num_symbols <= len(LETTERS) else Alphabet.numbered(num_symbols)
+    return (
+        Alphabet(tuple(LETTERS[:num_symbols]))
+        if num_symbols <= len(LETTERS)
+        else Alphabet.numbered(num_symbols)
+    )
 
 
 SOURCES: dict[str, Source] = {
-    "dyck": Source("Brackets from the grammar S → SS | [S] | [].", ("split_probability", "wrap_probability"), _dyck),
-    "tomita": Source("Strings of a small regular language, one of Tomita's seven.", ("grammar",), _tomita),
+    "dyck": Source(
+        "Brackets from the grammar S → SS | [S] | [].",
+        ("split_probability", "wrap_probability"),
+        _dyck,
+    ),
+    "tomita": Source(
+        "Strings of a small regular language, one of Tomita's seven.", ("grammar",), _tomita
+    ),
     "automaton": Source(
         "Strings from a random probabilistic automaton.",
         SIZE,
         partial(_random, random_automaton, "random probabilistic automaton,"),
     ),
     "hmm": Source(
-        "Strings from a random hidden Markov model: the next state does not depend on the symbol that is emitted.",
+        "Strings from a random hidden Markov model: the next state does not depend on the "
+        "symbol that is emitted.",
         SIZE,
         partial(_random, random_hmm, "random hidden Markov model,"),
     ),
@@ -104,19 +131,30 @@ SOURCES: dict[str, Source] = {
         partial(_random, random_pfa, "random probabilistic automaton with few likely moves,"),
     ),
     "pdfa": Source(
-        "Strings from a random deterministic automaton: a state and a symbol determine the next state.",
+        "Strings from a random deterministic automaton: a state and a symbol determine the "
+        "next state.",
         SIZE,
         partial(_random, random_pdfa, "random deterministic automaton,"),
     ),
     "squared": Source(
-        "Strings from the square of a random automaton, whose rank is far higher than that of the automaton itself.",
+        "Strings from the square of a random automaton, whose rank is far higher than that "
+        "of the automaton itself.",
         SIZE,
         partial(_random, squared_automaton, "square of a random WFA with"),
     ),
     "verbs": Source("English verb forms, letter by letter."),
     "upload": Source(
         "Your own strings: upload them on the Data page.",
-        ("upload", "upload_test", "upload_solution", "upload_model", "upload_prefixes", "upload_targets", "upload_format"),
+        (
+            "upload",
+            "upload_test",
+            "upload_solution",
+            "upload_model",
+            "upload_prefixes",
+            "upload_targets",
+            "upload_format",
+        ),
     ),
 }
-RANDOM = tuple(name for name, source in SOURCES.items() if source.options == SIZE)  # sources that draw their automaton, too
+# sources that draw their automaton, too
+RANDOM = tuple(name for name, source in SOURCES.items() if source.options == SIZE)

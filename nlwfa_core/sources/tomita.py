@@ -1,8 +1,9 @@
 """Define Tomita's seven regular languages over {0, 1}, with a probability for each string.
 
-The languages are those of M. Tomita, Dynamic construction of finite automata from examples using hill-climbing (1982). A language
-has no probabilities; here, strings are drawn by a random walk through the language's smallest automaton. In an accepting state the
-walk stops with probability 0.2; otherwise it takes 0 or 1, with equal probabilities if both can still lead to a string of the
+The languages are those of M. Tomita, Dynamic construction of finite automata from examples using
+hill-climbing (1982). A language has no probabilities; here, strings are drawn by a random walk
+through the language's smallest automaton. In an accepting state the walk stops with probability
+0.2; otherwise it takes 0 or 1, with equal probabilities if both can still lead to a string of the
 language. So the probability of every string is known exactly, and is 0 outside the language.
 """
 
@@ -20,14 +21,16 @@ STOP = 0.2
 
 @dataclass(frozen=True)
 class Language:
-    """Holds the smallest automaton of a language, without its dead state. State 0 is the initial state.
+    """Holds the smallest automaton of a language, without its dead state. State 0 is the initial
+    state.
 
     Attributes
     ----------
     title : str
         A description of the language's strings for pages.
     following : tuple of (int or None, int or None)
-        For each state, the states after 0 and after 1; None if no string of the language continues with this symbol.
+        For each state, the states after 0 and after 1; None if no string of the language continues
+        with this symbol.
     accepting : tuple of int
     """
 
@@ -45,14 +48,19 @@ LANGUAGES: dict[int, Language] = {
         (0, 1, 3),
     ),
     4: Language("never 000", ((1, 0), (2, 0), (None, 0)), (0, 1, 2)),
-    5: Language("an even number of 0s and an even number of 1s", ((1, 2), (0, 3), (3, 0), (2, 1)), (0,)),
-    6: Language("the numbers of 0s and of 1s differ by a multiple of 3", ((1, 2), (2, 0), (0, 1)), (0,)),
+    5: Language(
+        "an even number of 0s and an even number of 1s", ((1, 2), (0, 3), (3, 0), (2, 1)), (0,)
+    ),
+    6: Language(
+        "the numbers of 0s and of 1s differ by a multiple of 3", ((1, 2), (2, 0), (0, 1)), (0,)
+    ),
     7: Language("0s, then 1s, then 0s, then 1s", ((0, 1), (2, 1), (2, 3), (None, 3)), (0, 1, 2, 3)),
 }
 
 
 def tomita_automaton(grammar: int) -> WFA:
-    """Make the automaton of a language's distribution, with the language's states and total weight 1.
+    """Make the automaton of a language's distribution, with the language's states and total weight
+    1.
 
     >>> from nlwfa_core.strings.words import Words
     >>> tomita_automaton(2).weights(Words.of([(), (1, 0), (1, 0, 1, 0), (1,)])).round(3).tolist()

@@ -1,4 +1,5 @@
-"""Read strings with values: tables with two columns, a string and any finite number, and Abbadingo files of labelled strings.
+"""Read strings with values: tables with two columns, a string and any finite number, and Abbadingo
+files of labelled strings.
 
 Tables are recognised by the rules of `recognition`, as those of strings and counts are.
 """
@@ -33,7 +34,10 @@ from .other_files import check_no_other_file, has_length
 from .recognition import MOST_ROWS, VALUES, Table, check_kind, json_lines_of, value_table_of
 
 ABBADINGO = re.compile(rb"[0-9]{1,9} [0-9]{1,9}\n+[01] [0-9]+( |\n|$)")  # its first two lines
-READS = "fit-values reads a table with the columns string and value, or an Abbadingo file with labels 0 and 1"
+READS = (
+    "fit-values reads a table with the columns string and value, or an Abbadingo file with "
+    "labels 0 and 1"
+)
 TRUTH = {"true": "1", "false": "0"}
 # A line of a file, with the symbols of its string and its value.
 Row = tuple[int, Sequence[str], float]
@@ -51,7 +55,8 @@ class ValueFile:
     format : str
         "csv" or "abbadingo".
     detail : str
-        In which columns the strings and values were found, as the end of a sentence; empty without a header.
+        In which columns the strings and values were found, as the end of a sentence; empty without
+        a header.
     """
 
     strings: ValuedStrings
@@ -62,11 +67,12 @@ class ValueFile:
 
 @check_types
 def read_values(data: bytes | Path, alphabet: Alphabet | None = None) -> ValueFile:
-    """Read the strings and values of a CSV file, with or without the header `string,value`, or of an Abbadingo file.
+    """Read the strings and values of a CSV file, with or without the header `string,value`, or of
+    an Abbadingo file.
 
-    An Abbadingo file (Lang, Pearlmutter and Price 1998) has the numbers of its strings and symbols in the first line, and then a
-    string in each line: its label, its length, and its symbols as numbers. Accepted strings (label 1) get the value 1, rejected
-    ones (label 0) the value 0.
+    An Abbadingo file (Lang, Pearlmutter and Price 1998) has the numbers of its strings and symbols
+    in the first line, and then a string in each line: its label, its length, and its symbols as
+    numbers. Accepted strings (label 1) get the value 1, rejected ones (label 0) the value 0.
 
     >>> read = read_values(b"string,value\\nab,0.5\\n,-2\\n").strings
     >>> list(read.words), read.values.tolist(), read.alphabet.symbols
@@ -78,18 +84,20 @@ def read_values(data: bytes | Path, alphabet: Alphabet | None = None) -> ValueFi
     Parameters
     ----------
     data : bytes or Path
-        The file's bytes, in UTF-8, or its path. An empty cell or "λ" is the empty string. With the header `tokens,value` strings
-        are split into tokens at white space, with `characters,value` into characters; with another header or none, into tokens if
-        any string contains white space, otherwise into characters. Columns may be separated by semicolons or tabs, numbers may then
-        have decimal commas, and True and False are 1 and 0.
+        The file's bytes, in UTF-8, or its path. An empty cell or "λ" is the empty string. With the
+        header `tokens,value` strings are split into tokens at white space, with `characters,value`
+        into characters; with another header or none, into tokens if any string contains white
+        space, otherwise into characters. Columns may be separated by semicolons or tabs, numbers
+        may then have decimal commas, and True and False are 1 and 0.
     alphabet : Alphabet, optional
-        The training strings' alphabet: its symbols keep their numbers, and new ones are numbered after them.
+        The training strings' alphabet: its symbols keep their numbers, and new ones are numbered
+        after them.
 
     Raises
     ------
     FormatError
-        If the file can't be read, or a string occurs with two different values. The error names the line that is wrong, if there
-        is one.
+        If the file can't be read, or a string occurs with two different values. The error names the
+        line that is wrong, if there is one.
     RecipeError
         If there is no such file.
     """
@@ -134,13 +142,23 @@ class _Labels:
         limits.check_at_most("the number of symbols", num_symbols, limits.most("symbols"))
         numbered = Alphabet.numbered(num_symbols)
         known = alphabet.symbols if alphabet else ()
-        self.alphabet = Alphabet((*known, *(name for name in numbered.symbols if name not in known)))
+        self.alphabet = Alphabet(
+            (*known, *(name for name in numbered.symbols if name not in known))
+        )
         index = {name: number for number, name in enumerate(self.alphabet.symbols)}
-        self._rows = [_labelled(line, place, num_symbols) for place, line in enumerate(lines, 2) if line.strip()]
-        self.words = Words.of([tuple(index[symbol] for symbol in symbols) for _, symbols, _ in self._rows])
+        self._rows = [
+            _labelled(line, place, num_symbols)
+            for place, line in enumerate(lines, 2)
+            if line.strip()
+        ]
+        self.words = Words.of(
+            [tuple(index[symbol] for symbol in symbols) for _, symbols, _ in self._rows]
+        )
         self.values = np.array([label for _, _, label in self._rows])
         if len(self.words) != num_strings:
-            raise FormatError(f"the first line says {num_strings:,} strings; the file has {len(self.words):,}", 1)
+            raise FormatError(
+                f"the first line says {num_strings:,} strings; the file has {len(self.words):,}", 1
+            )
 
     def rows(self) -> Iterator[Row]:
         return iter(self._rows)
@@ -152,28 +170,40 @@ def _labelled(text: str, line: int, num_symbols: int) -> Row:
         label, length, *symbols = map(int, text.split())
     except ValueError:
         raise FormatError(
-            f"expected a label, a length and symbols, all whole numbers; got {quoted(text)} (Abbadingo files "
+            f"expected a label, a length and symbols, all whole numbers; got {quoted(text)} "
+            "(Abbadingo files "
             "with names or attributes are not read)",
             line,
         ) from None
     if label not in (0, 1):
-        raise FormatError(f"the label must be 1 (accepted) or 0 (rejected); got {text.split()[0][:40]}", line)
+        raise FormatError(
+            f"the label must be 1 (accepted) or 0 (rejected); got {text.split()[0][:40]}", line
+        )
     if length != len(symbols):
         raise FormatError(
-            f"the second number must be the string's length; got {text.split()[1][:40]} for {len(symbols)} symbols", line
+            f"the second number must be the string's length; got {text.split()[1][:40]} for "
+            f"{len(symbols)} symbols",
+            line,
         )
     for symbol in symbols:
         if not 0 <= symbol < num_symbols:
-            raise FormatError(f"symbols must be from 0 to {num_symbols - 1}; got {str(symbol)[:40]}", line)
+            raise FormatError(
+                f"symbols must be from 0 to {num_symbols - 1}; got {str(symbol)[:40]}", line
+            )
     return line, [str(symbol) for symbol in symbols], float(label)
 
 
 class _Columns:
-    """The packed words of a table, the value of each, and the alphabet. To save memory, a part has each equal pair only once."""
+    """The packed words of a table, the value of each, and the alphabet.
+
+    To save memory, a part has each equal pair only once.
+    """
 
     format = "csv"
 
-    def __init__(self, cleaned: bytes, rows: list[str], alphabet: Alphabet | None, notes: list[str]) -> None:
+    def __init__(
+        self, cleaned: bytes, rows: list[str], alphabet: Alphabet | None, notes: list[str]
+    ) -> None:
         if rows[0].lstrip()[:1] in ("{", "[") and json_lines_of(rows, len(rows) < MOST_ROWS):
             raise FormatError(f"values are not read from JSON; {READS}")
         table = value_table_of(rows, len(rows) < MOST_ROWS)
@@ -191,7 +221,8 @@ class _Columns:
             part_values = np.array(values[start : start + len(part)])
             start += len(part)
             first, inverse = distinct(part)
-            is_new = part_values != part_values[first][inverse]  # a second value of the same string, which will be an error
+            # a second value of the same string, which will be an error
+            is_new = part_values != part_values[first][inverse]
             is_new[first] = True
             parts[index] = part.take(np.flatnonzero(is_new), packed=True)
             distinct_values.append(part_values[is_new])
@@ -205,7 +236,10 @@ class _Columns:
 
 
 class _Number:
-    """Reads values: numbers, True and False. Where columns are not separated by commas, numbers may have decimal commas."""
+    """Reads values: numbers, True and False.
+
+    Where columns are not separated by commas, numbers may have decimal commas.
+    """
 
     def __init__(self, table: Table) -> None:
         self._with_comma = table.delimiter != ","
@@ -218,12 +252,20 @@ class _Number:
             for mark in ",.":
                 if mark in number and self._mark not in ("", mark):
                     raise FormatError(
-                        f"numbers must have one decimal mark; got {quoted(text)} after numbers with {self._mark!r}", line
+                        f"numbers must have one decimal mark; got {quoted(text)} after "
+                        f"numbers with {self._mark!r}",
+                        line,
                     )
                 self._mark = mark if mark in number else self._mark
             number = number.replace(",", ".")
         try:
             return finite(number, line)
         except FormatError:
-            remark = " (True and False are 1 and 0)" if number.isalpha() and number not in ("nan", "inf") else ""
-            raise FormatError(f"expected a finite number; got {quoted(text)}{remark}", line) from None
+            remark = (
+                " (True and False are 1 and 0)"
+                if number.isalpha() and number not in ("nan", "inf")
+                else ""
+            )
+            raise FormatError(
+                f"expected a finite number; got {quoted(text)}{remark}", line
+            ) from None

@@ -2,7 +2,8 @@
 
 A string is also called a word. In reading order:
 
-- `words`: `Alphabet`, and `Words`, many words one after the other in one array; grouping of equal words and equal keys.
+- `words`: `Alphabet`, and `Words`, many words one after the other in one array; grouping of equal
+  words and equal keys.
 - `sample`: `Sample`, distinct words with counts.
 - `plain`: lists, Series, dictionaries of counts: strings as Python programs have them.
 - `rolling`: an automaton's state at the end of each word.

@@ -1,8 +1,10 @@
-"""Turn strings in the forms that Python programs use (lists, tuples, Series, dictionaries of counts) into `Words` and `Sample`.
+"""Turn strings in the forms that Python programs use (lists, tuples, Series, dictionaries of
+counts) into `Words` and `Sample`.
 
-One string is text, a sequence of tokens, or a sequence of symbol numbers. Text is read as a file of strings is: if one string has
-white space inside, or the alphabet has symbols of several characters, symbols are the tokens between white space; otherwise each
-character is a symbol. λ and "" are the empty string.
+One string is text, a sequence of tokens, or a sequence of symbol numbers. Text is read as a file of
+strings is: if one string has white space inside, or the alphabet has symbols of several characters,
+symbols are the tokens between white space; otherwise each character is a symbol. λ and "" are the
+empty string.
 
 Wherever a sample is an argument, `as_sample` makes one.
 """
@@ -22,7 +24,9 @@ from .words import LAMBDA, Alphabet, Word, Words, check_symbols, in_order
 
 
 class HasSample(Protocol):
-    """An object that holds strings with their counts, such as `sources.files.StringFile` and `metrics.scores.TestSet`."""
+    """An object that holds strings with their counts, such as `sources.files.StringFile` and
+    `metrics.scores.TestSet`.
+    """
 
     @property
     def words(self) -> Words: ...
@@ -58,7 +62,11 @@ def as_alphabet(symbols: Alphabet | str | Iterable[str] | int) -> Alphabet:
 def as_word(word: WordLike, alphabet: Alphabet | None) -> Word:
     """Turn one string into the numbers of its symbols.
 
-    >>> as_word("ab", Alphabet(("a", "b"))), as_word(("a", "b"), Alphabet(("a", "b"))), as_word((0, 1), None)
+    >>> (
+    ...     as_word("ab", Alphabet(("a", "b"))),
+    ...     as_word(("a", "b"), Alphabet(("a", "b"))),
+    ...     as_word((0, 1), None),
+    ... )
     ((0, 1), (0, 1), (0, 1))
 
     Raises
@@ -66,7 +74,8 @@ def as_word(word: WordLike, alphabet: Alphabet | None) -> Word:
     RecipeError
         If a symbol is not in the alphabet.
     TypeError
-        If the string is none of the forms above, or it has symbols in writing and there is no alphabet.
+        If the string is none of the forms above, or it has symbols in writing and there is no
+        alphabet.
     """
     check_type("alphabet", alphabet, Alphabet | None)
     if isinstance(word, str) and alphabet is not None:
@@ -99,7 +108,10 @@ def as_words(strings: WordsLike, alphabet: Alphabet | None = None) -> Words:
     rows = _rows(strings)
     if _in_writing(rows):
         if alphabet is None:
-            raise TypeError("strings in writing need an alphabet, which says the numbers of their symbols; got none")
+            raise TypeError(
+                "strings in writing need an alphabet, which says the numbers of their "
+                "symbols; got none"
+            )
         return _encoded(_symbols(rows, alphabet), alphabet)
     words = Words.of([row if isinstance(row, tuple) else tuple(row) for row in rows])
     if alphabet is None:
@@ -108,7 +120,12 @@ def as_words(strings: WordsLike, alphabet: Alphabet | None = None) -> Words:
     return Words(words.symbols, words.offsets, alphabet)
 
 
-def as_sample(strings: SampleLike, alphabet: Alphabet | None = None, name: str = "sample", extend: bool = False) -> Sample:
+def as_sample(
+    strings: SampleLike,
+    alphabet: Alphabet | None = None,
+    name: str = "sample",
+    extend: bool = False,
+) -> Sample:
     """Turn strings into a `Sample`: the distinct strings, with their counts.
 
     >>> sample = as_sample(["ab", "b", "ab"])
@@ -122,20 +139,22 @@ def as_sample(strings: SampleLike, alphabet: Alphabet | None = None, name: str =
     Parameters
     ----------
     strings : Sample, StringFile, TestSet, Words, mapping or iterable of strings
-        A mapping, or a pandas Series with strings as index (as `value_counts` makes it), holds the count of each string.
+        A mapping, or a pandas Series with strings as index (as `value_counts` makes it), holds the
+        count of each string.
     alphabet : Alphabet, optional
-        The symbols that are allowed, with their numbers. Without it, the symbols are those of the strings, in order; those of
-        strings of numbers are "0" … "n − 1".
+        The symbols that are allowed, with their numbers. Without it, the symbols are those of the
+        strings, in order; those of strings of numbers are "0" … "n − 1".
     name : str
         What the argument is called in errors.
     extend : bool
-        Whether to add other symbols to the alphabet, after its own, rather than to refuse strings with them.
+        Whether to add other symbols to the alphabet, after its own, rather than to refuse strings
+        with them.
 
     Raises
     ------
     RecipeError
-        If a symbol is not in the alphabet and it is not to be extended, a count is below 1, or there is no
-        alphabet and every string is empty.
+        If a symbol is not in the alphabet and it is not to be extended, a count is below 1, or
+        there is no alphabet and every string is empty.
     TypeError
         If strings have none of these forms.
     """
@@ -143,7 +162,9 @@ def as_sample(strings: SampleLike, alphabet: Alphabet | None = None, name: str =
     if isinstance(strings, Sample):
         return strings.in_alphabet(alphabet) if alphabet and not extend else strings
     if hasattr(strings, "sample") and hasattr(strings, "words"):
-        return as_sample(strings.sample() if callable(strings.sample) else strings.sample, alphabet, name, extend)
+        return as_sample(
+            strings.sample() if callable(strings.sample) else strings.sample, alphabet, name, extend
+        )
     if isinstance(strings, Words):
         own = (
             (None if extend and strings.alphabet else alphabet)
@@ -166,20 +187,28 @@ def as_sample(strings: SampleLike, alphabet: Alphabet | None = None, name: str =
         return Sample.of(_encoded(symbols, alphabet), alphabet, counts)
     words = as_words(rows, alphabet)
     if alphabet is None and not len(words.symbols):
-        raise RecipeError("every string is empty: at least one symbol is needed to make an alphabet")
+        raise RecipeError(
+            "every string is empty: at least one symbol is needed to make an alphabet"
+        )
     return Sample.of(words, alphabet or Alphabet.numbered(int(words.symbols.max()) + 1), counts)
 
 
 def hold_tokens(texts: Iterable[str], alphabet: Alphabet | None) -> bool:
-    """Guess that strings consist of tokens if one of them contains white space, or the alphabet has symbols of several letters."""
-    return bool(alphabet and alphabet.separator) or any(len(text.split(maxsplit=1)) > 1 for text in texts)
+    """Guess that strings consist of tokens if one of them contains white space, or the alphabet has
+    symbols of several letters.
+    """
+    return bool(alphabet and alphabet.separator) or any(
+        len(text.split(maxsplit=1)) > 1 for text in texts
+    )
 
 
 def _counted(strings: Any) -> Mapping[Any, int] | None:
     """Return the counts of strings: a mapping, or a Series of integers (which are no strings)."""
     if isinstance(strings, Mapping):
         return strings
-    if hasattr(strings, "value_counts") and getattr(getattr(strings, "dtype", None), "kind", "") in ("i", "u"):
+    if hasattr(strings, "value_counts") and getattr(
+        getattr(strings, "dtype", None), "kind", ""
+    ) in ("i", "u"):
         counts: dict[Any, int] = strings.to_dict()
         return counts
     return None
@@ -189,21 +218,30 @@ def _rows(strings: Any, name: str = "strings") -> list[Any]:
     """Return the strings as a list, each of which has one of the forms."""
     if hasattr(strings, "columns"):
         names = ", ".join(map(repr, strings.columns[:5]))
-        raise TypeError(f"{name} must be one column of the table, such as table[{strings.columns[0]!r}]; got a table of {names}")
+        raise TypeError(
+            f"{name} must be one column of the table, such as table[{strings.columns[0]!r}]; "
+            f"got a table of {names}"
+        )
     if isinstance(strings, (str, bytes, Path)):
         raise TypeError(
-            f"{name} must be several strings, such as a list; got {strings!r:.40} (a list of one: [text]; "
+            f"{name} must be several strings, such as a list; got {strings!r:.40} (a list of "
+            "one: [text]; "
             "read_strings(Path(name)) for a file)"
         )
     if getattr(strings, "ndim", 0) == 2 and strings.shape[1] == 1 and not _is_written(strings):
         raise TypeError(
-            f"{name} must be several strings, such as a list of lists; got an array of shape {tuple(strings.shape)}, a column of "
-            "numbers: pass a list of sequences, for X and lengths of hmmlearn np.split(X.ravel(), np.cumsum(lengths)[:-1])"
+            f"{name} must be several strings, such as a list of lists; got an array of shape "
+            f"{tuple(strings.shape)}, a column of "
+            "numbers: pass a list of sequences, for X and lengths of hmmlearn "
+            "np.split(X.ravel(), np.cumsum(lengths)[:-1])"
         )
     try:
         rows = list(strings)
     except TypeError:
-        raise TypeError(f"{name} must be a Sample, or strings, such as a list of text; got {type(strings).__name__}") from None
+        raise TypeError(
+            f"{name} must be a Sample, or strings, such as a list of text; got "
+            f"{type(strings).__name__}"
+        ) from None
     for number, row in enumerate(rows):
         if isinstance(row, bytes) or not (isinstance(row, str) or hasattr(row, "__len__")):
             raise TypeError(f"{name}, string {number + 1}, must be {FORMS}; got {row!r:.40}")
@@ -216,23 +254,33 @@ def _is_written(array: Any) -> bool:
 
 
 def _in_writing(rows: Sequence[Any]) -> bool:
-    """Return whether symbols are text or tokens; False if they are numbers. Raises TypeError if there are both."""
+    """Return whether symbols are text or tokens; False if they are numbers.
+
+    Raises TypeError if there are both.
+    """
     first: tuple[int, bool] | None = None
     for number, row in enumerate(rows):
         if len(row) or isinstance(row, str):
             written = isinstance(row, str) or isinstance(row[0], str)
             if first is not None and written != first[1]:
                 raise TypeError(
-                    f"strings must be all in writing or all numbers; string {first[0] + 1} and string {number + 1} differ"
+                    f"strings must be all in writing or all numbers; string {first[0] + 1} "
+                    f"and string {number + 1} differ"
                 )
-            if not isinstance(row, str) and written and not all(isinstance(token, str) for token in row):
+            if (
+                not isinstance(row, str)
+                and written
+                and not all(isinstance(token, str) for token in row)
+            ):
                 raise TypeError(f"string {number + 1} must be {FORMS}; got {row!r:.40}")
             first = first or (number, written)
     return first is not None and first[1]
 
 
 def _symbols(rows: Sequence[Any], alphabet: Alphabet | None) -> list[Sequence[str]]:
-    """Split each string that is text into its symbols, which are characters or tokens; other strings stay as they are."""
+    """Split each string that is text into its symbols, which are characters or tokens; other
+    strings stay as they are.
+    """
     tokens = hold_tokens((row for row in rows if isinstance(row, str)), alphabet)
     split: list[Sequence[str]] = []
     for row in rows:
@@ -250,5 +298,7 @@ def _encoded(rows: Sequence[Sequence[str]], alphabet: Alphabet) -> Words:
     try:
         words = Words.of([[index[symbol] for symbol in row] for row in rows])
     except KeyError as error:
-        raise RecipeError(f"symbol {error.args[0][:40]!r} is not in the alphabet of {alphabet.summary}") from None
+        raise RecipeError(
+            f"symbol {error.args[0][:40]!r} is not in the alphabet of {alphabet.summary}"
+        ) from None
     return Words(words.symbols, words.offsets, alphabet)

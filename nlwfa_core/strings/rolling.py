@@ -1,9 +1,10 @@
 """Compute the state of an automaton at the end of each word, for many words at once.
 
-Words advance together, one symbol at a time; words with a common prefix share a row while this saves time, and rows with the same
-next symbol take a step together. `Trie.roll_out` computes the states of all prefixes instead. It would take 1.2 to 3.5 times as
-long to score words (measured with 250 to 20,000 strings, 2 to 50 symbols, 5 to 100 states), because it builds the tree, visits
-every node and stores every state.
+Words advance together, one symbol at a time; words with a common prefix share a row while this
+saves time, and rows with the same next symbol take a step together. `Trie.roll_out` computes the
+states of all prefixes instead. It would take 1.2 to 3.5 times as long to score words (measured with
+250 to 20,000 strings, 2 to 50 symbols, 5 to 100 states), because it builds the tree, visits every
+node and stores every state.
 """
 
 from __future__ import annotations
@@ -18,7 +19,8 @@ from .words import FloatArray, IntArray, Words, check_symbols, unique_keys
 
 # A function (states (n, num_states), symbol) -> the states after that symbol, (n, num_states).
 Transition = Callable[[FloatArray, int], FloatArray]
-# A function that is also called as (states (n, 1, num_states), the next symbol of each (n,)) -> (n, 1, num_states).
+# A function that is also called as (states (n, 1, num_states), the next symbol of each (n,)) -> (n,
+# 1, num_states).
 Transitions = Callable[[FloatArray, int | IntArray], FloatArray]
 
 # Copying this many numbers costs about as much as one more call of numpy.
@@ -26,7 +28,11 @@ NUMBERS_PER_CALL = 3_000
 
 
 def end_states(
-    words: Words, num_symbols: int, initial: FloatArray, transition: Transitions, magnitudes: FloatArray | None = None
+    words: Words,
+    num_symbols: int,
+    initial: FloatArray,
+    transition: Transitions,
+    magnitudes: FloatArray | None = None,
 ) -> FloatArray | None:
     """Compute the state at the end of each word. A prefix that many words share is computed once.
 
@@ -41,25 +47,32 @@ def end_states(
     Returns
     -------
     array, shape (num_words, num_states), or None
-        None if `magnitudes` are given, and a state may be 0 except for rounding errors: the first condition of the rule of
-        `rounding` holds for it. That is rare, and this walk carries no error bounds, so the caller must decide.
+        None if `magnitudes` are given, and a state may be 0 except for rounding errors: the first
+        condition of the rule of `rounding` holds for it. That is rare, and this walk carries no
+        error bounds, so the caller must decide.
     """
     check_symbols(words, num_symbols)
     order, num_longer = words.longest_first()
     starts = words.offsets[order]
-    symbols = words.symbols.astype(np.min_scalar_type(num_symbols - 1))  # numpy sorts small integers digit by digit
+    # numpy sorts small integers digit by digit
+    symbols = words.symbols.astype(np.min_scalar_type(num_symbols - 1))
     ends = np.empty((len(words), len(initial)))
-    states, row_of = initial[None], np.zeros(len(words), dtype=np.int64)  # the row of `states` that each word has reached
+    # the row of `states` that each word has reached
+    states, row_of = initial[None], np.zeros(len(words), dtype=np.int64)
     gain = None if magnitudes is None else largest_gain(magnitudes)
     size, ones = sizes(states), np.ones(len(initial))
     with np.errstate(over="ignore", invalid="ignore"):
         for depth, alive in enumerate(num_longer):
             ends[order[alive : len(row_of)]] = states.take(row_of[alive:], axis=0)
             row_of, following = row_of[:alive], symbols[starts[:alive] + depth]
-            if 2 * len(states) <= alive:  # on average, at least two words share each prefix: compute one row for each prefix
-                children, row_of = unique_keys(following.astype(np.int64) * len(states) + row_of, num_symbols * len(states))
+            # on average, at least two words share each prefix: compute one row for each prefix
+            if 2 * len(states) <= alive:
+                children, row_of = unique_keys(
+                    following.astype(np.int64) * len(states) + row_of, num_symbols * len(states)
+                )
                 following, parents = np.divmod(children, len(states))
-            elif _copying_is_cheap(alive, len(initial), num_symbols):  # one row for each word: finding shared ones would cost more
+            # one row for each word: finding shared ones would cost more
+            elif _copying_is_cheap(alive, len(initial), num_symbols):
                 parents, row_of = row_of, np.arange(alive)
             else:  # one row for each word, ordered by symbol
                 by = np.argsort(following, kind="stable")
@@ -77,13 +90,20 @@ def end_states(
                 bounds, size = size.take(parents) * gain.take(following), np.abs(states) @ ones
                 if (size < bounds).any():
                     rows = candidates(size, bounds)
-                    if len(vanishing(rows, states[rows], before[parents[rows]], following[rows], magnitudes)):
+                    if len(
+                        vanishing(
+                            rows, states[rows], before[parents[rows]], following[rows], magnitudes
+                        )
+                    ):
                         return None
         ends[order[: len(row_of)]] = states.take(row_of, axis=0)
     return ends
 
 
 def _copying_is_cheap(num_rows: int, num_states: int, num_symbols: int) -> bool:
-    """Return whether copying a matrix A_σ for each row (at most 2.4 MB) takes less time than one call for each symbol."""
-    cost_of_copies = num_rows * (num_states**2 + 100)  # each row costs as much as copying 100 more numbers
+    """Return whether copying a matrix A_σ for each row (at most 2.4 MB) takes less time than one
+    call for each symbol.
+    """
+    # each row costs as much as copying 100 more numbers
+    cost_of_copies = num_rows * (num_states**2 + 100)
     return cost_of_copies < NUMBERS_PER_CALL * min(num_rows, num_symbols, 100)

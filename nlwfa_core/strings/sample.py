@@ -10,14 +10,32 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from ..errors import RecipeError, check_at_least, check_entries, check_extra, check_type, check_types, plural
-from .words import Alphabet, FloatArray, IntArray, Words, check_symbols, distinct, smallest, whole_numbers
+from ..errors import (
+    RecipeError,
+    check_at_least,
+    check_entries,
+    check_extra,
+    check_type,
+    check_types,
+    plural,
+)
+from .words import (
+    Alphabet,
+    FloatArray,
+    IntArray,
+    Words,
+    check_symbols,
+    distinct,
+    smallest,
+    whole_numbers,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
 
 STRINGS_SHOWN = 10  # in a notebook
-# If the words of a part of a file have more symbols than this on average, equal words are not merged in it: few occur twice.
+# If the words of a part of a file have more symbols than this on average, equal words are not
+# merged in it: few occur twice.
 MERGE_PARTS_BELOW_MEAN_LENGTH = 16
 
 
@@ -33,14 +51,14 @@ class Sample:
     Attributes
     ----------
     words : Words
-        The distinct words, in the order of their first appearance. If they have another alphabet than `alphabet`, their symbols are
-        renumbered.
+        The distinct words, in the order of their first appearance. If they have another alphabet
+        than `alphabet`, their symbols are renumbered.
     counts : array, shape (num_distinct,)
         How often each word was seen, at least 1: integers, or floats that are whole numbers.
     alphabet : Alphabet
     num_dropped : int
-        The number of strings that were read and are in no count, because `sources.counting` dropped rare ones. Frequencies are
-        shares of all strings, including these.
+        The number of strings that were read and are in no count, because `sources.counting` dropped
+        rare ones. Frequencies are shares of all strings, including these.
     """
 
     words: Words
@@ -52,7 +70,10 @@ class Sample:
         check_type("words", self.words, Words)
         check_type("alphabet", self.alphabet, Alphabet)
         check_type("num_dropped", self.num_dropped, int)
-        counts, words = _checked_counts(self.counts, len(self.words)), self.words.in_alphabet(self.alphabet, "the sample's")
+        counts, words = (
+            _checked_counts(self.counts, len(self.words)),
+            self.words.in_alphabet(self.alphabet, "the sample's"),
+        )
         check_symbols(words, len(self.alphabet))
         object.__setattr__(self, "counts", counts)
         object.__setattr__(self, "words", replace(words, alphabet=self.alphabet))
@@ -69,11 +90,15 @@ class Sample:
         return cls._of(words, alphabet, counts, packed=False)
 
     @classmethod
-    def merged(cls, parts: Sequence[Words], alphabet: Alphabet, counts: npt.ArrayLike | None = None) -> Sample:
-        """Merge equal words of several parts of a file into a sample whose words and counts use the smallest integer types.
+    def merged(
+        cls, parts: Sequence[Words], alphabet: Alphabet, counts: npt.ArrayLike | None = None
+    ) -> Sample:
+        """Merge equal words of several parts of a file into a sample whose words and counts use the
+        smallest integer types.
 
-        Parts of short words are merged first: a file of 40 MB may have 20 million words, most of them equal, and merging them all
-        at once takes thirty bytes for each. Long words are merged only once, which is two to three times as fast.
+        Parts of short words are merged first: a file of 40 MB may have 20 million words, most of
+        them equal, and merging them all at once takes thirty bytes for each. Long words are merged
+        only once, which is two to three times as fast.
 
         Parameters
         ----------
@@ -95,13 +120,17 @@ class Sample:
                 merged = cls._of(part, alphabet, part_counts, packed=True)
                 part, part_counts = merged.words, merged.counts
             words.append(part)
-            totals.append(np.ones(len(part), dtype=np.uint8) if part_counts is None else part_counts)
+            totals.append(
+                np.ones(len(part), dtype=np.uint8) if part_counts is None else part_counts
+            )
         joined = Words.joined(words, packed=True)
         del words, part
         return cls._of(joined, alphabet, np.concatenate(totals), packed=True)
 
     @classmethod
-    def _of(cls, words: Words, alphabet: Alphabet, counts: npt.ArrayLike | None, packed: bool) -> Sample:
+    def _of(
+        cls, words: Words, alphabet: Alphabet, counts: npt.ArrayLike | None, packed: bool
+    ) -> Sample:
         if counts is not None:
             counts = _checked_counts(counts, len(words))
         first, inverse = distinct(words)
@@ -122,7 +151,9 @@ class Sample:
     @property
     def mean_length(self) -> float:
         """Compute the mean length of the counted strings, in symbols; 0 for an empty sample."""
-        return float(self.words.lengths @ self.counts / self.counts.sum()) if len(self.counts) else 0.0
+        return (
+            float(self.words.lengths @ self.counts / self.counts.sum()) if len(self.counts) else 0.0
+        )
 
     @check_types
     def in_alphabet(self, alphabet: Alphabet, owner: str = "the") -> Sample:
@@ -134,10 +165,13 @@ class Sample:
         """
         if alphabet == self.alphabet:
             return self
-        return Sample(self.words.in_alphabet(alphabet, owner), self.counts, alphabet, self.num_dropped)
+        return Sample(
+            self.words.in_alphabet(alphabet, owner), self.counts, alphabet, self.num_dropped
+        )
 
     def to_series(self) -> pd.Series[int]:
-        """Return the counts as a pandas Series, indexed by the written strings: as `value_counts` makes it.
+        """Return the counts as a pandas Series, indexed by the written strings: as `value_counts`
+        makes it.
 
         >>> Sample.of(Words.of([(0,), (0, 1), (0,)]), Alphabet(("a", "b"))).to_series().to_dict()
         {'a': 2, 'ab': 1}
@@ -150,19 +184,27 @@ class Sample:
         check_extra("pandas", "pandas")
         import pandas as pd
 
-        index = pd.Index(["" if not word else self.alphabet.decode(word) for word in self.words], name="string", dtype=str)
+        index = pd.Index(
+            ["" if not word else self.alphabet.decode(word) for word in self.words],
+            name="string",
+            dtype=str,
+        )
         return pd.Series(self.counts, index=index, name="count")
 
     def _repr_html_(self) -> str:
         order = np.argsort(-self.counts, kind="stable")[:STRINGS_SHOWN].tolist()
         rows = "".join(
-            f'<tr><td>{escape(self.alphabet.decode(self.words[index]))}</td><td style="text-align: right">'
+            f"<tr><td>{escape(self.alphabet.decode(self.words[index]))}</td><td "
+            'style="text-align: right">'
             f"{int(self.counts[index]):,}</td></tr>"
             for index in order
         )
-        heading = f"{plural(self.num_strings, 'string')}, {len(self.words):,} distinct, {self.alphabet.summary}"
+        heading = (
+            f"{plural(self.num_strings, 'string')}, {len(self.words):,} distinct, "
+            f"{self.alphabet.summary}"
+        )
         head = "<tr><th>string</th><th>count</th></tr>"
-        return f"<table><caption>{escape(heading)}</caption><thead>{head}</thead><tbody>{rows}</tbody></table>"
+        return f"<table><caption>{escape(heading)}</caption><thead>{head}</thead><tbody>{rows}</tbody></table>"  # noqa: E501
 
     def frequencies(self) -> FloatArray:
         """Compute the relative frequency of each distinct word, shape (num_distinct,)."""
@@ -186,9 +228,14 @@ class Sample:
         check_at_least("seed", seed, 0)
         total = int(self.counts.sum())
         if min(sizes, default=0) < 0 or sum(sizes) > total:
-            raise RecipeError(f"can't split {total:,} strings into parts of {', '.join(f'{size:,}' for size in sizes)}")
+            raise RecipeError(
+                f"can't split {total:,} strings into parts of "
+                f"{', '.join(f'{size:,}' for size in sizes)}"
+            )
         # The smallest integers save memory: one line of a file may count for millions of strings.
-        strings = np.repeat(np.arange(len(self.words), dtype=np.min_scalar_type(len(self.words))), self.counts)
+        strings = np.repeat(
+            np.arange(len(self.words), dtype=np.min_scalar_type(len(self.words))), self.counts
+        )
         np.random.default_rng(seed).shuffle(strings)
         parts = []
         for start, size in zip(np.cumsum([0, *sizes])[:-1], sizes, strict=True):
@@ -198,10 +245,15 @@ class Sample:
 
 
 def _checked_counts(counts: npt.ArrayLike, num_words: int) -> IntArray:
-    """Convert counts to integers, shape (num_words,). Raises RecipeError or TypeError unless each word has one, of at least 1."""
+    """Convert counts to integers, shape (num_words,).
+
+    Raises RecipeError or TypeError unless each word has one, of at least 1.
+    """
     numbers = whole_numbers("counts", counts)
     if numbers.shape != (num_words,):
-        raise RecipeError(f"each of the {num_words} words needs one count; got counts of shape {numbers.shape}")
+        raise RecipeError(
+            f"each of the {num_words} words needs one count; got counts of shape {numbers.shape}"
+        )
     if len(numbers) and numbers.min() < 1:
         raise RecipeError(f"counts must be at least 1; got {numbers.min()}")
     return numbers

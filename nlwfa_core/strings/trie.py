@@ -1,8 +1,9 @@
 """Build the prefix tree of many words as arrays, level by level.
 
-Each node stands for a prefix. Nodes are numbered by the length of their prefixes, then alphabetically: so their numbers are the
-order in which ties between prefixes are broken, and a node comes after its parent. Trees are used to count prefixes, suffixes and
-factors, and to compute the state after each distinct prefix only once.
+Each node stands for a prefix. Nodes are numbered by the length of their prefixes, then
+alphabetically: so their numbers are the order in which ties between prefixes are broken, and a node
+comes after its parent. Trees are used to count prefixes, suffixes and factors, and to compute the
+state after each distinct prefix only once.
 """
 
 from __future__ import annotations
@@ -21,13 +22,16 @@ from ..rounding import sizes
 from .rolling import Transition
 from .words import FloatArray, IntArray, Words, by_symbol, check_symbols, unique_keys
 
-# A tree with at most this many pairs of a node and a symbol finds children in a table (32 MB); a larger tree uses binary search.
+# A tree with at most this many pairs of a node and a symbol finds children in a table (32 MB); a
+# larger tree uses binary search.
 MAX_TABLE_CELLS = 2**22
 SCORES_AT_ONCE = 2**24  # scores of next symbols that are held in memory together: 128 MB
 
 
 def check_tree(trie: Trie, num_symbols: int) -> None:
-    """Raise TypeError or RecipeError unless something is a prefix tree whose symbols are in 0 … num_symbols − 1."""
+    """Raise TypeError or RecipeError unless something is a prefix tree whose symbols are in 0 …
+    num_symbols − 1.
+    """
     check_type("trie", trie, Trie)
     if trie.num_symbols > num_symbols:
         check_symbols(Words(trie.symbol[1:], np.array([0, trie.num_nodes - 1])), num_symbols)
@@ -41,7 +45,8 @@ class Trie:
     ----------
     num_symbols : int
     parent, symbol : arrays, shape (num_nodes,)
-        For each node, the node of the prefix without its last symbol, and that symbol; both −1 at the root.
+        For each node, the node of the prefix without its last symbol, and that symbol; both −1 at
+        the root.
     levels : array, shape (depth + 2,)
         The nodes of length d are `levels[d] … levels[d + 1] − 1`.
     paths : array, shape (total_length + num_words,)
@@ -59,7 +64,8 @@ class Trie:
 
     @classmethod
     def of(cls, words: Words, num_symbols: int) -> Trie:
-        """Build the prefix tree of `words`, in time proportional to their total length, with a few array operations for each level.
+        """Build the prefix tree of `words`, in time proportional to their total length, with a few
+        array operations for each level.
 
         >>> trie = Trie.of(Words.of([(0, 1), (0, 0), (0,)]), num_symbols=2)
         >>> trie.parent.tolist(), trie.symbol.tolist(), trie.ends.tolist()
@@ -94,38 +100,55 @@ class Trie:
         return np.repeat(np.arange(len(self.levels) - 1), np.diff(self.levels))
 
     def end_counts(self, counts: npt.NDArray[np.int64]) -> IntArray:
-        """Count the strings that equal each node's prefix, shape (num_nodes,), from the words' counts, shape (num_words,)."""
+        """Count the strings that equal each node's prefix, shape (num_nodes,), from the words'
+        counts, shape (num_words,).
+        """
         return _sums_at(self.ends, counts, self.num_nodes)
 
     def prefix_counts(self, counts: npt.NDArray[np.int64]) -> IntArray:
-        """Count the strings that begin with each node's prefix, shape (num_nodes,), from the words' counts, shape (num_words,)."""
+        """Count the strings that begin with each node's prefix, shape (num_nodes,), from the words'
+        counts, shape (num_words,).
+        """
         totals = self.end_counts(counts)
         bounds = self.levels.tolist()
-        for above, start, end in zip(bounds[-3::-1], bounds[-2:0:-1], bounds[:1:-1], strict=True):  # the deepest level first
-            totals[above:start] += _sums_at(self.parent[start:end] - above, totals[start:end], start - above)
+        # the deepest level first
+        for above, start, end in zip(bounds[-3::-1], bounds[-2:0:-1], bounds[:1:-1], strict=True):
+            totals[above:start] += _sums_at(
+                self.parent[start:end] - above, totals[start:end], start - above
+            )
         return totals
 
     @cached_property
     def preorder(self) -> IntArray:
-        """Return the position of each node in depth-first order, shape (num_nodes,), in which each subtree is contiguous.
+        """Return the position of each node in depth-first order, shape (num_nodes,), in which each
+        subtree is contiguous.
 
-        >>> Trie.of(Words.of([(0, 1), (0, 0), (1,)]), num_symbols=2).preorder.tolist()  # of λ, 0, 1, 00, 01
+        >>> Trie.of(
+        ...     Words.of([(0, 1), (0, 0), (1,)]), num_symbols=2
+        ... ).preorder.tolist()  # of λ, 0, 1, 00, 01
         [0, 1, 4, 2, 3]
         """
-        sizes = np.ones(self.num_nodes, dtype=np.int64)  # the number of nodes in the subtree of each node
+        # the number of nodes in the subtree of each node
+        sizes = np.ones(self.num_nodes, dtype=np.int64)
         bounds = self.levels.tolist()
-        for above, start, end in zip(bounds[-3::-1], bounds[-2:0:-1], bounds[:1:-1], strict=True):  # the deepest level first
-            sizes[above:start] += _sums_at(self.parent[start:end] - above, sizes[start:end], start - above)
+        # the deepest level first
+        for above, start, end in zip(bounds[-3::-1], bounds[-2:0:-1], bounds[:1:-1], strict=True):
+            sizes[above:start] += _sums_at(
+                self.parent[start:end] - above, sizes[start:end], start - above
+            )
         positions = np.zeros(self.num_nodes, dtype=np.int64)
         for start, end in pairwise(bounds[1:]):
             parents, own = self.parent[start:end], sizes[start:end]
             before = np.cumsum(own) - own
-            positions[start:end] = positions[parents] + 1 + before - before[np.searchsorted(parents, parents)]
+            positions[start:end] = (
+                positions[parents] + 1 + before - before[np.searchsorted(parents, parents)]
+            )
         return positions
 
     @cached_property
     def _keys(self) -> IntArray:
-        return self.parent[1:] * self.num_symbols + self.symbol[1:]  # ascending: children are numbered in this order
+        # ascending: children are numbered in this order
+        return self.parent[1:] * self.num_symbols + self.symbol[1:]
 
     @cached_property
     def _table(self) -> IntArray:
@@ -134,7 +157,8 @@ class Trie:
         return table
 
     def child(self, nodes: IntArray, symbols: IntArray) -> IntArray:
-        """Find the child of each node by its symbol; −1 if there is none, the node is −1 or the symbol is too large.
+        """Find the child of each node by its symbol; −1 if there is none, the node is −1 or the
+        symbol is too large.
 
         The shapes of `nodes` and `symbols` are broadcast.
         """
@@ -144,10 +168,13 @@ class Trie:
         else:
             ranks = np.searchsorted(self._keys, keys)
             children = np.where(np.append(self._keys, -1)[ranks] == keys, ranks + 1, -1)
-        return np.where((np.asarray(nodes) >= 0) & (np.asarray(symbols) < self.num_symbols), children, -1)
+        return np.where(
+            (np.asarray(nodes) >= 0) & (np.asarray(symbols) < self.num_symbols), children, -1
+        )
 
     def walk(self, words: Words, backward: bool = False) -> tuple[IntArray, IntArray]:
-        """Find the nodes of each word's prefixes in this tree, from λ up to the longest prefix that is a node.
+        """Find the nodes of each word's prefixes in this tree, from λ up to the longest prefix that
+        is a node.
 
         Parameters
         ----------
@@ -162,7 +189,11 @@ class Trie:
             The path of word i is `nodes[starts[i]:starts[i + 1]]`.
         """
         alive, at = np.arange(len(words)), np.zeros(len(words), dtype=np.int64)
-        steps, lengths, (first_symbols, step) = [(alive, at)], words.lengths, words.reading_order(backward)
+        steps, lengths, (first_symbols, step) = (
+            [(alive, at)],
+            words.lengths,
+            words.reading_order(backward),
+        )
         for depth in range(len(self.levels) - 2):
             further = lengths[alive] > depth
             alive, at = alive[further], at[further]
@@ -209,7 +240,8 @@ class Trie:
         """
         states = np.empty((self.num_nodes, len(initial)))
         states[0] = initial
-        # If a model's mass diverges, its states overflow on long words: ∞ and nan are correct results here, not errors.
+        # If a model's mass diverges, its states overflow on long words: ∞ and nan are correct
+        # results here, not errors.
         with np.errstate(over="ignore", invalid="ignore"):
             for start, end in pairwise(self.levels[1:].tolist()):
                 for symbol, positions in by_symbol(self.symbol[start:end]):
@@ -227,9 +259,11 @@ class Trie:
         may_shrink: bool = True,
         size_of: Callable[[FloatArray], FloatArray] = sizes,
     ) -> tuple[FloatArray, IntArray]:
-        """Compute states as `roll_out` does, but divided by 2ᵉ, so those after long prefixes neither vanish nor overflow.
+        """Compute states as `roll_out` does, but divided by 2ᵉ, so those after long prefixes
+        neither vanish nor overflow.
 
-        Multiplying by powers of two changes no digit. The steps must be linear wherever states have been multiplied or divided.
+        Multiplying by powers of two changes no digit. The steps must be linear wherever states have
+        been multiplied or divided.
 
         Parameters
         ----------
@@ -262,7 +296,9 @@ class Trie:
                     exponents[nodes] = exponents[self.parent[nodes]]
                 size = size_of(states[start:end])
                 small = start + np.flatnonzero((size > 0) & (size < smallest))
-                large = start + np.flatnonzero((size > largest) & (may_shrink | (exponents[start:end] < 0)))
+                large = start + np.flatnonzero(
+                    (size > largest) & (may_shrink | (exponents[start:end] < 0))
+                )
                 states[small] *= 2.0**shift
                 states[large] *= 2.0**-shift
                 exponents[small] -= shift
@@ -271,13 +307,18 @@ class Trie:
 
 
 def frequent_prefixes(
-    words: Words, counts: IntArray, num_symbols: int, number: int, reading: Literal["forward", "backward", "anywhere"] = "forward"
+    words: Words,
+    counts: IntArray,
+    num_symbols: int,
+    number: int,
+    reading: Literal["forward", "backward", "anywhere"] = "forward",
 ) -> tuple[Trie, IntArray]:
-    """Build a tree that contains the `number` most frequent prefixes of some words, and few other prefixes.
+    """Build a tree that contains the `number` most frequent prefixes of some words, and few other
+    prefixes.
 
-    The frequency of a prefix is the number of strings that begin with it, so frequencies fall from a node to its children. A branch
-    is not extended beyond a prefix if `number` other prefixes are neither longer nor rarer. Among equally frequent prefixes, the
-    shorter ones come first.
+    The frequency of a prefix is the number of strings that begin with it, so frequencies fall from
+    a node to its children. A branch is not extended beyond a prefix if `number` other prefixes are
+    neither longer nor rarer. Among equally frequent prefixes, the shorter ones come first.
 
     Parameters
     ----------
@@ -285,8 +326,9 @@ def frequent_prefixes(
     counts : array, shape (num_words,)
         How often each word was seen.
     reading : str
-        "backward": words are read from their ends, so the prefixes are reversed suffixes. "anywhere": words are read from every
-        position in them, so the prefixes are factors, counted as often as they occur.
+        "backward": words are read from their ends, so the prefixes are reversed suffixes.
+        "anywhere": words are read from every position in them, so the prefixes are factors, counted
+        as often as they occur.
 
     Returns
     -------
@@ -297,7 +339,11 @@ def frequent_prefixes(
     """
     check_symbols(words, num_symbols)
     level = _Levels(num_symbols)
-    (begins, step), lengths, weights = words.reading_order(reading == "backward"), words.lengths, counts
+    (begins, step), lengths, weights = (
+        words.reading_order(reading == "backward"),
+        words.lengths,
+        counts,
+    )
     if reading == "anywhere":
         begins, lengths = words.suffixes()
         weights = np.repeat(counts, words.lengths + 1)
@@ -307,7 +353,8 @@ def frequent_prefixes(
     begins, lengths, weights = begins[order], lengths[order], weights[order]
     at = np.zeros(len(begins), dtype=np.int64)
     for depth in range(int(lengths.max(initial=0))):
-        alive = int(np.searchsorted(-lengths, -depth))  # words are ordered by length, the longest first
+        # words are ordered by length, the longest first
+        alive = int(np.searchsorted(-lengths, -depth))
         begins, lengths, weights = begins[:alive], lengths[:alive], weights[:alive]
         at = level.grow(at[:alive], words.symbols[begins + step * depth])
         start, end = level.bounds[-2:]
@@ -317,8 +364,15 @@ def frequent_prefixes(
         further = (totals > (top[0] if len(top) == number else 0))[at - start]
         if not further.any():
             break
-        begins, lengths, weights, at = begins[further], lengths[further], weights[further], at[further]
-    return level.tree(np.empty(0, dtype=np.int64), np.zeros(1, dtype=np.int64)), np.concatenate(frequencies)
+        begins, lengths, weights, at = (
+            begins[further],
+            lengths[further],
+            weights[further],
+            at[further],
+        )
+    return level.tree(np.empty(0, dtype=np.int64), np.zeros(1, dtype=np.int64)), np.concatenate(
+        frequencies
+    )
 
 
 class _Levels:
@@ -354,16 +408,27 @@ class _Levels:
 
     def tree(self, paths: IntArray, starts: IntArray) -> Trie:
         levels = np.array(self.bounds, dtype=np.int64)
-        return Trie(self.num_symbols, np.concatenate(self.parents), np.concatenate(self.symbols), levels, paths, starts)
+        return Trie(
+            self.num_symbols,
+            np.concatenate(self.parents),
+            np.concatenate(self.symbols),
+            levels,
+            paths,
+            starts,
+        )
 
 
 def _sums_at(nodes: IntArray, counts: npt.NDArray[np.int64], num_nodes: int) -> IntArray:
-    """Sum the counts at each node, shape (num_nodes,). The sums are exact in float64, because they are whole and below 2⁵³."""
+    """Sum the counts at each node, shape (num_nodes,).
+
+    The sums are exact in float64, because they are whole and below 2⁵³.
+    """
     return np.bincount(nodes, weights=counts, minlength=num_nodes).astype(np.int64)
 
 
 def batches(words: Words, num_symbols: int) -> Iterator[tuple[IntArray, Trie]]:
-    """Yield the numbers of some words, and their prefix tree, in batches whose scores of next symbols fit into memory.
+    """Yield the numbers of some words, and their prefix tree, in batches whose scores of next
+    symbols fit into memory.
 
     Words with a common prefix stay together.
     """
@@ -378,13 +443,17 @@ def batches(words: Words, num_symbols: int) -> Iterator[tuple[IntArray, Trie]]:
         yield rows, Trie.of(words.take(rows), num_symbols)
 
 
-def chain_weights(next_probabilities: FloatArray, trie: Trie, ends: IntArray | None = None) -> FloatArray:
-    """Compute P(x) for each word of a tree, shape (num_words,), as the product of next-symbol probabilities and that of the end.
+def chain_weights(
+    next_probabilities: FloatArray, trie: Trie, ends: IntArray | None = None
+) -> FloatArray:
+    """Compute P(x) for each word of a tree, shape (num_words,), as the product of next-symbol
+    probabilities and that of the end.
 
     Parameters
     ----------
     next_probabilities : array, shape (num_nodes, num_symbols + 1)
-        The probability of each symbol after each node's prefix; the last column is the end of the string.
+        The probability of each symbol after each node's prefix; the last column is the end of the
+        string.
     ends : array, optional
         Nodes: if given, P(x) is computed for their prefixes instead of the tree's words.
     """
@@ -393,13 +462,19 @@ def chain_weights(next_probabilities: FloatArray, trie: Trie, ends: IntArray | N
     with np.errstate(over="ignore", invalid="ignore"):  # as in `Trie.roll_out`
         for start, end in pairwise(trie.levels[1:].tolist()):
             above = trie.parent[start:end]
-            prefix_probabilities[start:end] = prefix_probabilities[above] * next_probabilities[above, trie.symbol[start:end]]
+            prefix_probabilities[start:end] = (
+                prefix_probabilities[above] * next_probabilities[above, trie.symbol[start:end]]
+            )
         weights: FloatArray = prefix_probabilities[ends] * next_probabilities[ends, -1]
     return weights
 
 
-def chain_log2_weights(next_probabilities: FloatArray, trie: Trie, ends: IntArray | None = None) -> FloatArray:
-    """Compute log₂ of `chain_weights`, −∞ for 0, as a sum of logarithms, which does not underflow even for long strings."""
+def chain_log2_weights(
+    next_probabilities: FloatArray, trie: Trie, ends: IntArray | None = None
+) -> FloatArray:
+    """Compute log₂ of `chain_weights`, −∞ for 0, as a sum of logarithms, which does not underflow
+    even for long strings.
+    """
     ends = trie.ends if ends is None else ends
     prefix_logs = np.zeros(trie.num_nodes)
     with np.errstate(divide="ignore"):

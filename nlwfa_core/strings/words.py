@@ -1,10 +1,13 @@
-"""Define words and alphabets: strings as flat integer arrays. Group equal words (`distinct`), keys and symbols.
+"""Define words and alphabets: strings as flat integer arrays. Group equal words (`distinct`), keys
+and symbols.
 
-A word is a sequence of symbols. A symbol is a number in 0 … num_symbols − 1; an `Alphabet` holds its written form.
-`Words` holds many words one after the other in one array, with the position at which each begins.
+A word is a sequence of symbols. A symbol is a number in 0 … num_symbols − 1; an `Alphabet` holds
+its written form. `Words` holds many words one after the other in one array, with the position at
+which each begins.
 
-`distinct` compares 64-bit fingerprints of words first, and then those words whose fingerprints are equal, because different words
-may share one. A dictionary of tuples would need ten times the memory and time: an uploaded file may have 20 million words.
+`distinct` compares 64-bit fingerprints of words first, and then those words whose fingerprints are
+equal, because different words may share one. A dictionary of tuples would need ten times the memory
+and time: an uploaded file may have 20 million words.
 """
 
 from __future__ import annotations
@@ -17,7 +20,15 @@ from itertools import chain, pairwise
 import numpy as np
 import numpy.typing as npt
 
-from ..errors import RecipeError, check_entries, check_fields, check_type, check_types, listed, plural
+from ..errors import (
+    RecipeError,
+    check_entries,
+    check_fields,
+    check_type,
+    check_types,
+    listed,
+    plural,
+)
 
 Word = tuple[int, ...]
 IntArray = npt.NDArray[np.int64]
@@ -25,9 +36,13 @@ FloatArray = npt.NDArray[np.float64]
 
 NUMBER = re.compile("[0-9]+")
 LAMBDA = "λ"  # the written form of the empty word
-FINGERPRINT_PARTS = 8  # fingerprints are sorted in so many parts, one by one: together, they would need several times the memory
-MAX_KEYS_PER_MARK = 64  # if there are more than this many possible keys for each key, sorting is faster than marking
-SYMBOLS_AT_ONCE = 2**15  # symbols that are processed together: few enough for the results to stay in the processor's cache
+# fingerprints are sorted in so many parts, one by one: together, they would need several times the
+# memory
+FINGERPRINT_PARTS = 8
+# if there are more than this many possible keys for each key, sorting is faster than marking
+MAX_KEYS_PER_MARK = 64
+# symbols that are processed together: few enough for the results to stay in the processor's cache
+SYMBOLS_AT_ONCE = 2**15
 
 
 @dataclass(frozen=True)
@@ -61,7 +76,8 @@ class Alphabet:
 
     @classmethod
     def of(cls, symbols: Iterable[str]) -> Alphabet:
-        """Return the alphabet of the different symbols among these: numbers in their order, anything else alphabetically.
+        """Return the alphabet of the different symbols among these: numbers in their order,
+        anything else alphabetically.
 
         >>> Alphabet.of("abba").symbols, Alphabet.of(["10", "9"]).symbols
         (('a', 'b'), ('9', '10'))
@@ -73,7 +89,9 @@ class Alphabet:
             check_type("a symbol", name, str)
         distinct = set(names)
         if not distinct:
-            raise RecipeError("every string is empty: at least one symbol is needed to make an alphabet")
+            raise RecipeError(
+                "every string is empty: at least one symbol is needed to make an alphabet"
+            )
         return cls(tuple(in_order(distinct)))
 
     @property
@@ -83,7 +101,9 @@ class Alphabet:
 
     @property
     def separator(self) -> str:
-        """Return the text between two symbols of a written word: nothing if every symbol is one character, otherwise a space."""
+        """Return the text between two symbols of a written word: nothing if every symbol is one
+        character, otherwise a space.
+        """
         return "" if all(len(symbol) == 1 for symbol in self.symbols) else " "
 
     @property
@@ -96,19 +116,26 @@ class Alphabet:
         return f"{plural(len(self), 'symbol')}: {listed(self.symbols)}"
 
     def decode(self, word: Iterable[int]) -> str:
-        """Write a word as text; λ for the empty word. Raises RecipeError for anything but numbers of symbols."""
+        """Write a word as text; λ for the empty word.
+
+        Raises RecipeError for anything but numbers of symbols.
+        """
         try:
             numbers = tuple(word)
             if min(numbers, default=0) >= 0:
                 return self.separator.join([self.symbols[symbol] for symbol in numbers]) or LAMBDA
         except (TypeError, IndexError, ValueError):
             pass
-        raise RecipeError(f"a word must be a sequence of numbers of the symbols, 0 … {len(self) - 1}; got {word!r:.60}")
+        raise RecipeError(
+            f"a word must be a sequence of numbers of the symbols, 0 … {len(self) - 1}; got "
+            f"{word!r:.60}"
+        )
 
     def encode(self, text: str) -> Word:
         """Convert a written word to the numbers of its symbols.
 
-        Each character is a symbol; if some symbols of the alphabet are longer, the word is split at white space instead.
+        Each character is a symbol; if some symbols of the alphabet are longer, the word is split at
+        white space instead.
 
         Raises
         ------
@@ -118,7 +145,11 @@ class Alphabet:
         check_type("text", text, str)
         if text.strip() in ("", LAMBDA):
             return ()
-        tokens = text.split() if self.separator or any(c.isspace() for c in text.strip()) else list(text.strip())
+        tokens = (
+            text.split()
+            if self.separator or any(c.isspace() for c in text.strip())
+            else list(text.strip())
+        )
         index = {symbol: number for number, symbol in enumerate(self.symbols)}
         for token in tokens:
             if token not in index:
@@ -127,20 +158,26 @@ class Alphabet:
 
 
 def check_written(alphabet: Alphabet) -> None:
-    """Raise RecipeError if no file of strings can have these symbols: words could not be written and read back.
+    """Raise RecipeError if no file of strings can have these symbols: words could not be written
+    and read back.
 
     >>> check_written(Alphabet(("a", "b c")))
     Traceback (most recent call last):
     nlwfa_core.errors.RecipeError: a symbol must be written without white space, which separates symbols; got 'b c'
-    """
+    """  # noqa: E501
     if "" in alphabet.symbols:
         raise RecipeError("a symbol must have at least one character; got ''")
     if alphabet.symbols == (LAMBDA,):
-        raise RecipeError(f"{LAMBDA} can't be the only symbol: {LAMBDA} alone is how the empty word is written")
+        raise RecipeError(
+            f"{LAMBDA} can't be the only symbol: {LAMBDA} alone is how the empty word is written"
+        )
     if alphabet.separator:
         for symbol in alphabet.symbols:
             if symbol.split() != [symbol]:
-                raise RecipeError(f"a symbol must be written without white space, which separates symbols; got {symbol[:40]!r}")
+                raise RecipeError(
+                    "a symbol must be written without white space, which separates symbols; "
+                    f"got {symbol[:40]!r}"
+                )
 
 
 @dataclass(frozen=True, eq=False)
@@ -158,8 +195,8 @@ class Words:
     offsets : array, shape (num_words + 1,)
         Word i is `symbols[offsets[i]:offsets[i + 1]]`.
     alphabet : Alphabet or None
-        The written forms of the symbols, if they are known, as for words from a file or a sample. `in_alphabet` renumbers the
-        symbols by another alphabet.
+        The written forms of the symbols, if they are known, as for words from a file or a sample.
+        `in_alphabet` renumbers the symbols by another alphabet.
     """
 
     symbols: IntArray
@@ -170,19 +207,31 @@ class Words:
         check_fields(self)
         for name in ("symbols", "offsets"):
             if (kind := getattr(self, name).dtype).kind not in "iu":
-                raise RecipeError(f"the {name} of words must be an array of integers; got an array of {kind}")
-        if self.symbols.ndim != 1 or self.offsets.ndim != 1 or self.offsets[:1] != [0] or self.offsets[-1] != len(self.symbols):
+                raise RecipeError(
+                    f"the {name} of words must be an array of integers; got an array of {kind}"
+                )
+        if (
+            self.symbols.ndim != 1
+            or self.offsets.ndim != 1
+            or self.offsets[:1] != [0]
+            or self.offsets[-1] != len(self.symbols)
+        ):
             raise RecipeError(
-                "symbols and offsets must be one-dimensional, and offsets must run from 0 to the number of symbols; "
+                "symbols and offsets must be one-dimensional, and offsets must run from 0 to "
+                "the number of symbols; "
                 f"got shapes {self.symbols.shape} and {self.offsets.shape}"
             )
         if (self.offsets[1:] < self.offsets[:-1]).any():
-            raise RecipeError("the offsets of words must not decrease, because each is the position at which a word begins")
+            raise RecipeError(
+                "the offsets of words must not decrease, because each is the position at "
+                "which a word begins"
+            )
 
     @classmethod
     @check_types
     def of(cls, words: Iterable[Sequence[int]]) -> Words:
-        """Make words from sequences of integers. (`Alphabet.encode` makes such a sequence from text.)
+        """Make words from sequences of integers. (`Alphabet.encode` makes such a sequence from
+        text.)
 
         >>> Words.of([(0, 1), (), (1,)]).offsets.tolist()
         [0, 2, 2, 3]
@@ -195,22 +244,37 @@ class Words:
         rows = list(words)
         for row in rows:
             if isinstance(row, str) or not hasattr(row, "__len__"):
-                raise TypeError(f"a word must be a sequence of integers, the numbers of its symbols; got {row!r:.40}")
+                raise TypeError(
+                    "a word must be a sequence of integers, the numbers of its symbols; got "
+                    f"{row!r:.40}"
+                )
         lengths = np.fromiter((len(row) for row in rows), dtype=np.int64, count=len(rows))
         for kind in set(map(type, chain.from_iterable(rows))):
             if kind is bool or not issubclass(kind, (int, np.integer)):
-                symbol = next(symbol for symbol in chain.from_iterable(rows) if type(symbol) is kind)
-                raise TypeError(f"a symbol must be an integer, its number in the alphabet; got {symbol!r:.40}")
+                symbol = next(
+                    symbol for symbol in chain.from_iterable(rows) if type(symbol) is kind
+                )
+                raise TypeError(
+                    f"a symbol must be an integer, its number in the alphabet; got {symbol!r:.40}"
+                )
         symbols = np.fromiter(chain.from_iterable(rows), dtype=np.int64, count=int(lengths.sum()))
         return cls(symbols, offsets_of(lengths))
 
     @classmethod
     def joined(cls, parts: Sequence[Words], packed: bool = False) -> Words:
-        """Join the words of all parts, in order, as int64, or packed if `packed` is true. All parts must have the same alphabet."""
+        """Join the words of all parts, in order, as int64, or packed if `packed` is true.
+
+        All parts must have the same alphabet.
+        """
         check_entries("parts", parts, Words)
         num_words, num_symbols = sum(map(len, parts)), sum(len(part.symbols) for part in parts)
-        symbols = np.empty(num_symbols, dtype=np.result_type(*(part.symbols for part in parts)) if packed else np.int64)
-        offsets = np.zeros(num_words + 1, dtype=np.min_scalar_type(num_symbols) if packed else np.int64)
+        symbols = np.empty(
+            num_symbols,
+            dtype=np.result_type(*(part.symbols for part in parts)) if packed else np.int64,
+        )
+        offsets = np.zeros(
+            num_words + 1, dtype=np.min_scalar_type(num_symbols) if packed else np.int64
+        )
         word = symbol = 0
         for part in parts:
             symbols[symbol : symbol + len(part.symbols)] = part.symbols
@@ -220,7 +284,9 @@ class Words:
         return cls(symbols, offsets, next((part.alphabet for part in parts), None))
 
     def packed(self) -> Words:
-        """Return the same words in the smallest integers that hold them, because int64 would need many times the size of a file."""
+        """Return the same words in the smallest integers that hold them, because int64 would need
+        many times the size of a file.
+        """
         return Words(smallest(self.symbols), smallest(self.offsets), self.alphabet)
 
     def in_alphabet(self, alphabet: Alphabet | None, owner: str = "the") -> Words:
@@ -251,9 +317,13 @@ class Words:
         present[self.symbols] = True
         index = {symbol: number for number, symbol in enumerate(alphabet.symbols)}
         numbers = np.array([index.get(symbol, -1) for symbol in own.symbols])
-        if unknown := [repr(own.symbols[symbol]) for symbol in np.flatnonzero(present & (numbers < 0))]:
+        if unknown := [
+            repr(own.symbols[symbol]) for symbol in np.flatnonzero(present & (numbers < 0))
+        ]:
             are = "symbol {} is" if len(unknown) == 1 else "symbols {} are"
-            raise RecipeError(f"{are.format(listed(unknown))} not in {owner} alphabet of {alphabet.summary}")
+            raise RecipeError(
+                f"{are.format(listed(unknown))} not in {owner} alphabet of {alphabet.summary}"
+            )
         if (numbers == np.arange(len(own)))[present].all():
             return Words(self.symbols, self.offsets, alphabet)
         return Words(numbers[self.symbols], self.offsets, alphabet)
@@ -273,7 +343,8 @@ class Words:
         return np.diff(self.offsets).astype(np.int64, copy=False)
 
     def longest_first(self) -> tuple[IntArray, list[int]]:
-        """Return the indices of the words by length, longest first, and how many words are longer than 0, 1, 2 … symbols.
+        """Return the indices of the words by length, longest first, and how many words are longer
+        than 0, 1, 2 … symbols.
 
         >>> order, num_longer = Words.of([(0,), (), (1, 0)]).longest_first()
         >>> order.tolist(), num_longer
@@ -285,41 +356,64 @@ class Words:
         return order, np.cumsum(np.bincount(lengths)[::-1])[::-1][1:].tolist()
 
     def reading_order(self, backward: bool = False) -> tuple[IntArray, int]:
-        """Return the position of each word's first symbol (the last if `backward`), and the step to the next symbol: 1 or −1."""
+        """Return the position of each word's first symbol (the last if `backward`), and the step to
+        the next symbol: 1 or −1.
+        """
         return (self.offsets[1:] - 1, -1) if backward else (self.offsets[:-1], 1)
 
     def take(self, indices: npt.ArrayLike, packed: bool = False) -> Words:
-        """Copy the words at `indices`, in that order, as int64, or if `packed` is true in these words' own integer type."""
+        """Copy the words at `indices`, in that order, as int64, or if `packed` is true in these
+        words' own integer type.
+        """
         selection = np.asarray(indices)
         if selection.ndim != 1 or (selection.size and selection.dtype.kind not in "iu"):
             raise TypeError(f"indices must be a sequence of whole numbers; got {indices!r:.60}")
         if selection.size and not 0 <= selection.min() <= selection.max() < len(self):
-            raise RecipeError(f"indices must be between 0 and {len(self) - 1}; got {selection.min()} to {selection.max()}")
+            raise RecipeError(
+                f"indices must be between 0 and {len(self) - 1}; got {selection.min()} to "
+                f"{selection.max()}"
+            )
         lengths = np.zeros(len(selection) + 1, dtype=np.int64)
         for start in range(0, len(selection), SYMBOLS_AT_ONCE):
             rows = selection[start : start + SYMBOLS_AT_ONCE].astype(np.int64)
             lengths[start + 1 : start + 1 + len(rows)] = self.offsets[rows + 1] - self.offsets[rows]
         offsets = np.cumsum(lengths, out=lengths)
-        words = Words(np.empty(offsets[-1], dtype=self.symbols.dtype if packed else np.int64), offsets, self.alphabet)
+        words = Words(
+            np.empty(offsets[-1], dtype=self.symbols.dtype if packed else np.int64),
+            offsets,
+            self.alphabet,
+        )
         for block in words.blocks():
             starts = offsets[block[0] : block[-1] + 2]
-            positions = np.repeat(self.offsets[selection[block].astype(np.int64)] - starts[:-1], np.diff(starts))
+            positions = np.repeat(
+                self.offsets[selection[block].astype(np.int64)] - starts[:-1], np.diff(starts)
+            )
             positions += np.arange(starts[0], starts[-1])
             words.symbols[starts[0] : starts[-1]] = self.symbols[positions]
         return Words(words.symbols, smallest(offsets), self.alphabet) if packed else words
 
     def blocks(self) -> Iterator[IntArray]:
-        """Yield the indices of the words in blocks, in order; a block has at most `SYMBOLS_AT_ONCE` symbols or a single word."""
+        """Yield the indices of the words in blocks, in order; a block has at most `SYMBOLS_AT_ONCE`
+        symbols or a single word.
+        """
         start = 0
         while start < len(self):
             last_symbol = min(int(self.offsets[start]) + SYMBOLS_AT_ONCE, len(self.symbols))
-            last_word = int(np.searchsorted(self.offsets, self.offsets.dtype.type(last_symbol), side="right")) - 1
+            last_word = (
+                int(
+                    np.searchsorted(
+                        self.offsets, self.offsets.dtype.type(last_symbol), side="right"
+                    )
+                )
+                - 1
+            )
             end = max(start + 1, min(start + SYMBOLS_AT_ONCE, last_word))
             yield np.arange(start, end)
             start = end
 
     def suffixes(self) -> tuple[IntArray, IntArray]:
-        """Return the start and the length of every suffix of every word, word by word, from the whole word to λ.
+        """Return the start and the length of every suffix of every word, word by word, from the
+        whole word to λ.
 
         >>> starts, lengths = Words.of([(0, 1), ()]).suffixes()
         >>> starts.tolist(), lengths.tolist()
@@ -336,7 +430,8 @@ class Words:
         return Words(self.symbols[positions], self.offsets, self.alphabet)
 
     def products(self, suffixes: Words) -> Words:
-        """Concatenate each word u with each v of `suffixes`: uv for the first u and all v, then for the second u, and so on.
+        """Concatenate each word u with each v of `suffixes`: uv for the first u and all v, then for
+        the second u, and so on.
 
         >>> list(Words.of([(), (0,)]).products(Words.of([(1,), (2, 2)])))
         [(1,), (2, 2), (0, 1), (0, 2, 2)]
@@ -353,14 +448,17 @@ def in_order(symbols: Iterable[str]) -> list[str]:
 
 
 def offsets_of(lengths: npt.NDArray[np.integer]) -> IntArray:
-    """Compute offsets from the lengths of words: the start of each word and the end of the last, shape (num_words + 1,)."""
+    """Compute offsets from the lengths of words: the start of each word and the end of the last,
+    shape (num_words + 1,).
+    """
     offsets = np.zeros(len(lengths) + 1, dtype=np.int64)
     np.cumsum(lengths, dtype=np.int64, out=offsets[1:])
     return offsets
 
 
 def whole_numbers(name: str, values: npt.ArrayLike) -> IntArray:
-    """Convert numbers to an array of integers. Floats are accepted if all of them are whole numbers.
+    """Convert numbers to an array of integers. Floats are accepted if all of them are whole
+    numbers.
 
     >>> whole_numbers("counts", [1.0, 2.0]).tolist()
     [1, 2]
@@ -376,7 +474,9 @@ def whole_numbers(name: str, values: npt.ArrayLike) -> IntArray:
     if not array.size:
         return array.astype(np.int64)
     if array.dtype.kind not in "iuf":
-        raise TypeError(f"{name} must be whole numbers; got {array.ravel()[0]!r}, of type {array.dtype}")
+        raise TypeError(
+            f"{name} must be whole numbers; got {array.ravel()[0]!r}, of type {array.dtype}"
+        )
     if array.dtype.kind == "f":
         with np.errstate(invalid="ignore"):
             if (fractions := array[~(np.isfinite(array) & (array == np.rint(array)))]).size:
@@ -389,7 +489,8 @@ def whole_numbers(name: str, values: npt.ArrayLike) -> IntArray:
 
 
 def float64_array(name: str, values: npt.ArrayLike) -> FloatArray:
-    """Convert numbers to an array of float64 if none of them is rounded by that. An array of float64 is returned without a copy.
+    """Convert numbers to an array of float64 if none of them is rounded by that. An array of
+    float64 is returned without a copy.
 
     >>> float64_array("initial", [1, 0])
     array([1., 0.])
@@ -406,14 +507,21 @@ def float64_array(name: str, values: npt.ArrayLike) -> FloatArray:
     try:
         array = np.asarray(values)
     except ValueError:
-        raise TypeError(f"{name} must be an array of numbers; got rows of different lengths") from None
+        raise TypeError(
+            f"{name} must be an array of numbers; got rows of different lengths"
+        ) from None
     if array.dtype.kind not in "iuf":
-        raise TypeError(f"{name} must be an array of numbers; got {type(values).__name__} of {array.dtype}")
-    exact = array.dtype.kind == "f" or not array.size or -(2**53) <= array.min() <= array.max() <= 2**53
+        raise TypeError(
+            f"{name} must be an array of numbers; got {type(values).__name__} of {array.dtype}"
+        )
+    exact = (
+        array.dtype.kind == "f" or not array.size or -(2**53) <= array.min() <= array.max() <= 2**53
+    )
     converted = array.astype(np.float64)
     if not exact or (array.dtype.itemsize > 8 and (converted != array)[np.isfinite(array)].any()):
         raise RecipeError(
-            f"{name} must hold numbers that float64 represents exactly; got an array of {array.dtype} with at least one number "
+            f"{name} must hold numbers that float64 represents exactly; got an array of "
+            f"{array.dtype} with at least one number "
             "that would be rounded"
         )
     return converted
@@ -431,19 +539,27 @@ def smallest(numbers: npt.NDArray[np.integer]) -> IntArray:
 def check_symbols(words: Words, num_symbols: int) -> None:
     """Raise RecipeError unless every symbol is in 0 … num_symbols − 1."""
     if len(words.symbols) and not 0 <= words.symbols.min() <= words.symbols.max() < num_symbols:
-        bad = int(words.symbols.max() if words.symbols.max() >= num_symbols else words.symbols.min())
-        raise RecipeError(f"symbol {bad} is not in the alphabet of {num_symbols} symbols (0 … {num_symbols - 1})")
+        bad = int(
+            words.symbols.max() if words.symbols.max() >= num_symbols else words.symbols.min()
+        )
+        raise RecipeError(
+            f"symbol {bad} is not in the alphabet of {num_symbols} symbols (0 … {num_symbols - 1})"
+        )
 
 
 def check_alphabet(alphabet: Alphabet | None, num_symbols: int, owner: str = "model") -> None:
     """Raise RecipeError if an alphabet does not have the number of symbols that its owner has."""
     check_type("alphabet", alphabet, Alphabet | None)
     if alphabet is not None and len(alphabet) != num_symbols:
-        raise RecipeError(f"the alphabet of a {owner} with {plural(num_symbols, 'symbol')} can't have {alphabet.summary}")
+        raise RecipeError(
+            f"the alphabet of a {owner} with {plural(num_symbols, 'symbol')} can't have "
+            f"{alphabet.summary}"
+        )
 
 
 def distinct(words: Words) -> tuple[IntArray, IntArray]:
-    """Find the first position of each distinct word, and for each word the index of the distinct word that equals it.
+    """Find the first position of each distinct word, and for each word the index of the distinct
+    word that equals it.
 
     >>> first, inverse = distinct(Words.of([(0,), (1,), (0,)]))
     >>> first.tolist(), inverse.tolist()
@@ -460,11 +576,14 @@ def distinct(words: Words) -> tuple[IntArray, IntArray]:
         leaders = first[inverse[rows]]
         rows, leaders = rows[rows != leaders], leaders[rows != leaders]
         words_of_leaders, words_of_rows = words.take(leaders), words.take(rows)
-        if (words_of_leaders.offsets != words_of_rows.offsets).any() or (words_of_leaders.symbols != words_of_rows.symbols).any():
+        if (words_of_leaders.offsets != words_of_rows.offsets).any() or (
+            words_of_leaders.symbols != words_of_rows.symbols
+        ).any():
             pairs = zip(rows.tolist(), leaders.tolist(), strict=True)
             collisions += [row for row, leader in pairs if words[row] != words[leader]]
     if collisions:
-        # Different words have the same fingerprint, by chance or by design: a dictionary tells them apart, which is slow but exact.
+        # Different words have the same fingerprint, by chance or by design: a dictionary tells them
+        # apart, which is slow but exact.
         numbers = dict[Word, int]()
         for row in np.flatnonzero(np.isin(inverse, inverse[collisions])).tolist():
             inverse[row] = len(first) + numbers.setdefault(words[row], len(numbers))
@@ -473,8 +592,14 @@ def distinct(words: Words) -> tuple[IntArray, IntArray]:
 
 
 def _fingerprints(words: Words) -> npt.NDArray[np.uint64]:
-    """Compute a 64-bit fingerprint of each word, shape (num_words,). Equal words have equal fingerprints."""
-    longest = max((int(np.diff(words.offsets[rows[0] : rows[-1] + 2]).max()) for rows in words.blocks()), default=0)
+    """Compute a 64-bit fingerprint of each word, shape (num_words,).
+
+    Equal words have equal fingerprints.
+    """
+    longest = max(
+        (int(np.diff(words.offsets[rows[0] : rows[-1] + 2]).max()) for rows in words.blocks()),
+        default=0,
+    )
     powers = np.multiply.accumulate(np.full(longest + 1, 0x9E3779B97F4A7C15, dtype=np.uint64))
     fingerprints = np.empty(len(words), dtype=np.uint64)
     for rows in words.blocks():
@@ -491,15 +616,23 @@ def _fingerprints(words: Words) -> npt.NDArray[np.uint64]:
 
 
 def _group(keys: npt.NDArray[np.uint64]) -> tuple[IntArray, IntArray]:
-    """Find the first position of each distinct key, ascending, and for each key the index of the distinct key that equals it."""
+    """Find the first position of each distinct key, ascending, and for each key the index of the
+    distinct key that equals it.
+    """
     parts = (keys % np.uint64(FINGERPRINT_PARTS)).astype(np.uint8)
-    inverse = np.empty(len(keys), dtype=np.int64)  # holds the first position of each key until the last lines turn it into an index
+    # holds the first position of each key until the last lines turn it into an index
+    inverse = np.empty(len(keys), dtype=np.int64)
     for part in range(FINGERPRINT_PARTS):
         members = np.flatnonzero(parts == part)
-        order = members[np.argsort(keys[members])]  # an unstable sort, which is faster than the stable one of np.unique
+        # an unstable sort, which is faster than the stable one of np.unique
+        order = members[np.argsort(keys[members])]
         ordered = keys[order]
-        starts = np.flatnonzero(np.concatenate(([True], ordered[1:] != ordered[:-1]))[: len(ordered)])
-        inverse[order] = np.repeat(np.minimum.reduceat(order, starts), np.diff(starts, append=len(order)))
+        starts = np.flatnonzero(
+            np.concatenate(([True], ordered[1:] != ordered[:-1]))[: len(ordered)]
+        )
+        inverse[order] = np.repeat(
+            np.minimum.reduceat(order, starts), np.diff(starts, append=len(order))
+        )
     del keys, parts, members, order, ordered
     is_first = np.zeros(len(inverse), dtype=bool)
     is_first[inverse] = True
@@ -511,7 +644,9 @@ def _group(keys: npt.NDArray[np.uint64]) -> tuple[IntArray, IntArray]:
 
 
 def unique_keys(keys: IntArray, bound: int) -> tuple[IntArray, IntArray]:
-    """Compute `np.unique(keys, return_inverse=True)` for keys in 0 … bound − 1 by marking the keys that occur, without sorting."""
+    """Compute `np.unique(keys, return_inverse=True)` for keys in 0 … bound − 1 by marking the keys
+    that occur, without sorting.
+    """
     if bound > MAX_KEYS_PER_MARK * len(keys):
         return np.unique(keys, return_inverse=True)
     present, rank = np.zeros(bound, dtype=bool), np.empty(bound, dtype=np.int64)
@@ -522,7 +657,9 @@ def unique_keys(keys: IntArray, bound: int) -> tuple[IntArray, IntArray]:
 
 
 def by_symbol(symbols: IntArray) -> Iterator[tuple[int, IntArray]]:
-    """Yield each symbol that occurs, in ascending order, with the array of its positions, also ascending."""
+    """Yield each symbol that occurs, in ascending order, with the array of its positions, also
+    ascending.
+    """
     order = np.argsort(symbols, kind="stable")
     counts = np.bincount(symbols)
     present = np.flatnonzero(counts)

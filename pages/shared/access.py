@@ -1,9 +1,11 @@
 """Recognise the person at the server's machine, by a key that the server prints when it starts.
 
-Whatever a browser says of itself can be forged: the address of its page, and even the name under which it asks for the server
-(`Host`), if that name leads to this machine (https://en.wikipedia.org/wiki/DNS_rebinding). The key can't be. It stands in the
-address that the server prints; opening that address exchanges it for a cookie, so it leaves the address bar at once. The cookie
-counts only if the browser asked for this machine by a name of its own, from a page of this server, without a proxy.
+Whatever a browser says of itself can be forged: the address of its page, and even the name under
+which it asks for the server (`Host`), if that name leads to this machine
+(https://en.wikipedia.org/wiki/DNS_rebinding). The key can't be. It stands in the address that the
+server prints; opening that address exchanges it for a cookie, so it leaves the address bar at once.
+The cookie counts only if the browser asked for this machine by a name of its own, from a page of
+this server, without a proxy.
 """
 
 from __future__ import annotations
@@ -22,7 +24,14 @@ from pages.shared.server import home
 PARAMETER = "key"
 XSRF_COOKIE = "_streamlit_xsrf"
 # What proxies add to a request.
-FORWARDED = ("X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto", "Forwarded", "X-Real-Ip", "Via")
+FORWARDED = (
+    "X-Forwarded-For",
+    "X-Forwarded-Host",
+    "X-Forwarded-Proto",
+    "Forwarded",
+    "X-Real-Ip",
+    "Via",
+)
 KEY = secrets.token_urlsafe(32)  # of this start of the server
 
 
@@ -31,17 +40,27 @@ def is_right_key(key: str) -> bool:
 
 
 def is_direct(headers: Mapping[str, str]) -> bool:
-    """Return whether a request came to this machine by a name of its own, from a page of this server, and through no proxy."""
+    """Return whether a request came to this machine by a name of its own, from a page of this
+    server, and through no proxy.
+    """
     host = headers.get("Host") or ""
     origin = headers.get("Origin")
     is_foreign = origin is not None and origin.partition("://")[2] != host
-    return _is_loopback(_name(host)) and not is_foreign and not any(name in headers for name in FORWARDED)
+    return (
+        _is_loopback(_name(host))
+        and not is_foreign
+        and not any(name in headers for name in FORWARDED)
+    )
 
 
 def is_at_the_machine(headers: Mapping[str, str], cookies: Mapping[str, str]) -> bool:
-    """Return whether a request comes from a browser in which the address with the key was opened."""
+    """Return whether a request comes from a browser in which the address with the key was
+    opened.
+    """
     value = cookies.get(cookie_name(headers.get("Host") or ""), "")
-    return is_direct(headers) and hmac.compare_digest(value.encode("utf-8", "replace"), cookie_value().encode())
+    return is_direct(headers) and hmac.compare_digest(
+        value.encode("utf-8", "replace"), cookie_value().encode()
+    )
 
 
 def cookie_name(host: str) -> str:
@@ -77,7 +96,8 @@ def without_key(query: str) -> tuple[str, str | None]:
 
 
 def network(address: str) -> str:
-    """Return an address, or the network of an IPv6 address, all of whose 2⁶⁴ addresses one machine may have.
+    """Return an address, or the network of an IPv6 address, all of whose 2⁶⁴ addresses one machine
+    may have.
 
     >>> network("192.0.2.1"), network("2001:db8::1"), network("")
     ('192.0.2.1', '2001:db8::/64', '')
@@ -90,9 +110,11 @@ def network(address: str) -> str:
 
 
 def browser_token(cookie: str) -> str:
-    """Return the token in Streamlit's cookie against forged requests, unmasked (the mask changes each time); "" if malformed.
+    """Return the token in Streamlit's cookie against forged requests, unmasked (the mask changes
+    each time); "" if malformed.
 
-    The token is random for each browser, never in an address, and deleted when the browser is closed.
+    The token is random for each browser, never in an address, and deleted when the browser is
+    closed.
 
     >>> browser_token("2|01010101|0203|1700000000"), browser_token("3")
     ('0302', '')

@@ -1,8 +1,9 @@
-"""Take part in a session of a class: the code in the address, joining, and recording answers and places for the teacher.
+"""Take part in a session of a class: the code in the address, joining, and recording answers and
+places for the teacher.
 
-The code is in the address, and who a visitor is follows from the browser (`visitor.identity`), so a reload or a new server changes
-nothing. Nothing is recorded of a visitor who has not joined. What the database refuses for a moment is sent again with the next
-answer or page.
+The code is in the address, and who a visitor is follows from the browser (`visitor.identity`), so a
+reload or a new server changes nothing. Nothing is recorded of a visitor who has not joined. What
+the database refuses for a moment is sent again with the next answer or page.
 """
 
 from __future__ import annotations
@@ -41,7 +42,10 @@ def store() -> Classes:
 
 
 def code() -> str:
-    """Return the code in the address; "" if there is none. One that can't be a code is reported and removed."""
+    """Return the code in the address; "" if there is none.
+
+    One that can't be a code is reported and removed.
+    """
     text = url_parameters.value(CLASS)
     if not text:
         return ""
@@ -65,7 +69,9 @@ def leave_address() -> None:
 
 
 def write_address(page: str) -> None:
-    """Write the code into the address, and the teacher's token on the Class page alone, if it came by a link."""
+    """Write the code into the address, and the teacher's token on the Class page alone, if it came
+    by a link.
+    """
     url_parameters.write(CLASS)
     if page == PAGE:
         url_parameters.write(TEACHER)
@@ -75,12 +81,16 @@ def write_address(page: str) -> None:
 
 
 def token(of: str) -> str:
-    """Return this visitor's teacher's token for a code: that of the link or, without one, that of the browser."""
+    """Return this visitor's teacher's token for a code: that of the link or, without one, that of
+    the browser.
+    """
     return url_parameters.value(TEACHER) or browsers_token(of)
 
 
 def browsers_token(of: str) -> str:
-    """Return the token that this browser has for a code; it takes the browser's cookie and the server's secret to compute it."""
+    """Return the token that this browser has for a code; it takes the browser's cookie and the
+    server's secret to compute it.
+    """
     return pseudonym(home(), f"teacher\0{of}\0{visitor.identity()}")
 
 
@@ -95,17 +105,26 @@ def is_teacher() -> bool:
 
 
 def open_session() -> None:
-    """Open a session, and put its code into the address. Raises RecipeError if there are too many, or too many at this moment."""
+    """Open a session, and put its code into the address.
+
+    Raises RecipeError if there are too many, or too many at this moment.
+    """
     is_identified = visitor.at_the_machine() or visitor.signed_in()
     if not is_identified and not standing.may_open(access.network(st.context.ip_address or "")):
-        raise RecipeError(f"{OPENINGS} class sessions were opened from your address within a minute: try again in a minute.")
+        raise RecipeError(
+            f"{OPENINGS} class sessions were opened from your address within a minute: try "
+            "again in a minute."
+        )
     opener = pseudonym(home(), f"opener\0{visitor.identity()}")
     with database_errors_as_sentences():
         enter_address(store().open(browsers_token, opener))
 
 
 def remove(members: Collection[str]) -> None:
-    """Remove members from the session in the address. Raises RecipeError unless this visitor is its teacher."""
+    """Remove members from the session in the address.
+
+    Raises RecipeError unless this visitor is its teacher.
+    """
     with database_errors_as_sentences():
         store().remove(code(), token(code()), members)
     standing.forget_members(members)
@@ -140,7 +159,10 @@ def nickname() -> str:
 
 
 def join(name: str) -> None:
-    """Join the session in the address, or change the nickname. Raises RecipeError if that is not possible."""
+    """Join the session in the address, or change the nickname.
+
+    Raises RecipeError if that is not possible.
+    """
     member = pseudonym(home(), f"class\0{code()}\0{visitor.identity()}")
     with database_errors_as_sentences():
         store().join(code(), member, name)
@@ -183,26 +205,37 @@ def visit(page: str, place: str) -> None:
         elif page != PAGE and not is_teacher():
             _invitation()
     except RecipeError as error:
-        later = " Your answers are sent again with the next page." if st.session_state.get(UNSENT) else ""
+        later = (
+            " Your answers are sent again with the next page."
+            if st.session_state.get(UNSENT)
+            else ""
+        )
         st.warning(escape_markdown(f"{error}{later}"), icon=":material/cloud_off:")
 
 
 def hides_lesson(page: str) -> bool:
-    """Return whether the open lesson is not drawn: on the Class page, for the teacher and before a student has joined."""
+    """Return whether the open lesson is not drawn: on the Class page, for the teacher and before a
+    student has joined.
+    """
     return page == PAGE and not st.session_state.get(MEMBER, ("", ""))[1]
 
 
 def _invitation() -> None:
     with st.container(horizontal=True, vertical_alignment="center", key="class_invitation"):
         st.caption(
-            f"You have opened a link to the class session **{code()}**. Nothing is recorded before you join.", width="content"
+            f"You have opened a link to the class session **{code()}**. Nothing is recorded "
+            "before you join.",
+            width="content",
         )
         if st.button("Join", key="class.invitation", icon=":material/group_add:"):
             switch(PAGE)
 
 
 def record(*responses: Response) -> None:
-    """Record the tries of responses for the teacher, if this visitor has joined a session. To be called in callbacks."""
+    """Record the tries of responses for the teacher, if this visitor has joined a session.
+
+    To be called in callbacks.
+    """
     try:
         if not joined():
             return
@@ -212,7 +245,9 @@ def record(*responses: Response) -> None:
     member = st.session_state[MEMBER][1]
     unsent: dict[tuple[str, int, int], Answer] = st.session_state.setdefault(UNSENT, {})
     for response in responses:
-        for attempt, (answer, credit) in enumerate(zip(response.answers, response.credits, strict=True), 1):
+        for attempt, (answer, credit) in enumerate(
+            zip(response.answers, response.credits, strict=True), 1
+        ):
             key = response.task, response.seed, attempt
             unsent.setdefault(key, Answer(member, *key, answer, credit, time()))
     try:
@@ -222,7 +257,10 @@ def record(*responses: Response) -> None:
 
 
 def _send() -> None:
-    """Record what is not recorded yet. What can never be recorded, because the session is closed, is dropped with its message."""
+    """Record what is not recorded yet.
+
+    What can never be recorded, because the session is closed, is dropped with its message.
+    """
     unsent: dict[tuple[str, int, int], Answer] = st.session_state.get(UNSENT, {})
     if not unsent:
         return
@@ -273,7 +311,13 @@ def hand_in_button(link: str, key: str) -> None:
         return
     if here:
         label = f"Hand in this link to {here}"
-        st.button(label, key=f"{key}.hand_in", icon=":material/assignment_turned_in:", on_click=_hand_in, args=(link,))
+        st.button(
+            label,
+            key=f"{key}.hand_in",
+            icon=":material/assignment_turned_in:",
+            on_click=_hand_in,
+            args=(link,),
+        )
 
 
 def _hand_in(link: str) -> None:

@@ -11,23 +11,36 @@ from pages.shared.server import ASSETS
 
 
 def component(name: str) -> Any:
-    """Make a component of its three files. Its script may use the functions of `assets/numbers.js`."""
-    html, css, js = ((ASSETS / name / f"{name}.{kind}").read_text(encoding="utf-8") for kind in ("html", "css", "js"))
+    """Make a component of its three files.
+
+    Its script may use the functions of `assets/numbers.js`.
+    """
+    html, css, js = (
+        (ASSETS / name / f"{name}.{kind}").read_text(encoding="utf-8")
+        for kind in ("html", "css", "js")
+    )
     numbers = (ASSETS / "numbers.js").read_text(encoding="utf-8")
     return st.components.v2.component(f"nlwfa.{name}", html=html, css=css, js=f"{numbers}\n{js}")
 
 
-_walk, _cut, _panels, _story, _network = (component(name) for name in ("walk", "cut", "panels", "story", "network"))
+_walk, _cut, _panels, _story, _network = (
+    component(name) for name in ("walk", "cut", "panels", "story", "network")
+)
 # Sends the walk of another string while the drawings stay the same.
-_steps = st.components.v2.component("nlwfa.walk_steps", js=(ASSETS / "lens" / "part.js").read_text(encoding="utf-8"))
+_steps = st.components.v2.component(
+    "nlwfa.walk_steps", js=(ASSETS / "lens" / "part.js").read_text(encoding="utf-8")
+)
 
 
 def _nothing() -> None:
     """Do nothing: Streamlit gives a component a state only if it has a callback."""
 
 
-def walk(key: str, drawing: dict[str, Any], steps: dict[str, Any], on_edit: Callable[[], None] = _nothing) -> None:
-    """Draw an automaton with a string that walks through it. The state has "typed", the string, and "edit", a change by hand.
+def walk(
+    key: str, drawing: dict[str, Any], steps: dict[str, Any], on_edit: Callable[[], None] = _nothing
+) -> None:
+    """Draw an automaton with a string that walks through it. The state has "typed", the string, and
+    "edit", a change by hand.
 
     Parameters
     ----------
@@ -37,7 +50,11 @@ def walk(key: str, drawing: dict[str, Any], steps: dict[str, Any], on_edit: Call
         The payload of the string's walk, which changes more often.
     """
     _walk(key=key, data=drawing, on_typed_change=_nothing, on_edit_change=on_edit)
-    _steps(key=f"{key}_steps", data={"lens": drawing["name"], "id": drawing["id"], "walk": steps}, height=1)
+    _steps(
+        key=f"{key}_steps",
+        data={"lens": drawing["name"], "id": drawing["id"], "walk": steps},
+        height=1,
+    )
 
 
 def cut(key: str, data: dict[str, Any], on_rank: Callable[[], None]) -> None:

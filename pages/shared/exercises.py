@@ -1,6 +1,8 @@
-"""Draw a lesson's question that the visitor answers: a field, two tries, then the solution beside the visitor's answers.
+"""Draw a lesson's question that the visitor answers: a field, two tries, then the solution beside
+the visitor's answers.
 
-The session keeps the responses. Each is a small value; those of a class session are recorded for its teacher, too.
+The session keeps the responses. Each is a small value; those of a class session are recorded for
+its teacher, too.
 """
 
 from __future__ import annotations
@@ -10,7 +12,16 @@ import re
 import streamlit as st
 
 from nlwfa_core import RecipeError, limits
-from nlwfa_core.lab.answers import SEPARATOR, CellKey, ChoiceKey, Key, NumberKey, NumbersKey, OrderKey, StringKey
+from nlwfa_core.lab.answers import (
+    SEPARATOR,
+    CellKey,
+    ChoiceKey,
+    Key,
+    NumberKey,
+    NumbersKey,
+    OrderKey,
+    StringKey,
+)
 from nlwfa_core.lab.questions import Question, Response
 from pages.shared import class_session
 from pages.shared.widgets import escape_markdown
@@ -32,7 +43,9 @@ def responses() -> dict[tuple[str, int], Response]:
 
 
 def exercise(task: str, seed: int, question: Question) -> None:
-    """Draw the fields for the answer to a question, or the result if the question has been answered."""
+    """Draw the fields for the answer to a question, or the result if the question has been
+    answered.
+    """
     assert question.key is not None
     key, response = question.key, responses().get((task, seed), Response(task, seed))
     name = re.sub("[^a-zA-Z0-9]", "_", f"{task}_{seed}")
@@ -44,14 +57,23 @@ def exercise(task: str, seed: int, question: Question) -> None:
             return
         if response.tries:
             st.warning(
-                f"{_said(key, response.answers[-1])}: not yet right. {response.reason} Try once more.", icon=":material/replay:"
+                f"{_said(key, response.answers[-1])}: not yet right. {response.reason} Try "
+                "once more.",
+                icon=":material/replay:",
             )
         if error := st.session_state.get(ERRORS, {}).get((task, seed)):
             st.error(escape_markdown(f"{error[0].upper()}{error[1:]}."), icon=":material/error:")
-        with st.form(f"exercise.{name}", border=False), st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
+        with (
+            st.form(f"exercise.{name}", border=False),
+            st.container(horizontal=True, vertical_alignment="bottom", gap="small"),
+        ):
             fields = entry_fields(key, f"exercise.{name}.entry", seed)
             st.form_submit_button(
-                "Check", key=f"exercise.{name}.check", on_click=_check, args=(task, seed, key, fields), icon=":material/check:"
+                "Check",
+                key=f"exercise.{name}.check",
+                on_click=_check,
+                args=(task, seed, key, fields),
+                icon=":material/check:",
             )
             if response.tries:
                 st.form_submit_button(
@@ -69,11 +91,16 @@ def _result(response: Response, key: Key) -> None:
     entered = ", then ".join(_said(key, answer) for answer in response.answers)
     if response.correct:
         try_ = "" if response.tries == 1 else f" at the {PLACES[response.tries - 1]} try"
-        text = f"Right{try_}. You said {entered}." + ("" if _same(key, response.answers[-1]) else f" The answer: {key.truth}.")
+        text = f"Right{try_}. You said {entered}." + (
+            "" if _same(key, response.answers[-1]) else f" The answer: {key.truth}."
+        )
         st.success(text, icon=":material/check_circle:")
         return
     reason = f" {response.reason}" if response.reason else ""
-    st.info(f"You said {entered}.{reason} The answer: **{key.truth}**.", icon=":material/compare_arrows:")
+    st.info(
+        f"You said {entered}.{reason} The answer: **{key.truth}**.",
+        icon=":material/compare_arrows:",
+    )
 
 
 def _same(key: Key, answer: str) -> bool:
@@ -84,7 +111,11 @@ def _said(key: Key, answer: str) -> str:
     """Write an answer as it is quoted in a sentence; an item of a quiz may have none."""
     if not answer:
         return "nothing"
-    return f"*{key.written(answer)}*" if isinstance(key, NumberKey | NumbersKey) else f"“{key.written(answer)}”"
+    return (
+        f"*{key.written(answer)}*"
+        if isinstance(key, NumberKey | NumbersKey)
+        else f"“{key.written(answer)}”"
+    )
 
 
 def entry_fields(key: Key, name: str, seed: int) -> list[str]:
@@ -101,11 +132,18 @@ def entry_fields(key: Key, name: str, seed: int) -> list[str]:
     elif isinstance(key, CellKey):
         with st.container(horizontal=True, gap="small"):
             st.selectbox("Row", key.rows, index=None, key=f"{name}.row", width=120, placeholder="?")
-            st.selectbox("Column", key.columns, index=None, key=f"{name}.column", width=120, placeholder="?")
+            st.selectbox(
+                "Column", key.columns, index=None, key=f"{name}.column", width=120, placeholder="?"
+            )
         return [f"{name}.row", f"{name}.column"]
     elif isinstance(key, OrderKey):
         st.multiselect(
-            "Choose them in order", key.shuffled(seed), key=name, placeholder="the first", select_all=False, width="stretch"
+            "Choose them in order",
+            key.shuffled(seed),
+            key=name,
+            placeholder="the first",
+            select_all=False,
+            width="stretch",
         )
     else:
         example = (
@@ -146,7 +184,9 @@ def entered_text(key: Key, fields: list[str]) -> str:
     """Join the values of an answer's widgets to the text that the question's key can read."""
     values = [st.session_state.get(field) for field in fields]
     if isinstance(key, ChoiceKey) and key.several:
-        return SEPARATOR.join(option.text for option, ticked in zip(key.options, values, strict=True) if ticked)
+        return SEPARATOR.join(
+            option.text for option, ticked in zip(key.options, values, strict=True) if ticked
+        )
     if isinstance(key, CellKey):
         return SEPARATOR.join(value for value in values if value)
     if isinstance(key, OrderKey):

@@ -29,11 +29,16 @@ PAGES = (
 )
 NAMES = {"classroom": "Class"}  # in the bar, if not the file's
 
-_menu = st.components.v2.component("nlwfa.menu", js=(ASSETS / "menu" / "menu.js").read_text(encoding="utf-8"))
+_menu = st.components.v2.component(
+    "nlwfa.menu", js=(ASSETS / "menu" / "menu.js").read_text(encoding="utf-8")
+)
 
 
 def navigation() -> Any:
-    """Draw the page bar and return the page to run. A hidden page says that it is hidden if it is opened by URL."""
+    """Draw the page bar and return the page to run.
+
+    A hidden page says that it is hidden if it is opened by URL.
+    """
     with st.container(key="menu"):
         _menu(key="nlwfa.menu", height=1)
     pages = _pages_of_session if st.runtime.exists() else _pages

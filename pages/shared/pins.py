@@ -1,4 +1,7 @@
-"""Pin up to two runs, A and B. They are stored in the address, and every page can show them beside the sidebar's run."""
+"""Pin up to two runs, A and B.
+
+They are stored in the address, and every page can show them beside the sidebar's run.
+"""
 
 from __future__ import annotations
 
@@ -15,34 +18,48 @@ NAMES = ("A", "B")
 
 def pinned() -> dict[str, Recipe]:
     """Return the recipes of the pinned runs, name -> recipe, A before B."""
-    return {name: st.session_state[_key(name)] for name in NAMES if st.session_state.get(_key(name)) is not None}
+    return {
+        name: st.session_state[_key(name)]
+        for name in NAMES
+        if st.session_state.get(_key(name)) is not None
+    }
 
 
 def shown_runs(recipe: Recipe) -> dict[str, Recipe]:
-    """Return the recipes that pages show, name -> recipe: the pinned runs, and the sidebar's as "now" unless it is pinned."""
+    """Return the recipes that pages show, name -> recipe: the pinned runs, and the sidebar's as
+    "now" unless it is pinned.
+    """
     pins = pinned()
     return pins if recipe in pins.values() else pins | {"now": recipe}
 
 
 def train_shown_runs(recipe: Recipe, key: str) -> None:
-    """Train those of the `shown_runs` that need no button, and draw a button for the others that have not been trained yet."""
+    """Train those of the `shown_runs` that need no button, and draw a button for the others that
+    have not been trained yet.
+    """
     training.train_at_once(list(shown_runs(recipe).values()), key)
     training.train_controls(list(shown_runs(recipe).values()), key)
 
 
 def comparable(recipes: dict[str, Recipe], data: Data) -> dict[str, Recipe]:
-    """Select the runs that have the alphabet of `data`, and draw a note for each other run on why it is left out."""
+    """Select the runs that have the alphabet of `data`, and draw a note for each other run on why
+    it is left out.
+    """
     comparable_runs = {}
     for name, run in recipes.items():
         try:
             alphabet = cache.data(run.data).alphabet
-        except RecipeError as error:  # the run was pinned by a link, and its file is not on this server
+        # the run was pinned by a link, and its file is not on this server
+        except RecipeError as error:
             notes(f"{name} is left out: {error}")
             continue
         if alphabet == data.alphabet:
             comparable_runs[name] = run
         else:
-            notes(f"{name} is left out: it was learned from another alphabet than the sidebar's strings.")
+            notes(
+                f"{name} is left out: it was learned from another alphabet than the "
+                "sidebar's strings."
+            )
     return comparable_runs
 
 
@@ -52,20 +69,45 @@ def pin(name: str, recipe: Recipe | None) -> None:
 
 
 def pin_controls(recipe: Recipe) -> None:
-    """Draw a button for each of A and B, which pins the sidebar's recipe; or two, which load or remove the pinned run."""
+    """Draw a button for each of A and B, which pins the sidebar's recipe; or two, which load or
+    remove the pinned run.
+    """
     _take_from_address()
     with st.container(horizontal=True, key="pins"):
         for name in NAMES:
             run = st.session_state.get(_key(name))
             if run is None:
                 text = f"Keep the sidebar's recipe as {name}, to compare it with later ones"
-                st.button(f"Pin {name}", key=f"pins.{name}", icon=":material/keep:", on_click=pin, args=(name, recipe), help=text)
+                st.button(
+                    f"Pin {name}",
+                    key=f"pins.{name}",
+                    icon=":material/keep:",
+                    on_click=pin,
+                    args=(name, recipe),
+                    help=text,
+                )
             else:
-                label, text = f"{name}: {escape_markdown(run.title)}", f"Load {name}: set the sidebar to this recipe"
+                label, text = (
+                    f"{name}: {escape_markdown(run.title)}",
+                    f"Load {name}: set the sidebar to this recipe",
+                )
                 with st.container(horizontal=True, gap="xsmall", width="content"):
-                    st.button(label, key=f"pins.{name}", icon=":material/keep:", on_click=_load, args=(run,), help=text)
-                    remove = {"key": f"pins.{name}.remove", "icon": ":material/close:", "type": "tertiary"}
-                    st.button("", **remove, on_click=pin, args=(name, None), help=f"Remove pin {name}")
+                    st.button(
+                        label,
+                        key=f"pins.{name}",
+                        icon=":material/keep:",
+                        on_click=_load,
+                        args=(run,),
+                        help=text,
+                    )
+                    remove = {
+                        "key": f"pins.{name}.remove",
+                        "icon": ":material/close:",
+                        "type": "tertiary",
+                    }
+                    st.button(
+                        "", **remove, on_click=pin, args=(name, None), help=f"Remove pin {name}"
+                    )
     _put_into_address()
 
 

@@ -1,12 +1,14 @@
 """Draw pages one after another, those of a class's members first.
 
-Python threads share one processor: if five people click at once and their pages are drawn at the same time, all five wait until the
-last one is finished. Drawn one after another, the first page is ready five times sooner. A page that computes for long loses the
-lock and continues beside the others. Who waits is served by rank (`standing`); so that nobody waits for ever, each fifth page is
+Python threads share one processor: if five people click at once and their pages are drawn at the
+same time, all five wait until the last one is finished. Drawn one after another, the first page is
+ready five times sooner. A page that computes for long loses the lock and continues beside the
+others. Who waits is served by rank (`standing`); so that nobody waits for ever, each fifth page is
 that of whoever has waited longest.
 
-Measured with thirty sessions for a minute: 95% of the slider's answers came within 0.12 s with the lock and 0.23 s without it:
-1.7 and 2.9 times as long as for one person alone (`python -m benchmarks.load`; docs/load.md).
+Measured with thirty sessions for a minute: 95% of the slider's answers came within 0.12 s with the
+lock and 0.23 s without it: 1.7 and 2.9 times as long as for one person alone (`python -m
+benchmarks.load`; docs/load.md).
 """
 
 from __future__ import annotations
@@ -36,7 +38,8 @@ class Ticket:
 
 
 class RenderLock:
-    """Lets one thread draw at a time, by rank and then in the order in which they came. One that takes too long loses the lock.
+    """Lets one thread draw at a time, by rank and then in the order in which they came. One that
+    takes too long loses the lock.
 
     Parameters
     ----------
@@ -62,7 +65,9 @@ class RenderLock:
 
     @property
     def num_strangers(self) -> int:
-        """Return how many threads wait or draw for strangers, with those that have lost the lock."""
+        """Return how many threads wait or draw for strangers, with those that have lost the
+        lock.
+        """
         return self._num_strangers
 
     @contextmanager
@@ -90,7 +95,11 @@ class RenderLock:
                 self._choose_next()
         while not ticket.called.wait(max(MIN_WAIT, self._expires_at - monotonic())):
             with self._guard:
-                if not ticket.called.is_set() and self._next is ticket and monotonic() >= self._expires_at:
+                if (
+                    not ticket.called.is_set()
+                    and self._next is ticket
+                    and monotonic() >= self._expires_at
+                ):
                     self._give_to_next()
 
     def _choose_next(self) -> None:

@@ -41,7 +41,10 @@ def history() -> History:
 
 
 def own() -> OwnList | None:
-    """Return this visitor's list of runs; None if everyone sees all runs. Raises RecipeError if the history can't be reached."""
+    """Return this visitor's list of runs; None if everyone sees all runs.
+
+    Raises RecipeError if the history can't be reached.
+    """
     if visitor.mode() != visitor.OWN:
         return None
     with database_errors_as_sentences():
@@ -52,7 +55,9 @@ def owner() -> str:
     """Return this session's name in the runner's queue. Reloading the page makes a new session."""
     context = st.runtime.scriptrunner.get_script_run_ctx()
     name = context.session_id if context else ""
-    _owners()[name] = Owner(visitor.identity(), visitor.browser(), visitor.at_the_machine() or bool(visitor.signed_in()))
+    _owners()[name] = Owner(
+        visitor.identity(), visitor.browser(), visitor.at_the_machine() or bool(visitor.signed_in())
+    )
     while len(_owners()) > MAX_OWNERS:
         _owners().pop(next(iter(_owners())), None)
     return name
@@ -86,7 +91,9 @@ def _person_of(session: str) -> Person:
     if found is None:
         return Person(session, is_known=False)
     is_member, _, since = standing.rank(found.browser)
-    return Person(found.identity, found.is_known or is_member == MEMBER, 0.0 if found.is_known else since)
+    return Person(
+        found.identity, found.is_known or is_member == MEMBER, 0.0 if found.is_known else since
+    )
 
 
 def sessions() -> int:
@@ -100,18 +107,25 @@ def _is_active(session: str) -> bool:
 
 
 def visit(*recipes: Recipe) -> None:
-    """Count the visitor as connected and, if visitors have their own lists, add these runs to the visitor's list."""
+    """Count the visitor as connected and, if visitors have their own lists, add these runs to the
+    visitor's list.
+    """
     owner()
     st.session_state[GOING] = set()
     if visitor.mode() == visitor.OWN:
         visited: set[str] = st.session_state.setdefault(VISITED, set())
-        new = [key for key in {recipe.key() for recipe in recipes} - visited if runner().status(key)]
+        new = [
+            key for key in {recipe.key() for recipe in recipes} - visited if runner().status(key)
+        ]
         visited.update(new)
         _add_to_own(new)
 
 
 def submit(*recipes: Recipe, paused: bool = False) -> None:
-    """Submit runs to the queue; if `paused`, each waits before its first epoch. Raises RecipeError if the queue is full."""
+    """Submit runs to the queue; if `paused`, each waits before its first epoch.
+
+    Raises RecipeError if the queue is full.
+    """
     keys = []
     try:
         for recipe in recipes:
@@ -119,22 +133,33 @@ def submit(*recipes: Recipe, paused: bool = False) -> None:
             st.session_state[GOING].add(keys[-1])
             st.session_state[STARTED] = _newest([*st.session_state.get(STARTED, []), recipe])
             if paused:
-                pause(recipe)  # so that the rules for pauses, such as their longest time, apply from the start
+                # so that the rules for pauses, such as their longest time, apply from the start
+                pause(recipe)
     finally:  # if the queue is full after some of the runs, these must still be added
         _add_to_own(keys, again=True)
 
 
 def _newest(started: list[Recipe]) -> list[Recipe]:
-    """Return the last MAX_STARTED runs. Those that have ended go first, so that many short runs do not hide a long one."""
+    """Return the last MAX_STARTED runs.
+
+    Those that have ended go first, so that many short runs do not hide a long one.
+    """
     if len(started) <= MAX_STARTED:
         return started
-    ended = (recipe for recipe in started if (job := status(recipe)) is None or job.state not in ("queued", "running"))
+    ended = (
+        recipe
+        for recipe in started
+        if (job := status(recipe)) is None or job.state not in ("queued", "running")
+    )
     oldest = next(ended, started[0])
     return [recipe for recipe in started if recipe is not oldest]
 
 
 def _add_to_own(keys: list[str], again: bool = False) -> None:
-    """Add runs to this visitor's list. If the database can't be reached, this is logged, and the runs continue."""
+    """Add runs to this visitor's list.
+
+    If the database can't be reached, this is logged, and the runs continue.
+    """
     try:
         if keys and (mine := own()):
             with database_errors_as_sentences():
@@ -150,7 +175,10 @@ def cancel(*recipes: Recipe) -> None:
 
 
 def pause(recipe: Recipe, epochs: int = 0) -> None:
-    """Pause a run after this many more epochs. Raises RecipeError if this session may not pause it."""
+    """Pause a run after this many more epochs.
+
+    Raises RecipeError if this session may not pause it.
+    """
     runner().pause(recipe.key(), owner(), epochs)
 
 
@@ -160,9 +188,15 @@ def play(recipe: Recipe) -> None:
 
 
 def mine() -> dict[str, JobStatus]:
-    """Return the runs of this session that are waiting, running or done, key -> status; the latest first."""
+    """Return the runs of this session that are waiting, running or done, key -> status; the latest
+    first.
+    """
     jobs = {recipe.key(): status(recipe) for recipe in reversed(st.session_state.get(STARTED, []))}
-    return {key: job for key, job in jobs.items() if job is not None and job.state in ("queued", "running", "done")}
+    return {
+        key: job
+        for key, job in jobs.items()
+        if job is not None and job.state in ("queued", "running", "done")
+    }
 
 
 def status(recipe: Recipe) -> JobStatus | None:
@@ -176,17 +210,24 @@ def status(recipe: Recipe) -> JobStatus | None:
 def any_has_ended() -> bool:
     """Return whether a run that was waiting or running while the page was drawn has ended.
 
-    Parts of the page that were drawn before its end show no result, and nothing on the page may be watching it.
+    Parts of the page that were drawn before its end show no result, and nothing on the page may be
+    watching it.
     """
     going: set[str] = st.session_state.get(GOING, set())
-    return any((job := runner().status(key)) and job.state not in ("queued", "running") for key in going)
+    return any(
+        (job := runner().status(key)) and job.state not in ("queued", "running") for key in going
+    )
 
 
 def estimate(*recipes: Recipe) -> float | None:
-    """Estimate how many seconds it takes to run recipes if nobody else is training; None if there is no run to go by."""
+    """Estimate how many seconds it takes to run recipes if nobody else is training; None if there
+    is no run to go by.
+    """
     return runner().estimate(*recipes)
 
 
 def watch(recipe: Recipe) -> JobStatus | None:
-    """Return a run's status for a page that shows its progress, and keep the run going as long as a page watches it."""
+    """Return a run's status for a page that shows its progress, and keep the run going as long as a
+    page watches it.
+    """
     return runner().status(recipe.key(), owner())

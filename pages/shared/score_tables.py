@@ -1,4 +1,6 @@
-"""Draw tables of scores: the main ones first, all others on demand, and below them what the numbers rest on."""
+"""Draw tables of scores: the main ones first, all others on demand, and below them what the numbers
+rest on.
+"""
 
 from __future__ import annotations
 
@@ -21,17 +23,19 @@ def score_table(
     recipes: Mapping[str, Recipe] | None = None,
     note: bool = True,
 ) -> None:
-    """Draw a table with one row per model. Each column's help explains its numbers; the caption below covers all of them.
+    """Draw a table with one row per model. Each column's help explains its numbers; the caption
+    below covers all of them.
 
-    Three scores are shown first, with those that say where a model fails and those that the open lesson names. A switch shows
-    the others.
+    Three scores are shown first, with those that say where a model fails and those that the open
+    lesson names. A switch shows the others.
 
     Parameters
     ----------
     training : mapping of str to str, optional
         Model -> text on whether its training is finished, shown in a column beside its name.
     recipes : mapping of str to Recipe, optional
-        Model -> the recipe of its finished run. With these, a sentence on which model is ahead says if that may be chance.
+        Model -> the recipe of its finished run. With these, a sentence on which model is ahead says
+        if that may be chance.
     note : bool
         Whether the caption is drawn; a second table on the same test strings does not need it.
     """
@@ -44,14 +48,22 @@ def score_table(
     columns = {score.short_title: st.column_config.Column(help=score.meaning) for score in SCORES}
     columns["training"] = st.column_config.Column(help=TRAINING_HELP)
     is_full = st.session_state.get(f"{key}.every", False)
-    order = None if is_full else [*before, *(score.short_title for score in shown_scores(scores, lessons.emphasised()))]
+    order = (
+        None
+        if is_full
+        else [*before, *(score.short_title for score in shown_scores(scores, lessons.emphasised()))]
+    )
     with st.container(key=f"{key}.table"):
         alt = "Scores of the models on the test strings"
-        draw_table(table, key, alt, columns, column_order=order, width="stretch" if is_full else "content")
+        draw_table(
+            table, key, alt, columns, column_order=order, width="stretch" if is_full else "content"
+        )
     hidden = len(table) - len(before) - len(shown_scores(scores, lessons.emphasised()))
     with st.container(horizontal=True, vertical_alignment="center"):
         st.toggle(f"All scores: {hidden} more", key=f"{key}.every", persist_state="session")
-        table_downloads(dict.fromkeys(("csv", "latex", "markdown"), table), "scores", f"{key}.files", BETTER)
+        table_downloads(
+            dict.fromkeys(("csv", "latex", "markdown"), table), "scores", f"{key}.files", BETTER
+        )
     for sentence in verdicts(rows, lambda first, second: _is_level(recipes, first, second)):
         st.markdown(f"**{escape_markdown(sentence)}**")
     if note:
@@ -62,18 +74,29 @@ def _note(scores: Sequence[Scores]) -> None:
     """Say what the scores are about, and what the best and the plainest model would have."""
     first = scores[0]
     has_truth = first.true_log2_pauto is not None
-    strings = {(entry.num_words, entry.num_predictions, entry.uniform_log2_pauto, entry.true_log2_pauto) for entry in scores}
+    strings = {
+        (entry.num_words, entry.num_predictions, entry.uniform_log2_pauto, entry.true_log2_pauto)
+        for entry in scores
+    }
     st.caption(
         f"{BETTER}. "
         f"{'' if has_truth else '– means that it needs the true model. '}"
         f"{'' if len(strings) == 1 else 'For the first row: '}"
         f"{first.num_words:,} {'' if has_truth else 'distinct '}test strings, weighted by their "
-        f"{'true probabilities' if has_truth else 'frequencies'}; {first.num_predictions:,} next-symbol predictions. "
-        f"{SCORE_OF['log2_pauto'].short_title} would be {format_score(first.uniform_log2_pauto)} if all test strings had the same "
+        f"{'true probabilities' if has_truth else 'frequencies'}; {first.num_predictions:,} "
+        "next-symbol predictions. "
+        f"{SCORE_OF['log2_pauto'].short_title} would be "
+        f"{format_score(first.uniform_log2_pauto)} if all test strings had the same "
         "weight"
-        f"{f', and is {format_score(first.true_log2_pauto)} at best' if has_truth else ''}. No output is floored."
+        f"{f', and is {format_score(first.true_log2_pauto)} at best' if has_truth else ''}. "
+        "No output is floored."
     )
 
 
 def _is_level(recipes: Mapping[str, Recipe] | None, first: str, second: str) -> bool:
-    return recipes is not None and first in recipes and second in recipes and cache.is_level(recipes[first], recipes[second], "wer")
+    return (
+        recipes is not None
+        and first in recipes
+        and second in recipes
+        and cache.is_level(recipes[first], recipes[second], "wer")
+    )

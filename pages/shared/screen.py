@@ -1,7 +1,8 @@
-"""Keep a page's own choices in the address, so that a link opens the same block, cell, string or colours.
+"""Keep a page's own choices in the address, so that a link opens the same block, cell, string or
+colours.
 
-These choices are not part of the recipe. They are read from the address once a session and after the browser's Back, and written
-back unless they have their defaults.
+These choices are not part of the recipe. They are read from the address once a session and after
+the browser's Back, and written back unless they have their defaults.
 """
 
 from __future__ import annotations
@@ -25,12 +26,18 @@ LINKED = "screen.linked"
 
 
 def leave_others(page: str) -> None:
-    """Read the parameters once a session, and again after Back; remove those of other pages from the address."""
+    """Read the parameters once a session, and again after Back; remove those of other pages from
+    the address.
+    """
     if url_parameters.came_back():
-        st.session_state[LINKED] = {name: st.query_params.get(name, "") for name in PARAMETERS.get(page, ())}
+        st.session_state[LINKED] = {
+            name: st.query_params.get(name, "") for name in PARAMETERS.get(page, ())
+        }
     elif LINKED not in st.session_state:
         names = [name for names in PARAMETERS.values() for name in names]
-        st.session_state[LINKED] = {name: st.query_params[name] for name in names if name in st.query_params}
+        st.session_state[LINKED] = {
+            name: st.query_params[name] for name in names if name in st.query_params
+        }
     for other, names in PARAMETERS.items():
         for name in names:
             if other != page and name in st.query_params:
@@ -38,7 +45,9 @@ def leave_others(page: str) -> None:
 
 
 def unread(name: str) -> str | None:
-    """Return a parameter's text the first time after the link was opened or after Back ("" if it is absent); later, None."""
+    """Return a parameter's text the first time after the link was opened or after Back ("" if it is
+    absent); later, None.
+    """
     text: str | None = st.session_state[LINKED].pop(name, None)
     return text
 
@@ -52,7 +61,8 @@ def write(name: str, text: str) -> None:
 
 
 def follow(name: str, key: str, values: Mapping[str, Any], default: Any) -> None:
-    """Set a widget, which is drawn afterwards, from a parameter of the address, or write the widget's value into the address.
+    """Set a widget, which is drawn afterwards, from a parameter of the address, or write the
+    widget's value into the address.
 
     Parameters
     ----------

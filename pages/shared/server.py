@@ -20,12 +20,14 @@ import streamlit as st
 
 ASSETS = Path(__file__).resolve().parents[2] / "assets"
 SHIPPED = ASSETS / "results"
-# Seconds after which to free memory when a browser has left: soon, and again two minutes later, when Streamlit may drop the session
-# and its files: the first collection of garbage only closes the session, the second one frees it.
+# Seconds after which to free memory when a browser has left: soon, and again two minutes later,
+# when Streamlit may drop the session and its files: the first collection of garbage only closes the
+# session, the second one frees it.
 TRIM_SECONDS = (2.0, 125.0, 140.0)
 TRIM_EVERY = 10.0  # seconds: when a whole class leaves, memory is not freed for each browser
 DROP_SECONDS = 5.0  # how long to wait for Streamlit's own thread
-ARENA_MAX, TRIM_THRESHOLD, MMAP_THRESHOLD = -8, -1, -3  # M_ARENA_MAX, M_TRIM_THRESHOLD, M_MMAP_THRESHOLD of glibc's malloc.h
+# M_ARENA_MAX, M_TRIM_THRESHOLD, M_MMAP_THRESHOLD of glibc's malloc.h
+ARENA_MAX, TRIM_THRESHOLD, MMAP_THRESHOLD = -8, -1, -3
 LARGE_BLOCK = 2**21  # bytes
 
 _guard = Lock()
@@ -33,7 +35,9 @@ _due: set[int] = set()  # when memory will be freed, in units of TRIM_EVERY
 
 
 def home() -> Path:
-    """Return the folder of runs and uploads: NLWFA_HOME, or a temporary folder that is deleted when the server stops."""
+    """Return the folder of runs and uploads: NLWFA_HOME, or a temporary folder that is deleted when
+    the server stops.
+    """
     return Path(os.environ.get("NLWFA_HOME") or _temporary().name).absolute()
 
 
@@ -45,34 +49,40 @@ def _temporary() -> tempfile.TemporaryDirectory[str]:
 def prepare() -> None:
     """Exclude all objects that exist now from garbage collection, because they stay in memory.
 
-    To be called once, when the server starts: after its imports, and before the first visitor, whose session must not stay.
+    To be called once, when the server starts: after its imports, and before the first visitor,
+    whose session must not stay.
     """
     share_one_heap()
     return_large_blocks()
     for path in (ASSETS.parent / "pages" / "views").glob("[a-z]*.py"):
-        import_module(f"pages.views.{path.stem}")  # otherwise the first visitor of each page waits for it
+        # otherwise the first visitor of each page waits for it
+        import_module(f"pages.views.{path.stem}")
     gc.collect()
     gc.freeze()
 
 
 def share_one_heap() -> bool:
-    """Make all threads of this process allocate from one heap; False if its C library has no such setting.
+    """Make all threads of this process allocate from one heap; False if its C library has no such
+    setting.
 
-    glibc gives each thread its own heap, and memory that one thread has freed is not available to the others: a server that draws
-    every page in its own thread holds tens of megabytes that are never used. Python's threads take turns anyway, so one heap costs
-    no time.
+    glibc gives each thread its own heap, and memory that one thread has freed is not available to
+    the others: a server that draws every page in its own thread holds tens of megabytes that are
+    never used. Python's threads take turns anyway, so one heap costs no time.
     """
     return _set_allocator(ARENA_MAX, 1)
 
 
 def return_large_blocks() -> bool:
-    """Make freed blocks of `LARGE_BLOCK` bytes or more go back to the system at once; False if the C library has no such setting.
+    """Make freed blocks of `LARGE_BLOCK` bytes or more go back to the system at once; False if the
+    C library has no such setting.
 
-    By default, glibc raises both limits to the size of the largest array that was freed. Strings of an uploaded file then come from
-    a heap, which shrinks only at its end, and `trim_memory` does not reach the ends of heaps that threads had before
-    `share_one_heap`.
+    By default, glibc raises both limits to the size of the largest array that was freed. Strings of
+    an uploaded file then come from a heap, which shrinks only at its end, and `trim_memory` does
+    not reach the ends of heaps that threads had before `share_one_heap`.
     """
-    return _set_allocator(MMAP_THRESHOLD, LARGE_BLOCK) and _set_allocator(TRIM_THRESHOLD, LARGE_BLOCK)
+    return _set_allocator(MMAP_THRESHOLD, LARGE_BLOCK) and _set_allocator(
+        TRIM_THRESHOLD, LARGE_BLOCK
+    )
 
 
 def _set_allocator(parameter: int, value: int) -> bool:
@@ -83,9 +93,11 @@ def _set_allocator(parameter: int, value: int) -> bool:
 
 
 def trim_memory() -> bool:
-    """Collect garbage, and return freed memory to the system. Returns False if the C library can't return memory.
+    """Collect garbage, and return freed memory to the system. Returns False if the C library can't
+    return memory.
 
-    By itself, glibc returns memory only from the end of its heap, so a small value there can hold back all freed memory before it.
+    By itself, glibc returns memory only from the end of its heap, so a small value there can hold
+    back all freed memory before it.
     """
     if os.name != "posix":
         return False
@@ -95,10 +107,11 @@ def trim_memory() -> bool:
 
 
 def drop_sessions() -> bool:
-    """Have Streamlit drop the sessions whose browsers left more than two minutes ago, with their uploaded files.
+    """Have Streamlit drop the sessions whose browsers left more than two minutes ago, with their
+    uploaded files.
 
-    Streamlit looks for them only when the next browser leaves. On a quiet server, the last visitor's strings would stay for hours.
-    Returns whether Streamlit has answered.
+    Streamlit looks for them only when the next browser leaves. On a quiet server, the last
+    visitor's strings would stay for hours. Returns whether Streamlit has answered.
     """
     if not st.runtime.exists():
         return False
@@ -115,7 +128,9 @@ def drop_sessions() -> bool:
 
 
 def trim_later(value: object = None) -> None:
-    """Call `drop_sessions` and `trim_memory` later, when a value that a cache has just released has been freed."""
+    """Call `drop_sessions` and `trim_memory` later, when a value that a cache has just released has
+    been freed.
+    """
     for seconds in TRIM_SECONDS:
         due = math.ceil((monotonic() + seconds) / TRIM_EVERY)
         with _guard:
@@ -135,9 +150,11 @@ def _trim(due: int) -> None:
 
 
 def trim_after_session() -> None:
-    """Call `trim_later` when this session's browser leaves. To be called in each run; only the first has an effect.
+    """Call `trim_later` when this session's browser leaves. To be called in each run; only the
+    first has an effect.
 
-    Nor has it an effect outside a server, as where `multiprocessing` imports app.py into another process.
+    Nor has it an effect outside a server, as where `multiprocessing` imports app.py into another
+    process.
     """
     if st.runtime.exists():
         _until_the_session_ends()

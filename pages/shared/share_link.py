@@ -26,7 +26,8 @@ OURS = (SHOW, VIEW, lessons.LESSON, lessons.STEP)
 def shown_controls() -> tuple[str, ...]:
     """Return the names of the controls to show; empty for all of them.
 
-    These are the controls that the link names, and those that the open step of a lesson needs: a link must not hide the latter.
+    These are the controls that the link names, and those that the open step of a lesson needs: a
+    link must not hide the latter.
     """
     names = _names()
     if ALL in names:
@@ -36,31 +37,52 @@ def shown_controls() -> tuple[str, ...]:
 
 
 def _names() -> list[str]:
-    """Return the names of controls in the address. Names of no control are left out, and reported once."""
+    """Return the names of controls in the address.
+
+    Names of no control are left out, and reported once.
+    """
     names = list(filter(None, url_parameters.value(SHOW).split(",")))
     if unknown := [name for name in names if name not in (*FIELDS, ALL)]:
         names = [name for name in names if name not in unknown]
         url_parameters.set_value(SHOW, ",".join(names))
-        text = f"show: the sidebar has no control called {unknown[0][:40]!r}; it was left out. Examples: rank, learner, source."
+        text = (
+            f"show: the sidebar has no control called {unknown[0][:40]!r}; it was left out. "
+            "Examples: rank, learner, source."
+        )
         error_toast(text)
     return names
 
 
 def hide_others() -> None:
-    """Hide all controls but the `shown_controls` by a style sheet, and draw a button to show them. Hidden controls keep values.
+    """Hide all controls but the `shown_controls` by a style sheet, and draw a button to show them.
+    Hidden controls keep values.
 
     Below a docked lesson, the sidebar is as high as the shown controls need.
     """
     names = shown_controls()
     if names:
         selectors = ", ".join(f".st-key-{name}" for name in names)
-        boxes = ".stElementContainer, .stHorizontalBlock, .stColumn, .stExpander, [data-testid=stLayoutWrapper]"
-        st.html(f"<style>.st-key-recipe :is({boxes}):not({selectors}):not(:has({selectors})) {{ display: none; }}</style>")
-        st.button("Show all controls", key="screen.all", type="tertiary", on_click=_show_all, args=(True,))
+        boxes = (
+            ".stElementContainer, .stHorizontalBlock, .stColumn, .stExpander, "
+            "[data-testid=stLayoutWrapper]"
+        )
+        st.html(
+            f"<style>.st-key-recipe :is({boxes}):not({selectors}):not(:has({selectors})) {{ "
+            "display: none; }</style>"
+        )
+        st.button(
+            "Show all controls", key="screen.all", type="tertiary", on_click=_show_all, args=(True,)
+        )
         return
     st.html(f"<style>.stApp {{ --controls-height: {ALL_CONTROLS_HEIGHT}; }}</style>")
     if ALL in _names():
-        st.button("Show fewer controls", key="screen.fewer", type="tertiary", on_click=_show_all, args=(False,))
+        st.button(
+            "Show fewer controls",
+            key="screen.fewer",
+            type="tertiary",
+            on_click=_show_all,
+            args=(False,),
+        )
 
 
 def _show_all(everything: bool) -> None:
@@ -70,24 +92,38 @@ def _show_all(everything: bool) -> None:
 
 
 def view() -> None:
-    """Draw the slide view: a style sheet hides the sidebar and the bar of pages, and small links replace the bar."""
+    """Draw the slide view: a style sheet hides the sidebar and the bar of pages, and small links
+    replace the bar.
+    """
     if url_parameters.value(VIEW) != SLIDE:
         url_parameters.set_value(VIEW, "")
         return
     with st.container(horizontal=True, key="slide", gap="medium"):
         for name in offered_pages():
             st.page_link(page_file(name), label=title(name))
-        st.button("Leave slide view", key="slide.leave", type="tertiary", on_click=url_parameters.set_value, args=(VIEW, ""))
+        st.button(
+            "Leave slide view",
+            key="slide.leave",
+            type="tertiary",
+            on_click=url_parameters.set_value,
+            args=(VIEW, ""),
+        )
 
 
 def share() -> None:
     """Draw the button with a link to this screen, and the widgets for what the link includes."""
-    popover = st.popover("Share", icon=":material/share:", key="share", width="stretch", on_change="rerun")
+    popover = st.popover(
+        "Share", icon=":material/share:", key="share", width="stretch", on_change="rerun"
+    )
     if not popover.open:  # what is closed is neither made nor sent
         return
     with popover:
         st.markdown("**A link to this screen**")
-        slide = st.toggle("Slide view: for a projector, without the sidebar", key="share.slide", persist_state="session")
+        slide = st.toggle(
+            "Slide view: for a projector, without the sidebar",
+            key="share.slide",
+            persist_state="session",
+        )
         only = st.multiselect(
             "Show only these controls",
             list(FIELDS),
@@ -98,11 +134,15 @@ def share() -> None:
             persist_state="session",
         )
         lesson = lessons.current()
-        step = lesson is not None and st.toggle("With the lesson, at this step", True, key="share.lesson", persist_state="session")
+        step = lesson is not None and st.toggle(
+            "With the lesson, at this step", True, key="share.lesson", persist_state="session"
+        )
         fields = {SHOW: ",".join(only), VIEW: SLIDE if slide else ""}
         if lesson and step:
             fields |= {lessons.LESSON: lesson[0].name, lessons.STEP: str(lesson[1] + 1)}
-        address, warning = shared_link(link(fields), str(st.get_option("server.address") or ""), machine())
+        address, warning = shared_link(
+            link(fields), str(st.get_option("server.address") or ""), machine()
+        )
         with st.container(key="share_link"):
             st.code(address, language=None, wrap_lines=True)
         class_session.hand_in_button(address, "share")
@@ -113,13 +153,17 @@ def share() -> None:
         with st.container(horizontal=True):
             if picture:
                 st.image(picture, width=QR_WIDTH, alt="The link as a QR code")
-            st.caption(contents if picture or warning else f"{contents} It is too long for a QR code.")
+            st.caption(
+                contents if picture or warning else f"{contents} It is too long for a QR code."
+            )
 
 
 def machine() -> str:
-    """Return the server's name or address for others: the configured one, or its own in the network; "" if unknown.
+    """Return the server's name or address for others: the configured one, or its own in the
+    network; "" if unknown.
 
-    A browser that says localhost but comes from elsewhere reaches a container, whose own address others can't reach.
+    A browser that says localhost but comes from elsewhere reaches a container, whose own address
+    others can't reach.
     """
     configured = str(st.get_option("browser.serverAddress") or "localhost")
     if not is_this_machine(configured):
@@ -135,8 +179,15 @@ def _label(name: str) -> str:
 def link(fields: dict[str, str]) -> str:
     """Return the current address with these values for the lab's own parameters."""
     without = (*OURS, *class_session.PARAMETERS)
-    other_parameters = [(name, text) for name in st.query_params if name not in without for text in st.query_params.get_all(name)]
-    parameters = urlencode([*other_parameters, *((name, text) for name, text in fields.items() if text)])
+    other_parameters = [
+        (name, text)
+        for name in st.query_params
+        if name not in without
+        for text in st.query_params.get_all(name)
+    ]
+    parameters = urlencode(
+        [*other_parameters, *((name, text) for name, text in fields.items() if text)]
+    )
     return f"{st.context.url or ''}?{parameters}"
 
 
@@ -145,12 +196,21 @@ def _contents(only: bool, slide: bool, step: bool) -> str:
     parts = [
         "the recipe with all its seeds",
         "this page as it is now",
-        *([f"the pinned run{'s' if len(names) > 1 else ''} {' and '.join(names)}"] if names else []),
+        *(
+            [f"the pinned run{'s' if len(names) > 1 else ''} {' and '.join(names)}"]
+            if names
+            else []
+        ),
         *(["the lesson at this step"] if step else []),
         *(["which controls are shown (the others keep their values)"] if only else []),
         *(["the slide view"] if slide else []),
     ]
-    text = f"The link contains {', '.join(parts[:-1])} and {parts[-1]}. Anyone who opens it sees the same numbers."
+    text = (
+        f"The link contains {', '.join(parts[:-1])} and {parts[-1]}. Anyone who opens it sees "
+        "the same numbers."
+    )
     if st.query_params.get("source") == "upload":
-        text += " Your strings are not in the link: they stay on this server, so it works here alone."
+        text += (
+            " Your strings are not in the link: they stay on this server, so it works here alone."
+        )
     return text

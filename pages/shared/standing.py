@@ -1,8 +1,10 @@
-"""Remember which browsers have joined a class, because the server serves them before those that nobody knows.
+"""Remember which browsers have joined a class, because the server serves them before those that
+nobody knows.
 
-A browser's cookie costs nothing to make, so no limit by browser stops somebody who makes thousands. What can't be made is the past:
-members of a class come before strangers, and among members those who joined earlier come first. A browser that asks for very many
-pages goes behind the others like it. All of this is in memory only, and is found again from the class when a browser comes back.
+A browser's cookie costs nothing to make, so no limit by browser stops somebody who makes thousands.
+What can't be made is the past: members of a class come before strangers, and among members those
+who joined earlier come first. A browser that asks for very many pages goes behind the others like
+it. All of this is in memory only, and is found again from the class when a browser comes back.
 """
 
 from __future__ import annotations
@@ -17,24 +19,33 @@ MEMBER, STRANGER = 0, 1
 MAX_BROWSERS = 20_000  # those that were not seen for longest are forgotten
 BUSY_SECONDS, BUSY_PAGES = 10.0, 20  # a browser that asks for more pages in this time is a busy one
 ACTIVE_SECONDS = 60.0
-OPENINGS, OPENING_SECONDS = 10, 60.0  # from one address, at most so many class sessions are opened in this time
+# from one address, at most so many class sessions are opened in this time
+OPENINGS, OPENING_SECONDS = 10, 60.0
 
-Rank = tuple[int, bool, float]  # MEMBER or STRANGER; whether it is busy; when it joined: the smaller one is served first
+# MEMBER or STRANGER; whether it is busy; when it joined: the smaller one is served first
+Rank = tuple[int, bool, float]
 
 
 class Standing:
-    """Knows since when browsers have been members, and how many pages each has asked for. Any thread may call the methods."""
+    """Knows since when browsers have been members, and how many pages each has asked for.
+
+    Any thread may call the methods.
+    """
 
     def __init__(self) -> None:
         self._guard = Lock()  # guards all of these
-        self._since: OrderedDict[str, dict[str, float]] = OrderedDict()  # browser -> member's pseudonym in a class -> since when
-        self._browsers: OrderedDict[str, str] = OrderedDict()  # a member's pseudonym in a class -> the browser
+        # browser -> member's pseudonym in a class -> since when
+        self._since: OrderedDict[str, dict[str, float]] = OrderedDict()
+        # a member's pseudonym in a class -> the browser
+        self._browsers: OrderedDict[str, str] = OrderedDict()
         self._pages: OrderedDict[str, deque[float]] = OrderedDict()
         self._last_member = -ACTIVE_SECONDS  # when a member last asked for a page
-        self._openings: OrderedDict[str, deque[float]] = OrderedDict()  # address -> when a class session was opened from it
+        # address -> when a class session was opened from it
+        self._openings: OrderedDict[str, deque[float]] = OrderedDict()
 
     def note_member(self, browser: str, member: str, since: float) -> None:
-        """Record that a browser belongs to a member or a teacher of a class, or to somebody who has signed in, since a moment.
+        """Record that a browser belongs to a member or a teacher of a class, or to somebody who has
+        signed in, since a moment.
 
         Parameters
         ----------
@@ -52,7 +63,10 @@ class Standing:
                 _keep_newest(self._browsers, member)
 
     def forget_members(self, members: Iterable[str]) -> None:
-        """Forget members who have left a class or were removed from it. A browser that is in no other class is a stranger then."""
+        """Forget members who have left a class or were removed from it.
+
+        A browser that is in no other class is a stranger then.
+        """
         with self._guard:
             for member in members:
                 browser = self._browsers.pop(member, "")

@@ -1,4 +1,6 @@
-"""Draw the controls and the progress of training: start, pause, step, cancel; progress bars, live loss curves, and live states."""
+"""Draw the controls and the progress of training: start, pause, step, cancel; progress bars, live
+loss curves, and live states.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +31,8 @@ from pages.shared.widgets import error_toast, errors_as_messages, escape_markdow
 POLL_SECONDS = 0.4
 ELSEWHERE_SECONDS = 2.0
 MAX_BARS = 2
-# A run that needs no button is one that nobody has to wait for: it is not started by itself if others like it have taken longer.
+# A run that needs no button is one that nobody has to wait for: it is not started by itself if
+# others like it have taken longer.
 AT_ONCE_SECONDS = 30.0
 BRIEF_SECONDS = 3.0
 AT_ONCE, REPLACED = "training.at_once", "training.replaced"
@@ -49,25 +52,35 @@ STAGES = {
 }
 HEIGHT = 360
 NETWORK_NOTE = (
-    "Lines: a unit's value times its weight, blue if positive and red if negative; per pair of layers, the strongest are shown. "
-    "The stronger a unit's colour, the larger its value, beside those of its layer for all of these prefixes; a thick ring means "
-    "that tanh bends it. Entries of H are divided by the largest one. As training lowers the loss, the picture of H − Ĥ fades."
+    "Lines: a unit's value times its weight, blue if positive and red if negative; per pair "
+    "of layers, the strongest are shown. "
+    "The stronger a unit's colour, the larger its value, beside those of its layer for all "
+    "of these prefixes; a thick ring means "
+    "that tanh bends it. Entries of H are divided by the largest one. As training lowers the "
+    "loss, the picture of H − Ĥ fades."
 )
 
 
 def needs_no_button(recipe: Recipe) -> bool:
-    """Return whether a recipe is trained without being asked for: no network, no refinement, and a rank that the basis allows."""
+    """Return whether a recipe is trained without being asked for: no network, no refinement, and a
+    rank that the basis allows.
+    """
     learning = recipe.learning
-    quick = learning.kind.needs_hankel and not learning.kind.networks and recipe.refinement.objective == "none"
+    quick = (
+        learning.kind.needs_hankel
+        and not learning.kind.networks
+        and recipe.refinement.objective == "none"
+    )
     return quick and not rank_notes(recipe)
 
 
 def train_at_once(recipes: Sequence[Recipe], key: str) -> None:
     """Start those of the recipes that need no button and that nobody has run.
 
-    A run that has failed or was cancelled is not started again, and none is started twice in a session, so there is a button for
-    it. A run that this started for earlier settings, and that still waits in the queue, is withdrawn: its turn would come for
-    settings that are no longer there. Only such a run is started again when the settings come back.
+    A run that has failed or was cancelled is not started again, and none is started twice in a
+    session, so there is a button for it. A run that this started for earlier settings, and that
+    still waits in the queue, is withdrawn: its turn would come for settings that are no longer
+    there. Only such a run is started again when the settings come back.
 
     Parameters
     ----------
@@ -80,14 +93,21 @@ def train_at_once(recipes: Sequence[Recipe], key: str) -> None:
     replaced: set[str] = st.session_state.setdefault(REPLACED, set())
     shown = {recipe.key(): recipe for recipe in recipes}
     for place, old in list(started.items()):
-        if place[0] == key and place[1] not in shown and (status := runs.status(old)) and status.state == "queued":
+        if (
+            place[0] == key
+            and place[1] not in shown
+            and (status := runs.status(old))
+            and status.state == "queued"
+        ):
             runs.cancel(old)
             del started[place]
             replaced.add(place[1])
     for name, recipe in shown.items():
         status = runs.status(recipe)
         is_new = status is None and not any(name == other for _, other in started)
-        if not needs_no_button(recipe) or not (is_new or (status and status.state == "cancelled" and name in replaced)):
+        if not needs_no_button(recipe) or not (
+            is_new or (status and status.state == "cancelled" and name in replaced)
+        ):
             continue
         if (runs.estimate(recipe) or 0.0) > AT_ONCE_SECONDS:
             continue
@@ -100,31 +120,47 @@ def train_at_once(recipes: Sequence[Recipe], key: str) -> None:
 
 
 def _with_estimate(label: str, recipes: list[Recipe]) -> tuple[str, str]:
-    """Return a button's label with the estimated time of its training, and the explanation of the estimate."""
+    """Return a button's label with the estimated time of its training, and the explanation of the
+    estimate.
+    """
     seconds = runs.estimate(*recipes)
     if seconds is None:
-        return label, "How long this takes is not known yet: no run that differs only in rank and seeds has ended on this server."
+        return (
+            label,
+            "How long this takes is not known yet: no run that differs only in rank and "
+            "seeds has ended on this server.",
+        )
     return (
         f"{label} (about {duration(seconds)})",
         "Like runs that differ only in rank and seeds, if nobody else is training.",
     )
 
 
-def train_controls(recipes: list[Recipe], key: str, show_losses: bool = False, total: int | None = None) -> None:
-    """Draw a button that starts those of the recipes that have not been run, and their live progress with a button to cancel.
+def train_controls(
+    recipes: list[Recipe], key: str, show_losses: bool = False, total: int | None = None
+) -> None:
+    """Draw a button that starts those of the recipes that have not been run, and their live
+    progress with a button to cancel.
 
     The button says how many it starts, of how many.
 
     Parameters
     ----------
     show_losses : bool
-        If true, there must be one recipe; its losses are drawn, and its training can be paused between epochs.
+        If true, there must be one recipe; its losses are drawn, and its training can be paused
+        between epochs.
     total : int, optional
         The number of models that the page speaks of, if some are not among the recipes.
     """
     states = [(recipe, runs.status(recipe)) for recipe in recipes]
-    missing = [recipe for recipe, status in states if status is None or status.state in ("failed", "cancelled")]
-    active = [recipe for recipe, status in states if status and status.state in ("queued", "running")]
+    missing = [
+        recipe
+        for recipe, status in states
+        if status is None or status.state in ("failed", "cancelled")
+    ]
+    active = [
+        recipe for recipe, status in states if status and status.state in ("queued", "running")
+    ]
     for recipe, status in states:
         if status and status.state == "failed":
             st.error(escape_markdown(f"{recipe.title}: {status.message}"), icon=":material/error:")
@@ -132,14 +168,28 @@ def train_controls(recipes: list[Recipe], key: str, show_losses: bool = False, t
             st.info(escape_markdown(f"{recipe.title}: cancelled."), icon=":material/info:")
     if missing:
         with st.container(horizontal=True):
-            # The button has no callback: if it is pressed right after a number was typed, a callback would get the old recipes.
+            # The button has no callback: if it is pressed right after a number was typed, a
+            # callback would get the old recipes.
             number = total or len(recipes)
-            of_all = f"{len(missing)} of {plural(number, 'model')}" if number > 1 else missing[0].learning.learner
+            of_all = (
+                f"{len(missing)} of {plural(number, 'model')}"
+                if number > 1
+                else missing[0].learning.learner
+            )
             text, explanation = _with_estimate(f"Train {of_all}", missing)
-            if st.button(text, key=f"{key}.start", type="primary", icon=":material/play_arrow:", help=explanation):
+            if st.button(
+                text,
+                key=f"{key}.start",
+                type="primary",
+                icon=":material/play_arrow:",
+                help=explanation,
+            ):
                 _start(missing)
             if show_losses and st.button(
-                "Step by step", key=f"{key}.hold", icon=":material/step:", help="Start, and pause before the first epoch"
+                "Step by step",
+                key=f"{key}.hold",
+                icon=":material/step:",
+                help="Start, and pause before the first epoch",
             ):
                 _start(missing, paused=True)
     if active:
@@ -147,23 +197,35 @@ def train_controls(recipes: list[Recipe], key: str, show_losses: bool = False, t
 
 
 def running_elsewhere(recipe: Recipe, page: str) -> None:
-    """Draw a line about runs of this visitor that are in progress and not shown on this page, with a button that cancels them."""
+    """Draw a line about runs of this visitor that are in progress and not shown on this page, with
+    a button that cancels them.
+    """
     if _elsewhere(recipe, page):
         st.fragment(_watch_elsewhere, run_every=ELSEWHERE_SECONDS)(recipe, page)
 
 
 def _elsewhere(recipe: Recipe, page: str) -> list[JobStatus]:
     """List the visitor's waiting and running jobs that this page does not show itself."""
-    jobs = [status for status in runs.mine().values() if status.state in ("queued", "running") and not _is_brief(status)]
+    jobs = [
+        status
+        for status in runs.mine().values()
+        if status.state in ("queued", "running") and not _is_brief(status)
+    ]
     if page == "compare":
         return [status for status in jobs if status.recipe.data != recipe.data]
-    shown = {recipe.with_learner(learner).key() for learner in HANKEL_LEARNERS} if page == "train" else set()
+    shown = (
+        {recipe.with_learner(learner).key() for learner in HANKEL_LEARNERS}
+        if page == "train"
+        else set()
+    )
     shown |= {recipe.key()} if page == "predict" else set()
     return [status for status in jobs if status.recipe.key() not in shown]
 
 
 def _is_brief(status: JobStatus) -> bool:
-    """Return whether a job started by itself and has just begun: it ends before its line could be read."""
+    """Return whether a job started by itself and has just begun: it ends before its line could be
+    read.
+    """
     started = {key for _, key in st.session_state.get(AT_ONCE, {})}
     return status.key in started and status.seconds < BRIEF_SECONDS
 
@@ -174,32 +236,66 @@ def _watch_elsewhere(recipe: Recipe, page: str) -> None:
     if not jobs:
         st.rerun()
     with st.container(horizontal=True, vertical_alignment="center", key="elsewhere"):
-        left = "" if jobs[0].seconds_left is None else f", about {duration(jobs[0].seconds_left)} left"
+        left = (
+            "" if jobs[0].seconds_left is None else f", about {duration(jobs[0].seconds_left)} left"
+        )
         more = f", and {len(jobs) - 1} more" if len(jobs) > 1 else ""
-        doing = "waits for its turn" if jobs[0].state == "queued" else "is paused" if jobs[0].held else f"is training{left}"
-        st.markdown(f":material/model_training: **{escape_markdown(jobs[0].recipe.title)}** {doing}{more}", width="content")
+        doing = (
+            "waits for its turn"
+            if jobs[0].state == "queued"
+            else "is paused"
+            if jobs[0].held
+            else f"is training{left}"
+        )
+        st.markdown(
+            f":material/model_training: **{escape_markdown(jobs[0].recipe.title)}** {doing}{more}",
+            width="content",
+        )
         stop = [status.recipe for status in jobs]
-        st.button("Stop it" if len(jobs) == 1 else "Stop all", key="elsewhere.stop", on_click=_cancel, args=stop, type="tertiary")
+        st.button(
+            "Stop it" if len(jobs) == 1 else "Stop all",
+            key="elsewhere.stop",
+            on_click=_cancel,
+            args=stop,
+            type="tertiary",
+        )
 
 
 def last_result(recipe: Recipe) -> None:
-    """Draw a note that a recipe has no result, with a button that leads to the visitor's last result on the same strings.
+    """Draw a note that a recipe has no result, with a button that leads to the visitor's last
+    result on the same strings.
 
     There is no note while a run that started by itself is about to bring the result.
     """
-    if (own := runs.status(recipe)) and own.state in ("queued", "running") and needs_no_button(recipe):
+    if (
+        (own := runs.status(recipe))
+        and own.state in ("queued", "running")
+        and needs_no_button(recipe)
+    ):
         return
     for status in runs.mine().values():
-        if status.state == "done" and status.recipe.data == recipe.data and status.recipe.learning.kind.needs_hankel:
+        if (
+            status.state == "done"
+            and status.recipe.data == recipe.data
+            and status.recipe.learning.kind.needs_hankel
+        ):
             with st.container(horizontal=True, vertical_alignment="center"):
                 st.caption("These settings have no result yet.", width="content")
                 label = f"Back to {escape_markdown(status.recipe.title)}"
-                st.button(label, key="train.last", type="tertiary", on_click=sidebar.set_recipe, args=(status.recipe,))
+                st.button(
+                    label,
+                    key="train.last",
+                    type="tertiary",
+                    on_click=sidebar.set_recipe,
+                    args=(status.recipe,),
+                )
             return
 
 
 def loss_charts(
-    losses: Mapping[str, tuple[str, Sequence[int], Sequence[float]]], key: str, linear_loss: float | None = None
+    losses: Mapping[str, tuple[str, Sequence[int], Sequence[float]]],
+    key: str,
+    linear_loss: float | None = None,
 ) -> None:
     """Draw a chart of loss curves for each measure of loss, that of the latest stage on top.
 
@@ -214,10 +310,19 @@ def loss_charts(
     measures = list(dict.fromkeys(measure for measure, *_ in losses.values()))[::-1]
     with st.container(key=key):
         for measure in measures:
-            curves = {stage: (epochs, values) for stage, (name, epochs, values) in losses.items() if name == measure}
+            curves = {
+                stage: (epochs, values)
+                for stage, (name, epochs, values) in losses.items()
+                if name == measure
+            }
             alt = f"{measure[0].upper()}{measure[1:]} of each stage against the epoch"
             height = HEIGHT if len(measures) == 1 else HEIGHT * 2 // 3
-            st.echarts_chart(loss_options(curves, measure, linear_loss), key=f"{key}.{measure}", height=height, alt=alt)
+            st.echarts_chart(
+                loss_options(curves, measure, linear_loss),
+                key=f"{key}.{measure}",
+                height=height,
+                alt=alt,
+            )
             has_line = linear_loss is not None and "factorisation" in curves
             st.caption(f"{LOSS_NOTES[measure]} {LINEAR_NOTE if has_line else ''}")
 
@@ -250,13 +355,21 @@ def _side_by_side(
     if picture is not None:
         picture_prefixes = prefixes.take(list(picture.rows))
         classes = colouring("last symbol", picture_prefixes, alphabet)
-        options = picture_options(picture, word_labels(picture_prefixes, alphabet), [str(name) for name in classes])
+        options = picture_options(
+            picture, word_labels(picture_prefixes, alphabet), [str(name) for name in classes]
+        )
         alt = "Principal components of the states of the most frequent prefixes"
         right.echarts_chart(options, key=f"{key}.picture", height=HEIGHT, alt=alt)
-        goals = " Rings: the states of the factorisation, which the transitions should reach." if picture.targets else ""
+        goals = (
+            " Rings: the states of the factorisation, which the transitions should reach."
+            if picture.targets
+            else ""
+        )
         right.caption(
-            f"The states of the {len(picture.rows)} most frequent prefixes, each scaled to norm 1, along their first two principal "
-            f"components, which explain {format_share(picture.explained, 0)} of the variance. Colours: the last symbol.{goals}"
+            f"The states of the {len(picture.rows)} most frequent prefixes, each scaled to "
+            "norm 1, along their first two principal "
+            f"components, which explain {format_share(picture.explained, 0)} of the "
+            f"variance. Colours: the last symbol.{goals}"
         )
 
 
@@ -264,13 +377,21 @@ def _auto_encoder(recipe: Recipe, network: NetworkPicture, key: str, training: b
     """Draw the auto-encoder: the row of a prefix on its way through it, and what is left of H."""
     data, hankel = recipe.data, recipe.hankel
     alphabet = hankel_alphabet(cache.data(data).alphabet, hankel.statistic, hankel.bounded)
-    components.network(key, network_drawing(network, cache.hankel(data, hankel).basis, alphabet, training))
+    components.network(
+        key, network_drawing(network, cache.hankel(data, hankel).basis, alphabet, training)
+    )
     st.caption(NETWORK_NOTE)
 
 
 def linear_loss(recipe: Recipe, stages: Collection[str]) -> float | None:
-    """Compute SP's loss at a recipe's rank, for a chart with the factorisation's curve; None if there is no such curve or loss."""
-    return cache.linear_loss(recipe.data, recipe.hankel, recipe.learning.rank) if "factorisation" in stages else None
+    """Compute SP's loss at a recipe's rank, for a chart with the factorisation's curve; None if
+    there is no such curve or loss.
+    """
+    return (
+        cache.linear_loss(recipe.data, recipe.hankel, recipe.learning.rank)
+        if "factorisation" in stages
+        else None
+    )
 
 
 def _start(recipes: list[Recipe], paused: bool = False) -> None:
@@ -283,7 +404,8 @@ def _start(recipes: list[Recipe], paused: bool = False) -> None:
 
 
 class _Clicks:
-    """Counts each click on a step button once: Streamlit may call back again for a click whose redraw it interrupted.
+    """Counts each click on a step button once: Streamlit may call back again for a click whose
+    redraw it interrupted.
 
     Attributes
     ----------
@@ -296,7 +418,10 @@ class _Clicks:
 
 @contextmanager
 def _drawing(key: str) -> Iterator[_Clicks]:
-    """Mark the end of a redraw. A redraw that Streamlit interrupts (not by an `Exception`) has not ended, one that fails has."""
+    """Mark the end of a redraw.
+
+    A redraw that Streamlit interrupts (not by an `Exception`) has not ended, one that fails has.
+    """
     clicks: _Clicks = st.session_state.setdefault(f"{key}.clicks", _Clicks())
     try:
         yield clicks
@@ -326,14 +451,28 @@ def _play(*recipes: Recipe) -> None:
 
 def _cancel(*recipes: Recipe) -> None:
     runs.cancel(*recipes)
-    if any((status := runs.status(recipe)) and status.state in ("queued", "running") for recipe in recipes):
-        st.toast("Someone else is waiting for this run, so it continues.", icon=":material/info:", duration="long")
+    if any(
+        (status := runs.status(recipe)) and status.state in ("queued", "running")
+        for recipe in recipes
+    ):
+        st.toast(
+            "Someone else is waiting for this run, so it continues.",
+            icon=":material/info:",
+            duration="long",
+        )
 
 
 @errors_as_messages()
 def _watch(active: list[Recipe], key: str, show_losses: bool) -> None:
-    """Draw the progress of the active runs at short intervals. When a run ends, the whole page is redrawn."""
-    going = [status for recipe in active if (status := runs.watch(recipe)) and status.state in ("queued", "running")]
+    """Draw the progress of the active runs at short intervals.
+
+    When a run ends, the whole page is redrawn.
+    """
+    going = [
+        status
+        for recipe in active
+        if (status := runs.watch(recipe)) and status.state in ("queued", "running")
+    ]
     if len(going) < len(active):
         st.rerun()
     with _drawing(key) as clicks:
@@ -341,9 +480,21 @@ def _watch(active: list[Recipe], key: str, show_losses: bool) -> None:
             if show_losses:
                 _pause_buttons(going[0], key, clicks)
             elif paused := [status.recipe for status in going if status.held]:
-                text = "One of these runs is paused, by you on another page or by someone who waits for the same run."
-                st.button("Continue", key=f"{key}.play", on_click=_play, args=paused, icon=":material/play_arrow:", help=text)
-            st.button("Cancel", key=f"{key}.cancel", on_click=_cancel, args=active, icon=":material/stop:")
+                text = (
+                    "One of these runs is paused, by you on another page or by someone who waits "
+                    "for the same run."
+                )
+                st.button(
+                    "Continue",
+                    key=f"{key}.play",
+                    on_click=_play,
+                    args=paused,
+                    icon=":material/play_arrow:",
+                    help=text,
+                )
+            st.button(
+                "Cancel", key=f"{key}.cancel", on_click=_cancel, args=active, icon=":material/stop:"
+            )
         _progress(going, key, show_losses)
 
 
@@ -357,13 +508,29 @@ def _progress(going: list[JobStatus], key: str, show_losses: bool) -> None:
         st.caption(escape_markdown(_queue(len(waiting), *waiting[0])))
     if show_losses:
         status = going[0]
-        losses = {stage: (curve.measure, curve.epochs, curve.losses) for stage, curve in status.losses.items()}
+        losses = {
+            stage: (curve.measure, curve.epochs, curve.losses)
+            for stage, curve in status.losses.items()
+        }
         data, hankel = status.recipe.data, status.recipe.hankel
         if status.picture:
             alphabet = hankel_alphabet(cache.data(data).alphabet, hankel.statistic, hankel.bounded)
-            _side_by_side(status.recipe, losses, status.picture, cache.hankel(data, hankel).basis.prefixes, alphabet, f"{key}.live")
-            if status.picture.network and status.progress and status.progress.stage == "factorisation":
-                _auto_encoder(status.recipe, status.picture.network, f"{key}.live.network", training=True)
+            _side_by_side(
+                status.recipe,
+                losses,
+                status.picture,
+                cache.hankel(data, hankel).basis.prefixes,
+                alphabet,
+                f"{key}.live",
+            )
+            if (
+                status.picture.network
+                and status.progress
+                and status.progress.stage == "factorisation"
+            ):
+                _auto_encoder(
+                    status.recipe, status.picture.network, f"{key}.live.network", training=True
+                )
         elif losses:
             loss_charts(losses, f"{key}.live.losses", linear_loss(status.recipe, losses))
 
@@ -371,23 +538,52 @@ def _progress(going: list[JobStatus], key: str, show_losses: bool) -> None:
 def _pause_buttons(status: JobStatus, key: str, clicks: _Clicks) -> None:
     recipe = status.recipe
     if not status.paused:
-        text = "Pause after this epoch. A paused run continues after a quarter of an hour, or when you leave."
-        st.button("Pause", key=f"{key}.pause", on_click=_pause, args=(recipe,), icon=":material/pause:", help=text)
+        text = (
+            "Pause after this epoch. A paused run continues after a quarter of an hour, or when "
+            "you leave."
+        )
+        st.button(
+            "Pause",
+            key=f"{key}.pause",
+            on_click=_pause,
+            args=(recipe,),
+            icon=":material/pause:",
+            help=text,
+        )
         return
-    st.button("Continue", key=f"{key}.play", on_click=runs.play, args=(recipe,), icon=":material/play_arrow:", type="primary")
+    st.button(
+        "Continue",
+        key=f"{key}.play",
+        on_click=runs.play,
+        args=(recipe,),
+        icon=":material/play_arrow:",
+        type="primary",
+    )
     for epochs in EPOCHS:
         label, text = f"+{epochs}", f"{epochs} more epoch{'' if epochs == 1 else 's'}"
         st.button(
-            label, key=f"{key}.step.{epochs}", on_click=_step, args=(recipe, epochs, clicks), icon=":material/step:", help=text
+            label,
+            key=f"{key}.step.{epochs}",
+            on_click=_step,
+            args=(recipe, epochs, clicks),
+            icon=":material/step:",
+            help=text,
         )
 
 
 def _stages(status: JobStatus) -> str:
     """Write the stages of a run as badges in Markdown, the current one highlighted."""
     recipe, now = status.recipe, status.progress.stage if status.progress else ""
-    names = ["factorisation", "transitions"] if LEARNERS[recipe.learning.learner].networks else ["spectral"]
+    names = (
+        ["factorisation", "transitions"]
+        if LEARNERS[recipe.learning.learner].networks
+        else ["spectral"]
+    )
     names += ["refinement"] if recipe.refinement.objective != "none" else []
-    return " → ".join(f":{'blue' if name == now else 'grey'}-badge[{number} {name}]" for number, name in enumerate(names, start=1))
+    return " → ".join(
+        f":{'blue' if name == now else 'grey'}-badge[{number} {name}]"
+        for number, name in enumerate(names, start=1)
+    )
 
 
 def _bar(status: JobStatus) -> tuple[float, str]:
@@ -401,14 +597,20 @@ def _bar(status: JobStatus) -> tuple[float, str]:
     unit = "iteration" if progress.stage == "EM" else "epoch"
     share = min(progress.step / max(progress.total, 1), 1.0)
     text = (
-        f"{name}: {stage}, {unit} {progress.step:,} of {progress.total:,}, {progress.measure} {format_significant(progress.loss)}"
+        f"{name}: {stage}, {unit} {progress.step:,} of {progress.total:,}, {progress.measure} "
+        f"{format_significant(progress.loss)}"
     )
     if status.held:
         return share, f"{text} · paused"
     if status.seconds_left is None:
         return share, text
-    more = progress.stage == "factorisation" or (progress.stage == "transitions" and status.recipe.refinement.objective != "none")
-    return share, f"{text} · about {duration(status.seconds_left)} left{' in this stage' if more else ''}"
+    more = progress.stage == "factorisation" or (
+        progress.stage == "transitions" and status.recipe.refinement.objective != "none"
+    )
+    return (
+        share,
+        f"{text} · about {duration(status.seconds_left)} left{' in this stage' if more else ''}",
+    )
 
 
 def _queue(number: int, position: int, status: JobStatus) -> str:
@@ -419,13 +621,21 @@ def _queue(number: int, position: int, status: JobStatus) -> str:
     """
     running = [job for job in runs.mine().values() if job.state == "running"]
     if position == 1 and running:
-        left = "" if running[0].seconds_left is None else f" (about {duration(running[0].seconds_left)})"
+        left = (
+            ""
+            if running[0].seconds_left is None
+            else f" (about {duration(running[0].seconds_left)})"
+        )
         return f"Starts when your other training ends: {running[0].recipe.title}{left}."
     first = "Waiting" if number == 1 else f"{number} waiting, the first one"
-    when = "" if status.seconds_left is None else f", starts in about {duration(status.seconds_left)}"
+    when = (
+        "" if status.seconds_left is None else f", starts in about {duration(status.seconds_left)}"
+    )
     return f"{first}: {_ordinal(position)} of {status.num_queued} in the queue{when}."
 
 
 def _ordinal(number: int) -> str:
-    ending = "th" if number % 100 in (11, 12, 13) else {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
+    ending = (
+        "th" if number % 100 in (11, 12, 13) else {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
+    )
     return f"{number}{ending}"

@@ -1,9 +1,12 @@
-"""Store uploaded files under the hash of their content, and show them under their titles, the names that they were uploaded with.
+"""Store uploaded files under the hash of their content, and show them under their titles, the names
+that they were uploaded with.
 
-A file's title is stored beside it on the server. A visitor sees the title of their own upload, even if somebody else has uploaded
-the same content under another name. Recipes and keys contain only the hash.
+A file's title is stored beside it on the server. A visitor sees the title of their own upload, even
+if somebody else has uploaded the same content under another name. Recipes and keys contain only the
+hash.
 
-A file that is refused is named next to its uploader, with the reason, until another file is uploaded or the visitor dismisses it.
+A file that is refused is named next to its uploader, with the reason, until another file is
+uploaded or the visitor dismisses it.
 """
 
 from __future__ import annotations
@@ -25,15 +28,19 @@ STRANGERS_SHARE = 2  # whoever belongs to no class may fill 1/2 of the space for
 
 
 def store(data: bytes, title: str) -> str:
-    """Store a file, and return its SHA-256. Raises RecipeError if it is too large, or can't be written.
+    """Store a file, and return its SHA-256. Raises RecipeError if it is too large, or can't be
+    written.
 
-    If all files together are too large, those that nobody has used for longest go, except those of stored runs, of the lessons,
-    and those that members of classes uploaded within a day. The latter give way to another member's file.
+    If all files together are too large, those that nobody has used for longest go, except those of
+    stored runs, of the lessons, and those that members of classes uploaded within a day. The latter
+    give way to another member's file.
     """
     is_known = visitor.is_known()
     allowed = limits.most("upload_disk_bytes") // (1 if is_known else STRANGERS_SHARE)
     try:
-        make_room(cache.uploads(), len(data), allowed, lambda: _of_runs_and_lessons() | _of_members())
+        make_room(
+            cache.uploads(), len(data), allowed, lambda: _of_runs_and_lessons() | _of_members()
+        )
     except RecipeError:
         if not is_known:
             raise
@@ -67,13 +74,17 @@ def title(name: str) -> str:
 
 
 def titles(*recipes: Recipe | None) -> dict[str, str]:
-    """Return the titles of the uploaded files of some recipes, SHA-256 -> title; files without a title are left out."""
+    """Return the titles of the uploaded files of some recipes, SHA-256 -> title; files without a
+    title are left out.
+    """
     names = {name for recipe in recipes if recipe is not None for name in recipe.data.uploads}
     return {name: text for name in names if (text := title(name))}
 
 
 def all_titles() -> dict[str, str]:
-    """Return the titles of all uploaded files on this server, SHA-256 -> title; files without a title are left out."""
+    """Return the titles of all uploaded files on this server, SHA-256 -> title; files without a
+    title are left out.
+    """
     own: dict[str, str] = st.session_state.get(OWN_TITLES, {})
     return cache.uploads().titles() | own
 
@@ -83,7 +94,9 @@ def label(name: str) -> str:
     return file_label(name, title(name))
 
 
-def refuse(uploader: str, title: str, reason: object, outcome: str = "Nothing was changed.") -> None:
+def refuse(
+    uploader: str, title: str, reason: object, outcome: str = "Nothing was changed."
+) -> None:
     """Remember why an uploader's file was refused. To be called in callbacks; `refusal` draws it.
 
     Parameters
@@ -93,7 +106,9 @@ def refuse(uploader: str, title: str, reason: object, outcome: str = "Nothing wa
     title : str
         The name of the file.
     """
-    st.session_state.setdefault(REFUSED, {})[uploader] = f"{short_title(title)}: {reason} – {outcome}"
+    st.session_state.setdefault(REFUSED, {})[uploader] = (
+        f"{short_title(title)}: {reason} – {outcome}"
+    )
 
 
 def forget_refusals() -> None:
@@ -102,10 +117,18 @@ def forget_refusals() -> None:
 
 
 def refusal(uploader: str) -> None:
-    """Draw why an uploader's last file was refused, with a button to dismiss it; nothing if it was not."""
+    """Draw why an uploader's last file was refused, with a button to dismiss it; nothing if it was
+    not.
+    """
     sentence = st.session_state.get(REFUSED, {}).get(uploader)
     if sentence is None:
         return
     with st.container(key=f"{uploader}.refused", gap="xsmall"):
         st.error(escape_markdown(sentence), icon=":material/error:")
-        st.button("Dismiss", key=f"{uploader}.dismiss", type="tertiary", icon=":material/close:", on_click=forget_refusals)
+        st.button(
+            "Dismiss",
+            key=f"{uploader}.dismiss",
+            type="tertiary",
+            icon=":material/close:",
+            on_click=forget_refusals,
+        )

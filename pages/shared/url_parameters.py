@@ -1,7 +1,9 @@
-"""Read and write the address's parameters that belong to no widget, and make entries in the browser's history.
+"""Read and write the address's parameters that belong to no widget, and make entries in the
+browser's history.
 
-These parameters are read once a session, and again after Back or Forward; they are written back in each run. Streamlit removes the
-parameters of widgets that are not on the page; parameters written here stay.
+These parameters are read once a session, and again after Back or Forward; they are written back in
+each run. Streamlit removes the parameters of widgets that are not on the page; parameters written
+here stay.
 """
 
 from __future__ import annotations
@@ -19,11 +21,16 @@ from pages.shared.widgets import escape_markdown
 
 NUMBER = re.compile(r"[-+]?[0-9]{1,40}(\.[0-9]{0,40})?([eE][-+]?[0-9]{1,5})?")
 
-_address = st.components.v2.component("nlwfa.address", js=(ASSETS / "address" / "address.js").read_text(encoding="utf-8"))
+_address = st.components.v2.component(
+    "nlwfa.address", js=(ASSETS / "address" / "address.js").read_text(encoding="utf-8")
+)
 
 
 def keep_history() -> None:
-    """Make one entry in the browser's history for each page and each step of a lesson. After Back, read the parameters again."""
+    """Make one entry in the browser's history for each page and each step of a lesson.
+
+    After Back, read the parameters again.
+    """
     with st.container(key="address"):
         _address(key="nlwfa.address", height=1)
     if came_back():
@@ -32,13 +39,17 @@ def keep_history() -> None:
 
 
 def came_back() -> bool:
-    """Return whether this run follows the browser's Back or Forward, after which the address determines all values."""
+    """Return whether this run follows the browser's Back or Forward, after which the address
+    determines all values.
+    """
     context = st.runtime.scriptrunner.get_script_run_ctx()
     return context is not None and context.is_history_navigation
 
 
 def value(name: str) -> str:
-    """Return a parameter's value: the one set last, otherwise the one that the address had when the session began."""
+    """Return a parameter's value: the one set last, otherwise the one that the address had when the
+    session began.
+    """
     text: str = st.session_state.setdefault(_key(name), st.query_params.get(name, ""))
     return text
 
@@ -59,22 +70,31 @@ def write(*names: str) -> None:
 
 
 def number_binding(name: str, whole: bool) -> Literal["query-params"] | None:
-    """Return how the input of a number is bound to its parameter in this run: not at all while the address has no number there.
+    """Return how the input of a number is bound to its parameter in this run: not at all while the
+    address has no number there.
 
-    Such a parameter is removed, and the input keeps its default. Streamlit itself raises OverflowError for an infinite number, and
-    reads 1_0 as 10 and 2.5 as 2.
+    Such a parameter is removed, and the input keeps its default. Streamlit itself raises
+    OverflowError for an infinite number, and reads 1_0 as 10 and 2.5 as 2.
     """
     text = st.query_params.get(name, "")
-    if not text or (NUMBER.fullmatch(text) and math.isfinite(float(text)) and not (whole and float(text) % 1)):
+    if not text or (
+        NUMBER.fullmatch(text) and math.isfinite(float(text)) and not (whole and float(text) % 1)
+    ):
         return "query-params"
-    with suppress(StreamlitAPIException):  # the input is bound already: it was drawn in a run before
+    # the input is bound already: it was drawn in a run before
+    with suppress(StreamlitAPIException):
         del st.query_params[name]
     return None
 
 
 def report_refused(name: str, text: str, used: object) -> None:
     """Say that a link has a value that its control does not accept, and what is used instead."""
-    st.toast(escape_markdown(f'"{name} = {text[:40]}" in this link is not valid; {used} is used instead.'), icon=":material/info:")
+    st.toast(
+        escape_markdown(
+            f'"{name} = {text[:40]}" in this link is not valid; {used} is used instead.'
+        ),
+        icon=":material/info:",
+    )
 
 
 def _key(name: str) -> str:

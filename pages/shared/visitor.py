@@ -22,26 +22,32 @@ log = logging.getLogger(__name__)
 
 
 def mode() -> str:
-    """Return which runs the History page shows: all, the visitor's own, or none. An unknown setting shows none.
+    """Return which runs the History page shows: all, the visitor's own, or none. An unknown setting
+    shows none.
 
-    By default people at the server's own machine see all runs, and those who come over the network their own: one student can't
-    delete another's.
+    By default people at the server's own machine see all runs, and those who come over the network
+    their own: one student can't delete another's.
     """
     word = _setting(HISTORY) or (ALL if at_the_machine() else OWN)
     return word if word in MODES else OFF
 
 
 def may_see_status() -> bool:
-    """Return whether the visitor may open the Status page, which the environment variable NLWFA_STATUS determines.
+    """Return whether the visitor may open the Status page, which the environment variable
+    NLWFA_STATUS determines.
 
-    By default only people at the server's own machine may, and nobody if everyone has a list of their own or there are none.
+    By default only people at the server's own machine may, and nobody if everyone has a list of
+    their own or there are none.
     """
     word = _setting(STATUS)
     return word == "on" if word else mode() == ALL and at_the_machine()
 
 
 def at_the_machine() -> bool:
-    """Return whether the browser is that of the person at the server's machine: see `access`. Nothing that it claims counts."""
+    """Return whether the browser is that of the person at the server's machine: see `access`.
+
+    Nothing that it claims counts.
+    """
     return access.is_at_the_machine(st.context.headers, st.context.cookies)
 
 
@@ -51,12 +57,16 @@ def browser() -> str:
 
 
 def is_known() -> bool:
-    """Return whether the server knows more of the visitor than a cookie: they belong to a class, or are at the server's machine."""
+    """Return whether the server knows more of the visitor than a cookie: they belong to a class, or
+    are at the server's machine.
+    """
     return at_the_machine() or bool(signed_in()) or standing.is_member(browser())
 
 
 def rank() -> Rank:
-    """Count a page for the visitor's browser, and return its rank: the smallest one is served first."""
+    """Count a page for the visitor's browser, and return its rank: the smallest one is served
+    first.
+    """
     if at_the_machine():
         return MEMBER, False, 0.0
     if signed_in():
@@ -69,9 +79,14 @@ def _setting(name: str) -> str:
 
 
 def identity() -> str:
-    """Identify the signed-in person, or else the browser until it is closed. Store only its pseudonym: see `history.owners`."""
+    """Identify the signed-in person, or else the browser until it is closed.
+
+    Store only its pseudonym: see `history.owners`.
+    """
     if signed_in():
-        return "\0".join(("user", str(st.user.get("iss", "")), str(st.user.get("sub") or st.user.get("email"))))
+        return "\0".join(
+            ("user", str(st.user.get("iss", "")), str(st.user.get("sub") or st.user.get("email")))
+        )
     if token := browser():
         return f"browser\0{token}"
     context = st.runtime.scriptrunner.get_script_run_ctx()
@@ -90,19 +105,40 @@ def sign_in_control() -> None:
     if state is None:
         return
     if state:
-        st.caption(escape_markdown(f"Signed in as {st.user.get('name') or st.user.get('email') or 'someone'}"))
-        st.button("Sign out", key="people.sign_out", icon=":material/logout:", type="tertiary", on_click=st.logout)
+        st.caption(
+            escape_markdown(
+                f"Signed in as {st.user.get('name') or st.user.get('email') or 'someone'}"
+            )
+        )
+        st.button(
+            "Sign out",
+            key="people.sign_out",
+            icon=":material/logout:",
+            type="tertiary",
+            on_click=st.logout,
+        )
         return
     for provider in _providers():
         label = f"Sign in with {escape_markdown(provider)}" if provider else "Sign in"
-        if st.button(label, key=f"people.sign_in.{provider}".rstrip("."), icon=":material/login:", type="tertiary"):
+        if st.button(
+            label,
+            key=f"people.sign_in.{provider}".rstrip("."),
+            icon=":material/login:",
+            type="tertiary",
+        ):
             _sign_in(provider)
 
 
 def _providers() -> list[str]:
-    """List the names of the sign-in providers in Streamlit's secrets; a single provider without a name is ""."""
+    """List the names of the sign-in providers in Streamlit's secrets; a single provider without a
+    name is "".
+    """
     auth = st.secrets["auth"]
-    return [""] if "client_id" in auth else [str(name) for name, value in auth.items() if isinstance(value, Mapping)]
+    return (
+        [""]
+        if "client_id" in auth
+        else [str(name) for name, value in auth.items() if isinstance(value, Mapping)]
+    )
 
 
 def _sign_in(provider: str) -> None:
@@ -110,5 +146,8 @@ def _sign_in(provider: str) -> None:
         st.login(provider or None)
     except StreamlitAuthError as error:
         log.error("Nobody can sign in: %s", error)
-        text = "Sign-in is not set up completely: please tell whoever runs this server to see docs/deployment.md, Sign-in."
+        text = (
+            "Sign-in is not set up completely: please tell whoever runs this server to see "
+            "docs/deployment.md, Sign-in."
+        )
         error_toast(text)

@@ -1,7 +1,7 @@
 """Stand between the web server and Streamlit: the key, headers, uploads, and who is served first.
 
-Streamlit runs this as middleware of its `App` (`app.py`), before it reads a request. So what is refused here costs no memory and no
-page, and nothing here rests on what a page's own messages say.
+Streamlit runs this as middleware of its `App` (`app.py`), before it reads a request. So what is
+refused here costs no memory and no page, and nothing here rests on what a page's own messages say.
 
 Source of the interface: https://asgi.readthedocs.io/en/latest/specs/main.html.
 """
@@ -29,7 +29,8 @@ from pages.shared.render_lock import render_lock
 from pages.shared.standing import standing
 
 HEADERS = {
-    "Content-Security-Policy": "frame-ancestors 'self'",  # no other site may put the lab into a frame
+    # no other site may put the lab into a frame
+    "Content-Security-Policy": "frame-ancestors 'self'",
     "X-Frame-Options": "SAMEORIGIN",
     "X-Content-Type-Options": "nosniff",
     "Referrer-Policy": "same-origin",
@@ -41,20 +42,24 @@ WAITING_PAGES = 3  # strangers' requests wait here while more pages than this wa
 STRANGERS_PAGES = 2  # or, while a class is at work, while so many of strangers' pages are drawn
 PAUSE = 0.01  # seconds between two looks at them
 SWEEP_SECONDS = 10.0
-ABSENCE_SECONDS = 125.0  # files are dropped so long after their visitor has left: Streamlit takes a browser back for 120 s
+# files are dropped so long after their visitor has left: Streamlit takes a browser back for 120 s
+ABSENCE_SECONDS = 125.0
 
 log = logging.getLogger(__name__)
 
 
 class Turns:
-    """Lets strangers' requests through one after the other, for as long as few pages wait to be drawn.
+    """Lets strangers' requests through one after the other, for as long as few pages wait to be
+    drawn.
 
-    Addresses take turns: whoever sends thousands of requests delays mostly those from the same address.
+    Addresses take turns: whoever sends thousands of requests delays mostly those from the same
+    address.
     """
 
     def __init__(self, is_busy: Callable[[], bool]) -> None:
         self._is_busy = is_busy
-        self._rows: dict[str, deque[asyncio.Future[None]]] = {}  # address -> its requests; the first address is next
+        # address -> its requests; the first address is next
+        self._rows: dict[str, deque[asyncio.Future[None]]] = {}
         self._pump: asyncio.Task[None] | None = None
 
     async def wait(self, address: str) -> None:
@@ -92,18 +97,25 @@ class Connection:
 
 
 class Uploads:
-    """Counts the bytes of uploaded files that Streamlit holds in memory, and drops those of visitors who have left.
+    """Counts the bytes of uploaded files that Streamlit holds in memory, and drops those of
+    visitors who have left.
 
-    Streamlit takes any number of files for a page, also such that no widget has asked for, and limits only the size of each.
+    Streamlit takes any number of files for a page, also such that no widget has asked for, and
+    limits only the size of each.
     """
 
     def __init__(self) -> None:
-        self._files: dict[tuple[str, str], tuple[str, int]] = {}  # (session, file) -> its browser and bytes
-        self._arriving: dict[object, tuple[str, int]] = {}  # a request -> the same of the file that it brings
+        # (session, file) -> its browser and bytes
+        self._files: dict[tuple[str, str], tuple[str, int]] = {}
+        # a request -> the same of the file that it brings
+        self._arriving: dict[object, tuple[str, int]] = {}
         self._left: dict[str, float] = {}  # session -> since when its browser has been away
 
     def refusal(self, session: str, file: str, browser: str, num_bytes: int) -> str:
-        """Return why a file is not taken; "" if it is. The files of others give way to those of a member who has less."""
+        """Return why a file is not taken; "" if it is.
+
+        The files of others give way to those of a member who has less.
+        """
         if standing.is_member(browser):
             self._give_way(browser, num_bytes)
         others = [entry for key, entry in self._files.items() if key != (session, file)]
@@ -120,13 +132,17 @@ class Uploads:
             if size + num_bytes > allowed[name]:
                 whose = "this browser" if name == "browser_upload_bytes" else "all visitors"
                 return (
-                    f"The uploaded files of {whose} must be at most {allowed[name]:,} bytes in sum; with this one they have "
-                    f"{size + num_bytes:,}. Remove a file, or wait two minutes after closing a page."
+                    f"The uploaded files of {whose} must be at most {allowed[name]:,} bytes "
+                    "in sum; with this one they have "
+                    f"{size + num_bytes:,}. Remove a file, or wait two minutes after closing "
+                    "a page."
                 )
         return ""
 
     def _give_way(self, browser: str, num_bytes: int) -> None:
-        """Drop the newest files of strangers, and of members who would still have more than this one, until there is room."""
+        """Drop the newest files of strangers, and of members who would still have more than this
+        one, until there is room.
+        """
         while True:
             sums: Counter[str] = Counter()
             for owner, size in (*self._files.values(), *self._arriving.values()):
@@ -135,7 +151,9 @@ class Uploads:
                 return
             least = sums[browser] + num_bytes
             owners = {owner for owner, _ in self._files.values()} - {browser}
-            giving = [owner for owner in owners if not standing.is_member(owner) or sums[owner] > least]
+            giving = [
+                owner for owner in owners if not standing.is_member(owner) or sums[owner] > least
+            ]
             if not giving:
                 return
             owner = max(giving, key=lambda name: (not standing.is_member(name), sums[name]))
@@ -145,7 +163,9 @@ class Uploads:
 
     @contextmanager
     def arriving(self, browser: str, num_bytes: int) -> Iterator[None]:
-        """Count a file while it arrives, whatever other requests for the same file bring or remove."""
+        """Count a file while it arrives, whatever other requests for the same file bring or
+        remove.
+        """
         request = object()
         self._arriving[request] = browser, num_bytes
         try:
@@ -160,10 +180,16 @@ class Uploads:
         self._files.pop((session, file), None)
 
     def sweep(self) -> bool:
-        """Drop the files of sessions whose browsers left more than two minutes ago; returns whether there were any."""
+        """Drop the files of sessions whose browsers left more than two minutes ago; returns whether
+        there were any.
+        """
         runtime, now = st.runtime.get_instance(), monotonic()
         sessions = {session for session, _ in self._files}
-        self._left = {session: self._left.get(session, now) for session in sessions if not runtime.is_active_session(session)}
+        self._left = {
+            session: self._left.get(session, now)
+            for session in sessions
+            if not runtime.is_active_session(session)
+        }
         gone = {session for session, since in self._left.items() if now - since > ABSENCE_SECONDS}
         for session in gone:
             runtime.uploaded_file_mgr.remove_session_files(session)
@@ -198,14 +224,17 @@ class Gate:
         query, key = access.without_key(scope["query_string"].decode("latin-1"))
         path = scope["path"]
         if key is not None and not path.startswith("/_stcore"):
-            page = "/" if path.startswith("//") else path  # two slashes would begin the name of another server
+            # two slashes would begin the name of another server
+            page = "/" if path.startswith("//") else path
             response = RedirectResponse(f"{page}?{query}" if query else page, 303)
             if access.is_right_key(key) and access.is_direct(request.headers):
                 name = access.cookie_name(request.headers.get("host", ""))
                 response.set_cookie(name, access.cookie_value(), httponly=True, samesite="strict")
             response.headers["Cache-Control"] = "no-store"
             await response(scope, receive, _with_headers(send))
-        elif path.endswith(METRICS) and not access.is_at_the_machine(request.headers, request.cookies):
+        elif path.endswith(METRICS) and not access.is_at_the_machine(
+            request.headers, request.cookies
+        ):
             await PlainTextResponse("Not found", 404)(scope, receive, _with_headers(send))
         elif UPLOAD in path:
             await self._upload(request, receive, _with_headers(send))
@@ -222,7 +251,8 @@ class Gate:
             await self._app(scope, receive, send)
             return
         length = request.headers.get("content-length", "")
-        if not length.isdecimal() or "transfer-encoding" in request.headers:  # in pieces, it could be of any size
+        # in pieces, it could be of any size
+        if not length.isdecimal() or "transfer-encoding" in request.headers:
             await PlainTextResponse("The size of the file is missing.", 411)(scope, receive, send)
             return
         browser = _browser(request)
@@ -237,7 +267,11 @@ class Gate:
             return await receive()
 
         with uploads.arriving(browser, int(length)):
-            await self._app(scope, paced, _on_success(send, lambda: uploads.hold(session, file, browser, int(length))))
+            await self._app(
+                scope,
+                paced,
+                _on_success(send, lambda: uploads.hold(session, file, browser, int(length))),
+            )
 
     async def _websocket(self, scope: Scope, receive: Receive, send: Send) -> None:
         request = HTTPConnection(scope)
@@ -253,7 +287,9 @@ class Gate:
         async def paced() -> Message:
             message = await _first(receive, connection.closed)
             connection.last_message = monotonic()
-            if message["type"] == "websocket.receive" and not standing.is_member(connection.browser):
+            if message["type"] == "websocket.receive" and not standing.is_member(
+                connection.browser
+            ):
                 await self._turns.wait(connection.address)
             return message
 
@@ -265,8 +301,14 @@ class Gate:
             self._strangers.discard(connection)
 
     def _make_room(self) -> None:
-        """Close a stranger's connection if there are too many: of the address with most of them, the one silent for longest."""
-        strangers = [connection for connection in self._strangers if not standing.is_member(connection.browser)]
+        """Close a stranger's connection if there are too many: of the address with most of them,
+        the one silent for longest.
+        """
+        strangers = [
+            connection
+            for connection in self._strangers
+            if not standing.is_member(connection.browser)
+        ]
         if len(strangers) < limits.most("strangers"):
             return
         rows: dict[str, list[Connection]] = {}
@@ -290,7 +332,9 @@ def _browser(request: HTTPConnection) -> str:
 
 
 def _address(request: HTTPConnection) -> str:
-    """Return the address that a request comes from; behind a proxy, that of the proxy, unless uvicorn is told to trust it."""
+    """Return the address that a request comes from; behind a proxy, that of the proxy, unless
+    uvicorn is told to trust it.
+    """
     return access.network(request.client.host if request.client else "")
 
 
@@ -315,14 +359,20 @@ def _on_success(send: Send, action: Callable[[], None]) -> Send:
 
 
 async def _first(receive: Receive, closed: asyncio.Event) -> Message:
-    """Return the next message, or a disconnection as soon as the server has closed the connection."""
+    """Return the next message, or a disconnection as soon as the server has closed the
+    connection.
+    """
     if closed.is_set():
         return {"type": "websocket.disconnect", "code": TRY_AGAIN_LATER}
     message = asyncio.ensure_future(receive())
     closing = asyncio.ensure_future(closed.wait())
     try:
         await asyncio.wait({message, closing}, return_when=asyncio.FIRST_COMPLETED)
-        return message.result() if message.done() else {"type": "websocket.disconnect", "code": TRY_AGAIN_LATER}
+        return (
+            message.result()
+            if message.done()
+            else {"type": "websocket.disconnect", "code": TRY_AGAIN_LATER}
+        )
     finally:
         closing.cancel()
         if not message.done():
@@ -359,7 +409,10 @@ async def _tidy() -> None:
 def greeting() -> str:
     """Write where the lab is: the address with the key, and the one for others."""
     scheme = "https" if st.get_option("server.sslCertFile") else "http"
-    port, base = st.get_option("server.port"), str(st.get_option("server.baseUrlPath") or "").strip("/")
+    port, base = (
+        st.get_option("server.port"),
+        str(st.get_option("server.baseUrlPath") or "").strip("/"),
+    )
     end = f":{port}/{base}/" if base else f":{port}/"
     listens_on = str(st.get_option("server.address") or "")
     everywhere = listens_on in EVERY_INTERFACE

@@ -1,4 +1,6 @@
-"""Draw what several pages need: escaped text, errors as messages, tables, a text field that updates the page while you type."""
+"""Draw what several pages need: escaped text, errors as messages, tables, a text field that updates
+the page while you type.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +32,8 @@ MAX_REMEMBERED = 2**18  # bytes of a table whose message is cached
 CHARACTER_WIDTH, WIDEST_STRINGS = 9, 360  # pixels, in a column of strings
 PAUSE = "150ms"  # in typing, after which the page answers
 TRAINING_HELP = (
-    "Whether training is finished. “–” means that this is not known: the learner is trained in another way, or the run was made by "
+    "Whether training is finished. “–” means that this is not known: the learner is trained "
+    "in another way, or the run was made by "
     "a version of the lab that did not record it."
 )
 MISSING = "–"  # is shown in place of a number that is not known
@@ -41,10 +44,12 @@ log = logging.getLogger(__name__)
 
 
 def escape_markdown(text: str) -> str:
-    """Escape a text so that Markdown shows its characters unchanged, because sentences may quote a user's symbols.
+    """Escape a text so that Markdown shows its characters unchanged, because sentences may quote a
+    user's symbols.
 
-    After parsing Markdown, Streamlit replaces texts such as ":smile:" and "->" by icons and arrows. Backslashes do not prevent
-    that, so a word joiner, a character without width, is put between their characters. Paths of the server lose their folders.
+    After parsing Markdown, Streamlit replaces texts such as ":smile:" and "->" by icons and arrows.
+    Backslashes do not prevent that, so a word joiner, a character without width, is put between
+    their characters. Paths of the server lose their folders.
     """
     text = without_folders(text, home(), LAB_FOLDER)
     apart = re.sub(r":(?=material/|streamlit:)|(?<!\S)[-<>~](?=[-=>])", "\\g<0>\u2060", text)
@@ -52,7 +57,8 @@ def escape_markdown(text: str) -> str:
 
 
 def written_string(text: str) -> str:
-    """Write a user's string as code in Markdown: in monospace, so that its brackets are easy to tell apart.
+    """Write a user's string as code in Markdown: in monospace, so that its brackets are easy to
+    tell apart.
 
     Streamlit looks for the names of icons even there, hence a word joiner as in `escape_markdown`.
 
@@ -69,8 +75,9 @@ def written_string(text: str) -> str:
 def errors_as_messages() -> Iterator[None]:
     """Show an error that is raised in this block as a message, and end the page there.
 
-    The message of a RecipeError says how to fix it. Any other error is logged under an id, and the message shows only the id.
-    Streamlit's own stops and reruns pass through, because they are no subclasses of `Exception`.
+    The message of a RecipeError says how to fix it. Any other error is logged under an id, and the
+    message shows only the id. Streamlit's own stops and reruns pass through, because they are no
+    subclasses of `Exception`.
     """
     try:
         yield
@@ -81,8 +88,10 @@ def errors_as_messages() -> Iterator[None]:
         name = secrets.token_hex(4)
         log.exception("unexpected error %s", name)
         st.error(
-            f"Something went wrong here that should not have (id {name}). Your settings are saved in this page's web address. "
-            "Try another page, or *Undo* in the sidebar; if it happens again, give the id to whoever runs this server.",
+            f"Something went wrong here that should not have (id {name}). Your settings are "
+            "saved in this page's web address. "
+            "Try another page, or *Undo* in the sidebar; if it happens again, give the id to "
+            "whoever runs this server.",
             icon=":material/error:",
         )
     else:
@@ -103,12 +112,18 @@ def warnings(*sentences: str) -> None:
 def warning_list(sentences: Sequence[str]) -> None:
     """Draw warnings in one expander, because a model may have several."""
     if sentences:
-        with st.expander(f"{len(sentences)} warning{'s' if len(sentences) > 1 else ''}", icon=":material/warning:"):
+        with st.expander(
+            f"{len(sentences)} warning{'s' if len(sentences) > 1 else ''}",
+            icon=":material/warning:",
+        ):
             st.markdown("\n".join(f"- {escape_markdown(sentence)}" for sentence in sentences))
 
 
 def error_toast(error: Exception | str) -> None:
-    """Show an error in a corner of the screen. To be called in callbacks, which can't draw on the page."""
+    """Show an error in a corner of the screen.
+
+    To be called in callbacks, which can't draw on the page.
+    """
     st.toast(escape_markdown(str(error)), icon=":material/error:", duration="long")
 
 
@@ -118,7 +133,9 @@ def dark() -> bool:
 
 
 def training_lines(learner: str, lines: Iterable[tuple[str, str]]) -> None:
-    """Draw a line for each stage of a learner's training, from its state and its summary; unfinished stages as a warning."""
+    """Draw a line for each stage of a learner's training, from its state and its summary;
+    unfinished stages as a warning.
+    """
     unfinished = []
     for state, summary in lines:
         text = escape_markdown(f"{learner}, {summary}.")
@@ -138,30 +155,43 @@ def draw_table(
     remember: bool = True,
     **options: Any,
 ) -> Any:
-    """Draw a table whose first column stays visible while scrolling. Returns the selection of a table with `on_select`.
+    """Draw a table whose first column stays visible while scrolling. Returns the selection of a
+    table with `on_select`.
 
-    A table that was drawn before, with the same content, is not made again: its message is in a cache that all visitors share.
+    A table that was drawn before, with the same content, is not made again: its message is in a
+    cache that all visitors share.
 
-    A click on a heading sorts `Numbers` by value. Streamlit sorts missing numbers like 0, and can't show undefined ones (nan). So
-    an undefined number is sorted and exported like ∞, which is no better; its text is still "undefined".
+    A click on a heading sorts `Numbers` by value. Streamlit sorts missing numbers like 0, and can't
+    show undefined ones (nan). So an undefined number is sorted and exported like ∞, which is no
+    better; its text is still "undefined".
 
     Parameters
     ----------
     columns : mapping of str to st.column_config.Column, optional
         Title -> widths and helps of columns.
     remember : bool
-        Must be false in a function whose messages Streamlit caches itself: it would send the table to the end of the page again,
-        not into the expander or container where it was drawn.
+        Must be false in a function whose messages Streamlit caches itself: it would send the table
+        to the end of the page again, not into the expander or container where it was drawn.
     options : dict
         Further options of `st.dataframe`.
     """
     first = next(iter(table))
     # Streamlit measures the first rows only, and cuts the texts of others.
     longest = 0 if isinstance(table[first], Numbers) else max(map(len, table[first]), default=0)
-    width = min(CHARACTER_WIDTH * longest + 2 * CHARACTER_WIDTH, WIDEST_STRINGS) if longest > len(first) else None
+    width = (
+        min(CHARACTER_WIDTH * longest + 2 * CHARACTER_WIDTH, WIDEST_STRINGS)
+        if longest > len(first)
+        else None
+    )
     config = {first: st.column_config.Column(pinned=True, width=width), **(columns or {})}
     config = {title: config[title] for title in config if title in table}
-    options |= {"hide_index": True, "key": key, "alt": alt, "column_config": config, "placeholder": MISSING}
+    options |= {
+        "hide_index": True,
+        "key": key,
+        "alt": alt,
+        "column_config": config,
+        "placeholder": MISSING,
+    }
     if "on_select" in options or not remember:
         return st.dataframe(written_table(table), **options)
     content = pickle.dumps((dict(table), options))  # and not its `repr`, which shortens long arrays
@@ -173,15 +203,21 @@ def draw_table(
 
 @st.cache_data(max_entries=256, show_spinner=False)
 def _draw_again(content: str, _table: Mapping[str, Column], _options: Mapping[str, Any]) -> None:
-    """Draw a table. Streamlit caches the messages of a cached function, too, and sends them again; `content` identifies them."""
+    """Draw a table.
+
+    Streamlit caches the messages of a cached function, too, and sends them again; `content`
+    identifies them.
+    """
     st.dataframe(written_table(_table), **_options)
 
 
-def table_downloads(tables: Mapping[str, Mapping[str, Column]], name: str, key: str, caption: str = "") -> DeltaGenerator | None:
+def table_downloads(
+    tables: Mapping[str, Mapping[str, Column]], name: str, key: str, caption: str = ""
+) -> DeltaGenerator | None:
     """Draw a button that opens a list of the forms in which a table can be downloaded.
 
-    The files are written while the list is open. Those of a table that changes each time a run ends would be removed by Streamlit
-    before the browser has asked for them.
+    The files are written while the list is open. Those of a table that changes each time a run ends
+    would be removed by Streamlit before the browser has asked for them.
 
     Parameters
     ----------
@@ -197,7 +233,9 @@ def table_downloads(tables: Mapping[str, Mapping[str, Column]], name: str, key: 
     DeltaGenerator or None
         The list, for more files; None while it is closed.
     """
-    popover = st.popover("Download", icon=":material/download:", key=key, type="tertiary", on_change="rerun")
+    popover = st.popover(
+        "Download", icon=":material/download:", key=key, type="tertiary", on_change="rerun"
+    )
     if not popover.open:
         return None
     with popover:
@@ -223,14 +261,18 @@ def written_table(table: Mapping[str, Column]) -> Styler:
 
 
 def _texts(column: Column) -> Sequence[str]:
-    """Return what a column shows in place of its values; nothing if it shows its values, as counts do."""
+    """Return what a column shows in place of its values; nothing if it shows its values, as counts
+    do.
+    """
     if isinstance(column, Numbers):
         return column.texts
     return _spaced(column) if all(isinstance(value, str) for value in column) else ()
 
 
 def written_frame(frame: pd.DataFrame, digits: int = 3) -> Styler:
-    """Make a styled data frame that displays numbers with `digits` significant digits, and brackets with a little space between."""
+    """Make a styled data frame that displays numbers with `digits` significant digits, and brackets
+    with a little space between.
+    """
     return displayed_as(frame, [_column_texts(values, digits) for _, values in frame.items()])
 
 
@@ -241,10 +283,12 @@ def _column_texts(values: pd.Series, digits: int) -> Sequence[str]:
 
 
 def displayed_as(frame: pd.DataFrame, texts: Sequence[Sequence[str]]) -> Styler:
-    """Make a styled data frame that displays these texts in place of the values: one list a column, empty where values are shown.
+    """Make a styled data frame that displays these texts in place of the values: one list a column,
+    empty where values are shown.
 
-    Streamlit calls the methods `_compute` and `_translate` of a styler to get the texts. Those of pandas build HTML that is never
-    shown, which takes half a second for 200 rows of 20 numbers, so both are replaced here.
+    Streamlit calls the methods `_compute` and `_translate` of a styler to get the texts. Those of
+    pandas build HTML that is never shown, which takes half a second for 200 rows of 20 numbers, so
+    both are replaced here.
     """
     styler = frame.style
     rows: list[list[dict[str, str]]] = [[] for _ in range(len(frame))]
@@ -257,32 +301,44 @@ def displayed_as(frame: pd.DataFrame, texts: Sequence[Sequence[str]]) -> Styler:
 
 
 def _spaced(texts: Iterable[str]) -> list[str]:
-    """Put a thin space between brackets that touch. A table's cells have a proportional font, in which they can't be told apart."""
+    """Put a thin space between brackets that touch.
+
+    A table's cells have a proportional font, in which they can't be told apart.
+    """
     return [BRACKETS.sub("\N{THIN SPACE}", text) for text in texts]
 
 
 def _values(column: Column) -> Any:
     if not isinstance(column, Numbers):
         return column
-    values = [math.nan if value is None else math.inf if math.isnan(value) else value for value in column.values]
+    values = [
+        math.nan if value is None else math.inf if math.isnan(value) else value
+        for value in column.values
+    ]
     return pd.array(values, dtype="float64")
 
 
-def typed_text(label: str, default: str, key: str, help: str = "", scope: str = "", linked: str | None = None) -> str:
-    """Draw a text field that reruns the script at each pause in typing. Returns its text; raises RecipeError if it is too long.
+def typed_text(
+    label: str, default: str, key: str, help: str = "", scope: str = "", linked: str | None = None
+) -> str:
+    """Draw a text field that reruns the script at each pause in typing. Returns its text; raises
+    RecipeError if it is too long.
 
-    The text is `default` until the visitor types, and is kept while the visitor looks at another page. Each `scope`, for example an
-    alphabet, has its own text: a string over one alphabet may not be valid in another. `linked` is a link's text, which
-    replaces it.
+    The text is `default` until the visitor types, and is kept while the visitor looks at another
+    page. Each `scope`, for example an alphabet, has its own text: a string over one alphabet may
+    not be valid in another. `linked` is a link's text, which replaces it.
     """
     field = f"{key}.{scope}"
     proposed = f"{field}.proposed"
     if linked is not None:
         st.session_state[field] = linked
-    elif st.session_state.get(field) in (None, st.session_state.get(proposed)):  # nothing has been typed
+    # nothing has been typed
+    elif st.session_state.get(field) in (None, st.session_state.get(proposed)):
         st.session_state[field] = st.session_state[proposed] = default
     with st.container(key=key, gap="xxsmall"):  # assets/lab.css draws its text in monospace
-        text = st.text_input(label, key=field, live=PAUSE, autocomplete="off", persist_state="session")
+        text = st.text_input(
+            label, key=field, live=PAUSE, autocomplete="off", persist_state="session"
+        )
         if help:
             st.caption(help)
     check_typed(label, text)
@@ -292,4 +348,6 @@ def typed_text(label: str, default: str, key: str, help: str = "", scope: str = 
 def check_typed(label: str, text: str) -> None:
     """Raise RecipeError if the text of a field, which may come from a link, is too long."""
     if len(text) > MAX_TYPED:
-        raise RecipeError(f"{label} may have at most {MAX_TYPED:,} characters on this page; got {len(text):,}")
+        raise RecipeError(
+            f"{label} may have at most {MAX_TYPED:,} characters on this page; got {len(text):,}"
+        )

@@ -1,7 +1,8 @@
 """Draw the Build page: an automaton that a person makes, in a drawing or in tables, and what it is.
 
-The draft is in the session, with the drafts before it for undo. The tables are Streamlit's: they hold their own changes to the rows
-that they were given, so they get new rows only if the draft is changed elsewhere.
+The draft is in the session, with the drafts before it for undo. The tables are Streamlit's: they
+hold their own changes to the rows that they were given, so they get new rows only if the draft is
+changed elsewhere.
 """
 
 from __future__ import annotations
@@ -22,7 +23,13 @@ from nlwfa_core.lab.build.challenges import Challenge
 from nlwfa_core.lab.build.draft import MAX_LINK, ArrowRow, Draft, StateRow, draft_of_link, edited
 from nlwfa_core.lab.build.examples import BY_SEED, EMPTY, EXAMPLES, FIRST, example
 from nlwfa_core.lab.build.files import automaton_files, read_automaton
-from nlwfa_core.lab.build.learning_back import NUM_SEEDS, SIZES, curve_sentence, source_files, source_recipe
+from nlwfa_core.lab.build.learning_back import (
+    NUM_SEEDS,
+    SIZES,
+    curve_sentence,
+    source_files,
+    source_recipe,
+)
 from nlwfa_core.lab.figures.learning_back import learning_back_figure
 from nlwfa_core.lab.formulas import latex
 from nlwfa_core.lab.formulas.by_hand import by_hand
@@ -38,9 +45,21 @@ from nlwfa_core.strings.words import Word
 from pages.shared import cache, components, navigation, screen, sidebar, uploads, widgets
 from pages.shared.widgets import escape_markdown, written_string
 
-DRAFT, PAST, FUTURE, ROWS, VERSION = "build.draft", "build.past", "build.future", "build.rows", "build.version"
+DRAFT, PAST, FUTURE, ROWS, VERSION = (
+    "build.draft",
+    "build.past",
+    "build.future",
+    "build.rows",
+    "build.version",
+)
 EXACT = 6  # significant digits where the exact value of a cell is meant
-TASK, HINTS, TEXT, WALK, ERROR = "build.task", "build.hints", "build.text", "build.walk", "build.error"
+TASK, HINTS, TEXT, WALK, ERROR = (
+    "build.task",
+    "build.hints",
+    "build.text",
+    "build.walk",
+    "build.error",
+)
 RANK, CUT, LEAVE = "build.rank", "build.cut", "build.leave"
 MAX_UNDO = 100
 COLUMNS = {"states": ("name", "α₀", "α∞"), "arrows": ("from", "symbol", "to", "weight")}
@@ -48,8 +67,10 @@ NAME = "build-walk"
 DIGITS = 4
 NUM_DRAWN = 1_000
 NUMBERS_HELP = (
-    "The rank is that of the infinite Hankel matrix, the fewest states for this function. Σ f(x) is the sum of the weights of all "
-    "strings; it converges if the spectral radius of A = Σ A_σ, its largest |eigenvalue|, is below 1."
+    "The rank is that of the infinite Hankel matrix, the fewest states for this function. Σ "
+    "f(x) is the sum of the weights of all "
+    "strings; it converges if the spectral radius of A = Σ A_σ, its largest |eigenvalue|, is "
+    "below 1."
 )
 LENGTH = 3  # of the prefixes and suffixes at first
 
@@ -60,7 +81,9 @@ def _draft() -> Draft:
 
 
 def _first() -> Draft:
-    """Return what the page begins with: an empty automaton for a task, otherwise an example, so that there is something to see."""
+    """Return what the page begins with: an empty automaton for a task, otherwise an example, so
+    that there is something to see.
+    """
     return _empty() if st.session_state.get(TASK) else example(FIRST)
 
 
@@ -90,7 +113,10 @@ def _give_rows(draft: Draft) -> None:
 
 
 def begin() -> None:
-    """Draw the choice of a task or an example, undo and redo; and the task, if there is one. Write both into the address."""
+    """Draw the choice of a task or an example, undo and redo; and the task, if there is one.
+
+    Write both into the address.
+    """
     draft = _draft()
     text = "" if draft == _first() else draft.link_text()
     screen.write("automaton", text if len(text) <= MAX_LINK else "")
@@ -118,11 +144,23 @@ def begin() -> None:
     )
     with right, st.container(horizontal=True, key="build_tools"):
         past, future = st.session_state.get(PAST, []), st.session_state.get(FUTURE, [])
-        st.button("Undo", key="build.undo", icon=":material/undo:", on_click=_undo, disabled=not past)
-        st.button("Redo", key="build.redo", icon=":material/redo:", on_click=_redo, disabled=not future)
-        st.button("Empty", key="build.empty", icon=":material/ink_eraser:", on_click=_set, args=(_empty(),))
+        st.button(
+            "Undo", key="build.undo", icon=":material/undo:", on_click=_undo, disabled=not past
+        )
+        st.button(
+            "Redo", key="build.redo", icon=":material/redo:", on_click=_redo, disabled=not future
+        )
+        st.button(
+            "Empty",
+            key="build.empty",
+            icon=":material/ink_eraser:",
+            on_click=_set,
+            args=(_empty(),),
+        )
     if st.session_state.get("build.example") == BY_SEED:
-        left.number_input("Seed", 0, 2**31 - 1, key="build.seed", on_change=_begin_with, persist_state="session")
+        left.number_input(
+            "Seed", 0, 2**31 - 1, key="build.seed", on_change=_begin_with, persist_state="session"
+        )
     if (name := st.session_state.get(TASK)) in challenges:
         _task(challenges[name])
 
@@ -133,7 +171,10 @@ def read_link() -> None:
     if name is not None:
         st.session_state[TASK] = name if name in cache.challenges() else None
         if name and name not in cache.challenges():
-            text = f"build: there is no task called {name[:40]!r}; it was left out{did_you_mean(name, cache.challenges())}"
+            text = (
+                f"build: there is no task called {name[:40]!r}; it was left "
+                f"out{did_you_mean(name, cache.challenges())}"
+            )
             st.toast(escape_markdown(text), icon=":material/info:")
     if packed:
         try:
@@ -182,7 +223,12 @@ def _task(challenge: Challenge) -> None:
         verdict = st.empty()
         with st.container(horizontal=True):
             check = st.button("Check", key="build.check", type="primary")
-            st.button("Hint", key="build.hint", on_click=_more_hints, disabled=hints >= len(challenge.hints))
+            st.button(
+                "Hint",
+                key="build.hint",
+                on_click=_more_hints,
+                disabled=hints >= len(challenge.hints),
+            )
             st.button("Show the solution", key="build.solve", on_click=_solve, args=(challenge,))
         if check:
             _check(challenge, verdict)
@@ -224,17 +270,34 @@ def tables() -> None:
     rows: Draft = st.session_state.setdefault(ROWS, _draft())
     left, right = st.columns([2, 3])
     with left:
-        states = _table("states", rows.states, version, "A name, the entry of α₀ and the entry of α∞: 0.5, 1/3 or −2.")
+        states = _table(
+            "states",
+            rows.states,
+            version,
+            "A name, the entry of α₀ and the entry of α∞: 0.5, 1/3 or −2.",
+        )
     with right:
-        arrows = _table("arrows", rows.arrows, version, "From a state, with a symbol, to a state, with a weight.")
-    draft = Draft(tuple(StateRow(*row) for row in states), tuple(ArrowRow(*row) for row in arrows), rows.symbols)
+        arrows = _table(
+            "arrows",
+            rows.arrows,
+            version,
+            "From a state, with a symbol, to a state, with a weight.",
+        )
+    draft = Draft(
+        tuple(StateRow(*row) for row in states),
+        tuple(ArrowRow(*row) for row in arrows),
+        rows.symbols,
+    )
     if draft != rows or st.session_state.get(f"{ROWS}.changed") == version:
         st.session_state[f"{ROWS}.changed"] = version
         _set(draft, from_tables=True)
     for mistake in _draft().mistakes:
         st.error(escape_markdown(mistake), icon=":material/error:")
     if _draft().mistakes:
-        st.caption("Rows with a mistake are left out of the automaton until they are mended. Nothing that you typed is lost.")
+        st.caption(
+            "Rows with a mistake are left out of the automaton until they are mended. "
+            "Nothing that you typed is lost."
+        )
 
 
 def _table(kind: str, rows: Sequence[Sequence[str]], version: int, help: str) -> list[list[str]]:
@@ -250,29 +313,46 @@ def _table(kind: str, rows: Sequence[Sequence[str]], version: int, help: str) ->
         column_config={title: st.column_config.TextColumn(title) for title in COLUMNS[kind]},
         alt=f"The {kind} of the automaton",
     )
-    return [["" if pd.isna(cell) else str(cell) for cell in row] for row in edited_frame.to_numpy().tolist()]
+    return [
+        ["" if pd.isna(cell) else str(cell) for cell in row]
+        for row in edited_frame.to_numpy().tolist()
+    ]
 
 
 # The drawing
 
 
 def drawing() -> tuple[WFA, Word]:
-    """Draw the automaton with a string that walks through it, and what it is in a line and a sentence.
+    """Draw the automaton with a string that walks through it, and what it is in a line and a
+    sentence.
 
     Returns the automaton and the string.
     """
     draft = _draft()
     if not draft.names:
-        st.button("Add a state", key="build.first", type="primary", on_click=lambda: _set(_draft().with_state()))
+        st.button(
+            "Add a state",
+            key="build.first",
+            type="primary",
+            on_click=lambda: _set(_draft().with_state()),
+        )
     wfa = draft.automaton
     alphabet = wfa.alphabet
     assert alphabet is not None
     challenge = cache.challenges().get(st.session_state.get(TASK) or "")
     target = challenge.automaton if challenge and challenge.alphabet == alphabet else None
-    graph = walk.automaton_graph(wfa, alphabet, plural(wfa.num_states, "state"), draft.names, DIGITS)
-    ladder = walk.nested_words() if walk.is_bracketed(alphabet) else walk.shortest_words(wfa.num_symbols)
+    graph = walk.automaton_graph(
+        wfa, alphabet, plural(wfa.num_states, "state"), draft.names, DIGITS
+    )
+    ladder = (
+        walk.nested_words() if walk.is_bracketed(alphabet) else walk.shortest_words(wfa.num_symbols)
+    )
     text, word, problem = _typed(wfa)
-    truth = None if target is None else walk.Comparison("what the task asks for", target.weights(ladder))
+    truth = (
+        None
+        if target is None
+        else walk.Comparison("what the task asks for", target.weights(ladder))
+    )
     payload = walk.own_stage_payload(alphabet, ladder, truth) | {
         "name": NAME,
         "id": sha256(f"{draft.link_text()} {st.session_state.get(TASK)}".encode()).hexdigest()[:24],
@@ -289,14 +369,18 @@ def drawing() -> tuple[WFA, Word]:
             "error": st.session_state.get(ERROR, ""),
         },
     }
-    steps = walk.spelled(alphabet, word, None if target is None else target(word)) | {"views": [walk.walk_payload(graph, word)]}
+    steps = walk.spelled(alphabet, word, None if target is None else target(word)) | {
+        "views": [walk.walk_payload(graph, word)]
+    }
     _in_numbers(wfa, draft)
     components.walk(WALK, payload, steps, _edit)
     for note in draft.notes:
         st.info(escape_markdown(note), icon=":material/info:")
     if draft.mistakes:
         st.warning(
-            f"{plural(len(draft.mistakes), 'row')} of the tables can’t be read: see *Tables* below.", icon=":material/warning:"
+            f"{plural(len(draft.mistakes), 'row')} of the tables can’t be read: see *Tables* "
+            "below.",
+            icon=":material/warning:",
         )
     return wfa, word
 
@@ -308,7 +392,9 @@ def _sound_states(draft: Draft) -> list[StateRow]:
 
 
 def _typed(wfa: WFA) -> tuple[str, Word, str]:
-    """Return the text that was typed last, the word to walk, and the reason if the text can't be read."""
+    """Return the text that was typed last, the word to walk, and the reason if the text can't be
+    read.
+    """
     alphabet = wfa.alphabet
     assert alphabet is not None
     typed = st.session_state.get(WALK, {}).get("typed")
@@ -320,12 +406,18 @@ def _typed(wfa: WFA) -> tuple[str, Word, str]:
         word = alphabet.encode(text)
     except RecipeError as error:
         return text, (), str(error)
-    cut = f"Only the first {walk.MAX_SYMBOLS} of {len(word):,} symbols walk." if len(word) > walk.MAX_SYMBOLS else ""
+    cut = (
+        f"Only the first {walk.MAX_SYMBOLS} of {len(word):,} symbols walk."
+        if len(word) > walk.MAX_SYMBOLS
+        else ""
+    )
     return text, word[: walk.MAX_SYMBOLS], cut
 
 
 def _edit() -> None:
-    """Carry out an edit in the drawing; the reason why it can't be is shown beside what was entered."""
+    """Carry out an edit in the drawing; the reason why it can't be is shown beside what was
+    entered.
+    """
     edit = st.session_state[WALK].get("edit")
     if not isinstance(edit, dict):
         return
@@ -339,20 +431,28 @@ def _in_numbers(wfa: WFA, draft: Draft) -> None:
     mass = facts.mass(wfa, draft.names)
     total = facts.written(mass.total) if mass.radius < 1 else "diverges"
     numbers = (
-        f"**{wfa.num_states}** {'state' if wfa.num_states == 1 else 'states'} · rank **{minimise(wfa).num_states}** · Σ f(x) "
+        f"**{wfa.num_states}** {'state' if wfa.num_states == 1 else 'states'} · rank "
+        f"**{minimise(wfa).num_states}** · Σ f(x) "
         f"**{total}** · spectral radius **{format_beside(mass.radius, 1.0)}**"
     )
     st.markdown(f"{numbers}  \n{escape_markdown(mass.sentence)}", help=NUMBERS_HELP)
     if mass.is_scalable:
         label = "Make it a distribution"
-        st.button(label, key="build.scale", on_click=_scale, help="Divide by the sum; in each state, arrows and end then sum to 1.")
+        st.button(
+            label,
+            key="build.scale",
+            on_click=_scale,
+            help="Divide by the sum; in each state, arrows and end then sum to 1.",
+        )
 
 
 def _scale() -> None:
     draft = _draft()
     try:
         wfa = draft.automaton
-        _set(Draft.of(facts.scaled_to_one(wfa), [draft.names[state] for state in wfa.useful_states]))
+        _set(
+            Draft.of(facts.scaled_to_one(wfa), [draft.names[state] for state in wfa.useful_states])
+        )
     except RecipeError as error:
         widgets.error_toast(error)
 
@@ -361,21 +461,31 @@ def _scale() -> None:
 
 
 def matrix(wfa: WFA) -> None:
-    """Draw a block of the Hankel matrix with its singular values, and what a state is needed for."""
+    """Draw a block of the Hankel matrix with its singular values, and what a state is needed
+    for.
+    """
     alphabet, names = wfa.alphabet, _draft().names
     assert alphabet is not None
     most = facts.block_lengths(wfa.num_symbols)
     left, middle, right = st.columns(3)
-    rows = left.slider("Prefixes of up to … symbols", 0, most, min(LENGTH, most), key=f"build.prefixes.{most}")
-    columns = middle.slider("Suffixes of up to … symbols", 0, most, min(LENGTH, most), key=f"build.suffixes.{most}")
-    kept = right.selectbox("Leave out", ["nothing", *(f"state {name}" for name in names)], key="build.leave_out")
+    rows = left.slider(
+        "Prefixes of up to … symbols", 0, most, min(LENGTH, most), key=f"build.prefixes.{most}"
+    )
+    columns = middle.slider(
+        "Suffixes of up to … symbols", 0, most, min(LENGTH, most), key=f"build.suffixes.{most}"
+    )
+    kept = right.selectbox(
+        "Leave out", ["nothing", *(f"state {name}" for name in names)], key="build.leave_out"
+    )
     shown = wfa
     if kept in [f"state {name}" for name in names]:
         state = [f"state {name}" for name in names].index(kept)
         st.markdown(f"**{escape_markdown(facts.removal_sentence(wfa, state, names[state]))}**")
         shown = facts.without(wfa, state)
         st.button(
-            f"Remove {escape_markdown(kept)}", key="build.remove", on_click=lambda: _set(_draft().without_state(names[state]))
+            f"Remove {escape_markdown(kept)}",
+            key="build.remove",
+            on_click=lambda: _set(_draft().without_state(names[state])),
         )
     hankel = facts.hankel_block(shown, rows, columns)
     if not hankel.block.data.any():
@@ -383,21 +493,34 @@ def matrix(wfa: WFA) -> None:
         return
     svd = truncated_svd(hankel.block, min(hankel.block.shape))
     size = f"{hankel.num_prefixes} × {hankel.num_suffixes}"
-    st.markdown(f"{size} strings: numerical rank **{svd.numerical_rank}**. {facts.rank_sentence(svd.numerical_rank, shown)}")
+    st.markdown(
+        f"{size} strings: numerical rank **{svd.numerical_rank}**. "
+        f"{facts.rank_sentence(svd.numerical_rank, shown)}"
+    )
     identity = sha256(f"{_draft().link_text()} {kept} {rows} {columns}".encode()).hexdigest()[:24]
     most_rank = len(svd.singular_values)
     rank = min(max(st.session_state.get(RANK) or svd.numerical_rank, 1), most_rank)
     if st.session_state.get(f"{RANK}.of") != identity:  # another matrix: its own rank
         st.session_state[f"{RANK}.of"], st.session_state[RANK] = identity, svd.numerical_rank
         rank = max(svd.numerical_rank, 1)
-    components.cut(CUT, {"id": identity, **singular_values_payload(svd, hankel), "rank": rank}, _set_rank)
+    components.cut(
+        CUT, {"id": identity, **singular_values_payload(svd, hankel), "rank": rank}, _set_rank
+    )
     panels = panels_payload(hankel, svd, alphabet, MatrixChoice())
     components.panels("build.panels", {"basis": identity, "id": identity, **panels})
     with st.expander("As a table", icon=":material/table:"):
         labels = [alphabet.decode(word) for word in hankel.basis.prefixes]
-        frame = pd.DataFrame(hankel.block.toarray(), columns=[alphabet.decode(word) for word in hankel.basis.suffixes])
+        frame = pd.DataFrame(
+            hankel.block.toarray(),
+            columns=[alphabet.decode(word) for word in hankel.basis.suffixes],
+        )
         frame.insert(0, "prefix", labels)
-        st.dataframe(widgets.written_frame(frame, EXACT), hide_index=True, key="build.table", alt="The block of the Hankel matrix")
+        st.dataframe(
+            widgets.written_frame(frame, EXACT),
+            hide_index=True,
+            key="build.table",
+            alt="The block of the Hankel matrix",
+        )
 
 
 def _set_rank() -> None:
@@ -410,7 +533,9 @@ def by_hand_calculation(wfa: WFA, word: Word) -> None:
     """Write out the weight of the string as a product of matrices."""
     alphabet = wfa.alphabet
     assert alphabet is not None
-    st.markdown(f"The string is {written_string(alphabet.decode(word))}; type another above the drawing.")
+    st.markdown(
+        f"The string is {written_string(alphabet.decode(word))}; type another above the drawing."
+    )
     symbols = [rf"\mathbf{{A}}_{{{latex.text(alphabet.symbols[symbol])}}}" for symbol in word]
     product = latex.joined([r"\alpha_0^\top", *symbols, r"\alpha_\infty"], r"\,")
     st.latex(f"f(x)={product}")
@@ -428,48 +553,81 @@ def strings(wfa: WFA) -> None:
     seed = st.number_input("Seed", 0, 2**31 - 1, 0, key="build.draw_seed", persist_state="session")
     draws = sampling.draw(wfa, NUM_DRAWN, int(seed), max_length=200)
     assert wfa.alphabet is not None
-    st.markdown(f"{NUM_DRAWN:,} strings, the most frequent first. *Expected* is {NUM_DRAWN:,} · f(x).")
-    widgets.draw_table(drawn_table(draws, wfa.alphabet), "build.drawn", "Strings drawn from the automaton")
+    st.markdown(
+        f"{NUM_DRAWN:,} strings, the most frequent first. *Expected* is {NUM_DRAWN:,} · f(x)."
+    )
+    widgets.draw_table(
+        drawn_table(draws, wfa.alphabet), "build.drawn", "Strings drawn from the automaton"
+    )
     widgets.warnings(*drawn_warnings(draws, 200))
 
 
 def _is_distribution(wfa: WFA) -> bool:
     mass = facts.mass(wfa, _draft().names)
     if not mass.is_distribution:
-        more = " The button *Make it a distribution* divides by the sum." if mass.is_scalable else ""
-        st.info(f"Strings can be drawn from a probability distribution only. {escape_markdown(mass.sentence)}{more}")
+        more = (
+            " The button *Make it a distribution* divides by the sum." if mass.is_scalable else ""
+        )
+        st.info(
+            "Strings can be drawn from a probability distribution only. "
+            f"{escape_markdown(mass.sentence)}{more}"
+        )
     return mass.is_distribution
 
 
 def learn_back(wfa: WFA) -> None:
-    """Offer the automaton as the source of the whole lab, and draw how many strings spectral learning needs."""
+    """Offer the automaton as the source of the whole lab, and draw how many strings spectral
+    learning needs.
+    """
     if not _is_distribution(wfa):
         return
     st.markdown(
-        "Draw strings from your automaton, and let the lab learn it back: the strings become the sidebar's source, with your "
+        "Draw strings from your automaton, and let the lab learn it back: the strings become "
+        "the sidebar's source, with your "
         "automaton beside them as the truth."
     )
     left, middle, right = st.columns([2, 2, 3], vertical_alignment="bottom")
-    size = left.number_input("Number of strings", 5, 100_000, 5_000, key="build.size", persist_state="session")
-    seed = middle.number_input("Seed", 0, 2**31 - 1, 0, key="build.source_seed", persist_state="session")
-    # A callback sets the sidebar, whose widgets are drawn before this page; then the page can be left.
+    size = left.number_input(
+        "Number of strings", 5, 100_000, 5_000, key="build.size", persist_state="session"
+    )
+    seed = middle.number_input(
+        "Seed", 0, 2**31 - 1, 0, key="build.source_seed", persist_state="session"
+    )
+    # A callback sets the sidebar, whose widgets are drawn before this page; then the page can be
+    # left.
     label = "Learn it back"
     arguments = int(size), int(seed)
-    right.button(label, key="build.source", type="primary", icon=":material/school:", on_click=_use_as_source, args=arguments)
+    right.button(
+        label,
+        key="build.source",
+        type="primary",
+        icon=":material/school:",
+        on_click=_use_as_source,
+        args=arguments,
+    )
     if st.session_state.pop(LEAVE, False):
         navigation.switch("train")
     st.subheader("How many strings does it take?", anchor=False)
     if not st.toggle("Measure", key="build.measure", persist_state="session"):
-        st.caption(f"Spectral learning with {len(SIZES)} sizes of samples, {NUM_SEEDS} seeds each: a few seconds.")
+        st.caption(
+            f"Spectral learning with {len(SIZES)} sizes of samples, {NUM_SEEDS} seeds each: "
+            "a few seconds."
+        )
         return
     curve = cache.learning_curve(_draft().link_text())
-    alt = "Error of the learned weights against the number of strings, with five seeds each; both axes are logarithmic"
+    alt = (
+        "Error of the learned weights against the number of strings, with five seeds each; both "
+        "axes are logarithmic"
+    )
     st.plotly_chart(learning_back_figure(curve), key="build.curve", alt=alt)
     st.markdown(curve_sentence(curve))
     st.caption(
-        f"Plotted is Σ |f̂(x) − f(x)| over all strings of up to {plural(curve.longest, 'symbol')}, which hold "
-        f"{format_share(curve.compared_mass)} of the probability. f̂ is learned by SP with rank {curve.rank}, the "
-        "true one, from the 30 most frequent prefixes and suffixes. A dot is a seed; the line joins the medians."
+        "Plotted is Σ |f̂(x) − f(x)| over all strings of up to "
+        f"{plural(curve.longest, 'symbol')}, which hold "
+        f"{format_share(curve.compared_mass)} of the probability. f̂ is learned by SP with "
+        f"rank {curve.rank}, the "
+        "true one, from the 30 most frequent prefixes and suffixes. A dot is a seed; the "
+        "line joins the medians."
     )
 
 
@@ -493,7 +651,8 @@ def files() -> None:
     with left:
         st.markdown("**Import**")
         st.file_uploader(
-            "model.json with model.safetensors in a zip archive, automaton.json, a PAutomaC model, or automaton.txt",
+            "model.json with model.safetensors in a zip archive, automaton.json, a PAutomaC "
+            "model, or automaton.txt",
             key="build.upload",
             on_change=_upload,
             max_upload_size=4,
@@ -503,13 +662,30 @@ def files() -> None:
         st.markdown("**Export**")
         contents = automaton_files(_draft())
         archive = zipped(contents)
-        st.download_button("All forms, in a zip archive", archive, "automaton.zip", key="build.zip", on_click="ignore")
+        st.download_button(
+            "All forms, in a zip archive",
+            archive,
+            "automaton.zip",
+            key="build.zip",
+            on_click="ignore",
+        )
         with st.container(horizontal=True):
-            for name in ("automaton.txt", "automaton.json", "automaton.dot", "automaton.pautomac.txt", "automaton.openfst.txt"):
+            for name in (
+                "automaton.txt",
+                "automaton.json",
+                "automaton.dot",
+                "automaton.pautomac.txt",
+                "automaton.openfst.txt",
+            ):
                 if name in contents:
-                    st.download_button(name, contents[name], name, key=f"build.file.{name}", on_click="ignore")
+                    st.download_button(
+                        name, contents[name], name, key=f"build.file.{name}", on_click="ignore"
+                    )
         if "automaton.pautomac.txt" not in contents:
-            st.caption("PAutomaC's form needs a probabilistic automaton: in each state, arrows and end sum to 1.")
+            st.caption(
+                "PAutomaC's form needs a probabilistic automaton: in each state, arrows and "
+                "end sum to 1."
+            )
         if len(_draft().link_text()) > MAX_LINK:
             st.caption("This automaton is too large for a link: share its file instead.")
         with st.expander("automaton.txt"):

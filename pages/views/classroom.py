@@ -1,4 +1,6 @@
-"""Draw the Class page: the way in, what a student sees, and the teacher's board, which refreshes itself."""
+"""Draw the Class page: the way in, what a student sees, and the teacher's board, which refreshes
+itself.
+"""
 
 from __future__ import annotations
 
@@ -29,19 +31,24 @@ from pages.shared.widgets import error_toast, errors_as_messages, escape_markdow
 SECONDS = 2.0
 QR_WIDTH = 240  # pixels
 CODE, NICKNAME, HAND_IN, QUESTION, CHOSEN, OPENS, EXPORT = (
-    f"class.{name}" for name in ("code", "nickname", "hand_in", "question", "chosen", "opens", "export")
+    f"class.{name}"
+    for name in ("code", "nickname", "hand_in", "question", "chosen", "opens", "export")
 )
 THIS_PAGE = ""
 MOST_SHOWN = 10  # people in the list of those to remove, with a button each
 LOCK_HELP = "Members go on answering; nobody else can join until you let people join again."
 REMOVE_NOTE = (
-    "Who is removed can't join again from the same browser, and nothing of theirs is shown or recorded. *Let back in* undoes it. "
+    "Who is removed can't join again from the same browser, and nothing of theirs is shown "
+    "or recorded. *Let back in* undoes it. "
     "If they come back from other browsers, lock joining."
 )
 STORED = (
-    "Stored are your nickname, if you choose one, the step that you are at, your answers to questions and quizzes with their "
-    "times, and what you hand in; no name, no address, and nothing that you upload. Your teacher sees it. It is deleted when the "
-    f"teacher deletes the session, at the latest {KEEP_DAYS} days after it was opened; *Leave* deletes your part at once. You need "
+    "Stored are your nickname, if you choose one, the step that you are at, your answers to "
+    "questions and quizzes with their "
+    "times, and what you hand in; no name, no address, and nothing that you upload. Your "
+    "teacher sees it. It is deleted when the "
+    f"teacher deletes the session, at the latest {KEEP_DAYS} days after it was opened; "
+    "*Leave* deletes your part at once. You need "
     "not join to use the lab."
 )
 
@@ -51,7 +58,10 @@ def has_code() -> bool:
 
 
 def is_teacher() -> bool:
-    """Return whether the visitor is the teacher of the session in the address. Raises RecipeError if the database is away."""
+    """Return whether the visitor is the teacher of the session in the address.
+
+    Raises RecipeError if the database is away.
+    """
     return class_session.is_teacher()
 
 
@@ -61,17 +71,27 @@ def entrance() -> None:
     with left.container(border=True, height="stretch", key="class_join"):
         st.subheader("Join a session", anchor=False)
         with st.form("class.join", border=False):
-            st.text_input("Code", key=CODE, max_chars=20, autocomplete="off", help="The five characters on the wall.")
-            st.form_submit_button("Go to the session", key="class.enter", type="primary", on_click=_enter)
+            st.text_input(
+                "Code",
+                key=CODE,
+                max_chars=20,
+                autocomplete="off",
+                help="The five characters on the wall.",
+            )
+            st.form_submit_button(
+                "Go to the session", key="class.enter", type="primary", on_click=_enter
+            )
     with right.container(border=True, height="stretch", key="class_open"):
         st.subheader("Open a session", anchor=False)
         st.markdown(
-            "For teachers. You get a code, a link and a QR code for your class. Only this browser, and whoever has your own link, "
+            "For teachers. You get a code, a link and a QR code for your class. Only this "
+            "browser, and whoever has your own link, "
             "sees what the class answers."
         )
         st.button("Open a session", key="class.open", icon=":material/co_present:", on_click=_open)
         st.caption(
-            f"The session and everything in it are deleted when you say so, at the latest after {KEEP_DAYS} days. On a full "
+            "The session and everything in it are deleted when you say so, at the latest "
+            f"after {KEEP_DAYS} days. On a full "
             f"server, one with fewer than {CLASS_SIZE} people may be deleted earlier."
         )
 
@@ -83,7 +103,9 @@ def student() -> None:
         there = class_session.store().exists(code)
     if not there:
         st.error(
-            f"There is no class session {code}: check the code. The teacher may have deleted the session.", icon=":material/error:"
+            f"There is no class session {code}: check the code. The teacher may have deleted "
+            "the session.",
+            icon=":material/error:",
         )
         st.button("Enter another code", key="class.other", on_click=class_session.leave_address)
         return
@@ -93,35 +115,72 @@ def student() -> None:
         name = class_session.nickname()
         who = f"as {escape_markdown(name)}" if name else "without a nickname"
         st.success(
-            f"You are in the session **{code}**, {who}. Your answers to the lessons' questions and to the quizzes are sent to your "
+            f"You are in the session **{code}**, {who}. Your answers to the lessons' "
+            "questions and to the quizzes are sent to your "
             "teacher.",
             icon=":material/groups:",
         )
         if lessons.current() is None and (lesson := cache.lessons().get(_lesson_of_the_class())):
             label = f"Go to the lesson {lesson.title}"
-            st.button(label, key="class.go", type="primary", icon=":material/arrow_forward:", on_click=_go_to_lesson)
+            st.button(
+                label,
+                key="class.go",
+                type="primary",
+                icon=":material/arrow_forward:",
+                on_click=_go_to_lesson,
+            )
         _hand_in_form()
         _quiz_links()
     st.session_state.setdefault(NICKNAME, name)
-    with st.form("class.nickname_form", border=not joined), st.container(horizontal=True, vertical_alignment="bottom"):
-        st.text_input("Nickname (optional)", key=NICKNAME, max_chars=limits.most("nickname"), autocomplete="off", width=280)
+    with (
+        st.form("class.nickname_form", border=not joined),
+        st.container(horizontal=True, vertical_alignment="bottom"),
+    ):
+        st.text_input(
+            "Nickname (optional)",
+            key=NICKNAME,
+            max_chars=limits.most("nickname"),
+            autocomplete="off",
+            width=280,
+        )
         label = "Change the nickname" if joined else f"Join {code}"
-        st.form_submit_button(label, key="class.join_button", type="secondary" if joined else "primary", on_click=_join)
+        st.form_submit_button(
+            label,
+            key="class.join_button",
+            type="secondary" if joined else "primary",
+            on_click=_join,
+        )
     st.caption(STORED)
     if joined:
         with st.popover("Leave", icon=":material/logout:", key="class.leave"):
-            st.markdown("This deletes your answers and what you have handed in from the session. It can't be undone.")
+            st.markdown(
+                "This deletes your answers and what you have handed in from the session. It "
+                "can't be undone."
+            )
             st.button("Leave, and delete my answers", key="class.leave_now", on_click=_leave)
     else:
-        st.button("Enter another code", key="class.other", type="tertiary", on_click=class_session.leave_address)
+        st.button(
+            "Enter another code",
+            key="class.other",
+            type="tertiary",
+            on_click=class_session.leave_address,
+        )
 
 
 def _hand_in_form() -> None:
     with st.form("class.hand_in_form"):
         st.text_area(
-            "Hand in: a link from *Share*, or a text", key=HAND_IN, max_chars=limits.most("hand_in_characters"), height=100
+            "Hand in: a link from *Share*, or a text",
+            key=HAND_IN,
+            max_chars=limits.most("hand_in_characters"),
+            height=100,
         )
-        st.form_submit_button("Hand in", key="class.hand_in_button", icon=":material/assignment_turned_in:", on_click=_hand_in)
+        st.form_submit_button(
+            "Hand in",
+            key="class.hand_in_button",
+            icon=":material/assignment_turned_in:",
+            on_click=_hand_in,
+        )
 
 
 def _quiz_links() -> None:
@@ -134,17 +193,28 @@ def invitation() -> None:
     with st.container(key="class_code", horizontal=True, vertical_alignment="center"):
         st.markdown(f"## {code}", width="content")
         arguments = (share_link.VIEW, share_link.SLIDE)
-        st.button("Slide view", key="class.slide", icon=":material/slideshow:", on_click=url_parameters.set_value, args=arguments)
+        st.button(
+            "Slide view",
+            key="class.slide",
+            icon=":material/slideshow:",
+            on_click=url_parameters.set_value,
+            args=arguments,
+        )
     all_lessons, nobody = cache.lessons(), not _record().members
     with st.expander("How to join", expanded=nobody, icon=":material/qr_code_2:", key="class.how"):
         left, right = st.columns([3, 2], vertical_alignment="center")
     with left:
-        st.markdown(f"Open the link, or enter the code **{code}** on the page *Class*. Both lead to the same place.")
+        st.markdown(
+            f"Open the link, or enter the code **{code}** on the page *Class*. Both lead to "
+            "the same place."
+        )
         names = [THIS_PAGE, *all_lessons]
         name = st.selectbox(
             "Who joins comes to",
             names,
-            format_func=lambda name: f"the lesson {all_lessons[name].title}" if name else "the page Class",
+            format_func=lambda name: (
+                f"the lesson {all_lessons[name].title}" if name else "the page Class"
+            ),
             key=OPENS,
             index=names.index(_lesson_of_the_class()),
             on_change=_choose_lesson,
@@ -162,7 +232,9 @@ def invitation() -> None:
 
 
 def _lesson_of_the_class() -> str:
-    """Return the lesson to which joining leads: the one that the teacher has chosen, at first the first; "" for none."""
+    """Return the lesson to which joining leads: the one that the teacher has chosen, at first the
+    first; "" for none.
+    """
     with database_errors_as_sentences():
         chosen = class_session.store().opens(class_session.code())
     names = ["", *cache.lessons()]
@@ -182,7 +254,9 @@ def is_slide() -> bool:
 
 
 def slide() -> None:
-    """Draw the session's code and the question alone, large, and draw them again every two seconds."""
+    """Draw the session's code and the question alone, large, and draw them again every two
+    seconds.
+    """
     with st.container(key="class_slide"):
         st.fragment(_slide, run_every=SECONDS)()
 
@@ -204,9 +278,13 @@ def _board() -> None:
     if record.closed is not None:
         st.info("This session is closed: nothing more is recorded.", icon=":material/lock:")
     elif record.locked is not None:
-        st.info("Joining is locked: members go on, and nobody else can join.", icon=":material/person_off:")
+        st.info(
+            "Joining is locked: members go on, and nobody else can join.",
+            icon=":material/person_off:",
+        )
     question, where, hand_ins, gains = st.tabs(
-        ["Question", "Who is where", f"Handed in ({len(record.hand_ins)})", "Before and after"], key="class.tabs"
+        ["Question", "Who is where", f"Handed in ({len(record.hand_ins)})", "Before and after"],
+        key="class.tabs",
     )
     with question:
         _question(record)
@@ -225,7 +303,9 @@ def _record() -> ClassRecord:
 
 
 def _questions(record: ClassRecord) -> dict[str, tuple[str, Question]]:
-    """Return the questions to choose from: those of the lessons, and the tasks that somebody has answered."""
+    """Return the questions to choose from: those of the lessons, and the tasks that somebody has
+    answered.
+    """
     found = class_board.lesson_questions(cache.lessons())
     bank = cache.tasks()
     for answer in record.answers:
@@ -233,7 +313,10 @@ def _questions(record: ClassRecord) -> dict[str, tuple[str, Question]]:
             kind = bank[answer.task]
             name = class_board.question_name(answer.task, answer.seed)
             if name not in found:
-                found[name] = (f"Practice · {kind.title}, task {answer.seed:,}", kind.task(answer.seed).question)
+                found[name] = (
+                    f"Practice · {kind.title}, task {answer.seed:,}",
+                    kind.task(answer.seed).question,
+                )
     return found
 
 
@@ -246,7 +329,12 @@ def _question(record: ClassRecord) -> None:
         st.session_state[QUESTION] = class_board.latest_question(record, names)
     with st.container(horizontal=True, vertical_alignment="bottom"):
         name = st.selectbox(
-            "Question", names, format_func=lambda name: questions[name][0], key=QUESTION, width=460, on_change=_chosen
+            "Question",
+            names,
+            format_func=lambda name: questions[name][0],
+            key=QUESTION,
+            width=460,
+            on_change=_chosen,
         )
         revealed = name in record.revealed
         st.button(
@@ -259,7 +347,13 @@ def _question(record: ClassRecord) -> None:
             args=(name, not revealed),
         )
         following = names[(names.index(name) + 1) % len(names)]
-        st.button("Next question", key="class.following", shortcut="N", on_click=_choose, args=(following,))
+        st.button(
+            "Next question",
+            key="class.following",
+            shortcut="N",
+            on_click=_choose,
+            args=(following,),
+        )
     _, question = questions[name]
     key = question.key
     assert key is not None
@@ -270,21 +364,37 @@ def _question(record: ClassRecord) -> None:
         cells |= {"right at once": tally.first, "right after a hint": tally.second}
     with st.container(horizontal=True):
         for label, number in cells.items():
-            share = f" ({quizzes.percent(number / tally.answered)})" if "right" in label and tally.answered else ""
+            share = (
+                f" ({quizzes.percent(number / tally.answered)})"
+                if "right" in label and tally.answered
+                else ""
+            )
             st.metric(label, f"{number}{share}", border=True, width=165)
     if not revealed:
         st.caption("The answers are hidden until you press *Reveal*, or the key A.")
         return
     bars = class_board.histogram(key, class_board.first_guesses(record.answers, name))
     by_letter = isinstance(key, ChoiceKey)
-    labels = [chr(ord("A") + number) for number in range(len(bars))] if by_letter else [bar.label for bar in bars]
+    labels = (
+        [chr(ord("A") + number) for number in range(len(bars))]
+        if by_letter
+        else [bar.label for bar in bars]
+    )
     if bars:
         figure = guesses_figure(labels, [bar.count for bar in bars], [bar.right for bar in bars])
-        alt = "First answers: " + ", ".join(f"{label} {bar.count}" for label, bar in zip(labels, bars, strict=True))
+        alt = "First answers: " + ", ".join(
+            f"{label} {bar.count}" for label, bar in zip(labels, bars, strict=True)
+        )
         st.plotly_chart(figure, key="class.histogram", alt=alt)
     if by_letter:
-        signs = [f":green[**{RIGHT_SIGN}**]" if bar.right else f":orange[**{WRONG_SIGN}**]" for bar in bars]
-        lines = [f"- {sign} **{label}** {bar.label}" for sign, label, bar in zip(signs, labels, bars, strict=True)]
+        signs = [
+            f":green[**{RIGHT_SIGN}**]" if bar.right else f":orange[**{WRONG_SIGN}**]"
+            for bar in bars
+        ]
+        lines = [
+            f"- {sign} **{label}** {bar.label}"
+            for sign, label, bar in zip(signs, labels, bars, strict=True)
+        ]
         st.markdown("\n".join(lines))
     st.markdown(f"The answer: **{key.truth}**. First tries are counted.")
 
@@ -296,7 +406,10 @@ def _where(record: ClassRecord) -> None:
     names, groups = class_board.member_names(record.members), class_board.places(record.members)
     order = [place for place in class_board.place_order(cache.lessons()) if place in groups]
     rest = [place for place in groups if place not in order]
-    nicknames = {place: [names[entry.member] for entry in groups[place] if entry.nickname] for place in groups}
+    nicknames = {
+        place: [names[entry.member] for entry in groups[place] if entry.nickname]
+        for place in groups
+    }
     table: dict[str, Column] = {
         "place": [_place_title(place) for place in [*order, *rest]],
         "students": [len(groups[place]) for place in [*order, *rest]],
@@ -315,7 +428,10 @@ def _place_title(place: str) -> str:
 
 def _hand_ins(record: ClassRecord) -> None:
     if not record.hand_ins:
-        st.markdown("Nothing is handed in yet. Students hand in on this page, from *Share*, or from *Take away*.")
+        st.markdown(
+            "Nothing is handed in yet. Students hand in on this page, from *Share*, or from "
+            "*Take away*."
+        )
         return
     names = class_board.member_names(record.members)
     entries = [entry for entry in reversed(record.hand_ins) if entry.member in names]
@@ -328,10 +444,14 @@ def _hand_ins(record: ClassRecord) -> None:
 
 def _gains(record: ClassRecord) -> None:
     rows = {name: quizzes.class_gain(record.answers, name) for name in cache.quizzes()}
-    counts = {when: [len(quizzes.shares(record.answers, name, when)) for name in rows] for when in quizzes.SEEDS}
+    counts = {
+        when: [len(quizzes.shares(record.answers, name, when)) for name in rows]
+        for when in quizzes.SEEDS
+    }
     if not any(counts[quizzes.BEFORE] + counts[quizzes.AFTER]):
         st.markdown(
-            "Nobody has taken a quiz yet. The quizzes are on the page *Practice*: eight items before a lesson, eight after."
+            "Nobody has taken a quiz yet. The quizzes are on the page *Practice*: eight "
+            "items before a lesson, eight after."
         )
         return
     table: dict[str, Column] = {
@@ -345,8 +465,10 @@ def _gains(record: ClassRecord) -> None:
     }
     widgets.draw_table(table, "class.gains", "Quizzes before and after each lesson")
     st.caption(
-        "Of those who took both. The normalised gain is (after − before) / (1 − before): the part of what was missing that was "
-        f"learned. In brackets is the 95 % interval over students, from {quizzes.FEWEST} of them on."
+        "Of those who took both. The normalised gain is (after − before) / (1 − before): the "
+        "part of what was missing that was "
+        f"learned. In brackets is the 95 % interval over students, from {quizzes.FEWEST} of "
+        "them on."
     )
 
 
@@ -358,25 +480,53 @@ def session_controls() -> None:
     with st.container(horizontal=True, key="class_controls"):
         _lock_button(record)
         _people(record)
-        st.button("Prepare the tables", key="class.prepare", icon=":material/table_view:", on_click=_prepare)
-        label, icon = ("Close", ":material/lock:") if record.closed is None else ("Open again", ":material/lock_open:")
-        st.button(label, key="class.close", icon=icon, on_click=_close, args=(record.closed is None,))
+        st.button(
+            "Prepare the tables",
+            key="class.prepare",
+            icon=":material/table_view:",
+            on_click=_prepare,
+        )
+        label, icon = (
+            ("Close", ":material/lock:")
+            if record.closed is None
+            else ("Open again", ":material/lock_open:")
+        )
+        st.button(
+            label, key="class.close", icon=icon, on_click=_close, args=(record.closed is None,)
+        )
         with st.popover("Delete", icon=":material/delete:", key="class.delete"):
-            st.markdown(f"This deletes the session {code} with all answers and hand-ins. It can't be undone.")
+            st.markdown(
+                f"This deletes the session {code} with all answers and hand-ins. It can't be "
+                "undone."
+            )
             st.button("Delete everything", key="class.delete_now", type="primary", on_click=_delete)
         with st.popover("Your own link", icon=":material/key:", key="class.key"):
-            address, _ = _address({class_session.CLASS: code, class_session.TEACHER: class_session.token(code)})
-            st.markdown("With it you see this board in another browser. Whoever has it can do what you can: don't show it.")
+            address, _ = _address(
+                {class_session.CLASS: code, class_session.TEACHER: class_session.token(code)}
+            )
+            st.markdown(
+                "With it you see this board in another browser. Whoever has it can do what "
+                "you can: don't show it."
+            )
             st.code(address, language=None, wrap_lines=True)
     files: tuple[bytes, bytes] | None = st.session_state.get(EXPORT, {}).get(code)
     if files:
         with st.container(horizontal=True, key="class_files"):
             for name, data in zip(("answers", "hand-ins"), files, strict=True):
                 label = f"{name.capitalize()} as CSV"
-                st.download_button(label, data, f"{code}-{name}.csv", "text/csv", key=f"class.csv.{name}", on_click="ignore")
+                st.download_button(
+                    label,
+                    data,
+                    f"{code}-{name}.csv",
+                    "text/csv",
+                    key=f"class.csv.{name}",
+                    on_click="ignore",
+                )
     st.caption(
-        "The table of answers has a row for each try, with every digit; students have numbers, and nicknames if they chose one. "
-        "Stored are nicknames, steps, answers with their times, and hand-ins, until you delete the session, at the latest "
+        "The table of answers has a row for each try, with every digit; students have "
+        "numbers, and nicknames if they chose one. "
+        "Stored are nicknames, steps, answers with their times, and hand-ins, until you "
+        "delete the session, at the latest "
         f"{KEEP_DAYS} days after you opened it."
     )
 
@@ -385,12 +535,18 @@ def _lock_button(record: ClassRecord) -> None:
     is_locked = record.locked is not None
     label = "Let people join" if is_locked else "Lock joining"
     icon = ":material/person_add:" if is_locked else ":material/person_off:"
-    st.button(label, key="class.lock", icon=icon, on_click=_lock, args=(not is_locked,), help=LOCK_HELP)
+    st.button(
+        label, key="class.lock", icon=icon, on_click=_lock, args=(not is_locked,), help=LOCK_HELP
+    )
 
 
 def _people(record: ClassRecord) -> None:
-    """Draw the list from which the teacher removes people: the newest first, one button each, and a button for a flood of them."""
-    popover = st.popover("Remove people", icon=":material/person_remove:", key="class.people", on_change="rerun")
+    """Draw the list from which the teacher removes people: the newest first, one button each, and a
+    button for a flood of them.
+    """
+    popover = st.popover(
+        "Remove people", icon=":material/person_remove:", key="class.people", on_change="rerun"
+    )
     if not popover.open:
         return
     with popover:
@@ -403,17 +559,39 @@ def _people(record: ClassRecord) -> None:
             detail = f"joined {_clock(entry.joined)}, {plural(answered[entry.member], 'answer')}"
             label = f"{escape_markdown(names[entry.member])} · {detail}"
             key = f"class.remove.{entry.member}"
-            st.button(label, key=key, icon=":material/close:", type="tertiary", on_click=_remove, args=([entry.member],))
+            st.button(
+                label,
+                key=key,
+                icon=":material/close:",
+                type="tertiary",
+                on_click=_remove,
+                args=([entry.member],),
+            )
         if len(newest) > MOST_SHOWN:
             others = [entry.member for entry in newest[MOST_SHOWN:]]
-            chosen = st.multiselect("Others", others, format_func=names.get, key="class.others", select_all=False)
-            st.button("Remove these", key="class.remove_others", on_click=_remove, args=(chosen,), disabled=not chosen)
+            chosen = st.multiselect(
+                "Others", others, format_func=names.get, key="class.others", select_all=False
+            )
+            st.button(
+                "Remove these",
+                key="class.remove_others",
+                on_click=_remove,
+                args=(chosen,),
+                disabled=not chosen,
+            )
         if record.members:
             _flood(record, answered)
         if record.removed:
             label = f"Let {plural(len(record.removed), 'member')} back in"
             removed = [entry.member for entry in record.removed]
-            st.button(label, key="class.readmit", icon=":material/undo:", type="tertiary", on_click=_readmit, args=(removed,))
+            st.button(
+                label,
+                key="class.readmit",
+                icon=":material/undo:",
+                type="tertiary",
+                on_click=_readmit,
+                args=(removed,),
+            )
     popover.caption(REMOVE_NOTE)
 
 
@@ -422,13 +600,24 @@ def _flood(record: ClassRecord, answered: Counter[str]) -> None:
     st.markdown("**Many who do not belong here**")
     joined = sorted(entry.joined for entry in record.members)
     moments = sorted({moment - moment % 60 for moment in joined}, reverse=True)
-    since = st.selectbox("Who joined at or after", moments, format_func=_clock, key="class.since", width=200)
+    since = st.selectbox(
+        "Who joined at or after", moments, format_func=_clock, key="class.since", width=200
+    )
     silent = st.checkbox("Only those who have not answered", True, key="class.silent")
     members = [
-        entry.member for entry in record.members if entry.joined >= (since or 0.0) and not (silent and answered[entry.member])
+        entry.member
+        for entry in record.members
+        if entry.joined >= (since or 0.0) and not (silent and answered[entry.member])
     ]
     label, icon = f"Remove {plural(len(members), 'member')}", ":material/group_remove:"
-    st.button(label, key="class.remove_flood", icon=icon, on_click=_remove, args=(members,), disabled=not members)
+    st.button(
+        label,
+        key="class.remove_flood",
+        icon=icon,
+        on_click=_remove,
+        args=(members,),
+        disabled=not members,
+    )
 
 
 def _clock(moment: float) -> str:
@@ -439,7 +628,9 @@ def _clock(moment: float) -> str:
 def plan() -> None:
     """Draw the plan for 50 minutes."""
     with st.expander(
-        "50 minutes in class: what to say, what to expect, where people go wrong", icon=":material/school:", key="class.plan"
+        "50 minutes in class: what to say, what to expect, where people go wrong",
+        icon=":material/school:",
+        key="class.plan",
     ):
         st.markdown(_plan())
 
@@ -474,7 +665,9 @@ def _enter() -> None:
 
 
 def _join() -> None:
-    """Join, and go to the lesson that the link names; with the code alone, to the one that the link would have named."""
+    """Join, and go to the lesson that the link names; with the code alone, to the one that the link
+    would have named.
+    """
     first = not class_session.joined()
     if not _act(partial(class_session.join, st.session_state[NICKNAME])) or not first:
         return
@@ -491,7 +684,14 @@ def _go_to_lesson() -> None:
 
 def _choose_lesson() -> None:
     code = class_session.code()
-    _act(partial(class_session.store().choose_lesson, code, class_session.token(code), st.session_state[OPENS]))
+    _act(
+        partial(
+            class_session.store().choose_lesson,
+            code,
+            class_session.token(code),
+            st.session_state[OPENS],
+        )
+    )
 
 
 def _leave() -> None:
@@ -553,4 +753,6 @@ def _prepare() -> None:
     except RecipeError as error:
         error_toast(error)
         return
-    st.session_state[EXPORT] = {record.code: (class_board.answers_csv(record), class_board.hand_ins_csv(record))}
+    st.session_state[EXPORT] = {
+        record.code: (class_board.answers_csv(record), class_board.hand_ins_csv(record))
+    }

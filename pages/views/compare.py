@@ -1,7 +1,8 @@
-"""Draw the Compare page: runs side by side, the controls of a grid of runs, its curves, and the table of all runs.
+"""Draw the Compare page: runs side by side, the controls of a grid of runs, its curves, and the
+table of all runs.
 
-The *shown runs* are the pinned runs A and B, and the sidebar's run, "now". The *grid* has a run for each learner, each rank or
-number of strings, and each seed that the visitor chose.
+The *shown runs* are the pinned runs A and B, and the sidebar's run, "now". The *grid* has a run for
+each learner, each rank or number of strings, and each seed that the visitor chose.
 """
 
 from __future__ import annotations
@@ -37,7 +38,8 @@ RANKS = (1, 2, 3, 4, 5, 8, 10, 15, 20, 30, 50, 100)
 SIZES = (100, 200, 500, 1000, 2000, 5000, 10_000, 20_000)
 SEEDS = {False: "the learning only", True: "the strings too"}
 OPENING = "compare.opening"
-SVG = {"toImageButtonOptions": {"format": "svg", "filename": "nlwfa-lab"}}  # the file that a chart's camera button saves
+# the file that a chart's camera button saves
+SVG = {"toImageButtonOptions": {"format": "svg", "filename": "nlwfa-lab"}}
 
 
 @st.cache_resource(max_entries=1000, show_spinner=False)
@@ -48,17 +50,28 @@ def _outcome(key: str) -> Outcome:
 def outcome(recipe: Recipe) -> Outcome | None:
     """Return a finished run's scores and diagnostics; None if the run is not finished.
 
-    The outcome has the requested recipe: the stored one may differ in options that its learner does not use.
+    The outcome has the requested recipe: the stored one may differ in options that its learner does
+    not use.
     """
     status = runs.status(recipe)
-    return replace(_outcome(recipe.key()), recipe=recipe) if status and status.state == "done" else None
+    return (
+        replace(_outcome(recipe.key()), recipe=recipe)
+        if status and status.state == "done"
+        else None
+    )
 
 
 def side_by_side(recipe: Recipe) -> dict[str, Recipe]:
-    """Draw the scores and differing options of the shown runs. Returns these runs by their names in tables."""
+    """Draw the scores and differing options of the shown runs.
+
+    Returns these runs by their names in tables.
+    """
     recipes = {f"{name}: {one.title}": one for name, one in pins.shown_runs(recipe).items()}
     if len(recipes) < 2:
-        st.caption("To see two runs side by side here, pin a run as A in the sidebar, then change something.")
+        st.caption(
+            "To see two runs side by side here, pin a run as A in the sidebar, then change "
+            "something."
+        )
         return recipes
     st.subheader("Side by side", anchor=False)
     training.train_at_once(list(recipes.values()), "compare.in_play")
@@ -66,9 +79,17 @@ def side_by_side(recipe: Recipe) -> dict[str, Recipe]:
     training.train_controls(list(recipes.values()), "compare.in_play")
     if finished:
         if len({one.recipe.data for one in finished.values()}) > 1:
-            widgets.notes("These runs use different strings: each is scored on its own test strings.")
-        score_tables.score_table({name: one.scores for name, one in finished.items()}, "compare.in_play.scores")
-    every = st.toggle("All options, not only the differences", key="compare.in_play.every", persist_state="session")
+            widgets.notes(
+                "These runs use different strings: each is scored on its own test strings."
+            )
+        score_tables.score_table(
+            {name: one.scores for name, one in finished.items()}, "compare.in_play.scores"
+        )
+    every = st.toggle(
+        "All options, not only the differences",
+        key="compare.in_play.every",
+        persist_state="session",
+    )
     table = difference_table(recipes, every, uploads.titles(*recipes.values()))
     if table["option"]:
         widgets.draw_table(table, "compare.differences", "Options of the shown runs")
@@ -79,7 +100,12 @@ def sweep_controls(recipe: Recipe) -> Grid:
     """Draw the widgets for the grid of runs. Returns the chosen grid."""
     left, right = st.columns(2)
     learners = left.pills(
-        "Learners", list(HANKEL_LEARNERS), selection_mode="multi", default=["SP"], key="learners", bind="query-params"
+        "Learners",
+        list(HANKEL_LEARNERS),
+        selection_mode="multi",
+        default=["SP"],
+        key="learners",
+        bind="query-params",
     )
     opponents = right.pills(
         "Opponents",
@@ -87,12 +113,16 @@ def sweep_controls(recipe: Recipe) -> Grid:
         selection_mode="multi",
         key="opponents",
         bind="query-params",
-        help="A hidden Markov model and a probabilistic automaton trained by EM, and recurrent networks, each with as many states "
-        "as the rank. They learn from the strings themselves, stop early by the validation strings, and take up to one or two "
+        help="A hidden Markov model and a probabilistic automaton trained by EM, and recurrent "
+        "networks, each with as many states "
+        "as the rank. They learn from the strings themselves, stop early by the validation "
+        "strings, and take up to one or two "
         "minutes each.",
     )
     left, middle, right = st.columns([1, 2.4, 0.8])
-    against = left.segmented_control("Against", list(AGAINST), default="rank", required=True, key="against", bind="query-params")
+    against = left.segmented_control(
+        "Against", list(AGAINST), default="rank", required=True, key="against", bind="query-params"
+    )
     with middle:
         values = _ranks(recipe) if against == "rank" else _sizes(recipe)
     linked = st.query_params.get("seeds", "")
@@ -103,25 +133,51 @@ def sweep_controls(recipe: Recipe) -> Grid:
     new = False
     if num_seeds > 1:
         new = st.segmented_control(
-            "A seed changes", list(SEEDS), default=False, format_func=SEEDS.get, required=True, key="compare.new_strings",
+            "A seed changes", list(SEEDS), default=False, format_func=SEEDS.get, required=True, key="compare.new_strings",  # noqa: E501
             persist_state="session",
         )  # fmt: skip
         st.caption(_seed_sentence(recipe, new))
     axis = "ranks" if against == "rank" else "sample_sizes"
-    return Grid(base=recipe, learners=(*learners, *opponents), **{axis: values}, num_seeds=num_seeds, new_strings=new)
+    return Grid(
+        base=recipe,
+        learners=(*learners, *opponents),
+        **{axis: values},
+        num_seeds=num_seeds,
+        new_strings=new,
+    )
 
 
 def _ranks(recipe: Recipe) -> list[int]:
-    """Draw the choice of ranks, the same for all learners; `possible` leaves out ranks that a learner can't have."""
-    options = [rank for rank in RANKS if rank <= min(recipe.hankel.num_prefixes, recipe.hankel.num_suffixes, limits.most("rank"))]
+    """Draw the choice of ranks, the same for all learners; `possible` leaves out ranks that a
+    learner can't have.
+    """
+    options = [
+        rank
+        for rank in RANKS
+        if rank <= min(recipe.hankel.num_prefixes, recipe.hankel.num_suffixes, limits.most("rank"))
+    ]
     default = [rank for rank in (1, 2, 3, 5, 10) if rank in options]
-    return st.pills("Ranks", options, selection_mode="multi", default=default, key="ranks", bind="query-params", wrap=True)
+    return st.pills(
+        "Ranks",
+        options,
+        selection_mode="multi",
+        default=default,
+        key="ranks",
+        bind="query-params",
+        wrap=True,
+    )
 
 
 def _sizes(recipe: Recipe) -> list[int]:
-    """Draw the choice of numbers of training strings, up to a file's number of strings if they come from a file."""
+    """Draw the choice of numbers of training strings, up to a file's number of strings if they come
+    from a file.
+    """
     own = cache.data(recipe.data).train.num_strings
-    most = own if recipe.data.source in ("verbs", "upload") else max(own, min(SIZES[-1], limits.most("generated_strings")))
+    most = (
+        own
+        if recipe.data.source in ("verbs", "upload")
+        else max(own, min(SIZES[-1], limits.most("generated_strings")))
+    )
     options = sorted({size for size in SIZES if size < most} | {own, most})
     default = [size for size in options if size <= own][-4:]
     return st.pills(
@@ -139,14 +195,20 @@ def _sizes(recipe: Recipe) -> list[int]:
 def _seed_sentence(recipe: Recipe, new: bool) -> str:
     if not new:
         return (
-            "Networks start from other random weights, on the same strings. Spectral learning has no randomness: one run is enough."
+            "Networks start from other random weights, on the same strings. Spectral learning "
+            "has no randomness: one run is enough."
         )
     source = ", and so is the automaton that draws them" if recipe.data.source in RANDOM else ""
-    return f"Training, validation and test strings are drawn or split again{source}, so the bands include that randomness too."
+    return (
+        f"Training, validation and test strings are drawn or split again{source}, so the bands "
+        "include that randomness too."
+    )
 
 
 def possible(recipe: Recipe, sweep: Grid) -> Mapping[Point, Recipe]:
-    """Return the runs of the grid without ranks that are too large for a learner, and draw a note that names these."""
+    """Return the runs of the grid without ranks that are too large for a learner, and draw a note
+    that names these.
+    """
     if not sweep.learners or not (sweep.ranks or sweep.sample_sizes):
         return {}
     grid = sweep.points()
@@ -161,7 +223,9 @@ def possible(recipe: Recipe, sweep: Grid) -> Mapping[Point, Recipe]:
             hankel = matrices[one.hankel]
             if one.learning.rank > (largest := min(hankel.num_prefixes, hankel.num_suffixes)):
                 size = f"{hankel.num_prefixes:,} prefixes and {hankel.num_suffixes:,} suffixes"
-                refused[f"{point.learner}: ranks up to {largest} only, because its matrix has {size}."] += 1
+                refused[
+                    f"{point.learner}: ranks up to {largest} only, because its matrix has {size}."
+                ] += 1
                 continue
         allowed[point] = one
     widgets.notes(*refused)
@@ -169,28 +233,60 @@ def possible(recipe: Recipe, sweep: Grid) -> Mapping[Point, Recipe]:
 
 
 def train(grid: Mapping[Point, Recipe]) -> dict[Point, Outcome]:
-    """Draw the button that trains the grid's missing runs, their expected time, and failures. Returns the finished runs."""
+    """Draw the button that trains the grid's missing runs, their expected time, and failures.
+
+    Returns the finished runs.
+    """
     states = {point: runs.status(recipe) for point, recipe in grid.items()}
     outcomes = {
         point: replace(_outcome(grid[point].key()), recipe=grid[point])
         for point, status in states.items()
         if status and status.state == "done"
     }
-    failed = {point: status for point, status in states.items() if status and status.state == "failed"}
-    going = [point for point, status in states.items() if status and status.state in ("queued", "running")]
+    failed = {
+        point: status for point, status in states.items() if status and status.state == "failed"
+    }
+    going = [
+        point
+        for point, status in states.items()
+        if status and status.state in ("queued", "running")
+    ]
     rest = [recipe for point, recipe in grid.items() if point not in failed]
     if going:
-        done = sorted((point.learner, status.seconds) for point, status in states.items() if status and status.state == "done")
-        seconds = {learner: [time for _, time in group] for learner, group in groupby(done, key=lambda entry: entry[0])}
-        estimate = sweeps.time_left(seconds, Counter(point.learner for point in going), max(1, num_cores() - 1))
-        about = "" if estimate is None else f", about {_duration(estimate)} if nobody else is training"
+        done = sorted(
+            (point.learner, status.seconds)
+            for point, status in states.items()
+            if status and status.state == "done"
+        )
+        seconds = {
+            learner: [time for _, time in group]
+            for learner, group in groupby(done, key=lambda entry: entry[0])
+        }
+        estimate = sweeps.time_left(
+            seconds, Counter(point.learner for point in going), max(1, num_cores() - 1)
+        )
+        about = (
+            "" if estimate is None else f", about {_duration(estimate)} if nobody else is training"
+        )
         st.caption(f"{len(going)} of {len(grid)} models left{about}.")
     training.train_controls(rest, "compare", total=len(grid))
     if failed:
         messages = Counter(f"{point.learner}: {status.message}" for point, status in failed.items())
-        with st.expander(f"{len(failed)} of {len(grid)} models could not be trained", icon=":material/error:"):
-            st.markdown("\n".join(f"- {escape_markdown(sentence)} ({count} ×)" for sentence, count in messages.items()))
-            st.button("Try these again", key="compare.again", on_click=_again, args=[grid[point] for point in failed])
+        with st.expander(
+            f"{len(failed)} of {len(grid)} models could not be trained", icon=":material/error:"
+        ):
+            st.markdown(
+                "\n".join(
+                    f"- {escape_markdown(sentence)} ({count} ×)"
+                    for sentence, count in messages.items()
+                )
+            )
+            st.button(
+                "Try these again",
+                key="compare.again",
+                on_click=_again,
+                args=[grid[point] for point in failed],
+            )
     return outcomes
 
 
@@ -206,41 +302,71 @@ def _duration(seconds: float) -> str:
 
 
 def curves(recipe: Recipe, sweep: Grid, outcomes: Mapping[Point, Outcome]) -> None:
-    """Draw a score against rank or number of strings, with the reference models on the same test strings."""
-    metrics = [score.field for score in METRICS if any(getattr(one.scores, score.field) is not None for one in outcomes.values())]
+    """Draw a score against rank or number of strings, with the reference models on the same test
+    strings.
+    """
+    metrics = [
+        score.field
+        for score in METRICS
+        if any(getattr(one.scores, score.field) is not None for one in outcomes.values())
+    ]
     with st.container(horizontal=True, gap="medium"):
         metric = _metric(metrics)
         strings = st.segmented_control(
-            "Scored on", ["test", "validation"], default="test", required=True, key="compare.strings", persist_state="session"
+            "Scored on",
+            ["test", "validation"],
+            default="test",
+            required=True,
+            key="compare.strings",
+            persist_state="session",
         )
     curve_points = sweeps.curves(outcomes, metric, strings)
     lines = _references(recipe, sweep, metric) if strings == "test" else {}
     x_title = AGAINST[sweep.against]
     places = {x for points in curve_points.values() for x in points}
     if sweep.against == "rank" and len(places) == 1:
-        alt = f"{SCORE_OF[metric].title} of each learner at {x_title} = {next(iter(places))}, beside the reference models"
+        alt = (
+            f"{SCORE_OF[metric].title} of each learner at {x_title} = {next(iter(places))}, "
+            "beside the reference models"
+        )
         bars = {name: spread for name, points in curve_points.items() for spread in points.values()}
-        figure = score_bars(bars, {name: value for name, value in lines.items() if isinstance(value, float)}, metric)
+        figure = score_bars(
+            bars, {name: value for name, value in lines.items() if isinstance(value, float)}, metric
+        )
     else:
         alt = f"{SCORE_OF[metric].title} against {x_title}, beside the reference models"
         figure = metric_figure(curve_points, lines, metric, x_title)
     st.plotly_chart(figure, key="compare.curves", alt=alt, config=SVG)
     if any(spread.count > 1 for points in curve_points.values() for spread in points.values()):
-        one = ": they are scored with the sidebar's seed only" if lines and sweep.new_strings else ""
+        one = (
+            ": they are scored with the sidebar's seed only" if lines and sweep.new_strings else ""
+        )
         st.caption(
-            f"A line of several seeds is their mean, and its band is the 95 % interval of that mean (Student's t): "
-            "where the mean over many more seeds would be. With few seeds it is wide, and the chart may cut it off. A seed whose "
-            "score is not finite is left out of the mean, and there is no band there; ∞ at the top edge marks where that "
+            "A line of several seeds is their mean, and its band is the 95 % interval of "
+            "that mean (Student's t): "
+            "where the mean over many more seeds would be. With few seeds it is wide, and "
+            "the chart may cut it off. A seed whose "
+            "score is not finite is left out of the mean, and there is no band there; ∞ at "
+            "the top edge marks where that "
             f"happened. Reference models have no band{one}."
         )
     if sweep.against == "strings" and recipe.data.source in ("verbs", "upload"):
-        st.caption("Each number of training strings splits the file differently, so each point has its own test strings.")
+        st.caption(
+            "Each number of training strings splits the file differently, so each point has "
+            "its own test strings."
+        )
 
 
 def _metric(metrics: list[str]) -> str:
-    """Draw the choice of the score by its title. The address gets the name of its field, as a widget bound to it would not do."""
+    """Draw the choice of the score by its title.
+
+    The address gets the name of its field, as a widget bound to it would not do.
+    """
     linked = url_parameters.value("metric")
-    meanings = "\n".join(f"- **{SCORE_OF[name].short_title}**: {escape_markdown(SCORE_OF[name].meaning)}" for name in metrics)
+    meanings = "\n".join(
+        f"- **{SCORE_OF[name].short_title}**: {escape_markdown(SCORE_OF[name].meaning)}"
+        for name in metrics
+    )
     metric: str = st.selectbox(
         "Metric",
         metrics,
@@ -257,9 +383,13 @@ def _metric(metrics: list[str]) -> str:
 
 
 def _references(recipe: Recipe, sweep: Grid, metric: str) -> dict[str, float | dict[int, float]]:
-    """Return the score of each reference model: one number if the x-axis is the rank, otherwise one for each number of strings."""
+    """Return the score of each reference model: one number if the x-axis is the rank, otherwise one
+    for each number of strings.
+    """
     if sweep.against == "rank":
-        level = {name: getattr(scores, metric) for name, scores in cache.references(recipe.data).items()}
+        level = {
+            name: getattr(scores, metric) for name, scores in cache.references(recipe.data).items()
+        }
         return {name: value for name, value in level.items() if value is not None}
     lines: dict[str, float | dict[int, float]] = {}
     for size in sorted(sweep.sample_sizes):
@@ -271,46 +401,74 @@ def _references(recipe: Recipe, sweep: Grid, metric: str) -> dict[str, float | d
 
 
 def winners(recipe: Recipe, outcomes: Mapping[Point, Outcome], by: str) -> None:
-    """Draw a table with the rank of each learner that is best on validation strings, and its scores on the test strings."""
+    """Draw a table with the rank of each learner that is best on validation strings, and its scores
+    on the test strings.
+    """
     references = cache.references(recipe.data)
-    best_scores = {run_title(learner, rank): scores for learner, (rank, scores) in sweeps.winners(outcomes, by).items()}
+    best_scores = {
+        run_title(learner, rank): scores
+        for learner, (rank, scores) in sweeps.winners(outcomes, by).items()
+    }
     if not best_scores:
         widgets.notes(
-            "There are no validation strings, so no rank can be chosen by them. Set some aside in the sidebar, "
+            "There are no validation strings, so no rank can be chosen by them. Set some "
+            "aside in the sidebar, "
             "under Held-out strings and seed."
         )
         return
     if all(len(scores) == 1 for scores in best_scores.values()):
         rows = {name: scores[0] for name, scores in best_scores.items()} | references
-        runs_of = {run_title(point.learner, point.value): one.recipe for point, one in outcomes.items()}
+        runs_of = {
+            run_title(point.learner, point.value): one.recipe for point, one in outcomes.items()
+        }
         score_tables.score_table(rows, "compare.winners", recipes=runs_of)
         return
     table = spread_table(best_scores | {name: [scores] for name, scores in references.items()})
-    widgets.draw_table(table, "compare.winners", "Scores of the chosen ranks, mean ± standard deviation over seeds")
-    st.caption(f"Mean ± standard deviation (divisor: seeds − 1) over seeds, on the test strings. {BETTER}.")
+    widgets.draw_table(
+        table, "compare.winners", "Scores of the chosen ranks, mean ± standard deviation over seeds"
+    )
+    st.caption(
+        f"Mean ± standard deviation (divisor: seeds − 1) over seeds, on the test strings. {BETTER}."
+    )
 
 
-def named_runs(sweep: Grid, outcomes: Mapping[Point, Outcome], shown_runs: Mapping[str, Recipe]) -> dict[str, Outcome]:
+def named_runs(
+    sweep: Grid, outcomes: Mapping[Point, Outcome], shown_runs: Mapping[str, Recipe]
+) -> dict[str, Outcome]:
     """Collect the finished runs of the grid and of the shown runs: name -> outcome."""
     names = run_names(sweep, outcomes)
     named = {names[point]: one for point, one in outcomes.items()}
     keys = {one.recipe.key() for one in named.values()}
     additional = {name: one for name, one in shown_runs.items() if one.key() not in keys}
-    return named | {name: finished for name, one in additional.items() if (finished := outcome(one))}
+    return named | {
+        name: finished for name, one in additional.items() if (finished := outcome(one))
+    }
 
 
 def verdict(named: Mapping[str, Outcome], by: str) -> None:
-    """Say which run the validation strings choose, and whether it is better than the n-gram on the test strings."""
+    """Say which run the validation strings choose, and whether it is better than the n-gram on the
+    test strings.
+    """
     chosen = next((name for name in ranking(named, by) if named[name].validation is not None), None)
     if chosen is None:
         return
-    choice = f"The best on validation strings by {SCORE_OF[by].short_title}: {chosen}." if len(named) > 1 else ""
+    choice = (
+        f"The best on validation strings by {SCORE_OF[by].short_title}: {chosen}."
+        if len(named) > 1
+        else ""
+    )
     sentence = cache.lead_over_reference(named[chosen].recipe, by)
-    st.markdown(f"**{escape_markdown(choice)}** {escape_markdown(sentence)}" if choice else escape_markdown(sentence))
+    st.markdown(
+        f"**{escape_markdown(choice)}** {escape_markdown(sentence)}"
+        if choice
+        else escape_markdown(sentence)
+    )
 
 
 def records(recipe: Recipe, named: Mapping[str, Outcome]) -> None:
-    """Draw the runs among the published figures, if the test files are those of a competition's public problem."""
+    """Draw the runs among the published figures, if the test files are those of a competition's
+    public problem.
+    """
     problem = problem_of(recipe.data, cache.competition_problems())
     if problem is None:
         return
@@ -322,53 +480,81 @@ def records(recipe: Recipe, named: Mapping[str, Outcome]) -> None:
     kind = f" The problem's kind is {problem.kind}." if problem.kind else ""
     own = cache.data(recipe.data).train.num_strings
     st.caption(
-        f"{'Higher' if problem.higher_is_better else 'Lower'} is better.{kind} Runs learned from {own:,} training strings here. "
+        f"{'Higher' if problem.higher_is_better else 'Lower'} is better.{kind} Runs learned "
+        f"from {own:,} training strings here. "
         "Participants could also learn from the test files, and looked at them more than once."
     )
 
 
-def pair(recipe: Recipe, named: Mapping[str, Outcome], shown_runs: Mapping[str, Recipe], by: str) -> None:
-    """Draw two models' differences in each score, with intervals: at first of the pinned runs, or of the pinned run and the
-    sidebar's. The visitor chooses among all runs and the reference models."""
+def pair(
+    recipe: Recipe, named: Mapping[str, Outcome], shown_runs: Mapping[str, Recipe], by: str
+) -> None:
+    """Draw two models' differences in each score, with intervals: at first of the pinned runs, or
+    of the pinned run and the sidebar's. The visitor chooses among all runs and the reference
+    models."""
     st.subheader("Two models on the same test strings", anchor=False)
     pinned = pins.pinned()
     ordered = _pinned_first(named, shown_runs if pinned else {}, by)
     names = [*ordered, *cache.reference_models(recipe.data)]
-    if pinned and (opening := names[:2]) != st.session_state.get(OPENING):  # a pin is new, or has been trained
+    # a pin is new, or has been trained
+    if pinned and (opening := names[:2]) != st.session_state.get(OPENING):
         st.session_state[OPENING] = opening
         st.session_state["compare.first"], st.session_state["compare.second"] = opening
     left, right = st.columns(2)
     first = left.selectbox("First model", names, key="compare.first", persist_state="session")
     others = [name for name in names if name != first]
     second = right.selectbox("Second model", others, key="compare.second", persist_state="session")
-    missing = [name for name, one in pinned.items() if all(one.key() != run.recipe.key() for run in ordered.values())]
+    missing = [
+        name
+        for name, one in pinned.items()
+        if all(one.key() != run.recipe.key() for run in ordered.values())
+    ]
     if missing:
         st.caption(f"{listed(missing)} can be chosen here when trained.")
     try:
         models = [
-            cache.run_string_scores(ordered[name].recipe) if name in ordered else cache.reference_string_scores(recipe.data, name)
+            cache.run_string_scores(ordered[name].recipe)
+            if name in ordered
+            else cache.reference_string_scores(recipe.data, name)
             for name in (first, second)
         ]
         table = paired_table((first, second), (models[0], models[1]))
     except RecipeError as error:
         st.info(escape_markdown(str(error)), icon=":material/info:")
         return
-    widgets.draw_table(table, "compare.pair", f"Difference of {first} and {second}, with its interval, for each score")
+    widgets.draw_table(
+        table,
+        "compare.pair",
+        f"Difference of {first} and {second}, with its interval, for each score",
+    )
     caption = pair_caption((models[0], models[1]))
-    widgets.table_downloads(dict.fromkeys(("csv", "latex", "markdown"), table), "difference", "compare.pair.files", caption)
+    widgets.table_downloads(
+        dict.fromkeys(("csv", "latex", "markdown"), table),
+        "difference",
+        "compare.pair.files",
+        caption,
+    )
     st.caption(f"{caption} {BETTER}." + ("" if models[0].has_truth else f" {FLAT_WINS}"))
 
 
-def _pinned_first(named: Mapping[str, Outcome], shown_runs: Mapping[str, Recipe], by: str) -> dict[str, Outcome]:
-    """Order runs: the shown ones by the names that they have as pins, then the others with the best on validation strings first."""
+def _pinned_first(
+    named: Mapping[str, Outcome], shown_runs: Mapping[str, Recipe], by: str
+) -> dict[str, Outcome]:
+    """Order runs: the shown ones by the names that they have as pins, then the others with the best
+    on validation strings first.
+    """
     by_key = {one.recipe.key(): one for one in named.values()}
     shown = {name: by_key[one.key()] for name, one in shown_runs.items() if one.key() in by_key}
     keys = {one.recipe.key() for one in shown.values()}
-    return shown | {name: named[name] for name in ranking(named, by) if named[name].recipe.key() not in keys}
+    return shown | {
+        name: named[name] for name in ranking(named, by) if named[name].recipe.key() not in keys
+    }
 
 
 def all_runs(named: Mapping[str, Outcome], by: str) -> None:
-    """Draw all runs with their differing options, scores and diagnostics, as a table and as parallel coordinates."""
+    """Draw all runs with their differing options, scores and diagnostics, as a table and as
+    parallel coordinates.
+    """
     every = st.toggle("All options and diagnostics", key="compare.every", persist_state="session")
     table = run_table(named, by, every)
     hidden = () if every else {SCORE_OF["share_tied"].short_title, *DIAGNOSTIC_TITLES.values()}
@@ -379,22 +565,42 @@ def all_runs(named: Mapping[str, Outcome], by: str) -> None:
         {"training": st.column_config.Column(help=widgets.TRAINING_HELP)},
         column_order=[title for title in table if title not in hidden],
     )
-    files = widgets.table_downloads(dict.fromkeys(("latex", "markdown"), table), "runs", "compare.runs.files")
+    files = widgets.table_downloads(
+        dict.fromkeys(("latex", "markdown"), table), "runs", "compare.runs.files"
+    )
     if files is not None:
         csv = scores_csv({name: one.scores for name, one in named.items()})
         label, icon = "All numbers as CSV", ":material/download:"
         files.download_button(
-            label, csv, "scores.csv", "text/csv", key="compare.csv", type="tertiary", icon=icon, on_click="ignore"
+            label,
+            csv,
+            "scores.csv",
+            "text/csv",
+            key="compare.csv",
+            type="tertiary",
+            icon=icon,
+            on_click="ignore",
         )
     st.caption(
-        f"Ordered by the {SCORE_OF[by].title} on validation strings. All other scores are on the test strings."
+        f"Ordered by the {SCORE_OF[by].title} on validation strings. All other scores are on "
+        "the test strings."
         f"{' Radius and total mass have a closed form in linear models only.' if every else ''}"
     )
-    warnings = [f"{name}: {sentence}" for name, one in named.items() for sentence in one.diagnostics.warnings]
+    warnings = [
+        f"{name}: {sentence}"
+        for name, one in named.items()
+        for sentence in one.diagnostics.warnings
+    ]
     widgets.warning_list(warnings)
     if len(named) > 2:
-        lines = st.expander("One line for each run", icon=":material/stacked_line_chart:", key="compare.lines", on_change="rerun")
-        if lines.open:  # a chart in a closed list is drawn too, which takes a second or two without a graphics card
+        lines = st.expander(
+            "One line for each run",
+            icon=":material/stacked_line_chart:",
+            key="compare.lines",
+            on_change="rerun",
+        )
+        # a chart in a closed list is drawn too, which takes a second or two without a graphics card
+        if lines.open:
             with lines:
                 _lines(named)
 

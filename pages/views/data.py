@@ -1,4 +1,7 @@
-"""Take a visitor's own strings, as uploaded files or pasted text. Both are stored under the hash of their content."""
+"""Take a visitor's own strings, as uploaded files or pasted text.
+
+Both are stored under the hash of their content.
+"""
 
 from __future__ import annotations
 
@@ -12,22 +15,35 @@ from nlwfa_core.sources.recognition import reading_of
 from pages.shared import cache, sidebar, uploads
 from pages.shared.widgets import escape_markdown
 
-# Two dicts of the session: field -> how often its uploader was emptied; field -> SHA-256 of a file that waits for another file.
+# Two dicts of the session: field -> how often its uploader was emptied; field -> SHA-256 of a file
+# that waits for another file.
 EMPTIED, WAITING = "uploads.emptied", "uploads.waiting"
-# Lists of file types that all allow every file. Streamlit empties an uploader when its list changes.
+# Lists of file types that all allow every file. Streamlit empties an uploader when its list
+# changes.
 ANY_TYPE: tuple[Sequence[str] | None, ...] = (None, (), [], "")
 PASTED, PASTE_ERROR = "data.paste", "uploads.paste_error"
 PASTED_TITLE = "pasted strings"
-MIN_SPLIT = 30  # with fewer pasted strings, none are set aside: all of them are used for training and for the test
+# with fewer pasted strings, none are set aside: all of them are used for training and for the test
+MIN_SPLIT = 30
 SLOTS = {
     "upload": (
         "Training strings",
-        "PAutomaC or SPiCe; one string on each line, as characters or as tokens separated by spaces; a table with a string and its "
+        "PAutomaC or SPiCe; one string on each line, as characters or as tokens separated by "
+        "spaces; a table with a string and its "
         "count in each row (CSV); JSON lines.",
     ),
-    "upload_test": ("Test strings (optional)", "Without a file of test strings, part of the training file is set aside."),
-    "upload_solution": ("Solution (optional)", "PAutomaC: the true probabilities of the test strings, one on each line."),
-    "upload_model": ("Model (optional)", "PAutomaC: the automaton that the strings were drawn from."),
+    "upload_test": (
+        "Test strings (optional)",
+        "Without a file of test strings, part of the training file is set aside.",
+    ),
+    "upload_solution": (
+        "Solution (optional)",
+        "PAutomaC: the true probabilities of the test strings, one on each line.",
+    ),
+    "upload_model": (
+        "Model (optional)",
+        "PAutomaC: the automaton that the strings were drawn from.",
+    ),
     "upload_prefixes": (
         "Prefixes (optional)",
         "SPiCe: beginnings of strings, one on each line, to be scored with their targets.",
@@ -40,27 +56,40 @@ SLOTS = {
 
 
 # Field -> the field of the file without which its own file has no effect.
-NEEDS = {"upload_solution": "upload_test", "upload_prefixes": "upload_targets", "upload_targets": "upload_prefixes"}
+NEEDS = {
+    "upload_solution": "upload_test",
+    "upload_prefixes": "upload_targets",
+    "upload_targets": "upload_prefixes",
+}
 NEEDED = {"upload_test": "test strings", "upload_targets": "targets", "upload_prefixes": "prefixes"}
 
 
 def own_strings(opened: bool) -> None:
-    """Draw the widgets for a visitor's own strings in an expander, which is closed at first unless `opened`."""
-    with st.container(key="own_strings"), st.expander("Your own strings", expanded=opened, icon=":material/upload:"):
+    """Draw the widgets for a visitor's own strings in an expander, which is closed at first unless
+    `opened`.
+    """
+    with (
+        st.container(key="own_strings"),
+        st.expander("Your own strings", expanded=opened, icon=":material/upload:"),
+    ):
         pasted, dropped = st.tabs(["Paste", "Upload"])
         with pasted:
             _paste_control()
         with dropped:
-            for column, (field, (label, text)) in zip(st.columns(2) * 3, SLOTS.items(), strict=True):
+            for column, (field, (label, text)) in zip(
+                st.columns(2) * 3, SLOTS.items(), strict=True
+            ):
                 with column:
                     _upload_control(field, label, text)
         st.caption("Your strings stay on this server, and are only ever read as text.")
 
 
 def _upload_control(field: str, label: str, text: str) -> None:
-    """Draw an uploader for one file, and the file in use. The recipe names the file by the hash of its content.
+    """Draw an uploader for one file, and the file in use. The recipe names the file by the hash of
+    its content.
 
-    If the uploader's file was refused or removed, the uploader is drawn as a new one, which is empty.
+    If the uploader's file was refused or removed, the uploader is drawn as a new one, which is
+    empty.
     """
     emptied = st.session_state.get(EMPTIED, {}).get(field, 0)
     st.file_uploader(
@@ -76,17 +105,27 @@ def _upload_control(field: str, label: str, text: str) -> None:
     if name := st.session_state.get(field):
         label = f"In use: the file {escape_markdown(uploads.label(name))}"
         st.button(
-            label, key=f"take_out.{field}", icon=":material/close:", help="Remove this file", on_click=_take_out, args=(field,)
+            label,
+            key=f"take_out.{field}",
+            icon=":material/close:",
+            help="Remove this file",
+            on_click=_take_out,
+            args=(field,),
         )
     elif name := st.session_state.get(WAITING, {}).get(field):
-        st.caption(escape_markdown(f"{uploads.label(name)} waits for its {NEEDED[NEEDS[field]]}: upload them too."))
+        st.caption(
+            escape_markdown(
+                f"{uploads.label(name)} waits for its {NEEDED[NEEDS[field]]}: upload them too."
+            )
+        )
 
 
 def _use_upload(field: str) -> None:
-    """Make an uploaded file part of the recipe if it can be read; otherwise explain why not, and change nothing.
+    """Make an uploaded file part of the recipe if it can be read; otherwise explain why not, and
+    change nothing.
 
-    Files that were refused before do not matter. An empty uploader has no effect, because the browser also empties it before it
-    sends the next file.
+    Files that were refused before do not matter. An empty uploader has no effect, because the
+    browser also empties it before it sends the next file.
     """
     file = st.session_state.get(f"upload.{field}")
     if file is None:
@@ -99,11 +138,18 @@ def _use_upload(field: str) -> None:
             reading_alone(field, data, format)
         names = before | {field: uploads.store(data, file.name)}
         # Use all uploaded strings, even if the strings before them were fewer.
-        new = {"source": "upload", "num_strings": limits.most("generated_strings")} if field == "upload" else {}
+        new = (
+            {"source": "upload", "num_strings": limits.most("generated_strings")}
+            if field == "upload"
+            else {}
+        )
         waiting: dict[str, str] = st.session_state.setdefault(WAITING, {})
         if (needed := NEEDS.get(field)) and not before[needed] and needed not in waiting:
             waiting[field] = names[field]
-            text = f"{file.name} is stored. It will be used as soon as you upload its {NEEDED[needed]}."
+            text = (
+                f"{file.name} is stored. It will be used as soon as you upload its "
+                f"{NEEDED[needed]}."
+            )
             st.toast(escape_markdown(text), icon=":material/check:", duration="long")
             return
         if field == "upload_test" and "upload_solution" in waiting:
@@ -121,13 +167,19 @@ def _use_upload(field: str) -> None:
 
 
 def _check(names: dict[str, str], new: dict[str, object]) -> None:
-    """Raise RecipeError if files can't be read together. Without training strings nothing is checked: they decide the alphabet."""
+    """Raise RecipeError if files can't be read together.
+
+    Without training strings nothing is checked: they decide the alphabet.
+    """
     if names["upload"]:
         cache.data(sidebar.current().data.changed(**{"source": "upload", **new, **names}))
 
 
 def _with_solution(names: dict[str, str], solution: str, new: dict[str, object]) -> dict[str, str]:
-    """Add the solution that was uploaded before these test strings. If it does not fit them, explain this and leave it out."""
+    """Add the solution that was uploaded before these test strings.
+
+    If it does not fit them, explain this and leave it out.
+    """
     try:
         _check(names | {"upload_solution": solution}, new)
     except RecipeError as error:
@@ -144,14 +196,18 @@ def readings(recipe: DataRecipe, data: Data) -> None:
 
 
 def _paste_control() -> None:
-    """Draw a text box for strings, which are then used like a file. Text that can't be read stays in the box, with the reason."""
+    """Draw a text box for strings, which are then used like a file.
+
+    Text that can't be read stays in the box, with the reason.
+    """
     st.text_area(
         "Strings, one on each line",
         key=PASTED,
         height=160,
         persist_state="session",
         placeholder="ab\nabb\nλ",
-        help="Characters, or tokens separated by spaces; λ alone is the empty string. Or CSV: string, count.",
+        help="Characters, or tokens separated by spaces; λ alone is the empty string. Or CSV: "
+        "string, count.",
     )
     if reason := st.session_state.pop(PASTE_ERROR, None):
         st.error(escape_markdown(f"{reason} – Nothing was changed."), icon=":material/error:")
@@ -162,13 +218,19 @@ def _use_pasted() -> None:
     content = (st.session_state.get(PASTED) or "").encode()
     try:
         limits.check_at_most(
-            "the size of pasted strings in bytes (a file may be larger)", len(content), limits.most("pasted_bytes")
+            "the size of pasted strings in bytes (a file may be larger)",
+            len(content),
+            limits.most("pasted_bytes"),
         )
         name = uploads.store(content, PASTED_TITLE)
         # So few strings are too few to set some aside for a test.
         test = name if content.count(b"\n") < MIN_SPLIT else ""
         fields = dict.fromkeys(sidebar.UPLOADS, "") | {"upload": name, "upload_test": test}
-        fields |= {"source": "upload", "num_strings": limits.most("generated_strings"), "upload_format": "auto"}
+        fields |= {
+            "source": "upload",
+            "num_strings": limits.most("generated_strings"),
+            "upload_format": "auto",
+        }
         recipe = sidebar.current().data.changed(**fields)
         data = cache.data(recipe)
     except RecipeError as error:

@@ -1,7 +1,7 @@
 """Draw the Hankel page: the lens, and singular values.
 
-The lens is a component in the browser with three linked views of a matrix: a heat map, states as points, and the list of strings.
-It reports clicks and zooms to the page.
+The lens is a component in the browser with three linked views of a matrix: a heat map, states as
+points, and the list of strings. It reports clicks and zooms to the page.
 """
 
 from __future__ import annotations
@@ -41,7 +41,10 @@ LINKED_CELL = "screen.cell.chosen"
 _lens = components.component("lens")
 # These send the lens what changes while the matrix stays the same.
 _PART = (ASSETS / "lens" / "part.js").read_text(encoding="utf-8")
-_points, _window, _chosen = (st.components.v2.component(f"nlwfa.lens_{part}", js=_PART) for part in ("points", "window", "chosen"))
+_points, _window, _chosen = (
+    st.components.v2.component(f"nlwfa.lens_{part}", js=_PART)
+    for part in ("points", "window", "chosen")
+)
 
 
 def block_title(symbols: Sequence[str], symbol: int) -> str:
@@ -50,7 +53,9 @@ def block_title(symbols: Sequence[str], symbol: int) -> str:
 
 
 def approximations(recipe: Recipe) -> list[str]:
-    """List the possible approximations of H: the truncated SVD, and trained learners if each cell is the weight of a string."""
+    """List the possible approximations of H: the truncated SVD, and trained learners if each cell
+    is the weight of a string.
+    """
     hankel = cache.hankel(recipe.data, recipe.hankel)
     comparable = recipe.hankel.statistic == "string" and recipe.hankel.transform == "none"
     small = hankel.num_prefixes * hankel.num_suffixes <= MAX_MODEL_CELLS
@@ -58,29 +63,45 @@ def approximations(recipe: Recipe) -> list[str]:
 
 
 def linked_lens(recipe: Recipe, symbol: int, layer: str, by: str) -> None:
-    """Draw the lens with a block of the matrix, an approximation of it, or the difference of both."""
+    """Draw the lens with a block of the matrix, an approximation of it, or the difference of
+    both.
+    """
     rank = recipe.learning.rank
     if symbol >= 0:
         entry = entry_formula(recipe.hankel, SHIFTED)
-        st.caption(rf"In this block, $\mathbf{{H}}_\sigma[u, v] = {entry}$: its rows are those of the prefixes $u\sigma$.")
+        st.caption(
+            rf"In this block, $\mathbf{{H}}_\sigma[u, v] = {entry}$: its rows are those of "
+            r"the prefixes $u\sigma$."
+        )
     if layer == "H":
         _linked_lens(recipe, MatrixChoice(symbol), "H" if symbol < 0 else "H_σ")
         return
     svd_rank = min(rank, len(cache.singular_values(recipe.data, recipe.hankel).singular_values))
     choice = (
-        MatrixChoice(symbol, layer, svd_rank) if by == SVD else MatrixChoice(symbol, layer, rank, recipe.with_learner(by).key())
+        MatrixChoice(symbol, layer, svd_rank)
+        if by == SVD
+        else MatrixChoice(symbol, layer, rank, recipe.with_learner(by).key())
     )
     error = cache.lens_error(recipe.data, recipe.hankel, choice)
     hankel = cache.hankel(recipe.data, recipe.hankel)
     whole, rest = matrix_name(hankel, "H"), matrix_name(hankel, "(H − Ĥ)")
     how = f"Ĥ[u, v] = f(uv), the weight that {by} gives uv"
     if by == SVD:
-        how = f"Ĥ = H V Vᵀ, where V has the first right singular vectors of {matrix_name(hankel, 'H_λ')}{weights_phrase(hankel)}"
-    beyond = f" The decomposition stops at rank {svd_rank}." if by == SVD and svd_rank < rank else ""
-    st.markdown(f"‖{rest}‖ / ‖{whole}‖ = **{format_significant(error)}** at rank {choice.rank}; {escape_markdown(how)}.{beyond}")
+        how = (
+            "Ĥ = H V Vᵀ, where V has the first right singular vectors of "
+            f"{matrix_name(hankel, 'H_λ')}{weights_phrase(hankel)}"
+        )
+    beyond = (
+        f" The decomposition stops at rank {svd_rank}." if by == SVD and svd_rank < rank else ""
+    )
+    st.markdown(
+        f"‖{rest}‖ / ‖{whole}‖ = **{format_significant(error)}** at rank {choice.rank}; "
+        f"{escape_markdown(how)}.{beyond}"
+    )
     _linked_lens(recipe, choice, f"{layer}, rank {choice.rank}" if by == SVD else f"{layer}, {by}")
     st.caption(
-        "Trained models can be shown too, with the weight f(uv) in each cell, if H counts whole strings without a transform and "
+        "Trained models can be shown too, with the weight f(uv) in each cell, if H counts "
+        "whole strings without a transform and "
         f"has at most {MAX_MODEL_CELLS:,} cells."
     )
 
@@ -94,26 +115,49 @@ def _linked_lens(recipe: Recipe, choice: MatrixChoice, title: str) -> None:
     payload = _payload(recipe, choice) | {"title": title}
     matrix = cache.matrix(recipe.data, recipe.hankel, choice)
     with st.container(gap=None):
-        state = _lens(key="hankel.lens", data=payload, on_selection_change=_nothing, on_window_change=_nothing)
-        window, cell = _position(state.get("window"), "id", payload), _position(state.get("selection"), "basis", payload)
+        state = _lens(
+            key="hankel.lens", data=payload, on_selection_change=_nothing, on_window_change=_nothing
+        )
+        window, cell = (
+            _position(state.get("window"), "id", payload),
+            _position(state.get("selection"), "basis", payload),
+        )
         linked = _linked_cell(payload)
         if linked and not cell:
             cell = linked
-            _chosen(key="hankel.lens_chosen", data={"lens": NAME, "basis": payload["basis"], "chosen": linked}, height=1)
-        screen.write("cell", ",".join(str(cell[name] + 1) for name in ("row", "column") if name in cell) if cell else "")
+            _chosen(
+                key="hankel.lens_chosen",
+                data={"lens": NAME, "basis": payload["basis"], "chosen": linked},
+                height=1,
+            )
+        screen.write(
+            "cell",
+            ",".join(str(cell[name] + 1) for name in ("row", "column") if name in cell)
+            if cell
+            else "",
+        )
         points = {"lens": NAME, "rows": payload["rows"], "points": _states(recipe, choice)}
         _points(key="hankel.lens_points", data=points, height=1)
         if window and "cells" not in payload["layer"]:
-            values = lens.window(matrix, window["row"], window["column"], window["numRows"], window["numColumns"])
-            _window(key="hankel.lens_window", data={"lens": NAME, "id": payload["id"], "window": values}, height=1)
+            values = lens.window(
+                matrix, window["row"], window["column"], window["numRows"], window["numColumns"]
+            )
+            _window(
+                key="hankel.lens_window",
+                data={"lens": NAME, "id": payload["id"], "window": values},
+                height=1,
+            )
     if cell:
         _details(recipe, choice, cell)
     else:
         st.caption(
-            "Hover over a cell, a point or a string, and its prefix lights up in all three views. Each point is a prefix, too; "
+            "Hover over a cell, a point or a string, and its prefix lights up in all three "
+            "views. Each point is a prefix, too; "
             "those with similar rows are near each other. Click to pin a prefix and see the count."
         )
-    table = st.expander("As a table", icon=":material/table:", key="hankel.as_table", on_change="rerun")
+    table = st.expander(
+        "As a table", icon=":material/table:", key="hankel.as_table", on_change="rerun"
+    )
     if table.open:  # a table that is closed is neither made nor sent
         with table:
             _table(matrix, payload, cell or window or {"row": 0, "column": 0})
@@ -132,7 +176,9 @@ def _payload(recipe: Recipe, choice: MatrixChoice) -> dict[str, Any]:
 
 
 def _states(recipe: Recipe, choice: MatrixChoice) -> dict[str, Any]:
-    """Make the payload of a point for each prefix: its state under the sidebar's run, or its row of the decomposition."""
+    """Make the payload of a point for each prefix: its state under the sidebar's run, or its row of
+    the decomposition.
+    """
     model = recipe.key() if cache.result(recipe) and recipe.learning.kind.needs_hankel else ""
     return cache.lens_points(recipe.data, recipe.hankel, choice.symbol, recipe.learning.rank, model)
 
@@ -142,18 +188,24 @@ def _nothing() -> None:
 
 
 def _position(value: Any, name: str, payload: dict[str, Any]) -> dict[str, int] | None:
-    """Return the row and column that the browser reports; None if they are outside the matrix on the page."""
+    """Return the row and column that the browser reports; None if they are outside the matrix on
+    the page.
+    """
     if not isinstance(value, dict) or value.get(name) != payload[name]:
         return None
     position = {key: entry for key, entry in value.items() if type(entry) is int and entry >= 0}
     rows, columns = payload["layer"]["shape"]
     required = {"row", "column", "numRows", "numColumns"} if name == "id" else {"row"}
-    inside = required <= set(position) and position["row"] < rows and position.get("column", 0) < columns
+    inside = (
+        required <= set(position) and position["row"] < rows and position.get("column", 0) < columns
+    )
     return position if inside else None
 
 
 def _linked_cell(payload: dict[str, Any]) -> dict[str, int] | None:
-    """Return the cell or row that a link has chosen; None if the page does not show the link's matrix any more."""
+    """Return the cell or row that a link has chosen; None if the page does not show the link's
+    matrix any more.
+    """
     text = screen.unread("cell")
     if text is not None:
         numbers = [int(word) - 1 for word in text.split(",") if word.isdecimal() and len(word) < 6]
@@ -171,53 +223,86 @@ def _details(recipe: Recipe, choice: MatrixChoice, cell: dict[str, int]) -> None
     with st.container(border=True, key="hankel.chosen"):
         if "column" not in cell:
             total = format_significant(float(block[[row]].sum()), EXACT)
-            st.markdown(f"u is **{written}**: {block[[row]].nnz:,} non-zero cells, with sum {total}.")
+            st.markdown(
+                f"u is **{written}**: {block[[row]].nnz:,} non-zero cells, with sum {total}."
+            )
             return
         column = cell["column"]
         suffix = hankel.basis.suffixes[column]
         value = float(block[row, column])
         words = {"u": prefix, "v": suffix, "uv": prefix + suffix}
-        legend = ", ".join(f"{name} is **{escape_markdown(alphabet.decode(word))}**" for name, word in words.items())
+        legend = ", ".join(
+            f"{name} is **{escape_markdown(alphabet.decode(word))}**"
+            for name, word in words.items()
+        )
         st.markdown(f"{legend}: **H[u, v] = {format_significant(value, EXACT)}**")
-        st.markdown(escape_markdown(f"By hand: {count_by_hand(data.train, prefix + suffix, recipe.hankel)}."))
+        st.markdown(
+            escape_markdown(
+                f"By hand: {count_by_hand(data.train, prefix + suffix, recipe.hankel)}."
+            )
+        )
         if choice.layer != "H":
             near = cache.matrix(recipe.data, recipe.hankel, replace(choice, layer="Ĥ"))
             entry = float(part(near, slice(row, row + 1), slice(column, column + 1))[0, 0])
             rest = format_significant(value - entry, EXACT)
-            st.markdown(escape_markdown(f"Ĥ[u, v] = {format_apart(entry, value, EXACT)[0]}; H − Ĥ = {rest}."))
+            st.markdown(
+                escape_markdown(
+                    f"Ĥ[u, v] = {format_apart(entry, value, EXACT)[0]}; H − Ĥ = {rest}."
+                )
+            )
 
 
 def _table(matrix: Matrix, payload: dict[str, Any], position: dict[str, int]) -> None:
     """Draw a table of exact values around a position, for people who can't see the picture."""
-    window = lens.window(matrix, position["row"], position.get("column", 0), TABLE_ROWS, TABLE_COLUMNS)
+    window = lens.window(
+        matrix, position["row"], position.get("column", 0), TABLE_ROWS, TABLE_COLUMNS
+    )
     row, column, (num_rows, num_columns) = window["row"], window["column"], window["shape"]
     values = part(matrix, slice(row, row + num_rows), slice(column, column + num_columns))
     # Shortened labels may be equal, but the names of a table's columns must differ.
-    names = [f"{column + number + 1} · {text}" for number, text in enumerate(payload["suffixes"][column : column + num_columns])]
+    names = [
+        f"{column + number + 1} · {text}"
+        for number, text in enumerate(payload["suffixes"][column : column + num_columns])
+    ]
     table = pd.DataFrame(values, columns=names)
     table.insert(0, "prefix", payload["prefixes"][row : row + num_rows])
     st.dataframe(
         written_frame(table, EXACT),
         hide_index=True,
         key="hankel.table",
-        # Columns are named by position, with the hidden index as 0, because their titles are a user's strings.
+        # Columns are named by position, with the hidden index as 0, because their titles are a
+        # user's strings.
         column_config={1: st.column_config.Column(pinned=True)},
-        alt=f"Exact values: {num_rows} prefixes from number {row + 1}, {num_columns} suffixes from number {column + 1}",
+        alt=f"Exact values: {num_rows} prefixes from number {row + 1}, {num_columns} suffixes "
+        f"from number {column + 1}",
     )
 
 
 def rank_cut(recipe: Recipe, symbol: int) -> None:
-    """Draw the singular values as bars with a mark at the rank, which can be dragged, and below H, Ĥ and H − Ĥ at that rank."""
-    svd, hankel = cache.singular_values(recipe.data, recipe.hankel), cache.hankel(recipe.data, recipe.hankel)
+    """Draw the singular values as bars with a mark at the rank, which can be dragged, and below H,
+    Ĥ and H − Ĥ at that rank.
+    """
+    svd, hankel = (
+        cache.singular_values(recipe.data, recipe.hankel),
+        cache.hankel(recipe.data, recipe.hankel),
+    )
     data = cache.cut_payload(recipe.data, recipe.hankel) | {"rank": recipe.learning.rank}
     components.cut(CUT, data, _set_rank)
-    components.panels("hankel.panels", cache.panels_payload(recipe.data, recipe.hankel, symbol))  # without the rank: see panels.js
+    # without the rank: see panels.js
+    components.panels("hankel.panels", cache.panels_payload(recipe.data, recipe.hankel, symbol))
     st.markdown(numerical_rank_sentence(svd, hankel))
-    table = st.expander("The values", icon=":material/table:", key="hankel.values", on_change="rerun")
+    table = st.expander(
+        "The values", icon=":material/table:", key="hankel.values", on_change="rerun"
+    )
     if table.open:
         ranks = pd.RangeIndex(1, len(svd.singular_values) + 1, name="rank")
-        columns = {"singular value": svd.singular_values, "kept by this rank": data["kept"][: len(ranks)]}
-        table.dataframe(written_frame(pd.DataFrame(columns, index=ranks)), key="hankel.values_table")
+        columns = {
+            "singular value": svd.singular_values,
+            "kept by this rank": data["kept"][: len(ranks)],
+        }
+        table.dataframe(
+            written_frame(pd.DataFrame(columns, index=ranks)), key="hankel.values_table"
+        )
 
 
 def _set_rank() -> None:

@@ -1,7 +1,8 @@
 """Draw the History page.
 
-The functions stand in the order of the page: the visitor's list of runs, filters, a part of the table, one run in full, and the
-actions: open, run again, pin, name and tag, delete and restore, export and import.
+The functions stand in the order of the page: the visitor's list of runs, filters, a part of the
+table, one run in full, and the actions: open, run again, pin, name and tag, delete and restore,
+export and import.
 """
 
 from __future__ import annotations
@@ -46,7 +47,9 @@ SEARCH, ORDER, LAST, PAGE = "history.text", "history.order", "history.last", "hi
 
 @dataclass(frozen=True, eq=False)
 class RunList:
-    """Identifies the list of runs that this visitor sees and edits: the list of everyone, or the visitor's own."""
+    """Identifies the list of runs that this visitor sees and edits: the list of everyone, or the
+    visitor's own.
+    """
 
     history: History
     labels: RunLabels
@@ -74,8 +77,13 @@ def nothing_yet(run_list: RunList) -> None:
     """Draw an empty history, and suggest what to do next."""
     st.subheader("No run yet", anchor=False)
     st.markdown(
-        "Train something, and it appears here at once: *Train* runs the sidebar's recipe, *Compare* a whole grid."
-        + ("" if run_list.owner else " Or import a bundle below that someone exported from another lab.")
+        "Train something, and it appears here at once: *Train* runs the sidebar's recipe, "
+        "*Compare* a whole grid."
+        + (
+            ""
+            if run_list.owner
+            else " Or import a bundle below that someone exported from another lab."
+        )
     )
     if st.button("Go to Train", key="history.train", type="primary", icon=":material/play_arrow:"):
         switch("train")
@@ -91,7 +99,8 @@ def query_controls(run_list: RunList, choices: Choices) -> Query:
         persist_state="session",
         icon=":material/search:",
         placeholder="fac.non, k = 10, a name, tag, error …",
-        help="Each word must occur in the run's row: in its name or title (such as SP, k = 10), status, source, file, statistic, "
+        help="Each word must occur in the run's row: in its name or title (such as SP, k = 10), "
+        "status, source, file, statistic, "
         "transform, refinement, tags, version or error message; or begin the run's key.",
     )
     order = second.selectbox(
@@ -119,25 +128,53 @@ def query_controls(run_list: RunList, choices: Choices) -> Query:
     )
     used = sum(bool(st.session_state.get(key)) for key in FILTERS)
     with fourth.popover(
-        f"Filter ({used})" if used else "Filter", icon=":material/filter_list:", width="stretch", key="history.filter"
+        f"Filter ({used})" if used else "Filter",
+        icon=":material/filter_list:",
+        width="stretch",
+        key="history.filter",
     ):
-        filter_values = [_several(label, options, key) for (label, options), key in zip(filters, FILTERS, strict=True)]
+        filter_values = [
+            _several(label, options, key)
+            for (label, options), key in zip(filters, FILTERS, strict=True)
+        ]
     titles = tuple(uploads.all_titles().items()) if text else ()
-    return Query(text or "", *map(tuple, filter_values), order=order, last=last, owner=run_list.owner, titles=titles)
+    return Query(
+        text or "",
+        *map(tuple, filter_values),
+        order=order,
+        last=last,
+        owner=run_list.owner,
+        titles=titles,
+    )
 
 
 def _several(label: str, options: list[str], key: str) -> list[str]:
-    """Draw a filter. A chosen value stays an option when the last run with it is deleted, because the run may be restored."""
-    options = [*options, *(option for option in st.session_state.get(key) or [] if option not in options)]
+    """Draw a filter.
+
+    A chosen value stays an option when the last run with it is deleted, because the run may be
+    restored.
+    """
+    options = [
+        *options,
+        *(option for option in st.session_state.get(key) or [] if option not in options),
+    ]
     write = history_tables.state_word if label == "Status" else str
     values: list[str] = st.multiselect(
-        label, options, format_func=write, key=key, persist_state="session", placeholder="all", disabled=not options
+        label,
+        options,
+        format_func=write,
+        key=key,
+        persist_state="session",
+        placeholder="all",
+        disabled=not options,
     )
     return values
 
 
 def page_of(run_list: RunList, query: Query) -> Listing:
-    """Return the runs on the current page of the table; those of the last page if the current page no longer exists."""
+    """Return the runs on the current page of the table; those of the last page if the current page
+    no longer exists.
+    """
     with database_errors_as_sentences():
         page = listing.list_runs(run_list.history, query, _offset(), PAGE_SIZE)
         if page.total and not page.runs:
@@ -162,10 +199,17 @@ def table(run_list: RunList, page: Listing, query: Query) -> list[Run]:
         return []
     first = _offset() + 1
     some = f"Runs {first:,}–{first + len(page.runs) - 1:,} of {page.total:,}"
-    st.markdown(f"{page.total:,} run{'' if page.total == 1 else 's'}" if page.total == len(page.runs) else some)
+    st.markdown(
+        f"{page.total:,} run{'' if page.total == 1 else 's'}"
+        if page.total == len(page.runs)
+        else some
+    )
     titles = uploads.titles(*map(history_tables.recipe_of, page.runs))
     columns = history_tables.runs_table(page.runs, query.order, st.context.timezone, titles)
-    helps = {"time": st.column_config.Column(help="Wall time of all stages"), "tags": st.column_config.Column(width=120)}
+    helps = {
+        "time": st.column_config.Column(help="Wall time of all stages"),
+        "tags": st.column_config.Column(width=120),
+    }
     state = widgets.draw_table(
         columns,
         f"history.runs.{_digest(page.runs)}",
@@ -182,7 +226,9 @@ def table(run_list: RunList, page: Listing, query: Query) -> list[Run]:
 
 
 def _digest(rows: Sequence[Run]) -> str:
-    """Make a key for the table's widget that changes with the rows, so that ticks do not move to other runs."""
+    """Make a key for the table's widget that changes with the rows, so that ticks do not move to
+    other runs.
+    """
     return hashlib.sha256("".join(run.key for run in rows).encode()).hexdigest()[:12]
 
 
@@ -195,7 +241,8 @@ def _clear() -> None:
 def _pager(page: Listing) -> None:
     left, right = st.columns([3, 2], vertical_alignment="top")
     left.caption(
-        "Only options that differ between these rows are shown. Each run's scores are on its own test strings, so compare runs "
+        "Only options that differ between these rows are shown. Each run's scores are on its "
+        "own test strings, so compare runs "
         f"with the same strings. {BETTER}."
     )
     if _num_pages(page) > 1:
@@ -203,7 +250,9 @@ def _pager(page: Listing) -> None:
 
 
 def one_run(run_list: RunList, picked: Sequence[Run]) -> None:
-    """Draw a ticked run in full: how it ended, its scores, curves and diagnostics, and all its options."""
+    """Draw a ticked run in full: how it ended, its scores, curves and diagnostics, and all its
+    options.
+    """
     if len(picked) != 1:
         return
     with database_errors_as_sentences():
@@ -212,19 +261,25 @@ def one_run(run_list: RunList, picked: Sequence[Run]) -> None:
         st.subheader(escape_markdown(history_tables.run_name(run)), anchor=False)
         zone = st.context.timezone
         moments = (
-            f"Submitted {history_tables.format_time(run.submitted, zone)}, ended {history_tables.format_time(run.ended, zone)}"
+            f"Submitted {history_tables.format_time(run.submitted, zone)}, ended "
+            f"{history_tables.format_time(run.ended, zone)}"
         )
         st.caption(escape_markdown(f"{moments}. Version {run.version}, key {run.key[:12]}…"))
         if reason := history_tables.reason(run):
             widgets.warnings(f"{history_tables.state_word(run.state).capitalize()}. {reason}")
         if history_tables.is_from_upload(run):
-            widgets.notes("Its strings were uploaded. The history and bundles contain only a hash of them, not the strings.")
+            widgets.notes(
+                "Its strings were uploaded. The history and bundles contain only a hash of "
+                "them, not the strings."
+            )
         _results(run)
         recipe = history_tables.recipe_of(run)
         if recipe is not None:
             with st.expander("All options"):
                 widgets.draw_table(
-                    difference_table({"value": recipe}, True, uploads.titles(recipe)), "history.options", "All options of the run"
+                    difference_table({"value": recipe}, True, uploads.titles(recipe)),
+                    "history.options",
+                    "All options of the run",
                 )
 
 
@@ -237,7 +292,9 @@ def _results(run: Run) -> None:
             st.caption(interval_sentence({history_tables.run_name(run): intervals}))
         elif intervals:
             with st.expander("95 % intervals of the scores"):
-                widgets.draw_table(interval_table(intervals), "history.intervals", "Intervals of the run's scores")
+                widgets.draw_table(
+                    interval_table(intervals), "history.intervals", "Intervals of the run's scores"
+                )
                 st.caption(COVERS)
     if run.seconds:
         st.caption(tables.time_sentence(run.seconds))
@@ -259,7 +316,9 @@ def _results(run: Run) -> None:
 
 
 def _intervals(run: Run) -> dict[str, Interval]:
-    """Compute the intervals of a run's scores; empty if its result or its test strings are not on this server."""
+    """Compute the intervals of a run's scores; empty if its result or its test strings are not on
+    this server.
+    """
     recipe = history_tables.recipe_of(run)
     if recipe is None or run.state != "done":
         return {}
@@ -270,13 +329,18 @@ def _intervals(run: Run) -> dict[str, Interval]:
 
 
 def expect() -> None:
-    """Let the table update itself for a while, because runs were just submitted that it does not show yet."""
+    """Let the table update itself for a while, because runs were just submitted that it does not
+    show yet.
+    """
     st.session_state[EXPECTED] = monotonic() + EXPECT_SECONDS
 
 
 def watch(run_list: RunList, page: Listing, query: Query) -> None:
     """Update the table at short intervals while runs on this page are queued or running."""
-    if any(run.state in UNDER_WAY for run in page.runs) or st.session_state.get(EXPECTED, 0.0) > monotonic():
+    if (
+        any(run.state in UNDER_WAY for run in page.runs)
+        or st.session_state.get(EXPECTED, 0.0) > monotonic()
+    ):
         st.fragment(_look, run_every=WATCH_SECONDS)(run_list, page, query)
 
 
@@ -288,14 +352,18 @@ def _look(run_list: RunList, page: Listing, query: Query) -> None:
         st.rerun()
     number = sum(run.state in UNDER_WAY for run in now.runs)
     if number:
-        st.caption(f"{number} of these runs {'are' if number > 1 else 'is'} queued or running: the table updates itself.")
+        st.caption(
+            f"{number} of these runs {'are' if number > 1 else 'is'} queued or running: the "
+            "table updates itself."
+        )
 
 
 def actions(run_list: RunList, picked: Sequence[Run], tags: Sequence[str]) -> None:
     """Draw the buttons for the ticked runs."""
     if not picked:
         st.markdown(
-            "Tick a run at the left of its row to open, pin, name or delete it and to see its curves. Tick several to act on all "
+            "Tick a run at the left of its row to open, pin, name or delete it and to see "
+            "its curves. Tick several to act on all "
             "of them."
         )
         return
@@ -315,17 +383,34 @@ def actions(run_list: RunList, picked: Sequence[Run], tags: Sequence[str]) -> No
                 help=text,
             )
             for name in pins.NAMES:
-                st.button(f"Pin {name}", key=f"history.pin.{name}", icon=":material/keep:", on_click=_pin, args=(name, picked[0]))
+                st.button(
+                    f"Pin {name}",
+                    key=f"history.pin.{name}",
+                    icon=":material/keep:",
+                    on_click=_pin,
+                    args=(name, picked[0]),
+                )
         if again:
             text = "Start the unfinished runs again, from the beginning"
-            st.button("Run again", key="history.again", icon=":material/replay:", on_click=_again, args=(again,), help=text)
+            st.button(
+                "Run again",
+                key="history.again",
+                icon=":material/replay:",
+                on_click=_again,
+                args=(again,),
+                help=text,
+            )
         _labels(run_list, picked, tags)
         if done:
             _export(run_list, done)
         if over:
             label = "Delete" if len(over) == 1 else f"Delete {len(over)}"
             st.button(
-                label, key="history.delete", icon=":material/delete:", on_click=_delete, args=(run_list, [run.key for run in over])
+                label,
+                key="history.delete",
+                icon=":material/delete:",
+                on_click=_delete,
+                args=(run_list, [run.key for run in over]),
             )
     if len(over) < len(picked):
         st.caption("To delete a running job, open it and cancel it first.")
@@ -344,7 +429,10 @@ def _open(run: Run) -> None:
 
 
 def _settable_recipe(run: Run) -> Recipe:
-    """Return a run's recipe. Raises RecipeError if the sidebar can't be set to it, or its strings are not on this server."""
+    """Return a run's recipe.
+
+    Raises RecipeError if the sidebar can't be set to it, or its strings are not on this server.
+    """
     recipe = _recipe(run)
     sidebar.check_settable(recipe)
     for name in recipe.data.uploads:
@@ -352,7 +440,8 @@ def _settable_recipe(run: Run) -> Recipe:
             cache.uploads().get(name)
         except RecipeError:
             raise RecipeError(
-                "The strings of this run were uploaded and are not on this server; the history has only a hash of them. Upload "
+                "The strings of this run were uploaded and are not on this server; the "
+                "history has only a hash of them. Upload "
                 "the same file on the Data page, then open the run again."
             ) from None
     return recipe
@@ -361,7 +450,10 @@ def _settable_recipe(run: Run) -> Recipe:
 def _recipe(run: Run) -> Recipe:
     recipe = history_tables.recipe_of(run)
     if recipe is None:
-        raise RecipeError(f"This run was made by version {run.version} of the lab, and this version can't read its options.")
+        raise RecipeError(
+            f"This run was made by version {run.version} of the lab, and this version can't "
+            "read its options."
+        )
     return recipe
 
 
@@ -371,7 +463,9 @@ def _pin(name: str, run: Run) -> None:
     except RecipeError as error:
         error_toast(error)
     else:
-        st.toast(f"Pinned as {name}: Compare shows the pinned runs side by side.", icon=":material/keep:")
+        st.toast(
+            f"Pinned as {name}: Compare shows the pinned runs side by side.", icon=":material/keep:"
+        )
 
 
 def _again(unfinished: Iterable[Run]) -> None:
@@ -383,17 +477,30 @@ def _again(unfinished: Iterable[Run]) -> None:
 
 
 def interrupted_bar(run_list: RunList, choices: Choices) -> None:
-    """Draw the runs that were interrupted when a server stopped, with a button that starts them again."""
+    """Draw the runs that were interrupted when a server stopped, with a button that starts them
+    again.
+    """
     if number := choices.states.get("interrupted"):
         with st.container(horizontal=True, key="history.interrupted", vertical_alignment="center"):
-            st.markdown(f"**{number:,} run{'s were' if number > 1 else ' was'} interrupted** when a server stopped.")
-            st.button("Run again", key="history.go_on", icon=":material/replay:", on_click=_run_interrupted, args=(run_list,))
+            st.markdown(
+                f"**{number:,} run{'s were' if number > 1 else ' was'} interrupted** when a "
+                "server stopped."
+            )
+            st.button(
+                "Run again",
+                key="history.go_on",
+                icon=":material/replay:",
+                on_click=_run_interrupted,
+                args=(run_list,),
+            )
 
 
 def _run_interrupted(run_list: RunList) -> None:
     try:
         with database_errors_as_sentences():
-            interrupted = listing.list_runs(run_list.history, Query(states=("interrupted",), owner=run_list.owner), 0, MAX_RUNS)
+            interrupted = listing.list_runs(
+                run_list.history, Query(states=("interrupted",), owner=run_list.owner), 0, MAX_RUNS
+            )
     except RecipeError as error:
         error_toast(error)
     else:
@@ -403,12 +510,20 @@ def _run_interrupted(run_list: RunList) -> None:
 def _labels(run_list: RunList, picked: Sequence[Run], tags: Sequence[str]) -> None:
     """Draw a form for the name and the tags of one run, or for tags to add to several runs."""
     one = picked[0] if len(picked) == 1 else None
-    with st.popover("Name and tags" if one else f"Tag {len(picked)}", icon=":material/label:", key="history.labels"):
+    with st.popover(
+        "Name and tags" if one else f"Tag {len(picked)}",
+        icon=":material/label:",
+        key="history.labels",
+    ):
         form = one.key[:12] if one else "several"
         with st.form(f"history.form.{form}", border=False):
             if one:
                 st.text_input(
-                    "Name", one.name, max_chars=MAX_NAME, key=f"history.name.{form}", placeholder=history_tables.run_name(one)
+                    "Name",
+                    one.name,
+                    max_chars=MAX_NAME,
+                    key=f"history.name.{form}",
+                    placeholder=history_tables.run_name(one),
                 )
             st.multiselect(
                 "Tags" if one else "Tags to add",
@@ -421,7 +536,11 @@ def _labels(run_list: RunList, picked: Sequence[Run], tags: Sequence[str]) -> No
                 help=f"At most {MAX_TAGS}, each with at most {MAX_TAG} characters.",
             )
             st.form_submit_button(
-                "Save", key="history.save", icon=":material/check:", on_click=_save, args=(run_list, picked, form)
+                "Save",
+                key="history.save",
+                icon=":material/check:",
+                on_click=_save,
+                args=(run_list, picked, form),
             )
 
 
@@ -431,7 +550,9 @@ def _save(run_list: RunList, picked: Sequence[Run], form: str) -> None:
         with database_errors_as_sentences():
             for run in picked:
                 if len(picked) == 1:
-                    run_list.labels.rename(run.key, (st.session_state.get(f"history.name.{form}") or "").strip())
+                    run_list.labels.rename(
+                        run.key, (st.session_state.get(f"history.name.{form}") or "").strip()
+                    )
                 run_list.labels.tag(run.key, tags if len(picked) == 1 else [*run.tags, *tags])
     except RecipeError as error:
         error_toast(error)
@@ -453,8 +574,21 @@ def undo_bar(run_list: RunList) -> None:
         with st.container(horizontal=True, key="history.deleted_bar", vertical_alignment="center"):
             suffix = " from your list" if run_list.owner else ""
             st.markdown(f"**{len(keys)} run{'s' if len(keys) > 1 else ''} deleted**{suffix}.")
-            st.button("Undo", key="history.undo", icon=":material/undo:", type="primary", on_click=_restore, args=(run_list, keys))
-            st.button("Dismiss", key="history.dismiss", type="tertiary", on_click=st.session_state.pop, args=(DELETED, None))
+            st.button(
+                "Undo",
+                key="history.undo",
+                icon=":material/undo:",
+                type="primary",
+                on_click=_restore,
+                args=(run_list, keys),
+            )
+            st.button(
+                "Dismiss",
+                key="history.dismiss",
+                type="tertiary",
+                on_click=st.session_state.pop,
+                args=(DELETED, None),
+            )
 
 
 def _restore(run_list: RunList, keys: list[str]) -> None:
@@ -468,16 +602,27 @@ def _restore(run_list: RunList, keys: list[str]) -> None:
 
 
 def _export(run_list: RunList, done: Sequence[Run]) -> None:
-    """Draw the download of finished runs as one file, a bundle. A large bundle is packed only on demand.
+    """Draw the download of finished runs as one file, a bundle. A large bundle is packed only on
+    demand.
 
-    The button gets bytes, not a function that makes them, because Streamlit loses the function if a part of the page redraws
-    itself.
+    The button gets bytes, not a function that makes them, because Streamlit loses the function if a
+    part of the page redraws itself.
     """
     keys = tuple(run.key for run in done)
     label = "Export" if len(done) == 1 else f"Export {len(done)}"
-    if st.session_state.get(PACKED) != keys and sum(cache.bytes_on_disk(f"runs/{key}") for key in keys) > AT_ONCE_BYTES:
+    if (
+        st.session_state.get(PACKED) != keys
+        and sum(cache.bytes_on_disk(f"runs/{key}") for key in keys) > AT_ONCE_BYTES
+    ):
         text = "Pack these runs into one file, to keep or to import into another lab"
-        st.button(label, key="history.pack", icon=":material/folder_zip:", on_click=_pack, args=(keys,), help=text)
+        st.button(
+            label,
+            key="history.pack",
+            icon=":material/folder_zip:",
+            on_click=_pack,
+            args=(keys,),
+            help=text,
+        )
         return
     try:
         with database_errors_as_sentences():
@@ -493,13 +638,17 @@ def _export(run_list: RunList, done: Sequence[Run]) -> None:
         key="history.export",
         icon=":material/download:",
         on_click="ignore",
-        help="Finished runs as one file, to keep or to import into another lab. Uploaded strings are not in it",
+        help="Finished runs as one file, to keep or to import into another lab. Uploaded strings "
+        "are not in it",
     )
 
 
 @st.cache_data(max_entries=4, ttl=600, show_spinner="Packing…")
 def _bundle(keys: tuple[str, ...], owner: str | None, labels: tuple[str, ...]) -> bytes:
-    """Pack finished runs into one file. `labels`, the runs' names and tags, are in the file, so the cache depends on them."""
+    """Pack finished runs into one file.
+
+    `labels`, the runs' names and tags, are in the file, so the cache depends on them.
+    """
     return export_runs(server.home(), runs.history(), keys, owner)
 
 
@@ -510,17 +659,27 @@ def _pack(keys: tuple[str, ...]) -> None:
 def import_control(run_list: RunList) -> None:
     """Draw an uploader for bundles, unless visitors have their own lists.
 
-    All visitors with the same recipe share one result. So nobody may import results that others would take for results of this
-    server.
+    All visitors with the same recipe share one result. So nobody may import results that others
+    would take for results of this server.
     """
     if run_list.owner is not None:
         return
     with st.expander("Import a bundle", icon=":material/upload:", key="history.bring"):
-        st.markdown("A file made by *Export*, here or in another lab. Runs that are already here stay as they are.")
-        st.file_uploader("Bundle (zip)", type="zip", key=BUNDLE, max_upload_size=limits.upload_megabytes(), on_change=_import)
+        st.markdown(
+            "A file made by *Export*, here or in another lab. Runs that are already here "
+            "stay as they are."
+        )
+        st.file_uploader(
+            "Bundle (zip)",
+            type="zip",
+            key=BUNDLE,
+            max_upload_size=limits.upload_megabytes(),
+            on_change=_import,
+        )
         uploads.refusal(BUNDLE)
         st.caption(
-            "Every file in it is checked before anything is saved, and nothing in it is ever executed. Uploaded strings are not "
+            "Every file in it is checked before anything is saved, and nothing in it is ever "
+            "executed. Uploaded strings are not "
             "in it."
         )
 
@@ -538,5 +697,6 @@ def _import() -> None:
     else:
         new, old = len(imported.new), len(imported.present)
         already = f"; {old} {'was' if old == 1 else 'were'} already here" if old else ""
-        st.session_state.pop(DELETED, None)  # no undo for deleted runs, because the import may have brought them back
+        # no undo for deleted runs, because the import may have brought them back
+        st.session_state.pop(DELETED, None)
         st.toast(f"{new} run{'' if new == 1 else 's'} imported{already}.", icon=":material/check:")

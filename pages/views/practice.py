@@ -1,4 +1,6 @@
-"""What the Practice page shows: the choice of kinds, one task, and the score of this session; or a quiz of a lesson."""
+"""What the Practice page shows: the choice of kinds, one task, and the score of this session; or a
+quiz of a lesson.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,17 @@ from nlwfa_core.lab.quizzes import AFTER, BEFORE, NUM_ITEMS, Quiz, item_name, no
 from nlwfa_core.lab.tasks.bank import LARGEST_SEED, Kind, Task, scheduled_task
 from nlwfa_core.rounding import format_significant
 from pages.shared import cache, class_session, screen, url_parameters
-from pages.shared.exercises import LESSON, MODE, QUIZ, TASKS, WHEN, entered_text, entry_fields, exercise, responses
+from pages.shared.exercises import (
+    LESSON,
+    MODE,
+    QUIZ,
+    TASKS,
+    WHEN,
+    entered_text,
+    entry_fields,
+    exercise,
+    responses,
+)
 from pages.shared.widgets import escape_markdown
 
 KINDS, NUMBER = "practice.kinds", "practice.number"
@@ -22,13 +34,21 @@ WORDS = {BEFORE: "before the lesson", AFTER: "after the lesson"}
 
 
 def mode() -> str:
-    """Draw the choice between tasks and quizzes, which a link may set. Returns `TASKS` or `QUIZ`."""
+    """Draw the choice between tasks and quizzes, which a link may set.
+
+    Returns `TASKS` or `QUIZ`.
+    """
     text = screen.unread("quiz")
     if text:
         _read_quiz_link(text)
     st.session_state.setdefault(MODE, TASKS)
     chosen: str = st.segmented_control(
-        "Tasks or a quiz", [TASKS, QUIZ], key=MODE, required=True, persist_state="session", label_visibility="collapsed"
+        "Tasks or a quiz",
+        [TASKS, QUIZ],
+        key=MODE,
+        required=True,
+        persist_state="session",
+        label_visibility="collapsed",
     )
     if chosen != QUIZ:
         screen.write("quiz", "")
@@ -36,7 +56,9 @@ def mode() -> str:
 
 
 def _read_quiz_link(text: str) -> None:
-    """Set the widgets to the quiz that a link names; one that does not exist is reported and left out."""
+    """Set the widgets to the quiz that a link names; one that does not exist is reported and left
+    out.
+    """
     name, _, when = text.partition("/")
     if name in cache.quizzes() and when in WORDS:
         st.session_state[MODE], st.session_state[LESSON], st.session_state[WHEN] = QUIZ, name, when
@@ -46,17 +68,30 @@ def _read_quiz_link(text: str) -> None:
 
 
 def quiz_choice() -> tuple[Quiz, str]:
-    """Draw the widgets for the lesson, and for before or after. Returns the quiz and which of the two."""
+    """Draw the widgets for the lesson, and for before or after.
+
+    Returns the quiz and which of the two.
+    """
     for name in ("tasks", "task"):
         screen.write(name, "")
     quizzes = cache.quizzes()
     st.session_state.setdefault(WHEN, BEFORE)
     with st.container(horizontal=True, vertical_alignment="bottom"):
         name = st.selectbox(
-            "Lesson", list(quizzes), format_func=lambda name: quizzes[name].title, key=LESSON, persist_state="session", width=360
+            "Lesson",
+            list(quizzes),
+            format_func=lambda name: quizzes[name].title,
+            key=LESSON,
+            persist_state="session",
+            width=360,
         )
         when = st.segmented_control(
-            "When", list(WORDS), format_func=WORDS.__getitem__, key=WHEN, required=True, persist_state="session"
+            "When",
+            list(WORDS),
+            format_func=WORDS.__getitem__,
+            key=WHEN,
+            required=True,
+            persist_state="session",
         )
     screen.write("quiz", f"{name}/{when}")
     return quizzes[name], when
@@ -68,17 +103,28 @@ def quiz(chosen: Quiz, when: str) -> None:
     if number_right is None:
         _quiz_form(chosen, when)
         return
-    st.success(f"{number_right} of {NUM_ITEMS} right {WORDS[when]}.", icon=":material/check_circle:")
+    st.success(
+        f"{number_right} of {NUM_ITEMS} right {WORDS[when]}.", icon=":material/check_circle:"
+    )
     before, after = (_number_right(chosen, each) for each in (BEFORE, AFTER))
     if after is None:
-        st.markdown("The answers are shown when you have taken the quiz after the lesson, which has other numbers.")
+        st.markdown(
+            "The answers are shown when you have taken the quiz after the lesson, which has "
+            "other numbers."
+        )
         return
     if before is None:
         st.markdown("You did not take the quiz before the lesson, so there is no gain to compute.")
     else:
         gain = normalised_gain([before / NUM_ITEMS], [after / NUM_ITEMS])
-        st.markdown(f"Before {before}, after {after} of {NUM_ITEMS} right. Normalised gain: **{gain.text()}**.")
-        st.caption("(after − before) / (1 − before), both as shares of the items: the part of what was missing that was learned.")
+        st.markdown(
+            f"Before {before}, after {after} of {NUM_ITEMS} right. Normalised gain: "
+            f"**{gain.text()}**."
+        )
+        st.caption(
+            "(after − before) / (1 − before), both as shares of the items: the part of what "
+            "was missing that was learned."
+        )
     for number, item in enumerate(chosen.tasks(when), 1):
         with st.container(border=True, key=f"quiz_item_{number}"):
             st.markdown(f"**{number}. {item.kind.title}**")
@@ -95,9 +141,13 @@ def _number_right(chosen: Quiz, when: str) -> int | None:
 
 def _quiz_form(chosen: Quiz, when: str) -> None:
     tasks = chosen.tasks(when)
-    st.markdown("Eight items, one try each. Answer what you can: an item without an answer counts as wrong.")
+    st.markdown(
+        "Eight items, one try each. Answer what you can: an item without an answer counts as wrong."
+    )
     if errors := st.session_state.get(ERRORS, {}).get((chosen.name, when)):
-        st.error("\n".join(f"- {escape_markdown(error)}" for error in errors), icon=":material/error:")
+        st.error(
+            "\n".join(f"- {escape_markdown(error)}" for error in errors), icon=":material/error:"
+        )
     with st.form(f"quiz.{chosen.name}.{when}", enter_to_submit=False):
         fields = []
         for number, item in enumerate(tasks, 1):
@@ -105,19 +155,33 @@ def _quiz_form(chosen: Quiz, when: str) -> None:
             st.markdown(f"**{number}. {item.kind.title}**")
             st.markdown(item.text)
             st.markdown(f"**{item.question.text}**")
-            fields.append(entry_fields(item.question.key, f"quiz.{chosen.name}.{when}.{number}", item.seed))
+            fields.append(
+                entry_fields(item.question.key, f"quiz.{chosen.name}.{when}.{number}", item.seed)
+            )
             st.divider()
         if empty := st.session_state.get(EMPTY, {}).get((chosen.name, when)):
             names = enumeration([f"{number}" for number in empty])
-            text = f"Item {names} has no answer" if len(empty) == 1 else f"Items {names} have no answer"
-            st.warning(f"{text}. Press the button again to hand in the quiz all the same.", icon=":material/warning:")
+            text = (
+                f"Item {names} has no answer"
+                if len(empty) == 1
+                else f"Items {names} have no answer"
+            )
+            st.warning(
+                f"{text}. Press the button again to hand in the quiz all the same.",
+                icon=":material/warning:",
+            )
         st.form_submit_button(
-            "Hand in the quiz", key="practice.quiz", type="primary", on_click=_take, args=(chosen, when, tasks, fields)
+            "Hand in the quiz",
+            key="practice.quiz",
+            type="primary",
+            on_click=_take,
+            args=(chosen, when, tasks, fields),
         )
 
 
 def _take(chosen: Quiz, when: str, tasks: Sequence[Task], fields: Sequence[list[str]]) -> None:
-    """Read all answers of a quiz and record them, unless one can't be read, or one is empty and this has not been said yet.
+    """Read all answers of a quiz and record them, unless one can't be read, or one is empty and
+    this has not been said yet.
 
     To be called in callbacks.
     """
@@ -133,7 +197,11 @@ def _take(chosen: Quiz, when: str, tasks: Sequence[Task], fields: Sequence[list[
         except RecipeError as error:
             errors.append(f"Item {number}: {error}.")
             continue
-        taken.append(Response(item_name(chosen.name, when, number), item.seed, (text,), (credit,), shown=True))
+        taken.append(
+            Response(
+                item_name(chosen.name, when, number), item.seed, (text,), (credit,), shown=True
+            )
+        )
     st.session_state.setdefault(ERRORS, {})[chosen.name, when] = errors
     warnings = st.session_state.setdefault(EMPTY, {})
     is_warned = warnings.get((chosen.name, when)) == empty
@@ -144,7 +212,10 @@ def _take(chosen: Quiz, when: str, tasks: Sequence[Task], fields: Sequence[list[
 
 
 def choice() -> tuple[list[str], int]:
-    """Draw the widgets for the kinds of tasks and for the number of the task, which a link may set. No kinds means all of them."""
+    """Draw the widgets for the kinds of tasks and for the number of the task, which a link may set.
+
+    No kinds means all of them.
+    """
     bank = cache.tasks()
     _read_link(bank)
     left, right = st.columns([4, 1], vertical_alignment="bottom")
@@ -157,7 +228,9 @@ def choice() -> tuple[list[str], int]:
         select_all=False,
         persist_state="session",
     )
-    number = right.number_input("Number of the task", 1, LARGEST_SEED, key=NUMBER, persist_state="session")
+    number = right.number_input(
+        "Number of the task", 1, LARGEST_SEED, key=NUMBER, persist_state="session"
+    )
     screen.write("tasks", ",".join(names))
     screen.write("task", "" if number == 1 else str(number))
     return names, number
@@ -171,7 +244,10 @@ def _read_link(bank: Mapping[str, Kind]) -> None:
         chosen = [name for name in names.split(",") if name]
         st.session_state[KINDS] = [name for name in dict.fromkeys(chosen) if name in bank]
         if unknown := [name for name in chosen if name not in bank]:
-            text = f"tasks: there is no kind of task called {unknown[0][:40]!r}; it was left out{did_you_mean(unknown[0], bank)}"
+            text = (
+                f"tasks: there is no kind of task called {unknown[0][:40]!r}; it was left "
+                f"out{did_you_mean(unknown[0], bank)}"
+            )
             st.toast(escape_markdown(text), icon=":material/info:")
     if number is not None:
         valid = number.isdecimal() and len(number) < 11 and 1 <= int(number) <= LARGEST_SEED
@@ -190,14 +266,27 @@ def task(names: Sequence[str], number: int) -> None:
         exercise(drawn.kind.name, drawn.seed, drawn.question)
         with st.container(horizontal=True, key="practice_move"):
             response = responses().get((drawn.kind.name, drawn.seed))
-            st.button("Previous", key="practice.back", on_click=_move, args=(-1,), disabled=number == 1)
+            st.button(
+                "Previous", key="practice.back", on_click=_move, args=(-1,), disabled=number == 1
+            )
             kind = "primary" if response and response.over else "secondary"
-            st.button("Next task", key="practice.next", type=kind, on_click=_move, args=(1,), disabled=number == LARGEST_SEED)
+            st.button(
+                "Next task",
+                key="practice.next",
+                type=kind,
+                on_click=_move,
+                args=(1,),
+                disabled=number == LARGEST_SEED,
+            )
 
 
 def score() -> None:
     """Draw the score of all tasks of this session; nothing before the first is over."""
-    over = [response for (name, _), response in responses().items() if name in cache.tasks() and response.over]
+    over = [
+        response
+        for (name, _), response in responses().items()
+        if name in cache.tasks() and response.over
+    ]
     if not over:
         return
     correct = [response for response in over if response.correct]
@@ -205,7 +294,8 @@ def score() -> None:
     points = sum(response.points for response in over)
     st.markdown(
         f"**{format_significant(points, 4)} of {plural(len(over), 'point')}**: {len(correct)} of "
-        f"{plural(len(over), 'task')} right, {first} of them at the first try. Parts of an answer that are right count, too."
+        f"{plural(len(over), 'task')} right, {first} of them at the first try. Parts of an "
+        "answer that are right count, too."
     )
 
 

@@ -1,4 +1,6 @@
-"""Draw the Predict page: a string's weight under all models while it is typed, the calculation by hand, and drawn strings."""
+"""Draw the Predict page: a string's weight under all models while it is typed, the calculation by
+hand, and drawn strings.
+"""
 
 from __future__ import annotations
 
@@ -24,14 +26,19 @@ from nlwfa_core.strings.words import Word
 from pages.shared import cache, pins, screen, widgets
 from pages.shared.widgets import escape_markdown, typed_text
 
-HELP = "Symbols without spaces; with spaces between them if one is longer than a character. λ, or nothing, is the empty string."
+HELP = (
+    "Symbols without spaces; with spaces between them if one is longer than a character. λ, or "
+    "nothing, is the empty string."
+)
 DRAWN, MIXED = "predict.drawn", "predict.mixed"
 NOT_MIXED = ("uniform", "true model")
 LEVELS = {"strings": BY_STRING, "next symbols": BY_SYMBOL}
 WEIGHTS = "The weights are those under which the validation strings are likeliest."
 EQUAL_WEIGHTS = "The weights are equal, because there are no validation strings to choose them by."
 SHARES = {
-    BY_STRING: "A model's share after the prefix is its weight, times the probability that it gives to the prefix, over the same "
+    BY_STRING: "A model's share after the prefix is its weight, times the probability that it "
+    "gives to "
+    "the prefix, over the same "
     "for all models. So a model that predicted the prefix well has much influence.",
     BY_SYMBOL: "A model has the same share after every prefix.",
 }
@@ -40,10 +47,14 @@ MAX_PROPOSED = 100  # symbols of the longest string that the text field suggests
 
 
 def shown_models(recipe: Recipe, data: Data) -> dict[str, Model]:
-    """Collect the models of the page, name -> model: the pinned runs, the sidebar's trained learners, and the reference models."""
+    """Collect the models of the page, name -> model: the pinned runs, the sidebar's trained
+    learners, and the reference models.
+    """
     pinned = pins.comparable(pins.pinned(), data)
     models: dict[str, Model] = {
-        f"{name}: {run.title}": entry.model for name, run in pinned.items() if (entry := cache.result(run)) is not None
+        f"{name}: {run.title}": entry.model
+        for name, run in pinned.items()
+        if (entry := cache.result(run)) is not None
     }
     for learner, entry in cache.results_of_learners(recipe).items():
         if recipe.with_learner(learner) not in pinned.values():
@@ -53,22 +64,33 @@ def shown_models(recipe: Recipe, data: Data) -> dict[str, Model]:
 
 @st.fragment
 def one_string(recipe: Recipe, data: Data, models: Mapping[str, Model]) -> None:
-    """Draw the text field and everything about its string. At each pause in typing, only this part of the page is redrawn."""
+    """Draw the text field and everything about its string.
+
+    At each pause in typing, only this part of the page is redrawn.
+    """
     proposed = most_frequent_word(data.train)[:MAX_PROPOSED]
     try:
         default, linked = data.alphabet.decode(proposed), screen.unread("string")
         linked = default if linked == "" else linked
-        text = typed_text("String", default, "predict.string", HELP, " ".join(data.alphabet.symbols), linked)
+        text = typed_text(
+            "String", default, "predict.string", HELP, " ".join(data.alphabet.symbols), linked
+        )
         screen.write("string", "" if text == default else text or "λ")
         word = data.alphabet.encode(text)
     except RecipeError as error:
         st.error(escape_markdown(str(error)), icon=":material/error:")
         return
-    widgets.draw_table(tables.weight_table(models, word), "predict.weights", "The string's weight under each model")
+    widgets.draw_table(
+        tables.weight_table(models, word), "predict.weights", "The string's weight under each model"
+    )
     widgets.warnings(*tables.weight_warnings(models, word, data))
     _what_comes_next(data, models, word)
     _mixture(data, models, word)
-    automata = {name: model for name, model in models.items() if isinstance(model, WFA | NLWFA | RecurrentModel)}
+    automata = {
+        name: model
+        for name, model in models.items()
+        if isinstance(model, WFA | NLWFA | RecurrentModel)
+    }
     if automata:
         _states_and_calculation(recipe, data, automata, word)
 
@@ -78,14 +100,21 @@ def _what_comes_next(data: Data, models: Mapping[str, Model], word: Word) -> Non
     prefixes = prefixes_of(word)
     labels = word_labels(prefixes, data.alphabet)
     length = (
-        st.select_slider("After the prefix", range(len(labels)), len(labels) - 1, format_func=labels.__getitem__) if word else 0
+        st.select_slider(
+            "After the prefix", range(len(labels)), len(labels) - 1, format_func=labels.__getitem__
+        )
+        if word
+        else 0
     )
     shares = {name: next_probabilities(model, prefixes)[length] for name, model in models.items()}
     figure = next_symbol_figure([*data.alphabet.symbols, "end"], shares)
-    st.plotly_chart(figure, key="predict.next", alt="Probability of each next symbol under each model")
+    st.plotly_chart(
+        figure, key="predict.next", alt="Probability of each next symbol under each model"
+    )
     widgets.warnings(*tables.score_warnings(models, word[:length]))
     st.caption(
-        "|scores|, divided by their sum over all symbols and the end. A weighted automaton's score of a symbol is the sum of the "
+        "|scores|, divided by their sum over all symbols and the end. A weighted automaton's "
+        "score of a symbol is the sum of the "
         "weights of all strings that begin with the prefix and this symbol."
     )
     if readings := reading_sentences(models):
@@ -93,7 +122,9 @@ def _what_comes_next(data: Data, models: Mapping[str, Model], word: Word) -> Non
 
 
 def _mixture(data: Data, models: Mapping[str, Model], word: Word) -> None:
-    """Draw who says what next in a mixture of the learned models and the n-gram, and with what weight."""
+    """Draw who says what next in a mixture of the learned models and the n-gram, and with what
+    weight.
+    """
     parts = {name: model for name, model in models.items() if name not in NOT_MIXED}
     if len(parts) < 2:
         return
@@ -105,7 +136,8 @@ def _mixture(data: Data, models: Mapping[str, Model], word: Word) -> None:
         required=True,
         key="predict.level",
         bind="query-params",
-        help="A mixture averages the models' probabilities: of strings as a whole, or of next symbols, one by one.",
+        help="A mixture averages the models' probabilities: of strings as a whole, or of next "
+        "symbols, one by one.",
     )
     level = LEVELS[averaged]
     try:
@@ -114,13 +146,18 @@ def _mixture(data: Data, models: Mapping[str, Model], word: Word) -> None:
         st.info(escape_markdown(str(error)), icon=":material/info:")
         return
     table = tables.influence_table(list(parts), mixture, word, data.alphabet)
-    widgets.draw_table(table, "predict.mixture", "What each model says next, and its share in the mixture")
+    widgets.draw_table(
+        table, "predict.mixture", "What each model says next, and its share in the mixture"
+    )
     prefix = escape_markdown(data.alphabet.decode(word) or "λ")
     st.caption(f"After {prefix}. {WEIGHTS if data.validation else EQUAL_WEIGHTS} {SHARES[level]}")
 
 
 def _mixed(models: Mapping[str, Model], data: Data, level: str) -> Mixture:
-    """Mix models. The session keeps the last mixture, so that its weights are not found again for each string."""
+    """Mix models.
+
+    The session keeps the last mixture, so that its weights are not found again for each string.
+    """
     request = (level, tuple((name, id(model)) for name, model in models.items()))
     last = st.session_state.get(MIXED)
     if last is None or last[0] != request:
@@ -129,21 +166,32 @@ def _mixed(models: Mapping[str, Model], data: Data, level: str) -> Mixture:
     return mixture
 
 
-def _states_and_calculation(recipe: Recipe, data: Data, models: Mapping[str, WFA | NLWFA | RecurrentModel], word: Word) -> None:
+def _states_and_calculation(
+    recipe: Recipe, data: Data, models: Mapping[str, WFA | NLWFA | RecurrentModel], word: Word
+) -> None:
     st.subheader("The states, symbol by symbol", anchor=False)
     default = recipe.learning.learner if recipe.learning.learner in models else next(iter(models))
-    name = st.segmented_control("Model", list(models), default=default, required=True, key="predict.learner")
+    name = st.segmented_control(
+        "Model", list(models), default=default, required=True, key="predict.learner"
+    )
     model = models[name]
-    widgets.draw_table(tables.trajectory_table(model, word, data.alphabet), "predict.states", "State and weight after each prefix")
+    widgets.draw_table(
+        tables.trajectory_table(model, word, data.alphabet),
+        "predict.states",
+        "State and weight after each prefix",
+    )
     by_hand_shown = st.toggle(
         "By hand",
         key="predict.by_hand",
         bind="query-params",
-        help="The whole calculation with every matrix and every product, to check with a pocket calculator.",
+        help="The whole calculation with every matrix and every product, to check with a pocket "
+        "calculator.",
     )
     if not by_hand_shown:
         return
-    digits = st.slider("Significant digits", 2, 12, 4, key="predict.digits", persist_state="session")
+    digits = st.slider(
+        "Significant digits", 2, 12, 4, key="predict.digits", persist_state="session"
+    )
     try:
         calculation = by_hand(model, word, data.alphabet)
     except RecipeError as error:
@@ -154,8 +202,13 @@ def _states_and_calculation(recipe: Recipe, data: Data, models: Mapping[str, WFA
         st.markdown(f"**{title}**")
         st.latex(formula)
     notes = " ".join([*([ROUNDING_NOTE] if calculation.has_rounding else []), *calculation.notes])
-    rounding = f"All numbers are computed in full precision and written with {digits} significant digits"
-    st.caption(f"{escape_markdown(notes)} {rounding}, so a calculator fed with the written numbers may give other last digits.")
+    rounding = (
+        f"All numbers are computed in full precision and written with {digits} significant digits"
+    )
+    st.caption(
+        f"{escape_markdown(notes)} {rounding}, so a calculator fed with the written numbers "
+        "may give other last digits."
+    )
     st.markdown("**The same as text, with all rows and columns**")
     st.code(calculation.text(digits), language=None, height=CODE_HEIGHT)
 
@@ -164,12 +217,22 @@ def _states_and_calculation(recipe: Recipe, data: Data, models: Mapping[str, WFA
 def sampler(data: Data, models: Mapping[str, Model]) -> None:
     """Draw strings from one model, with warnings if its scores are not probabilities."""
     st.subheader("Draw strings from a model", anchor=False)
-    st.markdown("Symbol by symbol, from the model's distribution of the next symbol, until it ends the string.")
+    st.markdown(
+        "Symbol by symbol, from the model's distribution of the next symbol, until it ends "
+        "the string."
+    )
     first, second, third, fourth = st.columns([3, 2, 2, 2])
     name = first.selectbox("Model", list(models), key="predict.sampler")
-    number = second.number_input("Strings", 1, sampling.MAX_DRAWN, 200, key="predict.drawn_strings", persist_state="session")
+    number = second.number_input(
+        "Strings", 1, sampling.MAX_DRAWN, 200, key="predict.drawn_strings", persist_state="session"
+    )
     longest = third.number_input(
-        "Maximum length", 1, sampling.MAX_DRAWN_LENGTH, 100, key="predict.longest", persist_state="session"
+        "Maximum length",
+        1,
+        sampling.MAX_DRAWN_LENGTH,
+        100,
+        key="predict.longest",
+        persist_state="session",
     )
     seed = fourth.number_input("Seed", 0, 2**31 - 1, 0, key="predict.seed", persist_state="session")
     draws = _drawn(models[name], number, seed, longest)
@@ -177,20 +240,36 @@ def sampler(data: Data, models: Mapping[str, Model]) -> None:
     table = drawn_table(draws, data.alphabet)
     widgets.draw_table(table, "predict.sample", "The drawn strings, with counts and weights")
     st.caption(
-        f"{int(draws.counts.sum()):,} strings, {len(draws.words):,} of them distinct. Expected: the number of strings × the "
-        "probability of drawing this one, which is the product of its normalised |scores|. f(x) is the model's weight; it equals "
+        f"{int(draws.counts.sum()):,} strings, {len(draws.words):,} of them distinct. "
+        "Expected: the number of strings × the "
+        "probability of drawing this one, which is the product of its normalised |scores|. "
+        "f(x) is the model's weight; it equals "
         "that probability if the model's scores are probabilities."
     )
     csv = drawn_csv(draws, data.alphabet)
-    st.download_button("Strings as CSV", csv, "drawn.csv", "text/csv", key="predict.sample_csv", icon=":material/download:")
+    st.download_button(
+        "Strings as CSV",
+        csv,
+        "drawn.csv",
+        "text/csv",
+        key="predict.sample_csv",
+        icon=":material/download:",
+    )
 
 
 def _drawn(model: Model, number: int, seed: int, longest: int) -> sampling.Drawn:
-    """Draw strings from a model. The session keeps the last draw, so that other reruns don't draw again."""
+    """Draw strings from a model.
+
+    The session keeps the last draw, so that other reruns don't draw again.
+    """
     request = (id(model), number, seed, longest)
     last = st.session_state.get(DRAWN)
     if last is None or last[0] != request:
         with st.spinner("Drawing strings; this takes longer if the model rarely ends them…"):
-            last = st.session_state[DRAWN] = (request, model, sampling.draw(model, number, seed, longest))
+            last = st.session_state[DRAWN] = (
+                request,
+                model,
+                sampling.draw(model, number, seed, longest),
+            )
     draws: sampling.Drawn = last[2]
     return draws

@@ -1,4 +1,7 @@
-"""Draw the Start page: runs to resume, lessons, presets. To open at once, it reads no strings and trains nothing."""
+"""Draw the Start page: runs to resume, lessons, presets.
+
+To open at once, it reads no strings and trains nothing.
+"""
 
 from __future__ import annotations
 
@@ -13,8 +16,10 @@ from pages.shared.widgets import errors_as_messages, escape_markdown
 CARDS_A_ROW = 3
 MAX_RUNS = 5
 CLASS = (
-    "The first three fill a class of 50 minutes, and nobody waits: the models are already trained. *Share*, on every other page, "
-    "makes a link that opens the same step for everyone, with only the controls you choose, or as a slide."
+    "The first three fill a class of 50 minutes, and nobody waits: the models are already "
+    "trained. *Share*, on every other page, "
+    "makes a link that opens the same step for everyone, with only the controls you choose, "
+    "or as a slide."
 )
 STORY = "start.story_open"
 STATES = {"queued": "waiting", "running": "running", "done": "finished"}
@@ -32,9 +37,15 @@ def way_in() -> None:
             on_click=lessons.open_lesson,
             args=(first.name,),
         )
-        label, icon = ("Close the story", "close") if st.session_state.get(STORY) else ("Play the story", "play_circle")
+        label, icon = (
+            ("Close the story", "close")
+            if st.session_state.get(STORY)
+            else ("Play the story", "play_circle")
+        )
         st.button(label, key="start.story", icon=f":material/{icon}:", on_click=_toggle_story)
-        st.caption(f"{first.title} {first.minutes} minutes, nothing to know before.", width="content")
+        st.caption(
+            f"{first.title} {first.minutes} minutes, nothing to know before.", width="content"
+        )
 
 
 def _toggle_story() -> None:
@@ -42,12 +53,15 @@ def _toggle_story() -> None:
 
 
 def picture() -> None:
-    """Draw the method as a picture or, when it has been asked for, as a story on the recipe's strings."""
+    """Draw the method as a picture or, when it has been asked for, as a story on the recipe's
+    strings.
+    """
     if st.session_state.get(STORY):
         with errors_as_messages():
             components.story("start_story", cache.story(sidebar.current().data))
         st.caption(
-            "These are the training strings of *Data*, your own if you have uploaded some. For the story the matrix has only the "
+            "These are the training strings of *Data*, your own if you have uploaded some. "
+            "For the story the matrix has only the "
             "most frequent beginnings and endings."
         )
         return
@@ -59,12 +73,21 @@ def lesson_cards() -> None:
     lesson_list = list(cache.lessons().values())
     for start in range(0, len(lesson_list), CARDS_A_ROW):
         columns = st.columns(CARDS_A_ROW)
-        for number, (column, lesson) in enumerate(zip(columns, lesson_list[start:], strict=False), start + 1):
+        for number, (column, lesson) in enumerate(
+            zip(columns, lesson_list[start:], strict=False), start + 1
+        ):
             with column.container(border=True, height="stretch", key=f"card_{lesson.name}"):
                 st.markdown(f"##### {lesson.title}")
                 st.markdown(lesson.summary)
-                st.caption(f"Lesson {number} · {len(lesson.steps)} steps · {lesson.minutes} minutes")
-                st.button("Begin", key=f"start.lesson.{lesson.name}", on_click=lessons.open_lesson, args=(lesson.name,))
+                st.caption(
+                    f"Lesson {number} · {len(lesson.steps)} steps · {lesson.minutes} minutes"
+                )
+                st.button(
+                    "Begin",
+                    key=f"start.lesson.{lesson.name}",
+                    on_click=lessons.open_lesson,
+                    args=(lesson.name,),
+                )
     with st.container(key="for_a_class"):
         st.markdown(f"**For a class.** {CLASS}")
 
@@ -78,12 +101,18 @@ def presets() -> None:
 
 
 def resume() -> None:
-    """Draw buttons that lead back to the runs started in this session, and to the run in the address."""
+    """Draw buttons that lead back to the runs started in this session, and to the run in the
+    address.
+    """
     jobs = runs.mine()
     here = sidebar.current()
     if here.key() != sidebar.FIRST.key() and (job := runs.status(here)) is not None:
         jobs[here.key()] = job
-    recent = [job for job in jobs.values() if job.state in STATES and job.recipe.learning.kind.needs_hankel][:MAX_RUNS]
+    recent = [
+        job
+        for job in jobs.values()
+        if job.state in STATES and job.recipe.learning.kind.needs_hankel
+    ][:MAX_RUNS]
     if not recent:
         return
     with st.container(horizontal=True, key="resume", vertical_alignment="center"):
@@ -91,6 +120,10 @@ def resume() -> None:
         for number, status in enumerate(recent):
             label = f"{escape_markdown(status.recipe.title)}, {STATES[status.state]}"
             if st.button(
-                label, key=f"start.run.{number}", icon=":material/history:", on_click=sidebar.set_recipe, args=(status.recipe,)
+                label,
+                key=f"start.run.{number}",
+                icon=":material/history:",
+                on_click=sidebar.set_recipe,
+                args=(status.recipe,),
             ):
                 switch("train")

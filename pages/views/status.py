@@ -1,4 +1,7 @@
-"""Draw the Status page: queue, workers, memory, disk, the last failures. It never shows what people typed or uploaded."""
+"""Draw the Status page: queue, workers, memory, disk, the last failures.
+
+It never shows what people typed or uploaded.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +39,9 @@ def board() -> None:
     """Draw all numbers, and update them every two seconds."""
     st.fragment(_board, run_every=SECONDS)()
     st.subheader("Versions", anchor=False)
-    versions = {"NL-WFA Lab": __version__, "Python": python_version()} | {name: version(name) for name in PACKAGES}
+    versions = {"NL-WFA Lab": __version__, "Python": python_version()} | {
+        name: version(name) for name in PACKAGES
+    }
     st.caption(" · ".join(f"{name} {number}" for name, number in versions.items()))
 
 
@@ -86,13 +91,19 @@ def _sizes(busy: Overview) -> dict[str, str]:
 
 def _history() -> None:
     states, failures = _past(MAX_FAILURES)
-    counts = [f"{states[state]:,} {history_tables.state_word(state)}" for state in STATES if state in states]
+    counts = [
+        f"{states[state]:,} {history_tables.state_word(state)}"
+        for state in STATES
+        if state in states
+    ]
     text = " · ".join(counts) or "no run yet"
     st.markdown(f"{escape_markdown(describe(runs.history().reading.url))}: {text}")
     if failures:
         st.markdown("**The last failures**")
         table = {
-            "when": [history_tables.format_time(run.ended, st.context.timezone) for run in failures],
+            "when": [
+                history_tables.format_time(run.ended, st.context.timezone) for run in failures
+            ],
             "run": [run_title(run.learner, run.rank) for run in failures],
             "why": [_why(run) for run in failures],
         }
@@ -101,7 +112,8 @@ def _history() -> None:
 
 @st.cache_data(ttl=5, show_spinner=False)
 def _past(num_failures: int) -> tuple[dict[str, int], tuple[Run, ...]]:
-    """Return the number of runs in each state, and the last failures. Raises RecipeError if the history can't be reached.
+    """Return the number of runs in each state, and the last failures. Raises RecipeError if the
+    history can't be reached.
 
     The result is cached for a few seconds, because many people may look at the page.
     """
@@ -111,9 +123,13 @@ def _past(num_failures: int) -> tuple[dict[str, int], tuple[Run, ...]]:
 
 
 def _why(run: Run) -> str:
-    """Return the reason why a run failed, unless its strings were uploaded: the message may quote them."""
+    """Return the reason why a run failed, unless its strings were uploaded: the message may quote
+    them.
+    """
     return (
-        "Not shown: the message may quote uploaded strings." if history_tables.is_from_upload(run) else history_tables.reason(run)
+        "Not shown: the message may quote uploaded strings."
+        if history_tables.is_from_upload(run)
+        else history_tables.reason(run)
     )
 
 

@@ -1,4 +1,6 @@
-"""Draw the Take away page: cards with files to download, and an uploader that sets the sidebar to a recipe's file."""
+"""Draw the Take away page: cards with files to download, and an uploader that sets the sidebar to a
+recipe's file.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +30,8 @@ from pages.shared.widgets import escape_markdown
 
 MAX_RECIPE_BYTES = 20_000
 RECIPE_FILE = "take_away.recipe"
-# A download's bytes, or a function that makes them on demand. On a page whose fragment polls, Streamlit loses the function.
+# A download's bytes, or a function that makes them on demand. On a page whose fragment polls,
+# Streamlit loses the function.
 Content = bytes | Callable[[], bytes]
 
 
@@ -53,29 +56,46 @@ class FinishedRun:
     hankel: HankelMatrix | None
     references: dict[str, Scores]
     link: str
-    titles: dict[str, str]  # SHA-256 -> title of uploaded files; read beforehand, because a download runs outside the session
+    # SHA-256 -> title of uploaded files; read beforehand, because a download runs outside the
+    # session
+    titles: dict[str, str]
 
     def report(self) -> bytes:
-        return report(self.result, self.data, self.hankel, self.references, self.link, self.titles).encode()
+        return report(
+            self.result, self.data, self.hankel, self.references, self.link, self.titles
+        ).encode()
 
     def scores(self) -> bytes:
         return tables.scores_csv({self.result.recipe.title: self.result.scores} | self.references)
 
     def everything(self) -> bytes:
         recipe = self.result.recipe
-        files = {"run.py": script(recipe).encode(), "run.ipynb": notebook(recipe).encode(), "recipe.json": recipe_file(recipe)}
+        files = {
+            "run.py": script(recipe).encode(),
+            "run.ipynb": notebook(recipe).encode(),
+            "recipe.json": recipe_file(recipe),
+        }
         files |= {"report.html": self.report(), "scores.csv": self.scores()}
         parts = {
             "model": model_files(self.result),
             "data": data_files(self.data),
             "figures": figure_files(self.result, self.hankel),
         }
-        files |= {f"{folder}/{name}": content for folder, part in parts.items() for name, content in part.items()}
-        return zipped(files | {f"{UPLOADS}/{name}": cache.uploads().get(name) for name in recipe.data.uploads})
+        files |= {
+            f"{folder}/{name}": content
+            for folder, part in parts.items()
+            for name, content in part.items()
+        }
+        return zipped(
+            files | {f"{UPLOADS}/{name}": cache.uploads().get(name) for name in recipe.data.uploads}
+        )
 
 
 def chosen_run(recipe: Recipe) -> tuple[str, Recipe]:
-    """Draw the choice among the pinned runs and the sidebar's run. Returns the chosen run's name and recipe."""
+    """Draw the choice among the pinned runs and the sidebar's run.
+
+    Returns the chosen run's name and recipe.
+    """
     recipes = pins.shown_runs(recipe)
     if len(recipes) == 1:
         return next(iter(recipes.items()))
@@ -95,7 +115,11 @@ def chosen_run(recipe: Recipe) -> tuple[str, Recipe]:
 def link_to(name: str, recipe: Recipe) -> str:
     """Return the address that opens the lab with a run, in the sidebar or pinned."""
     lab = str(st.context.url or "").split("?")[0].rsplit("/", 1)[0]
-    now = {key: text for key, text in st.query_params.to_dict().items() if key not in class_session.PARAMETERS}
+    now = {
+        key: text
+        for key, text in st.query_params.to_dict().items()
+        if key not in class_session.PARAMETERS
+    }
     parameters: dict[str, Any] = now if name == "now" else {name.lower(): recipe_code(recipe)}
     return f"{lab}/train?{urlencode(parameters)}"
 
@@ -136,9 +160,19 @@ def programs(recipe: Recipe) -> list[Card]:
 
 
 def finished(recipe: Recipe, result: Result, link: str) -> FinishedRun:
-    """Collect what a finished run's files are made from. Raises RecipeError if its uploaded strings are not on the server."""
+    """Collect what a finished run's files are made from.
+
+    Raises RecipeError if its uploaded strings are not on the server.
+    """
     hankel = cache.hankel(recipe.data, recipe.hankel) if recipe.learning.kind.needs_hankel else None
-    return FinishedRun(result, cache.data(recipe.data), hankel, cache.references(recipe.data), link, uploads.titles(recipe))
+    return FinishedRun(
+        result,
+        cache.data(recipe.data),
+        hankel,
+        cache.references(recipe.data),
+        link,
+        uploads.titles(recipe),
+    )
 
 
 def results(run: FinishedRun) -> list[Card]:
@@ -186,7 +220,8 @@ def results(run: FinishedRun) -> list[Card]:
         Card(
             ":material/folder_zip:",
             "Everything",
-            "All of this in one folder, including uploaded files, so that script and notebook run there.",
+            "All of this in one folder, including uploaded files, so that script and "
+            "notebook run there.",
             "nlwfa-run.zip",
             run.everything,
         ),
@@ -217,13 +252,22 @@ def cards(group: list[Card]) -> None:
 def limits_of_formats(result: Result) -> None:
     """Draw a caption with the formats that can't hold this linear model, and why."""
     if isinstance(result.model, WFA) and (sentences := refusals(result.model)):
-        st.caption(escape_markdown(f"{' '.join(sentences)} automaton.json has the weights in any case."))
+        st.caption(
+            escape_markdown(f"{' '.join(sentences)} automaton.json has the weights in any case.")
+        )
 
 
 def recipe_upload() -> None:
     """Draw an uploader that sets the sidebar to the recipe in a file."""
     text = "The recipe.json of any run."
-    st.file_uploader("Recipe (JSON)", type="json", key=RECIPE_FILE, max_upload_size=1, on_change=_load_recipe, help=text)
+    st.file_uploader(
+        "Recipe (JSON)",
+        type="json",
+        key=RECIPE_FILE,
+        max_upload_size=1,
+        on_change=_load_recipe,
+        help=text,
+    )
     uploads.refusal(RECIPE_FILE)
 
 

@@ -1,4 +1,6 @@
-"""Draw the steps of spectral learning on the Train page, one at a time, each with its formula and numbers."""
+"""Draw the steps of spectral learning on the Train page, one at a time, each with its formula and
+numbers.
+"""
 
 from __future__ import annotations
 
@@ -14,11 +16,16 @@ from pages.shared import cache
 from pages.shared.widgets import check_typed, escape_markdown
 
 STEP, SYMBOL, STRING = "train.step", "train.symbol", "train.string"
-MAX_PROPOSED = 4  # symbols of the longest string that the text field suggests at first: its product has to fit the screen
+# symbols of the longest string that the text field suggests at first: its product has to fit the
+# screen
+MAX_PROPOSED = 4
 
 
 def spectral_steps(recipe: Recipe) -> None:
-    """Draw the current step of SP, with buttons to move to the others. The address contains the current step."""
+    """Draw the current step of SP, with buttons to move to the others.
+
+    The address contains the current step.
+    """
     try:
         spectral = cache.spectral(recipe.data, recipe.hankel, recipe.learning.rank)
         data = cache.data(recipe.data)
@@ -31,12 +38,22 @@ def spectral_steps(recipe: Recipe) -> None:
         st.session_state[STEP] = names[0]
     with st.container(border=True):
         name = st.segmented_control(
-            "Step", names, default=names[0], required=True, key=STEP, bind="query-params", label_visibility="collapsed"
+            "Step",
+            names,
+            default=names[0],
+            required=True,
+            key=STEP,
+            bind="query-params",
+            label_visibility="collapsed",
         )
         number = names.index(name)
         symbol, word = _symbol(name, data.alphabet.symbols), _word(name, recipe)
-        step = list(stepping.steps(spectral, recipe.hankel, alphabet, data.train, symbol, word))[number]
-        with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
+        step = list(stepping.steps(spectral, recipe.hankel, alphabet, data.train, symbol, word))[
+            number
+        ]
+        with st.container(
+            horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"
+        ):
             st.markdown(f"**Step {number + 1} of {len(names)}** · {step.title}", width="content")
             with st.container(horizontal=True, width="content"):
                 for label, further in (("Previous step", -1), ("Next step", 1)):
@@ -68,7 +85,14 @@ def _symbol(name: str, symbols: tuple[str, ...]) -> int:
     if name != "move":
         return 0
     options = range(len(symbols))
-    return st.selectbox("Symbol", options, format_func=symbols.__getitem__, key=SYMBOL, persist_state="session", width=200)
+    return st.selectbox(
+        "Symbol",
+        options,
+        format_func=symbols.__getitem__,
+        key=SYMBOL,
+        persist_state="session",
+        width=200,
+    )
 
 
 def _word(name: str, recipe: Recipe) -> Word:

@@ -17,7 +17,8 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     folder = tmp_path_factory.mktemp("lab")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("NLWFA_HOME", str(folder))
-        patch.setenv("NLWFA_HISTORY", "all")  # a simulated page comes from no address, so it is not at the machine
+        # a simulated page comes from no address, so it is not at the machine
+        patch.setenv("NLWFA_HISTORY", "all")
         yield folder
         runner = runs.runner()
         runner.close()
@@ -27,7 +28,8 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 @pytest.fixture(autouse=True)
 def nothing_is_left_running(home: Path) -> Iterator[None]:
-    """All tests are one session to the runner: what a test that fails has left in the queue would hold up those after it.
+    """All tests are one session to the runner: what a test that fails has left in the queue would
+    hold up those after it.
 
     They are also one address, from which only so many class sessions may be opened in a minute.
     """

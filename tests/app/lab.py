@@ -1,4 +1,7 @@
-"""The lab as a test sees it: a script that is run, and whose elements are read. There is no browser."""
+"""The lab as a test sees it: a script that is run, and whose elements are read.
+
+There is no browser.
+"""
 
 from __future__ import annotations
 
@@ -26,12 +29,26 @@ ROOT = Path(__file__).resolve().parents[2]
 QUICK = quick.QUICK | {"epochs_factorisation": 5, "epochs_transitions": 5}
 # What a browser shows as it is; every other text of an element may be read as Markdown.
 SHOWN_PLAIN = ("plotly_chart", "bidi_component", "code")  # whole elements
-PLAIN = {"id", "options", "default", "value", "set_value", "form_id", "alt", "placeholder", "query_param_key", "url", "css", "key"}
+PLAIN = {
+    "id",
+    "options",
+    "default",
+    "value",
+    "set_value",
+    "form_id",
+    "alt",
+    "placeholder",
+    "query_param_key",
+    "url",
+    "css",
+    "key",
+}
 
 
 class VisitedServer(PagesManager):
-    """A server that has had a visitor. On a fresh one, and AppTest makes it fresh for each run, Streamlit runs the files in
-    `pages` without the entry file; what the lab does then is tested in a browser."""
+    """A server that has had a visitor. On a fresh one, and AppTest makes it fresh for each run,
+    Streamlit runs the files in `pages` without the entry file; what the lab does then is tested in
+    a browser."""
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
@@ -39,8 +56,11 @@ class VisitedServer(PagesManager):
 
 
 app_test.PagesManager = VisitedServer
-# AppTest reads what every installed package says of itself for each session, which takes five times as long as drawing a page.
-manifest_scanner.scan_component_manifests = functools.cache(manifest_scanner.scan_component_manifests)
+# AppTest reads what every installed package says of itself for each session, which takes five times
+# as long as drawing a page.
+manifest_scanner.scan_component_manifests = functools.cache(
+    manifest_scanner.scan_component_manifests
+)
 config.set_option("client.showErrorDetails", "full")
 
 
@@ -70,19 +90,31 @@ def recipe_of(app: AppTest) -> Recipe:
 
 
 def complaints(app: AppTest) -> list[str]:
-    """All errors that a person sees, without the backslashes of Markdown; none of them is a crash."""
+    """All errors that a person sees, without the backslashes of Markdown; none of them is a
+    crash.
+    """
     assert not app.exception, [(crash.message, *crash.stack_trace[-4:]) for crash in app.exception]
-    told = [toast for toast in app.toast if toast.icon != ":material/check:"]  # which says that all is well
+    # which says that all is well
+    told = [toast for toast in app.toast if toast.icon != ":material/check:"]
     return [entry.value.replace("\\", "") for entry in (*app.error, *told)]
 
 
 def trained(app: AppTest, button: str = "train.start") -> AppTest:
-    """Presses a button that trains, if there is one, waits for what it or the page started, and draws the page again."""
+    """Presses a button that trains, if there is one, waits for what it or the page started, and
+    draws the page again.
+    """
     if any(there.key == button for there in app.button):
         app.button(key=button).click().run()
     elif not any(there.key == f"{button.rpartition('.')[0]}.cancel" for there in app.button):
         return app  # a test before has trained it
-    wait_for(lambda: not any("test session id" in job.sessions and not job.over for job in [*runs.runner()._jobs.values()]))
+    wait_for(
+        lambda: (
+            not any(
+                "test session id" in job.sessions and not job.over
+                for job in [*runs.runner()._jobs.values()]
+            )
+        )
+    )
     return app.run()
 
 

@@ -1,4 +1,6 @@
-"""The Build page: examples, edits in the drawing, tasks, links, files, and learning an automaton back."""
+"""The Build page: examples, edits in the drawing, tasks, links, files, and learning an automaton
+back.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +35,9 @@ def test_each_example_is_drawn_with_what_it_is(name):
     assert not complaints(app)
     draft = example(name)
     assert numbers(app)["states"] == numbers(app)["rank"] == str(len(draft.states))
-    assert [node["label"] for node in given_to(app, "nlwfa.walk")["views"][0]["nodes"]] == list(draft.names)
+    assert [node["label"] for node in given_to(app, "nlwfa.walk")["views"][0]["nodes"]] == list(
+        draft.names
+    )
     assert app.query_params.get("automaton", "") == ("" if name == FIRST else draft.link_text())
     before = app.button(key="build.undo").click().run().session_state["build.draft"]
     assert before != draft and ("automaton" not in app.query_params) == (before == example(FIRST))
@@ -46,23 +50,36 @@ def test_a_task_from_its_link_to_its_solution():
     challenge = cache.challenges()["even-a"]
     assert not complaints(app) and any(challenge.text in text for text in markdown_texts(app))
     app.button(key="build.check").click().run()
-    assert "The shortest string with another weight is λ: yours gives 0" in app.warning[0].value.replace("\\", "")
+    assert "The shortest string with another weight is λ: yours gives 0" in app.warning[
+        0
+    ].value.replace("\\", "")
     for hint in challenge.hints:
         app.button(key="build.hint").click().run()
         assert hint in [entry.value for entry in app.info]
     assert app.button(key="build.hint").disabled
     app.button(key="build.solve").click().run()
     app.button(key="build.check").click().run()
-    assert app.success[0].value.startswith("Right") and any(challenge.explanation in text for text in markdown_texts(app))
-    assert given_to(app, "nlwfa.walk")["ladder"]["truth"][:4] == [1, 0, 1, 1] and app.query_params["build"] == "even-a"
+    assert app.success[0].value.startswith("Right") and any(
+        challenge.explanation in text for text in markdown_texts(app)
+    )
+    assert (
+        given_to(app, "nlwfa.walk")["ladder"]["truth"][:4] == [1, 0, 1, 1]
+        and app.query_params["build"] == "even-a"
+    )
     assert not {"automaton", "build"} & set(go(app, "data").query_params)
-    assert app.session_state["build.draft"] == challenge.solution and not complaints(go(app, "build"))
+    assert app.session_state["build.draft"] == challenge.solution and not complaints(
+        go(app, "build")
+    )
 
 
 def test_mistakes_are_named_and_nothing_is_lost():
     draft = Draft(
         (StateRow("1", "1", "half"), StateRow("2", "1", "0.5"), StateRow("3", "0", "1")),
-        (ArrowRow("2", "a", "9", "1"), ArrowRow("2", "b c", "2", "1"), ArrowRow("2", "a", "2", "0.5")),
+        (
+            ArrowRow("2", "a", "9", "1"),
+            ArrowRow("2", "b c", "2", "1"),
+            ArrowRow("2", "a", "2", "0.5"),
+        ),
         ("a",),
     )
     app = linked(draft)
@@ -72,7 +89,9 @@ def test_mistakes_are_named_and_nothing_is_lost():
         "Arrows, row 2: a symbol must have no spaces; got 'b c'",
     ]
     assert app.session_state["build.draft"] == draft and numbers(app)["states"] == "2"
-    assert any(note.value.replace("\\", "").startswith("State 3 can't be reached") for note in app.info)
+    assert any(
+        note.value.replace("\\", "").startswith("State 3 can't be reached") for note in app.info
+    )
     nothing = linked(Draft(()))
     assert complaints(nothing) == ["an automaton needs at least one state; add one"]
     nothing.button(key="build.first").click().run()
@@ -82,26 +101,41 @@ def test_mistakes_are_named_and_nothing_is_lost():
 def test_a_state_is_left_out_and_removed():
     app = linked(example("even-a"))
     app.selectbox(key="build.leave_out").set_value("state odd").run()
-    assert any("Without state odd the rank falls from 2 to 1" in text.replace("\\", "") for text in markdown_texts(app))
+    assert any(
+        "Without state odd the rank falls from 2 to 1" in text.replace("\\", "")
+        for text in markdown_texts(app)
+    )
     app.button(key="build.remove").click().run()
-    assert not complaints(app) and app.session_state["build.draft"].names == ("even",) and numbers(app)["rank"] == "1"
+    assert (
+        not complaints(app)
+        and app.session_state["build.draft"].names == ("even",)
+        and numbers(app)["rank"] == "1"
+    )
     app.button(key="build.undo").click().run()
     assert app.session_state["build.draft"] == example("even-a")
 
 
 def test_weights_are_scaled_to_a_distribution_and_learned_back():
     app = linked(cache.challenges()["halves"].solution)
-    assert numbers(app)["sum"] == "2" and any("sum to 2, not to 1" in text for text in markdown_texts(app))
+    assert numbers(app)["sum"] == "2" and any(
+        "sum to 2, not to 1" in text for text in markdown_texts(app)
+    )
     app.button(key="build.scale").click().run()
     assert numbers(app)["sum"] == "1" and not complaints(app)
     app.number_input(key="build.size").set_value(200).run()
     app.toggle(key="build.measure").set_value(True).run()
-    assert not complaints(app) and any("times smaller with 300 times as many strings" in text for text in markdown_texts(app))
+    assert not complaints(app) and any(
+        "times smaller with 300 times as many strings" in text for text in markdown_texts(app)
+    )
     wfa = app.session_state["build.draft"].automaton
     app.button(key="build.source").click().run()
     assert not complaints(app)
     recipe = recipe_of(app)
-    assert recipe.data.source == "upload" and recipe.data.num_strings == 200 and recipe.learning.rank == 1
+    assert (
+        recipe.data.source == "upload"
+        and recipe.data.num_strings == 200
+        and recipe.learning.rank == 1
+    )
     data = cache.data(recipe.data)
     assert data.sizes == (200, 50, 1000) and equivalent(data.true_model, wfa)
     assert [title.value for title in app.main.title] == ["Train"]
@@ -110,12 +144,22 @@ def test_weights_are_scaled_to_a_distribution_and_learned_back():
 def test_links_that_are_damaged_and_files_that_are_no_automata():
     app = open_lab("build", automaton="nonsense", build="evena")
     assert app.session_state["build.draft"] == example(FIRST)
-    assert [text.split(":")[0] for text in complaints(app)] == ["build", "the automaton in this link is damaged"]
+    assert [text.split(":")[0] for text in complaints(app)] == [
+        "build",
+        "the automaton in this link is damaged",
+    ]
     app.file_uploader(key="build.upload").set_value(("x.txt", b"hello", "text/plain")).run()
-    assert [text[:44] for text in complaints(app)] == ["x.txt: the file is no automaton; got 'hello'"]
+    assert [text[:44] for text in complaints(app)] == [
+        "x.txt: the file is no automaton; got 'hello'"
+    ]
     assert len(complaints(app.run())) == 1  # it stays
     app.file_uploader(key="build.upload").set_value(
         ("hmm.json", automaton_files(example("hmm"))["automaton.json"], "application/json")
     ).run()
-    assert not complaints(app) and equivalent(app.session_state["build.draft"].automaton, example("hmm").automaton)
-    assert {button.proto.label for button in app.get("download_button")} >= {"automaton.dot", "automaton.pautomac.txt"}
+    assert not complaints(app) and equivalent(
+        app.session_state["build.draft"].automaton, example("hmm").automaton
+    )
+    assert {button.proto.label for button in app.get("download_button")} >= {
+        "automaton.dot",
+        "automaton.pautomac.txt",
+    }

@@ -34,7 +34,10 @@ def test_sessions_share_a_value_until_the_last_one_leaves() -> None:
 
 
 def test_other_recipes_are_other_values() -> None:
-    values = [cache._shared_value("test", DataRecipe(seed=seed), lambda seed=seed: seed).value for seed in (1, 2)]  # type: ignore[misc]
+    values = [
+        cache._shared_value("test", DataRecipe(seed=seed), lambda seed=seed: seed).value
+        for seed in (1, 2)
+    ]  # type: ignore[misc]
     assert values == [1, 2]
 
 

@@ -1,4 +1,6 @@
-"""A session of a class: opened, joined, answered, revealed, handed in, exported, closed and deleted; quizzes without a class."""
+"""A session of a class: opened, joined, answered, revealed, handed in, exported, closed and
+deleted; quizzes without a class.
+"""
 
 from __future__ import annotations
 
@@ -64,14 +66,23 @@ def _texts(app: AppTest) -> str:
     return "\n".join(markdown_texts(app))
 
 
-def test_a_class_from_its_code_to_its_end(person: Callable[[str], None], session: tuple[str, AppTest]) -> None:
+def test_a_class_from_its_code_to_its_end(
+    person: Callable[[str], None], session: tuple[str, AppTest]
+) -> None:
     code, teacher = session
-    assert not complaints(teacher) and f"## {code}" in _texts(teacher) and "teacher" not in teacher.query_params
+    assert (
+        not complaints(teacher)
+        and f"## {code}" in _texts(teacher)
+        and "teacher" not in teacher.query_params
+    )
     person("ada")
     ada = open_lab("hankel", **{"class": code.lower(), "lesson": "rank", "step": 1})
     assert "Nothing is recorded before you join" in _texts(ada)
     ada = open_lab("classroom", **{"class": code, "lesson": "rank", "step": 1})
-    assert "at the latest 30 days" in _texts(ada) and not class_session.store().read(code, _token(code, person)).members
+    assert (
+        "at the latest 30 days" in _texts(ada)
+        and not class_session.store().read(code, _token(code, person)).members
+    )
     person("ada")
     ada.text_input(key="class.nickname").set_value("**Ada** <b>")
     ada.button(key="class.join_button").click().run()
@@ -87,14 +98,22 @@ def test_a_class_from_its_code_to_its_end(person: Callable[[str], None], session
 
     person("teacher")
     record = class_session.store().read(code, class_session.browsers_token(code))
-    assert [(entry.answer, entry.attempt, entry.credit) for entry in record.answers] == [("2", 1, 0), ("3", 2, 1), ("3", 1, 1)]
+    assert [(entry.answer, entry.attempt, entry.credit) for entry in record.answers] == [
+        ("2", 1, 0),
+        ("3", 2, 1),
+        ("3", 1, 1),
+    ]
     assert [entry.nickname for entry in record.members] == ["**Ada** <b>", ""]
     assert {entry.place for entry in record.members} == {"rank/1"}
     teacher.selectbox(key="class.question").set_value("rank/1").run()
     assert not complaints(teacher) and "The answers are hidden until you press" in _texts(teacher)
     assert not teacher.get("plotly_chart")
     teacher.button(key="class.reveal").click().run()
-    assert not complaints(teacher) and teacher.get("plotly_chart") and "The answer: **3**" in _texts(teacher)
+    assert (
+        not complaints(teacher)
+        and teacher.get("plotly_chart")
+        and "The answer: **3**" in _texts(teacher)
+    )
     assert {metric.label: metric.value for metric in teacher.metric} == {
         "in the session": "2",
         "have answered": "2",
@@ -115,8 +134,13 @@ def test_a_class_from_its_code_to_its_end(person: Callable[[str], None], session
     person("teacher")
     teacher.run()
     handed = next(frame.value for frame in teacher.dataframe if "handed in" in frame.value)
-    assert handed["student"].tolist() == ["student 2", "student 2"] and handed["handed in"].tolist()[1] == "=http://lab/?rank=3"
-    assert "/train?" in handed["handed in"].tolist()[0] and code not in handed["handed in"].tolist()[0]
+    assert (
+        handed["student"].tolist() == ["student 2", "student 2"]
+        and handed["handed in"].tolist()[1] == "=http://lab/?rank=3"
+    )
+    assert (
+        "/train?" in handed["handed in"].tolist()[0] and code not in handed["handed in"].tolist()[0]
+    )
     teacher.button(key="class.prepare").click().run()
     files = teacher.session_state["class.export"][code]
     assert b"'=http://lab/?rank=3" in files[1] and files[0].count(b"rank/1") == 3
@@ -128,10 +152,16 @@ def test_a_class_from_its_code_to_its_end(person: Callable[[str], None], session
     ada.run()
     person("teacher")
     teacher.button(key="class.delete_now").click().run()
-    assert not complaints(teacher) and not class_session.store().exists(code) and "class" not in teacher.query_params
+    assert (
+        not complaints(teacher)
+        and not class_session.store().exists(code)
+        and "class" not in teacher.query_params
+    )
 
 
-def test_who_comes_back_finds_their_answers(person: Callable[[str], None], session: tuple[str, AppTest]) -> None:
+def test_who_comes_back_finds_their_answers(
+    person: Callable[[str], None], session: tuple[str, AppTest]
+) -> None:
     """After a reload, or a server that has died: the address and the browser are enough."""
     code, _ = session
     person("ada")
@@ -148,14 +178,19 @@ def test_who_comes_back_finds_their_answers(person: Callable[[str], None], sessi
     assert not class_session.store().read(code, _token(code, person)).answers
 
 
-def test_only_the_teacher_sees_the_board(person: Callable[[str], None], session: tuple[str, AppTest]) -> None:
+def test_only_the_teacher_sees_the_board(
+    person: Callable[[str], None], session: tuple[str, AppTest]
+) -> None:
     code, _ = session
     token = _token(code, person)
     person("mallory")
     for parameters in ({}, {"teacher": "x" * 64}, {"teacher": token[:-1]}):
         app = open_lab("classroom", **{"class": code, **parameters})
-        assert not complaints(app) and not any(button.key in ("class.reveal", "class.close") for button in app.button)
-    other = open_lab("classroom", **{"class": code, "teacher": token})  # the teacher's own link, in another browser
+        assert not complaints(app) and not any(
+            button.key in ("class.reveal", "class.close") for button in app.button
+        )
+    # the teacher's own link, in another browser
+    other = open_lab("classroom", **{"class": code, "teacher": token})
     assert not complaints(other) and any(button.key == "class.reveal" for button in other.button)
     assert "teacher" not in go(other, "data").query_params
     assert "teacher" in go(other, "classroom").query_params
@@ -177,13 +212,20 @@ def test_answers_wait_for_the_database(
         _answer(app, "3")
         assert "Your answer is not recorded yet" in app.toast[0].value.replace("\\", "")
     app.run()
-    assert [entry.answer for entry in class_session.store().read(code, _token(code, person)).answers] == ["3"]
+    assert [
+        entry.answer for entry in class_session.store().read(code, _token(code, person)).answers
+    ] == ["3"]
 
 
 def test_answers_wait_for_a_locked_database(
-    person: Callable[[str], None], session: tuple[str, AppTest], home: Path, monkeypatch: pytest.MonkeyPatch
+    person: Callable[[str], None],
+    session: tuple[str, AppTest],
+    home: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """One wait, in the callback; the page that is drawn next, and those of others, do not wait again."""
+    """One wait, in the callback; the page that is drawn next, and those of others, do not wait
+    again.
+    """
     monkeypatch.setattr(database, "REST_SECONDS", 1.0)
     code, _ = session
     person("ada")
@@ -196,7 +238,9 @@ def test_answers_wait_for_a_locked_database(
         assert "are sent again with the next page" in app.warning[0].value
         other.execute("COMMIT")
     wait_for(lambda: not complaints(app.run()) and not app.warning)
-    assert [entry.answer for entry in class_session.store().read(code, _token(code, person)).answers] == ["3"]
+    assert [
+        entry.answer for entry in class_session.store().read(code, _token(code, person)).answers
+    ] == ["3"]
 
 
 def test_an_answer_is_not_acknowledged_into_a_removed_database(
@@ -210,7 +254,10 @@ def test_an_answer_is_not_acknowledged_into_a_removed_database(
     try:
         _answer(app, "3")
         text = app.toast[0].value.replace("\\", "")
-        assert "Your answer is not recorded yet: The history's database was removed or replaced" in text
+        assert (
+            "Your answer is not recorded yet: The history's database was removed or replaced"
+            in text
+        )
         assert str(home) not in text
         person("teacher")
         teacher.run()
@@ -219,10 +266,14 @@ def test_an_answer_is_not_acknowledged_into_a_removed_database(
         (home / "aside.sqlite").rename(home / "history.sqlite")
     person("ada")
     app.run()
-    assert [entry.answer for entry in class_session.store().read(code, _token(code, person)).answers] == ["3"]
+    assert [
+        entry.answer for entry in class_session.store().read(code, _token(code, person)).answers
+    ] == ["3"]
 
 
-def test_a_teacher_is_rid_of_an_intruder_in_two_clicks(person: Callable[[str], None], session: tuple[str, AppTest]) -> None:
+def test_a_teacher_is_rid_of_an_intruder_in_two_clicks(
+    person: Callable[[str], None], session: tuple[str, AppTest]
+) -> None:
     code, teacher = session
     person("ada")
     ada = _join(code, "Ada")
@@ -231,9 +282,15 @@ def test_a_teacher_is_rid_of_an_intruder_in_two_clicks(person: Callable[[str], N
     person("teacher")
     teacher.session_state["class.people"] = True  # the first click opens the list
     teacher.run()
-    [newest] = [button for button in teacher.button if button.label.startswith(escape_markdown("**Mallory**"))]
+    [newest] = [
+        button
+        for button in teacher.button
+        if button.label.startswith(escape_markdown("**Mallory**"))
+    ]
     newest.click().run()
-    assert [entry.nickname for entry in class_session.store().read(code, _token(code, person)).members] == ["Ada"]
+    assert [
+        entry.nickname for entry in class_session.store().read(code, _token(code, person)).members
+    ] == ["Ada"]
     person("mallory")
     mallory = open_lab("classroom", **{"class": code})
     mallory.button(key="class.join_button").click().run()
@@ -245,7 +302,9 @@ def test_a_teacher_is_rid_of_an_intruder_in_two_clicks(person: Callable[[str], N
     assert len(class_session.store().read(code, _token(code, person)).members) == 2
 
 
-def test_a_teacher_is_rid_of_a_flood(person: Callable[[str], None], session: tuple[str, AppTest]) -> None:
+def test_a_teacher_is_rid_of_a_flood(
+    person: Callable[[str], None], session: tuple[str, AppTest]
+) -> None:
     code, teacher = session
     person("ada")
     _join(code, "Ada")
@@ -260,7 +319,9 @@ def test_a_teacher_is_rid_of_a_flood(person: Callable[[str], None], session: tup
     teacher.selectbox(key="class.since").select(moments[-1]).run()
     assert teacher.button(key="class.remove_flood").label == "Remove 15 members"  # Ada has answered
     teacher.button(key="class.remove_flood").click().run()
-    assert [entry.nickname for entry in class_session.store().read(code, _token(code, person)).members] == ["Ada"]
+    assert [
+        entry.nickname for entry in class_session.store().read(code, _token(code, person)).members
+    ] == ["Ada"]
     teacher.button(key="class.lock").click().run()
     assert "Joining is locked" in teacher.info[0].value
     person("late")
@@ -275,7 +336,9 @@ def test_wrong_codes_and_limits(
     code, _ = session
     person("ada")
     app = open_lab(**{"class": "OOO"})
-    assert complaints(app) == ["class: a code has 5 of the characters CDFHJKMNPQRTVWXY34679; got 'OOO'"]
+    assert complaints(app) == [
+        "class: a code has 5 of the characters CDFHJKMNPQRTVWXY34679; got 'OOO'"
+    ]
     assert "class" not in app.query_params
     app = go(app, "classroom")
     app.text_input(key="class.code").set_value("<b>")
@@ -283,7 +346,9 @@ def test_wrong_codes_and_limits(
     assert "got '<b>'" in complaints(app)[0]
     gone = open_lab("classroom", **{"class": "CCCCC" if code != "CCCCC" else "DDDDD"})
     assert "There is no class session" in complaints(gone)[0]
-    monkeypatch.setattr(limits, "IN_FORCE", limits.IN_FORCE | {"class_members": 0, "class_sessions": 0})
+    monkeypatch.setattr(
+        limits, "IN_FORCE", limits.IN_FORCE | {"class_members": 0, "class_sessions": 0}
+    )
     full = open_lab("classroom", **{"class": code})
     full.button(key="class.join_button").click().run()
     assert "the number of people in a class session must be at most 0; got 1" in complaints(full)[0]
@@ -296,7 +361,9 @@ def _lesson(app: AppTest) -> list[str]:
     return [app.query_params[name] for name in ("lesson", "step") if name in app.query_params]
 
 
-def test_a_code_leads_where_the_link_would(person: Callable[[str], None], session: tuple[str, AppTest]) -> None:
+def test_a_code_leads_where_the_link_would(
+    person: Callable[[str], None], session: tuple[str, AppTest]
+) -> None:
     code, teacher = session
     lessons = list(cache.lessons())
     person("by code")
@@ -304,7 +371,9 @@ def test_a_code_leads_where_the_link_would(person: Callable[[str], None], sessio
     app.text_input(key="class.code").set_value(code)
     app.button(key="class.enter").click().run()
     app.button(key="class.join_button").click().run()
-    assert not complaints(app) and _lesson(app) == [lessons[0], "1"] and app.title[0].value == "Data"
+    assert (
+        not complaints(app) and _lesson(app) == [lessons[0], "1"] and app.title[0].value == "Data"
+    )
     app.button(key="lesson.close").click().run()
     app = go(app, "classroom")
     app.button(key="class.go").click().run()  # who comes back later
@@ -314,13 +383,18 @@ def test_a_code_leads_where_the_link_would(person: Callable[[str], None], sessio
     assert not any(button.key == "class.go" for button in app.button)  # the open lesson is there
     app.text_input(key="class.nickname").set_value("Ada")
     app.button(key="class.join_button").click().run()  # changes the nickname, and leads nowhere
-    assert not complaints(app) and _lesson(app) == [lessons[0], "2"] and app.title[0].value == "Class"
+    assert (
+        not complaints(app) and _lesson(app) == [lessons[0], "2"] and app.title[0].value == "Class"
+    )
 
     for chosen in (lessons[2], lessons[1], ""):
         person("teacher")
         teacher.selectbox(key="class.opens").set_value(chosen).run()
-        assert not complaints(teacher) and (f"lesson={chosen}" in teacher.code[0].value) == bool(chosen)
-        assert open_lab("classroom", **{"class": code}).selectbox(key="class.opens").value == chosen  # and after a reload
+        assert not complaints(teacher) and (f"lesson={chosen}" in teacher.code[0].value) == bool(
+            chosen
+        )
+        # and after a reload
+        assert open_lab("classroom", **{"class": code}).selectbox(key="class.opens").value == chosen
         person(f"by code, {chosen}")
         assert _lesson(_join(code)) == ([chosen, "1"] if chosen else [])
         person(f"by link, {chosen}")
@@ -329,7 +403,9 @@ def test_a_code_leads_where_the_link_would(person: Callable[[str], None], sessio
         assert not complaints(app) and _lesson(app) == ["dyck", "3"]
 
 
-def test_green_is_right_on_the_board(person: Callable[[str], None], session: tuple[str, AppTest]) -> None:
+def test_green_is_right_on_the_board(
+    person: Callable[[str], None], session: tuple[str, AppTest]
+) -> None:
     code, teacher = session
     for number, entered in enumerate(("3", "3", "2")):
         person(f"student {number}")
@@ -340,18 +416,26 @@ def test_green_is_right_on_the_board(person: Callable[[str], None], session: tup
     teacher.button(key="class.reveal").click().run()
     [bar] = figure(teacher, "class.histogram")["data"]
     assert dict(zip(bar["x"], bar["marker"]["color"], strict=True)) == {"2 ✗": WRONG, "3 ✓": RIGHT}
-    choice = next(name for name, (_, one) in lesson_questions(cache.lessons()).items() if isinstance(one.key, ChoiceKey))
+    choice = next(
+        name
+        for name, (_, one) in lesson_questions(cache.lessons()).items()
+        if isinstance(one.key, ChoiceKey)
+    )
     teacher.selectbox(key="class.question").set_value(choice).run()
     teacher.button(key="class.reveal").click().run()
     key = lesson_questions(cache.lessons())[choice][1].key
     assert isinstance(key, ChoiceKey) and not complaints(teacher)
     [bar] = figure(teacher, "class.histogram")["data"]
-    assert [colour == RIGHT for colour in bar["marker"]["color"]] == [option.right for option in key.options]
+    assert [colour == RIGHT for colour in bar["marker"]["color"]] == [
+        option.right for option in key.options
+    ]
     assert [name[-1] == RIGHT_SIGN for name in bar["x"]] == [option.right for option in key.options]
     assert _texts(teacher).count(":green[**✓**]") == sum(option.right for option in key.options)
 
 
-def test_hostile_nicknames_are_shown_as_they_are(person: Callable[[str], None], session: tuple[str, AppTest]) -> None:
+def test_hostile_nicknames_are_shown_as_they_are(
+    person: Callable[[str], None], session: tuple[str, AppTest]
+) -> None:
     code, teacher = session
     for number, text in enumerate(HOSTILE):
         person(f"student {number}")
@@ -392,12 +476,17 @@ def test_a_quiz_without_a_class() -> None:
     assert app.warning[0].value.startswith("Items 2, 3, 4, 5, 6, 7 and 8 have no answer.")
     app.text_input(key="quiz.rank.before.1").set_value("")
     _take(app, "rank", "before", wrong=6)
-    assert app.success[0].value == "2 of 8 right before the lesson." and solution not in markdown_texts(app)
+    assert app.success[
+        0
+    ].value == "2 of 8 right before the lesson." and solution not in markdown_texts(app)
     app.button_group(key="practice.when").set_value("after").run()
     assert app.query_params["quiz"] == "rank/after"
     _take(app, "rank", "after", wrong=2)
     assert not complaints(app)
-    assert any("Before 2, after 6 of 8 right. Normalised gain: **0.67**." in text for text in markdown_texts(app))
+    assert any(
+        "Before 2, after 6 of 8 right. Normalised gain: **0.67**." in text
+        for text in markdown_texts(app)
+    )
     assert cache.quizzes()["rank"].tasks("after")[0].question.solution in markdown_texts(app)
 
 

@@ -30,35 +30,56 @@ def named(app, trace):
 
 
 def test_seeds_give_means_and_bands():
-    app = open_lab("compare", **QUICK | {"data_seed": 31, "learners": "fac.non", "ranks": 2, "seeds": 3})
+    app = open_lab(
+        "compare", **QUICK | {"data_seed": 31, "learners": "fac.non", "ranks": 2, "seeds": 3}
+    )
     trained(app, "compare.start")
     assert not complaints(app)
     recipe = recipe_of(app).with_learner("fac.non", 2)
-    wers = [run(recipe.changed(learning=recipe.learning.changed(seed=seed))).scores.wer for seed in range(3)]
+    wers = [
+        run(recipe.changed(learning=recipe.learning.changed(seed=seed))).scores.wer
+        for seed in range(3)
+    ]
     [bars] = figure(app, "compare.curves")["data"]  # one rank: bars, not a curve
     place = bars["y"].index("fac.non")
-    assert bars["x"][place] == Spread.of(wers).mean and {"uniform", "5-gram", "true model"} < {*bars["y"]}
+    assert bars["x"][place] == Spread.of(wers).mean and {"uniform", "5-gram", "true model"} < {
+        *bars["y"]
+    }
     assert (len(set(wers)) > 1) == (bars["error_x"]["array"][place] > 0)
     chosen = tables(app)[0].set_index("model")
-    assert chosen.loc["fac.non, k = 2", "WER"] == Spread.of(wers).mean and chosen.loc["fac.non, k = 2", "seeds"] == 3
-    assert written(app, "sd of WER").set_index("model").loc["fac.non, k = 2", "WER"] == Spread.of(wers).text()
+    assert (
+        chosen.loc["fac.non, k = 2", "WER"] == Spread.of(wers).mean
+        and chosen.loc["fac.non, k = 2", "seeds"] == 3
+    )
+    assert (
+        written(app, "sd of WER").set_index("model").loc["fac.non, k = 2", "WER"]
+        == Spread.of(wers).text()
+    )
     listed = tables(app)[1]
     assert sorted(listed["WER"]) == sorted(wers) and list(listed["seed of the networks"]) != [0] * 3
     assert list(written(app, "place")["WER"]) == [format_score(wer) for wer in listed["WER"]]
     assert list(listed["place"]) == ["best", "", "last"]
-    assert not any(node.key == "compare.parallel" for node in app.get("plotly_chart"))  # it is in a closed list
+    # it is in a closed list
+    assert not any(node.key == "compare.parallel" for node in app.get("plotly_chart"))
     app.session_state["compare.lines"] = True
     assert figure(app.run(), "compare.parallel")["data"][0]["type"] == "parcoords"
 
 
 def test_a_rerun_reads_no_run_again(monkeypatch):
-    app = trained(open_lab("compare", **QUICK | {"data_seed": 44, "learner": "SP", "learners": "SP", "ranks": 2}), "compare.start")
+    app = trained(
+        open_lab(
+            "compare", **QUICK | {"data_seed": 44, "learner": "SP", "learners": "SP", "ranks": 2}
+        ),
+        "compare.start",
+    )
     app.pills(key="ranks").set_value([1, 2, 3, 4, 5, 8, 10]).run()
     trained(app, "compare.start")
     reads = []
     for name in ("job", "result"):
         method = getattr(RunFolders, name)
-        monkeypatch.setattr(RunFolders, name, lambda self, key, read=method: reads.append(key) or read(self, key))
+        monkeypatch.setattr(
+            RunFolders, name, lambda self, key, read=method: reads.append(key) or read(self, key)
+        )
     monkeypatch.setattr(cache, "conventions_of", lambda *given: reads.append(given))
     app.toggle(key="compare.every").set_value(True).run()
     assert not complaints(app) and len(tables(app)[1]) == 7 and not reads
@@ -67,7 +88,9 @@ def test_a_rerun_reads_no_run_again(monkeypatch):
 
 
 def test_a_seed_may_draw_other_strings():
-    app = open_lab("compare", **QUICK | {"data_seed": 132, "learners": "SP", "ranks": 2, "seeds": 2})
+    app = open_lab(
+        "compare", **QUICK | {"data_seed": 132, "learners": "SP", "ranks": 2, "seeds": 2}
+    )
     assert app.button(key="compare.start").label.startswith("Train SP")
     app.segmented_control(key="compare.new_strings").set_value(True).run()
     assert app.button(key="compare.start").label.startswith("Train 2 of 2 models")
@@ -82,15 +105,24 @@ def test_curves_against_the_number_of_strings():
     trained(app, "compare.start")
     assert not complaints(app)
     base = recipe_of(app).with_learner("SP")
-    wers = [run(base.changed(data=base.data.changed(num_strings=size))).scores.wer for size in (100, 200, 300)]
+    wers = [
+        run(base.changed(data=base.data.changed(num_strings=size))).scores.wer
+        for size in (100, 200, 300)
+    ]
     assert named(app, "SP")["y"] == wers and list(named(app, "5-gram")["x"]) == [100, 200, 300]
     assert len(set(named(app, "uniform")["y"])) == 1
-    assert list(tables(app)[0]["training strings"]) in ([300, 200, 100], list(tables(app)[0]["training strings"]))
+    assert list(tables(app)[0]["training strings"]) in (
+        [300, 200, 100],
+        list(tables(app)[0]["training strings"]),
+    )
     assert "SP, k = 2, 300 strings" in app.selectbox(key="compare.model").options
 
 
 def test_a_file_has_no_more_strings_than_it_has():
-    app = open_lab("compare", **QUICK | {"source": "verbs", "num_strings": 700, "learners": "SP", "against": "strings"})
+    app = open_lab(
+        "compare",
+        **QUICK | {"source": "verbs", "num_strings": 700, "learners": "SP", "against": "strings"},
+    )
     assert not complaints(app)
     assert app.pills(key="sizes").options == ["100", "200", "500", "700"]
 
@@ -98,17 +130,26 @@ def test_a_file_has_no_more_strings_than_it_has():
 def test_runs_in_play_stand_side_by_side():
     app = open_lab("compare", **QUICK | {"data_seed": 34, "learner": "SP"})
     pinned = recipe_of(app).with_learner("SP", 3)
-    app = open_lab("compare", **QUICK | {"data_seed": 34, "learner": "SP", "a": recipe_code(pinned)})
+    app = open_lab(
+        "compare", **QUICK | {"data_seed": 34, "learner": "SP", "a": recipe_code(pinned)}
+    )
     trained(app, "compare.in_play.start")
     assert not complaints(app)
     scores, differences = tables(app)[:2]
     assert list(scores["model"]) == ["A: SP, k = 3", "now: SP, k = 2"]
     assert scores["WER"].iloc[0] == run(pinned).scores.wer
-    assert differences.to_dict("list") == {"option": ["rank k"], "A: SP, k = 3": ["3"], "now: SP, k = 2": ["2"]}
+    assert differences.to_dict("list") == {
+        "option": ["rank k"],
+        "A: SP, k = 3": ["3"],
+        "now: SP, k = 2": ["2"],
+    }
     app.toggle(key="compare.in_play.every").set_value(True).run()
     assert len(tables(app)[1]) > 25
     app.number_input(key="data_seed").set_value(35).run()
-    assert any("These runs use different strings" in note.value for note in trained(app, "compare.in_play.start").info)
+    assert any(
+        "These runs use different strings" in note.value
+        for note in trained(app, "compare.in_play.start").info
+    )
     assert any("For the first row" in caption.value for caption in app.caption)
 
 
@@ -116,25 +157,42 @@ def test_too_many_runs_are_refused_in_one_sentence():
     app = open_lab("compare", **QUICK | {"learners": ["fac.non"], "seeds": 10})
     app.pills(key="learners").set_value(["fac.non", "tran.non", "both.non"]).run()
     app.pills(key="ranks").set_value([1, 2, 3, 4, 5, 8, 10]).run()
-    assert complaints(app) == ["the number of runs (learners × values × seeds) must be at most 200; got 210"]
+    assert complaints(app) == [
+        "the number of runs (learners × values × seeds) must be at most 200; got 210"
+    ]
     app.pills(key="ranks").set_value([1, 2]).run()
-    assert not complaints(app) and app.button(key="compare.start").label.startswith("Train 60 of 60 models")
+    assert not complaints(app) and app.button(key="compare.start").label.startswith(
+        "Train 60 of 60 models"
+    )
 
 
 def test_ranks_do_not_depend_on_the_sidebars_learner_and_impossible_ones_are_told():
     offered = {}
     for learner in ("SP", "both.non"):
-        app = open_lab("compare", **QUICK | {"learner": learner, "num_strings": 3, "statistic": "prefix"})
+        app = open_lab(
+            "compare", **QUICK | {"learner": learner, "num_strings": 3, "statistic": "prefix"}
+        )
         offered[learner] = app.pills(key="ranks").options
         app.pills(key="ranks").set_value([1, 30]).run()
         assert not complaints(app)
         assert any("ranks up to" in note.value for note in app.info)
         assert app.button(key="compare.start").label.startswith("Train SP")
-    assert offered["SP"] == offered["both.non"] == ["1", "2", "3", "4", "5", "8", "10", "15", "20", "30"]
+    assert (
+        offered["SP"]
+        == offered["both.non"]
+        == ["1", "2", "3", "4", "5", "8", "10", "15", "20", "30"]
+    )
 
 
 def test_runs_that_fail_are_told_together():
-    given = QUICK | {"rank": 20, "learners": "SP", "against": "strings", "num_suffixes": 200, "num_prefixes": 200, "data_seed": 36}
+    given = QUICK | {
+        "rank": 20,
+        "learners": "SP",
+        "against": "strings",
+        "num_suffixes": 200,
+        "num_prefixes": 200,
+        "data_seed": 36,
+    }
     app = open_lab("compare", **given | {"num_strings": 1})
     app.pills(key="sizes").set_value([1, 500]).run()
     trained(app, "compare.start")
@@ -149,18 +207,28 @@ def test_runs_that_fail_are_told_together():
 
 
 def test_a_metric_is_chosen_by_its_title_and_named_by_its_field_in_the_address():
-    app = trained(open_lab("compare", **QUICK | {"data_seed": 35, "learners": "SP", "ranks": 2, "metric": "kl"}), "compare.start")
+    app = trained(
+        open_lab(
+            "compare", **QUICK | {"data_seed": 35, "learners": "SP", "ranks": 2, "metric": "kl"}
+        ),
+        "compare.start",
+    )
     assert app.selectbox(key="metric").value == "kl" and "KL" in app.selectbox(key="metric").options
     app.selectbox(key="metric").set_value("log2_pauto").run()
     assert app.query_params["metric"] == "log2_pauto"
-    assert figure(app, "compare.curves")["layout"]["xaxis"]["title"]["text"] == SCORE_OF["log2_pauto"].title
+    assert (
+        figure(app, "compare.curves")["layout"]["xaxis"]["title"]["text"]
+        == SCORE_OF["log2_pauto"].title
+    )
     # A metric that the next strings do not allow, and a link that asks for none that there is.
     app.selectbox(key="metric").set_value("kl").run()
     app.selectbox(key="source").set_value("verbs").run()
     trained(app, "compare.start")
     assert not complaints(app) and app.selectbox(key="metric").value == "wer"
     assert app.query_params["metric"] == "wer"
-    app = open_lab("compare", **QUICK | {"data_seed": 35, "learners": "SP", "ranks": 2, "metric": "<b>"})
+    app = open_lab(
+        "compare", **QUICK | {"data_seed": 35, "learners": "SP", "ranks": 2, "metric": "<b>"}
+    )
     assert not complaints(app) and app.selectbox(key="metric").value == "wer"
 
 
@@ -169,7 +237,9 @@ def test_two_models_are_compared_on_the_same_test_strings():
     trained(app, "compare.start")
     assert not complaints(app)
     assert app.selectbox(key="compare.first").value != app.selectbox(key="compare.second").value
-    first, second = [name for name in app.selectbox(key="compare.first").options if name.startswith("SP, k = ")][:2]
+    first, second = [
+        name for name in app.selectbox(key="compare.first").options if name.startswith("SP, k = ")
+    ][:2]
     app.selectbox(key="compare.first").set_value(first).run()
     app.selectbox(key="compare.second").set_value(second).run()
     pair = next(entry.value for entry in app.dataframe if "ahead" in entry.value)
@@ -179,7 +249,10 @@ def test_two_models_are_compared_on_the_same_test_strings():
     models = [string_scores(run(base.with_learner("SP", rank)).model, test) for rank in ranks]
     wer = pair.set_index("score").loc["WER"]
     gap = paired_differences(*models)["wer"]
-    assert (wer["difference"], wer["95 % interval"]) == (gap.estimate, interval_text(gap, signed=True))
+    assert (wer["difference"], wer["95 % interval"]) == (
+        gap.estimate,
+        interval_text(gap, signed=True),
+    )
     assert wer["p value"] == gap.p_value
     assert not app.get("download_button")  # closed lists are empty
     for name in ("runs", "pair"):
@@ -196,23 +269,39 @@ def test_without_validation_strings_no_rank_is_chosen():
     app = open_lab("compare", **QUICK | {"data_seed": 42, "learners": "SP", "num_validation": 0})
     assert app.number_input(key="num_validation").value == 0
     trained(app, "compare.start")
-    assert any("no validation strings, so no rank can be chosen" in entry.value.replace("\\", "") for entry in app.info)
+    assert any(
+        "no validation strings, so no rank can be chosen" in entry.value.replace("\\", "")
+        for entry in app.info
+    )
     listed = next(entry.value for entry in app.dataframe if "place" in entry.value)
     assert set(listed["place"]) == {""}
 
 
 def test_the_verdict_on_top_is_the_paired_difference_from_the_ngram():
-    app = trained(open_lab("compare", **QUICK | {"data_seed": 43, "learners": "SP"}), "compare.start")
+    app = trained(
+        open_lab("compare", **QUICK | {"data_seed": 43, "learners": "SP"}), "compare.start"
+    )
     assert not complaints(app)
     [verdict] = [
-        text.value.replace("\\", "") for text in app.main.markdown if "The best on validation strings by WER" in text.value
+        text.value.replace("\\", "")
+        for text in app.main.markdown
+        if "The best on validation strings by WER" in text.value
     ]
     chosen, rank = re.findall(r"WER: (SP, k = (\d+))\.", verdict)[0]
     recipe = recipe_of(app).with_learner("SP", int(rank))
-    model, ngram = cache.run_string_scores(recipe), cache.reference_string_scores(recipe.data, "5-gram")
+    model, ngram = (
+        cache.run_string_scores(recipe),
+        cache.reference_string_scores(recipe.data, "5-gram"),
+    )
     gap = paired_differences(model, ngram)["wer"]
-    expected = {"first": f"{chosen} is better", "second": "5-gram is better", "level": "Undecided"}[leader("wer", gap)]
-    assert expected in verdict and f"{chosen}: {model.estimates['wer']:#.3g}; 5-gram: {ngram.estimates['wer']:#.3g}." in verdict
+    expected = {"first": f"{chosen} is better", "second": "5-gram is better", "level": "Undecided"}[
+        leader("wer", gap)
+    ]
+    assert (
+        expected in verdict
+        and f"{chosen}: {model.estimates['wer']:#.3g}; 5-gram: {ngram.estimates['wer']:#.3g}."
+        in verdict
+    )
 
 
 def opening_pair(app):
@@ -221,7 +310,9 @@ def opening_pair(app):
 
 def pins_of(app, **ranks):
     """Runs of the sidebar's recipe with other ranks, as parameters of a link."""
-    return {name: recipe_code(recipe_of(app).with_learner("SP", rank)) for name, rank in ranks.items()}
+    return {
+        name: recipe_code(recipe_of(app).with_learner("SP", rank)) for name, rank in ranks.items()
+    }
 
 
 SP = QUICK | {"data_seed": 51, "learner": "SP", "learners": "SP"}
@@ -231,7 +322,8 @@ SP = QUICK | {"data_seed": 51, "learner": "SP", "learners": "SP"}
     ("rank", "ranks", "pinned", "pair"),
     [
         (2, 5, {"a": 3, "b": 4}, ("A: SP, k = 3", "B: SP, k = 4")),
-        (2, 3, {"a": 4, "b": 3}, ("A: SP, k = 4", "B: SP, k = 3")),  # one of which the grid has, too
+        # one of which the grid has, too
+        (2, 3, {"a": 4, "b": 3}, ("A: SP, k = 4", "B: SP, k = 3")),
         (3, 5, {"a": 3, "b": 4}, ("A: SP, k = 3", "B: SP, k = 4")),  # one of which is the sidebar's
         (2, 5, {"a": 3}, ("A: SP, k = 3", "now: SP, k = 2")),
         (2, 2, {"a": 3}, ("A: SP, k = 3", "now: SP, k = 2")),
@@ -255,7 +347,9 @@ def test_the_pinned_pair_is_compared_first(rank, ranks, pinned, pair):
 
 def test_a_pin_of_the_sidebars_own_run_is_compared_with_the_next_one():
     base = open_lab("data", **SP)
-    app = trained(open_lab("compare", **SP | {"rank": 3, "ranks": 3} | pins_of(base, a=3)), "compare.start")
+    app = trained(
+        open_lab("compare", **SP | {"rank": 3, "ranks": 3} | pins_of(base, a=3)), "compare.start"
+    )
     assert not complaints(app) and opening_pair(app) == ("A: SP, k = 3", "uniform")
 
 
@@ -282,7 +376,10 @@ def test_a_new_pin_opens_the_pair_anew_and_a_choice_stays():
 def test_a_pin_without_a_result_is_named_and_comes_first_when_it_has_one():
     base = open_lab("data", **SP | {"data_seed": 52})
     slow = recipe_of(base).with_learner("fac.non", 2)
-    app = open_lab("compare", **SP | {"data_seed": 52, "ranks": 1} | pins_of(base, a=3) | {"b": recipe_code(slow)})
+    app = open_lab(
+        "compare",
+        **SP | {"data_seed": 52, "ranks": 1} | pins_of(base, a=3) | {"b": recipe_code(slow)},
+    )
     trained(app, "compare.start")
     assert any("B can be chosen here when trained." in caption.value for caption in app.caption)
     assert opening_pair(app) == ("A: SP, k = 3", "now: SP, k = 2")
@@ -299,7 +396,14 @@ def test_buttons_say_how_many_models_they_train():
     assert not any(button.key == "train.others.start" for button in app.button)
     app = open_lab("compare", **base | {"learners": "both.non"})  # of ranks 1, 2, 3, 5, 10
     assert app.button(key="compare.start").label.startswith("Train 4 of 5 models")
-    pinned = {name: recipe_code(recipe_of(app).with_learner(learner, 1)) for name, learner in (("a", "fac.non"), ("b", "tran.non"))}
-    for page, key in (("compare", "compare.in_play.start"), ("states", "states.start"), ("predict", "predict.start")):
+    pinned = {
+        name: recipe_code(recipe_of(app).with_learner(learner, 1))
+        for name, learner in (("a", "fac.non"), ("b", "tran.non"))
+    }
+    for page, key in (
+        ("compare", "compare.in_play.start"),
+        ("states", "states.start"),
+        ("predict", "predict.start"),
+    ):
         app = open_lab(page, **base | pinned)
         assert app.button(key=key).label.startswith("Train 2 of 3 models"), page

@@ -1,4 +1,6 @@
-"""A visitor's own strings, uploaded or pasted: how they are read; unreadable ones give one sentence and change nothing."""
+"""A visitor's own strings, uploaded or pasted: how they are read; unreadable ones give one sentence
+and change nothing.
+"""
 
 from __future__ import annotations
 
@@ -33,11 +35,19 @@ def test_training_strings_are_counted_and_split() -> None:
     app = upload(open_lab("data", **QUICK), TRAIN)
     assert not complaints(app)
     assert recipe_of(app).data.source == "upload"
-    assert (counts(app)["training strings"], counts(app)["test strings"], counts(app)["symbols"]) == ("220", "40", "2")
+    assert (
+        counts(app)["training strings"],
+        counts(app)["test strings"],
+        counts(app)["symbols"],
+    ) == ("220", "40", "2")
 
 
 def test_test_strings_and_solution_of_ones_own_are_used() -> None:
-    app = upload(upload(upload(open_lab("data", **QUICK), TRAIN), TEST, "upload_test"), SOLUTION, "upload_solution")
+    app = upload(
+        upload(upload(open_lab("data", **QUICK), TRAIN), TEST, "upload_test"),
+        SOLUTION,
+        "upload_solution",
+    )
     assert not complaints(app)
     assert counts(app)["test strings"] == "50"
     trained(go(app, "train"), "train.start")
@@ -58,19 +68,33 @@ def test_a_solution_may_come_before_its_test_strings() -> None:
     assert not any("waits for its test strings" in caption.value for caption in app.caption)
 
 
-@pytest.mark.parametrize("order", [("upload_prefixes", "upload_targets"), ("upload_targets", "upload_prefixes")])
+@pytest.mark.parametrize(
+    "order", [("upload_prefixes", "upload_targets"), ("upload_targets", "upload_prefixes")]
+)
 def test_prefixes_and_targets_come_in_any_order_and_are_scored(order: tuple[str, str]) -> None:
-    files = {"upload_prefixes": b"3 2\n1 0\n0\n2 1 1\n", "upload_targets": b"1.0 0 1.0\n1.0 -1 1.0\n0.5 1 0.5\n"}
+    files = {
+        "upload_prefixes": b"3 2\n1 0\n0\n2 1 1\n",
+        "upload_targets": b"1.0 0 1.0\n1.0 -1 1.0\n0.5 1 0.5\n",
+    }
     app = upload(open_lab("data", **QUICK | {"data_seed": 731}), TRAIN)
     upload(app, files[order[0]], order[0])
-    assert not complaints(app) and not recipe_of(app).data.upload_prefixes and not recipe_of(app).data.upload_targets
+    assert (
+        not complaints(app)
+        and not recipe_of(app).data.upload_prefixes
+        and not recipe_of(app).data.upload_targets
+    )
     assert any("waits for its" in caption.value for caption in app.caption)
     upload(app, files[order[1]], order[1])
     assert not complaints(app)
     data = recipe_of(app).data
-    assert [data.upload_prefixes, data.upload_targets] == [hashlib.sha256(content).hexdigest() for content in files.values()]
+    assert [data.upload_prefixes, data.upload_targets] == [
+        hashlib.sha256(content).hexdigest() for content in files.values()
+    ]
     assert not any("waits for its" in caption.value for caption in app.caption)
-    assert any("read as a SPiCe target file: 3 lines" in caption.value.replace("\\", "") for caption in app.caption)
+    assert any(
+        "read as a SPiCe target file: 3 lines" in caption.value.replace("\\", "")
+        for caption in app.caption
+    )
     trained(go(app, "train"), "train.start")
     assert not complaints(app)
     assert {"prefix NDCG5", "prefix error"} <= set(app.dataframe[0].value.columns)
@@ -80,10 +104,13 @@ def test_prefixes_and_targets_come_in_any_order_and_are_scored(order: tuple[str,
 
 
 def test_targets_that_do_not_fit_their_prefixes_change_nothing() -> None:
-    app = upload(upload(open_lab("data", **QUICK), TRAIN), b"3 2\n1 0\n0\n2 1 1\n", "upload_prefixes")
+    app = upload(
+        upload(open_lab("data", **QUICK), TRAIN), b"3 2\n1 0\n0\n2 1 1\n", "upload_prefixes"
+    )
     [complaint] = complaints(upload(app, b"1.0 0 1.0\n", "upload_targets", "few.txt"))
     assert complaint == (
-        "few.txt: the file of targets must have a line for each of the 3 prefixes; got 1 line – Nothing was changed."
+        "few.txt: the file of targets must have a line for each of the 3 prefixes; got 1 "
+        "line – Nothing was changed."
     )
     assert not recipe_of(app).data.upload_prefixes
     assert not complaints(upload(app, b"0\n1\n-1\n", "upload_targets"))  # the prefixes still wait
@@ -91,23 +118,36 @@ def test_targets_that_do_not_fit_their_prefixes_change_nothing() -> None:
 
 
 def test_a_solution_that_does_not_fit_its_test_strings_is_left_out() -> None:
-    app = upload(upload(open_lab("data", **QUICK), TRAIN), b"2\n0.5\n0.25\n", "upload_solution", "two.txt")
+    app = upload(
+        upload(open_lab("data", **QUICK), TRAIN), b"2\n0.5\n0.25\n", "upload_solution", "two.txt"
+    )
     [complaint] = complaints(upload(app, TEST, "upload_test"))
-    assert complaint.startswith("two.txt (") and "2" in complaint and complaint.endswith("It was left out.")
-    assert (recipe_of(app).data.upload_test, recipe_of(app).data.upload_solution) == (hashlib.sha256(TEST).hexdigest(), "")
+    assert (
+        complaint.startswith("two.txt (")
+        and "2" in complaint
+        and complaint.endswith("It was left out.")
+    )
+    assert (recipe_of(app).data.upload_test, recipe_of(app).data.upload_solution) == (
+        hashlib.sha256(TEST).hexdigest(),
+        "",
+    )
 
 
 def test_a_refused_file_leaves_its_slot_free() -> None:
     """The next files, right or wrong, are judged on their own, and every message names its file."""
     app = upload(upload(open_lab("data", **QUICK), TRAIN), TEST, "upload_test")
-    wanted = "this must be a PAutomaC solution; got a PAutomaC file of strings – Nothing was changed."
+    wanted = (
+        "this must be a PAutomaC solution; got a PAutomaC file of strings – Nothing was changed."
+    )
     for _ in range(3):
         assert complaints(upload(app, TEST, "upload_solution", "29.test")) == [f"29.test: {wanted}"]
         assert app.file_uploader(key="upload.upload_solution").value is None
     [complaint] = complaints(upload(app, b"50\n" + b"nan\n" * 50, "upload_solution", "nan.txt"))
     assert complaint.startswith("nan.txt: line 2: expected a finite number")
     [complaint] = complaints(upload(app, SOLUTION, "upload", "wrong slot.txt"))
-    assert complaint.startswith("wrong slot.txt: this must be a file of strings; got a PAutomaC solution")
+    assert complaint.startswith(
+        "wrong slot.txt: this must be a file of strings; got a PAutomaC solution"
+    )
     assert not complaints(upload(app, SOLUTION, "upload_solution", "29.solution"))
     assert recipe_of(app).data.upload_solution == hashlib.sha256(SOLUTION).hexdigest()
     assert not complaints(upload(app, TRAIN, "upload", "29.train"))
@@ -118,8 +158,13 @@ def test_a_refusal_stays_on_the_page_until_the_next_upload_or_until_it_is_dismis
     app = upload(open_lab("data", **QUICK), cp1252, "upload", "cp1252.txt")
     for _ in range(2):
         [complaint] = complaints(app)
-        assert complaint.startswith("cp1252.txt: line 1: byte 0xe7 is not UTF-8; files must be text, saved as UTF-8")
-        assert "CSV UTF-8" in complaint and "as Windows-1252 this line reads 'garçon aime café'" in complaint
+        assert complaint.startswith(
+            "cp1252.txt: line 1: byte 0xe7 is not UTF-8; files must be text, saved as UTF-8"
+        )
+        assert (
+            "CSV UTF-8" in complaint
+            and "as Windows-1252 this line reads 'garçon aime café'" in complaint
+        )
         app.run()  # as when another control changes, ten seconds later
     assert not app.toast
     assert len(complaints(go(go(app, "hankel"), "data"))) == 1
@@ -132,26 +177,42 @@ def test_a_refusal_stays_on_the_page_until_the_next_upload_or_until_it_is_dismis
 def test_files_without_training_strings_are_read_on_their_own() -> None:
     app = open_lab("data", **QUICK)
     [complaint] = complaints(upload(app, SOLUTION, "upload_test", "29.solution"))
-    assert complaint.startswith("29.solution: this must be a file of strings; got a PAutomaC solution")
+    assert complaint.startswith(
+        "29.solution: this must be a file of strings; got a PAutomaC solution"
+    )
     [complaint] = complaints(upload(app, TEST, "upload_model", "29.test"))
-    assert complaint.startswith("29.test: this must be a PAutomaC model; got a PAutomaC file of strings")
+    assert complaint.startswith(
+        "29.test: this must be a PAutomaC model; got a PAutomaC file of strings"
+    )
     assert recipe_of(app).data.source == "dyck"
 
 
 def test_files_keep_their_names_beside_their_hashes() -> None:
-    app = upload(open_lab("data", **QUICK | {"learner": "SP"}), b"the cat sat;3\nthe dog ran;2\n" * 20, "upload", "pets_1.csv")
+    app = upload(
+        open_lab("data", **QUICK | {"learner": "SP"}),
+        b"the cat sat;3\nthe dog ran;2\n" * 20,
+        "upload",
+        "pets_1.csv",
+    )
     name = recipe_of(app).data.upload
     captions = [caption.value.replace("\\", "") for caption in app.caption]
     assert f"File of training strings: pets_1.csv ({name[:8]}…)" in captions  # in the sidebar
-    read = f"pets_1.csv ({name[:8]}…): read as csv: 5 symbols: cat dog ran sat the; the number after each line's last semicolon is"
+    read = (
+        f"pets_1.csv ({name[:8]}…): read as csv: 5 symbols: cat dog ran sat the; the number "
+        "after each line's last semicolon is"
+    )
     assert any(caption.startswith(read) for caption in captions)
     label = app.button(key="take_out.upload").label.replace("\\", "")
     assert label == f"In use: the file pets_1.csv ({name[:8]}…)"
-    linked = open_lab("data", **app.query_params)  # the shelf knows the name, and the recipe only the hash
+    # the shelf knows the name, and the recipe only the hash
+    linked = open_lab("data", **app.query_params)
     assert recipe_of(linked).key() == recipe_of(app).key()
     assert any(caption.value.replace("\\", "").startswith(read) for caption in linked.caption)
     upload(app, LINES, "upload", "lines.txt")
-    assert app.button(key="undo").label.replace("\\", "") == "Undo file of training strings: pets_1.csv → lines.txt"
+    assert (
+        app.button(key="undo").label.replace("\\", "")
+        == "Undo file of training strings: pets_1.csv → lines.txt"
+    )
 
 
 def test_test_strings_may_come_before_training_strings() -> None:
@@ -180,12 +241,16 @@ def test_an_upload_stays_on_all_pages_and_until_it_is_taken_out() -> None:
     app.selectbox(key="source").set_value("upload").run()
     assert counts(app) == before
     app.button(key="take_out.upload").click().run()
-    assert complaints(app) == ["No file was uploaded yet: upload one on the Data page, or choose another source."]
+    assert complaints(app) == [
+        "No file was uploaded yet: upload one on the Data page, or choose another source."
+    ]
 
 
 def test_a_link_to_a_file_that_is_gone_says_so() -> None:
     app = open_lab("data", source="upload", upload="0" * 64)
-    assert complaints(app) == ["The uploaded file is no longer on the server: please upload it again."]
+    assert complaints(app) == [
+        "The uploaded file is no longer on the server: please upload it again."
+    ]
 
 
 @pytest.mark.parametrize(
@@ -198,7 +263,14 @@ def test_a_link_to_a_file_that_is_gone_says_so() -> None:
         ("λ\na\nλ\n".encode() * 20, "36"),
         ("猫\n猫犬\n犬🦊\n".encode() * 20, "36"),
     ],
-    ids=["duplicates only", "CR-LF", "byte order mark", "CSV with counts", "empty words", "any script"],
+    ids=[
+        "duplicates only",
+        "CR-LF",
+        "byte order mark",
+        "CSV with counts",
+        "empty words",
+        "any script",
+    ],
 )
 def test_a_file_is_accepted(data: bytes, strings: str) -> None:
     app = upload(open_lab("data", **QUICK), data)
@@ -210,7 +282,10 @@ def test_a_file_is_accepted(data: bytes, strings: str) -> None:
 
 BAD: dict[str, tuple[bytes, str]] = {
     "wrong header": (b"5 2\n1 0\n1 1\n", "line 1: the header promises 5 strings, but 2 follow"),
-    "symbol outside the alphabet": (b"2 2\n1 0\n1 7\n", "line 3: symbol 7 is not in the header's alphabet of 2 symbols"),
+    "symbol outside the alphabet": (
+        b"2 2\n1 0\n1 7\n",
+        "line 3: symbol 7 is not in the header's alphabet of 2 symbols",
+    ),
     "not a number": (b"2 2\n1 0\n1 x\n", "line 3: 'x' is not a whole number"),
     "empty": (b"", "the file is empty: it has 0 bytes"),
     "blank": (b" \n\n", "the file is empty: it has 3 bytes"),
@@ -219,14 +294,23 @@ BAD: dict[str, tuple[bytes, str]] = {
         b"ab\n" + b"a" * (limits.most("string_length") + 1),
         "line 2: the string length must be at most 10,000; got 10,001",
     ),
-    "too many symbols": (b"9 10001\n", "line 1: the alphabet size must be at most 10,000; got 10,001"),
+    "too many symbols": (
+        b"9 10001\n",
+        "line 1: the alphabet size must be at most 10,000; got 10,001",
+    ),
     "too many different symbols": (
         " ".join(map(str, range(10_001))).replace(" 50 ", "\n50 ").encode(),
         "different symbols must be at most 10,000; got 10,0",
     ),
     "not text": (b"ab\n\xff\xfe\x00", "line 2: byte 0xff is not UTF-8"),
-    "a count of zero": (b"string,count\nab,3\nba,0\n", "line 3: a count must be at least 1; got '0'"),
-    "too few to split": (b"ab\nba\n", "the file must have at least 3 strings to set some aside for testing"),
+    "a count of zero": (
+        b"string,count\nab,3\nba,0\n",
+        "line 3: a count must be at least 1; got '0'",
+    ),
+    "too few to split": (
+        b"ab\nba\n",
+        "the file must have at least 3 strings to set some aside for testing",
+    ),
 }
 
 
@@ -234,7 +318,9 @@ BAD: dict[str, tuple[bytes, str]] = {
 BAD_TESTS = [name for name in BAD if name not in ("all strings empty", "too few to split")]
 
 
-@pytest.mark.parametrize(("bad", "field"), [(bad, "upload") for bad in BAD] + [(bad, "upload_test") for bad in BAD_TESTS])
+@pytest.mark.parametrize(
+    ("bad", "field"), [(bad, "upload") for bad in BAD] + [(bad, "upload_test") for bad in BAD_TESTS]
+)
 def test_a_bad_file_is_one_sentence_and_changes_nothing(bad: str, field: str) -> None:
     app = upload(open_lab("data", **QUICK), LINES)
     before, recipe = counts(app), recipe_of(app)
@@ -258,7 +344,11 @@ def test_a_place_that_is_emptied_changes_nothing() -> None:
 
 
 def test_test_strings_are_taken_out_with_their_solution() -> None:
-    app = upload(upload(upload(open_lab("data", **QUICK), TRAIN), TEST, "upload_test"), SOLUTION, "upload_solution")
+    app = upload(
+        upload(upload(open_lab("data", **QUICK), TRAIN), TEST, "upload_test"),
+        SOLUTION,
+        "upload_solution",
+    )
     app = go(go(app, "train"), "data")
     app.button(key="take_out.upload_test").click().run()
     assert not complaints(app)
@@ -273,7 +363,9 @@ def test_a_bad_first_file_leaves_the_generated_strings() -> None:
     assert counts(app) == before and app.selectbox(key="source").value == "dyck"
 
 
-def test_a_file_too_large_is_one_sentence_and_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_too_large_is_one_sentence_and_changes_nothing(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     app = upload(open_lab("data", **QUICK), LINES)
     before = counts(app)
     monkeypatch.setitem(limits.IN_FORCE, "file_bytes", 1000)
@@ -285,12 +377,21 @@ def test_a_file_too_large_is_one_sentence_and_changes_nothing(monkeypatch: pytes
 @pytest.mark.parametrize(
     ("field", "data", "sentence"),
     [
-        ("upload_solution", SOLUTION.replace(b"50\n", b"51\n", 1), "the first line promises 51 probability lines, but 50 follow"),
-        ("upload_solution", b"50\n" + b"nan\n" * 50, "line 2: expected a finite number of at least 0; got 'nan'"),
+        (
+            "upload_solution",
+            SOLUTION.replace(b"50\n", b"51\n", 1),
+            "the first line promises 51 probability lines, but 50 follow",
+        ),
+        (
+            "upload_solution",
+            b"50\n" + b"nan\n" * 50,
+            "line 2: expected a finite number of at least 0; got 'nan'",
+        ),
         ("upload_model", b"import os\n", "line 1: expected a heading"),
         (
             "upload_model",
-            b"I: (state)\n(0) 1.0\n(99999999) 1.0\nF: (state)\nS: (state,symbol)\nT: (state,symbol,state)\n",
+            b"I: (state)\n(0) 1.0\n(99999999) 1.0\nF: (state)\nS: (state,symbol)\nT: "
+            b"(state,symbol,state)\n",
             "at most",
         ),
     ],
@@ -306,7 +407,9 @@ def test_a_bad_solution_or_model_changes_nothing(field: str, data: bytes, senten
 
 def test_nothing_of_a_bad_file_is_learned_from() -> None:
     """The scores of what was uploaded first, beside what a link to it gives."""
-    app = upload(upload(open_lab("data", **QUICK | {"learner": "SP"}), TRAIN), b"3 2\n1 0\n1 1\n1 5\n")
+    app = upload(
+        upload(open_lab("data", **QUICK | {"learner": "SP"}), TRAIN), b"3 2\n1 0\n1 1\n1 5\n"
+    )
     trained(go(app, "train"))
     linked = open_lab("train", **app.query_params)
     assert recipe_of(linked).data.upload == hashlib.sha256(TRAIN).hexdigest()
@@ -318,11 +421,14 @@ def test_pasted_strings_are_told_as_they_were_read() -> None:
     app.text_area(key="data.paste").set_value("ab\nabb\nλ")
     app.button(key="data.use").click().run()
     assert not complaints(app)
-    assert [toast.value.replace("\\", "") for toast in app.toast] == ["pasted strings: read as characters: 2 symbols: a b"]
+    assert [toast.value.replace("\\", "") for toast in app.toast] == [
+        "pasted strings: read as characters: 2 symbols: a b"
+    ]
     app.text_area(key="data.paste").set_value("ab,3\nba,2")
     app.button(key="data.use").click().run()
     assert [toast.value.replace("\\", "") for toast in app.toast] == [
-        "pasted strings: read as csv: 2 symbols: a b; the number after each line's last comma is its count; "
+        "pasted strings: read as csv: 2 symbols: a b; the number after each line's last "
+        "comma is its count; "
         "as the format tokens it would be text"
     ]
 

@@ -17,7 +17,16 @@ from nlwfa_core.experiment.data import load_data, no_files
 from nlwfa_core.experiment.pipeline import build_hankel
 from nlwfa_core.lab.lens import LAYERS, model_block
 from pages.shared.server import ASSETS
-from tests.app.lab import QUICK, complaints, given_to, go, lens_payload, open_lab, recipe_of, trained
+from tests.app.lab import (
+    QUICK,
+    complaints,
+    given_to,
+    go,
+    lens_payload,
+    open_lab,
+    recipe_of,
+    trained,
+)
 
 
 def said(app: AppTest) -> str:
@@ -31,15 +40,22 @@ def table_of(app: AppTest) -> Any:
 
 
 def test_the_lens_holds_the_matrix_and_the_page_its_table() -> None:
-    app = open_lab("hankel", **QUICK | {"learner": "SP", "num_strings": 290})  # no other test trains this recipe
+    # no other test trains this recipe
+    app = open_lab("hankel", **QUICK | {"learner": "SP", "num_strings": 290})
     assert not complaints(app)
     payload = lens_payload(app)
     recipe = recipe_of(app)
     hankel = build_hankel(load_data(recipe.data, no_files).train, recipe.hankel)
-    assert payload["layer"]["shape"] == [30, 30] and payload["prefixes"][0] == "λ" and "cells" in payload["layer"]
+    assert (
+        payload["layer"]["shape"] == [30, 30]
+        and payload["prefixes"][0] == "λ"
+        and "cells" in payload["layer"]
+    )
     assert payload["points"]["title"] == "Rows of UD, rank 2"
     table = table_of(app)
-    np.testing.assert_array_equal(table.drop(columns="prefix").to_numpy(), hankel.block.toarray()[:, :12])
+    np.testing.assert_array_equal(
+        table.drop(columns="prefix").to_numpy(), hankel.block.toarray()[:, :12]
+    )
     assert list(table["prefix"]) == payload["prefixes"]
 
 
@@ -51,7 +67,11 @@ def test_what_a_rank_leaves_is_said_and_shown(symbol: int) -> None:
     hankel = build_hankel(load_data(recipe.data, no_files).train, recipe.hankel)
     V = np.linalg.svd(hankel.block.toarray())[2][:2].T
     block = (hankel.block if symbol < 0 else hankel.symbol_block(symbol)).toarray()
-    for layer, expected in (("H", block), ("Ĥ", block @ V @ V.T), ("H − Ĥ", block - block @ V @ V.T)):
+    for layer, expected in (
+        ("H", block),
+        ("Ĥ", block @ V @ V.T),
+        ("H − Ĥ", block - block @ V @ V.T),
+    ):
         app.segmented_control(key="hankel.layer").set_value(layer).run()
         assert not complaints(app)
         table = table_of(app).drop(columns="prefix").to_numpy()
@@ -61,7 +81,9 @@ def test_what_a_rank_leaves_is_said_and_shown(symbol: int) -> None:
 
 
 def test_a_trained_learner_stands_beside_the_svd_and_its_states_are_the_points() -> None:
-    app = go(trained(open_lab("train", **QUICK | {"learner": "both.non", "data_seed": 331})), "hankel")
+    app = go(
+        trained(open_lab("train", **QUICK | {"learner": "both.non", "data_seed": 331})), "hankel"
+    )
     assert lens_payload(app)["points"]["title"] == "States of both.non"
     app.segmented_control(key="hankel.layer").set_value("Ĥ").run()
     app.selectbox(key="hankel.by").set_value("both.non").run()
@@ -73,7 +95,9 @@ def test_a_trained_learner_stands_beside_the_svd_and_its_states_are_the_points()
     np.testing.assert_allclose(table, expected[:, :12], rtol=1e-6, atol=1e-12)
 
 
-@pytest.mark.parametrize("odd", [{"num_prefixes": 1, "num_suffixes": 1}, {"num_strings": 1}, {"rank": 1000}], ids=str)
+@pytest.mark.parametrize(
+    "odd", [{"num_prefixes": 1, "num_suffixes": 1}, {"num_strings": 1}, {"rank": 1000}], ids=str
+)
 def test_every_layer_is_drawn_at_the_edges(odd: dict[str, int]) -> None:
     app = open_lab("hankel", **QUICK | {"learner": "SP"} | odd)
     for layer in LAYERS:
@@ -87,7 +111,9 @@ def test_the_rank_that_is_named_is_one_that_the_matrix_has() -> None:
     assert "at rank 5;" in said(app) and "The decomposition stops at rank 5." in said(app)
 
 
-def test_states_that_diverge_leave_the_rows_of_the_decomposition(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_states_that_diverge_leave_the_rows_of_the_decomposition(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     def diverge(*_: object) -> None:
         raise RecipeError("The model diverges")
 
@@ -100,7 +126,16 @@ def test_states_that_diverge_leave_the_rows_of_the_decomposition(monkeypatch: py
 @pytest.mark.parametrize("path", sorted(ASSETS.rglob("*.js")), ids=lambda path: path.name)
 def test_scripts_are_well_formed_and_make_no_markup_and_no_request(path: Path) -> None:
     script = path.read_text(encoding="utf-8")
-    for word in ("innerHTML", "outerHTML", "insertAdjacent", "fetch(", "XMLHttpRequest", "import ", "eval(", "http"):
+    for word in (
+        "innerHTML",
+        "outerHTML",
+        "insertAdjacent",
+        "fetch(",
+        "XMLHttpRequest",
+        "import ",
+        "eval(",
+        "http",
+    ):
         assert word not in script
     assert max(map(len, script.splitlines())) <= 150
     if node := shutil.which("node"):

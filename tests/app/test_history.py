@@ -1,4 +1,6 @@
-"""History: finding runs, and what is done with them; lists of one's own; what is refused in words."""
+"""History: finding runs, and what is done with them; lists of one's own; what is refused in
+words.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,16 @@ from nlwfa_core.lab.palette import LINEAR_LOSS
 from nlwfa_core.metrics.tables import format_score
 from pages.shared import cache, pins, runs, visitor
 from pages.views import history
-from tests.app.lab import QUICK, complaints, go, markdown_texts, open_lab, recipe_of, trained, written
+from tests.app.lab import (
+    QUICK,
+    complaints,
+    go,
+    markdown_texts,
+    open_lab,
+    recipe_of,
+    trained,
+    written,
+)
 from tests.app.test_data import LINES, upload
 from tests.core.small import run_of
 from tests.waiting import wait_for
@@ -27,7 +38,9 @@ from tests.waiting import wait_for
 
 def recorded(recipe: Recipe, state: str = "done") -> Run:
     """The run's row, once it says so: it is written beside."""
-    row: Run = wait_for(lambda: (row := run_of(runs.history(), recipe.key())) and row.state == state and row)
+    row: Run = wait_for(
+        lambda: (row := run_of(runs.history(), recipe.key())) and row.state == state and row
+    )
     return row
 
 
@@ -52,7 +65,9 @@ def tag_of(*recipes: Recipe) -> str:
 
 
 def tick(app: AppTest, *rows: int) -> AppTest:
-    app.session_state[app.dataframe[0].key] = {"selection": {"rows": list(rows), "columns": [], "cells": []}}
+    app.session_state[app.dataframe[0].key] = {
+        "selection": {"rows": list(rows), "columns": [], "cells": []}
+    }
     return app.run()
 
 
@@ -77,7 +92,11 @@ def test_the_page_asks_the_database_as_often_for_one_run_as_for_many() -> None:
         assert find(app, *shown).dataframe[0].value.shape[0] == len(shown)
         statements: list[str] = []
         reading = runs.history().reading
-        sa.event.listen(reading, "before_cursor_execute", note := lambda *given, said=statements: said.append(given[2]))
+        sa.event.listen(
+            reading,
+            "before_cursor_execute",
+            note := lambda *given, said=statements: said.append(given[2]),
+        )
         app.run()
         sa.event.remove(reading, "before_cursor_execute", note)
         app.text_input(key=history.SEARCH).set_value("").run()
@@ -95,10 +114,14 @@ def test_runs_are_found_by_key_tag_status_and_words_and_ordered_by_a_score() -> 
     assert "rank k" in table and "training strings" not in table  # what differs, and no more
     assert dict(zip(table["run"], table["WER (share)"], strict=True)) == scores
     app.selectbox(key=history.ORDER).set_value("wer").run()
-    assert [format_score(scores[name]) for name in named(app)] == [format_score(wer) for wer in sorted(scores.values())]
+    assert [format_score(scores[name]) for name in named(app)] == [
+        format_score(wer) for wer in sorted(scores.values())
+    ]
     app.segmented_control(key=history.LAST).set_value(True).run()
     worst_first = sorted(scores.values(), reverse=True)
-    assert [format_score(scores[name]) for name in named(app)] == [format_score(wer) for wer in worst_first]
+    assert [format_score(scores[name]) for name in named(app)] == [
+        format_score(wer) for wer in worst_first
+    ]
     app.multiselect(key="history.states").set_value(["done"]).run()
     assert len(named(app)) == 3
     app.text_input(key=history.SEARCH).set_value("no such words").run()
@@ -117,16 +140,23 @@ def test_a_search_covers_the_titles_that_the_table_shows() -> None:
     app.text_input(key=history.SEARCH).set_value("fac.non k=7").run()
     assert {*named(app)} == {"fac.non, k = 7"}
     app.text_input(key=history.SEARCH).set_value("fac.non, k = 777").run()
-    assert not named(app) and any("Try fewer words or clear the filters." in text.value for text in app.main.markdown)
+    assert not named(app) and any(
+        "Try fewer words or clear the filters." in text.value for text in app.main.markdown
+    )
 
 
 def test_a_search_of_too_many_words_is_refused_in_a_sentence() -> None:
     made(33)
     app = open_lab("history")
-    app.text_input(key=history.SEARCH).set_value(" ".join(f"w{number}" for number in range(21))).run()
+    app.text_input(key=history.SEARCH).set_value(
+        " ".join(f"w{number}" for number in range(21))
+    ).run()
     assert complaints(app) == ["the number of words in a search must be at most 20; got 21"]
-    app.text_input(key=history.SEARCH).set_value(" ".join(f"w{number}" for number in range(4000))).run()
-    assert complaints(app) == ["the number of words in a search must be at most 20; got 52"]  # of the 200 characters of the field
+    app.text_input(key=history.SEARCH).set_value(
+        " ".join(f"w{number}" for number in range(4000))
+    ).run()
+    # of the 200 characters of the field
+    assert complaints(app) == ["the number of words in a search must be at most 20; got 52"]
     assert not complaints(app.text_input(key=history.SEARCH).set_value("").run())
 
 
@@ -143,7 +173,11 @@ def test_one_run_at_length() -> None:
     assert len(app.get("download_button")) == 1  # a bundle: the list of the table's files is closed
     app.session_state["history.runs.files"] = True
     app.run()
-    assert [button.label for button in app.get("download_button")][:3] == ["CSV", "LaTeX", "Markdown"]
+    assert [button.label for button in app.get("download_button")][:3] == [
+        "CSV",
+        "LaTeX",
+        "Markdown",
+    ]
 
 
 def test_open_sets_the_sidebar_and_the_result_is_there_at_once() -> None:
@@ -216,7 +250,11 @@ def test_names_and_tags_are_shown_as_they_are_written() -> None:
     app.button(key="history.save").click().run()
     assert not complaints(app) and named(app) == [hostile]
     assert list(app.dataframe[0].value["tags"]) == ["<i>tag</i>"]
-    assert not [text for text in markdown_texts(app) if any(part in text for part in ("<b>", "**x**", ":smile:", "$y$", "<i>"))]
+    assert not [
+        text
+        for text in markdown_texts(app)
+        if any(part in text for part in ("<b>", "**x**", ":smile:", "$y$", "<i>"))
+    ]
     app.multiselect(key=f"history.tags_of.{recipe.key()[:12]}").set_value(["x" * 41])
     app.button(key="history.save").click().run()
     assert complaints(app) == ["the length of a tag must be at most 40; got 41"]
@@ -229,12 +267,18 @@ def test_several_runs_get_a_tag_beside_theirs() -> None:
     app.multiselect(key="history.tags_of.several").set_value(["both"])
     app.button(key="history.save").click().run()
     assert not complaints(app)
-    assert [run_of(runs.history(), recipe.key()).tags for recipe in recipes] == [[tag_of(*recipes), "both"]] * 2
+    assert [run_of(runs.history(), recipe.key()).tags for recipe in recipes] == [
+        [tag_of(*recipes), "both"]
+    ] * 2
 
 
 def bundles(app: AppTest) -> list[Any]:
     """List the buttons that download a bundle; the table's own forms have others."""
-    return [button for button in app.get("download_button") if not button.proto.id.endswith((".csv", ".latex", ".markdown"))]
+    return [
+        button
+        for button in app.get("download_button")
+        if not button.proto.id.endswith((".csv", ".latex", ".markdown"))
+    ]
 
 
 def test_a_bundle_there_and_back() -> None:
@@ -246,12 +290,18 @@ def test_a_bundle_there_and_back() -> None:
     assert f"runs/{recipe.key()}/result.json" in zipfile.ZipFile(io.BytesIO(data)).namelist()
     app.button(key="history.delete").click().run()
     assert not named(app)
-    app.file_uploader(key=history.BUNDLE).set_value(("nlwfa-runs.zip", data, "application/zip")).run()
-    assert not complaints(app) and [toast.value for toast in app.toast] == ["0 runs imported; 1 was already here."]
+    app.file_uploader(key=history.BUNDLE).set_value(
+        ("nlwfa-runs.zip", data, "application/zip")
+    ).run()
+    assert not complaints(app) and [toast.value for toast in app.toast] == [
+        "0 runs imported; 1 was already here."
+    ]
     assert len(named(app)) == 1 and "history.undo" not in keys(app)
 
 
-@pytest.mark.parametrize("data", [b"", b"PK\x03\x04 no archive", b"{}"], ids=["empty", "broken", "JSON"])
+@pytest.mark.parametrize(
+    "data", [b"", b"PK\x03\x04 no archive", b"{}"], ids=["empty", "broken", "JSON"]
+)
 def test_a_file_that_is_no_bundle_is_one_sentence_and_changes_nothing(data: bytes) -> None:
     recipe = made(315)
     app = find(open_lab("history"), recipe)
@@ -274,12 +324,16 @@ def test_large_bundles_are_packed_when_somebody_asks(monkeypatch: pytest.MonkeyP
 
 
 def test_a_run_whose_strings_were_uploaded_says_so_and_can_not_be_opened_without_them() -> None:
-    app = trained(go(upload(open_lab("data", **QUICK | {"learner": "SP"}), LINES + b"b\n"), "train"))
+    app = trained(
+        go(upload(open_lab("data", **QUICK | {"learner": "SP"}), LINES + b"b\n"), "train")
+    )
     here = recipe_of(app)
     recorded(here)
     gone = here.changed(data=here.data.changed(upload="0" * 64))
     result = run(here, files=cache.uploads().get)
-    runs.history().note([run_of_result(gone.key(), type(result)(**{**vars(result), "recipe": gone}), time())])
+    runs.history().note(
+        [run_of_result(gone.key(), type(result)(**{**vars(result), "recipe": gone}), time())]
+    )
     app = tick(find(open_lab("history"), gone), 0)
     assert any("only a hash of them" in note.value.replace("\\", "") for note in app.info)
     app.button(key="history.open").click().run()
@@ -323,7 +377,9 @@ def test_what_is_under_way_is_not_deleted() -> None:
 
 def test_many_runs_come_a_page_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
     base = made(319)
-    events = [Event(f"{number:063x}f", base, "failed", 1.0 + number, "one of many") for number in range(7)]
+    events = [
+        Event(f"{number:063x}f", base, "failed", 1.0 + number, "one of many") for number in range(7)
+    ]
     runs.history().note(events)
     monkeypatch.setattr(history, "PAGE_SIZE", 3)
     app = open_lab("history").text_input(key=history.SEARCH).set_value("one of many").run()
@@ -331,7 +387,8 @@ def test_many_runs_come_a_page_at_a_time(monkeypatch: pytest.MonkeyPatch) -> Non
     app.session_state[history.PAGE] = 3
     app.run()
     assert len(named(app)) == 1 and not complaints(app)
-    tick(app, 0).button(key="history.delete").click().run()  # the last page is gone with its only run
+    # the last page is gone with its only run
+    tick(app, 0).button(key="history.delete").click().run()
     assert len(named(app)) == 3 and any("Runs 4–6 of 6" in text.value for text in app.main.markdown)
     runs.history().delete([event.key for event in events])
 
@@ -366,14 +423,18 @@ def test_in_a_class_everybody_has_a_list_of_their_own(monkeypatch: pytest.Monkey
 
 
 @pytest.mark.parametrize("word", ["off", "nonsense"])
-def test_a_history_that_is_off_shows_nobody_anything(monkeypatch: pytest.MonkeyPatch, word: str) -> None:
+def test_a_history_that_is_off_shows_nobody_anything(
+    monkeypatch: pytest.MonkeyPatch, word: str
+) -> None:
     monkeypatch.setenv(visitor.HISTORY, word)
     app = open_lab("history")
     assert not complaints(app) and not app.dataframe
     assert ["switched off" in note.value for note in app.info] == [True]
 
 
-def test_a_database_that_is_away_is_one_sentence_and_everything_else_works(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_database_that_is_away_is_one_sentence_and_everything_else_works(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setenv(visitor.HISTORY, "own")
     runs.history.clear()
     monkeypatch.setenv("NLWFA_DATABASE_URL", "sqlite:////nowhere/at/all.db")
@@ -389,8 +450,14 @@ EMPTY_STRINGS = b"30 2\n" + b"0\n" * 30
 
 
 def test_a_run_shows_intervals_and_a_rate_that_is_undefined() -> None:
-    """All test strings are empty, so no symbol follows a prefix: the rate without ends is 0 / 0 on Train, Compare and History."""
-    app = upload(upload(open_lab("data", **QUICK | {"learner": "SP"}), LINES + b"ba\n"), EMPTY_STRINGS, "upload_test")
+    """All test strings are empty, so no symbol follows a prefix: the rate without ends is 0 / 0 on
+    Train, Compare and History.
+    """
+    app = upload(
+        upload(open_lab("data", **QUICK | {"learner": "SP"}), LINES + b"ba\n"),
+        EMPTY_STRINGS,
+        "upload_test",
+    )
     app = trained(go(app, "train"))
     recipe = recipe_of(app)
     row = recorded(recipe)

@@ -1,4 +1,6 @@
-"""Lessons in the lab: every step is drawn on its page, does what it says at a click, and finds its models trained."""
+"""Lessons in the lab: every step is drawn on its page, does what it says at a click, and finds its
+models trained.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +30,9 @@ def test_a_step_names_pages_and_controls_that_there_are(name, place):
 
 @pytest.mark.parametrize(("name", "place"), STEPS)
 def test_a_step_is_drawn_on_its_page_does_what_it_says_and_points_at_what_is_there(name, place):
-    """Words in italics that begin with a capital are headings, labels and buttons, at the latest after the first action."""
+    """Words in italics that begin with a capital are headings, labels and buttons, at the latest
+    after the first action.
+    """
     step = LESSONS[name].steps[place]
     app = open_lab(lessons.page_of(step), lesson=name, step=place + 1)
     assert not complaints(app) and heading(app) == step.title
@@ -36,14 +40,19 @@ def test_a_step_is_drawn_on_its_page_does_what_it_says_and_points_at_what_is_the
     texts = markdown_texts(app)
     for number, action in enumerate(step.actions):
         wanted = action.applied(recipe_of(app))
-        button = next((button for button in app.button if button.key == f"lesson.do.{number}"), None)
+        button = next(
+            (button for button in app.button if button.key == f"lesson.do.{number}"), None
+        )
         if button:
             button.click().run()
         else:  # the only one, and entering the step has done it
             assert len(step.actions) == 1 and recipe_of(app).key() == wanted.key()
         assert not complaints(app)
         texts = texts if number else markdown_texts(app)
-        assert sidebar.flat(recipe_of(app)).items() >= {name: sidebar.flat(wanted)[name] for name, _ in action.fields}.items()
+        assert (
+            sidebar.flat(recipe_of(app)).items()
+            >= {name: sidebar.flat(wanted)[name] for name, _ in action.fields}.items()
+        )
         if action.recipe:
             assert recipe_of(app).key() == wanted.key()
             drawn = {widget.key for widget in (*app.number_input, *app.selectbox)}
@@ -58,7 +67,11 @@ def test_a_step_is_drawn_on_its_page_does_what_it_says_and_points_at_what_is_the
 
 def keys(app):
     """The keys of what is drawn."""
-    return {re.sub(r"^\$\$ID-[0-9a-f]+-", "", block.proto.id) for block in app if getattr(getattr(block, "proto", None), "id", "")}
+    return {
+        re.sub(r"^\$\$ID-[0-9a-f]+-", "", block.proto.id)
+        for block in app
+        if getattr(getattr(block, "proto", None), "id", "")
+    }
 
 
 def test_next_alone_shows_what_each_step_speaks_about():
@@ -72,7 +85,11 @@ def test_next_alone_shows_what_each_step_speaks_about():
         titles.setdefault(name, []).append(app.main.title[0].value)
         if step.recipe:
             missing += [(name, place, "recipe")] * (recipe_of(app).key() != step.recipe.key())
-        untrained = [button.key for button in app.button if (button.key or "").endswith(".start") and "others" not in button.key]
+        untrained = [
+            button.key
+            for button in app.button
+            if (button.key or "").endswith(".start") and "others" not in button.key
+        ]
         missing += [(name, place, key) for key in untrained if name != "your-own"]
         seen = "\n".join(text for text in markdown_texts(app) if text != step.text)
         words = re.findall(r"(?<!\*)\*([A-Z][^*]+)\*(?!\*)", step.text)
@@ -82,8 +99,19 @@ def test_next_alone_shows_what_each_step_speaks_about():
         following = "lesson.following" if end and name != STEPS[-1][0] else "lesson.next"
         app.button(key=following).click().run()
     assert missing == []
-    assert titles["rank"] == ["Data", "The Hankel matrix", "The Hankel matrix", "Train", "States", "Predict", "Train", "Compare"]
-    assert "lesson" not in app.query_params and not [entry for entry in app.button if entry.key == "lesson.next"]
+    assert titles["rank"] == [
+        "Data",
+        "The Hankel matrix",
+        "The Hankel matrix",
+        "Train",
+        "States",
+        "Predict",
+        "Train",
+        "Compare",
+    ]
+    assert "lesson" not in app.query_params and not [
+        entry for entry in app.button if entry.key == "lesson.next"
+    ]
 
 
 def test_a_recipe_of_ones_own_can_be_kept_when_a_step_sets_another():
@@ -92,17 +120,22 @@ def test_a_recipe_of_ones_own_can_be_kept_when_a_step_sets_another():
     app.button(key="start.lesson.rank").click().run()
     assert recipe_of(app).key() == LESSONS["rank"].steps[0].recipe.key()
     app.button(key="lesson.mine").click().run()
-    assert recipe_of(app) == mine and not [button for button in app.button if button.key == "lesson.mine"]
+    assert recipe_of(app) == mine and not [
+        button for button in app.button if button.key == "lesson.mine"
+    ]
     app.button(key="lesson.next").click().run()
     app.button(key="lesson.next").click().run()
-    assert not [button for button in app.button if button.key == "lesson.mine"]  # what a step has set is nobody's own
+    # what a step has set is nobody's own
+    assert not [button for button in app.button if button.key == "lesson.mine"]
     app.button(key="lesson.back").click().run()
     assert heading(app) == "Reveal it" and recipe_of(app).data.source == "tomita"
 
 
 def test_a_link_of_a_step_alone_shows_what_the_step_speaks_about():
     app = open_lab("train", lesson="rank", step=4)
-    assert recipe_of(app).key() == LESSONS["rank"].steps[3].recipe.key() and "train.scores.table" in keys(app)
+    assert recipe_of(app).key() == LESSONS["rank"].steps[
+        3
+    ].recipe.key() and "train.scores.table" in keys(app)
     app = open_lab("train", **QUICK, lesson="rank", step=4)
     assert recipe_of(app).learning.rank == QUICK["rank"]  # a link with a recipe shows that
     app.button(key="lesson.do.0").click().run()
@@ -121,7 +154,9 @@ def test_a_lesson_stays_on_other_pages_and_leads_back():
     assert app.main.title[0].value == "The Hankel matrix" and not complaints(app)
 
 
-@pytest.mark.parametrize(("step", "place"), [("0", 0), ("99", 7), ("x", 0), ("-1", 0), ("1" * 40, 0), ("", 0)])
+@pytest.mark.parametrize(
+    ("step", "place"), [("0", 0), ("99", 7), ("x", 0), ("-1", 0), ("1" * 40, 0), ("", 0)]
+)
 def test_a_step_that_is_not_there_is_the_nearest(step, place):
     app = open_lab("data", **QUICK, lesson="rank", step=step)
     assert not complaints(app) and heading(app) == LESSONS["rank"].steps[place].title
@@ -140,17 +175,26 @@ def test_the_start_page_reads_no_strings(monkeypatch):
     monkeypatch.setattr(cache, "data", never)
     app = open_lab(**QUICK | {"data_seed": 477})
     assert not complaints(app)
-    assert len([button for button in app.button if (button.key or "").startswith("start.lesson.")]) == len(LESSONS)
+    assert len(
+        [button for button in app.button if (button.key or "").startswith("start.lesson.")]
+    ) == len(LESSONS)
 
 
 def test_a_run_is_resumed_from_the_start_page():
     app = trained(open_lab("train", **QUICK | {"learner": "SP", "data_seed": 421}))
-    go(app, "data").number_input(key="rank").set_value(9).run()  # on the Train page, this would train
+    # on the Train page, this would train
+    go(app, "data").number_input(key="rank").set_value(9).run()
     found = go(app, "start").button(key="start.run.0")
     assert found.label.replace("\\", "") == "SP, k = 2, finished"
     found.click().run()
-    assert app.main.title[0].value == "Train" and not complaints(app) and recipe_of(app).learning.rank == 2
-    assert not [button for button in open_lab().button if (button.key or "").startswith("start.run")]
+    assert (
+        app.main.title[0].value == "Train"
+        and not complaints(app)
+        and recipe_of(app).learning.rank == 2
+    )
+    assert not [
+        button for button in open_lab().button if (button.key or "").startswith("start.run")
+    ]
 
 
 def test_a_question_is_entered_twice_and_then_opens_its_solution():
@@ -166,16 +210,25 @@ def test_a_question_is_entered_twice_and_then_opens_its_solution():
     assert not app.warning  # what can't be read is no try
     app.text_input(key=f"{name}.entry").set_value("0,2")
     app.button(key=f"{name}.check").click().run()
-    assert not app.error and "That is $f(a)$" in app.warning[0].value and solution not in markdown_texts(app)
+    assert (
+        not app.error
+        and "That is $f(a)$" in app.warning[0].value
+        and solution not in markdown_texts(app)
+    )
     app.text_input(key=f"{name}.entry").set_value("3/10")
     app.button(key=f"{name}.check").click().run()
     assert not app.warning and solution in markdown_texts(app)
-    assert app.success[0].value == "Right at the second try. You said *0,2*, then *3/10*. The answer: 0.3."
+    assert (
+        app.success[0].value
+        == "Right at the second try. You said *0,2*, then *3/10*. The answer: 0.3."
+    )
     app.button(key="lesson.next").click().run()
     app.text_input(key="exercise.hankel_matrix_2_0.entry").set_value("0.1")
     app.button(key="exercise.hankel_matrix_2_0.check").click().run()
     app.button(key="exercise.hankel_matrix_2_0.show").click().run()
-    assert app.info[0].value.startswith("You said *0.1*. That is $f(ba)$") and app.info[0].value.endswith("The answer: **0.3**.")
+    assert app.info[0].value.startswith("You said *0.1*. That is $f(ba)$") and app.info[
+        0
+    ].value.endswith("The answer: **0.3**.")
     app.button(key="lesson.back").click().run()
     assert app.success[0].value.startswith("Right at the second try")  # the session remembers it
 
@@ -187,7 +240,11 @@ def test_an_open_quiz_hides_the_text_and_the_answer_of_the_step():
     app.button(key="lesson.quiz").click().run()
     texts = markdown_texts(app)
     assert not complaints(app) and app.main.title[0].value == "Practice"
-    assert lessons.HIDDEN in texts and not {step.text, step.question.solution, step.question.text} & set(texts)
+    assert lessons.HIDDEN in texts and not {
+        step.text,
+        step.question.solution,
+        step.question.text,
+    } & set(texts)
     app.segmented_control(key="practice.mode").set_value("Tasks").run()
     assert step.text in markdown_texts(app)
 
@@ -207,7 +264,9 @@ def test_several_right_options_are_ticked():
 
 def test_a_question_without_a_key_is_opened():
     app = open_lab("compare", lesson="dyck", step=8)
-    assert [box.label for box in app.expander if "answer" in box.label] == ["**One possible answer** :grey[· answer]"]
+    assert [box.label for box in app.expander if "answer" in box.label] == [
+        "**One possible answer** :grey[· answer]"
+    ]
 
 
 def test_the_terms_of_a_step_are_explained_at_a_click():
@@ -215,4 +274,7 @@ def test_the_terms_of_a_step_are_explained_at_a_click():
     app.session_state["lesson.words"] = True
     app.run()
     assert not complaints(app)
-    assert any(text.value.startswith("- **") and "**rank**: The number of" in text.value for text in app.main.markdown)
+    assert any(
+        text.value.startswith("- **") and "**rank**: The number of" in text.value
+        for text in app.main.markdown
+    )

@@ -1,4 +1,6 @@
-"""Every page is drawn, whatever the sidebar says, and what it shows is what the library computes."""
+"""Every page is drawn, whatever the sidebar says, and what it shows is what the library
+computes.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,19 @@ from nlwfa_core.models.nlwfa import NLWFA
 from nlwfa_core.models.reading import READINGS
 from pages.shared import cache
 from pages.shared.navigation import PAGES
-from tests.app.lab import QUICK, ROOT, all_pages, complaints, figure, go, lens_payload, open_lab, recipe_of, trained, written
+from tests.app.lab import (
+    QUICK,
+    ROOT,
+    all_pages,
+    complaints,
+    figure,
+    go,
+    lens_payload,
+    open_lab,
+    recipe_of,
+    trained,
+    written,
+)
 from tests.quick import TITLES
 from tests.waiting import PATIENCE_SECONDS
 
@@ -36,8 +50,18 @@ ODD = {
     "one prefix": {"num_prefixes": 1, "rank": 1},
     "a rank above the basis": {"rank": 1000},
     "factors, linear": {"learner": "SP", "statistic": "factor"},
-    "roots of prefixes of verbs": {"source": "verbs", "statistic": "prefix", "transform": "sqrt", "refine": "hankel"},
-    "rows of factors of one string": {"num_strings": 1, "statistic": "factor", "transform": "row", "refine": "likelihood"},
+    "roots of prefixes of verbs": {
+        "source": "verbs",
+        "statistic": "prefix",
+        "transform": "sqrt",
+        "refine": "hankel",
+    },
+    "rows of factors of one string": {
+        "num_strings": 1,
+        "statistic": "factor",
+        "transform": "row",
+        "refine": "likelihood",
+    },
 }
 
 
@@ -53,7 +77,12 @@ def test_a_page_is_drawn_for_a_recipe_in_the_address(page: str) -> None:
     app = open_lab(page, **QUICK | {"learner": "SP", "data_seed": 5})
     assert not complaints(app)
     recipe = recipe_of(app)
-    assert (recipe.learning.learner, recipe.learning.rank, recipe.data.seed, recipe.data.num_strings) == ("SP", 2, 5, 300)
+    assert (
+        recipe.learning.learner,
+        recipe.learning.rank,
+        recipe.data.seed,
+        recipe.data.num_strings,
+    ) == ("SP", 2, 5, 300)
 
 
 @pytest.mark.parametrize("odd", ODD)
@@ -62,7 +91,10 @@ def test_pages_are_drawn_at_the_edges(odd: str) -> None:
         assert not complaints(app)
 
 
-@pytest.mark.parametrize("odd", ["one symbol, one state", "one string", "a basis of one cell, which is zero", "shipped verbs"])
+@pytest.mark.parametrize(
+    "odd",
+    ["one symbol, one state", "one string", "a basis of one cell, which is zero", "shipped verbs"],
+)
 def test_pages_show_what_was_learned_at_the_edges(odd: str) -> None:
     app = trained(open_lab("train", **QUICK | ODD[odd] | {"learner": "SP", "rank": 1}))
     for _, shown in all_pages(app):
@@ -75,7 +107,11 @@ def test_the_score_table_holds_the_librarys_numbers() -> None:
     scores = run(recipe_of(app)).scores
     row = app.dataframe[0].value.set_index("model").loc["SP"]
     text = written(app, "model").set_index("model").loc["SP"]
-    for title, value in (("WER", scores.wer), ("log₂ Pautomac", scores.log2_pauto), ("bits / symbol", scores.bits_per_symbol)):
+    for title, value in (
+        ("WER", scores.wer),
+        ("log₂ Pautomac", scores.log2_pauto),
+        ("bits / symbol", scores.bits_per_symbol),
+    ):
         assert row[title] == value and text[title] == format_score(value)
     assert row["negative"] == scores.num_negative
 
@@ -84,9 +120,13 @@ def test_all_four_learners_are_seen_on_every_page_once_they_are_trained() -> Non
     app = trained(open_lab("train", **QUICK | {"data_seed": 12}))
     trained(app, "train.others.start")
     assert list(app.dataframe[1].value["model"]) == list(HANKEL_LEARNERS)
-    assert go(app, "states").segmented_control(key="states.learner").options == list(HANKEL_LEARNERS)
+    assert go(app, "states").segmented_control(key="states.learner").options == list(
+        HANKEL_LEARNERS
+    )
     assert figure(app, "states.pca")["data"]
-    assert list(go(app, "predict").dataframe[0].value["model"])[: len(HANKEL_LEARNERS)] == list(HANKEL_LEARNERS)
+    assert list(go(app, "predict").dataframe[0].value["model"])[: len(HANKEL_LEARNERS)] == list(
+        HANKEL_LEARNERS
+    )
     assert not complaints(app)
 
 
@@ -107,7 +147,9 @@ def test_compare_shows_diagnostics_and_one_models_perplexities() -> None:
     app.pills(key="ranks").set_value([2, 3]).run()
     trained(app, "compare.start")
     assert not complaints(app)
-    result = run(recipe_of(app).changed(learning=recipe_of(app).learning.changed(learner="SP", rank=2)))
+    result = run(
+        recipe_of(app).changed(learning=recipe_of(app).learning.changed(learner="SP", rank=2))
+    )
     health, _, conventions = (table.value for table in app.dataframe[-3:])
     health, conventions = health.set_index("run"), conventions.set_index("convention")
     assert health.loc["SP, k = 2", "radius of ΣA"] == result.report.spectral_radius
@@ -121,17 +163,33 @@ def test_compare_shows_diagnostics_and_one_models_perplexities() -> None:
 
 COUNTED = [
     ({"learner": "SP", "statistic": "prefix"}, "WFA", ""),
-    ({"learner": "SP", "statistic": "factor", "transform": "row", "refine": "likelihood"}, "conditional", "⊣⊢"),
-    ({"learner": "both.non", "statistic": "prefix", "transform": "sqrt", "refine": "hankel"}, "boundary", "⊣"),
+    (
+        {"learner": "SP", "statistic": "factor", "transform": "row", "refine": "likelihood"},
+        "conditional",
+        "⊣⊢",
+    ),
+    (
+        {"learner": "both.non", "statistic": "prefix", "transform": "sqrt", "refine": "hankel"},
+        "boundary",
+        "⊣",
+    ),
     ({"learner": "fac.non", "statistic": "factor", "refine": "likelihood"}, "boundary", "⊣⊢"),
     ({"learner": "tran.non", "transform": "row"}, "conditional", ""),
-    ({"learner": "fac.non", "statistic": "factor", "transform": "row", "refine": "likelihood"}, "conditional", "⊣⊢"),
+    (
+        {"learner": "fac.non", "statistic": "factor", "transform": "row", "refine": "likelihood"},
+        "conditional",
+        "⊣⊢",
+    ),
 ]
 
 
 @pytest.mark.parametrize(("options", "reading", "marks"), COUNTED, ids=str)
-def test_all_that_can_be_counted_and_refined_is_seen_on_every_page(options: dict[str, str], reading: str, marks: str) -> None:
-    app = trained(open_lab("train", **QUICK | {"rank": 3, "epochs_refinement": 3, "data_seed": 16} | options))
+def test_all_that_can_be_counted_and_refined_is_seen_on_every_page(
+    options: dict[str, str], reading: str, marks: str
+) -> None:
+    app = trained(
+        open_lab("train", **QUICK | {"rank": 3, "epochs_refinement": 3, "data_seed": 16} | options)
+    )
     result = run(recipe_of(app))
     assert not complaints(app)
     row = app.dataframe[0].value.set_index("model").loc[options["learner"]]
@@ -158,31 +216,48 @@ def test_all_that_can_be_counted_and_refined_is_seen_on_every_page(options: dict
 
 
 def test_compare_trains_opponents_in_workers_and_finds_them_again() -> None:
-    given = QUICK | {"num_strings": 60, "data_seed": 17, "learners": "SP", "opponents": "HMM", "ranks": 2, "statistic": "factor"}
+    given = QUICK | {
+        "num_strings": 60,
+        "data_seed": 17,
+        "learners": "SP",
+        "opponents": "HMM",
+        "ranks": 2,
+        "statistic": "factor",
+    }
     app = trained(open_lab("compare", **given), "compare.start")
     assert not complaints(app)
     learners = {"SP", "HMM", "GRU", "LSTM"}
-    assert learners & set(figure(app, "compare.curves")["data"][0]["y"]) == {"SP", "HMM"}  # bars, as there is one rank
+    # bars, as there is one rank
+    assert learners & set(figure(app, "compare.curves")["data"][0]["y"]) == {"SP", "HMM"}
     again = open_lab("compare", **given | {"statistic": "string", "num_prefixes": 20})
     app.pills(key="opponents").set_value(["HMM", "GRU", "LSTM"]).run()
     trained(app, "compare.start")
     assert not complaints(app)
     named = [f"{name}, k = 2" for name in ("SP", "HMM", "GRU", "LSTM")]
     assert list(app.dataframe[0].value["model"])[:4] == named
-    assert app.selectbox(key="compare.model").options == list(app.dataframe[1].value["run"])  # the best first
-    assert learners & set(figure(again, "compare.curves")["data"][0]["y"]) == {"HMM"}  # opponents count nothing
+    # the best first
+    assert app.selectbox(key="compare.model").options == list(app.dataframe[1].value["run"])
+    # opponents count nothing
+    assert learners & set(figure(again, "compare.curves")["data"][0]["y"]) == {"HMM"}
     for _, shown in all_pages(app):
         assert not complaints(shown)
     assert "LSTM" in go(app, "states").segmented_control(key="states.learner").options
 
 
 def test_compare_counts_for_each_learner_as_it_needs() -> None:
-    app = open_lab("compare", **QUICK | {"learner": "SP", "statistic": "factor", "data_seed": 18, "learners": "SP", "ranks": 2})
+    app = open_lab(
+        "compare",
+        **QUICK
+        | {"learner": "SP", "statistic": "factor", "data_seed": 18, "learners": "SP", "ranks": 2},
+    )
     app.pills(key="learners").set_value(["SP", "fac.non"]).run()
     trained(app, "compare.start")
     assert not complaints(app)
     found = cache.results_of_learners(recipe_of(app))
-    assert {name: entry.recipe.hankel.bounded for name, entry in found.items()} == {"SP": False, "fac.non": True}
+    assert {name: entry.recipe.hankel.bounded for name, entry in found.items()} == {
+        "SP": False,
+        "fac.non": True,
+    }
 
 
 def test_compare_offers_only_scores_that_the_data_allow() -> None:
@@ -190,12 +265,21 @@ def test_compare_offers_only_scores_that_the_data_allow() -> None:
     app.pills(key="ranks").set_value([2]).run()
     trained(app, "compare.start")
     assert not complaints(app)
-    assert app.selectbox(key="metric").options == ["WER", "WER, no end", "log₂ Pautomac", "bits / symbol", "NDCG@5"]
+    assert app.selectbox(key="metric").options == [
+        "WER",
+        "WER, no end",
+        "log₂ Pautomac",
+        "bits / symbol",
+        "NDCG@5",
+    ]
 
 
 def test_a_recipe_that_can_not_be_trained_is_told_in_words_and_nothing_is_lost() -> None:
     app = trained(open_lab("train", **QUICK | {"learner": "SP", "rank": 31}))
-    assert complaints(app) == ["SP, k = 31: rank must be between 1 and 30 (the basis has 30 prefixes and 30 suffixes); got 31"]
+    assert complaints(app) == [
+        "SP, k = 31: rank must be between 1 and 30 (the basis has 30 prefixes and 30 "
+        "suffixes); got 31"
+    ]
     assert recipe_of(app).learning.rank == 31
     app.number_input(key="rank").set_value(2).run()
     assert not complaints(trained(app))
@@ -219,13 +303,18 @@ def test_a_basis_larger_than_the_sample_is_noted() -> None:
     app = open_lab("hankel", **QUICK | {"num_prefixes": 5000, "num_suffixes": 20})
     assert not complaints(app)
     notes = [note.value for note in app.info]
-    assert len(notes) == 1 and notes[0].startswith("You asked for 5,000 prefixes; the sample has only ")
+    assert len(notes) == 1 and notes[0].startswith(
+        "You asked for 5,000 prefixes; the sample has only "
+    )
 
 
 def test_the_server_never_imports_torch() -> None:
-    """Workers own it: it would cost the server a quarter of a gigabyte and a tenth of a second each rerun."""
+    """Workers own it: it would cost the server a quarter of a gigabyte and a tenth of a second each
+    rerun.
+    """
     script = (
-        "import sys; from tests.app.lab import QUICK, all_pages, open_lab, trained; from pages.shared import runs\n"
+        "import sys; from tests.app.lab import QUICK, all_pages, open_lab, trained; from "
+        "pages.shared import runs\n"
         "app = trained(open_lab('train', **QUICK | {'data_seed': 14}))\n"
         "assert not app.exception and len(app.dataframe[0].value)\n"
         "assert all(not shown.exception for _, shown in all_pages(app))\n"
@@ -247,5 +336,6 @@ def test_a_rank_above_the_basis_is_told_before_training() -> None:
     app = go(open_lab(**QUICK | {"learner": "SP", "rank": 31}), "train")
     assert (
         app.info[0].value.replace("\\", "")
-        == "Rank 31 is above what 30 prefixes and 30 suffixes allow: the model will have at most 30 states."
+        == "Rank 31 is above what 30 prefixes and 30 suffixes allow: the model will have at "
+        "most 30 states."
     )

@@ -10,7 +10,19 @@ from nlwfa_core.models.mixture import fit_mixture
 from nlwfa_core.rounding import format_significant
 from nlwfa_core.strings.words import Words
 from pages.shared import cache
-from tests.app.lab import QUICK, complaints, figure, go, learned, open_lab, recipe_of, trained, type_text, typed, written
+from tests.app.lab import (
+    QUICK,
+    complaints,
+    figure,
+    go,
+    learned,
+    open_lab,
+    recipe_of,
+    trained,
+    type_text,
+    typed,
+    written,
+)
 
 SP = QUICK | {"learner": "SP", "data_seed": 722}
 
@@ -28,7 +40,9 @@ def test_pinned_runs_stand_beside_the_sidebars_and_the_references() -> None:
     for name, run in (("A: SP, k = 2", recipe.with_learner("SP", 2)), ("SP", recipe)):
         model = cache.result(run).model  # type: ignore[union-attr]
         weight = model.weights(Words.of([(0, 0, 1, 1)]))[0]
-        assert table.loc[name, "f(x)"] == weight and text.loc[name, "f(x)"] == format_significant(weight)
+        assert table.loc[name, "f(x)"] == weight and text.loc[name, "f(x)"] == format_significant(
+            weight
+        )
     bars = figure(app, "predict.next")["data"]
     assert [trace["name"] for trace in bars] == list(table.index)
     assert bars[0]["marker"]["pattern"]["shape"] and not bars[1]["marker"]["pattern"]["shape"]
@@ -40,18 +54,26 @@ def test_who_says_what_next_in_a_mixture(averaged: str, level: str) -> None:
     app = type_text(app, "[[]")
     app.segmented_control(key="predict.level").set_value(averaged).run()
     assert not complaints(app)
-    table = next(one.value for one in app.dataframe if "likeliest next" in one.value).set_index("model")
+    table = next(one.value for one in app.dataframe if "likeliest next" in one.value).set_index(
+        "model"
+    )
     assert list(table.index) == ["SP", "5-gram", "mixture"]
     recipe = recipe_of(app)
-    data, models = cache.data(recipe.data), (cache.result(recipe).model, cache.reference_models(recipe.data)["5-gram"])  # type: ignore[union-attr]
+    data, models = (
+        cache.data(recipe.data),
+        (cache.result(recipe).model, cache.reference_models(recipe.data)["5-gram"]),
+    )  # type: ignore[union-attr]
     model, weights = fit_mixture(models, data.validation.sample, level)  # type: ignore[union-attr]
     assert table["weight"].tolist() == pytest.approx([*weights, 1])
-    assert table["share after the prefix"].tolist()[:2] == pytest.approx(table["weight"].tolist()[:2]) or level == "string"
+    assert (
+        table["share after the prefix"].tolist()[:2] == pytest.approx(table["weight"].tolist()[:2])
+        or level == "string"
+    )
     following = model.next((0, 0, 1))
     best = max(following, key=lambda symbol: following[symbol])
-    assert table.loc["mixture", "likeliest next"] == best and table.loc["mixture", "its probability"] == pytest.approx(
-        following[best]
-    )
+    assert table.loc["mixture", "likeliest next"] == best and table.loc[
+        "mixture", "its probability"
+    ] == pytest.approx(following[best])
     parts = table[f"adds to {best}"]
     assert parts[:2].sum() == pytest.approx(parts["mixture"])
 
@@ -113,7 +135,9 @@ def test_the_sampler_tells_of_negative_mass() -> None:
     drawn = sampling.draw(cache.result(recipe_of(app)).model, 200, 0)  # type: ignore[union-attr]
     assert drawn.num_negative
     app.selectbox(key="predict.sampler").set_value("SP").run()
-    assert any("draws some scores were negative" in entry.value.replace("\\", "") for entry in app.warning)
+    assert any(
+        "draws some scores were negative" in entry.value.replace("\\", "") for entry in app.warning
+    )
 
 
 def test_a_string_that_is_too_long_is_refused_not_cut():

@@ -1,4 +1,6 @@
-"""The server's memory: all threads allocate from one heap, and what a session held is freed after it."""
+"""The server's memory: all threads allocate from one heap, and what a session held is freed after
+it.
+"""
 
 from __future__ import annotations
 
@@ -39,7 +41,13 @@ first, last = (int(end, 16) for end in heap.split("-"))
 print(first <= addresses[0] < last)
 """
     for setting, expected in (("shared", "True"), ("usual", "False")):
-        run = subprocess.run([sys.executable, "-c", program, setting], capture_output=True, text=True, check=True, cwd=ROOT)
+        run = subprocess.run(
+            [sys.executable, "-c", program, setting],
+            capture_output=True,
+            text=True,
+            check=True,
+            cwd=ROOT,
+        )
         assert run.stdout.strip() == expected
 
 
@@ -57,13 +65,21 @@ if sys.argv[1] == "large":
 library.free(library.malloc(2**24))
 block = library.malloc(2**23)
 print(library.malloc_usable_size(ctypes.c_void_p(block)) % 4096 == 4096 - 16)  # a mapping of its own: whole pages less its header
-"""
+"""  # noqa: E501
     for setting, expected in (("large", "True"), ("usual", "False")):
-        run = subprocess.run([sys.executable, "-c", program, setting], capture_output=True, text=True, check=True, cwd=ROOT)
+        run = subprocess.run(
+            [sys.executable, "-c", program, setting],
+            capture_output=True,
+            text=True,
+            check=True,
+            cwd=ROOT,
+        )
         assert run.stdout.strip() == expected
 
 
-def test_memory_is_freed_soon_and_after_two_minutes_once_for_all_browsers_that_leave(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_memory_is_freed_soon_and_after_two_minutes_once_for_all_browsers_that_leave(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     seconds: list[float] = []
 
     class Clock:
@@ -92,11 +108,15 @@ def test_sessions_whose_time_is_over_are_dropped(monkeypatch: pytest.MonkeyPatch
     storage.save(SimpleNamespace(session=SimpleNamespace(id="gone")))  # type: ignore[arg-type]
     manager = SimpleNamespace(_session_storage=storage)
     loop = SimpleNamespace(call_soon_threadsafe=lambda action: action())
-    runtime = SimpleNamespace(_session_mgr=manager, _get_async_objs=lambda: SimpleNamespace(eventloop=loop))
+    runtime = SimpleNamespace(
+        _session_mgr=manager, _get_async_objs=lambda: SimpleNamespace(eventloop=loop)
+    )
     monkeypatch.setattr("streamlit.runtime.exists", lambda: True)
     monkeypatch.setattr("streamlit.runtime.get_instance", lambda: runtime)
     for now[0], left in ((100.0, 1), (130.0, 0)):
         assert server.drop_sessions()
         assert len(storage._cache._data) == left
-    assert callable(Runtime._get_async_objs) and "self._session_mgr = " in inspect.getsource(Runtime.__init__)
+    assert callable(Runtime._get_async_objs) and "self._session_mgr = " in inspect.getsource(
+        Runtime.__init__
+    )
     assert "self._session_storage = " in inspect.getsource(WebsocketSessionManager.__init__)

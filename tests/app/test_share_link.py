@@ -4,7 +4,17 @@ from __future__ import annotations
 
 import pytest
 
-from tests.app.lab import QUICK, complaints, given_to, go, learned, open_lab, recipe_of, type_text, typed
+from tests.app.lab import (
+    QUICK,
+    complaints,
+    given_to,
+    go,
+    learned,
+    open_lab,
+    recipe_of,
+    type_text,
+    typed,
+)
 
 
 def test_hidden_controls_keep_what_the_link_says():
@@ -24,7 +34,9 @@ def buttons(app):
 def test_all_controls_come_back_at_a_click_and_go_again_at_another():
     app = open_lab("data", **QUICK, show="rank,learner")
     app.button(key="screen.all").click().run()
-    assert "".join(app.query_params["show"]) == "all,rank,learner" and buttons(app) == {"screen.fewer"}
+    assert "".join(app.query_params["show"]) == "all,rank,learner" and buttons(app) == {
+        "screen.fewer"
+    }
     app.button(key="screen.fewer").click().run()
     assert "".join(app.query_params["show"]) == "rank,learner" and buttons(app) == {"screen.all"}
 
@@ -40,17 +52,28 @@ def test_all_controls_of_a_lesson_are_forgotten_with_it():
 def test_a_teachers_choice_does_not_hide_what_a_step_needs():
     app = open_lab("hankel", lesson="hankel-matrix", step=5, show="rank")
     [style] = [node.proto.body for node in app.get("html") if "st-key-recipe" in node.proto.body]
-    assert ".st-key-rank" in style and ".st-key-statistic" in style and ".st-key-learner" not in style
+    assert (
+        ".st-key-rank" in style and ".st-key-statistic" in style and ".st-key-learner" not in style
+    )
 
 
 def test_a_link_opens_the_block_the_layer_and_the_cell():
     given = QUICK | {"learner": "SP", "rank": 2, "block": "]", "layer": "difference", "cell": "3,2"}
     app = open_lab("hankel", **given)
     assert not complaints(app)
-    assert app.selectbox(key="hankel.block").value == 1 and app.segmented_control(key="hankel.layer").value == "H − Ĥ"
-    assert given_to(app, "nlwfa.lens_chosen")["chosen"] | {"basis": ""} == {"row": 2, "column": 1, "basis": ""}
+    assert (
+        app.selectbox(key="hankel.block").value == 1
+        and app.segmented_control(key="hankel.layer").value == "H − Ĥ"
+    )
+    assert given_to(app, "nlwfa.lens_chosen")["chosen"] | {"basis": ""} == {
+        "row": 2,
+        "column": 1,
+        "basis": "",
+    }
     assert any("H[u, v] =" in text.value for text in app.main.markdown)
-    assert dict(asked(app).items() & {name: str(value) for name, value in given.items()}.items()).keys() >= {
+    assert dict(
+        asked(app).items() & {name: str(value) for name, value in given.items()}.items()
+    ).keys() >= {
         "block",
         "layer",
         "cell",
@@ -67,7 +90,21 @@ def test_a_link_opens_the_block_the_layer_and_the_cell():
         assert not complaints(open_lab("hankel", **QUICK, cell=odd))
 
 
-NASTY = ("1e400", "9" * 400, "-1", "1_0", "nan", "<b>x</b>", "x\0y", "\u202e", "[" * 2000, "x" * 20_000, ",", "²", "٣")
+NASTY = (
+    "1e400",
+    "9" * 400,
+    "-1",
+    "1_0",
+    "nan",
+    "<b>x</b>",
+    "x\0y",
+    "\u202e",
+    "[" * 2000,
+    "x" * 20_000,
+    ",",
+    "²",
+    "٣",
+)
 # Page -> its parameters that are no fields of a recipe.
 PAGE_PARAMETERS = {
     "compare": ("learners", "opponents", "against", "ranks", "sizes", "seeds", "metric", "a", "b"),
@@ -85,7 +122,9 @@ PAGE_PARAMETERS = {
 @pytest.mark.parametrize("page", PAGE_PARAMETERS)
 def test_no_parameter_of_a_link_breaks_a_page(page: str, text: str) -> None:
     app = open_lab(page, **QUICK | dict.fromkeys(PAGE_PARAMETERS[page], text))
-    assert not app.exception and not any("Something went wrong" in sentence for sentence in complaints(app))
+    assert not app.exception and not any(
+        "Something went wrong" in sentence for sentence in complaints(app)
+    )
     assert all(len(sentence) < 1000 for sentence in complaints(app))
 
 
@@ -100,8 +139,14 @@ def test_a_link_opens_the_string_and_the_way_states_are_drawn():
     given = {"colour": "length", "axes": "3", "directions": "no", "follow": "[[]]"}
     app = learned("states", **QUICK | {"learner": "SP", "data_seed": 722} | given)
     assert not complaints(app)
-    assert app.segmented_control(key="states.colour").value == "length" and app.segmented_control(key="states.axes").value == 3
-    assert app.toggle(key="states.unit").value is False and app.text_input(key="states.string").value == "[[]]"
+    assert (
+        app.segmented_control(key="states.colour").value == "length"
+        and app.segmented_control(key="states.axes").value == 3
+    )
+    assert (
+        app.toggle(key="states.unit").value is False
+        and app.text_input(key="states.string").value == "[[]]"
+    )
     assert given.items() <= asked(app).items()
 
 
@@ -109,7 +154,9 @@ def asked(app):
     return {name: "".join(values) for name, values in app.query_params.items()}
 
 
-@pytest.mark.parametrize(("show", "left"), [("rank,nonsense", "rank"), ("</style><b>", ""), ("*", "")])
+@pytest.mark.parametrize(
+    ("show", "left"), [("rank,nonsense", "rank"), ("</style><b>", ""), ("*", "")]
+)
 def test_names_that_are_no_controls_are_refused_and_the_rest_counts(show, left):
     app = open_lab(**QUICK, show=show)
     assert len(complaints(app)) == 1 and "it was left out" in complaints(app)[0]
@@ -132,10 +179,17 @@ def test_a_link_carries_what_was_chosen():
     app.multiselect(key="share.show").set_value(["rank", "learner"]).run()
     app.toggle(key="share.slide").set_value(True).run()
     assert app.multiselect(key="share.show").options[:2] == ["Source", "Training strings"]
-    assert app.multiselect(key="share.show").proto.select_all is False or not app.multiselect(key="share.show").proto.select_all
+    assert (
+        app.multiselect(key="share.show").proto.select_all is False
+        or not app.multiselect(key="share.show").proto.select_all
+    )
     link = app.code[0].value
     asked = dict(pair.split("=") for pair in link.split("?")[1].split("&"))
-    assert asked["show"] == "rank%2Clearner" and (asked["view"], asked["lesson"], asked["step"]) == ("slide", "rank", "4")
+    assert asked["show"] == "rank%2Clearner" and (
+        asked["view"],
+        asked["lesson"],
+        asked["step"],
+    ) == ("slide", "rank", "4")
     assert asked["num_strings"] == "300" and asked["learner"] == "SP"
     app.toggle(key="share.lesson").set_value(False).run()
     assert "lesson=" not in app.code[0].value

@@ -1,4 +1,6 @@
-"""The sidebar: widgets, recipe and address agree, nothing that was once chosen is lost, and every change can be undone."""
+"""The sidebar: widgets, recipe and address agree, nothing that was once chosen is lost, and every
+change can be undone.
+"""
 
 from __future__ import annotations
 
@@ -9,18 +11,41 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from streamlit.testing.v1 import AppTest
 
-from nlwfa_core import DataRecipe, HankelRecipe, LearningRecipe, Recipe, RecipeError, RefinementRecipe
+from nlwfa_core import (
+    DataRecipe,
+    HankelRecipe,
+    LearningRecipe,
+    Recipe,
+    RecipeError,
+    RefinementRecipe,
+)
 from nlwfa_core.experiment.presets import PRESETS
 from nlwfa_core.experiment.recipe import FIELDS, HELP, flat
 from nlwfa_core.hankel.names import FOR_ALL_LEARNERS, TRANSFORMS
 from nlwfa_core.lab.options import LABELS
-from nlwfa_core.learning.names import CONVERGED_EPOCHS, HANKEL_LEARNERS, LEARNERS, OPTIMIZERS, REFINEMENTS, needs_boundary
-from pages.shared.sidebar import CAPTIONED, DEFAULT, DEFAULTS, FIRST, LAYERS, check_settable, describe_change
+from nlwfa_core.learning.names import (
+    CONVERGED_EPOCHS,
+    HANKEL_LEARNERS,
+    LEARNERS,
+    OPTIMIZERS,
+    REFINEMENTS,
+    needs_boundary,
+)
+from pages.shared.sidebar import (
+    CAPTIONED,
+    DEFAULT,
+    DEFAULTS,
+    FIRST,
+    LAYERS,
+    check_settable,
+    describe_change,
+)
 from tests.app.lab import QUICK, complaints, go, open_lab, recipe_of
 from tests.waiting import PATIENCE_SECONDS
 
 
-def sidebar_of(recipe):  # AppTest takes the lines as a script of their own, where no name of this file is known
+# AppTest takes the lines as a script of their own, where no name of this file is known
+def sidebar_of(recipe):
     """A script that sets the sidebar to a recipe, and draws it."""
     from pages.shared import sidebar
 
@@ -41,12 +66,16 @@ REFINEMENT_NAMES = {
     "seed": "refinement_seed",
 }
 
-# Options of other sources than the chosen one, and of networks that are not trained, mean nothing: they keep their defaults.
+# Options of other sources than the chosen one, and of networks that are not trained, mean nothing:
+# they keep their defaults.
 SOURCES: dict[str, dict[str, st.SearchStrategy[Any]]] = {
     "dyck": {"split_probability": st.floats(0, 1), "wrap_probability": st.floats(0, 1)},
     "tomita": {"grammar": whole(7)},
     "automaton": {"num_states": whole(50), "num_symbols": whole(100)},
-    **{name: {"num_states": whole(50), "num_symbols": whole(100)} for name in ("hmm", "pfa", "pdfa")},
+    **{
+        name: {"num_states": whole(50), "num_symbols": whole(100)}
+        for name in ("hmm", "pfa", "pdfa")
+    },
     "squared": {"num_states": whole(50), "num_symbols": whole(100)},
     "verbs": {},
     "upload": {"upload": st.just("a" * 64), "upload_test": st.sampled_from(["", "b" * 64])},
@@ -95,11 +124,24 @@ def recipes(draw: st.DrawFn) -> Recipe:
     """Any recipe that the sidebar can say."""
     source = draw(st.sampled_from(list(SOURCES)))
     sizes = {name: draw(whole(1_000_000)) for name in ("num_strings", "num_validation", "num_test")}
-    data = DataRecipe(source=source, seed=draw(whole(2**31 - 1, 0)), **sizes, **draw(st.fixed_dictionaries(SOURCES[source])))
+    data = DataRecipe(
+        source=source,
+        seed=draw(whole(2**31 - 1, 0)),
+        **sizes,
+        **draw(st.fixed_dictionaries(SOURCES[source])),
+    )
     learner = draw(st.sampled_from(HANKEL_LEARNERS))
-    counted = {"statistic": draw(st.sampled_from(FOR_ALL_LEARNERS)), "transform": draw(st.sampled_from(list(TRANSFORMS)))}
+    counted = {
+        "statistic": draw(st.sampled_from(FOR_ALL_LEARNERS)),
+        "transform": draw(st.sampled_from(list(TRANSFORMS))),
+    }
     bounded = needs_boundary(learner, **counted)
-    hankel = HankelRecipe(num_prefixes=draw(whole(50_000)), num_suffixes=draw(whole(50_000)), bounded=bounded, **counted)
+    hankel = HankelRecipe(
+        num_prefixes=draw(whole(50_000)),
+        num_suffixes=draw(whole(50_000)),
+        bounded=bounded,
+        **counted,
+    )
     objective = draw(st.sampled_from(list(REFINEMENTS)))
     refined_by = draw(st.sampled_from(list(OPTIMIZERS))) if objective == "hankel" else "adamax"
     refined = draw(st.fixed_dictionaries(refining(objective, refined_by, learner)))
@@ -107,8 +149,12 @@ def recipes(draw: st.DrawFn) -> Recipe:
     learning = FIRST.learning.changed(learner=learner, rank=draw(whole(1000)))
     if LEARNERS[learner].networks:
         optimizer = draw(st.sampled_from(list(OPTIMIZERS)))
-        options = draw(st.fixed_dictionaries(NETWORKS)) | draw(st.fixed_dictionaries(DESCENT[optimizer]))
-        learning = DEFAULT.learning.changed(learner=learner, rank=learning.rank, optimizer=optimizer, **options)
+        options = draw(st.fixed_dictionaries(NETWORKS)) | draw(
+            st.fixed_dictionaries(DESCENT[optimizer])
+        )
+        learning = DEFAULT.learning.changed(
+            learner=learner, rank=learning.rank, optimizer=optimizer, **options
+        )
     return Recipe(data=data, hankel=hankel, learning=learning, refinement=refinement)
 
 
@@ -124,13 +170,22 @@ def test_the_sidebar_says_the_recipe_that_it_was_set_to(recipe: Recipe) -> None:
 @settings(max_examples=15)
 def test_a_link_sets_the_recipe_that_it_says(recipe: Recipe) -> None:
     data, learning = dict(recipe.data), dict(recipe.learning)
-    names = {name for source in SOURCES.values() for name in source} - set(SOURCES[recipe.data.source]) | {"upload_format"}
-    parameters = {name: value for name, value in data.items() if name not in names} | dict(recipe.hankel)
-    parameters |= {name: learning[name] for name in ("learner", "rank")} | {"data_seed": parameters.pop("seed")}
+    names = {name for source in SOURCES.values() for name in source} - set(
+        SOURCES[recipe.data.source]
+    ) | {"upload_format"}
+    parameters = {name: value for name, value in data.items() if name not in names} | dict(
+        recipe.hankel
+    )
+    parameters |= {name: learning[name] for name in ("learner", "rank")} | {
+        "data_seed": parameters.pop("seed")
+    }
     if LEARNERS[recipe.learning.learner].networks:
         names_shown = {"optimizer", *NETWORKS, *DESCENT[recipe.learning.optimizer]} - {"seed"}
         parameters |= {name: learning[name] for name in names_shown}
-        parameters |= {"hidden": ",".join(map(str, recipe.learning.hidden)), "learning_seed": recipe.learning.seed}
+        parameters |= {
+            "hidden": ",".join(map(str, recipe.learning.hidden)),
+            "learning_seed": recipe.learning.seed,
+        }
     refinement = dict(recipe.refinement)
     objective, optimizer = recipe.refinement.objective, recipe.refinement.optimizer
     optimizers = ["optimizer"] if objective == "hankel" else []
@@ -143,8 +198,20 @@ def test_what_a_learner_needs_is_counted_and_options_are_seen_where_they_apply()
     app = open_lab(learner="SP", statistic="factor")
     assert not recipe_of(app).hankel.bounded
     assert app.selectbox(key="refine").value == "none"
-    keys = {"epochs_refinement", "rate_refinement", "refinement_seed", "batch", "dropout", "weight_decay", "restarts"}
-    expected = {"none": set(), "hankel": {"epochs_refinement", "rate_refinement"}, "likelihood": keys - {"dropout"}}
+    keys = {
+        "epochs_refinement",
+        "rate_refinement",
+        "refinement_seed",
+        "batch",
+        "dropout",
+        "weight_decay",
+        "restarts",
+    }
+    expected = {
+        "none": set(),
+        "hankel": {"epochs_refinement", "rate_refinement"},
+        "likelihood": keys - {"dropout"},
+    }
     for objective, wanted in expected.items():
         app.selectbox(key="refine").set_value(objective).run()
         assert {widget.key for widget in app.number_input} & keys == wanted
@@ -156,13 +223,25 @@ def test_what_a_learner_needs_is_counted_and_options_are_seen_where_they_apply()
     app.selectbox(key="learner").set_value("SP").run()
     app.selectbox(key="refine").set_value("likelihood").run()
     recipe = recipe_of(go(app, "data"))
-    assert (recipe.hankel.bounded, recipe.refinement.epochs, recipe.refinement.objective) == (True, 7, "likelihood")
+    assert (recipe.hankel.bounded, recipe.refinement.epochs, recipe.refinement.objective) == (
+        True,
+        7,
+        "likelihood",
+    )
     assert not complaints(app)
 
 
 @pytest.mark.parametrize("preset", PRESETS)
 def test_a_preset_sets_every_control(preset: str) -> None:
-    app = open_lab(num_strings=300, rank=2, num_test=40, learner="SP", source="automaton", data_seed=9, num_states=3)
+    app = open_lab(
+        num_strings=300,
+        rank=2,
+        num_test=40,
+        learner="SP",
+        source="automaton",
+        data_seed=9,
+        num_states=3,
+    )
     app.selectbox(key="controls.preset").set_value(preset).run()
     assert not complaints(app)
     wanted = PRESETS[preset][1]
@@ -192,7 +271,11 @@ def test_hidden_controls_keep_what_they_said() -> None:
     app.number_input(key="split_probability").set_value(0.1).run()
     app.selectbox(key="learner").set_value("SP").run()
     app.selectbox(key="source").set_value("verbs").run()
-    assert not [widget for widget in app.number_input if widget.key in ("epochs_factorisation", "split_probability")]
+    assert not [
+        widget
+        for widget in app.number_input
+        if widget.key in ("epochs_factorisation", "split_probability")
+    ]
     go(app, "data")
     app.selectbox(key="learner").set_value("fac.non").run()
     app.selectbox(key="source").set_value("dyck").run()
@@ -201,14 +284,22 @@ def test_hidden_controls_keep_what_they_said() -> None:
     assert (recipe.learning.epochs_factorisation, recipe.data.split_probability) == (77, 0.1)
 
 
-NETWORK_CONTROLS = {*NETWORKS, *DESCENT["adamax"], *DESCENT["lbfgs"], "optimizer", "learning_seed"} - {"seed"}
+NETWORK_CONTROLS = {
+    *NETWORKS,
+    *DESCENT["adamax"],
+    *DESCENT["lbfgs"],
+    "optimizer",
+    "learning_seed",
+} - {"seed"}
 
 
 def network_controls(app: AppTest) -> set[str | None]:
     return {widget.key for widget in (*app.number_input, *app.selectbox)} & NETWORK_CONTROLS
 
 
-def test_only_the_options_of_the_chosen_optimiser_are_drawn_and_the_others_keep_their_values() -> None:
+def test_only_the_options_of_the_chosen_optimiser_are_drawn_and_the_others_keep_their_values() -> (
+    None
+):
     app = open_lab(**QUICK, learner="fac.non", rate_factorisation=0.5)
     assert network_controls(app) == NETWORK_CONTROLS - {"tolerance"}
     app.selectbox(key="optimizer").set_value("lbfgs").run()
@@ -217,7 +308,12 @@ def test_only_the_options_of_the_chosen_optimiser_are_drawn_and_the_others_keep_
     app.selectbox(key="learner").set_value("SP").run()
     assert not network_controls(app)
     learning = recipe_of(app).learning  # other learners are trained with it too
-    assert (learning.optimizer, learning.start, learning.tolerance, learning.rate_factorisation) == ("lbfgs", "random", 0.01, 0.5)
+    assert (
+        learning.optimizer,
+        learning.start,
+        learning.tolerance,
+        learning.rate_factorisation,
+    ) == ("lbfgs", "random", 0.01, 0.5)
     go(app, "data")
     app.selectbox(key="learner").set_value("both.non").run()
     assert app.number_input(key="tolerance").value == 0.01
@@ -229,21 +325,35 @@ def test_only_the_options_of_the_chosen_optimiser_are_drawn_and_the_others_keep_
     app.number_input(key="tolerance_refinement").set_value(0.02).run()
     assert "rate_refinement" not in {widget.key for widget in app.number_input}
     refinement = recipe_of(app).refinement
-    assert (refinement.optimizer, refinement.tolerance, refinement.epochs) == ("lbfgs", 0.02, CONVERGED_EPOCHS)
+    assert (refinement.optimizer, refinement.tolerance, refinement.epochs) == (
+        "lbfgs",
+        0.02,
+        CONVERGED_EPOCHS,
+    )
     linked = open_lab(**QUICK, learner="fac.non", refine="hankel", optimizer_refinement="lbfgs")
     assert recipe_of(linked).refinement.epochs == 40  # what links mean stays as it was
     app.selectbox(key="refine").set_value("likelihood").run()
     keys = {widget.key for widget in (*app.number_input, *app.selectbox)}
     assert "rate_refinement" in keys and not keys & {"optimizer_refinement", "tolerance_refinement"}
-    assert recipe_of(app).refinement.key() == DEFAULT.refinement.changed(objective="likelihood").key()
+    assert (
+        recipe_of(app).refinement.key() == DEFAULT.refinement.changed(objective="likelihood").key()
+    )
     assert not complaints(app)
 
 
-@pytest.mark.parametrize("parameters", [{"learner": "fac.non"}, {"rank": 2}, {"refine": "hankel"}], ids=str)
-def test_a_link_from_before_there_was_a_choice_of_optimisers_means_what_it_meant(parameters: dict[str, Any]) -> None:
+@pytest.mark.parametrize(
+    "parameters", [{"learner": "fac.non"}, {"rank": 2}, {"refine": "hankel"}], ids=str
+)
+def test_a_link_from_before_there_was_a_choice_of_optimisers_means_what_it_meant(
+    parameters: dict[str, Any],
+) -> None:
     recipe = recipe_of(open_lab(**parameters))
     learning, refinement = recipe.learning, recipe.refinement
-    assert (learning.optimizer, learning.start, learning.rate_factorisation) == ("adamax", "random", 0.015)
+    assert (learning.optimizer, learning.start, learning.rate_factorisation) == (
+        "adamax",
+        "random",
+        0.015,
+    )
     assert (learning.epochs_factorisation, learning.epochs_transitions) == (600, 300)
     assert (refinement.optimizer, refinement.epochs, refinement.rate) == ("adamax", 40, 0.01)
 
@@ -252,9 +362,14 @@ def test_a_visitor_without_a_link_begins_with_the_first_preset_and_can_share_it(
     app = open_lab("data")
     assert recipe_of(app) == FIRST == PRESETS["first-steps"][1] and not complaints(app)
     shown = flat(FIRST)
-    new = {name: str(shown[name]) for name in ("optimizer", "start", "epochs_factorisation") if shown[name] != DEFAULTS[name]}
+    new = {
+        name: str(shown[name])
+        for name in ("optimizer", "start", "epochs_factorisation")
+        if shown[name] != DEFAULTS[name]
+    }
     assert new.items() <= app.query_params.items()
-    if new:  # else there is no field in the address, and the link is one of a visitor without a link
+    # else there is no field in the address, and the link is one of a visitor without a link
+    if new:
         assert recipe_of(open_lab(**app.query_params)).key() == FIRST.key()
 
 
@@ -265,7 +380,9 @@ def test_networks_begin_as_in_the_first_preset_after_a_link_to_a_learner_without
 
 
 def test_a_tolerance_that_the_sidebar_does_not_offer_is_refused() -> None:
-    with pytest.raises(RecipeError, match="tolerance is 0.995, but the sidebar allows at most 0.99"):
+    with pytest.raises(
+        RecipeError, match="tolerance is 0.995, but the sidebar allows at most 0.99"
+    ):
         check_settable(Recipe(learning=LearningRecipe(tolerance=0.995)))
     with pytest.raises(RecipeError, match="tolerance_refinement"):
         check_settable(Recipe(refinement=RefinementRecipe(tolerance=0.995)))
@@ -275,7 +392,11 @@ def test_the_address_follows_a_preset() -> None:
     """That it follows a widget is the browser's part."""
     app = open_lab("hankel")
     app.selectbox(key="controls.preset").set_value("verbs").run()
-    assert {"source": "verbs", "rank": "10", "num_suffixes": "300"}.items() <= app.query_params.items()
+    assert {
+        "source": "verbs",
+        "rank": "10",
+        "num_suffixes": "300",
+    }.items() <= app.query_params.items()
     assert recipe_of(open_lab("hankel", **app.query_params)) == recipe_of(app)
 
 
@@ -303,8 +424,14 @@ def test_a_mangled_link_falls_back_to_the_defaults(parameters: dict[str, str]) -
     assert all("is used instead" in text for text in complaints(app))
     recipe = recipe_of(app)
     wanted = DEFAULT if set(parameters) & set(DEFAULTS) else FIRST  # a link that sets no field
-    assert (recipe.learning, recipe.hankel, recipe.refinement) == (wanted.learning, wanted.hankel, wanted.refinement)
-    assert recipe.data == DEFAULT.data.changed(source="upload" if parameters.get("source") == "upload" else "dyck")
+    assert (recipe.learning, recipe.hankel, recipe.refinement) == (
+        wanted.learning,
+        wanted.hankel,
+        wanted.refinement,
+    )
+    assert recipe.data == DEFAULT.data.changed(
+        source="upload" if parameters.get("source") == "upload" else "dyck"
+    )
     assert LearningRecipe.model_validate(recipe.learning) == recipe.learning
 
 
@@ -344,7 +471,9 @@ NO_RANKS = (
 @pytest.mark.parametrize("text", NO_RANKS)
 def test_a_number_that_is_none_is_replaced_and_reported(text: str) -> None:
     app = open_lab(rank=text)
-    said = f'"rank = {text[:40]}" in this link is not valid; {DEFAULT.learning.rank} is used instead.'
+    said = (
+        f'"rank = {text[:40]}" in this link is not valid; {DEFAULT.learning.rank} is used instead.'
+    )
     assert complaints(app) == [said] and recipe_of(app).learning.rank == DEFAULT.learning.rank
     assert "rank" not in app.query_params
     app.number_input(key="rank").set_value(7).run()
@@ -358,7 +487,10 @@ def test_no_number_of_a_link_raises(text: str) -> None:
     app = open_lab(learner="both.non", refine="likelihood", **dict.fromkeys(numbers, text))
     recipe = recipe_of(app)
     used = flat(recipe)
-    assert all("is not valid" in sentence for sentence in complaints(app)) and len(complaints(app)) > 15
+    assert (
+        all("is not valid" in sentence for sentence in complaints(app))
+        and len(complaints(app)) > 15
+    )
     assert {name: used[name] for name in numbers} == {name: DEFAULTS[name] for name in numbers}
 
 
@@ -391,12 +523,17 @@ def test_what_was_undone_can_be_done_again_until_something_else_changes():
     undo(app)
     assert app.button(key="redo").label == "Redo rank k: 2 → 5"
     app.button(key="redo").click().run()
-    assert recipe_of(app).learning.rank == 5 and app.button(key="undo").label == "Undo rank k: 2 → 5"
+    assert (
+        recipe_of(app).learning.rank == 5 and app.button(key="undo").label == "Undo rank k: 2 → 5"
+    )
     app.button(key="redo").click().run()
     assert recipe_of(app).learning.rank == 6 and "redo" not in {button.key for button in app.button}
     undo(app)
     app.number_input(key="rank").set_value(9).run()
-    assert "redo" not in {button.key for button in app.button} and app.button(key="undo").label == "Undo rank k: 5 → 9"
+    assert (
+        "redo" not in {button.key for button in app.button}
+        and app.button(key="undo").label == "Undo rank k: 5 → 9"
+    )
     assert not complaints(app)
 
 
@@ -435,7 +572,10 @@ def test_what_lessons_set_is_undone():
     [
         (Recipe(learning=LearningRecipe(rank=3)), "rank k: 10 → 3"),
         (Recipe(data=DataRecipe(num_strings=5000)), "training strings: 20,000 → 5,000"),
-        (Recipe(data=DataRecipe(source="upload", upload="a" * 64)), "source: dyck → upload and 1 more"),
+        (
+            Recipe(data=DataRecipe(source="upload", upload="a" * 64)),
+            "source: dyck → upload and 1 more",
+        ),
         (Recipe(learning=LearningRecipe(learner="fac.non")), "learner: SP → fac\\.non"),
     ],
 )
@@ -445,7 +585,11 @@ def test_a_change_in_words(after, text):
 
 def test_controls_have_the_label_and_the_help_of_their_field():
     app = open_lab(learner="both.non", refine="likelihood")
-    widgets = {widget.key: widget for widget in (*app.number_input, *app.selectbox) if widget.key in FIELDS}
+    widgets = {
+        widget.key: widget for widget in (*app.number_input, *app.selectbox) if widget.key in FIELDS
+    }
     assert len(widgets) > 20
     assert all(widget.label.lower() == LABELS[key].lower() for key, widget in widgets.items())
-    assert all(widget.help == ("" if key in CAPTIONED else HELP[key]) for key, widget in widgets.items())
+    assert all(
+        widget.help == ("" if key in CAPTIONED else HELP[key]) for key, widget in widgets.items()
+    )

@@ -32,7 +32,9 @@ def test_members_come_before_strangers_and_earlier_ones_first() -> None:
     assert not here.is_member("bob") and here.is_member("ada")
 
 
-def test_a_browser_that_asks_for_very_many_pages_goes_behind_others(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_browser_that_asks_for_very_many_pages_goes_behind_others(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     now = [0.0]
     monkeypatch.setattr(module, "monotonic", lambda: now[0])
     here = Standing()
@@ -51,7 +53,9 @@ def test_memory_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     for number in range(100):
         here.note_page(f"fresh {number}")
         here.note_member(f"browser {number}", f"member {number}", float(number))
-    assert len(here._pages) == len(here._since) == len(here._browsers) == 10 and here.is_member("browser 99")
+    assert len(here._pages) == len(here._since) == len(here._browsers) == 10 and here.is_member(
+        "browser 99"
+    )
 
 
 def test_all_tabs_of_a_browser_are_one_person_in_the_queue(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -62,17 +66,25 @@ def test_all_tabs_of_a_browser_are_one_person_in_the_queue(monkeypatch: pytest.M
         "signed in": runs.Owner("user\0ada", "ef", True),
     }
     monkeypatch.setattr(runs, "_owners", lambda: owners)
-    assert runs._person_of("tab 1") == runs._person_of("tab 2") == Person("browser\0ab", is_known=False)
+    assert (
+        runs._person_of("tab 1")
+        == runs._person_of("tab 2")
+        == Person("browser\0ab", is_known=False)
+    )
     assert runs._person_of("fresh") == Person("browser\0cd", is_known=False)
     assert runs._person_of("signed in").is_known and not runs._person_of("long gone").is_known
     standing.note_member("ab", "a member", 1.0)
     try:
-        assert runs._person_of("tab 1") == runs._person_of("tab 2") == Person("browser\0ab", since=1.0)
+        assert (
+            runs._person_of("tab 1") == runs._person_of("tab 2") == Person("browser\0ab", since=1.0)
+        )
     finally:
         standing.forget_members(["a member"])
 
 
-def test_so_many_sessions_are_opened_from_one_address_sessions_in_a_minute(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_so_many_sessions_are_opened_from_one_address_sessions_in_a_minute(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     clock = [0.0]
     monkeypatch.setattr(module, "monotonic", lambda: clock[0])
     own = Standing()
@@ -127,12 +139,16 @@ def test_pages_are_drawn_by_rank_and_nobody_waits_for_ever() -> None:
     members = [(MEMBER, False, float(number)) for number in range(10)]
     order = order_of([*strangers, *reversed(members)])
     first = order[:12]
-    assert [rank for rank in first if rank[0] == MEMBER] == sorted(rank for rank in first if rank[0] == MEMBER)
+    assert [rank for rank in first if rank[0] == MEMBER] == sorted(
+        rank for rank in first if rank[0] == MEMBER
+    )
     assert sum(rank[0] == STRANGER for rank in first) == 12 // LONGEST_WAITING
     assert len(order) == 20
 
 
-def test_files_of_members_give_way_to_members_alone(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_files_of_members_give_way_to_members_alone(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     """Whoever fills the disk as a member of a class of their own does not shut out others."""
     shelf = FileShelf(tmp_path)
     known = [True]

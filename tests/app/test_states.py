@@ -27,16 +27,27 @@ def test_every_colouring_is_drawn_in_two_and_three_dimensions() -> None:
             app.segmented_control(key="states.axes").set_value(axes).run()
             assert not complaints(app)
             drawn = figure(app, "states.pca")
-            assert drawn["frames"] and drawn["data"][0]["type"] == ("scatter3d" if axes == 3 else "scatter")
+            assert drawn["frames"] and drawn["data"][0]["type"] == (
+                "scatter3d" if axes == 3 else "scatter"
+            )
 
 
 def test_the_animation_follows_the_string_that_is_written() -> None:
     app = learned("states", **SP)
     app.text_input(key="states.string").set_value("[[][]]").run()
     drawn = figure(app, "states.pca")
-    assert [frame["data"][1]["text"][0] for frame in drawn["frames"]] == ["λ", "[", "[[", "[[]", "[[][", "[[][]", "[[][]]"]
+    assert [frame["data"][1]["text"][0] for frame in drawn["frames"]] == [
+        "λ",
+        "[",
+        "[[",
+        "[[]",
+        "[[][",
+        "[[][]",
+        "[[][]]",
+    ]
     assert [step["label"] for step in drawn["layout"]["sliders"][0]["steps"]][-1] == "[[][]]"
-    app.text_input(key="states.string").set_value("[]" * 500).run()  # each frame holds all before it: more would fill the memory
+    # each frame holds all before it: more would fill the memory
+    app.text_input(key="states.string").set_value("[]" * 500).run()
     assert not complaints(app) and len(figure(app, "states.pca")["frames"]) == 101
     assert any("the first 100 of 1,000 symbols" in caption.value for caption in app.caption)
     app.text_input(key="states.string").set_value("λ").run()
@@ -47,23 +58,39 @@ def test_the_animation_follows_the_string_that_is_written() -> None:
 
 def test_a_string_that_is_too_long_is_refused_not_cut() -> None:
     """From the keyboard or a link, and also when the page is drawn again."""
-    written, linked = learned("states", **SP), go(open_lab("start", **SP, follow="[]" * 600), "states")
+    written, linked = (
+        learned("states", **SP),
+        go(open_lab("start", **SP, follow="[]" * 600), "states"),
+    )
     written.text_input(key="states.string").set_value("[]" * 600)
     for app in (written, linked):
         for _ in range(2):
-            assert complaints(app.run()) == ["Follow one string may have at most 1,000 characters on this page; got 1,200"]
+            assert complaints(app.run()) == [
+                "Follow one string may have at most 1,000 characters on this page; got 1,200"
+            ]
         assert app.text_input(key="states.string").value == "[]" * 600
 
 
 def test_a_picture_is_computed_once_for_what_it_shows(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A rank that was shown before, by this visitor or another, is drawn again without computing states, figures and walks."""
+    """A rank that was shown before, by this visitor or another, is drawn again without computing
+    states, figures and walks.
+    """
     calls: list[str] = []
 
     def count(module: Any, name: str) -> None:
         function = getattr(module, name)
-        monkeypatch.setattr(module, name, lambda *values, **options: calls.append(name) or function(*values, **options))
+        monkeypatch.setattr(
+            module,
+            name,
+            lambda *values, **options: calls.append(name) or function(*values, **options),
+        )
 
-    for module, name in ((view, "states_figure"), (view, "prefix_states"), (walk, "walk_payload"), (walk, "drawing_payload")):
+    for module, name in (
+        (view, "states_figure"),
+        (view, "prefix_states"),
+        (walk, "walk_payload"),
+        (walk, "drawing_payload"),
+    ):
         count(module, name)
     app = learned("states", **SP | {"data_seed": 922})
     before = figure(app, "states.pca")
@@ -73,11 +100,15 @@ def test_a_picture_is_computed_once_for_what_it_shows(monkeypatch: pytest.Monkey
     calls.clear()
     app.number_input(key="rank").set_value(QUICK["rank"]).run()
     assert not complaints(app) and figure(app, "states.pca") == before and not calls
-    assert figure(go(learned("states", **SP | {"data_seed": 922}), "states"), "states.pca") == before and not calls
+    assert (
+        figure(go(learned("states", **SP | {"data_seed": 922}), "states"), "states.pca") == before
+        and not calls
+    )
     app.segmented_control(key="states.colour").set_value("length").run()
     assert figure(app, "states.pca") != before and calls.count("states_figure") == 1
     assert {"walk_payload", "drawing_payload"}.isdisjoint(calls)
-    monkeypatch.setattr(view, "MAX_REMEMBERED", 29)  # of 30: a picture of many prefixes would take much memory
+    # of 30: a picture of many prefixes would take much memory
+    monkeypatch.setattr(view, "MAX_REMEMBERED", 29)
     shown = figure(app, "states.pca")
     for number in (2, 3):
         assert figure(app.run(), "states.pca") == shown and calls.count("states_figure") == number
@@ -86,8 +117,16 @@ def test_a_picture_is_computed_once_for_what_it_shows(monkeypatch: pytest.Monkey
 def test_the_table_has_the_points_of_the_figure() -> None:
     app = learned("states", **SP)
     table = next(entry.value for entry in app.dataframe if "component 1" in entry.value)
-    points = [trace for trace in figure(app, "states.pca")["data"] if trace["mode"] == "markers" and "text" in trace]
-    assert sum(len(trace["text"]) for trace in points) == len(table) == len(cache.prefixes(recipe_of(app).data, 30))
+    points = [
+        trace
+        for trace in figure(app, "states.pca")["data"]
+        if trace["mode"] == "markers" and "text" in trace
+    ]
+    assert (
+        sum(len(trace["text"]) for trace in points)
+        == len(table)
+        == len(cache.prefixes(recipe_of(app).data, 30))
+    )
 
 
 def test_a_pinned_run_is_laid_under_the_sidebars() -> None:
@@ -100,7 +139,9 @@ def test_a_pinned_run_is_laid_under_the_sidebars() -> None:
     assert app.segmented_control(key="states.pair").options == ["now over A"]
     first, second = recipe_of(app).with_learner("SP", 2), recipe_of(app)
     prefixes = cache.prefixes(second.data, 30)
-    states = [directions(prefix_states(cache.result(run).model, prefixes)) for run in (first, second)]  # type: ignore[union-attr]
+    states = [
+        directions(prefix_states(cache.result(run).model, prefixes)) for run in (first, second)
+    ]  # type: ignore[union-attr]
     said = next(entry.value for entry in app.markdown if "unexplained" in entry.value)
     assert f"{align(*states).residual:.1%}" in said
     _, below, above = figure(app, "states.overlay")["data"]
@@ -131,13 +172,16 @@ def test_the_graph_shows_what_is_above_the_threshold() -> None:
         app.slider(key="states.smallest.SP").set_value(percent).run()
         shown = edges(model, percent / 100 * largest_weight(model))
         assert drawn_arrows(app) == len(shown)
-        assert f"{sum(len(edge.weights) for edge in shown)} of {model.transitions.size} transitions" in str(
-            [entry.value for entry in app.caption]
+        assert (
+            f"{sum(len(edge.weights) for edge in shown)} of {model.transitions.size} transitions"
+            in str([entry.value for entry in app.caption])
         )
 
 
 def test_what_has_no_graph_says_why() -> None:
-    app = learned("states", **QUICK | {"learner": "fac.non", "data_seed": 921, "source": "automaton"})
+    app = learned(
+        "states", **QUICK | {"learner": "fac.non", "data_seed": 921, "source": "automaton"}
+    )
     assert any("no such graph" in note.value for note in app.info)
     assert app.segmented_control(key="states.graph_of").options == ["fac.non", "true model"]
     app.segmented_control(key="states.graph_of").set_value("true model").run()

@@ -38,7 +38,10 @@ def test_figures_have_units_and_failures_a_sentence(monkeypatch: pytest.MonkeyPa
     for name in ("server's memory", "workers' memory", "memory left", "used on disk", "disk left"):
         assert figures[name].split()[1] in ("bytes", "kB", "MB", "GB", "TB"), name
     failures = next(table.value for table in app.dataframe if "why" in table.value)
-    assert {"rank must be at most 30; got 31", "Not shown: the message may quote uploaded strings."} <= set(failures["why"])
+    assert {
+        "rank must be at most 30; got 31",
+        "Not shown: the message may quote uploaded strings.",
+    } <= set(failures["why"])
     seen = " ".join([*markdown_texts(app), *(table.value.to_csv() for table in app.dataframe)])
     assert "secret" not in seen and "typed by ada" not in seen
     assert any("streamlit 1.67" in text.value for text in app.main.caption)

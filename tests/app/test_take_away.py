@@ -1,4 +1,6 @@
-"""Take away: what is offered before and after training, and a recipe's file that sets the sidebar, or is refused in words."""
+"""Take away: what is offered before and after training, and a recipe's file that sets the sidebar,
+or is refused in words.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,11 @@ def offered(app: AppTest) -> list[str]:
 
 
 def bring(app: AppTest, data: bytes) -> AppTest:
-    return app.file_uploader(key=take_away.RECIPE_FILE).set_value(("recipe.json", data, "application/json")).run()
+    return (
+        app.file_uploader(key=take_away.RECIPE_FILE)
+        .set_value(("recipe.json", data, "application/json"))
+        .run()
+    )
 
 
 def test_programs_are_offered_at_once_and_the_rest_after_training() -> None:
@@ -31,16 +37,28 @@ def test_programs_are_offered_at_once_and_the_rest_after_training() -> None:
     assert any("has not been trained yet" in text.value for text in app.main.markdown)
     trained(app, "take_away.start")
     assert not complaints(app)
-    assert offered(app)[3:] == ["report.html", "model.zip", "scores.csv", "figures.zip", "strings.zip", "nlwfa-run.zip"]
+    assert offered(app)[3:] == [
+        "report.html",
+        "model.zip",
+        "scores.csv",
+        "figures.zip",
+        "strings.zip",
+        "nlwfa-run.zip",
+    ]
     assert any("Not a probabilistic automaton" in caption.value for caption in app.main.caption)
 
 
 def test_nothing_is_made_on_demand_while_a_run_is_polled() -> None:
     """A callable beside a polling fragment is lost in Streamlit 1.67."""
-    app = open_lab("take_away", **QUICK | {"learner": "fac.non", "epochs_factorisation": 100_000, "data_seed": 1022})
+    app = open_lab(
+        "take_away",
+        **QUICK | {"learner": "fac.non", "epochs_factorisation": 100_000, "data_seed": 1022},
+    )
     app.button(key="take_away.start").click().run()
     assert [button.key for button in app.button if button.key == "take_away.cancel"]
-    assert not [button for button in app.get("download_button") if button.proto.HasField("deferred_file_id")]
+    assert not [
+        button for button in app.get("download_button") if button.proto.HasField("deferred_file_id")
+    ]
     app.button(key="take_away.cancel").click().run()
     assert not complaints(app)
 
@@ -51,8 +69,19 @@ def test_the_archive_of_everything_holds_the_run(tmp_path) -> None:
     result = run(recipe, files=cache.uploads().get)
     archive = zipfile.ZipFile(io.BytesIO(take_away.finished(recipe, result, "").everything()))
     names = archive.namelist()
-    assert {"run.py", "run.ipynb", "recipe.json", "report.html", "scores.csv", "data/train.txt", "figures/hankel.png"} <= set(names)
-    assert f"uploads/{recipe.data.upload}" in names and archive.read(f"uploads/{recipe.data.upload}") == LINES
+    assert {
+        "run.py",
+        "run.ipynb",
+        "recipe.json",
+        "report.html",
+        "scores.csv",
+        "data/train.txt",
+        "figures/hankel.png",
+    } <= set(names)
+    assert (
+        f"uploads/{recipe.data.upload}" in names
+        and archive.read(f"uploads/{recipe.data.upload}") == LINES
+    )
     assert Recipe.from_json(archive.read("recipe.json").decode()) == recipe
     archive.extractall(tmp_path)
     assert load_model(tmp_path / "model").model.num_states == 2
@@ -70,17 +99,27 @@ def test_a_pinned_run_can_be_taken_away_too() -> None:
 def test_an_opponents_run_has_no_matrix_and_is_a_probabilistic_automaton() -> None:
     app = open_lab("take_away", **QUICK | {"num_strings": 60, "data_seed": 1023})
     recipe = recipe_of(app).with_learner("HMM")
-    app = open_lab("take_away", **QUICK | {"num_strings": 60, "data_seed": 1023, "a": recipe_code(recipe)})
+    app = open_lab(
+        "take_away", **QUICK | {"num_strings": 60, "data_seed": 1023, "a": recipe_code(recipe)}
+    )
     app.segmented_control(key="take_away.run").set_value("A").run()
     trained(app, "take_away.start")
     assert not complaints(app) and len(offered(app)) == 9
     assert not any("Not a probabilistic automaton" in caption.value for caption in app.main.caption)
-    names = zipfile.ZipFile(io.BytesIO(take_away.finished(recipe, cache.result(recipe), "").everything())).namelist()
-    assert {"model/automaton.pautomac.txt", "model/automaton.openfst.txt", "model/automaton.dot"} <= set(names)
+    names = zipfile.ZipFile(
+        io.BytesIO(take_away.finished(recipe, cache.result(recipe), "").everything())
+    ).namelist()
+    assert {
+        "model/automaton.pautomac.txt",
+        "model/automaton.openfst.txt",
+        "model/automaton.dot",
+    } <= set(names)
     assert "figures/hankel.png" not in names
 
 
-@pytest.mark.parametrize("preset", [name for name, (_, recipe) in PRESETS.items() if recipe.data.source != "upload"])
+@pytest.mark.parametrize(
+    "preset", [name for name, (_, recipe) in PRESETS.items() if recipe.data.source != "upload"]
+)
 def test_a_recipe_goes_out_and_comes_back(preset: str) -> None:
     wanted = PRESETS[preset][1]
     app = bring(open_lab("take_away", **QUICK), take_away.recipe_file(wanted))
@@ -102,12 +141,30 @@ def test_a_recipe_goes_out_and_comes_back(preset: str) -> None:
         (b'{"learning": {"learner": "HMM"}}', "opponents are on Compare"),
         (b'{"learning": {"hidden": [3, 1, 3]}}', "hidden is 3,1,3, but the sidebar"),
         (b'{"learning": {"width_transitions": 5}}', "width_transitions is 5, but the sidebar"),
-        (b'{"learning": {"rate_factorisation": 100.0}}', "rate_factorisation is 100, but the sidebar"),
-        (b'{"learning": {"rate_transitions": 1e-9}}', "rate_transitions is 1·10⁻⁹, but the sidebar"),
-        (b'{"refinement": {"objective": "likelihood", "rate": 11}}', "rate_refinement is 11, but the sidebar"),
-        (b'{"refinement": {"objective": "likelihood", "dropout": 0.995}}', "dropout is 0.995, but the sidebar"),
-        (b'{"hankel": {"statistic": "factor", "bounded": true}}', "bounded is True, but the sidebar"),
-        (b'{"data": {"source": "upload", "upload": "' + b"c" * 64 + b'"}}', "no longer on the server"),
+        (
+            b'{"learning": {"rate_factorisation": 100.0}}',
+            "rate_factorisation is 100, but the sidebar",
+        ),
+        (
+            b'{"learning": {"rate_transitions": 1e-9}}',
+            "rate_transitions is 1·10⁻⁹, but the sidebar",
+        ),
+        (
+            b'{"refinement": {"objective": "likelihood", "rate": 11}}',
+            "rate_refinement is 11, but the sidebar",
+        ),
+        (
+            b'{"refinement": {"objective": "likelihood", "dropout": 0.995}}',
+            "dropout is 0.995, but the sidebar",
+        ),
+        (
+            b'{"hankel": {"statistic": "factor", "bounded": true}}',
+            "bounded is True, but the sidebar",
+        ),
+        (
+            b'{"data": {"source": "upload", "upload": "' + b"c" * 64 + b'"}}',
+            "no longer on the server",
+        ),
     ],
 )
 def test_a_recipe_that_can_not_be_followed_changes_nothing(data: bytes, said: str) -> None:

@@ -28,12 +28,21 @@ def board(app: Any) -> list[str]:
 
 @pytest.fixture
 def late(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Quick runs end after a page has looked for their results and before it looks whether they are running."""
+    """Quick runs end after a page has looked for their results and before it looks whether they are
+    running.
+    """
     draw = training.train_controls
 
     def draw_late(recipes: list[Recipe], *arguments: Any, **options: Any) -> None:
         jobs = [one.key() for one in recipes]
-        wait_for(lambda: not any((job := runs.runner().status(key)) and job.state in ("queued", "running") for key in jobs))
+        wait_for(
+            lambda: (
+                not any(
+                    (job := runs.runner().status(key)) and job.state in ("queued", "running")
+                    for key in jobs
+                )
+            )
+        )
         draw(recipes, *arguments, **options)
 
     monkeypatch.setattr(training, "train_controls", draw_late)
@@ -45,7 +54,9 @@ def test_a_run_that_ends_while_the_states_page_is_drawn_is_shown() -> None:
     assert figure(app, "states.pca") and not complaints(app)
     app.button(key="pins.A").click().run()
     app.number_input(key="rank").set_value(4).run()
-    assert app.segmented_control(key="states.pair").options == ["now over A"] and not complaints(app)
+    assert app.segmented_control(key="states.pair").options == ["now over A"] and not complaints(
+        app
+    )
 
 
 @pytest.mark.usefixtures("late")
@@ -113,7 +124,9 @@ def test_the_symbol_of_the_map_can_be_chosen() -> None:
     first = board(app)
     app.selectbox(key="train.symbol").set_value(1).run()
     assert not complaints(app)
-    assert r"\mathbf{A}_{\texttt{{[}}}" in first[1] and r"\mathbf{A}_{\texttt{{]}}}" in board(app)[1]
+    assert (
+        r"\mathbf{A}_{\texttt{{[}}}" in first[1] and r"\mathbf{A}_{\texttt{{]}}}" in board(app)[1]
+    )
     learned = stepping.spectral(cache.hankel(recipe_of(app).data, recipe_of(app).hankel), 2)
     assert number(float(learned.maps.transitions[1][0, 1])) in board(app)[1]
 
@@ -154,8 +167,12 @@ def test_a_training_is_started_before_its_first_epoch_stepped_and_cancelled() ->
     assert app.button(key="train.start")
 
 
-def test_the_click_of_a_draw_that_is_interrupted_counts_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Streamlit calls back again for a click if the run that it began is interrupted, by the page that is still loading."""
+def test_the_click_of_a_draw_that_is_interrupted_counts_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Streamlit calls back again for a click if the run that it began is interrupted, by the page
+    that is still loading.
+    """
     app = open_lab("train", **ENDLESS | {"data_seed": 1127})
     app.button(key="train.hold").click().run()
     wait_for(lambda: status(app).held)
@@ -164,7 +181,8 @@ def test_the_click_of_a_draw_that_is_interrupted_counts_once(monkeypatch: pytest
         patch.setattr(training, "_progress", lambda *drawn: st.stop())
         app.button(key="train.step.10").click().run()
     wait_for(lambda: status(app).held and status(app).progress.step == 10)
-    app.button(key="train.step.10").click().run()  # the same click once more; now the page is drawn to its end
+    # the same click once more; now the page is drawn to its end
+    app.button(key="train.step.10").click().run()
     assert status(app).held and status(app).progress.step == 10
     app.button(key="train.step.10").click().run()
     wait_for(lambda: status(app).held and status(app).progress.step == 20)
@@ -172,13 +190,24 @@ def test_the_click_of_a_draw_that_is_interrupted_counts_once(monkeypatch: pytest
     assert not complaints(app)
 
 
-@pytest.mark.parametrize(("field", "stage"), [("rate_factorisation", "factorisation"), ("rate_transitions", "transitions")])
+@pytest.mark.parametrize(
+    ("field", "stage"),
+    [("rate_factorisation", "factorisation"), ("rate_transitions", "transitions")],
+)
 def test_a_learning_rate_that_is_far_too_large_is_told_in_words(field: str, stage: str) -> None:
-    options = {"learner": "fac.non", "epochs_factorisation": 60, "epochs_transitions": 60, "data_seed": 1123, field: 10}
+    options = {
+        "learner": "fac.non",
+        "epochs_factorisation": 60,
+        "epochs_transitions": 60,
+        "data_seed": 1123,
+        field: 10,
+    }
     app = trained(open_lab("train", **QUICK | options))
     assert not complaints(app)
     warnings = [entry.value.replace("\\", "") for entry in app.warning]
-    assert any(f"the {stage}" in text and "smaller learning rate" in text for text in warnings), warnings
+    assert any(f"the {stage}" in text and "smaller learning rate" in text for text in warnings), (
+        warnings
+    )
 
 
 def test_places_in_the_queue() -> None:
@@ -190,7 +219,10 @@ def test_places_in_the_queue() -> None:
 def test_the_page_says_whether_the_training_is_finished() -> None:
     app = trained(open_lab("train", **QUICK, learner="tran.non", optimizer="lbfgs", data_seed=1122))
     result = cache.result(recipe_of(app))
-    assert result is not None and [log.state for log in result.report.logs] == ["exact", "not finished"]
+    assert result is not None and [log.state for log in result.report.logs] == [
+        "exact",
+        "not finished",
+    ]
     lines = [entry.value.replace("\\", "") for entry in (*app.caption, *app.warning)]
     for log in result.report.logs:
         (line,) = [line for line in lines if log.stage in line.lower() and log.verdict in line]
@@ -210,7 +242,8 @@ def test_the_page_says_whether_the_training_is_finished() -> None:
 def test_what_trains_for_other_settings_is_named_on_every_page_and_can_be_stopped() -> None:
     app = open_lab("train", **ENDLESS | {"data_seed": 1155})
     app.button(key="train.start").click().run()
-    assert not [button for button in app.button if button.key == "elsewhere.stop"]  # the page itself shows it
+    # the page itself shows it
+    assert not [button for button in app.button if button.key == "elsewhere.stop"]
     app.number_input(key="rank").set_value(3).run()
     for page in ("train", "data", "history"):
         go(app, page)
@@ -245,20 +278,29 @@ def test_spectral_learning_needs_no_button(page: str) -> None:
 
 
 @pytest.mark.parametrize("options", [{"learner": "fac.non"}, {"refine": "hankel"}, {"rank": 31}])
-def test_what_takes_time_or_can_not_be_trained_waits_for_the_button(options: dict[str, Any]) -> None:
+def test_what_takes_time_or_can_not_be_trained_waits_for_the_button(
+    options: dict[str, Any],
+) -> None:
     app = open_lab("train", **SP | {"data_seed": 161} | options)
     assert "train.start" in keys(app) and runs.status(recipe_of(app)) is None
 
 
-def test_a_spectral_run_that_takes_long_waits_for_the_button(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_spectral_run_that_takes_long_waits_for_the_button(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(Runner, "estimate", lambda *asked: 31.0)
     app = open_lab("train", **SP | {"data_seed": 162})
-    assert runs.status(recipe_of(app)) is None and app.button(key="train.start").label == "Train SP (about 40 s)"
+    assert (
+        runs.status(recipe_of(app)) is None
+        and app.button(key="train.start").label == "Train SP (about 40 s)"
+    )
 
 
 @pytest.mark.parametrize("end", ["failed", "cancelled"])
 def test_a_run_that_failed_or_was_cancelled_is_not_started_again_by_itself(end: str) -> None:
-    app = open_lab("train", **SP | {"data_seed": 163 if end == "failed" else 164, "num_strings": 301})
+    app = open_lab(
+        "train", **SP | {"data_seed": 163 if end == "failed" else 164, "num_strings": 301}
+    )
     job = runs.runner()._jobs[recipe_of(app).key()]
     wait_for(lambda: job.over)
     job.state = end  # as if it had ended so
@@ -266,7 +308,8 @@ def test_a_run_that_failed_or_was_cancelled_is_not_started_again_by_itself(end: 
     (folder / "result.json").unlink()
     for page in ("train", "states", "train"):
         assert f"{page}.start" in keys(go(app, page)) and status(app).state == end
-    assert status(go(open_lab(**dict(app.query_params.items())), "train")).state == end  # nor for the next visitor
+    # nor for the next visitor
+    assert status(go(open_lab(**dict(app.query_params.items())), "train")).state == end
     app.button(key="train.start").click().run()  # the button still does
     assert status(app).state in ("queued", "running", "done")
 
@@ -284,7 +327,9 @@ def test_a_full_queue_is_said_once_and_leaves_the_button(monkeypatch: pytest.Mon
     assert not complaints(app.run()) and len(asked) == 1
 
 
-def test_a_run_that_waits_for_settings_that_are_gone_is_withdrawn_and_started_again_with_them() -> None:
+def test_a_run_that_waits_for_settings_that_are_gone_is_withdrawn_and_started_again_with_them() -> (
+    None
+):
     app = open_lab("data", **SP | {"data_seed": 166})
     runner = runs.runner()
     with pytest.MonkeyPatch.context() as busy:
@@ -322,16 +367,28 @@ def test_many_short_runs_do_not_hide_a_long_one(monkeypatch: pytest.MonkeyPatch)
 def test_the_button_says_how_long_a_training_takes_and_when_that_is_not_known() -> None:
     link = QUICK | {"learner": "tran.non", "num_strings": 307, "data_seed": 167}
     app = open_lab("train", **link)
-    assert app.button(key="train.start").label == "Train tran.non" and "not known" in app.button(key="train.start").help
+    assert (
+        app.button(key="train.start").label == "Train tran.non"
+        and "not known" in app.button(key="train.start").help
+    )
     trained(app)
     app.number_input(key="rank").set_value(3).run()
     button = app.button(key="train.start")
     assert button.label.startswith("Train tran.non (about ") and "rank and seeds" in button.help
 
 
-def test_three_scores_are_shown_first_with_what_says_that_a_model_fails_and_a_switch_shows_all() -> None:
+def test_three_scores_are_shown_first_with_what_says_that_a_model_fails_and_a_switch_shows_all() -> (  # noqa: E501
+    None
+):
     app = open_lab("train", learner="SP", rank=3)  # a preset's, with results
-    assert list(app.dataframe[0].proto.column_order) == ["model", "WER", "log₂ Pautomac", "bits / symbol", "zero", "impossible"]
+    assert list(app.dataframe[0].proto.column_order) == [
+        "model",
+        "WER",
+        "log₂ Pautomac",
+        "bits / symbol",
+        "zero",
+        "impossible",
+    ]
     app.toggle(key="train.scores.every").set_value(True).run()
     assert not app.dataframe[0].proto.column_order and "KL" in app.dataframe[0].value
     lesson = open_lab("train", lesson="dyck", step=1, learner="SP", rank=5)

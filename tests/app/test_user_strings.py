@@ -1,4 +1,6 @@
-"""What a user writes is shown as it is written: Markdown, formulas, icons and HTML in it mean nothing."""
+"""What a user writes is shown as it is written: Markdown, formulas, icons and HTML in it mean
+nothing.
+"""
 
 from __future__ import annotations
 
@@ -16,12 +18,24 @@ from streamlit.testing.v1 import AppTest
 
 from pages.shared import cache
 from pages.shared.widgets import escape_markdown, written_string
-from tests.app.lab import QUICK, all_pages, complaints, go, markdown_texts, open_lab, recipe_of, trained, type_text
+from tests.app.lab import (
+    QUICK,
+    all_pages,
+    complaints,
+    go,
+    markdown_texts,
+    open_lab,
+    recipe_of,
+    trained,
+    type_text,
+)
 from tests.app.test_data import upload
 from tests.quick import HOSTILE
 
 TRICKY = (*HOSTILE, "1.", "#")
-TOKENS = "\n".join(" ".join(TRICKY[start:] + TRICKY[:start]) for start in range(len(TRICKY))).encode()
+TOKENS = "\n".join(
+    " ".join(TRICKY[start:] + TRICKY[:start]) for start in range(len(TRICKY))
+).encode()
 LETTERS = "\n".join(token * 2 for token in TRICKY).encode()
 
 
@@ -46,7 +60,9 @@ def test_a_string_in_monospace_is_one_code_span_whatever_is_in_it(text: str) -> 
 
 @pytest.mark.parametrize("data", [TOKENS, LETTERS], ids=["tokens", "letters"])
 def test_strings_are_shown_as_written_on_every_page(data: bytes) -> None:
-    app = upload(open_lab("data", **QUICK | {"learner": "SP", "num_validation": 1, "num_test": 1}), data * 3)
+    app = upload(
+        open_lab("data", **QUICK | {"learner": "SP", "num_validation": 1, "num_test": 1}), data * 3
+    )
     assert not complaints(app)
     assert_shown_as_written(app)
     trained(go(app, "train"))
@@ -59,7 +75,9 @@ def test_strings_are_shown_as_written_on_every_page(data: bytes) -> None:
             assert_shown_as_written(shown.toggle(key="predict.by_hand").set_value(True).run())
         if page == "states":
             for colour in ("length", "next symbol"):
-                assert_shown_as_written(shown.segmented_control(key="states.colour").set_value(colour).run())
+                assert_shown_as_written(
+                    shown.segmented_control(key="states.colour").set_value(colour).run()
+                )
         if page == "hankel":
             assert_shown_as_written(shown.selectbox(key="hankel.block").set_value(0).run())
 
@@ -80,16 +98,24 @@ def test_errors_and_notes_quote_as_written(token: str) -> None:
 
 
 def test_no_page_holds_uploaded_strings_when_their_session_lets_go_of_them() -> None:
-    """The session is still there: its widgets, whose functions Streamlit stores, must not hold the strings.
+    """The session is still there: its widgets, whose functions Streamlit stores, must not hold the
+    strings.
 
     On States and Predict, fragments do, until Streamlit drops the session two minutes later.
     """
-    app = upload(open_lab("data", **QUICK | {"learner": "SP", "num_validation": 1, "num_test": 1}), b"ab\nba\nabab\nb\n" * 20)
+    app = upload(
+        open_lab("data", **QUICK | {"learner": "SP", "num_validation": 1, "num_test": 1}),
+        b"ab\nba\nabab\nb\n" * 20,
+    )
     recipe = recipe_of(app).data
     trained(go(app, "train"))
     for page, shown in all_pages(app):
         assert not complaints(shown)
-        held = [weakref.ref(shared.value) for (kind, key), shared in cache._shared.items() if (kind, key) == ("data", recipe.key())]
+        held = [
+            weakref.ref(shared.value)
+            for (kind, key), shared in cache._shared.items()
+            if (kind, key) == ("data", recipe.key())
+        ]
         assert held or page not in ("data", "hankel", "train")
         clear_session_cache("test session id")  # AppTest's only one
         gc.collect()

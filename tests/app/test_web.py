@@ -37,7 +37,10 @@ def member() -> Iterator[str]:
 
 
 def complete(work: Coroutine[Any, Any, None]) -> None:
-    """Run a coroutine in a thread of its own. In this one, Playwright's loop still runs if browser tests came before."""
+    """Run a coroutine in a thread of its own.
+
+    In this one, Playwright's loop still runs if browser tests came before.
+    """
     with ThreadPoolExecutor(1) as thread:
         thread.submit(asyncio.run, work).result()
 
@@ -75,14 +78,20 @@ def asked(
     }
     complete(web.Gate(app)(scope, receive, send))
     body = b"".join(message.get("body", b"") for message in sent[1:])
-    return sent[0]["status"], {name.decode(): value.decode() for name, value in sent[0]["headers"]}, body.decode()
+    return (
+        sent[0]["status"],
+        {name.decode(): value.decode() for name, value in sent[0]["headers"]},
+        body.decode(),
+    )
 
 
 def test_the_key_is_exchanged_for_a_cookie_and_leaves_the_address() -> None:
     status, headers, _ = asked("/train", f"rank=3&key={access.KEY}&show=rank")
     assert (status, headers["location"]) == (303, "/train?rank=3&show=rank")
     assert headers["set-cookie"].startswith(f"nlwfa_machine_8501={access.cookie_value()};")
-    assert {"HttpOnly", "SameSite=strict"} <= set(headers["set-cookie"].split("; ")) and access.KEY not in str(headers)
+    assert {"HttpOnly", "SameSite=strict"} <= set(
+        headers["set-cookie"].split("; ")
+    ) and access.KEY not in str(headers)
 
 
 @pytest.mark.parametrize(
@@ -99,7 +108,9 @@ def test_the_key_is_exchanged_for_a_cookie_and_leaves_the_address() -> None:
     ],
     ids=range(8),  # the key is another one in each process
 )
-def test_without_the_right_key_from_here_there_is_no_cookie(path: str, key: str, headers: dict[str, str], location: str) -> None:
+def test_without_the_right_key_from_here_there_is_no_cookie(
+    path: str, key: str, headers: dict[str, str], location: str
+) -> None:
     status, answer, _ = asked(path, f"key={key}", **headers)
     assert (status, answer["location"]) == (303, location) and "set-cookie" not in answer
 
@@ -107,7 +118,10 @@ def test_without_the_right_key_from_here_there_is_no_cookie(path: str, key: str,
 @pytest.mark.parametrize("path", ["/", "/train", "/_stcore/health", "/static/x.js", "/media/x"])
 def test_no_other_site_may_frame_the_lab(path: str) -> None:
     _, headers, _ = asked(path)
-    assert headers["content-security-policy"] == "frame-ancestors 'self'" and headers["x-frame-options"] == "SAMEORIGIN"
+    assert (
+        headers["content-security-policy"] == "frame-ancestors 'self'"
+        and headers["x-frame-options"] == "SAMEORIGIN"
+    )
 
 
 def test_metrics_are_for_the_person_at_the_machine() -> None:
@@ -119,7 +133,12 @@ def test_metrics_are_for_the_person_at_the_machine() -> None:
 
 
 def put(size: int, token: str = "cd", file: str = "file") -> int:
-    return asked(f"/_stcore/upload_file/session/{file}", method="PUT", content_length=str(size), cookie=cookie(token))[0]
+    return asked(
+        f"/_stcore/upload_file/session/{file}",
+        method="PUT",
+        content_length=str(size),
+        cookie=cookie(token),
+    )[0]
 
 
 def test_uploads_are_limited_in_sum_by_browser(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -129,39 +148,53 @@ def test_uploads_are_limited_in_sum_by_browser(monkeypatch: pytest.MonkeyPatch) 
     assert put(40, token="ef", file="d") == 204
     assert asked("/_stcore/upload_file/session/a", method="DELETE", cookie=cookie("cd"))[0] == 204
     assert put(40, file="c") == 204
-    _, _, text = asked("/_stcore/upload_file/session/x", method="PUT", content_length="41", cookie=cookie("cd"))
+    _, _, text = asked(
+        "/_stcore/upload_file/session/x", method="PUT", content_length="41", cookie=cookie("cd")
+    )
     assert "must be at most 100 bytes in sum; with this one they have 141" in text
 
 
-def test_fresh_cookies_have_a_share_of_the_memory_and_members_the_rest(monkeypatch: pytest.MonkeyPatch, member: str) -> None:
+def test_fresh_cookies_have_a_share_of_the_memory_and_members_the_rest(
+    monkeypatch: pytest.MonkeyPatch, member: str
+) -> None:
     monkeypatch.setattr(limits, "IN_FORCE", limits.IN_FORCE | {"upload_memory_bytes": 200})
     removed = list[tuple[str, str]]()
     manager = SimpleNamespace(remove_file=lambda session, file: removed.append((session, file)))
-    monkeypatch.setattr("streamlit.runtime.get_instance", lambda: SimpleNamespace(uploaded_file_mgr=manager))
+    monkeypatch.setattr(
+        "streamlit.runtime.get_instance", lambda: SimpleNamespace(uploaded_file_mgr=manager)
+    )
     flood = [put(10, token=f"{number:04x}", file=f"{number}") for number in range(1, 50)]
     assert flood.count(204) == 10 and put(90, token=member, file="mine") == 204 and not removed
-    assert put(20, token=member, file="more") == 204 and len(removed) == 1  # a stranger's file has given way
+    # a stranger's file has given way
+    assert put(20, token=member, file="more") == 204 and len(removed) == 1
     assert put(90, token=member, file="even more") == 204 and len(removed) == 10
     assert put(20, token=member, file="too much") == 413
 
 
-def test_members_who_hold_much_give_way_to_those_who_hold_little(monkeypatch: pytest.MonkeyPatch, member: str) -> None:
+def test_members_who_hold_much_give_way_to_those_who_hold_little(
+    monkeypatch: pytest.MonkeyPatch, member: str
+) -> None:
     """Whoever fills the memory as a member of a class of their own does not shut out others."""
     monkeypatch.setattr(limits, "IN_FORCE", limits.IN_FORCE | {"upload_memory_bytes": 100})
     removed = list[tuple[str, str]]()
     manager = SimpleNamespace(remove_file=lambda session, file: removed.append((session, file)))
-    monkeypatch.setattr("streamlit.runtime.get_instance", lambda: SimpleNamespace(uploaded_file_mgr=manager))
+    monkeypatch.setattr(
+        "streamlit.runtime.get_instance", lambda: SimpleNamespace(uploaded_file_mgr=manager)
+    )
     standing.note_member("1234", "another member", 0.0)
     try:
         assert [put(45, token="1234", file=name) for name in ("a", "b")] == [204, 204]
         assert put(30, token=member, file="mine") == 204 and removed == [("session", "b")]
-        assert put(60, token="1234", file="c") == 413 and len(removed) == 1  # who has more gets no more
+        # who has more gets no more
+        assert put(60, token="1234", file="c") == 413 and len(removed) == 1
     finally:
         standing.forget_members(["another member"])
 
 
 def test_what_arrives_is_counted_whatever_else_the_browser_does(uploads: web.Uploads) -> None:
-    """A file is removed, or sent again in vain, while it arrives: what Streamlit holds in the end is counted."""
+    """A file is removed, or sent again in vain, while it arrives: what Streamlit holds in the end
+    is counted.
+    """
     answer = {"type": "http.response.body", "body": b""}
 
     async def removes_meanwhile(scope: Scope, receive: Receive, send: Send) -> None:
@@ -174,7 +207,10 @@ def test_what_arrives_is_counted_whatever_else_the_browser_does(uploads: web.Upl
         await send({"type": "http.response.start", "status": 400, "headers": []})
         await send(answer)
 
-    assert asked(PUT, method="PUT", app=removes_meanwhile, content_length="40", cookie=cookie("cd"))[0] == 204
+    assert (
+        asked(PUT, method="PUT", app=removes_meanwhile, content_length="40", cookie=cookie("cd"))[0]
+        == 204
+    )
     assert asked(PUT, method="PUT", app=refuses, content_length="10", cookie=cookie("cd"))[0] == 400
     assert uploads._files == {("session", "file"): ("cd", 40)} and not uploads._arriving
 
@@ -190,7 +226,9 @@ def test_an_upload_without_its_size_is_not_read(length: str) -> None:
     assert asked(PUT, method="PUT", app=None, cookie=cookie("cd"), **headers)[0] == 411
 
 
-def test_what_streamlit_refuses_is_not_counted(monkeypatch: pytest.MonkeyPatch, uploads: web.Uploads) -> None:
+def test_what_streamlit_refuses_is_not_counted(
+    monkeypatch: pytest.MonkeyPatch, uploads: web.Uploads
+) -> None:
     async def refuses(scope: Scope, receive: Receive, send: Send) -> None:
         await send({"type": "http.response.start", "status": 403, "headers": []})
         await send({"type": "http.response.body", "body": b""})
@@ -204,10 +242,14 @@ def test_what_streamlit_refuses_is_not_counted(monkeypatch: pytest.MonkeyPatch, 
     assert uploads._files == {}
 
 
-def test_files_of_those_who_have_left_are_dropped(monkeypatch: pytest.MonkeyPatch, uploads: web.Uploads) -> None:
+def test_files_of_those_who_have_left_are_dropped(
+    monkeypatch: pytest.MonkeyPatch, uploads: web.Uploads
+) -> None:
     now, dropped = [0.0], list[str]()
     manager = SimpleNamespace(remove_session_files=dropped.append)
-    runtime = SimpleNamespace(is_active_session=lambda session: session == "here", uploaded_file_mgr=manager)
+    runtime = SimpleNamespace(
+        is_active_session=lambda session: session == "here", uploaded_file_mgr=manager
+    )
     monkeypatch.setattr("streamlit.runtime.get_instance", lambda: runtime)
     monkeypatch.setattr(web, "monotonic", lambda: now[0])
     uploads.hold("here", "a", "cd", 10)
@@ -283,7 +325,9 @@ async def until_closed(scope: Scope, receive: Receive, send: Send) -> None:
     assert (await receive())["type"] == "websocket.disconnect"
 
 
-def test_too_many_strangers_push_out_each_other_and_no_member(monkeypatch: pytest.MonkeyPatch, member: str) -> None:
+def test_too_many_strangers_push_out_each_other_and_no_member(
+    monkeypatch: pytest.MonkeyPatch, member: str
+) -> None:
     monkeypatch.setattr(limits, "IN_FORCE", limits.IN_FORCE | {"strangers": 5})
 
     async def scenario() -> None:
@@ -300,16 +344,33 @@ def test_too_many_strangers_push_out_each_other_and_no_member(monkeypatch: pytes
         assert [socket.task.done() for socket in flood] == [True] * 16 + [False] * 4
         for socket in (class_, lone, *flood):
             socket.task.cancel()
-        await asyncio.gather(*(socket.task for socket in (class_, lone, *flood)), return_exceptions=True)
+        await asyncio.gather(
+            *(socket.task for socket in (class_, lone, *flood)), return_exceptions=True
+        )
 
     complete(scenario())
 
 
 def test_the_greeting_has_the_address_with_the_key(monkeypatch: pytest.MonkeyPatch) -> None:
-    options = {"server.port": 8600, "server.address": None, "server.baseUrlPath": "", "server.sslCertFile": None}
+    options = {
+        "server.port": 8600,
+        "server.address": None,
+        "server.baseUrlPath": "",
+        "server.sslCertFile": None,
+    }
     monkeypatch.setattr(web.st, "get_option", options.get)
     monkeypatch.setattr(web, "lan_address", lambda: "192.0.2.7")
     text = web.greeting()
-    assert f"http://localhost:8600/?key={access.KEY}" in text and "http://192.0.2.7:8600/\n" in f"{text}\n"
-    options |= {"server.address": "::1", "server.baseUrlPath": "/lab/", "server.sslCertFile": "x.pem"}
-    assert f"https://[::1]:8600/lab/?key={access.KEY}" in web.greeting() and "192.0.2.7" not in web.greeting()
+    assert (
+        f"http://localhost:8600/?key={access.KEY}" in text
+        and "http://192.0.2.7:8600/\n" in f"{text}\n"
+    )
+    options |= {
+        "server.address": "::1",
+        "server.baseUrlPath": "/lab/",
+        "server.sslCertFile": "x.pem",
+    }
+    assert (
+        f"https://[::1]:8600/lab/?key={access.KEY}" in web.greeting()
+        and "192.0.2.7" not in web.greeting()
+    )

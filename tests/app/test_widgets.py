@@ -7,7 +7,10 @@ import math
 import numpy as np
 import pytest
 import streamlit as st
-from streamlit.dataframe_util import convert_arrow_bytes_to_pandas_df, convert_pandas_df_to_arrow_bytes
+from streamlit.dataframe_util import (
+    convert_arrow_bytes_to_pandas_df,
+    convert_pandas_df_to_arrow_bytes,
+)
 from streamlit.elements.lib.pandas_styler_utils import marshall_styler
 from streamlit.proto.ArrowData_pb2 import ArrowData
 from streamlit.testing.v1 import AppTest
@@ -39,7 +42,9 @@ def test_a_table_holds_numbers_and_shows_texts():
     styler, proto = written_table(table), ArrowData()
     marshall_styler(proto, styler, "table")
     shown = convert_arrow_bytes_to_pandas_df(proto.styler.display_values)
-    assert list(shown["score"]) == ["2.500", "∞", "–", "1234.568", "undefined"] and list(shown["model"]) == [
+    assert list(shown["score"]) == ["2.500", "∞", "–", "1234.568", "undefined"] and list(
+        shown["model"]
+    ) == [
         "a",
         "[\u2009[\u2009]",
         "c",
@@ -51,7 +56,11 @@ def test_a_table_holds_numbers_and_shows_texts():
     sent = values_sent["score"]
     np.testing.assert_array_equal(sent, [2.5, math.inf, math.nan, 1234.5678901234567, math.inf])
     plain = ArrowData()
-    marshall_styler(plain, styler.data.style.format({"score": lambda value: f"{value:.3f}".replace("inf", "∞")}), "table")
+    marshall_styler(
+        plain,
+        styler.data.style.format({"score": lambda value: f"{value:.3f}".replace("inf", "∞")}),
+        "table",
+    )
     by_pandas = convert_arrow_bytes_to_pandas_df(plain.styler.display_values)["score"]
     assert list(by_pandas[[0, 1, 3]]) == list(shown["score"][[0, 1, 3]])
 
@@ -60,14 +69,21 @@ def test_a_column_of_counts_shows_its_values() -> None:
     styler, proto = written_table({"place": ["[[]]"], "students": [12]}), ArrowData()
     marshall_styler(proto, styler, "table")
     shown = convert_arrow_bytes_to_pandas_df(proto.styler.display_values)
-    assert list(shown["place"]) == ["[\N{THIN SPACE}[\N{THIN SPACE}]\N{THIN SPACE}]"] and list(styler.data["students"]) == [12]
+    assert list(shown["place"]) == ["[\N{THIN SPACE}[\N{THIN SPACE}]\N{THIN SPACE}]"] and list(
+        styler.data["students"]
+    ) == [12]
     assert list(map(str, shown["students"])) == ["12"]
 
 
 def test_a_table_is_made_once_for_its_content(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A rerun sends the table's message again. Columns that differ only in the middle, which `repr` leaves out, differ."""
+    """A rerun sends the table's message again.
+
+    Columns that differ only in the middle, which `repr` leaves out, differ.
+    """
     made = []
-    monkeypatch.setattr(widgets, "written_table", lambda table: made.append(table) or written_table(table))
+    monkeypatch.setattr(
+        widgets, "written_table", lambda table: made.append(table) or written_table(table)
+    )
 
     def script(middle: float) -> None:
         import numpy as np
@@ -77,7 +93,11 @@ def test_a_table_is_made_once_for_its_content(monkeypatch: pytest.MonkeyPatch) -
 
         values = np.zeros(3000)
         values[1500] = middle
-        table = {"model": ["SP"] * 3000, "score": Numbers.written(values.tolist(), format_score), "raw": values}
+        table = {
+            "model": ["SP"] * 3000,
+            "score": Numbers.written(values.tolist(), format_score),
+            "raw": values,
+        }
         draw_table(table, "once", "A table that no other test draws")
 
     def drawn(middle: float) -> tuple[str, list[float]]:
@@ -95,8 +115,15 @@ def test_a_table_is_made_once_for_its_content(monkeypatch: pytest.MonkeyPatch) -
 def test_a_sessions_pages_are_looked_up_once(monkeypatch: pytest.MonkeyPatch) -> None:
     made = []
     page = st.Page
-    monkeypatch.setattr(st, "Page", lambda *arguments, **options: made.append(options) or page(*arguments, **options))
-    monkeypatch.setattr(navigation, "offered_pages", lambda: ("start", "hankel"))  # all tests are one session; others offer more
+    monkeypatch.setattr(
+        st,
+        "Page",
+        lambda *arguments, **options: made.append(options) or page(*arguments, **options),
+    )
+    # all tests are one session; others offer more
+    monkeypatch.setattr(navigation, "offered_pages", lambda: ("start", "hankel"))
     app = open_lab("hankel", **QUICK)
     app.number_input(key="rank").set_value(3).run()
-    assert not complaints(app) and [options["url_path"] for options in made] == list(navigation.PAGES)
+    assert not complaints(app) and [options["url_path"] for options in made] == list(
+        navigation.PAGES
+    )

@@ -1,4 +1,7 @@
-"""The real server, and a real browser that looks at it. Tests that run side by side have one of each a process."""
+"""The real server, and a real browser that looks at it.
+
+Tests that run side by side have one of each a process.
+"""
 
 from __future__ import annotations
 
@@ -20,16 +23,22 @@ from tests.browser.screen import DESKTOP
 from tests.waiting import DRAWING_SECONDS, PATIENCE_SECONDS, wait_for
 
 ROOT = Path(__file__).resolve().parents[2]
-FLAGS = ("--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-component-update")
-# Without a graphics card a page that moves takes as much of the processor as all that the lab computes. Animations still begin and
-# end, because Streamlit waits for their events.
+FLAGS = (
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+)
+# Without a graphics card a page that moves takes as much of the processor as all that the lab
+# computes. Animations still begin and end, because Streamlit waits for their events.
 CALM = """addEventListener("DOMContentLoaded", () => {
     const style = document.createElement("style");
     style.textContent = `*, ::before, ::after {
         animation-duration: 1ms !important; animation-delay: 0s !important; animation-iteration-count: 1 !important;
     }`;
     document.head.append(style);
-});"""
+});"""  # noqa: E501
 
 expect.set_options(timeout=DRAWING_SECONDS * 1000)
 
@@ -42,7 +51,10 @@ def free_port() -> int:
 
 @contextmanager
 def serving(home: Path, script: Path = ROOT / "app.py", port: int = 0) -> Iterator[str]:
-    """A server of its own, as a user starts it; yields its address. NLWFA_INSTALLED is an installed `nlwfa` to start instead."""
+    """A server of its own, as a user starts it; yields its address.
+
+    NLWFA_INSTALLED is an installed `nlwfa` to start instead.
+    """
     port = port or free_port()
     if installed := os.environ.get("NLWFA_INSTALLED"):
         command = [installed, "lab", "--port", str(port), "--address", "127.0.0.1"]
@@ -62,7 +74,11 @@ def serving(home: Path, script: Path = ROOT / "app.py", port: int = 0) -> Iterat
     log = home / "server.log"
     with log.open("wb") as output:
         server = subprocess.Popen(
-            command, cwd=home if installed else ROOT, env=environment, stdout=output, stderr=subprocess.STDOUT
+            command,
+            cwd=home if installed else ROOT,
+            env=environment,
+            stdout=output,
+            stderr=subprocess.STDOUT,
         )
     try:
         address = f"http://127.0.0.1:{port}"
@@ -109,10 +125,16 @@ def fresh_lab(tmp_path: Path) -> Iterator[str]:
 @pytest.fixture(scope="session")
 def browser() -> Iterator[Browser]:
     """Debian's Chromium, or whatever `chromium` is on this machine."""
-    path = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    path = (
+        shutil.which("chromium")
+        or shutil.which("chromium-browser")
+        or shutil.which("google-chrome")
+    )
     if path is None:
         if os.environ.get("NLWFA_NEEDS_BROWSER") == "1":
-            pytest.fail("there is no chromium on this machine, and NLWFA_NEEDS_BROWSER=1 asks for one")
+            pytest.fail(
+                "there is no chromium on this machine, and NLWFA_NEEDS_BROWSER=1 asks for one"
+            )
         pytest.skip("there is no chromium on this machine: apt-get install chromium")
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(
@@ -127,8 +149,8 @@ def browser() -> Iterator[Browser]:
 class People:
     """The browsers of several persons, which tests use one after the other.
 
-    What one page has fetched and compiled of Streamlit's JavaScript the next page of the same person need not; an empty page keeps
-    their process. Cookies and storage do not outlive a test.
+    What one page has fetched and compiled of Streamlit's JavaScript the next page of the same
+    person need not; an empty page keeps their process. Cookies and storage do not outlive a test.
     """
 
     def __init__(self, browser: Browser) -> None:

@@ -12,7 +12,16 @@ from typing import Any, TypeVar
 from urllib.parse import urlencode, urlsplit
 
 import pytest
-from playwright.sync_api import Error, Locator, Page, Request, TimeoutError, ViewportSize, WebSocket, expect
+from playwright.sync_api import (
+    Error,
+    Locator,
+    Page,
+    Request,
+    TimeoutError,
+    ViewportSize,
+    WebSocket,
+    expect,
+)
 
 from nlwfa_core.lab.answers import SEPARATOR, ChoiceKey, Key
 from nlwfa_core.metrics.scores import SCORES
@@ -30,7 +39,7 @@ PHONE: ViewportSize = {"width": 390, "height": 844}
 
 # Nothing is wider than the page.
 FITS = """width => innerWidth === width
-    && [document.documentElement, ...document.querySelectorAll('.stMain')].every(box => box.scrollWidth <= box.clientWidth)"""
+    && [document.documentElement, ...document.querySelectorAll('.stMain')].every(box => box.scrollWidth <= box.clientWidth)"""  # noqa: E501
 MOST_TABS = 60  # through the bar of pages, the whole sidebar, and what stands above
 INSIDE = "box => box.contains(box.getRootNode().activeElement)"
 ACTIVE = """() => {
@@ -45,9 +54,10 @@ INK = """node => {
         seen.push(outlineStyle, outlineWidth, outlineColor, boxShadow, borderColor, backgroundColor);
     }
     return seen.join('; ');
-}"""
+}"""  # noqa: E501
 
-# Which of these elements are not wholly in view beside the lesson's card, or that Next is not in view.
+# Which of these elements are not wholly in view beside the lesson's card, or that Next is not in
+# view.
 OUT_OF_SIGHT = """keys => {
     const box = element => element.getBoundingClientRect();
     const drawn = keys.map(key => document.querySelector(".st-key-" + key.replace(/[^a-zA-Z0-9_-]/g, "-")));
@@ -58,7 +68,7 @@ OUT_OF_SIGHT = """keys => {
     const next = box(document.querySelector(".st-key-lesson_move"));
     if (next.bottom > card.bottom || card.bottom > innerHeight) return "Next";
     return keys.filter((_, index) => hidden(box(drawn[index]))).join();
-}"""
+}"""  # noqa: E501
 
 # The addresses of the pages: Start has none of its own.
 PATHS = ("", *(name for name in TITLES if name != "start"))
@@ -75,7 +85,9 @@ def key_of(home: Path) -> str:
 
 
 def be_at_the_machine(page: Page, lab: str, home: Path) -> None:
-    """Makes this browser that of the person at the server's machine, as opening the printed address does."""
+    """Makes this browser that of the person at the server's machine, as opening the printed address
+    does.
+    """
     page.context.request.get(f"{lab}/?key={key_of(home)}", max_redirects=0)
 
 
@@ -87,7 +99,9 @@ def visit(page: Page, lab: str, path: str = "", **parameters: Any) -> None:
 
 
 def visit_first(page: Page, lab: str, path: str = "", **parameters: Any) -> None:
-    """Opens the first link to a fresh server: it shows its page with the sidebar and the bar of pages."""
+    """Opens the first link to a fresh server: it shows its page with the sidebar and the bar of
+    pages.
+    """
     visit(page, lab, path, **parameters)
     expect(page.get_by_role("heading", level=1)).to_have_count(1)
     expect(keyed(page, "rank").locator("input")).to_have_value(str(parameters["rank"]))
@@ -114,7 +128,9 @@ def settled(page: Page) -> None:
 
 
 def still(place: Locator) -> None:
-    """Waits until an element has kept its place and size for twenty frames: lists that open while the page scrolls close again."""
+    """Waits until an element has kept its place and size for twenty frames: lists that open while
+    the page scrolls close again.
+    """
     place.evaluate("""node => new Promise(done => {
         let before = "", frames = 0;
         const look = () => {
@@ -143,13 +159,21 @@ def keyed(page: Page, key: str) -> Locator:
 def beside_a_lesson(page: Page, keys: Sequence[str]) -> None:
     """Waits until these elements are wholly in view beside the lesson's card, and its Next too."""
     try:
-        page.wait_for_function(f"keys => ({OUT_OF_SIGHT})(keys) === ''", arg=[*keys], timeout=DRAWING_SECONDS * 1000, polling=100)
+        page.wait_for_function(
+            f"keys => ({OUT_OF_SIGHT})(keys) === ''",
+            arg=[*keys],
+            timeout=DRAWING_SECONDS * 1000,
+            polling=100,
+        )
     except TimeoutError:
         pytest.fail(f"out of sight: {page.evaluate(OUT_OF_SIGHT, [*keys])}")
 
 
 def choose(page: Page, key: str, option: str) -> None:
-    """Opens a list and chooses an option. A list closes when the page scrolls or is drawn again; then it is opened once more."""
+    """Opens a list and chooses an option.
+
+    A list closes when the page scrolls or is drawn again; then it is opened once more.
+    """
     box = keyed(page, key).get_by_role("combobox")
     box.scroll_into_view_if_needed()
     still(box)
@@ -176,7 +200,9 @@ def write(page: Page, key: str, value: Any) -> None:
 
 
 def paste(page: Page, text: str) -> None:
-    """Writes strings into the Data page's box, which is open and at rest, and presses the button without leaving the box first."""
+    """Writes strings into the Data page's box, which is open and at rest, and presses the button
+    without leaving the box first.
+    """
     box = keyed(page, "data.paste").locator("textarea")
     settled(page)
     still(box)
@@ -187,7 +213,8 @@ def paste(page: Page, text: str) -> None:
 
 def press(page: Page, key: str) -> None:
     button = keyed(page, key).get_by_role("button")
-    expect(button).to_have_count(1)  # while the page is drawn again, there is the one of before, too
+    # while the page is drawn again, there is the one of before, too
+    expect(button).to_have_count(1)
     button.click()
 
 
@@ -199,7 +226,9 @@ def enter(page: Page, task: str, key: Key, seed: int = 0) -> None:
         kind = "checkbox" if key.several else "radio"
         texts = [option.text for option in key.options]
         for part in parts:
-            keyed(page, name.replace(".", "_")).get_by_role(kind).nth(texts.index(part)).locator("xpath=ancestor::label").click()
+            keyed(page, name.replace(".", "_")).get_by_role(kind).nth(texts.index(part)).locator(
+                "xpath=ancestor::label"
+            ).click()
     else:
         keyed(page, f"{name}.entry").locator("input").fill(key.best)
     press(page, f"{name}.check")
@@ -207,33 +236,43 @@ def enter(page: Page, task: str, key: Key, seed: int = 0) -> None:
 
 
 def train(page: Page, key: str = "train") -> None:
-    """Presses the button that trains what is missing, if it does not train by itself, and waits until nothing is missing."""
+    """Presses the button that trains what is missing, if it does not train by itself, and waits
+    until nothing is missing.
+    """
     settled(page)
-    expect(keyed(page, f"{key}.cancel")).to_have_count(0, timeout=PATIENCE_SECONDS * 1000)  # what the page has started itself
+    # what the page has started itself
+    expect(keyed(page, f"{key}.cancel")).to_have_count(0, timeout=PATIENCE_SECONDS * 1000)
     settled(page)
     start = keyed(page, f"{key}.start")
 
     def is_pressed_or_gone() -> bool:
         if start.count():
-            with suppress(TimeoutError):  # a button of the settings before goes when the page has started the training itself
+            # a button of the settings before goes when the page has started the training itself
+            with suppress(TimeoutError):
                 start.get_by_role("button").click(timeout=5_000)
                 return True
         return start.count() == 0
 
     wait_for(is_pressed_or_gone)
     expect(keyed(page, f"{key}.start")).to_have_count(0)
-    expect(keyed(page, f"{key}.cancel")).to_have_count(0, timeout=PATIENCE_SECONDS * 1000)  # a worker starts and trains
+    # a worker starts and trains
+    expect(keyed(page, f"{key}.cancel")).to_have_count(0, timeout=PATIENCE_SECONDS * 1000)
     settled(page)
 
 
 def train_if_missing(page: Page, key: str = "train") -> None:
-    """As `train`, but another test may have trained the same on the same server. The page has to be drawn to its end."""
+    """As `train`, but another test may have trained the same on the same server.
+
+    The page has to be drawn to its end.
+    """
     if keyed(page, f"{key}.start").count():
         train(page, key)
 
 
 def tabbed_to(page: Page, box: Locator) -> Locator:
-    """Presses Tab from where the keyboard is, at first the top, until it is inside; its place must then be seen."""
+    """Presses Tab from where the keyboard is, at first the top, until it is inside; its place must
+    then be seen.
+    """
     page.add_style_tag(content="* { transition: none !important; }")
     expect(box).to_be_visible()
     for _ in range(MOST_TABS):
@@ -257,11 +296,13 @@ def chart(page: Page, key: str) -> Locator:
 
 
 def traces(page: Page, key: str) -> list[dict[str, Any]]:
-    """What a Plotly chart holds: each trace's type, name and number of points or cells that are there."""
+    """What a Plotly chart holds: each trace's type, name and number of points or cells that are
+    there.
+    """
     script = """plot => plot._fullData.map((trace, i) => ({
         type: trace.type, name: trace.name,
         count: (trace.type === "heatmap" ? plot.calcdata[i][0].z.map(row => Array.from(row)).flat() : Array.from(trace.x || []))
-            .filter(value => value !== null && value !== undefined && !Number.isNaN(value)).length}))"""
+            .filter(value => value !== null && value !== undefined && !Number.isNaN(value)).length}))"""  # noqa: E501
     found: list[dict[str, Any]] = chart(page, key).evaluate(script)
     return found
 
@@ -273,7 +314,7 @@ def drawn(page: Page) -> int:
         let count = 0;
         for (let i = 0; i < data.length; i += 4) count += data[i + 3] > 200 && Math.abs(data[i] - data[i + 2]) > 40;
         return count;
-    }"""
+    }"""  # noqa: E501
     canvas = page.locator(".lens .matrix canvas")
     canvas.scroll_into_view_if_needed()
     page.wait_for_function(f"canvas => ({script})(canvas) > 0", arg=canvas.element_handle())
@@ -282,17 +323,31 @@ def drawn(page: Page) -> int:
 
 
 def rows(page: Page, table: int = 0) -> list[list[str]]:
-    """A table's cells. It is drawn on a canvas; inside that is a table that screen readers see, with all digits of numbers."""
+    """A table's cells.
+
+    It is drawn on a canvas; inside that is a table that screen readers see, with all digits of
+    numbers.
+    """
     return _cells(page, table, "tbody tr", "gridcell")
 
 
 def scores(page: Page, table: int = 0) -> dict[str, dict[str, str]]:
-    """A table of scores: model -> short title of a score -> cell, as the table draws it. Columns out of sight are not there."""
+    """A table of scores: model -> short title of a score -> cell, as the table draws it.
+
+    Columns out of sight are not there.
+    """
     forms = {score.short_title: score.form for score in SCORES}
     [titles] = _cells(page, table, "thead tr", "columnheader")
-    named = [(cells[0], dict(zip((title.lstrip("↑↓ ") for title in titles), cells, strict=False))) for cells in rows(page, table)]
+    named = [
+        (cells[0], dict(zip((title.lstrip("↑↓ ") for title in titles), cells, strict=False)))
+        for cells in rows(page, table)
+    ]
     return {
-        model: {title: format_score(float(cell) if cell else None, forms[title]) for title, cell in cells.items() if title in forms}
+        model: {
+            title: format_score(float(cell) if cell else None, forms[title])
+            for title, cell in cells.items()
+            if title in forms
+        }
         for model, cells in named
     }
 
@@ -300,13 +355,19 @@ def scores(page: Page, table: int = 0) -> dict[str, dict[str, str]]:
 def _cells(page: Page, table: int, row: str, role: str) -> list[list[str]]:
     grid = page.locator(".stDataFrame canvas table").nth(table)
     expect(grid.locator("[role=gridcell]").first).to_be_attached()
-    script = "(t, [row, cell]) => [...t.querySelectorAll(row)].map(r => [...r.querySelectorAll(cell)].map(c => c.textContent))"
+    script = (
+        "(t, [row, cell]) => [...t.querySelectorAll(row)].map(r => "
+        "[...r.querySelectorAll(cell)].map(c => c.textContent))"
+    )
     found: list[list[str]] = grid.evaluate(script, [row, f"[role={role}]"])
     return found
 
 
 def sort(page: Page, table: int, title: str) -> None:
-    """Clicks the heading of a column, lowest values first. Headings are drawn, not elements, so its place is bisected."""
+    """Clicks the heading of a column, lowest values first.
+
+    Headings are drawn, not elements, so its place is bisected.
+    """
     canvas = page.locator(".stDataFrame canvas").nth(table)
     canvas.scroll_into_view_if_needed()
     still(canvas)  # it measures its columns first
@@ -325,7 +386,8 @@ def sort(page: Page, table: int, title: str) -> None:
         if now[wanted] == f"↑ {title}":
             return
         arrows = [place for place, text in enumerate(now) if text.startswith(("↑", "↓"))]
-        # The third click on a heading takes its arrow away, and one between two headings does nothing.
+        # The third click on a heading takes its arrow away, and one between two headings does
+        # nothing.
         changed = arrows or [place for place, text in enumerate(now) if text != texts[place]]
         if changed and changed[0] < wanted:
             left = x
@@ -338,7 +400,10 @@ def sort(page: Page, table: int, title: str) -> None:
 
 
 def download_csv(page: Page, key: str) -> list[dict[str, str]]:
-    """What the list of downloads with a key saves as CSV. A table's toolbar has no download: it would write formulas."""
+    """What the list of downloads with a key saves as CSV.
+
+    A table's toolbar has no download: it would write formulas.
+    """
     frame = page.get_by_test_id("stDataFrame").first
     frame.hover()
     expect(frame.locator("..").get_by_label("Search")).to_be_visible()
@@ -362,7 +427,9 @@ def tick(page: Page, row: int = 0) -> None:
 
 
 def eventually(look: Callable[[], T], wanted: T | Callable[[T], bool]) -> T:
-    """Looks again and again until it sees what is wanted: what is there may still be of the run before."""
+    """Looks again and again until it sees what is wanted: what is there may still be of the run
+    before.
+    """
 
     last: list[T] = []
 
@@ -391,12 +458,17 @@ def upload(page: Page, field: str, data: bytes, name: str = "strings.txt") -> No
 
 @contextmanager
 def watched(page: Page) -> Iterator[dict[str, list[str]]]:
-    """Collects what should not be: requests that leave the machine, errors in the console, dialogs."""
+    """Collects what should not be: requests that leave the machine, errors in the console,
+    dialogs.
+    """
     found: dict[str, list[str]] = {"requests": [], "errors": [], "dialogs": []}
 
     def request(sent: Request | WebSocket) -> None:
         place = urlsplit(sent.url)
-        if place.scheme not in ("data", "blob") and place.hostname not in ("127.0.0.1", "localhost"):
+        if place.scheme not in ("data", "blob") and place.hostname not in (
+            "127.0.0.1",
+            "localhost",
+        ):
             found["requests"].append(sent.url)
 
     def message(said: Any) -> None:

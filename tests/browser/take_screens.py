@@ -1,4 +1,6 @@
-"""`make screens`: pictures of every page, on a desktop, in the dark and on a phone, into docs/screens."""
+"""`make screens`: pictures of every page, on a desktop, in the dark and on a phone, into
+docs/screens.
+"""
 
 from __future__ import annotations
 
@@ -49,18 +51,28 @@ def everything_visible(page: Page) -> None:
     """As high as the page is: what scrolls in the window would not be in the picture."""
     height = page.evaluate("document.querySelector('.stMainBlockContainer').scrollHeight")
     size = page.viewport_size or {"width": 1440, "height": 900}
-    page.set_viewport_size({"width": size["width"], "height": max(size["height"], min(int(height) + 40, 6000))})
+    page.set_viewport_size(
+        {"width": size["width"], "height": max(size["height"], min(int(height) + 40, 6000))}
+    )
 
 
 def main() -> None:
     FOLDER.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory() as home, sync_playwright() as playwright, ExitStack() as stack:
+    with (
+        tempfile.TemporaryDirectory() as home,
+        sync_playwright() as playwright,
+        ExitStack() as stack,
+    ):
         sweep = Path(home, "sweep.json")
         sweep.write_text(json.dumps(SWEEP))
-        subprocess.run([sys.executable, "-m", "nlwfa_core", "sweep", sweep, "--out", home], check=True)
+        subprocess.run(
+            [sys.executable, "-m", "nlwfa_core", "sweep", sweep, "--out", home], check=True
+        )
         lab = stack.enter_context(serving(Path(home)))
         browser = playwright.chromium.launch(
-            executable_path=shutil.which("chromium"), chromium_sandbox=False, args=[*FLAGS, "--enable-unsafe-swiftshader"]
+            executable_path=shutil.which("chromium"),
+            chromium_sandbox=False,
+            args=[*FLAGS, "--enable-unsafe-swiftshader"],
         )
         page = open_page(browser, "desktop")
         visit(page, lab, "train", **SHOWN)
@@ -78,7 +90,9 @@ def main() -> None:
                 page.wait_for_timeout(2_500)  # charts are drawn after the script's end
                 picture = Image.open(io.BytesIO(page.screenshot())).convert("RGB")
                 name = FOLDER / f"{path or 'start'}-{look}.png"
-                picture.quantize(COLOURS, Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE).save(name, optimize=True)
+                picture.quantize(
+                    COLOURS, Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE
+                ).save(name, optimize=True)
                 print(name.relative_to(ROOT), f"{name.stat().st_size // 1024} kB", flush=True)
         browser.close()
 

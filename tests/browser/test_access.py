@@ -1,4 +1,6 @@
-"""The person at the server's machine, told from everybody else by a running server, to clients that may write what they like."""
+"""The person at the server's machine, told from everybody else by a running server, to clients that
+may write what they like.
+"""
 
 from __future__ import annotations
 
@@ -31,18 +33,25 @@ def cookie_for(lab: str, key: str, **headers: str) -> str:
     """The cookie that the server gives for a key; "" if none."""
     opener = urllib.request.build_opener(NoRedirect)
     try:
-        opener.open(urllib.request.Request(f"{lab}/?key={key}", headers=headers), timeout=PATIENCE_SECONDS)
+        opener.open(
+            urllib.request.Request(f"{lab}/?key={key}", headers=headers), timeout=PATIENCE_SECONDS
+        )
     except HTTPError as answer:
         assert answer.code == 303 and key not in answer.headers["Location"]
         return (answer.headers["Set-Cookie"] or "").partition(";")[0]
     raise AssertionError("the key stays in the address")
 
 
-def pages_of(lab: str, cookie: str = "", host: str = "", claim: str = "http://localhost/", **headers: str) -> set[str]:
+def pages_of(
+    lab: str, cookie: str = "", host: str = "", claim: str = "http://localhost/", **headers: str
+) -> set[str]:
     """The pages that the server offers to a client which claims an address for its page."""
     there = urlsplit(lab)
     name = host or there.netloc
-    headers = {"Cookie": "; ".join(filter(None, (XSRF, cookie))), "Origin": f"http://{name}"} | headers
+    headers = {
+        "Cookie": "; ".join(filter(None, (XSRF, cookie))),
+        "Origin": f"http://{name}",
+    } | headers
     message = BackMsg()
     message.rerun_script.query_string = ""
     message.rerun_script.context_info.url = claim
@@ -61,8 +70,11 @@ def pages_of(lab: str, cookie: str = "", host: str = "", claim: str = "http://lo
             answer = ForwardMsg()
             answer.ParseFromString(connection.recv(PATIENCE_SECONDS))
             kind = answer.WhichOneof("type")
-            if kind == "navigation":  # the last one counts: on a fresh server Streamlit begins with one of its own
-                offered = {page.url_pathname for page in answer.navigation.app_pages if not page.is_hidden}
+            # the last one counts: on a fresh server Streamlit begins with one of its own
+            if kind == "navigation":
+                offered = {
+                    page.url_pathname for page in answer.navigation.app_pages if not page.is_hidden
+                }
             elif kind == "script_finished" and "classroom" in offered:
                 return offered
 
@@ -90,23 +102,31 @@ def test_only_the_key_shows_all(lab: str, lab_home: Path) -> None:
     assert cookie_for(lab, key, **{"X-Forwarded-For": "127.0.0.1"}) == ""
 
 
-def test_the_key_leaves_the_address_and_is_in_no_link(lab: str, lab_home: Path, browser: Browser) -> None:
+def test_the_key_leaves_the_address_and_is_in_no_link(
+    lab: str, lab_home: Path, browser: Browser
+) -> None:
     key = key_of(lab_home)
     with browser.new_context() as context:
         page = context.new_page()
         page.goto(f"{lab}/data?key={key}&rank=7")
-        expect(page.get_by_role("link", name="Status")).to_be_visible(timeout=PATIENCE_SECONDS * 1000)
+        expect(page.get_by_role("link", name="Status")).to_be_visible(
+            timeout=PATIENCE_SECONDS * 1000
+        )
         assert "key" not in page.url and "rank=7" in page.url
         page.get_by_role("button", name="Share").click()
         expect(page.locator(".st-key-share_link code").first).to_be_visible()
         assert key not in page.content()
         other = context.new_page()  # another tab of the same browser
         other.goto(lab)
-        expect(other.get_by_role("link", name="Status")).to_be_visible(timeout=PATIENCE_SECONDS * 1000)
+        expect(other.get_by_role("link", name="Status")).to_be_visible(
+            timeout=PATIENCE_SECONDS * 1000
+        )
     with browser.new_context() as context:
         stranger = context.new_page()
         stranger.goto(f"{lab}/data")
-        expect(stranger.get_by_role("link", name="Class")).to_be_visible(timeout=PATIENCE_SECONDS * 1000)
+        expect(stranger.get_by_role("link", name="Class")).to_be_visible(
+            timeout=PATIENCE_SECONDS * 1000
+        )
         expect(stranger.get_by_role("link", name="Status")).to_have_count(0)
 
 

@@ -1,4 +1,6 @@
-"""Every page, light and dark, on a phone, by keyboard: axe-core, widths, the focus; and no page asks the network for anything."""
+"""Every page, light and dark, on a phone, by keyboard: axe-core, widths, the focus; and no page
+asks the network for anything.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +33,8 @@ from tests.browser.screen import (
 )
 
 SCHEMES = ("light", "dark")
-# Page -> a control of its own, which the keyboard has to reach. Status has nothing to press; Train and Hankel are in the scenarios.
+# Page -> a control of its own, which the keyboard has to reach. Status has nothing to press; Train
+# and Hankel are in the scenarios.
 CONTROLS = {
     "": "start.lesson.hankel-matrix",
     "data": "own_strings",
@@ -56,7 +59,9 @@ def trained(lab: str, people: People) -> str:
 
 
 @pytest.fixture(scope="module")
-def walker(trained: str, lab_home: Path, people: People) -> Iterator[tuple[Page, dict[str, list[str]]]]:
+def walker(
+    trained: str, lab_home: Path, people: People
+) -> Iterator[tuple[Page, dict[str, list[str]]]]:
     """A person who goes from page to page by the bar, and what should not be on the way."""
     with people.page(0) as page, watched(page) as found:
         be_at_the_machine(page, trained, lab_home)
@@ -72,7 +77,10 @@ def in_scheme(page: Page, scheme: Any) -> None:
 
 
 def serious(page: Page) -> list[str]:
-    """Rule and element of each violation that axe calls serious or critical. What is drawn again is pale for a moment."""
+    """Rule and element of each violation that axe calls serious or critical.
+
+    What is drawn again is pale for a moment.
+    """
     for _ in range(3):
         drawn_charts(page)
         found = [
@@ -96,9 +104,12 @@ def test_a_page_is_reached_by_keyboard_fits_a_phone_and_has_no_serious_violation
 ) -> None:
     page, found = walker
     page.set_viewport_size(DESKTOP)  # with the bar of pages
-    go(page, path or "start")  # the keyboard is then in the bar: the sidebar above it is the same on every page
+    # the keyboard is then in the bar: the sidebar above it is the same on every page
+    go(page, path or "start")
     if path in CONTROLS:
-        tabbed_to(page, keyed(page, CONTROLS[path])).evaluate("box => box.getRootNode().activeElement.blur()")
+        tabbed_to(page, keyed(page, CONTROLS[path])).evaluate(
+            "box => box.getRootNode().activeElement.blur()"
+        )
     for size in (PHONE, DESKTOP):
         page.set_viewport_size(size)
         drawn_charts(page)

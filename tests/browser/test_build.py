@@ -1,4 +1,6 @@
-"""Build: an automaton is drawn by hand, changed in a table, loses a state, and solves a task; then it is the lab's source."""
+"""Build: an automaton is drawn by hand, changed in a table, loses a state, and solves a task; then
+it is the lab's source.
+"""
 
 from __future__ import annotations
 
@@ -37,7 +39,8 @@ def opens(page: Page, cells: Locator) -> bool:
     still(cells)
     box = cells.bounding_box()
     assert box is not None
-    page.mouse.click(box["x"] + box["width"] - 40, box["y"] + 52)  # cells are drawn, so they have no element
+    # cells are drawn, so they have no element
+    page.mouse.click(box["x"] + box["width"] - 40, box["y"] + 52)
     page.keyboard.press("Enter")
     with suppress(TimeoutError):
         page.locator("#portal textarea").wait_for(timeout=3_000)
@@ -64,10 +67,14 @@ def test_an_even_number_of_a_from_nothing(page: Page, lab: str) -> None:
         drag(page, source, target)
         walk.locator("[name=symbol]").fill(symbol)
         walk.locator("[name=symbol]").press("Enter")
-        expect(walk.get_by_role("button", name=f"Arrow from {source + 1} to {target + 1}, {symbol} 1")).to_be_visible()
+        expect(
+            walk.get_by_role("button", name=f"Arrow from {source + 1} to {target + 1}, {symbol} 1")
+        ).to_be_visible()
     expect(line(page)).to_contain_text("2 states · rank 2")
     press(page, "build.check")
-    expect(keyed(page, "build_task")).to_contain_text("Right: your automaton gives every string the weight that it should.")
+    expect(keyed(page, "build_task")).to_contain_text(
+        "Right: your automaton gives every string the weight that it should."
+    )
 
     walk.locator("#string").fill("abba")
     page.get_by_role("tab", name="By hand").click()
@@ -84,10 +91,15 @@ def test_an_even_number_of_a_from_nothing(page: Page, lab: str) -> None:
     press(page, "build.undo")
     expect(line(page)).to_contain_text("2 states · rank 2")
 
-    # In the table: the weight of the first arrow becomes a mistake, which is named, and then another number.
+    # In the table: the weight of the first arrow becomes a mistake, which is named, and then
+    # another number.
     page.get_by_role("tab", name="Tables").click()
     settled(page)
-    cells = keyed(page, re.search(r"build-arrows-\d+", page.content())[0].replace("-", ".")).locator("canvas").first  # type: ignore[index]
+    cells = (
+        keyed(page, re.search(r"build-arrows-\d+", page.content())[0].replace("-", "."))
+        .locator("canvas")
+        .first
+    )  # type: ignore[index]
     for text in ("half", "1/2"):
         wait_for(lambda: opens(page, cells), DRAWING_SECONDS)
         page.locator("#portal textarea").fill(text)
@@ -102,7 +114,13 @@ def test_an_even_number_of_a_from_nothing(page: Page, lab: str) -> None:
     page.reload()
     settled(page)
     page.set_viewport_size(PHONE)
-    expect(page.locator(".walk").get_by_role("button", name="Arrow from 1 to 2, a 0.5")).to_be_visible()
+    expect(
+        page.locator(".walk").get_by_role("button", name="Arrow from 1 to 2, a 0.5")
+    ).to_be_visible()
     assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
-    violations = [entry for entry in Axe().run(page).response["violations"] if entry["impact"] in ("serious", "critical")]
+    violations = [
+        entry
+        for entry in Axe().run(page).response["violations"]
+        if entry["impact"] in ("serious", "critical")
+    ]
     assert not [(entry["id"], [node["target"] for node in entry["nodes"]]) for entry in violations]

@@ -1,4 +1,6 @@
-"""A class in real browsers: a teacher, two students with browsers of their own, and a board that refreshes itself."""
+"""A class in real browsers: a teacher, two students with browsers of their own, and a board that
+refreshes itself.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +9,19 @@ from urllib.parse import parse_qs, urlsplit
 
 from playwright.sync_api import Page, expect
 
-from tests.browser.screen import DESKTOP, FITS, LAPTOP, PHONE, WIDE, heading, keyed, press, settled, visit, watched
+from tests.browser.screen import (
+    DESKTOP,
+    FITS,
+    LAPTOP,
+    PHONE,
+    WIDE,
+    heading,
+    keyed,
+    press,
+    settled,
+    visit,
+    watched,
+)
 from tests.browser.test_accessibility import SCHEMES, in_scheme, serious
 
 QUESTION = "exercise.rank_1_0"
@@ -20,7 +34,7 @@ CUT = """board => [...board.querySelectorAll("[data-testid=stMetric] p")].filter
     let isCut = range.getBoundingClientRect().right > box.right;
     for (let node = text; node.dataset.testid !== "stMetric"; node = node.parentElement) isCut ||= clips(node);
     return isCut;
-}).map(text => text.textContent)"""
+}).map(text => text.textContent)"""  # noqa: E501
 
 
 def answer(page: Page, text: str) -> None:
@@ -54,15 +68,19 @@ def test_a_teacher_and_two_students(page: Page, new_page: Callable[[], Page], la
         answer(students[1], "3")
 
         # The board follows by itself, and shows no answer before it is revealed.
-        expect(page.get_by_role("heading", name="How many states does this language need?")).to_be_visible()
+        expect(
+            page.get_by_role("heading", name="How many states does this language need?")
+        ).to_be_visible()
         expect(keyed(page, "class.histogram")).to_have_count(0)
         page.keyboard.press("a")
         expect(keyed(page, "class.histogram")).to_be_visible()
         expect(keyed(page, "class.histogram")).to_contain_text("3 ✓")
         answer(students[0], "3")
-        expect(page.get_by_text("right after a hint").locator("xpath=ancestor::*[@data-testid='stMetric']")).to_contain_text(
-            "1 (50 %)"
-        )
+        expect(
+            page.get_by_text("right after a hint").locator(
+                "xpath=ancestor::*[@data-testid='stMetric']"
+            )
+        ).to_contain_text("1 (50 %)")
 
         # A reload finds what was answered, and the teacher the board.
         students[0].reload()
@@ -85,7 +103,9 @@ def test_a_teacher_and_two_students(page: Page, new_page: Callable[[], Page], la
         expect(students[1].get_by_text(f"There is no class session {code}")).to_be_visible()
 
 
-def test_the_board_in_slide_view_is_the_question_alone_and_reveals_by_a_key(page: Page, lab: str) -> None:
+def test_the_board_in_slide_view_is_the_question_alone_and_reveals_by_a_key(
+    page: Page, lab: str
+) -> None:
     page.set_viewport_size(WIDE)
     visit(page, lab, "classroom")
     press(page, "class.open")

@@ -1,4 +1,6 @@
-"""The main job on real files: a verb list and a PAutomaC problem, where the competitions' data is at hand."""
+"""The main job on real files: a verb list and a PAutomaC problem, where the competitions' data is
+at hand.
+"""
 
 from __future__ import annotations
 
@@ -9,12 +11,26 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.screen import drawn, eventually, go, keyed, metric, scores, settled, traces, train, upload, visit
+from tests.browser.screen import (
+    drawn,
+    eventually,
+    go,
+    keyed,
+    metric,
+    scores,
+    settled,
+    traces,
+    train,
+    upload,
+    visit,
+)
 
 DATA = Path(os.environ.get("NLWFA_DATA", Path(__file__).resolve().parents[3] / "shared" / "data"))
 BASIS = {"learner": "SP", "rank": 5, "num_prefixes": 500, "num_suffixes": 300}
 
-pytestmark = pytest.mark.skipif(not DATA.is_dir(), reason="the competitions' files are not here: NLWFA_DATA names their folder")
+pytestmark = pytest.mark.skipif(
+    not DATA.is_dir(), reason="the competitions' files are not here: NLWFA_DATA names their folder"
+)
 
 
 def looked_at(page: Page) -> dict[str, dict[str, str]]:
@@ -26,7 +42,10 @@ def looked_at(page: Page) -> dict[str, dict[str, str]]:
     found = eventually(lambda: scores(page), lambda table: list(table)[:1] == ["SP"])
     assert 0 < float(found["SP"]["WER"]) < 1
     go(page, "states")
-    eventually(lambda: sum(trace["count"] for trace in traces(page, "states.pca")), lambda number: number > 300)
+    eventually(
+        lambda: sum(trace["count"] for trace in traces(page, "states.pca")),
+        lambda number: number > 300,
+    )
     return found
 
 
@@ -56,11 +75,18 @@ def test_a_pautomac_problem_with_its_solution_and_model(page: Page, lab: str) ->
     # On Compare its runs stand among the published figures.
     go(page, "compare")
     train(page, "compare")
-    expect(keyed(page, "compare.results").get_by_role("heading", name="PAutomaC, problem 24")).to_be_visible()
+    expect(
+        keyed(page, "compare.results").get_by_role("heading", name="PAutomaC, problem 24")
+    ).to_be_visible()
     records = keyed(page, "compare.records")
     records.scroll_into_view_if_needed()
-    cells = "t => [...t.querySelectorAll('tbody tr')].map(r => [...r.querySelectorAll('[role=gridcell]')].map(c => c.textContent))"
-    eventually(lambda: len(records.locator("canvas table").evaluate(cells)), lambda number: number > 6)
+    cells = (
+        "t => [...t.querySelectorAll('tbody tr')].map(r => "
+        "[...r.querySelectorAll('[role=gridcell]')].map(c => c.textContent))"
+    )
+    eventually(
+        lambda: len(records.locator("canvas table").evaluate(cells)), lambda number: number > 6
+    )
     figures = {row[0]: row for row in records.locator("canvas table").evaluate(cells)}
     assert {"Shibata–Yoshinaka", "Hulden (EM)", "Kepler"} < set(figures)
     ratios = [float(row[2]) for row in figures.values() if row[-1] == "run"]

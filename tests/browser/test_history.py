@@ -1,4 +1,6 @@
-"""The history in a real browser: delete and undo, a bundle from one lab to another, a list of one's own that survives F5."""
+"""The history in a real browser: delete and undo, a bundle from one lab to another, a list of one's
+own that survives F5.
+"""
 
 from __future__ import annotations
 
@@ -60,14 +62,17 @@ def test_delete_undo_and_a_bundle_from_one_lab_to_another(
         visit_first(page, fresh_lab, "history", **QUICK | {"rank": 4})
         expect(page.get_by_text("No run yet")).to_be_visible()
         keyed(page, "history.bring").locator("summary").click()
-        keyed(page, "history.bundle").locator("input[type=file]").set_input_files(tmp_path / "runs.zip")
+        keyed(page, "history.bundle").locator("input[type=file]").set_input_files(
+            tmp_path / "runs.zip"
+        )
         expect(page.get_by_test_id("stToast").filter(has_text="1 run imported")).to_be_visible()
         settled(page)
         assert names(page) == ["SP, k = 7"]
         tick(page)
         press(page, "history.open")
         expect(heading(page, "train")).to_be_visible()
-        expect(page.get_by_role("heading", name="On the test strings")).to_be_visible()  # the result is there at once
+        # the result is there at once
+        expect(page.get_by_role("heading", name="On the test strings")).to_be_visible()
         expect(keyed(page, "rank").locator("input")).to_have_value("7")
         expect(keyed(page, "train.start")).to_have_count(0)
     assert found["errors"] == [] and found["requests"] == []
@@ -85,7 +90,8 @@ def test_a_list_of_ones_own_survives_f5_and_is_nobody_elses(
         visit(other, lab, "history", **QUICK | {"data_seed": 53})
         expect(other.get_by_text("No run yet")).to_be_visible()
         expect(keyed(other, "history.bundle")).to_have_count(0)
-        visit(mine, lab, "history", **QUICK | {"data_seed": 53})  # a session of its own, as after F5
+        # a session of its own, as after F5
+        visit(mine, lab, "history", **QUICK | {"data_seed": 53})
         assert names(mine) == ["SP, k = 2"]
         other.goto(link)
         settled(other)

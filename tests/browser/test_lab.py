@@ -1,4 +1,6 @@
-"""The main job and what threatens it, in a real browser: own strings, training, F5, cancel, links, bad files."""
+"""The main job and what threatens it, in a real browser: own strings, training, F5, cancel, links,
+bad files.
+"""
 
 from __future__ import annotations
 
@@ -44,19 +46,30 @@ SOLUTION = write_solution(AUTOMATON.weights(TEST_WORDS)).encode()
 PROGRESS = re.compile("fac.non, k = 2: .*epoch [0-9,]+ of 100,000")
 
 
-def test_a_click_on_a_heading_sorts_by_value_and_the_download_has_all_digits(page: Page, lab: str) -> None:
+def test_a_click_on_a_heading_sorts_by_value_and_the_download_has_all_digits(
+    page: Page, lab: str
+) -> None:
     title = SCORE_OF["log2_pauto"].short_title
-    page.set_viewport_size({"width": 1700, "height": 900})  # screen readers see the columns that are in view
+    # screen readers see the columns that are in view
+    page.set_viewport_size({"width": 1700, "height": 900})
     visit(page, lab, "train", **QUICK | {"data_seed": 8})
     train(page)
-    before = eventually(lambda: {row[0]: row for row in rows(page)}, lambda cells: "SP" in cells and "true model" in cells)
+    before = eventually(
+        lambda: {row[0]: row for row in rows(page)},
+        lambda cells: "SP" in cells and "true model" in cells,
+    )
     shown = scores(page)
     assert shown["SP"][title] == "∞" and re.fullmatch(r"\d\.\d{3}", shown["true model"][title])
     sort(page, 0, title)
     order = [row[0] for row in rows(page)]
     position = list(shown["SP"]).index(title) + 1
-    assert order == sorted(order, key=lambda name: float(before[name][position])) and order[0] == "true model"
-    assert [name for name in order if shown[name][title] == "∞"] == order[-sum(cells[title] == "∞" for cells in shown.values()) :]
+    assert (
+        order == sorted(order, key=lambda name: float(before[name][position]))
+        and order[0] == "true model"
+    )
+    assert [name for name in order if shown[name][title] == "∞"] == order[
+        -sum(cells[title] == "∞" for cells in shown.values()) :
+    ]
     saved = {row["model"]: row for row in download_csv(page, "train.scores.files")}
     assert saved.keys() == before.keys() and saved["SP"][title] == "inf"
     for name, row in saved.items():
@@ -78,7 +91,9 @@ def test_own_strings_from_upload_to_comparison(page: Page, lab: str) -> None:
     go(page, "hankel")
     expect(page.locator(".lens .word").first).to_contain_text("λ")
     assert drawn(page) > 1000
-    expect(keyed(page, "hankel.singular_values").get_by_role("slider")).to_have_attribute("aria-valuemax", "30")
+    expect(keyed(page, "hankel.singular_values").get_by_role("slider")).to_have_attribute(
+        "aria-valuemax", "30"
+    )
 
     go(page, "train")
     train(page)
@@ -92,19 +107,29 @@ def test_own_strings_from_upload_to_comparison(page: Page, lab: str) -> None:
     expect(keyed(page, "train.losses").locator("canvas").first).to_be_visible()
     eventually(lambda: rows(page)[0][0], "fac.non")
     eventually(lambda: [row[0] for row in rows(page, 1)], ["SP", "fac.non"])
-    expect(page.get_by_text("60 test strings, weighted by their true probabilities").first).to_be_visible()
+    expect(
+        page.get_by_text("60 test strings, weighted by their true probabilities").first
+    ).to_be_visible()
 
     go(page, "states")
-    eventually(lambda: sum(trace["count"] for trace in traces(page, "states.pca")), lambda number: number > 30)
+    eventually(
+        lambda: sum(trace["count"] for trace in traces(page, "states.pca")),
+        lambda number: number > 30,
+    )
 
     go(page, "compare")
     for rank in ("5", "10"):
         keyed(page, "ranks").get_by_role("button", name=rank, exact=True).click()
     settled(page)
     train(page, "compare")
-    eventually(lambda: [(curve["name"], curve["count"]) for curve in traces(page, "compare.curves")], [("SP", 3)])
+    eventually(
+        lambda: [(curve["name"], curve["count"]) for curve in traces(page, "compare.curves")],
+        [("SP", 3)],
+    )
     for reference in ("uniform", "5-gram"):
-        expect(chart(page, "compare.curves").locator(".annotation").filter(has_text=reference)).to_have_count(1)
+        expect(
+            chart(page, "compare.curves").locator(".annotation").filter(has_text=reference)
+        ).to_have_count(1)
 
 
 def test_reload_while_it_trains_shows_the_same_run(page: Page, lab: str) -> None:
@@ -134,7 +159,9 @@ def test_cancel_frees_the_worker_and_says_so(page: Page, lab: str) -> None:
     eventually(lambda: rows(page)[0][0], "SP")
 
 
-def test_a_run_that_two_people_watch_stops_when_both_have_cancelled_it(page: Page, new_page: Callable[[], Page], lab: str) -> None:
+def test_a_run_that_two_people_watch_stops_when_both_have_cancelled_it(
+    page: Page, new_page: Callable[[], Page], lab: str
+) -> None:
     mine, theirs = page, new_page()
     visit(mine, lab, "train", **ENDLESS | {"data_seed": 7})
     press(mine, "train.start")
@@ -142,14 +169,23 @@ def test_a_run_that_two_people_watch_stops_when_both_have_cancelled_it(page: Pag
     theirs.goto(mine.url)
     expect(theirs.get_by_text(PROGRESS)).to_be_visible()
     press(mine, "train.cancel")
-    expect(mine.get_by_test_id("stToast")).to_contain_text("Someone else is waiting for this run, so it continues.")
+    expect(mine.get_by_test_id("stToast")).to_contain_text(
+        "Someone else is waiting for this run, so it continues."
+    )
     expect(theirs.get_by_text(PROGRESS)).to_be_visible()
     press(theirs, "train.cancel")
     expect(theirs.get_by_text("fac.non, k = 2: cancelled.")).to_be_visible()
 
 
-def test_a_result_that_comes_while_one_looks_elsewhere_is_there_when_one_is_back(page: Page, lab: str) -> None:
-    visit(page, lab, "train", **QUICK | {"learner": "both.non", "epochs_factorisation": 900, "data_seed": 3})
+def test_a_result_that_comes_while_one_looks_elsewhere_is_there_when_one_is_back(
+    page: Page, lab: str
+) -> None:
+    visit(
+        page,
+        lab,
+        "train",
+        **QUICK | {"learner": "both.non", "epochs_factorisation": 900, "data_seed": 3},
+    )
     press(page, "train.start")
     expect(keyed(page, "train.cancel")).to_be_visible()
     go(page, "data")
@@ -170,7 +206,9 @@ def test_a_number_that_was_just_written_is_trained_with(page: Page, lab: str) ->
     eventually(lambda: rows(page)[0][0], "fac.non")
 
 
-def test_a_link_shows_another_person_the_same_numbers(page: Page, new_page: Callable[[], Page], lab: str) -> None:
+def test_a_link_shows_another_person_the_same_numbers(
+    page: Page, new_page: Callable[[], Page], lab: str
+) -> None:
     mine = page
     visit(mine, lab, "train", **QUICK | {"data_seed": 4})
     write(mine, "rank", 3)
@@ -193,7 +231,9 @@ def test_a_bad_file_is_one_sentence_and_the_former_strings_stay(page: Page, lab:
     link = page.url
     upload(page, "upload", b"2 3\n1 0\n1 9\n")
     refused = page.get_by_test_id("stAlert")
-    expect(refused).to_have_text(re.compile("line 3: symbol 9 is not in the header's alphabet of 3 symbols"))
+    expect(refused).to_have_text(
+        re.compile("line 3: symbol 9 is not in the header's alphabet of 3 symbols")
+    )
     expect(refused).to_be_visible()
     settled(page)
     expect(refused).to_have_count(1)
@@ -207,6 +247,15 @@ def test_a_bad_file_is_one_sentence_and_the_former_strings_stay(page: Page, lab:
 def test_the_heat_map_of_the_papers_matrix_is_light(page: Page, lab: str) -> None:
     """1,000 × 1,000 numbers are 8 MB, and as text 40: what is sent is made for the screen."""
     sizes = received_bytes(page)
-    visit(page, lab, "hankel", num_strings=20_000, num_prefixes=1000, num_suffixes=1000, rank=10, learner="SP")
+    visit(
+        page,
+        lab,
+        "hankel",
+        num_strings=20_000,
+        num_prefixes=1000,
+        num_suffixes=1000,
+        rank=10,
+        learner="SP",
+    )
     assert drawn(page) > 1000
     assert sum(sizes) < 2e6

@@ -1,4 +1,6 @@
-"""The linked lens in a real browser: what lights without the server, what reaches it, keys, zoom, a phone, bytes."""
+"""The linked lens in a real browser: what lights without the server, what reaches it, keys, zoom, a
+phone, bytes.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,17 @@ from nlwfa_core.experiment.pipeline import build_hankel
 from nlwfa_core.experiment.recipe import with_fields
 from nlwfa_core.lab.palette import MARK
 from nlwfa_core.rounding import format_apart, format_significant
-from tests.browser.screen import PHONE, QUICK, drawn, eventually, keyed, settled, visit, watched, write
+from tests.browser.screen import (
+    PHONE,
+    QUICK,
+    drawn,
+    eventually,
+    keyed,
+    settled,
+    visit,
+    watched,
+    write,
+)
 
 LENS = QUICK | {"data_seed": 41}
 # Where a canvas has the ink of a ring: points are lighter than the ring around the one that is lit.
@@ -23,7 +35,7 @@ DIFFERENT = """([canvas, before]) => {
     let count = 0;
     for (let i = 0; i < now.length; i += 4) count += Math.abs(now[i] - before[i]) + Math.abs(now[i + 3] - before[i + 3]) > 60;
     return count;
-}"""
+}"""  # noqa: E501
 PIXELS = "canvas => canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height).data"
 # Notes what is framed in a canvas: colours and places.
 FRAMED = """() => {
@@ -104,7 +116,9 @@ def test_all_cells_of_one_string_are_framed(page: Page, lab: str) -> None:
         page.evaluate("window.framed = []")
         page.keyboard.press(key)
         page.wait_for_function("window.framed.length > 0")
-    orange = {tuple(place) for colour, *place in page.evaluate("window.framed") if colour == MARK.lower()}
+    orange = {
+        tuple(place) for colour, *place in page.evaluate("window.framed") if colour == MARK.lower()
+    }
     assert len(orange) == 3 and len({x for x, _ in orange}) == len({y for _, y in orange}) == 3
 
 
@@ -131,7 +145,12 @@ def test_a_click_reaches_python_and_stays(page: Page, lab: str) -> None:
 
 
 def test_keys_rove_zoom_and_are_heard(page: Page, lab: str) -> None:
-    visit(page, lab, "hankel", **LENS | {"num_strings": 2000, "num_prefixes": 100, "num_suffixes": 100})
+    visit(
+        page,
+        lab,
+        "hankel",
+        **LENS | {"num_strings": 2000, "num_prefixes": 100, "num_suffixes": 100},
+    )
     drawn(page)
     status, said = page.locator(".lens .status"), page.locator(".lens .said")
     expect(status).to_have_text("100 rows, 100 columns")
@@ -157,9 +176,20 @@ def test_keys_rove_zoom_and_are_heard(page: Page, lab: str) -> None:
     expect(keyed(page, "hankel.chosen")).to_be_visible()
 
 
-def test_a_large_matrix_is_light_and_its_window_comes_when_it_is_looked_at(page: Page, lab: str) -> None:
+def test_a_large_matrix_is_light_and_its_window_comes_when_it_is_looked_at(
+    page: Page, lab: str
+) -> None:
     counted = frames(page)
-    visit(page, lab, "hankel", num_strings=20_000, num_prefixes=1000, num_suffixes=1000, rank=5, learner="SP")
+    visit(
+        page,
+        lab,
+        "hankel",
+        num_strings=20_000,
+        num_prefixes=1000,
+        num_suffixes=1000,
+        rank=5,
+        learner="SP",
+    )
     page.get_by_role("radio", name="H − Ĥ").click()
     expect(page.locator(".lens .matrix h4")).to_have_text("H − Ĥ, rank 5")
     settled(page)
@@ -173,7 +203,9 @@ def test_a_large_matrix_is_light_and_its_window_comes_when_it_is_looked_at(page:
     for _ in range(14):
         page.mouse.wheel(0, -300)
     page.keyboard.up("Control")
-    expect(page.locator(".lens .status")).to_have_text(re.compile(r"^rows \d+–\d+ of 1000, columns \d+–\d+ of 1000$"))
+    expect(page.locator(".lens .status")).to_have_text(
+        re.compile(r"^rows \d+–\d+ of 1000, columns \d+–\d+ of 1000$")
+    )
 
     def tip() -> str:
         for x in (190, 200):
@@ -185,7 +217,9 @@ def test_a_large_matrix_is_light_and_its_window_comes_when_it_is_looked_at(page:
     assert counted["bytes"] < 3e6
 
 
-def test_the_wheel_over_the_matrix_scrolls_the_page_and_zooms_only_with_ctrl(page: Page, lab: str) -> None:
+def test_the_wheel_over_the_matrix_scrolls_the_page_and_zooms_only_with_ctrl(
+    page: Page, lab: str
+) -> None:
     visit(page, lab, "hankel", **LENS)
     drawn(page)
     main = page.get_by_test_id("stMain")
@@ -195,7 +229,9 @@ def test_the_wheel_over_the_matrix_scrolls_the_page_and_zooms_only_with_ctrl(pag
     page.mouse.wheel(0, 300)
     page.wait_for_function("([box, top]) => box.scrollTop > top", arg=[main.element_handle(), top])
     page.mouse.wheel(0, -300)
-    page.wait_for_function("([box, top]) => box.scrollTop === top", arg=[main.element_handle(), top])
+    page.wait_for_function(
+        "([box, top]) => box.scrollTop === top", arg=[main.element_handle(), top]
+    )
     expect(page.locator(".lens .matrix")).not_to_have_class(re.compile("zoomed"))
     page.keyboard.down("Control")
     page.mouse.wheel(0, -300)
@@ -227,7 +263,10 @@ def test_the_cut_follows_pointer_and_keys_at_once_and_is_the_rank(page: Page, la
         plot.dispatchEvent(new PointerEvent("pointermove", { clientX: x, pointerId: 1 }));
         return plot.getAttribute("aria-valuenow");
     }"""
-    assert [plot.evaluate(follow, box["x"] + (number - 0.5) * width) for number in (8, 5)] == ["8", "5"]
+    assert [plot.evaluate(follow, box["x"] + (number - 0.5) * width) for number in (8, 5)] == [
+        "8",
+        "5",
+    ]
     page.mouse.up()
     assert said.inner_text() != before
     expect(keyed(page, "rank").locator("input")).to_have_value("5")
@@ -254,7 +293,9 @@ def test_the_cut_follows_pointer_and_keys_at_once_and_is_the_rank(page: Page, la
     expect(said).to_contain_text("Rank 200 keeps")
 
 
-def test_the_approximation_follows_the_cut_in_the_browser_and_is_the_servers(page: Page, lab: str) -> None:
+def test_the_approximation_follows_the_cut_in_the_browser_and_is_the_servers(
+    page: Page, lab: str
+) -> None:
     with watched(page) as found:
         visit(page, lab, "hankel", **LENS)
         recipe = with_fields(Recipe(), LENS)
@@ -278,7 +319,10 @@ def test_the_approximation_follows_the_cut_in_the_browser_and_is_the_servers(pag
         panels.locator(".views").focus()
         for key in ("ArrowDown", "ArrowRight"):  # the first cell; then one of its block
             page.keyboard.press(key)
-            told = re.match(r"u = (.+), v = (.+): H (.+), Ĥ (.+), H − Ĥ (.+)\. The string .* is in", said.inner_text())
+            told = re.match(
+                r"u = (.+), v = (.+): H (.+), Ĥ (.+), H − Ĥ (.+)\. The string .* is in",
+                said.inner_text(),
+            )
             assert told
             u, v = (data.alphabet.encode(word) for word in told.groups()[:2])
             row, column = list(hankel.basis.prefixes).index(u), list(hankel.basis.suffixes).index(v)
@@ -299,7 +343,9 @@ def test_the_lens_fits_a_phone_in_both_themes(page: Page, lab: str) -> None:
             page.emulate_media(color_scheme=scheme)
             visit(page, lab, "hankel", **LENS)
             assert drawn(page) > 100
-            widths: list[int] = page.get_by_test_id("stMain").evaluate("box => [box.scrollWidth, box.clientWidth]")
+            widths: list[int] = page.get_by_test_id("stMain").evaluate(
+                "box => [box.scrollWidth, box.clientWidth]"
+            )
             assert widths[0] <= widths[1]
             tops = [canvas(page, name).bounding_box() for name in ("matrix", "plane")]
             assert tops[0] and tops[1] and tops[1]["y"] > tops[0]["y"] + tops[0]["height"]

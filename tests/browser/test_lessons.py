@@ -1,4 +1,6 @@
-"""Lessons and teacher links in a real browser: step by step, in another person's browser, on the wall, on a phone."""
+"""Lessons and teacher links in a real browser: step by step, in another person's browser, on the
+wall, on a phone.
+"""
 
 from __future__ import annotations
 
@@ -38,7 +40,8 @@ from tests.browser.test_accessibility import SCHEMES, in_scheme, serious
 from tests.quick import TITLES
 
 LESSONS = read_lessons(ASSETS / "lessons")
-IN_50_MINUTES = ("hankel-matrix", "rank", "dyck")  # test_scenarios goes through these, and looks for the same
+# test_scenarios goes through these, and looks for the same
+IN_50_MINUTES = ("hankel-matrix", "rank", "dyck")
 
 
 def step(page: Page, title: str) -> Locator:
@@ -66,18 +69,26 @@ def test_a_lesson_from_the_start_page_to_its_models(page: Page, lab: str) -> Non
         step(page, "Predict the rank")
         expect(keyed(page, "grammar").locator("input")).to_have_value("6")
         expect(keyed(page, "num_strings")).to_be_hidden()
-        for title, path in (("Reveal it", "hankel"), ("Now brackets", "hankel"), ("Why rank 3 fails", "train")):
+        for title, path in (
+            ("Reveal it", "hankel"),
+            ("Now brackets", "hankel"),
+            ("Why rank 3 fails", "train"),
+        ):
             press(page, "lesson.next")
             step(page, title)
             expect(heading(page, path)).to_be_visible()
         expect(keyed(page, "rank").locator("input")).to_have_value("3")
         settled(page)
         assert scores(page)["SP"]["log₂ Pautomac"] == "∞"  # nobody has waited for it
-        answer = keyed(page, "lesson").get_by_text("a single impossible string makes the score infinite")
+        answer = keyed(page, "lesson").get_by_text(
+            "a single impossible string makes the score infinite"
+        )
         expect(answer).to_have_count(0)
         keyed(page, "lesson").get_by_text("some strings get a negative weight").click()
         press(page, "exercise.rank_4_0.check")
-        expect(keyed(page, "lesson")).to_contain_text("The column negative says 0: none does. Try once more.")
+        expect(keyed(page, "lesson")).to_contain_text(
+            "The column negative says 0: none does. Try once more."
+        )
         question = LESSONS["rank"].steps[3].question
         assert question is not None and question.key is not None
         enter(page, "rank/4", question.key)
@@ -90,9 +101,14 @@ def test_a_lesson_from_the_start_page_to_its_models(page: Page, lab: str) -> Non
         press(page, "lesson.close")
         expect(keyed(page, "lesson")).to_have_count(0)
         assert not {"lesson", "step"} & set(asked(page))
-        # Six steps of one person, six entries: the browser's Back returns the way one came, with the recipe of each place.
+        # Six steps of one person, six entries: the browser's Back returns the way one came, with
+        # the recipe of each place.
         assert page.evaluate("history.length") == entries + 6
-        for title, path in (("Now brackets", "hankel"), ("Why rank 3 fails", "train"), ("Now brackets", "hankel")):
+        for title, path in (
+            ("Now brackets", "hankel"),
+            ("Why rank 3 fails", "train"),
+            ("Now brackets", "hankel"),
+        ):
             page.go_back()
             step(page, title)
             expect(heading(page, path)).to_be_visible()
@@ -111,7 +127,9 @@ def test_a_lesson_from_the_start_page_to_its_models(page: Page, lab: str) -> Non
 
 
 def test_back_eight_times_returns_the_way_one_came(page: Page, lab: str) -> None:
-    """Through pages with changed options, into a lesson and out of it: each place comes back with its recipe and its step."""
+    """Through pages with changed options, into a lesson and out of it: each place comes back with
+    its recipe and its step.
+    """
 
     def place() -> dict[str, str]:
         return {name: asked(page).get(name, "") for name in ("rank", "grammar", "lesson", "step")}
@@ -147,14 +165,18 @@ def test_back_eight_times_returns_the_way_one_came(page: Page, lab: str) -> None
 
 
 @pytest.mark.parametrize("name", [name for name in [*LESSONS][:6] if name not in IN_50_MINUTES])
-def test_what_a_step_is_about_is_beside_its_text_on_a_laptop(page: Page, lab: str, name: str) -> None:
+def test_what_a_step_is_about_is_beside_its_text_on_a_laptop(
+    page: Page, lab: str, name: str
+) -> None:
     page.set_viewport_size(LAPTOP)
     lesson = LESSONS[name]
     visit(page, lab, lesson.steps[0].pages[0], lesson=name, step=1)
     for place, wanted in enumerate(lesson.steps):
         if place:
             press(page, "lesson.next")
-            expect(keyed(page, "lesson").get_by_role("heading", name=wanted.title, exact=True)).to_be_visible()
+            expect(
+                keyed(page, "lesson").get_by_role("heading", name=wanted.title, exact=True)
+            ).to_be_visible()
         beside_a_lesson(page, wanted.look)
 
 
@@ -171,7 +193,9 @@ def test_a_scroll_that_ends_early_is_made_again(page: Page, lab: str) -> None:
     assert page.evaluate("window.first") > 0
 
 
-def test_the_results_are_hidden_until_the_bet_is_placed_and_the_explanation_comes_into_view(page: Page, lab: str) -> None:
+def test_the_results_are_hidden_until_the_bet_is_placed_and_the_explanation_comes_into_view(
+    page: Page, lab: str
+) -> None:
     page.set_viewport_size(LAPTOP)
     visit(page, lab, "train", lesson="dyck", step=1)
     step(page, "The race")
@@ -185,10 +209,14 @@ def test_the_results_are_hidden_until_the_bet_is_placed_and_the_explanation_come
     enter(page, "dyck/1", question.key)
     expect(table).to_be_visible()
     expect(card.get_by_text("Only SP: it gives")).to_be_in_viewport()
-    assert table.locator(".dvn-scroller").first.evaluate("box => box.scrollWidth <= box.clientWidth")  # no column is cut
+    # no column is cut
+    assert table.locator(".dvn-scroller").first.evaluate(
+        "box => box.scrollWidth <= box.clientWidth"
+    )
     press(page, "lesson.next")
     step(page, "One level deeper")
-    expect(card.get_by_role("heading", name="One level deeper")).to_be_in_viewport()  # from its beginning
+    # from its beginning
+    expect(card.get_by_role("heading", name="One level deeper")).to_be_in_viewport()
 
 
 def test_a_lesson_offers_its_quiz_before_and_after_and_stays_open(page: Page, lab: str) -> None:
@@ -200,7 +228,8 @@ def test_a_lesson_offers_its_quiz_before_and_after_and_stays_open(page: Page, la
         settled(page)
         eventually(lambda: asked(page).get("quiz"), f"rank/{when}")
         expect(page.get_by_text("Eight items, one try each")).to_be_in_viewport()
-        expect(keyed(page, "lesson.next")).to_have_count(0)  # to the step after the one that the quiz hides
+        # to the step after the one that the quiz hides
+        expect(keyed(page, "lesson.next")).to_have_count(0)
         press(page, "lesson.there")  # back to the step
         expect(heading(page, LESSONS["rank"].steps[number - 1].pages[0])).to_be_visible()
     visit(page, lab, LESSONS["rank"].steps[1].pages[0], lesson="rank", step=2)
@@ -217,9 +246,18 @@ def test_a_step_shows_the_block_that_it_speaks_of(page: Page, lab: str) -> None:
     expect(titles.nth(2)).to_contain_text("‖H_λ − Ĥ_λ‖ / ‖H_λ‖ = ")
 
 
-def test_a_teachers_link_shows_another_person_the_same_screen(page: Page, new_page: Callable[[], Page], lab: str) -> None:
+def test_a_teachers_link_shows_another_person_the_same_screen(
+    page: Page, new_page: Callable[[], Page], lab: str
+) -> None:
     mine = page
-    visit(mine, lab, "train", **QUICK | {"source": "tomita", "grammar": 4, "rank": 3}, lesson="dyck", step=3)
+    visit(
+        mine,
+        lab,
+        "train",
+        **QUICK | {"source": "tomita", "grammar": 4, "rank": 3},
+        lesson="dyck",
+        step=3,
+    )
     train(mine)
     keyed(mine, "pins.A").get_by_role("button").click()
     settled(mine)
@@ -230,7 +268,9 @@ def test_a_teachers_link_shows_another_person_the_same_screen(page: Page, new_pa
     expect(code).to_contain_text("show=rank&")  # and no other control that has these letters
     mine.keyboard.press("Escape")
     expect(code.get_by_role("button", name="Copy to clipboard")).to_be_visible()
-    expect(mine.get_by_text("Nobody else can open this link: the lab listens on 127.0.0.1 only.")).to_be_visible()
+    expect(
+        mine.get_by_text("Nobody else can open this link: the lab listens on 127.0.0.1 only.")
+    ).to_be_visible()
     link = code.inner_text().strip()
     theirs = new_page()
     theirs.goto(link)
@@ -249,11 +289,19 @@ def test_a_teachers_link_shows_another_person_the_same_screen(page: Page, new_pa
     settled(theirs)
     go(theirs, "data")
     visit(mine, lab, "data", **asked(mine))
-    expect(metric(theirs, "seen in training")).to_have_text(metric(mine, "seen in training").inner_text())
+    expect(metric(theirs, "seen in training")).to_have_text(
+        metric(mine, "seen in training").inner_text()
+    )
 
 
 def test_a_change_in_a_link_with_hidden_controls_stays_after_a_reload(page: Page, lab: str) -> None:
-    visit(page, lab, "data", **QUICK | {"source": "automaton", "num_states": 3, "data_seed": 8}, show="rank,num_strings")
+    visit(
+        page,
+        lab,
+        "data",
+        **QUICK | {"source": "automaton", "num_states": 3, "data_seed": 8},
+        show="rank,num_strings",
+    )
     before = metric(page, "mean length").inner_text()
     write(page, "rank", 4)
     go(page, "hankel")
@@ -262,7 +310,12 @@ def test_a_change_in_a_link_with_hidden_controls_stays_after_a_reload(page: Page
     expect(heading(page, "data")).to_be_visible()
     settled(page)
     expect(metric(page, "mean length")).to_have_text(before)
-    assert {"num_states": "3", "data_seed": "8", "rank": "4", "show": "rank,num_strings"}.items() <= asked(page).items()
+    assert {
+        "num_states": "3",
+        "data_seed": "8",
+        "rank": "4",
+        "show": "rank,num_strings",
+    }.items() <= asked(page).items()
     expect(keyed(page, "num_states")).to_be_hidden()
 
 
@@ -270,7 +323,10 @@ def test_slide_view_is_the_page_alone_and_larger(page: Page, lab: str) -> None:
     visit(page, lab, "hankel", **QUICK)
     size = heading(page, "hankel").evaluate("node => parseFloat(getComputedStyle(node).fontSize)")
     visit(page, lab, "hankel", **QUICK, view="slide")
-    assert heading(page, "hankel").evaluate("node => parseFloat(getComputedStyle(node).fontSize)") > 1.2 * size
+    assert (
+        heading(page, "hankel").evaluate("node => parseFloat(getComputedStyle(node).fontSize)")
+        > 1.2 * size
+    )
     visit(page, lab, "hankel", **QUICK, view="slide", lesson="rank", step=2)
     expect(page.get_by_test_id("stSidebar")).to_be_hidden()
     expect(page.get_by_test_id("stHeader")).to_be_hidden()
@@ -328,7 +384,8 @@ def test_a_lesson_on_a_phone(page: Page, lab: str) -> None:
     press(page, "start.story")
     story = page.locator(".story")
     expect(story.locator(".said")).to_contain_text("strings. The sample tells us")
-    expect(story.get_by_role("button", name="Play", exact=True)).to_be_visible()  # it does not start by itself then
+    # it does not start by itself then
+    expect(story.get_by_role("button", name="Play", exact=True)).to_be_visible()
     for name in ("Hankel matrix", "Factors", "States", "Prediction"):
         story.locator(".stage").press("ArrowRight")
         expect(story.locator("[aria-current=true]")).to_contain_text(name)
@@ -356,10 +413,12 @@ COVERS = """() => {
     const others = [...document.querySelectorAll("[data-testid=stDataFrameResizable], [data-testid=stWidgetLabel], .stMarkdown p")];
     return [...document.querySelectorAll("[data-testid=stElementToolbar]")].map(box).filter(a => a.height && others.map(box).some(
         b => b.height && a.left < b.right && b.left < a.right && a.top < b.bottom - 1 && b.top + 1 < a.bottom)).length;
-}"""
+}"""  # noqa: E501
 
 
-def test_on_a_phone_the_menu_closes_after_a_tap_and_toolbars_cover_nothing(page: Page, lab: str) -> None:
+def test_on_a_phone_the_menu_closes_after_a_tap_and_toolbars_cover_nothing(
+    page: Page, lab: str
+) -> None:
     page.set_viewport_size(PHONE)
     for path, title in (("data", "Train"), ("train", "Predict"), ("predict", "Compare")):
         visit(page, lab, path, learner="SP")
@@ -367,7 +426,15 @@ def test_on_a_phone_the_menu_closes_after_a_tap_and_toolbars_cover_nothing(page:
         page.get_by_test_id("stExpandSidebarButton").click()
         links = page.get_by_test_id("stSidebarNavLink")
         expect(links.filter(has_text=title).first).to_be_in_viewport()
-        assert min(links.evaluate_all("links => links.map(link => link.getBoundingClientRect().height)")) >= 40  # for a finger
+        # for a finger
+        assert (
+            min(
+                links.evaluate_all(
+                    "links => links.map(link => link.getBoundingClientRect().height)"
+                )
+            )
+            >= 40
+        )
         links.filter(has_text=title).first.click()
         expect(heading(page, title.lower())).to_be_in_viewport()
         expect(links.filter(has_text=title).first).not_to_be_in_viewport()

@@ -1,4 +1,6 @@
-"""Whole sessions in a real browser: a class in its 50 minutes, a person who asks what if, somebody without a mouse."""
+"""Whole sessions in a real browser: a class in its 50 minutes, a person who asks what if, somebody
+without a mouse.
+"""
 
 from __future__ import annotations
 
@@ -66,7 +68,9 @@ def laptop(page: Page) -> Page:
 
 
 class Student:
-    """Goes through a lesson as a student does: presses what the step offers, reads, answers, goes on."""
+    """Goes through a lesson as a student does: presses what the step offers, reads, answers, goes
+    on.
+    """
 
     def __init__(self, page: Page, name: str) -> None:
         self.page = page
@@ -76,15 +80,24 @@ class Student:
 
     def arrives(self) -> None:
         box = keyed(self.page, "lesson")
-        expect(box).to_contain_text(f"{self.lesson.title} · step {self.place + 1} of {len(self.lesson.steps)}")
-        expect(box.get_by_role("heading", name=self.lesson.steps[self.place].title, exact=True)).to_be_visible()
+        expect(box).to_contain_text(
+            f"{self.lesson.title} · step {self.place + 1} of {len(self.lesson.steps)}"
+        )
+        expect(
+            box.get_by_role("heading", name=self.lesson.steps[self.place].title, exact=True)
+        ).to_be_visible()
         expect(heading(self.page, self.lesson.steps[self.place].pages[0])).to_be_visible()
         settled(self.page)
         beside_a_lesson(self.page, self.lesson.steps[self.place].look)
 
     def does(self, number: int = 0) -> None:
-        """Presses a button of the step, unless entering it has done the same: the address then says all that is no default."""
-        if len(self.lesson.steps[self.place].actions) == 1 and not keyed(self.page, "lesson.do.0").count():
+        """Presses a button of the step, unless entering it has done the same: the address then says
+        all that is no default.
+        """
+        if (
+            len(self.lesson.steps[self.place].actions) == 1
+            and not keyed(self.page, "lesson.do.0").count()
+        ):
             return
         button = keyed(self.page, f"lesson.do.{number}").get_by_role("button")
         expect(button).to_contain_text(self.lesson.steps[self.place].actions[number].label)
@@ -92,7 +105,9 @@ class Student:
         settled(self.page)
 
     def answers(self) -> None:
-        """Says what it thinks, and only then sees the answer: what it enters is right, or it opens what is not entered."""
+        """Says what it thinks, and only then sees the answer: what it enters is right, or it opens
+        what is not entered.
+        """
         question = self.lesson.steps[self.place].question
         assert question is not None
         if question.key:
@@ -122,12 +137,20 @@ class Student:
 
 
 def cell(page: Page, row: str, column: str) -> Locator:
-    """Walks to a cell of the matrix by the words beside it, and chooses it; what is then said of it."""
+    """Walks to a cell of the matrix by the words beside it, and chooses it; what is then said of
+    it.
+    """
     drawn(page)
     said = page.locator(".lens .said")
     page.locator(".lens .matrix canvas").focus()
-    at_row, at_column = (re.compile(rf"{text} {re.escape(word)} ") for text, word in (("prefix uσ?", row), ("suffix v", column)))
-    for back, forth, place in (("ArrowUp", "ArrowDown", at_row), ("ArrowLeft", "ArrowRight", at_column)):
+    at_row, at_column = (
+        re.compile(rf"{text} {re.escape(word)} ")
+        for text, word in (("prefix uσ?", row), ("suffix v", column))
+    )
+    for back, forth, place in (
+        ("ArrowUp", "ArrowDown", at_row),
+        ("ArrowLeft", "ArrowRight", at_column),
+    ):
         for key in [back] * 10 + [forth] * 10:
             page.keyboard.press(key)
             if place.search(said.inner_text()):
@@ -142,7 +165,10 @@ def pauto(page: Page, table: int, **wanted: str) -> dict[str, dict[str, str]]:
     """A table of scores, once it has these log₂ Pautomac scores."""
     names = {"both": "both.non"}
     asked = {names.get(name, name): text for name, text in wanted.items()}
-    return eventually(lambda: scores(page, table), lambda found: {n: found[n][PAUTO] for n in asked if n in found} == asked)
+    return eventually(
+        lambda: scores(page, table),
+        lambda found: {n: found[n][PAUTO] for n in asked if n in found} == asked,
+    )
 
 
 def singular_values(page: Page) -> list[float]:
@@ -161,7 +187,9 @@ def hankel_by_hand(student: Student) -> None:
     student.goes_on()
     student.does()
     expect(cell(page, "a", "b")).to_contain_text("uv is ab: H[u, v] = 0.3")
-    expect(keyed(page, "hankel.chosen")).to_contain_text("By hand: training strings that equal uv: 3, of 10: 3 / 10 = 0.3.")
+    expect(keyed(page, "hankel.chosen")).to_contain_text(
+        "By hand: training strings that equal uv: 3, of 10: 3 / 10 = 0.3."
+    )
     student.answers()
     student.goes_on()
     for row, column in (("λ", "ab"), ("ab", "λ")):
@@ -196,12 +224,16 @@ def rank_revealed(student: Student) -> None:
     student.answers()
     student.goes_on()
     student.does()
-    values = eventually(lambda: singular_values(page), lambda found: bool(found) and f"{found[0]:.3f}" == "0.233")
+    values = eventually(
+        lambda: singular_values(page), lambda found: bool(found) and f"{found[0]:.3f}" == "0.233"
+    )
     assert [f"{value:.3f}" for value in values[:4]] == ["0.233", "0.064", "0.062", "0.008"]
     student.answers()
     student.goes_on()
     student.does()
-    values = eventually(lambda: singular_values(page), lambda found: bool(found) and f"{found[0]:.3f}" != "0.233")
+    values = eventually(
+        lambda: singular_values(page), lambda found: bool(found) and f"{found[0]:.3f}" != "0.233"
+    )
     assert all(now < 3 * later for now, later in pairwise(values[:9]))  # the language's gap was 8
     student.answers()
     student.goes_on()
@@ -217,7 +249,13 @@ def rank_revealed(student: Student) -> None:
     student.answers()
     student.goes_on()
     field = keyed(page, "predict.string").locator("input")
-    for number, depth, weight in ((0, 1, "0.400758"), (0, 2, ""), (1, 3, ""), (1, 4, ""), (2, 5, "")):
+    for number, depth, weight in (
+        (0, 1, "0.400758"),
+        (0, 2, ""),
+        (1, 3, ""),
+        (1, 4, ""),
+        (2, 5, ""),
+    ):
         student.does(number)
         expect(keyed(page, "rank").locator("input")).to_have_value(("3", "5", "10")[number])
         field.fill("[" * depth + "]" * depth)
@@ -232,7 +270,9 @@ def rank_revealed(student: Student) -> None:
     student.does(0)
     expect(keyed(page, "rank").locator("input")).to_have_value("50")
     student.does(1)
-    expect(page.get_by_text("Rank 100 was asked for, but H_λ has numerical rank 92")).to_be_visible()
+    expect(
+        page.get_by_text("Rank 100 was asked for, but H_λ has numerical rank 92")
+    ).to_be_visible()
     expect(page.get_by_text("The mass diverges").first).to_be_visible()
     settled(page)
     eventually(lambda: int(scores(page, SCORES)["SP"]["negative"]), lambda number: number > 0)
@@ -244,9 +284,13 @@ def rank_revealed(student: Student) -> None:
         keyed(page, "ranks").get_by_role("button", name=rank, exact=True).click()
         settled(page)
     eventually(lambda: traces(page, "compare.curves")[0]["count"], 8)
-    listed = eventually(lambda: {row[0]: row for row in rows(page, RUNS)}, lambda found: "SP, k = 50" in found)
+    listed = eventually(
+        lambda: {row[0]: row for row in rows(page, RUNS)}, lambda found: "SP, k = 50" in found
+    )
     for rank, wer in ((10, "0.458"), (15, "0.445"), (50, "0.460")):
-        assert any(cell[:1] == "0" and f"{float(cell):.3f}" == wer for cell in listed[f"SP, k = {rank}"])
+        assert any(
+            cell[:1] == "0" and f"{float(cell):.3f}" == wer for cell in listed[f"SP, k = {rank}"]
+        )
     student.answers()
     student.finds_nothing_to_wait_for()
 
@@ -277,7 +321,12 @@ def race(student: Student) -> None:
         pauto(page, ALL_FOUR, SP="∞", both=nonlinear)
     student.answers()
     student.goes_on()
-    for number, linear, nonlinear in ((0, "∞", "7.079"), (1, "7.091", "7.075"), (2, "∞", ""), (3, "7.280", "7.075")):
+    for number, linear, nonlinear in (
+        (0, "∞", "7.079"),
+        (1, "7.091", "7.075"),
+        (2, "∞", ""),
+        (3, "7.280", "7.075"),
+    ):
         student.does(number)
         found = pauto(page, ALL_FOUR, SP=linear, **{"both": nonlinear} if nonlinear else {})
         if number == 2:
@@ -308,7 +357,9 @@ def runs(home: Path) -> set[str]:
 
 @contextmanager
 def lesson(page: Page, lab: str, home: Path, path: str, name: str) -> Iterator[Student]:
-    """A teacher's link with few knobs opens it; all that it needs is there, and nobody trains anything."""
+    """A teacher's link with few knobs opens it; all that it needs is there, and nobody trains
+    anything.
+    """
     before = runs(home)
     with watched(page) as seen:
         visit(page, lab, path, lesson=name, step=1, show=",".join(KNOBS))
@@ -321,13 +372,17 @@ def lesson(page: Page, lab: str, home: Path, path: str, name: str) -> Iterator[S
     assert runs(home) == before
 
 
-def test_the_50_minute_lesson_begins_with_ten_strings(laptop: Page, lab: str, lab_home: Path) -> None:
+def test_the_50_minute_lesson_begins_with_ten_strings(
+    laptop: Page, lab: str, lab_home: Path
+) -> None:
     with lesson(laptop, lab, lab_home, "data", "hankel-matrix") as student:
         hankel_by_hand(student)
         student.begins_the_next("rank")
 
 
-def test_the_50_minute_lesson_reveals_the_rank_and_breaks_a_model(laptop: Page, lab: str, lab_home: Path) -> None:
+def test_the_50_minute_lesson_reveals_the_rank_and_breaks_a_model(
+    laptop: Page, lab: str, lab_home: Path
+) -> None:
     with lesson(laptop, lab, lab_home, "data", "rank") as student:
         rank_revealed(student)
         student.begins_the_next("dyck")
@@ -367,20 +422,28 @@ def test_what_if_from_pasted_strings_to_a_notebook(wide: Page, lab: str, tmp_pat
         train(page)
         baseline = eventually(lambda: scores(page, SCORES)["SP"], bool)
         press(page, "pins.A")
-        expect(keyed(page, "pins.A").filter(has_text="A: SP, k = 2")).to_be_visible()  # the button before it stays for a moment
+        # the button before it stays for a moment
+        expect(keyed(page, "pins.A").filter(has_text="A: SP, k = 2")).to_be_visible()
         settled(page)
         write(page, "rank", 3)
         expect(page.get_by_text("k = 3").first).to_be_visible()
         train(page)
         changed = eventually(lambda: scores(page, SCORES)["SP"], lambda row: row != baseline)
         press(page, "pins.B")
-        expect(keyed(page, "pins.B").filter(has_text="B: SP, k = 3")).to_be_visible()  # the button before it stays for a moment
+        # the button before it stays for a moment
+        expect(keyed(page, "pins.B").filter(has_text="B: SP, k = 3")).to_be_visible()
         settled(page)
         go(page, "compare")
         assert eventually(lambda: rows(page, 1), [["rank k", "2", "3"]])
-        both = eventually(lambda: scores(page, SCORES), lambda table: {"A: SP, k = 2", "B: SP, k = 3"} <= table.keys())
+        both = eventually(
+            lambda: scores(page, SCORES),
+            lambda table: {"A: SP, k = 2", "B: SP, k = 3"} <= table.keys(),
+        )
         # With a column of zeros or negative outputs if only one of them has some.
-        assert baseline.items() <= both["A: SP, k = 2"].items() and changed.items() <= both["B: SP, k = 3"].items()
+        assert (
+            baseline.items() <= both["A: SP, k = 2"].items()
+            and changed.items() <= both["B: SP, k = 3"].items()
+        )
         keyed(page, "learners").get_by_role("button", name="fac.non", exact=True).click()
         settled(page)
         for rank in ("5", "10"):
@@ -388,8 +451,11 @@ def test_what_if_from_pasted_strings_to_a_notebook(wide: Page, lab: str, tmp_pat
             settled(page)
         expect(keyed(page, "compare.start")).to_contain_text("of 6 models")
         train(page, "compare")
-        # Above it: the two runs, their options, their difference, and the ranks chosen on validation strings.
-        listed = eventually(lambda: rows(page, 4), lambda found: len(found) == 6 and found[0][1] == "best")
+        # Above it: the two runs, their options, their difference, and the ranks chosen on
+        # validation strings.
+        listed = eventually(
+            lambda: rows(page, 4), lambda found: len(found) == 6 and found[0][1] == "best"
+        )
         assert [row[1] for row in listed] == ["best", *[""] * 4, "last"]
         choose(page, "metric", "bits / symbol")
         expect(page).to_have_url(re.compile("metric=bits_per_symbol"))
@@ -400,13 +466,17 @@ def test_what_if_from_pasted_strings_to_a_notebook(wide: Page, lab: str, tmp_pat
         if rank != "3":
             write(page, "rank", rank)
         go(page, "take_away")
-        keyed(page, "take_away.run").get_by_text(re.compile(f": {re.escape(listed[0][0])}$")).click()
+        keyed(page, "take_away.run").get_by_text(
+            re.compile(f": {re.escape(listed[0][0])}$")
+        ).click()
         settled(page)
         with page.expect_download() as waiting:
             press(page, "take_away.run.ipynb")
         waiting.value.save_as(tmp_path / "run.ipynb")
     assert seen == {"requests": [], "errors": [], "dialogs": []}
-    notebook: Any = nbformat.from_dict(json.loads((tmp_path / "run.ipynb").read_text(encoding="utf-8")))
+    notebook: Any = nbformat.from_dict(
+        json.loads((tmp_path / "run.ipynb").read_text(encoding="utf-8"))
+    )
     nbformat.validate(notebook)
     code = "\n".join(entry.source for entry in notebook.cells if entry.cell_type == "code")
     assert f"learner='{learner}'" in code and f"rank={rank}," in code and "source='upload'" in code
@@ -414,7 +484,12 @@ def test_what_if_from_pasted_strings_to_a_notebook(wide: Page, lab: str, tmp_pat
 
 
 def test_a_model_is_trained_and_a_cell_is_chosen_by_keyboard_alone(page: Page, lab: str) -> None:
-    recipe = QUICK | {"learner": "fac.non", "epochs_factorisation": 5, "epochs_transitions": 5, "data_seed": 61}
+    recipe = QUICK | {
+        "learner": "fac.non",
+        "epochs_factorisation": 5,
+        "epochs_transitions": 5,
+        "data_seed": 61,
+    }
     visit(page, lab, "train", **recipe)
     tabbed_to(page, keyed(page, "train.start"))
     page.keyboard.press("Enter")

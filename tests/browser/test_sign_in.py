@@ -10,7 +10,18 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import free_port, serving
-from tests.browser.screen import QUICK, eventually, go, heading, keyed, press, rows, train, visit, visit_first
+from tests.browser.screen import (
+    QUICK,
+    eventually,
+    go,
+    heading,
+    keyed,
+    press,
+    rows,
+    train,
+    visit,
+    visit_first,
+)
 
 SECRETS = """[auth]
 redirect_uri = "{lab}/oauth2callback"
@@ -25,10 +36,15 @@ server_metadata_url = "http://localhost:{provider}/.well-known/openid-configurat
 def lab(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     from oidc_provider_mock import User, run_server_in_thread
 
-    people = [User(sub="ada", claims={"name": "Ada <b>L</b>"}), User(sub="bob", claims={"name": "Bob"})]
+    people = [
+        User(sub="ada", claims={"name": "Ada <b>L</b>"}),
+        User(sub="bob", claims={"name": "Bob"}),
+    ]
     port, secrets = free_port(), tmp_path / "secrets.toml"
     with run_server_in_thread(user_claims=people) as provider:
-        secrets.write_text(SECRETS.format(lab=f"http://127.0.0.1:{port}", provider=provider.server_port))
+        secrets.write_text(
+            SECRETS.format(lab=f"http://127.0.0.1:{port}", provider=provider.server_port)
+        )
         monkeypatch.setenv("STREAMLIT_SECRETS_FILES", str(secrets))
         monkeypatch.setenv("NLWFA_HISTORY", "own")
         with serving(tmp_path, port=port) as address:
@@ -41,8 +57,11 @@ def sign_in(page: Page, name: str) -> None:
     expect(keyed(page, "people.sign_out")).to_be_visible()
 
 
-@pytest.mark.filterwarnings("ignore::DeprecationWarning")  # the provider's own, in a thread of this process
-def test_runs_follow_who_signs_in_to_another_browser_and_nobody_else(new_page: Callable[[], Page], lab: str) -> None:
+# the provider's own, in a thread of this process
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_runs_follow_who_signs_in_to_another_browser_and_nobody_else(
+    new_page: Callable[[], Page], lab: str
+) -> None:
     first = new_page()
     visit_first(first, lab, **QUICK | {"data_seed": 54})
     sign_in(first, "ada")

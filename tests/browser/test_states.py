@@ -25,7 +25,8 @@ from tests.browser.screen import (
 
 RECIPE = QUICK | {"data_seed": 31, "rank": 3}
 
-# Presses the button from within the page: a person's press may come late on a busy machine, when all has been played.
+# Presses the button from within the page: a person's press may come late on a busy machine, when
+# all has been played.
 PAUSE_AT_THREE = """plot => new Promise(done => {
     const look = () => {
         if (plot._fullData.at(-2).x.length < 3) return requestAnimationFrame(look);
@@ -33,7 +34,7 @@ PAUSE_AT_THREE = """plot => new Promise(done => {
         done();
     };
     look();
-})"""
+})"""  # noqa: E501
 
 
 def path_length(page: Page) -> int:
@@ -49,7 +50,10 @@ def label(page: Page) -> str:
 
 def weight_is(page: Page, model: str, wanted: str) -> None:
     """Waits for the table to say so; nobody presses anything."""
-    eventually(lambda: {row[0]: row[1] for row in rows(page)}, lambda cells: f"{float(cells.get(model) or 'nan'):.6g}" == wanted)
+    eventually(
+        lambda: {row[0]: row[1] for row in rows(page)},
+        lambda cells: f"{float(cells.get(model) or 'nan'):.6g}" == wanted,
+    )
 
 
 def test_the_slider_and_play_move_along_the_string_without_the_server(page: Page, lab: str) -> None:
@@ -63,7 +67,8 @@ def test_the_slider_and_play_move_along_the_string_without_the_server(page: Page
         settled(page)
         plot = chart(page, "states.pca")
         page.wait_for_function(
-            "() => document.querySelector('.st-key-states-pca .js-plotly-plot')._transitionData?._frames.length === 5"
+            "() => document.querySelector('.st-key-states-pca "
+            ".js-plotly-plot')._transitionData?._frames.length === 5"
         )
         assert path_length(page) == 5 and label(page) == "[[]]"
         sent: list[int] = []
@@ -73,7 +78,10 @@ def test_the_slider_and_play_move_along_the_string_without_the_server(page: Page
         box = rail.bounding_box()
         assert box
         page.mouse.click(box["x"] + 2, box["y"] + box["height"] / 2)
-        page.wait_for_function("() => document.querySelector('.st-key-states-pca .js-plotly-plot')._fullData.at(-2).x.length === 1")
+        page.wait_for_function(
+            "() => document.querySelector('.st-key-states-pca "
+            ".js-plotly-plot')._fullData.at(-2).x.length === 1"
+        )
         assert label(page) == "λ"
         expect(plot.locator(".slider-label").first).to_have_text("prefix: λ")
         plot.locator(".updatemenu-button").first.click()
@@ -88,7 +96,11 @@ def test_a_token_stops_where_the_automaton_has_no_arrow(page: Page, lab: str) ->
     with watched(page) as found:
         visit(page, lab, "states", learner="SP", rank=3)
         box = page.locator(".walk")
-        said, field, token = box.locator(".said"), box.get_by_role("textbox", name="String"), box.locator(".token")
+        said, field, token = (
+            box.locator(".said"),
+            box.get_by_role("textbox", name="String"),
+            box.locator(".token"),
+        )
         expect(said).to_have_text("Nothing is read yet. The state is α₀: states 2 and 3.")
         field.fill("[[]]]")
         field.press("Backspace")
@@ -99,7 +111,8 @@ def test_a_token_stops_where_the_automaton_has_no_arrow(page: Page, lab: str) ->
         expect(token).not_to_have_class(re.compile("lost"))
         step.click()
         expect(said).to_have_text(
-            "No arrow reads [ after [: the state is 0 0 0, and every string that begins with [[ gets the weight 0."
+            "No arrow reads [ after [: the state is 0 0 0, and every string that begins with "
+            "[[ gets the weight 0."
         )
         expect(token).to_have_class(re.compile("lost"))
         expect(box.locator(".bars .value")).to_have_text(["0", "0", "0"])
@@ -110,19 +123,24 @@ def test_a_token_stops_where_the_automaton_has_no_arrow(page: Page, lab: str) ->
         expect(token).not_to_have_class(re.compile("lost"))
         step.focus()
         page.keyboard.press("End")
-        expect(said).to_have_text(re.compile(r"The weight is f\(\[\[\]\]\) = 0\.133; in the true model 0\.16\.$"))
+        expect(said).to_have_text(
+            re.compile(r"The weight is f\(\[\[\]\]\) = 0\.133; in the true model 0\.16\.$")
+        )
         field.fill("[a<b>")
         expect(box.get_by_role("alert")).to_have_text(re.compile("'a' is not in the alphabet"))
         expect(box.locator(".tape button")).to_have_count(4)  # the string before still walks
     assert found == {"requests": [], "errors": [], "dialogs": []}
 
 
-def test_the_weight_follows_each_letter_and_the_field_keeps_focus_and_caret(page: Page, lab: str) -> None:
+def test_the_weight_follows_each_letter_and_the_field_keeps_focus_and_caret(
+    page: Page, lab: str
+) -> None:
     with watched(page) as found:
         visit(page, lab, "train", **RECIPE)
         train_if_missing(page)
         go(page, "predict")
-        field = keyed(page, "predict.string").get_by_role("textbox")  # Train, which may still be there, has a String, too
+        # Train, which may still be there, has a String, too
+        field = keyed(page, "predict.string").get_by_role("textbox")
         expect(field).to_have_value("[]")
         field.click()
         field.press("Control+a")
@@ -177,6 +195,8 @@ def test_states_and_predict_fit_a_phone_with_all_that_they_have(page: Page, lab:
     page.goto(f"{lab}/predict?{address}&predict.by_hand=true")
     settled(page)
     expect(page.locator(".katex").last).to_be_visible()
-    expect(page.locator(".stDataFrame canvas [role=gridcell]", has_text="A: SP, k = 3").first).to_be_attached()
+    expect(
+        page.locator(".stDataFrame canvas [role=gridcell]", has_text="A: SP, k = 3").first
+    ).to_be_attached()
     page.wait_for_function(FITS, arg=PHONE["width"])
     expect(page.locator(".katex-error")).to_have_count(0)

@@ -1,4 +1,6 @@
-"""What is downloaded in a real browser is whole, comparisons are drawn, and a recipe's file sets the sidebar."""
+"""What is downloaded in a real browser is whole, comparisons are drawn, and a recipe's file sets
+the sidebar.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +37,9 @@ def download(page: Page, name: str, folder: Path) -> Path:
     return folder / name
 
 
-def test_files_are_whole_and_the_report_needs_no_network(page: Page, lab: str, tmp_path: Path) -> None:
+def test_files_are_whole_and_the_report_needs_no_network(
+    page: Page, lab: str, tmp_path: Path
+) -> None:
     visit(page, lab, "take_away", **QUICK | {"data_seed": 41})
     train(page, "take_away")
     recipe = Recipe.from_json(download(page, "recipe.json", tmp_path).read_text())
@@ -58,9 +62,13 @@ def test_files_are_whole_and_the_report_needs_no_network(page: Page, lab: str, t
 
 def test_a_recipe_comes_back(page: Page, lab: str) -> None:
     visit(page, lab, "take_away", **QUICK)
-    recipe = Recipe.from_json('{"data": {"num_strings": 450}, "learning": {"learner": "SP", "rank": 4}}')
+    recipe = Recipe.from_json(
+        '{"data": {"num_strings": 450}, "learning": {"learner": "SP", "rank": 4}}'
+    )
     box = keyed(page, "take_away.recipe").locator("input[type=file]")
-    box.set_input_files({"name": "recipe.json", "mimeType": "application/json", "buffer": recipe.to_json().encode()})
+    box.set_input_files(
+        {"name": "recipe.json", "mimeType": "application/json", "buffer": recipe.to_json().encode()}
+    )
     expect(keyed(page, "num_strings").locator("input")).to_have_value("450")
     expect(keyed(page, "rank").locator("input")).to_have_value("4")
     box.set_input_files({"name": "recipe.json", "mimeType": "application/json", "buffer": b"{"})
@@ -71,7 +79,12 @@ def test_a_recipe_comes_back(page: Page, lab: str) -> None:
 
 def test_what_if_two_runs_side_by_side_and_a_sweep_over_seeds(page: Page, lab: str) -> None:
     grid = {"seeds": 2, "ranks": [2, 3], "sizes": [100, 300]}
-    visit(page, lab, "compare", **QUICK | grid | {"data_seed": 42, "learner": "fac.non", "epochs_factorisation": 20})
+    visit(
+        page,
+        lab,
+        "compare",
+        **QUICK | grid | {"data_seed": 42, "learner": "fac.non", "epochs_factorisation": 20},
+    )
     press(page, "pins.A")
     settled(page)
     write(page, "rank", 3)
@@ -82,13 +95,19 @@ def test_what_if_two_runs_side_by_side_and_a_sweep_over_seeds(page: Page, lab: s
     keyed(page, "learners").get_by_role("button", name="fac.non", exact=True).click()
     settled(page)
     train(page, "compare")
-    eventually(lambda: {trace["name"] for trace in traces(page, "compare.curves")}, {"SP", "fac.non", "fac.non, 95% interval"})
+    eventually(
+        lambda: {trace["name"] for trace in traces(page, "compare.curves")},
+        {"SP", "fac.non", "fac.non, 95% interval"},
+    )
     keyed(page, "compare.lines").locator("summary").click()
     expect(chart(page, "compare.parallel").locator(".gl-container canvas").first).to_be_attached()
     keyed(page, "against").get_by_text("strings", exact=True).click()
     settled(page)
     train(page, "compare")
     wanted = {"SP", "uniform", "5-gram", "true model"}
-    eventually(lambda: {trace["name"] for trace in traces(page, "compare.curves")}, lambda names: wanted <= names)
+    eventually(
+        lambda: {trace["name"] for trace in traces(page, "compare.curves")},
+        lambda names: wanted <= names,
+    )
     go(page, "take_away")
     expect(keyed(page, "take_away.run")).to_contain_text("A: fac.non, k = 2")

@@ -7,7 +7,21 @@ from collections.abc import Callable
 
 from playwright.sync_api import Page, expect
 
-from tests.browser.screen import ENDLESS, QUICK, chart, choose, go, heading, keyed, press, settled, still, train, visit, write
+from tests.browser.screen import (
+    ENDLESS,
+    QUICK,
+    chart,
+    choose,
+    go,
+    heading,
+    keyed,
+    press,
+    settled,
+    still,
+    train,
+    visit,
+    write,
+)
 
 PAUSED = re.compile("epoch ([0-9,]+) of 100,000.* · paused")
 
@@ -35,7 +49,11 @@ def at_rest(page: Page) -> None:
 def test_pause_step_reload_play_and_cancel(page: Page, lab: str) -> None:
     visit(page, lab, "train", **ENDLESS | {"data_seed": 31})
     press(page, "train.start")
-    expect(page.get_by_text(re.compile("epoch [0-9,]+ of 100,000.* · about [0-9.]+ (s|min|h) left in this stage"))).to_be_visible()
+    expect(
+        page.get_by_text(
+            re.compile("epoch [0-9,]+ of 100,000.* · about [0-9.]+ (s|min|h) left in this stage")
+        )
+    ).to_be_visible()
     press(page, "train.pause")
     at_rest(page)
     before = epoch(page)
@@ -47,7 +65,9 @@ def test_pause_step_reload_play_and_cancel(page: Page, lab: str) -> None:
     expect(keyed(page, "train.live.picture").locator("canvas").first).to_be_visible()
     network = page.get_by_role("group", name="The auto-encoder, drawn")
     network.get_by_label("Row of H, prefix u").select_option("[")
-    expect(network.locator(".said")).to_contain_text(re.compile(r"u = \[: state \(.*tanh units.*Largest error: v = "))
+    expect(network.locator(".said")).to_contain_text(
+        re.compile(r"u = \[: state \(.*tanh units.*Largest error: v = ")
+    )
     page.reload()
     expect(heading(page, "train")).to_be_visible()
     at_rest(page)
@@ -65,7 +85,9 @@ def test_pause_step_reload_play_and_cancel(page: Page, lab: str) -> None:
     expect(keyed(page, "train.start")).to_be_visible()
 
 
-def test_a_training_begins_held_and_another_person_is_not_held_up(page: Page, new_page: Callable[[], Page], lab: str) -> None:
+def test_a_training_begins_held_and_another_person_is_not_held_up(
+    page: Page, new_page: Callable[[], Page], lab: str
+) -> None:
     other = new_page()
     visit(page, lab, "train", **ENDLESS | {"data_seed": 32})
     press(page, "train.hold")
@@ -78,7 +100,9 @@ def test_a_training_begins_held_and_another_person_is_not_held_up(page: Page, ne
     reaches(other, 0)
     settled(other)
     press(other, "train.step.1")
-    expect(other.get_by_test_id("stToast")).to_contain_text("only the person who started it can pause it")
+    expect(other.get_by_test_id("stToast")).to_contain_text(
+        "only the person who started it can pause it"
+    )
     reaches(page, 0)
     press(other, "train.cancel")
     press(page, "train.cancel")

@@ -19,7 +19,9 @@ def forked_workers(monkeypatch: pytest.MonkeyPatch) -> None:
     if os.name == "posix":
         from tests.core.forked import ForkedWorker
 
-        monkeypatch.setattr(worker, "subprocess", SimpleNamespace(Popen=ForkedWorker, PIPE=subprocess.PIPE))
+        monkeypatch.setattr(
+            worker, "subprocess", SimpleNamespace(Popen=ForkedWorker, PIPE=subprocess.PIPE)
+        )
 
 
 @pytest.fixture

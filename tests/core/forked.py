@@ -1,7 +1,9 @@
-"""Worker processes that are there at once: forked from a process that has imported what they need, torch above all.
+"""Worker processes that are there at once: forked from a process that has imported what they need,
+torch above all.
 
-A worker that a server starts takes two seconds of a processor to import it, and most tests of the runner start one or two. What a
-worker does from then on is the same. Tests that do not use `forked_workers` start processes as a server does.
+A worker that a server starts takes two seconds of a processor to import it, and most tests of the
+runner start one or two. What a worker does from then on is the same. Tests that do not use
+`forked_workers` start processes as a server does.
 """
 
 from __future__ import annotations
@@ -18,7 +20,13 @@ from nlwfa_core.jobs import worker
 
 PROCESSES = get_context("forkserver")
 PROCESSES.set_forkserver_preload(
-    [__name__, "nlwfa_core.learning.recurrent", "nlwfa_core.learning.refine_likelihood", "torch._dynamo"]  # Adamax imports that
+    # Adamax imports that
+    [
+        __name__,
+        "nlwfa_core.learning.recurrent",
+        "nlwfa_core.learning.refine_likelihood",
+        "torch._dynamo",
+    ]
 )
 
 
@@ -29,8 +37,11 @@ class ForkedWorker:
         assert command[1:] == ["-m", "nlwfa_core.jobs.worker"]
         orders, own_orders = PROCESSES.Pipe(duplex=False)
         own_messages, messages = PROCESSES.Pipe(duplex=False)
-        self._process = PROCESSES.Process(target=_work, args=(orders, messages, dict(env)), daemon=True)
-        # A new process imports the script of its parent again. After a test of a page that is the page, which no worker needs.
+        self._process = PROCESSES.Process(
+            target=_work, args=(orders, messages, dict(env)), daemon=True
+        )
+        # A new process imports the script of its parent again. After a test of a page that is the
+        # page, which no worker needs.
         script, sys.modules["__main__"] = sys.modules["__main__"], ModuleType("__main__")
         try:
             self._process.start()
@@ -56,7 +67,9 @@ class ForkedWorker:
 
 
 def _work(orders: Connection, messages: Connection, environment: dict[str, str]) -> None:
-    """What `python -m nlwfa_core.jobs.worker` does, in a child of the process that has imported it."""
+    """What `python -m nlwfa_core.jobs.worker` does, in a child of the process that has
+    imported it.
+    """
     os.setsid()
     os.environ.clear()
     os.environ.update(environment)

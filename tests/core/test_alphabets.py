@@ -1,4 +1,6 @@
-"""Numbers of symbols mean something only with their alphabet: other strings are compared symbol by symbol, or refused."""
+"""Numbers of symbols mean something only with their alphabet: other strings are compared symbol by
+symbol, or refused.
+"""
 
 from __future__ import annotations
 
@@ -36,9 +38,12 @@ from tests.references import random_nlwfa
 
 ABCD = Alphabet(("a", "b", "c", "d"))
 # f(x) is the product of ¼, 1/16, 1/8 and 1/16 for a, b, c and d, times ½ for the end.
-ABCD_MODEL = WFA(np.ones(1), np.array([1 / 4, 1 / 16, 1 / 8, 1 / 16]).reshape(4, 1, 1), np.array([1 / 2]), ABCD)
+ABCD_MODEL = WFA(
+    np.ones(1), np.array([1 / 4, 1 / 16, 1 / 8, 1 / 16]).reshape(4, 1, 1), np.array([1 / 2]), ABCD
+)
 TRAIN = read_strings(b"abca\ndab\na\nb\nccd\nabab\n\nca\n").sample()
-TEST = b"a\nc\nac\n"  # lacks b and d: read on its own, c has the number that b has among the training strings
+# lacks b and d: read on its own, c has the number that b has among the training strings
+TEST = b"a\nc\nac\n"
 UNKNOWN = b"a\nxc\nb\ny\n"
 
 
@@ -51,16 +56,21 @@ def beside(data: bytes) -> Sample:
 
 
 def test_a_test_file_that_lacks_a_symbol_by_hand() -> None:
-    """f(a) = 1/8, f(c) = 1/16: normalised 2/3 and 1/3, each with P* = 1/2. Were c taken for b, they would be 4/5 and 1/5."""
+    """f(a) = 1/8, f(c) = 1/16: normalised 2/3 and 1/3, each with P* = 1/2.
+
+    Were c taken for b, they would be 4/5 and 1/5.
+    """
     test = TestSet.empirical(own(b"a\nc\n"))
     assert test.alphabet.symbols == ("a", "c")
     scores = evaluate(ABCD_MODEL, test)
-    assert scores.log2_pauto == pytest.approx(-0.5 * np.log2(2 / 3 * 1 / 3), abs=1e-14)  # 1.085, not 1.322
+    # 1.085, not 1.322
+    assert scores.log2_pauto == pytest.approx(-0.5 * np.log2(2 / 3 * 1 / 3), abs=1e-14)
     # After λ: a ¼, c 1/8, the end ½; after a and c the end, ½. All over 1.
     assert scores.bits_per_symbol == pytest.approx((2 + 3 + 1 + 1) / 4, abs=1e-14)  # not 2
     assert ABCD_MODEL.weights(read_strings(b"a\nc\n").words).tolist() == [1 / 8, 1 / 16]
     assert ABCD_MODEL.weights(test.words).tolist() == [1 / 8, 1 / 16]
-    assert ABCD_MODEL.weights(Words.of([(0,), (1,)])).tolist() == [1 / 8, 1 / 32]  # numbers alone are numbers
+    # numbers alone are numbers
+    assert ABCD_MODEL.weights(Words.of([(0,), (1,)])).tolist() == [1 / 8, 1 / 32]
 
 
 def hankel_of(sample: Sample, statistic: str = "string") -> Any:
@@ -68,18 +78,28 @@ def hankel_of(sample: Sample, statistic: str = "string") -> Any:
 
 
 SHAPES = ((5, 6), (2, 6), (6,), (2, 5), (5,))
-GRU = RecurrentModel("GRU", *(np.random.default_rng(0).normal(size=shape) for shape in SHAPES), alphabet=ABCD)
+GRU = RecurrentModel(
+    "GRU", *(np.random.default_rng(0).normal(size=shape) for shape in SHAPES), alphabet=ABCD
+)
 QUICK: dict[str, Any] = {"epochs_factorisation": 2, "epochs_transitions": 2}
 LIKELIHOOD = Refinement("likelihood", epochs=2, batch=4)
-RECIPE = Recipe(hankel=HankelRecipe(num_prefixes=8, num_suffixes=8), learning=LearningRecipe(learner="SP", rank=2))
+RECIPE = Recipe(
+    hankel=HankelRecipe(num_prefixes=8, num_suffixes=8),
+    learning=LearningRecipe(learner="SP", rank=2),
+)
 # Each takes strings of another alphabet and returns numbers.
 USES: dict[str, Callable[[Sample], Any]] = {
-    "evaluate, a learned WFA": lambda test: evaluate(fit(hankel_of(TRAIN), "SP", 2).model, TestSet.empirical(test)),
-    "evaluate, an NL-WFA": lambda test: evaluate(replace(random_nlwfa(2, 4, 0), alphabet=ABCD), TestSet.empirical(test)),
+    "evaluate, a learned WFA": lambda test: evaluate(
+        fit(hankel_of(TRAIN), "SP", 2).model, TestSet.empirical(test)
+    ),
+    "evaluate, an NL-WFA": lambda test: evaluate(
+        replace(random_nlwfa(2, 4, 0), alphabet=ABCD), TestSet.empirical(test)
+    ),
     "evaluate, an n-gram": lambda test: evaluate(NGram.fit(TRAIN, 3), TestSet.empirical(test)),
     "evaluate, a GRU": lambda test: evaluate(GRU, TestSet.empirical(test)),
     "evaluate, a true model": lambda test: evaluate(
-        NGram.fit(TRAIN, 2), TestSet.as_drawn(test.words, np.ones(len(test.words)), test, ABCD_MODEL)
+        NGram.fit(TRAIN, 2),
+        TestSet.as_drawn(test.words, np.ones(len(test.words)), test, ABCD_MODEL),
     ),
     "evaluate, only the true model has an alphabet": lambda test: evaluate(
         Uniform(4), TestSet.as_drawn(test.words, np.ones(len(test.words)), test, ABCD_MODEL)
@@ -87,25 +107,38 @@ USES: dict[str, Callable[[Sample], Any]] = {
     "next_symbol_score": lambda test: next_symbol_score(NGram.fit(TRAIN, 3), test),
     "weights": lambda test: NGram.fit(TRAIN, 3).weights(test.words).tolist(),
     "log2_weights": lambda test: NGram.fit(TRAIN, 3).log2_weights(test.words).tolist(),
-    "weights of an NL-WFA": lambda test: replace(random_nlwfa(2, 4, 0), alphabet=ABCD).weights(test.words).tolist(),
-    "estimate_hankel": lambda test: estimate_hankel(test, select_basis(TRAIN, 8, 8)).matrix.toarray().tolist(),
+    "weights of an NL-WFA": lambda test: (
+        replace(random_nlwfa(2, 4, 0), alphabet=ABCD).weights(test.words).tolist()
+    ),
+    "estimate_hankel": lambda test: (
+        estimate_hankel(test, select_basis(TRAIN, 8, 8)).matrix.toarray().tolist()
+    ),
     "select_rank": lambda test: select_rank(TRAIN, TestSet.empirical(test), [1, 2], RECIPE).scores,
     "select_rank, refined": lambda test: (
         select_rank(
-            TRAIN, TestSet.empirical(test), [1], RECIPE.changed(refinement={"objective": "likelihood", "epochs": 2, "batch": 4})
+            TRAIN,
+            TestSet.empirical(test),
+            [1],
+            RECIPE.changed(refinement={"objective": "likelihood", "epochs": 2, "batch": 4}),
         ).scores
     ),
     "fit, validation strings": lambda test: (
-        fit(hankel_of(TRAIN), "SP", 2, strings=(TRAIN, test), refinement=LIKELIHOOD).report.logs[-1].losses.tolist()
+        fit(hankel_of(TRAIN), "SP", 2, strings=(TRAIN, test), refinement=LIKELIHOOD)
+        .report.logs[-1]
+        .losses.tolist()
     ),
     "fit, training strings": lambda test: (
-        fit(hankel_of(TRAIN), "SP", 2, strings=(test, None), refinement=LIKELIHOOD).report.logs[-1].losses.tolist()
+        fit(hankel_of(TRAIN), "SP", 2, strings=(test, None), refinement=LIKELIHOOD)
+        .report.logs[-1]
+        .losses.tolist()
     ),
     "fit_strings, validation strings": lambda test: (
         fit_strings(TRAIN, "HMM", 2, validation=test).model.weights(TRAIN.words).tolist()
     ),
     "Sample": lambda test: list(Sample(test.words, test.counts, ABCD).words),
-    "TestSet": lambda test: list(TestSet(test.words, np.ones(len(test.words)), beside(TEST), False).words),
+    "TestSet": lambda test: list(
+        TestSet(test.words, np.ones(len(test.words)), beside(TEST), False).words
+    ),
 }
 
 
@@ -122,23 +155,39 @@ SCORED = {name for name in USES if name.startswith("evaluate") or name == "next_
 
 @pytest.mark.parametrize("name", sorted(set(USES) - SCORED - {"TestSet"}))
 def test_symbols_that_the_other_alphabet_lacks_are_named(name: str) -> None:
-    with pytest.raises(RecipeError, match=r"^symbols 'x', 'y' are not in the .* ?alphabet of 4 symbols: a, b, c, d$"):
+    with pytest.raises(
+        RecipeError,
+        match=r"^symbols 'x', 'y' are not in the .* ?alphabet of 4 symbols: a, b, c, d$",
+    ):
         USES[name](own(UNKNOWN))
-    with pytest.raises(RecipeError, match=r"^symbol 'x' is not in the .* ?alphabet of 4 symbols: a, b, c, d$"):
+    with pytest.raises(
+        RecipeError, match=r"^symbol 'x' is not in the .* ?alphabet of 4 symbols: a, b, c, d$"
+    ):
         USES[name](own(b"x\n"))
 
 
 def test_symbols_of_an_alphabet_that_no_string_uses_do_not_matter() -> None:
     wide = Sample(own(TEST).words, own(TEST).counts, Alphabet(("z", "c", "y", "a")))
-    assert evaluate(ABCD_MODEL, TestSet.empirical(wide)) == evaluate(ABCD_MODEL, TestSet.empirical(own(TEST)))
+    assert evaluate(ABCD_MODEL, TestSet.empirical(wide)) == evaluate(
+        ABCD_MODEL, TestSet.empirical(own(TEST))
+    )
 
 
-@given(st.permutations("abcdef"), st.lists(st.text("abc", max_size=4), min_size=1), st.integers(3, 6))
-def test_words_in_another_alphabet_read_the_same(symbols: list[str], texts: list[str], size: int) -> None:
-    first, second = Alphabet(("a", "b", "c")), Alphabet((*"cab", *(s for s in symbols if s not in "abc"))[:size])
+@given(
+    st.permutations("abcdef"), st.lists(st.text("abc", max_size=4), min_size=1), st.integers(3, 6)
+)
+def test_words_in_another_alphabet_read_the_same(
+    symbols: list[str], texts: list[str], size: int
+) -> None:
+    first, second = (
+        Alphabet(("a", "b", "c")),
+        Alphabet((*"cab", *(s for s in symbols if s not in "abc"))[:size]),
+    )
     words = replace(Words.of([first.encode(text) for text in texts]), alphabet=first)
     other = words.in_alphabet(second)
-    assert other.alphabet == second and [second.decode(word) for word in other] == [first.decode(word) for word in words]
+    assert other.alphabet == second and [second.decode(word) for word in other] == [
+        first.decode(word) for word in words
+    ]
     assert list(other.in_alphabet(first)) == list(words)
     assert list(words.packed().in_alphabet(second)) == list(other)
     assert words.in_alphabet(None) is words and words.in_alphabet(Alphabet(first.symbols)) is words
@@ -149,7 +198,11 @@ def test_what_is_learned_knows_its_alphabet() -> None:
     assert hankel.alphabet == select_basis(TRAIN, 8, 8).alphabet == ABCD
     bounded = bounded_sample(TRAIN, "factor")
     marked = estimate_hankel(bounded, select_basis(bounded, 8, 8, "factor"), "factor", bounded=True)
-    assert marked.basis.alphabet is not None and len(marked.basis.alphabet) == 6 and marked.alphabet == ABCD
+    assert (
+        marked.basis.alphabet is not None
+        and len(marked.basis.alphabet) == 6
+        and marked.alphabet == ABCD
+    )
     values = read_values(b"string,value\na,0.5\nb,0.25\nab,0.125\n,1\n").strings
     models = [
         fit(hankel, "SP", 2).model,
@@ -164,37 +217,57 @@ def test_what_is_learned_knows_its_alphabet() -> None:
     assert alphabet_of(Dyck()) == Alphabet(("[", "]")) and alphabet_of(ABCD_MODEL.squared()) == ABCD
     assert draw(ABCD_MODEL, 10, seed=0).words.alphabet == ABCD
     model = read_pautomac_model(
-        b"I: (state)\n(0) 1\nF: (state)\n(0) 0.5\nS: (state,symbol)\n(0,1) 1\nT: (state,symbol,state)\n(0,1,0) 1\n"
+        b"I: (state)\n(0) 1\nF: (state)\n(0) 0.5\nS: (state,symbol)\n(0,1) 1\nT: "
+        b"(state,symbol,state)\n(0,1,0) 1\n"
     )
     assert alphabet_of(model) == Alphabet(("0", "1"))
 
 
 def test_an_automaton_of_numbers_takes_numbers() -> None:
-    """Written by hand, without an alphabet: the numbers of strings are used if they can mean one thing only."""
+    """Written by hand, without an alphabet: the numbers of strings are used if they can mean one
+    thing only.
+    """
     numbers = replace(ABCD_MODEL, alphabet=None)
     same = evaluate(ABCD_MODEL, TestSet.empirical(beside(TEST)))
     assert evaluate(numbers, TestSet.empirical(beside(TEST))) == same
     digits = Sample.of(Words.of([(0,), (2,), (0, 2)]), Alphabet.numbered(3))
     assert evaluate(numbers, TestSet.empirical(digits)) == same
-    with pytest.raises(RecipeError, match="the model has 4 symbols and no alphabet that says which, .*; got 2 symbols: a, c"):
+    with pytest.raises(
+        RecipeError,
+        match="the model has 4 symbols and no alphabet that says which, .*; got 2 symbols: a, c",
+    ):
         evaluate(numbers, TestSet.empirical(own(TEST)))
 
 
 def test_alphabets_that_can_not_fit_are_refused() -> None:
-    with pytest.raises(RecipeError, match="the alphabet of a model with 4 symbols can't have 2 symbols: a, c"):
+    with pytest.raises(
+        RecipeError, match="the alphabet of a model with 4 symbols can't have 2 symbols: a, c"
+    ):
         replace(ABCD_MODEL, alphabet=Alphabet(("a", "c")))
-    with pytest.raises(RecipeError, match="the alphabet of a basis with 3 symbols can't have 4 symbols: a, b, c, d"):
+    with pytest.raises(
+        RecipeError, match="the alphabet of a basis with 3 symbols can't have 4 symbols: a, b, c, d"
+    ):
         Basis(Words.of([()]), Words.of([()]), 3, ABCD)
     test = TestSet.as_drawn(own(b"[]\n").words, np.ones(1), own(b"[]\n"), Dyck())
     with pytest.raises(
-        RecipeError, match="the true model and the model must have one alphabet; got 2 symbols: .*, and 4 symbols: a, b"
+        RecipeError,
+        match="the true model and the model must have one alphabet; got 2 symbols: .*, and 4 "
+        "symbols: a, b",
     ):
         evaluate(ABCD_MODEL, test)
     bounded = bounded_sample(TRAIN, "prefix")
-    with pytest.raises(RecipeError, match="the basis and the sample must have one alphabet; got 5 symbols: .* and 4 symbols: a, b"):
+    with pytest.raises(
+        RecipeError,
+        match="the basis and the sample must have one alphabet; got 5 symbols: .* and 4 symbols: "
+        "a, b",
+    ):
         estimate_hankel(TRAIN, select_basis(bounded, 8, 8), "prefix", bounded=True)
     numbers = Basis(Words.of([(), (0,)]), Words.of([(), (0,)]), 1)
     ones = estimate_hankel(Sample.of(Words.of([(), (0,)]), Alphabet(("a",))), numbers)
-    assert ones.basis.alphabet == Alphabet(("a",))  # a basis without names takes those of the sample
-    with pytest.raises(RecipeError, match="symbols 'b', 'c', 'd' are not in the Hankel matrix's alphabet of 1 symbol: a"):
+    # a basis without names takes those of the sample
+    assert ones.basis.alphabet == Alphabet(("a",))
+    with pytest.raises(
+        RecipeError,
+        match="symbols 'b', 'c', 'd' are not in the Hankel matrix's alphabet of 1 symbol: a",
+    ):
         fit(ones, "SP", 1, strings=(TRAIN, None), refinement=LIKELIHOOD)

@@ -27,21 +27,29 @@ def test_public_names_are_documented_and_named_once() -> None:
 def test_public_names_have_an_example(name: str) -> None:
     """In their docstring or, for a class, in that of one of its methods; pytest runs them all."""
     found = getattr(nlwfa_core, name)
-    texts = [found.__doc__, *(method.__doc__ for method in vars(found).values() if inspect.isclass(found))]
+    texts = [
+        found.__doc__,
+        *(method.__doc__ for method in vars(found).values() if inspect.isclass(found)),
+    ]
     assert any(">>> " in text for text in texts if isinstance(text, str))
 
 
 def loaded_after(code: str) -> set[str]:
     """Which heavy libraries a fresh process holds after some code."""
     report = f"{code}\nimport sys\nprint(*(name for name in {HEAVY!r} if name in sys.modules))"
-    return set(subprocess.run([sys.executable, "-c", report], capture_output=True, text=True, check=True).stdout.split())
+    return set(
+        subprocess.run(
+            [sys.executable, "-c", report], capture_output=True, text=True, check=True
+        ).stdout.split()
+    )
 
 
 def test_importing_the_core_loads_nothing_heavy() -> None:
     names = ", ".join(nlwfa_core.__all__)
     assert (
         loaded_after(
-            f"from nlwfa_core import {names}\nimport nlwfa_core.experiment.data, nlwfa_core.models.files, nlwfa_core.models.ngram"
+            f"from nlwfa_core import {names}\nimport nlwfa_core.experiment.data, "
+            "nlwfa_core.models.files, nlwfa_core.models.ngram"
         )
         == set()
     )

@@ -1,4 +1,6 @@
-"""Full disks, locked databases and clocks that jump: finished results stay, and unfinished runs are reported."""
+"""Full disks, locked databases and clocks that jump: finished results stay, and unfinished runs are
+reported.
+"""
 
 from __future__ import annotations
 
@@ -42,7 +44,9 @@ HOUR, YEAR = 3600.0, 365 * 24 * 3600.0
 
 
 class FullDisk:
-    """Makes one step of writing files fail: making a folder, opening a file, writing to it, or renaming it."""
+    """Makes one step of writing files fail: making a folder, opening a file, writing to it, or
+    renaming it.
+    """
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.left = -1
@@ -116,7 +120,11 @@ def test_a_disk_that_is_full_at_any_step_leaves_nothing_half_done(
             assert "No space left" in str(error) and disk.refused
         else:
             break
-        assert not list(folder.glob(".*")) and not shelf.has(folder.name) and load_result(before).scores == result.scores
+        assert (
+            not list(folder.glob(".*"))
+            and not shelf.has(folder.name)
+            and load_result(before).scores == result.scores
+        )
         disk.refuses(-1)
         saved()
         assert load_model(folder).alphabet.symbols == result.alphabet.symbols
@@ -135,7 +143,10 @@ class Kill(FullDisk):
 
 
 def killed_at(step: int, action: Callable[[], None]) -> bool:
-    """Run an action in a process that is killed at a step. Returns whether it was; otherwise the action came to its end."""
+    """Run an action in a process that is killed at a step.
+
+    Returns whether it was; otherwise the action came to its end.
+    """
     child = os.fork()
     if child == 0:
         try:
@@ -152,9 +163,13 @@ def killed_at(step: int, action: Callable[[], None]) -> bool:
 
 @posix
 def test_a_model_is_replaced_as_a_whole_or_not_at_all(tmp_path: Path) -> None:
-    """A process is killed at each step of replacing a model, and the next one at each step of replacing what that left."""
+    """A process is killed at each step of replacing a model, and the next one at each step of
+    replacing what that left.
+    """
     alphabet = Alphabet(("a", "b"))
-    models = [SavedModel(factor * COIN.wfa, alphabet, {"factor": factor}) for factor in (1, 0.5, 0.25)]
+    models = [
+        SavedModel(factor * COIN.wfa, alphabet, {"factor": factor}) for factor in (1, 0.5, 0.25)
+    ]
 
     def read(folder: Path) -> float:
         saved = load_model(folder)
@@ -167,10 +182,14 @@ def test_a_model_is_replaced_as_a_whole_or_not_at_all(tmp_path: Path) -> None:
         for second in range(1, 50):
             folder = tmp_path / f"{first} {second}"
             save_model(folder, models[0])
-            was_killed = killed_at(first, lambda folder=folder: save_model(folder, models[1], sync=False))  # type: ignore[misc]
+            was_killed = killed_at(
+                first, lambda folder=folder: save_model(folder, models[1], sync=False)
+            )  # type: ignore[misc]
             before = read(folder)
             assert before in (1, 0.5) if was_killed else before == 0.5
-            if not killed_at(second, lambda folder=folder: save_model(folder, models[2], sync=False)):  # type: ignore[misc]
+            if not killed_at(
+                second, lambda folder=folder: save_model(folder, models[2], sync=False)
+            ):  # type: ignore[misc]
                 break
             assert read(folder) in (before, 0.25)
             save_model(folder, models[2])
@@ -178,7 +197,8 @@ def test_a_model_is_replaced_as_a_whole_or_not_at_all(tmp_path: Path) -> None:
         if not was_killed:
             num_steps = first
             break
-    assert num_steps == 9  # folder; for both files a file, writing and a name; the name of the arrays; and one more
+    # folder; for both files a file, writing and a name; the name of the arrays; and one more
+    assert num_steps == 9
 
 
 @posix
@@ -194,10 +214,13 @@ def test_an_output_file_is_replaced_as_a_whole_or_not_at_all(tmp_path: Path, lin
         assert path.read_text() in ("old", "new text") and path.is_symlink() == link
         if not was_killed:
             break
-    assert path.read_text() == "new text" and step == 5  # a file, writing, the disk, a name; and one more
+    # a file, writing, the disk, a name; and one more
+    assert path.read_text() == "new text" and step == 5
 
 
-def test_an_output_file_on_a_full_disk_stays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_output_file_on_a_full_disk_stays(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     path = tmp_path / "file"
     path.write_text("old")
     disk = FullDisk(monkeypatch)
@@ -205,10 +228,14 @@ def test_an_output_file_on_a_full_disk_stays(tmp_path: Path, monkeypatch: pytest
         disk.refuses(step)
         with pytest.raises(RecipeError, match="can't write .*file: No space left on device"):
             write_file(path, "new text")
-        assert path.read_text() == "old" and [entry.name for entry in tmp_path.iterdir()] == ["file"]
+        assert path.read_text() == "old" and [entry.name for entry in tmp_path.iterdir()] == [
+            "file"
+        ]
 
 
-def test_a_sweep_on_a_full_disk_reports_it_and_continues_later(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_sweep_on_a_full_disk_reports_it_and_continues_later(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     recipes = {recipe.key(): recipe for recipe in (recipe_of(seed=seed) for seed in range(4))}
     save = worker.save_result
 
@@ -220,7 +247,10 @@ def test_a_sweep_on_a_full_disk_reports_it_and_continues_later(tmp_path: Path, m
     monkeypatch.setattr(worker, "save_result", refuses_the_third)
     with pytest.raises(RecipeError, match="No space left"):
         run_here(recipes, tmp_path, Here(slots=1), monkeypatch)
-    assert [*states(tmp_path).values()].count("done") == 2 and set(states(tmp_path).values()) == {"done", "interrupted"}
+    assert [*states(tmp_path).values()].count("done") == 2 and set(states(tmp_path).values()) == {
+        "done",
+        "interrupted",
+    }
     monkeypatch.setattr(worker, "save_result", save)
     again = run_missing(recipes, tmp_path)
     assert len(again.present) == len(again.new) == 2 and set(states(tmp_path).values()) == {"done"}
@@ -243,7 +273,9 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
     subprocess.run(["umount", "--lazy", str(folder)], check=True)
 
 
-def test_a_runner_on_a_full_disk_keeps_finished_runs_and_continues_when_there_is_room(small_disk: Path) -> None:
+def test_a_runner_on_a_full_disk_keeps_finished_runs_and_continues_when_there_is_room(
+    small_disk: Path,
+) -> None:
     first, second = recipe_of(seed=1), recipe_of(seed=2)
     runner = Runner(small_disk, num_workers=1)
     try:
@@ -286,8 +318,11 @@ def locked(home: Path) -> subprocess.Popen[str]:
     return process
 
 
-def test_a_database_that_another_process_locks_for_a_while_loses_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(database, "BUSY_SECONDS", 1)  # so that SQLite itself gives up, again and again
+def test_a_database_that_another_process_locks_for_a_while_loses_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # so that SQLite itself gives up, again and again
+    monkeypatch.setattr(database, "BUSY_SECONDS", 1)
     History.open(tmp_path).close()
     runner = Runner(tmp_path, num_workers=1)
     keys = [runner.submit(recipe_of(seed=1), "me")]
@@ -296,7 +331,8 @@ def test_a_database_that_another_process_locks_for_a_while_loses_nothing(tmp_pat
         keys += [runner.submit(recipe_of(seed=seed), "me") for seed in (2, 3, 4)]
         wait_for(lambda: all((job := runner.status(key)) and job.state == "done" for key in keys))
         time.sleep(3 * database.BUSY_SECONDS)
-        assert states(tmp_path) == {keys[0]: "done"}  # nobody waited for the lock, and who reads sees what was
+        # nobody waited for the lock, and who reads sees what was
+        assert states(tmp_path) == {keys[0]: "done"}
         other.communicate()
     wait_for(lambda: states(tmp_path) == dict.fromkeys(keys, "done"))
     runner.close()
@@ -341,10 +377,17 @@ def test_a_clock_that_jumps_neither_kills_the_living_nor_keeps_the_dead(
     endless = recipe_of("fac.non", epochs=100_000)
     server = subprocess.Popen([sys.executable, "-c", SERVER, str(tmp_path), endless.to_json()])
     try:
-        wait_for(lambda: (tmp_path / database.FILE).exists() and states(tmp_path) == {endless.key(): "running"})
+        wait_for(
+            lambda: (
+                (tmp_path / database.FILE).exists()
+                and states(tmp_path) == {endless.key(): "running"}
+            )
+        )
         for module in (recorder, history):
             monkeypatch.setattr(module, "time", lambda: time.time() + shift)
-        assert Recorder(tmp_path).close(PATIENCE_SECONDS) and states(tmp_path) == {endless.key(): "running"}
+        assert Recorder(tmp_path).close(PATIENCE_SECONDS) and states(tmp_path) == {
+            endless.key(): "running"
+        }
     finally:
         server.kill()
         server.wait()
@@ -360,19 +403,29 @@ def test_a_clock_that_jumps_neither_kills_the_living_nor_keeps_the_dead(
 
 
 def test_only_times_that_people_read_come_from_the_clock() -> None:
-    """Which servers live, whose turn it is and what is forgotten depend on locks and monotonic clocks."""
+    """Which servers live, whose turn it is and what is forgotten depend on locks and monotonic
+    clocks.
+    """
     users = set()
     for path in Path(nlwfa_core.__file__).parent.rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            if isinstance(node, ast.Import) or (isinstance(node, ast.ImportFrom) and node.module in ("time", "datetime")):
-                users |= {f"{path.parent.name}.{path.stem}" for alias in node.names if alias.name in ("time", "datetime")}
+            if isinstance(node, ast.Import) or (
+                isinstance(node, ast.ImportFrom) and node.module in ("time", "datetime")
+            ):
+                users |= {
+                    f"{path.parent.name}.{path.stem}"
+                    for alias in node.names
+                    if alias.name in ("time", "datetime")
+                }
     assert users <= {
         "history.recorder",
         "history.runs",
         "lab.history",
         "history.owners",
         "history.bundles",
-        "history.classes",  # also deletes sessions 30 days after they were opened, which no other clock can tell after a restart
+        # also deletes sessions 30 days after they were opened, which no other clock can tell after
+        # a restart
+        "history.classes",
         "lab.class_board",
         "experiment.competitions",
     }  # moments that are written down, and shown

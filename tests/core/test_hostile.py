@@ -1,6 +1,8 @@
-"""Input from outside is read or refused with RecipeError; nothing else is raised, and memory stays proportional to the input.
+"""Input from outside is read or refused with RecipeError; nothing else is raised, and memory stays
+proportional to the input.
 
-`python -m benchmarks.hostile` does the same with 100,000 inputs for each reader; docs/hostile-input.md has what came of it.
+`python -m benchmarks.hostile` does the same with 100,000 inputs for each reader;
+docs/hostile-input.md has what came of it.
 """
 
 from __future__ import annotations
@@ -34,14 +36,17 @@ from nlwfa_core.sources.pautomac import read_pautomac_model
 from nlwfa_core.strings.sample import Sample
 from nlwfa_core.strings.words import Alphabet, Words
 
-# The first address of each kind of database imports its dialect: 5 MB that should not be counted as the address's.
+# The first address of each kind of database imports its dialect: 5 MB that should not be counted as
+# the address's.
 for kind in ("mysql", "postgresql", "sqlite", "oracle", "mssql"):
     import_module(f"sqlalchemy.dialects.{kind}")
 
 IN_JSON = ("recipe", "model.json", "result.json", "sweep")
 ANY = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=20),
-    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=10), inner, max_size=4),
+    lambda inner: (
+        st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=10), inner, max_size=4)
+    ),
     max_leaves=20,
 )
 
@@ -67,7 +72,8 @@ def read_or_refuse(reader: Reader, data: bytes) -> None:
 def test_sound_inputs_are_accepted(name: str) -> None:
     """Otherwise the tests below would not get past the first check."""
     found = reader(name)
-    if name.startswith("strings, ") or name == "database address":  # one reader's food is another's poison; drivers may be missing
+    # one reader's food is another's poison; drivers may be missing
+    if name.startswith("strings, ") or name == "database address":
         read_or_refuse(found, found.sound[0])
     else:
         for data in found.sound:
@@ -112,7 +118,9 @@ def test_any_json_anywhere(name: str, value: object, place: int) -> None:
 def test_inputs_are_the_same_every_time() -> None:
     for name in ("recipe", "strings, auto", "bundle"):
         found = reader(name)
-        assert [found.input(3, number) for number in range(20)] == [found.input(3, number) for number in range(20)]
+        assert [found.input(3, number) for number in range(20)] == [
+            found.input(3, number) for number in range(20)
+        ]
         assert len({found.input(3, number) for number in range(20)}) > 10
 
 
@@ -136,9 +144,18 @@ def test_the_command_sees_what_it_looks_for(monkeypatch: pytest.MonkeyPatch) -> 
 
     monkeypatch.setattr(fuzz, "SECONDS", 0.02)
     monkeypatch.setattr(fuzz, "TRACED", 4)
-    monkeypatch.setattr(fuzz, "reader", lambda name: Reader((b"memory", b"crash", b"loop", b"refused", b"fine"), read))
+    monkeypatch.setattr(
+        fuzz,
+        "reader",
+        lambda name: Reader((b"memory", b"crash", b"loop", b"refused", b"fine"), read),
+    )
     tally = fuzz.fuzz("x", range(5), seed=0)
-    assert [number for number, _ in tally.findings] == [0, 1, 2, *([2] if len(tally.findings) == 4 else [])]
+    assert [number for number, _ in tally.findings] == [
+        0,
+        1,
+        2,
+        *([2] if len(tally.findings) == 4 else []),
+    ]
     assert "takes 50,0" in tally.findings[0][1] and tally.findings[1][1] == "ValueError: not ours"
     assert (tally.inputs, tally.accepted, tally.refused) == (5, 2, 1)
     assert tally.findings[2][1] == "does not end"
@@ -146,8 +163,20 @@ def test_the_command_sees_what_it_looks_for(monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def test_the_command_gives_a_reader_its_inputs_in_a_process_of_its_own(tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "benchmarks.hostile", "--inputs", "150", "--only", "recipe", "--keep", str(tmp_path)]
-    done = subprocess.run(command, cwd=Path(__file__).parents[2], capture_output=True, text=True, check=False)
+    command = [
+        sys.executable,
+        "-m",
+        "benchmarks.hostile",
+        "--inputs",
+        "150",
+        "--only",
+        "recipe",
+        "--keep",
+        str(tmp_path),
+    ]
+    done = subprocess.run(
+        command, cwd=Path(__file__).parents[2], capture_output=True, text=True, check=False
+    )
     assert done.returncode == 0, done.stderr
     assert re.search(r"^\| recipe \| 150 \| \d+ \| \d+ \|.* 0 \|$", done.stdout, flags=re.MULTILINE)
     assert not list(tmp_path.iterdir())
@@ -160,7 +189,9 @@ def test_few_bytes_do_not_make_an_automaton_of_a_gigabyte() -> None:
     text = AUTOMATON.replace(b"(1,0,0)", b"(1,0,9999)")
 
     def read() -> None:
-        with pytest.raises(FormatError, match="symbols × states² must be at most 4,000,000; got 200,000,000"):
+        with pytest.raises(
+            FormatError, match="symbols × states² must be at most 4,000,000; got 200,000,000"
+        ):
             read_pautomac_model(text)
 
     assert memory(read) < 1_000_000
@@ -174,35 +205,58 @@ def test_a_large_file_of_tokens() -> None:
 
 def test_a_line_with_a_count_of_millions_takes_little_memory() -> None:
     sample = Sample(Words.of([(0,)]), np.array([limits.most("strings")]), Alphabet(("a", "b")))
-    assert memory(lambda: sample.split([limits.most("strings") - 200, 100, 100], 0)) < 5 * limits.most("strings")
+    assert memory(
+        lambda: sample.split([limits.most("strings") - 200, 100, 100], 0)
+    ) < 5 * limits.most("strings")
 
 
 @pytest.mark.parametrize("num_words", [1, 255, 256, 300])
 def test_a_split_does_not_depend_on_the_integer_type(num_words: int) -> None:
     counts = np.random.default_rng(num_words).integers(1, 9, num_words)
-    sample = Sample(Words.of([(number,) for number in range(num_words)]), counts, Alphabet.numbered(num_words))
+    sample = Sample(
+        Words.of([(number,) for number in range(num_words)]), counts, Alphabet.numbered(num_words)
+    )
     drawn = np.random.default_rng(7).permutation(np.repeat(np.arange(num_words), counts))
     first, _ = sample.split([num_words // 2, 1], seed=7)
     assert [word[0] for word in first.words] == sorted(set(drawn[: num_words // 2].tolist()))
 
 
 def short_lines(size: int) -> Iterator[tuple[str, str, bytes]]:
-    """A reader, the kind of lines, and a file: the shortest lines, one long line, many symbols, all lines different."""
+    """A reader, the kind of lines, and a file: the shortest lines, one long line, many symbols, all
+    lines different.
+    """
     letters = [chr(code) for code in range(33, 127) if chr(code) not in ',"']
-    kinds = {"tokens": [b"a\n", b"ab ", b"\n"], "characters": [b"ab\n", b"\n", "é\r\n".encode()], "csv": [b",1\n", b"ab,"]}
+    kinds = {
+        "tokens": [b"a\n", b"ab ", b"\n"],
+        "characters": [b"ab\n", b"\n", "é\r\n".encode()],
+        "csv": [b",1\n", b"ab,"],
+    }
     for format, lines in kinds.items():
         for line in lines:
-            yield f"strings, {format}", f"{line!r}", line * (size // len(line)) + (b"a,1" if format == "csv" else b"a b")
+            yield (
+                f"strings, {format}",
+                f"{line!r}",
+                line * (size // len(line)) + (b"a,1" if format == "csv" else b"a b"),
+            )
     for numbers in ("1 0\n", "0\n", "0 "):
         count = size // len(numbers)
         yield "strings, pautomac", repr(numbers), f"{count} 2\n{numbers * count}".encode()
     symbols = "".join(f"{number:x}\n" for number in range(2**16, 2**16 + size // 6))
     yield "strings, tokens", "symbols", symbols.encode()
     # At least three characters, because there are fewer than a million shorter strings.
-    for name, length, end in (("characters", 3, ""), ("csv", 4, ",1"), ("tokens", 3, ""), ("values", 4, ",1")):
+    for name, length, end in (
+        ("characters", 3, ""),
+        ("csv", 4, ",1"),
+        ("tokens", 3, ""),
+        ("values", 4, ",1"),
+    ):
         rows = islice(product(letters, repeat=length), size // (length + 1 + len(end)))
         text = "".join(f"{(' ' if name == 'tokens' else '').join(row)}{end}\n" for row in rows)
-        yield name if name == "values" else f"strings, {name}", "no line twice", text.encode()[:size].rsplit(b"\n", 1)[0]
+        yield (
+            name if name == "values" else f"strings, {name}",
+            "no line twice",
+            text.encode()[:size].rsplit(b"\n", 1)[0],
+        )
     yield "values", "one line", b"ab,1\n" * (size // 5)
     yield "solution", "one digit", f"{size // 2}\n".encode() + b"1\n" * (size // 2)
 
@@ -216,7 +270,16 @@ def test_a_megabyte_of_short_lines(name: str, lines: str, data: bytes) -> None:
 
 @pytest.mark.parametrize(
     "url",
-    ["postgresql://user@host:port/name", "mysql://host:/", "sqlite:///x?timeout=", "sqlite:///x?odd=1", "x", "", "://", "a\0b"],
+    [
+        "postgresql://user@host:port/name",
+        "mysql://host:/",
+        "sqlite:///x?timeout=",
+        "sqlite:///x?odd=1",
+        "x",
+        "",
+        "://",
+        "a\0b",
+    ],
 )
 def test_an_invalid_address_of_a_database(url: str) -> None:
     try:
@@ -225,7 +288,9 @@ def test_an_invalid_address_of_a_database(url: str) -> None:
         assert "NLWFA_DATABASE_URL must be the address of a supported database" in str(error)
 
 
-@pytest.mark.parametrize("data", [b"key,x\r\n", b'"a\rb"\x00c\rd', b"\r\n\rx", b"a" * 200_000 + b","])
+@pytest.mark.parametrize(
+    "data", [b"key,x\r\n", b'"a\rb"\x00c\rd', b"\r\n\rx", b"a" * 200_000 + b","]
+)
 def test_a_file_of_runs_that_is_not_csv(tmp_path: Path, data: bytes) -> None:
     header = ",".join((*FIELDS, "wer")).encode()
     for content in (data, header + b"\n" + data):
@@ -235,7 +300,10 @@ def test_a_file_of_runs_that_is_not_csv(tmp_path: Path, data: bytes) -> None:
 
 
 def test_the_file_of_a_sweep_has_a_limit() -> None:
-    with pytest.raises(RecipeError, match="the size of a sweep's file in bytes must be at most 1,048,576; got 1,048,577"):
+    with pytest.raises(
+        RecipeError,
+        match="the size of a sweep's file in bytes must be at most 1,048,576; got 1,048,577",
+    ):
         Grid.from_json(b" " * (2**20 + 1))
     with pytest.raises(RecipeError, match="a sweep must be a JSON object .*; got a list"):
         Grid.from_json(b"[]")
@@ -243,7 +311,9 @@ def test_the_file_of_a_sweep_has_a_limit() -> None:
 
 @pytest.mark.parametrize("size", [1e308, 1e200, -1e308])
 @pytest.mark.parametrize("place", [(0, 0, 0), (0, 1, 1), (1, 0, 1)])
-def test_an_automaton_of_enormous_numbers_overflows_without_warnings(size: float, place: tuple[int, int, int]) -> None:
+def test_an_automaton_of_enormous_numbers_overflows_without_warnings(
+    size: float, place: tuple[int, int, int]
+) -> None:
     """Warnings are errors in tests; the overflow shows in the results."""
     transitions = np.zeros((2, 2, 2))
     transitions[place] = transitions[1, 1, 1] = size

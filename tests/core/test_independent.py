@@ -1,9 +1,11 @@
-"""From files to printed numbers, against plain NumPy and dictionaries that import nothing of the library.
+"""From files to printed numbers, against plain NumPy and dictionaries that import nothing of the
+library.
 
-The definitions are those of the papers: Hankel matrices by counting, spectral learning by a dense SVD (Balle et al. 2014),
-conversions by I − A, the forward pass of networks from the stored arrays (Li, Rabusseau, Precup 2018), and each score by its
-formula, in loops over strings. The files have empty and repeated strings, and symbols that the others lack; the models have
-negative weights; the true automaton has a state that nothing reaches, and one that never ends.
+The definitions are those of the papers: Hankel matrices by counting, spectral learning by a dense
+SVD (Balle et al. 2014), conversions by I − A, the forward pass of networks from the stored arrays
+(Li, Rabusseau, Precup 2018), and each score by its formula, in loops over strings. The files have
+empty and repeated strings, and symbols that the others lack; the models have negative weights; the
+true automaton has a state that nothing reaches, and one that never ends.
 """
 
 from __future__ import annotations
@@ -42,7 +44,8 @@ def draw(seed: int, number: int, symbols: int) -> list[Word]:
     return words
 
 
-TRAIN, TEST = draw(1, 400, NUM_SYMBOLS), draw(2, 60, NUM_SYMBOLS - 1)  # no test string has the last symbol
+# no test string has the last symbol
+TRAIN, TEST = draw(1, 400, NUM_SYMBOLS), draw(2, 60, NUM_SYMBOLS - 1)
 
 
 # Learning
@@ -62,7 +65,13 @@ def cells(words: Sequence[Word], statistic: str) -> Counter[tuple[Word, Word]]:
 
 def most_frequent(counts: Counter[Word], number: int, symbols_first: bool = False) -> list[Word]:
     def order(word: Word) -> tuple[object, ...]:
-        return (symbols_first and len(word) > 1, symbols_first and len(word) > 0, -counts[word], len(word), word)
+        return (
+            symbols_first and len(word) > 1,
+            symbols_first and len(word) > 0,
+            -counts[word],
+            len(word),
+            word,
+        )
 
     return sorted(counts, key=order)[:number]
 
@@ -78,7 +87,11 @@ def basis(words: Sequence[Word], statistic: str, number: int) -> tuple[list[Word
         for factor in [word[start:end]]
     )
     rows = most_frequent(factors if statistic in ("factor", "suffix") else begins, number)
-    columns = most_frequent(ends, number) if statistic in ("string", "suffix") else most_frequent(factors, number, True)
+    columns = (
+        most_frequent(ends, number)
+        if statistic in ("string", "suffix")
+        else most_frequent(factors, number, True)
+    )
     return rows, columns
 
 
@@ -99,7 +112,9 @@ class Automaton:
 
     @cached_property
     def total(self) -> Array:
-        """The weight of all strings from each state: the sum over lengths, not a solution of linear equations."""
+        """The weight of all strings from each state: the sum over lengths, not a solution of linear
+        equations.
+        """
         step, power, total = self.transitions.sum(axis=0), self.termination, self.termination.copy()
         for _ in range(5_000):
             power = step @ power
@@ -108,7 +123,9 @@ class Automaton:
 
     def following(self, word: Word) -> Array:
         state = self.state(word)
-        return np.array([*(state @ A @ self.total for A in self.transitions), state @ self.termination])
+        return np.array(
+            [*(state @ A @ self.total for A in self.transitions), state @ self.termination]
+        )
 
 
 def spectral(words: Sequence[Word], statistic: str, number: int) -> Automaton:
@@ -116,14 +133,18 @@ def spectral(words: Sequence[Word], statistic: str, number: int) -> Automaton:
     rows, columns = basis(words, statistic, number)
     counts = cells(words, statistic)
     block = np.array([[counts[u, v] for v in columns] for u in rows]) / len(words)
-    shifted = np.array([[[counts[(*u, a), v] for v in columns] for u in rows] for a in range(NUM_SYMBOLS)]) / len(words)
+    shifted = np.array(
+        [[[counts[(*u, a), v] for v in columns] for u in rows] for a in range(NUM_SYMBOLS)]
+    ) / len(words)
     V = np.linalg.svd(block)[2][:RANK].T
     A = np.linalg.pinv(block @ V) @ shifted @ V
     initial, termination = block[rows.index(())] @ V, V[columns.index(())]
     rest = np.eye(RANK) - A.sum(axis=0)
     if statistic in ("prefix", "factor"):
         termination = rest @ termination
-    return Automaton(initial @ rest if statistic in ("factor", "suffix") else initial, A, termination)
+    return Automaton(
+        initial @ rest if statistic in ("factor", "suffix") else initial, A, termination
+    )
 
 
 @dataclass(frozen=True)
@@ -144,7 +165,10 @@ class Network:
         return self.layers(state, "transitions", bool(self.header["nonlinear_transitions"]), symbol)
 
     def outputs(self, state: Array) -> Array:
-        outputs = self.layers(state, "decoder", bool(self.header["nonlinear_termination"])) @ self.arrays["output"]
+        outputs = (
+            self.layers(state, "decoder", bool(self.header["nonlinear_termination"]))
+            @ self.arrays["output"]
+        )
         return outputs**2 if self.header["link"] == "square" else outputs
 
     def state(self, word: Word) -> Array:
@@ -159,13 +183,17 @@ class Network:
             return self.outputs(state)
         first = 1 if reading == "string" else 0
         end = self.outputs(state if reading == "string" else self.step(state, NUM_SYMBOLS))[0]
-        return np.array([*(self.outputs(self.step(state, a))[first:].sum() for a in range(NUM_SYMBOLS)), end])
+        return np.array(
+            [*(self.outputs(self.step(state, a))[first:].sum() for a in range(NUM_SYMBOLS)), end]
+        )
 
     def weight(self, word: Word) -> float:
         if self.header["reading"] != "conditional":
             return float(self.following(word)[-1])
         symbols = [*word, NUM_SYMBOLS]
-        return float(np.prod([self.following(word[:index])[symbol] for index, symbol in enumerate(symbols)]))
+        return float(
+            np.prod([self.following(word[:index])[symbol] for index, symbol in enumerate(symbols)])
+        )
 
 
 # Scores
@@ -175,7 +203,9 @@ def shares(scores: Array) -> Array:
     return np.abs(scores) / np.abs(scores).sum()
 
 
-def next_scores(following: Following, words: Sequence[Word], truth: Following | None) -> dict[str, float]:
+def next_scores(
+    following: Following, words: Sequence[Word], truth: Following | None
+) -> dict[str, float]:
     sums: Counter[str] = Counter()
     symbols = 0
     for word in words:
@@ -185,17 +215,26 @@ def next_scores(following: Following, words: Sequence[Word], truth: Following | 
             ranking = np.argsort(-scores)[:5]
             sums["wer"] += scores.argmax() != actual
             sums["bits_per_symbol"] -= np.log2(p[actual])
-            sums["ndcg5"] += sum(1 / np.log2(place + 2) for place, symbol in enumerate(ranking) if symbol == actual)
+            sums["ndcg5"] += sum(
+                1 / np.log2(place + 2) for place, symbol in enumerate(ranking) if symbol == actual
+            )
             if actual < NUM_SYMBOLS:
                 symbols += 1
                 sums["wer_without_end"] += scores[:-1].argmax() != actual
             if truth is not None:
                 true = shares(truth(word[:index]))
                 discount = 1 / np.log2(np.arange(2, 7))
-                sums["ndcg5_true"] += true[ranking] @ discount / (np.sort(true)[::-1][:5] @ discount)
-                sums["next_kl"] += sum(t * np.log2(t / q) for t, q in zip(true, p, strict=True) if t > 0)
+                sums["ndcg5_true"] += (
+                    true[ranking] @ discount / (np.sort(true)[::-1][:5] @ discount)
+                )
+                sums["next_kl"] += sum(
+                    t * np.log2(t / q) for t, q in zip(true, p, strict=True) if t > 0
+                )
     number = sum(len(word) + 1 for word in words)
-    return {name: value / (symbols if name == "wer_without_end" else number) for name, value in sums.items()}
+    return {
+        name: value / (symbols if name == "wer_without_end" else number)
+        for name, value in sums.items()
+    }
 
 
 def total_variation(P: dict[Word, float], Q: dict[Word, float]) -> float:
@@ -207,13 +246,21 @@ def word_scores(weight: Weight, words: Sequence[Word], truth: Weight | None) -> 
     counts = Counter(words)
     rows = list(counts) if truth is None else list(words)
     outputs = np.array([weight(word) for word in rows])
-    target = np.array([counts[word] if truth is None else truth(word) for word in rows], dtype=float)
+    target = np.array(
+        [counts[word] if truth is None else truth(word) for word in rows], dtype=float
+    )
     P, Q = target / target.sum(), shares(outputs)
-    scores = {"log2_pauto": -(P @ np.log2(Q)), "uniform_log2_pauto": np.log2(len(rows)), "num_negative": (outputs < 0).sum()}
+    scores = {
+        "log2_pauto": -(P @ np.log2(Q)),
+        "uniform_log2_pauto": np.log2(len(rows)),
+        "num_negative": (outputs < 0).sum(),
+    }
     if truth is not None:
         scores |= {
             "kl": P @ np.log2(P / Q),
-            "total_variation": total_variation(dict(zip(rows, P, strict=True)), dict(zip(rows, Q, strict=True))),
+            "total_variation": total_variation(
+                dict(zip(rows, P, strict=True)), dict(zip(rows, Q, strict=True))
+            ),
             "rmse": np.sqrt(((outputs - target) ** 2).mean()),
             "true_log2_pauto": -(P @ np.log2(P)),
         }
@@ -224,7 +271,10 @@ def word_scores(weight: Weight, words: Sequence[Word], truth: Weight | None) -> 
 
 
 def pautomac(words: Sequence[Word]) -> str:
-    lines = [f"{len(words)} {NUM_SYMBOLS}", *(" ".join(map(str, [len(word), *word])) for word in words)]
+    lines = [
+        f"{len(words)} {NUM_SYMBOLS}",
+        *(" ".join(map(str, [len(word), *word])) for word in words),
+    ]
     return "\n".join(lines) + "\n"
 
 
@@ -249,8 +299,15 @@ def check_close(found: object, expected: float, name: str) -> None:
     assert abs(found - expected) <= 1e-9 * max(1.0, abs(expected)), (name, found, expected)
 
 
-def check_model(capsys: pytest.CaptureFixture[str], model: Automaton | Network, known: Automaton | None, digits: bool) -> None:
-    """Compare `score`, `weights` and `next` of the model in the folder "model" on the file "test"."""
+def check_model(
+    capsys: pytest.CaptureFixture[str],
+    model: Automaton | Network,
+    known: Automaton | None,
+    digits: bool,
+) -> None:
+    """Compare `score`, `weights` and `next` of the model in the folder "model" on the file
+    "test".
+    """
     option = "" if known is None else "--true-model truth"
     printed = json.loads(command(capsys, f"score --model model --test test --json {option}"))
     expected = next_scores(model.following, TEST, known.following if known else None)
@@ -258,25 +315,42 @@ def check_model(capsys: pytest.CaptureFixture[str], model: Automaton | Network, 
     for name, value in expected.items():
         check_close(printed[name], value, name)
     assert printed["num_zero"] == printed["num_nonfinite"] == 0
-    weights = [float(line) for line in command(capsys, "weights --model model --words test").split()]
-    np.testing.assert_allclose(weights, [model.weight(word) for word in TEST], rtol=1e-9, atol=1e-13)
+    weights = [
+        float(line) for line in command(capsys, "weights --model model --words test").split()
+    ]
+    np.testing.assert_allclose(
+        weights, [model.weight(word) for word in TEST], rtol=1e-9, atol=1e-13
+    )
     word = max(TEST, key=len)
     prefix = " ".join(map(str, word)) if digits else " ".join(NAMES[symbol] for symbol in word)
     main(["next", "--model", "model", "--prefix", prefix, "--json"])
     following = json.loads(capsys.readouterr().out)
-    np.testing.assert_allclose([*following["scores"].values(), following["end"]], model.following(word), rtol=1e-9, atol=1e-13)
+    np.testing.assert_allclose(
+        [*following["scores"].values(), following["end"]],
+        model.following(word),
+        rtol=1e-9,
+        atol=1e-13,
+    )
 
 
 @pytest.mark.parametrize("form", ["table", "pautomac"])
 @pytest.mark.parametrize("statistic", ["string", "prefix", "factor", "suffix"])
 def test_spectral_learning(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], statistic: str, form: str
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    statistic: str,
+    form: str,
 ) -> None:
     monkeypatch.chdir(tmp_path)
     digits = form == "pautomac"
     Path("train").write_text(pautomac(TRAIN) if digits else table(TRAIN))
     Path("test").write_text(pautomac(TEST) if digits else json_lines(TEST))
-    command(capsys, f"fit --train train --learner SP --rank {RANK} --statistic {statistic} --prefixes 14 --suffixes 14 --out model")
+    command(
+        capsys,
+        f"fit --train train --learner SP --rank {RANK} --statistic {statistic} --prefixes 14 "
+        "--suffixes 14 --out model",
+    )
     check_model(capsys, spectral(TRAIN, statistic, 14), None, digits)
 
 
@@ -303,15 +377,21 @@ def test_the_forward_pass_of_networks(
     Path("test").write_text(json_lines(TEST))
     epochs = "--optimizer adamax --epochs-factorisation 9 --epochs-transitions 9"
     options = (
-        f"--learner {learner} --rank {RANK} --statistic {statistic} --transform {transform} --prefixes 20 --suffixes 20 {epochs}"
+        f"--learner {learner} --rank {RANK} --statistic {statistic} --transform {transform} "
+        f"--prefixes 20 --suffixes 20 {epochs}"
     )
     command(capsys, f"fit --train train {options} --out model")
-    model = Network(load_file("model/model.safetensors"), json.loads(Path("model/model.json").read_text()))
+    model = Network(
+        load_file("model/model.safetensors"), json.loads(Path("model/model.json").read_text())
+    )
     check_model(capsys, model, None, digits=False)
 
 
 def probabilistic(seed: int) -> tuple[Automaton, str]:
-    """An automaton as arrays and as a file. State 3 is never reached, and state 4 never ends; each has rows of sum 1."""
+    """An automaton as arrays and as a file.
+
+    State 3 is never reached, and state 4 never ends; each has rows of sum 1.
+    """
     rng = np.random.default_rng(seed)
     initial, end = np.array([0.6, 0.3, 0.1, 0.0, 0.0]), np.array([0.3, 0.25, 0.4, 0.0, 0.0])
     emitted = rng.dirichlet(np.ones(NUM_SYMBOLS), 5)
@@ -322,23 +402,37 @@ def probabilistic(seed: int) -> tuple[Automaton, str]:
     moves /= moves.sum(axis=2, keepdims=True)
     lines = ["I: (state)", *(f"({q}) {p!r}" for q, p in enumerate(initial.tolist()) if p)]
     lines += ["F: (state)", *(f"({q}) {p!r}" for q, p in enumerate(end.tolist()))]
-    lines += ["S: (state,symbol)", *(f"({q},{a}) {emitted[q, a].item()!r}" for q, a in np.ndindex(*emitted.shape))]
-    lines += ["T: (state,symbol,state)", *(f"({q},{a},{r}) {moves[q, a, r].item()!r}" for q, a, r in np.ndindex(*moves.shape))]
+    lines += [
+        "S: (state,symbol)",
+        *(f"({q},{a}) {emitted[q, a].item()!r}" for q, a in np.ndindex(*emitted.shape)),
+    ]
+    lines += [
+        "T: (state,symbol,state)",
+        *(f"({q},{a},{r}) {moves[q, a, r].item()!r}" for q, a, r in np.ndindex(*moves.shape)),
+    ]
     transitions = np.einsum("q,qa,qar->aqr", 1 - end, emitted, moves)
     return Automaton(initial, transitions, end), "\n".join(lines) + "\n"
 
 
 @pytest.mark.parametrize("statistic", ["string", "factor"])
 def test_scores_against_a_true_model_with_useless_states(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], statistic: str
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    statistic: str,
 ) -> None:
     monkeypatch.chdir(tmp_path)
     truth, text = probabilistic(5)
-    useful = Automaton(truth.initial[:3], truth.transitions[:, :3, :3], truth.termination[:3])  # the others change no weight
+    # the others change no weight
+    useful = Automaton(truth.initial[:3], truth.transitions[:, :3, :3], truth.termination[:3])
     Path("truth").write_text(text)
     Path("train").write_text(pautomac(TRAIN))
     Path("test").write_text(pautomac(TEST))
-    command(capsys, f"fit --train train --learner SP --rank {RANK} --statistic {statistic} --prefixes 14 --suffixes 14 --out model")
+    command(
+        capsys,
+        f"fit --train train --learner SP --rank {RANK} --statistic {statistic} --prefixes 14 "
+        "--suffixes 14 --out model",
+    )
     model = spectral(TRAIN, statistic, 14)
     assert word_scores(model.weight, TEST, None)["num_negative"] > 0 or statistic == "factor"
     check_model(capsys, model, useful, digits=True)
@@ -353,10 +447,18 @@ def test_mass_and_radius_with_useless_states() -> None:
     mass = float(useful.initial @ useful.total)
     assert 0.5 < mass < 1
     check_close(model.total_weight(), mass, "mass")
-    check_close(model.spectral_radius, float(np.abs(np.linalg.eigvals(useful.transitions.sum(axis=0))).max()), "radius")
+    check_close(
+        model.spectral_radius,
+        float(np.abs(np.linalg.eigvals(useful.transitions.sum(axis=0))).max()),
+        "radius",
+    )
     for statistic in ("string", "prefix", "factor"):
         learned = spectral(TRAIN, statistic, 14)
         own = WFA(learned.initial, learned.transitions, learned.termination)
         radius = float(np.abs(np.linalg.eigvals(learned.transitions.sum(axis=0))).max())
         check_close(own.spectral_radius, radius, "radius")
-        check_close(own.total_weight(), float(learned.initial @ learned.total) if radius < 1 else float("inf"), "mass")
+        check_close(
+            own.total_weight(),
+            float(learned.initial @ learned.total) if radius < 1 else float("inf"),
+            "mass",
+        )

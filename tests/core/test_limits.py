@@ -50,11 +50,17 @@ def test_a_file_sets_limits() -> None:
     [
         ("rnk = 3", "'rnk' is not the name of a limit; nearest: rank"),
         ("session_job = 3", "'session_job' is not the name of a limit; nearest: session_jobs"),
-        ("zzzzzz = 3", "'zzzzzz' is not the name of a limit; the limits are: file_bytes, pasted_bytes, "),
+        (
+            "zzzzzz = 3",
+            "'zzzzzz' is not the name of a limit; the limits are: file_bytes, pasted_bytes, ",
+        ),
         ("[limits]\nrank = 3", "'limits' is not the name of a limit"),
         ('rank = "3"', "rank must be a whole number from 1 to 9,007,199,254,740,991; got '3'"),
         ("rank = true", "rank must be a whole number .*; got True"),
-        ("rank = 0x" + 5000 * "9", "rank must be a whole number .*; got a number with thousands of digits"),
+        (
+            "rank = 0x" + 5000 * "9",
+            "rank must be a whole number .*; got a number with thousands of digits",
+        ),
         ("rank = 2.5", "rank must be a whole number .*; got 2.5"),
         ("rank = inf", "rank must be a whole number .*; got inf"),
         ("rank = 0", "rank must be a whole number from 1 .*; got 0"),
@@ -64,7 +70,10 @@ def test_a_file_sets_limits() -> None:
         ("rank: 3", "not TOML: .* line 1"),
         ("rank = " + "9" * 5000, "not TOML"),
         ("rank = " + "[" * 5000, "not TOML"),
-        ("#" * 100_000, "the size of the limits' file in bytes must be at most 65,536; got 100,000"),
+        (
+            "#" * 100_000,
+            "the size of the limits' file in bytes must be at most 65,536; got 100,000",
+        ),
     ],
 )
 def test_errors_in_the_file_are_reported(text: str, message: str) -> None:
@@ -72,7 +81,9 @@ def test_errors_in_the_file_are_reported(text: str, message: str) -> None:
         limits.read_limits(text.encode())
 
 
-def test_the_file_is_named_or_in_the_labs_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_file_is_named_or_in_the_labs_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.delenv("NLWFA_LIMITS", raising=False)
     monkeypatch.delenv("NLWFA_HOME", raising=False)
     assert limits.settings() == ({}, None)
@@ -87,7 +98,9 @@ def test_the_file_is_named_or_in_the_labs_folder(tmp_path: Path, monkeypatch: py
     assert limits.settings() == ({"rank": 6}, None)
     (tmp_path / "other.toml").write_text("rnk = 6")
     given, problem = limits.settings()
-    assert given == {} and str(problem).endswith("other.toml: 'rnk' is not the name of a limit; nearest: rank")
+    assert given == {} and str(problem).endswith(
+        "other.toml: 'rnk' is not the name of a limit; nearest: rank"
+    )
 
 
 def test_every_default_is_in_force_here_and_documented() -> None:
@@ -99,7 +112,9 @@ def test_every_default_is_in_force_here_and_documented() -> None:
 
 def in_process(code: str, settings: Path) -> str:
     environment = os.environ | {"NLWFA_LIMITS": str(settings), "PYTHONPATH": str(ROOT)}
-    done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, cwd=ROOT)
+    done = subprocess.run(
+        [sys.executable, "-c", code], env=environment, capture_output=True, text=True, cwd=ROOT
+    )
     assert done.returncode == 0, done.stderr
     return done.stdout
 
@@ -129,7 +144,7 @@ for action in (
         action()
     except RecipeError as error:
         print(error)
-"""
+"""  # noqa: E501
     assert in_process(code, settings).splitlines() == [
         "4 1000 7 10000",
         "num_prefixes must be at most 30; got 1,000",
@@ -167,21 +182,40 @@ except ValueError as error:
     assert main(["--version"]) == 0  # here there is none
 
 
-def test_limits_apply_only_to_the_options_that_a_recipe_uses(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_limits_apply_only_to_the_options_that_a_recipe_uses(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     for name, most in (("rank", 10), ("epochs", 10), ("basis", 100), ("generated_strings", 500)):
         monkeypatch.setitem(limits.IN_FORCE, name, most)
-    recipe = Recipe(data=DataRecipe(num_strings=500), hankel=HankelRecipe(num_prefixes=100, num_suffixes=100))
+    recipe = Recipe(
+        data=DataRecipe(num_strings=500), hankel=HankelRecipe(num_prefixes=100, num_suffixes=100)
+    )
     check_allowed(recipe)
     assert over_limit(recipe) == {} and clamped(flat(recipe)) == {
         "epochs_factorisation": 10, "epochs_transitions": 10, "epochs_refinement": 10,
     }  # fmt: skip
     check_allowed(recipe.changed(hankel=HankelRecipe(), learning=LearningRecipe(learner="GRU")))
     for changed, said in (
-        (recipe.changed(hankel=HankelRecipe(num_prefixes=1, num_suffixes=101)), "num_suffixes must be at most 100; got 101"),
-        (recipe.changed(learning=LearningRecipe(learner="GRU", rank=11)), "rank must be at most 10; got 11"),
-        (recipe.changed(learning=LearningRecipe(learner="fac.non")), "epochs_factorisation must be at most 10; got 1,000"),
-        (recipe.changed(refinement=RefinementRecipe(objective="hankel")), "epochs_refinement must be at most 10; got 40"),
-        (recipe.changed(data=DataRecipe(num_strings=501)), "num_strings must be at most 500; got 501"),
+        (
+            recipe.changed(hankel=HankelRecipe(num_prefixes=1, num_suffixes=101)),
+            "num_suffixes must be at most 100; got 101",
+        ),
+        (
+            recipe.changed(learning=LearningRecipe(learner="GRU", rank=11)),
+            "rank must be at most 10; got 11",
+        ),
+        (
+            recipe.changed(learning=LearningRecipe(learner="fac.non")),
+            "epochs_factorisation must be at most 10; got 1,000",
+        ),
+        (
+            recipe.changed(refinement=RefinementRecipe(objective="hankel")),
+            "epochs_refinement must be at most 10; got 40",
+        ),
+        (
+            recipe.changed(data=DataRecipe(num_strings=501)),
+            "num_strings must be at most 500; got 501",
+        ),
     ):
         with pytest.raises(RecipeError, match=f"^{said}$"):
             check_allowed(changed)

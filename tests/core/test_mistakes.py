@@ -1,4 +1,6 @@
-"""Ordinary mistakes in Python: each is one error that says what was wanted and what came, before anything is computed."""
+"""Ordinary mistakes in Python: each is one error that says what was wanted and what came, before
+anything is computed.
+"""
 
 from __future__ import annotations
 
@@ -41,7 +43,13 @@ from nlwfa_core import (
 )
 from nlwfa_core.errors import RecipeError, check_type
 from nlwfa_core.experiment.cross_validation import cross_validate
-from nlwfa_core.metrics.intervals import Interval, intervals, leader, paired_differences, string_scores
+from nlwfa_core.metrics.intervals import (
+    Interval,
+    intervals,
+    leader,
+    paired_differences,
+    string_scores,
+)
 from nlwfa_core.strings.trie import Trie
 
 AB = Alphabet(("a", "b"))
@@ -58,17 +66,34 @@ MISTAKES: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
     "text instead of bytes": (
         lambda: read_strings("ab"),
         TypeError,
-        "data must be bytes or a Path; got 'ab' (Path(name) for a file, text.encode() for its content)",
+        "data must be bytes or a Path; got 'ab' (Path(name) for a file, text.encode() for "
+        "its content)",
     ),
-    "a solution from text": (lambda: read_solution("1"), TypeError, "data must be bytes or a Path; got '1'"),
-    "a model from None": (lambda: read_pautomac_model(None), TypeError, "data must be bytes or a Path; got None"),
-    "values from a list": (lambda: read_values(["a,1"]), TypeError, "data must be bytes or a Path; got list"),
+    "a solution from text": (
+        lambda: read_solution("1"),
+        TypeError,
+        "data must be bytes or a Path; got '1'",
+    ),
+    "a model from None": (
+        lambda: read_pautomac_model(None),
+        TypeError,
+        "data must be bytes or a Path; got None",
+    ),
+    "values from a list": (
+        lambda: read_values(["a,1"]),
+        TypeError,
+        "data must be bytes or a Path; got list",
+    ),
     "a file that is not there": (
         lambda: read_strings(Path("nowhere")),
         RecipeError,
         "can't read nowhere: No such file or directory",
     ),
-    "string scores of swapped arguments": (lambda: string_scores(TEST, FIT.model), TypeError, "test must be a TestSet; got WFA"),
+    "string scores of swapped arguments": (
+        lambda: string_scores(TEST, FIT.model),
+        TypeError,
+        "test must be a TestSet; got WFA",
+    ),
     "string scores on a sample": (
         lambda: string_scores(FIT.model, SAMPLE),
         TypeError,
@@ -109,16 +134,36 @@ MISTAKES: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
         TypeError,
         "recipe must be a Recipe; got Sample",
     ),
-    "folds as text": (lambda: cross_validate(SAMPLE, Recipe(), "5"), TypeError, "number must be a whole number; got '5'"),
-    "a tree of lists": (lambda: Trie.of([[0, 1]], 2), TypeError, "words must be Words; got list (Words.of(list) makes them)"),
+    "folds as text": (
+        lambda: cross_validate(SAMPLE, Recipe(), "5"),
+        TypeError,
+        "number must be a whole number; got '5'",
+    ),
+    "a tree of lists": (
+        lambda: Trie.of([[0, 1]], 2),
+        TypeError,
+        "words must be Words; got list (Words.of(list) makes them)",
+    ),
     "a tree over an alphabet": (
         lambda: Trie.of(TWO, AB),
         TypeError,
         "num_symbols must be a whole number; got Alphabet (its length is: len(alphabet))",
     ),
-    "a format that is not there": (lambda: read_strings(b"a", "xml"), RecipeError, "format must be one of auto, "),
-    "a fraction of prefixes": (lambda: select_basis(SAMPLE, 10.5, 4), TypeError, "num_prefixes must be a whole number; got 10.5"),
-    "text for a number": (lambda: select_basis(SAMPLE, "10", 4), TypeError, "num_prefixes must be a whole number; got '10'"),
+    "a format that is not there": (
+        lambda: read_strings(b"a", "xml"),
+        RecipeError,
+        "format must be one of auto, ",
+    ),
+    "a fraction of prefixes": (
+        lambda: select_basis(SAMPLE, 10.5, 4),
+        TypeError,
+        "num_prefixes must be a whole number; got 10.5",
+    ),
+    "text for a number": (
+        lambda: select_basis(SAMPLE, "10", 4),
+        TypeError,
+        "num_prefixes must be a whole number; got '10'",
+    ),
     "H without a basis": (
         lambda: estimate_hankel(SAMPLE, 10),
         TypeError,
@@ -127,18 +172,39 @@ MISTAKES: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
     "fit of a sample": (
         lambda: fit(SAMPLE, "SP", rank=2),
         TypeError,
-        "hankel must be a HankelMatrix; got Sample (estimate_hankel(sample, select_basis(sample, …)) makes one)",
+        "hankel must be a HankelMatrix; got Sample (estimate_hankel(sample, "
+        "select_basis(sample, …)) makes one)",
     ),
     "fit with a fraction of a rank": (
         lambda: fit(HANKEL, "SP", rank=2.5),
         TypeError,
         "rank must be a whole number or None; got 2.5",
     ),
-    "fit with True as rank": (lambda: fit(HANKEL, "SP", rank=True), TypeError, "rank must be a whole number or None; got True"),
-    "fit without a rank": (lambda: fit(HANKEL, "SP"), TypeError, "rank missing: pass a learner and a rank, such as 'SP', 5"),
-    "fit with an unknown option": (lambda: fit(HANKEL, "SP", 2, epochs=3), TypeError, "'epochs' is not an option of a learner"),
-    "fit without a seed": (lambda: fit(HANKEL, "fac.non", 2, seed=None), TypeError, "seed must be a whole number; got None"),
-    "fit with a negative seed": (lambda: fit(HANKEL, "fac.non", 2, seed=-1), RecipeError, "seed must be at least 0; got -1"),
+    "fit with True as rank": (
+        lambda: fit(HANKEL, "SP", rank=True),
+        TypeError,
+        "rank must be a whole number or None; got True",
+    ),
+    "fit without a rank": (
+        lambda: fit(HANKEL, "SP"),
+        TypeError,
+        "rank missing: pass a learner and a rank, such as 'SP', 5",
+    ),
+    "fit with an unknown option": (
+        lambda: fit(HANKEL, "SP", 2, epochs=3),
+        TypeError,
+        "'epochs' is not an option of a learner",
+    ),
+    "fit without a seed": (
+        lambda: fit(HANKEL, "fac.non", 2, seed=None),
+        TypeError,
+        "seed must be a whole number; got None",
+    ),
+    "fit with a negative seed": (
+        lambda: fit(HANKEL, "fac.non", 2, seed=-1),
+        RecipeError,
+        "seed must be at least 0; got -1",
+    ),
     "fit with an unknown refinement": (
         lambda: fit(HANKEL, "SP", 2, refinement="likely"),
         RecipeError,
@@ -154,8 +220,16 @@ MISTAKES: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
         TypeError,
         "strings must be a tuple or None; got Sample",
     ),
-    "options of the wrong type": (lambda: Options("SP", 2, hidden=2), TypeError, "hidden must be a tuple; got 2"),
-    "a refinement's epochs": (lambda: Refinement("likelihood", "40"), TypeError, "epochs must be a whole number; got '40'"),
+    "options of the wrong type": (
+        lambda: Options("SP", 2, hidden=2),
+        TypeError,
+        "hidden must be a tuple; got 2",
+    ),
+    "a refinement's epochs": (
+        lambda: Refinement("likelihood", "40"),
+        TypeError,
+        "epochs must be a whole number; got '40'",
+    ),
     "fit_strings of a matrix": (
         lambda: fit_strings(HANKEL, "HMM", 2),
         TypeError,
@@ -169,15 +243,24 @@ MISTAKES: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
     "evaluate a matrix": (
         lambda: evaluate(HANKEL, TEST),
         TypeError,
-        "model must have num_symbols, weights and next_scores, as a WFA or the model of a Fit does; got HankelMatrix",
+        "model must have num_symbols, weights and next_scores, as a WFA or the model of a "
+        "Fit does; got HankelMatrix",
     ),
-    "evaluate a class": (lambda: evaluate(WFA, TEST), TypeError, "model must have num_symbols, weights and next_scores"),
+    "evaluate a class": (
+        lambda: evaluate(WFA, TEST),
+        TypeError,
+        "model must have num_symbols, weights and next_scores",
+    ),
     "a test set with two targets": (
         lambda: TestSet(TWO, np.ones(1), Sample.of(TWO, AB), True),
         RecipeError,
         "each of the 2 test words needs one target; got targets of shape (1,)",
     ),
-    "a fraction of an n-gram": (lambda: NGram.fit(SAMPLE, 2.5), TypeError, "order must be a whole number; got 2.5"),
+    "a fraction of an n-gram": (
+        lambda: NGram.fit(SAMPLE, 2.5),
+        TypeError,
+        "order must be a whole number; got 2.5",
+    ),
     "save a model alone": (
         lambda: save_model("m", FIT.model),
         TypeError,
@@ -204,7 +287,11 @@ MISTAKES: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
         TypeError,
         "ranks must be a Sequence; got 3",
     ),
-    "draw without a seed": (lambda: draw(FIT.model, 5, None), TypeError, "seed must be a whole number; got None"),
+    "draw without a seed": (
+        lambda: draw(FIT.model, 5, None),
+        TypeError,
+        "seed must be a whole number; got None",
+    ),
     "a word of fractions": (
         lambda: Words.of([[0.0, 1.7]]),
         TypeError,
@@ -245,7 +332,11 @@ MISTAKES: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
         RecipeError,
         "counts must be whole numbers; got 1.5",
     ),
-    "nan as count": (lambda: Sample.of(TWO, AB, np.array([1, np.nan])), RecipeError, "counts must be whole numbers; got nan"),
+    "nan as count": (
+        lambda: Sample.of(TWO, AB, np.array([1, np.nan])),
+        RecipeError,
+        "counts must be whole numbers; got nan",
+    ),
     "one count for two words": (
         lambda: Sample.of(TWO, AB, np.array([1])),
         RecipeError,
@@ -266,7 +357,11 @@ MISTAKES: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
         TypeError,
         "counts must be whole numbers; got np.True_, of type bool",
     ),
-    "negative counts": (lambda: Sample.of(TWO, AB, np.array([2, -1])), RecipeError, "counts must be at least 1; got -1"),
+    "negative counts": (
+        lambda: Sample.of(TWO, AB, np.array([2, -1])),
+        RecipeError,
+        "counts must be at least 1; got -1",
+    ),
     "a count beyond int64": (
         lambda: Sample.of(TWO, AB, np.array([1, 2**63], dtype=np.uint64)),
         RecipeError,
@@ -277,7 +372,11 @@ MISTAKES: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
         TypeError,
         "transitions must be an array of numbers; got rows of different lengths",
     ),
-    "a recipe's rank": (lambda: Recipe(learning={"rank": 2.5}), RecipeError, "rank must be a whole number; got 2.5"),
+    "a recipe's rank": (
+        lambda: Recipe(learning={"rank": 2.5}),
+        RecipeError,
+        "rank must be a whole number; got 2.5",
+    ),
 }
 
 
@@ -293,7 +392,11 @@ def test_what_is_meant_is_accepted(tmp_path: Path) -> None:
     """What people write, where it can mean one thing only."""
     (tmp_path / "train.txt").write_bytes(b"ab\na\n\nba\nab\n")
     assert read_strings(tmp_path / "train.txt").sample().counts.tolist() == SAMPLE.counts.tolist()
-    assert evaluate(FIT, TEST) == evaluate(FIT.model, TEST) == evaluate(SavedModel(FIT.model, AB, {}), TEST)
+    assert (
+        evaluate(FIT, TEST)
+        == evaluate(FIT.model, TEST)
+        == evaluate(SavedModel(FIT.model, AB, {}), TEST)
+    )
     written = Options("SP", np.int64(2), hidden=[2, 1, 2], refinement="hankel")
     assert written == Options("SP", 2, refinement=Refinement("hankel"))
     by_name, by_value = (
@@ -304,8 +407,14 @@ def test_what_is_meant_is_accepted(tmp_path: Path) -> None:
     save_model(str(tmp_path / "m"), SavedModel(FIT.model, AB, {"n": np.int64(3)}))
     assert load_model(str(tmp_path / "m")).info == {"n": 3}
     assert list(Words.of(np.array([[0, 1], [1, 0]], dtype=np.int8))) == [(0, 1), (1, 0)]
-    assert Sample.of(TWO, AB, [1.0, 2.0]).counts.tolist() == Sample.of(TWO, AB, (1, 2)).counts.tolist() == [1, 2]
-    assert WFA([1.0, 0], [[[0.5, 0], [0, 1]]], [0.5, 0]).weights(Words.of([(0,)])).tolist() == [0.25]
+    assert (
+        Sample.of(TWO, AB, [1.0, 2.0]).counts.tolist()
+        == Sample.of(TWO, AB, (1, 2)).counts.tolist()
+        == [1, 2]
+    )
+    assert WFA([1.0, 0], [[[0.5, 0], [0, 1]]], [0.5, 0]).weights(Words.of([(0,)])).tolist() == [
+        0.25
+    ]
 
 
 @pytest.mark.parametrize(
@@ -337,14 +446,30 @@ def test_a_value_fits_an_annotation(hint: Any, value: object, fits: bool) -> Non
             check_type("x", value, hint)
 
 
-CHECKED = {"draw", "evaluate", "exact_hankel", "fit", "prepare", "run", "load_model", "save_model", "value_scores"}
+CHECKED = {
+    "draw",
+    "evaluate",
+    "exact_hankel",
+    "fit",
+    "prepare",
+    "run",
+    "load_model",
+    "save_model",
+    "value_scores",
+}
 
 
 def test_public_functions_check_their_arguments() -> None:
-    functions = {name for name in nlwfa_core.__all__ if name.startswith(("read_", "select_", "fit", "estimate_"))} | CHECKED
+    functions = {
+        name
+        for name in nlwfa_core.__all__
+        if name.startswith(("read_", "select_", "fit", "estimate_"))
+    } | CHECKED
     for name in functions:
         parameters = inspect.signature(function := getattr(nlwfa_core, name)).parameters.values()
-        number = sum(one.default is one.empty and one.kind is one.POSITIONAL_OR_KEYWORD for one in parameters)
+        number = sum(
+            one.default is one.empty and one.kind is one.POSITIONAL_OR_KEYWORD for one in parameters
+        )
         with pytest.raises(TypeError, match="must be|must have"):
             function(*[object()] * number)
         with pytest.raises(TypeError, match=rf"{name}\(\) missing"):

@@ -1,7 +1,9 @@
-"""Every public function and class, called with wrong values: None, text, nan, negative numbers, empty and three-dimensional arrays.
+"""Every public function and class, called with wrong values: None, text, nan, negative numbers,
+empty and three-dimensional arrays.
 
-Each call is refused by the project's own error, or accepted where the value has a meaning; never does numpy or Python complain from
-within. `SOUND` has a call that works for every public name, and a test fails if one is missing.
+Each call is refused by the project's own error, or accepted where the value has a meaning; never
+does numpy or Python complain from within. `SOUND` has a call that works for every public name, and
+a test fails if one is missing.
 """
 
 from __future__ import annotations
@@ -64,26 +66,37 @@ TARGETS, RANKING = read_targets(b"1.0 3 1.0\n1.0 -1 1.0\n"), read_ranking(b"4 10
 SCORES = string_scores(LINEAR, TEST)
 HALVES = WFA([1.0], [[[0.25]], [[0.25]]], [0.5])
 AUTOMATON = (
-    b"I: (state)\n\t(0) 1.0\nF: (state)\n\t(0) 0.5\nS: (state,symbol)\n\t(0,0) 1.0\nT: (state,symbol,state)\n\t(0,0,0) 1.0\n"
+    b"I: (state)\n\t(0) 1.0\nF: (state)\n\t(0) 0.5\nS: (state,symbol)\n\t(0,0) 1.0\nT: "
+    b"(state,symbol,state)\n\t(0,0,0) 1.0\n"
 )
-# Methods that a walk along strings calls for each symbol, with the arrays of the walk: a check would cost more than the step.
-STEPS = {"WFA.transition", "NLWFA.transition", "NLWFA.decode", "NLWFA.outputs", "NLWFA.side_by_side"}
-# Methods without arguments, and records that are checked elsewhere (recipes) or that only the library makes (`Scores`).
+# Methods that a walk along strings calls for each symbol, with the arrays of the walk: a check
+# would cost more than the step.
+STEPS = {
+    "WFA.transition",
+    "NLWFA.transition",
+    "NLWFA.decode",
+    "NLWFA.outputs",
+    "NLWFA.side_by_side",
+}
+# Methods without arguments, and records that are checked elsewhere (recipes) or that only the
+# library makes (`Scores`).
 WITHOUT = {
-    "DataRecipe", "HankelRecipe", "LearningRecipe", "RefinementRecipe", "Recipe",  # fields: tests/core/experiment/test_recipe.py
+    # fields: tests/core/experiment/test_recipe.py
+    "DataRecipe", "HankelRecipe", "LearningRecipe", "RefinementRecipe", "Recipe",
     "LearningRecipe.converged",
-    "RecipeError", "Scores", "FileShelf.titles", "Recipe.to_json", "Sample.frequencies", "WFA.squared", "WFA.total_weight",
+    "RecipeError", "Scores", "FileShelf.titles", "Recipe.to_json", "Sample.frequencies", "WFA.squared", "WFA.total_weight",  # noqa: E501
     "Sample.to_series",
     "Words.packed",
     "Words.longest_first", "Words.blocks", "Words.suffixes", "Words.reversed",
 }  # fmt: skip
-# Functions that cost seconds even for the smallest sound call; their types are checked by tests/core/test_mistakes.py.
+# Functions that cost seconds even for the smallest sound call; their types are checked by
+# tests/core/test_mistakes.py.
 SLOW = {"fit_best"}
 BAD: dict[str, Any] = {
-    "None": None, "text": "text", "empty text": "", "nan": float("nan"), "negative": -1, "a fraction": 2.5,
+    "None": None, "text": "text", "empty text": "", "nan": float("nan"), "negative": -1, "a fraction": 2.5,  # noqa: E501
     "infinite": float("inf"),
-    "an empty list": [], "three dimensions": np.zeros((2, 2, 2)), "nan in an array": np.array([np.nan, 1.0]), "texts": ["a", "b"],
-    "a dictionary": {}, "an object": object(), "words": TWO, "a larger tree": LARGER_TREE, "None in a tuple": (None,),
+    "an empty list": [], "three dimensions": np.zeros((2, 2, 2)), "nan in an array": np.array([np.nan, 1.0]), "texts": ["a", "b"],  # noqa: E501
+    "a dictionary": {}, "an object": object(), "words": TWO, "a larger tree": LARGER_TREE, "None in a tuple": (None,),  # noqa: E501
     "nan in a list": [float("nan")],
 }  # fmt: skip
 
@@ -105,36 +118,89 @@ def _calls(folder: Path) -> dict[str, tuple[Callable[..., Any], dict[str, Any]]]
         "NLWFA": vars(network),
         "Options": {"learner": "SP", "rank": 2, "hidden": (2, 1, 2), "tolerance": 0.1, "seed": 0},
         "Refinement": {"objective": "likelihood", "epochs": 2, "rate": 0.1, "seed": 0},
-        "Sample": {"words": SAMPLE.words, "counts": SAMPLE.counts, "alphabet": AB, "num_dropped": 0},
+        "Sample": {
+            "words": SAMPLE.words,
+            "counts": SAMPLE.counts,
+            "alphabet": AB,
+            "num_dropped": 0,
+        },
         "SavedModel": {"model": LINEAR, "alphabet": AB, "info": {}},
         "Targets": vars(TARGETS),
-        "TestSet": {"words": TWO, "target": np.ones(2) / 2, "sample": SAMPLE, "target_is_true": True, "true_model": None},
-        "WFA": {"initial": [1.0], "transitions": [[[0.25]]], "termination": [0.5], "alphabet": None},
+        "TestSet": {
+            "words": TWO,
+            "target": np.ones(2) / 2,
+            "sample": SAMPLE,
+            "target_is_true": True,
+            "true_model": None,
+        },
+        "WFA": {
+            "initial": [1.0],
+            "transitions": [[[0.25]]],
+            "termination": [0.5],
+            "alphabet": None,
+        },
         "Words": {"symbols": TWO.symbols, "offsets": TWO.offsets, "alphabet": AB},
-        **{name: {"wfa": HALVES} for name in ("minimise", "norm", "reverse", "singular_value_automaton", "trim")},
-        **{name: {"left": HALVES, "right": HALVES} for name in ("counterexample", "distance", "equivalent", "relative_entropy")},
+        **{
+            name: {"wfa": HALVES}
+            for name in ("minimise", "norm", "reverse", "singular_value_automaton", "trim")
+        },
+        **{
+            name: {"left": HALVES, "right": HALVES}
+            for name in ("counterexample", "distance", "equivalent", "relative_entropy")
+        },
         **{name: {"wfa": HALVES, "word": (0, 1)} for name in ("posterior", "viterbi")},
         "approximate": {"wfa": HALVES, "num_states": 1},
         "as_sample": {"strings": ["ab"], "alphabet": AB},
         "conformance_oracle": {"weights": HALVES, "extra_states": 1, "tolerance": 0.1},
         "conformance_words": {"wfa": HALVES, "extra_states": 1},
         "converges_absolutely": {"wfa": HALVES, "max_products": 10},
-        "cross_validate": {"sample": SAMPLE, "recipe": RECIPE, "number": 2, "ranks": (1,), "seed": 0},
+        "cross_validate": {
+            "sample": SAMPLE,
+            "recipe": RECIPE,
+            "number": 2,
+            "ranks": (1,),
+            "seed": 0,
+        },
         "dense_hankel": {"blocks": BLOCKS, "basis": BASIS, "statistic": "string"},
         "draw": {"model": HALVES, "num_strings": 3, "seed": 0, "max_length": 10},
-        "estimate_hankel": {"sample": SAMPLE, "basis": BASIS, "statistic": "string", "bounded": False},
+        "estimate_hankel": {
+            "sample": SAMPLE,
+            "basis": BASIS,
+            "statistic": "string",
+            "bounded": False,
+        },
         "evaluate": {"model": LINEAR, "test": TEST, "floor": 0.0},
         "exact_oracle": {"target": HALVES},
         "fit_mixture": {"models": [LINEAR, NGRAM], "validation": SAMPLE, "level": "symbol"},
-        "Mixture": {"models": (LINEAR, NGRAM), "shares": np.ones(2) / 2, "alphabet": AB, "level": "symbol"},
+        "Mixture": {
+            "models": (LINEAR, NGRAM),
+            "shares": np.ones(2) / 2,
+            "alphabet": AB,
+            "level": "symbol",
+        },
         "mixture": {"models": [HALVES, HALVES], "weights": [0.5, 0.5], "level": "symbol"},
-        "exact_hankel": {"weights": LINEAR.weights, "basis": BASIS, "statistic": "string", "bounded": False},
+        "exact_hankel": {
+            "weights": LINEAR.weights,
+            "basis": BASIS,
+            "statistic": "string",
+            "bounded": False,
+        },
         "fit": {"hankel": HANKEL, "options": "SP", "rank": 1},
         "fit_strings": {"train": SAMPLE, "options": "HMM", "rank": 1, "validation": SAMPLE},
-        "fit_values": {"values": read_values(b"ab,0.5\n,-2\nb,3\n").strings, "options": "SP", "rank": 1, "transform": "none"},
+        "fit_values": {
+            "values": read_values(b"ab,0.5\n,-2\nb,3\n").strings,
+            "options": "SP",
+            "rank": 1,
+            "transform": "none",
+        },
         "heat_map_png": {"matrix": HANKEL.matrix, "pixels": 48},
         "intervals": {"model": SCORES} | bootstrap,
-        "learn_by_queries": {"weights": HALVES, "alphabet": 2, "oracle": nlwfa_core.exact_oracle(HALVES), "max_states": 3},
+        "learn_by_queries": {
+            "weights": HALVES,
+            "alphabet": 2,
+            "oracle": nlwfa_core.exact_oracle(HALVES),
+            "max_states": 3,
+        },
         "linear_loss": {"hankel": HANKEL, "rank": 1},
         "load_data": {"recipe": RECIPE.data},
         "load_model": {"directory": folder / "m"},
@@ -161,22 +227,58 @@ def _calls(folder: Path) -> dict[str, tuple[Callable[..., Any], dict[str, Any]]]
             "tolerance": 0.1,
             "seed": 0,
         },
-        "save_model": {"directory": folder / "n", "saved": SavedModel(LINEAR, AB, {}), "sync": False},
+        "save_model": {
+            "directory": folder / "n",
+            "saved": SavedModel(LINEAR, AB, {}),
+            "sync": False,
+        },
         "score_ranking": {"ranking": RANKING, "targets": TARGETS},
-        "matching_basis": {"sample": SAMPLE, "num_prefixes": 2, "num_suffixes": 2, "statistic": "string"},
-        "select_basis": {"sample": SAMPLE, "num_prefixes": 2, "num_suffixes": 2, "statistic": "string"},
-        "select_rank": {"train": SAMPLE, "validation": TEST, "ranks": [1], "recipe": RECIPE, "metric": "wer"},
+        "matching_basis": {
+            "sample": SAMPLE,
+            "num_prefixes": 2,
+            "num_suffixes": 2,
+            "statistic": "string",
+        },
+        "select_basis": {
+            "sample": SAMPLE,
+            "num_prefixes": 2,
+            "num_suffixes": 2,
+            "statistic": "string",
+        },
+        "select_rank": {
+            "train": SAMPLE,
+            "validation": TEST,
+            "ranks": [1],
+            "recipe": RECIPE,
+            "metric": "wer",
+        },
         "singular_values_svg": {"hankel": HANKEL, "rank": 1},
         "string_scores": {"model": LINEAR, "test": TEST, "floor": 0.0},
         "value_scores": {"outputs": np.ones(2), "values": np.ones(2)},
         "write_ranking": {"ranking": RANKING, "alphabet": None},
     }
-    fields = {Basis, HankelMatrix, NGram, NLWFA, Options, Refinement, Sample, SavedModel, Targets, TestSet, Words}
+    fields = {
+        Basis,
+        HankelMatrix,
+        NGram,
+        NLWFA,
+        Options,
+        Refinement,
+        Sample,
+        SavedModel,
+        Targets,
+        TestSet,
+        Words,
+    }
     calls = {}
     for name, arguments in public.items():
         function = getattr(nlwfa_core, name)
         if function in fields:  # the cached properties of a record are in its dictionary too
-            arguments = {key: value for key, value in arguments.items() if key in function.__dataclass_fields__}
+            arguments = {
+                key: value
+                for key, value in arguments.items()
+                if key in function.__dataclass_fields__
+            }
         calls[name] = (function, arguments)
     methods = {
         "Alphabet.of": (Alphabet.of, {"symbols": "ab"}),
@@ -191,7 +293,13 @@ def _calls(folder: Path) -> dict[str, tuple[Callable[..., Any], dict[str, Any]]]
         "NGram.fit": (NGram.fit, {"sample": SAMPLE, "order": 2, "smoothing": "kneser-ney"}),
         "NGram.of_windows": (
             NGram.of_windows,
-            {"windows": NGRAM.windows[0], "totals": NGRAM.windows[1], "num_symbols": 2, "smoothing": "kneser-ney", "alphabet": AB},
+            {
+                "windows": NGRAM.windows[0],
+                "totals": NGRAM.windows[1],
+                "num_symbols": 2,
+                "smoothing": "kneser-ney",
+                "alphabet": AB,
+            },
         ),
         "Recipe.from_json": (Recipe.from_json, {"text": RECIPE.to_json()}),
         "Recipe.with_learner": (RECIPE.with_learner, {"learner": "SP", "rank": 3}),
@@ -207,16 +315,28 @@ def _calls(folder: Path) -> dict[str, tuple[Callable[..., Any], dict[str, Any]]]
         "Scores.to_frame": (nlwfa_core.evaluate(LINEAR, TEST).to_frame, {"name": "SP"}),
         "WFA.in_symbols_of": (HALVES.in_symbols_of, {"other": HALVES}),
         "WFA.in_alphabet": (HALVES.in_alphabet, {"alphabet": AB}),
-        **{f"{kind}.next": (model.next, {"prefix": "a"}) for kind, model in (("WFA", LINEAR), ("NGram", NGRAM))},
+        **{
+            f"{kind}.next": (model.next, {"prefix": "a"})
+            for kind, model in (("WFA", LINEAR), ("NGram", NGRAM))
+        },
         **{
             f"{kind}.sample": (model.sample, {"num_strings": 2, "seed": 0})
             for kind, model in (("HALVES", HALVES), ("NGram", NGRAM))
         },
-        **{f"{kind}()": (model.__call__, {"strings": "ab"}) for kind, model in (("WFA", LINEAR), ("NGram", NGRAM))},
+        **{
+            f"{kind}()": (model.__call__, {"strings": "ab"})
+            for kind, model in (("WFA", LINEAR), ("NGram", NGRAM))
+        },
         "Targets.of": (Targets.of, {"symbols": np.array([1, 2])}),
         "Targets.of_symbols": (TARGETS.of_symbols, {"symbols": np.array([1, 2])}),
-        "TestSet.of": (TestSet.of, {"rows": TWO, "alphabet": AB, "counts": None, "solution": None, "true_model": None}),
-        "TestSet.as_drawn": (TestSet.as_drawn, {"words": TWO, "target": np.ones(2) / 2, "sample": SAMPLE}),
+        "TestSet.of": (
+            TestSet.of,
+            {"rows": TWO, "alphabet": AB, "counts": None, "solution": None, "true_model": None},
+        ),
+        "TestSet.as_drawn": (
+            TestSet.as_drawn,
+            {"words": TWO, "target": np.ones(2) / 2, "sample": SAMPLE},
+        ),
         "TestSet.empirical": (TestSet.empirical, {"sample": SAMPLE}),
         "TestSet.in_alphabet": (TEST.in_alphabet, {"alphabet": AB}),
         "TestSet.trie": (TEST.trie, {"num_symbols": 2}),
@@ -229,13 +349,25 @@ def _calls(folder: Path) -> dict[str, tuple[Callable[..., Any], dict[str, Any]]]
         "Words.products": (TWO.products, {"suffixes": TWO}),
         "Spread.of": (seeds.Spread.of, {"values": [1.0, 2.0]}),
         "Spread.interval": (seeds.Spread.of([1.0, 2.0]).interval, {"confidence": 0.9}),
-        "paired_t_interval": (seeds.paired_t_interval, {"first": [1.0, 2.0], "second": [1.0, 3.0], "confidence": 0.9}),
-        "signed_rank_interval": (seeds.signed_rank_interval, {"first": [1.0, 2.0], "second": [1.0, 3.0], "confidence": 0.9}),
+        "paired_t_interval": (
+            seeds.paired_t_interval,
+            {"first": [1.0, 2.0], "second": [1.0, 3.0], "confidence": 0.9},
+        ),
+        "signed_rank_interval": (
+            seeds.signed_rank_interval,
+            {"first": [1.0, 2.0], "second": [1.0, 3.0], "confidence": 0.9},
+        ),
         "half_width": (seeds.half_width, {"sd": 1.0, "number": 3, "confidence": 0.9}),
         "badness": (seeds.badness, {"scores": [1.0], "zeros": [0]}),
         "Trie.of": (Trie.of, {"words": TWO, "num_symbols": 2}),
     }
-    models = {"WFA": LINEAR, "NLWFA": network, "NGram": NGRAM, "Uniform": Uniform(2), "Dyck": Dyck()}
+    models = {
+        "WFA": LINEAR,
+        "NLWFA": network,
+        "NGram": NGRAM,
+        "Uniform": Uniform(2),
+        "Dyck": Dyck(),
+    }
     models["Mixture"] = nlwfa_core.mixture([LINEAR, NGRAM])
     for kind, model in models.items():
         for name in ("states", "scaled_states", "next_scores", "scaled_next_scores", "influences"):
@@ -248,7 +380,9 @@ def _calls(folder: Path) -> dict[str, tuple[Callable[..., Any], dict[str, Any]]]
 
 
 @pytest.fixture(scope="module")
-def calls(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[Callable[..., Any], dict[str, Any]]]:
+def calls(
+    tmp_path_factory: pytest.TempPathFactory,
+) -> dict[str, tuple[Callable[..., Any], dict[str, Any]]]:
     return _calls(tmp_path_factory.mktemp("misuse"))
 
 
@@ -275,10 +409,16 @@ def _is_own(error: Exception) -> bool:
         frame = frame.tb_next
     assert frame is not None
     path = frame.tb_frame.f_code.co_filename
-    return isinstance(error, TypeError) and "nlwfa_core" in path and "raise" in linecache.getline(path, frame.tb_lineno)
+    return (
+        isinstance(error, TypeError)
+        and "nlwfa_core" in path
+        and "raise" in linecache.getline(path, frame.tb_lineno)
+    )
 
 
-def test_every_public_name_has_a_sound_call(calls: dict[str, tuple[Callable[..., Any], dict[str, Any]]]) -> None:
+def test_every_public_name_has_a_sound_call(
+    calls: dict[str, tuple[Callable[..., Any], dict[str, Any]]],
+) -> None:
     assert _public_names() - set(calls) - STEPS - WITHOUT - SLOW == set()
     assert _public_names() >= (STEPS | WITHOUT | SLOW)
     for function, arguments in calls.values():
@@ -287,7 +427,10 @@ def test_every_public_name_has_a_sound_call(calls: dict[str, tuple[Callable[...,
 
 @pytest.mark.parametrize("bad", BAD)
 def test_a_wrong_value_is_refused_by_name(
-    bad: str, calls: dict[str, tuple[Callable[..., Any], dict[str, Any]]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    bad: str,
+    calls: dict[str, tuple[Callable[..., Any], dict[str, Any]]],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.chdir(tmp_path)  # where "text" is a folder
     foreign, accepted = [], []

@@ -25,7 +25,9 @@ from matplotlib.patches import Circle, PathPatch
 STRINGS = ["ab", "ab", "b", "abb", "a", "ba"]
 HANKEL = estimate_hankel(STRINGS, select_basis(STRINGS, 5, 4))
 MODEL = fit(HANKEL, "SP", rank=2).model
-AUTOMATON = WFA([1, 0], [[[0.5, 0], [0, 0]], [[0, -0.25], [0, 0.5]]], [0, 0.5], Alphabet(("a", "b")))
+AUTOMATON = WFA(
+    [1, 0], [[[0.5, 0], [0, 0]], [[0, -0.25], [0, 0.5]]], [0, 0.5], Alphabet(("a", "b"))
+)
 
 
 @pytest.fixture(autouse=True)
@@ -36,7 +38,11 @@ def _no_figure_stays() -> Iterator[None]:
 
 def points(ax: Any) -> np.ndarray:
     """All points of the scatters on some Axes, as a sorted array."""
-    return np.array(sorted(np.concatenate([np.asarray(drawn.get_offsets()) for drawn in ax.collections]).tolist()))
+    return np.array(
+        sorted(
+            np.concatenate([np.asarray(drawn.get_offsets()) for drawn in ax.collections]).tolist()
+        )
+    )
 
 
 def test_a_matrix_is_the_image_and_its_words_are_the_ticks() -> None:
@@ -62,13 +68,15 @@ def test_singular_values_are_those_of_numpy() -> None:
 def test_states_keep_their_distances_from_the_mean() -> None:
     """Two components of a model with two states are a rotation of the states."""
     drawn = points(plot.states(MODEL, HANKEL))
-    states = np.array([MODEL.initial @ np.linalg.multi_dot([np.eye(2), np.eye(2), *MODEL.transitions[list(u)]])
+    states = np.array([MODEL.initial @ np.linalg.multi_dot([np.eye(2), np.eye(2), *MODEL.transitions[list(u)]])  # noqa: E501
                        for u in HANKEL.basis.prefixes])  # fmt: skip
     lengths = np.linalg.norm(states - states.mean(axis=0), axis=1)
     assert sorted(np.linalg.norm(drawn, axis=1)) == pytest.approx(sorted(lengths))
     legend = plot.states(MODEL, HANKEL).get_legend()
     assert [text.get_text() for text in legend.get_texts()] == ["λ", "a", "b"]
-    lengths_of_words = plot.states(MODEL, ["a", "ab", "abb"], colour="length").collections[0].get_array()
+    lengths_of_words = (
+        plot.states(MODEL, ["a", "ab", "abb"], colour="length").collections[0].get_array()
+    )
     assert lengths_of_words.tolist() == [1.0, 2.0, 3.0]
 
 
@@ -89,17 +97,29 @@ def test_an_automaton_has_its_states_arrows_and_weights() -> None:
     texts = [text.get_text() for text in ax.texts]
     assert len([patch for patch in ax.patches if isinstance(patch, Circle)]) == 2
     assert len([patch for patch in ax.patches if isinstance(patch, PathPatch)]) == 3
-    assert {"a 0.5", "b −0.25", "b 0.5", "1", "2", r"$\alpha_0$ 1", r"$\alpha_\infty$ 0.5"} == set(texts)
-    assert len([p for p in plot.automaton(AUTOMATON, smallest=0.3).patches if isinstance(p, PathPatch)]) == 2
+    assert {"a 0.5", "b −0.25", "b 0.5", "1", "2", r"$\alpha_0$ 1", r"$\alpha_\infty$ 0.5"} == set(
+        texts
+    )
+    assert (
+        len(
+            [p for p in plot.automaton(AUTOMATON, smallest=0.3).patches if isinstance(p, PathPatch)]
+        )
+        == 2
+    )
 
 
 def test_bands_are_the_t_intervals_of_the_means() -> None:
     inf = float("inf")
-    ax = plot.curves({"SP": {1: [1.0, 2.0, 3.0], 2: [2.0, inf]}, "mine": {1: Interval(0.5, 0.25, 1.0), 2: 0.5}})
+    ax = plot.curves(
+        {"SP": {1: [1.0, 2.0, 3.0], 2: [2.0, inf]}, "mine": {1: Interval(0.5, 0.25, 1.0), 2: 0.5}}
+    )
     assert [line.get_ydata().tolist() for line in ax.lines] == [[2.0, 2.0], [0.5, 0.5]]
     band, own = (collection.get_paths()[0].vertices for collection in ax.collections)
-    half = 4.302652729911275 / 3**0.5  # Student's t with two degrees of freedom, times the standard deviation 1, over √3
-    assert (band[band[:, 0] == 1][:, 1].min(), band[:, 1].max()) == pytest.approx((2 - half, 2 + half))
+    # Student's t with two degrees of freedom, times the standard deviation 1, over √3
+    half = 4.302652729911275 / 3**0.5
+    assert (band[band[:, 0] == 1][:, 1].min(), band[:, 1].max()) == pytest.approx(
+        (2 - half, 2 + half)
+    )
     assert (own[:, 1].min(), own[:, 1].max()) == (0.25, 1.0)
     assert [text.get_text() for text in ax.texts] == ["∞"]
 
@@ -109,12 +129,20 @@ def test_a_callers_axes_are_used_and_keep_the_callers_settings() -> None:
     assert plot.singular_values(HANKEL, left) is left and plot.automaton(AUTOMATON, right) is right
     assert left.xaxis.label.get_size() == mpl.rcParams["font.size"]
     new = plot.singular_values(HANKEL)
-    assert new.xaxis.label.get_size() == plot.FONT and new.figure.get_size_inches().tolist() == [3.4, 2.5]
+    assert new.xaxis.label.get_size() == plot.FONT and new.figure.get_size_inches().tolist() == [
+        3.4,
+        2.5,
+    ]
 
 
 @pytest.mark.parametrize("suffix", ["pdf", "svg", "png"])
 def test_a_file_has_its_size_its_fonts_and_the_same_bytes(suffix: str, tmp_path: Path) -> None:
-    files = [plot.save(plot.singular_values(HANKEL), tmp_path / f"{name}.{suffix}", 5.0, 2.0).read_bytes() for name in "ab"]
+    files = [
+        plot.save(
+            plot.singular_values(HANKEL), tmp_path / f"{name}.{suffix}", 5.0, 2.0
+        ).read_bytes()
+        for name in "ab"
+    ]
     assert files[0] == files[1]
     if suffix == "pdf":
         assert b"/CIDFontType2" in files[0] and b"/Type3" not in files[0]
@@ -132,12 +160,18 @@ def test_a_file_has_its_size_its_fonts_and_the_same_bytes(suffix: str, tmp_path:
         (lambda: plot.hankel(HANKEL, "left"), "ax must be Axes of Matplotlib.*got str"),
         (lambda: plot.singular_values(HANKEL, rank=0), "rank must be at least 1; got 0"),
         (lambda: plot.states(MODEL, ["ax"]), "symbol 'x' is not in the alphabet"),
-        (lambda: plot.states(MODEL, HANKEL, colour="hue"), "colouring must be one of last symbol, length"),
+        (
+            lambda: plot.states(MODEL, HANKEL, colour="hue"),
+            "colouring must be one of last symbol, length",
+        ),
         (lambda: plot.trajectories(MODEL, []), "at least one string"),
         (lambda: plot.automaton(NGram.fit(STRINGS, 2)), "wfa must be a WFA; got NGram"),
         (lambda: plot.curves({"SP": {1: []}}), "got none for 'SP' at 1"),
         (lambda: plot.new_axes(0.0), "width must be at least 0.1"),
-        (lambda: plot.save(plot.new_axes(), "figure.doc"), "the suffix of a figure's file must be one of .*pdf.*; got 'doc'"),
+        (
+            lambda: plot.save(plot.new_axes(), "figure.doc"),
+            "the suffix of a figure's file must be one of .*pdf.*; got 'doc'",
+        ),
     ],
 )
 def test_what_cannot_be_drawn_is_said(call: Callable[[], object], message: str) -> None:
@@ -147,10 +181,16 @@ def test_what_cannot_be_drawn_is_said(call: Callable[[], object], message: str) 
 
 def test_without_matplotlib_the_message_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("nlwfa_core.errors.find_spec", lambda name: None)
-    with pytest.raises(MissingExtra, match=r"matplotlib is not installed; pip install 'nlwfa-lab\[plot\]' installs it"):
+    with pytest.raises(
+        MissingExtra,
+        match=r"matplotlib is not installed; pip install 'nlwfa-lab\[plot\]' installs it",
+    ):
         plot.hankel(HANKEL)
 
 
 def test_importing_the_module_loads_no_matplotlib() -> None:
-    code = "import sys, nlwfa_core.plot\nassert not {'matplotlib', 'plotly', 'torch'} & set(sys.modules)"
+    code = (
+        "import sys, nlwfa_core.plot\nassert not {'matplotlib', 'plotly', 'torch'} & "
+        "set(sys.modules)"
+    )
     subprocess.run([sys.executable, "-c", code], check=True)

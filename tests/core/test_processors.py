@@ -1,7 +1,8 @@
-"""The same numbers on every processor: OpenBLAS and torch choose their kernels by it, and each can be set to another.
+"""The same numbers on every processor: OpenBLAS and torch choose their kernels by it, and each can
+be set to another.
 
-Each kernel runs in a separate process. Kernels that this processor can't run are skipped, and so are those that it chooses itself,
-with which test_shipped.py computes the same results.
+Each kernel runs in a separate process. Kernels that this processor can't run are skipped, and so
+are those that it chooses itself, with which test_shipped.py computes the same results.
 """
 
 from __future__ import annotations
@@ -19,7 +20,8 @@ from tests.core.lab.test_shipped import QUICK, WANTED, assert_same_scores
 
 CPUINFO = Path("/proc/cpuinfo")
 FLAGS = set(CPUINFO.read_text(encoding="utf-8").split()) if CPUINFO.exists() else set()
-# OpenBLAS's name of a kernel -> what it needs, what threadpoolctl calls it, and torch's to go with it.
+# OpenBLAS's name of a kernel -> what it needs, what threadpoolctl calls it, and torch's to go with
+# it.
 KERNELS = {
     "Nehalem": ("sse4_2", "Nehalem", "default"),
     "Haswell": ("avx2", "Haswell", "avx2"),  # and OpenBLAS's code for Zen
@@ -37,8 +39,9 @@ recipes = [Recipe.from_json(text) for text in json.load(sys.stdin)]
 architectures = [library["architecture"] for library in threadpool_info() if library["internal_api"] == "openblas"]
 scores = [dataclasses.asdict(run(recipe).scores) for recipe in recipes]
 print(json.dumps({"openblas": architectures, "torch": torch.backends.cpu.get_cpu_capability(), "scores": scores}))
-"""
-LINEAR = [key for key, recipe in WANTED.items() if recipe.learning.learner == "SP"]  # refined on rows or not at all
+"""  # noqa: E501
+# refined on rows or not at all
+LINEAR = [key for key, recipe in WANTED.items() if recipe.learning.learner == "SP"]
 QUICK_NETWORKS = [key for key in QUICK if WANTED[key].learning.learner == "both.non"]
 
 
@@ -46,7 +49,11 @@ def own_kernels() -> tuple[str, str]:
     """OpenBLAS's and torch's, if neither was told which to take."""
     import torch
 
-    architectures = {library.get("architecture", "") for library in threadpool_info() if library["internal_api"] == "openblas"}
+    architectures = {
+        library.get("architecture", "")
+        for library in threadpool_info()
+        if library["internal_api"] == "openblas"
+    }
     return ", ".join(sorted(architectures)), torch.backends.cpu.get_cpu_capability().lower()
 
 

@@ -15,7 +15,25 @@ from nlwfa_core.lab.tasks.bank import read_bank
 ROOT = Path(__file__).resolve().parents[2]
 ASSETS = ROOT / "assets"
 README = " ".join((ROOT / "README.md").read_text(encoding="utf-8").split())
-WORDS = "no one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen".split()  # noqa: SIM905
+WORDS = [
+    "no",
+    "one",
+    "two",
+    "three",
+    "four",
+    "five",
+    "six",
+    "seven",
+    "eight",
+    "nine",
+    "ten",
+    "eleven",
+    "twelve",
+    "thirteen",
+    "fourteen",
+    "fifteen",
+    "sixteen",
+]
 
 KINDS = len(read_bank(ASSETS / "tasks"))
 AUTOMATA = len(read_challenges(ASSETS / "automata"))
@@ -29,7 +47,8 @@ REFINED = PRESETS["refined"][1]
     "sentence",
     [
         f"with fresh numbers, {KINDS} kinds of them",
-        f"{KINDS} kinds of tasks for Practice, {AUTOMATA} for Build, and a quiz for each of {WORDS[QUIZZES]} lessons",
+        f"{KINDS} kinds of tasks for Practice, {AUTOMATA} for Build, and a quiz for each of "
+        f"{WORDS[QUIZZES]} lessons",
         f"{WORDS[AUTOMATA].capitalize()} tasks ask for an automaton",
         f"**Start** has {WORDS[LESSONS]} lessons",
         f"{WORDS[LESSONS]} lessons in Markdown",

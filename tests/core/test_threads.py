@@ -20,7 +20,7 @@ print(result.model.transitions.tobytes().hex()[:10_000], result.scores)
 def test_one_core_and_several_give_the_same_bytes() -> None:
     said = [
         subprocess.run(
-            [sys.executable, "-c", SCRIPT], cwd=ROOT, env={**os.environ, "OPENBLAS_NUM_THREADS": n, "OMP_NUM_THREADS": n},
+            [sys.executable, "-c", SCRIPT], cwd=ROOT, env={**os.environ, "OPENBLAS_NUM_THREADS": n, "OMP_NUM_THREADS": n},  # noqa: E501
             capture_output=True, check=True,
         ).stdout
         for n in ("1", "2")

@@ -1,4 +1,6 @@
-"""The shelf of uploaded files: content under its hash, and beside it the name that people know it by."""
+"""The shelf of uploaded files: content under its hash, and beside it the name that people know it
+by.
+"""
 
 from __future__ import annotations
 
@@ -17,9 +19,16 @@ from nlwfa_core.lab.options import difference_table
 def test_a_file_keeps_the_first_of_its_names(tmp_path: Path) -> None:
     shelf = FileShelf(tmp_path / "uploads")
     name = shelf.put(b"ab\n", "one.txt")
-    assert name == shelf.put(b"ab\n", "two.txt") == shelf.put(b"ab\n") == hashlib.sha256(b"ab\n").hexdigest()
+    assert (
+        name
+        == shelf.put(b"ab\n", "two.txt")
+        == shelf.put(b"ab\n")
+        == hashlib.sha256(b"ab\n").hexdigest()
+    )
     assert (shelf.title(name), shelf.get(name)) == ("one.txt", b"ab\n")
-    assert shelf.title(shelf.put(b"ba\n")) == shelf.title("0" * 64) == shelf.title("../one.txt") == ""
+    assert (
+        shelf.title(shelf.put(b"ba\n")) == shelf.title("0" * 64) == shelf.title("../one.txt") == ""
+    )
 
 
 @pytest.mark.parametrize(
@@ -38,7 +47,20 @@ def test_a_name_is_one_short_line(tmp_path: Path, title: str, stored: str) -> No
     assert len([*tmp_path.iterdir()]) == 2
 
 
-@pytest.mark.parametrize("name", ["../secret", "secret", "/etc/hostname", "", ".", "0" * 63, "0" * 65, "A" * 64, f"{'0' * 64}\n"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "../secret",
+        "secret",
+        "/etc/hostname",
+        "",
+        ".",
+        "0" * 63,
+        "0" * 65,
+        "A" * 64,
+        f"{'0' * 64}\n",
+    ],
+)
 def test_only_the_hash_of_a_file_is_a_name(tmp_path: Path, name: str) -> None:
     """A link may hold any text as the name of an uploaded file."""
     (tmp_path / "secret").write_bytes(b"ab\n")
@@ -60,7 +82,9 @@ def test_files_that_nobody_has_used_for_longest_make_room(tmp_path: Path) -> Non
     make_room(shelf, 100, 400, lambda: {names[2], "0" * 64})
     assert [(tmp_path / name).exists() for name in names] == [True, True, True, False, False]
     assert not (tmp_path / f"{names[3]}.name").exists() and (tmp_path / f"{names[2]}.name").exists()
-    with pytest.raises(RecipeError, match="that are in use, in bytes, must be at most 300; got 400"):
+    with pytest.raises(
+        RecipeError, match="that are in use, in bytes, must be at most 300; got 400"
+    ):
         make_room(shelf, 200, 300, lambda: {names[1], names[2]})
     assert [(tmp_path / name).exists() for name in names[:3]] == [False, True, True]
 
@@ -68,8 +92,14 @@ def test_files_that_nobody_has_used_for_longest_make_room(tmp_path: Path) -> Non
 @pytest.mark.parametrize(
     ("text", "shown"),
     [
-        ("can't write /srv/lab/runs/0a/model.safetensors: No space left", "can't write model.safetensors: No space left"),
-        ("[Errno 2] No such file: '/srv/lab/runs/0a/result.json'", "[Errno 2] No such file: 'result.json'"),
+        (
+            "can't write /srv/lab/runs/0a/model.safetensors: No space left",
+            "can't write model.safetensors: No space left",
+        ),
+        (
+            "[Errno 2] No such file: '/srv/lab/runs/0a/result.json'",
+            "[Errno 2] No such file: 'result.json'",
+        ),
         ("can't write to /srv/lab: Permission denied", "can't write to lab: Permission denied"),
         ("can't write to /srv/lab/: Permission denied", "can't write to lab: Permission denied"),
         ("/srv/lab/a.txt and /srv/lab/b.txt, too", "a.txt and b.txt, too"),
@@ -85,4 +115,7 @@ def test_a_message_shows_no_folder_of_the_server(text: str, shown: str) -> None:
 def test_tables_of_options_show_the_name_beside_the_hash() -> None:
     recipe = Recipe(data=DataRecipe(source="upload", upload="0" * 64))
     table = difference_table({"run": recipe}, True, {"0" * 64: "train.txt"})
-    assert dict(zip(table["option"], table["run"], strict=True))["file of training strings"] == f"train.txt ({'0' * 64})"
+    assert (
+        dict(zip(table["option"], table["run"], strict=True))["file of training strings"]
+        == f"train.txt ({'0' * 64})"
+    )

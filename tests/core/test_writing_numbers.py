@@ -1,4 +1,6 @@
-"""Numbers as people read them: one form, no "1e-05", and no two numbers that differ but look equal."""
+"""Numbers as people read them: one form, no "1e-05", and no two numbers that differ but look
+equal.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,9 @@ E_NOTATION = re.compile(r"\d[eE][+-]?\d")
 
 def read(text: str) -> float:
     """The number that a person reads."""
-    return float(text.replace("·10", "e").replace(",", "").replace("−", "-").translate(PLAIN_DIGITS))
+    return float(
+        text.replace("·10", "e").replace(",", "").replace("−", "-").translate(PLAIN_DIGITS)
+    )
 
 
 @pytest.mark.parametrize(
@@ -55,7 +59,12 @@ def test_three_significant_digits(value: float | None, text: str) -> None:
 def test_a_number_is_near_what_is_read(value: float, digits: int) -> None:
     text = format_significant(value, digits)
     assert not E_NOTATION.search(text) and "-" not in text
-    error = abs(Decimal(value) - Decimal(text.replace("·10", "e").replace(",", "").replace("−", "-").translate(PLAIN_DIGITS)))
+    error = abs(
+        Decimal(value)
+        - Decimal(
+            text.replace("·10", "e").replace(",", "").replace("−", "-").translate(PLAIN_DIGITS)
+        )
+    )
     assert error <= Decimal("0.51") * Decimal(10) ** (1 - digits) * abs(Decimal(value))
 
 
@@ -96,7 +105,9 @@ def test_a_share_looks_like_none_or_all_only_if_it_is(share: float, decimals: in
 
 
 @given(FINITE, st.sampled_from([".3f", ".2f", ",.0f", ".3g", ".0%", ".1%"]))
-def test_a_score_is_never_a_power_of_e_and_never_a_zero_that_it_is_not(value: float, form: str) -> None:
+def test_a_score_is_never_a_power_of_e_and_never_a_zero_that_it_is_not(
+    value: float, form: str
+) -> None:
     text = format_score(value, form)
     assert not E_NOTATION.search(text)
     if abs(value) > 1e-12:
@@ -117,7 +128,9 @@ def test_a_score_is_never_a_power_of_e_and_never_a_zero_that_it_is_not(value: fl
         ((None, 0.1), ".3f", ("–", "0.100")),
     ],
 )
-def test_scores_beside_each_other(values: tuple[float | None, ...], form: str, texts: tuple[str, ...]) -> None:
+def test_scores_beside_each_other(
+    values: tuple[float | None, ...], form: str, texts: tuple[str, ...]
+) -> None:
     assert format_scores_apart(values, form) == texts
 
 

@@ -1,4 +1,6 @@
-"""What alembic runs to migrate: on the connection, and in the transaction, that `history.database.migrate` has opened."""
+"""What alembic runs to migrate: on the connection, and in the transaction, that
+`history.database.migrate` has opened.
+"""
 
 from alembic import context
 

@@ -1,12 +1,14 @@
-"""Challenges: languages and functions for which an automaton is to be made, and the check of an attempt.
+"""Challenges: languages and functions for which an automaton is to be made, and the check of an
+attempt.
 
-A file begins with a heading between two lines of `---` that has a title. Each challenge begins with a `## ` line, its title. Below
-it come the lines `name:` (its name in links) and `symbols:`, a blank line and the text, then lines `hint:`, and a solution: an
-automaton between ``` lines, as `draft.read_draft` reads it, and the text that explains it. Nothing in a file is executed.
-A teacher finds all of this explained in docs/tasks.md.
+A file begins with a heading between two lines of `---` that has a title. Each challenge begins with
+a `## ` line, its title. Below it come the lines `name:` (its name in links) and `symbols:`, a blank
+line and the text, then lines `hint:`, and a solution: an automaton between ``` lines, as
+`draft.read_draft` reads it, and the text that explains it. Nothing in a file is executed. A teacher
+finds all of this explained in docs/tasks.md.
 
-An attempt is right if it computes the same function as the solution, whatever its states are (`models.algebra.equivalent`).
-Otherwise the shortest string with another weight is shown.
+An attempt is right if it computes the same function as the solution, whatever its states are
+(`models.algebra.equivalent`). Otherwise the shortest string with another weight is shown.
 """
 
 from __future__ import annotations
@@ -82,33 +84,53 @@ class Challenge:
         if word is None:
             spare = wfa.num_states - smallest
             more = f" It has {plural(spare, 'state')} more than the smallest one." if spare else ""
-            return Verdict(1, f"Right: your automaton gives every string the weight that it should.{more}")
+            return Verdict(
+                1, f"Right: your automaton gives every string the weight that it should.{more}"
+            )
         longest = longest_within(len(self.alphabet), MOST_COMPARED, 8)
         words = all_words(len(self.alphabet), longest)
         mine, theirs = (one.weights(words) for one in (wfa, target))
         right = np.isclose(mine, theirs, rtol=1e-9, atol=1e-12)
         own, wanted = wfa(word), target(word)
         sentences = [
-            f"Right for {int(right.sum())} of the {plural(len(words), 'string')} of up to {plural(longest, 'symbol')}.",
-            f"The shortest string with another weight is {self.alphabet.decode(word)}: yours gives {written(own)}, but it should "
+            f"Right for {int(right.sum())} of the {plural(len(words), 'string')} of up to "
+            f"{plural(longest, 'symbol')}.",
+            f"The shortest string with another weight is {self.alphabet.decode(word)}: yours "
+            f"gives {written(own)}, but it should "
             f"be {written(wanted)}.",
         ]
         if wanted and abs(own - wanted) <= NEARLY * abs(wanted):
-            sentences.append("That is nearly right: write fractions such as 1/3 instead of rounded decimals.")
+            sentences.append(
+                "That is nearly right: write fractions such as 1/3 instead of rounded decimals."
+            )
         if wfa.num_states < smallest:
-            sentences.append(f"No automaton with {plural(wfa.num_states, 'state')} computes this function; it needs {smallest}.")
-        sentences += [f"A row was left out because of a mistake: {sentence}." for sentence in draft.mistakes[:1]]
+            sentences.append(
+                f"No automaton with {plural(wfa.num_states, 'state')} computes this "
+                f"function; it needs {smallest}."
+            )
+        sentences += [
+            f"A row was left out because of a mistake: {sentence}."
+            for sentence in draft.mistakes[:1]
+        ]
         # Half of the credit at most for strings that are right anyway, as most weights of 0 are.
         return Verdict(0.5 * float(right.mean()), " ".join(sentences))
 
 
 def _over(draft: Draft, alphabet: Alphabet) -> WFA:
-    """Make a draft's automaton over an alphabet. Raises RecipeError if one of its arrows reads another symbol."""
+    """Make a draft's automaton over an alphabet.
+
+    Raises RecipeError if one of its arrows reads another symbol.
+    """
     wfa = Draft(draft.states, draft.arrows, (*draft.symbols, *alphabet.symbols)).automaton
     assert wfa.alphabet is not None
-    read = {symbol for symbol, A in zip(wfa.alphabet.symbols, wfa.transitions, strict=True) if A.any()}
+    read = {
+        symbol for symbol, A in zip(wfa.alphabet.symbols, wfa.transitions, strict=True) if A.any()
+    }
     if surplus := sorted(read - set(alphabet.symbols)):
-        raise RecipeError(f"the strings of this task are over {', '.join(alphabet.symbols)}; an arrow reads {surplus[0]}")
+        raise RecipeError(
+            f"the strings of this task are over {', '.join(alphabet.symbols)}; an arrow "
+            f"reads {surplus[0]}"
+        )
     order = [wfa.alphabet.symbols.index(symbol) for symbol in alphabet.symbols]
     return WFA(wfa.initial, wfa.transitions[order], wfa.termination, alphabet)
 
@@ -119,26 +141,38 @@ def read_challenges(folder: Path) -> dict[str, Challenge]:
     Raises
     ------
     RecipeError
-        If a file has an error, or two challenges have the same name; the message names the file and the line.
+        If a file has an error, or two challenges have the same name; the message names the file and
+        the line.
     """
     return read_folder(folder, lambda _, text: _read_file(text))
 
 
 def _read_file(text: str) -> list[tuple[str, Challenge, int]]:
     heading = read_heading(text, FILE)
-    topic, parts = required_values(heading, ("title",))["title"], read_parts(text, heading, FILE, "task")
+    topic, parts = (
+        required_values(heading, ("title",))["title"],
+        read_parts(text, heading, FILE, "task"),
+    )
     challenges = [_challenge(part, topic) for part in parts]
-    return [(challenge.name, challenge, part.first) for challenge, part in zip(challenges, parts, strict=True)]
+    return [
+        (challenge.name, challenge, part.first)
+        for challenge, part in zip(challenges, parts, strict=True)
+    ]
 
 
 def _challenge(part: Section, topic: str) -> Challenge:
     lines, first = part.lines, part.first
     values = required_values(part.values, ("name", "symbols"))
     if not re.fullmatch("[a-z0-9-]+", values["name"]):
-        raise FormatError("name: only small letters, digits and hyphens, and symbols: with spaces between them", first + 1)
+        raise FormatError(
+            "name: only small letters, digits and hyphens, and symbols: with spaces between them",
+            first + 1,
+        )
     fences = [index for index, line in enumerate(lines) if line.strip() == FENCE]
     if len(fences) != 2:
-        raise FormatError(f"a task needs one solution, an automaton between two lines of {FENCE}", first)
+        raise FormatError(
+            f"a task needs one solution, an automaton between two lines of {FENCE}", first
+        )
     hints = [index for index, line in enumerate(lines[: fences[0]]) if line.startswith("hint:")]
     solution = read_draft("\n".join(lines[fences[0] + 1 : fences[1]]), first + fences[0] + 1)
     challenge = Challenge(
@@ -156,5 +190,7 @@ def _challenge(part: Section, topic: str) -> Challenge:
     except RecipeError as error:
         raise FormatError(str(error), first + fences[0]) from None
     if not challenge.text or not challenge.hints or not challenge.explanation:
-        raise FormatError("a task needs a text, a line hint:, and below its solution the reason", first)
+        raise FormatError(
+            "a task needs a text, a line hint:, and below its solution the reason", first
+        )
     return challenge

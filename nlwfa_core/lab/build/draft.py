@@ -1,9 +1,12 @@
-"""A draft of an automaton: a table of its states and a table of its arrows, as a person writes them, with all their mistakes.
+"""A draft of an automaton: a table of its states and a table of its arrows, as a person writes
+them, with all their mistakes.
 
-A draft keeps every text as it was typed. `Draft.mistakes` names what can't be read, and `Draft.automaton` is the automaton of all
-the rest, so that a half-finished draft can be drawn. Weights are decimal numbers or fractions such as 1/3.
+A draft keeps every text as it was typed. `Draft.mistakes` names what can't be read, and
+`Draft.automaton` is the automaton of all the rest, so that a half-finished draft can be drawn.
+Weights are decimal numbers or fractions such as 1/3.
 
-`Draft.text` is the form in which teachers write automata (docs/tasks.md), `link_text` a short one for an address.
+`Draft.text` is the form in which teachers write automata (docs/tasks.md), `link_text` a short one
+for an address.
 """
 
 from __future__ import annotations
@@ -35,7 +38,9 @@ WORDS = {"symbols": "symbols", "state": "name α₀ α∞", "arrow": "state symb
 
 
 class StateRow(NamedTuple):
-    """A state's name, its entry of α₀ and its entry of α∞, as they were typed; an entry that is left empty is 0."""
+    """A state's name, its entry of α₀ and its entry of α∞, as they were typed; an entry that is
+    left empty is 0.
+    """
 
     name: str
     initial: str = "0"
@@ -43,7 +48,9 @@ class StateRow(NamedTuple):
 
 
 class ArrowRow(NamedTuple):
-    """An arrow: the state that it leaves, a symbol, the state that it leads to, and its weight, as they were typed."""
+    """An arrow: the state that it leaves, a symbol, the state that it leads to, and its weight, as
+    they were typed.
+    """
 
     source: str
     symbol: str
@@ -52,18 +59,21 @@ class ArrowRow(NamedTuple):
 
 
 def weight_of(text: str) -> float:
-    """Read a weight: a decimal number or a fraction (see `answers.read_number`). Raises RecipeError unless it is finite.
+    """Read a weight: a decimal number or a fraction (see `answers.read_number`). Raises RecipeError
+    unless it is finite.
 
     >>> weight_of("0.25"), weight_of("−1/4"), weight_of("2e-3")
     (0.25, -0.25, 0.002)
     """
     try:
-        value = float(text) if "_" not in text else read_number(text)  # also with an exponent of three digits
+        # also with an exponent of three digits
+        value = float(text) if "_" not in text else read_number(text)
     except ValueError:  # which RecipeError is, too
         value = read_number(text)
     if not abs(value) <= LARGEST_WEIGHT:
         raise RecipeError(
-            f"a weight must be a finite number of at most {format_exact(LARGEST_WEIGHT)}; got {text.strip()[:MAX_TEXT]!r}"
+            f"a weight must be a finite number of at most {format_exact(LARGEST_WEIGHT)}; "
+            f"got {text.strip()[:MAX_TEXT]!r}"
         )
     return value
 
@@ -103,19 +113,31 @@ class Draft:
             If it has too many states or symbols, or a symbol that can't be written in a table.
         """
         alphabet = wfa.alphabet or Alphabet.numbered(wfa.num_symbols)
-        for what, number, most in (("states", wfa.num_states, MAX_STATES), ("symbols", wfa.num_symbols, MAX_SYMBOLS)):
+        for what, number, most in (
+            ("states", wfa.num_states, MAX_STATES),
+            ("symbols", wfa.num_symbols, MAX_SYMBOLS),
+        ):
             if number > most:
-                raise RecipeError(f"an automaton on this page has at most {most} {what}; got {number:,}")
+                raise RecipeError(
+                    f"an automaton on this page has at most {most} {what}; got {number:,}"
+                )
         for symbol in alphabet.symbols:
             if problem := _symbol_problem(symbol):
                 raise RecipeError(problem)
         names = names or [str(number) for number in range(1, wfa.num_states + 1)]
         states = tuple(
             StateRow(name, weight_text(first), weight_text(last))
-            for name, first, last in zip(names, wfa.initial.tolist(), wfa.termination.tolist(), strict=True)
+            for name, first, last in zip(
+                names, wfa.initial.tolist(), wfa.termination.tolist(), strict=True
+            )
         )
         arrows = tuple(
-            ArrowRow(names[i], alphabet.symbols[symbol], names[j], weight_text(float(wfa.transitions[symbol, i, j])))
+            ArrowRow(
+                names[i],
+                alphabet.symbols[symbol],
+                names[j],
+                weight_text(float(wfa.transitions[symbol, i, j])),
+            )
             for i, symbol, j in np.argwhere(wfa.transitions.transpose(1, 0, 2) != 0).tolist()
         )
         return cls(states, arrows, alphabet.symbols)
@@ -131,7 +153,9 @@ class Draft:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Return the names of the states that the automaton has: rows without a mistake, in their order."""
+        """Return the names of the states that the automaton has: rows without a mistake, in their
+        order.
+        """
         return tuple(self._reading.index)
 
     @property
@@ -153,7 +177,10 @@ class Draft:
             raise RecipeError("an automaton needs at least one state; add one")
         if reading.alphabet is None:
             raise RecipeError("an automaton needs at least one symbol: add an arrow that reads one")
-        k, code = len(reading.index), {symbol: number for number, symbol in enumerate(reading.alphabet.symbols)}
+        k, code = (
+            len(reading.index),
+            {symbol: number for number, symbol in enumerate(reading.alphabet.symbols)},
+        )
         transitions = np.zeros((len(code), k, k))
         for (source, symbol, target), (_, weight) in reading.arrows.items():
             transitions[code[symbol], reading.index[source], reading.index[target]] = weight
@@ -162,27 +189,40 @@ class Draft:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Say which states no string visits, because nothing leads there or nothing leads from there to an end."""
+        """Say which states no string visits, because nothing leads there or nothing leads from
+        there to an end.
+        """
         reading = self._reading
         index, names = reading.index, self.names
-        pairs = [(index[source], index[target]) for (source, _, target), (_, weight) in reading.arrows.items() if weight]
+        pairs = [
+            (index[source], index[target])
+            for (source, _, target), (_, weight) in reading.arrows.items()
+            if weight
+        ]
         starts = [index[name] for name in names if reading.entries[name][0]]
         ends = [index[name] for name in names if reading.entries[name][1]]
         sentences = []
         if names and not starts:
-            sentences.append("No state has an initial weight, so every string has the weight 0: set α₀ of a state.")
+            sentences.append(
+                "No state has an initial weight, so every string has the weight 0: set α₀ of "
+                "a state."
+            )
         if names and not ends:
-            sentences.append("No state has a final weight, so every string has the weight 0: set α∞ of a state.")
+            sentences.append(
+                "No state has a final weight, so every string has the weight 0: set α∞ of a state."
+            )
         if starts and ends:
             forward = distances(len(names), starts, pairs)
             backward = distances(len(names), ends, [(j, i) for i, j in pairs])
             sentences += [
-                f"State {name} can't be reached: no chain of arrows leads to it from a state with an initial weight."
+                f"State {name} can't be reached: no chain of arrows leads to it from a state "
+                "with an initial weight."
                 for name, distance in zip(names, forward, strict=True)
                 if distance is None
             ]
             sentences += [
-                f"State {name} reaches no end: no chain of arrows leads from it to a state with a final weight."
+                f"State {name} reaches no end: no chain of arrows leads from it to a state "
+                "with a final weight."
                 for name, distance in zip(names, backward, strict=True)
                 if distance is None
             ]
@@ -195,7 +235,7 @@ class Draft:
 
         >>> Draft(()).with_state().with_state().states
         (StateRow(name='1', initial='1', termination='0'), StateRow(name='2', initial='0', termination='0'))
-        """
+        """  # noqa: E501
         taken = {row.name.strip() for row in self.states}
         name = next(str(number) for number in range(1, len(taken) + 2) if str(number) not in taken)
         return replace(self, states=(*self.states, StateRow(name, "0" if self.states else "1")))
@@ -203,14 +243,18 @@ class Draft:
     def with_entries(self, name: str, initial: str, termination: str) -> Draft:
         """Set a state's entries of α₀ and α∞."""
         row = StateRow(name, initial, termination)
-        return replace(self, states=tuple(row if old.name.strip() == name else old for old in self.states))
+        return replace(
+            self, states=tuple(row if old.name.strip() == name else old for old in self.states)
+        )
 
     def without_state(self, name: str) -> Draft:
         """Remove a state, and all arrows from it and to it."""
         return replace(
             self,
             states=tuple(row for row in self.states if row.name.strip() != name),
-            arrows=tuple(row for row in self.arrows if name not in (row.source.strip(), row.target.strip())),
+            arrows=tuple(
+                row for row in self.arrows if name not in (row.source.strip(), row.target.strip())
+            ),
         )
 
     def with_arrow(self, arrow: ArrowRow) -> Draft:
@@ -220,21 +264,30 @@ class Draft:
 
     def without_arrow(self, source: str, symbol: str, target: str) -> Draft:
         """Remove an arrow."""
-        return replace(self, arrows=tuple(row for row in self.arrows if row[:3] != (source, symbol, target)))
+        return replace(
+            self, arrows=tuple(row for row in self.arrows if row[:3] != (source, symbol, target))
+        )
 
     # Forms
 
     @property
     def text(self) -> str:
-        """Write the draft in lines, as `read_draft` reads it. Names and symbols must not hold white space."""
+        """Write the draft in lines, as `read_draft` reads it.
+
+        Names and symbols must not hold white space.
+        """
         lines = [f"symbols {' '.join(self.symbols)}"] if self.symbols else []
-        lines += [f"state {row.name} {row.initial or 0} {row.termination or 0}" for row in self.states]
+        lines += [
+            f"state {row.name} {row.initial or 0} {row.termination or 0}" for row in self.states
+        ]
         lines += [f"arrow {' '.join(row)}" for row in self.arrows]
         return "\n".join(lines) + "\n"
 
     def link_text(self) -> str:
         """Pack the draft for a link, mistakes included. `draft_of_link` unpacks it."""
-        packed = json.dumps([self.states, self.arrows, self.symbols], ensure_ascii=False, separators=(",", ":"))
+        packed = json.dumps(
+            [self.states, self.arrows, self.symbols], ensure_ascii=False, separators=(",", ":")
+        )
         return base64.urlsafe_b64encode(zlib.compress(packed.encode(), 9)).decode().rstrip("=")
 
 
@@ -250,15 +303,23 @@ class _Reading:
             if any(text.strip() for text in row):
                 self._state(f"States, row {number}", row)
         symbols = [symbol for symbol in draft.symbols if not _symbol_problem(symbol)]
-        self.mistakes += [f"Symbols: {_symbol_problem(symbol)}" for symbol in draft.symbols if _symbol_problem(symbol)]
+        self.mistakes += [
+            f"Symbols: {_symbol_problem(symbol)}"
+            for symbol in draft.symbols
+            if _symbol_problem(symbol)
+        ]
         for number, arrow in enumerate(draft.arrows, 1):
             if any(text.strip() for text in arrow[:3]):
                 self._arrow(number, arrow)
         symbols += [symbol for _, symbol, _ in self.arrows]
         if len(set(symbols)) > MAX_SYMBOLS:
-            self.mistakes.append(f"Arrows: at most {MAX_SYMBOLS} different symbols; got {len(set(symbols))}")
+            self.mistakes.append(
+                f"Arrows: at most {MAX_SYMBOLS} different symbols; got {len(set(symbols))}"
+            )
             symbols = list(dict.fromkeys(symbols))[:MAX_SYMBOLS]
-            self.arrows = {arrow: entry for arrow, entry in self.arrows.items() if arrow[1] in symbols}
+            self.arrows = {
+                arrow: entry for arrow, entry in self.arrows.items() if arrow[1] in symbols
+            }
         self.alphabet = Alphabet.of(symbols) if symbols else None
 
     def _state(self, where: str, row: StateRow) -> None:
@@ -267,7 +328,10 @@ class _Reading:
         if not name:
             problem = "the state has no name"
         elif re.search(r"\s", name) or len(name) > MAX_TEXT:
-            problem = f"a name must have no spaces and at most {MAX_TEXT} characters; got {name[:MAX_TEXT]!r}"
+            problem = (
+                f"a name must have no spaces and at most {MAX_TEXT} characters; got "
+                f"{name[:MAX_TEXT]!r}"
+            )
         elif name in self.index:
             problem = f"there is a state {name} already; each name may be used once"
         elif len(self.index) == MAX_STATES:
@@ -292,7 +356,10 @@ class _Reading:
             if not name:
                 problem = problem or f"{title}: the state is missing"
             elif name not in self.index:
-                problem = problem or f"{title}: there is no state {name[:MAX_TEXT]}; the states are {names}"
+                problem = (
+                    problem
+                    or f"{title}: there is no state {name[:MAX_TEXT]}; the states are {names}"
+                )
         problem = problem or _symbol_problem(symbol)
         weight = 0.0
         try:
@@ -303,7 +370,10 @@ class _Reading:
             problem = "the weight is missing"
         if not problem and (source, symbol, target) in self.arrows:
             first = self.arrows[source, symbol, target][0]
-            problem = f"row {first} has an arrow from {source} to {target} with {symbol} already; put the sum of the weights there"
+            problem = (
+                f"row {first} has an arrow from {source} to {target} with {symbol} already; put "
+                "the sum of the weights there"
+            )
         if problem:
             self.mistakes.append(f"Arrows, row {number}: {problem}")
         else:
@@ -317,11 +387,16 @@ def _symbol_problem(symbol: str) -> str:
         return f"a symbol must have no spaces; got {symbol[:MAX_TEXT]!r}"
     if symbol == LAMBDA:
         return "λ stands for the empty string, and can't be a symbol"
-    return "" if len(symbol) <= MAX_TEXT else f"a symbol has at most {MAX_TEXT} characters; got {len(symbol)}"
+    return (
+        ""
+        if len(symbol) <= MAX_TEXT
+        else f"a symbol has at most {MAX_TEXT} characters; got {len(symbol)}"
+    )
 
 
 def read_draft(text: str, first_line: int = 1) -> Draft:
-    """Read an automaton from lines: "symbols a b", "state 1 1 0" (name, α₀, α∞) and "arrow 1 a 2 0.5" (from, symbol, to, weight).
+    """Read an automaton from lines: "symbols a b", "state 1 1 0" (name, α₀, α∞) and "arrow 1 a 2
+    0.5" (from, symbol, to, weight).
 
     Empty lines and lines that begin with # are left out.
 
@@ -341,7 +416,9 @@ def read_draft(text: str, first_line: int = 1) -> Draft:
         expected = {"symbols": len(words), "state": 4, "arrow": 5}
         if words[0] not in expected or len(words) != expected[words[0]] or len(words) == 1:
             forms = " or ".join(f"{name} {rest}" for name, rest in WORDS.items())
-            raise FormatError(f"a line of an automaton is {forms}; got {line.strip()[:60]!r}", number)
+            raise FormatError(
+                f"a line of an automaton is {forms}; got {line.strip()[:60]!r}", number
+            )
         if words[0] == "symbols":
             symbols = tuple(words[1:])
         elif words[0] == "state":
@@ -360,9 +437,17 @@ def draft_of_link(text: str) -> Draft:
         data = base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))
         unpacking = zlib.decompressobj()
         states, arrows, symbols = json.loads(unpacking.decompress(data, MAX_LINK_BYTES))
-        draft = Draft(tuple(StateRow(*row) for row in states), tuple(ArrowRow(*row) for row in arrows), tuple(symbols))
-        texts = [text for row in (*draft.states, *draft.arrows) for text in row] + list(draft.symbols)
-        sound = unpacking.eof and all(isinstance(text, str) and len(text) <= MAX_TEXT for text in texts)
+        draft = Draft(
+            tuple(StateRow(*row) for row in states),
+            tuple(ArrowRow(*row) for row in arrows),
+            tuple(symbols),
+        )
+        texts = [text for row in (*draft.states, *draft.arrows) for text in row] + list(
+            draft.symbols
+        )
+        sound = unpacking.eof and all(
+            isinstance(text, str) and len(text) <= MAX_TEXT for text in texts
+        )
     except (binascii.Error, zlib.error, ValueError, TypeError, RecursionError):
         sound = False
     if not sound:
@@ -379,8 +464,8 @@ def edited(draft: Draft, edit: Mapping[str, Any]) -> Draft:
     Parameters
     ----------
     edit : mapping
-        "kind", one of EDITS, and texts: "name", "initial" and "termination" of a state, or "source", "symbol", "target" and
-        "weight" of an arrow.
+        "kind", one of EDITS, and texts: "name", "initial" and "termination" of a state, or
+        "source", "symbol", "target" and "weight" of an arrow.
 
     Raises
     ------
@@ -398,7 +483,9 @@ def edited(draft: Draft, edit: Mapping[str, Any]) -> Draft:
     elif kind == "remove-state":
         after = draft.without_state(get("name", ""))
     elif kind == "arrow":
-        after = draft.with_arrow(ArrowRow(get("source", ""), get("symbol", ""), get("target", ""), get("weight", "")))
+        after = draft.with_arrow(
+            ArrowRow(get("source", ""), get("symbol", ""), get("target", ""), get("weight", ""))
+        )
     else:
         after = draft.without_arrow(get("source", ""), get("symbol", ""), get("target", ""))
     if new := [mistake for mistake in after.mistakes if mistake not in draft.mistakes]:

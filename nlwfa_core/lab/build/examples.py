@@ -1,6 +1,7 @@
 """Automata to begin with: languages, distributions and counters that fit on a screen.
 
-The distributions have total weight 1, so that strings can be drawn from them. The others give 0 and 1, or count.
+The distributions have total weight 1, so that strings can be drawn from them. The others give 0 and
+1, or count.
 """
 
 from __future__ import annotations
@@ -22,7 +23,9 @@ BY_SEED = "random"  # the example that needs a seed
 
 @dataclass(frozen=True)
 class Example:
-    """An automaton to begin with: a title, and a function from a seed, which all but BY_SEED ignore, to its draft."""
+    """An automaton to begin with: a title, and a function from a seed, which all but BY_SEED
+    ignore, to its draft.
+    """
 
     title: str
     draft: Callable[[int], Draft]
@@ -56,7 +59,8 @@ EXAMPLES: dict[str, Example] = {
     ),
     "even-a": _written(
         "Even number of a: 1 or 0",
-        "state even 1 1\nstate odd 0 0\narrow even a odd 1\narrow odd a even 1\narrow even b even 1\narrow odd b odd 1",
+        "state even 1 1\nstate odd 0 0\narrow even a odd 1\narrow odd a even 1\narrow even b "
+        "even 1\narrow odd b odd 1",
     ),
     "a-then-b": _written(
         "a's, then b's: a distribution",
@@ -64,7 +68,8 @@ EXAMPLES: dict[str, Example] = {
     ),
     "count-a": _written(
         "Number of a: a counter",
-        "state 1 1 0\nstate 2 0 1\narrow 1 a 1 1\narrow 1 b 1 1\narrow 1 a 2 1\narrow 2 a 2 1\narrow 2 b 2 1",
+        "state 1 1 0\nstate 2 0 1\narrow 1 a 1 1\narrow 1 b 1 1\narrow 1 a 2 1\narrow 2 a 2 "
+        "1\narrow 2 b 2 1",
     ),
     "hmm": _written(
         "A hidden Markov model: sun and walks",

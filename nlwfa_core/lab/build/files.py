@@ -1,6 +1,8 @@
-"""Automata from files, and as files: a model's folder (as a zip archive), PAutomaC, JSON, and lines; DOT and OpenFst out.
+"""Automata from files, and as files: a model's folder (as a zip archive), PAutomaC, JSON, and
+lines; DOT and OpenFst out.
 
-A file is recognised by its content. What can't be read, or is too large to be drawn, is refused with one error.
+A file is recognised by its content. What can't be read, or is too large to be drawn, is refused
+with one error.
 """
 
 from __future__ import annotations
@@ -24,14 +26,19 @@ from ...sources.pautomac import read_pautomac_model
 from ..export.files import saved_files
 from .draft import MAX_STATES, Draft, read_draft
 
-MAX_BYTES = 4 * 2**20  # of a file, and of what a zip archive holds: an automaton that can be drawn takes 100 kB
+# of a file, and of what a zip archive holds: an automaton that can be drawn takes 100 kB
+MAX_BYTES = 4 * 2**20
 MAX_ENTRIES = 200  # files in a zip archive
 LINES = re.compile(r"^\s*(symbols|state|arrow)\s", re.MULTILINE)
-FORMS = "a zip archive with model.json and model.safetensors, automaton.json, a PAutomaC model, or lines of states and arrows"
+FORMS = (
+    "a zip archive with model.json and model.safetensors, automaton.json, a PAutomaC model, or "
+    "lines of states and arrows"
+)
 
 
 def read_automaton(data: bytes) -> Draft:
-    """Read an automaton from a file, in one of the forms that `automaton_files` and the lab's downloads have.
+    """Read an automaton from a file, in one of the forms that `automaton_files` and the lab's
+    downloads have.
 
     Raises
     ------
@@ -46,16 +53,23 @@ def read_automaton(data: bytes) -> Draft:
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError:
-        raise RecipeError(f"the file is not text and not a zip archive; an automaton is {FORMS}") from None
+        raise RecipeError(
+            f"the file is not text and not a zip archive; an automaton is {FORMS}"
+        ) from None
     if text.lstrip().startswith("{"):
         return _small(_from_json(data))
     if text.lstrip().startswith(("digraph", "strict digraph")):
-        raise RecipeError(f"DOT can be written, but not read, because its weights are rounded; an automaton is {FORMS}")
+        raise RecipeError(
+            "DOT can be written, but not read, because its weights are rounded; an "
+            f"automaton is {FORMS}"
+        )
     if LINES.search(text):
         return read_draft(text)
     if "I:" in text or "F:" in text:
         return _small(read_pautomac_model(data))
-    raise RecipeError(f"the file is no automaton; got {text.strip()[:40]!r}, and an automaton is {FORMS}")
+    raise RecipeError(
+        f"the file is no automaton; got {text.strip()[:40]!r}, and an automaton is {FORMS}"
+    )
 
 
 def _small(wfa: WFA) -> Draft:
@@ -69,7 +83,9 @@ def _from_archive(data: bytes) -> WFA:
             entries = archive.infolist()
             check_at_most("the number of files in the zip archive", len(entries), MAX_ENTRIES)
             for name in MODEL_FILES:
-                matching = [entry for entry in entries if PurePosixPath(entry.filename).name == name]
+                matching = [
+                    entry for entry in entries if PurePosixPath(entry.filename).name == name
+                ]
                 if len(matching) != 1:
                     raise RecipeError(f"the zip archive must hold one {name}; got {len(matching)}")
                 with archive.open(matching[0]) as source:
@@ -82,10 +98,21 @@ def _from_archive(data: bytes) -> WFA:
                 raise RecipeError(str(error).replace(f" in {folder}", "")) from None
     except RecipeError:
         raise
-    except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, ValueError, OSError) as error:
+    except (
+        zipfile.BadZipFile,
+        zlib.error,
+        EOFError,
+        NotImplementedError,
+        RuntimeError,
+        ValueError,
+        OSError,
+    ) as error:
         raise RecipeError(f"the zip archive can't be read: {error}") from None
     if not isinstance(saved.model, WFA):
-        raise RecipeError(f"only linear models (WFA) can be drawn; got one of the kind {type(saved.model).__name__}")
+        raise RecipeError(
+            "only linear models (WFA) can be drawn; got one of the kind "
+            f"{type(saved.model).__name__}"
+        )
     return saved.model
 
 
@@ -93,8 +120,14 @@ def _from_json(data: bytes) -> WFA:
     value: Any = from_json(data)
     needed = ("symbols", "initial", "transitions", "termination")
     if missing := [name for name in needed if name not in value]:
-        hint = "; model.json needs model.safetensors beside it: upload both in a zip archive" if "kind" in value else ""
-        raise RecipeError(f"automaton.json must have {', '.join(needed)}; there is no {missing[0]}{hint}")
+        hint = (
+            "; model.json needs model.safetensors beside it: upload both in a zip archive"
+            if "kind" in value
+            else ""
+        )
+        raise RecipeError(
+            f"automaton.json must have {', '.join(needed)}; there is no {missing[0]}{hint}"
+        )
     try:
         return read_weights_json(data)
     except RecipeError as error:
@@ -105,4 +138,6 @@ def automaton_files(draft: Draft) -> dict[str, bytes]:
     """Write a draft's automaton in all forms that can express it, name -> bytes."""
     wfa = draft.automaton
     assert wfa.alphabet is not None
-    return {"automaton.txt": draft.text.encode()} | saved_files(SavedModel(wfa, wfa.alphabet, {"made": "on the Build page"}))
+    return {"automaton.txt": draft.text.encode()} | saved_files(
+        SavedModel(wfa, wfa.alphabet, {"made": "on the Build page"})
+    )

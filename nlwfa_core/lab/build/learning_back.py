@@ -1,8 +1,10 @@
-"""An automaton as the lab's source of strings, and how many strings spectral learning needs to learn it back.
+"""An automaton as the lab's source of strings, and how many strings spectral learning needs to
+learn it back.
 
-The lab has no source for it: the strings are drawn here and written as files, which a recipe takes as uploads, with the automaton
-beside them as the true model. A probabilistic automaton goes into a PAutomaC model file; for others, whose entries may be negative,
-a solution file holds the probabilities of the test strings.
+The lab has no source for it: the strings are drawn here and written as files, which a recipe takes
+as uploads, with the automaton beside them as the true model. A probabilistic automaton goes into a
+PAutomaC model file; for others, whose entries may be negative, a solution file holds the
+probabilities of the test strings.
 """
 
 from __future__ import annotations
@@ -44,16 +46,21 @@ class SourceFile:
     data: bytes
 
 
-def source_files(wfa: WFA, num_strings: int, seed: int, name: str = "drawn") -> dict[str, SourceFile]:
-    """Draw strings from an automaton, and write them with the truth. Returns a file for each field of a data recipe.
+def source_files(
+    wfa: WFA, num_strings: int, seed: int, name: str = "drawn"
+) -> dict[str, SourceFile]:
+    """Draw strings from an automaton, and write them with the truth. Returns a file for each field
+    of a data recipe.
 
-    There are a quarter more strings than `num_strings`: those are for validation. The strings are JSON lines, which can write any
-    symbols; the numbers in the other files stand for the symbols in their order.
+    There are a quarter more strings than `num_strings`: those are for validation. The strings are
+    JSON lines, which can write any symbols; the numbers in the other files stand for the symbols in
+    their order.
 
     Raises
     ------
     RecipeError
-        If the automaton is no probability distribution, a drawn string is too long, or a symbol occurs in no string.
+        If the automaton is no probability distribution, a drawn string is too long, or a symbol
+        occurs in no string.
     """
     check_at_least("num_strings", num_strings, 5)
     alphabet = wfa.alphabet or Alphabet.numbered(wfa.num_symbols)
@@ -61,11 +68,19 @@ def source_files(wfa: WFA, num_strings: int, seed: int, name: str = "drawn") -> 
     test = sample_words(wfa, TEST_STRINGS, [seed, TEST_STREAM], MAX_LENGTH)
     present = np.unique(np.concatenate((train.symbols, test.symbols))).tolist()
     emitted = wfa.transitions[:, wfa.useful_states].any(axis=(1, 2))
-    if missing := [alphabet.symbols[symbol] for symbol in np.flatnonzero(emitted).tolist() if symbol not in present]:
-        raise RecipeError(f"no drawn string has the symbol {listed(missing)}; draw more strings, or give its arrows more weight")
+    if missing := [
+        alphabet.symbols[symbol]
+        for symbol in np.flatnonzero(emitted).tolist()
+        if symbol not in present
+    ]:
+        raise RecipeError(
+            f"no drawn string has the symbol {listed(missing)}; draw more strings, or give "
+            "its arrows more weight"
+        )
     if not present:
         raise RecipeError(
-            "every drawn string is empty, so there is nothing to learn from; give some weight to an arrow that "
+            "every drawn string is empty, so there is nothing to learn from; give some "
+            "weight to an arrow that "
             "leaves a state in which a string can begin"
         )
     files = {
@@ -78,11 +93,15 @@ def source_files(wfa: WFA, num_strings: int, seed: int, name: str = "drawn") -> 
         files["upload_model"] = SourceFile(f"{name}, automaton.txt", pautomac(narrow).encode())
     except RecipeError:
         weights = np.maximum(wfa.weights(test), 0.0)
-        files["upload_solution"] = SourceFile(f"{name}, probabilities.txt", write_solution(weights).encode())
+        files["upload_solution"] = SourceFile(
+            f"{name}, probabilities.txt", write_solution(weights).encode()
+        )
     return files
 
 
-def source_recipe(recipe: DataRecipe, hashes: dict[str, str], num_strings: int, seed: int) -> DataRecipe:
+def source_recipe(
+    recipe: DataRecipe, hashes: dict[str, str], num_strings: int, seed: int
+) -> DataRecipe:
     """Make the data recipe of such files.
 
     Parameters
@@ -92,7 +111,11 @@ def source_recipe(recipe: DataRecipe, hashes: dict[str, str], num_strings: int, 
     hashes : dict
         Field -> SHA-256 of its file.
     """
-    uploads = {name: "" for name in DataRecipe.model_fields if name.startswith("upload") and name != "upload_format"}
+    uploads = {
+        name: ""
+        for name in DataRecipe.model_fields
+        if name.startswith("upload") and name != "upload_format"
+    }
     return recipe.changed(
         **(uploads | hashes),
         source="upload",
@@ -105,7 +128,10 @@ def source_recipe(recipe: DataRecipe, hashes: dict[str, str], num_strings: int, 
 
 
 def _json_lines(words: Words, alphabet: Alphabet) -> bytes:
-    return "".join(f"{json.dumps([alphabet.symbols[symbol] for symbol in word], ensure_ascii=False)}\n" for word in words).encode()
+    return "".join(
+        f"{json.dumps([alphabet.symbols[symbol] for symbol in word], ensure_ascii=False)}\n"
+        for word in words
+    ).encode()
 
 
 @dataclass(frozen=True, eq=False)
@@ -133,11 +159,14 @@ class LearningCurve:
     compared_mass: float
 
 
-def learning_curve(wfa: WFA, sizes: tuple[int, ...] = SIZES, num_seeds: int = NUM_SEEDS) -> LearningCurve:
-    """Learn an automaton back by spectral learning from samples of several sizes and seeds, and measure the error of its weights.
+def learning_curve(
+    wfa: WFA, sizes: tuple[int, ...] = SIZES, num_seeds: int = NUM_SEEDS
+) -> LearningCurve:
+    """Learn an automaton back by spectral learning from samples of several sizes and seeds, and
+    measure the error of its weights.
 
-    The rank is the true one. The Hankel matrix has the 30 most frequent prefixes and suffixes of each sample. If a sample is too
-    small for the rank, the largest possible rank is used.
+    The rank is the true one. The Hankel matrix has the 30 most frequent prefixes and suffixes of
+    each sample. If a sample is too small for the rank, the largest possible rank is used.
 
     Raises
     ------
@@ -165,7 +194,9 @@ def curve_sentence(curve: LearningCurve) -> str:
     times = curve.sizes[-1] / curve.sizes[0]
     before, after = format_apart(first, last, 2)
     return (
-        f"With {curve.sizes[0]:,} strings the error is {before}, with {curve.sizes[-1]:,} it is {after} (medians): "
-        f"{first / last if last else np.inf:,.0f} times smaller with {times:,.0f} times as many strings. Statistical errors fall "
+        f"With {curve.sizes[0]:,} strings the error is {before}, with {curve.sizes[-1]:,} it "
+        f"is {after} (medians): "
+        f"{first / last if last else np.inf:,.0f} times smaller with {times:,.0f} times as "
+        "many strings. Statistical errors fall "
         f"like 1/√n, which would be {np.sqrt(times):,.0f} times."
     )

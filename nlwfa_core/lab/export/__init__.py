@@ -6,6 +6,6 @@
 - `automata`: linear models as text for PAutomaC, OpenFst, Graphviz and other programs.
 - `files`: model, strings and figures as files.
 
-Each module returns text or bytes, which are always the same for the same run. Bundles of several runs are made in
-`history.bundles`.
+Each module returns text or bytes, which are always the same for the same run. Bundles of several
+runs are made in `history.bundles`.
 """

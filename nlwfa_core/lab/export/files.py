@@ -1,4 +1,7 @@
-"""Make the files of a run's download, name -> bytes: its model, its strings and its figures. `files.zipped` makes one archive."""
+"""Make the files of a run's download, name -> bytes: its model, its strings and its figures.
+
+`files.zipped` makes one archive.
+"""
 
 from __future__ import annotations
 
@@ -24,16 +27,23 @@ from ..graph import dot
 from ..svg import heat_map_png, loss_svgs, singular_values_svg
 from .automata import openfst, pautomac, weights_json
 
-AUTOMATA: dict[str, Callable[[WFA], str]] = {"automaton.pautomac.txt": pautomac, "automaton.openfst.txt": openfst}
+AUTOMATA: dict[str, Callable[[WFA], str]] = {
+    "automaton.pautomac.txt": pautomac,
+    "automaton.openfst.txt": openfst,
+}
 
 
 def model_files(result: Result) -> dict[str, bytes]:
     """Write a run's model as `saved_files` does."""
-    return saved_files(SavedModel(result.model, result.alphabet, {"recipe": result.recipe.model_dump(mode="json")}))
+    return saved_files(
+        SavedModel(result.model, result.alphabet, {"recipe": result.recipe.model_dump(mode="json")})
+    )
 
 
 def saved_files(saved: SavedModel) -> dict[str, bytes]:
-    """Write a model in the form that `load_model` reads; a linear model also as text, in all formats that can express it."""
+    """Write a model in the form that `load_model` reads; a linear model also as text, in all
+    formats that can express it.
+    """
     with TemporaryDirectory() as folder:
         save_model(Path(folder), saved)
         files = {name: Path(folder, name).read_bytes() for name in MODEL_FILES}
@@ -45,7 +55,9 @@ def saved_files(saved: SavedModel) -> dict[str, bytes]:
 
 
 def refusals(model: WFA) -> tuple[str, ...]:
-    """Explain why a linear model can't be written for other programs: one sentence for each format of AUTOMATA that refuses it."""
+    """Explain why a linear model can't be written for other programs: one sentence for each format
+    of AUTOMATA that refuses it.
+    """
     sentences = []
     for write in AUTOMATA.values():
         try:
@@ -67,12 +79,16 @@ def _automata(model: WFA) -> dict[str, bytes]:
 
 
 def data_files(data: Data) -> dict[str, bytes]:
-    """Write the strings in PAutomaC's format, the names of the symbols, and the true probabilities and automaton if known."""
+    """Write the strings in PAutomaC's format, the names of the symbols, and the true probabilities
+    and automaton if known.
+    """
     files = {"train.txt": _strings(_repeated(data.train), data)}
     if data.validation is not None:
         files["validation.txt"] = _strings(_test_words(data.validation), data)
     files["test.txt"] = _strings(_test_words(data.test), data)
-    files["symbols.json"] = (json.dumps(list(data.test.alphabet.symbols), ensure_ascii=False) + "\n").encode()
+    files["symbols.json"] = (
+        json.dumps(list(data.test.alphabet.symbols), ensure_ascii=False) + "\n"
+    ).encode()
     if data.test.target_is_true:
         files["test-solution.txt"] = write_solution(data.test.target).encode()
     if isinstance(data.true_model, WFA):
@@ -81,18 +97,31 @@ def data_files(data: Data) -> dict[str, bytes]:
 
 
 def figure_files(result: Result, hankel: HankelMatrix | None) -> dict[str, bytes]:
-    """Draw a run's Hankel matrix and its singular values (if there is a matrix), and its loss curves."""
+    """Draw a run's Hankel matrix and its singular values (if there is a matrix), and its loss
+    curves.
+    """
     files = {}
     if hankel is not None:
         files["hankel.png"] = heat_map_png(hankel.block)
-        files["singular-values.svg"] = singular_values_svg(hankel, result.recipe.learning.rank).encode()
-    linear = linear_loss(hankel, result.recipe.learning.rank) if hankel is not None and result.report.logs else None
-    files |= {f"{measure.replace(' ', '-')}.svg": figure.encode() for measure, figure in loss_svgs(result.report, linear).items()}
+        files["singular-values.svg"] = singular_values_svg(
+            hankel, result.recipe.learning.rank
+        ).encode()
+    linear = (
+        linear_loss(hankel, result.recipe.learning.rank)
+        if hankel is not None and result.report.logs
+        else None
+    )
+    files |= {
+        f"{measure.replace(' ', '-')}.svg": figure.encode()
+        for measure, figure in loss_svgs(result.report, linear).items()
+    }
     return files
 
 
 def _test_words(test: TestSet) -> Words:
-    """Return the test strings in the order of their true probabilities if these are known, otherwise as often as each occurs."""
+    """Return the test strings in the order of their true probabilities if these are known,
+    otherwise as often as each occurs.
+    """
     return test.words if test.target_is_true else _repeated(test.sample)
 
 

@@ -1,7 +1,9 @@
-"""Write a run as a Jupyter notebook: the program of `script` in cells, with text, formulas, figures and tables between them.
+"""Write a run as a Jupyter notebook: the program of `script` in cells, with text, formulas, figures
+and tables between them.
 
-The notebook is written as JSON (format 4.5), so that the same recipe always gives the same bytes; the library nbformat would give
-cells random names. As in `script`, it contains no text written by a user.
+The notebook is written as JSON (format 4.5), so that the same recipe always gives the same bytes;
+the library nbformat would give cells random names. As in `script`, it contains no text written by a
+user.
 """
 
 from __future__ import annotations
@@ -16,7 +18,16 @@ from ..formulas.recipe import entries, entry_formula, marks, steps
 from ..tables import BETTER
 from .script import UPLOADS, import_line, recipe_code, shelf_line
 
-NAMES = ("evaluate", "heat_map_png", "linear_loss", "loss_svgs", "prepare", "reference_models", "run", "singular_values_svg")
+NAMES = (
+    "evaluate",
+    "heat_map_png",
+    "linear_loss",
+    "loss_svgs",
+    "prepare",
+    "reference_models",
+    "run",
+    "singular_values_svg",
+)
 SETUP = """\
 import json
 from dataclasses import asdict
@@ -32,7 +43,7 @@ prepared = prepare(recipe{files})
 data, hankel = prepared.data, prepared.hankel
 print(data.title)
 print(f"{{data.train.num_strings:,}} training strings, {{len(data.train.words):,}} distinct, {{data.train.num_symbols}} symbols")
-print(f"{{data.test.sample.num_strings:,}} test strings")"""
+print(f"{{data.test.sample.num_strings:,}} test strings")"""  # noqa: E501
 HANKEL = """\
 print(f"{hankel.num_prefixes:,} prefixes, {hankel.num_suffixes:,} suffixes")
 Image(heat_map_png(hankel.block, 480))"""
@@ -43,7 +54,15 @@ for note in result.notes:
     print(note)
 for figure in loss_svgs(result.report{linear}).values():
     display(SVG(figure))"""
-COLUMNS = ("log2_pauto", "wer", "share_tied", "bits_per_symbol", "ndcg5", "num_zero", "num_negative")
+COLUMNS = (
+    "log2_pauto",
+    "wer",
+    "share_tied",
+    "bits_per_symbol",
+    "ndcg5",
+    "num_zero",
+    "num_negative",
+)
 SCORES = """\
 models = {recipe.learning.learner: result.scores}
 models |= {name: evaluate(model, data.test) for name, model in reference_models(data, 5).items()}
@@ -51,7 +70,7 @@ columns = COLUMNS
 lines = ["| model | " + " | ".join(columns) + " |", "|---" * (len(columns) + 1) + "|"]
 for name, scores in models.items():
     lines.append(f"| {name} | " + " | ".join(f"{getattr(scores, column):.4g}" for column in columns) + " |")
-display(Markdown("\\n".join(lines)))""".replace("COLUMNS", json.dumps(COLUMNS))
+display(Markdown("\\n".join(lines)))""".replace("COLUMNS", json.dumps(COLUMNS))  # noqa: E501
 ALL_SCORES = "print(json.dumps(asdict(result.scores), indent=1))"
 
 
@@ -62,27 +81,52 @@ def notebook(recipe: Recipe) -> str:
     cells = [
         _text(
             f"# A run of NL-WFA Lab {__version__}: {recipe.title}\n\n"
-            "The first cell has every option of the experiment. Change one and run all cells again; "
+            "The first cell has every option of the experiment. Change one and run all cells "
+            "again; "
             "the same options always give the same model.\n\n"
-            "The notebook needs the library and Jupyter: run `pip install --editable . jupyterlab` in the lab's folder."
-            + (f" It reads uploaded files from a folder `{UPLOADS}` beside it, as in the download *Everything*." if files else "")
+            "The notebook needs the library and Jupyter: run `pip install --editable . "
+            "jupyterlab` in the lab's folder."
+            + (
+                f" It reads uploaded files from a folder `{UPLOADS}` beside it, as in the "
+                "download *Everything*."
+                if files
+                else ""
+            )
         ),
-        _code(SETUP.format(imports=import_line(recipe, NAMES), shelf=shelf_line(recipe), recipe=recipe_code(recipe))),
-        _text("## Strings\n\nThe strings are generated or read from a file. Nothing is learned from the test strings."),
+        _code(
+            SETUP.format(
+                imports=import_line(recipe, NAMES),
+                shelf=shelf_line(recipe),
+                recipe=recipe_code(recipe),
+            )
+        ),
+        _text(
+            "## Strings\n\nThe strings are generated or read from a file. Nothing is learned "
+            "from the test strings."
+        ),
         _code(DATA.format(files=files)),
     ]
     if recipe.learning.kind.needs_hankel:
         cells += [
             _text(
-                f"## The Hankel matrix\n\n$\\mathbf{{H}}[u, v] = {entry_formula(recipe.hankel)}$: a row for each prefix $u$, a "
-                f"column for each suffix $v$. An entry is {entries(recipe.hankel)}. {marks(recipe.hankel)}\n\n"
-                "Dark is large (on a logarithmic scale), white is 0, red is negative. In a large matrix, each pixel shows the "
+                "## The Hankel matrix\n\n$\\mathbf{H}[u, v] = "
+                f"{entry_formula(recipe.hankel)}$: a row for each prefix $u$, a "
+                f"column for each suffix $v$. An entry is {entries(recipe.hankel)}. "
+                f"{marks(recipe.hankel)}\n\n"
+                "Dark is large (on a logarithmic scale), white is 0, red is negative. In a "
+                "large matrix, each pixel shows the "
                 "largest of the entries that it covers."
             ),
             _code(HANKEL),
-            _text("Its singular values, largest first. A model of the chosen rank keeps the blue ones."),
+            _text(
+                "Its singular values, largest first. A model of the chosen rank keeps the "
+                "blue ones."
+            ),
             _code(SVD),
-            _text("## Learning\n\n" + "\n\n".join(f"{title}\n\n$$\n{formula}\n$$" for title, formula in steps(recipe))),
+            _text(
+                "## Learning\n\n"
+                + "\n\n".join(f"{title}\n\n$$\n{formula}\n$$" for title, formula in steps(recipe))
+            ),
         ]
     else:
         learning = "The model is learned from the training strings themselves. "
@@ -92,7 +136,9 @@ def notebook(recipe: Recipe) -> str:
         _code(LEARN.format(files=files, linear=linear)),
         _text(
             "## Scores on the test strings\n\n"
-            + "\n".join(f"- `{field}`: {SCORE_OF[field].meaning}".replace("*", r"\*") for field in COLUMNS)
+            + "\n".join(
+                f"- `{field}`: {SCORE_OF[field].meaning}".replace("*", r"\*") for field in COLUMNS
+            )
             + f"\n\n{BETTER}."
         ),
         _code(SCORES),
@@ -103,7 +149,9 @@ def notebook(recipe: Recipe) -> str:
         cell["id"] = f"cell-{number}"
     kernel = {"display_name": "Python 3", "language": "python", "name": "python3"}
     book = {"cells": cells, "metadata": {"kernelspec": kernel, "language_info": {"name": "python"}}}
-    return json.dumps(book | {"nbformat": 4, "nbformat_minor": 5}, indent=1, ensure_ascii=False) + "\n"
+    return (
+        json.dumps(book | {"nbformat": 4, "nbformat_minor": 5}, indent=1, ensure_ascii=False) + "\n"
+    )
 
 
 def _text(source: str) -> dict[str, Any]:
@@ -111,4 +159,10 @@ def _text(source: str) -> dict[str, Any]:
 
 
 def _code(source: str) -> dict[str, Any]:
-    return {"cell_type": "code", "execution_count": None, "metadata": {}, "outputs": [], "source": source}
+    return {
+        "cell_type": "code",
+        "execution_count": None,
+        "metadata": {},
+        "outputs": [],
+        "source": source,
+    }

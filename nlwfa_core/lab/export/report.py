@@ -1,4 +1,7 @@
-"""Write a run as one self-contained HTML file: no script, no font, no network. The template escapes all but our drawings."""
+"""Write a run as one self-contained HTML file: no script, no font, no network.
+
+The template escapes all but our drawings.
+"""
 
 from __future__ import annotations
 
@@ -57,16 +60,30 @@ def report(
 
     recipe, diagnostics, titles = result.recipe, result.diagnostics, titles or {}
     models = {recipe.title: result.scores} | dict(references)
-    scores = [score for score in SCORES if any(getattr(one, score.field) is not None for one in models.values())]
+    scores = [
+        score
+        for score in SCORES
+        if any(getattr(one, score.field) is not None for one in models.values())
+    ]
     readings = [
         reading_of(file_label(name, titles.get(name, "")), data.readings[field])
         for field in data.readings
         if (name := getattr(recipe.data, field))
     ]
     libraries = ((library, _version(library)) for library in LIBRARIES)
-    options_used = {option: with_title(value, titles) for option, value in options(recipe).items() if value != NO_EFFECT}
-    linear = linear_loss(hankel, recipe.learning.rank) if hankel is not None and result.report.logs else None
-    environment = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True)
+    options_used = {
+        option: with_title(value, titles)
+        for option, value in options(recipe).items()
+        if value != NO_EFFECT
+    }
+    linear = (
+        linear_loss(hankel, recipe.learning.rank)
+        if hankel is not None and result.report.logs
+        else None
+    )
+    environment = Environment(
+        autoescape=True, trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True
+    )
     return environment.from_string(TEMPLATE.read_text(encoding="utf-8")).render(
         title=recipe.title,
         data=data.title,
@@ -76,7 +93,10 @@ def report(
         warnings=diagnostics.warnings,
         notes=[sentence for sentence in result.notes if sentence not in diagnostics.warnings],
         scores=scores,
-        models=[(name, [format_score(getattr(one, s.field), s.form) for s in scores]) for name, one in models.items()],
+        models=[
+            (name, [format_score(getattr(one, s.field), s.form) for s in scores])
+            for name, one in models.items()
+        ],
         verdicts=verdicts(models),
         strings=_strings(result.scores),
         better=BETTER,
@@ -86,7 +106,10 @@ def report(
         has_radius=diagnostics.spectral_radius is not None,
         **_matrix(hankel, recipe.learning.rank),
         losses=list(loss_svgs(result.report, linear).values()),
-        stages=[("warn" if log.state == UNFINISHED else "muted", as_sentence(log.summary)) for log in result.report.logs],
+        stages=[
+            ("warn" if log.state == UNFINISHED else "muted", as_sentence(log.summary))
+            for log in result.report.logs
+        ],
         settings=options_used.items(),
         software=[("NL-WFA Lab", __version__), ("Python", platform.python_version()), *libraries],
         key=recipe.key(),
@@ -96,12 +119,15 @@ def report(
 
 
 def _matrix(hankel: HankelMatrix | None, rank: int) -> dict[str, str]:
-    """Make the heat map as base64, the size in words, and the bars of singular values; empty without a matrix."""
+    """Make the heat map as base64, the size in words, and the bars of singular values; empty
+    without a matrix.
+    """
     if hankel is None:
         return {}
     return {
         "heat_map": b64encode(heat_map_png(hankel.block)).decode(),
-        "size": f"{hankel.num_prefixes:,} prefixes (rows) × {hankel.num_suffixes:,} suffixes (columns)",
+        "size": f"{hankel.num_prefixes:,} prefixes (rows) × {hankel.num_suffixes:,} suffixes "
+        "(columns)",
         "singular_values": singular_values_svg(hankel, rank),
     }
 
@@ -109,12 +135,21 @@ def _matrix(hankel: HankelMatrix | None, rank: int) -> dict[str, str]:
 def _strings(scores: Scores) -> str:
     """Say over which strings the scores are, and how they are weighted."""
     has_truth = scores.true_log2_pauto is not None
-    strings, weights = ("test strings", "true probabilities") if has_truth else ("distinct test strings", "frequencies")
-    return f"{scores.num_words:,} {strings}, weighted by their {weights}; {scores.num_predictions:,} next-symbol predictions."
+    strings, weights = (
+        ("test strings", "true probabilities")
+        if has_truth
+        else ("distinct test strings", "frequencies")
+    )
+    return (
+        f"{scores.num_words:,} {strings}, weighted by their {weights}; "
+        f"{scores.num_predictions:,} next-symbol predictions."
+    )
 
 
 def _soundness(diagnostics: Diagnostics, num_states: int, rank: int) -> Iterator[tuple[str, str]]:
-    """Yield the title and the value of each diagnostic that is known for a model, after its number of states."""
+    """Yield the title and the value of each diagnostic that is known for a model, after its number
+    of states.
+    """
     yield "states", f"{num_states}"
     for field, title in DIAGNOSTIC_TITLES.items():
         if (value := getattr(diagnostics, field)) is not None:
@@ -124,13 +159,15 @@ def _soundness(diagnostics: Diagnostics, num_states: int, rank: int) -> Iterator
 def _intervals(result: Result, data: Data) -> list[tuple[str, str]]:
     """List the model's scores with their 95 % intervals.
 
-    Empty if its scores were computed over other test strings than these, or over too few for an interval.
+    Empty if its scores were computed over other test strings than these, or over too few for an
+    interval.
     """
     known = run_intervals(result.scores, string_scores(result.model, data.test))
     return [
         (
             score.short_title,
-            f"{format_score(known[score.field].estimate, score.form)} ({interval_text(known[score.field], score.form)})",
+            f"{format_score(known[score.field].estimate, score.form)} "
+            f"({interval_text(known[score.field], score.form)})",
         )
         for score in SCORES
         if score.field in known and known[score.field].is_known
@@ -138,7 +175,9 @@ def _intervals(result: Result, data: Data) -> list[tuple[str, str]]:
 
 
 def _version(library: str) -> str:
-    """Return the version of an installed library without importing it, because importing torch would take seconds."""
+    """Return the version of an installed library without importing it, because importing torch
+    would take seconds.
+    """
     try:
         return version(library)
     except PackageNotFoundError:

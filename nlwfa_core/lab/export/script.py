@@ -1,7 +1,7 @@
 """Write a run as a short Python program that sets every option explicitly.
 
-The program contains no text written by a user, so it runs no foreign code: a recipe holds numbers, words from fixed lists and
-hashes, and each is written by `repr`.
+The program contains no text written by a user, so it runs no foreign code: a recipe holds numbers,
+words from fixed lists and hashes, and each is written by `repr`.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ for name, value in asdict(result.scores).items():
     print(f"  {{name}}: {{value!r}}")
 for note in result.notes:
     print(note)
-'''
+'''  # noqa: E501
 NOTE = """
 # Put the uploaded files into a folder "{folder}" beside this program. The name of each is its SHA-256:
 # {names}
-"""
+"""  # noqa: E501
 
 
 def script(recipe: Recipe) -> str:
@@ -59,7 +59,8 @@ def script(recipe: Recipe) -> str:
 
 
 def import_line(recipe: Recipe, names: Iterable[str]) -> str:
-    """Write a program's import line: it imports `names` from the library, and the names that the code of a recipe needs.
+    """Write a program's import line: it imports `names` from the library, and the names that the
+    code of a recipe needs.
 
     >>> import_line(Recipe(), ["run"])
     'from nlwfa_core import DataRecipe, HankelRecipe, LearningRecipe, Recipe, RefinementRecipe, run'
@@ -69,7 +70,9 @@ def import_line(recipe: Recipe, names: Iterable[str]) -> str:
 
 
 def shelf_line(recipe: Recipe) -> str:
-    """Write the line of a program that opens the folder of uploaded files; empty if the recipe reads no uploaded file."""
+    """Write the line of a program that opens the folder of uploaded files; empty if the recipe
+    reads no uploaded file.
+    """
     return f"\nfiles = FileShelf(Path({UPLOADS!r})).get" if recipe.data.uploads else ""
 
 

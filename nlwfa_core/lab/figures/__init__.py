@@ -1,9 +1,11 @@
-"""Draw with Plotly and ECharts: one function for each figure, which takes arrays and names and returns a figure.
+"""Draw with Plotly and ECharts: one function for each figure, which takes arrays and names and
+returns a figure.
 
-In reading order: `bars` (counts, next-symbol probabilities), `metrics` (scores against the rank or the number of strings, or as
-bars), `parallel` (one line for each run), `states` (states as points, a string's way through them), `live` (curves and
-points that move during training, as ECharts options), `learning_back` (an automaton learned back from strings). This file has
-two functions that all of them use.
+In reading order: `bars` (counts, next-symbol probabilities), `metrics` (scores against the rank or
+the number of strings, or as bars), `parallel` (one line for each run), `states` (states as points,
+a string's way through them), `live` (curves and points that move during training, as ECharts
+options), `learning_back` (an automaton learned back from strings). This file has two functions that
+all of them use.
 
 Only this package imports Plotly. Colours, dashes and markers are in `lab.palette`.
 """
@@ -28,7 +30,8 @@ def plain(texts: Sequence[str]) -> list[str]:
 
 
 def layout(figure: go.Figure, height: int, **more: Any) -> go.Figure:
-    """Set a figure's height in pixels, narrow margins, and any other settings of its layout. Changes the figure and returns it.
+    """Set a figure's height in pixels, narrow margins, and any other settings of its layout.
+    Changes the figure and returns it.
 
     Axes write tiny and huge numbers with a power of ten, as the texts of the page do.
     """

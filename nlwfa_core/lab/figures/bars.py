@@ -9,19 +9,42 @@ import plotly.graph_objects as go
 
 from ...metrics.tables import format_score
 from ...strings.words import FloatArray, IntArray
-from ..palette import ACCENT, MONOSPACE, PATTERNS, RIGHT, RIGHT_SIGN, WRONG, WRONG_SIGN, colour_of, kind_of
+from ..palette import (
+    ACCENT,
+    MONOSPACE,
+    PATTERNS,
+    RIGHT,
+    RIGHT_SIGN,
+    WRONG,
+    WRONG_SIGN,
+    colour_of,
+    kind_of,
+)
 from . import layout, plain
 
-FEW = 12  # with fewer bars than these, each is as wide as if there were so many: two bars would fill the figure
+# with fewer bars than these, each is as wide as if there were so many: two bars would fill the
+# figure
+FEW = 12
 PIN_PATTERNS = {"A": "\\", "B": "x"}
 
 
-def bars_figure(names: Sequence[Any], values: IntArray, x_title: str, y_title: str = "strings") -> go.Figure:
-    """Draw counts as bars. Names that are strings give a categorical x-axis, in their order; numbers give a numeric one."""
+def bars_figure(
+    names: Sequence[Any], values: IntArray, x_title: str, y_title: str = "strings"
+) -> go.Figure:
+    """Draw counts as bars.
+
+    Names that are strings give a categorical x-axis, in their order; numbers give a numeric one.
+    """
     is_categorical = bool(names) and isinstance(names[0], str)
     labels = plain(names) if is_categorical else list(names)
     width = min(0.85, len(labels) / FEW) if is_categorical else None
-    bar = go.Bar(x=labels, y=values, width=width, marker={"color": ACCENT}, hovertemplate="%{x}: %{y:,}<extra></extra>")
+    bar = go.Bar(
+        x=labels,
+        y=values,
+        width=width,
+        marker={"color": ACCENT},
+        hovertemplate="%{x}: %{y:,}<extra></extra>",
+    )
     figure = go.Figure(bar)
     if is_categorical:
         figure.update_xaxes(type="category", tickfont=MONOSPACE)
@@ -31,36 +54,68 @@ def bars_figure(names: Sequence[Any], values: IntArray, x_title: str, y_title: s
 
 
 def lengths_figure(lengths: IntArray, longest: int) -> go.Figure:
-    """Draw the number of strings of each length 0, 1, … as bars. The axis ends at `longest`; a double click shows all."""
+    """Draw the number of strings of each length 0, 1, … as bars.
+
+    The axis ends at `longest`; a double click shows all.
+    """
     figure = bars_figure(range(len(lengths)), lengths, "length")
     figure.update_xaxes(range=[-0.5, longest + 0.5])
     return figure
 
 
-def guesses_figure(labels: Sequence[str], counts: Sequence[int], right: Sequence[bool]) -> go.Figure:
-    """Draw how often each answer was entered, as bars with their counts. Right and wrong ones differ in colour and sign."""
+def guesses_figure(
+    labels: Sequence[str], counts: Sequence[int], right: Sequence[bool]
+) -> go.Figure:
+    """Draw how often each answer was entered, as bars with their counts.
+
+    Right and wrong ones differ in colour and sign.
+    """
     signs = [RIGHT_SIGN if correct else WRONG_SIGN for correct in right]
     names = [f"{label} {sign}" for label, sign in zip(plain(labels), signs, strict=True)]
     colours = [RIGHT if correct else WRONG for correct in right]
-    bar = go.Bar(x=names, y=counts, text=counts, textposition="outside", cliponaxis=False, marker={"color": colours})
+    bar = go.Bar(
+        x=names,
+        y=counts,
+        text=counts,
+        textposition="outside",
+        cliponaxis=False,
+        marker={"color": colours},
+    )
     bar.hovertemplate = "%{x}: %{y:,}<extra></extra>"
     figure = go.Figure(bar)
     figure.update_xaxes(type="category", tickfont={**MONOSPACE, "size": 16})
     most = max(counts, default=0)
-    figure.update_yaxes(title="students", tickformat="d", dtick=1 + most // 6, range=[0, most * 1.1 + 0.5])
+    figure.update_yaxes(
+        title="students", tickformat="d", dtick=1 + most // 6, range=[0, most * 1.1 + 0.5]
+    )
     return layout(figure, 320, bargap=0.3, font={"size": 15})
 
 
 def next_symbol_figure(symbols: Sequence[str], shares: Mapping[str, FloatArray]) -> go.Figure:
-    """Draw next-symbol probabilities of several models side by side. Models that a user pinned ("A: SP, k = 3") are hatched."""
+    """Draw next-symbol probabilities of several models side by side.
+
+    Models that a user pinned ("A: SP, k = 3") are hatched.
+    """
     figure = go.Figure()
     for name, values in shares.items():
         pin, _, learner = name.rpartition(": ")
         kind = kind_of(learner.split(",")[0])
-        look = {"color": colour_of(kind), "pattern": {"shape": PIN_PATTERNS.get(pin, PATTERNS.get(kind, ""))}}
+        look = {
+            "color": colour_of(kind),
+            "pattern": {"shape": PIN_PATTERNS.get(pin, PATTERNS.get(kind, ""))},
+        }
         texts = [format_score(value) for value in values.tolist()]
         hover = f"{name}: %{{customdata}}<extra></extra>"
-        figure.add_trace(go.Bar(x=plain(symbols), y=values, name=name, marker=look, customdata=texts, hovertemplate=hover))
+        figure.add_trace(
+            go.Bar(
+                x=plain(symbols),
+                y=values,
+                name=name,
+                marker=look,
+                customdata=texts,
+                hovertemplate=hover,
+            )
+        )
     figure.update_xaxes(type="category", title="next symbol", tickfont=MONOSPACE)
     figure.update_yaxes(title="probability", range=[0, 1])
     return layout(figure, 320, barmode="group", legend={"orientation": "h", "y": 1.15})

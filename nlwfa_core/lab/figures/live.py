@@ -15,7 +15,8 @@ from ...learning.progress import BITS, RELATIVE, curve_from_one
 from ...rounding import format_significant, power_of_ten
 from ..palette import ACCENT, COLOURS, GREY, LINEAR_LOSS, MONOSPACE, MUTED, class_colours
 
-# Smaller losses are rounding errors, which may even be negative; a logarithmic axis needs a positive lower end.
+# Smaller losses are rounding errors, which may even be negative; a logarithmic axis needs a
+# positive lower end.
 LOWEST_LOSS = 1e-15
 MOST_TICKS = 6
 # A point is an epoch, a loss, and the loss as text, which a tooltip shows.
@@ -23,46 +24,73 @@ TEXT_IN_TOOLTIP = {
     "dimensions": ["epoch", "loss", {"name": "text", "type": "ordinal"}],
     "encode": {"x": 0, "y": 1, "tooltip": 2},
 }
-STAGE_COLOURS = {"factorisation": ACCENT, "transitions": COLOURS["fac.non"], "refinement": COLOURS["tran.non"]}
+STAGE_COLOURS = {
+    "factorisation": ACCENT,
+    "transitions": COLOURS["fac.non"],
+    "refinement": COLOURS["tran.non"],
+}
 LOSS_NOTES = {
-    RELATIVE: "The relative loss is the squared error divided by the targets' squared norm: outputs of 0 everywhere have loss 1.",
-    BITS: "Bits per symbol are measured on the validation strings; the end of each string counts as a symbol. Epoch 0 is the model "
+    RELATIVE: "The relative loss is the squared error divided by the targets' squared norm: "
+    "outputs of "
+    "0 everywhere have loss 1.",
+    BITS: "Bits per symbol are measured on the validation strings; the end of each string counts "
+    "as a symbol. Epoch 0 is the model "
     "before refinement.",
 }
 
 
 LINEAR_NOTE = (
-    "The dashed line is the loss of SP at the same rank, which is the lowest loss of a linear factorisation. Where the curve is "
-    "below this line, the network with tanh describes the rows better than any linear model with as many states."
+    "The dashed line is the loss of SP at the same rank, which is the lowest loss of a "
+    "linear factorisation. Where the curve is "
+    "below this line, the network with tanh describes the rows better than any linear model "
+    "with as many states."
 )
 
 
 def loss_options(
-    curves: Mapping[str, tuple[Sequence[int], Sequence[float]]], measure: str = RELATIVE, linear_loss: float | None = None
+    curves: Mapping[str, tuple[Sequence[int], Sequence[float]]],
+    measure: str = RELATIVE,
+    linear_loss: float | None = None,
 ) -> dict[str, Any]:
-    """Make the options of loss curves that have the same measure. Relative losses have logarithmic axes, other losses linear ones.
+    """Make the options of loss curves that have the same measure. Relative losses have logarithmic
+    axes, other losses linear ones.
 
-    A logarithmic axis begins at epoch 1. A stage that was solved exactly, without epochs, is drawn as a point at epoch 1.
+    A logarithmic axis begins at epoch 1. A stage that was solved exactly, without epochs, is drawn
+    as a point at epoch 1.
 
     Parameters
     ----------
     curves : mapping
         Stage of training -> (epochs, losses).
     linear_loss : float, optional
-        SP's loss at the same rank (`learning.spectral.linear_loss`), drawn as a dashed line if the factorisation is among the
-        stages.
+        SP's loss at the same rank (`learning.spectral.linear_loss`), drawn as a dashed line if the
+        factorisation is among the stages.
     """
     relative = measure == RELATIVE
     series: list[dict[str, Any]] = []
     for stage, (epochs, losses) in curves.items():
-        points = [(epoch, max(loss, LOWEST_LOSS)) for epoch, loss in zip(epochs, losses, strict=True) if np.isfinite(loss)]
+        points = [
+            (epoch, max(loss, LOWEST_LOSS))
+            for epoch, loss in zip(epochs, losses, strict=True)
+            if np.isfinite(loss)
+        ]
         points = curve_from_one(points) if relative else points
         colour = STAGE_COLOURS.get(stage, ACCENT)
-        look = {"showSymbol": len(points) == 1, "symbolSize": 9, "lineStyle": {"width": 2.5}, "color": colour}
+        look = {
+            "showSymbol": len(points) == 1,
+            "symbolSize": 9,
+            "lineStyle": {"width": 2.5},
+            "color": colour,
+        }
         data = [[epoch, loss, format_significant(loss)] for epoch, loss in points]
         series.append({"type": "line", "name": stage, "data": data, **TEXT_IN_TOOLTIP, **look})
     if linear_loss is not None and "factorisation" in curves:
-        series.append(_linear_line(max(linear_loss, LOWEST_LOSS), max(epoch for epochs, _ in curves.values() for epoch in epochs)))
+        series.append(
+            _linear_line(
+                max(linear_loss, LOWEST_LOSS),
+                max(epoch for epochs, _ in curves.values() for epoch in epochs),
+            )
+        )
     y_axis: dict[str, Any] = {"type": "value", "scale": True, "name": measure}
     if relative:
         powers = _powers([point[1] for one in series for point in map(_values, one["data"])])
@@ -132,7 +160,14 @@ def _power_labels(powers: Sequence[int]) -> dict[str, Any]:
 
 def _linear_line(loss: float, last: int) -> dict[str, Any]:
     """Make a dashed horizontal line at a loss, labelled with its name."""
-    text = {"show": True, "formatter": LINEAR_LOSS, "position": [4, -18], "align": "left", "color": GREY, "textBorderWidth": 0}
+    text = {
+        "show": True,
+        "formatter": LINEAR_LOSS,
+        "position": [4, -18],
+        "align": "left",
+        "color": GREY,
+        "textBorderWidth": 0,
+    }
     return {
         "type": "line",
         "name": LINEAR_LOSS,
@@ -144,8 +179,11 @@ def _linear_line(loss: float, last: int) -> dict[str, Any]:
     }
 
 
-def picture_options(picture: Snapshot, labels: Sequence[str], classes: Sequence[str]) -> dict[str, Any]:
-    """Make the options of a figure of states in the plane; ECharts animates the points from one figure to the next.
+def picture_options(
+    picture: Snapshot, labels: Sequence[str], classes: Sequence[str]
+) -> dict[str, Any]:
+    """Make the options of a figure of states in the plane; ECharts animates the points from one
+    figure to the next.
 
     Parameters
     ----------
@@ -154,14 +192,21 @@ def picture_options(picture: Snapshot, labels: Sequence[str], classes: Sequence[
     labels : sequence of str
         The prefix of each point.
     classes : sequence of str
-        The class of each point; each class is a series, in an order that does not depend on the positions.
+        The class of each point; each class is a series, in an order that does not depend on the
+        positions.
     """
     symbol = {"type": "scatter", "symbolSize": 9, "emphasis": {"focus": "series"}}
     rings = [
-        {"name": label, "value": list(point), "itemStyle": {"color": "transparent", "borderColor": MUTED, "borderWidth": 1.5}}
+        {
+            "name": label,
+            "value": list(point),
+            "itemStyle": {"color": "transparent", "borderColor": MUTED, "borderWidth": 1.5},
+        }
         for label, point in zip(labels, picture.targets, strict=False)
     ]
-    series: list[dict[str, Any]] = [{**symbol, "name": "", "symbolSize": 13, "silent": True, "data": rings}]
+    series: list[dict[str, Any]] = [
+        {**symbol, "name": "", "symbolSize": 13, "silent": True, "data": rings}
+    ]
     for name, colour in class_colours(classes).items():
         members = [index for index, each in enumerate(classes) if each == name]
         series.append(
@@ -181,11 +226,22 @@ def picture_options(picture: Snapshot, labels: Sequence[str], classes: Sequence[
                     "textBorderWidth": 0,
                 },
                 "labelLayout": {"hideOverlap": True},
-                "data": [{"name": labels[index], "value": list(picture.points[index])} for index in members],
+                "data": [
+                    {"name": labels[index], "value": list(picture.points[index])}
+                    for index in members
+                ],
             }
         )
-    end = _round_up(max((abs(x) for point in (*picture.points, *picture.targets) for x in point), default=1.0))
-    axis = {"type": "value", "min": -end, "max": end, "splitNumber": 2, "axisLabel": {"showMinLabel": False, "showMaxLabel": False}}
+    end = _round_up(
+        max((abs(x) for point in (*picture.points, *picture.targets) for x in point), default=1.0)
+    )
+    axis = {
+        "type": "value",
+        "min": -end,
+        "max": end,
+        "splitNumber": 2,
+        "axisLabel": {"showMinLabel": False, "showMaxLabel": False},
+    }
     return {
         "animationDuration": 0,
         "animationDurationUpdate": 350,
@@ -204,7 +260,8 @@ def picture_options(picture: Snapshot, labels: Sequence[str], classes: Sequence[
 
 
 def _round_up(size: float) -> float:
-    """Round up to 1, 1.5, 2, 3, 5 or 7 times a power of ten, so that axes stay the same while points move a little.
+    """Round up to 1, 1.5, 2, 3, 5 or 7 times a power of ten, so that axes stay the same while
+    points move a little.
 
     >>> _round_up(0.21), _round_up(5.0), _round_up(0.0)
     (0.3, 5.0, 1.0)
@@ -212,4 +269,10 @@ def _round_up(size: float) -> float:
     if size <= 0:
         return 1.0
     power = 10.0 ** np.floor(np.log10(size))
-    return float(round(next(step for step in (1, 1.5, 2, 3, 5, 7, 10) if size <= step * power * (1 + 1e-9)) * power, 12))
+    return float(
+        round(
+            next(step for step in (1, 1.5, 2, 3, 5, 7, 10) if size <= step * power * (1 + 1e-9))
+            * power,
+            12,
+        )
+    )

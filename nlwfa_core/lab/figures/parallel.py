@@ -1,4 +1,6 @@
-"""Draw parallel coordinates of many runs: a vertical axis for each option or score, and a line for each run."""
+"""Draw parallel coordinates of many runs: a vertical axis for each option or score, and a line for
+each run.
+"""
 
 from __future__ import annotations
 
@@ -13,28 +15,36 @@ from ..palette import BLUES, scale
 from . import layout, plain
 
 MAX_TICKS = 8
-TEXT_COLOURS = {False: "#1b2430", True: "#e8edf3"}  # whether the theme is dark -> colour of text; it must contrast with the lines
+# whether the theme is dark -> colour of text; it must contrast with the lines
+TEXT_COLOURS = {False: "#1b2430", True: "#e8edf3"}
 
 
-def parallel_figure(axes: Mapping[str, Sequence[str] | Sequence[float]], colour_by: str, dark: bool = False) -> go.Figure:
+def parallel_figure(
+    axes: Mapping[str, Sequence[str] | Sequence[float]], colour_by: str, dark: bool = False
+) -> go.Figure:
     """Draw parallel coordinates.
 
-    An axis whose values are texts lists words in the order of their first appearance, then numbers in ascending order. On an axis
-    of numbers, values that are not finite are drawn above all others, at ∞.
+    An axis whose values are texts lists words in the order of their first appearance, then numbers
+    in ascending order. On an axis of numbers, values that are not finite are drawn above all
+    others, at ∞.
 
     Parameters
     ----------
     axes : mapping
         Name -> one value for each run.
     colour_by : str
-        The axis, one of numbers, whose values determine the colours of the lines; low values have the strongest contrast.
+        The axis, one of numbers, whose values determine the colours of the lines; low values have
+        the strongest contrast.
     """
     dimensions = [_dimension(name, values) for name, values in axes.items()]
     index, text = list(axes).index(colour_by), TEXT_COLOURS[dark]
     figure = go.Figure(
         go.Parcoords(
             dimensions=dimensions,
-            line={"color": dimensions[index]["values"], "colorscale": scale(BLUES[:5] if dark else BLUES[4:], not dark)},
+            line={
+                "color": dimensions[index]["values"],
+                "colorscale": scale(BLUES[:5] if dark else BLUES[4:], not dark),
+            },
             labelfont={"size": 13, "color": text},
             tickfont={"size": 12, "color": text},
             labelangle=-20,  # on a phone, horizontal labels would overlap
@@ -51,7 +61,13 @@ def _dimension(name: str, values: Sequence[str] | Sequence[float]) -> dict[str, 
         words = sorted(dict.fromkeys(str(value) for value in values), key=_size)
         ranks = [words.index(str(value)) for value in values]
         ends = [-0.5, len(words) - 0.5] if len(words) == 1 else [0, len(words) - 1]
-        return {"label": label, "values": ranks, "tickvals": list(range(len(words))), "ticktext": plain(words), "range": ends}
+        return {
+            "label": label,
+            "values": ranks,
+            "tickvals": list(range(len(words))),
+            "ticktext": plain(words),
+            "range": ends,
+        }
     numbers = np.array(values, dtype=float)
     finite = numbers[np.isfinite(numbers)]
     low, high = (float(finite.min()), float(finite.max())) if len(finite) else (0.0, 1.0)

@@ -1,4 +1,6 @@
-"""Draw states as points along their principal components, also with the path of one string, or with another model's states."""
+"""Draw states as points along their principal components, also with the path of one string, or with
+another model's states.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,8 @@ from . import layout, plain
 
 LEGEND = {"orientation": "h", "y": 1.02, "yanchor": "bottom", "itemsizing": "constant"}
 MAX_SVG_POINTS = 3000  # beyond that, points are drawn by WebGL
-SECOND_COLOUR = "#E69F00"  # colour of the second model in an overlay, whose states are moved onto those of the first
+# colour of the second model in an overlay, whose states are moved onto those of the first
+SECOND_COLOUR = "#E69F00"
 STEP_MS, MOVE_MS = 800, 400
 CONTROLS = 150  # pixels below the axes for the slider and its buttons
 
@@ -49,12 +52,20 @@ def states_figure(
     three : bool
         Whether to draw three components rather than two.
     num_zero : int
-        How many of the states are the zero vector, which is marked if there are any: in the projection it looks like other points.
+        How many of the states are the zero vector, which is marked if there are any: in the
+        projection it looks like other points.
     """
     names = plain(names)
     figure = go.Figure()
-    # Scattergl is used only for many points: with it, Plotly's legend shows the last class in the colour of the first.
-    scatter: Any = go.Scatter3d if three else go.Scatter if len(coordinates) <= MAX_SVG_POINTS else go.Scattergl
+    # Scattergl is used only for many points: with it, Plotly's legend shows the last class in the
+    # colour of the first.
+    scatter: Any = (
+        go.Scatter3d
+        if three
+        else go.Scatter
+        if len(coordinates) <= MAX_SVG_POINTS
+        else go.Scattergl
+    )
     size = 4 if three else 7
 
     def axes_of(points: FloatArray) -> dict[str, FloatArray]:
@@ -133,7 +144,8 @@ def overlay_figure(
     titles: tuple[str, str],
     three: bool = False,
 ) -> go.Figure:
-    """Draw two models' states after the same prefixes in one figure, with a thin line between the two points of each prefix.
+    """Draw two models' states after the same prefixes in one figure, with a thin line between the
+    two points of each prefix.
 
     Parameters
     ----------
@@ -143,7 +155,9 @@ def overlay_figure(
     """
     names = plain(names)
     figure = go.Figure()
-    scatter: Any = go.Scatter3d if three else go.Scatter if len(first) <= MAX_SVG_POINTS else go.Scattergl
+    scatter: Any = (
+        go.Scatter3d if three else go.Scatter if len(first) <= MAX_SVG_POINTS else go.Scattergl
+    )
     axes = "xyz" if three else "xy"
     gaps = np.full_like(first, np.nan)
     links = np.stack((first, second, gaps), axis=1).reshape(-1, first.shape[1])
@@ -156,33 +170,52 @@ def overlay_figure(
             name="the same prefix",
         )
     )
-    for points, title, colour, symbol in ((first, titles[0], ACCENT, "circle"), (second, titles[1], SECOND_COLOUR, "diamond")):
+    for points, title, colour, symbol in (
+        (first, titles[0], ACCENT, "circle"),
+        (second, titles[1], SECOND_COLOUR, "diamond"),
+    ):
         figure.add_trace(
             scatter(
                 **{axis: points[:, index] for index, axis in enumerate(axes)},
                 mode="markers",
                 name=escape(title, quote=False),
                 text=names,
-                marker={"size": 4 if three else 8, "opacity": 0.8, "color": colour, "symbol": symbol},
+                marker={
+                    "size": 4 if three else 8,
+                    "opacity": 0.8,
+                    "color": colour,
+                    "symbol": symbol,
+                },
                 hovertemplate=f"%{{text}} · {escape(title, quote=False)}<extra></extra>",
             )
         )
     return _with_axes(figure, projection, three, LEGEND)
 
 
-def _with_axes(figure: go.Figure, projection: Projection, three: bool, legend: dict[str, Any]) -> go.Figure:
+def _with_axes(
+    figure: go.Figure, projection: Projection, three: bool, legend: dict[str, Any]
+) -> go.Figure:
     shares = [format_share(float(share), 0) for share in projection.explained]
-    titles = [f"component {number} ({share} of the variance)" for number, share in enumerate(shares, 1)]
+    titles = [
+        f"component {number} ({share} of the variance)" for number, share in enumerate(shares, 1)
+    ]
     if three:
-        figure.update_layout(scene={f"{axis}axis": {"title": title} for axis, title in zip("xyz", titles, strict=True)})
+        figure.update_layout(
+            scene={
+                f"{axis}axis": {"title": title} for axis, title in zip("xyz", titles, strict=True)
+            }
+        )
     else:
         figure.update_xaxes(title=titles[0], zeroline=True)
         figure.update_yaxes(title=titles[1], zeroline=True)
     return layout(figure, 560, legend=legend)
 
 
-def add_trajectory(figure: go.Figure, points: FloatArray, names: Sequence[str], three: bool = False) -> go.Figure:
-    """Add an animation to a figure of states: a string's states one after the other, with a slider, Play and Pause.
+def add_trajectory(
+    figure: go.Figure, points: FloatArray, names: Sequence[str], three: bool = False
+) -> go.Figure:
+    """Add an animation to a figure of states: a string's states one after the other, with a slider,
+    Play and Pause.
 
     The figure contains all frames, so playing them makes no request to the server.
 
@@ -200,7 +233,9 @@ def add_trajectory(figure: go.Figure, points: FloatArray, names: Sequence[str], 
     size = 5 if three else 9
 
     def part(first: int, last: int) -> dict[str, FloatArray]:
-        return {axis: points[first:last, index] for index, axis in enumerate("xyz" if three else "xy")}
+        return {
+            axis: points[first:last, index] for index, axis in enumerate("xyz" if three else "xy")
+        }
 
     def so_far(step: int) -> Any:
         return kind(**part(0, step + 1), text=names[: step + 1])
@@ -211,7 +246,13 @@ def add_trajectory(figure: go.Figure, points: FloatArray, names: Sequence[str], 
     start, last = len(figure.data), len(names) - 1
     common = {"showlegend": False, "name": ""}
     figure.add_trace(
-        kind(**part(0, last + 1), mode="lines", line={"color": MUTED, "width": 2, "dash": "dot"}, hoverinfo="skip", **common)
+        kind(
+            **part(0, last + 1),
+            mode="lines",
+            line={"color": MUTED, "width": 2, "dash": "dot"},
+            hoverinfo="skip",
+            **common,
+        )
     )
     figure.add_trace(
         so_far(last).update(
@@ -236,9 +277,14 @@ def add_trajectory(figure: go.Figure, points: FloatArray, names: Sequence[str], 
     if not last:
         return figure
     figure.frames = [
-        go.Frame(name=str(step), data=[so_far(step), now(step)], traces=[start + 1, start + 2]) for step in range(last + 1)
+        go.Frame(name=str(step), data=[so_far(step), now(step)], traces=[start + 1, start + 2])
+        for step in range(last + 1)
     ]
-    at_once = {"mode": "immediate", "frame": {"duration": 0, "redraw": three}, "transition": {"duration": 0}}
+    at_once = {
+        "mode": "immediate",
+        "frame": {"duration": 0, "redraw": three},
+        "transition": {"duration": 0},
+    }
     playing = {
         "fromcurrent": True,
         "mode": "immediate",
@@ -250,7 +296,11 @@ def add_trajectory(figure: go.Figure, points: FloatArray, names: Sequence[str], 
         "x": 0,
         "len": 1,
         "pad": {"t": 64, "b": 0, "l": 4, "r": 4},
-        "currentvalue": {"prefix": "prefix: ", "font": MONOSPACE | {"size": 14, "color": GREY}, "xanchor": "left"},
+        "currentvalue": {
+            "prefix": "prefix: ",
+            "font": MONOSPACE | {"size": 14, "color": GREY},
+            "xanchor": "left",
+        },
         "steps": [
             {"method": "animate", "label": name, "value": str(step), "args": [[str(step)], at_once]}
             for step, name in enumerate(names)
@@ -279,5 +329,10 @@ def add_trajectory(figure: go.Figure, points: FloatArray, names: Sequence[str], 
             {"label": "❚❚ Pause", "method": "animate", "args": [[None], at_once]},
         ],
     }
-    figure.update_layout(sliders=[slider], updatemenus=[buttons], height=figure.layout.height + CONTROLS, margin={"b": CONTROLS})
+    figure.update_layout(
+        sliders=[slider],
+        updatemenus=[buttons],
+        height=figure.layout.height + CONTROLS,
+        margin={"b": CONTROLS},
+    )
     return figure

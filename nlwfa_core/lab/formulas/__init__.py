@@ -5,6 +5,6 @@
 - `by_hand`: a string's weight, with every matrix and every product.
 - `spectral`: spectral learning step by step, ending with a weight by hand.
 
-The numbers are taken from the models and from `learning.spectral`; nothing is learned or scored here. `models.reading` defines how
-a network's outputs become weights, and writes this as formulas.
+The numbers are taken from the models and from `learning.spectral`; nothing is learned or scored
+here. `models.reading` defines how a network's outputs become weights, and writes this as formulas.
 """

@@ -1,8 +1,10 @@
-"""Write out the weight of a string by hand: every matrix and every product, to be checked with a pocket calculator.
+"""Write out the weight of a string by hand: every matrix and every product, to be checked with a
+pocket calculator.
 
-The weight under a WFA takes α₀, one matrix product per symbol, and a sum. An NL-WFA has layers in its maps and in its decoder, and
-its `Reading` determines how outputs become a weight. All numbers are computed exactly as the models compute them, in double
-precision, and are rounded only when they are written, as plain text or as formulas. Other models are not supported.
+The weight under a WFA takes α₀, one matrix product per symbol, and a sum. An NL-WFA has layers in
+its maps and in its decoder, and its `Reading` determines how outputs become a weight. All numbers
+are computed exactly as the models compute them, in double precision, and are rounded only when they
+are written, as plain text or as formulas. Other models are not supported.
 """
 
 from __future__ import annotations
@@ -24,12 +26,15 @@ from . import latex
 
 MAX_NUMBERS = 20_000  # in a whole calculation: nobody checks more by hand
 MAX_LINES = 24  # of a formula; the plain text has all lines
-ROUNDING_NOTE = "≈0 marks rounding errors: numbers smaller than 10⁻¹² times the largest in their matrix."
+ROUNDING_NOTE = (
+    "≈0 marks rounding errors: numbers smaller than 10⁻¹² times the largest in their matrix."
+)
 
 
 @dataclass(frozen=True, eq=False)
 class Block:
-    """Holds one intermediate result of a calculation: its name, the expression that gives it, and its numbers.
+    """Holds one intermediate result of a calculation: its name, the expression that gives it, and
+    its numbers.
 
     Attributes
     ----------
@@ -49,12 +54,16 @@ class Block:
     def lines(self, digits: int) -> Iterator[str]:
         """Write the block as plain text: a heading, then one line for each row of numbers."""
         rows, columns = self.values.shape
-        yield f"{self.name}{' = ' if self.expression else ''}{self.expression}  ({rows} × {columns})"
+        yield (
+            f"{self.name}{' = ' if self.expression else ''}{self.expression}  ({rows} × {columns})"
+        )
         level = latex.rounding_level(self.values)
         cells = [[_plain(value, level, digits) for value in row] for row in self.values.tolist()]
         widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
         for row in cells:
-            yield "  " + "  ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True))
+            yield "  " + "  ".join(
+                cell.rjust(width) for cell, width in zip(row, widths, strict=True)
+            )
 
     def latex(self, digits: int) -> str:
         """Write the block as LaTeX, one of the lines that `latex.aligned` takes."""
@@ -67,7 +76,9 @@ class Block:
 
 @dataclass(frozen=True)
 class Term:
-    """Holds a term of the last line: numbers to multiply and, in `levels`, the size up to which each is a rounding error."""
+    """Holds a term of the last line: numbers to multiply and, in `levels`, the size up to which
+    each is a rounding error.
+    """
 
     name: str
     numbers: tuple[float, ...]
@@ -87,7 +98,8 @@ class Calculation:
     steps : tuple of Block
         The intermediate results.
     states : tuple of Block
-        Those of the steps that are states: the state of the empty string, and the state after each symbol.
+        Those of the steps that are states: the state of the empty string, and the state after each
+        symbol.
     terms : tuple of Term
         The terms of the last line, which gives the weight.
     is_product : bool
@@ -125,10 +137,17 @@ class Calculation:
 
     def text(self, digits: int = 4) -> str:
         """Write the whole calculation as plain text, with `digits` significant digits."""
-        total = "product of all" if self.is_product else "square of the sum" if self.is_squared else "sum of the products"
+        total = (
+            "product of all"
+            if self.is_product
+            else "square of the sum"
+            if self.is_squared
+            else "sum of the products"
+        )
         lines = [
             f"f({self.string}), by hand",
-            f"All numbers are computed in full precision and written with {digits} significant digits,",
+            f"All numbers are computed in full precision and written with {digits} "
+            "significant digits,",
             "so a calculator fed with the written numbers may give other last digits.",
             *([ROUNDING_NOTE] if self.has_rounding else []),
             *self.notes,
@@ -143,27 +162,46 @@ class Calculation:
         ]
         width = max((len(term.name) for term in self.terms), default=0)
         for term in self.terms:
-            factors = " × ".join(_plain(*factor, digits) for factor in zip(term.numbers, term.levels, strict=True))
-            product = f" = {_plain(float(np.prod(term.numbers)), 0.0, digits)}" if len(term.numbers) > 1 else ""
+            factors = " × ".join(
+                _plain(*factor, digits) for factor in zip(term.numbers, term.levels, strict=True)
+            )
+            product = (
+                f" = {_plain(float(np.prod(term.numbers)), 0.0, digits)}"
+                if len(term.numbers) > 1
+                else ""
+            )
             lines.append(f"  {term.name.ljust(width)}  {factors}{product}")
         lines.append(f"f({self.string}) = {total} = {_plain(self.weight, 0.0, digits)}")
         return "\n".join(lines) + "\n"
 
     def latex(self, digits: int = 4) -> tuple[str, str, str]:
-        """Write the calculation as three LaTeX formulas: parameters, steps and weight. Long ones are shortened in the middle."""
+        """Write the calculation as three LaTeX formulas: parameters, steps and weight.
+
+        Long ones are shortened in the middle.
+        """
         terms = [
-            r" \cdot ".join(_factor(latex.entry(*factor, digits)) for factor in zip(term.numbers, term.levels, strict=True))
+            r" \cdot ".join(
+                _factor(latex.entry(*factor, digits))
+                for factor in zip(term.numbers, term.levels, strict=True)
+            )
             for term in self.terms
         ]
         total = latex.joined(terms, r"\,\cdot\," if self.is_product else " + ")
         total = rf"\bigl({total}\bigr)^2" if self.is_squared else total
         weight = [f"f(x)&={total}", f"&={latex.number(self.weight, digits)}"]
-        parameters, steps = ([block.latex(digits) for block in blocks] for blocks in (self.parameters, self.steps))
-        return latex.aligned(parameters, MAX_LINES), latex.aligned(steps, MAX_LINES), latex.aligned(weight, MAX_LINES)
+        parameters, steps = (
+            [block.latex(digits) for block in blocks] for blocks in (self.parameters, self.steps)
+        )
+        return (
+            latex.aligned(parameters, MAX_LINES),
+            latex.aligned(steps, MAX_LINES),
+            latex.aligned(weight, MAX_LINES),
+        )
 
 
 def _plain(value: float, level: float, digits: int) -> str:
-    """Write a number as plain text; a number other than 0 whose size is at most `level` is a rounding error, ≈0.
+    """Write a number as plain text; a number other than 0 whose size is at most `level` is a
+    rounding error, ≈0.
 
     >>> _plain(0.25, 0.0, 4), _plain(-1 / 3, 0.0, 3), _plain(-0.0, 0.0, 4), _plain(1e-17, 1e-12, 4)
     ('0.25', '-0.333', '0', '≈0')
@@ -173,7 +211,9 @@ def _plain(value: float, level: float, digits: int) -> str:
 
 def _factor(formula: str) -> str:
     """Put a factor in brackets if a product with it would otherwise be ambiguous."""
-    return f"({formula})" if formula.startswith(("-", r"{\approx}")) or "cdot" in formula else formula
+    return (
+        f"({formula})" if formula.startswith(("-", r"{\approx}")) or "cdot" in formula else formula
+    )
 
 
 def by_hand(model: Model, word: Word, alphabet: Alphabet) -> Calculation:
@@ -182,16 +222,20 @@ def by_hand(model: Model, word: Word, alphabet: Alphabet) -> Calculation:
     Raises
     ------
     RecipeError
-        If the model is neither a WFA nor an NL-WFA, or the calculation has more than MAX_NUMBERS numbers.
+        If the model is neither a WFA nor an NL-WFA, or the calculation has more than MAX_NUMBERS
+        numbers.
     """
     if not isinstance(model, WFA | NLWFA):
-        raise RecipeError("Only automata can be calculated by hand, and this model is not an automaton.")
+        raise RecipeError(
+            "Only automata can be calculated by hand, and this model is not an automaton."
+        )
     automaton = _Automaton.of(model, alphabet)
     with np.errstate(over="ignore", invalid="ignore"):
         calculation = automaton.chain(word) if automaton.reading.is_chain else automaton.sum(word)
     if calculation.num_numbers > MAX_NUMBERS:
         raise RecipeError(
-            f"This calculation by hand would have {calculation.num_numbers:,} numbers; at most {MAX_NUMBERS:,} can be written. Use "
+            f"This calculation by hand would have {calculation.num_numbers:,} numbers; at "
+            f"most {MAX_NUMBERS:,} can be written. Use "
             "a model with fewer states or a shorter string."
         )
     return calculation
@@ -203,7 +247,10 @@ Name = tuple[str, str]  # a name as text, and in LaTeX
 
 @dataclass(frozen=True, eq=False)
 class _Automaton:
-    """Represents a WFA or an NL-WFA as named layers. A WFA's map has one layer, A_σ; its decoder has none; its output is α∞."""
+    """Represents a WFA or an NL-WFA as named layers.
+
+    A WFA's map has one layer, A_σ; its decoder has none; its output is α∞.
+    """
 
     model: WFA | NLWFA
     alphabet: Alphabet
@@ -215,8 +262,12 @@ class _Automaton:
     @classmethod
     def of(cls, model: WFA | NLWFA, alphabet: Alphabet) -> _Automaton:
         if isinstance(model, NLWFA):
-            return cls(model, alphabet, model.transitions, model.decoder, model.output, model.reading)
-        return cls(model, alphabet, (model.transitions,), (), model.termination[:, None], StringReading())
+            return cls(
+                model, alphabet, model.transitions, model.decoder, model.output, model.reading
+            )
+        return cls(
+            model, alphabet, (model.transitions,), (), model.termination[:, None], StringReading()
+        )
 
     def sum(self, word: Word) -> Calculation:
         """Write out f(word) for a model whose weight is one decoded number, or its square."""
@@ -236,7 +287,10 @@ class _Automaton:
             self._parameters(tuple(dict.fromkeys(symbols)), Block(name, "", formula, output)),
             tuple(block for part in (*walk, decoded) for block in part),
             tuple(part[-1] for part in walk),
-            tuple(Term(f"{last.name}[{i}] × {name}[{i}]", pair, levels) for i, pair in enumerate(pairs, start=1)),
+            tuple(
+                Term(f"{last.name}[{i}] × {name}[{i}]", pair, levels)
+                for i, pair in enumerate(pairs, start=1)
+            ),
             False,
             self.reading.link == "square",
             float(self.model.weights(Words.of([word]))[0]),
@@ -244,12 +298,19 @@ class _Automaton:
         )
 
     def chain(self, word: Word) -> Calculation:
-        """Write out f(word) for a model whose weight is a product of scores: one for each symbol, and one for the end."""
+        """Write out f(word) for a model whose weight is a product of scores: one for each symbol,
+        and one for the end.
+        """
         assert isinstance(self.model, NLWFA)
         end = self.model.num_symbols
-        symbols = tuple(range(self.model.num_maps)) if self.reading.looks_ahead else tuple(dict.fromkeys(word))
+        symbols = (
+            tuple(range(self.model.num_maps))
+            if self.reading.looks_ahead
+            else tuple(dict.fromkeys(word))
+        )
         scores = self.model.next_scores(trie := Trie.of(Words.of([word]), end))[trie.paths]
-        divided = self.reading.normalised and self.reading.link != "softmax"  # values of a softmax sum to 1 already
+        # values of a softmax sum to 1 already
+        divided = self.reading.normalised and self.reading.link != "softmax"
         name, formula = self._output_name(r"\mathbf{O}", "O")
         walk = self._walk(word)
         steps: list[Block] = []
@@ -262,17 +323,31 @@ class _Automaton:
                 last = (decoded or part)[-1]
                 last_formula = rf"\mathbf{{{last.name[0]}}}_{{{t}}}"
                 output_formula = rf"\mathbf{{o}}_{{{t}}} = {last_formula}\,{formula}"
-                steps.append(Block(f"o{t}", f"{last.name} · {name}", output_formula, self._product(last.values, self.output)))
+                steps.append(
+                    Block(
+                        f"o{t}",
+                        f"{last.name} · {name}",
+                        output_formula,
+                        self._product(last.values, self.output),
+                    )
+                )
                 expression = self.reading.link_phrase(f"o{t}")
                 if not divided:
                     outputs = rf"\mathbf{{o}}_{{{t}}}"
                     p_formula += f" = {self.reading.link_formula(outputs)}"
             steps.append(Block(f"p{t}", expression, p_formula, scores[t].reshape(1, -1)))
             following = "end" if symbol == end else self.alphabet.symbols[symbol]
-            terms.append(Term(f"p({following} | {self.alphabet.decode(word[:t])})", (float(scores[t, symbol]),), (0.0,)))
+            terms.append(
+                Term(
+                    f"p({following} | {self.alphabet.decode(word[:t])})",
+                    (float(scores[t, symbol]),),
+                    (0.0,),
+                )
+            )
         notes = self._notes()
         notes.append(
-            f"Outputs: {LINKS[self.reading.link].sentence}. The columns of p are the symbols in the alphabet's order, then the end."
+            f"Outputs: {LINKS[self.reading.link].sentence}. The columns of p are the symbols "
+            "in the alphabet's order, then the end."
         )
         if divided:
             notes.append("p holds the absolute values of the scores, divided by their sum.")
@@ -292,15 +367,27 @@ class _Automaton:
         return ["The maps have no biases."] if isinstance(self.model, NLWFA) else []
 
     def _parameters(self, symbols: Sequence[int], output: Block) -> tuple[Block, ...]:
-        """Make the blocks of the parameters: α₀, the layers of the symbols' maps, the layers of the decoder, and the output."""
+        """Make the blocks of the parameters: α₀, the layers of the symbols' maps, the layers of the
+        decoder, and the output.
+        """
         layers = [layer for symbol in symbols for layer in self._map(symbol)] + self._hidden()
         initial = Block("α₀ᵀ", "", r"\alpha_0^\top", self.model.initial.reshape(1, -1))
-        return initial, *(Block(name, "", formula, weights) for name, formula, weights in layers), output
+        return (
+            initial,
+            *(Block(name, "", formula, weights) for name, formula, weights in layers),
+            output,
+        )
 
     def _map(self, symbol: int) -> list[Layer]:
-        """Return the layers of a symbol's map: the matrix A_σ alone, or the layers of the network G_σ."""
+        """Return the layers of a symbol's map: the matrix A_σ alone, or the layers of the network
+        G_σ.
+        """
         is_end = symbol == self.model.num_symbols
-        name, formula = ("⊣", r"\dashv") if is_end else ((text := self.alphabet.symbols[symbol]), latex.text(text))
+        name, formula = (
+            ("⊣", r"\dashv")
+            if is_end
+            else ((text := self.alphabet.symbols[symbol]), latex.text(text))
+        )
         if len(self.transitions) == 1 and not self._tanh_in_maps:
             return [(f"A_{name}", rf"\mathbf{{A}}_{{{formula}}}", self.transitions[0][symbol])]
         return [
@@ -309,10 +396,15 @@ class _Automaton:
         ]
 
     def _hidden(self) -> list[Layer]:
-        return [(f"C,{number}", rf"\mathbf{{C}}^{{({number})}}", layer) for number, layer in enumerate(self.decoder, start=1)]
+        return [
+            (f"C,{number}", rf"\mathbf{{C}}^{{({number})}}", layer)
+            for number, layer in enumerate(self.decoder, start=1)
+        ]
 
     def _output_name(self, linear_formula: str, linear_name: str) -> Name:
-        """Return the name of the last layer: `linear_name` if the layer is applied to states, D if to a hidden layer."""
+        """Return the name of the last layer: `linear_name` if the layer is applied to states, D if
+        to a hidden layer.
+        """
         return (linear_name, linear_formula) if not self.decoder else ("D", r"\mathbf{D}")
 
     @property
@@ -320,18 +412,29 @@ class _Automaton:
         return isinstance(self.model, NLWFA) and self.model.nonlinear_transitions
 
     def _walk(self, symbols: Sequence[int]) -> list[list[Block]]:
-        """Make the blocks from each state to the next, beginning with z0 alone. The last block of each list is a state."""
-        states = self.model.states(trie := Trie.of(Words.of([tuple(symbols)]), len(self.transitions[0])))[trie.paths]
+        """Make the blocks from each state to the next, beginning with z0 alone.
+
+        The last block of each list is a state.
+        """
+        states = self.model.states(
+            trie := Trie.of(Words.of([tuple(symbols)]), len(self.transitions[0]))
+        )[trie.paths]
         parts = [[Block("z0", "α₀ᵀ", r"\mathbf{z}_0 = \alpha_0^\top", states[:1])]]
         for t, symbol in enumerate(symbols, start=1):
             before, after = ((f"z{number}", rf"\mathbf{{z}}_{{{number}}}") for number in (t - 1, t))
-            *steps, last = _layers(states[t - 1 : t], before, self._map(symbol), self._tanh_in_maps, after)
+            *steps, last = _layers(
+                states[t - 1 : t], before, self._map(symbol), self._tanh_in_maps, after
+            )
             # The state is the model's: components that are only rounding errors are exactly 0.
-            parts.append([*steps, Block(last.name, last.expression, last.formula, states[t : t + 1])])
+            parts.append(
+                [*steps, Block(last.name, last.expression, last.formula, states[t : t + 1])]
+            )
         return parts
 
     def _decoded(self, state: FloatArray, t: int) -> list[Block]:
-        """Make the blocks of the decoder's hidden layers for the state after t symbols; empty if there are none."""
+        """Make the blocks of the decoder's hidden layers for the state after t symbols; empty if
+        there are none.
+        """
         before, after = (f"z{t}", rf"\mathbf{{z}}_{{{t}}}"), (f"h{t}", rf"\mathbf{{h}}_{{{t}}}")
         tanh = isinstance(self.model, NLWFA) and self.model.nonlinear_termination
         return list(_layers(state, before, self._hidden(), tanh, after))
@@ -341,13 +444,20 @@ class _Automaton:
         return flush_entries(hidden @ columns, hidden, np.abs(columns))
 
 
-def _layers(state: FloatArray, name: Name, layers: Sequence[Layer], tanh: bool, result: Name) -> Iterator[Block]:
+def _layers(
+    state: FloatArray, name: Name, layers: Sequence[Layer], tanh: bool, result: Name
+) -> Iterator[Block]:
     """Apply layers to a state, with a block for each product and each tanh.
 
-    The last block has the name `result`; the blocks of earlier layers are named result,1, result,2, ….
+    The last block has the name `result`; the blocks of earlier layers are named result,1, result,2,
+    ….
     """
     for number, (layer, layer_formula, weights) in enumerate(layers, start=1):
-        after = result if number == len(layers) else (f"{result[0]},{number}", rf"{result[1]}^{{({number})}}")
+        after = (
+            result
+            if number == len(layers)
+            else (f"{result[0]},{number}", rf"{result[1]}^{{({number})}}")
+        )
         expression, formula = f"{name[0]} · {layer}", rf"{name[1]}\,{layer_formula}"
         state = state @ weights
         if tanh:

@@ -1,4 +1,6 @@
-"""Describe a recipe in words and formulas: what the matrix holds, and how a model is learned from it."""
+"""Describe a recipe in words and formulas: what the matrix holds, and how a model is learned from
+it.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,8 @@ COUNTS = {
 }
 MARKED = {
     "prefix": "$x\\,{\\dashv}$: its end then counts as an ordinary symbol",
-    "factor": "${\\vdash}\\,x\\,{\\dashv}$: its beginning and its end then count as ordinary symbols",
+    "factor": "${\\vdash}\\,x\\,{\\dashv}$: its beginning and its end then count as ordinary "
+    "symbols",
 }
 
 SHIFTED = r"u\sigma "  # the prefix of a row of H_σ
@@ -29,13 +32,16 @@ SVD = (
     r"\alpha_\infty = \mathbf{V}[\lambda,:]^\top\end{gathered}"
 )
 LINEAR_MAPS = (
-    r"\begin{gathered}%s\approx \mathbf{U}\mathbf{D}\mathbf{V}^\top,\quad \mathbf{z}_u = \mathbf{H}[u,:]\,\mathbf{V},\\ "
-    r"\min_{\mathbf{A}_\sigma}\textstyle\sum_u %s\|\mathbf{z}_u\mathbf{A}_\sigma-\mathbf{z}_{u\sigma}\|^2,\quad "
+    r"\begin{gathered}%s\approx \mathbf{U}\mathbf{D}\mathbf{V}^\top,\quad \mathbf{z}_u = "
+    r"\mathbf{H}[u,:]\,\mathbf{V},\\ "
+    r"\min_{\mathbf{A}_\sigma}\textstyle\sum_u "
+    r"%s\|\mathbf{z}_u\mathbf{A}_\sigma-\mathbf{z}_{u\sigma}\|^2,\quad "
     r"\alpha_0^\top = \mathbf{z}_{%s}\end{gathered}"
 )
 NETWORKS = (
     r"\begin{gathered}\min_{\phi,\phi'}\|\phi'(\phi(\mathbf{H}))-\mathbf{H}\|%s^2\text{ %s},\\ "
-    r"\min_{G_\sigma}\|G_\sigma(\phi(\mathbf{H}_\lambda))-\phi(\mathbf{H}_\sigma)\|%s^2\text{ %s}\end{gathered}"
+    r"\min_{G_\sigma}\|G_\sigma(\phi(\mathbf{H}_\lambda))-\phi(\mathbf{H}_\sigma)\|%s^2\text{ "
+    r"%s}\end{gathered}"
 )
 CONVERSIONS = {
     "prefix": r"\alpha_\infty\leftarrow(\mathbf{I}-\mathbf{A})\,\alpha_\infty",
@@ -57,12 +63,15 @@ def entries(recipe: HankelRecipe) -> str:
     """
     count = COUNTS[recipe.statistic]
     if recipe.transform == "row":
-        return f"{count}, divided by {'the same for $u$' if recipe.bounded else 'the sum of its row'}"
+        return (
+            f"{count}, divided by {'the same for $u$' if recipe.bounded else 'the sum of its row'}"
+        )
     return f"the square root of {count}" if recipe.transform == "sqrt" else count
 
 
 def entry_formula(recipe: HankelRecipe, prefix: str = "u") -> str:
-    r"""Write in LaTeX what a cell of the matrix holds; f̂ is what was counted, and `prefix` is u, or uσ in the rows of H_σ.
+    r"""Write in LaTeX what a cell of the matrix holds; f̂ is what was counted, and `prefix` is u,
+    or uσ in the rows of H_σ.
 
     >>> entry_formula(HankelRecipe()), entry_formula(HankelRecipe(transform="sqrt"))
     ('\\hat f(uv)', '\\sqrt{\\hat f(uv)}')
@@ -75,7 +84,11 @@ def entry_formula(recipe: HankelRecipe, prefix: str = "u") -> str:
     if recipe.transform == "sqrt":
         return rf"\sqrt{{{counted}}}"
     if recipe.transform == "row":
-        divisor = rf"\hat f({prefix.strip()})" if recipe.bounded else rf"\textstyle\sum_{{v'}}\hat f({prefix}v')"
+        divisor = (
+            rf"\hat f({prefix.strip()})"
+            if recipe.bounded
+            else rf"\textstyle\sum_{{v'}}\hat f({prefix}v')"
+        )
         return rf"{counted}\,/\,{divisor}"
     return counted
 
@@ -88,32 +101,51 @@ def marks(recipe: HankelRecipe) -> str:
 
 
 def steps(recipe: Recipe) -> Iterator[tuple[str, str]]:
-    """Describe the steps from matrix to model as pairs of a title in Markdown and a LaTeX formula narrow enough for a phone."""
+    """Describe the steps from matrix to model as pairs of a title in Markdown and a LaTeX formula
+    narrow enough for a phone.
+    """
     kind, hankel = LEARNERS[recipe.learning.learner], recipe.hankel
     by_row, plain = hankel.transform == "row", hankel.transform == "none" and not hankel.bounded
     if hankel.transform == "sqrt":
         yield "**The matrix**: square roots", r"\mathbf{H}[u,v]\leftarrow\sqrt{\mathbf{H}[u,v]}"
     elif by_row:
-        divisor = r"\mathbf{H}[u,\lambda]" if hankel.bounded else r"\textstyle\sum_{v'}\mathbf{H}[u,v']"
+        divisor = (
+            r"\mathbf{H}[u,\lambda]" if hankel.bounded else r"\textstyle\sum_{v'}\mathbf{H}[u,v']"
+        )
         yield (
-            "**The matrix**: what follows $u$, given $u$. Each row has a weight $w_u$: how often its prefix was seen",
+            "**The matrix**: what follows $u$, given $u$. Each row has a weight $w_u$: how "
+            "often its prefix was seen",
             rf"\mathbf{{H}}[u,v]\leftarrow\mathbf{{H}}[u,v]\,/\,{divisor}",
         )
     if kind.networks:
         weights = "_w" if by_row else ""
-        first, second = ("with tanh" if tanh else "linear" for tanh in (kind.nonlinear_factorisation, kind.nonlinear_transitions))
+        first, second = (
+            "with tanh" if tanh else "linear"
+            for tanh in (kind.nonlinear_factorisation, kind.nonlinear_transitions)
+        )
         yield (
-            "**Steps 1 and 2**: an auto-encoder of the rows, then a map between their codes for each symbol",
+            "**Steps 1 and 2**: an auto-encoder of the rows, then a map between their codes "
+            "for each symbol",
             NETWORKS % (weights, first, weights, second),
         )
     elif plain:
-        yield "**Steps 1 and 2**: a singular value decomposition, then the maps between its rows", SVD
+        yield (
+            "**Steps 1 and 2**: a singular value decomposition, then the maps between its rows",
+            SVD,
+        )
     else:
         block = r"\mathbf{W}^{1/2}\mathbf{H}_\lambda" if by_row else r"\mathbf{H}_\lambda"
         first = r"\vdash" if hankel.bounded and hankel.statistic == "factor" else r"\lambda"
         formula = LINEAR_MAPS % (block, r"w_{u\sigma}" if by_row else "", first)
-        yield "**Steps 1 and 2**: a singular value decomposition, then the maps between its rows", formula
-    output = r"\phi'(G_{%s}(\alpha_0))" if kind.networks else r"\alpha_0^\top\mathbf{A}_{%s}\mathbf{V}^\top"
+        yield (
+            "**Steps 1 and 2**: a singular value decomposition, then the maps between its rows",
+            formula,
+        )
+    output = (
+        r"\phi'(G_{%s}(\alpha_0))"
+        if kind.networks
+        else r"\alpha_0^\top\mathbf{A}_{%s}\mathbf{V}^\top"
+    )
     weight = "w_u" if by_row else ""
     if (objective := recipe.refinement.objective) == "hankel":
         yield (
@@ -121,12 +153,16 @@ def steps(recipe: Recipe) -> Iterator[tuple[str, str]]:
             REFINED["hankel"] % (weight, output % "u"),
         )
     if plain and not kind.networks and hankel.statistic != "string":
-        yield "**Back to strings**, with $\\mathbf{A}=\\sum_\\sigma\\mathbf{A}_\\sigma$", CONVERSIONS[hankel.statistic]
+        yield (
+            "**Back to strings**, with $\\mathbf{A}=\\sum_\\sigma\\mathbf{A}_\\sigma$",
+            CONVERSIONS[hankel.statistic],
+        )
     elif not plain:
         yield "**Read as**", _reading(hankel, output)
     if objective == "likelihood":
         yield (
-            "**Step 3**: all parameters are trained together on what follows each prefix of the training strings, ends included",
+            "**Step 3**: all parameters are trained together on what follows each prefix of "
+            "the training strings, ends included",
             REFINED["likelihood"],
         )
 
@@ -137,24 +173,38 @@ def third_step(recipe: Recipe) -> Iterator[tuple[str, str]]:
 
 
 def _reading(recipe: HankelRecipe, output: str) -> str:
-    """Write the formula by which outputs become a string's weight: that of `models.reading`, in the notation of `steps`."""
-    following = f"{output % 'u'}[\\sigma]" if recipe.bounded else rf"\textstyle\sum_{{v\in\sigma\Sigma^*}}{output % 'u'}[v]"
-    formulas = reading_for(recipe.transform, recipe.bounded).formulas(lambda u, end: f"{output % (u + end)}[\\lambda]", following)
+    """Write the formula by which outputs become a string's weight: that of `models.reading`, in the
+    notation of `steps`.
+    """
+    following = (
+        f"{output % 'u'}[\\sigma]"
+        if recipe.bounded
+        else rf"\textstyle\sum_{{v\in\sigma\Sigma^*}}{output % 'u'}[v]"
+    )
+    formulas = reading_for(recipe.transform, recipe.bounded).formulas(
+        lambda u, end: f"{output % (u + end)}[\\lambda]", following
+    )
     return gathered(formulas)
 
 
 def rank_notes(recipe: Recipe) -> tuple[str, ...]:
-    """Warn if the basis does not allow the requested rank of a linear model, before anything is computed.
+    """Warn if the basis does not allow the requested rank of a linear model, before anything is
+    computed.
 
     >>> from nlwfa_core import LearningRecipe
     >>> small = HankelRecipe(num_prefixes=20, num_suffixes=10)
     >>> rank_notes(Recipe(hankel=small, learning=LearningRecipe(learner="SP", rank=12)))
     ('Rank 12 is above what 20 prefixes and 10 suffixes allow: the model will have at most 10 states.',)
-    """
-    rank, rows, columns = recipe.learning.rank, recipe.hankel.num_prefixes, recipe.hankel.num_suffixes
+    """  # noqa: E501
+    rank, rows, columns = (
+        recipe.learning.rank,
+        recipe.hankel.num_prefixes,
+        recipe.hankel.num_suffixes,
+    )
     if LEARNERS[recipe.learning.learner].networks or rank <= min(rows, columns):
         return ()
     return (
-        f"Rank {rank:,} is above what {rows:,} prefixes and {columns:,} suffixes allow: the model will have at most "
+        f"Rank {rank:,} is above what {rows:,} prefixes and {columns:,} suffixes allow: the "
+        "model will have at most "
         f"{min(rows, columns):,} states.",
     )

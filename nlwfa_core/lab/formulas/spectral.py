@@ -1,6 +1,8 @@
-"""Write spectral learning step by step, with numbers in the formulas, as a lecturer does on the board.
+"""Write spectral learning step by step, with numbers in the formulas, as a lecturer does on the
+board.
 
-The numbers come from `learning.spectral` and are not computed again, so each step shows what the learner does.
+The numbers come from `learning.spectral` and are not computed again, so each step shows what the
+learner does.
 """
 
 from __future__ import annotations
@@ -25,7 +27,8 @@ from . import recipe as formulas
 from .by_hand import by_hand
 from .latex import column, diagonal, matrix, number, row, sized, text
 
-# Longest calculation of a string's weight that is written: one line for each state, and one for the weight.
+# Longest calculation of a string's weight that is written: one line for each state, and one for the
+# weight.
 MAX_LINES = 7
 
 
@@ -51,7 +54,9 @@ class Spectral:
 
     @property
     def is_plain(self) -> bool:
-        """Return whether this is the paper's method: no transform of the entries, and no boundary symbols."""
+        """Return whether this is the paper's method: no transform of the entries, and no boundary
+        symbols.
+        """
         return self.hankel.transform == "none" and not self.hankel.bounded
 
 
@@ -81,27 +86,47 @@ class Step:
 
 
 def spectral(hankel: HankelMatrix, rank: int) -> Spectral:
-    """Learn a model by SP and return it with the intermediate results. Raises RecipeError if the basis does not allow the rank."""
+    """Learn a model by SP and return it with the intermediate results.
+
+    Raises RecipeError if the basis does not allow the rank.
+    """
     cache = FitCache()
     model = fit(hankel, learner="SP", rank=rank, cache=cache).model
     svd = cache.svds[svd_size(hankel, rank)]
     plain = hankel.transform == "none" and not hankel.bounded
-    return Spectral(hankel, svd, (fit_spectral if plain else fit_linear_maps)(hankel, svd, rank), model)
+    return Spectral(
+        hankel, svd, (fit_spectral if plain else fit_linear_maps)(hankel, svd, rank), model
+    )
 
 
 def step_names(result: Spectral) -> list[str]:
     """List the names of the steps, in order."""
     has_conversion = result.is_plain and result.hankel.statistic != "string"
-    return ["estimate", "decompose", "begin and end", "move", *(["back to strings"] if has_conversion else []), "weight"]
+    return [
+        "estimate",
+        "decompose",
+        "begin and end",
+        "move",
+        *(["back to strings"] if has_conversion else []),
+        "weight",
+    ]
 
 
-def steps(result: Spectral, recipe: HankelRecipe, alphabet: Alphabet, train: Sample, symbol: int, word: Word) -> Iterator[Step]:
+def steps(
+    result: Spectral,
+    recipe: HankelRecipe,
+    alphabet: Alphabet,
+    train: Sample,
+    symbol: int,
+    word: Word,
+) -> Iterator[Step]:
     """Write the steps of spectral learning with their numbers.
 
     Parameters
     ----------
     alphabet : Alphabet
-        The alphabet of the matrix, which includes its boundary symbols: see `hankel.matrix.hankel_alphabet`.
+        The alphabet of the matrix, which includes its boundary symbols: see
+        `hankel.matrix.hankel_alphabet`.
     train : Sample
         The training strings.
     symbol : int
@@ -121,7 +146,11 @@ def steps(result: Spectral, recipe: HankelRecipe, alphabet: Alphabet, train: Sam
 def _estimate(result: Spectral, recipe: HankelRecipe, alphabet: Alphabet) -> Step:
     hankel, block = result.hankel, result.hankel.block
     prefixes, suffixes = hankel.basis.prefixes, hankel.basis.suffixes
-    corners = matrix(block, lambda row: _written(prefixes[row], alphabet), lambda column: _written(suffixes[column], alphabet))
+    corners = matrix(
+        block,
+        lambda row: _written(prefixes[row], alphabet),
+        lambda column: _written(suffixes[column], alphabet),
+    )
     density = block.nnz / (block.shape[0] * block.shape[1])
     first = float(block[0, 0])
     return Step(
@@ -130,7 +159,8 @@ def _estimate(result: Spectral, recipe: HankelRecipe, alphabet: Alphabet) -> Ste
         rf"\mathbf{{H}}_\lambda[u,v]={formulas.entry_formula(recipe)},\qquad"
         rf"\mathbf{{H}}_\sigma[u,v]={formulas.entry_formula(recipe, formulas.SHIFTED)}",
         (r"\mathbf{H}_\lambda=" + sized(block, corners),),
-        f"Row $u$ says how strings continue after $u$. Prefixes whose rows are multiples of each other have the same future, and "
+        "Row $u$ says how strings continue after $u$. Prefixes whose rows are multiples of "
+        "each other have the same future, and "
         f"share a state. {format_share(density)} of the cells are not 0; "
         f"$\\mathbf{{H}}_\\lambda[\\lambda,\\lambda]={number(first)}$.",
     )
@@ -145,20 +175,37 @@ def _decompose(result: Spectral) -> Step:
     U, V = svd.left[:, :k], svd.right[:, :k]
     squares = weighted_block(result.hankel).data ** 2
     explained = float((svd.singular_values[:k] ** 2).sum() / (squares.sum() or 1.0))
-    block = r"\mathbf{W}^{1/2}\mathbf{H}_\lambda" if result.hankel.row_weights is not None else r"\mathbf{H}_\lambda"
-    weights = r". Each row is weighted by how often its prefix was seen, $w_u$" if result.hankel.row_weights is not None else ""
+    block = (
+        r"\mathbf{W}^{1/2}\mathbf{H}_\lambda"
+        if result.hankel.row_weights is not None
+        else r"\mathbf{H}_\lambda"
+    )
+    weights = (
+        r". Each row is weighted by how often its prefix was seen, $w_u$"
+        if result.hankel.row_weights is not None
+        else ""
+    )
     following = svd.singular_values[k : k + 1]
-    dropped_sentence = f". The largest that is dropped is ${number(float(following[0]))}$" if len(following) else ""
+    dropped_sentence = (
+        f". The largest that is dropped is ${number(float(following[0]))}$"
+        if len(following)
+        else ""
+    )
     values = "This singular value keeps" if k == 1 else f"These {k} singular values keep"
     return Step(
         "decompose",
         f"Truncated singular value decomposition, k = {k}",
         block + r"\approx\mathbf{U}\mathbf{D}\mathbf{V}^\top",
         (
-            r"\mathbf{U}=" + sized(U, matrix(U)) + r"\qquad " + r"\mathbf{V}=" + sized(V, matrix(V)),
+            r"\mathbf{U}="
+            + sized(U, matrix(U))
+            + r"\qquad "
+            + r"\mathbf{V}="
+            + sized(V, matrix(V)),
             r"\mathbf{D}=" + diagonal(svd.singular_values[:k]),
         ),
-        f"{values} {format_share(explained, 2)} of the squared norm{weights}{dropped_sentence}. No matrix of rank {k} is closer.",
+        f"{values} {format_share(explained, 2)} of the squared "
+        f"norm{weights}{dropped_sentence}. No matrix of rank {k} is closer.",
     )
 
 
@@ -167,22 +214,37 @@ def _ends(result: Spectral) -> Step:
     begin = r"\lambda" if result.hankel.num_marks < 2 else r"\vdash"
     numbers = [r"\alpha_0^\top=" + row(maps.initial)]
     if isinstance(model, NLWFA) and model.reading.is_chain:
-        formula = rf"\alpha_0^\top=\mathbf{{H}}[{begin},:]\,\mathbf{{V}},\qquad\mathbf{{O}}=\text{{columns of }}\mathbf{{V}}^\top"
+        formula = (
+            rf"\alpha_0^\top=\mathbf{{H}}[{begin},:]\,\mathbf{{V}},\qquad\mathbf{{O}}=\text{{columns "  # noqa: E501
+            r"of }\mathbf{V}^\top"
+        )
         numbers.append(r"\mathbf{O}=" + sized(model.output, matrix(model.output)))
         notice = (
-            r"$\mathbf{O}$ has a column for each symbol, from the rows of $\mathbf{V}$ whose suffixes begin with it, and one for "
-            r"the end. $\mathbf{z}\,\mathbf{O}$ are the probabilities of what comes next; $\alpha_0^\top\mathbf{O}$ those of what "
+            r"$\mathbf{O}$ has a column for each symbol, from the rows of $\mathbf{V}$ whose "
+            r"suffixes begin with it, and one for "
+            r"the end. $\mathbf{z}\,\mathbf{O}$ are the probabilities of what comes next; "
+            r"$\alpha_0^\top\mathbf{O}$ those of what "
             r"comes first."
         )
-        return Step("begin and end", "The initial state, and the outputs of a state", formula, tuple(numbers), notice)
+        return Step(
+            "begin and end",
+            "The initial state, and the outputs of a state",
+            formula,
+            tuple(numbers),
+            notice,
+        )
     numbers.append(r"\alpha_\infty=" + column(maps.termination))
-    approximation, entry = float(maps.initial @ maps.termination), float(result.hankel.matrix[first, 0])
+    approximation, entry = (
+        float(maps.initial @ maps.termination),
+        float(result.hankel.matrix[first, 0]),
+    )
     return Step(
         "begin and end",
         "The initial state, and the weights with which states end",
         rf"\alpha_0^\top=\mathbf{{H}}[{begin},:]\,\mathbf{{V}},\qquad\alpha_\infty=\mathbf{{V}}[\lambda,:]^\top",
         tuple(numbers),
-        rf"$\alpha_0^\top\alpha_\infty={number(approximation)}$ is the rank-{maps.num_states} approximation of the first cell, "
+        rf"$\alpha_0^\top\alpha_\infty={number(approximation)}$ is the "
+        rf"rank-{maps.num_states} approximation of the first cell, "
         rf"$\mathbf{{H}}[{begin},\lambda]={number(entry)}$.",
     )
 
@@ -200,7 +262,10 @@ def _move(result: Spectral, alphabet: Alphabet, symbol: int) -> Step:
         formula += r",\qquad\mathbf{z}_u=\mathbf{H}[u,:]\,\mathbf{V}"
     data_line = []
     if hankel.start_row < hankel.num_prefixes:
-        reached = (hankel.matrix[[int(hankel.shifted[hankel.start_row, symbol])]] @ result.svd.right[:, : maps.num_states])[0]
+        reached = (
+            hankel.matrix[[int(hankel.shifted[hankel.start_row, symbol])]]
+            @ result.svd.right[:, : maps.num_states]
+        )[0]
         data_line = [rf"\mathbf{{H}}_{{{name}}}[{begin},:]\,\mathbf{{V}}=" + row(reached)]
     return Step(
         "move",
@@ -211,7 +276,8 @@ def _move(result: Spectral, alphabet: Alphabet, symbol: int) -> Step:
             rf"\alpha_0^\top\mathbf{{A}}_{{{name}}}=" + row(maps.initial @ A),
             *data_line,
         ),
-        f"Line 2 is the state that the map makes of the initial state{'; line 3 is this state in the data' if data_line else ''}. "
+        "Line 2 is the state that the map makes of the initial "
+        f"state{'; line 3 is this state in the data' if data_line else ''}. "
         "Least squares makes maps and data agree as well as possible for all prefixes at once. "
         f"The sum of the maps has spectral radius {format_beside(maps.spectral_radius, 1.0)}.",
     )
@@ -220,7 +286,10 @@ def _move(result: Spectral, alphabet: Alphabet, symbol: int) -> Step:
 def _convert(result: Spectral) -> Step:
     maps, model = result.maps, result.model
     assert isinstance(model, WFA)
-    numbers = [r"\mathbf{A}=\sum_\sigma\mathbf{A}_\sigma=" + sized(maps.summed_transitions, matrix(maps.summed_transitions))]
+    numbers = [
+        r"\mathbf{A}=\sum_\sigma\mathbf{A}_\sigma="
+        + sized(maps.summed_transitions, matrix(maps.summed_transitions))
+    ]
     before = result.hankel.statistic == "suffix"
     if before or result.hankel.statistic == "factor":
         numbers.append(r"\alpha_0^\top\leftarrow " + row(model.initial))
@@ -231,7 +300,8 @@ def _convert(result: Spectral) -> Step:
         f"From {result.hankel.statistic} statistics back to strings",
         formulas.CONVERSIONS[result.hankel.statistic],
         tuple(numbers),
-        f"The weight of a {'suffix' if before else 'prefix'} is the sum of the weights of all strings that "
+        f"The weight of a {'suffix' if before else 'prefix'} is the sum of the weights of "
+        "all strings that "
         f"{'end' if before else 'begin'} with it, a geometric series in $\\mathbf{{A}}$. "
         "Multiplying by $\\mathbf{I}-\\mathbf{A}$ undoes the sum.",
     )
@@ -241,7 +311,9 @@ def _weigh(result: Spectral, alphabet: Alphabet, train: Sample, word: Word) -> S
     calculation = by_hand(result.model, word, alphabet)
     value = number(calculation.weight)
     if calculation.is_product:
-        total = latex.joined([number(factor) for term in calculation.terms for factor in term.numbers], r"\cdot ")
+        total = latex.joined(
+            [number(factor) for term in calculation.terms for factor in term.numbers], r"\cdot "
+        )
     else:
         product = rf"\mathbf{{z}}_{{{len(calculation.states) - 1}}}\,\alpha_\infty"
         total = rf"\bigl({product}\bigr)^2" if calculation.is_squared else product
@@ -252,17 +324,25 @@ def _weigh(result: Spectral, alphabet: Alphabet, train: Sample, word: Word) -> S
         last = rf"\mathbf{{A}}_{{{end}}}" if end else ""
         return rf"\alpha_0^\top\mathbf{{A}}_{{x_1}}\cdots\mathbf{{A}}_{{x_n}}{last}\,\alpha_\infty"
 
-    negative = " It is negative, so it is not a probability: nothing in the method prevents that." if calculation.weight < 0 else ""
+    negative = (
+        " It is negative, so it is not a probability: nothing in the method prevents that."
+        if calculation.weight < 0
+        else ""
+    )
     return Step(
         "weight",
         "The weight of one string, as a product",
         latex.gathered(reading.formulas(entry, r"\mathbf{z}_u\mathbf{O}_\sigma")),
         (latex.aligned(lines, MAX_LINES),),
-        f"$f(x)={value}$; {format_share(_share(train, word))} of the training strings are $x$.{negative}",
+        f"$f(x)={value}$; {format_share(_share(train, word))} of the training strings are "
+        f"$x$.{negative}",
     )
 
 
 def _share(train: Sample, word: Word) -> float:
     """Compute the share of training strings that equal a word."""
     same_length = np.flatnonzero(train.words.lengths == len(word)).tolist()
-    return float(sum(train.counts[index] for index in same_length if train.words[index] == word) / train.counts.sum())
+    return float(
+        sum(train.counts[index] for index in same_length if train.words[index] == word)
+        / train.counts.sum()
+    )

@@ -4,8 +4,9 @@ In reading order:
 
 - `bank`: kinds of tasks, read from Markdown with placeholders, and the task of a kind and a seed.
 - `writing`: numbers and matrices as the text that takes the place of placeholders.
-- `samples`, `automata`, `probabilities`, `languages`, `scores`, `networks`: the generators. Each takes a source of random numbers
-  and returns texts by name. Their numbers are small or simple fractions, for pencil and paper.
+- `samples`, `automata`, `probabilities`, `languages`, `scores`, `networks`: the generators. Each
+  takes a source of random numbers and returns texts by name. Their numbers are small or simple
+  fractions, for pencil and paper.
 
 A file names a generator; text is replaced, never executed.
 """

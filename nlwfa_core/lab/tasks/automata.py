@@ -1,4 +1,6 @@
-"""Generate the values of tasks about weighted automata with whole numbers: states, weights, sums, products and squares."""
+"""Generate the values of tasks about weighted automata with whole numbers: states, weights, sums,
+products and squares.
+"""
 
 from __future__ import annotations
 
@@ -13,14 +15,24 @@ Matrix = list[Vector]
 
 
 def automaton(rng: Random) -> dict[str, str]:
-    """Make an automaton with two states over a and b, a string of three symbols, and each step of its weight."""
+    """Make an automaton with two states over a and b, a string of three symbols, and each step of
+    its weight.
+    """
     while True:
-        initial, termination = [rng.randint(0, 2) for _ in range(2)], [rng.randint(0, 2) for _ in range(2)]
-        matrices = {symbol: [[rng.randint(0, 2) for _ in range(2)] for _ in range(2)] for symbol in "ab"}
+        initial, termination = (
+            [rng.randint(0, 2) for _ in range(2)],
+            [rng.randint(0, 2) for _ in range(2)],
+        )
+        matrices = {
+            symbol: [[rng.randint(0, 2) for _ in range(2)] for _ in range(2)] for symbol in "ab"
+        }
         first, second = rng.choice([("a", "b"), ("b", "a")])
         third = rng.choice("ab")
         one = _row_times(initial, matrices[first])
-        two, swapped = _row_times(one, matrices[second]), _row_times(_row_times(initial, matrices[second]), matrices[first])
+        two, swapped = (
+            _row_times(one, matrices[second]),
+            _row_times(_row_times(initial, matrices[second]), matrices[first]),
+        )
         three = _row_times(two, matrices[third])
         weights = [_dot(state, termination) for state in (initial, one, two, three)]
         if (
@@ -80,17 +92,30 @@ def counter(rng: Random) -> dict[str, str]:
 
 
 def product(rng: Random) -> dict[str, str]:
-    """Make a string of three symbols, the product of matrices that belongs to it, and three others."""
+    """Make a string of three symbols, the product of matrices that belongs to it, and three
+    others.
+    """
     word = rng.choice(["aab", "aba", "baa", "abb", "bab", "bba"])
     others = sorted({"".join(order) for order in permutations(word)} - {word})
     flipped = "".join("b" if symbol == "a" else "a" for symbol in word)
     first, second, third = rng.sample([*others, flipped], 3)
-    return {"word": word, "right": _factors(word), "first": _factors(first), "second": _factors(second), "third": _factors(third)}
+    return {
+        "word": word,
+        "right": _factors(word),
+        "first": _factors(first),
+        "second": _factors(second),
+        "third": _factors(third),
+    }
 
 
 def scaled(rng: Random) -> dict[str, str]:
-    """Make factors of the initial vector and of all matrices, and what a weight becomes with them."""
-    factor, share = rng.choice([2, 3, 4, 5]), rng.choice([Fraction(1, 2), Fraction(1, 10), Fraction(2)])
+    """Make factors of the initial vector and of all matrices, and what a weight becomes with
+    them.
+    """
+    factor, share = (
+        rng.choice([2, 3, 4, 5]),
+        rng.choice([Fraction(1, 2), Fraction(1, 10), Fraction(2)]),
+    )
     word = "".join(rng.choice("ab") for _ in range(rng.choice([2, 3])))
     before = Fraction(rng.choice([4, 8, 16]))
     return {

@@ -1,9 +1,11 @@
-"""Read kinds of tasks from Markdown files (the bank), and make the task of a kind with the numbers of a seed.
+"""Read kinds of tasks from Markdown files (the bank), and make the task of a kind with the numbers
+of a seed.
 
-A file begins with a heading between two lines of `---` that has a title. Each kind begins with a `## ` line, its title. Below it
-come the lines `name:` (its name in links) and `generator:`, a blank line, the text, and a question with a key (see `questions`). A
-placeholder `{{value}}` is replaced by the text of the generator's value of that name. Nothing in a file is executed.
-A teacher finds all of this explained in docs/tasks.md.
+A file begins with a heading between two lines of `---` that has a title. Each kind begins with a
+`## ` line, its title. Below it come the lines `name:` (its name in links) and `generator:`, a blank
+line, the text, and a question with a key (see `questions`). A placeholder `{{value}}` is replaced
+by the text of the generator's value of that name. Nothing in a file is executed. A teacher finds
+all of this explained in docs/tasks.md.
 """
 
 from __future__ import annotations
@@ -133,7 +135,10 @@ class Kind:
         return GENERATORS[self.generator](Random(f"{self.generator} {seed}"))
 
     def task(self, seed: int) -> Task:
-        """Make the task with a seed's numbers. Raises RecipeError if the seed is negative or a placeholder has no value."""
+        """Make the task with a seed's numbers.
+
+        Raises RecipeError if the seed is negative or a placeholder has no value.
+        """
         put = partial(PLACEHOLDER.sub, partial(_value, self.values(seed)))
         question = read_question([put(line) for line in self.question], self.line)
         if isinstance(question.key, ChoiceKey):
@@ -147,9 +152,12 @@ def read_bank(folder: Path) -> dict[str, Kind]:
     Raises
     ------
     RecipeError
-        If a file has an error, or two kinds have the same name; the message names the file and the line.
+        If a file has an error, or two kinds have the same name; the message names the file and the
+        line.
     """
-    return read_folder(folder, lambda _, text: [(kind.name, kind, kind.line) for kind in read_kinds(text)[1]])
+    return read_folder(
+        folder, lambda _, text: [(kind.name, kind, kind.line) for kind in read_kinds(text)[1]]
+    )
 
 
 def read_kinds(text: str, heading: tuple[str, ...] = HEADING) -> tuple[dict[str, str], list[Kind]]:
@@ -167,11 +175,15 @@ def read_kinds(text: str, heading: tuple[str, ...] = HEADING) -> tuple[dict[str,
     """
     section = read_heading(text, "a file of tasks")
     values = required_values(section, heading)
-    return values, [_kind(part, values["title"]) for part in read_parts(text, section, "a file of tasks", "kind")]
+    return values, [
+        _kind(part, values["title"])
+        for part in read_parts(text, section, "a file of tasks", "kind")
+    ]
 
 
 def scheduled_task(bank: dict[str, Kind], names: Sequence[str], number: int) -> Task:
-    """Make task `number` of a practice with some kinds: in each round, every kind occurs once, in an order of the round's own.
+    """Make task `number` of a practice with some kinds: in each round, every kind occurs once, in
+    an order of the round's own.
 
     Parameters
     ----------
@@ -198,7 +210,9 @@ def _kind(part: Section, topic: str) -> Kind:
     first, body = part.first, part.body.lines
     values = required_values(part.values, KIND)
     if not re.fullmatch("[a-z0-9-]+", values["name"]):
-        raise FormatError(f"name: only small letters, digits and hyphens; got {values['name']!r}", first)
+        raise FormatError(
+            f"name: only small letters, digits and hyphens; got {values['name']!r}", first
+        )
     if values["generator"] not in GENERATORS:
         near = did_you_mean(values["generator"], GENERATORS)
         raise FormatError(f"there is no generator {values['generator']!r}{near}", first)
@@ -206,7 +220,15 @@ def _kind(part: Section, topic: str) -> Kind:
     if len(questions) != 1:
         raise FormatError(f"a kind of task has exactly one question; got {len(questions)}", first)
     question, text = tuple(body[questions[0] :]), "\n".join(body[: questions[0]]).strip()
-    kind = Kind(values["name"], part.title, topic, values["generator"], text, question, part.body.first + questions[0])
+    kind = Kind(
+        values["name"],
+        part.title,
+        topic,
+        values["generator"],
+        text,
+        question,
+        part.body.first + questions[0],
+    )
     try:
         if kind.task(0).question.key is None:
             raise FormatError("a task's question needs a key, such as a line answer:", kind.line)
@@ -219,5 +241,7 @@ def _kind(part: Section, topic: str) -> Kind:
 
 def _value(values: dict[str, str], match: re.Match[str]) -> str:
     if match[1] not in values:
-        raise RecipeError(f"the generator has no value {match[1]!r}{did_you_mean(match[1], values)}")
+        raise RecipeError(
+            f"the generator has no value {match[1]!r}{did_you_mean(match[1], values)}"
+        )
     return values[match[1]]

@@ -1,4 +1,6 @@
-"""Generate the values of tasks about rank: languages and their states, singular values, low-rank matrices, Hankel blocks."""
+"""Generate the values of tasks about rank: languages and their states, singular values, low-rank
+matrices, Hankel blocks.
+"""
 
 from __future__ import annotations
 
@@ -15,13 +17,19 @@ PREFIXES = ("λ", "a", "b", "ab")
 
 
 def language(rng: Random) -> dict[str, str]:
-    """Make a language over a and b, and the rank of its 0/1 Hankel matrix, which is that of its smallest automaton."""
-    number_of, word = rng.randint(2, 5), "".join(rng.choice("ab") for _ in range(rng.choice([1, 2, 3])))
+    """Make a language over a and b, and the rank of its 0/1 Hankel matrix, which is that of its
+    smallest automaton.
+    """
+    number_of, word = (
+        rng.randint(2, 5),
+        "".join(rng.choice("ab") for _ in range(rng.choice([1, 2, 3]))),
+    )
     length, symbol = rng.randint(1, 4), rng.choice("ab")
     descriptions = {
         f"in which the number of `{symbol}`s is a multiple of {number_of}": (
             number_of,
-            f"A prefix has to remember the number of `{symbol}`s so far, up to multiples of {number_of}.",
+            f"A prefix has to remember the number of `{symbol}`s so far, up to multiples of "
+            f"{number_of}.",
         ),
         f"in which the numbers of `a`s and `b`s differ by a multiple of {number_of}": (
             number_of,
@@ -29,39 +37,57 @@ def language(rng: Random) -> dict[str, str]:
         ),
         f"that begin with `{word}`": (
             len(word) + 1,
-            f"A prefix has to remember how much of `{word}` is read, from 0 to {len(word)} symbols. After a wrong symbol "
+            f"A prefix has to remember how much of `{word}` is read, from 0 to {len(word)} "
+            "symbols. After a wrong symbol "
             "its row is 0, which needs no state.",
         ),
         f"that end with `{word}`": (
             len(word) + 1,
-            f"A prefix has to remember how many of its last symbols begin `{word}`, from 0 to {len(word)}.",
+            f"A prefix has to remember how many of its last symbols begin `{word}`, from 0 "
+            f"to {len(word)}.",
         ),
         f"that have exactly {plural(length, 'symbol')}": (
             length + 1,
-            f"A prefix has to remember its length, from 0 to {length}. Longer prefixes have the row 0, which needs no state.",
+            f"A prefix has to remember its length, from 0 to {length}. Longer prefixes have "
+            "the row 0, which needs no state.",
         ),
         f"that have at most {plural(length, 'symbol')}": (
             length + 1,
-            f"A prefix has to remember its length, from 0 to {length}. Longer prefixes have the row 0, which needs no state.",
+            f"A prefix has to remember its length, from 0 to {length}. Longer prefixes have "
+            "the row 0, which needs no state.",
         ),
         f"in which `{symbol}` occurs exactly {length} {'time' if length == 1 else 'times'}": (
             length + 1,
-            f"A prefix has to remember how many `{symbol}`s it has, from 0 to {length}. With more of them "
+            f"A prefix has to remember how many `{symbol}`s it has, from 0 to {length}. With "
+            "more of them "
             "its row is 0, which needs no state.",
         ),
     }
     description = rng.choice(list(descriptions))
     rank, reason = descriptions[description]
-    return {"description": description, "rank": str(rank), "reason": reason, "more": str(rank + 1), "fewer": str(rank - 1)}
+    return {
+        "description": description,
+        "rank": str(rank),
+        "reason": reason,
+        "more": str(rank + 1),
+        "fewer": str(rank - 1),
+    }
 
 
 def same_state(rng: Random) -> dict[str, str]:
-    """Make a language that counts a symbol up to multiples, four prefixes, and the one pair with the same row."""
+    """Make a language that counts a symbol up to multiples, four prefixes, and the one pair with
+    the same row.
+    """
     modulus, symbol = rng.choice([3, 4]), rng.choice("ab")
     while True:
-        prefixes = ["".join(rng.choice("ab") for _ in range(length)) for length in rng.sample([1, 2, 3, 4, 5], 4)]
+        prefixes = [
+            "".join(rng.choice("ab") for _ in range(length))
+            for length in rng.sample([1, 2, 3, 4, 5], 4)
+        ]
         remainders = [prefix.count(symbol) % modulus for prefix in prefixes]
-        pairs = [pair for pair in combinations(range(4), 2) if remainders[pair[0]] == remainders[pair[1]]]
+        pairs = [
+            pair for pair in combinations(range(4), 2) if remainders[pair[0]] == remainders[pair[1]]
+        ]
         if len(pairs) == 1:
             break
     first, second = pairs[0]
@@ -102,19 +128,33 @@ def brackets(rng: Random) -> dict[str, str]:
 
 
 def depth_blocks(rng: Random) -> dict[str, str]:
-    """Make the singular values of a matrix of brackets, two for each depth, and how deep the largest of them reach."""
+    """Make the singular values of a matrix of brackets, two for each depth, and how deep the
+    largest of them reach.
+    """
     while True:
-        first = [round((0.3 + 0.2 * rng.random()) * rng.uniform(0.38, 0.5) ** depth, 4) for depth in range(7)]
+        first = [
+            round((0.3 + 0.2 * rng.random()) * rng.uniform(0.38, 0.5) ** depth, 4)
+            for depth in range(7)
+        ]
         second = [round(value * rng.uniform(0.05, 0.35), 4) for value in first]
         number_of = rng.randint(4, 7)
         kept = sorted((*first, *second), reverse=True)[: number_of + 1]
         deepest = sum(value >= kept[-2] for value in first) - 1
         falling = all(larger > 1.2 * smaller for larger, smaller in pairwise(first))
-        # Some depth takes two, so that counting one for each is wrong, and the last value that is kept is clearly larger.
-        if falling and deepest < number_of - 1 and kept[-2] > 1.2 * kept[-1] and len(set(kept)) == len(kept):
+        # Some depth takes two, so that counting one for each is wrong, and the last value that is
+        # kept is clearly larger.
+        if (
+            falling
+            and deepest < number_of - 1
+            and kept[-2] > 1.2 * kept[-1]
+            and len(set(kept)) == len(kept)
+        ):
             break
     twice = [str(depth) for depth, value in enumerate(second) if value >= kept[-2]]
-    lines = "\n".join(f"| {depth} | {one} | {two} |" for depth, (one, two) in enumerate(zip(first, second, strict=True)))
+    lines = "\n".join(
+        f"| {depth} | {one} | {two} |"
+        for depth, (one, two) in enumerate(zip(first, second, strict=True))
+    )
     return {
         "table": f"| open brackets | largest | second |\n|---|---|---|\n{lines}",
         "rank": str(number_of),
@@ -131,12 +171,19 @@ def matrix_rank(rng: Random) -> dict[str, str]:
     while True:
         first, second = ([rng.randint(0, 3) for _ in range(3)] for _ in range(2))
         left, right = rng.choice([(2, 0), (3, 0), (1, 1), (2, 1), (1, 2)])
-        proportional = all(x * second[j] == y * first[j] for (x, y) in zip(first, second, strict=True) for j in range(3))
+        proportional = all(
+            x * second[j] == y * first[j]
+            for (x, y) in zip(first, second, strict=True)
+            for j in range(3)
+        )
         if all(map(any, (first, second))) and not proportional:
             break
     if rng.random() < 0.4:
         second, rank = [2 * entry for entry in first], 1
-        reason = f"The second row is 2 times the first, and the third is {left + 2 * right} times the first."
+        reason = (
+            f"The second row is 2 times the first, and the third is {left + 2 * right} times the "
+            "first."
+        )
     else:
         rank = 2
         parts = f"{left} times the first" + (f" plus {right} times the second" if right else "")
@@ -150,14 +197,22 @@ def proportional_rows(rng: Random) -> dict[str, str]:
     while True:
         base = [rng.randint(1, 3) for _ in range(3)]
         factor = rng.choice([2, 3])
-        rows = [base, [factor * entry for entry in base], *([rng.randint(0, 6) for _ in range(3)] for _ in range(2))]
-        pairs = [pair for pair in combinations(range(4), 2) if _multiples(rows[pair[0]], rows[pair[1]])]
+        rows = [
+            base,
+            [factor * entry for entry in base],
+            *([rng.randint(0, 6) for _ in range(3)] for _ in range(2)),
+        ]
+        pairs = [
+            pair for pair in combinations(range(4), 2) if _multiples(rows[pair[0]], rows[pair[1]])
+        ]
         if pairs == [(0, 1)] and all(map(any, rows)):
             break
     order = rng.sample(range(4), 4)
     names = dict(zip(order, PREFIXES, strict=True))
     wrong = rng.sample([pair for pair in combinations(range(4), 2) if pair != (0, 1)], 3)
-    lines = r" \\ ".join(rf"{names[index]} & {' & '.join(map(str, rows[index]))}" for index in order)
+    lines = r" \\ ".join(
+        rf"{names[index]} & {' & '.join(map(str, rows[index]))}" for index in order
+    )
     texts = [_pair(names[left], names[right]) for left, right in wrong]
     return {
         "table": rf"\begin{{array}}{{c|ccc}} & λ & a & b \\ \hline {lines}\end{{array}}",
@@ -190,7 +245,9 @@ def singular_gap(rng: Random) -> dict[str, str]:
 
 
 def truncation(rng: Random) -> dict[str, str]:
-    """Make singular values of which the last two are cut off, and the error in the Frobenius norm."""
+    """Make singular values of which the last two are cut off, and the error in the Frobenius
+    norm.
+    """
     small, large, error = rng.choice(PYTHAGOREAN)
     first = [Fraction(large * factor, 100) for factor in (4, 2)]
     values = [*first, Fraction(large, 100), Fraction(small, 100)]
@@ -239,7 +296,13 @@ def two_state_blocks(rng: Random) -> dict[str, str]:
         block = [[rng.randint(0, 3) for _ in range(2)] for _ in range(2)]
         determinant = block[0][0] * block[1][1] - block[0][1] * block[1][0]
         entries = [[rng.randint(0, 2) for _ in range(2)] for _ in range(2)]
-        if abs(determinant) == 1 and block[0][1] * block[1][0] and any(entries[0]) and any(entries[1]) and entries[0] != entries[1]:
+        if (
+            abs(determinant) == 1
+            and block[0][1] * block[1][0]
+            and any(entries[0])
+            and any(entries[1])
+            and entries[0] != entries[1]
+        ):
             break
     inverse = [
         [determinant * block[1][1], -determinant * block[0][1]],
@@ -258,11 +321,16 @@ def two_state_blocks(rng: Random) -> dict[str, str]:
 
 
 def _product(left: Sequence[Sequence[int]], right: Sequence[Sequence[int]]) -> list[list[int]]:
-    return [[sum(x * y for x, y in zip(row, line, strict=True)) for line in zip(*right, strict=True)] for row in left]
+    return [
+        [sum(x * y for x, y in zip(row, line, strict=True)) for line in zip(*right, strict=True)]
+        for row in left
+    ]
 
 
 def _multiples(left: Sequence[int], right: Sequence[int]) -> bool:
-    return all(left[i] * right[j] == left[j] * right[i] for i, j in combinations(range(len(left)), 2))
+    return all(
+        left[i] * right[j] == left[j] * right[i] for i, j in combinations(range(len(left)), 2)
+    )
 
 
 def _pair(left: str, right: str) -> str:

@@ -1,4 +1,6 @@
-"""Generate the values of tasks about networks: auto-encoders, tanh units, losses, gradient steps, roots and squares."""
+"""Generate the values of tasks about networks: auto-encoders, tanh units, losses, gradient steps,
+roots and squares.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,9 @@ TABLE = "tanh(0) = 0, tanh(0.5) = 0.46, tanh(1) = 0.76, tanh(2) = 0.96"
 
 
 def linear_encoder(rng: Random) -> dict[str, str]:
-    """Make a linear auto-encoder with two inputs, one unit and two outputs, and its squared error."""
+    """Make a linear auto-encoder with two inputs, one unit and two outputs, and its squared
+    error.
+    """
     while True:
         inputs, encoder, decoder = ([rng.randint(-2, 3) for _ in range(2)] for _ in range(3))
         code = inputs[0] * encoder[0] + inputs[1] * encoder[1]
@@ -35,7 +39,10 @@ def linear_encoder(rng: Random) -> dict[str, str]:
 
 
 def tanh_unit(rng: Random) -> dict[str, str]:
-    """Make a tanh unit with two inputs. The table of tanh values in the task's text has its weighted sum, up to the sign."""
+    """Make a tanh unit with two inputs.
+
+    The table of tanh values in the task's text has its weighted sum, up to the sign.
+    """
     while True:
         weights = [Fraction(rng.choice([-2, -1, 1, 2, 3]), 2) for _ in range(2)]
         inputs = [Fraction(rng.choice([-2, -1, 0, 1, 2])) for _ in range(2)]
@@ -77,7 +84,11 @@ def tanh_network(rng: Random) -> dict[str, str]:
 
 def num_weights(rng: Random) -> dict[str, str]:
     """Make the sizes of an auto-encoder and of an automaton, and count the weights of both."""
-    suffixes, rank, symbols = rng.choice([10, 20, 30, 50, 100]), rng.choice([2, 3, 4, 5]), rng.choice([2, 3, 4])
+    suffixes, rank, symbols = (
+        rng.choice([10, 20, 30, 50, 100]),
+        rng.choice([2, 3, 4, 5]),
+        rng.choice([2, 3, 4]),
+    )
     return {
         "suffixes": str(suffixes),
         "rank": str(rank),

@@ -1,4 +1,6 @@
-"""Generate the values of tasks about probabilistic automata: geometric series, mass, hidden Markov models."""
+"""Generate the values of tasks about probabilistic automata: geometric series, mass, hidden Markov
+models.
+"""
 
 from __future__ import annotations
 
@@ -13,9 +15,14 @@ HALF, QUARTER = Fraction(1, 2), Fraction(1, 4)
 
 
 def one_state(rng: Random) -> dict[str, str]:
-    """Make an automaton with one state: weights of a and b, and what follows from the geometric series."""
+    """Make an automaton with one state: weights of a and b, and what follows from the geometric
+    series.
+    """
     a, b = (
-        Fraction(part, 10) for part in rng.choice([(1, 4), (2, 3), (3, 2), (4, 1), (2, 4), (4, 2), (1, 5), (5, 1), (3, 5), (4, 4)])
+        Fraction(part, 10)
+        for part in rng.choice(
+            [(1, 4), (2, 3), (3, 2), (4, 1), (2, 4), (4, 2), (1, 5), (5, 1), (3, 5), (4, 4)]
+        )
     )
     termination = Fraction(rng.choice([1, 2, 3, 4]), 10)
     word = "".join(rng.choice("ab") for _ in range(2))
@@ -59,16 +66,31 @@ def triangular(rng: Random) -> dict[str, str]:
 
 
 def hmm(rng: Random) -> dict[str, str]:
-    """Make a hidden Markov model with two states, a string of three symbols, forward weights and the likeliest path."""
+    """Make a hidden Markov model with two states, a string of three symbols, forward weights and
+    the likeliest path.
+    """
     while True:
         start = rng.choice([[HALF, HALF], [QUARTER, 3 * QUARTER], [3 * QUARTER, QUARTER]])
-        moves = [rng.choice([[HALF, HALF], [QUARTER, 3 * QUARTER], [3 * QUARTER, QUARTER]]) for _ in range(2)]
+        moves = [
+            rng.choice([[HALF, HALF], [QUARTER, 3 * QUARTER], [3 * QUARTER, QUARTER]])
+            for _ in range(2)
+        ]
         emits = [
-            rng.choice([[QUARTER, 3 * QUARTER], [3 * QUARTER, QUARTER], [HALF, HALF], [Fraction(1), Fraction(0)]]) for _ in range(2)
+            rng.choice(
+                [
+                    [QUARTER, 3 * QUARTER],
+                    [3 * QUARTER, QUARTER],
+                    [HALF, HALF],
+                    [Fraction(1), Fraction(0)],
+                ]
+            )
+            for _ in range(2)
         ]
         word = "".join(rng.choice("ab") for _ in range(3))
         symbols = ["ab".index(symbol) for symbol in word]
-        joint = {path: _joint(path, start, moves, emits, symbols) for path in paths(range(2), repeat=3)}
+        joint = {
+            path: _joint(path, start, moves, emits, symbols) for path in paths(range(2), repeat=3)
+        }
         ranking = sorted(joint.values(), reverse=True)
         if emits[0] != emits[1] and ranking[0] > 1.2 * ranking[1] and start != moves[0]:
             break

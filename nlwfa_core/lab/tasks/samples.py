@@ -1,4 +1,6 @@
-"""Generate the values of tasks about samples of strings: shares, cells of Hankel matrices, bases."""
+"""Generate the values of tasks about samples of strings: shares, cells of Hankel matrices,
+bases.
+"""
 
 from __future__ import annotations
 
@@ -13,13 +15,20 @@ WORDS = ["".join(word) for length in (1, 2, 3) for word in product("ab", repeat=
 
 
 def sample(rng: Random) -> dict[str, str]:
-    """Make ten strings, cut one of them into a prefix and a suffix, and compute this cell of H by each statistic."""
+    """Make ten strings, cut one of them into a prefix and a suffix, and compute this cell of H by
+    each statistic.
+    """
     while True:
         strings = _strings(rng)
         word = rng.choice([string for string in strings if len(string) > 1] or [""])
         begin_count = sum(string.startswith(word) for string in strings)
         factor_count = sum(_occurrences(word, string) for string in strings)
-        if word and strings.count(word) >= 2 and begin_count > strings.count(word) and factor_count > begin_count:
+        if (
+            word
+            and strings.count(word) >= 2
+            and begin_count > strings.count(word)
+            and factor_count > begin_count
+        ):
             break
     cut = rng.randrange(1, len(word))
     row, column, count = word[:cut], word[cut:], strings.count(word)
@@ -69,9 +78,14 @@ def sample_block(rng: Random) -> dict[str, str]:
 
 
 def sample_cells(rng: Random) -> dict[str, str]:
-    """Make a string of two or three symbols, one of its cells, and the labels of the whole matrix."""
+    """Make a string of two or three symbols, one of its cells, and the labels of the whole
+    matrix.
+    """
     word = rng.choice([word for word in WORDS if len(word) > 1])
-    labels = sorted({word[i:j] for i in range(len(word)) for j in range(i + 1, len(word) + 1)} | {"a", "b"}, key=_by_length)
+    labels = sorted(
+        {word[i:j] for i in range(len(word)) for j in range(i + 1, len(word) + 1)} | {"a", "b"},
+        key=_by_length,
+    )
     cuts = [(label(word[:cut]), label(word[cut:])) for cut in range(len(word) + 1)]
     row, column = cuts.pop(rng.randrange(len(cuts)))
     return {
@@ -96,7 +110,9 @@ def sample_order(rng: Random) -> dict[str, str]:
 def sample_prefixes(rng: Random) -> dict[str, str]:
     """Make three different strings, and all their prefixes."""
     strings = rng.sample([word for word in WORDS if len(word) > 1], 3)
-    prefixes = sorted({string[:cut] for string in strings for cut in range(len(string) + 1)}, key=_by_length)
+    prefixes = sorted(
+        {string[:cut] for string in strings for cut in range(len(string) + 1)}, key=_by_length
+    )
     return {
         "strings": "  ".join(strings),
         "prefixes": ", ".join(map(label, prefixes)),
@@ -131,7 +147,10 @@ def bigram(rng: Random) -> dict[str, str]:
     while True:
         strings = _strings(rng)
         symbol, following = rng.choice("ab"), rng.choice("ab")
-        total, count = "".join(strings).count(symbol), sum(_occurrences(symbol + following, string) for string in strings)
+        total, count = (
+            "".join(strings).count(symbol),
+            sum(_occurrences(symbol + following, string) for string in strings),
+        )
         if 0 < count < total and total in (4, 5, 8, 10, 12, 15, 16):
             break
     return {

@@ -1,4 +1,6 @@
-"""Generate the values of tasks about scores: word error rate, bits, distances, and which model drew some strings."""
+"""Generate the values of tasks about scores: word error rate, bits, distances, and which model drew
+some strings.
+"""
 
 from __future__ import annotations
 
@@ -17,12 +19,24 @@ MODELS = ((1, 4, 5), (4, 1, 5), (6, 2, 2), (2, 6, 2), (4, 4, 2), (1, 7, 2), (7, 
 def wer(rng: Random) -> dict[str, str]:
     """Make a model's likeliest next symbols, and five test strings."""
     strings = ["".join(rng.choice("ab") for _ in range(rng.choice([1, 2, 2, 3]))) for _ in range(5)]
-    guess = {"": rng.choice("ab"), "a": rng.choice(["a", "b", END]), "b": rng.choice(["a", "b", END])}
+    guess = {
+        "": rng.choice("ab"),
+        "a": rng.choice(["a", "b", END]),
+        "b": rng.choice(["a", "b", END]),
+    }
     total = sum(len(string) + 1 for string in strings)
     errors = [
-        sum(guess[before] != after for before, after in zip(["", *string], [*string, END], strict=True)) for string in strings
+        sum(
+            guess[before] != after
+            for before, after in zip(["", *string], [*string, END], strict=True)
+        )
+        for string in strings
     ]
-    inside = sum(guess[before] != after for string in strings for before, after in zip(["", *string[:-1]], string, strict=True))
+    inside = sum(
+        guess[before] != after
+        for string in strings
+        for before, after in zip(["", *string[:-1]], string, strict=True)
+    )
     return {
         "strings": "  ".join(strings),
         "at_the_start": guess[""],
@@ -73,7 +87,10 @@ def distributions(rng: Random) -> dict[str, str]:
     score = sum(p * -int(log2(q)) for p, q in zip(true, model, strict=True))
     distance = sum((abs(p - q) for p, q in zip(true, model, strict=True)), Fraction(0)) / 2
     names = ("a", "b", "ab", "ba")
-    lines = "\n".join(f"| `{name}` | {number(p)} | {number(q)} |" for name, p, q in zip(names, true, model, strict=True))
+    lines = "\n".join(
+        f"| `{name}` | {number(p)} | {number(q)} |"
+        for name, p, q in zip(names, true, model, strict=True)
+    )
     return {
         "table": f"| string | P | Q |\n|---|---|---|\n{lines}",
         "kl": number(divergence),
@@ -82,8 +99,12 @@ def distributions(rng: Random) -> dict[str, str]:
         "entropy": number(score - divergence),
         "total_variation": number(distance),
         "sum_of_differences": number(2 * distance),
-        "kl_terms": " + ".join(rf"{number(p)} \cdot ({int(log2(p / q))})" for p, q in zip(true, model, strict=True)),
-        "score_terms": " + ".join(rf"{number(p)} \cdot {-int(log2(q))}" for p, q in zip(true, model, strict=True)),
+        "kl_terms": " + ".join(
+            rf"{number(p)} \cdot ({int(log2(p / q))})" for p, q in zip(true, model, strict=True)
+        ),
+        "score_terms": " + ".join(
+            rf"{number(p)} \cdot {-int(log2(q))}" for p, q in zip(true, model, strict=True)
+        ),
         "differences": " + ".join(number(abs(p - q)) for p, q in zip(true, model, strict=True)),
     }
 
@@ -92,10 +113,20 @@ def impossible(rng: Random) -> dict[str, str]:
     """Make a model that gives one of four test strings the weight 0."""
     true = rng.sample(SHARES, 4)
     zero = rng.randrange(4)
-    model = [Fraction(0) if place == zero else share / (1 - true[zero]) for place, share in enumerate(true)]
+    model = [
+        Fraction(0) if place == zero else share / (1 - true[zero])
+        for place, share in enumerate(true)
+    ]
     names = ("a", "b", "ab", "ba")
-    lines = "\n".join(f"| `{name}` | {number(p)} | {number(q)} |" for name, p, q in zip(names, true, model, strict=True))
-    return {"table": f"| string | P | Q |\n|---|---|---|\n{lines}", "string": names[zero], "share": number(true[zero])}
+    lines = "\n".join(
+        f"| `{name}` | {number(p)} | {number(q)} |"
+        for name, p, q in zip(names, true, model, strict=True)
+    )
+    return {
+        "table": f"| string | P | Q |\n|---|---|---|\n{lines}",
+        "string": names[zero],
+        "share": number(true[zero]),
+    }
 
 
 def negative(rng: Random) -> dict[str, str]:
@@ -119,14 +150,17 @@ def negative(rng: Random) -> dict[str, str]:
 
 
 def fair_difference(rng: Random) -> dict[str, str]:
-    """Make the word error rates of a linear model and a network, each with and without a third stage of training."""
+    """Make the word error rates of a linear model and a network, each with and without a third
+    stage of training.
+    """
     linear, gain, ahead = rng.randint(44, 52), rng.randint(4, 9), rng.randint(1, 4)
     network = linear - rng.randint(3, min(7, gain + ahead - 1))  # the third stage helps it, too
     both = [linear - gain, linear - gain - ahead]
     rates = [Fraction(rate, 100) for rate in (linear, both[0], network, both[1])]
     return {
         "table": "| model | two stages | with a third |\n|---|---|---|\n"
-        f"| linear | {number(rates[0])} | {number(rates[1])} |\n| network | {number(rates[2])} | {number(rates[3])} |",
+        f"| linear | {number(rates[0])} | {number(rates[1])} |\n| network | "
+        f"{number(rates[2])} | {number(rates[3])} |",
         "linear": number(rates[0]),
         "linear_third": number(rates[1]),
         "network_third": number(rates[3]),
@@ -137,7 +171,9 @@ def fair_difference(rng: Random) -> dict[str, str]:
 
 
 def drawn(rng: Random) -> dict[str, str]:
-    """Make ten strings, drawn from one of four models with one state each, which is also the likeliest by far."""
+    """Make ten strings, drawn from one of four models with one state each, which is also the
+    likeliest by far.
+    """
     while True:
         models = rng.sample(MODELS, 4)
         source = rng.randrange(4)
@@ -146,7 +182,10 @@ def drawn(rng: Random) -> dict[str, str]:
             continue
         texts = [string or "" for string in strings]
         counts = ["".join(texts).count("a"), "".join(texts).count("b"), len(texts)]
-        logs = [sum(count * log2(part / 10) for count, part in zip(counts, model, strict=True)) for model in models]
+        logs = [
+            sum(count * log2(part / 10) for count, part in zip(counts, model, strict=True))
+            for model in models
+        ]
         if sorted(logs)[-1] == logs[source] and logs[source] - sorted(logs)[-2] > 4:
             break
     described = [f"P(a) = {a / 10}, P(b) = {b / 10}, P(end) = {end / 10}" for a, b, end in models]

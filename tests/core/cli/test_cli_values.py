@@ -26,7 +26,11 @@ SMALL = ("--prefixes", 20, "--suffixes", 20)
 def quick(learner: str) -> tuple[object, ...]:
     """A small matrix, and few epochs of the steps that are trained."""
     epochs = ("--epochs-factorisation", 8) if LEARNERS[learner].networks else ()
-    return (*SMALL, *epochs, *(("--epochs-transitions", 4) if LEARNERS[learner].nonlinear_transitions else ()))
+    return (
+        *SMALL,
+        *epochs,
+        *(("--epochs-transitions", 4) if LEARNERS[learner].nonlinear_transitions else ()),
+    )
 
 
 @pytest.fixture
@@ -60,9 +64,22 @@ def files(tmp_path: Path) -> Path:
 
 @pytest.mark.parametrize("learner", HANKEL_LEARNERS)
 def test_a_file_of_values_gives_the_librarys_model(run: Run, files: Path, learner: str) -> None:
-    arguments = ("--train", files / "train.csv", "--learner", learner, "--rank", 2, "--out", files / "m", *quick(learner))
+    arguments = (
+        "--train",
+        files / "train.csv",
+        "--learner",
+        learner,
+        "--rank",
+        2,
+        "--out",
+        files / "m",
+        *quick(learner),
+    )
     code, out, err = run("fit-values", *arguments)
-    assert (code, err) == (0, "train.csv: read as csv: 2 symbols: a b; 85 strings with a value each\n")
+    assert (code, err) == (
+        0,
+        "train.csv: read as csv: 2 symbols: a b; 85 strings with a value each\n",
+    )
     assert "85, values from" in out and "2 symbols" in out and "2 (requested rank 2)" in out
     train = read_values((files / "train.csv").read_bytes()).strings
     options = Options(learner, 2, epochs_factorisation=8, epochs_transitions=4)
@@ -74,19 +91,53 @@ def test_a_file_of_values_gives_the_librarys_model(run: Run, files: Path, learne
 
 
 def test_errors_stand_beside_those_of_saying_nothing(run: Run, files: Path) -> None:
-    assert run("fit-values", "--train", files / "train.csv", "--learner", "SP", "--rank", 2, "--out", files / "m", *SMALL)[0] == 0
-    code, out, err = run("score-values", "--model", files / "m", "--test", files / "test.csv", "--json")
-    assert (code, err) == (0, "test.csv: read as csv: 2 symbols: a b; 42 strings with a value each\n")
+    assert (
+        run(
+            "fit-values",
+            "--train",
+            files / "train.csv",
+            "--learner",
+            "SP",
+            "--rank",
+            2,
+            "--out",
+            files / "m",
+            *SMALL,
+        )[0]
+        == 0
+    )
+    code, out, err = run(
+        "score-values", "--model", files / "m", "--test", files / "test.csv", "--json"
+    )
+    assert (code, err) == (
+        0,
+        "test.csv: read as csv: 2 symbols: a b; 42 strings with a value each\n",
+    )
     test = read_values((files / "test.csv").read_bytes(), load_model(files / "m").alphabet).strings
     scores = json.loads(out)
-    assert scores == asdict(value_scores(load_model(files / "m").model.weights(test.words), test.values))
+    assert scores == asdict(
+        value_scores(load_model(files / "m").model.weights(test.words), test.values)
+    )
     assert scores["rmse"] < 1e-3 * scores["zero_rmse"]
     code, out, err = run("score-values", "--model", files / "m", "--test", files / "test.csv")
-    assert [line[:15].rstrip() for line in out.splitlines()] == ["RMSE", "always 0", "always the mean"]
+    assert [line[:15].rstrip() for line in out.splitlines()] == [
+        "RMSE",
+        "always 0",
+        "always the mean",
+    ]
 
 
 def test_values_refine(run: Run, files: Path) -> None:
-    arguments = ("--train", files / "train.csv", "--learner", "SP", "--rank", 2, "--out", files / "m")
+    arguments = (
+        "--train",
+        files / "train.csv",
+        "--learner",
+        "SP",
+        "--rank",
+        2,
+        "--out",
+        files / "m",
+    )
     code, out, _ = run("fit-values", *arguments, *SMALL, "--refine", "values", "--restarts", 4)
     assert code == 0
     assert "refinement " in out
@@ -96,34 +147,82 @@ def test_values_refine(run: Run, files: Path) -> None:
     ("arguments", "said"),
     [
         ("fit-values --train none --learner SP --rank 1 --out m", "can't read"),
-        ("fit-values --train counts.csv --learner SP --rank 1 --out m", "counts.csv: line 2: expected a finite number; got 'many'"),
-        ("fit-values --train zeros.csv --learner SP --rank 1 --out m", "no finite known entry other than zero"),
-        ("fit-values --train train.csv --learner SP --rank 0 --out m", "rank must be at least 1; got 0"),
-        ("fit-values --train train.csv --learner SP --rank 999 --out m", "rank must be between 1 and"),
-        ("fit-values --train train.csv --learner RNN --rank 1 --out m", "learner must be one of SP"),
+        (
+            "fit-values --train counts.csv --learner SP --rank 1 --out m",
+            "counts.csv: line 2: expected a finite number; got 'many'",
+        ),
+        (
+            "fit-values --train zeros.csv --learner SP --rank 1 --out m",
+            "no finite known entry other than zero",
+        ),
+        (
+            "fit-values --train train.csv --learner SP --rank 0 --out m",
+            "rank must be at least 1; got 0",
+        ),
+        (
+            "fit-values --train train.csv --learner SP --rank 999 --out m",
+            "rank must be between 1 and",
+        ),
+        (
+            "fit-values --train train.csv --learner RNN --rank 1 --out m",
+            "learner must be one of SP",
+        ),
         (
             "fit-values --train train.csv --learner SP --rank 1 --out m --refine hankel",
             "refine must be one of none, values; got 'hankel'",
         ),
         (
-            "fit-values --train train.csv --learner SP --rank 1 --out m --refine values --restarts -1",
+            "fit-values --train train.csv --learner SP --rank 1 --out m --refine values "
+            "--restarts -1",
             "restarts must be at least 0; got -1",
         ),
-        ("fit-values --train negative.csv --learner SP --rank 1 --out m --transform sqrt", "H has negative entries"),
-        ("fit-values --train train.csv --learner fac.non --rank 1 --out m --hidden 2,x", "got '2,x'"),
-        ("fit-values --train train.csv --learner SP --rank 1 --out train.csv/m", "can't write to train.csv/m: "),
+        (
+            "fit-values --train negative.csv --learner SP --rank 1 --out m --transform sqrt",
+            "H has negative entries",
+        ),
+        (
+            "fit-values --train train.csv --learner fac.non --rank 1 --out m --hidden 2,x",
+            "got '2,x'",
+        ),
+        (
+            "fit-values --train train.csv --learner SP --rank 1 --out train.csv/m",
+            "can't write to train.csv/m: ",
+        ),
         (
             "score-values --model fitted --test other.csv",
             "string 1: symbol 'c' is not in the model's alphabet of 2 symbols: a, b",
         ),
-        ("score-values --model fitted --test counts.csv", "counts.csv: line 2: expected a finite number; got 'many'"),
+        (
+            "score-values --model fitted --test counts.csv",
+            "counts.csv: line 2: expected a finite number; got 'many'",
+        ),
         ("score-values --model none --test test.csv", "none does not exist"),
     ],
 )
-def test_bad_input_is_one_line(run: Run, files: Path, monkeypatch: pytest.MonkeyPatch, arguments: str, said: str) -> None:
+def test_bad_input_is_one_line(
+    run: Run, files: Path, monkeypatch: pytest.MonkeyPatch, arguments: str, said: str
+) -> None:
     monkeypatch.chdir(files)
     if "fitted" in arguments:
-        assert run("fit-values", "--train", "train.csv", "--learner", "SP", "--rank", 1, "--out", "fitted", *SMALL)[0] == 0
+        assert (
+            run(
+                "fit-values",
+                "--train",
+                "train.csv",
+                "--learner",
+                "SP",
+                "--rank",
+                1,
+                "--out",
+                "fitted",
+                *SMALL,
+            )[0]
+            == 0
+        )
     code, out, err = run(*arguments.split())
     *readings, error = err.splitlines()
-    assert (code, out) == (2, "") and said in error and all(": read as csv" in line for line in readings)
+    assert (
+        (code, out) == (2, "")
+        and said in error
+        and all(": read as csv" in line for line in readings)
+    )

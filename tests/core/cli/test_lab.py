@@ -23,13 +23,29 @@ def test_it_hands_the_lab_to_streamlit(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("nlwfa_core.cli.lab.runpy.run_module", run_module)
     assert main(["lab", "--port", "8600", "--address", "localhost"]) == 0
     assert calls == [
-        ("streamlit", ["streamlit", "run", str(LAB_FOLDER / "app.py"), "--server.port=8600", "--server.address=localhost"])
+        (
+            "streamlit",
+            [
+                "streamlit",
+                "run",
+                str(LAB_FOLDER / "app.py"),
+                "--server.port=8600",
+                "--server.address=localhost",
+            ],
+        )
     ]
     assert (LAB_FOLDER / "app.py").is_file()
     assert streamlit_arguments(1, None)[2:] == ["--server.port=1"]
 
 
-def test_it_says_what_is_missing(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    monkeypatch.setattr("nlwfa_core.errors.find_spec", lambda name: None if name == "streamlit" else name)
+def test_it_says_what_is_missing(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(
+        "nlwfa_core.errors.find_spec", lambda name: None if name == "streamlit" else name
+    )
     assert main(["lab"]) == 2
-    assert capsys.readouterr().err == "error: streamlit is not installed; pip install 'nlwfa-lab[lab]' installs it\n"
+    assert (
+        capsys.readouterr().err
+        == "error: streamlit is not installed; pip install 'nlwfa-lab[lab]' installs it\n"
+    )

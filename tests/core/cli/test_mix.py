@@ -1,4 +1,6 @@
-"""`nlwfa mix`: folders of models in, the folder of a mixture out, which every other command takes."""
+"""`nlwfa mix`: folders of models in, the folder of a mixture out, which every other command
+takes.
+"""
 
 from __future__ import annotations
 
@@ -27,8 +29,15 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "strings").write_text(STRINGS)
     (tmp_path / "unknown").write_text("abc\n")
     normal, wide = np.random.default_rng(0).normal, 2 * GATES["GRU"]
-    gru = RecurrentModel("GRU", *(normal(size=shape) for shape in ((3, wide), (2, wide), (wide,), (2, 3), (3,))))
-    for name, model, alphabet in (("coin", COIN, AB), ("other", OTHER, AB), ("gru", gru, AB), ("ba", COIN, Alphabet(("b", "a")))):
+    gru = RecurrentModel(
+        "GRU", *(normal(size=shape) for shape in ((3, wide), (2, wide), (wide,), (2, 3), (3,)))
+    )
+    for name, model, alphabet in (
+        ("coin", COIN, AB),
+        ("other", OTHER, AB),
+        ("gru", gru, AB),
+        ("ba", COIN, Alphabet(("b", "a"))),
+    ):
         save_model(tmp_path / name, SavedModel(model, alphabet, {"name": name}))
     return tmp_path
 
@@ -39,29 +48,41 @@ def call(line: str, capsys: pytest.CaptureFixture[str]) -> tuple[int, str, str]:
     return code, out, err
 
 
-def test_linear_models_become_one_linear_model(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_linear_models_become_one_linear_model(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     code, out, err = call("mix coin other --validation strings --out both", capsys)
     assert code == 0, err
     saved = load_model(folder / "both")
-    expected, weights = fit_mixture([COIN, OTHER], read_strings(STRINGS.encode(), alphabet=AB).sample())
+    expected, weights = fit_mixture(
+        [COIN, OTHER], read_strings(STRINGS.encode(), alphabet=AB).sample()
+    )
     assert isinstance(saved.model, WFA) and isinstance(expected, WFA)
-    assert (saved.model.initial == expected.initial).all() and (saved.model.transitions == expected.transitions).all()
+    assert (saved.model.initial == expected.initial).all() and (
+        saved.model.transitions == expected.transitions
+    ).all()
     assert [part["weight"] for part in saved.info["mixture"]] == weights.tolist()
     assert [part["info"] for part in saved.info["mixture"]] == [{"name": "coin"}, {"name": "other"}]
     lines = out.splitlines()
-    assert lines[1].split() == ["model", "weight", "bits", "/", "symbol"] and lines[2].startswith(f"coin     {weights[0]:.4f}")
+    assert lines[1].split() == ["model", "weight", "bits", "/", "symbol"] and lines[2].startswith(
+        f"coin     {weights[0]:.4f}"
+    )
     assert lines[4].startswith("mixture ") and lines[5] == "mixture of 2 models, 2 states"
     assert float(lines[4].split()[-1]) <= min(float(line.split()[-1]) for line in lines[2:4])
     assert call("export --model both --to json", capsys)[0] == 0
     code, out, err = call("mix coin other --out equal", capsys)
     assert code == 0 and out.splitlines()[1] == "coin   0.5000"
-    assert np.asarray(load_model(folder / "equal").model.weights(Words.of([(), (0,), (1,)]))).tolist() == pytest.approx(
-        [0.25, 0.12, 0.065]
+    assert np.asarray(
+        load_model(folder / "equal").model.weights(Words.of([(), (0,), (1,)]))
+    ).tolist() == pytest.approx([0.25, 0.12, 0.065])
+    assert call("mix coin other --out equal", capsys)[2].endswith(
+        "otherwise choose another folder\n"
     )
-    assert call("mix coin other --out equal", capsys)[2].endswith("otherwise choose another folder\n")
 
 
-def test_an_n_gram_is_scored_ranked_mixed_and_drawn_from(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_n_gram_is_scored_ranked_mixed_and_drawn_from(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     model = NGram.fit(read_strings(STRINGS.encode()).sample(), 3, "kneser-ney")
     save_model(folder / "counted", SavedModel(model, AB, {}))
     for line in (
@@ -78,12 +99,16 @@ def test_an_n_gram_is_scored_ranked_mixed_and_drawn_from(folder: Path, capsys: p
     words = Words.of([AB.encode(line) for line in STRINGS.split()])
     assert [float(weight) for weight in printed] == model.weights(words).tolist()
     both = load_model(folder / "both").model
-    np.testing.assert_allclose(both.weights(words), (model.weights(words) + COIN.weights(words)) / 2, rtol=1e-12)
+    np.testing.assert_allclose(
+        both.weights(words), (model.weights(words) + COIN.weights(words)) / 2, rtol=1e-12
+    )
     code, _, err = call("export --model counted --to json", capsys)
     assert code == 2 and "the model in counted is an n-gram" in err
 
 
-def test_a_mixture_with_a_network_is_scored_ranked_and_drawn_from(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_mixture_with_a_network_is_scored_ranked_and_drawn_from(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert call("mix coin gru --out both", capsys)[0] == 0
     assert isinstance(load_model(folder / "both").model, Mixture)
     for line in (
@@ -106,11 +131,22 @@ def test_a_mixture_with_a_network_is_scored_ranked_and_drawn_from(folder: Path, 
     [
         ("mix coin --out new", "a mixture needs at least two models; got coin"),
         ("mix coin none --out new", "none does not exist"),
-        ("mix coin ba --out new", "the models must have the same symbols in the same order; coin has"),
-        ("mix coin other --validation unknown --out new", "unknown: string 1: symbol 'c' is not in the model's alphabet"),
-        ("mix coin other --format csv --out new", "--format has no effect with no --validation; it needs --validation"),
+        (
+            "mix coin ba --out new",
+            "the models must have the same symbols in the same order; coin has",
+        ),
+        (
+            "mix coin other --validation unknown --out new",
+            "unknown: string 1: symbol 'c' is not in the model's alphabet",
+        ),
+        (
+            "mix coin other --format csv --out new",
+            "--format has no effect with no --validation; it needs --validation",
+        ),
     ],
 )
-def test_what_can_not_be_mixed_is_refused(line: str, message: str, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_can_not_be_mixed_is_refused(
+    line: str, message: str, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     code, out, err = call(line, capsys)
     assert (code, out) == (2, "") and message in err and not (folder / "new").exists()

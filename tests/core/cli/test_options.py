@@ -1,6 +1,8 @@
-"""Options: what changes nothing is refused, for every option of every command, and is indeed without effect on the model.
+"""Options: what changes nothing is refused, for every option of every command, and is indeed
+without effect on the model.
 
-The options are those of typer's own objects, so that a new one fails here until it is said when it has an effect.
+The options are those of typer's own objects, so that a new one fails here until it is said when it
+has an effect.
 """
 
 from __future__ import annotations
@@ -22,13 +24,20 @@ from nlwfa_core.experiment.presets import converged
 from nlwfa_core.experiment.recipe import DataRecipe, Recipe, unmet_conditions, with_fields
 from nlwfa_core.hankel.values import ValuedStrings
 from nlwfa_core.learning.learners import Fit
-from nlwfa_core.learning.names import HANKEL_LEARNERS, LEARNERS, OPTIMIZERS, REFINEMENTS, STRING_LEARNERS
+from nlwfa_core.learning.names import (
+    HANKEL_LEARNERS,
+    LEARNERS,
+    OPTIMIZERS,
+    REFINEMENTS,
+    STRING_LEARNERS,
+)
 from nlwfa_core.learning.options import Options
 from nlwfa_core.learning.values import fit_values
 from nlwfa_core.strings.words import Alphabet
 from tests.references import all_words, ring
 
-SMALL = {"num_prefixes": 6, "num_suffixes": 6, "rank": 2}  # where a basis by matching is another one
+# where a basis by matching is another one
+SMALL = {"num_prefixes": 6, "num_suffixes": 6, "rank": 2}
 SMALL |= {"epochs_factorisation": 3, "epochs_transitions": 3, "epochs_refinement": 3}
 # Another value of every field.
 OTHER: dict[str, Any] = {
@@ -62,29 +71,47 @@ OTHER: dict[str, Any] = {
     "restarts": 1,
     "refinement_seed": 5,
 }
-# Their effect does not show in few epochs, or only if the first start is not the best; seeds of both parts are one option.
+# Their effect does not show in few epochs, or only if the first start is not the best; seeds of
+# both parts are one option.
 NOT_SEEN = {"tolerance", "tolerance_refinement", "starts", "restarts", "refinement_seed"}
 
 
 def same(one: Fit, other: Fit, words: Any) -> bool:
     """Whether two fits have the same losses and, up to rounding, give the same weights."""
-    logs = [(log.stage, len(log.losses), *log.losses.tolist()) for fit in (one, other) for log in fit.report.logs]
+    logs = [
+        (log.stage, len(log.losses), *log.losses.tolist())
+        for fit in (one, other)
+        for log in fit.report.logs
+    ]
     half = len(logs) // 2
     weights = one.model.weights(words), other.model.weights(words)
     return logs[:half] == logs[half:] and np.allclose(*weights, rtol=1e-9, atol=1e-12)
 
 
 # Refinement treats networks alike, and its optimisers are those of "hankel" only.
-COMBINATIONS = [(learner, optimizer, "none") for learner in HANKEL_LEARNERS[1:] for optimizer in OPTIMIZERS]
+COMBINATIONS = [
+    (learner, optimizer, "none") for learner in HANKEL_LEARNERS[1:] for optimizer in OPTIMIZERS
+]
 COMBINATIONS += [("tran.non", "lm", "none"), ("both.non", "lm", "none")]
-COMBINATIONS += [("SP", "lbfgs", "none"), ("SP", "lbfgs", "likelihood"), ("both.non", "lbfgs", "likelihood")]
-COMBINATIONS += [(learner, optimizer, "hankel") for learner in ("SP", "tran.non") for optimizer in OPTIMIZERS]
+COMBINATIONS += [
+    ("SP", "lbfgs", "none"),
+    ("SP", "lbfgs", "likelihood"),
+    ("both.non", "lbfgs", "likelihood"),
+]
+COMBINATIONS += [
+    (learner, optimizer, "hankel") for learner in ("SP", "tran.non") for optimizer in OPTIMIZERS
+]
 
 
 @pytest.mark.parametrize(("learner", "optimizer", "refine"), COMBINATIONS)
-def test_a_field_is_without_effect_if_and_only_if_the_model_stays_the_same(learner: str, optimizer: str, refine: str) -> None:
+def test_a_field_is_without_effect_if_and_only_if_the_model_stays_the_same(
+    learner: str, optimizer: str, refine: str
+) -> None:
     data = load_data(DataRecipe(num_strings=60, num_validation=20, num_test=20))
-    both = {"optimizer": optimizer, "optimizer_refinement": optimizer if optimizer in OPTIMIZERS else "lbfgs"}
+    both = {
+        "optimizer": optimizer,
+        "optimizer_refinement": optimizer if optimizer in OPTIMIZERS else "lbfgs",
+    }
     base = with_fields(converged(refine), {**SMALL, **both, "learner": learner, "refine": refine})
     assert data.validation is not None
     strings, unmet = (data.train, data.validation.sample), unmet_conditions(base)
@@ -117,7 +144,11 @@ def test_the_same_holds_for_learning_from_values(learner: str, optimizer: str) -
         value = "lbfgs" if field == "optimizer" and optimizer == "adamax" else OTHER[field]
         unmet = field in _unmet_conditions(base, "none")
         if unmet or field not in NOT_SEEN:
-            wrong += [field] if same(first, learned(with_fields(base, {field: value})), words) != unmet else []
+            wrong += (
+                [field]
+                if same(first, learned(with_fields(base, {field: value})), words) != unmet
+                else []
+            )
     assert not wrong
 
 
@@ -130,20 +161,25 @@ EFFECTIVE = {
     "select-rank": "--train --validation --folds --learner --ranks --metric --format --json",
     "rank": "--model --prefixes --targets --out --format --json",
     "mix": "models --out --validation --force",
-    "compete": "competition --data --minutes --problems --out --max-states --threads --clock --seed",
+    "compete": "competition --data --minutes --problems --out --max-states --threads --clock "
+    "--seed",
     "lab": "--port --address",
-    "compare": "first second --test --solution --true-model --floor --resamples --confidence --format --json",
+    "compare": "first second --test --solution --true-model --floor --resamples --confidence "
+    "--format "
+    "--json",
     "classes": "--home --delete --delete-unjoined",
     "history": "--home --search --learner --state --tag --order --limit --json",
     "import": "file --out --from --force",
     "fit-values": "--train --learner --rank --out --transform --refine --force",
-    "score": "--model --test --solution --true-model --against --floor --resamples --confidence --format --json",
+    "score": "--model --test --solution --true-model --against --floor --resamples --confidence "
+    "--format --json",
     "weights": "--model --words --format",
     "next": "--model --prefix --json",
     "score-values": "--model --test --json",
     "export": "--model --to --out",
     "sample": "--model --num-strings --seed --max-length --out",
-    "sweep": "sweep --out --scheduler --intervals --force --train --test --solution --true-model --prefixes --targets --format",
+    "sweep": "sweep --out --scheduler --intervals --force --train --test --solution --true-model "
+    "--prefixes --targets --format",
     "reproduce": "experiment --out --seeds --quick --jobs --minutes --force",
     "generate dyck": "--out --num-strings --solution --force --seed --split --wrap",
     "generate automaton": "--out --num-strings --solution --force --seed --states --symbols",
@@ -163,12 +199,18 @@ REFUSED = {
         "--max-distinct": "fit --train lines --learner SP --rank 2 --out new --max-distinct 10",
     },
     "select-rank": {
-        "--max-distinct": "select-rank --train lines --validation lines --learner SP --ranks 1 --max-distinct 10",
-        "--fold-seed": "select-rank --train lines --validation lines --learner SP --ranks 1 --fold-seed 3",
+        "--max-distinct": "select-rank --train lines --validation lines --learner SP --ranks 1 "
+        "--max-distinct "
+        "10",
+        "--fold-seed": "select-rank --train lines --validation lines --learner SP --ranks 1 "
+        "--fold-seed 3",
     },
     "compare": {"--table": "compare none none --test none --json --table csv"},
     "classes": {"--json": "classes --home . --delete-unjoined --json"},
-    "history": {"--csv": "history --home . --json --csv", "--table": "history --home . --csv --table latex"},
+    "history": {
+        "--csv": "history --home . --json --csv",
+        "--table": "history --home . --csv --table latex",
+    },
     "import": {
         "--labels": "import lines --out new --from json --labels names",
         "--semiring": "import lines --out new --from json --semiring real",
@@ -205,7 +247,10 @@ def commands() -> Iterator[tuple[str, list[str]]]:
             if hasattr(command, "commands"):
                 yield from below(command, f"{before}{name} ")
             else:
-                yield f"{before}{name}", [option.opts[-1] for option in command.params if option.name != "help"]
+                yield (
+                    f"{before}{name}",
+                    [option.opts[-1] for option in command.params if option.name != "help"],
+                )
 
     yield from below(typer.main.get_group(app), "")
 
@@ -235,15 +280,23 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureF
     return run_
 
 
-@pytest.mark.parametrize(("option", "arguments"), [case for cases in REFUSED.values() for case in cases.items()])
-def test_an_option_without_effect_is_refused(run: Run, tmp_path: Path, option: str, arguments: str) -> None:
+@pytest.mark.parametrize(
+    ("option", "arguments"), [case for cases in REFUSED.values() for case in cases.items()]
+)
+def test_an_option_without_effect_is_refused(
+    run: Run, tmp_path: Path, option: str, arguments: str
+) -> None:
     code, said = run(arguments)
     assert code == 2 and said.startswith("error: ") and said.count("\n") == 1
     assert option in said and ("no effect" in said or "only for" in said)
     assert not (tmp_path / "new").exists()
     assert (
         "no effect"
-        not in run(arguments.replace(f" {option}", "", 1).rsplit(" ", 1)[0] if option != "--force" else arguments[:-8])[1]
+        not in run(
+            arguments.replace(f" {option}", "", 1).rsplit(" ", 1)[0]
+            if option != "--force"
+            else arguments[:-8]
+        )[1]
     )
 
 
@@ -254,7 +307,9 @@ def test_every_field_is_refused_where_it_changes_nothing(run: Run, learner: str)
     for command in ("fit", "select-rank"):
         ranks = "--rank 2 --out new" if command == "fit" else "--ranks 2 --validation none"
         for refine in refinements:
-            base = f"{command} --train none --learner {learner} {ranks}" + (f" --refine {refine}" if refine != "none" else "")
+            base = f"{command} --train none --learner {learner} {ranks}" + (
+                f" --refine {refine}" if refine != "none" else ""
+            )
             assert "can't read none" in run(base)[1]
             if LEARNERS[learner].networks:
                 assert "can't read none" in run(f"{base} --optimizer lm")[1]
@@ -262,14 +317,32 @@ def test_every_field_is_refused_where_it_changes_nothing(run: Run, learner: str)
                 if option == "refine" and learner in HANKEL_LEARNERS:
                     continue
                 value = "lbfgs" if option == "optimizer" else OTHER[fields[0]]
-                entered = dict.fromkeys(fields, value) | {"learner": learner, "rank": 2, "refine": refine}
-                unmet = set() if option == "refine" else set(unmet_conditions(with_fields(converged(refine), entered)))
+                entered = dict.fromkeys(fields, value) | {
+                    "learner": learner,
+                    "rank": 2,
+                    "refine": refine,
+                }
+                unmet = (
+                    set()
+                    if option == "refine"
+                    else set(unmet_conditions(with_fields(converged(refine), entered)))
+                )
                 refused = option == "refine" or set(fields) <= unmet
                 code, said = run(f"{base} --{option.replace('_', '-')} {value}")
-                assert code == 2 and (f"--{option.replace('_', '-')} has no effect with --learner {learner}" in said) == refused, (
-                    said
-                )
+                assert (
+                    code == 2
+                    and (
+                        f"--{option.replace('_', '-')} has no effect with --learner {learner}"
+                        in said
+                    )
+                    == refused
+                ), said
                 assert ("; it needs --" if refused else "can't read none") in said
     if learner in STRING_LEARNERS:  # they read the validation strings, and their seed
         seed = "--seed 3" if LEARNERS[learner].is_random else ""
-        assert "can't read none" in run(f"fit --train none --learner {learner} --rank 2 --out new --validation none {seed}")[1]
+        assert (
+            "can't read none"
+            in run(
+                f"fit --train none --learner {learner} --rank 2 --out new --validation none {seed}"
+            )[1]
+        )

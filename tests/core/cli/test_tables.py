@@ -31,7 +31,9 @@ STRINGS = b"a\nb\nab\nba\n\nab\naba\nb\n\nabab\n" * 20
 
 
 @pytest.fixture
-def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Command:
+def run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Command:
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("NLWFA_HOME", raising=False)
     for name, model in (("half", HALF), ("turns", TURNS), ("twice", HALF + 0 * HALF)):
@@ -47,48 +49,85 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureF
 
 
 def test_two_models_are_compared_with_intervals_p_values_and_their_distance(run: Command) -> None:
-    code, out, _ = run("compare", "half", "turns", "--test", "test.txt", "--json", "--resamples", 999)
+    code, out, _ = run(
+        "compare", "half", "turns", "--test", "test.txt", "--json", "--resamples", 999
+    )
     record = json.loads(out)
     test = TestSet.empirical(read_strings(STRINGS, alphabet=AB).sample())
     scores = [string_scores(model, test) for model in (HALF, TURNS)]
     gaps = paired_differences(scores[0], scores[1], 999)
-    assert code == 0 and record["models"] == ["half", "turns"] and (record["confidence"], record["resamples"]) == (0.95, 999)
+    assert (
+        code == 0
+        and record["models"] == ["half", "turns"]
+        and (record["confidence"], record["resamples"]) == (0.95, 999)
+    )
     for one, values in zip(scores, record["scores"], strict=True):
         for field, interval in intervals(one, 999).items():
-            assert [values[field][name] for name in ("low", "high")] == plain([interval.low, interval.high])
+            assert [values[field][name] for name in ("low", "high")] == plain(
+                [interval.low, interval.high]
+            )
             assert values[field]["estimate"] == plain(one.estimates[field])
     for field, gap in gaps.items():
         ahead = {"first": "A", "second": "B"}.get(leader(field, gap), leader(field, gap))
-        ahead = "no verdict" if field == "log2_pauto" else ahead  # the true probabilities are not known
-        ends = {name: getattr(gap, name) if gap.is_known else None for name in ("low", "high", "p_value")}
+        # the true probabilities are not known
+        ahead = "no verdict" if field == "log2_pauto" else ahead
+        ends = {
+            name: getattr(gap, name) if gap.is_known else None
+            for name in ("low", "high", "p_value")
+        }
         expected = {"estimate": gap.estimate, **ends, "ahead": ahead}
         assert record["differences"][field] == plain(expected)
-    # Σ f² + Σ g² − 2 Σ fg by the length n: f = ½ · 4⁻ⁿ for each of 2ⁿ strings; g = ¼ · 2⁻ⁿ for two of them, and ½ for λ.
+    # Σ f² + Σ g² − 2 Σ fg by the length n: f = ½ · 4⁻ⁿ for each of 2ⁿ strings; g = ¼ · 2⁻ⁿ for two
+    # of them, and ½ for λ.
     powers = np.arange(40)
     by_hand = math.sqrt(
-        float((2.0**powers * 0.5**2 * 0.25 ** (2 * powers)).sum() + (2 * 0.25**2 * 0.25**powers)[1:].sum() + 0.25)
+        float(
+            (2.0**powers * 0.5**2 * 0.25 ** (2 * powers)).sum()
+            + (2 * 0.25**2 * 0.25**powers)[1:].sum()
+            + 0.25
+        )
         - 2 * float((2 * 0.5 * 0.25 * 0.25**powers * 0.5**powers)[1:].sum() + 0.25)
     )
-    assert record["distance"]["l2"] == pytest.approx(distance(HALF, TURNS)) == pytest.approx(by_hand)
+    assert (
+        record["distance"]["l2"] == pytest.approx(distance(HALF, TURNS)) == pytest.approx(by_hand)
+    )
     assert record["distance"]["counterexample"] == "aa"  # "a" has the weight 1/8 in both
     text = run("compare", "half", "turns", "--test", "test.txt")[1]
-    assert "A − B" in text and "p value" in text and "L2 distance" in text and "A is half, B is turns" in text
+    assert (
+        "A − B" in text
+        and "p value" in text
+        and "L2 distance" in text
+        and "A is half, B is turns" in text
+    )
 
 
 def test_equal_functions_and_networks_are_said(run: Command, tmp_path: Path) -> None:
-    assert "the models compute the same function" in run("compare", "half", "twice", "--test", "test.txt")[1]
+    assert (
+        "the models compute the same function"
+        in run("compare", "half", "twice", "--test", "test.txt")[1]
+    )
     rng = np.random.default_rng(0)
     shapes = ((3, 6), (2, 6), (6,), (2, 3), (3,))
     gru = RecurrentModel("GRU", *(rng.normal(size=shape) for shape in shapes))
     save_model(tmp_path / "gru", SavedModel(gru, AB, {}))
     assert "needs two linear models" in run("compare", "half", "gru", "--test", "test.txt")[1]
-    assert json.loads(run("compare", "half", "gru", "--test", "test.txt", "--json")[1])["distance"] is None
+    assert (
+        json.loads(run("compare", "half", "gru", "--test", "test.txt", "--json")[1])["distance"]
+        is None
+    )
 
 
 def test_tables_for_papers_and_programs(run: Command) -> None:
     latex = run("compare", "half", "turns", "--test", "test.txt", "--table", "latex")[1]
-    assert latex.startswith(r"% needs \usepackage{booktabs}") and "score & A & B & A $-$ B & p value & ahead" in latex
-    rows = list(csv.DictReader(run("compare", "half", "turns", "--test", "test.txt", "--table", "csv")[1].splitlines()))
+    assert (
+        latex.startswith(r"% needs \usepackage{booktabs}")
+        and "score & A & B & A $-$ B & p value & ahead" in latex
+    )
+    rows = list(
+        csv.DictReader(
+            run("compare", "half", "turns", "--test", "test.txt", "--table", "csv")[1].splitlines()
+        )
+    )
     assert {"A", "A from", "A to", "A − B", "p value"} <= set(rows[0])
     score = run("score", "--model", "half", "--test", "test.txt", "--table", "markdown")[1]
     assert score.startswith("| score | value | from | to |") and "| WER (share) |" in score
@@ -98,7 +137,9 @@ def test_tables_for_papers_and_programs(run: Command) -> None:
     ):
         code, out, err = run("score", "--model", "half", "--test", "test.txt", *arguments)
         assert (code, out) == (2, "") and message in err
-    code, _, err = run("score", "--model", "half", "--test", "test.txt", "--against", "turns", "--table", "csv")
+    code, _, err = run(
+        "score", "--model", "half", "--test", "test.txt", "--against", "turns", "--table", "csv"
+    )
     assert code == 2 and "nlwfa compare writes two models as a table" in err
 
 
@@ -125,7 +166,11 @@ def test_the_history_is_listed_filtered_and_exported(run: Command, tmp_path: Pat
     )
     history.close()
     code, out, err = run("history", "--home", home)
-    assert (code, err) == (0, "") and "3 runs; each run's scores" in out and out.index("SP, k = 7") < out.index("SP, k = 2")
+    assert (
+        (code, err) == (0, "")
+        and "3 runs; each run's scores" in out
+        and out.index("SP, k = 7") < out.index("SP, k = 2")
+    )
     rows = json.loads(run("history", "--home", home, "--json", "--order", "wer")[1])
     assert [(row["rank"], row["wer"], row["log2_pauto"], row["key"]) for row in rows] == [
         (5, 0.5, "inf", f"{5:064x}"), (2, 0.75, "inf", f"{2:064x}"), (7, None, None, f"{7:064x}")

@@ -1,4 +1,6 @@
-"""K-fold cross-validation: which strings are where, known answers, and the same from plain parts."""
+"""K-fold cross-validation: which strings are where, known answers, and the same from plain
+parts.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +33,9 @@ def as_drawn(sample: Sample) -> Counter[tuple[int, ...]]:
 
 @settings(max_examples=40, deadline=None)
 @given(st.lists(st.integers(1, 6), min_size=1, max_size=6), st.integers(2, 6), st.integers(0, 3))
-def test_each_string_is_held_out_once_and_learned_from_otherwise(counts: list[int], number: int, seed: int) -> None:
+def test_each_string_is_held_out_once_and_learned_from_otherwise(
+    counts: list[int], number: int, seed: int
+) -> None:
     words = Words.of([(0,) * length for length in range(len(counts))])
     sample = Sample(words, np.array(counts), AB)
     if sum(counts) < number:
@@ -47,18 +51,26 @@ def test_each_string_is_held_out_once_and_learned_from_otherwise(counts: list[in
 
 def test_folds_come_from_their_seed() -> None:
     one, same, other = (folds(STRINGS, 3, seed) for seed in (0, 0, 1))
-    assert [as_drawn(held_out) for _, held_out in one] == [as_drawn(held_out) for _, held_out in same]
+    assert [as_drawn(held_out) for _, held_out in one] == [
+        as_drawn(held_out) for _, held_out in same
+    ]
     assert as_drawn(one[0][1]) != as_drawn(other[0][1])
 
 
 def test_equal_strings_are_learned_exactly() -> None:
     """Each fold learns f(ab) = 1 and 0 elsewhere: rank 3 predicts every symbol, rank 1 can't."""
     sample = Sample.of(Words.of([(0, 1)] * 10), AB)
-    found = cross_validate(sample, Recipe(hankel=HankelRecipe(num_prefixes=3, num_suffixes=3)), 5, ranks=(1, 3))
+    found = cross_validate(
+        sample, Recipe(hankel=HankelRecipe(num_prefixes=3, num_suffixes=3)), 5, ranks=(1, 3)
+    )
     exact = dict(found.scores)[3]
-    assert len(exact) == 5 and all((scores.wer, scores.num_words, scores.num_predictions) == (0, 1, 6) for scores in exact)
+    assert len(exact) == 5 and all(
+        (scores.wer, scores.num_words, scores.num_predictions) == (0, 1, 6) for scores in exact
+    )
     assert all(scores.log2_pauto == pytest.approx(0, abs=1e-12) for scores in exact)
-    assert found.best_rank("wer") == found.best_rank("ndcg5") == 3 and dict(found.scores)[1][0].wer > 0
+    assert (
+        found.best_rank("wer") == found.best_rank("ndcg5") == 3 and dict(found.scores)[1][0].wer > 0
+    )
     assert (found.spread(3, "wer").mean, found.spread(3, "wer").sd) == (0, 0)
 
 

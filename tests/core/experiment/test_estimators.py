@@ -14,7 +14,18 @@ from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import FunctionTransformer
 from sklearn.utils import estimator_checks as checks
 
-from nlwfa_core import NLWFA, WFA, RecipeError, as_sample, estimate_hankel, evaluate, fit, fit_strings, read_strings, select_basis
+from nlwfa_core import (
+    NLWFA,
+    WFA,
+    RecipeError,
+    as_sample,
+    estimate_hankel,
+    evaluate,
+    fit,
+    fit_strings,
+    read_strings,
+    select_basis,
+)
 from nlwfa_core.experiment.data import generator_of
 from nlwfa_core.experiment.estimators import HMM, NonlinearWFA, SpectralWFA
 from nlwfa_core.experiment.recipe import DataRecipe
@@ -25,16 +36,24 @@ from tests.references import Fixed
 
 SOURCE = generator_of(DataRecipe())  # brackets
 DYCK = [SOURCE.alphabet.decode(word) for word in SOURCE.draw(400, 0)]
-ESTIMATORS = (SpectralWFA(rank=3), NonlinearWFA(rank=2, num_prefixes=10, num_suffixes=10, epochs=3), HMM(rank=2))
+ESTIMATORS = (
+    SpectralWFA(rank=3),
+    NonlinearWFA(rank=2, num_prefixes=10, num_suffixes=10, epochs=3),
+    HMM(rank=2),
+)
 
 
 def test_spectral_learning_is_that_of_the_library() -> None:
     model = SpectralWFA(rank=3, statistic="factor").fit(DYCK)
     hankel = estimate_hankel(DYCK, select_basis(DYCK, 100, 100, "factor"), "factor")
     own = fit(hankel, "SP", rank=3).model
-    assert (model.model_.initial == own.initial).all() and (model.model_.transitions == own.transitions).all()
+    assert (model.model_.initial == own.initial).all() and (
+        model.model_.transitions == own.transitions
+    ).all()
     assert model.score(DYCK) == -evaluate(own, DYCK, floor=1e-6).bits_per_symbol
-    assert model.score_samples(["[]", "[[]]"]) == pytest.approx(np.log2(np.abs(own(["[]", "[[]]"]))))
+    assert model.score_samples(["[]", "[[]]"]) == pytest.approx(
+        np.log2(np.abs(own(["[]", "[[]]"])))
+    )
     assert model.predict_proba(["["])[0].tolist() == list(own.next("[").values())
     assert model.predict(["[["]).shape == (1,) and set(model.predict(DYCK)) <= {"[", "]", ""}
 
@@ -42,17 +61,29 @@ def test_spectral_learning_is_that_of_the_library() -> None:
 def test_the_other_families() -> None:
     network = ESTIMATORS[1].fit(DYCK)
     assert isinstance(network.model_, NLWFA) and network.model_.num_states == 2
-    assert NonlinearWFA(rank=2, statistic="prefix", num_prefixes=10, num_suffixes=10, epochs=3).fit(DYCK).model_.num_symbols == 2
+    assert (
+        NonlinearWFA(rank=2, statistic="prefix", num_prefixes=10, num_suffixes=10, epochs=3)
+        .fit(DYCK)
+        .model_.num_symbols
+        == 2
+    )
     own = fit_strings(DYCK[:100], "HMM", 2).model
     hmm = ESTIMATORS[2].fit(DYCK[:100])
     assert (hmm.model_.transitions == own.transitions).all()
     drawn = hmm.sample(50, seed=1)
-    assert len(drawn) == 50 and drawn == hmm.sample(50, seed=1) and as_sample(drawn, hmm.alphabet_).num_strings == 50
+    assert (
+        len(drawn) == 50
+        and drawn == hmm.sample(50, seed=1)
+        and as_sample(drawn, hmm.alphabet_).num_strings == 50
+    )
 
 
 @pytest.mark.parametrize("estimator", ESTIMATORS, ids=lambda one: type(one).__name__)
 def test_parameters_follow_the_conventions_of_scikit_learn(estimator: SpectralWFA) -> None:
-    """`check_estimator` passes by skipping: all its data are arrays of numbers. Its checks of parameters hold."""
+    """`check_estimator` passes by skipping: all its data are arrays of numbers.
+
+    Its checks of parameters hold.
+    """
     with pytest.warns(SkipTestWarning):
         checks.check_estimator(estimator)
     name = type(estimator).__name__
@@ -74,9 +105,14 @@ def test_a_grid_over_rank_and_statistic_finds_what_the_scores_say() -> None:
     grid = {"rank": [1, 3, 6], "statistic": ["string", "factor"]}
     with warnings.catch_warnings():
         warnings.simplefilter("error")  # such as that a score is not finite
-        search = GridSearchCV(SpectralWFA(alphabet=["[", "]"]), grid, cv=3, error_score="raise").fit(DYCK)
+        search = GridSearchCV(
+            SpectralWFA(alphabet=["[", "]"]), grid, cv=3, error_score="raise"
+        ).fit(DYCK)
     table = pd.DataFrame(search.cv_results_)
-    assert search.best_score_ == table["mean_test_score"].max() and np.isfinite(table["mean_test_score"]).all()
+    assert (
+        search.best_score_ == table["mean_test_score"].max()
+        and np.isfinite(table["mean_test_score"]).all()
+    )
     best = clone(search.best_estimator_)
     assert np.mean(cross_val_score(best, DYCK, cv=3)) == pytest.approx(search.best_score_)
 
@@ -95,7 +131,10 @@ def test_what_is_wrong_is_said_when_it_learns() -> None:
         (SpectralWFA(rank=0), "rank"),
         (SpectralWFA(statistic="words"), "statistic must be one of"),
         (SpectralWFA(alphabet=["a"]), "is not in the alphabet"),
-        (NonlinearWFA(learner="SP"), "learner must be one of fac.non, tran.non, both.non; got 'SP'"),
+        (
+            NonlinearWFA(learner="SP"),
+            "learner must be one of fac.non, tran.non, both.non; got 'SP'",
+        ),
     ):
         with pytest.raises(RecipeError, match=message):
             estimator.fit(DYCK)
@@ -109,7 +148,9 @@ def test_a_guess_is_the_highest_score_and_not_the_largest() -> None:
     model.model_ = WFA([1.0], [[[1.8]], [[-2.2]]], [0.25])
     scores = model.model_.next_scores(Trie.of(as_words([""], model.alphabet_), 2))[0]
     assert scores[1] < 0 < scores[2] < scores[0] < abs(scores[1])
-    assert model.predict([""])[0] == "[" and model.classes_[model.predict_proba([""]).argmax()] == "]"
+    assert (
+        model.predict([""])[0] == "[" and model.classes_[model.predict_proba([""]).argmax()] == "]"
+    )
 
 
 @pytest.mark.parametrize("method", ["predict", "predict_proba", "score", "score_samples", "sample"])
@@ -125,7 +166,11 @@ FEW = ["[]", "[[]]", "[][]", "[]", "[[][]]"] * 5
 @pytest.mark.parametrize("floor", [1e-6, 0, 1e-3, 0.0])
 def test_the_floor_stands_in_the_repr(estimator: SpectralWFA, floor: float) -> None:
     text = repr(clone(estimator).set_params(floor=floor))
-    assert text.count(f"floor={floor!r}") == 1 and text.startswith(f"{type(estimator).__name__}(") and text.endswith(")")
+    assert (
+        text.count(f"floor={floor!r}") == 1
+        and text.startswith(f"{type(estimator).__name__}(")
+        and text.endswith(")")
+    )
 
 
 def test_with_the_floor_0_the_score_is_minus_the_bits_per_symbol() -> None:
@@ -138,7 +183,8 @@ def test_with_the_floor_0_the_score_is_minus_the_bits_per_symbol() -> None:
 def test_without_a_distribution_there_is_no_guess(impossible: str) -> None:
     model = SpectralWFA(alphabet=["[", "]"])
     model.fit(["[]"])
-    model.model_ = WFA([1, 0], [[[0, 1], [0, 0]], [[0, 0], [0.5, 0]]], [0.5, 0], model.alphabet_)  # only [] repeated
+    # only [] repeated
+    model.model_ = WFA([1, 0], [[[0, 1], [0, 0]], [[0, 0], [0.5, 0]]], [0.5, 0], model.alphabet_)
     expected = model.predict_proba(["", "["])
     both = model.predict_proba(["", impossible, "["])
     assert np.isnan(both[1]).all() and (both[[0, 2]] == expected).all()
@@ -149,12 +195,16 @@ def test_scores_that_are_not_numbers_give_no_guess_and_no_score() -> None:
     model = SpectralWFA().fit(["[]", "[[]]"])
     for broken in (np.nan, np.inf, -np.inf):
         model.model_ = Fixed((1.0, broken, 0.5))
-        assert np.isnan(model.predict_proba(["["])).all() and model.predict(["["]).tolist() == [None]
+        assert np.isnan(model.predict_proba(["["])).all() and model.predict(["["]).tolist() == [
+            None
+        ]
         assert np.isnan(model.score(["[]"]))
 
 
 def test_a_grid_search_ranks_infinite_scores_last() -> None:
-    """With the floor 0, the spectral models are infinitely bad on the strings of some fold, and hidden Markov models are not."""
+    """With the floor 0, the spectral models are infinitely bad on the strings of some fold, and
+    hidden Markov models are not.
+    """
     grid = [
         {"model": [SpectralWFA(floor=0)], "model__rank": [2, 3]},
         {"model": [HMM(floor=0)], "model__rank": [1, 2]},

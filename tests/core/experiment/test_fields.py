@@ -1,4 +1,6 @@
-"""A recipe's fields under flat names, and as the text of a link: whatever goes in comes out, and nothing else comes in."""
+"""A recipe's fields under flat names, and as the text of a link: whatever goes in comes out, and
+nothing else comes in.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,17 @@ from hypothesis import strategies as st
 
 from nlwfa_core import DataRecipe, LearningRecipe, Recipe, RecipeError
 from nlwfa_core.experiment.presets import PRESETS
-from nlwfa_core.experiment.recipe import FIELDS, HELP, MAX_LINK, MAX_TEXT, differences, flat, recipe_code, recipe_of, with_fields
+from nlwfa_core.experiment.recipe import (
+    FIELDS,
+    HELP,
+    MAX_LINK,
+    MAX_TEXT,
+    differences,
+    flat,
+    recipe_code,
+    recipe_of,
+    with_fields,
+)
 
 
 @pytest.mark.parametrize("name", PRESETS)
@@ -67,7 +79,9 @@ def test_presets_survive_an_address(name: str) -> None:
 
 @given(seed=st.integers(0, 2**31 - 1), share=st.floats(0, 1), rank=st.integers(1, 100))
 def test_numbers_come_back_to_the_last_bit(seed: int, share: float, rank: int) -> None:
-    recipe = Recipe(data=DataRecipe(seed=seed, split_probability=share), learning=LearningRecipe(rank=rank))
+    recipe = Recipe(
+        data=DataRecipe(seed=seed, split_probability=share), learning=LearningRecipe(rank=rank)
+    )
     assert recipe_of(recipe_code(recipe)) == recipe
 
 

@@ -12,7 +12,13 @@ import pytest
 from nlwfa_core.errors import Cancelled, RecipeError
 from nlwfa_core.experiment.data import load_data
 from nlwfa_core.experiment.pipeline import Prepared, prepare, reference_models, run
-from nlwfa_core.experiment.recipe import DataRecipe, HankelRecipe, LearningRecipe, Recipe, RefinementRecipe
+from nlwfa_core.experiment.recipe import (
+    DataRecipe,
+    HankelRecipe,
+    LearningRecipe,
+    Recipe,
+    RefinementRecipe,
+)
 from nlwfa_core.experiment.results import Result, load_result, save_result
 from nlwfa_core.files import FileShelf
 from nlwfa_core.learning.learners import fit_strings
@@ -59,7 +65,9 @@ def test_a_recipe_twice_gives_the_same_bits(learner: str) -> None:
 @pytest.mark.parametrize("source", ["dyck", "automaton", "hmm", "pfa", "pdfa", "squared", "verbs"])
 @pytest.mark.parametrize("learner", ["SP", "both.non"])
 def test_every_source_is_learned_by_linear_and_nonlinear_models(source: str, learner: str) -> None:
-    result = run(recipe_of(learner).changed(data=DATA.changed(source=source, num_states=3, num_symbols=2)))
+    result = run(
+        recipe_of(learner).changed(data=DATA.changed(source=source, num_states=3, num_symbols=2))
+    )
     assert result.scores.num_words > 0 and 0 <= result.scores.wer <= 1
     assert result.validation is not None and result.validation.num_words > 0
     assert result.model.num_symbols == len(result.alphabet)
@@ -87,39 +95,64 @@ def test_cancelling_stops_promptly(learner: str, after: int) -> None:
 
 
 def test_a_basis_larger_than_the_sample_uses_what_exists_and_says_so() -> None:
-    recipe = recipe_of("SP").changed(data=DATA.changed(num_strings=3), hankel=HankelRecipe(num_prefixes=900, num_suffixes=50_000))
+    recipe = recipe_of("SP").changed(
+        data=DATA.changed(num_strings=3), hankel=HankelRecipe(num_prefixes=900, num_suffixes=50_000)
+    )
     result = run(recipe)
     told = [note for note in result.notes if "; the sample has only " in note]
-    assert len(told) == 2 and "900 prefixes" in told[0] and "50,000 suffixes" in told[1] and "so all of them are used." in told[0]
+    assert (
+        len(told) == 2
+        and "900 prefixes" in told[0]
+        and "50,000 suffixes" in told[1]
+        and "so all of them are used." in told[0]
+    )
 
 
 @pytest.mark.parametrize("learner", HANKEL_LEARNERS)
 def test_a_rank_above_the_basis_is_refused(learner: str) -> None:
-    with pytest.raises(RecipeError, match=r"rank must be between 1 and 20 \(the basis has 25 prefixes and 20 suffixes\); got 30"):
+    with pytest.raises(
+        RecipeError,
+        match=r"rank must be between 1 and 20 \(the basis has 25 prefixes and 20 suffixes\); got "
+        r"30",
+    ):
         run(recipe_of(learner, rank=30))
 
 
 @pytest.mark.parametrize("learner", HANKEL_LEARNERS)
 @pytest.mark.parametrize("train", [b"6 2\n" + b"0\n" * 6, b"6 2\n" + b"2 0 1\n" * 6])
-def test_empty_strings_and_equal_strings_are_learned(tmp_path: Path, learner: str, train: bytes) -> None:
+def test_empty_strings_and_equal_strings_are_learned(
+    tmp_path: Path, learner: str, train: bytes
+) -> None:
     shelf = FileShelf(tmp_path)
-    recipe = recipe_of(learner, rank=1).changed(data=DataRecipe(source="upload", upload=shelf.put(train)))
+    recipe = recipe_of(learner, rank=1).changed(
+        data=DataRecipe(source="upload", upload=shelf.put(train))
+    )
     result = run(recipe, files=shelf.get)
     assert result.model.num_states == 1 and result.scores.num_words == 1
     if learner == "SP":
-        assert result.scores.log2_pauto in (0, np.inf)  # one word alone has all the mass, or rank 1 can't tell it
+        # one word alone has all the mass, or rank 1 can't tell it
+        assert result.scores.log2_pauto in (0, np.inf)
 
 
 @pytest.mark.parametrize("learner", [*HANKEL_LEARNERS, "HMM", "PFA", "PDFA"])
 def test_unseen_test_symbols_are_zeros_and_told(tmp_path: Path, learner: str) -> None:
     shelf = FileShelf(tmp_path)
-    data = DataRecipe(source="upload", upload=shelf.put(b"ab\na\nb\n" * 9), upload_test=shelf.put(b"ac\nab\n"))
+    data = DataRecipe(
+        source="upload", upload=shelf.put(b"ab\na\nb\n" * 9), upload_test=shelf.put(b"ac\nab\n")
+    )
     result = run(recipe_of(learner, rank=2).changed(data=data), files=shelf.get)
     assert "1 of 2 test strings use symbols that no training string has: c." in result.notes
     assert result.model.alphabet == result.alphabet == Alphabet(("a", "b"))
-    assert (result.scores.num_unknown, result.scores.num_zero, result.scores.log2_pauto) == (1, 1, np.inf)
+    assert (result.scores.num_unknown, result.scores.num_zero, result.scores.log2_pauto) == (
+        1,
+        1,
+        np.inf,
+    )
     loaded = load_data(data, shelf.get)
-    for model in (*reference_models(loaded, 3).values(), fit_strings(["ab", "a", "b"] * 9, learner="HMM", rank=2).model):
+    for model in (
+        *reference_models(loaded, 3).values(),
+        fit_strings(["ab", "a", "b"] * 9, learner="HMM", rank=2).model,
+    ):
         scores = evaluate(model, loaded.test)
         assert (scores.num_unknown, scores.num_zero) == (1, 1)
 
@@ -129,18 +162,41 @@ def test_results_come_back_as_they_were(tmp_path: Path, learner: str) -> None:
     result = run(recipe_of(learner, rate_factorisation=1e200))
     save_result(tmp_path / "run", result)
     loaded = load_result(tmp_path / "run")
-    assert loaded.recipe == result.recipe and bits(loaded) == bits(result) and loaded.alphabet == result.alphabet
+    assert (
+        loaded.recipe == result.recipe
+        and bits(loaded) == bits(result)
+        and loaded.alphabet == result.alphabet
+    )
     np.testing.assert_equal(vars(loaded.scores), vars(result.scores))  # nan equals nan here
     np.testing.assert_equal(vars(loaded.validation), vars(result.validation))
     assert (loaded.notes, loaded.seconds) == (result.notes, result.seconds)
     for log, before in zip(loaded.report.logs, result.report.logs, strict=True):
-        assert (log.stage, log.losses.tolist(), log.diverged_at) == (before.stage, before.losses.tolist(), before.diverged_at)
+        assert (log.stage, log.losses.tolist(), log.diverged_at) == (
+            before.stage,
+            before.losses.tolist(),
+            before.diverged_at,
+        )
     assert loaded.report.messages == result.report.messages
     assert (loaded.report.singular_values is None) == (learner != "SP")
 
 
-DAMAGE: list[Any] = [[], {}, {"scores": []}, {"scores": {}}, {"report": []}, {"report": {"x": 1}}, {"notes": None}, {"seconds": 3}]
-DAMAGE += [{"recipe": {"x": 1}}, {"recipe": []}, {"report": {"logs": [{"stage": 1}]}}, {"validation": 3}, {"validation": [1]}]
+DAMAGE: list[Any] = [
+    [],
+    {},
+    {"scores": []},
+    {"scores": {}},
+    {"report": []},
+    {"report": {"x": 1}},
+    {"notes": None},
+    {"seconds": 3},
+]
+DAMAGE += [
+    {"recipe": {"x": 1}},
+    {"recipe": []},
+    {"report": {"logs": [{"stage": 1}]}},
+    {"validation": 3},
+    {"validation": [1]},
+]
 
 
 @pytest.fixture(scope="module")
@@ -158,7 +214,9 @@ def test_damaged_results_are_refused(tmp_path: Path, learned: Result, change: An
         load_result(tmp_path)
 
 
-def test_results_saved_before_a_score_was_known_have_none_of_it(tmp_path: Path, learned: Result) -> None:
+def test_results_saved_before_a_score_was_known_have_none_of_it(
+    tmp_path: Path, learned: Result
+) -> None:
     save_result(tmp_path, learned)
     record = json.loads((tmp_path / "result.json").read_bytes())
     for name in ("ndcg5", "ndcg5_true", "kl", "total_variation", "rmse", "next_kl"):
@@ -168,7 +226,9 @@ def test_results_saved_before_a_score_was_known_have_none_of_it(tmp_path: Path, 
     assert (loaded.ndcg5, loaded.kl, loaded.wer) == (None, None, learned.scores.wer)
 
 
-def test_results_saved_before_a_score_was_renamed_have_it_under_its_name_of_today(tmp_path: Path, learned: Result) -> None:
+def test_results_saved_before_a_score_was_renamed_have_it_under_its_name_of_today(
+    tmp_path: Path, learned: Result
+) -> None:
     """NDCG@5 against the true model was called ndcg5."""
     save_result(tmp_path, learned)
     record = json.loads((tmp_path / "result.json").read_bytes())
@@ -204,30 +264,44 @@ def test_reference_models_are_uniform_n_gram_and_truth() -> None:
     assert list(models) == ["uniform", "3-gram", "true model"]
     scores = {name: evaluate(model, data.test) for name, model in models.items()}
     assert scores["true model"].log2_pauto == scores["true model"].true_log2_pauto
-    assert scores["true model"].bits_per_symbol < scores["3-gram"].bits_per_symbol < scores["uniform"].bits_per_symbol
+    assert (
+        scores["true model"].bits_per_symbol
+        < scores["3-gram"].bits_per_symbol
+        < scores["uniform"].bits_per_symbol
+    )
     verbs = load_data(DataRecipe(source="verbs", num_test=50))
     assert list(reference_models(verbs, 2)) == ["uniform", "2-gram"]
 
 
 @pytest.mark.parametrize("name", STRING_LEARNERS)
-def test_an_opponents_result_is_that_of_its_function_and_comes_back_from_disk(tmp_path: Path, name: str) -> None:
-    recipe = recipe_of("SP", seed=3).with_learner(name).changed(data=DATA.changed(num_strings=60))  # so that it stops early
+def test_an_opponents_result_is_that_of_its_function_and_comes_back_from_disk(
+    tmp_path: Path, name: str
+) -> None:
+    # so that it stops early
+    recipe = recipe_of("SP", seed=3).with_learner(name).changed(data=DATA.changed(num_strings=60))
     seen: list[Progress] = []
     result = run(recipe, report=seen.append)
     assert {step.measure for step in seen if step.loss is not None} == {BITS}
     data = load_data(recipe.data)
     assert data.validation is not None
-    model = fit_strings(data.train, learner=name, rank=3, seed=3, validation=data.validation.sample).model
+    model = fit_strings(
+        data.train, learner=name, rank=3, seed=3, validation=data.validation.sample
+    ).model
     assert result.model.weights(data.test.words).tolist() == model.weights(data.test.words).tolist()
     assert (result.scores, result.report.num_states) == (evaluate(model, data.test), 3)
     save_result(tmp_path, result)
     loaded = load_result(tmp_path)
-    assert bits(loaded) == bits(result) and (loaded.recipe, loaded.scores) == (recipe, result.scores)
+    assert bits(loaded) == bits(result) and (loaded.recipe, loaded.scores) == (
+        recipe,
+        result.scores,
+    )
     with pytest.raises(Cancelled):
         run(recipe, cancelled=lambda: len(seen) > 0, prepared=prepare(recipe))
 
 
-def test_diagnostics_are_made_with_the_run_and_read_from_its_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_diagnostics_are_made_with_the_run_and_read_from_its_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     result = run(recipe_of("SP"))
     save_result(tmp_path, result)
     assert result.diagnostics == diagnostics(result.model, result.scores, result.report)
@@ -249,21 +323,42 @@ def test_given_strings_take_the_place_of_those_that_a_recipe_describes() -> None
 def test_without_validation_strings_a_training_says_what_it_does_instead() -> None:
     data = DATA.changed(num_validation=0)
     linear = run(recipe_of("SP").changed(data=data))
-    assert linear.validation is None and linear.num_train == 400 and not any("validation" in note for note in linear.notes)
+    assert (
+        linear.validation is None
+        and linear.num_train == 400
+        and not any("validation" in note for note in linear.notes)
+    )
     assert bits(linear) == bits(run(recipe_of("SP")))  # validation strings are drawn apart
     hmm = run(recipe_of("SP").with_learner("HMM").changed(data=data))
-    assert "Without validation strings, HMM is not stopped early: it trains for all its epochs." in hmm.notes
+    assert (
+        "Without validation strings, HMM is not stopped early: it trains for all its epochs."
+        in hmm.notes
+    )
     refinement = RefinementRecipe(objective="likelihood", epochs=2)
-    hankel = HankelRecipe(num_prefixes=25, num_suffixes=20, statistic="prefix", bounded=True, transform="row")
+    hankel = HankelRecipe(
+        num_prefixes=25, num_suffixes=20, statistic="prefix", bounded=True, transform="row"
+    )
     refined = run(recipe_of("both.non").changed(data=data, hankel=hankel, refinement=refinement))
-    assert any("keeps the epoch that is best on the training strings" in note for note in refined.notes)
+    assert any(
+        "keeps the epoch that is best on the training strings" in note for note in refined.notes
+    )
 
 
 def test_a_result_says_how_many_strings_it_was_learned_from(tmp_path: Path) -> None:
-    """Of a file, validation and test strings are set aside first. Earlier versions did not store the number."""
-    verbs = recipe_of("SP").changed(data=DataRecipe(source="verbs", num_validation=300, num_test=300))
+    """Of a file, validation and test strings are set aside first.
+
+    Earlier versions did not store the number.
+    """
+    verbs = recipe_of("SP").changed(
+        data=DataRecipe(source="verbs", num_validation=300, num_test=300)
+    )
     result = run(verbs)
-    assert result.num_train == load_data(verbs.data).train.num_strings < verbs.data.num_strings == 20_000
+    assert (
+        result.num_train
+        == load_data(verbs.data).train.num_strings
+        < verbs.data.num_strings
+        == 20_000
+    )
     for name, one, without in (("verbs", result, None), ("dyck", run(recipe_of("SP")), 400)):
         save_result(tmp_path / name, one)
         assert load_result(tmp_path / name).num_train == one.num_train

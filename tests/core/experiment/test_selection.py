@@ -1,4 +1,6 @@
-"""What validation strings choose: the best rank, and the recommended model, never past its number of states."""
+"""What validation strings choose: the best rank, and the recommended model, never past its number
+of states.
+"""
 
 from __future__ import annotations
 
@@ -40,18 +42,36 @@ def test_the_best_is_the_one_with_the_fewest_bits() -> None:
     assert best.fit.model.num_states <= 4
     assert {candidate.learning.learner for candidate, _ in best.candidates} == {"SP", "both.non"}
     assert max(candidate.learning.rank for candidate, _ in best.candidates) == 4
-    networks = [candidate for candidate, _ in best.candidates if candidate.learning.learner == "both.non"]
-    tried, taken = networks[: len(selection.REGULARISATIONS)], networks[len(selection.REGULARISATIONS) :]
-    assert [(one.refinement.dropout, one.refinement.weight_decay) for one in tried] == list(selection.REGULARISATIONS)
-    assert [one.learning.seed for one in taken] == list(range(selection.LONG_TRAININGS))  # strings are few
-    assert len({(one.refinement.dropout, one.refinement.weight_decay, one.refinement.batch) for one in taken}) == 1
+    networks = [
+        candidate for candidate, _ in best.candidates if candidate.learning.learner == "both.non"
+    ]
+    tried, taken = (
+        networks[: len(selection.REGULARISATIONS)],
+        networks[len(selection.REGULARISATIONS) :],
+    )
+    assert [(one.refinement.dropout, one.refinement.weight_decay) for one in tried] == list(
+        selection.REGULARISATIONS
+    )
+    # strings are few
+    assert [one.learning.seed for one in taken] == list(range(selection.LONG_TRAININGS))
+    assert (
+        len(
+            {
+                (one.refinement.dropout, one.refinement.weight_decay, one.refinement.batch)
+                for one in taken
+            }
+        )
+        == 1
+    )
     assert {progress.stage for progress in seen} >= {"candidates", "refinement"}
 
 
 def test_equal_seeds_equal_models() -> None:
     one, other = (fit_best(TRAIN, VALIDATION, 2, seed=2) for _ in range(2))
     assert one.candidates == other.candidates
-    np.testing.assert_array_equal(one.fit.model.weights(VALIDATION.words), other.fit.model.weights(VALIDATION.words))
+    np.testing.assert_array_equal(
+        one.fit.model.weights(VALIDATION.words), other.fit.model.weights(VALIDATION.words)
+    )
 
 
 def test_more_states_than_the_strings_have_prefixes() -> None:
@@ -63,7 +83,9 @@ def test_what_is_refused() -> None:
     with pytest.raises(RecipeError, match="max-states must be at least 1; got 0"):
         fit_best(TRAIN, VALIDATION, 0)
     empty = Sample.of(Words.of([]), ALPHABET)
-    with pytest.raises(RecipeError, match="needs both training and validation strings; got .* and 0"):
+    with pytest.raises(
+        RecipeError, match="needs both training and validation strings; got .* and 0"
+    ):
         fit_best(TRAIN, empty, 3)
 
 
@@ -76,9 +98,13 @@ def test_the_choice_can_be_cancelled() -> None:
 def test_the_rank_with_the_best_validation_score_is_taken(metric: str) -> None:
     data = load_data(DATA)
     assert data.validation is not None
-    chosen = select_rank(data.train, data.validation, [2, 5, 9], metric=metric, recipe=Recipe(hankel=HANKEL))
+    chosen = select_rank(
+        data.train, data.validation, [2, 5, 9], metric=metric, recipe=Recipe(hankel=HANKEL)
+    )
     assert [rank for rank, _ in chosen.scores] == [2, 5, 9]
-    best = min(chosen.scores, key=lambda entry: (getattr(entry[1], metric), entry[1].num_zero, entry[0]))
+    best = min(
+        chosen.scores, key=lambda entry: (getattr(entry[1], metric), entry[1].num_zero, entry[0])
+    )
     assert (chosen.rank, chosen.metric) == (best[0], metric)
     single = select_rank(data.train, data.validation, [5], Recipe(hankel=HANKEL))
     assert single.scores[0][1] == chosen.scores[1][1]
@@ -91,8 +117,19 @@ def test_scores_that_are_no_numbers_lose() -> None:
     def with_score(value: float, num_zero: int = 0) -> Any:
         return type(scores)(**{**vars(scores), "log2_pauto": value, "num_zero": num_zero})
 
-    assert best_rank([(1, with_score(np.nan)), (2, with_score(9.0)), (3, with_score(np.inf))], "log2_pauto") == 2
-    assert best_rank([(1, with_score(np.inf, 7)), (3, with_score(np.inf, 2)), (2, with_score(np.inf, 2))], "log2_pauto") == 2
+    assert (
+        best_rank(
+            [(1, with_score(np.nan)), (2, with_score(9.0)), (3, with_score(np.inf))], "log2_pauto"
+        )
+        == 2
+    )
+    assert (
+        best_rank(
+            [(1, with_score(np.inf, 7)), (3, with_score(np.inf, 2)), (2, with_score(np.inf, 2))],
+            "log2_pauto",
+        )
+        == 2
+    )
     assert best_rank([(4, with_score(1.0)), (2, with_score(1.0))], "log2_pauto") == 2
 
 
@@ -100,7 +137,11 @@ def test_selections_that_can_not_be_made_are_refused() -> None:
     data = load_data(DATA)
     assert data.validation is not None
     for message, ranks, options in (
-        ("metric must be one of wer, log2_pauto, bits_per_symbol, ndcg5; got 'auc'", [2], {"metric": "auc"}),
+        (
+            "metric must be one of wer, log2_pauto, bits_per_symbol, ndcg5; got 'auc'",
+            [2],
+            {"metric": "auc"},
+        ),
         ("ranks must have at least one entry; got none", [], {}),
         ("rank must be at least 1; got 0", [2, 0], {}),
         ("rank must be between 1 and 20 .*; got 21", [2, 21], {"recipe": Recipe(hankel=HANKEL)}),
@@ -120,9 +161,14 @@ def test_ranks_are_trained_to_the_end_unless_the_recipe_says_how() -> None:
     assert not any("Adamax" in note for note in chosen.notes)
     (note,) = training_notes(Recipe(learning=LearningRecipe(learner="fac.non")))
     assert note.startswith(
-        "The recipe does not say how networks are trained, so they take the paper's 1,000 + 500 epochs of Adamax"
+        "The recipe does not say how networks are trained, so they take the paper's 1,000 + "
+        "500 epochs of Adamax"
     )
-    for silent in (LearningRecipe(), LearningRecipe(learner="fac.non", optimizer="adamax"), network):
+    for silent in (
+        LearningRecipe(),
+        LearningRecipe(learner="fac.non", optimizer="adamax"),
+        network,
+    ):
         assert training_notes(Recipe(learning=silent)) == ()
 
 
@@ -130,7 +176,9 @@ def test_a_choice_among_infinite_scores_says_so() -> None:
     """SP gives validation strings the weight 0 with every rank."""
     chosen = select_rank(TRAIN, VALIDATION, [1, 2], Recipe(hankel=HANKEL), metric="log2_pauto")
     assert all(np.isinf(scores.log2_pauto) for _, scores in chosen.scores)
-    beginning = "No rank has a finite log2_pauto, so rank 2 was chosen by its number of weights of 0"
+    beginning = (
+        "No rank has a finite log2_pauto, so rank 2 was chosen by its number of weights of 0"
+    )
     assert any(note.startswith(beginning) for note in chosen.notes) and FLAT_WINS in chosen.notes
     by_wer = select_rank(TRAIN, VALIDATION, [1, 2], Recipe(hankel=HANKEL))
     assert not any("finite" in note or note == FLAT_WINS for note in by_wer.notes)

@@ -1,4 +1,6 @@
-"""Sweeps: which runs they mean, in which order, how they are named, and tables and curves of them by hand."""
+"""Sweeps: which runs they mean, in which order, how they are named, and tables and curves of them
+by hand.
+"""
 
 from __future__ import annotations
 
@@ -11,12 +13,27 @@ from pathlib import Path
 
 import pytest
 
-from nlwfa_core import DataRecipe, HankelRecipe, LearningRecipe, Recipe, RecipeError, RefinementRecipe
+from nlwfa_core import (
+    DataRecipe,
+    HankelRecipe,
+    LearningRecipe,
+    Recipe,
+    RecipeError,
+    RefinementRecipe,
+)
 from nlwfa_core.experiment import sweep_table
 from nlwfa_core.experiment.data import load_data
 from nlwfa_core.experiment.pipeline import Workbench, run
 from nlwfa_core.experiment.sweep_table import RUN_COLUMNS, STAGES, SweepTable
-from nlwfa_core.experiment.sweeps import MAX_POINTS, Grid, Outcome, Point, curves, time_left, winners
+from nlwfa_core.experiment.sweeps import (
+    MAX_POINTS,
+    Grid,
+    Outcome,
+    Point,
+    curves,
+    time_left,
+    winners,
+)
 from nlwfa_core.lab.figures.metrics import metric_figure, score_bars
 from nlwfa_core.lab.tables import run_names, spread_table
 from nlwfa_core.metrics.diagnostics import diagnostics
@@ -27,7 +44,9 @@ from nlwfa_core.strings.sample import Sample
 from nlwfa_core.strings.words import Alphabet, Words
 
 UNIFORM = Uniform(2)
-SCORES = evaluate(UNIFORM, TestSet.empirical(Sample.of(Words.of([(0,), (0, 1)]), Alphabet(("a", "b")))))
+SCORES = evaluate(
+    UNIFORM, TestSet.empirical(Sample.of(Words.of([(0,), (0, 1)]), Alphabet(("a", "b"))))
+)
 BASE = Recipe(learning=LearningRecipe(learner="SP", rank=2, seed=4))
 FILE_BASE = Recipe(
     data=DataRecipe(num_strings=200, num_validation=20, num_test=20),
@@ -36,7 +55,9 @@ FILE_BASE = Recipe(
 )
 
 
-def outcome(wer: float, validation: float | None = 0.5, recipe: Recipe = BASE, **more: float) -> Outcome:
+def outcome(
+    wer: float, validation: float | None = 0.5, recipe: Recipe = BASE, **more: float
+) -> Outcome:
     scores = replace(SCORES, wer=wer, **more)
     held_out = None if validation is None else replace(SCORES, wer=validation)
     return Outcome(recipe, scores, held_out, diagnostics(UNIFORM, scores))
@@ -54,7 +75,9 @@ def test_a_grid_has_a_run_a_place_and_learning_without_chance_one_for_all_seeds(
 
 def test_against_strings_the_rank_stays() -> None:
     grid = Grid(base=BASE, learners=("SP", "fac.non"), sample_sizes=(100, 50)).points()
-    assert [(place, recipe.data.num_strings, recipe.learning.rank) for place, recipe in grid.items()] == [
+    assert [
+        (place, recipe.data.num_strings, recipe.learning.rank) for place, recipe in grid.items()
+    ] == [
         (("SP", 50, 0), 50, 2),
         (("SP", 100, 0), 100, 2),
         (("fac.non", 50, 0), 50, 2),
@@ -72,14 +95,22 @@ def test_seeds_come_round_and_refine_too() -> None:
     last = BASE.changed(refinement=RefinementRecipe(objective="likelihood", seed=2**31 - 1))
     runs = Grid(base=last, num_seeds=3).points()
     assert [recipe.refinement.seed for recipe in runs.values()] == [2**31 - 1, 0, 1]
-    assert [recipe.learning.seed for recipe in runs.values()] == [4, 5, 6] and runs["SP", 2, 0] == last
+    assert [recipe.learning.seed for recipe in runs.values()] == [4, 5, 6] and runs[
+        "SP", 2, 0
+    ] == last
 
 
 @pytest.mark.parametrize(
     ("grid", "message"),
     [
-        (Grid(learners=("fac.non",), ranks=tuple(range(1, 22)), num_seeds=10), f"must be at most {MAX_POINTS}; got 210"),
-        (Grid(learners=("SP",), ranks=(1,), num_seeds=11), "number of seeds must be at most 10; got 11"),
+        (
+            Grid(learners=("fac.non",), ranks=tuple(range(1, 22)), num_seeds=10),
+            f"must be at most {MAX_POINTS}; got 210",
+        ),
+        (
+            Grid(learners=("SP",), ranks=(1,), num_seeds=11),
+            "number of seeds must be at most 10; got 11",
+        ),
         (Grid(seeds=(1, 2), num_seeds=2), "num_seeds must be 1 if seeds are listed; got 2"),
     ],
 )
@@ -91,7 +122,9 @@ def test_a_comparison_that_is_too_large_is_refused(grid: Grid, message: str) -> 
 def test_names_of_runs_are_as_long_as_needed() -> None:
     assert run_names(Grid(base=BASE), [Point("SP", 3, 0)]) == {("SP", 3, 0): "SP, k = 3"}
     place = Point("SP", 1000, 1)
-    assert run_names(Grid(base=BASE, sample_sizes=(1000,), num_seeds=2), [place]) == {place: "SP, k = 2, 1,000 strings, seed 2"}
+    assert run_names(Grid(base=BASE, sample_sizes=(1000,), num_seeds=2), [place]) == {
+        place: "SP, k = 2, 1,000 strings, seed 2"
+    }
 
 
 def test_curves_are_means_over_seeds() -> None:
@@ -104,7 +137,9 @@ def test_curves_are_means_over_seeds() -> None:
     assert list(lines) == [1, 2] and lines[1].mean == pytest.approx(0.2)
     assert lines[1].sd == pytest.approx(math.sqrt(0.02)) and lines[2].sd is None
     assert curves(found, "kl", "test")["SP"][1] == Spread(2.0, None, 2, 1)
-    assert curves(found, "rmse", "test") == {} and list(curves(found, "wer", "validation")["SP"]) == [1, 2]
+    assert curves(found, "rmse", "test") == {} and list(
+        curves(found, "wer", "validation")["SP"]
+    ) == [1, 2]
     assert curves({Point("SP", 1, 0): outcome(0.1, None)}, "wer", "validation") == {}
 
 
@@ -117,37 +152,75 @@ def test_validation_strings_choose_and_test_strings_are_told() -> None:
         Point("HMM", 5, 0): outcome(0.5, None),
     }
     (chosen,) = winners(found, "wer").items()
-    assert chosen[0] == "SP" and chosen[1][0] == 2 and [scores.wer for scores in chosen[1][1]] == [0.7, 0.9]
-    table = spread_table({"SP, k = 2": chosen[1][1], "uniform": [SCORES]})
-    assert table["WER"].texts == ("0.800 ± 0.141", f"{SCORES.wer:.3f}") and table["seeds"].values == (2, 1)
-    assert table["WER"].values == pytest.approx((0.8, SCORES.wer)) and table["sd of WER"].values[0] == pytest.approx(
-        math.sqrt(0.02)
+    assert (
+        chosen[0] == "SP"
+        and chosen[1][0] == 2
+        and [scores.wer for scores in chosen[1][1]] == [0.7, 0.9]
     )
+    table = spread_table({"SP, k = 2": chosen[1][1], "uniform": [SCORES]})
+    assert table["WER"].texts == ("0.800 ± 0.141", f"{SCORES.wer:.3f}") and table[
+        "seeds"
+    ].values == (2, 1)
+    assert table["WER"].values == pytest.approx((0.8, SCORES.wer)) and table["sd of WER"].values[
+        0
+    ] == pytest.approx(math.sqrt(0.02))
     assert table["KL"].texts == ("–", "–") and table["KL"].values == (None, None)
 
 
 def test_a_figure_has_a_band_where_seeds_differ_and_says_where_a_value_is_infinite() -> None:
-    points = {1: Spread.of([0.2, 0.4]), 2: Spread.of([0.3]), 4: Spread.of([math.inf, 0.5]), 8: Spread.of([math.inf])}
-    figure = metric_figure({"SP": points}, {"uniform": 0.6, "5-gram": {1: 0.5, 8: 0.4}, "true model": math.nan}, "wer")
+    points = {
+        1: Spread.of([0.2, 0.4]),
+        2: Spread.of([0.3]),
+        4: Spread.of([math.inf, 0.5]),
+        8: Spread.of([math.inf]),
+    }
+    figure = metric_figure(
+        {"SP": points}, {"uniform": 0.6, "5-gram": {1: 0.5, 8: 0.4}, "true model": math.nan}, "wer"
+    )
     by_mode = {(trace.name, trace.mode): trace for trace in figure.data}
-    line, band, beyond = by_mode["SP", "lines+markers"], by_mode["SP, 95% interval", "lines"], by_mode["SP", "text"]
+    line, band, beyond = (
+        by_mode["SP", "lines+markers"],
+        by_mode["SP, 95% interval", "lines"],
+        by_mode["SP", "text"],
+    )
     assert list(line.x) == [1, 2, 4, 8] and line.y[0] == pytest.approx(0.3) and line.y[3] is None
-    half = 12.7062047362 * math.sqrt(0.02) / math.sqrt(2)  # the quantile 0.975 of Student's t with one degree of freedom
-    assert band.y[0] == pytest.approx(0.3 + half) and band.y[-1] == pytest.approx(0.3 - half) and len(band.x) == 6
+    # the quantile 0.975 of Student's t with one degree of freedom
+    half = 12.7062047362 * math.sqrt(0.02) / math.sqrt(2)
+    assert (
+        band.y[0] == pytest.approx(0.3 + half)
+        and band.y[-1] == pytest.approx(0.3 - half)
+        and len(band.x) == 6
+    )
     assert list(band.y[1:5]) == [0.3, 0.5, 0.5, 0.3]  # one seed, or one that is infinite: no width
-    assert figure.layout.yaxis.range[0] > 0.1 and 0.6 < figure.layout.yaxis.range[1] < 0.9  # the lines stay readable
-    assert line.customdata[0] == "0.300 (95 % interval −0.971 to 1.571), 2 seeds" and line.customdata[1] == "0.300"
-    assert list(beyond.x) == [4, 8] and list(beyond.customdata) == ["1 of 2", "1 of 1"] and min(beyond.y) > 0.6
+    # the lines stay readable
+    assert figure.layout.yaxis.range[0] > 0.1 and 0.6 < figure.layout.yaxis.range[1] < 0.9
+    assert (
+        line.customdata[0] == "0.300 (95 % interval −0.971 to 1.571), 2 seeds"
+        and line.customdata[1] == "0.300"
+    )
+    assert (
+        list(beyond.x) == [4, 8]
+        and list(beyond.customdata) == ["1 of 2", "1 of 1"]
+        and min(beyond.y) > 0.6
+    )
     assert [note.text for note in figure.layout.annotations] == ["uniform 0.600"]
     assert list(by_mode["5-gram", "lines"].y) == [0.5, 0.4]
-    assert [trace.name for trace in metric_figure({"SP": {2: Spread.of([0.3])}}, {}, "wer").data] == ["SP"]
+    assert [
+        trace.name for trace in metric_figure({"SP": {2: Spread.of([0.3])}}, {}, "wer").data
+    ] == ["SP"]
 
 
 def test_bars_are_in_the_order_of_the_scores() -> None:
     models = {"SP": Spread.of([math.inf]), "HMM": Spread.of([2.0, 2.2]), "PFA": Spread.of([1.9])}
     [bar] = score_bars(models, {"uniform": 2.5}, "bits_per_symbol").data
-    assert list(bar.y) == ["PFA", "HMM", "uniform", "SP"] and list(bar.x) == pytest.approx([1.9, 2.1, 2.5, 0.0])
-    assert bar.text[0] == "1.900" and bar.text[3] == "∞" and bar.error_x.array[0] == 0 < bar.error_x.array[1]
+    assert list(bar.y) == ["PFA", "HMM", "uniform", "SP"] and list(bar.x) == pytest.approx(
+        [1.9, 2.1, 2.5, 0.0]
+    )
+    assert (
+        bar.text[0] == "1.900"
+        and bar.text[3] == "∞"
+        and bar.error_x.array[0] == 0 < bar.error_x.array[1]
+    )
     [bar] = score_bars({"SP": Spread.of([0.7]), "HMM": Spread.of([0.8])}, {}, "ndcg5").data
     assert list(bar.y) == ["HMM", "SP"]
 
@@ -158,25 +231,45 @@ def test_the_time_left_is_that_of_the_same_learner() -> None:
 
 
 def test_scores_stay_as_they_are() -> None:
-    assert isinstance(outcome(0.1).on("test"), Scores) and outcome(0.1, None).on("validation") is None
+    assert (
+        isinstance(outcome(0.1).on("test"), Scores) and outcome(0.1, None).on("validation") is None
+    )
 
 
 def test_lists_multiply_and_what_is_the_same_is_one_run() -> None:
     assert list(Grid(base=FILE_BASE).recipes().values()) == [FILE_BASE]
-    grid = Grid(base=FILE_BASE, learners=("SP", "fac.non", "HMM"), ranks=(1, 2), statistics=("string", "prefix"), seeds=(0, 1, 2))
+    grid = Grid(
+        base=FILE_BASE,
+        learners=("SP", "fac.non", "HMM"),
+        ranks=(1, 2),
+        statistics=("string", "prefix"),
+        seeds=(0, 1, 2),
+    )
     found = list(grid.recipes().values())
-    count = {name: sum(recipe.learning.learner == name for recipe in found) for name in ("SP", "fac.non", "HMM")}
+    count = {
+        name: sum(recipe.learning.learner == name for recipe in found)
+        for name in ("SP", "fac.non", "HMM")
+    }
     assert count == {"SP": 2 * 2, "fac.non": 2 * 2 * 3, "HMM": 2 * 3}
     assert all(
-        recipe.hankel.bounded == (recipe.hankel.statistic == "prefix") for recipe in found if recipe.learning.learner == "fac.non"
+        recipe.hankel.bounded == (recipe.hankel.statistic == "prefix")
+        for recipe in found
+        if recipe.learning.learner == "fac.non"
     )
     assert {recipe.data.seed for recipe in found} == {0}
     assert len(Grid(base=FILE_BASE, seeds=(3, 4), new_strings=True).recipes()) == 2
 
 
 def test_every_statistic_goes_with_every_transform() -> None:
-    found = Grid(base=FILE_BASE, statistics=("string", "prefix", "factor"), transforms=("none", "row")).recipes().values()
-    assert {(recipe.hankel.statistic, recipe.hankel.transform, recipe.hankel.bounded) for recipe in found} == {
+    found = (
+        Grid(base=FILE_BASE, statistics=("string", "prefix", "factor"), transforms=("none", "row"))
+        .recipes()
+        .values()
+    )
+    assert {
+        (recipe.hankel.statistic, recipe.hankel.transform, recipe.hankel.bounded)
+        for recipe in found
+    } == {
         ("string", "none", False),
         ("string", "row", False),
         ("prefix", "none", False),
@@ -187,7 +280,13 @@ def test_every_statistic_goes_with_every_transform() -> None:
 
 
 def test_strings_and_matrices_are_made_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    grid = Grid(base=FILE_BASE, learners=("HMM", "SP"), ranks=(1, 2), transforms=("none", "row"), sample_sizes=(100, 200))
+    grid = Grid(
+        base=FILE_BASE,
+        learners=("HMM", "SP"),
+        ranks=(1, 2),
+        transforms=("none", "row"),
+        sample_sizes=(100, 200),
+    )
     bench, prepared = Workbench(), []
     for recipe in grid.recipes().values():
         result = bench.run(recipe)
@@ -206,7 +305,10 @@ def test_strings_and_matrices_are_made_once(monkeypatch: pytest.MonkeyPatch) -> 
         ({"rnks": [1]}, "rnks"),
         ({"base": {"data": {"num_strings": -1}}}, "num_strings"),
         ({"base": 3}, "base"),
-        ({"ranks": list(range(1, 1001)), "seeds": list(range(101))}, "must be at most 100,000; got 101,000"),
+        (
+            {"ranks": list(range(1, 1001)), "seeds": list(range(101))},
+            "must be at most 100,000; got 101,000",
+        ),
         ({"seeds": [2**31]}, "seeds"),
     ],
 )
@@ -218,23 +320,45 @@ def test_what_can_not_be_is_told(given: dict[str, object], said: str) -> None:
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ({"num_seeds": 10**9, "learners": ["SP"]}, "the number of runs of a sweep .* must be at most 100,000; got 1,000,000,000"),
+        (
+            {"num_seeds": 10**9, "learners": ["SP"]},
+            "the number of runs of a sweep .* must be at most 100,000; got 1,000,000,000",
+        ),
         ({"num_seeds": 10**4000}, "num_seeds must be at most 2,147,483,648; got 1000"),
         (
-            {"ranks": [*range(1, 1001)], "seeds": [*range(1000)], "sample_sizes": [*range(1, 1001)]},
+            {
+                "ranks": [*range(1, 1001)],
+                "seeds": [*range(1000)],
+                "sample_sizes": [*range(1, 1001)],
+            },
             "must be at most 100,000; got 1,000,000,000",
         ),
-        ({"statistics": ["string"] * 400, "transforms": ["none"] * 400}, "must be at most 100,000; got 160,000"),
+        (
+            {"statistics": ["string"] * 400, "transforms": ["none"] * 400},
+            "must be at most 100,000; got 160,000",
+        ),
         ({"ranks": [True]}, "ranks must be a number; got True"),
         ({"ranks": ["1"]}, "ranks must be a number; got '1'"),
         ({"seeds": [0, False]}, "seeds must be a number; got False"),
         ({"num_seeds": "2"}, "num_seeds must be a number; got '2'"),
         ({"new_strings": 1}, "new_strings must be true or false; got 1"),
         ({"base": {"learning": {"rank": "3"}}}, r"base\.learning\.rank must be a number; got '3'"),
-        ({"base": {"learning": {"hidden": ["2"]}}}, r"base\.learning\.hidden must be a number; got '2'"),
-        ({"base": {"data": {"split_probability": True}}}, r"base\.data\.split_probability must be a number; got True"),
-        ({"base": {"hankel": {"bounded": "no"}}}, r"base\.hankel\.bounded must be true or false; got 'no'"),
-        *(({name: []}, f"{name} must not be empty; leave it out") for name in ("learners", "ranks", "seeds", "transforms")),
+        (
+            {"base": {"learning": {"hidden": ["2"]}}},
+            r"base\.learning\.hidden must be a number; got '2'",
+        ),
+        (
+            {"base": {"data": {"split_probability": True}}},
+            r"base\.data\.split_probability must be a number; got True",
+        ),
+        (
+            {"base": {"hankel": {"bounded": "no"}}},
+            r"base\.hankel\.bounded must be true or false; got 'no'",
+        ),
+        *(
+            ({name: []}, f"{name} must not be empty; leave it out")
+            for name in ("learners", "ranks", "seeds", "transforms")
+        ),
     ],
 )
 def test_a_sweeps_file_is_taken_as_written_and_counted_before_it_is_built(
@@ -250,8 +374,12 @@ def rows_of(path: Path) -> list[dict[str, str]]:
 
 
 def test_the_table_has_a_row_a_run(tmp_path: Path) -> None:
-    """Scores, then the properties of the model and of its training, in full precision; a run that failed has its settings."""
-    refined = FILE_BASE.changed(refinement=RefinementRecipe(objective="hankel", epochs=3)).with_learner("fac.non", 3)
+    """Scores, then the properties of the model and of its training, in full precision; a run that
+    failed has its settings.
+    """
+    refined = FILE_BASE.changed(
+        refinement=RefinementRecipe(objective="hankel", epochs=3)
+    ).with_learner("fac.non", 3)
     failed = FILE_BASE.with_learner("SP", 30)
     recipes = {recipe.key(): recipe for recipe in (FILE_BASE, failed, refined)}
     results = {key: run(recipes[key]) for key in (FILE_BASE.key(), refined.key())}
@@ -261,7 +389,11 @@ def test_the_table_has_a_row_a_run(tmp_path: Path) -> None:
     for key in (refined.key(), failed.key(), FILE_BASE.key()):
         table.add(key, results.get(key, "rank must be at most 20"))
         table.write_if_due()
-        assert len(rows_of(tmp_path / "sweeps" / "a.csv")) == 1 + [refined.key(), failed.key(), FILE_BASE.key()].index(key)
+        assert len(rows_of(tmp_path / "sweeps" / "a.csv")) == 1 + [
+            refined.key(),
+            failed.key(),
+            FILE_BASE.key(),
+        ].index(key)
     rows = rows_of(tmp_path / "sweeps" / "a.csv")
     assert [row["key"] for row in rows] == list(recipes)  # the order of the sweep
     for row, result in ((rows[0], results[FILE_BASE.key()]), (rows[2], results[refined.key()])):
@@ -272,20 +404,31 @@ def test_the_table_has_a_row_a_run(tmp_path: Path) -> None:
             "kl": repr(result.scores.kl),
             "validation_wer": repr(result.validation.wer) if result.validation else "",
         }
-        assert row["num_states"] == str(result.model.num_states) and row["warnings"] == " ".join(health.warnings)
+        assert row["num_states"] == str(result.model.num_states) and row["warnings"] == " ".join(
+            health.warnings
+        )
         losses = {log.stage: repr(float(log.losses.min())) for log in report.logs}
         assert {stage: row[f"loss_{stage}"] for stage in STAGES if row[f"loss_{stage}"]} == losses
         assert float(row["seconds_learning"]) == result.seconds["learning"] < float(row["seconds"])
-    assert rows[0]["training"] == "exact" and rows[0]["spectral_radius"] == repr(results[FILE_BASE.key()].model.spectral_radius)
-    assert rows[2]["spectral_radius"] == rows[2]["total_mass"] == ""  # nonlinear models have no closed form
+    assert rows[0]["training"] == "exact" and rows[0]["spectral_radius"] == repr(
+        results[FILE_BASE.key()].model.spectral_radius
+    )
+    # nonlinear models have no closed form
+    assert rows[2]["spectral_radius"] == rows[2]["total_mass"] == ""
     assert [name for name, cell in rows[1].items() if cell] == [*RUN_COLUMNS, "error"]
 
 
-def test_a_long_table_is_not_written_after_every_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_long_table_is_not_written_after_every_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Up to 100 rows after each run; then after a hundredth of the rows, or a second."""
     recipes = {f"{number}": FILE_BASE for number in range(1000)}
     table, writes, now = SweepTable(tmp_path / "a.csv", recipes), list[int](), 0.0
-    monkeypatch.setattr(sweep_table, "write_atomically", lambda path, data, sync: writes.append(data.count(b"\n") - 1))
+    monkeypatch.setattr(
+        sweep_table,
+        "write_atomically",
+        lambda path, data, sync: writes.append(data.count(b"\n") - 1),
+    )
     monkeypatch.setattr(sweep_table, "monotonic", lambda: now)
     table.write()
     for number, key in enumerate(recipes):
@@ -293,12 +436,21 @@ def test_a_long_table_is_not_written_after_every_run(tmp_path: Path, monkeypatch
         table.add(key, "failed")
         table.write_if_due()
     assert writes[:100] == list(range(1, 101)) and writes[-100:] == list(range(901, 1001))
-    assert all(later - earlier <= 1 + later / 100 for earlier, later in pairwise(writes)) and len(writes) < 500
+    assert (
+        all(later - earlier <= 1 + later / 100 for earlier, later in pairwise(writes))
+        and len(writes) < 500
+    )
 
 
 def test_the_table_tells_the_strings_asked_for_from_those_used(tmp_path: Path) -> None:
-    """Validation and test strings are set aside from the file; without validation strings, training gets theirs."""
-    base = FILE_BASE.changed(data=FILE_BASE.data.changed(source="verbs", num_strings=20_000, num_validation=100, num_test=300))
+    """Validation and test strings are set aside from the file; without validation strings, training
+    gets theirs.
+    """
+    base = FILE_BASE.changed(
+        data=FILE_BASE.data.changed(
+            source="verbs", num_strings=20_000, num_validation=100, num_test=300
+        )
+    )
     total = load_data(base.data.changed(num_validation=0)).train.num_strings + 300
     for num_validation in (100, 0):
         recipe = base.changed(data=base.data.changed(num_validation=num_validation))
@@ -306,5 +458,8 @@ def test_the_table_tells_the_strings_asked_for_from_those_used(tmp_path: Path) -
         table.add("key", run(recipe))
         table.write()
         (row,) = rows_of(tmp_path / "a.csv")
-        assert (row["strings"], row["training_strings"]) == ("20000", str(total - 300 - num_validation))
+        assert (row["strings"], row["training_strings"]) == (
+            "20000",
+            str(total - 300 - num_validation),
+        )
         assert (row["validation_wer"] == "") == (num_validation == 0)

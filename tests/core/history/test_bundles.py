@@ -60,8 +60,13 @@ def packed(files: Files) -> bytes:
     return buffer.getvalue()
 
 
-def test_a_person_exports_the_runs_of_their_own_list_under_their_own_names(tmp_path: Path, history: History, bundle: bytes) -> None:
-    """Ada's bundle has nothing of Bob's: neither his runs nor what he or the lab calls hers. An import is on nobody's own list."""
+def test_a_person_exports_the_runs_of_their_own_list_under_their_own_names(
+    tmp_path: Path, history: History, bundle: bytes
+) -> None:
+    """Ada's bundle has nothing of Bob's: neither his runs nor what he or the lab calls hers.
+
+    An import is on nobody's own list.
+    """
     import_runs(tmp_path, history, bundle)
     first, second = (recipe_of(seed=seed).key() for seed in (1, 2))
     ada, bob = OwnList(history, "ada"), OwnList(history, "bob")
@@ -72,16 +77,23 @@ def test_a_person_exports_the_runs_of_their_own_list_under_their_own_names(tmp_p
     bob.rename(first, "bob's")
     bob.tag(first, ["secret"])
     files = files_of(export_runs(tmp_path, history, [first], "ada"))
-    assert json.loads(files["bundle.json"])["runs"] == {first: {"name": "ada's", "tags": [], "note": ""}}
+    assert json.loads(files["bundle.json"])["runs"] == {
+        first: {"name": "ada's", "tags": [], "note": ""}
+    }
     everything = b"".join(files.values())
-    assert not any(text in everything for text in (b"bob", b"secret", b"first <b>", second.encode()))
+    assert not any(
+        text in everything for text in (b"bob", b"secret", b"first <b>", second.encode())
+    )
     for keys in ([second], [first, second]):
-        with pytest.raises(RecipeError, match=r"Only finished runs of your list can go into a bundle\."):
+        with pytest.raises(
+            RecipeError, match=r"Only finished runs of your list can go into a bundle\."
+        ):
             export_runs(tmp_path, history, keys, "ada")
     ada.delete([first])
     with pytest.raises(RecipeError, match="of your list"):
         export_runs(tmp_path, history, [first], "ada")
-    assert files_of(export_runs(tmp_path, history, [first, second], "bob"))  # Ada's deletion is hers alone
+    # Ada's deletion is hers alone
+    assert files_of(export_runs(tmp_path, history, [first, second], "bob"))
 
 
 def test_there_and_back(tmp_path: Path, history: History, bundle: bytes) -> None:
@@ -110,7 +122,10 @@ def spoil(files: Files, how: str) -> Files:
     if how == "another file":
         return files | {f"runs/{first}/evil.py": b"x"}
     if how == "wrong key":
-        return {name.replace(first, "0" * 64): data.replace(first.encode(), b"0" * 64) for name, data in files.items()}
+        return {
+            name.replace(first, "0" * 64): data.replace(first.encode(), b"0" * 64)
+            for name, data in files.items()
+        }
     if how == "missing file":
         return {name: data for name, data in files.items() if name != f"runs/{second}/model.json"}
     if how == "not listed":
@@ -127,7 +142,10 @@ def spoil(files: Files, how: str) -> Files:
         result["scores"]["num_words"] = 0
     if how == "note":
         result["notes"] = [{"evil": 1}]
-    return files | {"bundle.json": json.dumps(listing).encode(), f"runs/{first}/result.json": json.dumps(result).encode()}
+    return files | {
+        "bundle.json": json.dumps(listing).encode(),
+        f"runs/{first}/result.json": json.dumps(result).encode(),
+    }
 
 
 PLACES = ("traversal", "absolute", "another file", "wrong key", "missing file")
@@ -135,14 +153,18 @@ CONTENTS = ("not listed", "future", "label", "no tags", "score", "no words", "no
 
 
 @pytest.mark.parametrize("how", [*PLACES, *CONTENTS])
-def test_what_is_not_sound_changes_nothing(tmp_path: Path, history: History, bundle: bytes, how: str) -> None:
+def test_what_is_not_sound_changes_nothing(
+    tmp_path: Path, history: History, bundle: bytes, how: str
+) -> None:
     before = sorted(tmp_path.rglob("*"))
     with pytest.raises(RecipeError):
         import_runs(tmp_path, history, packed(spoil(files_of(bundle), how)))
     assert all_runs(history) == [] and sorted(tmp_path.rglob("*")) == before
 
 
-def test_a_bomb_is_not_unpacked(tmp_path: Path, history: History, bundle: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_bomb_is_not_unpacked(
+    tmp_path: Path, history: History, bundle: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
     files = files_of(bundle)
     key = recipe_of(seed=1).key()
     monkeypatch.setattr(bundles, "MAX_BYTES", 10_000_000)
@@ -155,19 +177,32 @@ def test_a_bomb_is_not_unpacked(tmp_path: Path, history: History, bundle: bytes,
         import_runs(tmp_path, history, lying)
 
 
-def test_a_bundle_is_an_upload_like_others(tmp_path: Path, history: History, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_bundle_is_an_upload_like_others(
+    tmp_path: Path, history: History, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setitem(limits.IN_FORCE, "file_bytes", 10)
-    with pytest.raises(RecipeError, match="the size of the file in bytes must be at most 10; got 11"):
+    with pytest.raises(
+        RecipeError, match="the size of the file in bytes must be at most 10; got 11"
+    ):
         import_runs(tmp_path, history, bytes(11))
 
 
 @pytest.fixture(scope="module")
-def untouched(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[], tuple[Path, History]]]:
-    """Gives a folder, with its history, into which nothing has been taken. To make a new one takes most of an example's time."""
+def untouched(
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Iterator[Callable[[], tuple[Path, History]]]:
+    """Gives a folder, with its history, into which nothing has been taken.
+
+    To make a new one takes most of an example's time.
+    """
     places: list[tuple[Path, History]] = []
 
     def place() -> tuple[Path, History]:
-        if not places or places[-1][0].joinpath("runs").exists() or list_runs(places[-1][1], Query()).total:
+        if (
+            not places
+            or places[-1][0].joinpath("runs").exists()
+            or list_runs(places[-1][1], Query()).total
+        ):
             home = tmp_path_factory.mktemp("home")
             places.append((home, History.open(home)))
         return places[-1]
@@ -199,8 +234,12 @@ def test_only_finished_runs_go_out(tmp_path: Path, history: History) -> None:
 
 
 @pytest.mark.parametrize("method", [zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
-def test_other_compression_methods_are_refused(tmp_path: Path, history: History, bundle: bytes, method: int) -> None:
-    """Any file of a bundle, not only the first: these methods unpack slowly, and into more memory."""
+def test_other_compression_methods_are_refused(
+    tmp_path: Path, history: History, bundle: bytes, method: int
+) -> None:
+    """Any file of a bundle, not only the first: these methods unpack slowly, and into more
+    memory.
+    """
     for compressed in files_of(bundle):
         buffer = io.BytesIO()
         with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:

@@ -1,4 +1,6 @@
-"""Sessions of a class: codes, tokens, answers that survive a killed server, limits, and their end."""
+"""Sessions of a class: codes, tokens, answers that survive a killed server, limits, and their
+end.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,14 @@ import sqlalchemy as sa
 from nlwfa_core import limits
 from nlwfa_core.errors import RecipeError
 from nlwfa_core.history import classes
-from nlwfa_core.history.classes import CODE_LENGTH, KEEP_SECONDS, LETTERS, Answer, Classes, read_code
+from nlwfa_core.history.classes import (
+    CODE_LENGTH,
+    KEEP_SECONDS,
+    LETTERS,
+    Answer,
+    Classes,
+    read_code,
+)
 from nlwfa_core.history.owners import pseudonym
 from nlwfa_core.history.runs import History
 
@@ -34,7 +43,9 @@ def token_of(code: str) -> str:
     return TOKEN
 
 
-def answer(member: str = ADA, task: str = "rank/1", attempt: int = 1, text: str = "3", credit: float = 1.0) -> Answer:
+def answer(
+    member: str = ADA, task: str = "rank/1", attempt: int = 1, text: str = "3", credit: float = 1.0
+) -> Answer:
     return Answer(member, task, 0, attempt, text, credit, 1.5)
 
 
@@ -59,7 +70,11 @@ def test_the_teacher_chooses_the_lesson_to_which_joining_leads(room: Classes) ->
 def test_only_the_holder_of_the_token_teaches(room: Classes, tmp_path: Path) -> None:
     code = room.open(lambda code: pseudonym(tmp_path, f"teacher\0{code}\0browser"))
     token = pseudonym(tmp_path, f"teacher\0{code}\0browser")
-    assert room.is_teacher(code, token) and not room.is_teacher(code, TOKEN) and not room.is_teacher("CDF34", token)
+    assert (
+        room.is_teacher(code, token)
+        and not room.is_teacher(code, TOKEN)
+        and not room.is_teacher("CDF34", token)
+    )
     assert room.read(code, token).revealed == ()
     for wrong in (TOKEN, "", token[:-1]):
         for act in (
@@ -92,7 +107,10 @@ def test_answers_are_recorded_once_and_in_full(room: Classes) -> None:
     room.record(code, [answer(BOB, "cell", 1, "λ | ab")])
     room.move(code, ADA, "rank/2")
     record = room.read(code, TOKEN)
-    assert [(entry.nickname, entry.place) for entry in record.members] == [("<b>Ada</b> Lovelace", "rank/2"), ("", "")]
+    assert [(entry.nickname, entry.place) for entry in record.members] == [
+        ("<b>Ada</b> Lovelace", "rank/2"),
+        ("", ""),
+    ]
     assert record.answers == (first, second, answer(BOB, "cell", 1, "λ | ab"))
     assert record.answers[0].credit == 0.1 + 0.2
     assert room.answers_of(code, BOB) == [answer(BOB, "cell", 1, "λ | ab")]
@@ -107,13 +125,21 @@ def test_hand_ins_and_leaving(room: Classes) -> None:
         room.hand_in(code, BOB, "x")
     room.hand_in(code, ADA, "  http://lab/?rank=3 ")
     room.hand_in(code, ADA, "=1+1")
-    assert [(entry.number, entry.content) for entry in room.read(code, TOKEN).hand_ins] == [(1, "http://lab/?rank=3"), (2, "=1+1")]
+    assert [(entry.number, entry.content) for entry in room.read(code, TOKEN).hand_ins] == [
+        (1, "http://lab/?rank=3"),
+        (2, "=1+1"),
+    ]
     with pytest.raises(RecipeError, match="paste a link or write a text first"):
         room.hand_in(code, ADA, "  ")
     room.record(code, [answer()])
     room.leave(code, ADA)
     record = room.read(code, TOKEN)
-    assert not record.members and not record.answers and not record.hand_ins and room.member(code, ADA) is None
+    assert (
+        not record.members
+        and not record.answers
+        and not record.hand_ins
+        and room.member(code, ADA) is None
+    )
 
 
 def test_closed_deleted_and_forgotten(room: Classes, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -128,14 +154,22 @@ def test_closed_deleted_and_forgotten(room: Classes, monkeypatch: pytest.MonkeyP
         lambda: room.record(code, [answer(attempt=2)]),
         lambda: room.hand_in(code, ADA, "x"),
     ):
-        with pytest.raises(RecipeError, match=f"The class session {code} is closed: nothing more is recorded"):
+        with pytest.raises(
+            RecipeError, match=f"The class session {code} is closed: nothing more is recorded"
+        ):
             act()
     room.move(code, ADA, "rank/5")
-    assert room.read(code, TOKEN).members[0].place == "" and len(room.read(code, TOKEN).answers) == 1
+    assert (
+        room.read(code, TOKEN).members[0].place == "" and len(room.read(code, TOKEN).answers) == 1
+    )
     room.close(code, TOKEN, closed=False)
     room.record(code, [answer(attempt=2)])
     room.delete(code, TOKEN)
-    assert not room.exists(code) and room.answers_of(code, ADA) == [] and len(room.answers_of(other, ADA)) == 1
+    assert (
+        not room.exists(code)
+        and room.answers_of(code, ADA) == []
+        and len(room.answers_of(other, ADA)) == 1
+    )
     with pytest.raises(RecipeError, match=f"There is no class session {code}"):
         room.join(code, ADA)
     later = time() + KEEP_SECONDS + 1
@@ -147,20 +181,44 @@ def test_closed_deleted_and_forgotten(room: Classes, monkeypatch: pytest.MonkeyP
 
 
 def test_limits_are_named(room: Classes, monkeypatch: pytest.MonkeyPatch) -> None:
-    small = {"class_members": 1, "class_answers": 1, "hand_ins": 1, "hand_in_characters": 5, "nickname": 3}
+    small = {
+        "class_members": 1,
+        "class_answers": 1,
+        "hand_ins": 1,
+        "hand_in_characters": 5,
+        "nickname": 3,
+    }
     monkeypatch.setattr(limits, "IN_FORCE", limits.IN_FORCE | small | {"answer_characters": 4})
     code = room.open(token_of)
     room.join(code, ADA, "Ada")
     room.record(code, [answer()])
     room.hand_in(code, ADA, "12345")
     for act, message in (
-        (lambda: room.join(code, BOB), "the number of people in a class session must be at most 1; got 2"),
+        (
+            lambda: room.join(code, BOB),
+            "the number of people in a class session must be at most 1; got 2",
+        ),
         (lambda: room.join(code, ADA, "Adam"), "the length of a nickname must be at most 3; got 4"),
-        (lambda: room.record(code, [answer(attempt=2)]), "the number of answers in a class session must be at most 1; got 2"),
-        (lambda: room.record(code, [answer(text="12345")]), "the length of an answer must be at most 4; got 5"),
-        (lambda: room.record(code, [answer(task="x" * 200)]), "the length of a question's name must be at most 128; got 200"),
-        (lambda: room.hand_in(code, ADA, "1"), "the number of hand-ins in a class session must be at most 1; got 2"),
-        (lambda: room.hand_in(code, ADA, "123456"), "the number of characters to hand in must be at most 5; got 6"),
+        (
+            lambda: room.record(code, [answer(attempt=2)]),
+            "the number of answers in a class session must be at most 1; got 2",
+        ),
+        (
+            lambda: room.record(code, [answer(text="12345")]),
+            "the length of an answer must be at most 4; got 5",
+        ),
+        (
+            lambda: room.record(code, [answer(task="x" * 200)]),
+            "the length of a question's name must be at most 128; got 200",
+        ),
+        (
+            lambda: room.hand_in(code, ADA, "1"),
+            "the number of hand-ins in a class session must be at most 1; got 2",
+        ),
+        (
+            lambda: room.hand_in(code, ADA, "123456"),
+            "the number of characters to hand in must be at most 5; got 6",
+        ),
     ):
         with pytest.raises(RecipeError, match=message):
             act()
@@ -168,19 +226,28 @@ def test_limits_are_named(room: Classes, monkeypatch: pytest.MonkeyPatch) -> Non
     assert len(room.read(code, TOKEN).answers) == 1
 
 
-def test_sessions_that_nobody_joined_make_room(room: Classes, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(limits, "IN_FORCE", limits.IN_FORCE | {"class_sessions": 4, "small_sessions": 2})
+def test_sessions_that_nobody_joined_make_room(
+    room: Classes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(
+        limits, "IN_FORCE", limits.IN_FORCE | {"class_sessions": 4, "small_sessions": 2}
+    )
     lesson = room.open(token_of, "teacher")
     room.join(lesson, ADA)
     flood = [room.open(token_of, f"fresh browser {number}") for number in range(20)]
     assert [code for code in flood if room.exists(code)] == flood[-3:] and room.exists(lesson)
     mine = [room.open(token_of, "one browser") for _ in range(5)]
-    assert [code for code in mine if room.exists(code)] == mine[-2:]  # one browser pushes out its own
+    # one browser pushes out its own
+    assert [code for code in mine if room.exists(code)] == mine[-2:]
     assert room.exists(flood[-1])
 
 
-def test_sessions_with_few_members_make_room_for_others(room: Classes, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whoever opens sessions and joins them alone does not close the page for others, nor end a class."""
+def test_sessions_with_few_members_make_room_for_others(
+    room: Classes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever opens sessions and joins them alone does not close the page for others, nor end a
+    class.
+    """
     monkeypatch.setattr(limits, "IN_FORCE", limits.IN_FORCE | {"class_sessions": 4})
     lesson = room.open(token_of, "teacher")
     for number in range(classes.CLASS_SIZE):
@@ -201,7 +268,9 @@ def test_sessions_with_few_members_make_room_for_others(room: Classes, monkeypat
     for code in (*flood[-2:], pair):
         for number in range(classes.CLASS_SIZE):
             room.join(code, f"{number}" * 64)
-    with pytest.raises(RecipeError, match="the number of class sessions on this server must be at most 4; got 5"):
+    with pytest.raises(
+        RecipeError, match="the number of class sessions on this server must be at most 4; got 5"
+    ):
         room.open(token_of, "another browser")
 
 
@@ -219,15 +288,21 @@ def test_a_teacher_gets_rid_of_intruders(room: Classes) -> None:
             room.lock(code, wrong)
     room.remove(code, TOKEN, [BOB])
     record = room.read(code, TOKEN)
-    assert [entry.member for entry in record.members] == [ADA] and [entry.member for entry in record.removed] == [BOB]
-    assert {entry.member for entry in (*record.answers, *record.hand_ins)} == {ADA} and room.member(code, BOB) is None
+    assert [entry.member for entry in record.members] == [ADA] and [
+        entry.member for entry in record.removed
+    ] == [BOB]
+    assert {entry.member for entry in (*record.answers, *record.hand_ins)} == {ADA} and room.member(
+        code, BOB
+    ) is None
     room.leave(code, BOB)  # does not help
     for act in (
         lambda: room.join(code, BOB, "somebody else"),
         lambda: room.record(code, [answer(BOB, attempt=2)]),
         lambda: room.hand_in(code, BOB, "y"),
     ):
-        with pytest.raises(RecipeError, match=f"The teacher of the class session {code} has removed you from it"):
+        with pytest.raises(
+            RecipeError, match=f"The teacher of the class session {code} has removed you from it"
+        ):
             act()
     room.lock(code, TOKEN)
     with pytest.raises(RecipeError, match="its teacher has locked it"):
@@ -248,19 +323,26 @@ def test_removed_members_take_no_place(room: Classes, monkeypatch: pytest.Monkey
         flood = [f"{wave}{number}" * 32 for number in range(2)]
         for member in flood:
             room.join(code, member)
-        with pytest.raises(RecipeError, match="the number of people in a class session must be at most 3; got 4"):
+        with pytest.raises(
+            RecipeError, match="the number of people in a class session must be at most 3; got 4"
+        ):
             room.join(code, BOB)
         room.remove(code, TOKEN, flood)
     record = room.read(code, TOKEN)
-    assert [entry.member for entry in record.members] == [ADA] and len(record.removed) == 3  # of the last waves
+    # of the last waves
+    assert [entry.member for entry in record.members] == [ADA] and len(record.removed) == 3
 
 
-def test_a_flood_of_new_members_is_slowed_and_members_are_not(room: Classes, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_flood_of_new_members_is_slowed_and_members_are_not(
+    room: Classes, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(limits, "IN_FORCE", limits.IN_FORCE | {"joins_per_minute": 2})
     code = room.open(token_of)
     room.join(code, ADA)
     room.join(code, BOB)
-    with pytest.raises(RecipeError, match=f"Very many people are joining the class session {code} at this moment"):
+    with pytest.raises(
+        RecipeError, match=f"Very many people are joining the class session {code} at this moment"
+    ):
         room.join(code, "c" * 64)
     room.join(code, ADA, "Ada")
     room.join(room.open(token_of), "c" * 64)
@@ -270,7 +352,9 @@ def test_a_flood_of_new_members_is_slowed_and_members_are_not(room: Classes, mon
 
 
 @pytest.mark.parametrize("what", ["class_answers", "hand_ins"])
-def test_nobody_uses_up_the_share_of_others(room: Classes, monkeypatch: pytest.MonkeyPatch, what: str) -> None:
+def test_nobody_uses_up_the_share_of_others(
+    room: Classes, monkeypatch: pytest.MonkeyPatch, what: str
+) -> None:
     monkeypatch.setattr(limits, "IN_FORCE", limits.IN_FORCE | {what: 8, "class_members": 4})
     code = room.open(token_of)
     room.join(code, ADA)
@@ -288,14 +372,18 @@ def test_nobody_uses_up_the_share_of_others(room: Classes, monkeypatch: pytest.M
         return True
 
     assert sum(gives(BOB, number) for number in range(1, 30)) == 8
-    assert sum(gives(ADA, number) for number in range(1, 30)) == 2  # a quarter of 8, though the session is full
+    # a quarter of 8, though the session is full
+    assert sum(gives(ADA, number) for number in range(1, 30)) == 2
 
 
 def test_an_administrator_lists_and_deletes(room: Classes) -> None:
     code, empty = room.open(token_of), room.open(token_of)
     room.join(code, ADA, "Ada")
     room.record(code, [answer()])
-    counts = {entry.code: (entry.num_members, entry.num_answers, entry.num_hand_ins) for entry in room.summaries()}
+    counts = {
+        entry.code: (entry.num_members, entry.num_answers, entry.num_hand_ins)
+        for entry in room.summaries()
+    }
     assert counts == {code: (1, 1, 0), empty: (0, 0, 0)} and "Ada" not in repr(room.summaries())
     room.delete_by_administrator([empty])
     assert not room.exists(empty) and room.exists(code)
@@ -313,9 +401,9 @@ def test_thirty_members_answer_at_once(room: Classes) -> None:
     with ThreadPoolExecutor(8) as pool:
         list(pool.map(work, members))
     record = room.read(code, TOKEN)
-    assert len(record.members) == 30 and {(entry.member, entry.attempt) for entry in record.answers} == {
-        (member, attempt) for member in members for attempt in (1, 2)
-    }
+    assert len(record.members) == 30 and {
+        (entry.member, entry.attempt) for entry in record.answers
+    } == {(member, attempt) for member in members for attempt in (1, 2)}
 
 
 WRITER = """
@@ -335,7 +423,9 @@ for number in range(1, 10_000):
 def test_a_killed_server_loses_no_acknowledged_answer(tmp_path: Path, room: Classes) -> None:
     code = room.open(token_of)
     command = [sys.executable, "-c", WRITER, str(tmp_path), code, ADA]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=os.environ | {"PYTHONPATH": str(ROOT)}) as server:
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, text=True, env=os.environ | {"PYTHONPATH": str(ROOT)}
+    ) as server:
         assert server.stdout is not None
         for line in server.stdout:
             if int(line) == 50:
@@ -351,4 +441,6 @@ def test_the_tables_of_runs_keep_their_columns(tmp_path: Path) -> None:
     inspector = sa.inspect(History.open(tmp_path).engine)
     columns = [column["name"] for column in inspector.get_columns("owned")]
     assert columns == ["owner", "run", "name", "note", "tags", "since", "removed"]
-    assert {"class_sessions", "class_members", "class_answers", "class_hand_ins"} <= set(inspector.get_table_names())
+    assert {"class_sessions", "class_members", "class_answers", "class_hand_ins"} <= set(
+        inspector.get_table_names()
+    )

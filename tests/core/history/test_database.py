@@ -29,11 +29,15 @@ from nlwfa_core.history.runs import History
 
 def test_what_a_database_refuses_is_one_sentence(tmp_path: Path) -> None:
     (tmp_path / FILE).mkdir()
-    with pytest.raises(RecipeError, match="can't be reached: its database"), database_errors_as_sentences():
+    with (
+        pytest.raises(RecipeError, match="can't be reached: its database"),
+        database_errors_as_sentences(),
+    ):
         connect(tmp_path)
     with pytest.raises(RecipeError, match="try again"), database_errors_as_sentences():
         raise OperationalError("SELECT secret", None, Exception("locked"))
-    with pytest.raises(ZeroDivisionError), database_errors_as_sentences():  # what is nobody's fault out there is not hidden
+    # what is nobody's fault out there is not hidden
+    with pytest.raises(ZeroDivisionError), database_errors_as_sentences():
         1 / 0  # noqa: B018
 
 
@@ -60,7 +64,10 @@ def test_nothing_is_acknowledged_into_a_file_that_was_removed(tmp_path: Path) ->
 
     def refused() -> None:
         for act in acts:
-            with pytest.raises(RecipeError, match="was removed or replaced"), database_errors_as_sentences():
+            with (
+                pytest.raises(RecipeError, match="was removed or replaced"),
+                database_errors_as_sentences(),
+            ):
                 act()
 
     aside = tmp_path / "aside"
@@ -84,7 +91,9 @@ def test_nothing_is_acknowledged_into_a_file_that_was_removed(tmp_path: Path) ->
     history.close()
 
 
-def test_a_page_waits_once_and_not_for_long_for_a_locked_database(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_page_waits_once_and_not_for_long_for_a_locked_database(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     history = History.open(tmp_path, busy_seconds=1)
     room = Classes(history.engine)
     code = room.open(lambda code: "t" * 64)
@@ -100,7 +109,10 @@ def test_a_page_waits_once_and_not_for_long_for_a_locked_database(tmp_path: Path
     with closing(sqlite3.connect(tmp_path / FILE, isolation_level=None)) as other:
         other.execute("BEGIN EXCLUSIVE")
         for member in "abcde":  # a whole class
-            with pytest.raises(RecipeError, match="busy, full or unavailable"), database_errors_as_sentences():
+            with (
+                pytest.raises(RecipeError, match="busy, full or unavailable"),
+                database_errors_as_sentences(),
+            ):
                 room.join(code, member * 64)
         assert len(waits) == 1 and room.is_open(code)  # readers do not wait
         other.execute("COMMIT")

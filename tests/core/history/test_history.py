@@ -1,4 +1,6 @@
-"""The history: what is written of runs, and what is left of it when processes are killed and databases refuse."""
+"""The history: what is written of runs, and what is left of it when processes are killed and
+databases refuse.
+"""
 
 from __future__ import annotations
 
@@ -55,7 +57,9 @@ def test_the_history_is_a_data_frame(tmp_path: Path, history: History) -> None:
     history.note([run_of_result(recipe.key(), result, time())])
     frame = history.to_frame()
     assert list(frame.index) == [recipe.key()] and frame["learner"].tolist() == ["SP"]
-    assert frame["wer"].tolist() == [result.scores.wer] and frame["seconds"].iloc[0] == pytest.approx(sum(result.seconds.values()))
+    assert frame["wer"].tolist() == [result.scores.wer] and frame["seconds"].iloc[
+        0
+    ] == pytest.approx(sum(result.seconds.values()))
     history.delete([recipe.key()])
     assert len(history.to_frame()) == 0
 
@@ -89,7 +93,11 @@ def test_a_runner_writes_what_becomes_of_runs(tmp_path: Path) -> None:
     assert row.diagnostics is not None and row.diagnostics["short_mass"] == health.short_mass
     assert row.curves is not None
     assert row.curves["factorisation"]["losses"] == result.report.logs[0].losses.tolist()
-    assert row.ended is not None and row.started is not None and row.submitted <= row.started <= row.ended
+    assert (
+        row.ended is not None
+        and row.started is not None
+        and row.submitted <= row.started <= row.ended
+    )
     failed = run_of(history, bad.key())
     assert failed is not None and "No file was uploaded" in str(failed.message)
     history.close()
@@ -127,12 +135,18 @@ def test_what_a_killed_server_has_left_is_marked_and_can_be_run_again(tmp_path: 
     wait_for(lambda: set(states(tmp_path).values()) == {"done", "interrupted"})
     runner.submit(waits, "me")
     wait_for(lambda: states(tmp_path)[waits.key()] == "done")
-    assert states(tmp_path) == {first.key(): "done", endless.key(): "interrupted", waits.key(): "done"}
+    assert states(tmp_path) == {
+        first.key(): "done",
+        endless.key(): "interrupted",
+        waits.key(): "done",
+    }
     runner.close()
     assert servers(tmp_path) == []
 
 
-def test_a_locked_database_holds_up_nobody_and_loses_nothing(tmp_path: Path, history: History) -> None:
+def test_a_locked_database_holds_up_nobody_and_loses_nothing(
+    tmp_path: Path, history: History
+) -> None:
     history.close()
     lock = sqlite3.connect(tmp_path / FILE, isolation_level=None)
     lock.execute("BEGIN IMMEDIATE")
@@ -146,7 +160,9 @@ def test_a_locked_database_holds_up_nobody_and_loses_nothing(tmp_path: Path, his
     runner.close()
 
 
-def test_a_run_that_is_found_on_disk_before_its_events_are_written_is_done(tmp_path: Path, history: History) -> None:
+def test_a_run_that_is_found_on_disk_before_its_events_are_written_is_done(
+    tmp_path: Path, history: History
+) -> None:
     lock = sqlite3.connect(tmp_path / FILE, isolation_level=None)
     lock.execute("BEGIN IMMEDIATE")
     writer = Recorder(tmp_path)
@@ -158,7 +174,9 @@ def test_a_run_that_is_found_on_disk_before_its_events_are_written_is_done(tmp_p
     assert writer.close(PATIENCE_SECONDS) and states(tmp_path) == {key: "done"}
 
 
-def test_what_could_not_be_written_is_found_on_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_could_not_be_written_is_found_on_disk(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (tmp_path / FILE).mkdir()
     runner = Runner(tmp_path, num_workers=1)
     key = runner.submit(recipe_of(), "me")
@@ -179,17 +197,26 @@ def test_rows_are_made_from_folders_that_are_whole(tmp_path: Path, history: Hist
     twisted = tmp_path / "runs" / ("1" * 64)
     shutil.copytree(tmp_path / "runs" / keys[0], twisted)
     record = json.loads((twisted / "result.json").read_text())
-    for scores, place in (({"num_words": 0}, twisted), ({"num_zero": [1]}, twisted.with_name("2" * 64))):
+    for scores, place in (
+        ({"num_words": 0}, twisted),
+        ({"num_zero": [1]}, twisted.with_name("2" * 64)),
+    ):
         if place != twisted:
             shutil.copytree(twisted, place)
-        (place / "result.json").write_text(json.dumps(record | {"scores": record["scores"] | scores}))
+        (place / "result.json").write_text(
+            json.dumps(record | {"scores": record["scores"] | scores})
+        )
     (tmp_path / "runs" / "notes.txt").write_text("mine")
-    history.note([Event(keys[0], recipe_of(seed=1), "interrupted", time())])  # killed between its folder and its row
+    # killed between its folder and its row
+    history.note([Event(keys[0], recipe_of(seed=1), "interrupted", time())])
     assert history.rebuild(tmp_path / "runs") == 2
     assert history.rebuild(tmp_path / "runs") == 0
     assert states(tmp_path) == dict.fromkeys(keys, "done")
     row = run_of(history, keys[0])
-    assert row is not None and row.ended == (tmp_path / "runs" / keys[0] / "result.json").stat().st_mtime
+    assert (
+        row is not None
+        and row.ended == (tmp_path / "runs" / keys[0] / "result.json").stat().st_mtime
+    )
 
 
 def test_a_newer_version_is_left_alone(tmp_path: Path, history: History) -> None:
@@ -208,7 +235,9 @@ def test_a_newer_version_is_left_alone(tmp_path: Path, history: History) -> None
     assert len((tmp_path / FILE).read_bytes()) == len(before)
 
 
-def test_what_people_give_a_run_stays_when_it_is_run_again(tmp_path: Path, history: History) -> None:
+def test_what_people_give_a_run_stays_when_it_is_run_again(
+    tmp_path: Path, history: History
+) -> None:
     key, recipe = recipe_of().key(), recipe_of()
     history.note([Event(key, recipe, "queued", 1.0)])
     history.rename(key, "<b>best</b>\0 \ud800")
@@ -227,7 +256,10 @@ def test_delete_and_undo(tmp_path: Path, history: History, monkeypatch: pytest.M
     first, second = (save(tmp_path, recipe_of(seed=seed)) for seed in (1, 2))
     history.rebuild(tmp_path / "runs")
     history.delete([first, second])
-    assert all_runs(history) == [] and {run.key for run in all_runs(history, deleted=True)} == {first, second}
+    assert all_runs(history) == [] and {run.key for run in all_runs(history, deleted=True)} == {
+        first,
+        second,
+    }
     assert history.rebuild(tmp_path / "runs") == 0  # deleted is deleted
     history.restore([first])
     assert list(states(tmp_path)) == [first] and (tmp_path / "runs" / second).exists()
@@ -235,10 +267,14 @@ def test_delete_and_undo(tmp_path: Path, history: History, monkeypatch: pytest.M
     monkeypatch.setattr(recorder, "KEEP_DELETED_SECONDS", -1)
     assert Recorder(tmp_path).close(PATIENCE_SECONDS)
     assert not (tmp_path / "runs" / second).exists() and all_runs(history, deleted=True) == []
-    assert list(states(tmp_path)) == [first] and (tmp_path / "runs" / first / "result.json").exists()
+    assert (
+        list(states(tmp_path)) == [first] and (tmp_path / "runs" / first / "result.json").exists()
+    )
 
 
-def test_a_clock_that_is_ahead_takes_no_deleted_run(history: History, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_clock_that_is_ahead_takes_no_deleted_run(
+    history: History, monkeypatch: pytest.MonkeyPatch
+) -> None:
     week, now = recorder.KEEP_DELETED_SECONDS, time()
     old, late = "0" * 64, "1" * 64
     history.note([Event(key, recipe_of(), "queued", now - 3 * week) for key in (old, late)])
@@ -278,10 +314,13 @@ def test_sqlite_is_set_up_for_many_processes(tmp_path: Path) -> None:
     engine = connect(tmp_path)
     with engine.connect() as connection:
         settings = [
-            connection.exec_driver_sql(f"PRAGMA {name}").scalar() for name in ("journal_mode", "synchronous", "busy_timeout")
+            connection.exec_driver_sql(f"PRAGMA {name}").scalar()
+            for name in ("journal_mode", "synchronous", "busy_timeout")
         ]
     assert settings == ["wal", 1, 30_000]
-    assert {column["name"] for column in sa.inspect(engine).get_columns("runs")} == {*Run.__dataclass_fields__}
+    assert {column["name"] for column in sa.inspect(engine).get_columns("runs")} == {
+        *Run.__dataclass_fields__
+    }
     engine.dispose()
 
 
@@ -304,8 +343,15 @@ def test_servers_are_alive_until_they_die(tmp_path: Path) -> None:
     mine, other = Presence(tmp_path, "mine"), Presence(tmp_path, "other")
     assert mine.stopped_servers() == other.stopped_servers() == ()
     program = "import sys, pathlib; from nlwfa_core.history.recorder import Presence\n"
-    program += "presence = Presence(pathlib.Path(sys.argv[1]), 'third'); print(flush=True); sys.stdin.read()"
-    third = subprocess.Popen([sys.executable, "-c", program, str(tmp_path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    program += (
+        "presence = Presence(pathlib.Path(sys.argv[1]), 'third'); print(flush=True); "
+        "sys.stdin.read()"
+    )
+    third = subprocess.Popen(
+        [sys.executable, "-c", program, str(tmp_path)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+    )
     assert third.stdout is not None and third.stdout.readline()
     assert mine.stopped_servers() == other.stopped_servers() == ()
     third.kill()
@@ -342,7 +388,12 @@ def test_eight_processes_write_and_one_is_killed(tmp_path: Path) -> None:
     count = int(os.environ.get("NLWFA_COMMITS", "60"))
     command = [sys.executable, "-c", WRITER, str(tmp_path)]
     writers = [
-        subprocess.Popen([*command, str(name), str(count)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        subprocess.Popen(
+            [*command, str(name), str(count)],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
         for name in range(8)
     ]
     victim = writers[0].stdout
@@ -403,17 +454,28 @@ DAMAGED_TEXTS = [
 
 def look_at(history: History) -> list[Run]:
     """Everything that the History page reads of its runs."""
-    orders = [Query(), *(Query(order=order, last=last) for order in ("wer", "kl") for last in (False, True))]
+    orders = [
+        Query(),
+        *(Query(order=order, last=last) for order in ("wer", "kl") for last in (False, True)),
+    ]
     choices(history)
     listings = [list_runs(history, query).runs for query in orders]
     assert len({frozenset(run.key for run in listing) for listing in listings}) == 1
     for listing in listings:
         lab_history.runs_table(listing, "wer")
-    searches = [list_runs(history, Query("k string", titles=(("a" * 64, "k"),))), list_runs(history, Query("no such text"))]
+    searches = [
+        list_runs(history, Query("k string", titles=(("a" * 64, "k"),))),
+        list_runs(history, Query("no such text")),
+    ]
     assert searches[0].total >= len(listings[0]) - 1 and not searches[1].runs
     runs = list(get_runs(history, [run.key for run in listings[0]]).values())
     for row in runs:
-        for shown in (lab_history.scores_of, lab_history.loss_curves, lab_history.training_lines, lab_history.diagnostics_table):
+        for shown in (
+            lab_history.scores_of,
+            lab_history.loss_curves,
+            lab_history.training_lines,
+            lab_history.diagnostics_table,
+        ):
             shown(row)
         for text in (lab_history.messages, lab_history.reason, lab_history.total_seconds):
             text(row)
@@ -439,7 +501,9 @@ def test_a_damaged_value_hides_no_other_run(three_runs: Path, tmp_path: Path, co
     damaged, *others = (run.key for run in look_at(history))
     for text in DAMAGED_TEXTS:
         with history.writing() as connection:
-            connection.exec_driver_sql(f"UPDATE runs SET {column} = ? WHERE key = ?", (text, damaged))
+            connection.exec_driver_sql(
+                f"UPDATE runs SET {column} = ? WHERE key = ?", (text, damaged)
+            )
         runs = {run.key: run for run in look_at(history)}
         assert all(runs[key].scores is not None and runs[key].message is None for key in others)
         assert (damaged in runs) == (column != "deleted")
@@ -447,9 +511,15 @@ def test_a_damaged_value_hides_no_other_run(three_runs: Path, tmp_path: Path, co
 
 
 @given(place=st.floats(0, 1, exclude_max=True), bit=st.integers(0, 7))
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-def test_a_flipped_bit_leaves_the_history_readable(three_runs: Path, tmp_path: Path, place: float, bit: int) -> None:
-    """The history is read, or set aside. (A bit of the tree of rows may hide one row, or two; the next start adds them again.)"""
+@settings(
+    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+def test_a_flipped_bit_leaves_the_history_readable(
+    three_runs: Path, tmp_path: Path, place: float, bit: int
+) -> None:
+    """The history is read, or set aside. (A bit of the tree of rows may hide one row, or two; the
+    next start adds them again.)
+    """
     for file in tmp_path.iterdir():
         file.unlink()
     data = bytearray(three_runs.read_bytes())

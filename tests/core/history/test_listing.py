@@ -1,4 +1,6 @@
-"""Runs that the database chooses and orders, against the same in plain Python; no run is lost or twice on pages."""
+"""Runs that the database chooses and orders, against the same in plain Python; no run is lost or
+twice on pages.
+"""
 
 from __future__ import annotations
 
@@ -42,7 +44,9 @@ def row(number: int) -> Run:
         seed=number,
         name=f"run {number} 100%_" if number % 5 else "",
         tags=TAGS[number % 5],
-        scores={"wer": SCORE[number % 12], "ndcg5": SCORE[number % 12], "num_zero": number} if number % 4 in (0, 3) else None,
+        scores={"wer": SCORE[number % 12], "ndcg5": SCORE[number % 12], "num_zero": number}
+        if number % 4 in (0, 3)
+        else None,
         curves={"factorisation": {"epochs": [0], "losses": [1.0], "measure": "relative loss"}},
         message="rank: too high" if number % 4 == 1 else None,
         submitted=float(number % 7),
@@ -64,12 +68,27 @@ def matches(run: Run, query: Query) -> bool:
     labels = [run.name, run.message or "", *run.tags]
 
     def has(word: str) -> bool:
-        texts = [*labels, run_title(run.learner, run.rank), state_word(run.state), reason(run), run.source, run.version]
-        texts += [run.recipe["hankel"]["statistic"], run.recipe["hankel"]["transform"], run.recipe["refinement"]["objective"]]
-        return any(word.lower() in text.lower() for text in texts) or run.key.startswith(word.lower())
+        texts = [
+            *labels,
+            run_title(run.learner, run.rank),
+            state_word(run.state),
+            reason(run),
+            run.source,
+            run.version,
+        ]
+        texts += [
+            run.recipe["hankel"]["statistic"],
+            run.recipe["hankel"]["transform"],
+            run.recipe["refinement"]["objective"],
+        ]
+        return any(word.lower() in text.lower() for text in texts) or run.key.startswith(
+            word.lower()
+        )
 
     def has_rank(text: str) -> bool:
-        return run.rank == int(text.partition("=")[2]) or any(text.lower() in label.lower() for label in labels)
+        return run.rank == int(text.partition("=")[2]) or any(
+            text.lower() in label.lower() for label in labels
+        )
 
     words = query.text
     for text in ranks:
@@ -90,13 +109,14 @@ def some(*values: str) -> st.SearchStrategy[tuple[str, ...]]:
 
 
 SEARCHES = [
-    "", "run", "RUN 1", "rank high", "100%", "_", "%", "\\", "'", "ü", "Ü", "0000", "nothing", "both.non", "BOTH.NON, k = 7", "sp",
+    "", "run", "RUN 1", "rank high", "100%", "_", "%", "\\", "'", "ü", "Ü", "0000", "nothing", "both.non", "BOTH.NON, k = 7", "sp",  # noqa: E501
     "sp,", "k = 1", "K=11", "k =", "= 4", "dyck",
     "upload", "interrupted", "fail", "server stopped", "string", "likelihood", "quote ü",
 ]  # fmt: skip
 QUERIES = st.builds(
     Query,
-    text=st.sampled_from(SEARCHES) | st.lists(st.sampled_from(SEARCHES), min_size=2, max_size=3).map(" ".join),
+    text=st.sampled_from(SEARCHES)
+    | st.lists(st.sampled_from(SEARCHES), min_size=2, max_size=3).map(" ".join),
     states=some("done", "failed", "queued"),
     learners=some("SP", "LSTM"),
     sources=some("dyck", "upload"),
@@ -106,8 +126,12 @@ QUERIES = st.builds(
 
 @settings(deadline=None, max_examples=150)
 @given(QUERIES, st.integers(0, 20), st.integers(1, 20))
-def test_what_is_listed_is_what_fits(history: History, query: Query, offset: int, limit: int) -> None:
-    wanted = sorted((run for run in ROWS if matches(run, query)), key=lambda run: (-run.submitted, run.key))
+def test_what_is_listed_is_what_fits(
+    history: History, query: Query, offset: int, limit: int
+) -> None:
+    wanted = sorted(
+        (run for run in ROWS if matches(run, query)), key=lambda run: (-run.submitted, run.key)
+    )
     found = list_runs(history, query, offset, limit)
     assert found.total == len(wanted)
     assert [run.key for run in found.runs] == [run.key for run in wanted[offset : offset + limit]]
@@ -117,27 +141,49 @@ def test_what_is_listed_is_what_fits(history: History, query: Query, offset: int
 def texts_of(history: History, text: str, **titles: str) -> set[str]:
     """The learners and ranks of the runs that a search lists."""
     files = tuple((content * 64, title) for content, title in titles.items())
-    return {run_title(run.learner, run.rank) for run in list_runs(history, Query(text, titles=files)).runs}
+    return {
+        run_title(run.learner, run.rank)
+        for run in list_runs(history, Query(text, titles=files)).runs
+    }
 
 
 def test_a_search_covers_what_a_row_shows(tmp_path: Path) -> None:
-    """Titles, sources, options in words, files by their titles; a rank is a number, not a beginning of one."""
+    """Titles, sources, options in words, files by their titles; a rank is a number, not a beginning
+    of one.
+    """
     recipes = [
         Recipe().with_learner("fac.non", 10),
         Recipe().with_learner("SP", 100).changed(hankel=HankelRecipe(statistic="prefix")),
-        Recipe().with_learner("HMM", 1).changed(hankel=HankelRecipe(statistic="prefix")),  # an HMM has no Hankel matrix
-        Recipe().with_learner("SP", 2).changed(data=DataRecipe(source="upload", upload="a" * 64, upload_test="b" * 64)),
+        # an HMM has no Hankel matrix
+        Recipe().with_learner("HMM", 1).changed(hankel=HankelRecipe(statistic="prefix")),
+        Recipe()
+        .with_learner("SP", 2)
+        .changed(data=DataRecipe(source="upload", upload="a" * 64, upload_test="b" * 64)),
         Recipe().with_learner("SP", 3).changed(data=DataRecipe(source="upload", upload="c" * 64)),
     ]
     history = History.open(tmp_path)
     history.note([Event(recipe.key(), recipe, "queued", 1.0) for recipe in recipes])
-    assert texts_of(history, "fac.non") == texts_of(history, "FAC k = 10") == texts_of(history, "k=10") == {"fac.non, k = 10"}
-    assert texts_of(history, "10") == {"fac.non, k = 10", "SP, k = 100"} and texts_of(history, "k = 1") == {"HMM, k = 1"}
+    assert (
+        texts_of(history, "fac.non")
+        == texts_of(history, "FAC k = 10")
+        == texts_of(history, "k=10")
+        == {"fac.non, k = 10"}
+    )
+    assert texts_of(history, "10") == {"fac.non, k = 10", "SP, k = 100"} and texts_of(
+        history, "k = 1"
+    ) == {"HMM, k = 1"}
     assert len(texts_of(history, "dyck")) == 3 and texts_of(history, "prefix") == {"SP, k = 100"}
-    assert len(texts_of(history, "WAITING")) == 5 and not texts_of(history, "queued")  # the table says "waiting"
+    # the table says "waiting"
+    assert len(texts_of(history, "WAITING")) == 5 and not texts_of(history, "queued")
     titles = {"a": "29.pautomac.train", "b": "Prüfung 29.txt", "d": "another 29"}
-    assert texts_of(history, "29.", **titles) == texts_of(history, "PRÜFUNG", **titles) == {"SP, k = 2"}
-    assert texts_of(history, "upload") == {"SP, k = 2", "SP, k = 3"} and not texts_of(history, "another", **titles)
+    assert (
+        texts_of(history, "29.", **titles)
+        == texts_of(history, "PRÜFUNG", **titles)
+        == {"SP, k = 2"}
+    )
+    assert texts_of(history, "upload") == {"SP, k = 2", "SP, k = 3"} and not texts_of(
+        history, "another", **titles
+    )
     for harmless in ("%", "_", "k = 99999999999999999999", "'; DROP TABLE runs", "\\%"):
         assert not texts_of(history, harmless)
     history.close()
@@ -145,20 +191,28 @@ def test_a_search_covers_what_a_row_shows(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("last", [False, True])
 @pytest.mark.parametrize("metric", ["wer", "ndcg5", "num_zero"])
-def test_the_best_come_first_and_runs_without_a_score_last(history: History, metric: str, last: bool) -> None:
+def test_the_best_come_first_and_runs_without_a_score_last(
+    history: History, metric: str, last: bool
+) -> None:
     found = list_runs(history, Query(order=metric, last=last), 0, 100).runs
     assert len(found) == len(ROWS)
-    values = [float("nan") if (value := (run.scores or {}).get(metric)) is None else float(value) for run in found]
+    values = [
+        float("nan") if (value := (run.scores or {}).get(metric)) is None else float(value)
+        for run in found
+    ]
     real = [value for value in values if not math.isnan(value)]
     finite = [value for value in real if math.isfinite(value)]
     assert finite == sorted(finite, reverse=(metric == "ndcg5") != last)
-    # What is not finite is no good score, whatever its sign; what is no number at all comes last either way.
+    # What is not finite is no good score, whatever its sign; what is no number at all comes last
+    # either way.
     edge = real[: len(real) - len(finite)] if last else real[len(finite) :]
     assert not any(map(math.isfinite, edge)) and values[: len(real)] == real
 
 
 def test_a_score_against_the_truth_is_listed_as_such_whoever_wrote_it(tmp_path: Path) -> None:
-    """Earlier versions wrote it as ndcg5, beside a next_kl; without a true model, ndcg5 was and is against what followed."""
+    """Earlier versions wrote it as ndcg5, beside a next_kl; without a true model, ndcg5 was and is
+    against what followed.
+    """
     stored = {
         "before": {"ndcg5": 0.7, "next_kl": 0.1},
         "before, nothing": {"ndcg5": "nan", "next_kl": "inf"},
@@ -167,7 +221,10 @@ def test_a_score_against_the_truth_is_listed_as_such_whoever_wrote_it(tmp_path: 
         "now, no truth": {"ndcg5": 0.4, "next_kl": None, "ndcg5_true": None},
     }
     history = History.open(tmp_path)
-    rows = [Run(**{**vars(row(number)), "name": name, "scores": stored[name]}) for number, name in enumerate(stored)]
+    rows = [
+        Run(**{**vars(row(number)), "name": name, "scores": stored[name]})
+        for number, name in enumerate(stored)
+    ]
     history.note(rows)
 
     def names(order: str) -> list[str]:
@@ -176,16 +233,25 @@ def test_a_score_against_the_truth_is_listed_as_such_whoever_wrote_it(tmp_path: 
     assert names("ndcg5")[:3] == ["before, no truth", "now", "now, no truth"]
     assert names("ndcg5_true")[:3] == ["now", "before", "before, nothing"]
     by_name = {run.name: run for run in rows}
-    assert {name: score(by_name[name], "ndcg5_true") for name in ("before", "now", "now, no truth")} == {
+    assert {name: score(by_name[name], "ndcg5_true") for name in ("before", "now", "now, no truth")} == {  # noqa: E501
         "before": 0.7, "now": 0.8, "now, no truth": None,
     }  # fmt: skip
-    assert [score(by_name[name], "ndcg5") for name in stored if name != "before, nothing"] == [None, 0.6, 0.5, 0.4]
+    assert [score(by_name[name], "ndcg5") for name in stored if name != "before, nothing"] == [
+        None,
+        0.6,
+        0.5,
+        0.4,
+    ]
     history.close()
 
 
-@pytest.mark.parametrize("query", [Query(), Query(order="wer"), Query(order="wer", last=True), Query(last=True)], ids=str)
+@pytest.mark.parametrize(
+    "query", [Query(), Query(order="wer"), Query(order="wer", last=True), Query(last=True)], ids=str
+)
 def test_pages_hold_each_run_once(history: History, query: Query) -> None:
-    keys = [run.key for offset in range(0, 60, 7) for run in list_runs(history, query, offset, 7).runs]
+    keys = [
+        run.key for offset in range(0, 60, 7) for run in list_runs(history, query, offset, 7).runs
+    ]
     assert len(keys) == len(ROWS) and {*keys} == {run.key for run in ROWS}
 
 
@@ -198,16 +264,38 @@ def test_an_order_that_there_is_not_is_told(history: History) -> None:
 @pytest.mark.parametrize(
     ("query", "message"),
     [
-        (Query(" ".join(f"w{number}" for number in range(21))), "the number of words in a search must be at most 20; got 21"),
-        (Query(" ".join(f"k = {number}" for number in range(21))), "the number of words in a search must be at most 20; got 21"),
-        (Query("k = 1 " * 11 + "a b c d e f g h i j"), "the number of words in a search must be at most 20; got 21"),
-        (Query("a" * 201), "the length of a search in characters must be at most 200; got 201"),
-        (Query(" " * 1_000_000), "the length of a search in characters must be at most 200; got 1,000,000"),
-        (Query(" ".join(f"w{number}" for number in range(4000))), "the length of a search in characters must be at most 200"),
-        (Query(tags=tuple(map(str, range(101)))), "the number of tags to filter by must be at most 100; got 101"),
         (
-            Query("train", titles=tuple((f"{number:064x}", f"train {number}") for number in range(201))),
-            "'train' is in the names of 201 uploaded files, and a search can have at most 200: write more of the name",
+            Query(" ".join(f"w{number}" for number in range(21))),
+            "the number of words in a search must be at most 20; got 21",
+        ),
+        (
+            Query(" ".join(f"k = {number}" for number in range(21))),
+            "the number of words in a search must be at most 20; got 21",
+        ),
+        (
+            Query("k = 1 " * 11 + "a b c d e f g h i j"),
+            "the number of words in a search must be at most 20; got 21",
+        ),
+        (Query("a" * 201), "the length of a search in characters must be at most 200; got 201"),
+        (
+            Query(" " * 1_000_000),
+            "the length of a search in characters must be at most 200; got 1,000,000",
+        ),
+        (
+            Query(" ".join(f"w{number}" for number in range(4000))),
+            "the length of a search in characters must be at most 200",
+        ),
+        (
+            Query(tags=tuple(map(str, range(101)))),
+            "the number of tags to filter by must be at most 100; got 101",
+        ),
+        (
+            Query(
+                "train",
+                titles=tuple((f"{number:064x}", f"train {number}") for number in range(201)),
+            ),
+            "'train' is in the names of 201 uploaded files, and a search can have at most "
+            "200: write more of the name",
         ),
     ],
 )
@@ -220,8 +308,12 @@ def test_a_search_has_limits(history: History, query: Query, message: str) -> No
 def test_the_largest_search_is_answered(history: History) -> None:
     words = " ".join(f"Ä{number}" for number in range(20))
     titles = tuple((f"{number:064x}", f"{words} {number}") for number in range(200))
-    assert list_runs(history, Query(words, tags=tuple(map(str, range(100))), titles=titles)).total == 0
-    assert list_runs(history, Query("run " * 50)).total == list_runs(history, Query("run")).total > 0
+    assert (
+        list_runs(history, Query(words, tags=tuple(map(str, range(100))), titles=titles)).total == 0
+    )
+    assert (
+        list_runs(history, Query("run " * 50)).total == list_runs(history, Query("run")).total > 0
+    )
     assert list_runs(history, Query("run\0")).total == list_runs(history, Query("run")).total
 
 
@@ -246,8 +338,12 @@ def test_a_person_sees_their_own_list_under_their_names(tmp_path: Path) -> None:
     found = {run.key: (run.name, run.tags) for run in list_runs(history, Query(owner="me")).runs}
     assert found == {ROWS[0].key: ("", []), ROWS[3].key: ("mine", ["my tag"])}
     assert [run.name for run in list_runs(history, Query(owner="you")).runs] == [""]
-    assert [run.name for run in list_runs(history, Query(owner="me", text="mine", tags=("my tag",))).runs] == ["mine"]
-    assert list_runs(history, Query(owner="me", text="run")).total == 0  # the lab's name for it is not theirs
+    assert [
+        run.name
+        for run in list_runs(history, Query(owner="me", text="mine", tags=("my tag",))).runs
+    ] == ["mine"]
+    # the lab's name for it is not theirs
+    assert list_runs(history, Query(owner="me", text="run")).total == 0
     assert choices(history, "me").tags == ("my tag",) and choices(history, "you").tags == ()
     assert list(get_runs(history, [run.key for run in ROWS], "you")) == [ROWS[3].key]
     assert next(run for run in all_runs(history) if run.key == ROWS[3].key).name == ROWS[3].name
@@ -281,5 +377,7 @@ def test_another_database_is_asked_in_its_own_words(owner: str | None) -> None:
     list_runs(elsewhere, Query("100%", ("done",), ("SP",), ("dyck",), ("a",), "wer", owner=owner))
     assert get_runs(elsewhere, ["0" * 64], owner) == {}
     rows = elsewhere.asked[0]
-    assert "runs.scores ->> " in rows and "ILIKE" in rows and "LIMIT" in rows and "curves" not in rows
+    assert (
+        "runs.scores ->> " in rows and "ILIKE" in rows and "LIMIT" in rows and "curves" not in rows
+    )
     assert all(("owned.owner = " in asked) == (owner is not None) for asked in elsewhere.asked)

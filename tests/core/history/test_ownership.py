@@ -1,4 +1,6 @@
-"""Lists of people: nobody's change is anybody else's, and who they are can't be read from the database."""
+"""Lists of people: nobody's change is anybody else's, and who they are can't be read from the
+database.
+"""
 
 from __future__ import annotations
 
@@ -51,12 +53,16 @@ def test_who_takes_a_run_out_takes_it_out_of_their_own_list(history: History) ->
     assert shown(history, "me") == {KEYS[2]}
     me.restore(KEYS[:1])
     assert shown(history, "me") == {KEYS[0], KEYS[2]}
-    assert [run.name for run in list_runs(history, Query(owner="me")).runs if run.key == KEYS[0]] == ["first"]
+    assert [
+        run.name for run in list_runs(history, Query(owner="me")).runs if run.key == KEYS[0]
+    ] == ["first"]
     me.add(KEYS, again=True)  # it is started
     assert shown(history, "me") == set(KEYS)
 
 
-def test_what_the_lab_deletes_is_gone_from_every_list(history: History, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_the_lab_deletes_is_gone_from_every_list(
+    history: History, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     OwnList(history, "me").add(KEYS)
     history.delete(KEYS[:1])
     assert shown(history, "me") == set(KEYS[1:])
@@ -89,7 +95,9 @@ def test_a_pseudonym_is_the_same_here_and_says_nothing(tmp_path: Path) -> None:
     with ThreadPoolExecutor(8) as pool:  # all make the secret at once, and one is kept
         [name] = set(pool.map(lambda _: pseudonym(here, "ada@example.org"), range(32)))
     assert len(name) == 64 and name == pseudonym(here, "ada@example.org")
-    assert name != pseudonym(here, "Ada@example.org") and name != pseudonym(there, "ada@example.org")
+    assert name != pseudonym(here, "Ada@example.org") and name != pseudonym(
+        there, "ada@example.org"
+    )
     assert name != hashlib.sha256(b"ada@example.org").hexdigest()
     assert [path.name for path in here.iterdir()] == ["secret"]
     if os.name == "posix":

@@ -33,18 +33,30 @@ from tests.waiting import PATIENCE_SECONDS, wait_for
 SERVER = os.environ.get("NLWFA_TEST_POSTGRES", "")
 
 # Collected here anew, with this module's fixtures.
-test_a_clock_that_is_ahead_takes_no_deleted_run = usual.test_a_clock_that_is_ahead_takes_no_deleted_run
-test_a_deleted_run_that_is_asked_for_again_is_back = usual.test_a_deleted_run_that_is_asked_for_again_is_back
+test_a_clock_that_is_ahead_takes_no_deleted_run = (
+    usual.test_a_clock_that_is_ahead_takes_no_deleted_run
+)
+test_a_deleted_run_that_is_asked_for_again_is_back = (
+    usual.test_a_deleted_run_that_is_asked_for_again_is_back
+)
 test_a_runner_writes_what_becomes_of_runs = usual.test_a_runner_writes_what_becomes_of_runs
 test_delete_and_undo = usual.test_delete_and_undo
 test_eight_processes_write_and_one_is_killed = usual.test_eight_processes_write_and_one_is_killed
-test_numbers_that_are_not_finite_come_back_as_words = usual.test_numbers_that_are_not_finite_come_back_as_words
-test_rows_are_made_from_folders_that_are_whole = usual.test_rows_are_made_from_folders_that_are_whole
-test_threads_that_start_at_once_make_one_database = usual.test_threads_that_start_at_once_make_one_database
+test_numbers_that_are_not_finite_come_back_as_words = (
+    usual.test_numbers_that_are_not_finite_come_back_as_words
+)
+test_rows_are_made_from_folders_that_are_whole = (
+    usual.test_rows_are_made_from_folders_that_are_whole
+)
+test_threads_that_start_at_once_make_one_database = (
+    usual.test_threads_that_start_at_once_make_one_database
+)
 test_what_a_killed_server_has_left_is_marked_and_can_be_run_again = (
     usual.test_what_a_killed_server_has_left_is_marked_and_can_be_run_again
 )
-test_what_people_give_a_run_stays_when_it_is_run_again = usual.test_what_people_give_a_run_stays_when_it_is_run_again
+test_what_people_give_a_run_stays_when_it_is_run_again = (
+    usual.test_what_people_give_a_run_stays_when_it_is_run_again
+)
 # Sessions of a class.
 test_answers_are_recorded_once_and_in_full = of_classes.test_answers_are_recorded_once_and_in_full
 test_closed_deleted_and_forgotten = of_classes.test_closed_deleted_and_forgotten
@@ -70,7 +82,9 @@ class Place:
 
     def cut(self) -> None:
         """End all connections to it, as a server does that is started anew."""
-        self.asks(f"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '{self.name}'")
+        self.asks(
+            f"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '{self.name}'"
+        )
 
     def close(self) -> None:
         self.asks(f"ALTER DATABASE {self.name} ALLOW_CONNECTIONS false")
@@ -98,11 +112,17 @@ def room(history: History) -> Classes:
     return Classes(history.engine)
 
 
-def test_the_tables_are_those_of_this_version(tmp_path: Path, history: History, place: Place) -> None:
+def test_the_tables_are_those_of_this_version(
+    tmp_path: Path, history: History, place: Place
+) -> None:
     engine = connect(tmp_path)
     tables = sa.inspect(engine)
     assert {column["name"] for column in tables.get_columns("runs")} == {*Run.__dataclass_fields__}
-    assert {index["name"] for index in tables.get_indexes("runs")} >= {"ix_runs_shown", "ix_runs_state", "ix_runs_server"}
+    assert {index["name"] for index in tables.get_indexes("runs")} >= {
+        "ix_runs_shown",
+        "ix_runs_state",
+        "ix_runs_server",
+    }
     assert describe(engine.url) == f"postgresql, {place.name} at {place.url.host}"
     engine.dispose()
     assert not (tmp_path / FILE).exists()
@@ -112,18 +132,29 @@ def test_the_tables_are_those_of_this_version(tmp_path: Path, history: History, 
         connect(tmp_path)
 
 
-def test_a_table_of_the_version_before_is_brought_up_to_date(tmp_path: Path, history: History) -> None:
+def test_a_table_of_the_version_before_is_brought_up_to_date(
+    tmp_path: Path, history: History
+) -> None:
     history.note(ROWS)
     with history.writing() as connection:
-        class_tables = [f"DROP TABLE class_{name}" for name in ("sessions", "members", "answers", "hand_ins")]
-        for step in ("DROP INDEX ix_runs_shown", "DROP TABLE owned", *class_tables, "UPDATE alembic_version SET version_num = '1'"):
+        class_tables = [
+            f"DROP TABLE class_{name}" for name in ("sessions", "members", "answers", "hand_ins")
+        ]
+        for step in (
+            "DROP INDEX ix_runs_shown",
+            "DROP TABLE owned",
+            *class_tables,
+            "UPDATE alembic_version SET version_num = '1'",
+        ):
             connection.exec_driver_sql(step)
     assert len(states(tmp_path)) == len(ROWS)
     OwnList(history, "me").add([ROWS[0].key])
     assert [run.key for run in list_runs(history, Query(owner="me")).runs] == [ROWS[0].key]
 
 
-def test_it_lists_what_sqlite_lists(tmp_path: Path, history: History, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_it_lists_what_sqlite_lists(
+    tmp_path: Path, history: History, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.delenv(VARIABLE)
     other = History.open(tmp_path)
     for each in (history, other):
@@ -132,18 +163,45 @@ def test_it_lists_what_sqlite_lists(tmp_path: Path, history: History, monkeypatc
         OwnList(each, "me").tag(ROWS[3].key, ["mine", 'quote " b', "ü"])
         OwnList(each, "me").rename(ROWS[3].key, "RUN of mine")
         with each.writing() as connection:
-            connection.exec_driver_sql("UPDATE owned SET since = 1")  # the clock has gone on between the two
-    texts = ("", "run", "RUN 1", "rank high", "100%", "_", "%", "ü", "0000", "mine", "nothing", "\\", "'")
+            # the clock has gone on between the two
+            connection.exec_driver_sql("UPDATE owned SET since = 1")
+    texts = (
+        "",
+        "run",
+        "RUN 1",
+        "rank high",
+        "100%",
+        "_",
+        "%",
+        "ü",
+        "0000",
+        "mine",
+        "nothing",
+        "\\",
+        "'",
+    )
     tags = ((), ("a",), ("A", "b"), ('quote " b',), ("ü",), ('x, "a"',))
-    orders = (("newest", False), ("newest", True), ("wer", False), ("wer", True), ("ndcg5", False), ("num_zero", True))
+    orders = (
+        ("newest", False),
+        ("newest", True),
+        ("wer", False),
+        ("wer", True),
+        ("ndcg5", False),
+        ("num_zero", True),
+    )
     for text, tag, (order, last), owner in product(texts, tags, orders, (None, "me")):
         query = Query(text, tags=tag, order=order, last=last, owner=owner)
         here, there = list_runs(history, query, 1, 20), list_runs(other, query, 1, 20)
-        assert ([vars(run) for run in here.runs], here.total) == ([vars(run) for run in there.runs], there.total), query
+        assert ([vars(run) for run in here.runs], here.total) == (
+            [vars(run) for run in there.runs],
+            there.total,
+        ), query
     for owner in (None, "me"):
         assert choices(history, owner) == choices(other, owner)
         keys = [run.key for run in ROWS]
-        assert [*map(vars, get_runs(history, keys, owner).values())] == [*map(vars, get_runs(other, keys, owner).values())]
+        assert [*map(vars, get_runs(history, keys, owner).values())] == [
+            *map(vars, get_runs(other, keys, owner).values())
+        ]
     assert [*map(vars, all_runs(history))] == [*map(vars, all_runs(other))]
     other.close()
 
@@ -155,7 +213,11 @@ def test_text_of_any_kind_comes_back(history: History) -> None:
     history.tag(key, ["\0", "\\u0000", "\ud83d", "'"])
     row = run_of(history, key)
     wanted = odd.replace("\0", "").replace("\ud800", "?")
-    assert row is not None and (row.name, row.message, row.tags) == (wanted, wanted, ["\\u0000", "?", "'"])
+    assert row is not None and (row.name, row.message, row.tags) == (
+        wanted,
+        wanted,
+        ["\\u0000", "?", "'"],
+    )
     assert list_runs(history, Query(text="DROP", tags=("\\u0000",))).total == 1
 
 
@@ -171,11 +233,20 @@ def test_many_that_write_the_same_rows_at_once(tmp_path: Path, history: History)
         assert all(pool.map(lambda writer: writer.close(PATIENCE_SECONDS), writers))
     assert states(tmp_path) == {recipe.key(): "failed" for recipe in recipes}
     with ThreadPoolExecutor(8) as pool:
-        list(pool.map(lambda _: OwnList(history, "me").add([recipe.key() for recipe in recipes], again=True), range(32)))
+        list(
+            pool.map(
+                lambda _: OwnList(history, "me").add(
+                    [recipe.key() for recipe in recipes], again=True
+                ),
+                range(32),
+            )
+        )
     assert list_runs(history, Query(owner="me")).total == len(recipes)
 
 
-def test_whoever_reads_after_the_server_was_started_anew_sees_nothing_of_it(history: History, place: Place) -> None:
+def test_whoever_reads_after_the_server_was_started_anew_sees_nothing_of_it(
+    history: History, place: Place
+) -> None:
     history.note(ROWS)
     place.cut()
     assert len(all_runs(history)) == len(ROWS)
@@ -200,7 +271,9 @@ def test_a_writer_that_hangs_is_waited_for_no_longer_than_said(
     other.close()
 
 
-def test_what_becomes_of_runs_while_the_server_is_gone_is_written_when_it_is_back(tmp_path: Path, place: Place) -> None:
+def test_what_becomes_of_runs_while_the_server_is_gone_is_written_when_it_is_back(
+    tmp_path: Path, place: Place
+) -> None:
     writer = Recorder(tmp_path)
     first, second = recipe_of(seed=1), recipe_of(seed=2)
     writer.record(first.key(), first, "queued")

@@ -10,8 +10,12 @@ from nlwfa_core.jobs.job import Job
 from nlwfa_core.jobs.runner import Durations
 
 
-def job(seed: int = 0, rank: int = 2, learner: str = "SP", state: str = "queued", seconds: float = 0.0) -> Job:
-    recipe = Recipe(data=DataRecipe(seed=seed), learning=LearningRecipe(learner=learner, rank=rank, seed=seed))
+def job(
+    seed: int = 0, rank: int = 2, learner: str = "SP", state: str = "queued", seconds: float = 0.0
+) -> Job:
+    recipe = Recipe(
+        data=DataRecipe(seed=seed), learning=LearningRecipe(learner=learner, rank=rank, seed=seed)
+    )
     return Job("k", recipe, state=state, seconds=seconds)
 
 
@@ -56,14 +60,18 @@ def test_a_job_has_its_time_without_that_of_a_pause(monkeypatch: pytest.MonkeyPa
     def at(seconds: float, held: bool | None = None) -> str | None:
         monkeypatch.setattr("nlwfa_core.jobs.job.monotonic", lambda: began + seconds)
         if held is not None:
-            running.note({"progress": ["factorisation", 1, 10, 0.5, "loss"], "losses": [], "held": held})
+            running.note(
+                {"progress": ["factorisation", 1, 10, 0.5, "loss"], "losses": [], "held": held}
+            )
         return running.overtime
 
     assert at(599) is None
     assert at(599, held=True) is None
     assert at(5000) is None
     assert at(5000, held=False) is None
-    assert str(at(5002)).startswith("Stopped: the run has taken 601 seconds, and at most 600 are allowed here. Try fewer epochs")
+    assert str(at(5002)).startswith(
+        "Stopped: the run has taken 601 seconds, and at most 600 are allowed here. Try fewer epochs"
+    )
     running.end("done")
     assert running.overtime is None
 
@@ -74,5 +82,6 @@ def test_new_runs_take_as_long_as_those_of_their_kind_on_as_many_cores_as_there_
     durations.note_old(job(state="done", seconds=10))
     assert durations.of([job(1)], 2) == 10 and durations.of([job(), job(1), job(2)], 2) == 15
     assert durations.of([job(), job(learner="fac.non")], 2) is None
-    durations.note_old(job(state="done", seconds=40))  # what is known stays: it may come from this server
+    # what is known stays: it may come from this server
+    durations.note_old(job(state="done", seconds=40))
     assert durations.of([job()], 1) == 10

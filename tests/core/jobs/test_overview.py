@@ -12,7 +12,13 @@ def job(person: str, state: str, held: bool = False) -> Job:
 
 
 def test_jobs_are_counted_by_state_and_person() -> None:
-    jobs = [job("ada", "queued"), job("ada", "queued"), job("bob", "running"), job("cy", "running", held=True), job("cy", "queued")]
+    jobs = [
+        job("ada", "queued"),
+        job("ada", "queued"),
+        job("bob", "running"),
+        job("cy", "running", held=True),
+        job("cy", "queued"),
+    ]
     jobs += [job("ada", "done"), job("bob", "failed"), job("dan", "cancelled")]
     overview = Overview.of(jobs, 2, ())
     assert overview == Overview(3, 1, 1, ((1, 1), (2, 0), (0, 1)), 2, ())

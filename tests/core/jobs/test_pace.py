@@ -59,4 +59,9 @@ def test_durations_are_rounded_up() -> None:
     for seconds in (0.0, 0.4, 1.0, 7.1, 89.0, 90.0):
         told = int(duration(seconds).removesuffix(" s"))
         assert told in STEPS and told >= seconds
-    assert [duration(seconds) for seconds in (91, 120, 121, 3600 * 2)] == ["2 min", "2 min", "3 min", "2 h"]
+    assert [duration(seconds) for seconds in (91, 120, 121, 3600 * 2)] == [
+        "2 min",
+        "2 min",
+        "3 min",
+        "2 h",
+    ]

@@ -1,4 +1,6 @@
-"""Trainings that are held between epochs: what is computed stays the same, and nobody else waits for it."""
+"""Trainings that are held between epochs: what is computed stays the same, and nobody else waits
+for it.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,16 @@ from nlwfa_core.jobs import runner as jobs
 from nlwfa_core.jobs.job import JobStatus
 from nlwfa_core.jobs.runner import Runner
 from nlwfa_core.models.files import SavedModel, save_model
-from tests.core.jobs.test_runner import endless, new_worker, over, pytestmark, recipe_of, runner, status, training
+from tests.core.jobs.test_runner import (
+    endless,
+    new_worker,
+    over,
+    pytestmark,
+    recipe_of,
+    runner,
+    status,
+    training,
+)
 from tests.waiting import PATIENCE_SECONDS, wait_for
 
 __all__ = ["pytestmark", "runner"]
@@ -38,7 +49,11 @@ def goes_on(runner: Runner, key: str, epochs: int) -> None:
     """Lets a job that is held go on for so many epochs; returns when it has left its place."""
     before = place(status(runner, key))
     runner.pause(key, "me", epochs)
-    wait_for(lambda: (told := status(runner, key)).state == "done" or not told.held or place(told) != before)
+    wait_for(
+        lambda: (
+            (told := status(runner, key)).state == "done" or not told.held or place(told) != before
+        )
+    )
 
 
 def test_a_paused_training_stands_still_steps_as_far_as_asked_and_goes_on(runner: Runner) -> None:
@@ -53,7 +68,11 @@ def test_a_paused_training_stands_still_steps_as_far_as_asked_and_goes_on(runner
     for epochs in (1, 10, 100):
         stage, epoch = place(status(runner, key))
         runner.pause(key, "me", epochs)
-        wait_for(lambda there=(stage, epoch + epochs): (told := status(runner, key)).held and place(told) == there)
+        wait_for(
+            lambda there=(stage, epoch + epochs): (
+                (told := status(runner, key)).held and place(told) == there
+            )
+        )
         sleep(0.05)
         assert place(status(runner, key)) == (stage, epoch + epochs)
     _, epoch = place(status(runner, key))
@@ -63,7 +82,9 @@ def test_a_paused_training_stands_still_steps_as_far_as_asked_and_goes_on(runner
 
 
 def test_what_is_computed_does_not_depend_on_pauses(runner: Runner, tmp_path: Path) -> None:
-    recipe = recipe_of("both.non", epochs=30).changed(refinement=RefinementRecipe(objective="likelihood", epochs=3, batch=50))
+    recipe = recipe_of("both.non", epochs=30).changed(
+        refinement=RefinementRecipe(objective="likelihood", epochs=3, batch=50)
+    )
     key = runner.submit(recipe, "me", hold=True)
     stages = [place(held(runner, key))]
     goes_on(runner, key, 2)
@@ -77,7 +98,10 @@ def test_what_is_computed_does_not_depend_on_pauses(runner: Runner, tmp_path: Pa
     assert {stage for stage, _ in stages} == {"factorisation", "transitions", "refinement"}
     there, here = runner.result(key), run(recipe)
     folders = tmp_path / "runs" / key, tmp_path / "here"
-    save_model(folders[1], SavedModel(here.model, here.alphabet, {"recipe": here.recipe.model_dump(mode="json")}))
+    save_model(
+        folders[1],
+        SavedModel(here.model, here.alphabet, {"recipe": here.recipe.model_dump(mode="json")}),
+    )
     files = sorted(path.name for path in folders[1].iterdir())
     assert files
     for name in files:
@@ -97,10 +121,14 @@ def test_the_time_of_a_pause_is_not_counted(runner: Runner) -> None:
     told = over(runner, key)
     result, passed = runner.result(key), monotonic() - started
     assert 0 < told.seconds <= passed - pause
-    assert 0 < result.report.seconds["factorisation"] <= result.seconds["learning"] <= passed - pause
+    assert (
+        0 < result.report.seconds["factorisation"] <= result.seconds["learning"] <= passed - pause
+    )
 
 
-def test_what_is_submitted_to_be_held_goes_no_epoch_however_late_it_is_paused(runner: Runner) -> None:
+def test_what_is_submitted_to_be_held_goes_no_epoch_however_late_it_is_paused(
+    runner: Runner,
+) -> None:
     key = runner.submit(endless(), "me", hold=True)
     assert place(held(runner, key)) == ("factorisation", 0)
     runner.pause(key, "me")
@@ -108,7 +136,9 @@ def test_what_is_submitted_to_be_held_goes_no_epoch_however_late_it_is_paused(ru
     runner.cancel(key, "me")
 
 
-def test_a_paused_training_can_be_cancelled(runner: Runner, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_paused_training_can_be_cancelled(
+    runner: Runner, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(jobs, "CANCEL_SECONDS", PATIENCE_SECONDS)  # on a busy machine it hears late
     key = runner.submit(endless(), "me")
     runner.pause(key, "me")
@@ -159,7 +189,10 @@ def test_who_may_pause(runner: Runner, monkeypatch: pytest.MonkeyPatch) -> None:
     key = runner.submit(endless(), "a")
     training(runner, key)
     runner.submit(endless(), "b")
-    with pytest.raises(RecipeError, match="^Someone else is waiting for this run, so only the person who started it can"):
+    with pytest.raises(
+        RecipeError,
+        match="^Someone else is waiting for this run, so only the person who started it can",
+    ):
         runner.pause(key, "b")
     assert not status(runner, key).paused
     runner.pause(key, "a")
@@ -177,7 +210,9 @@ def test_who_may_pause(runner: Runner, monkeypatch: pytest.MonkeyPatch) -> None:
         runner.play(ended)
 
 
-def test_no_more_than_some_are_paused_at_a_time(runner: Runner, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_more_than_some_are_paused_at_a_time(
+    runner: Runner, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setitem(limits.IN_FORCE, "paused_jobs", 1)
     first, second = runner.submit(endless(), "a"), runner.submit(endless(1), "a")
     runner.pause(first, "a")
@@ -186,7 +221,9 @@ def test_no_more_than_some_are_paused_at_a_time(runner: Runner, monkeypatch: pyt
         runner.pause(second, "a")
 
 
-def test_a_pause_ends_when_everybody_has_gone_or_nobody_touches_it(runner: Runner, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_pause_ends_when_everybody_has_gone_or_nobody_touches_it(
+    runner: Runner, monkeypatch: pytest.MonkeyPatch
+) -> None:
     gone: set[str] = set()
     monkeypatch.setattr(runner, "_is_active", lambda session: session not in gone)
     monkeypatch.setattr(jobs, "CHECK_SECONDS", 0.05)
@@ -231,11 +268,21 @@ def test_pictures_of_the_states_come_with_the_stages_and_with_each_pause(runner:
     goes_on(runner, key, 7)
     first = held(runner, key).picture
     assert first is not None
-    assert (first.stage, first.epoch, first.targets, len(first.points)) == ("factorisation", 7, (), 20)
+    assert (first.stage, first.epoch, first.targets, len(first.points)) == (
+        "factorisation",
+        7,
+        (),
+        20,
+    )
     runner.pause(key, "me", 196)
     wait_for(lambda: (told := status(runner, key)).held and place(told) == ("transitions", 2))
     second = status(runner, key).picture
     assert second is not None
-    assert (second.stage, second.epoch, len(second.targets), second.rows) == ("transitions", 2, 20, first.rows)
+    assert (second.stage, second.epoch, len(second.targets), second.rows) == (
+        "transitions",
+        2,
+        20,
+        first.rows,
+    )
     runner.play(key)
     over(runner, key)

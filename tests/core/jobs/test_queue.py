@@ -27,7 +27,9 @@ def job_of(who: Person) -> Job:
 
 def queue_of(sessions: str) -> tuple[FairQueue, list[Job]]:
     queue = FairQueue()
-    jobs = [Job(str(number), Recipe(), owner, person(owner)) for number, owner in enumerate(sessions)]
+    jobs = [
+        Job(str(number), Recipe(), owner, person(owner)) for number, owner in enumerate(sessions)
+    ]
     for job in jobs:
         queue.append(job)
     return queue, jobs
@@ -55,7 +57,8 @@ def test_fresh_browsers_do_not_fill_the_queue(monkeypatch: pytest.MonkeyPatch) -
         queue.append(job_of(who))
         return True
 
-    assert [adds(person("X")) for _ in range(5)] == [True] * 3 + [False] * 2  # however many tabs it has
+    # however many tabs it has
+    assert [adds(person("X")) for _ in range(5)] == [True] * 3 + [False] * 2
     strangers = [Person(f"fresh {number}", is_known=False) for number in range(100)]
     assert sum(map(adds, strangers)) == 2  # half of the room is theirs
     assert [adds(person(letter)) for letter in "abcde"] == [True] * 5
@@ -64,12 +67,16 @@ def test_fresh_browsers_do_not_fill_the_queue(monkeypatch: pytest.MonkeyPatch) -
         queue.check_room(person("f"), room)
     while queue.pop().person.is_known:
         pass
-    with pytest.raises(RecipeError, match="4 runs waiting of people who belong to no class .limit 2"):
+    with pytest.raises(
+        RecipeError, match="4 runs waiting of people who belong to no class .limit 2"
+    ):
         queue.check_room(person("Z"), 5)
 
 
 def test_a_full_queue_makes_room_for_who_has_fewer(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Members of a class that somebody has made up fill the queue; members who were there before still get in."""
+    """Members of a class that somebody has made up fill the queue; members who were there before
+    still get in.
+    """
     queue = FairQueue()
     invented = [Person(f"invented {number}", since=10.0 + number) for number in range(3)]
     early, late = Person("early", since=1.0), Person("late", since=99.0)
@@ -78,10 +85,17 @@ def test_a_full_queue_makes_room_for_who_has_fewer(monkeypatch: pytest.MonkeyPat
             queue.append(job_of(person))
     stranger = job_of(Person("stranger", is_known=False))
     queue.append(stranger)
-    assert queue.giving_way(early) is stranger and queue.giving_way(Person("another", is_known=False)) is None
+    assert (
+        queue.giving_way(early) is stranger
+        and queue.giving_way(Person("another", is_known=False)) is None
+    )
     queue.remove(stranger)
     newest = queue.giving_way(early)
-    assert newest is not None and newest.person in invented and newest is [job for job in queue if job.person == newest.person][-1]
+    assert (
+        newest is not None
+        and newest.person in invented
+        and newest is [job for job in queue if job.person == newest.person][-1]
+    )
     for job in [job for job in queue if job.person == invented[0]][1:]:
         queue.remove(job)
     for job in [*queue]:
@@ -107,12 +121,16 @@ def test_positions_are_the_order_of_starting(sessions: str, num_started: int) ->
     queue, jobs = queue_of(sessions)
     started = [queue.pop() for _ in range(min(num_started, len(jobs)))]
     positions = {queue.position(job): job for job in jobs if job not in started}
-    assert [positions[position] for position in sorted(positions)] == [queue.pop() for _ in range(len(queue))]
+    assert [positions[position] for position in sorted(positions)] == [
+        queue.pop() for _ in range(len(queue))
+    ]
     assert sorted(positions) == list(range(1, len(positions) + 1))
 
 
 @given(st.text("abCD", min_size=1, max_size=12), st.integers(0, 5))
-def test_the_jobs_before_a_job_are_those_of_smaller_positions(sessions: str, num_started: int) -> None:
+def test_the_jobs_before_a_job_are_those_of_smaller_positions(
+    sessions: str, num_started: int
+) -> None:
     queue, _ = queue_of(sessions)
     for _ in range(min(num_started, len(queue) - 1)):
         queue.pop()
@@ -155,13 +173,27 @@ def test_a_stage_that_starts_again_has_a_new_curve() -> None:
 def test_what_a_worker_says_after_a_cancel_changes_nothing() -> None:
     job = Job("k", Recipe())
     job.begin()
-    job.note({"progress": ["factorisation", 3, 10, 0.5, RELATIVE], "losses": [["factorisation", 3, 0.5, RELATIVE]]})
+    job.note(
+        {
+            "progress": ["factorisation", 3, 10, 0.5, RELATIVE],
+            "losses": [["factorisation", 3, 0.5, RELATIVE]],
+        }
+    )
     assert job.status(None, 0).progress == Progress("factorisation", 3, 10, 0.5)
     job.end("cancelled")
-    job.note({"progress": ["factorisation", 4, 10, 0.5, RELATIVE], "losses": [["factorisation", 4, 0.4, RELATIVE]]})
+    job.note(
+        {
+            "progress": ["factorisation", 4, 10, 0.5, RELATIVE],
+            "losses": [["factorisation", 4, 0.4, RELATIVE]],
+        }
+    )
     job.end("done")
     status = job.status(None, 0)
-    assert (status.state, status.progress, status.losses["factorisation"].epochs) == ("cancelled", None, (3,))
+    assert (status.state, status.progress, status.losses["factorisation"].epochs) == (
+        "cancelled",
+        None,
+        (3,),
+    )
 
 
 def test_a_session_that_has_cancelled_wants_the_job_again_only_when_it_submits_it() -> None:

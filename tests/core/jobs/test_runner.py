@@ -1,4 +1,6 @@
-"""Jobs in worker processes: sharing, turns, cancelling, and what happens when processes are killed."""
+"""Jobs in worker processes: sharing, turns, cancelling, and what happens when processes are
+killed.
+"""
 
 from __future__ import annotations
 
@@ -74,14 +76,18 @@ def is_gone(pid: int) -> bool:
 @pytest.fixture
 def runner(tmp_path: Path) -> Iterator[Runner]:
     """With one worker. A session whose name begins with "gone" is no longer there."""
-    runner = Runner(tmp_path, num_workers=1, is_active=lambda session: not session.startswith("gone"))
+    runner = Runner(
+        tmp_path, num_workers=1, is_active=lambda session: not session.startswith("gone")
+    )
     yield runner
     runner.close()
     assert runner.pids == ()
     assert list((tmp_path / "runs").glob("*/.*")) == []
 
 
-def test_a_worker_finds_what_the_same_recipe_finds_here(runner: Runner, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_worker_finds_what_the_same_recipe_finds_here(
+    runner: Runner, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(worker, "subprocess", subprocess)  # a process as a server starts it
     recipe = recipe_of("both.non")
     key = runner.submit(recipe, "me")
@@ -93,17 +99,24 @@ def test_a_worker_finds_what_the_same_recipe_finds_here(runner: Runner, monkeypa
     assert isinstance(there.model, NLWFA)
     assert isinstance(here.model, NLWFA)
     for layer, expected in zip(
-        (*there.model.transitions, *there.model.decoder), (*here.model.transitions, *here.model.decoder), strict=True
+        (*there.model.transitions, *there.model.decoder),
+        (*here.model.transitions, *here.model.decoder),
+        strict=True,
     ):
         np.testing.assert_array_equal(layer, expected)
     assert there.scores == here.scores
     for log in here.report.logs:
         epochs = told.losses[log.stage].epochs
-        assert epochs[:30] == tuple(range(min(30, len(log.losses)))) and epochs[-1] == len(log.losses) - 1
+        assert (
+            epochs[:30] == tuple(range(min(30, len(log.losses))))
+            and epochs[-1] == len(log.losses) - 1
+        )
         assert told.losses[log.stage].losses == tuple(log.losses[list(epochs)])
 
 
-def test_equal_recipes_are_one_job_and_a_new_server_finds_it(runner: Runner, tmp_path: Path) -> None:
+def test_equal_recipes_are_one_job_and_a_new_server_finds_it(
+    runner: Runner, tmp_path: Path
+) -> None:
     blocker = runner.submit(endless(), "x")
     key = runner.submit(recipe_of(), "a")
     assert runner.submit(recipe_of(), "b") == key
@@ -181,11 +194,18 @@ def test_sessions_take_turns(runner: Runner, tmp_path: Path) -> None:
     assert [status(runner, key).position for key in expected] == [1, 2, 3, 4]
     runner.cancel(blocker, "x")
     assert {over(runner, key).state for key in expected} == {"done"}
-    assert sorted(expected, key=lambda key: (tmp_path / "runs" / key / "result.json").stat().st_mtime_ns) == expected
+    assert (
+        sorted(
+            expected, key=lambda key: (tmp_path / "runs" / key / "result.json").stat().st_mtime_ns
+        )
+        == expected
+    )
     assert not (tmp_path / "runs" / first[1]).exists()
 
 
-def test_a_cancel_stops_the_training_and_frees_its_worker(runner: Runner, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_cancel_stops_the_training_and_frees_its_worker(
+    runner: Runner, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(jobs, "CANCEL_SECONDS", PATIENCE_SECONDS)  # on a busy machine it hears late
     key = runner.submit(endless(), "me")
     pid = training(runner, key)
@@ -231,11 +251,14 @@ def test_a_session_that_has_gone_keeps_no_job_from_being_cancelled(runner: Runne
     assert status(runner, key).state == "cancelled"
 
 
-def test_a_killed_worker_is_replaced_and_its_job_tried_once_more(runner: Runner, tmp_path: Path) -> None:
+def test_a_killed_worker_is_replaced_and_its_job_tried_once_more(
+    runner: Runner, tmp_path: Path
+) -> None:
     key = runner.submit(recipe_of("fac.non", epochs=50), "me", hold=True)
     wait_for(lambda: status(runner, key).held)
     runner.pause(key, "me", 5)
-    wait_for(lambda: status(runner, key).progress.step == 5)  # in mid-training, however fast or busy the machine
+    # in mid-training, however fast or busy the machine
+    wait_for(lambda: status(runner, key).progress.step == 5)
     (pid,) = runner.pids
     unfinished = tmp_path / "runs" / key / ".model.json.0123"
     unfinished.parent.mkdir(parents=True)
@@ -274,7 +297,9 @@ def test_a_worker_killed_while_idle_costs_nothing(runner: Runner) -> None:
 
 def test_uploads(runner: Runner, tmp_path: Path) -> None:
     name = FileShelf(tmp_path / "uploads").put(b"a b\na\nb a\n" * 20)
-    data = DataRecipe(source="upload", upload=name, upload_format="tokens", num_validation=5, num_test=5)
+    data = DataRecipe(
+        source="upload", upload=name, upload_format="tokens", num_validation=5, num_test=5
+    )
     found = runner.submit(recipe_of().changed(data=data), "me")
     lost = runner.submit(recipe_of().changed(data=data.changed(upload="0" * 64)), "me")
     none = runner.submit(recipe_of().changed(data=DataRecipe(source="upload")), "me")
@@ -286,7 +311,9 @@ def test_uploads(runner: Runner, tmp_path: Path) -> None:
         assert words in str(told.message)
 
 
-def test_a_result_that_cannot_be_saved_fails_with_a_sentence(runner: Runner, tmp_path: Path) -> None:
+def test_a_result_that_cannot_be_saved_fails_with_a_sentence(
+    runner: Runner, tmp_path: Path
+) -> None:
     (tmp_path / "runs").write_text("in the way")
     key = runner.submit(recipe_of(), "me")
     told = over(runner, key)
@@ -302,13 +329,18 @@ def test_a_session_may_line_up_so_many(runner: Runner, monkeypatch: pytest.Monke
     blocker = runner.submit(endless(), "a")
     wait_for(lambda: status(runner, blocker).state == "running")
     waiting = runner.submit(recipe_of(seed=1), "a")
-    with pytest.raises(RecipeError, match=r"^You already have 1 run waiting \(limit 1\)\. Wait for some to finish\.$"):
+    with pytest.raises(
+        RecipeError,
+        match=r"^You already have 1 run waiting \(limit 1\)\. Wait for some to finish\.$",
+    ):
         runner.submit(recipe_of(seed=2), "a")
     assert runner.submit(recipe_of(seed=1), "a") == waiting  # that is no other
     runner.submit(recipe_of(seed=2), "b")
 
 
-def test_what_asks_for_too_much_does_not_line_up(runner: Runner, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_asks_for_too_much_does_not_line_up(
+    runner: Runner, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setitem(limits.IN_FORCE, "rank", 1)
     with pytest.raises(RecipeError, match="^rank must be at most 1; got 2$"):
         runner.submit(recipe_of(), "a")
@@ -331,11 +363,15 @@ def test_a_training_has_its_time(runner: Runner, monkeypatch: pytest.MonkeyPatch
 
 def test_the_queue_has_an_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     gone: set[str] = set()
-    runner = Runner(tmp_path, num_workers=1, max_queued=2, is_active=lambda session: session not in gone)
+    runner = Runner(
+        tmp_path, num_workers=1, max_queued=2, is_active=lambda session: session not in gone
+    )
     try:
         blocker = runner.submit(endless(), "a")
         wait_for(lambda: status(runner, blocker).state == "running")
-        keys = [runner.submit(recipe_of(seed=seed), session) for seed, session in ((1, "a"), (2, "c"))]
+        keys = [
+            runner.submit(recipe_of(seed=seed), session) for seed, session in ((1, "a"), (2, "c"))
+        ]
         with pytest.raises(RecipeError, match=r"2 runs waiting \(limit 2\)"):
             runner.submit(recipe_of(seed=3), "b")
         assert runner.status(recipe_of(seed=3).key()) is None
@@ -346,7 +382,11 @@ def test_the_queue_has_an_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
         monkeypatch.setattr(jobs, "ABSENCE_SECONDS", 0.1)
         sleep(0.2)
         assert status(runner, runner.submit(recipe_of(seed=3), "b")).position == 2
-        assert [status(runner, key).state for key in (blocker, *keys)] == ["running", "cancelled", "queued"]
+        assert [status(runner, key).state for key in (blocker, *keys)] == [
+            "running",
+            "cancelled",
+            "queued",
+        ]
     finally:
         runner.close()
     with pytest.raises(RecipeError, match="shutting down"):
@@ -360,21 +400,32 @@ def test_in_a_full_queue_the_newest_run_of_who_has_most_gives_way(tmp_path: Path
         wait_for(lambda: status(runner, blocker).state == "running")
         keys = [runner.submit(recipe_of(seed=seed), "a") for seed in (1, 2, 3)]
         mine = runner.submit(recipe_of(seed=4), "b")
-        assert [status(runner, key).state for key in (*keys, mine)] == ["queued", "queued", "failed", "queued"]
-        assert "has left it for somebody who has fewer runs waiting" in str(status(runner, keys[2]).message)
+        assert [status(runner, key).state for key in (*keys, mine)] == [
+            "queued",
+            "queued",
+            "failed",
+            "queued",
+        ]
+        assert "has left it for somebody who has fewer runs waiting" in str(
+            status(runner, keys[2]).message
+        )
         with pytest.raises(RecipeError, match=r"3 runs waiting \(limit 3\)"):
             runner.submit(recipe_of(seed=5), "b")
     finally:
         runner.close()
 
 
-def test_a_job_keeps_its_place_in_a_full_queue_while_its_page_is_reloaded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_job_keeps_its_place_in_a_full_queue_while_its_page_is_reloaded(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     gone: set[str] = set()
     now = [0.0]
     for module in (jobs, job):
         monkeypatch.setattr(module, "monotonic", lambda: now[0])
     monkeypatch.setattr(jobs, "ABSENCE_SECONDS", 1.0)
-    runner = Runner(tmp_path, num_workers=1, max_queued=1, is_active=lambda session: session not in gone)
+    runner = Runner(
+        tmp_path, num_workers=1, max_queued=1, is_active=lambda session: session not in gone
+    )
 
     def a_while_passes() -> None:
         now[0] += 2 * jobs.ABSENCE_SECONDS
@@ -384,7 +435,8 @@ def test_a_job_keeps_its_place_in_a_full_queue_while_its_page_is_reloaded(tmp_pa
         blocker = runner.submit(endless(), "c")
         wait_for(lambda: status(runner, blocker).state == "running")
         key = runner.submit(recipe_of(seed=1), "a")
-        a_while_passes()  # on another page: nobody asks for the job's status, but its session is there
+        # on another page: nobody asks for the job's status, but its session is there
+        a_while_passes()
         gone.add("a")
         with pytest.raises(RecipeError, match="The queue is full"):
             runner.submit(recipe_of(seed=2), "b")
@@ -401,7 +453,9 @@ def test_a_job_keeps_its_place_in_a_full_queue_while_its_page_is_reloaded(tmp_pa
         runner.close()
 
 
-def test_old_jobs_are_forgotten_and_found_on_disk(runner: Runner, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_old_jobs_are_forgotten_and_found_on_disk(
+    runner: Runner, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(jobs, "MAX_FINISHED", 1)
     keys = [runner.submit(recipe_of(seed=seed), "me") for seed in (1, 2, 3)]
     for key in keys:
@@ -442,7 +496,9 @@ if sys.stdin.read(1):
 @pytest.mark.parametrize("orderly", [True, False])
 def test_workers_do_not_outlive_their_server(tmp_path: Path, orderly: bool) -> None:
     command = [sys.executable, "-c", SERVER, str(tmp_path), endless().to_json()]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as server:
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as server:
         assert server.stdout is not None
         assert server.stdout.readline() == "training\n"
         if not orderly:

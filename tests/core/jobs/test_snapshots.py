@@ -43,7 +43,10 @@ def test_states_that_turn_or_flip_leave_the_picture_where_it_was() -> None:
 
 def test_it_survives_json() -> None:
     found = snapshot("transitions", 3, seen(RNG.normal(size=(4, 3)), RNG.normal(size=(4, 3))))
-    assert found is not None and TypeAdapter(Snapshot).validate_python(json.loads(json.dumps(asdict(found)))) == found
+    assert (
+        found is not None
+        and TypeAdapter(Snapshot).validate_python(json.loads(json.dumps(asdict(found)))) == found
+    )
 
 
 def test_odd_states() -> None:
@@ -67,7 +70,9 @@ def dyck(**options: object) -> HankelMatrix:
     return build_hankel(sample, HankelRecipe(**{"num_prefixes": 30, "num_suffixes": 30, **options}))
 
 
-def looks(hankel: HankelMatrix, learner: str, **options: object) -> tuple[dict[str, list[RowStates]], object]:
+def looks(
+    hankel: HankelMatrix, learner: str, **options: object
+) -> tuple[dict[str, list[RowStates]], object]:
     """All that can be looked at of each stage."""
     found: dict[str, list[RowStates]] = {}
 
@@ -76,7 +81,14 @@ def looks(hankel: HankelMatrix, learner: str, **options: object) -> tuple[dict[s
             found.setdefault(progress.stage, []).append(progress.look())
 
     return found, fit(
-        hankel, learner=learner, rank=3, epochs_factorisation=20, epochs_transitions=20, report=report, **AS_IN_THE_PAPER, **options
+        hankel,
+        learner=learner,
+        rank=3,
+        epochs_factorisation=20,
+        epochs_transitions=20,
+        report=report,
+        **AS_IN_THE_PAPER,
+        **options,
     ).model
 
 
@@ -88,9 +100,11 @@ def test_what_is_seen_is_what_the_stage_computes(learner: str) -> None:
     assert len(factors) == len(maps) == 21
     assert [part.targets for part in factors] == [None] * 21
     best = np.stack([part.states for part in factors])
-    assert (np.abs(best - maps[0].targets).max(axis=(1, 2)) < 1e-12).any()  # the best epoch's states are the second stage's targets
+    # the best epoch's states are the second stage's targets
+    assert (np.abs(best - maps[0].targets).max(axis=(1, 2)) < 1e-12).any()
     reached = prefix_states(model, hankel.basis.prefixes)
-    assert any(np.allclose(part.states, reached) for part in maps)  # the best epoch's maps are the model's
+    # the best epoch's maps are the model's
+    assert any(np.allclose(part.states, reached) for part in maps)
     np.testing.assert_allclose(maps[0].states[0], maps[0].targets[0])  # λ is where it begins
 
 
@@ -103,7 +117,13 @@ def test_the_network_that_is_seen_is_the_one_that_is_trained(learner: str, conve
         if progress.stage == "factorisation" and progress.look:
             found.append((progress.loss, progress.look()))
 
-    fit(hankel, learner=learner, rank=3, report=report, **({} if converged else AS_IN_THE_PAPER | {"epochs_factorisation": 20}))
+    fit(
+        hankel,
+        learner=learner,
+        rank=3,
+        report=report,
+        **({} if converged else AS_IN_THE_PAPER | {"epochs_factorisation": 20}),
+    )
     H = hankel.matrix.toarray() / abs(hankel.matrix).max()
     for _, seen in found:
         network = seen.network
@@ -112,30 +132,47 @@ def test_the_network_that_is_seen_is_the_one_that_is_trained(learner: str, conve
         np.testing.assert_allclose(network.inputs, H[:24, :16], rtol=1e-12)
         np.testing.assert_allclose(network.layers[network.waist], seen.states[:24], atol=1e-12)
         values = network.layers[0]
-        for weights, units in zip(network.weights[1:], (*network.layers[1:], network.outputs), strict=True):
+        for weights, units in zip(
+            network.weights[1:], (*network.layers[1:], network.outputs), strict=True
+        ):
             values = values @ weights if units is network.outputs else theta(values @ weights)
             np.testing.assert_allclose(values, units, atol=1e-12)
     best = min(range(len(found)), key=lambda place: found[place][0])
     error = np.abs(found[best][1].network.outputs - H[:24, :16]).max()
-    assert error**2 <= found[best][0] * (H**2).sum() * (1 + 1e-9)  # no cell's error is larger than that of all cells
+    # no cell's error is larger than that of all cells
+    assert error**2 <= found[best][0] * (H**2).sum() * (1 + 1e-9)
     picture = snapshot("factorisation", 0, found[-1][1])
     assert TypeAdapter(Snapshot).validate_python(json.loads(json.dumps(asdict(picture)))) == picture
-    later = snapshot("transitions", 0, seen_states := RowStates(np.arange(3), RNG.normal(size=(3, 2))), picture)
+    later = snapshot(
+        "transitions", 0, seen_states := RowStates(np.arange(3), RNG.normal(size=(3, 2))), picture
+    )
     assert seen_states.network is None and later is not None and later.network == picture.network
     drawing = network_drawing(picture.network, hankel.basis, hankel.alphabet, training=True)
-    assert drawing["prefixes"][:2] == ["λ", "["] and (len(drawing["prefixes"]), len(drawing["suffixes"])) == (24, 16)
+    assert drawing["prefixes"][:2] == ["λ", "["] and (
+        len(drawing["prefixes"]),
+        len(drawing["suffixes"]),
+    ) == (24, 16)
     assert drawing["whole"] == [30, 30] and drawing["outputs"] == picture.network.outputs
 
 
 def test_a_network_that_is_too_wide_is_not_drawn() -> None:
     found: list[Progress] = []
-    fit(dyck(), learner="fac.non", rank=21, epochs_factorisation=1, epochs_transitions=1, report=found.append)
+    fit(
+        dyck(),
+        learner="fac.non",
+        rank=21,
+        epochs_factorisation=1,
+        epochs_transitions=1,
+        report=found.append,
+    )
     looks = (progress.look() for progress in found if progress.look)
     assert next(looks).network is None
 
 
 @pytest.mark.parametrize(
-    "options", [{}, {"statistic": "prefix", "bounded": True}, {"statistic": "factor", "bounded": True}], ids=str
+    "options",
+    [{}, {"statistic": "prefix", "bounded": True}, {"statistic": "factor", "bounded": True}],
+    ids=str,
 )
 @pytest.mark.parametrize("objective", ["hankel", "likelihood"])
 def test_the_third_stage_is_seen_too(options: dict[str, object], objective: str) -> None:
@@ -145,7 +182,10 @@ def test_the_third_stage_is_seen_too(options: dict[str, object], objective: str)
     rows, strings = first_strings(hankel)
     assert found["refinement"]
     for part in found["refinement"]:
-        assert set(part.rows.tolist()) <= set(range(hankel.num_prefixes)) and part.states.shape == (len(part.rows), 3)
+        assert set(part.rows.tolist()) <= set(range(hankel.num_prefixes)) and part.states.shape == (
+            len(part.rows),
+            3,
+        )
         if objective == "likelihood":
             assert part.rows.tolist() == rows.tolist()
     if objective == "likelihood":
@@ -161,7 +201,9 @@ def test_who_looks_changes_nothing() -> None:
     options = {"epochs_factorisation": 20, "epochs_transitions": 20, **AS_IN_THE_PAPER}
     _, watched = looks(hankel, "both.non")
     alone = fit(hankel, learner="both.non", rank=3, **options).model
-    for mine, theirs in zip((*watched.transitions, *watched.decoder), (*alone.transitions, *alone.decoder), strict=True):
+    for mine, theirs in zip(
+        (*watched.transitions, *watched.decoder), (*alone.transitions, *alone.decoder), strict=True
+    ):
         np.testing.assert_array_equal(mine, theirs)
 
 

@@ -1,4 +1,7 @@
-"""Sweeps: who does which runs, and processes that are killed. Nothing is lost, nothing is run twice."""
+"""Sweeps: who does which runs, and processes that are killed.
+
+Nothing is lost, nothing is run twice.
+"""
 
 from __future__ import annotations
 
@@ -40,7 +43,8 @@ SWEEP: dict[str, Any] = {
         "data": {"num_strings": 200, "num_validation": 20, "num_test": 20},
         "hankel": {"num_prefixes": 20, "num_suffixes": 20},
     },
-    "learners": ["SP", "HMM"],  # which take as long as small networks, without three seconds for torch in each new process
+    # which take as long as small networks, without three seconds for torch in each new process
+    "learners": ["SP", "HMM"],
     "ranks": [1, 2, 3],
     "seeds": [0, 1, 2, 3],
 }
@@ -55,11 +59,16 @@ def done(home: Path) -> dict[str, int]:
 def table(home: Path, name: str = "ranks") -> list[dict[str, str]]:
     """The rows of a sweep's table, without the seconds, which differ from run to run."""
     with (home / "sweeps" / f"{name}.csv").open(newline="") as file:
-        return [{name: cell for name, cell in row.items() if "seconds" not in name} for row in csv.DictReader(file)]
+        return [
+            {name: cell for name, cell in row.items() if "seconds" not in name}
+            for row in csv.DictReader(file)
+        ]
 
 
 def start(path: Path, home: Path, *options: str) -> subprocess.Popen[bytes]:
-    return subprocess.Popen([sys.executable, "-m", "nlwfa_core", "sweep", str(path), "--out", str(home), *options])
+    return subprocess.Popen(
+        [sys.executable, "-m", "nlwfa_core", "sweep", str(path), "--out", str(home), *options]
+    )
 
 
 @pytest.fixture(scope="module")
@@ -69,13 +78,18 @@ def sweep(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[dict[str
     path = folder / "ranks.json"
     path.write_text(json.dumps(SWEEP))
     assert main(["sweep", str(path), "--out", str(folder / "home")]) == 0
-    assert len(done(folder / "home")) == NUM_RUNS and [*states(folder / "home").values()] == ["done"] * NUM_RUNS
+    assert (
+        len(done(folder / "home")) == NUM_RUNS
+        and [*states(folder / "home").values()] == ["done"] * NUM_RUNS
+    )
     return path, table(folder / "home")
 
 
 @posix
 @pytest.mark.slow
-def test_a_worker_that_is_killed_costs_its_run_a_second_try(sweep: tuple[Path, list[dict[str, str]]], tmp_path: Path) -> None:
+def test_a_worker_that_is_killed_costs_its_run_a_second_try(
+    sweep: tuple[Path, list[dict[str, str]]], tmp_path: Path
+) -> None:
     process = start(sweep[0], tmp_path, "--jobs", "2")
     wait_for(lambda: len(done(tmp_path)) >= 4)
     before = done(tmp_path)
@@ -89,8 +103,12 @@ def test_a_worker_that_is_killed_costs_its_run_a_second_try(sweep: tuple[Path, l
 
 @posix
 @pytest.mark.slow
-def test_a_sweep_that_is_killed_goes_on(sweep: tuple[Path, list[dict[str, str]]], tmp_path: Path) -> None:
-    """Three times, at some moment after some runs; then the table is that of a sweep that nobody disturbed."""
+def test_a_sweep_that_is_killed_goes_on(
+    sweep: tuple[Path, list[dict[str, str]]], tmp_path: Path
+) -> None:
+    """Three times, at some moment after some runs; then the table is that of a sweep that nobody
+    disturbed.
+    """
     rng = Random(7)
     before: dict[str, int] = {}
     for wanted in sorted(rng.sample(range(1, NUM_RUNS - 1), 3)):
@@ -100,12 +118,17 @@ def test_a_sweep_that_is_killed_goes_on(sweep: tuple[Path, list[dict[str, str]]]
         orphans = children(process.pid)
         process.kill()
         process.wait()
-        wait_for(lambda pids=orphans: not any(Path(f"/proc/{pid}/cmdline").exists() for pid in pids))
+        wait_for(
+            lambda pids=orphans: not any(Path(f"/proc/{pid}/cmdline").exists() for pid in pids)
+        )
         assert before.items() <= done(tmp_path).items()
         before = done(tmp_path)
-        assert Recorder(tmp_path).close(PATIENCE_SECONDS)  # whoever comes next tidies up, a lab's server too
+        # whoever comes next tidies up, a lab's server too
+        assert Recorder(tmp_path).close(PATIENCE_SECONDS)
         told = states(tmp_path)
-        assert {told[key] for key in before} == {"done"} and {told[key] for key in told.keys() - before.keys()} <= {"interrupted"}
+        assert {told[key] for key in before} == {"done"} and {
+            told[key] for key in told.keys() - before.keys()
+        } <= {"interrupted"}
         assert list(tmp_path.glob("runs/*/.*")) == []
     assert start(sweep[0], tmp_path, "--jobs", "2").wait(PATIENCE_SECONDS) == 0
     assert before.items() <= done(tmp_path).items()
@@ -115,7 +138,9 @@ def test_a_sweep_that_is_killed_goes_on(sweep: tuple[Path, list[dict[str, str]]]
     assert servers(tmp_path) == []
 
 
-def test_what_is_done_is_not_run_again(sweep: tuple[Path, list[dict[str, str]]], capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_is_done_is_not_run_again(
+    sweep: tuple[Path, list[dict[str, str]]], capsys: pytest.CaptureFixture[str]
+) -> None:
     home = sweep[0].parent / "home"
     before = done(home)
     assert main(["sweep", str(sweep[0]), "--out", str(home)]) == 0
@@ -127,7 +152,9 @@ def test_what_is_done_is_not_run_again(sweep: tuple[Path, list[dict[str, str]]],
 def test_a_sweep_that_is_killed_has_the_table_of_its_finished_runs(
     sweep: tuple[Path, list[dict[str, str]]], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The table is there after the first run; after a kill the same command does the other runs, and none twice."""
+    """The table is there after the first run; after a kill the same command does the other runs,
+    and none twice.
+    """
     process = start(sweep[0], tmp_path)
     wait_for(lambda: (tmp_path / "sweeps" / "ranks.csv").exists())
     first = table(tmp_path)
@@ -141,10 +168,16 @@ def test_a_sweep_that_is_killed_has_the_table_of_its_finished_runs(
     assert list((tmp_path / "sweeps").iterdir()) == [tmp_path / "sweeps" / "ranks.csv"]
     assert main(["sweep", str(sweep[0]), "--out", str(tmp_path)]) == 0
     answer = capsys.readouterr()
-    assert f"{NUM_RUNS - len(before)} runs done, {len(before)} were there already, 0 failed" in answer.out
+    assert (
+        f"{NUM_RUNS - len(before)} runs done, {len(before)} were there already, 0 failed"
+        in answer.out
+    )
     assert table(tmp_path) == sweep[1] and before.items() <= done(tmp_path).items()
-    lines = [line for line in answer.err.splitlines() if f" of {NUM_RUNS}: " in line]  # one a run, as it ends
-    assert [line.split(" of ")[0] for line in lines] == [str(number) for number in range(len(before) + 1, NUM_RUNS + 1)]
+    # one a run, as it ends
+    lines = [line for line in answer.err.splitlines() if f" of {NUM_RUNS}: " in line]
+    assert [line.split(" of ")[0] for line in lines] == [
+        str(number) for number in range(len(before) + 1, NUM_RUNS + 1)
+    ]
     assert all("k = " in line and "WER 0." in line for line in lines)
 
 
@@ -153,23 +186,34 @@ FAILING: dict[str, Any] = {
     "ranks": [2, 50, 60],
 }
 RANK_50 = (
-    "SP, k = 50, string statistic, 200 strings: rank must be between 1 and 20 (the basis has 20 prefixes and 20 suffixes); got 50"
+    "SP, k = 50, string statistic, 200 strings: rank must be between 1 and 20 (the basis has 20 "
+    "prefixes and 20 suffixes); got 50"
 )
 
 
 @pytest.mark.usefixtures("in_this_process")
-def test_a_sweep_with_a_failed_run_says_which_and_exits_with_1(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_sweep_with_a_failed_run_says_which_and_exits_with_1(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     path = tmp_path / "ranks.json"
     for ranks, number in ((FAILING["ranks"], 1), ([50], 0)):  # all runs failed, too
         path.write_text(json.dumps(FAILING | {"ranks": ranks}))
         assert main(["sweep", str(path), "--out", str(tmp_path / "home"), "--force"]) == 1
         answer = capsys.readouterr()
-        assert f"{len(ranks) - number} failed" in answer.out and f"failed: {RANK_50}" in answer.err.splitlines()
+        assert (
+            f"{len(ranks) - number} failed" in answer.out
+            and f"failed: {RANK_50}" in answer.err.splitlines()
+        )
         rows = table(tmp_path / "home")
         assert [row["rank"] for row in rows] == list(map(str, ranks))
         failed = rows[number]
-        assert failed["error"].startswith("rank must be between 1 and 20") and failed["learner"] == "SP"
-        assert all(value == "" for name, value in failed.items() if name not in (*RUN_COLUMNS, "error"))
+        assert (
+            failed["error"].startswith("rank must be between 1 and 20")
+            and failed["learner"] == "SP"
+        )
+        assert all(
+            value == "" for name, value in failed.items() if name not in (*RUN_COLUMNS, "error")
+        )
         assert all(row["error"] == "" and row["wer"] for row in rows[:number])
 
 
@@ -178,12 +222,16 @@ def test_many_failed_runs_are_counted(tmp_path: Path, capsys: pytest.CaptureFixt
     path = tmp_path / "ranks.json"
     path.write_text(json.dumps(FAILING | {"ranks": list(range(50, 75))}))
     assert main(["sweep", str(path), "--out", str(tmp_path / "home")]) == 1
-    lines = [line for line in capsys.readouterr().err.splitlines() if " of " not in line.split(":")[0]]
+    lines = [
+        line for line in capsys.readouterr().err.splitlines() if " of " not in line.split(":")[0]
+    ]
     assert len(lines) == 21 and lines[-1].startswith("and 5 more: see the column error of ")
 
 
 @pytest.mark.usefixtures("in_this_process")
-def test_a_damaged_result_is_a_failed_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_damaged_result_is_a_failed_run(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     path, home = tmp_path / "ranks.json", tmp_path / "home"
     path.write_text(json.dumps(FAILING | {"ranks": [1, 2]}))
     assert main(["sweep", str(path), "--out", str(home)]) == 0
@@ -194,9 +242,16 @@ def test_a_damaged_result_is_a_failed_run(tmp_path: Path, capsys: pytest.Capture
 
 
 @pytest.mark.usefixtures("in_this_process")
-def test_a_table_of_other_runs_is_replaced_by_force_only(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_table_of_other_runs_is_replaced_by_force_only(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     path, home = tmp_path / "ranks.json", tmp_path / "home"
-    for ranks, options, code in (([1, 2], [], 0), ([1, 2, 3], [], 0), ([1], [], 2), ([1], ["--force"], 0)):
+    for ranks, options, code in (
+        ([1, 2], [], 0),
+        ([1, 2, 3], [], 0),
+        ([1], [], 2),
+        ([1], ["--force"], 0),
+    ):
         path.write_text(json.dumps(FAILING | {"ranks": ranks}))
         before = done(home)
         assert main(["sweep", str(path), "--out", str(home), *options]) == code
@@ -213,26 +268,38 @@ def test_a_table_of_other_runs_is_replaced_by_force_only(tmp_path: Path, capsys:
 QUICK = Grid(**SWEEP | {"learners": ["SP"], "ranks": [1, 2, 3, 4, 5, 6, 7, 8]}).recipes()
 
 
-def test_a_run_that_kills_its_process_fails_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_run_that_kills_its_process_fails_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     killer = list(QUICK)[1]
     workers = Here({killer}, slots=1)
     swept = run_here(QUICK, tmp_path, workers, monkeypatch)
-    assert swept.failed == {killer: worker.died(sweeping.ATTEMPTS)} and set(swept.new) == set(QUICK) - {killer}
+    assert swept.failed == {killer: worker.died(sweeping.ATTEMPTS)} and set(swept.new) == set(
+        QUICK
+    ) - {killer}
     tries = [group for _, group in workers.tried if killer in group]
     assert len(tries[0]) == 2 and tries[1:] == [[killer]] * (sweeping.ATTEMPTS - 1)
     assert states(tmp_path) == {key: "failed" if key == killer else "done" for key in QUICK}
 
 
-def test_results_come_from_workers_that_do_not_see_the_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_results_come_from_workers_that_do_not_see_the_disk(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     near, far = tmp_path / "near", tmp_path / "far"
-    assert run_here(QUICK, near, Here(), monkeypatch).new and run_here(QUICK, far, Here(server="another"), monkeypatch).new
+    assert (
+        run_here(QUICK, near, Here(), monkeypatch).new
+        and run_here(QUICK, far, Here(server="another"), monkeypatch).new
+    )
     assert set(done(near)) == set(done(far)) == set(QUICK)
     for key in QUICK:
         scores = [asdict(load_result(home / "runs" / key).scores) for home in (near, far)]
-        assert plain(scores[0]) == plain(scores[1])  # some are undefined: nan is not nan, but "nan" is "nan"
+        # some are undefined: nan is not nan, but "nan" is "nan"
+        assert plain(scores[0]) == plain(scores[1])
 
 
-def test_after_its_time_a_sweep_begins_nothing_and_later_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_after_its_time_a_sweep_begins_nothing_and_later_goes_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     assert run_here(QUICK, tmp_path, Here(), monkeypatch, seconds=0) == Swept((), (), {})
     now = [0.0]
     for module in (sweeping, worker):
@@ -241,17 +308,37 @@ def test_after_its_time_a_sweep_begins_nothing_and_later_goes_on(tmp_path: Path,
     steps: list[Progress] = []
     workers = Here(slots=1)
     save = worker.save_result
-    monkeypatch.setattr(worker, "save_result", lambda *what, **options: (save(*what, **options), now.__setitem__(0, now[0] + 1.0)))
+    monkeypatch.setattr(
+        worker,
+        "save_result",
+        lambda *what, **options: (save(*what, **options), now.__setitem__(0, now[0] + 1.0)),
+    )
     swept = run_here(
-        QUICK, tmp_path, workers, monkeypatch, seconds=2.5, each=lambda key, _: finished.append(key), report=steps.append
+        QUICK,
+        tmp_path,
+        workers,
+        monkeypatch,
+        seconds=2.5,
+        each=lambda key, _: finished.append(key),
+        report=steps.append,
     )
     assert list(swept.new) == finished == list(QUICK)[:3] and not swept.failed
     assert [step.step for step in steps] == [0, 1, 2, 3] and steps[-1].total == len(QUICK)
     rest = run_here(QUICK, tmp_path, Here(), monkeypatch)
-    assert rest.present == swept.new and len(rest.new) == len(QUICK) - 3 and set(states(tmp_path).values()) == {"done"}
+    assert (
+        rest.present == swept.new
+        and len(rest.new) == len(QUICK) - 3
+        and set(states(tmp_path).values()) == {"done"}
+    )
 
 
-LISTS = {"learners": ("SP",), "ranks": (1, 2, 3), "statistics": ("string", "prefix"), "sample_sizes": (100, 200), "seeds": (0, 1)}
+LISTS = {
+    "learners": ("SP",),
+    "ranks": (1, 2, 3),
+    "statistics": ("string", "prefix"),
+    "sample_sizes": (100, 200),
+    "seeds": (0, 1),
+}
 RECIPES = Grid(**LISTS, new_strings=True).recipes()  # type: ignore[arg-type]
 
 
@@ -270,7 +357,10 @@ def made(runs: list[Recipe]) -> tuple[int, int]:
     """How many times a process that does these in turn makes strings, and a matrix."""
     pairs = [(None, runs[0]), *pairwise(runs)] if runs else []
     strings = sum(before is None or before.data != recipe.data for before, recipe in pairs)
-    return strings, sum(before is None or (before.data, before.hankel) != (recipe.data, recipe.hankel) for before, recipe in pairs)
+    return strings, sum(
+        before is None or (before.data, before.hankel) != (recipe.data, recipe.hankel)
+        for before, recipe in pairs
+    )
 
 
 @pytest.mark.parametrize("slots", [1, 2, 3, 4, 7, 40])
@@ -297,7 +387,9 @@ def test_a_process_keeps_its_strings_for_another_matrix() -> None:
     assert [one is other for one, other in pairwise(data)] == [True] * 5 + [False]
 
 
-def test_the_threads_of_a_cluster_are_looked_up_now_and_then(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_threads_of_a_cluster_are_looked_up_now_and_then(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     class Client:
         asked = 0
 
@@ -314,17 +406,25 @@ def test_the_threads_of_a_cluster_are_looked_up_now_and_then(monkeypatch: pytest
     assert workers.slots() == (("tcp://a", 0), ("tcp://b", 0), ("tcp://b", 1))
 
 
-def test_a_recipe_that_can_not_be_run_fails_with_a_sentence_and_the_rest_goes_on(tmp_path: Path) -> None:
+def test_a_recipe_that_can_not_be_run_fails_with_a_sentence_and_the_rest_goes_on(
+    tmp_path: Path,
+) -> None:
     good = Grid(**SWEEP | {"learners": ["SP"], "ranks": [2]}).recipes()
-    bad = Grid(**SWEEP | {"base": {"data": {"source": "upload"}}, "learners": ["SP"], "ranks": [2]}).recipes()
+    bad = Grid(
+        **SWEEP | {"base": {"data": {"source": "upload"}}, "learners": ["SP"], "ranks": [2]}
+    ).recipes()
     swept = run_missing(bad | good, tmp_path)
     assert swept.new == tuple(good) and list(swept.failed) == list(bad)
     assert "No file was uploaded" in swept.failed[next(iter(bad))]
     assert sorted(states(tmp_path).values()) == ["done", "failed"]
 
 
-@pytest.mark.parametrize(("text", "said"), [("[]", "JSON object"), ("{", "not JSON"), ('{"ranks": [0]}', "rank")])
-def test_files_that_are_no_sweep(tmp_path: Path, text: str, said: str, capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize(
+    ("text", "said"), [("[]", "JSON object"), ("{", "not JSON"), ('{"ranks": [0]}', "rank")]
+)
+def test_files_that_are_no_sweep(
+    tmp_path: Path, text: str, said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     (tmp_path / "s.json").write_text(text)
     assert main(["sweep", str(tmp_path / "s.json"), "--out", str(tmp_path / "home")]) == 2
     assert said in capsys.readouterr().err and not (tmp_path / "home").exists()
@@ -339,16 +439,20 @@ if __name__ == "__main__":
     print(cluster.scheduler_address, *(worker.pid for worker in cluster.workers.values()), flush=True)
     sys.stdin.read()
     cluster.close()
-"""
+"""  # noqa: E501
 
 
 @posix
 @pytest.mark.slow
-def test_a_cluster_that_loses_a_worker(sweep: tuple[Path, list[dict[str, str]]], tmp_path: Path) -> None:
+def test_a_cluster_that_loses_a_worker(
+    sweep: tuple[Path, list[dict[str, str]]], tmp_path: Path
+) -> None:
     pytest.importorskip("distributed")
     script = tmp_path / "cluster.py"
     script.write_text(CLUSTER)
-    with subprocess.Popen([sys.executable, str(script)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as cluster:
+    with subprocess.Popen(
+        [sys.executable, str(script)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as cluster:
         assert cluster.stdout is not None and cluster.stdin is not None
         address, first, _ = cluster.stdout.readline().split()
         process = start(sweep[0], tmp_path / "home", "--scheduler", address)

@@ -33,7 +33,11 @@ SMALL = recipe_of()
 
 
 def order(folder: Path, recipe: Recipe = SMALL) -> dict[str, Any]:
-    return {"recipe": recipe.to_json(), "folder": str(folder / "run"), "uploads": str(folder / "uploads")}
+    return {
+        "recipe": recipe.to_json(),
+        "folder": str(folder / "run"),
+        "uploads": str(folder / "uploads"),
+    }
 
 
 def trainer() -> tuple[worker.Trainer, io.BytesIO]:
@@ -51,13 +55,23 @@ def test_it_says_its_stages_and_its_end(tmp_path: Path) -> None:
     training.follow(order(tmp_path))
     *before, last = messages(said)
     assert last == {"end": "done", "message": None}
-    assert list(dict.fromkeys(message["progress"][0] for message in before)) == ["data", "hankel", "learning", "spectral", "scores"]
+    assert list(dict.fromkeys(message["progress"][0] for message in before)) == [
+        "data",
+        "hankel",
+        "learning",
+        "spectral",
+        "scores",
+    ]
     assert (tmp_path / "run" / "result.json").exists()
 
 
-def test_data_and_matrix_are_kept_for_the_next(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_data_and_matrix_are_kept_for_the_next(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     made = []
-    monkeypatch.setattr(experiment, "prepare", lambda recipe, *rest: made.append(recipe) or prepare(recipe, *rest))
+    monkeypatch.setattr(
+        experiment, "prepare", lambda recipe, *rest: made.append(recipe) or prepare(recipe, *rest)
+    )
     training, _ = trainer()
     for rank in (2, 3):
         training.follow(order(tmp_path, SMALL.changed(learning=LearningRecipe(rank=rank))))
@@ -66,9 +80,13 @@ def test_data_and_matrix_are_kept_for_the_next(tmp_path: Path, monkeypatch: pyte
     assert len(made) == 2
 
 
-def test_opponents_share_the_data_and_need_no_matrix(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_opponents_share_the_data_and_need_no_matrix(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     made = []
-    monkeypatch.setattr(experiment, "prepare", lambda recipe, *rest: made.append(recipe) or prepare(recipe, *rest))
+    monkeypatch.setattr(
+        experiment, "prepare", lambda recipe, *rest: made.append(recipe) or prepare(recipe, *rest)
+    )
     training, said = trainer()
     for learner in ("HMM", "HMM", "SP", "HMM"):
         training.follow(order(tmp_path, SMALL.with_learner(learner)))
@@ -88,9 +106,12 @@ def test_what_was_prepared_for_another_recipe_is_not_used() -> None:
 
 
 @pytest.mark.parametrize(
-    ("error", "words"), [(MemoryError(), "not enough memory"), (ZeroDivisionError("by 0"), "ZeroDivisionError: by 0")]
+    ("error", "words"),
+    [(MemoryError(), "not enough memory"), (ZeroDivisionError("by 0"), "ZeroDivisionError: by 0")],
 )
-def test_what_goes_wrong_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: Exception, words: str) -> None:
+def test_what_goes_wrong_is_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: Exception, words: str
+) -> None:
     def fails(*_: object, **__: object) -> None:
         raise error
 
@@ -106,18 +127,30 @@ def test_what_goes_wrong_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 @pytest.mark.parametrize(
     ("error", "shown"),
     [
-        (RecipeError("can't write {home}/run/model.safetensors: No space left"), "can't write model.safetensors: No space left"),
-        (RecipeError("can't read {home}/uploads/0a: Permission denied"), "can't read 0a: Permission denied"),
+        (
+            RecipeError("can't write {home}/run/model.safetensors: No space left"),
+            "can't write model.safetensors: No space left",
+        ),
+        (
+            RecipeError("can't read {home}/uploads/0a: Permission denied"),
+            "can't read 0a: Permission denied",
+        ),
         (OSError(2, "No such file", "{home}/run/result.json"), "'result.json'"),
         (RuntimeError("in {lab}/nlwfa_core/jobs/worker.py"), "in worker.py"),
         (ValueError("{prefix}/lib/python3/site-packages/torch/x.py failed"), "x.py failed"),
     ],
 )
 def test_a_message_names_files_without_the_servers_folders(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, error: Exception, shown: str
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+    error: Exception,
+    shown: str,
 ) -> None:
     folders = {"home": tmp_path, "lab": LAB_FOLDER, "prefix": sys.prefix}
-    error.args = tuple(part.format(**folders) if isinstance(part, str) else part for part in error.args)
+    error.args = tuple(
+        part.format(**folders) if isinstance(part, str) else part for part in error.args
+    )
     if isinstance(error, OSError):
         error.filename = error.filename.format(**folders)
 
@@ -155,7 +188,8 @@ def test_many_reports_are_few_messages_and_no_loss_is_lost() -> None:
 
 def test_stray_prints_do_not_reach_the_server(tmp_path: Path) -> None:
     code = (
-        "import os; from nlwfa_core.experiment import pipeline; from nlwfa_core.jobs import worker\n"
+        "import os; from nlwfa_core.experiment import pipeline; from nlwfa_core.jobs import "
+        "worker\n"
         "def prints(*_):\n"
         "    print('a library prints'); os.write(1, b'and C'); raise worker.RecipeError('no')\n"
         "pipeline.prepare = prints; worker.main()"
@@ -176,14 +210,27 @@ def test_stray_prints_do_not_reach_the_server(tmp_path: Path) -> None:
 @pytest.mark.parametrize("cut", [b"", b'{"recipe": "half of a me'])
 def test_the_end_of_the_input_is_its_end(cut: bytes) -> None:
     done = subprocess.run(
-        [sys.executable, "-m", "nlwfa_core.jobs.worker"], input=cut, capture_output=True, timeout=PATIENCE_SECONDS, check=False
+        [sys.executable, "-m", "nlwfa_core.jobs.worker"],
+        input=cut,
+        capture_output=True,
+        timeout=PATIENCE_SECONDS,
+        check=False,
     )
     assert (done.returncode, done.stdout) == (0, b"")
 
 
 SAID = [
-    {"progress": ["factorisation", 3, 10, 0.5, "loss"], "losses": [["factorisation", 2, 0.6, "loss"]], "held": False},
-    {"progress": ["data", 0, 0, None, "relative loss"], "losses": [], "held": True, "picture": None},
+    {
+        "progress": ["factorisation", 3, 10, 0.5, "loss"],
+        "losses": [["factorisation", 2, 0.6, "loss"]],
+        "held": False,
+    },
+    {
+        "progress": ["data", 0, 0, None, "relative loss"],
+        "losses": [],
+        "held": True,
+        "picture": None,
+    },
     {"end": "failed", "message": "why"},
     {"end": "done", "message": None},
 ]
@@ -198,9 +245,15 @@ lines = st.binary(max_size=40) | json_values.map(lambda value: json.dumps(value)
 
 @given(st.lists(st.sampled_from(SAID), max_size=3), lines)
 @settings(deadline=None)
-def test_a_line_that_is_no_message_ends_the_messages(sound: list[dict[str, Any]], line: bytes) -> None:
-    """Whatever a worker writes, its server reads the messages before it, and then counts the worker as dead."""
-    stream = io.BytesIO(b"".join(json.dumps(message).encode() + b"\n" for message in sound) + line + b"\n")
+def test_a_line_that_is_no_message_ends_the_messages(
+    sound: list[dict[str, Any]], line: bytes
+) -> None:
+    """Whatever a worker writes, its server reads the messages before it, and then counts the worker
+    as dead.
+    """
+    stream = io.BytesIO(
+        b"".join(json.dumps(message).encode() + b"\n" for message in sound) + line + b"\n"
+    )
     received = list(worker.read_messages(stream))
     assert json.loads(json.dumps(received[: len(sound)])) == sound
     job = Job("key", SMALL, report=lambda *_: None)
@@ -219,29 +272,41 @@ def test_a_flipped_bit_in_a_message_is_read_or_ends_the_messages(place: float, b
     assert len(list(worker.read_messages(io.BytesIO(bytes(text))))) <= len(SAID)
 
 
-def test_a_worker_that_sends_nonsense_is_replaced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_worker_that_sends_nonsense_is_replaced(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The job is tried again with a new process; the next job is not affected."""
     program = tmp_path / "once.py"
     program.write_text(
         "import pathlib, runpy, sys\n"
         f"first = pathlib.Path({str(tmp_path / 'first')!r})\n"
         "if not first.exists():\n"
-        "    first.touch(); sys.stdin.readline(); print('no message', flush=True); sys.stdin.read()\n"
+        "    first.touch(); sys.stdin.readline(); print('no message', flush=True); "
+        "sys.stdin.read()\n"
         "else:\n"
-        "    sys.argv = ['worker']; runpy.run_module('nlwfa_core.jobs.worker', run_name='__main__')\n"
+        "    sys.argv = ['worker']; runpy.run_module('nlwfa_core.jobs.worker', "
+        "run_name='__main__')\n"
     )
     popen = subprocess.Popen
-    monkeypatch.setattr(worker.subprocess, "Popen", lambda command, **options: popen([command[0], str(program)], **options))
+    monkeypatch.setattr(
+        worker.subprocess,
+        "Popen",
+        lambda command, **options: popen([command[0], str(program)], **options),
+    )
     runner = Runner(tmp_path / "home", num_workers=1)
     try:
         for recipe in (SMALL, SMALL.changed(learning=LearningRecipe(rank=2))):
             runner.submit(recipe, "me")
-            wait_for(lambda recipe=recipe: (job := runner.status(recipe.key())) and job.state == "done")
+            wait_for(
+                lambda recipe=recipe: (job := runner.status(recipe.key())) and job.state == "done"
+            )
     finally:
         runner.close()
 
 
-PROGRESS = b'{"progress": ["learning", %s, 10, 0.5, "loss"], "losses": [["learning", %s, 0.5, "loss"]]}\n'
+PROGRESS = (
+    b'{"progress": ["learning", %s, 10, 0.5, "loss"], "losses": [["learning", %s, 0.5, "loss"]]}\n'
+)
 
 
 @pytest.mark.parametrize(
@@ -253,7 +318,8 @@ PROGRESS = b'{"progress": ["learning", %s, 10, 0.5, "loss"], "losses": [["learni
         (PROGRESS % (b"3", b"1" + b"0" * 400) * 2, True),
         (PROGRESS % (b"1" + b"0" * 400, b"3") * 2, True),
         (PROGRESS % (b"-1", b"0"), True),
-        (PROGRESS % (b"3", b"3") + b'{"end": "done", "message": null}\n', True),  # there is no result
+        # there is no result
+        (PROGRESS % (b"3", b"3") + b'{"end": "done", "message": null}\n', True),
         (b'{"end": "done", "message": null}\n' * 3, True),
         (b'{"recipe": {}}\n', True),
     ],
@@ -279,18 +345,29 @@ def test_whatever_a_worker_writes_its_server_goes_on(
         '    print(\'{"end": "failed", "message": "served"}\', flush=True)\n'
     )
     popen = subprocess.Popen
-    monkeypatch.setattr(worker.subprocess, "Popen", lambda command, **options: popen([command[0], str(program)], **options))
+    monkeypatch.setattr(
+        worker.subprocess,
+        "Popen",
+        lambda command, **options: popen([command[0], str(program)], **options),
+    )
     monkeypatch.setattr(worker, "MAX_JSON_BYTES", 1000)
     runner = Runner(tmp_path / "home", num_workers=1)
     try:
-        for recipe, message in ((SMALL, worker.died(ATTEMPTS)), (SMALL.changed(learning=LearningRecipe(rank=2)), "served")):
+        for recipe, message in (
+            (SMALL, worker.died(ATTEMPTS)),
+            (SMALL.changed(learning=LearningRecipe(rank=2)), "served"),
+        ):
             runner.submit(recipe, "me")
-            wait_for(lambda recipe=recipe: (job := runner.status(recipe.key())) and job.state == "failed")
+            wait_for(
+                lambda recipe=recipe: (job := runner.status(recipe.key())) and job.state == "failed"
+            )
             assert runner.status(recipe.key()).message == message
     finally:
         runner.close()
 
 
 def test_a_line_that_is_no_order_ends_the_worker() -> None:
-    process = subprocess.run([sys.executable, "-m", "nlwfa_core.jobs.worker"], input=b"no order\n", capture_output=True)
+    process = subprocess.run(
+        [sys.executable, "-m", "nlwfa_core.jobs.worker"], input=b"no order\n", capture_output=True
+    )
     assert process.returncode == 1 and b"JSONDecodeError" in process.stderr

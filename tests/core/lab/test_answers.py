@@ -10,7 +10,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nlwfa_core.errors import FormatError, RecipeError
-from nlwfa_core.lab.answers import CellKey, NumberKey, NumbersKey, OrderKey, StringKey, read_number, read_numbers, write_number
+from nlwfa_core.lab.answers import (
+    CellKey,
+    NumberKey,
+    NumbersKey,
+    OrderKey,
+    StringKey,
+    read_number,
+    read_numbers,
+    write_number,
+)
 from nlwfa_core.lab.questions import Response, read_question
 
 TENTHS = st.integers(-(10**6), 10**6).map(lambda number: Fraction(number, 1000))
@@ -27,7 +36,11 @@ def test_the_same_number_in_many_forms(value: Fraction) -> None:
         f"{float(value * 100):.1f}%",
         f"= {plain}",
     ]
-    forms += [f"{value.numerator}/{value.denominator}", f"{value.numerator} / {value.denominator}", f"{float(value):.6e}"]
+    forms += [
+        f"{value.numerator}/{value.denominator}",
+        f"{value.numerator} / {value.denominator}",
+        f"{float(value):.6e}",
+    ]
     forms += [f"{float(value * 10):.2f}·10^-1", f"{float(value / 100):.5f} * 10^(2)"]
     if abs(value) < 1:  # from 1 on, 1,250 may mean two numbers
         forms.append(plain.replace(".", ","))
@@ -75,7 +88,12 @@ def test_what_is_no_number_is_refused(text: str, message: str) -> None:
 def test_infinity_and_numbers_in_a_row() -> None:
     assert [read_number(text) for text in ("∞", "-inf", "+∞")] == [math.inf, -math.inf, math.inf]
     assert NumberKey(math.inf).check("∞").correct and not NumberKey(math.inf).check("5").correct
-    assert read_numbers("[1 1/2 50 %]") == read_numbers("1; 1 / 2; 0,5") == read_numbers("(1, 0.5, 0.5)") == (1, 0.5, 0.5)
+    assert (
+        read_numbers("[1 1/2 50 %]")
+        == read_numbers("1; 1 / 2; 0,5")
+        == read_numbers("(1, 0.5, 0.5)")
+        == (1, 0.5, 0.5)
+    )
 
 
 @pytest.mark.parametrize(
@@ -91,7 +109,9 @@ def test_infinity_and_numbers_in_a_row() -> None:
     ],
 )
 def test_a_number_within_its_tolerance(answer: str, credit: float, reason: str) -> None:
-    question = read_question(["? What?", "answer: 0.3 ± 0.005", "hint: 0.2 | That is f(a).", "Because."], 1)
+    question = read_question(
+        ["? What?", "answer: 0.3 ± 0.005", "hint: 0.2 | That is f(a).", "Because."], 1
+    )
     assert question.key is not None and (question.text, question.solution) == ("What?", "Because.")
     verdict = question.key.check(answer)
     assert verdict.credit == credit and reason in verdict.reason
@@ -99,31 +119,58 @@ def test_a_number_within_its_tolerance(answer: str, credit: float, reason: str) 
 
 def test_a_tolerance_may_be_a_percentage() -> None:
     key = read_question(["? What?", "answer: 200 ± 5 %", "So."], 1).key
-    assert key is not None and key.check("190").correct and key.check("210").correct and not key.check("189.9").correct
+    assert (
+        key is not None
+        and key.check("190").correct
+        and key.check("210").correct
+        and not key.check("189.9").correct
+    )
 
 
 def test_parts_that_are_right_count() -> None:
     assert NumbersKey((1, 2, 3, 4)).check("1 2 3 5").credit == 0.75
     with pytest.raises(RecipeError, match="write 4 numbers with spaces between them; got 2"):
         NumbersKey((1, 2, 3, 4)).check("1 2")
-    choice = read_question(["? Which?", "right: a", "wrong: b | Not b.", "right: c", "wrong: d", "So."], 1).key
+    choice = read_question(
+        ["? Which?", "right: a", "wrong: b | Not b.", "right: c", "wrong: d", "So."], 1
+    ).key
     assert choice is not None
-    credits = {"a | c": 1, "c | a": 1, "a": 0.5, "a | c | b": 0.5, "a | b": 0, "a | b | c | d": 0, "b": 0}
+    credits = {
+        "a | c": 1,
+        "c | a": 1,
+        "a": 0.5,
+        "a | c | b": 0.5,
+        "a | b": 0,
+        "a | b | c | d": 0,
+        "b": 0,
+    }
     assert {text: choice.check(text).credit for text in credits} == credits
     assert "Not b." in choice.check("a | b").reason
     cell = CellKey(("λ", "a", "ab"), ("λ", "b", "ab"), (("a", "b"), ("λ", "ab")))
-    assert [cell.check(text).credit for text in ("a, b", "λ | ab", "a | λ", "ab | b", "ab | λ")] == [1, 1, 0.5, 0.5, 0]
+    assert [
+        cell.check(text).credit for text in ("a, b", "λ | ab", "a | λ", "ab | b", "ab | λ")
+    ] == [1, 1, 0.5, 0.5, 0]
     order = OrderKey(("1", "2", "3", "4"))
-    assert [order.check(text).credit for text in ("1|2|3|4", "4|3|2|1", "2|1|3|4")] == [1, 0, pytest.approx(2 / 3)]
-    assert sorted(order.shuffled(3)) == ["1", "2", "3", "4"] and all(order.shuffled(seed) != order.items for seed in range(50))
+    assert [order.check(text).credit for text in ("1|2|3|4", "4|3|2|1", "2|1|3|4")] == [
+        1,
+        0,
+        pytest.approx(2 / 3),
+    ]
+    assert sorted(order.shuffled(3)) == ["1", "2", "3", "4"] and all(
+        order.shuffled(seed) != order.items for seed in range(50)
+    )
 
 
 def test_strings_over_an_alphabet() -> None:
     key = StringKey(("ab", "ba"), "ab")
     assert key.check(" a b ").correct and key.check("ba").correct and key.check("bb").credit == 0.5
     assert [key.check(text).reason for text in ("λ", "aba")] == ["Too short.", "Too long."]
-    assert StringKey(("",), "ab").check("λ").correct and StringKey(("",), "ab").check("lambda").correct
-    with pytest.raises(RecipeError, match="use only the symbols a b, or λ for the empty string; got 'c'"):
+    assert (
+        StringKey(("",), "ab").check("λ").correct and StringKey(("",), "ab").check("lambda").correct
+    )
+    with pytest.raises(
+        RecipeError, match="use only the symbols a b, or λ for the empty string; got 'c'"
+    ):
         key.check("abc")
 
 
@@ -160,7 +207,13 @@ def test_a_response_has_two_tries_and_is_a_small_value() -> None:
             first.answered(key, refused)
     second = first.answered(key, "0.3")
     assert (second.tries, second.correct, second.over, second.points) == (2, True, True, 0.5)
-    assert second.record() == {"task": "rank/1", "seed": 0, "answer": "0.3", "correct": True, "tries": 2}
+    assert second.record() == {
+        "task": "rank/1",
+        "seed": 0,
+        "answer": "0.3",
+        "correct": True,
+        "tries": 2,
+    }
     assert second.answered(key, "0.4") == second
     assert Response("cell", 4).answered(key, "0.3").points == 1
     opened = Response("cell", 4).answered(key, "7").opened()

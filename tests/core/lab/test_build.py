@@ -1,4 +1,6 @@
-"""Automata that a person draws: rows and their mistakes, what is said about them, challenges, learning back, files."""
+"""Automata that a person draws: rows and their mistakes, what is said about them, challenges,
+learning back, files.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +33,13 @@ from nlwfa_core.lab.build.draft import (
 )
 from nlwfa_core.lab.build.examples import EMPTY, EXAMPLES, example
 from nlwfa_core.lab.build.files import automaton_files, read_automaton
-from nlwfa_core.lab.build.learning_back import SIZES, curve_sentence, learning_curve, source_files, source_recipe
+from nlwfa_core.lab.build.learning_back import (
+    SIZES,
+    curve_sentence,
+    learning_curve,
+    source_files,
+    source_recipe,
+)
 from nlwfa_core.models.algebra import equivalent, minimise
 
 ASSETS = Path(__file__).resolve().parents[3] / "assets" / "automata"
@@ -41,7 +49,13 @@ EVEN = example("even-a")
 
 def test_rows_with_mistakes_are_named_and_the_rest_is_an_automaton():
     draft = Draft(
-        (StateRow("1", "1", "x"), StateRow("2", "1", ""), StateRow("", ".5", ""), StateRow("3", "0", "1/2"), StateRow("2", "", "")),
+        (
+            StateRow("1", "1", "x"),
+            StateRow("2", "1", ""),
+            StateRow("", ".5", ""),
+            StateRow("3", "0", "1/2"),
+            StateRow("2", "", ""),
+        ),
         (
             ArrowRow("2", "a", "4", "1"),
             ArrowRow("2", "a b", "3", "1"),
@@ -60,7 +74,8 @@ def test_rows_with_mistakes_are_named_and_the_rest_is_an_automaton():
         "States, row 5: there is a state 2 already; each name may be used once",
         "Arrows, row 1: To: there is no state 4; the states are 2, 3",
         "Arrows, row 2: a symbol must have no spaces; got 'a b'",
-        "Arrows, row 4: row 3 has an arrow from 2 to 3 with a already; put the sum of the weights there",
+        "Arrows, row 4: row 3 has an arrow from 2 to 3 with a already; put the sum of the "
+        "weights there",
         "Arrows, row 5: the weight is missing",
         "Arrows, row 7: the symbol is missing",
         "Arrows, row 8: λ stands for the empty string, and can't be a symbol",
@@ -68,16 +83,24 @@ def test_rows_with_mistakes_are_named_and_the_rest_is_an_automaton():
     )
     wfa = draft.automaton
     assert draft.names == ("2", "3") and wfa.alphabet == Alphabet(("a",))
-    assert wfa.initial.tolist() == [1, 0] and wfa.termination.tolist() == [0, 0.5] and wfa("a") == 0.5
+    assert (
+        wfa.initial.tolist() == [1, 0] and wfa.termination.tolist() == [0, 0.5] and wfa("a") == 0.5
+    )
 
 
 def test_states_without_a_way_are_named():
-    draft = read_draft("state 1 1 0\nstate 2 0 1\nstate 3 0 1\nstate 4 0 0\narrow 1 a 2 1\narrow 3 a 2 1\narrow 1 a 4 1")
+    draft = read_draft(
+        "state 1 1 0\nstate 2 0 1\nstate 3 0 1\nstate 4 0 0\narrow 1 a 2 1\narrow 3 a 2 "
+        "1\narrow 1 a 4 1"
+    )
     assert draft.notes == (
-        "State 3 can't be reached: no chain of arrows leads to it from a state with an initial weight.",
+        "State 3 can't be reached: no chain of arrows leads to it from a state with an "
+        "initial weight.",
         "State 4 reaches no end: no chain of arrows leads from it to a state with a final weight.",
     )
-    assert EMPTY.notes == ("No state has a final weight, so every string has the weight 0: set α∞ of a state.",)
+    assert EMPTY.notes == (
+        "No state has a final weight, so every string has the weight 0: set α∞ of a state.",
+    )
 
 
 @given(st.floats(allow_nan=False, min_value=-1e100, max_value=1e100))
@@ -92,7 +115,13 @@ def test_a_draft_in_lines_and_in_a_link():
         assert equivalent(read_draft(draft.text).automaton, draft.automaton)
     broken = Draft((StateRow("", "x", "y"),), (ArrowRow("a b", "", "c", "1"),))
     assert draft_of_link(broken.link_text()) == broken
-    for text in ("", "x", "!!!", EVEN.link_text()[:-6], Draft((StateRow("1", "1" * 41, ""),)).link_text()):
+    for text in (
+        "",
+        "x",
+        "!!!",
+        EVEN.link_text()[:-6],
+        Draft((StateRow("1", "1" * 41, ""),)).link_text(),
+    ):
         with pytest.raises(RecipeError, match="the automaton in this link is damaged"):
             draft_of_link(text)
 
@@ -100,7 +129,11 @@ def test_a_draft_in_lines_and_in_a_link():
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        ("stat 1 1 1", "line 2: a line of an automaton is symbols symbols or state name α₀ α∞ or arrow state symbol state weight"),
+        (
+            "stat 1 1 1",
+            "line 2: a line of an automaton is symbols symbols or state name α₀ α∞ or arrow "
+            "state symbol state weight",
+        ),
         ("state 2 1", "line 2: a line of an automaton is"),
         ("arrow 1 a 2 1", "line 2: To: there is no state 2; the states are 1"),
         ("state 2 x 0", "line 2: α₀: write a number"),
@@ -125,12 +158,21 @@ def test_edits_in_the_drawing_make_an_automaton_from_nothing():
     ):
         draft = edited(draft, edit)
     assert equivalent(draft.automaton, EVEN.automaton) and len(draft.arrows) == 4
-    assert edited(draft, {"kind": "remove-arrow", "source": "1", "symbol": "a", "target": "2"}).arrows == draft.arrows[1:]
+    assert (
+        edited(draft, {"kind": "remove-arrow", "source": "1", "symbol": "a", "target": "2"}).arrows
+        == draft.arrows[1:]
+    )
     smaller = edited(draft, {"kind": "remove-state", "name": "2"})
     assert smaller.names == ("1",) and smaller.arrows == (ArrowRow("1", "b", "1", "1"),)
     for edit, message in (
-        ({"kind": "arrow", "source": "1", "symbol": "a", "target": "7", "weight": "1"}, "there is no state 7"),
-        ({"kind": "arrow", "source": "1", "symbol": "a", "target": "1", "weight": "x"}, "write a number"),
+        (
+            {"kind": "arrow", "source": "1", "symbol": "a", "target": "7", "weight": "1"},
+            "there is no state 7",
+        ),
+        (
+            {"kind": "arrow", "source": "1", "symbol": "a", "target": "1", "weight": "x"},
+            "write a number",
+        ),
         ({"kind": "state", "name": "1", "initial": "?", "termination": "0"}, "α₀: write a number"),
         ({"kind": "fly"}, "an edit must be one of"),
     ):
@@ -148,14 +190,19 @@ def test_the_matrix_and_its_rank():
     words = [word for length in range(3) for word in product((0, 1), repeat=length)]
     assert (block == [[(u + v).count(0) % 2 == 0 for v in words] for u in words]).all()
     assert "**2 states**" in facts.rank_sentence(2, EVEN.automaton)
-    assert facts.rank_sentence(1, EVEN.automaton).endswith("too short. Yours has no more than that.")
+    assert facts.rank_sentence(1, EVEN.automaton).endswith(
+        "too short. Yours has no more than that."
+    )
     assert "so 2 could be saved" in facts.rank_sentence(2, EVEN.automaton + EVEN.automaton)
     sentence = facts.removal_sentence(EVEN.automaton, 1, "odd")
     assert sentence.startswith(
-        "Without state odd the rank falls from 2 to 1. The shortest string whose weight changes is aa: f = 1 b"
+        "Without state odd the rank falls from 2 to 1. The shortest string whose weight "
+        "changes is aa: f = 1 b"
     )
     spare = read_draft("state 1 1 1\nstate 2 0 1\narrow 1 a 1 0.5\narrow 2 a 1 1").automaton
-    assert facts.removal_sentence(spare, 1, "2").startswith("Without state 2 nothing changes: the rank stays 1")
+    assert facts.removal_sentence(spare, 1, "2").startswith(
+        "Without state 2 nothing changes: the rank stays 1"
+    )
     with pytest.raises(RecipeError, match="the length of prefixes must be between 0 and 5; got 6"):
         facts.hankel_block(EVEN.automaton, 6, 1)
 
@@ -167,17 +214,25 @@ def test_what_is_a_distribution_and_what_is_not():
     assert said("hmm") == "It is a probability distribution: the weights of all strings sum to 1."
     assert "because the spectral radius is 2, and a sum needs less than 1" in said("even-a")
     assert said("even-a").endswith("Too much weight stays among the states even, odd.")
-    assert said("count-a").endswith("Too much weight stays in state 2.")  # both loops weigh 2; either would do
+    # both loops weigh 2; either would do
+    assert said("count-a").endswith("Too much weight stays in state 2.")
     minus = CHALLENGES["a-minus-b"].solution
     assert "f(b) = −1 is negative" in facts.mass(minus.automaton, minus.names).sentence
     halves = CHALLENGES["halves"].solution
     found = facts.mass(halves.automaton, halves.names)
-    assert found.sentence.endswith("the weights of all strings sum to 2, not to 1.") and found.is_scalable and found.total == 2
+    assert (
+        found.sentence.endswith("the weights of all strings sum to 2, not to 1.")
+        and found.is_scalable
+        and found.total == 2
+    )
     nothing = facts.mass(EMPTY.automaton, EMPTY.names)
     assert nothing.sentence.endswith("every string has the weight 0.") and not nothing.is_scalable
     signed = WFA([1.0, -0.5], [[[0.5, 0], [0, 0.25]]], [1.0, 1.0])  # 2⁻ⁿ − 4⁻ⁿ/2 > 0, sum 4/3
     scaled = facts.mass(signed * 0.75, ("1", "2"))
-    assert scaled.is_distribution and "no string of up to 40 symbols has a negative weight" in scaled.sentence
+    assert (
+        scaled.is_distribution
+        and "no string of up to 40 symbols has a negative weight" in scaled.sentence
+    )
 
 
 @settings(deadline=None, max_examples=30)
@@ -186,7 +241,9 @@ def test_scaling_makes_a_probabilistic_automaton_of_the_same_shape(seed: int):
     rng = np.random.default_rng(seed)
     wfa = WFA(rng.random(3), 0.15 * rng.random((2, 3, 3)), rng.random(3))
     scaled = facts.scaled_to_one(wfa)
-    assert np.allclose(scaled.initial.sum(), 1) and np.allclose(scaled.transitions.sum(axis=(0, 2)) + scaled.termination, 1)
+    assert np.allclose(scaled.initial.sum(), 1) and np.allclose(
+        scaled.transitions.sum(axis=(0, 2)) + scaled.termination, 1
+    )
     assert equivalent(wfa.total_weight() * scaled, wfa)
     with pytest.raises(RecipeError, match="got the lowest weight −1 and the sum"):
         facts.scaled_to_one(WFA([-1.0], [[[0.5]]], [1.0]))
@@ -196,16 +253,29 @@ def test_scaling_makes_a_probabilistic_automaton_of_the_same_shape(seed: int):
 def test_each_challenge_accepts_its_solution_in_any_basis_and_refuses_others(challenge: Challenge):
     assert challenge.check(challenge.solution).correct
     target = challenge.automaton
-    assert minimise(target).num_states == target.num_states  # the shipped solutions have the fewest states
+    # the shipped solutions have the fewest states
+    assert minimise(target).num_states == target.num_states
     rng = np.random.default_rng(1)
     basis = np.eye(target.num_states) + np.triu(rng.integers(0, 3, target.transitions.shape[1:]), 1)
     inverse = np.linalg.inv(basis)
-    turned = WFA(target.initial @ basis, inverse @ target.transitions @ basis, inverse @ target.termination, target.alphabet)
+    turned = WFA(
+        target.initial @ basis,
+        inverse @ target.transitions @ basis,
+        inverse @ target.termination,
+        target.alphabet,
+    )
     assert challenge.check(Draft.of(turned)).correct
-    assert "1 state more than the smallest one" in challenge.check(challenge.solution.with_state()).reason
+    assert (
+        "1 state more than the smallest one"
+        in challenge.check(challenge.solution.with_state()).reason
+    )
     for row in challenge.solution.arrows:
         verdict = challenge.check(challenge.solution.without_arrow(*row[:3]))
-        assert not verdict.correct and 0 <= verdict.credit <= 0.5 and "The shortest string with another weight is" in verdict.reason
+        assert (
+            not verdict.correct
+            and 0 <= verdict.credit <= 0.5
+            and "The shortest string with another weight is" in verdict.reason
+        )
 
 
 # What the texts promise, computed from their words.
@@ -231,7 +301,9 @@ def _bracketed(text: str) -> bool:
 
 
 def _umbrellas(text: str) -> float:
-    """Sum over all days' weather: starts, emissions, moves and the end, by the table of the text."""
+    """Sum over all days' weather: starts, emissions, moves and the end, by the table of the
+    text.
+    """
     seen = {"sun": {"u": 0.1, "n": 0.9}, "rain": {"u": 0.8, "n": 0.2}}
     move = {"sun": {"sun": 0.6, "rain": 0.2}, "rain": {"sun": 0.3, "rain": 0.5}}
     total = 0.0
@@ -245,27 +317,42 @@ def _umbrellas(text: str) -> float:
 @pytest.mark.parametrize("name", [name for name in CHALLENGES if name != "random-brackets"])
 def test_each_solution_computes_what_its_text_says(name: str):
     challenge = CHALLENGES[name]
-    words = ["".join(word) for length in range(6) for word in product(challenge.alphabet.symbols, repeat=length)]
-    assert np.allclose([challenge.automaton(word) for word in words], [EXPECTED[name](word) for word in words], atol=1e-12)
+    words = [
+        "".join(word)
+        for length in range(6)
+        for word in product(challenge.alphabet.symbols, repeat=length)
+    ]
+    assert np.allclose(
+        [challenge.automaton(word) for word in words],
+        [EXPECTED[name](word) for word in words],
+        atol=1e-12,
+    )
 
 
 def test_the_brackets_at_random():
     f = CHALLENGES["random-brackets"].automaton
-    assert np.allclose([f("λ"), f("[]"), f("[[]]"), f("[][]"), f("[[]")], [1 / 2, 1 / 6, 1 / 18, 1 / 18, 0])
+    assert np.allclose(
+        [f("λ"), f("[]"), f("[[]]"), f("[][]"), f("[[]")], [1 / 2, 1 / 6, 1 / 18, 1 / 18, 0]
+    )
     assert abs(f.total_weight() - 1) < 1e-12
 
 
 def test_what_a_wrong_attempt_is_told():
     even = CHALLENGES["even-a"]
     assert even.check(EMPTY).reason == (
-        "Right for 15 of the 31 strings of up to 4 symbols. The shortest string with another weight is λ: yours gives 0, but it "
+        "Right for 15 of the 31 strings of up to 4 symbols. The shortest string with another "
+        "weight is λ: yours gives 0, but it "
         "should be 1. No automaton with 1 state computes this function; it needs 2."
     )
     third = read_draft("state 1 1 1/4\narrow 1 h 1 0.375\narrow 1 t 1 0.376")
     assert "write fractions such as 1/3" in CHALLENGES["coin"].check(third).reason
-    broken = even.check(Draft(EVEN.states, (*EVEN.arrows[:3], ArrowRow("odd", "b", "odd", "?")), ("a", "b"))).reason
+    broken = even.check(
+        Draft(EVEN.states, (*EVEN.arrows[:3], ArrowRow("odd", "b", "odd", "?")), ("a", "b"))
+    ).reason
     assert "A row was left out because of a mistake: Arrows, row 4: write a number" in broken
-    with pytest.raises(RecipeError, match="the strings of this task are over a, b; an arrow reads c"):
+    with pytest.raises(
+        RecipeError, match="the strings of this task are over a, b; an arrow reads c"
+    ):
         even.check(EVEN.with_arrow(ArrowRow("even", "c", "even", "1")))
 
 
@@ -290,7 +377,9 @@ def test_strings_of_an_automaton_are_a_source_with_the_truth_beside_it(name: str
     wfa = example(name).automaton
     files = source_files(wfa, 400, seed=5)
     shelf = {field: file.data for field, file in files.items()}
-    recipe = source_recipe(DataRecipe(), {field: format(number, "064x") for number, field in enumerate(files)}, 400, 5)
+    recipe = source_recipe(
+        DataRecipe(), {field: format(number, "064x") for number, field in enumerate(files)}, 400, 5
+    )
     data = load_data(recipe, lambda name: shelf[list(files)[int(name, 16)]])
     assert data.sizes == (400, 100, 1000) and data.alphabet == wfa.alphabet
     assert isinstance(data.true_model, WFA) and equivalent(data.true_model, wfa)
@@ -316,8 +405,11 @@ def test_the_error_of_learning_back_falls_like_one_over_root_n():
     curve = learning_curve(example("hmm").automaton, SIZES[:5:2])
     medians = np.median(curve.errors, axis=1)
     assert curve.errors.shape == (3, 5) and curve.rank == 2 and 0.8 < curve.compared_mass < 1
-    assert (medians[:-1] / medians[1:] > 1.8).all() and (medians[:-1] / medians[1:] < 6).all()  # √10 = 3.2
-    assert curve_sentence(curve).startswith("With 100 strings the error is") and "which would be 10 times." in curve_sentence(curve)
+    # √10 = 3.2
+    assert (medians[:-1] / medians[1:] > 1.8).all() and (medians[:-1] / medians[1:] < 6).all()
+    assert curve_sentence(curve).startswith(
+        "With 100 strings the error is"
+    ) and "which would be 10 times." in curve_sentence(curve)
 
 
 def test_every_form_that_is_written_is_read_back():
@@ -326,14 +418,26 @@ def test_every_form_that_is_written_is_read_back():
         files = automaton_files(draft)
         for form in ("automaton.txt", "automaton.json"):
             assert equivalent(read_automaton(files[form]).automaton, draft.automaton)
-        archive = zipped({f"model/{file}": files[file] for file in ("model.json", "model.safetensors")})
+        archive = zipped(
+            {f"model/{file}": files[file] for file in ("model.json", "model.safetensors")}
+        )
         assert equivalent(read_automaton(archive).automaton, draft.automaton)
         assert b"digraph" in files["automaton.dot"]
-    numbered = read_automaton(automaton_files(example("dyck-2"))["automaton.pautomac.txt"])  # symbols are numbers there
-    assert numbered.automaton((0, 1)) == example("dyck-2").automaton((0, 1)) and numbered.alphabet == Alphabet(("0", "1"))
+    # symbols are numbers there
+    numbered = read_automaton(automaton_files(example("dyck-2"))["automaton.pautomac.txt"])
+    assert numbered.automaton((0, 1)) == example("dyck-2").automaton(
+        (0, 1)
+    ) and numbered.alphabet == Alphabet(("0", "1"))
 
 
-LARGE = json.dumps({"symbols": ["a"], "initial": [1] * 21, "transitions": [[[1] * 21] * 21], "termination": [1] * 21}).encode()
+LARGE = json.dumps(
+    {
+        "symbols": ["a"],
+        "initial": [1] * 21,
+        "transitions": [[[1] * 21] * 21],
+        "termination": [1] * 21,
+    }
+).encode()
 BOMB = io.BytesIO()
 with zipfile.ZipFile(BOMB, "w", zipfile.ZIP_DEFLATED) as bomb:
     bomb.writestr("model.json", bytes(2**23))
@@ -350,10 +454,23 @@ with zipfile.ZipFile(BOMB, "w", zipfile.ZIP_DEFLATED) as bomb:
         (BOMB.getvalue(), "the size of model.json in bytes"),
         (automaton_files(EVEN)["automaton.dot"], "DOT can be written, but not read"),
         (automaton_files(EVEN)["model.json"], "model.json needs model.safetensors beside it"),
-        (b'{"symbols": ["a"], "initial": [1], "transitions": [[1]], "termination": [1]}', "a WFA needs initial"),
-        (b'{"symbols": ["a"], "initial": ["x"], "transitions": [[[1]]], "termination": [1]}', "initial"),
         (
-            json.dumps({"symbols": ["a"], "initial": [1] * 21, "transitions": [[[1] * 21] * 21], "termination": [1] * 21}).encode(),
+            b'{"symbols": ["a"], "initial": [1], "transitions": [[1]], "termination": [1]}',
+            "a WFA needs initial",
+        ),
+        (
+            b'{"symbols": ["a"], "initial": ["x"], "transitions": [[[1]]], "termination": [1]}',
+            "initial",
+        ),
+        (
+            json.dumps(
+                {
+                    "symbols": ["a"],
+                    "initial": [1] * 21,
+                    "transitions": [[[1] * 21] * 21],
+                    "termination": [1] * 21,
+                }
+            ).encode(),
             "20",
         ),
         (b"I: (state)\n\t(0) 1\nF: (state)\n\t(0) 2\n", "a probability must be at most 1"),
@@ -364,7 +481,11 @@ with zipfile.ZipFile(BOMB, "w", zipfile.ZIP_DEFLATED) as bomb:
 def test_files_that_are_no_automata(data: bytes, message: str):
     with pytest.raises(RecipeError) as error:
         read_automaton(data)
-    assert message in str(error.value) and "Traceback" not in str(error.value) and "/tmp" not in str(error.value)
+    assert (
+        message in str(error.value)
+        and "Traceback" not in str(error.value)
+        and "/tmp" not in str(error.value)
+    )
 
 
 def test_words_are_counted():
@@ -374,7 +495,11 @@ def test_words_are_counted():
 
 def test_the_example_of_the_handbook_is_a_task(tmp_path: Path):
     text = (ASSETS.parents[1] / "docs" / "tasks.md").read_text(encoding="utf-8")
-    (tmp_path / "x.md").write_text(text.split("````markdown\n")[1].split("````")[0], encoding="utf-8")
+    (tmp_path / "x.md").write_text(
+        text.split("````markdown\n")[1].split("````")[0], encoding="utf-8"
+    )
     challenge = read_challenges(tmp_path)["begins-with-a"]
-    assert [challenge.automaton(word) for word in ("λ", "a", "ba", "abb")] == [0, 1, 0, 1] and len(challenge.hints) == 2
+    assert [challenge.automaton(word) for word in ("λ", "a", "ba", "abb")] == [0, 1, 0, 1] and len(
+        challenge.hints
+    ) == 2
     assert minimise(challenge.automaton).num_states == 2

@@ -1,4 +1,6 @@
-"""The class board: histograms of what was entered, shares, places, and tables that no spreadsheet takes for formulas."""
+"""The class board: histograms of what was entered, shares, places, and tables that no spreadsheet
+takes for formulas.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nlwfa_core.history.classes import Answer, ClassRecord, HandIn, Member
-from nlwfa_core.lab.answers import CellKey, ChoiceKey, Key, NumberKey, NumbersKey, Option, OrderKey, StringKey
+from nlwfa_core.lab.answers import (
+    CellKey,
+    ChoiceKey,
+    Key,
+    NumberKey,
+    NumbersKey,
+    Option,
+    OrderKey,
+    StringKey,
+)
 from nlwfa_core.lab.class_board import (
     MAX_BARS,
     answers_csv,
@@ -39,12 +50,20 @@ SEVERAL = ChoiceKey((Option("one", True), Option("two", True), Option("three", F
             ["0.3", "30 %", "30 %", "0.302", "2", "−1"],
             [("−1", 1, 0), ("30 %", 3, 1), ("0.302", 1, 1), ("2", 1, 0)],
         ),
-        (NumberKey(1.0), ["∞", "1", "x", "−1"], [("−1", 1, 0), ("1", 1, 1), ("∞", 1, 0), ("x", 1, 0)]),
+        (
+            NumberKey(1.0),
+            ["∞", "1", "x", "−1"],
+            [("−1", 1, 0), ("1", 1, 1), ("∞", 1, 0), ("x", 1, 0)],
+        ),
         (NumbersKey((1, 2)), ["1 2", "(1, 3)", "1 2"], [("1 2", 2, 1), ("(1, 3)", 1, 0)]),
         (CHOICE, ["no", "no", "yes"], [("yes", 1, 0), ("no", 2, 1), ("$x$ may be", 0, 0)]),
         (SEVERAL, ["one | two", "two | three"], [("one", 1, 1), ("two", 2, 1), ("three", 1, 0)]),
         (StringKey(("ab",), "ab"), ["ab", " ab ", "ba"], [("ab", 2, 1), ("ba", 1, 0)]),
-        (CellKey(("λ", "a"), ("λ", "a"), (("a", "λ"),)), ["a | λ", "λ | a", "a | λ"], [("a | λ", 2, 1), ("λ | a", 1, 0)]),
+        (
+            CellKey(("λ", "a"), ("λ", "a"), (("a", "λ"),)),
+            ["a | λ", "λ | a", "a | λ"],
+            [("a | λ", 2, 1), ("λ | a", 1, 0)],
+        ),
         (OrderKey(("1", "2")), ["1 | 2", "2 | 1"], [("1 | 2", 1, 1), ("2 | 1", 1, 0)]),
         (NumberKey(1.0), [], []),
     ],
@@ -61,7 +80,9 @@ def test_every_guess_is_in_one_bar(numbers: list[int]) -> None:
     assert all(counts[int(bar.label)] == bar.count for bar in bars if bar.label != "others")
 
 
-def said(member: str, attempt: int, credit: float, text: str = "x", task: str = "rank/1", seed: int = 0) -> Answer:
+def said(
+    member: str, attempt: int, credit: float, text: str = "x", task: str = "rank/1", seed: int = 0
+) -> Answer:
     return Answer(member, task, seed, attempt, text, credit, 10.0 + attempt)
 
 
@@ -77,7 +98,9 @@ def test_tally_and_guesses() -> None:
     ]
     got = tally(answers, "rank/1")
     assert (got.answered, got.first, got.second) == (3, 1, 1)
-    assert first_guesses(answers, "rank/1") == ["2", "3", "x"] and first_guesses(answers, "cell#4") == ["x"]
+    assert first_guesses(answers, "rank/1") == ["2", "3", "x"] and first_guesses(
+        answers, "cell#4"
+    ) == ["x"]
     assert tally(answers, "cell") == tally([], "rank/1")
 
 
@@ -91,8 +114,13 @@ def test_places_and_names() -> None:
     assert member_names(members) == {"p": "Ada", "q": "student 2", "r": "student 3"}
     lessons = read_lessons(ASSETS / "lessons")
     order, questions = place_order(lessons), lesson_questions(lessons)
-    assert order[0] == "hankel-matrix/1" and len(order) == sum(len(lesson.steps) for lesson in lessons.values())
-    assert set(questions) < set(order) and questions["rank/1"][0] == "Why rank matters · 1. Predict the rank"
+    assert order[0] == "hankel-matrix/1" and len(order) == sum(
+        len(lesson.steps) for lesson in lessons.values()
+    )
+    assert (
+        set(questions) < set(order)
+        and questions["rank/1"][0] == "Why rank matters · 1. Predict the rank"
+    )
 
 
 def rows(data: bytes) -> list[dict[str, str]]:
@@ -102,13 +130,30 @@ def rows(data: bytes) -> list[dict[str, str]]:
 def test_tables_have_every_digit_and_no_formula() -> None:
     third = 1 / 3
     answers = (said("p", 1, third, "-1"), said("q", 1, 1, '=HYPERLINK("x")'), said("gone", 1, 1))
-    hand_ins = (HandIn("p", 1, "@SUM(A1)", 0.5), HandIn("q", 1, "http://lab/?rank=3\nand, more", 0.25))
+    hand_ins = (
+        HandIn("p", 1, "@SUM(A1)", 0.5),
+        HandIn("q", 1, "http://lab/?rank=3\nand, more", 0.25),
+    )
     record = ClassRecord(
-        "CDF34", 0.0, None, None, (), (member("p", "=cmd|' /C calc'!A0"), member("q", 'Bob, "B"')), answers, hand_ins
+        "CDF34",
+        0.0,
+        None,
+        None,
+        (),
+        (member("p", "=cmd|' /C calc'!A0"), member("q", 'Bob, "B"')),
+        answers,
+        hand_ins,
     )
     table = rows(answers_csv(record))
     assert float(table[0]["credit"]) == third and table[0]["nickname"] == "'=cmd|' /C calc'!A0"
-    assert [row["answer"] for row in table] == ["'-1", '\'=HYPERLINK("x")'] and [row["student"] for row in table] == ["1", "2"]
-    assert table[0]["time (UTC)"] == "1970-01-01T00:00:11.000" and table[1]["nickname"] == 'Bob, "B"'
-    assert [row["handed in"] for row in rows(hand_ins_csv(record))] == ["'@SUM(A1)", "http://lab/?rank=3\nand, more"]
+    assert [row["answer"] for row in table] == ["'-1", '\'=HYPERLINK("x")'] and [
+        row["student"] for row in table
+    ] == ["1", "2"]
+    assert (
+        table[0]["time (UTC)"] == "1970-01-01T00:00:11.000" and table[1]["nickname"] == 'Bob, "B"'
+    )
+    assert [row["handed in"] for row in rows(hand_ins_csv(record))] == [
+        "'@SUM(A1)",
+        "http://lab/?rank=3\nand, more",
+    ]
     assert "gone" not in answers_csv(record).decode()

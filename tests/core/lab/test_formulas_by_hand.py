@@ -18,7 +18,9 @@ from nlwfa_core.strings.words import Alphabet, FloatArray, Word, Words
 from tests.references import BINARY, COUNTER, FIBONACCI, PARITY
 
 AB = Alphabet(("a", "b"))
-HEADER = re.compile(r"^(?P<name>\S+(?: before tanh)?)(?: = (?P<made>.*))?  \((?P<rows>\d+) × (?P<columns>\d+)\)$")
+HEADER = re.compile(
+    r"^(?P<name>\S+(?: before tanh)?)(?: = (?P<made>.*))?  \((?P<rows>\d+) × (?P<columns>\d+)\)$"
+)
 OPTIONS = [
     ("string", "identity", False),
     ("string", "square", False),
@@ -56,7 +58,9 @@ def blocks(text: str) -> dict[str, FloatArray]:
     for index, line in enumerate(lines):
         if match := HEADER.match(line):
             rows = lines[index + 1 : index + 1 + int(match["rows"])]
-            values = np.array([[float(cell.removeprefix("≈")) for cell in row.split()] for row in rows])
+            values = np.array(
+                [[float(cell.removeprefix("≈")) for cell in row.split()] for row in rows]
+            )
             assert values.shape == (int(match["rows"]), int(match["columns"]))
             numbers[match["name"]] = values
     return numbers
@@ -93,15 +97,21 @@ def test_a_calculator_gets_the_weight_up_to_rounding(digits: int) -> None:
         state = read["α₀ᵀ"]
         for t, symbol in enumerate(word):
             state = state @ read[f"A_{'ab'[symbol]}"]
-            assert state == pytest.approx(read[f"z{t + 1}"], rel=30 * 10.0**-digits, abs=30 * 10.0**-digits)
+            assert state == pytest.approx(
+                read[f"z{t + 1}"], rel=30 * 10.0**-digits, abs=30 * 10.0**-digits
+            )
         again = float((state @ read["α∞"])[0, 0])
         assert again == pytest.approx(weight(model, word), abs=100 * 10.0**-digits)
-        assert written_weight(text) == pytest.approx(weight(model, word), rel=0.5000001 * 10.0 ** (1 - digits))
+        assert written_weight(text) == pytest.approx(
+            weight(model, word), rel=0.5000001 * 10.0 ** (1 - digits)
+        )
 
 
 @pytest.mark.parametrize(("reading", "link", "normalised"), OPTIONS)
 @pytest.mark.parametrize("tanh", [True, False])
-def test_networks_are_written_layer_by_layer(reading: str, link: str, normalised: bool, tanh: bool) -> None:
+def test_networks_are_written_layer_by_layer(
+    reading: str, link: str, normalised: bool, tanh: bool
+) -> None:
     model = network(reading, link, normalised, tanh)
     for word in ((), (0,), (1, 0, 0)):
         calculation = by_hand(model, word, AB)
@@ -115,14 +125,17 @@ def test_networks_are_written_layer_by_layer(reading: str, link: str, normalised
             assert state == pytest.approx(read[f"z{t + 1}"], rel=1e-9)
         if reading != "conditional" and not normalised:
             value = float((theta(state @ read["C,1"]) @ read["D"])[0, 0])
-            assert (value**2 if link == "square" else value) == pytest.approx(weight(model, word), rel=1e-8)
+            assert (value**2 if link == "square" else value) == pytest.approx(
+                weight(model, word), rel=1e-8
+            )
         if reading == "conditional":
             outputs = theta(state @ read["C,1"]) @ read["D"]
             assert outputs == pytest.approx(read[f"o{len(word)}"], rel=1e-8)
 
 
 @pytest.mark.parametrize(
-    ("reading", "link", "normalised"), [option for option in OPTIONS if option[0] == "conditional" or option[2]]
+    ("reading", "link", "normalised"),
+    [option for option in OPTIONS if option[0] == "conditional" or option[2]],
 )
 def test_a_chain_is_the_product_of_its_scores(reading: str, link: str, normalised: bool) -> None:
     model, word = network(reading, link, normalised), (1, 0)
@@ -134,10 +147,16 @@ def test_a_chain_is_the_product_of_its_scores(reading: str, link: str, normalise
 
 
 def test_each_number_is_a_rounding_of_the_exact_one() -> None:
-    model = WFA(np.array([1 / 3, 2 / 3]), np.array([[[1 / 7, 0.2], [0.3, 1 / 9]]]), np.array([1.0, 1e-5]))
+    model = WFA(
+        np.array([1 / 3, 2 / 3]), np.array([[[1 / 7, 0.2], [0.3, 1 / 9]]]), np.array([1.0, 1e-5])
+    )
     calculation = by_hand(model, (0, 0, 0), Alphabet(("a",)))
     for name, values in blocks(calculation.text(4)).items():
-        exact = next(block.values for block in (*calculation.parameters, *calculation.steps) if block.name == name)
+        exact = next(
+            block.values
+            for block in (*calculation.parameters, *calculation.steps)
+            if block.name == name
+        )
         assert (np.abs(values - exact) <= 0.5001e-3 * np.abs(exact)).all()
 
 
@@ -151,7 +170,10 @@ def test_rounding_errors_are_written_as_zero_and_marked() -> None:
 def test_formulas_show_small_models_in_full_and_large_ones_cut() -> None:
     parameters, steps, weight = by_hand(BINARY.wfa, (1, 0), AB).latex()
     assert r"\mathbf{A}_{\texttt{b}}&=\begin{pmatrix}1 & 1 \\ 0 & 2\end{pmatrix}" in parameters
-    assert r"\mathbf{z}_{2}&=\mathbf{z}_{1}\,\mathbf{A}_{\texttt{a}}=\begin{pmatrix}1 & 2\end{pmatrix}" in steps
+    assert (
+        r"\mathbf{z}_{2}&=\mathbf{z}_{1}\,\mathbf{A}_{\texttt{a}}=\begin{pmatrix}1 & 2\end{pmatrix}"
+        in steps
+    )
     assert weight == r"\begin{aligned}f(x)&=1 \cdot 0 + 2 \cdot 1 \\[4pt] &=2\end{aligned}"
     large = WFA(np.ones(9), np.ones((1, 9, 9)), np.ones(9))
     parameters, steps, weight = by_hand(large, (0,) * 40, Alphabet(("a",))).latex()
@@ -170,7 +192,10 @@ def test_formulas_hold_no_symbol_that_latex_could_read_as_a_command() -> None:
 
 
 def test_formulas_nest_their_brackets() -> None:
-    models: list[WFA | NLWFA] = [BINARY.wfa, *(network(*options, k=k) for options in OPTIONS for k in (1, 7))]
+    models: list[WFA | NLWFA] = [
+        BINARY.wfa,
+        *(network(*options, k=k) for options in OPTIONS for k in (1, 7)),
+    ]
     for model, word in product(models, [(), (0, 1), (1,) * 30]):
         for formula in by_hand(model, word, AB).latex():
             depth = np.cumsum([(character == "{") - (character == "}") for character in formula])

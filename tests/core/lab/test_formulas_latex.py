@@ -32,7 +32,9 @@ def test_numbers_have_three_digits(value: float, written: str) -> None:
 
 @given(st.floats(allow_nan=False, allow_infinity=False, min_value=-1e30, max_value=1e30))
 def test_a_written_number_is_within_half_a_digit(value: float) -> None:
-    back = float(number(value).replace(r"{\scriptstyle\cdot 10^{", "e").replace("}}", "").replace("{,}", ""))
+    back = float(
+        number(value).replace(r"{\scriptstyle\cdot 10^{", "e").replace("}}", "").replace("{,}", "")
+    )
     assert back == pytest.approx(value, rel=0.0051)
 
 
@@ -46,12 +48,19 @@ def test_small_matrices_are_written_in_full_and_large_ones_by_their_corners() ->
     )
     large = np.arange(100.0).reshape(10, 10)
     for values in (large, sparse.csr_array(large)):
-        lines = matrix(values).removeprefix(r"\begin{pmatrix}").removesuffix(r"\end{pmatrix}").split(r" \\ ")
+        lines = (
+            matrix(values)
+            .removeprefix(r"\begin{pmatrix}")
+            .removesuffix(r"\end{pmatrix}")
+            .split(r" \\ ")
+        )
         assert lines[0] == r"0 & 1 & 2 & 3 & \cdots & 9"
         assert lines[4] == r"\vdots & \vdots & \vdots & \vdots & \ddots & \vdots"
         assert lines[5] == r"90 & 91 & 92 & 93 & \cdots & 99"
     named = matrix(large, lambda i: f"r{i}", lambda j: f"c{j}")
-    assert r" & c0 & c1 & c2 & c3 & \cdots & c9 \\ \hline r0 & 0" in named and r"\\ r9 & 90" in named
+    assert (
+        r" & c0 & c1 & c2 & c3 & \cdots & c9 \\ \hline r0 & 0" in named and r"\\ r9 & 90" in named
+    )
     assert sized(np.zeros((1000, 2)), "x") == r"\underset{1{,}000 \times 2}{x}"
 
 

@@ -25,7 +25,9 @@ def recipe_of(learner: str, statistic: str, transform: str, objective: str = "no
 @pytest.mark.parametrize("statistic", FOR_ALL_LEARNERS)
 @pytest.mark.parametrize("transform", TRANSFORMS)
 @pytest.mark.parametrize("objective", REFINEMENTS)
-def test_formulas_agree_with_the_steps_of_the_learner(learner: str, statistic: str, transform: str, objective: str) -> None:
+def test_formulas_agree_with_the_steps_of_the_learner(
+    learner: str, statistic: str, transform: str, objective: str
+) -> None:
     recipe = recipe_of(learner, statistic, transform, objective)
     formulas = dict(steps(recipe))
     for formula in formulas.values():
@@ -58,7 +60,13 @@ def test_the_order_is_that_of_the_code() -> None:
 
 def test_entries_in_words() -> None:
     assert entries(HankelRecipe()) == "the share of training strings that equal $uv$"
-    assert entries(HankelRecipe(transform="row")).endswith("that equal $uv$, divided by the sum of its row")
+    assert entries(HankelRecipe(transform="row")).endswith(
+        "that equal $uv$, divided by the sum of its row"
+    )
     bounded = HankelRecipe(statistic="factor", transform="row", bounded=True)
-    assert entries(bounded) == "the average number of times $uv$ occurs in a training string, divided by the same for $u$"
+    assert (
+        entries(bounded)
+        == "the average number of times $uv$ occurs in a training string, divided by the same "
+        "for $u$"
+    )
     assert marks(HankelRecipe()) == "" and r"${\vdash}\,x\,{\dashv}$" in marks(bounded)

@@ -15,5 +15,14 @@ def test_a_term_is_found_by_itself_and_in_a_sentence(term: str) -> None:
 
 def test_plurals_are_found_and_parts_of_other_words_are_not() -> None:
     plural = "Prefixes, suffixes, masses, states, weights, singular values, a 3-gram and NDCG@5"
-    assert set(terms_in(plural)) == {"prefix", "suffix", "mass", "state", "weight", "singular value", "n-gram", "NDCG"}
+    assert set(terms_in(plural)) == {
+        "prefix",
+        "suffix",
+        "mass",
+        "state",
+        "weight",
+        "singular value",
+        "n-gram",
+        "NDCG",
+    }
     assert terms_in("a massive statement, ranked by tv and wer; factorisation; diagrams") == {}

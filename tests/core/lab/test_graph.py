@@ -33,8 +33,15 @@ def test_edges_hold_every_weight_above_the_threshold_once() -> None:
     wfa = random_wfa(4)
     for smallest in (0.0, 0.5, 1.0):
         found = {(s, e.source, e.target): w for e in edges(wfa, smallest) for s, w in e.weights}
-        assert found == {tuple(place): wfa.transitions[tuple(place)] for place in np.argwhere(np.abs(wfa.transitions) >= smallest)}
-        assert all((weight < 0) == edge.negative for edge in edges(wfa, smallest) for _, weight in edge.weights)
+        assert found == {
+            tuple(place): wfa.transitions[tuple(place)]
+            for place in np.argwhere(np.abs(wfa.transitions) >= smallest)
+        }
+        assert all(
+            (weight < 0) == edge.negative
+            for edge in edges(wfa, smallest)
+            for _, weight in edge.weights
+        )
 
 
 def test_the_automaton_of_binary_numbers() -> None:
@@ -44,7 +51,14 @@ def test_the_automaton_of_binary_numbers() -> None:
         (1, 1): ((0, 2.0), (1, 2.0)),
     }
     table = weights_table(BINARY.wfa, AB, 1.5)
-    assert table["symbol"][:2] == ["a", "b"] and table["weight"].texts == ("2", "2", "1", "0", "0", "1")
+    assert table["symbol"][:2] == ["a", "b"] and table["weight"].texts == (
+        "2",
+        "2",
+        "1",
+        "0",
+        "0",
+        "1",
+    )
 
 
 def test_rounding_is_never_an_arrow() -> None:
@@ -57,7 +71,11 @@ def test_the_usual_threshold_leaves_a_graph_that_can_be_read(k: int) -> None:
     wfa = random_wfa(k)
     shown = edges(wfa, readable_share(wfa) * largest_weight(wfa))
     assert 0 < sum(len(edge.weights) for edge in shown) <= MAX_READABLE
-    arrows = [line for line in dot(wfa, AB.symbols, readable_share(wfa) * largest_weight(wfa)).splitlines() if "->" in line]
+    arrows = [
+        line
+        for line in dot(wfa, AB.symbols, readable_share(wfa) * largest_weight(wfa)).splitlines()
+        if "->" in line
+    ]
     assert len(arrows) == len(shown)
     assert [MARK in arrow for arrow in arrows] == [edge.negative for edge in shown]
     ends = [tuple(int(state) for state in re.findall(r"\d+", arrow)[:2]) for arrow in arrows]

@@ -8,12 +8,24 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nlwfa_core.errors import RecipeError
-from nlwfa_core.lab.layout import COLUMN, HEADS, LEFT, RADIUS, Arrow, Layout, distances, label_size, layered
+from nlwfa_core.lab.layout import (
+    COLUMN,
+    HEADS,
+    LEFT,
+    RADIUS,
+    Arrow,
+    Layout,
+    distances,
+    label_size,
+    layered,
+)
 
 CHAIN = {(0, 1): ["[ 0.5"], (1, 0): ["] 0.5"], (1, 2): ["[ 0.5"], (2, 1): ["] 0.5"]}
 
 
-def boxes(layout: Layout, labels: dict[tuple[int, int], list[str]]) -> list[tuple[float, float, float, float]]:
+def boxes(
+    layout: Layout, labels: dict[tuple[int, int], list[str]]
+) -> list[tuple[float, float, float, float]]:
     """Left, top, right and bottom of the labels that are always drawn."""
     found = []
     for arrow in layout.arrows:
@@ -40,13 +52,20 @@ def check_labels(layout: Layout, labels: dict[tuple[int, int], list[str]]) -> No
     own = boxes(layout, labels)
     for number, (left, top, right, bottom) in enumerate(own):
         for other in own[:number]:
-            assert right <= other[0] + 0.2 or other[2] <= left + 0.2 or bottom <= other[1] + 0.2 or other[3] <= top + 0.2
+            assert (
+                right <= other[0] + 0.2
+                or other[2] <= left + 0.2
+                or bottom <= other[1] + 0.2
+                or other[3] <= top + 0.2
+            )
         for x, y in layout.places:
             nearest = np.clip(x, left, right) - x, np.clip(y, top, bottom) - y
             assert np.hypot(*nearest) > RADIUS
         for arrow in layout.arrows:
             x, y = on_curve(arrow).T
-            assert not ((x > left + 2.5) & (x < right - 2.5) & (y > top + 2.5) & (y < bottom - 2.5)).any()
+            assert not (
+                (x > left + 2.5) & (x < right - 2.5) & (y > top + 2.5) & (y < bottom - 2.5)
+            ).any()
 
 
 def test_distances_are_those_of_the_shortest_paths() -> None:
@@ -98,13 +117,21 @@ def test_labels_lie_on_nothing_in_any_graph(data: st.DataObject) -> None:
     columns = [sorted(set(columns)).index(column) for column in columns]
     states = st.integers(0, len(columns) - 1)
     pairs = data.draw(st.lists(st.tuples(states, states), unique=True, max_size=14))
-    labels = {pair: data.draw(st.lists(st.text("ab[]0.", min_size=1, max_size=8), min_size=1, max_size=3)) for pair in pairs}
+    labels = {
+        pair: data.draw(st.lists(st.text("ab[]0.", min_size=1, max_size=8), min_size=1, max_size=3))
+        for pair in pairs
+    }
     layout = layered(columns, labels)
     assert all(0 < x < layout.width and 0 < y < layout.height for x, y in layout.places)
     top = HEADS if layout.columns else 0
     for arrow in layout.arrows:
         x, y = on_curve(arrow).T
-        assert x.min() >= 0 and x.max() <= layout.width and y.min() >= top - 0.1 and y.max() <= layout.height
+        assert (
+            x.min() >= 0
+            and x.max() <= layout.width
+            and y.min() >= top - 0.1
+            and y.max() <= layout.height
+        )
     for left, high, right, low in boxes(layout, labels):
         assert left >= 0 and right <= layout.width and high >= top - 0.1 and low <= layout.height
     check_labels(layout, labels)

@@ -1,4 +1,6 @@
-"""The lens: what stands in for the matrix against numpy's own, and payloads unpacked again against counting by hand."""
+"""The lens: what stands in for the matrix against numpy's own, and payloads unpacked again against
+counting by hand.
+"""
 
 from __future__ import annotations
 
@@ -55,7 +57,10 @@ def scattered(rows: int, columns: int, count: int, seed: int = 0) -> sparse.csr_
     rng = np.random.default_rng(seed)
     values = np.exp(rng.normal(size=count) * 3) * rng.choice([-1, 1], count)
     return sparse.csr_array(
-        sparse.coo_array((values, (rng.integers(0, rows, count), rng.integers(0, columns, count))), shape=(rows, columns))
+        sparse.coo_array(
+            (values, (rng.integers(0, rows, count), rng.integers(0, columns, count))),
+            shape=(rows, columns),
+        )
     )
 
 
@@ -74,7 +79,9 @@ def test_a_pixel_is_the_largest_of_its_block_with_its_sign() -> None:
     low, high = layer["scale"]
     shown = picture > 0
     logs = low + ((picture[shown] & 127) - 1) / 126 * (high - low)
-    np.testing.assert_allclose(logs, np.log10(np.abs(largest[shown])), atol=0.51 * (high - low) / 126)
+    np.testing.assert_allclose(
+        logs, np.log10(np.abs(largest[shown])), atol=0.51 * (high - low) / 126
+    )
 
 
 def test_exact_cells_come_back_to_the_bit() -> None:
@@ -82,28 +89,40 @@ def test_exact_cells_come_back_to_the_bit() -> None:
     cells = lens.matrix_payload(matrix)["cells"]
     values = unpacked(cells["values"], "<f8")[unpacked(cells["codes"], "<u2")]
     bounds, columns = unpacked(cells["bounds"], "<u4"), unpacked(cells["columns"], "<u4")
-    again = sparse.csr_array((values, columns.astype(np.int64), bounds.astype(np.int64)), shape=matrix.shape)
+    again = sparse.csr_array(
+        (values, columns.astype(np.int64), bounds.astype(np.int64)), shape=matrix.shape
+    )
     assert (again != matrix).nnz == 0
 
 
 def test_a_low_rank_matrix_is_pooled_as_its_dense_form() -> None:
     rng = np.random.default_rng(1)
-    matrix = LowRank(rng.normal(size=(2100, 2)), rng.normal(size=(1500, 2)), scattered(2100, 1500, 300))
+    matrix = LowRank(
+        rng.normal(size=(2100, 2)), rng.normal(size=(1500, 2)), scattered(2100, 1500, 300)
+    )
     layer, dense = lens.matrix_payload(matrix, 1e-2), sparse.csr_array(matrix.rows(0, 2100))
     assert "cells" not in layer and layer["floor"] == 1e-2
     of_dense = levels(lens.matrix_payload(dense, 1e-2))
     np.testing.assert_array_equal(levels(layer), of_dense)
     window = lens.window(matrix, 2000, 3, 500, 40)
     assert (window["row"], window["column"], window["shape"]) == (2000, 3, [100, 40])
-    np.testing.assert_array_equal(unpacked(window["values"], "<f8").reshape(100, 40), dense.toarray()[2000:, 3:43])
+    np.testing.assert_array_equal(
+        unpacked(window["values"], "<f8").reshape(100, 40), dense.toarray()[2000:, 3:43]
+    )
 
 
 def test_what_is_below_the_floor_is_blank() -> None:
-    picture = levels(lens.matrix_payload(sparse.csr_array(np.array([[1.0, 1e-3, -1e-9, 0.0]])), 1e-4))
+    picture = levels(
+        lens.matrix_payload(sparse.csr_array(np.array([[1.0, 1e-3, -1e-9, 0.0]])), 1e-4)
+    )
     assert picture[0, 0] == 127 and 1 < picture[0, 1] < 127 and picture[0, 2] == picture[0, 3] == 0
 
 
-@pytest.mark.parametrize("matrix", [np.zeros((2, 3)), np.full((1, 1), 0.25), np.full((4, 4), -1.0)], ids=["zeros", "one", "alike"])
+@pytest.mark.parametrize(
+    "matrix",
+    [np.zeros((2, 3)), np.full((1, 1), 0.25), np.full((4, 4), -1.0)],
+    ids=["zeros", "one", "alike"],
+)
 def test_plain_matrices_have_a_scale(matrix: Any) -> None:
     layer = lens.matrix_payload(sparse.csr_array(matrix))
     assert layer["scale"][0] < layer["scale"][1]
@@ -123,7 +142,9 @@ def test_the_papers_matrix_and_a_matrix_of_25_million_cells_are_light() -> None:
     sample = Sample.of(Dyck().sample(100_000, 0), ALPHABET)
     hankel = estimate_hankel(sample, select_basis(sample, 5000, 5000))
     assert hankel.block.shape == (5000, 5000)
-    payload = lens.basis_payload(hankel, ALPHABET, MatrixChoice()) | {"layer": lens.matrix_payload(hankel.block)}
+    payload = lens.basis_payload(hankel, ALPHABET, MatrixChoice()) | {
+        "layer": lens.matrix_payload(hankel.block)
+    }
     assert len(json.dumps(payload)) < 2e6
     V = np.random.default_rng(0).normal(size=(5000, 5))
     rest = LowRank(hankel.block @ V, V, hankel.block)
@@ -159,20 +180,35 @@ def test_counting_by_hand_gives_what_the_matrix_holds(statistic: str, bounded: b
         divisor, divided = hankel.matrix.sum(axis=1)[0], "the sum of its row as counted"
         if bounded:
             divisor, divided = hankel.matrix[0, 0], "the frequency of its row's prefix"
-        np.testing.assert_allclose(build_hankel(sample, row).block.toarray()[0], hankel.block.toarray()[0] / divisor)
+        np.testing.assert_allclose(
+            build_hankel(sample, row).block.toarray()[0], hankel.block.toarray()[0] / divisor
+        )
         assert count_by_hand(sample, (0,), row).endswith(f"; then divided by {divided}")
-        assert count_by_hand(sample, (0,), recipe.changed(transform="sqrt")).endswith("; then its square root")
+        assert count_by_hand(sample, (0,), recipe.changed(transform="sqrt")).endswith(
+            "; then its square root"
+        )
 
 
 @pytest.mark.parametrize("statistic", ["string", "prefix", "factor"])
 def test_points_are_the_states_of_prefixes_that_begin_strings(statistic: str) -> None:
     data = load_data(DataRecipe(num_strings=300), no_files)
-    recipe = HankelRecipe(num_prefixes=40, num_suffixes=20, statistic=statistic, bounded=statistic != "string", transform="sqrt")
+    recipe = HankelRecipe(
+        num_prefixes=40,
+        num_suffixes=20,
+        statistic=statistic,
+        bounded=statistic != "string",
+        transform="sqrt",
+    )
     hankel = build_hankel(data.train, recipe)
     model = fit_recipe(Recipe(hankel=recipe, learning=LearningRecipe(rank=3)), hankel).model
     states = lens.basis_states(model, hankel)
-    written = [hankel_alphabet(data.alphabet, recipe.statistic, recipe.bounded).decode(word) for word in hankel.basis.prefixes]
-    begins = [("⊣" not in text) and (statistic != "factor" or text.startswith("⊢")) for text in written]
+    written = [
+        hankel_alphabet(data.alphabet, recipe.statistic, recipe.bounded).decode(word)
+        for word in hankel.basis.prefixes
+    ]
+    begins = [
+        ("⊣" not in text) and (statistic != "factor" or text.startswith("⊢")) for text in written
+    ]
     assert (~np.isnan(states).any(axis=1)).tolist() == begins
     points = lens.points_payload(states, "States")
     assert np.isfinite(unpacked(points["x"], "<f4")).tolist() == begins
@@ -218,7 +254,12 @@ def test_errors_fall_with_the_rank_and_vanish_at_the_matrix_own() -> None:
     sample = Sample.of(Dyck().sample(300, 0), ALPHABET)
     hankel = exact_hankel(automaton.weights, select_basis(sample, 20, 20))
     svd = truncated_svd(hankel.block, 4)
-    errors = [relative_error(hankel.block, residual(hankel.block, reconstruction(hankel.block, svd, rank))) for rank in (1, 2, 3)]
+    errors = [
+        relative_error(
+            hankel.block, residual(hankel.block, reconstruction(hankel.block, svd, rank))
+        )
+        for rank in (1, 2, 3)
+    ]
     assert errors[0] > errors[1] > errors[2] and errors[2] < 1e-10
     # The rows that follow a symbol are in the space of the others.
     after = hankel.symbol_block(1)
@@ -226,7 +267,9 @@ def test_errors_fall_with_the_rank_and_vanish_at_the_matrix_own() -> None:
 
 
 def test_parts_are_the_whole() -> None:
-    matrix = LowRank(np.arange(14.0).reshape(7, 2), np.arange(6.0).reshape(3, 2), sparse.csr_array(np.eye(7, 3)))
+    matrix = LowRank(
+        np.arange(14.0).reshape(7, 2), np.arange(6.0).reshape(3, 2), sparse.csr_array(np.eye(7, 3))
+    )
     np.testing.assert_allclose(np.concatenate(list(matrix.chunks(2))), matrix.rows(0, 7))
     assert [len(chunk) for chunk in matrix.chunks(3)] == [7]
 
@@ -249,7 +292,9 @@ def test_a_models_matrix_holds_its_weights() -> None:
 
 def test_what_is_too_much_is_refused_before_it_is_begun() -> None:
     hankel = estimated(20_000, 600, 600)
-    with pytest.raises(RecipeError, match=f"must have at most {MAX_MODEL_CELLS:,} cells; got 600 × 600"):
+    with pytest.raises(
+        RecipeError, match=f"must have at most {MAX_MODEL_CELLS:,} cells; got 600 × 600"
+    ):
         model_block(random_automaton(3, 2, 5), hankel)
 
 
@@ -283,8 +328,14 @@ def test_heights_are_places_on_the_ticks_scale(hankel: HankelMatrix) -> None:
     assert ticks["1"] == 1.0  # frequencies are below 1
     low = min(ticks, key=lambda text: ticks[text])
     decades = {"10⁻¹": 1, "10⁻²": 2, "10⁻³": 3}[low]
-    known = [height for height, value in zip(made["heights"], svd.singular_values, strict=True) if value > 1e-10]
-    expected = [max(0.01, 1 + np.log10(value) / decades) for value in svd.singular_values if value > 1e-10]
+    known = [
+        height
+        for height, value in zip(made["heights"], svd.singular_values, strict=True)
+        if value > 1e-10
+    ]
+    expected = [
+        max(0.01, 1 + np.log10(value) / decades) for value in svd.singular_values if value > 1e-10
+    ]
     np.testing.assert_allclose(known, expected, atol=1e-4)
 
 
@@ -292,14 +343,28 @@ def test_beyond_the_values_that_are_known(hankel: HankelMatrix) -> None:
     part = truncated_svd(weighted_block(hankel), 2)
     made = singular_values_payload(part, hankel)
     assert made["kept"][2] == f"more than {made['kept'][1]}"
-    assert made["said"].format(rank=3, kept=made["kept"][2]) == f"Rank 3 keeps {made['kept'][2]} of the squared norm of H_λ."
-    assert " up to rounding: at least **2** (no more values are computed for this page). " in numerical_rank_sentence(part, hankel)
+    assert (
+        made["said"].format(rank=3, kept=made["kept"][2])
+        == f"Rank 3 keeps {made['kept'][2]} of the squared norm of H_λ."
+    )
+    assert (
+        " up to rounding: at least **2** (no more values are computed for this page). "
+        in numerical_rank_sentence(part, hankel)
+    )
     whole = truncated_svd(weighted_block(hankel), 50)
-    assert numerical_rank_sentence(whole, hankel).count(f" up to rounding: **{whole.numerical_rank}**. ") == 1
+    assert (
+        numerical_rank_sentence(whole, hankel).count(
+            f" up to rounding: **{whole.numerical_rank}**. "
+        )
+        == 1
+    )
 
 
 def test_of_a_matrix_of_zeros_nothing_is_kept() -> None:
     sample = Sample.of(Words.of([(0, 0, 0)]), Alphabet(("a",)))
-    empty = estimate_hankel(sample, select_basis(sample, num_prefixes=1, num_suffixes=1))  # λ and λ, never seen
+    # λ and λ, never seen
+    empty = estimate_hankel(sample, select_basis(sample, num_prefixes=1, num_suffixes=1))
     made = singular_values_payload(truncated_svd(weighted_block(empty), 5), empty)
-    assert made["heights"] == [0.0] and made["kept"] == ["0%", "0%"] and made["ticks"] == [("0", 0.0)]
+    assert (
+        made["heights"] == [0.0] and made["kept"] == ["0%", "0%"] and made["ticks"] == [("0", 0.0)]
+    )

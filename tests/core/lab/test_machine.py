@@ -9,13 +9,21 @@ from pathlib import Path
 
 import pytest
 
-from nlwfa_core.lab.machine import available_bytes, folder_bytes, format_bytes, free_bytes, resident_bytes
+from nlwfa_core.lab.machine import (
+    available_bytes,
+    folder_bytes,
+    format_bytes,
+    free_bytes,
+    resident_bytes,
+)
 
 HUNGRY = "import sys; kept = bytearray(50_000_000); print('ready', flush=True); sys.stdin.read()"
 
 
 def test_a_process_that_takes_fifty_megabytes_is_seen_to_and_is_nothing_once_it_is_gone() -> None:
-    with subprocess.Popen([sys.executable, "-c", HUNGRY], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+    with subprocess.Popen(
+        [sys.executable, "-c", HUNGRY], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as process:
         assert process.stdout is not None and process.stdout.readline() == b"ready\n"
         alone = resident_bytes([process.pid])
         assert 50_000_000 < alone < 200_000_000

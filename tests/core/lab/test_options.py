@@ -10,22 +10,37 @@ import numpy as np
 from nlwfa_core import HankelRecipe, RefinementRecipe
 from nlwfa_core.experiment.recipe import FIELDS
 from nlwfa_core.lab.figures.parallel import parallel_figure
-from nlwfa_core.lab.options import LABELS, difference_table, differing, parallel_axes, ranking, run_table
+from nlwfa_core.lab.options import (
+    LABELS,
+    difference_table,
+    differing,
+    parallel_axes,
+    ranking,
+    run_table,
+)
 from tests.core.experiment.test_sweeps import BASE, outcome
 
 
 def test_every_option_has_a_label_of_its_own() -> None:
     assert LABELS.keys() == FIELDS.keys() | {"bounded"}
-    assert len(set(LABELS.values())) == len(LABELS) and not any("_" in label for label in LABELS.values())
+    assert len(set(LABELS.values())) == len(LABELS) and not any(
+        "_" in label for label in LABELS.values()
+    )
 
 
 def test_only_what_differs_is_told() -> None:
     other = BASE.with_learner("fac.non", 5)
-    assert differing([BASE, other]) == ["learner", "rank k"] and differing([BASE, BASE]) == [] == differing([])
+    assert differing([BASE, other]) == ["learner", "rank k"] and differing(
+        [BASE, BASE]
+    ) == [] == differing([])
     table = difference_table({"A": BASE, "now": other})
     assert table == {"option": ["learner", "rank k"], "A": ["SP", "2"], "now": ["fac.non", "5"]}
     every = difference_table({"A": BASE, "now": other}, all_options=True)
-    assert len(every["option"]) == sum(len(list(part)) for _, part in BASE) == len(set(every["option"]))
+    assert (
+        len(every["option"])
+        == sum(len(list(part)) for _, part in BASE)
+        == len(set(every["option"]))
+    )
     hidden = every["option"].index("hidden layers (multiples of k)")
     assert (every["A"][hidden], every["now"][hidden]) == ("–", "2,1,2")
     assert every["A"][every["option"].index("boundary symbols")] == "no"
@@ -39,14 +54,23 @@ def test_options_that_mean_nothing_are_no_difference() -> None:
     )
     assert idle.learning.key() == BASE.learning.key() and differing([BASE, idle]) == []
     hmm = BASE.with_learner("HMM")
-    counted = hmm.changed(hankel=HankelRecipe(num_prefixes=7), refinement=RefinementRecipe(objective="likelihood"))
+    counted = hmm.changed(
+        hankel=HankelRecipe(num_prefixes=7), refinement=RefinementRecipe(objective="likelihood")
+    )
     assert counted.key() == hmm.key() and differing([hmm, counted]) == []
     seeds = [hmm.changed(learning=hmm.learning.changed(seed=seed)) for seed in (1, 2)]
     assert differing(seeds) == ["seed of the networks"]
     languages = [BASE.changed(data=BASE.data.changed(grammar=grammar)) for grammar in (1, 2)]
-    assert differing(languages) == [] and differing([one.changed(data=one.data.changed(source="tomita")) for one in languages])
-    refined = [BASE.changed(refinement=RefinementRecipe(objective="likelihood", epochs=epochs)) for epochs in (1, 2)]
-    assert differing(refined) == ["epochs of the refinement"] and differing([BASE, refined[0]]) == ["refinement"]
+    assert differing(languages) == [] and differing(
+        [one.changed(data=one.data.changed(source="tomita")) for one in languages]
+    )
+    refined = [
+        BASE.changed(refinement=RefinementRecipe(objective="likelihood", epochs=epochs))
+        for epochs in (1, 2)
+    ]
+    assert differing(refined) == ["epochs of the refinement"] and differing([BASE, refined[0]]) == [
+        "refinement"
+    ]
 
 
 def test_the_best_run_comes_first_and_the_last_one_last() -> None:
@@ -59,25 +83,48 @@ def test_the_best_run_comes_first_and_the_last_one_last() -> None:
     assert ranking(found, "wer") == ["c", "a", "b", "d"]
     table = run_table(found, "wer")
     assert table["place"] == ["best", "", "", "last"] and table["rank k"].values == (7, 2, 2, 2)
-    assert table["WER"].values == (0.3, 0.1, 0.2, 0.4) and table["WER"].texts == ("0.300", "0.100", "0.200", "0.400")
+    assert table["WER"].values == (0.3, 0.1, 0.2, 0.4) and table["WER"].texts == (
+        "0.300",
+        "0.100",
+        "0.200",
+        "0.400",
+    )
     assert table["on validation"].texts == ("0.300", "0.600", "undefined", "–")
-    assert table["on validation"].values[:2] == (0.3, 0.6) and table["on validation"].values[3] is None
+    assert (
+        table["on validation"].values[:2] == (0.3, 0.6) and table["on validation"].values[3] is None
+    )
     assert "learner" not in table and "learner" in run_table(found, "wer", all_options=True)
     assert run_table({"a": found["a"]}, "wer")["place"] == ["only"]
     unfinished = replace(found["b"], training="not finished")
-    assert run_table(found | {"b": unfinished}, "wer")["training"] == ["–", "–", "not finished", "–"]
+    assert run_table(found | {"b": unfinished}, "wer")["training"] == [
+        "–",
+        "–",
+        "not finished",
+        "–",
+    ]
 
 
 def test_parallel_axes_are_what_differs_and_three_scores() -> None:
-    found = {"a": outcome(0.1), "b": outcome(0.2, recipe=BASE.with_learner("fac.non", 9), log2_pauto=math.inf)}
+    found = {
+        "a": outcome(0.1),
+        "b": outcome(0.2, recipe=BASE.with_learner("fac.non", 9), log2_pauto=math.inf),
+    }
     axes = parallel_axes(found)
     assert list(axes) == ["learner", "rank k", "WER", "bits / symbol", "log₂ Pautomac"]
     assert axes["learner"] == ["SP", "fac.non"] and axes["rank k"] == [2.0, 9.0]
     (plot,) = parallel_figure(axes, "WER").data
     learner, rank, _, bits, log2 = plot.dimensions
     assert list(learner.ticktext) == ["SP", "fac.non"] and list(rank.tickvals) == [2, 9]
-    assert np.isfinite(log2["values"]).all() and log2.ticktext[-1] == "∞" and log2["values"][1] > log2["values"][0]
-    mixed = parallel_figure({"epochs": ["600", "–", "100"], "y": [1.0, 2.0, 3.0]}, "y").data[0].dimensions[0]
+    assert (
+        np.isfinite(log2["values"]).all()
+        and log2.ticktext[-1] == "∞"
+        and log2["values"][1] > log2["values"][0]
+    )
+    mixed = (
+        parallel_figure({"epochs": ["600", "–", "100"], "y": [1.0, 2.0, 3.0]}, "y")
+        .data[0]
+        .dimensions[0]
+    )
     assert list(mixed.ticktext) == ["–", "100", "600"] and list(mixed["values"]) == [2, 0, 1]
     assert len(log2.tickvals) == len(set(log2.tickvals)) == 2
     assert bits.range[0] < bits.range[1]

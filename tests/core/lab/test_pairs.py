@@ -16,7 +16,13 @@ from nlwfa_core.lab.pairs import (
     paired_table,
     run_intervals,
 )
-from nlwfa_core.metrics.intervals import COUNTS, Interval, intervals, paired_differences, string_scores
+from nlwfa_core.metrics.intervals import (
+    COUNTS,
+    Interval,
+    intervals,
+    paired_differences,
+    string_scores,
+)
 from nlwfa_core.metrics.scores import SCORE_OF, TestSet, evaluate
 from nlwfa_core.metrics.tables import Numbers
 from nlwfa_core.models.ngram import NGram, Uniform
@@ -33,18 +39,27 @@ def test_the_table_has_both_models_their_difference_and_who_is_ahead() -> None:
     table = paired_table(("3-gram", "truth"), models)
     gaps = paired_differences(*models)
     by_title = {SCORE_OF[field].short_title: gap for field, gap in gaps.items()}
-    assert table["score"] == [score.short_title for score in SCORE_OF.values() if score.field in gaps]
+    assert table["score"] == [
+        score.short_title for score in SCORE_OF.values() if score.field in gaps
+    ]
     own, truth, difference = table["3-gram"], table["truth"], table["difference"]
-    assert isinstance(own, Numbers) and isinstance(truth, Numbers) and isinstance(difference, Numbers)
+    assert (
+        isinstance(own, Numbers) and isinstance(truth, Numbers) and isinstance(difference, Numbers)
+    )
     assert difference.values == tuple(by_title[title].estimate for title in table["score"])
     row = table["score"].index("WER")
-    assert own.values[row] == pytest.approx(evaluate(TRIGRAM, TEST).wer) and truth.values[row] < own.values[row]
+    assert (
+        own.values[row] == pytest.approx(evaluate(TRIGRAM, TEST).wer)
+        and truth.values[row] < own.values[row]
+    )
     assert difference.texts[row].startswith("+0.") and table["ahead"][row] == "truth"
     assert table["95 % interval"][row] == interval_text(by_title["WER"], signed=True)
     assert table["p value"].values == tuple(by_title[title].p_value for title in table["score"])
     same = paired_table(("one", "other"), (models[0], models[0]))
     verdicts = dict(zip(same["score"], same["ahead"], strict=True))
-    assert {title for title, verdict in verdicts.items() if verdict != "level"} == {SCORE_OF[field].short_title for field in COUNTS}
+    assert {title for title, verdict in verdicts.items() if verdict != "level"} == {
+        SCORE_OF[field].short_title for field in COUNTS
+    }
     assert set(same["difference"].values) == {0.0}
 
 
@@ -55,11 +70,21 @@ UNDEFINED = Interval(float("nan"), float("nan"), float("nan"))
 @pytest.mark.parametrize(
     ("field", "scores", "difference", "said"),
     [
-        ("wer", (0.4, 0.5), Interval(-0.1, -0.2, -0.01), "A is better (difference −0.100, 95 % interval −0.200 to −0.010)."),
+        (
+            "wer",
+            (0.4, 0.5),
+            Interval(-0.1, -0.2, -0.01),
+            "A is better (difference −0.100, 95 % interval −0.200 to −0.010).",
+        ),
         ("wer", (0.5, 0.4), Interval(0.1, 0.01, 0.2), "B is better ("),
         ("ndcg5", (0.5, 0.4), Interval(0.1, 0.01, 0.2), "A is better ("),  # where more is better
         ("wer", (0.4, 0.41), Interval(-0.01, -0.1, 0.1), "Undecided: the interval holds 0 ("),
-        ("wer", (0.4, 0.4), Interval(0.0, 0.0, 0.0), "Undecided: the interval holds 0 (difference 0.000, "),
+        (
+            "wer",
+            (0.4, 0.4),
+            Interval(0.0, 0.0, 0.0),
+            "Undecided: the interval holds 0 (difference 0.000, ",
+        ),
         (
             "log2_pauto",
             (float("inf"), 7.0),
@@ -84,19 +109,27 @@ def test_who_is_better_is_said_only_where_the_interval_says_it(
     field: str, scores: tuple[float, float], difference: Interval, said: str
 ) -> None:
     sentence = lead_sentence(("A", "B"), scores, difference, field)
-    assert sentence.startswith(f"{SCORE_OF[field].short_title} on the test strings: A: ") and said in sentence
+    assert (
+        sentence.startswith(f"{SCORE_OF[field].short_title} on the test strings: A: ")
+        and said in sentence
+    )
 
 
 def test_models_of_other_strings_are_refused() -> None:
     with pytest.raises(RecipeError, match="scored on the same test strings"):
-        paired_table(("one", "other"), (string_scores(TRIGRAM, TEST), string_scores(TRIGRAM, TestSet.empirical(TEST.sample))))
+        paired_table(
+            ("one", "other"),
+            (string_scores(TRIGRAM, TEST), string_scores(TRIGRAM, TestSet.empirical(TEST.sample))),
+        )
 
 
 def test_a_stored_score_of_other_strings_has_no_interval() -> None:
     """Earlier versions scored uploads with a true model over the distinct strings."""
     own, scores = string_scores(TRIGRAM, TEST), evaluate(TRIGRAM, TEST)
     assert run_intervals(scores, own) == intervals(own)
-    assert set(intervals(own)) - set(run_intervals(replace(scores, log2_pauto=1.0, kl=None), own)) == {"log2_pauto", "kl"}
+    assert set(intervals(own)) - set(
+        run_intervals(replace(scores, log2_pauto=1.0, kl=None), own)
+    ) == {"log2_pauto", "kl"}
 
 
 def test_intervals_are_said_in_a_sentence() -> None:
@@ -109,8 +142,13 @@ def test_few_strings_are_said_to_be_few() -> None:
     few = TestSet.of(Dyck().sample(9, seed=3), ALPHABET, true_model=Dyck())
     models = string_scores(TRIGRAM, few), string_scores(Dyck(), few)
     table = paired_table(("3-gram", "truth"), models)
-    assert set(table["ahead"]) == {"no verdict"} and set(table["95 % interval"]) == {"–", "too few test strings"}
-    assert set(table["p value"].texts) == {"–"} and table["3-gram"].values[0] == pytest.approx(evaluate(TRIGRAM, few).wer)
+    assert set(table["ahead"]) == {"no verdict"} and set(table["95 % interval"]) == {
+        "–",
+        "too few test strings",
+    }
+    assert set(table["p value"].texts) == {"–"} and table["3-gram"].values[0] == pytest.approx(
+        evaluate(TRIGRAM, few).wer
+    )
     assert pair_caption(models).startswith("N = 9 strings: too few for an interval")
     assert set(interval_table(intervals(models[0]))) == {"score", "value"}
     assert "too few" in interval_sentence({"3-gram": intervals(models[0])})

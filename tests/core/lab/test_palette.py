@@ -1,7 +1,8 @@
-"""Colours that must be told apart are far apart: for usual eyes, and as people with each kind of colour blindness see them.
+"""Colours that must be told apart are far apart: for usual eyes, and as people with each kind of
+colour blindness see them.
 
-Simulation: Machado, Oliveira, Fernandes 2009, severity 1, in linear RGB. Distance: CIE 1976 ΔE*ab, of which 2.3 is just noticeable
-and 10 is seen at a glance.
+Simulation: Machado, Oliveira, Fernandes 2009, severity 1, in linear RGB. Distance: CIE 1976 ΔE*ab,
+of which 2.3 is just noticeable and 10 is seen at a glance.
 """
 
 from __future__ import annotations
@@ -16,11 +17,35 @@ from nlwfa_core.learning.names import HANKEL_LEARNERS
 
 EYES = {
     "usual": np.eye(3),
-    "protanopia": np.array([[0.152286, 1.052583, -0.204868], [0.114503, 0.786281, 0.099216], [-0.003882, -0.048116, 1.051998]]),
-    "deuteranopia": np.array([[0.367322, 0.860646, -0.227968], [0.280085, 0.672501, 0.047413], [-0.01182, 0.04294, 0.968881]]),
-    "tritanopia": np.array([[1.255528, -0.076749, -0.178779], [-0.078411, 0.930809, 0.147602], [0.004733, 0.691367, 0.3039]]),
+    "protanopia": np.array(
+        [
+            [0.152286, 1.052583, -0.204868],
+            [0.114503, 0.786281, 0.099216],
+            [-0.003882, -0.048116, 1.051998],
+        ]
+    ),
+    "deuteranopia": np.array(
+        [
+            [0.367322, 0.860646, -0.227968],
+            [0.280085, 0.672501, 0.047413],
+            [-0.01182, 0.04294, 0.968881],
+        ]
+    ),
+    "tritanopia": np.array(
+        [
+            [1.255528, -0.076749, -0.178779],
+            [-0.078411, 0.930809, 0.147602],
+            [0.004733, 0.691367, 0.3039],
+        ]
+    ),
 }
-TO_XYZ = np.array([[0.4124564, 0.3575761, 0.1804375], [0.2126729, 0.7151522, 0.072175], [0.0193339, 0.119192, 0.9503041]])
+TO_XYZ = np.array(
+    [
+        [0.4124564, 0.3575761, 0.1804375],
+        [0.2126729, 0.7151522, 0.072175],
+        [0.0193339, 0.119192, 0.9503041],
+    ]
+)
 WHITE = TO_XYZ @ np.ones(3)
 PAGES = {"light": ("#ffffff", "#f4f6f8"), "dark": ("#11161d", "#1a212b")}
 
@@ -32,7 +57,9 @@ def linear(colour: str) -> np.ndarray:
 
 def lab(colour: str, eyes: str) -> np.ndarray:
     x, y, z = TO_XYZ @ np.clip(EYES[eyes] @ linear(colour), 0, 1) / WHITE
-    fx, fy, fz = (t ** (1 / 3) if t > (6 / 29) ** 3 else t / (3 * (6 / 29) ** 2) + 4 / 29 for t in (x, y, z))
+    fx, fy, fz = (
+        t ** (1 / 3) if t > (6 / 29) ** 3 else t / (3 * (6 / 29) ** 2) + 4 / 29 for t in (x, y, z)
+    )
     return np.array([116 * fy - 16, 500 * (fx - fy), 200 * (fy - fz)])
 
 
@@ -42,7 +69,9 @@ def distance(first: str, second: str, eyes: str = "usual") -> float:
 
 def contrast(first: str, second: str) -> float:
     """WCAG 2: of luminances."""
-    light, dark = sorted((float(TO_XYZ[1] @ linear(colour)) for colour in (first, second)), reverse=True)
+    light, dark = sorted(
+        (float(TO_XYZ[1] @ linear(colour)) for colour in (first, second)), reverse=True
+    )
     return (light + 0.05) / (dark + 0.05)
 
 
@@ -55,7 +84,10 @@ def test_the_measures_are_those_of_their_sources() -> None:
 @pytest.mark.parametrize("eyes", EYES)
 def test_learners_are_told_apart(eyes: str) -> None:
     """Their curves have markers of their own, too; opponents and references have dashes."""
-    distances = {pair: distance(*(COLOURS[name] for name in pair), eyes) for pair in combinations(HANKEL_LEARNERS, 2)}
+    distances = {
+        pair: distance(*(COLOURS[name] for name in pair), eyes)
+        for pair in combinations(HANKEL_LEARNERS, 2)
+    }
     assert min(distances.values()) > 15, distances
 
 
@@ -76,5 +108,7 @@ def test_scales_run_from_light_to_dark_in_even_steps(scale: tuple[str, ...]) -> 
 @pytest.mark.parametrize("look", PAGES)
 @pytest.mark.parametrize("name", COLOURS)
 def test_lines_stand_out_from_the_page(name: str, look: str) -> None:
-    """WCAG 2.1 asks 3 to 1 of graphics; the bright Okabe–Ito colours miss it on white, where width and markers help."""
+    """WCAG 2.1 asks 3 to 1 of graphics; the bright Okabe–Ito colours miss it on white, where width
+    and markers help.
+    """
     assert contrast(COLOURS[name], PAGES[look][0]) >= (2.2 if look == "light" else 3.0)

@@ -1,4 +1,6 @@
-"""H, Ĥ and H − Ĥ side by side: the factors make Ĥ, equal strings have equal numbers, states are blocks."""
+"""H, Ĥ and H − Ĥ side by side: the factors make Ĥ, equal strings have equal numbers, states are
+blocks.
+"""
 
 from __future__ import annotations
 
@@ -25,12 +27,18 @@ RECIPE = Recipe()
 @cache
 def matrix(source: str, side: int = 60, num_strings: int = 2000) -> tuple[Data, HankelMatrix]:
     data = load_data(RECIPE.data.changed(source=source, grammar=6, num_strings=num_strings))
-    return data, build_hankel(data.train, RECIPE.hankel.changed(num_prefixes=side, num_suffixes=side))
+    return data, build_hankel(
+        data.train, RECIPE.hankel.changed(num_prefixes=side, num_suffixes=side)
+    )
 
 
-def payload(source: str, symbol: int = -1, side: int = 60, num_strings: int = 2000) -> dict[str, Any]:
+def payload(
+    source: str, symbol: int = -1, side: int = 60, num_strings: int = 2000
+) -> dict[str, Any]:
     data, hankel = matrix(source, side, num_strings)
-    return panels_payload(hankel, truncated_svd(hankel.block, 20), data.alphabet, MatrixChoice(symbol))
+    return panels_payload(
+        hankel, truncated_svd(hankel.block, 20), data.alphabet, MatrixChoice(symbol)
+    )
 
 
 def numbers(text: str, kind: str, shape: tuple[int, ...]) -> np.ndarray:
@@ -44,11 +52,15 @@ def test_the_factors_make_the_approximation_of_every_rank(symbol: int, side: int
     choice, svd = MatrixChoice(symbol), truncated_svd(hankel.block, 20)
     block, (rows, columns) = choice.block(hankel), sent["shape"]
     assert sent["whole"] == [side, side] and (rows, columns) == (min(side, MAX_SIDE),) * 2
-    np.testing.assert_array_equal(numbers(sent["cells"], "<f8", (rows, columns)), block.toarray()[:rows, :columns])
+    np.testing.assert_array_equal(
+        numbers(sent["cells"], "<f8", (rows, columns)), block.toarray()[:rows, :columns]
+    )
     left, right = (numbers(sent[name], "<f8", (rows, 20)) for name in ("left", "right"))
     for rank in (1, 3, 20):
         near = reconstruction(block, svd, rank).rows(0, side)
-        np.testing.assert_allclose(left[:, :rank] @ right[:, :rank].T, near[:rows, :columns], atol=1e-15)
+        np.testing.assert_allclose(
+            left[:, :rank] @ right[:, :rank].T, near[:rows, :columns], atol=1e-15
+        )
         error = np.linalg.norm(block.toarray() - near) / np.linalg.norm(block.toarray())
         assert sent["errors"][rank - 1] == pytest.approx(error, rel=1e-3)
 
@@ -56,7 +68,9 @@ def test_the_factors_make_the_approximation_of_every_rank(symbol: int, side: int
 def test_cells_of_one_string_have_one_number() -> None:
     sent, (_, hankel) = payload("dyck"), matrix("dyck")
     words = numbers(sent["words"], "<u2", (60, 60))
-    strings = np.array([["".join(map(str, u + v)) for v in hankel.basis.suffixes] for u in hankel.basis.prefixes])
+    strings = np.array(
+        [["".join(map(str, u + v)) for v in hankel.basis.suffixes] for u in hankel.basis.prefixes]
+    )
     for row, column in ((0, 0), (1, 5), (7, 3)):
         np.testing.assert_array_equal(words == words[row, column], strings == strings[row, column])
     cells = hankel.block.toarray()
@@ -81,7 +95,10 @@ def test_brackets_fall_into_depths() -> None:
     order, start = sent["order"], 0
     depths = []
     for block in order["blocks"]:
-        found = {open_brackets(hankel.basis.prefixes[row]) for row in order["rows"][start : start + block["rows"]]}
+        found = {
+            open_brackets(hankel.basis.prefixes[row])
+            for row in order["rows"][start : start + block["rows"]]
+        }
         assert len(found) == 1
         depths += found
         start += block["rows"]
@@ -98,5 +115,7 @@ def test_a_matrix_in_one_part_is_grouped_by_direction() -> None:
 def test_a_matrix_of_zeros_has_no_blocks_and_no_error() -> None:
     empty = sparse.csr_array((2, 3))
     order = state_order(empty, np.zeros((2, 1)))
-    assert order.blocks == () and order.rows.tolist() == [0, 1] and order.columns.tolist() == [0, 1, 2]
+    assert (
+        order.blocks == () and order.rows.tolist() == [0, 1] and order.columns.tolist() == [0, 1, 2]
+    )
     assert np.isnan(relative_errors(empty, np.zeros((2, 1)))).all()

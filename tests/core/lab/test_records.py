@@ -32,7 +32,11 @@ def test_a_problem_is_known_by_the_two_files_of_its_score() -> None:
     uploads = {"source": "upload", "upload": "c" * 64}
     known = DataRecipe(**uploads, upload_test="a" * 64, upload_solution="b" * 64)
     assert problem_of(known, [PROBLEM]) is PROBLEM
-    for other in ({"upload_test": "a" * 64}, {"upload_test": "b" * 64, "upload_solution": "a" * 64}, {}):
+    for other in (
+        {"upload_test": "a" * 64},
+        {"upload_test": "b" * 64, "upload_solution": "a" * 64},
+        {},
+    ):
         assert problem_of(DataRecipe(**uploads, **other), [PROBLEM]) is None
     assert problem_of(known.changed(source="dyck"), [PROBLEM]) is None
     prefixes = DataRecipe(**uploads, upload_prefixes="a" * 64, upload_targets="b" * 64)
@@ -47,17 +51,39 @@ def test_runs_stand_among_published_figures() -> None:
     truth, own = half.weights(test.words), third.weights(test.words)
     truth, own = truth / truth.sum(), own / own.sum()
     ratio = math.prod((t / o) ** t for t, o in zip(truth, own, strict=True))
-    table = record_table(PROBLEM, scores | {"unknown": replace(scores["half"], true_log2_pauto=None)})
+    table = record_table(
+        PROBLEM, scores | {"unknown": replace(scores["half"], true_log2_pauto=None)}
+    )
     column = table[PROBLEM.score]
     assert isinstance(column, Numbers) and isinstance(table["place"], Numbers)
-    assert table["model"] == ["half", "first", "third", "second"] and table["source"] == ["run", "published", "run", "published"]
-    assert column.values == pytest.approx([1.0, 1.001, ratio, 1.25]) and table["place"].texts == ("1", "2", "3", "4")
+    assert table["model"] == ["half", "first", "third", "second"] and table["source"] == [
+        "run",
+        "published",
+        "run",
+        "published",
+    ]
+    assert column.values == pytest.approx([1.0, 1.001, ratio, 1.25]) and table["place"].texts == (
+        "1",
+        "2",
+        "3",
+        "4",
+    )
 
 
 def test_higher_scores_come_first_where_they_are_better() -> None:
-    spice = PROBLEM.model_copy(update={"higher_is_better": True, "score": "NDCG5", "figures": {"a": 0.6, "b": 0.7, "c": 0.7}})
+    spice = PROBLEM.model_copy(
+        update={
+            "higher_is_better": True,
+            "score": "NDCG5",
+            "figures": {"a": 0.6, "b": 0.7, "c": 0.7},
+        }
+    )
     table = record_table(spice, {})
-    assert table["model"] == ["b", "c", "a"] and isinstance(table["place"], Numbers) and table["place"].texts == ("1", "1", "3")
+    assert (
+        table["model"] == ["b", "c", "a"]
+        and isinstance(table["place"], Numbers)
+        and table["place"].texts == ("1", "1", "3")
+    )
 
 
 def test_the_shipped_problems() -> None:
@@ -72,9 +98,14 @@ def test_a_file_that_is_no_list_of_problems_is_refused(tmp_path: Path) -> None:
             read_problems(tmp_path / "records.json")
 
 
-@pytest.mark.skipif(not DATA.is_dir(), reason="the competitions' files are not here: NLWFA_DATA names their folder")
+@pytest.mark.skipif(
+    not DATA.is_dir(), reason="the competitions' files are not here: NLWFA_DATA names their folder"
+)
 def test_the_shipped_hashes_are_those_of_the_files() -> None:
-    own = {problem.title: problem.files for problem in problems_from(DATA, LAB_FOLDER / "docs" / "records")}
+    own = {
+        problem.title: problem.files
+        for problem in problems_from(DATA, LAB_FOLDER / "docs" / "records")
+    }
     assert own == {problem.title: problem.files for problem in PROBLEMS if problem.title in own}
     test = (DATA / "pautomac" / "1.pautomac.test").read_bytes()
     assert own["PAutomaC, problem 1"][0] == sha256(test).hexdigest()

@@ -1,4 +1,6 @@
-"""Results that are shipped: all that lessons and presets need are there, small, sound, and what the library computes today."""
+"""Results that are shipped: all that lessons and presets need are there, small, sound, and what the
+library computes today.
+"""
 
 from __future__ import annotations
 
@@ -19,25 +21,32 @@ from nlwfa_core.lab.shipped import ASSETS, make_results, shipped_recipes
 RESULTS = ASSETS / "results"
 LESSONS = tuple(read_lessons(ASSETS / "lessons").values())
 WANTED = shipped_recipes(LESSONS)
-# How near scores come on any processor (docs/method-notes.md). Linear models differ in the thirteenth digit, networks after at most
-# 1,000 epochs of Adamax by 1e-6. L-BFGS takes other steps after a different last digit: a refined linear model then differs in the
-# fifth digit, and a network is another one, about as good.
+# How near scores come on any processor (docs/method-notes.md). Linear models differ in the
+# thirteenth digit, networks after at most 1,000 epochs of Adamax by 1e-6. L-BFGS takes other steps
+# after a different last digit: a refined linear model then differs in the fifth digit, and a
+# network is another one, about as good.
 LINEAR, REFINED, SHORT = 1e-9, 1e-3, 1e-5
-CONVERGED = {"log2_pauto": 0.07, "wer": 0.06, "bits_per_symbol": 0.3}  # twice the largest difference among three types
+# twice the largest difference among three types
+CONVERGED = {"log2_pauto": 0.07, "wer": 0.06, "bits_per_symbol": 0.3}
 
 
 def is_quick(recipe: Recipe) -> bool:
-    """Whether a result is computed again here: linear models, unless likelihood has refined them, and networks whose training is
-    short and whose scores come back.
+    """Whether a result is computed again here: linear models, unless likelihood has refined them,
+    and networks whose training is short and whose scores come back.
 
     With three states, and on square roots, even the first digits depend on chance.
     """
     learning = recipe.learning
     if recipe.refinement.objective != "none" or learning.learner == "SP":
         return recipe.refinement.objective != "likelihood" and learning.learner == "SP"
-    if recipe.data.num_strings > 2_000 or max(learning.epochs_factorisation, learning.epochs_transitions) > 5_000:
+    if (
+        recipe.data.num_strings > 2_000
+        or max(learning.epochs_factorisation, learning.epochs_transitions) > 5_000
+    ):
         return False
-    return learning.optimizer == "adamax" or (learning.rank >= 5 and recipe.hankel == START.hankel and recipe.data == START.data)
+    return learning.optimizer == "adamax" or (
+        learning.rank >= 5 and recipe.hankel == START.hankel and recipe.data == START.data
+    )
 
 
 QUICK = [key for key, recipe in WANTED.items() if is_quick(recipe)]
@@ -51,19 +60,32 @@ def assert_same_scores(scores: dict[str, Any], recipe: Recipe) -> None:
             assert scores[name] == pytest.approx(getattr(shipped.scores, name), abs=near), name
         assert scores["num_zero"] == 0 == scores["num_nonfinite"]
         return
-    near = SHORT if learning.kind.networks else LINEAR if recipe.refinement.objective == "none" else REFINED
+    near = (
+        SHORT
+        if learning.kind.networks
+        else LINEAR
+        if recipe.refinement.objective == "none"
+        else REFINED
+    )
     for name, value in scores.items():
         expected = getattr(shipped.scores, name)
-        if name in ("ndcg5", "num_nonfinite_next", "num_strings") and expected is None:  # stored before these were computed
+        # stored before these were computed
+        if name in ("ndcg5", "num_nonfinite_next", "num_strings") and expected is None:
             continue
-        assert value == (expected if expected is None else pytest.approx(expected, rel=near, abs=near, nan_ok=True)), name
+        assert value == (
+            expected
+            if expected is None
+            else pytest.approx(expected, rel=near, abs=near, nan_ok=True)
+        ), name
 
 
 def test_all_that_is_wanted_is_there_and_nothing_else() -> None:
     assert {path.name for path in RESULTS.iterdir()} == set(WANTED)
     for lesson in LESSONS:
         assert {recipe.key() for step in lesson.steps for recipe in step.models} <= set(WANTED)
-    assert all(recipe.key() in WANTED for _, recipe in PRESETS.values() if recipe.data.source != "upload")
+    assert all(
+        recipe.key() in WANTED for _, recipe in PRESETS.values() if recipe.data.source != "upload"
+    )
 
 
 def test_they_are_small() -> None:
@@ -101,5 +123,8 @@ def test_what_is_missing_is_made_and_what_nobody_wants_goes(tmp_path) -> None:  
     for key in presets:
         (tmp_path / key).mkdir()
         (tmp_path / key / "result.json").write_text(json.dumps({}), encoding="utf-8")
-    assert make_results(tmp_path, few) == ["SP, k = 3, dyck", "SP, k = 10, dyck"] and make_results(tmp_path, few) == []
+    assert (
+        make_results(tmp_path, few) == ["SP, k = 3, dyck", "SP, k = 10, dyck"]
+        and make_results(tmp_path, few) == []
+    )
     assert not (tmp_path / "old").exists()

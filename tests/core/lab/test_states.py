@@ -1,4 +1,6 @@
-"""States as points: what colours them, their figures, and one set over another, held against scipy's two Procrustes functions."""
+"""States as points: what colours them, their figures, and one set over another, held against
+scipy's two Procrustes functions.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +35,8 @@ def test_row_weights_are_shares_of_strings_that_begin_so() -> None:
 
 
 def test_entropy_is_in_bits_and_counts_the_end() -> None:
-    # The geometric automaton goes on with probability 1/2 and ends with 1/2: one bit after every prefix.
+    # The geometric automaton goes on with probability 1/2 and ends with 1/2: one bit after every
+    # prefix.
     bits = colouring("entropy", Words.of([(), (0,), (0, 0)]), Alphabet(("a",)), GEOMETRIC.wfa)
     assert bits == pytest.approx([1.0, 1.0, 1.0])
 
@@ -62,7 +65,9 @@ def test_the_way_of_a_string_is_one_frame_a_prefix(three: bool) -> None:
     for step, frame in enumerate(figure.frames):
         path, now = frame.data
         assert list(frame.traces) == [before + 1, before + 2]
-        assert np.allclose(path.x, placed[: step + 1, 0]) and np.allclose(now.y, placed[step : step + 1, 1])
+        assert np.allclose(path.x, placed[: step + 1, 0]) and np.allclose(
+            now.y, placed[step : step + 1, 1]
+        )
     steps = figure.layout.sliders[0].steps
     assert [entry.args[0][0] for entry in steps] == [frame.name for frame in figure.frames]
     assert [entry.label for entry in steps] == ["λ", "&lt;b&gt;", "&lt;b&gt;a", "&lt;b&gt;ab"]
@@ -72,7 +77,9 @@ def test_the_way_of_a_string_is_one_frame_a_prefix(three: bool) -> None:
 def test_the_empty_strings_way_needs_no_slider() -> None:
     points = np.random.default_rng(0).normal(size=(5, 2))
     projection = project(points, 2)
-    figure = add_trajectory(states_figure(points, projection, ["u"] * 5, [1] * 5, "length"), points[:1], ["λ"])
+    figure = add_trajectory(
+        states_figure(points, projection, ["u"] * 5, [1] * 5, "length"), points[:1], ["λ"]
+    )
     assert not figure.frames and not figure.layout.sliders
 
 
@@ -88,14 +95,19 @@ def test_two_models_points_are_joined_prefix_by_prefix() -> None:
 
 def test_points_as_a_table() -> None:
     table = points_table(PREFIXES, AB, np.ones((4, 2)), [0, 1, 2, 1], "length")
-    assert list(table) == ["prefix", "component 1", "component 2", "length"] and table["prefix"] == ["λ", "a", "ab", "b"]
+    assert list(table) == ["prefix", "component 1", "component 2", "length"] and table[
+        "prefix"
+    ] == ["λ", "a", "ab", "b"]
 
 
 def test_negative_and_missing_scores_are_told() -> None:
     signed = WFA(np.array([1.0]), np.array([[[0.5]], [[-0.25]]]), np.array([0.5]))
     nothing = WFA(np.zeros(1), np.zeros((2, 1, 1)), np.zeros(1))
     said = score_warnings({"SP": signed, "zero": nothing}, (0,))
-    assert said[0].startswith("Negative scores are drawn without their sign: SP (") and "no bars: zero" in said[1]
+    assert (
+        said[0].startswith("Negative scores are drawn without their sign: SP (")
+        and "no bars: zero" in said[1]
+    )
     assert not score_warnings({"SP": GEOMETRIC.wfa}, (0,))
 
 

@@ -28,16 +28,26 @@ def test_each_cell_is_the_share_of_its_string_and_the_marked_ones_hold_the_word(
     assert dict(story["strings"])["ab"] == pytest.approx(0.3)
 
 
-def test_the_factors_are_the_best_approximation_of_their_rank_and_the_states_begin_with_one_row() -> None:
+def test_the_factors_are_the_best_approximation_of_their_rank_and_the_states_begin_with_one_row() -> (  # noqa: E501
+    None
+):
     story = story_payload(as_sample(TEN))
     left, right, cells = (np.array(story[name]) for name in ("left", "right", "cells"))
     vectors, values, others = np.linalg.svd(cells)
     rank = left.shape[1]
     best = vectors[:, :rank] * values[:rank] @ others[:rank]
     assert left @ right == pytest.approx(best, abs=2e-4)
-    assert len(story["states"]) == len(story["word"]) + 1 and {len(state) for state in story["states"]} == {rank}
+    assert len(story["states"]) == len(story["word"]) + 1 and {
+        len(state) for state in story["states"]
+    } == {rank}
     assert sum(share for _, share in story["next"]) == pytest.approx(1, abs=1e-3)
-    assert [name for name, _ in story["scenes"]] == ["Strings", "Hankel matrix", "Factors", "States", "Prediction"]
+    assert [name for name, _ in story["scenes"]] == [
+        "Strings",
+        "Hankel matrix",
+        "Factors",
+        "States",
+        "Prediction",
+    ]
 
 
 @pytest.mark.parametrize("strings", [["a"], ["ab"] * 3, ["a", "", "a"]])
@@ -46,6 +56,8 @@ def test_a_sample_of_few_strings_has_a_story_too(strings: list[str]) -> None:
 
 
 def test_a_matrix_of_zeros_is_refused() -> None:
-    sample = Sample.of(Words.of([tuple(range(40))]), Alphabet(tuple(f"s{number}" for number in range(40))))
+    sample = Sample.of(
+        Words.of([tuple(range(40))]), Alphabet(tuple(f"s{number}" for number in range(40)))
+    )
     with pytest.raises(RecipeError, match="its matrix is 0"):
         story_payload(sample)

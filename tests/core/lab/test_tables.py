@@ -17,7 +17,9 @@ from nlwfa_core.models.wfa import WFA
 from nlwfa_core.strings.sample import Sample
 from nlwfa_core.strings.words import Alphabet, Words
 
-SCORES = evaluate(Uniform(2), TestSet.empirical(Sample.of(Words.of([(0,), (0, 1)]), Alphabet(("a", "b")))))
+SCORES = evaluate(
+    Uniform(2), TestSet.empirical(Sample.of(Words.of([(0,), (0, 1)]), Alphabet(("a", "b"))))
+)
 
 
 def with_wer(wer: float) -> Scores:
@@ -25,12 +27,22 @@ def with_wer(wer: float) -> Scores:
 
 
 def test_nobody_is_ahead_on_few_strings() -> None:
-    rows = {"SP": replace(with_wer(0.2), num_strings=29), "both.non": replace(with_wer(0.3), num_strings=29)}
-    assert verdicts(rows) == ("n = 29 strings: too few for an interval, which needs 30. So no model is said to be ahead.",)
+    rows = {
+        "SP": replace(with_wer(0.2), num_strings=29),
+        "both.non": replace(with_wer(0.3), num_strings=29),
+    }
+    assert verdicts(rows) == (
+        "n = 29 strings: too few for an interval, which needs 30. So no model is said to be ahead.",
+    )
 
 
 def test_models_behind_a_baseline_are_named() -> None:
-    rows = {"SP, k = 2": with_wer(0.6), "fac.non, k = 2": with_wer(0.4), "uniform": with_wer(0.5), "5-gram": with_wer(0.3)}
+    rows = {
+        "SP, k = 2": with_wer(0.6),
+        "fac.non, k = 2": with_wer(0.4),
+        "uniform": with_wer(0.5),
+        "5-gram": with_wer(0.3),
+    }
     assert verdicts(rows) == (
         "Not ahead of the uniform model at the next symbol (WER): SP, k = 2.",
         "Not ahead of the 5-gram model at the next symbol (WER): SP, k = 2; fac.non, k = 2.",
@@ -43,7 +55,13 @@ def test_a_linear_model_ahead_of_the_nonlinear_ones_is_told() -> None:
 
 
 def test_a_lead_that_may_be_chance_is_told_as_such() -> None:
-    rows = {"SP": with_wer(0.29), "both.non": with_wer(0.3), "fac.non": with_wer(0.4), "HMM": with_wer(0.28), "GRU": with_wer(0.1)}
+    rows = {
+        "SP": with_wer(0.29),
+        "both.non": with_wer(0.3),
+        "fac.non": with_wer(0.4),
+        "HMM": with_wer(0.28),
+        "GRU": with_wer(0.1),
+    }
     pairs: list[tuple[str, str]] = []
 
     def is_level(first: str, second: str) -> bool:
@@ -53,17 +71,31 @@ def test_a_lead_that_may_be_chance_is_told_as_such() -> None:
     assert verdicts(rows, is_level) == (
         "Ahead of every learner here (WER): GRU.",
         "Ahead of every learner here (WER), though the difference may be chance: HMM.",
-        "The linear model is ahead of every nonlinear one here (WER), though the difference may be chance.",
+        "The linear model is ahead of every nonlinear one here (WER), though the difference "
+        "may be chance.",
     )
     assert pairs == [("HMM", "SP"), ("GRU", "SP"), ("SP", "both.non")]
 
 
 def test_nothing_is_said_where_nothing_is_wrong() -> None:
-    assert verdicts({"SP": with_wer(0.4), "fac.non": with_wer(0.3), "uniform": with_wer(0.5), "5-gram": with_wer(0.45)}) == ()
+    assert (
+        verdicts(
+            {
+                "SP": with_wer(0.4),
+                "fac.non": with_wer(0.3),
+                "uniform": with_wer(0.5),
+                "5-gram": with_wer(0.45),
+            }
+        )
+        == ()
+    )
 
 
 def test_who_says_what_next_by_hand() -> None:
-    """Two coins, without validation strings, so with equal weights. After b, the first has 0.5 · 0.6 of 0.5 · 0.6 + 0.5 · 0.2."""
+    """Two coins, without validation strings, so with equal weights.
+
+    After b, the first has 0.5 · 0.6 of 0.5 · 0.6 + 0.5 · 0.2.
+    """
     alphabet = Alphabet(("a", "b"))
     coins: dict[str, Model] = {
         name: WFA([1.0], [[[a]], [[b]]], [end], alphabet)
@@ -75,14 +107,28 @@ def test_who_says_what_next_by_hand() -> None:
         mixture = mixed(coins, data, level)
         table = influence_table(list(coins), mixture, (1,), alphabet)
         a, b = share * 0.3 + (1 - share) * 0.7, share * 0.6 + (1 - share) * 0.2
-        best, parts = ("b", [share * 0.6, (1 - share) * 0.2]) if b > a else ("a", [share * 0.3, (1 - share) * 0.7])
-        assert table["model"] == ["x", "y", "mixture"] and table["likeliest next"] == ["b", "a", best]
-        columns = {name: column.values for name, column in table.items() if isinstance(column, Numbers)}
+        best, parts = (
+            ("b", [share * 0.6, (1 - share) * 0.2])
+            if b > a
+            else ("a", [share * 0.3, (1 - share) * 0.7])
+        )
+        assert table["model"] == ["x", "y", "mixture"] and table["likeliest next"] == [
+            "b",
+            "a",
+            best,
+        ]
+        columns = {
+            name: column.values for name, column in table.items() if isinstance(column, Numbers)
+        }
         assert columns["weight"] == (0.5, 0.5, 1.0)
         np.testing.assert_allclose(columns["share after the prefix"], [share, 1 - share, 1])  # type: ignore[arg-type]
         np.testing.assert_allclose(columns["its probability"], [0.6, 0.7, max(a, b)])  # type: ignore[arg-type]
         np.testing.assert_allclose(columns[f"adds to {best}"], [*parts, sum(parts)])  # type: ignore[arg-type]
-    chosen = mixed(coins, replace(data, validation=TestSet.empirical(Sample.of(Words.of([(1, 1, 1)]), alphabet))), "string")
+    chosen = mixed(
+        coins,
+        replace(data, validation=TestSet.empirical(Sample.of(Words.of([(1, 1, 1)]), alphabet))),
+        "string",
+    )
     assert chosen.shares.tolist() == pytest.approx([1, 0])
 
 

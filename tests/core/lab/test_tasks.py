@@ -1,4 +1,6 @@
-"""The bank of tasks: every answer is computed again, from what the task shows, by the library or by brute force."""
+"""The bank of tasks: every answer is computed again, from what the task shows, by the library or by
+brute force.
+"""
 
 from __future__ import annotations
 
@@ -49,25 +51,37 @@ def fraction(text: str) -> float:
 
 def table(values: Values) -> dict[str, list[float]]:
     """The rows of a Markdown table."""
-    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in values["table"].split("\n")[2:]]
+    rows = [
+        [cell.strip() for cell in line.strip("|").split("|")]
+        for line in values["table"].split("\n")[2:]
+    ]
     return {row[0].strip("`"): [fraction(cell) for cell in row[1:]] for row in rows}
 
 
-def hankel_cell(values: Values, statistic: str = "string", transform: str = "none", symbol: str = "") -> float:
+def hankel_cell(
+    values: Values, statistic: str = "string", transform: str = "none", symbol: str = ""
+) -> float:
     """A cell of the library's Hankel matrix of the sample."""
     sample = Sample.of(Words.of([word(string) for string in strings(values)]), Alphabet(("a", "b")))
     row, column = word(values["row"]), word(values["column"])
-    suffixes = sorted({word(string)[cut:] for string in strings(values) for cut in range(len(string) + 1)} | {column})
+    suffixes = sorted(
+        {word(string)[cut:] for string in strings(values) for cut in range(len(string) + 1)}
+        | {column}
+    )
     basis = Basis(Words.of([row[:cut] for cut in range(len(row) + 1)]), Words.of(suffixes), 2)
     hankel = estimate_hankel(sample, basis, statistic=statistic)
-    block = hankel.symbol_block("ab".index(symbol)) if symbol else transformed(hankel, transform).block
+    block = (
+        hankel.symbol_block("ab".index(symbol)) if symbol else transformed(hankel, transform).block
+    )
     return float(block.toarray()[-1, suffixes.index(column)])
 
 
 def wfa(values: Values) -> WFA:
     matrices = np.stack([array(values["matrix_a"]), array(values["matrix_b"])])
     initial = array(values["initial"])[0] if "initial" in values else np.array([1.0, 0.0])
-    termination = array(values["termination"])[:, 0] if "termination" in values else np.array([0.0, 1.0])
+    termination = (
+        array(values["termination"])[:, 0] if "termination" in values else np.array([0.0, 1.0])
+    )
     return WFA(initial, matrices, termination)
 
 
@@ -92,7 +106,9 @@ def hmm_paths(values: Values, text: str) -> dict[str, float]:
     for path in product(range(2), repeat=len(symbols)):
         steps = [moves[i, j] for i, j in pairwise(path)]
         emitted = [emits[state, symbol] for state, symbol in zip(path, symbols, strict=True)]
-        found["".join(str(state + 1) for state in path)] = float(start[path[0]] * np.prod(steps) * np.prod(emitted))
+        found["".join(str(state + 1) for state in path)] = float(
+            start[path[0]] * np.prod(steps) * np.prod(emitted)
+        )
     return found
 
 
@@ -110,19 +126,30 @@ def accepts(description: str) -> Callable[[str], bool]:
         return lambda text: text.endswith(found[0])
     if "occurs exactly" in description:
         return lambda text: text.count(found[0]) == number
-    return (lambda text: len(text) == number) if "exactly" in description else lambda text: len(text) <= number
+    return (
+        (lambda text: len(text) == number)
+        if "exactly" in description
+        else lambda text: len(text) <= number
+    )
 
 
 def language_rank(values: Values) -> int:
     words = ["".join(symbols) for length in range(6) for symbols in product("ab", repeat=length)]
     inside = accepts(values["description"])
-    return int(np.linalg.matrix_rank(np.array([[inside(u + v) for v in words] for u in words], dtype=float)))
+    return int(
+        np.linalg.matrix_rank(
+            np.array([[inside(u + v) for v in words] for u in words], dtype=float)
+        )
+    )
 
 
 def same_future(values: Values) -> set[frozenset[str]]:
     suffixes = ["".join(symbols) for length in range(5) for symbols in product("ab", repeat=length)]
     modulus, symbol = int(values["modulus"]), values["symbol"]
-    rows = {u: [(u + v).count(symbol) % modulus == 0 for v in suffixes] for u in values["prefixes"].split()}
+    rows = {
+        u: [(u + v).count(symbol) % modulus == 0 for v in suffixes]
+        for u in values["prefixes"].split()
+    }
     return {frozenset(pair) for pair in combinations(rows, 2) if rows[pair[0]] == rows[pair[1]]}
 
 
@@ -143,7 +170,9 @@ def depths(text: str) -> list[int]:
 
 
 def depth_of_rank(values: Values) -> int:
-    """The deepest prefix whose state is not 0: by an SVD of a matrix with a block of two prefixes for each depth."""
+    """The deepest prefix whose state is not 0: by an SVD of a matrix with a block of two prefixes
+    for each depth.
+    """
     pairs = [pair for _, pair in sorted(table(values).items())]
     u, _, _ = np.linalg.svd(np.diag([value for pair in pairs for value in pair]))
     states = np.abs(u[:, : int(values["rank"])]).reshape(len(pairs), -1)
@@ -151,9 +180,16 @@ def depth_of_rank(values: Values) -> int:
 
 
 def proportional(values: Values) -> set[frozenset[str]]:
-    lines = [line.split("&") for line in values["table"].split(r"\hline")[1].split(r"\end")[0].split(r"\\")]
+    lines = [
+        line.split("&")
+        for line in values["table"].split(r"\hline")[1].split(r"\end")[0].split(r"\\")
+    ]
     rows = {line[0].strip(): [float(cell) for cell in line[1:]] for line in lines}
-    return {frozenset(pair) for pair in combinations(rows, 2) if np.linalg.matrix_rank([rows[name] for name in pair]) == 1}
+    return {
+        frozenset(pair)
+        for pair in combinations(rows, 2)
+        if np.linalg.matrix_rank([rows[name] for name in pair]) == 1
+    }
 
 
 def falling(values: Values) -> list[float]:
@@ -173,7 +209,9 @@ def predictions(values: Values) -> list[bool]:
 
 
 def string_bits(values: Values) -> float:
-    return float(-np.log2(np.prod([fraction(values[name]) for name in ("first", "second", "third", "end")])))
+    return float(
+        -np.log2(np.prod([fraction(values[name]) for name in ("first", "second", "third", "end")]))
+    )
 
 
 def pair(values: Values) -> tuple[np.ndarray, np.ndarray]:
@@ -185,7 +223,11 @@ def pair(values: Values) -> tuple[np.ndarray, np.ndarray]:
 def likeliest(values: Values) -> str:
     def log_weight(name: str) -> float:
         a, b, end = (float(part) for part in re.findall(r"= ([0-9.]+)", values[name]))
-        return float(one_state({"a": str(a), "b": str(b)}, end).log2_weights(Words.of(list(map(word, strings(values))))).sum())
+        return float(
+            one_state({"a": str(a), "b": str(b)}, end)
+            .log2_weights(Words.of(list(map(word, strings(values)))))
+            .sum()
+        )
 
     return values[max(("right", "wrong_one", "wrong_two", "wrong_three"), key=log_weight)]
 
@@ -202,13 +244,17 @@ def combined_rank(values: Values, combine: Callable[[np.ndarray, np.ndarray], np
     """The rank of a combination of two random matrices of the ranks of f and g."""
     rng = np.random.default_rng(0)
     first, second = (
-        rng.normal(size=(60, int(values[name]))) @ rng.normal(size=(int(values[name]), 60)) for name in ("first", "second")
+        rng.normal(size=(60, int(values[name]))) @ rng.normal(size=(int(values[name]), 60))
+        for name in ("first", "second")
     )
     return int(np.linalg.matrix_rank(combine(first, second)))
 
 
 def factors(values: Values, text: str) -> list[int]:
-    return [sum(string[start:].startswith(text) for start in range(len(string))) for string in strings(values)]
+    return [
+        sum(string[start:].startswith(text) for start in range(len(string)))
+        for string in strings(values)
+    ]
 
 
 def closed(values: Values) -> set[str]:
@@ -229,7 +275,9 @@ ANSWERS: dict[str, Callable[[Values], Any]] = {
     "prefix-cell": lambda v: hankel_cell(v, "prefix"),
     "factor-cell": lambda v: hankel_cell(v, "factor"),
     "row-cell": lambda v: hankel_cell(v, transform="row"),
-    "cuts": lambda v: len({(v["word"][:cut], v["word"][cut:]) for cut in range(len(v["word"]) + 1)}),
+    "cuts": lambda v: len(
+        {(v["word"][:cut], v["word"][cut:]) for cut in range(len(v["word"]) + 1)}
+    ),
     "other-cell": lambda v: next(
         f"{row} | {column}"
         for row, column in product(v["labels"].split(), repeat=2)
@@ -239,11 +287,18 @@ ANSWERS: dict[str, Callable[[Values], Any]] = {
     "order": lambda v: " | ".join(string for string, _ in Counter(strings(v)).most_common()),
     "prefixes": lambda v: len({string[:cut] for string in strings(v) for cut in range(4)}),
     "closure-size": lambda v: len(closed(v)),
-    "closure": lambda v: " | ".join(v[name] for name in ("new", "newest", "outside", "far") if v[name] in closed(v)),
-    "bigram": lambda v: sum(factors(v, v["symbol"] + v["following"])) / sum(factors(v, v["symbol"])),
+    "closure": lambda v: " | ".join(
+        v[name] for name in ("new", "newest", "outside", "far") if v[name] in closed(v)
+    ),
+    "bigram": lambda v: (
+        sum(factors(v, v["symbol"] + v["following"])) / sum(factors(v, v["symbol"]))
+    ),
     "weight-empty": lambda v: weight(wfa(v), ""),
     "state-one": lambda v: wfa(v).initial @ wfa(v).transitions[word(v["first"])[0]],
-    "state-two": lambda v: wfa(v).initial @ np.linalg.multi_dot([wfa(v).transitions[symbol] for symbol in word(v["word"])]),
+    "state-two": lambda v: (
+        wfa(v).initial
+        @ np.linalg.multi_dot([wfa(v).transitions[symbol] for symbol in word(v["word"])])
+    ),
     "backward": lambda v: wfa(v).transitions[word(v["second"])[0]] @ wfa(v).termination,
     "weight-two": lambda v: weight(wfa(v), v["word"]),
     "weight-three": lambda v: weight(wfa(v), v["long_word"]),
@@ -255,14 +310,21 @@ ANSWERS: dict[str, Callable[[Values], Any]] = {
     "one-state": lambda v: weight(one_state(v), v["word"]),
     "mass": lambda v: one_state(v).total_weight(),
     "normaliser": lambda v: 1 / one_state(v, 1.0).total_weight(),
-    "beginning": lambda v: weight(one_state(v, 1.0), v["word"]) * one_state(v, fraction(v["left"])).total_weight(),
+    "beginning": lambda v: (
+        weight(one_state(v, 1.0), v["word"]) * one_state(v, fraction(v["left"])).total_weight()
+    ),
     "mean-length": mean_length,
-    "mass-two": lambda v: WFA([1.0, 0.0], array(v["matrix"])[None], array(v["termination"])[:, 0]).total_weight(),
-    "hmm-first": lambda v: [probability for _, probability in sorted(hmm_paths(v, v["word"][0]).items())],
+    "mass-two": lambda v: WFA(
+        [1.0, 0.0], array(v["matrix"])[None], array(v["termination"])[:, 0]
+    ).total_weight(),
+    "hmm-first": lambda v: [
+        probability for _, probability in sorted(hmm_paths(v, v["word"][0]).items())
+    ],
     "hmm-forward": lambda v: sum(hmm_paths(v, v["two"]).values()),
     "hmm-viterbi": lambda v: max(paths := hmm_paths(v, v["word"]), key=lambda path: paths[path]),
     "hmm-entry": lambda v: (
-        array(v["emits"])[int(v["row"]) - 1, word(v["symbol"])[0]] * array(v["moves"])[int(v["row"]) - 1, int(v["target"]) - 1]
+        array(v["emits"])[int(v["row"]) - 1, word(v["symbol"])[0]]
+        * array(v["moves"])[int(v["row"]) - 1, int(v["target"]) - 1]
     ),
     "language": language_rank,
     "same-state": lambda v: _pair_text(v, same_future(v)),
@@ -272,10 +334,14 @@ ANSWERS: dict[str, Callable[[Values], Any]] = {
     "matrix-rank": lambda v: np.linalg.matrix_rank(array(v["matrix"])),
     "proportional-rows": lambda v: _pair_text(v, proportional(v)),
     "gap": lambda v: int(np.argmax([a / b for a, b in pairwise(falling(v))])) + 1,
-    "truncation-error": lambda v: np.linalg.norm(np.diag(falling(v)) - np.diag([*falling(v)[:2], 0, 0])),
+    "truncation-error": lambda v: np.linalg.norm(
+        np.diag(falling(v)) - np.diag([*falling(v)[:2], 0, 0])
+    ),
     "rank-one": lambda v: np.linalg.svd(array(v["matrix"]), compute_uv=False)[0],
     "blocks-one": lambda v: np.mean(array(v["block_a"]) / array(v["block"])),
-    "blocks-two": lambda v: np.linalg.solve(array(v["block"]), array(v["block_a"])).round(9).ravel(),
+    "blocks-two": lambda v: (
+        np.linalg.solve(array(v["block"]), array(v["block_a"])).round(9).ravel()
+    ),
     "wer": lambda v: np.mean(predictions(v)),
     "bits": string_bits,
     "bits-per-symbol": lambda v: string_bits(v) / 4,
@@ -283,7 +349,9 @@ ANSWERS: dict[str, Callable[[Values], Any]] = {
     "kl": lambda v: np.sum(pair(v)[0] * np.log2(pair(v)[0] / pair(v)[1])),
     "total-variation": lambda v: np.abs(np.subtract(*pair(v))).sum() / 2,
     "pautomac": lambda v: -np.sum(pair(v)[0] * np.log2(pair(v)[1])),
-    "one-zero": lambda v: "the log₂ Pautomac score | KL(P ‖ Q)" if 0 in table(v)[v["string"]] else "",
+    "one-zero": lambda v: (
+        "the log₂ Pautomac score | KL(P ‖ Q)" if 0 in table(v)[v["string"]] else ""
+    ),
     "fair-difference": lambda v: table(v)["linear"][1] - table(v)["network"][1],
     "depth-of-rank": depth_of_rank,
     "negative": lambda v: table(v)[v["asked"]][0] / sum(abs(row[0]) for row in table(v).values()),
@@ -293,12 +361,15 @@ ANSWERS: dict[str, Callable[[Values], Any]] = {
     "tanh-unit": lambda v: np.tanh(array(v["weights"]) @ array(v["inputs"]))[0, 0].round(2),
     "network": lambda v: tanh(array(v["weights"]) * fraction(v["input"])) @ array(v["outer"])[:, 0],
     "num-weights": lambda v: (
-        np.zeros((int(v["suffixes"]), int(v["rank"]))).size + np.zeros((int(v["rank"]), int(v["suffixes"]))).size
+        np.zeros((int(v["suffixes"]), int(v["rank"]))).size
+        + np.zeros((int(v["rank"]), int(v["suffixes"]))).size
     ),
     "num-weights-wfa": lambda v: _size(int(v["rank"]), int(v["symbols"])),
     "square-states": lambda v: combined_rank(v, lambda first, _: first**2),
     "square-state": lambda v: np.kron(array(v["state"])[0], array(v["state"])[0]),
-    "square-value": lambda v: weight(WFA(array(v["state"])[0], np.zeros((1, 2, 2)), array(v["termination"])[:, 0]).squared(), ""),
+    "square-value": lambda v: weight(
+        WFA(array(v["state"])[0], np.zeros((1, 2, 2)), array(v["termination"])[:, 0]).squared(), ""
+    ),
     "root": lambda v: np.sqrt(fraction(v["share"])),
     "root-back": lambda v: fraction(v["output"]) ** 2,
     "gradient": descent,
@@ -310,9 +381,13 @@ def _product(values: Values) -> str:
 
 
 def _scaled(values: Values) -> float:
-    """The weight of the word before and after, with an automaton that gives it the weight before."""
+    """The weight of the word before and after, with an automaton that gives it the weight
+    before.
+    """
     length, before = len(values["word"]), fraction(values["before"])
-    changed = WFA([before * fraction(values["factor"])], np.full((2, 1, 1), fraction(values["share"])), [1.0])
+    changed = WFA(
+        [before * fraction(values["factor"])], np.full((2, 1, 1), fraction(values["share"])), [1.0]
+    )
     assert length == int(values["length"])
     return weight(changed, values["word"])
 
@@ -327,7 +402,9 @@ def _pair_text(values: Values, pairs: set[frozenset[str]]) -> str:
     assert len(pairs) == 1
     names = next(iter(pairs))
     options = [values[name] for name in ("right", "wrong_one", "wrong_two", "wrong_three")]
-    matching = [text for text in options if set(re.split("`| |and|the|rows", text)) - {""} == set(names)]
+    matching = [
+        text for text in options if set(re.split("`| |and|the|rows", text)) - {""} == set(names)
+    ]
     assert len(matching) == 1
     return matching[0]
 
@@ -341,7 +418,8 @@ def entered(answer: Any) -> str:
 
 def test_the_bank_is_large_and_every_kind_is_computed_again() -> None:
     assert len(BANK) >= 60 and list(ANSWERS) and set(ANSWERS) == set(BANK)
-    assert {kind.generator for kind in BANK.values()} | {"fixed"} == set(GENERATORS)  # which quizzes use
+    # which quizzes use
+    assert {kind.generator for kind in BANK.values()} | {"fixed"} == set(GENERATORS)
 
 
 @pytest.mark.parametrize("name", list(BANK))
@@ -356,7 +434,9 @@ def test_answers_are_what_the_library_or_brute_force_computes(name: str) -> None
         assert key.check(key.best).correct
         texts.add(task.text + task.question.text)
         for text in (task.text, task.question.text, task.question.solution):
-            assert "{{" not in text and "inf" not in text.lower().replace(r"\infty", "").replace("infinite", "")
+            assert "{{" not in text and "inf" not in text.lower().replace(r"\infty", "").replace(
+                "infinite", ""
+            )
         if isinstance(key, ChoiceKey):
             assert len({option.text for option in key.options}) == len(key.options)
         for hint in getattr(key, "hints", ()):
@@ -381,10 +461,20 @@ def test_a_seed_makes_the_same_task_again() -> None:
 def test_each_round_has_every_kind_once() -> None:
     names = ["cell", "kl", "gap"]
     for first in (1, 4, 7):
-        assert sorted(scheduled_task(BANK, names, number).kind.name for number in range(first, first + 3)) == sorted(names)
-    assert len({scheduled_task(BANK, (), number).kind.name for number in range(1, len(BANK) + 1)}) == len(BANK)
-    assert scheduled_task(BANK, names, 5) == scheduled_task(BANK, names[::-1], 5) and scheduled_task(BANK, names, 5).seed == 5
-    for wrong, number, message in ((("x",), 1, "kind of task must be one of"), ((), 0, "number must be at least 1; got 0")):
+        assert sorted(
+            scheduled_task(BANK, names, number).kind.name for number in range(first, first + 3)
+        ) == sorted(names)
+    assert len(
+        {scheduled_task(BANK, (), number).kind.name for number in range(1, len(BANK) + 1)}
+    ) == len(BANK)
+    assert (
+        scheduled_task(BANK, names, 5) == scheduled_task(BANK, names[::-1], 5)
+        and scheduled_task(BANK, names, 5).seed == 5
+    )
+    for wrong, number, message in (
+        (("x",), 1, "kind of task must be one of"),
+        ((), 0, "number must be at least 1; got 0"),
+    ):
         with pytest.raises(RecipeError, match=message):
             scheduled_task(BANK, wrong, number)
 
@@ -396,7 +486,12 @@ GOOD = "## One\nname: one\ngenerator: root\n\nText {{share}}.\n\n? What?\nanswer
 def test_a_kind_by_hand() -> None:
     _, (kind,) = read_kinds(HEAD + GOOD)
     task, values = kind.task(3), kind.values(3)
-    assert (kind.name, kind.title, kind.topic, task.text) == ("one", "One", "T", f"Text {values['share']}.")
+    assert (kind.name, kind.title, kind.topic, task.text) == (
+        "one",
+        "One",
+        "T",
+        f"Text {values['share']}.",
+    )
     assert task.question.key is not None and task.question.key.best == values["root"]
 
 
@@ -407,9 +502,21 @@ def test_a_kind_by_hand() -> None:
         (HEAD, 3, "at least one kind"),
         ("---\ntitle:\n---\n" + GOOD, 2, "the line title: is missing, or has no value"),
         (HEAD + GOOD.replace("name: one\n", ""), 5, "the line name: is missing, or has no value"),
-        (HEAD + GOOD.replace("name: one", "name: One!"), 4, "only small letters, digits and hyphens; got 'One!'"),
-        (HEAD + GOOD.replace("generator: root", "generator: rot"), 4, "no generator 'rot'; did you mean root?"),
-        (HEAD + GOOD.replace("{{share}}", "{{shar}}"), 4, "has no value 'shar'; did you mean share?"),
+        (
+            HEAD + GOOD.replace("name: one", "name: One!"),
+            4,
+            "only small letters, digits and hyphens; got 'One!'",
+        ),
+        (
+            HEAD + GOOD.replace("generator: root", "generator: rot"),
+            4,
+            "no generator 'rot'; did you mean root?",
+        ),
+        (
+            HEAD + GOOD.replace("{{share}}", "{{shar}}"),
+            4,
+            "has no value 'shar'; did you mean share?",
+        ),
         (HEAD + GOOD.replace("? What?\n", ""), 4, "exactly one question; got 0"),
         (HEAD + GOOD.replace("answer: {{root}}\n", ""), 10, "needs a key"),
         (HEAD + GOOD.replace("answer: {{root}}", "answer: x{{root}}"), 11, "write a number"),

@@ -1,4 +1,6 @@
-"""The teacher's plan: a note for every step of the first three lessons, and the document that `make teaching` writes."""
+"""The teacher's plan: a note for every step of the first three lessons, and the document that `make
+teaching` writes.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,7 @@ HEAD = """# Teaching with the lab: 50 minutes
 The first three lessons, step by step. The page *Class* shows this plan, too. It is made by `make teaching`: what to say comes from
 `assets/teaching.md`, questions, answers and typical mistakes from the lessons.
 
-"""
+"""  # noqa: E501
 
 
 def document() -> str:
@@ -28,11 +30,16 @@ def document() -> str:
 
 
 def test_every_step_of_the_class_has_a_note() -> None:
-    steps = [f"{name}/{number}" for name in PLANNED for number in range(1, len(LESSONS[name].steps) + 1)]
+    steps = [
+        f"{name}/{number}" for name in PLANNED for number in range(1, len(LESSONS[name].steps) + 1)
+    ]
     assert [name for name in NOTES if name] == steps
     for name in PLANNED:
         lesson = LESSONS[name]
-        assert sum(NOTES[f"{name}/{number}"].minutes for number in range(1, len(lesson.steps) + 1)) == lesson.minutes
+        assert (
+            sum(NOTES[f"{name}/{number}"].minutes for number in range(1, len(lesson.steps) + 1))
+            == lesson.minutes
+        )
     assert sum(note.minutes for note in NOTES.values()) == 50
 
 
@@ -43,15 +50,21 @@ def test_the_plan_says_what_the_lessons_say() -> None:
             part = plan.split(f"#### {number}. {step.title} · ")[1].split("####")[0]
             if step.question:
                 assert step.question.text in part
-                assert (step.question.key.truth if step.question.key else step.question.solution) in part
-    assert "*0.6*: Only strings that are equal to `ab` count" in plan and "Expect:** 2/5" not in plan
+                assert (
+                    step.question.key.truth if step.question.key else step.question.solution
+                ) in part
+    assert (
+        "*0.6*: Only strings that are equal to `ab` count" in plan and "Expect:** 2/5" not in plan
+    )
 
 
 def test_the_document_is_up_to_date() -> None:
     assert DOCUMENT.read_text(encoding="utf-8") == document(), "run `make teaching`"
 
 
-@pytest.mark.parametrize("text", ["say: x\n", "minutes: two\nsay: x\nwrong: y\n", "minutes: 2\nsay: x\nwrong y\n"])
+@pytest.mark.parametrize(
+    "text", ["say: x\n", "minutes: two\nsay: x\nwrong: y\n", "minutes: 2\nsay: x\nwrong y\n"]
+)
 def test_errors_name_the_line(text: str) -> None:
     with pytest.raises(FormatError, match="line 2: a/1 needs the lines minutes:"):
         read_notes(f"\n## a/1\n{text}")

@@ -1,4 +1,6 @@
-"""A string's walk: the chain of brackets, missing arrows, groups of states, weights of strings that go deeper."""
+"""A string's walk: the chain of brackets, missing arrows, groups of states, weights of strings that
+go deeper.
+"""
 
 from __future__ import annotations
 
@@ -41,8 +43,13 @@ def test_a_counter_by_hand() -> None:
     """Two states count one open bracket: f([]) = 0.5 · 1 · 0.25, and nothing is deeper."""
     counter = WFA([0, 0.5], [[[0, 0], [1, 0]], [[1e-18, 0.25], [0, 0]]], [0, 1], ALPHABET)
     graph = walk.automaton_graph(counter, ALPHABET, "counter")
-    assert [column["name"] for column in graph.view["columns"]] == ["nothing open", "one open", "two open"]
-    assert [arrow["ends"] for arrow in graph.view["arrows"]] == [[1, 0], [0, 1]]  # and none for 1e-18
+    assert [column["name"] for column in graph.view["columns"]] == [
+        "nothing open",
+        "one open",
+        "two open",
+    ]
+    # and none for 1e-18
+    assert [arrow["ends"] for arrow in graph.view["arrows"]] == [[1, 0], [0, 1]]
     assert [arrow["lines"] for arrow in graph.view["arrows"]] == [[("[", "1")], [("]", "0.25")]]
     assert [node["caption"] for node in graph.view["nodes"]] == [[], ["α₀ 0.5", "α∞ 1"]]
     trip = walk.walk_payload(graph, DEEP)
@@ -54,9 +61,19 @@ def test_a_counter_by_hand() -> None:
 
 def test_rank_3_has_no_arrow_for_a_second_bracket_and_rank_5_has() -> None:
     three, five = graphs()[2], graphs()[4]
-    assert [column["name"] for column in three.view["columns"]] == ["nothing open", "one open", "two open"]
+    assert [column["name"] for column in three.view["columns"]] == [
+        "nothing open",
+        "one open",
+        "two open",
+    ]
     steps = walk.walk_payload(three, DEEP)["steps"]
-    assert [names_at(three, step) for step in steps] == [{"nothing open"}, {"one open"}, set(), set(), set()]
+    assert [names_at(three, step) for step in steps] == [
+        {"nothing open"},
+        {"one open"},
+        set(),
+        set(),
+        set(),
+    ]
     assert steps[2]["state"] == [0, 0, 0]
     steps = walk.walk_payload(five, DEEP)["steps"]
     where = [{"nothing open"}, {"one open"}, {"two open"}, {"one open"}, {"nothing open"}]
@@ -66,7 +83,9 @@ def test_rank_3_has_no_arrow_for_a_second_bracket_and_rank_5_has() -> None:
 def test_each_rank_reaches_as_deep_as_its_chain() -> None:
     data, _ = brackets()
     words = walk.ladder_words(data)
-    assert [data.alphabet.decode(word) for word in words][:3] == ["[]", "[[]]", "[[[]]]"] and len(words) == 8
+    assert [data.alphabet.decode(word) for word in words][:3] == ["[]", "[[]]", "[[[]]]"] and len(
+        words
+    ) == 8
     for graph in graphs()[1:]:
         deepest = len(graph.view["columns"]) - 2
         ladder = walk.drawing_payload(graph, words)["ladder"]
@@ -89,20 +108,33 @@ def test_other_languages_have_their_frequent_strings_and_no_brackets() -> None:
     assert lengths == sorted(set(lengths)) and len(lengths) == 8
     frequencies = dict(zip(data.train.words, data.train.frequencies(), strict=True))
     for word in walk.ladder_words(data):
-        assert frequencies[word] == max(share for other, share in frequencies.items() if len(other) == len(word))
+        assert frequencies[word] == max(
+            share for other, share in frequencies.items() if len(other) == len(word)
+        )
 
 
 def test_entries_that_are_transformed_make_no_graph_of_k_states() -> None:
     data, _ = brackets()
-    assert walk.spectral_graphs(build_hankel(data.train, RECIPE.hankel.changed(transform="sqrt")), data.alphabet) == []
+    assert (
+        walk.spectral_graphs(
+            build_hankel(data.train, RECIPE.hankel.changed(transform="sqrt")), data.alphabet
+        )
+        == []
+    )
 
 
 def test_groups_are_those_that_one_sees() -> None:
-    clouds = np.concatenate([centre + np.array([[0.1, 0], [-0.1, 0], [0, 0.1]]) for centre in ([0.0, 5.0], [5.0, 0.0], [5.0, 5.0])])
+    clouds = np.concatenate(
+        [
+            centre + np.array([[0.1, 0], [-0.1, 0], [0, 0.1]])
+            for centre in ([0.0, 5.0], [5.0, 0.0], [5.0, 5.0])
+        ]
+    )
     groups = walk.group_states(clouds, 3, unit_length=False)
     assert len(set(groups.nearest(clouds).tolist())) == 3
     assert [len(set(groups.nearest(clouds)[i : i + 3].tolist())) for i in (0, 3, 6)] == [1, 1, 1]
-    # By direction, the first cloud and one that is ten times as far are one group; a zero vector is in none.
+    # By direction, the first cloud and one that is ten times as far are one group; a zero vector is
+    # in none.
     far = np.concatenate([clouds[:3], 10 * clouds[:3], clouds[3:6], np.zeros((1, 2))])
     groups = walk.group_states(far, 2, unit_length=True)
     assert groups.nearest(far[:9]).tolist() == [0] * 6 + [1] * 3
@@ -110,7 +142,14 @@ def test_groups_are_those_that_one_sees() -> None:
 
 def test_there_are_no_more_groups_than_states() -> None:
     assert len(walk.group_states(np.ones((5, 2)), 4, unit_length=False).centres) == 1
-    assert len(walk.group_states(np.array([[1.0, 0], [0, 1.0], [1.0, 0]]), 12, unit_length=False).centres) == 2
+    assert (
+        len(
+            walk.group_states(
+                np.array([[1.0, 0], [0, 1.0], [1.0, 0]]), 12, unit_length=False
+            ).centres
+        )
+        == 2
+    )
     for states in (np.zeros((3, 2)), np.array([[np.nan, 1.0]])):
         with pytest.raises(RecipeError):
             walk.group_states(states, 2, unit_length=True)
@@ -137,10 +176,20 @@ def test_groups_of_a_counter_are_its_depths() -> None:
     columns = [names[node["x"]] for node in graph.view["nodes"]]
     for dot, word in zip(graph.view["dots"], prefixes, strict=True):
         assert columns[dot["node"]] == walk.open_brackets(word)
-    moves = {(columns[i], columns[j], tuple(arrow["symbols"])) for arrow in graph.view["arrows"] for i, j in [arrow["ends"]]}
+    moves = {
+        (columns[i], columns[j], tuple(arrow["symbols"]))
+        for arrow in graph.view["arrows"]
+        for i, j in [arrow["ends"]]
+    }
     assert moves >= {(d, d + 1, (0,)) for d in range(4)} | {(d, d - 1, (1,)) for d in range(1, 4)}
     assert all(abs(i - j) == 1 for i, j, _ in moves)
-    assert [columns[step["nodes"][0]] for step in walk.walk_payload(graph, DEEP)["steps"]] == [0, 1, 2, 1, 0]
+    assert [columns[step["nodes"][0]] for step in walk.walk_payload(graph, DEEP)["steps"]] == [
+        0,
+        1,
+        2,
+        1,
+        0,
+    ]
 
 
 def test_nonlinear_states_and_odd_symbols_are_drawn() -> None:
@@ -151,4 +200,6 @@ def test_nonlinear_states_and_odd_symbols_are_drawn() -> None:
     odd = Alphabet(("<b>", "a very long symbol"))
     view = walk.automaton_graph(WFA([1, 0], np.ones((2, 2, 2)), [1, 1]), odd, "odd").view
     assert view["arrows"][0]["lines"] == [("<b>", "1"), ("a very long…", "1")]
-    json.dumps([graph.view, view, walk.stage_payload(data), walk.word_payload(data, DEEP)], allow_nan=False)
+    json.dumps(
+        [graph.view, view, walk.stage_payload(data), walk.word_payload(data, DEEP)], allow_nan=False
+    )

@@ -22,7 +22,9 @@ from nlwfa_core.strings.words import Alphabet
 from tests.references import REFERENCES, Reference, all_words, full_basis, ring
 
 
-def known_at(wfa: WFA, share: float, seed: int, longest: int = 9) -> tuple[HankelMatrix, ValuedStrings]:
+def known_at(
+    wfa: WFA, share: float, seed: int, longest: int = 9
+) -> tuple[HankelMatrix, ValuedStrings]:
     """H from a share of all strings up to a length, and the other strings."""
     words = all_words(wfa.num_symbols, longest)
     strings = ValuedStrings(words, wfa.weights(words), Alphabet.numbered(wfa.num_symbols))
@@ -32,7 +34,10 @@ def known_at(wfa: WFA, share: float, seed: int, longest: int = 9) -> tuple[Hanke
 
 
 def error(model: WFA, held_out: ValuedStrings) -> float:
-    return float(np.abs(model.weights(held_out.words) - held_out.values).max() / np.abs(held_out.values).max())
+    return float(
+        np.abs(model.weights(held_out.words) - held_out.values).max()
+        / np.abs(held_out.values).max()
+    )
 
 
 @pytest.mark.parametrize("reference", REFERENCES, ids=repr)
@@ -62,32 +67,44 @@ def test_with_nothing_missing_it_is_the_truncated_svd(seed: int, rank: int) -> N
     completion = complete(hankel, rank, ridge=1e-12, sweeps=400)
     best = truncated_svd(hankel.matrix, rank).singular_values
     left = (hankel.matrix.data**2).sum() - (best**2).sum()
-    assert completion.losses[-1] * (hankel.matrix.data**2).sum() == pytest.approx(left, abs=1e-6 * best[0] ** 2)
+    assert completion.losses[-1] * (hankel.matrix.data**2).sum() == pytest.approx(
+        left, abs=1e-6 * best[0] ** 2
+    )
 
 
 @given(st.integers(0, 50), st.integers(1, 4))
 def test_linear_transitions_are_those_of_least_squares(seed: int, num_states: int) -> None:
-    """States that a WFA goes through give its own matrices back, whatever the pairs that do not take part hold."""
+    """States that a WFA goes through give its own matrices back, whatever the pairs that do not
+    take part hold.
+    """
     wfa = random_automaton(num_states, 2, seed)
     hankel = exact_hankel(wfa.weights, full_basis(2, 4))
     states = np.array(
         [
-            wfa.initial @ np.linalg.multi_dot([np.eye(num_states), *wfa.transitions[list(u)], np.eye(num_states)])
+            wfa.initial
+            @ np.linalg.multi_dot(
+                [np.eye(num_states), *wfa.transitions[list(u)], np.eye(num_states)]
+            )
             for u in all_words(2, 5)
         ]
     )
     known = np.random.default_rng(seed).random(hankel.shifted.shape) < 0.8
-    np.testing.assert_array_equal(hankel.shifted.ravel()[:6], [1, 2, 3, 4, 5, 6])  # by length, as the states
+    # by length, as the states
+    np.testing.assert_array_equal(hankel.shifted.ravel()[:6], [1, 2, 3, 4, 5, 6])
     A = linear_transitions(states, hankel.shifted, known)
     for symbol in range(2):
         u = np.flatnonzero(known[:, symbol])
         expected = np.linalg.lstsq(states[u], states[hankel.shifted[u, symbol]])[0]
         np.testing.assert_allclose(states[u] @ A[symbol], states[u] @ expected, atol=1e-8)
-        np.testing.assert_allclose(states[u] @ A[symbol], states[u] @ wfa.transitions[symbol], atol=1e-8)
+        np.testing.assert_allclose(
+            states[u] @ A[symbol], states[u] @ wfa.transitions[symbol], atol=1e-8
+        )
 
 
 def test_a_symbol_without_a_known_pair_leads_to_zero() -> None:
-    assert not linear_transitions(np.ones((3, 2)), np.array([[1], [2]], dtype=np.int32), np.zeros((2, 1), dtype=bool)).any()
+    assert not linear_transitions(
+        np.ones((3, 2)), np.array([[1], [2]], dtype=np.int32), np.zeros((2, 1), dtype=bool)
+    ).any()
 
 
 def test_what_can_not_be_completed_is_refused() -> None:

@@ -19,7 +19,12 @@ from nlwfa_core.hankel.basis import Basis
 from nlwfa_core.hankel.matrix import HankelMatrix
 from nlwfa_core.learning.factorisation import fit_factorisation
 from nlwfa_core.learning.learners import FitReport, fit
-from nlwfa_core.learning.losses import LAST_LAYER_RIDGE, SparseRows, best_last_layer, projected_error
+from nlwfa_core.learning.losses import (
+    LAST_LAYER_RIDGE,
+    SparseRows,
+    best_last_layer,
+    projected_error,
+)
 from nlwfa_core.learning.names import TOLERANCE, WINDOW
 from nlwfa_core.learning.networks import Descent, Epochs, train
 from nlwfa_core.learning.options import AS_IN_THE_PAPER, Options, Refinement
@@ -29,11 +34,15 @@ from nlwfa_core.sources.dyck import ALPHABET, Dyck
 from nlwfa_core.strings.sample import Sample
 from nlwfa_core.strings.words import Words
 
-HANKEL = build_hankel(Sample.of(Dyck().sample(500, seed=1), ALPHABET), HankelRecipe(num_prefixes=60, num_suffixes=50))
+HANKEL = build_hankel(
+    Sample.of(Dyck().sample(500, seed=1), ALPHABET), HankelRecipe(num_prefixes=60, num_suffixes=50)
+)
 
 
 def matrix_of(rows: np.ndarray) -> HankelMatrix:
-    """A matrix with these rows, all of them prefixes, and a shared row for what is not in the basis."""
+    """A matrix with these rows, all of them prefixes, and a shared row for what is not in the
+    basis.
+    """
     num_rows, num_columns = rows.shape
     words = [(0,) * length for length in range(max(rows.shape))]
     basis = Basis(Words.of(words[:num_rows]), Words.of(words[:num_columns]), 1)
@@ -48,15 +57,21 @@ def matrix_of(rows: np.ndarray) -> HankelMatrix:
     hidden=st.sampled_from([(1,), (2, 1, 2), (4, 2, 1, 2, 4)]),
     learner=st.sampled_from(["fac.non", "tran.non", "both.non"]),
 )
-def test_a_factorisation_from_the_svd_never_ends_above_it(seed: int, rank: int, hidden: tuple[int, ...], learner: str) -> None:
-    """No linear factorisation of the same rank is better (Eckart and Young 1936), so none of SP's is."""
+def test_a_factorisation_from_the_svd_never_ends_above_it(
+    seed: int, rank: int, hidden: tuple[int, ...], learner: str
+) -> None:
+    """No linear factorisation of the same rank is better (Eckart and Young 1936), so none of SP's
+    is.
+    """
     rng = np.random.default_rng(seed)
     rows = rng.exponential(size=(8, 3)) @ rng.exponential(size=(3, 7)) * (rng.random((8, 7)) < 0.8)
     rows[0, 0] += 1.0
     values = np.linalg.svd(rows, compute_uv=False)
     best = (values[rank:] ** 2).sum() / (values**2).sum()
     assert linear_loss(matrix_of(rows), rank) == pytest.approx(best, abs=1e-12)
-    log = fit_factorisation(matrix_of(rows), Options(learner, rank, hidden, epochs_factorisation=60)).log
+    log = fit_factorisation(
+        matrix_of(rows), Options(learner, rank, hidden, epochs_factorisation=60)
+    ).log
     assert log.losses.min() <= best + 1e-11
     if learner == "tran.non":
         assert log.stopped == "exact" and log.losses.tolist() == pytest.approx([best], abs=1e-12)
@@ -65,7 +80,9 @@ def test_a_factorisation_from_the_svd_never_ends_above_it(seed: int, rank: int, 
 def test_the_loss_of_sp_is_that_of_a_factorisation_without_tanh() -> None:
     weighted = build_hankel(
         Sample.of(Dyck().sample(500, seed=1), ALPHABET),
-        HankelRecipe(num_prefixes=60, num_suffixes=50, statistic="prefix", bounded=True, transform="row"),
+        HankelRecipe(
+            num_prefixes=60, num_suffixes=50, statistic="prefix", bounded=True, transform="row"
+        ),
     )
     assert weighted.row_weights is not None
     for hankel in (HANKEL, weighted):
@@ -102,13 +119,19 @@ def test_the_projected_error_and_its_gradient_are_autograds(seed: int) -> None:
     dense = ((left @ D - right) ** 2).sum() + (ridge @ (D * D)).sum()
     dense.backward()
     np.testing.assert_allclose(ours.numpy(), Y.grad.numpy(), rtol=1e-6, atol=1e-8)
-    np.testing.assert_allclose(best_last_layer(H, Y.detach()).numpy(), D.detach().numpy(), rtol=1e-6)
+    np.testing.assert_allclose(
+        best_last_layer(H, Y.detach()).numpy(), D.detach().numpy(), rtol=1e-6
+    )
 
 
 @pytest.mark.parametrize("learner", ["fac.non", "tran.non", "both.non"])
 def test_it_ends_lower_than_adamax_with_as_many_epochs(learner: str) -> None:
-    ours = fit(HANKEL, learner, rank=4, epochs_factorisation=400, epochs_transitions=400).report.logs
-    theirs = fit(HANKEL, learner, rank=4, epochs_factorisation=400, epochs_transitions=400, **AS_IN_THE_PAPER).report.logs
+    ours = fit(
+        HANKEL, learner, rank=4, epochs_factorisation=400, epochs_transitions=400
+    ).report.logs
+    theirs = fit(
+        HANKEL, learner, rank=4, epochs_factorisation=400, epochs_transitions=400, **AS_IN_THE_PAPER
+    ).report.logs
     assert ours[0].losses.min() < theirs[0].losses.min()
     assert np.isfinite([log.losses.min() for log in ours]).all()
     for log in ours:
@@ -122,7 +145,9 @@ def quadratic(rates: list[float]) -> tuple[list[torch.Tensor], Any]:
 
 def test_it_stops_when_the_loss_hardly_falls() -> None:
     layers, loss = quadratic([1.0, 10.0])
-    log = train(Epochs(layers, loss, "refinement", Descent(5000, 0.1, optimizer="lbfgs", tolerance=0.01)))
+    log = train(
+        Epochs(layers, loss, "refinement", Descent(5000, 0.1, optimizer="lbfgs", tolerance=0.01))
+    )
     assert log.stopped == "tolerance" and log.epochs <= WINDOW + 20 and log.is_finished
     assert log.losses.min() == pytest.approx(1.0) and log.gradient < 1e-6
     log = train(Epochs(*quadratic([1.0, 10.0]), "refinement", Descent(30, 0.1, optimizer="adamax")))
@@ -137,7 +162,12 @@ def test_what_a_log_says() -> None:
         "300 more might lower it from 0.049 to 0.00241"
     )
     solved = TrainingLog("factorisation", np.array([1.0, *np.full(200, 0.5)])).with_last_layer(0.1)
-    assert solved.epochs == 200 and solved.decrease == 0 and solved.is_finished and solved.losses.min() == 0.1
+    assert (
+        solved.epochs == 200
+        and solved.decrease == 0
+        and solved.is_finished
+        and solved.losses.min() == 0.1
+    )
     assert TrainingLog("transitions", np.full(50, 0.5)).is_finished is False  # too few to say so
     assert TrainingLog("transitions", np.array([]), diverged_at=0).verdict == "diverged"
     assert TrainingLog("transitions", np.array([1.0])).verdict == "not trained"
@@ -151,17 +181,37 @@ FALLING, FLAT = 0.9 ** np.arange(50.0), np.ones(200)
     [
         ("SP", [], "exact"),
         ("GRU", [], "–"),
-        ("tran.non", [TrainingLog("factorisation", np.ones(1), stopped="exact"), TrainingLog("transitions", FLAT)], "finished"),
+        (
+            "tran.non",
+            [
+                TrainingLog("factorisation", np.ones(1), stopped="exact"),
+                TrainingLog("transitions", FLAT),
+            ],
+            "finished",
+        ),
         ("tran.non", [TrainingLog("factorisation", np.ones(1), stopped="exact")] * 2, "exact"),
-        ("both.non", [TrainingLog("factorisation", FALLING), TrainingLog("transitions", FLAT)], "not finished"),
+        (
+            "both.non",
+            [TrainingLog("factorisation", FALLING), TrainingLog("transitions", FLAT)],
+            "not finished",
+        ),
         ("both.non", [TrainingLog("factorisation", FLAT, diverged_at=7)], "not finished"),
         ("fac.non", [TrainingLog("factorisation", np.ones(1))], "not finished"),
         ("SP", [TrainingLog("refinement", FALLING)], "not finished"),
         ("SP", [TrainingLog("refinement", FALLING, measure=BITS)], "by validation"),
-        ("fac.non", [TrainingLog("factorisation", FALLING), TrainingLog("refinement", FALLING, measure=BITS)], "not finished"),
+        (
+            "fac.non",
+            [
+                TrainingLog("factorisation", FALLING),
+                TrainingLog("refinement", FALLING, measure=BITS),
+            ],
+            "not finished",
+        ),
     ],
 )
-def test_a_report_says_in_a_word_whether_the_training_is_finished(learner: str, logs: list[TrainingLog], word: str) -> None:
+def test_a_report_says_in_a_word_whether_the_training_is_finished(
+    learner: str, logs: list[TrainingLog], word: str
+) -> None:
     assert FitReport(learner, 2, 2, None, None, None, tuple(logs), (), {}).training == word
 
 
@@ -172,15 +222,25 @@ def test_refinement_on_the_rows_converges() -> None:
 
 
 def test_keys_count_what_has_an_effect() -> None:
-    paper, ours = LearningRecipe(learner="both.non"), converged().learning.changed(learner="both.non")
+    paper, ours = (
+        LearningRecipe(learner="both.non"),
+        converged().learning.changed(learner="both.non"),
+    )
     assert paper.key() == paper.changed(tolerance=0.5).key() != ours.key()
-    assert ours.key() == ours.changed(rate_factorisation=0.5, rate_transitions=0.5, schedule="cosine").key()
-    assert len({ours.key(), ours.changed(tolerance=0.5).key(), ours.changed(start="random").key()}) == 3
+    assert (
+        ours.key()
+        == ours.changed(rate_factorisation=0.5, rate_transitions=0.5, schedule="cosine").key()
+    )
+    assert (
+        len({ours.key(), ours.changed(tolerance=0.5).key(), ours.changed(start="random").key()})
+        == 3
+    )
     rows = RefinementRecipe(objective="hankel", optimizer="lbfgs")
     assert rows.key() == rows.changed(rate=0.5).key() != rows.changed(tolerance=0.5).key()
     likelihood = RefinementRecipe(objective="likelihood")
     assert likelihood.key() == likelihood.changed(optimizer="lbfgs", tolerance=0.5).key()
-    assert converged().key() == converged().changed(learning=LearningRecipe()).key()  # SP trains nothing
+    # SP trains nothing
+    assert converged().key() == converged().changed(learning=LearningRecipe()).key()
 
 
 def test_the_python_defaults_are_those_of_new_experiments() -> None:

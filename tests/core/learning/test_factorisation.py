@@ -25,7 +25,9 @@ from tests.references import full_basis, ring
 RING = exact_hankel(ring(3).weights, full_basis(2, 3))
 
 
-@given(st.integers(0, 2**20), st.integers(1, 8), st.integers(1, 6), st.integers(1, 3), st.booleans())
+@given(
+    st.integers(0, 2**20), st.integers(1, 8), st.integers(1, 6), st.integers(1, 3), st.booleans()
+)
 def test_the_loss_and_its_gradient_are_those_of_the_dense_matrix(
     seed: int, num_rows: int, num_columns: int, rank: int, nonlinear: bool
 ) -> None:
@@ -38,7 +40,11 @@ def test_the_loss_and_its_gradient_are_those_of_the_dense_matrix(
         return torch.tanh(values) if nonlinear else values
 
     def through(H: torch.Tensor | SparseRows) -> torch.Tensor:
-        first, theta = (H.times(layers[0]), activate) if isinstance(H, SparseRows) else (H @ layers[0], plainly)
+        first, theta = (
+            (H.times(layers[0]), activate)
+            if isinstance(H, SparseRows)
+            else (H @ layers[0], plainly)
+        )
         return theta(theta(theta(first, nonlinear) @ layers[1], nonlinear) @ layers[2], nonlinear)
 
     rows = SparseRows(sparse.csr_array(dense))
@@ -53,7 +59,9 @@ def test_the_loss_and_its_gradient_are_those_of_the_dense_matrix(
         np.testing.assert_allclose(ours.numpy(), expected.numpy(), rtol=1e-9, atol=1e-11 * scale)
 
 
-@given(st.integers(0, 2**20), st.integers(1, 8), st.integers(1, 6), st.integers(1, 5), st.booleans())
+@given(
+    st.integers(0, 2**20), st.integers(1, 8), st.integers(1, 6), st.integers(1, 5), st.booleans()
+)
 def test_the_masked_loss_and_its_gradient_are_those_of_the_known_cells(
     seed: int, num_rows: int, num_columns: int, width: int, missing: bool
 ) -> None:
@@ -63,8 +71,14 @@ def test_the_masked_loss_and_its_gradient_are_those_of_the_known_cells(
     dense = rng.integers(-1, 2, size=known.shape) * known * 1.0  # some of the known cells hold 0
     stored = sparse.csr_array((dense[known], known.nonzero()), shape=known.shape)
     rows = SparseRows(stored, rng.integers(1, 4, size=num_rows).astype(float))
-    Y, D = (torch.tensor(rng.normal(size=shape), requires_grad=True) for shape in ((num_rows, width), (width, num_columns)))
-    losses = [observed_error(rows, Y, D) * 3, 3 * (rows.counts * torch.tensor(known) * (Y @ D - torch.tensor(dense)) ** 2).sum()]
+    Y, D = (
+        torch.tensor(rng.normal(size=shape), requires_grad=True)
+        for shape in ((num_rows, width), (width, num_columns))
+    )
+    losses = [
+        observed_error(rows, Y, D) * 3,
+        3 * (rows.counts * torch.tensor(known) * (Y @ D - torch.tensor(dense)) ** 2).sum(),
+    ]
     if not missing:
         losses.append(reconstruction_error(rows, Y, D) * 3)
     values = [float(loss.detach()) for loss in losses]
@@ -76,7 +90,9 @@ def test_the_masked_loss_and_its_gradient_are_those_of_the_known_cells(
 
 
 def test_training_on_known_cells_reaches_the_unknown_ones() -> None:
-    """A matrix of rank 1 whose rows hold all but one of their cells: no unknown cell pulls towards 0."""
+    """A matrix of rank 1 whose rows hold all but one of their cells: no unknown cell pulls towards
+    0.
+    """
     values = np.outer([1.0, 2.0, 3.0, 4.0], [1.0, 0.5, 0.25])
     stored = values + 0.0
     stored[[0, 1, 2, 3], [0, 1, 2, 0]] = np.nan
@@ -84,19 +100,28 @@ def test_training_on_known_cells_reaches_the_unknown_ones() -> None:
     basis = Basis(Words.of([(), (0,), (0, 0), (0, 0, 0)]), Words.of([(), (0,), (0, 0)]), 1)
     matrix = sparse.csr_array((stored[known], known.nonzero()), shape=known.shape)
     hankel = HankelMatrix(basis, matrix, np.array([[1], [2], [3], [3]], dtype=np.int32), 4, VALUE)
-    options = Options("tran.non", 1, hidden=(1,), epochs_factorisation=4000, schedule="cosine", **AS_IN_THE_PAPER)
+    options = Options(
+        "tran.non", 1, hidden=(1,), epochs_factorisation=4000, schedule="cosine", **AS_IN_THE_PAPER
+    )
     factors = fit_factorisation(hankel, options, masked=True)
     assert factors.log.losses.min() < 1e-2
     ours = np.abs(factors.latent @ factors.decoder[-1] * factors.scale - values)[~known]
     zeros = fit_factorisation(hankel, options)
-    assert ours.max() < np.abs(zeros.latent @ zeros.decoder[-1] * zeros.scale - values)[~known].max() / 3
+    assert (
+        ours.max()
+        < np.abs(zeros.latent @ zeros.decoder[-1] * zeros.scale - values)[~known].max() / 3
+    )
 
 
 @pytest.mark.parametrize("nonlinear", [True, False])
 @pytest.mark.parametrize("hidden", [(1,), (2, 1, 2), (4, 2, 1, 2, 4)])
-def test_the_network_given_back_is_that_of_the_smallest_loss(nonlinear: bool, hidden: tuple[int, ...]) -> None:
+def test_the_network_given_back_is_that_of_the_smallest_loss(
+    nonlinear: bool, hidden: tuple[int, ...]
+) -> None:
     learner = "fac.non" if nonlinear else "tran.non"
-    options = Options(learner, 3, hidden, epochs_factorisation=40, rate_factorisation=0.1, **AS_IN_THE_PAPER)
+    options = Options(
+        learner, 3, hidden, epochs_factorisation=40, rate_factorisation=0.1, **AS_IN_THE_PAPER
+    )
     factors = fit_factorisation(RING, options)
     Y = factors.latent
     for layer in factors.decoder[:-1]:
@@ -108,7 +133,9 @@ def test_the_network_given_back_is_that_of_the_smallest_loss(nonlinear: bool, hi
 
 
 def test_layers_have_the_widths_of_the_paper() -> None:
-    factors = fit_factorisation(RING, Options("fac.non", 3, (4, 2, 1, 2, 4), epochs_factorisation=0))
+    factors = fit_factorisation(
+        RING, Options("fac.non", 3, (4, 2, 1, 2, 4), epochs_factorisation=0)
+    )
     columns = RING.num_suffixes
     assert [layer.shape for layer in factors.encoder] == [(columns, 12), (12, 6), (6, 3)]
     assert [layer.shape for layer in factors.decoder] == [(3, 6), (6, 12), (12, columns)]
@@ -126,10 +153,19 @@ def test_latent_states_are_the_encoder_of_the_rows() -> None:
 
 @pytest.mark.parametrize("rank", [1, 2])
 def test_a_linear_auto_encoder_finds_the_best_matrix_of_its_rank(rank: int) -> None:
-    """Eckart–Young over P': no rank-k factorisation leaves less than the singular values beyond k."""
+    """Eckart–Young over P': no rank-k factorisation leaves less than the singular values
+    beyond k.
+    """
     singular = np.linalg.svd(RING.matrix.toarray(), compute_uv=False)
     best = (singular[rank:] ** 2).sum() / (singular**2).sum()
-    options = Options("tran.non", rank, epochs_factorisation=2000, rate_factorisation=0.03, schedule="cosine", **AS_IN_THE_PAPER)
+    options = Options(
+        "tran.non",
+        rank,
+        epochs_factorisation=2000,
+        rate_factorisation=0.03,
+        schedule="cosine",
+        **AS_IN_THE_PAPER,
+    )
     log = fit_factorisation(RING, options).log
     assert log.losses.min() == pytest.approx(best, rel=1e-6)
 
@@ -137,20 +173,30 @@ def test_a_linear_auto_encoder_finds_the_best_matrix_of_its_rank(rank: int) -> N
 @pytest.mark.parametrize("rank", [1, 2, 3])
 @pytest.mark.parametrize("hidden", [(1,), (2, 1, 2), (4, 2, 1, 2, 4)])
 def test_training_starts_at_the_best_matrix_of_its_rank(rank: int, hidden: tuple[int, ...]) -> None:
-    """Eckart–Young again, before the first epoch; in the middle of tanh, which is the identity there."""
+    """Eckart–Young again, before the first epoch; in the middle of tanh, which is the identity
+    there.
+    """
     singular = np.linalg.svd(RING.matrix.toarray(), compute_uv=False)
     best = (singular[rank:] ** 2).sum() / (singular**2).sum()
-    options = Options("fac.non", rank, hidden, epochs_factorisation=0, optimizer="adamax", start="svd")
+    options = Options(
+        "fac.non", rank, hidden, epochs_factorisation=0, optimizer="adamax", start="svd"
+    )
     log = fit_factorisation(RING, options).log
     assert log.losses[0] == pytest.approx(best, abs=1e-11)
-    assert fit_factorisation(RING, replace(options, epochs_factorisation=20)).log.losses.min() <= log.losses[0]
+    assert (
+        fit_factorisation(RING, replace(options, epochs_factorisation=20)).log.losses.min()
+        <= log.losses[0]
+    )
     with pytest.raises(RecipeError, match="start must be one of random, svd; got 'zero'"):
         fit_factorisation(RING, replace(options, start="zero"))
 
 
 @pytest.mark.parametrize("hidden", [(2, 2), (2, 1), (1, 2, 1), (2, 1, 3), (0, 1, 0), (2, 1, 1, 2)])
 def test_other_shapes_are_refused(hidden: tuple[int, ...]) -> None:
-    with pytest.raises(RecipeError, match=f"hidden must list the layers' widths .*; got {','.join(map(str, hidden))}$"):
+    with pytest.raises(
+        RecipeError,
+        match=f"hidden must list the layers' widths .*; got {','.join(map(str, hidden))}$",
+    ):
         encoder_depth(hidden)
 
 

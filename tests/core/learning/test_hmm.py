@@ -1,4 +1,6 @@
-"""EM of an HMM: against hmmlearn, against summing over all hidden paths, and on strings of a known HMM."""
+"""EM of an HMM: against hmmlearn, against summing over all hidden paths, and on strings of a known
+HMM.
+"""
 
 from __future__ import annotations
 
@@ -41,7 +43,11 @@ def test_an_automaton_sums_over_all_hidden_paths() -> None:
         emitted, total = (*word, 3), 0.0
         for path in product(range(3), repeat=len(emitted)):
             moved = np.prod([KNOWN.moves[states] for states in pairwise(path)])
-            total += KNOWN.initial[path[0]] * moved * np.prod([KNOWN.emissions[at] for at in zip(emitted, path, strict=True)])
+            total += (
+                KNOWN.initial[path[0]]
+                * moved
+                * np.prod([KNOWN.emissions[at] for at in zip(emitted, path, strict=True)])
+            )
         expected.append(total)
     np.testing.assert_allclose(KNOWN.automaton().weights(words), expected, rtol=1e-12)
     assert KNOWN.automaton().total_weight() == pytest.approx(1, abs=1e-12)
@@ -52,11 +58,17 @@ def test_a_step_of_em_is_hmmlearns(strings: list[Word], num_states: int, seed: i
     """The likelihood, and what one iteration without pseudo-counts makes of the model."""
     tree, model = start_of(strings, num_states, seed)
     theirs = CategoricalHMM(num_states, n_features=3, n_iter=1, init_params="")
-    theirs.startprob_, theirs.transmat_, theirs.emissionprob_ = model.initial, model.moves, model.emissions.T
+    theirs.startprob_, theirs.transmat_, theirs.emissionprob_ = (
+        model.initial,
+        model.moves,
+        model.emissions.T,
+    )
     column = np.array([symbol for string in strings for symbol in (*string, 2)]).reshape(-1, 1)
     lengths = [len(string) + 1 for string in strings]
     expected = tree.expect(model)
-    assert expected.log_likelihood * np.log(2) == pytest.approx(theirs.score(column, lengths), rel=1e-9)
+    assert expected.log_likelihood * np.log(2) == pytest.approx(
+        theirs.score(column, lengths), rel=1e-9
+    )
     theirs.fit(column, lengths)
     ours = expected.maximised(0)
     np.testing.assert_allclose(ours.initial, theirs.startprob_, atol=1e-9)
@@ -66,13 +78,19 @@ def test_a_step_of_em_is_hmmlearns(strings: list[Word], num_states: int, seed: i
 
 
 @given(strings_of, st.integers(1, 4), st.sampled_from([0.0, 0.1, 2.0]))
-def test_em_never_lowers_its_objective(strings: list[Word], num_states: int, pseudo_count: float) -> None:
-    """log P(strings) + pseudo_count · Σ log emission; without pseudo-counts the likelihood itself."""
+def test_em_never_lowers_its_objective(
+    strings: list[Word], num_states: int, pseudo_count: float
+) -> None:
+    """log P(strings) + pseudo_count · Σ log emission; without pseudo-counts the likelihood
+    itself.
+    """
     tree, model = start_of(strings, num_states, 0)
     before = -np.inf
     for _ in range(15):
         expected = tree.expect(model)
-        objective = expected.log_likelihood + (pseudo_count * np.log2(model.emissions).sum() if pseudo_count else 0)
+        objective = expected.log_likelihood + (
+            pseudo_count * np.log2(model.emissions).sum() if pseudo_count else 0
+        )
         assert objective >= before - 1e-9 * (1 + abs(objective))
         model, before = expected.maximised(pseudo_count), objective
 
@@ -91,13 +109,17 @@ def test_expected_counts_add_up(strings: list[Word], num_states: int) -> None:
 
 def test_a_known_hmm_is_recovered() -> None:
     alphabet = Alphabet(("a", "b", "c"))
-    train, validation = (Sample.of(sample_words(KNOWN.automaton(), 20_000, seed), alphabet) for seed in (0, 1))
+    train, validation = (
+        Sample.of(sample_words(KNOWN.automaton(), 20_000, seed), alphabet) for seed in (0, 1)
+    )
     losses: list[Progress] = []
     learned = fit_hmm(train, 3, validation=validation, report=losses.append)
     assert learned.total_weight() == pytest.approx(1, abs=1e-9)
     true = next_symbol_score(KNOWN.automaton(), validation).bits_per_symbol
     assert next_symbol_score(learned, validation).bits_per_symbol == pytest.approx(true, abs=0.002)
-    assert losses[-1].loss == pytest.approx(next_symbol_score(learned, train).bits_per_symbol, abs=1e-4)
+    assert losses[-1].loss == pytest.approx(
+        next_symbol_score(learned, train).bits_per_symbol, abs=1e-4
+    )
     words = all_words(3, 5)
     np.testing.assert_allclose(learned.weights(words), KNOWN.automaton().weights(words), atol=0.005)
 
@@ -115,12 +137,18 @@ def test_every_string_is_possible() -> None:
 
 
 def test_validation_stops_early_and_the_seed_decides() -> None:
-    train, validation = Sample.of(Words.of([(0, 1, 1), (1,)]), AB), Sample.of(Words.of([(1, 0), (0, 0, 0)]), AB)
+    train, validation = (
+        Sample.of(Words.of([(0, 1, 1), (1,)]), AB),
+        Sample.of(Words.of([(1, 0), (0, 0, 0)]), AB),
+    )
     steps: list[Progress] = []
     stopped = fit_hmm(train, 4, EM(patience=3), validation=validation, report=steps.append)
     assert len(steps) < 500
     longest = fit_hmm(train, 4)
-    assert next_symbol_score(stopped, validation).bits_per_symbol < next_symbol_score(longest, validation).bits_per_symbol
+    assert (
+        next_symbol_score(stopped, validation).bits_per_symbol
+        < next_symbol_score(longest, validation).bits_per_symbol
+    )
     again, other = (fit_hmm(train, 4, EM(3, seed=seed)) for seed in (0, 1))
     assert (fit_hmm(train, 4, EM(3)).transitions == again.transitions).all()
     assert (other.transitions != again.transitions).any()
@@ -136,7 +164,10 @@ def test_what_can_not_be_learned_is_refused() -> None:
         EM(pseudo_count=-1)
     with pytest.raises(RecipeError, match="EM has nothing to learn from"):
         fit_hmm(none, 1)
-    with pytest.raises(RecipeError, match="the validation sample must have strings .*; got 0 strings over 2 symbols"):
+    with pytest.raises(
+        RecipeError,
+        match="the validation sample must have strings .*; got 0 strings over 2 symbols",
+    ):
         fit_hmm(sample, 1, validation=none)
     with pytest.raises(Cancelled):
         fit_hmm(sample, 1, cancelled=lambda: True)

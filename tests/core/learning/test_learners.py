@@ -44,16 +44,24 @@ def arrays(learned: Fit) -> list[np.ndarray]:
 
 @pytest.mark.parametrize("learner", HANKEL_LEARNERS)
 def test_learning_twice_gives_the_same_bits(dyck: HankelMatrix, learner: str) -> None:
-    one, same, other = (fit(dyck, learner=learner, rank=3, seed=seed, **QUICK) for seed in (1, 1, 2))
+    one, same, other = (
+        fit(dyck, learner=learner, rank=3, seed=seed, **QUICK) for seed in (1, 1, 2)
+    )
     assert [a.tobytes() for a in arrays(one)] == [a.tobytes() for a in arrays(same)]
-    assert ([a.tobytes() for a in arrays(one)] == [a.tobytes() for a in arrays(other)]) == (learner == "SP")
+    assert ([a.tobytes() for a in arrays(one)] == [a.tobytes() for a in arrays(other)]) == (
+        learner == "SP"
+    )
 
 
 @pytest.mark.parametrize("learner", HANKEL_LEARNERS)
 @pytest.mark.parametrize("rank", [0, -1, 21, 1000])
-def test_ranks_that_the_basis_does_not_allow_are_refused(dyck: HankelMatrix, learner: str, rank: int) -> None:
+def test_ranks_that_the_basis_does_not_allow_are_refused(
+    dyck: HankelMatrix, learner: str, rank: int
+) -> None:
     with pytest.raises(
-        RecipeError, match=rf"rank must be between 1 and 20 \(the basis has 30 prefixes and 20 suffixes\); got {rank:,}"
+        RecipeError,
+        match=r"rank must be between 1 and 20 \(the basis has 30 prefixes and 20 suffixes\); got "
+        rf"{rank:,}",
     ):
         fit(dyck, learner=learner, rank=rank)
 
@@ -67,8 +75,12 @@ def test_every_allowed_rank_is_learned(dyck: HankelMatrix, learner: str, rank: i
     assert np.isfinite(learned.model.weights(Words.of([(), (0, 1), (0, 0, 1, 1)]))).all()
 
 
-def test_options_out_of_range_are_refused(dyck: HankelMatrix, monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(RecipeError, match="learner must be one of SP, fac.non, tran.non, both.non; got 'RNN'"):
+def test_options_out_of_range_are_refused(
+    dyck: HankelMatrix, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with pytest.raises(
+        RecipeError, match="learner must be one of SP, fac.non, tran.non, both.non; got 'RNN'"
+    ):
         fit(dyck, learner="RNN", rank=3)
     with pytest.raises(RecipeError, match="schedule must be one of constant, cosine; got 'step'"):
         fit(dyck, learner="fac.non", rank=3, schedule="step")
@@ -85,10 +97,16 @@ def test_every_epoch_is_reported_with_its_loss(dyck: HankelMatrix, learner: str)
     learned = fit(dyck, learner=learner, rank=3, report=seen.append, **QUICK)
     for log, epochs in zip(learned.report.logs, (20, 10), strict=True):
         stage = [step for step in seen if step.stage == log.stage]
-        assert [(step.step, step.total) for step in stage] == [(epoch, epochs) for epoch in range(epochs + 1)]
+        assert [(step.step, step.total) for step in stage] == [
+            (epoch, epochs) for epoch in range(epochs + 1)
+        ]
         assert [step.loss for step in stage] == log.losses.tolist()
         assert 0 < log.losses.min() < log.losses[0]
-    assert list(learned.report.seconds) == [log.stage for log in learned.report.logs] == ["factorisation", "transitions"]
+    assert (
+        list(learned.report.seconds)
+        == [log.stage for log in learned.report.logs]
+        == ["factorisation", "transitions"]
+    )
 
 
 def test_spectral_learning_reports_its_stage(dyck: HankelMatrix) -> None:
@@ -107,21 +125,38 @@ def test_cancelling_stops_at_the_next_epoch(dyck: HankelMatrix, learner: str, af
         fit(dyck, learner=learner, rank=3, report=seen.append, cancelled=lambda: len(seen) > after)
         return  # one stage: nothing to interrupt once it runs
     with pytest.raises(Cancelled):
-        fit(dyck, learner=learner, rank=3, report=seen.append, cancelled=lambda: len(seen) >= after, **QUICK)
+        fit(
+            dyck,
+            learner=learner,
+            rank=3,
+            report=seen.append,
+            cancelled=lambda: len(seen) >= after,
+            **QUICK,
+        )
     assert len(seen) == after
 
 
-@pytest.mark.parametrize(("learner", "stage"), [*((name, "factorisation") for name in NETWORKS), ("fac.non", "transitions")])
-def test_divergence_is_told_and_the_best_weights_are_kept(dyck: HankelMatrix, learner: str, stage: str) -> None:
-    """A rate of 1e200 throws the weights so far that their squares are no numbers. (tanh units in step 2 don't mind: below.)"""
+@pytest.mark.parametrize(
+    ("learner", "stage"),
+    [*((name, "factorisation") for name in NETWORKS), ("fac.non", "transitions")],
+)
+def test_divergence_is_told_and_the_best_weights_are_kept(
+    dyck: HankelMatrix, learner: str, stage: str
+) -> None:
+    """A rate of 1e200 throws the weights so far that their squares are no numbers. (tanh units in
+    step 2 don't mind: below.)
+    """
     learned = fit(dyck, learner=learner, rank=3, **QUICK, **{f"rate_{stage}": 1e200})
     log = next(log for log in learned.report.logs if log.stage == stage)
     assert log.diverged_at == len(log.losses) == 1
     assert np.isfinite(log.losses).all()
-    assert f"Training diverged: the {stage} loss was no longer a finite number after epoch 1." in learned.report.messages[0]
     assert (
-        f"(loss {format_significant(log.losses.min())}). If it was trained by Adamax, try a smaller learning rate"
+        f"Training diverged: the {stage} loss was no longer a finite number after epoch 1."
         in learned.report.messages[0]
+    )
+    assert (
+        f"(loss {format_significant(log.losses.min())}). If it was trained by Adamax, try a "
+        "smaller learning rate" in learned.report.messages[0]
     )
     assert all(np.isfinite(a).all() for a in arrays(learned))
     untrained = fit(dyck, learner=learner, rank=3, **{**QUICK, f"epochs_{stage}": 0})
@@ -142,7 +177,8 @@ def test_tanh_transitions_do_not_diverge(dyck: HankelMatrix) -> None:
 def test_a_loss_that_is_never_finite_is_told() -> None:
     assert TrainingLog("transitions", np.empty(0), 0).message == (
         "Training diverged: the transitions loss was no longer a finite number after epoch 0. "
-        "The model keeps the weights of its best epoch (loss undefined). If it was trained by Adamax, try a smaller learning rate."
+        "The model keeps the weights of its best epoch (loss undefined). If it was trained "
+        "by Adamax, try a smaller learning rate."
     )
     assert TrainingLog("transitions", np.ones(3)).message is None
 
@@ -152,14 +188,30 @@ def test_the_cosine_schedule_ends_at_rest() -> None:
     hankel = exact_hankel(ring(3).weights, full_basis(2, 2))
     last: dict[str, float] = {}
     for schedule in ("constant", "cosine"):
-        losses = fit(hankel, learner="both.non", rank=2, schedule=schedule, rate_factorisation=0.2, **QUICK).report.logs[0].losses
+        losses = (
+            fit(
+                hankel,
+                learner="both.non",
+                rank=2,
+                schedule=schedule,
+                rate_factorisation=0.2,
+                **QUICK,
+            )
+            .report.logs[0]
+            .losses
+        )
         last[schedule] = abs(losses[-1] - losses[-2]) / losses[-1]
     assert last["cosine"] < 0.1 * last["constant"]
 
 
 @pytest.mark.parametrize("learner", NETWORKS)
 def test_no_epochs_leave_the_first_weights(dyck: HankelMatrix, learner: str) -> None:
-    learned = fit(dyck, learner=learner, rank=2, **{**QUICK, "epochs_factorisation": 0, "epochs_transitions": 0})
+    learned = fit(
+        dyck,
+        learner=learner,
+        rank=2,
+        **{**QUICK, "epochs_factorisation": 0, "epochs_transitions": 0},
+    )
     assert [len(log.losses) for log in learned.report.logs] == [1, 1]
     assert isinstance(learned.model, NLWFA) and learned.model.num_states == 2
 
@@ -167,12 +219,26 @@ def test_no_epochs_leave_the_first_weights(dyck: HankelMatrix, learner: str) -> 
 @pytest.mark.parametrize("learner", NETWORKS)
 def test_models_hold_the_decoders_columns(dyck: HankelMatrix, learner: str) -> None:
     """G_λ is the λ-column of φ' and the row sum all of them, both in the units of H."""
-    model = fit(dyck, learner=learner, rank=3, seed=4, epochs_factorisation=30, epochs_transitions=0, **AS_IN_THE_PAPER).model
-    factors = fit_factorisation(dyck, Options(learner, 3, epochs_factorisation=30, seed=4, **AS_IN_THE_PAPER))
+    model = fit(
+        dyck,
+        learner=learner,
+        rank=3,
+        seed=4,
+        epochs_factorisation=30,
+        epochs_transitions=0,
+        **AS_IN_THE_PAPER,
+    ).model
+    factors = fit_factorisation(
+        dyck, Options(learner, 3, epochs_factorisation=30, seed=4, **AS_IN_THE_PAPER)
+    )
     assert isinstance(model, NLWFA)
     np.testing.assert_array_equal(model.initial, factors.latent[0])
-    np.testing.assert_allclose(model.output[:, 0], factors.scale * factors.decoder[-1][:, 0], rtol=1e-14)
-    np.testing.assert_allclose(model.output[:, 1], factors.scale * factors.decoder[-1].sum(axis=1), rtol=1e-12)
+    np.testing.assert_allclose(
+        model.output[:, 0], factors.scale * factors.decoder[-1][:, 0], rtol=1e-14
+    )
+    np.testing.assert_allclose(
+        model.output[:, 1], factors.scale * factors.decoder[-1].sum(axis=1), rtol=1e-12
+    )
 
 
 def test_options_are_one_value_or_keywords(dyck: HankelMatrix) -> None:
@@ -186,9 +252,14 @@ def test_options_are_one_value_or_keywords(dyck: HankelMatrix) -> None:
     for other in models[1:]:
         for mine, expected in zip(arrays(other), arrays(models[0]), strict=True):
             np.testing.assert_array_equal(mine, expected)
-    assert options_of(Recipe()) == Options("SP", 10, epochs_factorisation=1000, epochs_transitions=500, **AS_IN_THE_PAPER)
+    assert options_of(Recipe()) == Options(
+        "SP", 10, epochs_factorisation=1000, epochs_transitions=500, **AS_IN_THE_PAPER
+    )
     for shortcuts, message in (
-        ({"learner": "SP", "rank": 2, "depth": 3}, "'depth' is not an option of a learner; the options are learner, rank, hidden"),
+        (
+            {"learner": "SP", "rank": 2, "depth": 3},
+            "'depth' is not an option of a learner; the options are learner, rank, hidden",
+        ),
         ({"learner": "SP"}, "rank missing: pass a learner and a rank, such as 'SP', 5"),
         ({}, "learner and rank missing"),
     ):
@@ -198,17 +269,29 @@ def test_options_are_one_value_or_keywords(dyck: HankelMatrix) -> None:
         with_shortcuts("SP", 2, {"rank": 3})
     with pytest.raises(
         TypeError,
-        match="options must be Options or text or None; got 5 .the text is a learner's name, followed by a rank, such as 'SP', 5.",
+        match="options must be Options or text or None; got 5 .the text is a learner's name, "
+        "followed by a rank, such as 'SP', 5.",
     ):
         fit(dyck, 5)  # type: ignore[arg-type]
 
 
 def test_a_cache_changes_nothing(dyck: HankelMatrix) -> None:
-    """Learners in turn, with what the ones before them left: the same models, and a first step that is trained once for two."""
+    """Learners in turn, with what the ones before them left: the same models, and a first step that
+    is trained once for two.
+    """
     cache, trained = FitCache(), []
-    for learner, seed in (("fac.non", 0), ("tran.non", 0), ("both.non", 0), ("both.non", 1), ("SP", 0), ("SP", 0)):
+    for learner, seed in (
+        ("fac.non", 0),
+        ("tran.non", 0),
+        ("both.non", 0),
+        ("both.non", 1),
+        ("SP", 0),
+        ("SP", 0),
+    ):
         stages: list[Progress] = []
-        ours = fit(dyck, learner=learner, rank=2, seed=seed, cache=cache, report=stages.append, **QUICK)
+        ours = fit(
+            dyck, learner=learner, rank=2, seed=seed, cache=cache, report=stages.append, **QUICK
+        )
         alone = fit(dyck, learner=learner, rank=2, seed=seed, **QUICK)
         for mine, expected in zip(arrays(ours), arrays(alone), strict=True):
             np.testing.assert_array_equal(mine, expected)
@@ -220,7 +303,9 @@ def test_a_cache_changes_nothing(dyck: HankelMatrix) -> None:
 @pytest.mark.parametrize("learner", HANKEL_LEARNERS)
 @pytest.mark.parametrize("words", [[(), (), ()], [(0, 1)] * 5, [(0,)]])
 def test_poor_samples_are_learned(learner: str, words: list[tuple[int, ...]]) -> None:
-    """All empty, all the same, one alone: rank 1 is always there, and the model gives the sample's frequencies back."""
+    """All empty, all the same, one alone: rank 1 is always there, and the model gives the sample's
+    frequencies back.
+    """
     sample = Sample.of(Words.of(words), ALPHABET)
     hankel = estimate_hankel(sample, select_basis(sample, 10, 10))
     learned = fit(

@@ -1,4 +1,6 @@
-"""Transitions by Levenberg–Marquardt: the normal equations are autograd's, and the end does not hang on the last digit."""
+"""Transitions by Levenberg–Marquardt: the normal equations are autograd's, and the end does not
+hang on the last digit.
+"""
 
 from __future__ import annotations
 
@@ -22,13 +24,22 @@ from nlwfa_core.learning.transition_networks import fit_transitions
 from nlwfa_core.sources.dyck import ALPHABET, Dyck
 from nlwfa_core.strings.sample import Sample
 
-HANKEL = build_hankel(Sample.of(Dyck().sample(500, seed=1), ALPHABET), HankelRecipe(num_prefixes=60, num_suffixes=50))
+HANKEL = build_hankel(
+    Sample.of(Dyck().sample(500, seed=1), ALPHABET), HankelRecipe(num_prefixes=60, num_suffixes=50)
+)
 MAPS = mapped_rows(HANKEL)
 
 
 @settings(max_examples=20, deadline=None)
-@given(seed=st.integers(0, 1000), k=st.integers(1, 4), width=st.integers(1, 9), num_classes=st.integers(1, 12))
-def test_the_normal_equations_are_those_of_autograd(seed: int, k: int, width: int, num_classes: int) -> None:
+@given(
+    seed=st.integers(0, 1000),
+    k=st.integers(1, 4),
+    width=st.integers(1, 9),
+    num_classes=st.integers(1, 12),
+)
+def test_the_normal_equations_are_those_of_autograd(
+    seed: int, k: int, width: int, num_classes: int
+) -> None:
     rng = np.random.default_rng(seed)
     states, targets = rng.normal(size=(num_classes, k)), np.tanh(rng.normal(size=(num_classes, k)))
     weights = rng.uniform(0.1, 2, size=num_classes) * (rng.random(num_classes) < 0.8)
@@ -37,7 +48,9 @@ def test_the_normal_equations_are_those_of_autograd(seed: int, k: int, width: in
     def residuals(flat: torch.Tensor) -> torch.Tensor:
         E, F = flat[: k * width].view(k, width), flat[k * width :].view(width, k)
         outputs = torch.tanh(torch.tanh(torch.from_numpy(states) @ E) @ F)
-        return (torch.from_numpy(np.sqrt(weights))[:, None] * (outputs - torch.from_numpy(targets))).flatten()
+        return (
+            torch.from_numpy(np.sqrt(weights))[:, None] * (outputs - torch.from_numpy(targets))
+        ).flatten()
 
     J = torch.autograd.functional.jacobian(residuals, torch.from_numpy(vector)).numpy()
     r = residuals(torch.from_numpy(vector)).numpy()
@@ -68,7 +81,9 @@ def test_the_end_does_not_hang_on_the_last_digit(learner: str) -> None:
     classes = np.unique(latent, axis=0, return_inverse=True)[1].ravel()
     wrong = 1 + 1e-15 * np.random.default_rng(0).standard_normal((classes.max() + 1, 3))
     options = Options(learner, 3, optimizer="lm")
-    one, other = (fit_transitions(states, MAPS, options)[0] for states in (latent, latent * wrong[classes]))
+    one, other = (
+        fit_transitions(states, MAPS, options)[0] for states in (latent, latent * wrong[classes])
+    )
     for ours, theirs in zip(one, other, strict=True):
         np.testing.assert_allclose(ours, theirs, atol=1e-9)
 
@@ -77,14 +92,19 @@ def test_the_log_ends_with_the_error_of_the_maps() -> None:
     latent = fit_factorisation(HANKEL, Options("tran.non", 3)).latent
     (E, F), log = fit_transitions(latent, MAPS, Options("tran.non", 3, optimizer="lm"))
     before, after = latent[: HANKEL.num_prefixes], latent[MAPS]
-    error = sum(((np.tanh(np.tanh(before @ E[s]) @ F[s]) - after[:, s]) ** 2).sum() for s in range(2))
+    error = sum(
+        ((np.tanh(np.tanh(before @ E[s]) @ F[s]) - after[:, s]) ** 2).sum() for s in range(2)
+    )
     assert log.losses[-1] == pytest.approx(error / (after**2).sum(), rel=1e-9)
     assert log.losses[0] > 3 * log.losses[-1]
 
 
 def test_large_maps_and_maps_without_a_hidden_layer_are_trained_by_lbfgs() -> None:
     rank = int((LARGEST_MAP / 4) ** 0.5) + 1
-    for options in (Options("tran.non", rank, epochs_transitions=3), Options("tran.non", 3, width_transitions=0)):
+    for options in (
+        Options("tran.non", rank, epochs_transitions=3),
+        Options("tran.non", 3, width_transitions=0),
+    ):
         models = [fit(HANKEL, options, optimizer=optimizer).model for optimizer in ("lm", "lbfgs")]
         np.testing.assert_array_equal(models[0].transitions[0], models[1].transitions[0])
 
@@ -92,8 +112,12 @@ def test_large_maps_and_maps_without_a_hidden_layer_are_trained_by_lbfgs() -> No
 def test_it_can_be_cancelled_and_limited() -> None:
     latent = fit_factorisation(HANKEL, Options("tran.non", 3)).latent
     with pytest.raises(Cancelled):
-        fit_transitions(latent, MAPS, Options("tran.non", 3, optimizer="lm"), cancelled=lambda: True)
-    _, log = fit_transitions(latent, MAPS, Options("tran.non", 3, optimizer="lm", epochs_transitions=2))
+        fit_transitions(
+            latent, MAPS, Options("tran.non", 3, optimizer="lm"), cancelled=lambda: True
+        )
+    _, log = fit_transitions(
+        latent, MAPS, Options("tran.non", 3, optimizer="lm", epochs_transitions=2)
+    )
     assert log.stopped == "epochs" and log.epochs == 4  # two steps for each symbol
 
 

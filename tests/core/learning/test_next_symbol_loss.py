@@ -1,4 +1,6 @@
-"""The likelihood of next symbols in blocks: the same numbers and gradients as from whole tables, in little memory."""
+"""The likelihood of next symbols in blocks: the same numbers and gradients as from whole tables, in
+little memory.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,12 @@ import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from nlwfa_core.learning import next_symbol_loss, refine_likelihood
-from nlwfa_core.learning.next_symbol_loss import MANY_OUTPUTS, MIN_PROBABILITY, SCORES_PER_BLOCK, log_likelihood
+from nlwfa_core.learning.next_symbol_loss import (
+    MANY_OUTPUTS,
+    MIN_PROBABILITY,
+    SCORES_PER_BLOCK,
+    log_likelihood,
+)
 from nlwfa_core.learning.options import Refinement
 from nlwfa_core.learning.recurrent import Network, batches
 from nlwfa_core.learning.refine_likelihood import _as_distribution, _Trained
@@ -22,32 +29,53 @@ from nlwfa_core.models.wfa import WFA
 from nlwfa_core.strings.sample import Sample
 from nlwfa_core.strings.words import Alphabet, Words
 
-NETWORKS = [(name, link) for name in READINGS for link in ("identity", "square", "softmax")[: 3 if name == "conditional" else 2]]
+NETWORKS = [
+    (name, link)
+    for name in READINGS
+    for link in ("identity", "square", "softmax")[: 3 if name == "conditional" else 2]
+]
 
 
 def drawn_sample(num_symbols: int, num_strings: int, seed: int = 0) -> Sample:
     rng = np.random.default_rng(seed)
-    words = [tuple(rng.integers(0, num_symbols, rng.integers(0, 7)).tolist()) for _ in range(num_strings)]
+    words = [
+        tuple(rng.integers(0, num_symbols, rng.integers(0, 7)).tolist()) for _ in range(num_strings)
+    ]
     return Sample.of(Words.of(words), Alphabet.numbered(num_symbols))
 
 
 def linear_model(num_symbols: int, num_states: int = 3) -> WFA:
     rng = np.random.default_rng(1)
-    return WFA(rng.uniform(size=num_states), rng.uniform(size=(num_symbols, num_states, num_states)) / num_symbols / 4, np.ones(3))
+    return WFA(
+        rng.uniform(size=num_states),
+        rng.uniform(size=(num_symbols, num_states, num_states)) / num_symbols / 4,
+        np.ones(3),
+    )
 
 
 def network_model(num_symbols: int, name: str, link: str) -> NLWFA:
     rng, reading = np.random.default_rng(2), reading_named(name, link, True)
     num_outputs = {"string": 4, "boundary": 1, "conditional": num_symbols + 1}[name]
     maps = rng.normal(size=(num_symbols + reading.has_end_map, 3, 3))
-    return NLWFA(rng.normal(size=3), (maps,), (rng.normal(size=(3, 5)),), rng.normal(size=(5, num_outputs)), True, True, reading)
+    return NLWFA(
+        rng.normal(size=3),
+        (maps,),
+        (rng.normal(size=(3, 5)),),
+        rng.normal(size=(5, num_outputs)),
+        True,
+        True,
+        reading,
+    )
 
 
 def bits_and_gradients(model: WFA | NLWFA, sample: Sample) -> list[np.ndarray]:
     trained = _Trained.of(model)
     bits = trained.bits_per_symbol(Continuations(sample, model.num_symbols))
     bits.backward()  # type: ignore[no-untyped-call]
-    return [bits.detach().numpy(), *(np.zeros(0) if one.grad is None else one.grad.numpy() for one in trained.tensors)]
+    return [
+        bits.detach().numpy(),
+        *(np.zeros(0) if one.grad is None else one.grad.numpy() for one in trained.tensors),
+    ]
 
 
 def use_blocks(monkeypatch: pytest.MonkeyPatch, scores: int) -> None:
@@ -64,9 +92,15 @@ def test_blocks_give_the_likelihood_of_the_whole_table(
 ) -> None:
     monkeypatch.setattr(next_symbol_loss, "SCORES_PER_BLOCK", scores_per_block)
     generator = torch.Generator().manual_seed(0)
-    hidden, columns = (torch.randn(shape, generator=generator, dtype=torch.float64) for shape in ((20, 4), (4, 11)))
+    hidden, columns = (
+        torch.randn(shape, generator=generator, dtype=torch.float64) for shape in ((20, 4), (4, 11))
+    )
     pairs = torch.randperm(220, generator=generator)[:70]  # some rows have none
-    rows, symbols, weights = pairs // 11, pairs % 11, torch.rand(70, generator=generator, dtype=torch.float64)
+    rows, symbols, weights = (
+        pairs // 11,
+        pairs % 11,
+        torch.rand(70, generator=generator, dtype=torch.float64),
+    )
     results = []
     for blockwise in (True, False):
         inputs = hidden.clone().requires_grad_(), columns.clone().requires_grad_()
@@ -76,7 +110,9 @@ def test_blocks_give_the_likelihood_of_the_whole_table(
             scores = inputs[0] @ inputs[1]
             sizes = scores.exp() if softmax else scores.abs()
             floor = 0 if softmax else MIN_PROBABILITY
-            value = ((sizes / sizes.sum(dim=1, keepdim=True) + floor).log()[rows, symbols] * weights).sum()
+            value = (
+                (sizes / sizes.sum(dim=1, keepdim=True) + floor).log()[rows, symbols] * weights
+            ).sum()
         (3 * value).backward()
         results.append([value.detach(), *(one.grad for one in inputs)])
     for ours, wanted in zip(*results, strict=True):
@@ -85,8 +121,12 @@ def test_blocks_give_the_likelihood_of_the_whole_table(
         assert not log_likelihood(*inputs, rows, symbols, weights, softmax).requires_grad
 
 
-@pytest.mark.parametrize("model", [linear_model(4), *(network_model(4, *kind) for kind in NETWORKS)])
-def test_refinement_in_blocks_has_the_same_loss_and_gradient(model: WFA | NLWFA, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    "model", [linear_model(4), *(network_model(4, *kind) for kind in NETWORKS)]
+)
+def test_refinement_in_blocks_has_the_same_loss_and_gradient(
+    model: WFA | NLWFA, monkeypatch: pytest.MonkeyPatch
+) -> None:
     sample = drawn_sample(4, 40)
     wanted = bits_and_gradients(model, sample)
     use_blocks(monkeypatch, 50)
@@ -117,7 +157,9 @@ def test_recurrent_networks_have_the_same_loss_in_blocks(
             torch.manual_seed(0)
             network = Network(kind, 4, 3, 0.0, dtype)
         network.loss(batch).backward()  # type: ignore[no-untyped-call]
-        results.append([network.loss(batch).detach(), *(parameter.grad for parameter in network.parameters())])
+        results.append(
+            [network.loss(batch).detach(), *(parameter.grad for parameter in network.parameters())]
+        )
     for ours, wanted in zip(*results, strict=True):
         np.testing.assert_allclose(ours, wanted, rtol=tolerance, atol=tolerance / 1000)
 
@@ -131,7 +173,9 @@ class Largest(TorchDispatchMode):
         result = func(*args, **(kwargs or {}))
         for one in result if isinstance(result, (tuple, list)) else [result]:
             if isinstance(one, torch.Tensor):
-                self.numbers = max(self.numbers, one.untyped_storage().nbytes() // max(1, one.element_size()))
+                self.numbers = max(
+                    self.numbers, one.untyped_storage().nbytes() // max(1, one.element_size())
+                )
         return result
 
 
@@ -147,7 +191,10 @@ def test_no_table_of_all_scores_is_held(learner: str) -> None:
                 Network(learner, num_symbols, 3, 0.0).loss(batch).backward()  # type: ignore[no-untyped-call]
         else:
             bits_and_gradients(
-                linear_model(num_symbols) if learner == "SP" else network_model(num_symbols, "conditional", "softmax"), sample
+                linear_model(num_symbols)
+                if learner == "SP"
+                else network_model(num_symbols, "conditional", "softmax"),
+                sample,
             )
     assert 0 < largest.numbers <= SCORES_PER_BLOCK
 
@@ -156,6 +203,9 @@ def test_refinement_over_many_symbols_learns() -> None:
     num_symbols = MANY_OUTPUTS
     sample = drawn_sample(num_symbols, 60)
     model, log = refine_likelihood.refine_likelihood(
-        network_model(num_symbols, "conditional", "identity"), sample, None, Refinement("likelihood", epochs=4, batch=20)
+        network_model(num_symbols, "conditional", "identity"),
+        sample,
+        None,
+        Refinement("likelihood", epochs=4, batch=20),
     )
     assert isinstance(model, NLWFA) and log.losses[-1] < log.losses[1]

@@ -38,13 +38,17 @@ from nlwfa_core.strings.words import Alphabet, Word, Words
 from tests.references import all_words
 
 AB = Alphabet(("a", "b"))
-strings_of = st.lists(st.lists(st.integers(0, 1), max_size=6).map(tuple), min_size=1, max_size=BATCH)
+strings_of = st.lists(
+    st.lists(st.integers(0, 1), max_size=6).map(tuple), min_size=1, max_size=BATCH
+)
 
 
 @pytest.mark.parametrize("kind", GATES)
 @given(strings=strings_of, seed=st.integers(0, 9))
 def test_numpy_computes_what_torch_trains(kind: str, strings: list[Word], seed: int) -> None:
-    """The loss of torch's layer over one batch of all strings is the frozen model's bits per symbol."""
+    """The loss of torch's layer over one batch of all strings is the frozen model's bits per
+    symbol.
+    """
     sample = Sample.of(Words.of(strings), AB)
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
@@ -80,7 +84,9 @@ def test_no_weights_are_the_uniform_model(kind: str, num_gates: int) -> None:
 @pytest.mark.parametrize("kind", GATES)
 def test_the_layer_is_that_of_torch(kind: str, dtype: torch.dtype) -> None:
     """Outputs and gradients, to the last digit, for strings of different lengths."""
-    sample = Sample.of(Words.of([(0, 1) * n for n in range(9)] + [(1,) * n for n in (1, 7, 20)]), AB)
+    sample = Sample.of(
+        Words.of([(0, 1) * n for n in range(9)] + [(1,) * n for n in (1, 7, 20)]), AB
+    )
     (batch,) = batches(sample, np.random.default_rng(0))
     results = []
     with one_thread(), torch.random.fork_rng(devices=[]):
@@ -90,7 +96,10 @@ def test_the_layer_is_that_of_torch(kind: str, dtype: torch.dtype) -> None:
             packed = batch._replace(data=network.embedding(batch.data[:, 0]))
             hidden = network.layer(packed)[0].data if use_torch else network._hidden(packed)
             (hidden**2).sum().backward()  # type: ignore[no-untyped-call]
-            gradients = [network.embedding.weight.grad, *(parameter.grad for parameter in network.layer.parameters())]
+            gradients = [
+                network.embedding.weight.grad,
+                *(parameter.grad for parameter in network.layer.parameters()),
+            ]
             results.append([hidden.detach(), *gradients])
     for ours, wanted in zip(*reversed(results), strict=True):
         np.testing.assert_array_equal(ours, wanted)
@@ -103,7 +112,11 @@ class ComputedNumbers(TorchDispatchMode):
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         result = func(*args, **(kwargs or {}))
-        self.total += sum(one.numel() for one in (result if isinstance(result, (tuple, list)) else [result]) if one is not None)
+        self.total += sum(
+            one.numel()
+            for one in (result if isinstance(result, (tuple, list)) else [result])
+            if one is not None
+        )
         return result
 
 
@@ -128,10 +141,17 @@ def test_an_epoch_is_every_string_once() -> None:
 
 @pytest.mark.parametrize("kind", GATES)
 def test_it_learns_the_brackets(kind: str) -> None:
-    train, validation = (Sample.of(Dyck().sample(number, seed), ALPHABET) for seed, number in enumerate((1000, 300)))
+    train, validation = (
+        Sample.of(Dyck().sample(number, seed), ALPHABET) for seed, number in enumerate((1000, 300))
+    )
     losses: list[Progress] = []
-    model = fit_recurrent(train, kind, 8, Training(240), validation=validation, report=losses.append)
-    bits = [next_symbol_score(m, validation).bits_per_symbol for m in (model, NGram.fit(train, 3), Dyck())]
+    model = fit_recurrent(
+        train, kind, 8, Training(240), validation=validation, report=losses.append
+    )
+    bits = [
+        next_symbol_score(m, validation).bits_per_symbol
+        for m in (model, NGram.fit(train, 3), Dyck())
+    ]
     assert bits[0] < bits[1]
     assert bits[0] > bits[2] - 0.02
     assert (losses[0].loss or 0) > (losses[-1].loss or 0) > 0
@@ -140,19 +160,29 @@ def test_it_learns_the_brackets(kind: str) -> None:
 def test_a_seed_decides_and_leaves_no_trace() -> None:
     train = Sample.of(Dyck().sample(100, 0), ALPHABET)
     before = torch.random.get_rng_state()
-    one, again, other = (fit_recurrent(train, "GRU", 3, Training(4, dropout=0.5, seed=seed)) for seed in (0, 0, 1))
+    one, again, other = (
+        fit_recurrent(train, "GRU", 3, Training(4, dropout=0.5, seed=seed)) for seed in (0, 0, 1)
+    )
     assert (one.recurrent == again.recurrent).all()
     assert (one.recurrent != other.recurrent).any()
     assert (torch.random.get_rng_state() == before).all()
 
 
 def test_validation_stops_early() -> None:
-    train, validation = Sample.of(Words.of([(0, 1, 1), (1,)]), AB), Sample.of(Words.of([(1, 0), (0, 0, 0)]), AB)
+    train, validation = (
+        Sample.of(Words.of([(0, 1, 1), (1,)]), AB),
+        Sample.of(Words.of([(1, 0), (0, 0, 0)]), AB),
+    )
     epochs: list[Progress] = []
-    stopped = fit_recurrent(train, "GRU", 4, Training(100, 0.1, patience=3), validation=validation, report=epochs.append)
+    stopped = fit_recurrent(
+        train, "GRU", 4, Training(100, 0.1, patience=3), validation=validation, report=epochs.append
+    )
     assert len(epochs) < 100
     longest = fit_recurrent(train, "GRU", 4, Training(100, 0.1))
-    assert next_symbol_score(stopped, validation).bits_per_symbol < next_symbol_score(longest, validation).bits_per_symbol
+    assert (
+        next_symbol_score(stopped, validation).bits_per_symbol
+        < next_symbol_score(longest, validation).bits_per_symbol
+    )
 
 
 def test_learners_of_strings_by_name() -> None:
@@ -164,7 +194,12 @@ def test_learners_of_strings_by_name() -> None:
     stopped: list[str] = []
     for kind in GATES:
         with pytest.raises(Cancelled):
-            fit_strings(train, Options(kind, 2), report=lambda one: stopped.append(one.stage), cancelled=lambda: len(stopped) > 0)
+            fit_strings(
+                train,
+                Options(kind, 2),
+                report=lambda one: stopped.append(one.stage),
+                cancelled=lambda: len(stopped) > 0,
+            )
         assert stopped.pop() == kind
 
 
@@ -182,10 +217,14 @@ def test_what_can_not_be_learned_is_refused() -> None:
         fit_recurrent(Sample.of(Words.of([]), AB), "LSTM", 2)
     with pytest.raises(RecipeError, match="over 1 symbol$"):
         fit_recurrent(sample, "GRU", 2, validation=Sample.of(Words.of([(0,)]), Alphabet(("a",))))
-    with pytest.raises(RecipeError, match="learner must be one of HMM, PFA, PDFA, GRU, LSTM; got 'SP'"):
+    with pytest.raises(
+        RecipeError, match="learner must be one of HMM, PFA, PDFA, GRU, LSTM; got 'SP'"
+    ):
         fit_strings(sample, learner="SP", rank=2)
     with pytest.raises(RecipeError, match="arrays of a GRU with 2 states must have the shapes"):
-        RecurrentModel("GRU", np.zeros((3, 6)), np.zeros((2, 6)), np.zeros(6), np.zeros((2, 3)), np.zeros(2))
+        RecurrentModel(
+            "GRU", np.zeros((3, 6)), np.zeros((2, 6)), np.zeros(6), np.zeros((2, 3)), np.zeros(2)
+        )
 
 
 @pytest.mark.parametrize("validation", [None, Sample.of(Words.of([(0, 1)]), AB)])
@@ -196,22 +235,33 @@ def test_diverged_training_keeps_a_sound_model(validation: Sample | None) -> Non
 
 
 @pytest.mark.parametrize("kind", GATES)
-@pytest.mark.parametrize("strings", [[(0, 1)], [()], [(0,), (0,), (1,)], [(0, 1), (1, 0)], [(0,) * 4] * 70])
+@pytest.mark.parametrize(
+    "strings", [[(0, 1)], [()], [(0,), (0,), (1,)], [(0, 1), (1, 0)], [(0,) * 4] * 70]
+)
 def test_a_small_sample_is_learned_in_few_epochs(kind: str, strings: list[Word]) -> None:
-    """Training ends where hardly another model could make the strings more probable: near their entropy."""
+    """Training ends where hardly another model could make the strings more probable: near their
+    entropy.
+    """
     sample, epochs = Sample.of(Words.of(strings), AB), list[Progress]()
     model = fit_recurrent(sample, kind, 4, report=epochs.append)
     assert len(epochs) < MOST_EPOCHS / 2
-    assert next_symbol_score(model, sample).bits_per_symbol < lowest_loss(sample) + 2 * SMALLEST_GAIN
+    assert (
+        next_symbol_score(model, sample).bits_per_symbol < lowest_loss(sample) + 2 * SMALLEST_GAIN
+    )
 
 
 def test_epochs_are_in_proportion_to_the_sample() -> None:
-    """What can't be learned by heart, because dropout forgets it, is read a limited number of times."""
+    """What can't be learned by heart, because dropout forgets it, is read a limited number of
+    times.
+    """
     epochs = list[Progress]()
-    fit_recurrent(Sample.of(Words.of([(0, 1, 0)]), AB), "GRU", 1, Training(dropout=0.9), report=epochs.append)
+    fit_recurrent(
+        Sample.of(Words.of([(0, 1, 0)]), AB), "GRU", 1, Training(dropout=0.9), report=epochs.append
+    )
     assert len(epochs) == MOST_EPOCHS
 
 
 def test_the_lowest_loss_is_that_of_the_frequencies() -> None:
-    sample = Sample.of(Words.of([(0,), (0,), (), (1, 1)]), AB)  # ½, ¼, ¼: 1.5 bits a string; 8 symbols and ends
+    # ½, ¼, ¼: 1.5 bits a string; 8 symbols and ends
+    sample = Sample.of(Words.of([(0,), (0,), (), (1, 1)]), AB)
     assert lowest_loss(sample) == pytest.approx(4 * 1.5 / 8)

@@ -29,14 +29,27 @@ def valued(values: FloatArray, longest: int) -> ValuedStrings:
 
 def squared_error(model: WFA | NLWFA, strings: ValuedStrings) -> float:
     """As the log has it, but word by word."""
-    return float(((model.weights(strings.words) - strings.values) ** 2).sum() / (strings.values**2).sum())
+    return float(
+        ((model.weights(strings.words) - strings.values) ** 2).sum() / (strings.values**2).sum()
+    )
 
 
 def random_network(k: int, seed: int, nonlinear: tuple[bool, bool], link: str, wide: bool) -> NLWFA:
     rng = np.random.default_rng(seed)
-    transitions = (rng.normal(size=(2, k, 2 * k)), rng.normal(size=(2, 2 * k, k))) if wide else (rng.normal(size=(2, k, k)),)
+    transitions = (
+        (rng.normal(size=(2, k, 2 * k)), rng.normal(size=(2, 2 * k, k)))
+        if wide
+        else (rng.normal(size=(2, k, k)),)
+    )
     decoder, last = ((rng.normal(size=(k, 3)),), 3) if wide else ((), k)
-    return NLWFA(rng.normal(size=k), transitions, decoder, rng.normal(size=(last, 2)), *nonlinear, StringReading(link))
+    return NLWFA(
+        rng.normal(size=k),
+        transitions,
+        decoder,
+        rng.normal(size=(last, 2)),
+        *nonlinear,
+        StringReading(link),
+    )
 
 
 @settings(max_examples=15, deadline=None)
@@ -56,7 +69,9 @@ def test_the_loss_is_the_models_and_never_ends_above_its_start(
     assert log.losses[0] == pytest.approx(squared_error(model, strings), rel=1e-9)
     assert log.losses[-1] == pytest.approx(squared_error(learned, strings), rel=1e-9)
     assert log.losses[-1] <= log.losses[0]
-    assert [layer.shape for layer in learned.transitions] == [layer.shape for layer in model.transitions]
+    assert [layer.shape for layer in learned.transitions] == [
+        layer.shape for layer in model.transitions
+    ]
 
 
 def test_no_step_changes_nothing() -> None:
@@ -67,7 +82,9 @@ def test_no_step_changes_nothing() -> None:
 
 
 def test_the_jacobian_is_that_of_finite_differences() -> None:
-    problem = _Problem(random_network(2, 0, (True, True), "square", True), valued(np.arange(7.0), 2))
+    problem = _Problem(
+        random_network(2, 0, (True, True), "square", True), valued(np.arange(7.0), 2)
+    )
     squares = _LeastSquares(problem, 7, 0.5)
     J = squares._jacobians(problem.start[None])[0]
     steps = 1e-6 * torch.eye(len(problem.start), dtype=torch.float64)
@@ -80,18 +97,32 @@ def test_the_jacobian_is_that_of_finite_differences() -> None:
 def test_a_squared_function_is_found_with_the_states_of_its_root(seed: int) -> None:
     """Its rank is 3, and that of |f| is not bounded: f changes its sign ([P] §3)."""
     f = random_wfa(2, 2, seed)
-    nothing = NLWFA(np.ones(2), (np.zeros((2, 2, 2)),), (), np.ones((2, 2)), False, False, StringReading("square"))
+    nothing = NLWFA(
+        np.ones(2),
+        (np.zeros((2, 2, 2)),),
+        (),
+        np.ones((2, 2)),
+        False,
+        False,
+        StringReading("square"),
+    )
     words = all_words(2, 6)
-    learned, log = refine_values(nothing, ValuedStrings(words, f.weights(words) ** 2, Alphabet.numbered(2)), restarts=64)
+    learned, log = refine_values(
+        nothing, ValuedStrings(words, f.weights(words) ** 2, Alphabet.numbered(2)), restarts=64
+    )
     longer = all_words(2, 9)
-    np.testing.assert_allclose(learned.weights(longer), f.weights(longer) ** 2, atol=1e-9 * f.weights(words).max() ** 2)
+    np.testing.assert_allclose(
+        learned.weights(longer), f.weights(longer) ** 2, atol=1e-9 * f.weights(words).max() ** 2
+    )
     assert log.losses[-1] < 1e-20
 
 
 def test_a_linear_function_is_found_from_half_of_its_values() -> None:
     wfa = ring(3)
     words = all_words(2, 7)
-    shown, hidden = ValuedStrings(words, wfa.weights(words), Alphabet.numbered(2)).split([len(words) // 2, len(words) // 2], 0)
+    shown, hidden = ValuedStrings(words, wfa.weights(words), Alphabet.numbered(2)).split(
+        [len(words) // 2, len(words) // 2], 0
+    )
     zero = WFA(np.zeros(3), np.zeros((2, 3, 3)), np.zeros(3))
     learned, _ = refine_values(zero, shown, restarts=64, seed=1)
     np.testing.assert_allclose(learned.weights(hidden.words), hidden.values, atol=1e-8)
@@ -106,7 +137,13 @@ def test_an_overflowing_start_is_no_obstacle() -> None:
 
 def test_equal_seeds_give_equal_models() -> None:
     first, second, other = (
-        refine_values(random_wfa(2, 2, 0), valued(np.sin(np.arange(31.0)), 4), restarts=8, iterations=5, seed=seed)[0].initial
+        refine_values(
+            random_wfa(2, 2, 0),
+            valued(np.sin(np.arange(31.0)), 4),
+            restarts=8,
+            iterations=5,
+            seed=seed,
+        )[0].initial
         for seed in (3, 3, 4)
     )
     assert first.tobytes() == second.tobytes() != other.tobytes()
@@ -121,14 +158,24 @@ def test_what_can_not_be_refined_is_refused(monkeypatch: pytest.MonkeyPatch) -> 
         refine_values(model, replace(strings, values=np.zeros(7)))
     monkeypatch.setitem(limits.IN_FORCE, "jacobian_numbers", 10_000)
     with pytest.raises(
-        RecipeError, match=r"the size of the Jacobians \(starts × strings × parameters\) must be at most 10,000; got 10,752"
+        RecipeError,
+        match=r"the size of the Jacobians \(starts × strings × parameters\) must be at most "
+        r"10,000; got 10,752",
     ):
         refine_values(model, strings)
 
 
 def test_it_reports_and_stops() -> None:
     reports: list[Progress] = []
-    refine_values(random_wfa(2, 2, 0), valued(np.arange(31.0), 4), restarts=140, iterations=2, report=reports.append)
-    assert [(progress.step, progress.total) for progress in reports] == [(step, 6) for step in range(7)]
+    refine_values(
+        random_wfa(2, 2, 0),
+        valued(np.arange(31.0), 4),
+        restarts=140,
+        iterations=2,
+        report=reports.append,
+    )
+    assert [(progress.step, progress.total) for progress in reports] == [
+        (step, 6) for step in range(7)
+    ]
     with pytest.raises(Cancelled):
         refine_values(random_wfa(2, 2, 0), valued(np.arange(31.0), 4), cancelled=lambda: True)

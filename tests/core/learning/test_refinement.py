@@ -1,4 +1,6 @@
-"""The third step: the rolled-out model says what the finished one says, and learning never ends above its start."""
+"""The third step: the rolled-out model says what the finished one says, and learning never ends
+above its start.
+"""
 
 from __future__ import annotations
 
@@ -9,12 +11,23 @@ import torch
 from nlwfa_core.errors import Cancelled, RecipeError
 from nlwfa_core.experiment.data import load_data
 from nlwfa_core.experiment.pipeline import build_hankel, fit_recipe, run
-from nlwfa_core.experiment.recipe import DataRecipe, HankelRecipe, LearningRecipe, Recipe, RefinementRecipe
+from nlwfa_core.experiment.recipe import (
+    DataRecipe,
+    HankelRecipe,
+    LearningRecipe,
+    Recipe,
+    RefinementRecipe,
+)
 from nlwfa_core.hankel.matrix import HankelMatrix
 from nlwfa_core.learning.learners import fit
 from nlwfa_core.learning.names import HANKEL_LEARNERS, REFINEMENTS, needs_boundary
 from nlwfa_core.learning.options import AS_IN_THE_PAPER, Refinement
-from nlwfa_core.learning.refine_likelihood import _as_distribution, _balanced, _Trained, refine_likelihood
+from nlwfa_core.learning.refine_likelihood import (
+    _as_distribution,
+    _balanced,
+    _Trained,
+    refine_likelihood,
+)
 from nlwfa_core.learning.rollout import Continuations, Rollout, transition_step
 from nlwfa_core.metrics.scores import next_symbol_score
 from nlwfa_core.models.nlwfa import NLWFA
@@ -23,14 +36,23 @@ from nlwfa_core.strings.trie import Trie
 from tests.references import all_words, random_nlwfa
 
 QUICK = {**AS_IN_THE_PAPER, "epochs_factorisation": 40, "epochs_transitions": 30}
-COUNTED = [("string", "none"), ("string", "sqrt"), ("string", "row"), ("prefix", "none"), ("factor", "sqrt"), ("factor", "row")]
+COUNTED = [
+    ("string", "none"),
+    ("string", "sqrt"),
+    ("string", "row"),
+    ("prefix", "none"),
+    ("factor", "sqrt"),
+    ("factor", "row"),
+]
 DATA = load_data(DataRecipe(num_strings=600, num_validation=100, num_test=100))
 VALIDATION = DATA.validation.sample if DATA.validation else DATA.train
 
 
 def counted(learner: str, statistic: str, transform: str) -> HankelMatrix:
     bounded = needs_boundary(learner, statistic, transform)
-    recipe = HankelRecipe(num_prefixes=40, num_suffixes=30, statistic=statistic, transform=transform, bounded=bounded)
+    recipe = HankelRecipe(
+        num_prefixes=40, num_suffixes=30, statistic=statistic, transform=transform, bounded=bounded
+    )
     return build_hankel(DATA.train, recipe)
 
 
@@ -45,37 +67,55 @@ def test_states_are_those_of_the_model() -> None:
 
 @pytest.mark.parametrize(("statistic", "transform"), COUNTED)
 @pytest.mark.parametrize("learner", HANKEL_LEARNERS)
-def test_what_is_minimised_is_what_is_reported(learner: str, statistic: str, transform: str) -> None:
+def test_what_is_minimised_is_what_is_reported(
+    learner: str, statistic: str, transform: str
+) -> None:
     """Before a step is taken: bits per symbol of the metric, also after a change of coordinates."""
     model = fit(counted(learner, statistic, transform), learner=learner, rank=3, **QUICK).model
     start = _balanced(_as_distribution(model, DATA.train), DATA.train)
     tree = Continuations(VALIDATION, 2)
-    if isinstance(start, NLWFA) and start.scaled_states(Trie.of(VALIDATION.words, 2))[1] is not None:
-        return  # scores scale states that would underflow; training, whose states soon grow, does not
+    if (
+        isinstance(start, NLWFA)
+        and start.scaled_states(Trie.of(VALIDATION.words, 2))[1] is not None
+    ):
+        # scores scale states that would underflow; training, whose states soon grow, does not
+        return
     wanted = next_symbol_score(start, VALIDATION).bits_per_symbol
     if np.isfinite(wanted):
-        assert float(_Trained.of(start).bits_per_symbol(tree).detach()) == pytest.approx(wanted, rel=1e-4)
+        assert float(_Trained.of(start).bits_per_symbol(tree).detach()) == pytest.approx(
+            wanted, rel=1e-4
+        )
     if not (isinstance(start, NLWFA) and start.reading.link == "softmax"):
-        assert wanted == pytest.approx(next_symbol_score(model, VALIDATION).bits_per_symbol, rel=1e-6)
+        assert wanted == pytest.approx(
+            next_symbol_score(model, VALIDATION).bits_per_symbol, rel=1e-6
+        )
 
 
 @pytest.mark.parametrize(("statistic", "transform"), COUNTED)
 @pytest.mark.parametrize("learner", HANKEL_LEARNERS)
-def test_likelihood_never_ends_above_its_start(learner: str, statistic: str, transform: str) -> None:
+def test_likelihood_never_ends_above_its_start(
+    learner: str, statistic: str, transform: str
+) -> None:
     hankel, strings = counted(learner, statistic, transform), (DATA.train, VALIDATION)
     before = fit(hankel, learner=learner, rank=3, **QUICK).model
     options = Refinement("likelihood", epochs=4, batch=200, dropout=0.1)
     after = fit(hankel, learner=learner, rank=3, **QUICK, refinement=options, strings=strings)
-    scores = [next_symbol_score(model, VALIDATION).bits_per_symbol for model in (before, after.model)]
+    scores = [
+        next_symbol_score(model, VALIDATION).bits_per_symbol for model in (before, after.model)
+    ]
     assert scores[1] <= scores[0] or (np.isfinite(scores[1]) and not np.isfinite(scores[0]))
     assert after.report.logs[-1].measure == "bits per symbol"
     again = fit(hankel, learner=learner, rank=3, **QUICK, refinement=options, strings=strings)
-    np.testing.assert_array_equal(after.model.weights(DATA.test.words), again.model.weights(DATA.test.words))
+    np.testing.assert_array_equal(
+        after.model.weights(DATA.test.words), again.model.weights(DATA.test.words)
+    )
 
 
 @pytest.mark.parametrize(("statistic", "transform"), COUNTED)
 @pytest.mark.parametrize("learner", HANKEL_LEARNERS)
-def test_the_loss_on_the_rows_never_ends_above_its_start(learner: str, statistic: str, transform: str) -> None:
+def test_the_loss_on_the_rows_never_ends_above_its_start(
+    learner: str, statistic: str, transform: str
+) -> None:
     learned = fit(
         counted(learner, statistic, transform),
         learner=learner,
@@ -84,7 +124,11 @@ def test_the_loss_on_the_rows_never_ends_above_its_start(learner: str, statistic
         refinement=Refinement("hankel", epochs=30, rate=0.003),
     )
     losses = learned.report.logs[-1].losses
-    assert learned.report.logs[-1].stage == "refinement" and losses.min() <= losses[0] and losses.min() < 1.5
+    assert (
+        learned.report.logs[-1].stage == "refinement"
+        and losses.min() <= losses[0]
+        and losses.min() < 1.5
+    )
 
 
 def test_the_loss_on_the_rows_is_that_of_the_rows() -> None:
@@ -101,15 +145,22 @@ def test_the_loss_on_the_rows_is_that_of_the_rows() -> None:
     error, norm = 0.0, 0.0
     dense = hankel.matrix.toarray()
     for row, state in enumerate(states):
-        following = [(hankel.shifted[row, symbol], state @ model.transitions[symbol]) for symbol in range(2)]
-        for target, code in [(row, state), *(pair for pair in following if pair[0] >= hankel.num_prefixes)]:
+        following = [
+            (hankel.shifted[row, symbol], state @ model.transitions[symbol]) for symbol in range(2)
+        ]
+        for target, code in [
+            (row, state),
+            *(pair for pair in following if pair[0] >= hankel.num_prefixes),
+        ]:
             error += ((code @ V - dense[target]) ** 2).sum()
             norm += (dense[target] ** 2).sum()
     assert refined.report.logs[-1].losses[0] == pytest.approx(error / norm, rel=1e-6)
 
 
 def test_refined_distributions_sum_to_one() -> None:
-    """Conditional probabilities sum to 1, so do strings and what goes on from them, length by length."""
+    """Conditional probabilities sum to 1, so do strings and what goes on from them, length by
+    length.
+    """
     learned = fit(
         counted("both.non", "factor", "row"),
         learner="both.non",
@@ -118,7 +169,11 @@ def test_refined_distributions_sum_to_one() -> None:
         refinement=Refinement("likelihood", epochs=30, batch=100),
         strings=(DATA.train, VALIDATION),
     ).model
-    assert isinstance(learned, NLWFA) and learned.reading.link == "softmax" and learned.reading.normalised
+    assert (
+        isinstance(learned, NLWFA)
+        and learned.reading.link == "softmax"
+        and learned.reading.normalised
+    )
     words = all_words(2, 6)
     trie = Trie.of(words, 2)
     np.testing.assert_allclose(learned.next_scores(trie).sum(axis=1), 1, rtol=1e-12)
@@ -137,12 +192,17 @@ def test_refined_distributions_sum_to_one() -> None:
 def test_random_starts_are_tried_too() -> None:
     recipe = Recipe(
         data=DataRecipe(num_strings=300, num_validation=60, num_test=60),
-        hankel=HankelRecipe(num_prefixes=30, num_suffixes=30, statistic="prefix", transform="row", bounded=True),
+        hankel=HankelRecipe(
+            num_prefixes=30, num_suffixes=30, statistic="prefix", transform="row", bounded=True
+        ),
         learning=LearningRecipe(learner="tran.non", rank=2, **QUICK),
         refinement=RefinementRecipe(objective="likelihood", epochs=3, batch=100, restarts=2),
     )
     seen: list[float] = []
-    result = run(recipe, lambda progress: seen.append(progress.step) if progress.stage == "refinement" else None)
+    result = run(
+        recipe,
+        lambda progress: seen.append(progress.step) if progress.stage == "refinement" else None,
+    )
     assert max(seen) == 9 and result.report.seconds["refinement"] > 0
     assert result.validation is not None
     assert result.validation.bits_per_symbol <= result.report.logs[-1].losses[0]
@@ -152,7 +212,9 @@ def test_what_is_refused() -> None:
     hankel = counted("SP", "string", "none")
     with pytest.raises(RecipeError, match="refine must be one of " + ", ".join(REFINEMENTS)):
         Refinement("em")
-    with pytest.raises(RecipeError, match="refining by likelihood needs training strings; got none"):
+    with pytest.raises(
+        RecipeError, match="refining by likelihood needs training strings; got none"
+    ):
         fit(hankel, learner="SP", rank=2, refinement=Refinement("likelihood"))
     with pytest.raises(RecipeError, match="both.non needs boundary symbols"):
         Recipe(hankel=HankelRecipe(statistic="factor"), learning=LearningRecipe(learner="both.non"))
@@ -161,7 +223,9 @@ def test_what_is_refused() -> None:
 @pytest.mark.parametrize("objective", ["hankel", "likelihood"])
 def test_refinement_can_be_cancelled(objective: str) -> None:
     stages: list[str] = []
-    recipe = Recipe(learning=LearningRecipe(rank=2), refinement=RefinementRecipe(objective=objective, epochs=50))
+    recipe = Recipe(
+        learning=LearningRecipe(rank=2), refinement=RefinementRecipe(objective=objective, epochs=50)
+    )
     with pytest.raises(Cancelled):
         fit_recipe(
             recipe,
@@ -175,7 +239,9 @@ def test_refinement_can_be_cancelled(objective: str) -> None:
 
 @pytest.mark.parametrize("rank", [3, 5])
 def test_states_that_are_0_stay_0_in_balanced_coordinates(rank: int) -> None:
-    """Rows of different bracket depths share no column, so SP gives deep strings the weight 0, and not 1e-16."""
+    """Rows of different bracket depths share no column, so SP gives deep strings the weight 0, and
+    not 1e-16.
+    """
     model = fit(counted("SP", "string", "row"), learner="SP", rank=rank).model
     start = _as_distribution(model, DATA.train)
     words = DATA.test.sample.words
@@ -185,7 +251,9 @@ def test_states_that_are_0_stay_0_in_balanced_coordinates(rank: int) -> None:
 
 
 def test_a_refinement_that_never_trains_returns_the_model() -> None:
-    """SP gives training strings the weight 0, so its bits are infinite, and with no epochs they stay so."""
+    """SP gives training strings the weight 0, so its bits are infinite, and with no epochs they
+    stay so.
+    """
     model = fit(counted("SP", "string", "row"), learner="SP", rank=3).model
     assert isinstance(model, WFA | NLWFA)
     refined, log = refine_likelihood(model, DATA.train, None, Refinement("likelihood", epochs=0))

@@ -1,4 +1,6 @@
-"""Spectral learning: exact blocks give back the automaton, and the Dyck grammar the known figures."""
+"""Spectral learning: exact blocks give back the automaton, and the Dyck grammar the known
+figures.
+"""
 
 from __future__ import annotations
 
@@ -30,10 +32,14 @@ from tests.references import COUNTER, PARITY, REFERENCES, Reference, all_words, 
 
 
 def assert_same_function(learned: WFA, target: WFA) -> None:
-    """On all words up to length 6, each within 1e-8 of its own value (below 1e-12 of the largest: of that)."""
+    """On all words up to length 6, each within 1e-8 of its own value (below 1e-12 of the largest:
+    of that).
+    """
     words = all_words(target.num_symbols, 6)
     expected = target.weights(words)
-    np.testing.assert_allclose(learned.weights(words), expected, rtol=1e-8, atol=1e-12 * np.abs(expected).max())
+    np.testing.assert_allclose(
+        learned.weights(words), expected, rtol=1e-8, atol=1e-12 * np.abs(expected).max()
+    )
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -55,15 +61,27 @@ def test_exact_blocks_give_random_automata_back(seed: int) -> None:
 def test_a_rank_beyond_the_numerical_one_says_so(reference: Reference, beyond: int) -> None:
     rank = reference.wfa.num_states
     learned = fit(
-        exact_hankel(reference.wfa.weights, full_basis(reference.wfa.num_symbols, 3)), learner="SP", rank=rank + (beyond and 1)
+        exact_hankel(reference.wfa.weights, full_basis(reference.wfa.num_symbols, 3)),
+        learner="SP",
+        rank=rank + (beyond and 1),
     )
-    assert isinstance(learned.model, WFA) and learned.model.num_states == learned.report.num_states == rank
+    assert (
+        isinstance(learned.model, WFA)
+        and learned.model.num_states == learned.report.num_states == rank
+    )
     assert_same_function(learned.model, reference.wfa)
-    told = [message for message in learned.report.messages if message.startswith(f"Rank {rank + 1} was asked for, but H_λ has")]
+    told = [
+        message
+        for message in learned.report.messages
+        if message.startswith(f"Rank {rank + 1} was asked for, but H_λ has")
+    ]
     assert len(told) == bool(beyond)
 
 
-@pytest.mark.parametrize("target", [PARITY.wfa, COUNTER.wfa, ring(4), random_automaton(6, 2, seed=1, mean_length=4, density=0.4)])
+@pytest.mark.parametrize(
+    "target",
+    [PARITY.wfa, COUNTER.wfa, ring(4), random_automaton(6, 2, seed=1, mean_length=4, density=0.4)],
+)
 def test_the_sparse_solver_finds_the_numerical_rank_too(target: WFA) -> None:
     """255 × 255 cells go through ARPACK; past the rank it has nothing but rounding to find."""
     learned = fit(exact_hankel(target.weights, full_basis(2, 7)), learner="SP", rank=20)
@@ -90,7 +108,9 @@ def test_the_sparse_solver_finds_the_dense_one(seed: int, rank: int) -> None:
             answers.append(truncated_svd(sparse.csr_array(block), rank))
     iterative, dense = answers
     np.testing.assert_allclose(iterative.singular_values, dense.singular_values, rtol=1e-9)
-    np.testing.assert_allclose(np.linalg.svd(block, compute_uv=False)[:rank], dense.singular_values, rtol=1e-12)
+    np.testing.assert_allclose(
+        np.linalg.svd(block, compute_uv=False)[:rank], dense.singular_values, rtol=1e-12
+    )
     np.testing.assert_allclose(iterative.right, dense.right, atol=1e-6)
     for svd in answers:
         np.testing.assert_allclose(block @ svd.right, svd.left * svd.singular_values, atol=1e-9)
@@ -110,21 +130,28 @@ def test_a_block_smaller_than_the_rank_gives_what_it_has() -> None:
 def test_what_has_no_decomposition_is_refused() -> None:
     with pytest.raises(RecipeError, match="rank must be at least 1; got 0"):
         truncated_svd(sparse.csr_array(np.eye(2)), 0)
-    with pytest.raises(RecipeError, match="the Hankel matrix has an entry that is not a finite number"):
+    with pytest.raises(
+        RecipeError, match="the Hankel matrix has an entry that is not a finite number"
+    ):
         truncated_svd(sparse.csr_array(np.diag([1, np.inf])), 1)
 
 
 def test_learning_from_a_sample_by_hand() -> None:
-    """λ, λ, a, aa and P = S = {λ, a}: H_λ = [[½, ¼], [¼, ¼]] has rank 2, and SP reproduces it and H_a = [[¼, ¼], [¼, 0]]."""
+    """λ, λ, a, aa and P = S = {λ, a}: H_λ = [[½, ¼], [¼, ¼]] has rank 2, and SP reproduces it and
+    H_a = [[¼, ¼], [¼, 0]].
+    """
     sample = Sample.of(Words.of([(), (), (0,), (0, 0)]), Alphabet(("a",)))
     hankel = estimate_hankel(sample, select_basis(sample, 2, 2))
     model = fit(hankel, learner="SP", rank=2).model
-    np.testing.assert_allclose(model.weights(Words.of([(), (0,), (0, 0), (0, 0, 0)])), [0.5, 0.25, 0.25, 0], atol=1e-14)
+    np.testing.assert_allclose(
+        model.weights(Words.of([(), (0,), (0, 0), (0, 0, 0)])), [0.5, 0.25, 0.25, 0], atol=1e-14
+    )
 
 
-# Known figures, each from one sample of 20,000 strings and one test set of 250 draws taken as drawn, rounded to 3 digits.
-# log₂ Pauto by rank; the true model has 7.239 there. The same over the 67 distinct test words; the true model has 2.464.
-# They were computed where rounding left some 1e-30 of a weight of 0. The exact scores are ∞; a floor of 1e-30 stands for that here.
+# Known figures, each from one sample of 20,000 strings and one test set of 250 draws taken as
+# drawn, rounded to 3 digits. log₂ Pauto by rank; the true model has 7.239 there. The same over the
+# 67 distinct test words; the true model has 2.464. They were computed where rounding left some
+# 1e-30 of a weight of 0. The exact scores are ∞; a floor of 1e-30 stands for that here.
 RANKS = (5, 8, 10, 15, 20)
 KNOWN_PAUTO, KNOWN_TRUE = (7.569, 7.337, 7.258, 7.239, 7.239), 7.239
 KNOWN_DISTINCT, KNOWN_TRUE_DISTINCT = (9.294, 4.580, 3.279, 2.466, 2.465), 2.464
@@ -137,7 +164,9 @@ NUM_DRAWS = 12
 @pytest.fixture(scope="module")
 def dyck() -> dict[str, np.ndarray]:
     """SP's figures on `NUM_DRAWS` independent samples and test sets."""
-    rows: dict[str, list[object]] = {name: [] for name in ("excess", "distinct", "wer", "true", "true_wer", "shape")}
+    rows: dict[str, list[object]] = {
+        name: [] for name in ("excess", "distinct", "wer", "true", "true_wer", "shape")
+    }
     for seed in range(NUM_DRAWS):
         data = load_data(DataRecipe(seed=seed))
         assert data.true_model is not None
@@ -150,7 +179,12 @@ def dyck() -> dict[str, np.ndarray]:
         target = data.true_model.weights(words)
         least = pautomac_score(target, target).log2
         rows["excess"].append([score.log2_pauto - true.log2_pauto for score in scores])
-        rows["distinct"].append([pautomac_score(model.weights(words), target, LEFT_BY_ROUNDING).log2 - least for model in models])
+        rows["distinct"].append(
+            [
+                pautomac_score(model.weights(words), target, LEFT_BY_ROUNDING).log2 - least
+                for model in models
+            ]
+        )
         rows["wer"].append([score.wer for score in scores])
         rows["true"].append(true.log2_pauto)
         rows["true_wer"].append(true.wer)
@@ -166,15 +200,21 @@ def assert_one_of_the_draws(known: float, draws: np.ndarray) -> None:
 
 
 @pytest.mark.parametrize(("column", "rank"), list(enumerate(RANKS)))
-def test_dyck_pautomac_scores_are_the_known_ones(dyck: dict[str, np.ndarray], column: int, rank: int) -> None:
+def test_dyck_pautomac_scores_are_the_known_ones(
+    dyck: dict[str, np.ndarray], column: int, rank: int
+) -> None:
     assert_one_of_the_draws(KNOWN_PAUTO[column] - KNOWN_TRUE, dyck["excess"][:, column])
-    assert_one_of_the_draws(KNOWN_DISTINCT[column] - KNOWN_TRUE_DISTINCT, dyck["distinct"][:, column])
+    assert_one_of_the_draws(
+        KNOWN_DISTINCT[column] - KNOWN_TRUE_DISTINCT, dyck["distinct"][:, column]
+    )
     if rank in KNOWN_WER:
         assert_one_of_the_draws(KNOWN_WER[rank], dyck["wer"][:, column])
 
 
 def test_dyck_needs_fifteen_states(dyck: dict[str, np.ndarray]) -> None:
-    """The mean excess falls with the rank, to less than 0.002 bits; no model is better than the true one."""
+    """The mean excess falls with the rank, to less than 0.002 bits; no model is better than the
+    true one.
+    """
     excess = dyck["excess"]
     assert excess.min() >= 0
     assert (np.diff(excess[:, 1:].mean(axis=0)) < 0).all()
@@ -183,7 +223,9 @@ def test_dyck_needs_fifteen_states(dyck: dict[str, np.ndarray]) -> None:
 
 
 def test_dyck_small_models_know_shallow_words_only() -> None:
-    """H_λ falls into blocks, one a depth, so five states know three depths, and f of a deeper word is 0."""
+    """H_λ falls into blocks, one a depth, so five states know three depths, and f of a deeper word
+    is 0.
+    """
     train = load_data(DataRecipe(seed=0)).train
     nested = Words.of([(0,) * depth + (1,) * depth for depth in range(1, 8)])
     expected = 0.4 ** np.arange(1, 8)
@@ -196,15 +238,25 @@ def test_dyck_small_models_know_shallow_words_only() -> None:
 
 @pytest.mark.parametrize("seed", range(5))
 def test_parts_that_share_no_entry_stay_apart(seed: int) -> None:
-    """Three blocks, rows and columns shuffled, two with the same singular values: each vector is exactly 0 outside its block."""
+    """Three blocks, rows and columns shuffled, two with the same singular values: each vector is
+    exactly 0 outside its block.
+    """
     rng = np.random.default_rng(seed)
     turn = np.linalg.qr(rng.normal(size=(3, 3)))[0]
-    blocks = [rng.random((4, 5)), np.diag([3.0, 2.0, 2.0]), turn @ np.diag([3.0, 2.0, 2.0]) @ turn.T]
+    blocks = [
+        rng.random((4, 5)),
+        np.diag([3.0, 2.0, 2.0]),
+        turn @ np.diag([3.0, 2.0, 2.0]) @ turn.T,
+    ]
     whole = block_diag(*blocks)
     rows, columns = rng.permutation(10), rng.permutation(11)
     svd = truncated_svd(sparse.csr_array(whole[rows][:, columns]), 10)
-    np.testing.assert_allclose((svd.left * svd.singular_values) @ svd.right.T, whole[rows][:, columns], atol=1e-12)
-    np.testing.assert_allclose(svd.singular_values, np.linalg.svd(whole, compute_uv=False), atol=1e-12)
+    np.testing.assert_allclose(
+        (svd.left * svd.singular_values) @ svd.right.T, whole[rows][:, columns], atol=1e-12
+    )
+    np.testing.assert_allclose(
+        svd.singular_values, np.linalg.svd(whole, compute_uv=False), atol=1e-12
+    )
     owners = np.repeat([0, 1, 2], [5, 3, 3])[columns]
     owners = np.where(owners == 1, 3 + columns, owners)  # the diagonal block is three
     for vector in svd.right.T:
@@ -254,14 +306,25 @@ def test_dyck_has_the_known_hankel_matrix(dyck: dict[str, np.ndarray]) -> None:
         (["", "a", "ab", "abc"], ["", "c", "bc", "abc"], ""),
     ],
 )
-def test_a_basis_without_whole_strings_is_told(prefixes: list[str], suffixes: list[str], empty: str) -> None:
+def test_a_basis_without_whole_strings_is_told(
+    prefixes: list[str], suffixes: list[str], empty: str
+) -> None:
     sample = as_sample(["abc", "abd", "abc", "bcd"])
     rows, columns = as_words(prefixes, sample.alphabet), as_words(suffixes, sample.alphabet)
-    learned = fit(estimate_hankel(sample, Basis(rows, columns, sample.num_symbols, sample.alphabet)), "SP", rank=len(suffixes))
-    told = [message for message in learned.report.messages if message.startswith("No training string")]
+    learned = fit(
+        estimate_hankel(sample, Basis(rows, columns, sample.num_symbols, sample.alphabet)),
+        "SP",
+        rank=len(suffixes),
+    )
+    told = [
+        message for message in learned.report.messages if message.startswith("No training string")
+    ]
     assert bool(told) == bool(empty)
     if empty:
-        assert f"No training string is among {empty} of the basis, so every string has the weight 0." in told[0]
+        assert (
+            f"No training string is among {empty} of the basis, so every string has the weight 0."
+            in told[0]
+        )
         assert not learned.model(["abc", "abd", "bcd"]).any()
     else:
         assert learned.model("abc") > 0

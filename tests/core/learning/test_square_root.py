@@ -23,7 +23,9 @@ from nlwfa_core.strings.words import Alphabet, Words
 
 
 def words(longest: int) -> Words:
-    return Words.of(word for length in range(longest + 1) for word in product(range(2), repeat=length))
+    return Words.of(
+        word for length in range(longest + 1) for word in product(range(2), repeat=length)
+    )
 
 
 BASIS, LONG = Basis(words(4), words(4), 2), words(8)
@@ -36,19 +38,35 @@ def symmetric_square(model: WFA) -> WFA:
 
     def of(matrix: np.ndarray) -> np.ndarray:
         return np.array(
-            [[matrix[i, p] * matrix[j, q] + (i != j) * matrix[j, p] * matrix[i, q] for p, q in pairs] for i, j in pairs]
+            [
+                [
+                    matrix[i, p] * matrix[j, q] + (i != j) * matrix[j, p] * matrix[i, q]
+                    for p, q in pairs
+                ]
+                for i, j in pairs
+            ]
         )
 
     initial = np.array([model.initial[i] * model.initial[j] for i, j in pairs])
-    termination = np.array([model.termination[i] * model.termination[j] * (1 + (i != j)) for i, j in pairs])
+    termination = np.array(
+        [model.termination[i] * model.termination[j] * (1 + (i != j)) for i, j in pairs]
+    )
     return WFA(initial, np.stack([of(matrix) for matrix in model.transitions]), termination)
 
 
 def test_the_root_of_two_states_by_hand() -> None:
-    """f(x) = 2^{number of 0s} − 3^{number of 1s}, whose coordinates are already those of eigenvectors."""
+    """f(x) = 2^{number of 0s} − 3^{number of 1s}, whose coordinates are already those of
+    eigenvectors.
+    """
     f = WFA(np.array([1.0, -1.0]), np.array([np.diag([2.0, 1.0]), np.diag([1.0, 3.0])]), np.ones(2))
     square = symmetric_square(f)
-    assert square.weights(Words.of([(), (0,), (0, 0), (1,), (0, 1)])).tolist() == [0.0, 1.0, 9.0, 4.0, 1.0]
+    assert square.weights(Words.of([(), (0,), (0, 0), (1,), (0, 1)])).tolist() == [
+        0.0,
+        1.0,
+        9.0,
+        4.0,
+        1.0,
+    ]
     root = square_root(square, 2, BASIS)
     assert root is not None
     np.testing.assert_allclose(root.weights(LONG) ** 2, f.weights(LONG) ** 2, rtol=1e-8, atol=1e-8)
@@ -60,7 +78,9 @@ def test_the_root_does_not_depend_on_coordinates(seed: int, k: int) -> None:
     f = random_wfa(k, 2, seed)
     square, rng = symmetric_square(f), np.random.default_rng(seed)
     turn = np.linalg.qr(rng.normal(size=(square.num_states, square.num_states)))[0]
-    turned = WFA(square.initial @ turn, turn.T @ square.transitions @ turn, turn.T @ square.termination)
+    turned = WFA(
+        square.initial @ turn, turn.T @ square.transitions @ turn, turn.T @ square.termination
+    )
     root = square_root(turned, k, BASIS)
     assert root is not None
     expected = f.weights(LONG) ** 2
@@ -75,12 +95,14 @@ def test_what_is_no_square_has_no_root() -> None:
 
 
 @pytest.mark.parametrize(("learner", "hidden"), [("SP", (2, 1, 2)), ("fac.non", (1,))])
-def test_values_of_a_square_are_learned_without_random_starts(learner: str, hidden: tuple[int, ...]) -> None:
+def test_values_of_a_square_are_learned_without_random_starts(
+    learner: str, hidden: tuple[int, ...]
+) -> None:
     f = random_wfa(4, 2, seed=3)
     known, unseen = words(9), words(10)
     values = ValuedStrings(known, f.weights(known) ** 2, Alphabet.numbered(2))
     learned = fit_values(
-        values, learner, rank=4, hidden=hidden, transform="sqrt", optimizer="adamax", start="random",
+        values, learner, rank=4, hidden=hidden, transform="sqrt", optimizer="adamax", start="random",  # noqa: E501
         epochs_factorisation=5, refinement=Refinement("values", restarts=0),
     )  # fmt: skip
     expected = f.weights(unseen) ** 2
@@ -90,7 +112,9 @@ def test_values_of_a_square_are_learned_without_random_starts(learner: str, hidd
 
 def test_values_have_one_start() -> None:
     values = ValuedStrings(words(3), np.ones(15), Alphabet.numbered(2))
-    with pytest.raises(RecipeError, match="starts must be 0 or 1 for functions learned from values"):
+    with pytest.raises(
+        RecipeError, match="starts must be 0 or 1 for functions learned from values"
+    ):
         fit_values(values, "fac.non", rank=1, starts=2)
 
 

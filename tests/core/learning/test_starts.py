@@ -31,14 +31,20 @@ SHORT = {"epochs_factorisation": 40, "epochs_transitions": 60}
 
 
 def steps_of(options: Options, start: int = 0) -> Steps:
-    return network_steps(HANKEL, options, start=start, cache=FitCache(), report=silent, cancelled=never)
+    return network_steps(
+        HANKEL, options, start=start, cache=FitCache(), report=silent, cancelled=never
+    )
 
 
 def relative_error(hankel: HankelMatrix, steps: Steps) -> float:
     """Σ ‖φ'(G_u(α₀)) − H_u‖² / ‖H‖² over P', one prefix at a time."""
     tanh = [np.tanh if nonlinear else np.asarray for nonlinear in steps.nonlinear]
     prefixes, shifted = list(hankel.basis.prefixes), hankel.shifted
-    rows = {(): 0} | {(*u, symbol): int(shifted[row, symbol]) for row, u in enumerate(prefixes) for symbol in range(2)}
+    rows = {(): 0} | {
+        (*u, symbol): int(shifted[row, symbol])
+        for row, u in enumerate(prefixes)
+        for symbol in range(2)
+    }
     H, wrong, norm = hankel.matrix.toarray(), 0.0, 0.0
     for word, row in rows.items():
         state = steps.initial
@@ -68,10 +74,15 @@ def test_the_best_start_has_the_smallest_error(learner: str) -> None:
     best = int(np.argmin(errors))
     assert errors[best] <= errors[0]
     assert {(log.start, log.starts) for log in learned.report.logs} == {(best + 1, 4)}
-    assert all(log.summary.endswith(f"; the best of 4 starts, number {best + 1}") for log in learned.report.logs)
+    assert all(
+        log.summary.endswith(f"; the best of 4 starts, number {best + 1}")
+        for log in learned.report.logs
+    )
     expected = steps_of(options, best)
     for ours, theirs in zip(
-        (*learned.model.transitions, *learned.model.decoder), (*expected.transitions, *expected.decoder), strict=False
+        (*learned.model.transitions, *learned.model.decoder),
+        (*expected.transitions, *expected.decoder),
+        strict=False,
     ):
         np.testing.assert_array_equal(ours, theirs)
 
@@ -92,16 +103,25 @@ def test_validation_strings_choose_the_start() -> None:
     validation = Sample.of(Dyck().sample(100, seed=2), ALPHABET)
     options = Options("both.non", 3, starts=4, **SHORT)
     learned = fit(HANKEL, options, strings=(SAMPLE, validation))
-    models = [fit(HANKEL, options, starts=1, seed=seed_of_start(0, start)).model for start in range(4)]
+    models = [
+        fit(HANKEL, options, starts=1, seed=seed_of_start(0, start)).model for start in range(4)
+    ]
     bits = [next_symbol_score(model, validation).bits_per_symbol for model in models]
     assert learned.report.start_errors == tuple(bits)
     assert learned.report.logs[0].start == int(np.argmin(bits)) + 1
-    np.testing.assert_array_equal(learned.model.transitions[0], models[int(np.argmin(bits))].transitions[0])
+    np.testing.assert_array_equal(
+        learned.model.transitions[0], models[int(np.argmin(bits))].transitions[0]
+    )
 
 
 def test_one_start_is_the_seeds_own() -> None:
-    one, first = fit(HANKEL, "both.non", rank=3, starts=1, **SHORT), steps_of(Options("both.non", 3, **SHORT))
-    assert one.report.start_errors == () and {(log.start, log.starts) for log in one.report.logs} == {(1, 1)}
+    one, first = (
+        fit(HANKEL, "both.non", rank=3, starts=1, **SHORT),
+        steps_of(Options("both.non", 3, **SHORT)),
+    )
+    assert one.report.start_errors == () and {
+        (log.start, log.starts) for log in one.report.logs
+    } == {(1, 1)}
     np.testing.assert_array_equal(one.model.transitions[0], first.transitions[0])
 
 
@@ -128,7 +148,9 @@ def test_a_start_can_be_cancelled() -> None:
 
 def test_a_start_that_diverges_is_not_chosen(monkeypatch: pytest.MonkeyPatch) -> None:
     errors = iter([float("nan"), 0.5, float("nan")])
-    monkeypatch.setattr("nlwfa_core.learning.refine_hankel.rolled_out_error", lambda hankel, steps: next(errors))
+    monkeypatch.setattr(
+        "nlwfa_core.learning.refine_hankel.rolled_out_error", lambda hankel, steps: next(errors)
+    )
     learned = fit(HANKEL, "tran.non", rank=2, starts=3, **SHORT)
     assert learned.report.start_errors == (float("inf"), 0.5, float("inf"))
     assert learned.report.logs[0].start == 2
@@ -147,8 +169,14 @@ def test_keys_count_starts_only_if_there_are_several() -> None:
     """A recipe with one start has the key that it had before there were several."""
     few = converged().learning.changed(learner="both.non", rank=3, starts=BY_RANK)
     many = few.changed(rank=20)
-    assert few.key() == few.changed(starts=STARTS_OF_FEW_STATES).key() != few.changed(starts=1).key()
-    assert many.changed(starts=BY_RANK).key() == many.changed(starts=1).key() != many.changed(starts=2).key()
+    assert (
+        few.key() == few.changed(starts=STARTS_OF_FEW_STATES).key() != few.changed(starts=1).key()
+    )
+    assert (
+        many.changed(starts=BY_RANK).key()
+        == many.changed(starts=1).key()
+        != many.changed(starts=2).key()
+    )
     assert few.changed(learner="SP", starts=3).key() == few.changed(learner="SP", starts=1).key()
     paper = LearningRecipe(learner="both.non", rank=3)
     assert paper.key() == paper.changed(starts=BY_RANK).key() != paper.changed(starts=2).key()
@@ -161,13 +189,20 @@ def test_a_result_says_which_start_was_chosen(tmp_path: Path) -> None:
     recipe = Recipe(
         data=DataRecipe(num_strings=200, num_test=20),
         hankel=HankelRecipe(num_prefixes=20, num_suffixes=20),
-        learning=converged().learning.changed(learner="tran.non", rank=2, starts=3, epochs_transitions=20),
+        learning=converged().learning.changed(
+            learner="tran.non", rank=2, starts=3, epochs_transitions=20
+        ),
     )
     result = run(recipe)
-    infinite = replace(result, report=replace(result.report, start_errors=(float("inf"), *result.report.start_errors[1:])))
+    infinite = replace(
+        result,
+        report=replace(result.report, start_errors=(float("inf"), *result.report.start_errors[1:])),
+    )
     for name, one in (("whole", result), ("infinite", infinite)):
         save_result(tmp_path / name, one)
         report = load_result(tmp_path / name).report
         assert report.start_errors == one.report.start_errors and len(report.start_errors) == 3
-        assert [(log.start, log.starts) for log in report.logs] == [(log.start, log.starts) for log in result.report.logs]
+        assert [(log.start, log.starts) for log in report.logs] == [
+            (log.start, log.starts) for log in result.report.logs
+        ]
     assert TrainingLog("transitions", np.ones(1)).starts == 1

@@ -30,13 +30,21 @@ def as_written(layers: tuple[np.ndarray, ...], nonlinear: bool) -> float:
     for u in range(SHIFTED.shape[0]):
         for symbol in range(SHIFTED.shape[1]):
             target = LATENT[SHIFTED[u, symbol]]
-            error += ((theta(theta(LATENT[u] @ layers[0][symbol]) @ layers[1][symbol]) - target) ** 2).sum()
+            error += (
+                (theta(theta(LATENT[u] @ layers[0][symbol]) @ layers[1][symbol]) - target) ** 2
+            ).sum()
             norm += (target**2).sum()
     return error / norm
 
 
 def options_of(nonlinear: bool, epochs: int) -> Options:
-    return Options("tran.non" if nonlinear else "fac.non", 2, epochs_transitions=epochs, rate_transitions=0.01, **AS_IN_THE_PAPER)
+    return Options(
+        "tran.non" if nonlinear else "fac.non",
+        2,
+        epochs_transitions=epochs,
+        rate_transitions=0.01,
+        **AS_IN_THE_PAPER,
+    )
 
 
 @pytest.mark.parametrize("nonlinear", [True, False])
@@ -50,15 +58,20 @@ def test_the_loss_is_the_papers(nonlinear: bool) -> None:
 
 @pytest.mark.parametrize("nonlinear", [True, False])
 @pytest.mark.parametrize("block", [1, 8, 1000])
-def test_symbols_trained_together_are_trained_apart(nonlinear: bool, block: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """They share no weight and Adamax works entry by entry: the only thing shared is the divisor of the loss.
+def test_symbols_trained_together_are_trained_apart(
+    nonlinear: bool, block: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They share no weight and Adamax works entry by entry: the only thing shared is the divisor of
+    the loss.
 
     Autograd agrees with our gradient, however symbols and classes are cut into blocks.
     """
     monkeypatch.setattr("nlwfa_core.learning.losses.UNITS_PER_BLOCK", block)
     theta = torch.tanh if nonlinear else torch.Tensor.contiguous
     together, _ = fit_transitions(LATENT, SHIFTED, options_of(nonlinear, 30))
-    first = [fit_transitions(LATENT, SHIFTED, options_of(nonlinear, 0))[0][index][:1] for index in (0, 1)]
+    first = [
+        fit_transitions(LATENT, SHIFTED, options_of(nonlinear, 0))[0][index][:1] for index in (0, 1)
+    ]
     E, F = (torch.tensor(layer[0], requires_grad=True) for layer in first)
     optimizer = torch.optim.Adamax([E, F], lr=0.01)
     Z, targets = torch.tensor(LATENT[:5]), torch.tensor(LATENT[SHIFTED[:, 0]])
@@ -77,31 +90,57 @@ def test_targets_of_zero_are_learned_too() -> None:
     assert log.losses.tolist() == [0, 0, 0]
 
 
-@pytest.mark.parametrize(("target", "rank"), [(PARITY.wfa, 2), (ring(3), 3), (ring(3), 5), (ring(4), 4)])
+@pytest.mark.parametrize(
+    ("target", "rank"), [(PARITY.wfa, 2), (ring(3), 3), (ring(3), 5), (ring(4), 4)]
+)
 def test_linear_networks_reach_theorem_2(target: WFA, rank: int) -> None:
-    """P prefix-closed and no error in either step: f(uv) = H[u, v] for all u in P', v in S. A constant rate does not get there."""
+    """P prefix-closed and no error in either step: f(uv) = H[u, v] for all u in P', v in S.
+
+    A constant rate does not get there.
+    """
     basis = full_basis(2, 4)
     hankel = exact_hankel(target.weights, basis)
-    training: dict[str, Any] = {"epochs_factorisation": 4000, "epochs_transitions": 6000, "schedule": "cosine"}
+    training: dict[str, Any] = {
+        "epochs_factorisation": 4000,
+        "epochs_transitions": 6000,
+        "schedule": "cosine",
+    }
     training |= {"rate_factorisation": 0.05, "rate_transitions": 0.05}
     factors = fit_factorisation(hankel, Options("tran.non", rank, **training))  # no tanh in step 1
-    transitions, log = fit_transitions(factors.latent, hankel.shifted, Options("fac.non", rank, **training))  # nor in step 2
+    # nor in step 2
+    transitions, log = fit_transitions(
+        factors.latent, hankel.shifted, Options("fac.non", rank, **training)
+    )
     last = factors.decoder[-1] * factors.scale
     output = np.column_stack((last[:, 0], last.sum(axis=1)))
     model = NLWFA(factors.latent[0], transitions, factors.decoder[:-1], output, False, False)
     assert factors.log.losses.min() < 1e-8 and log.losses.min() < 1e-8
     words = closure_words(basis)
-    np.testing.assert_allclose(model.weights(words), target.weights(words), rtol=1e-3, atol=1e-3 * hankel.matrix.max() / 100)
+    np.testing.assert_allclose(
+        model.weights(words),
+        target.weights(words),
+        rtol=1e-3,
+        atol=1e-3 * hankel.matrix.max() / 100,
+    )
     # And the row sum stands for the weight of what follows within S.
     trie = Trie.of(basis.prefixes, 2)
-    rows = np.stack([hankel.matrix[hankel.shifted[:, symbol]].sum(axis=1) for symbol in range(2)], axis=1)
+    rows = np.stack(
+        [hankel.matrix[hankel.shifted[:, symbol]].sum(axis=1) for symbol in range(2)], axis=1
+    )
     np.testing.assert_allclose(model.next_scores(trie)[:, :-1], rows, rtol=5e-3, atol=1e-3)
 
 
 @pytest.mark.parametrize("learner", [name for name, kind in LEARNERS.items() if kind.networks])
 def test_learners_put_tanh_where_they_say(learner: str) -> None:
     hankel = exact_hankel(ring(3).weights, full_basis(2, 2))
-    learned = fit(hankel, learner=learner, rank=3, epochs_factorisation=300, epochs_transitions=300, rate_transitions=0.01)
+    learned = fit(
+        hankel,
+        learner=learner,
+        rank=3,
+        epochs_factorisation=300,
+        epochs_transitions=300,
+        rate_transitions=0.01,
+    )
     model = learned.model
     assert isinstance(model, NLWFA)
     assert model.nonlinear_termination == (learner in ("fac.non", "both.non"))

@@ -44,7 +44,9 @@ def test_sp_is_the_completion() -> None:
     learned = fit_values(given, learner="SP", rank=2, basis=given.basis(20, 20))
     hankel = observed_hankel(given, given.basis(20, 20))
     expected = fit_completed(hankel, complete(hankel, 2))
-    np.testing.assert_allclose(learned.model.weights(held_out.words), expected.weights(held_out.words))
+    np.testing.assert_allclose(
+        learned.model.weights(held_out.words), expected.weights(held_out.words)
+    )
     assert learned.report.messages == ()
     assert learned.report.num_states == learned.report.rank == 2
 
@@ -68,30 +70,40 @@ def test_every_combination_learns(learner: str, transform: str, refine: str) -> 
 
 
 def test_a_refined_root_is_the_squared_function() -> None:
-    """f changes its sign, so the roots of its square are no function of low rank; two states give the square all the same."""
+    """f changes its sign, so the roots of its square are no function of low rank; two states give
+    the square all the same.
+    """
     f = random_wfa(2, 2, 1)
     words = all_words(2, 8)
     given, held_out = halves(ValuedStrings(words, f.weights(words) ** 2, AB))
     options, basis = Options("SP", 2), given.basis(31, 31)
     steps = fit_values(given, options, basis=basis, transform="sqrt")
-    refined = fit_values(given, options, basis=basis, transform="sqrt", refinement=Refinement("values", restarts=128))
+    refined = fit_values(
+        given, options, basis=basis, transform="sqrt", refinement=Refinement("values", restarts=128)
+    )
     assert relative(steps.model, held_out) > 0.1
     assert relative(refined.model, held_out) < 1e-8
 
 
 @pytest.mark.parametrize("learner", HANKEL_LEARNERS)
 def test_a_symbol_of_which_nothing_is_known_leads_to_zero(learner: str) -> None:
-    given = ValuedStrings(Words.of([(), (0,), (0, 0), (0, 0, 0)]), np.array([1.0, 0.5, 0.25, 0.125]), AB)
+    given = ValuedStrings(
+        Words.of([(), (0,), (0, 0), (0, 0, 0)]), np.array([1.0, 0.5, 0.25, 0.125]), AB
+    )
     learned = fit_values(given, learner=learner, rank=1, basis=given.basis(3, 3), **SHORT)
     assert learned.model.weights(Words.of([(1,), (0, 1, 0)])).tolist() == [0, 0]
-    assert learned.report.messages == ("No pair of rows with enough known values shows where b leads: its map is zero.",)
+    assert learned.report.messages == (
+        "No pair of rows with enough known values shows where b leads: its map is zero.",
+    )
 
 
 def test_messages_name_the_symbols() -> None:
     known = np.array([[False] * 6 + [True, True], [False] * 7 + [True]])
     assert map_messages(known, 2, Alphabet(tuple("abcdefgh"))) == [
-        "No pair of rows with enough known values shows where a, b, c, d, e, … leads: its map is zero.",
-        "Fewer pairs of rows with enough known values than the model's 2 states show where g leads.",
+        "No pair of rows with enough known values shows where a, b, c, d, e, … leads: its "
+        "map is zero.",
+        "Fewer pairs of rows with enough known values than the model's 2 states show where g "
+        "leads.",
     ]
 
 
@@ -112,7 +124,12 @@ def test_what_can_not_be_learned_is_refused() -> None:
         with pytest.raises(RecipeError, match=message):
             fit_values(given, learner="SP", rank=1, **changes)
     with pytest.raises(RecipeError, match="because H has negative entries; got 'sqrt'"):
-        fit_values(ValuedStrings(given.words, -np.ones(len(given.words)), AB), learner="SP", rank=1, transform="sqrt")
+        fit_values(
+            ValuedStrings(given.words, -np.ones(len(given.words)), AB),
+            learner="SP",
+            rank=1,
+            transform="sqrt",
+        )
     with pytest.raises(RecipeError, match="start must be one of random, svd; got 'warm'"):
         fit_values(given, learner="fac.non", rank=1, start="warm")
 
@@ -120,7 +137,19 @@ def test_what_can_not_be_learned_is_refused() -> None:
 def test_it_reports_each_stage_and_stops() -> None:
     reports: list[Progress] = []
     given, third = values_of(ring(2)), Refinement("values", restarts=1)
-    fit_values(given, learner="both.non", rank=2, basis=given.basis(15, 15), refinement=third, report=reports.append, **SHORT)
-    assert list(dict.fromkeys(progress.stage for progress in reports)) == ["factorisation", "transitions", "refinement"]
+    fit_values(
+        given,
+        learner="both.non",
+        rank=2,
+        basis=given.basis(15, 15),
+        refinement=third,
+        report=reports.append,
+        **SHORT,
+    )
+    assert list(dict.fromkeys(progress.stage for progress in reports)) == [
+        "factorisation",
+        "transitions",
+        "refinement",
+    ]
     with pytest.raises(Cancelled):
         fit_values(values_of(ring(2)), learner="SP", rank=2, cancelled=lambda: True)

@@ -23,10 +23,13 @@ TEST = TestSet.empirical(SHORT)
 
 
 def test_masses_by_length_are_sums() -> None:
-    assert masses_by_length(GEOMETRIC.wfa, 10).tolist() == [1 / 2, 1 / 4, 1 / 8, 1 / 16, 1 / 32]  # 0 + 1 + 2 + 3 + 4 symbols
+    # 0 + 1 + 2 + 3 + 4 symbols
+    assert masses_by_length(GEOMETRIC.wfa, 10).tolist() == [1 / 2, 1 / 4, 1 / 8, 1 / 16, 1 / 32]
     # A letter in two ends the string with probability ⅓: (2/3)ⁿ ⅓ of length n.
     assert masses_by_length(Uniform(2), 34) == pytest.approx([(2 / 3) ** n / 3 for n in range(4)])
-    assert masses_by_length(Dyck(), 2000)[[0, 1, 2, 4]] == pytest.approx([0, 0, 0.4, 0.4 * 0.4 + 0.2 * 0.4 * 0.4])
+    assert masses_by_length(Dyck(), 2000)[[0, 1, 2, 4]] == pytest.approx(
+        [0, 0, 0.4, 0.4 * 0.4 + 0.2 * 0.4 * 0.4]
+    )
     assert masses_by_length(Uniform(30_000)).tolist() == pytest.approx([1 / 30_001])
 
 
@@ -35,7 +38,12 @@ def test_an_automaton_that_converges_has_its_mass() -> None:
     assert health.total_mass == pytest.approx(1)
     assert health.spectral_radius == pytest.approx(0.25 * (1 + np.sqrt(2)))  # of ¼ ((1, 1), (2, 1))
     assert health.short_mass < 1 and health.short_mass == pytest.approx(1, abs=0.01)
-    assert (health.share_zero, health.share_negative, health.share_nonfinite, health.warnings) == (0, 0, 0, ())
+    assert (health.share_zero, health.share_negative, health.share_nonfinite, health.warnings) == (
+        0,
+        0,
+        0,
+        (),
+    )
     assert health.numerical_rank is None
 
 
@@ -54,10 +62,15 @@ def test_a_nonlinear_model_claims_no_total() -> None:
     linear, written = diagnostics(COIN.wfa, evaluate(COIN.wfa, TEST)), as_nlwfa(COIN.wfa)
     health = diagnostics(written, evaluate(written, TEST))
     assert (health.total_mass, health.spectral_radius) == (None, None)
-    assert (health.short_mass, health.short_length) == (pytest.approx(linear.short_mass), linear.short_length)
+    assert (health.short_mass, health.short_length) == (
+        pytest.approx(linear.short_mass),
+        linear.short_length,
+    )
     deep = random_nlwfa(3, 2, seed=1)
     scores = evaluate(deep, TEST)
-    assert "total mass not computed; mass of short strings " in score_summary(scores, SHORT, diagnostics(deep, scores))
+    assert "total mass not computed; mass of short strings " in score_summary(
+        scores, SHORT, diagnostics(deep, scores)
+    )
 
 
 def test_the_rank_comes_from_learning() -> None:

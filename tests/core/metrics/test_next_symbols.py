@@ -22,10 +22,18 @@ from tests.references import COIN, ring
 LAMBDA = Words.of([()])  # one prefix, one prediction: the end
 
 
-def one_prediction(scores: list[float], truth: list[float] | None = None, floor: float = 0.0) -> NextSymbolScore:
+def one_prediction(
+    scores: list[float], truth: list[float] | None = None, floor: float = 0.0
+) -> NextSymbolScore:
     """Scores on the empty string alone."""
     trie = Trie.of(LAMBDA, len(scores) - 1)
-    return score_next(np.array([scores], dtype=float), trie, np.array([1]), floor, None if truth is None else np.array([truth]))
+    return score_next(
+        np.array([scores], dtype=float),
+        trie,
+        np.array([1]),
+        floor,
+        None if truth is None else np.array([truth]),
+    )
 
 
 @pytest.mark.parametrize(
@@ -36,7 +44,8 @@ def one_prediction(scores: list[float], truth: list[float] | None = None, floor:
         ((3, 2, 1), 1 / np.log2(4)),
         ((1, 1, 1), (1 + 1 / np.log2(3) + 1 / np.log2(4)) / 3),  # a tie: first, second or third
         ((2, 1, 1), (1 / np.log2(3) + 1 / np.log2(4)) / 2),  # second or third
-        ((1, 1, 1, 1, 1, 1, 1), (1 / np.log2(np.arange(2, 7))).sum() / 7),  # two of seven are not among five
+        # two of seven are not among five
+        ((1, 1, 1, 1, 1, 1, 1), (1 / np.log2(np.arange(2, 7))).sum() / 7),
         ((2, 1 + 1e-15, 1), (1 / np.log2(3) + 1 / np.log2(4)) / 2),  # equal but for rounding
         ((6, 5, 4, 3, 2, 1), 0.0),  # sixth: not among five
         ((6, 5, 4, 3, 1, 2), 1 / np.log2(6)),
@@ -48,7 +57,10 @@ def test_the_rank_of_what_followed_decides(scores: tuple[float, ...], gain: floa
 
 
 def test_gains_over_strings_by_hand() -> None:
-    """Ranked everywhere: b, end, a. After λ come a, a, end: third, third, second; after a b, end: first, second; after ab end."""
+    """Ranked everywhere: b, end, a.
+
+    After λ come a, a, end: third, third, second; after a b, end: first, second; after ab end.
+    """
     trie = Trie.of(Words.of([(0, 1), (0,), ()]), 2)
     scores = np.tile([1.0, 3.0, 2.0], (trie.num_nodes, 1))
     second, third = 1 / np.log2(3), 1 / 2
@@ -57,7 +69,9 @@ def test_gains_over_strings_by_hand() -> None:
 
 
 def test_the_truth_has_scores_of_its_own() -> None:
-    """p = (0.5, 0.3, 0.2), ranked b, a, end: (0.3 + 0.5 / log₂ 3 + 0.2 / 2) / (0.5 + 0.3 / log₂ 3 + 0.2 / 2)."""
+    """p = (0.5, 0.3, 0.2), ranked b, a, end: (0.3 + 0.5 / log₂ 3 + 0.2 / 2) / (0.5 + 0.3 / log₂ 3 +
+    0.2 / 2).
+    """
     score = one_prediction([2, 3, 1], [0.5, 0.3, 0.2])
     assert score.ndcg5_true == pytest.approx((0.4 + 0.5 / np.log2(3)) / (0.6 + 0.3 / np.log2(3)))
     assert score.ndcg5 == pytest.approx(1 / 2)  # the end followed, and is third
@@ -65,13 +79,17 @@ def test_the_truth_has_scores_of_its_own() -> None:
     assert score.next_kl == pytest.approx(rel_entr(p, q).sum() / np.log(2))
 
 
-rows = st.integers(2, 9).flatmap(lambda n: st.tuples(*[st.lists(st.integers(1, 10**6), min_size=n, max_size=n, unique=True)] * 2))
+rows = st.integers(2, 9).flatmap(
+    lambda n: st.tuples(*[st.lists(st.integers(1, 10**6), min_size=n, max_size=n, unique=True)] * 2)
+)
 
 
 @given(rows)
 def test_gains_are_those_of_scikit_learn(pair: tuple[list[int], list[int]]) -> None:
     scores, truth = pair
-    ours = one_prediction([float(x) for x in scores], (np.array(truth) / sum(truth)).tolist()).ndcg5_true
+    ours = one_prediction(
+        [float(x) for x in scores], (np.array(truth) / sum(truth)).tolist()
+    ).ndcg5_true
     assert ours == pytest.approx(ndcg_score([truth], [scores], k=5))
 
 
@@ -80,7 +98,9 @@ def test_distances_of_next_symbols_at_the_edges() -> None:
     assert one_prediction([1, 0, 1], [0.5, 0, 0.5]).next_kl == 0
     assert one_prediction([1, 0, 1], [0.5, 0.25, 0.25]).next_kl == np.inf
     assert one_prediction([0, 0, 0], [0.5, 0, 0.5]).next_kl == np.inf
-    assert one_prediction([0, 0, 0], [0.5, 0, 0.5], floor=0.1).next_kl == pytest.approx(np.log2(3) - 1)
+    assert one_prediction([0, 0, 0], [0.5, 0, 0.5], floor=0.1).next_kl == pytest.approx(
+        np.log2(3) - 1
+    )
     lost = one_prediction([np.nan, 1, 1], [0.5, 0, 0.5])
     assert lost.next_kl is not None and np.isnan(lost.next_kl)
     unknown = one_prediction([1, 1, 1], [np.nan] * 3)  # the truth gives the prefix 0
@@ -89,7 +109,11 @@ def test_distances_of_next_symbols_at_the_edges() -> None:
 
 @pytest.mark.parametrize("model", [COIN.wfa, ring(3), Dyck()])
 def test_the_true_model_is_at_no_distance_from_itself(model: Model) -> None:
-    words = Dyck().sample(100, seed=4) if isinstance(model, Dyck) else Words.of([(), (0,), (1, 0), (1, 1, 1), (0, 1)])
+    words = (
+        Dyck().sample(100, seed=4)
+        if isinstance(model, Dyck)
+        else Words.of([(), (0,), (1, 0), (1, 1, 1), (0, 1)])
+    )
     alphabet = ALPHABET if isinstance(model, Dyck) else Alphabet(("a", "b"))
     test = TestSet.as_drawn(words, model.weights(words), Sample.of(words, alphabet), model)
     own, other = evaluate(model, test), evaluate(Uniform(2), test)

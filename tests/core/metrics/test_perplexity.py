@@ -1,4 +1,6 @@
-"""Conventions for outputs that are not positive, and distances to the truth, worked out by hand and against identities."""
+"""Conventions for outputs that are not positive, and distances to the truth, worked out by hand and
+against identities.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,13 @@ from scipy.special import rel_entr
 from nlwfa_core.errors import RecipeError
 from nlwfa_core.lab.tables import conventions_table
 from nlwfa_core.metrics.intervals import string_scores
-from nlwfa_core.metrics.perplexity import CONVENTIONS, divergence, pautomac_score, root_mean_square, shares
+from nlwfa_core.metrics.perplexity import (
+    CONVENTIONS,
+    divergence,
+    pautomac_score,
+    root_mean_square,
+    shares,
+)
 from nlwfa_core.metrics.scores import TestSet, evaluate
 from nlwfa_core.models.wfa import WFA
 from nlwfa_core.strings.words import Alphabet, FloatArray, Words
@@ -51,8 +59,12 @@ def test_without_the_sum_the_mass_elsewhere_costs() -> None:
 
 
 @given(positive, st.data())
-def test_positive_outputs_leave_nothing_to_conventions(outputs: FloatArray, data: st.DataObject) -> None:
-    target = np.array(data.draw(st.lists(st.floats(1e-6, 1), min_size=len(outputs), max_size=len(outputs))))
+def test_positive_outputs_leave_nothing_to_conventions(
+    outputs: FloatArray, data: st.DataObject
+) -> None:
+    target = np.array(
+        data.draw(st.lists(st.floats(1e-6, 1), min_size=len(outputs), max_size=len(outputs)))
+    )
     scores = {
         name: pautomac_score(outputs, target, convention=name, substitutes=outputs).log2
         for name, convention in CONVENTIONS.items()
@@ -64,7 +76,9 @@ def test_positive_outputs_leave_nothing_to_conventions(outputs: FloatArray, data
 def test_leaving_words_out_may_beat_the_truth_which_no_probability_can() -> None:
     best = pautomac_score(TARGET, TARGET).log2
     assert log2_by("left out") < best
-    assert all(log2_by(name) >= best for name in CONVENTIONS if name not in ("left out", "as it is"))
+    assert all(
+        log2_by(name) >= best for name in CONVENTIONS if name not in ("left out", "as it is")
+    )
 
 
 def test_what_is_no_number_has_no_score_by_any_convention() -> None:
@@ -78,7 +92,9 @@ def test_unknown_conventions_and_missing_substitutes_are_refused() -> None:
     with pytest.raises(RecipeError, match="convention must be one of abs, .*; got 'none'"):
         shares(OUTPUTS, convention="none")
     with pytest.raises(
-        RecipeError, match="the convention 'trigram' needs substitutes: the probability of each word under a 3-gram"
+        RecipeError,
+        match="the convention 'trigram' needs substitutes: the probability of each word under a "
+        "3-gram",
     ):
         shares(OUTPUTS, convention="trigram")
 
@@ -88,11 +104,18 @@ def test_the_table_says_what_each_convention_touches() -> None:
     rows = dict(
         zip(
             table["convention"],
-            zip(table["perplexity"].texts, table["log₂"].texts, table["words affected"].texts, strict=True),
+            zip(
+                table["perplexity"].texts,
+                table["log₂"].texts,
+                table["words affected"].texts,
+                strict=True,
+            ),
             strict=True,
         )
     )
-    assert table["log₂"].values[0] == log2_by("abs") and table["perplexity"].values[0] == 2 ** log2_by("abs")
+    assert table["log₂"].values[0] == log2_by("abs") and table["perplexity"].values[
+        0
+    ] == 2 ** log2_by("abs")
     assert rows["abs"] == (f"{2 ** log2_by('abs'):.1f}", f"{log2_by('abs'):.3f}", "1")
     assert rows["floor 1e-30"] == ("2^50", f"{log2_by('floor 1e-30'):.3f}", "2")
     assert rows["as it is"] == ("undefined", "undefined", "0")
@@ -103,7 +126,9 @@ def test_the_table_says_what_each_convention_touches() -> None:
 
 @given(positive, st.data())
 def test_distances_keep_their_identities(target: FloatArray, data: st.DataObject) -> None:
-    outputs = np.array(data.draw(st.lists(st.floats(1e-6, 1), min_size=len(target), max_size=len(target))))
+    outputs = np.array(
+        data.draw(st.lists(st.floats(1e-6, 1), min_size=len(target), max_size=len(target)))
+    )
     same, gap = divergence(target, target), divergence(outputs, target)
     assert (same.kl, same.total_variation) == (0, 0)
     p, q = target / target.sum(), outputs / outputs.sum()
@@ -120,10 +145,17 @@ def test_total_variation_is_over_distinct_words_and_kl_over_the_words_as_drawn()
     P, Q, distinct = np.array([2.0, 2, 2, 1, 1]), np.array([1.0, 1, 1, 1, 2]), np.array([0, 3, 4])
     found = divergence(Q, P, distinct=distinct)
     assert found.total_variation == 0.25
-    assert found.kl == divergence(Q, P).kl == pytest.approx(pautomac_score(Q, P).log2 - pautomac_score(P, P).log2)
+    assert (
+        found.kl
+        == divergence(Q, P).kl
+        == pytest.approx(pautomac_score(Q, P).log2 - pautomac_score(P, P).log2)
+    )
     words = Words.of([(0,), (0,), (0,), (1,), (2,)])
     alphabet = Alphabet.numbered(3)
-    true, model = (WFA([1.0], np.array(weights)[:, None, None] / 8, [0.5], alphabet) for weights in ([2.0, 1, 1], [1.0, 1, 2]))
+    true, model = (
+        WFA([1.0], np.array(weights)[:, None, None] / 8, [0.5], alphabet)
+        for weights in ([2.0, 1, 1], [1.0, 1, 2])
+    )
     test = TestSet.of(words, alphabet, true_model=true)
     assert evaluate(model, test).total_variation == pytest.approx(0.25)
     assert string_scores(model, test).estimates["total_variation"] == pytest.approx(0.25)
@@ -137,7 +169,10 @@ def test_distances_at_the_edges() -> None:
     assert all(map(np.isnan, (lost.kl, lost.total_variation)))
     assert np.isnan(root_mean_square(np.array([np.inf, 1.0]), np.ones(2)))
     assert root_mean_square(np.array([1e200, -1e200]), np.zeros(2)) == pytest.approx(1e200)
-    assert root_mean_square(np.array([3.0, -4.0]), np.array([0.0, 0.0])) == pytest.approx(np.sqrt(12.5))  # (9 + 16) / 2
+    # (9 + 16) / 2
+    assert root_mean_square(np.array([3.0, -4.0]), np.array([0.0, 0.0])) == pytest.approx(
+        np.sqrt(12.5)
+    )
 
 
 def test_an_output_that_is_infinite_has_a_score_by_its_logarithm_under_abs_alone() -> None:
@@ -145,5 +180,7 @@ def test_an_output_that_is_infinite_has_a_score_by_its_logarithm_under_abs_alone
     score = pautomac_score(outputs, target, log2_outputs=logs)
     assert (score.log2, score.num_nonfinite) == (pytest.approx(1000.0), 0)
     for convention in sorted(CONVENTIONS.keys() - {"abs"}):
-        score = pautomac_score(outputs, target, convention=convention, substitutes=np.ones(2), log2_outputs=logs)
+        score = pautomac_score(
+            outputs, target, convention=convention, substitutes=np.ones(2), log2_outputs=logs
+        )
         assert np.isnan(score.log2) and score.num_nonfinite == 1

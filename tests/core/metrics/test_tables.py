@@ -54,23 +54,42 @@ def test_markdown_aligns_numbers_and_escapes_bars() -> None:
 
 def test_csv_and_json_have_all_digits() -> None:
     rows = list(csv.reader(write_table(TABLE, "csv").splitlines()))
-    assert rows == [["model", "WER (%)", "gap"], ["SP, k = 5", "0.43299", "-4e-05"], ["a|b & c_d", "inf", ""]]
-    assert json.loads(write_table(TABLE, "json"))[1] == {"model": "a|b & c_d", "WER (%)": "inf", "gap": None}
+    assert rows == [
+        ["model", "WER (%)", "gap"],
+        ["SP, k = 5", "0.43299", "-4e-05"],
+        ["a|b & c_d", "inf", ""],
+    ]
+    assert json.loads(write_table(TABLE, "json"))[1] == {
+        "model": "a|b & c_d",
+        "WER (%)": "inf",
+        "gap": None,
+    }
 
 
 @given(st.text(max_size=30))
 def test_no_text_breaks_a_row_of_latex(text: str) -> None:
-    written = latex_text(text).replace(r"\textbackslash{}", "").replace(r"\textasciitilde{}", "").replace(r"\textasciicircum{}", "")
+    written = (
+        latex_text(text)
+        .replace(r"\textbackslash{}", "")
+        .replace(r"\textasciitilde{}", "")
+        .replace(r"\textasciicircum{}", "")
+    )
     assert "\n" not in written
     for special in "&%#_":
-        assert written.count(special) == written.count(f"\\{special}") + (written.count("_2$") if special == "_" else 0)
+        assert written.count(special) == written.count(f"\\{special}") + (
+            written.count("_2$") if special == "_" else 0
+        )
 
 
 def test_scores_write_themselves() -> None:
     scores = evaluate(NGram.fit(["ab", "b", "ab"], order=2), ["ab", "b"])
-    assert r"WER (share) & 0.200 \\" in scores.to_latex("bigram") and scores.to_latex().startswith(r"% needs \usepackage")
+    assert r"WER (share) & 0.200 \\" in scores.to_latex("bigram") and scores.to_latex().startswith(
+        r"% needs \usepackage"
+    )
     assert "| WER (share) | 0.200 |" in scores.to_markdown("bigram")
-    with pytest.raises(RecipeError, match="form must be one of latex, markdown, csv, json; got 'html'"):
+    with pytest.raises(
+        RecipeError, match="form must be one of latex, markdown, csv, json; got 'html'"
+    ):
         write_table(scores.to_table(), "html")
 
 
@@ -120,7 +139,11 @@ def test_no_formula_stands_behind_another_countrys_separator() -> None:
 def test_no_text_in_csv_begins_like_a_formula(text: str) -> None:
     ((cell, number),) = csv.reader(io.StringIO(csv_text([(text, 1)]), newline=""))
     assert cell in (text, f"'{text}") and number == "1"
-    assert not "".join(character for character in cell if character.isprintable()).lstrip().startswith(("=", "+", "-", "@"))
+    assert (
+        not "".join(character for character in cell if character.isprintable())
+        .lstrip()
+        .startswith(("=", "+", "-", "@"))
+    )
 
 
 @given(st.floats(allow_nan=False), st.integers())
@@ -132,6 +155,8 @@ def test_numbers_in_csv_stay_numbers(number: float, whole: int) -> None:
 def test_there_is_one_writer_of_csv() -> None:
     """Apart from `nlwfa sample`, whose strings are read back as they are."""
     writers = [
-        name for name, path in {**CORE, **PAGES, **APP}.items() if re.search(r"csv\.(Dict)?[wW]riter|to_csv", path.read_text())
+        name
+        for name, path in {**CORE, **PAGES, **APP}.items()
+        if re.search(r"csv\.(Dict)?[wW]riter|to_csv", path.read_text())
     ]
     assert writers == ["cli.export", "metrics.tables"]

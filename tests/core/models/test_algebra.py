@@ -1,4 +1,6 @@
-"""The algebra of automata, against sums over all strings up to a length, and against matrices of strings."""
+"""The algebra of automata, against sums over all strings up to a length, and against matrices of
+strings.
+"""
 
 from __future__ import annotations
 
@@ -33,11 +35,15 @@ from nlwfa_core.sources.automata import random_automaton
 WORDS = [word for length in range(6) for word in product(range(2), repeat=length)]
 LONG = [word for length in range(13) for word in product(range(2), repeat=length)]
 AB = Alphabet(("a", "b"))
-# Two states, deterministic: a stays, b moves on. And a state that can't be reached, and one that leads nowhere.
+# Two states, deterministic: a stays, b moves on. And a state that can't be reached, and one that
+# leads nowhere.
 DETERMINISTIC = WFA([1, 0], [[[0.2, 0], [0, 0.3]], [[0, 0.3], [0.1, 0]]], [0.5, 0.6])
 CLUTTERED = WFA(
     [1, 0, 0, 0],
-    [[[0.2, 0, 0, 0.5], [0, 0.3, 0, 0], [0.5, 0, 0, 0], [0, 0, 0, 0.5]], np.pad([[0, 0.3], [0.1, 0]], (0, 2))],
+    [
+        [[0.2, 0, 0, 0.5], [0, 0.3, 0, 0], [0.5, 0, 0, 0], [0, 0, 0, 0.5]],
+        np.pad([[0, 0.3], [0.1, 0]], (0, 2)),
+    ],
     [0.5, 0.6, 1, 0],
 )
 
@@ -54,7 +60,9 @@ def values(wfa: WFA, words: list[tuple[int, ...]] = WORDS) -> Any:
 
 
 def close(left: Any, right: Any, *scales: Any) -> bool:
-    """Equal to nine digits of the largest number, or of a number of `scales` if both are differences."""
+    """Equal to nine digits of the largest number, or of a number of `scales` if both are
+    differences.
+    """
     scale = max(float(np.abs(part).max()) for part in (left, right, *scales))
     return bool(np.abs(left - right).max() <= 1e-9 * scale)
 
@@ -63,12 +71,15 @@ def arrays(seed: int, num_states: int, rank: int, scale: float = 0.4) -> WFA:
     """An automaton of `rank` states hidden in a random basis of `num_states`."""
     rng = np.random.default_rng(seed)
     small = rng.normal(size=(2, rank, rank))
-    small *= scale / max(np.abs(np.linalg.eigvals(sum(np.kron(A, A) for A in small))).max(), 1e-9) ** 0.5
+    small *= (
+        scale / max(np.abs(np.linalg.eigvals(sum(np.kron(A, A) for A in small))).max(), 1e-9) ** 0.5
+    )
     basis = np.linalg.qr(rng.normal(size=(num_states, num_states)))[0]
     transitions = np.zeros((2, num_states, num_states))
     transitions[:, :rank, :rank] = small
     transitions[:, rank:, rank:] = 0.3 * rng.normal(size=(2, num_states - rank, num_states - rank))
-    transitions[:, :rank, rank:] = rng.normal(size=(2, rank, num_states - rank))  # seen from the states, but worth nothing
+    # seen from the states, but worth nothing
+    transitions[:, :rank, rank:] = rng.normal(size=(2, rank, num_states - rank))
     initial, termination = np.zeros(num_states), np.zeros(num_states)
     initial[:rank], termination[:rank] = rng.normal(size=rank), rng.normal(size=rank)
     return WFA(initial @ basis.T, basis @ transitions @ basis.T, basis @ termination)
@@ -93,7 +104,10 @@ def test_reversing_reads_backwards_and_twice_is_nothing(wfa: WFA) -> None:
     backwards = values(reverse(wfa), [word[::-1] for word in WORDS])
     assert close(backwards, values(wfa))
     twice = reverse(reverse(wfa))
-    assert all((getattr(twice, name) == getattr(wfa, name)).all() for name in ("initial", "transitions", "termination"))
+    assert all(
+        (getattr(twice, name) == getattr(wfa, name)).all()
+        for name in ("initial", "transitions", "termination")
+    )
 
 
 @settings(max_examples=25, deadline=None)
@@ -103,7 +117,8 @@ def test_the_smallest_automaton_has_as_many_states_as_the_hankel_matrix_has_rank
     short = [word for word in WORDS if len(word) < 4]
     H = values(wfa, [u + v for u in short for v in short]).reshape(len(short), len(short))
     rank = np.linalg.matrix_rank(H, tol=1e-8 * np.linalg.norm(H, 2))
-    assume(np.linalg.svd(H, compute_uv=False)[rank - 1] > 1e-6 * np.linalg.norm(H, 2))  # else the rank is a matter of taste
+    # else the rank is a matter of taste
+    assume(np.linalg.svd(H, compute_uv=False)[rank - 1] > 1e-6 * np.linalg.norm(H, 2))
     assert smallest.num_states == rank
     assert close(values(smallest), values(wfa))
     assert minimise(smallest).num_states == rank
@@ -113,7 +128,9 @@ def test_the_smallest_automaton_has_as_many_states_as_the_hankel_matrix_has_rank
 
 def test_states_on_no_path_are_removed() -> None:
     assert trim(CLUTTERED).num_states == 2 == minimise(CLUTTERED).num_states
-    assert close(values(trim(CLUTTERED)), values(CLUTTERED)) and close(values(CLUTTERED), values(DETERMINISTIC))
+    assert close(values(trim(CLUTTERED)), values(CLUTTERED)) and close(
+        values(CLUTTERED), values(DETERMINISTIC)
+    )
     nothing = WFA([0, 1], [[[1, 0], [0, 1]]], [1, 0])
     assert trim(nothing).num_states == 0 == minimise(nothing).num_states and norm(nothing) == 0
     assert equivalent(nothing, 0 * nothing)
@@ -126,19 +143,27 @@ def test_norm_and_distance_are_sums_over_all_strings() -> None:
         assert norm(wfa) == pytest.approx(np.sqrt((weights**2).sum()), rel=1e-6)
     assert distance(f, g) == norm(f - g) and distance(f, f) == 0
     assert norm(WFA([1], [[[1.0]]], [1])) == float("inf")
-    assert (f * g).total_weight() == pytest.approx((values(f, LONG) * values(g, LONG)).sum(), rel=1e-5)
+    assert (f * g).total_weight() == pytest.approx(
+        (values(f, LONG) * values(g, LONG)).sum(), rel=1e-5
+    )
 
 
 def test_relative_entropy_is_the_sum_over_all_strings() -> None:
     p, q = DETERMINISTIC, WFA([1, 0], [[[0.3, 0], [0, 0.1]], [[0, 0.1], [0.2, 0]]], [0.6, 0.7])
     assert p.total_weight() == pytest.approx(1)
     weights, others = values(p, LONG), values(q, LONG)
-    assert relative_entropy(p, q) == pytest.approx((weights * np.log2(weights / others)).sum(), rel=1e-3)
+    assert relative_entropy(p, q) == pytest.approx(
+        (weights * np.log2(weights / others)).sum(), rel=1e-3
+    )
     assert relative_entropy(p, p) == pytest.approx(0, abs=1e-12)
     assert relative_entropy(2 * p, p) == pytest.approx(2)  # Σ 2p log₂ 2
     without_b = WFA([1], [[[0.5]], [[0.0]]], [0.5])
-    assert relative_entropy(p, without_b) == float("inf") and np.isfinite(relative_entropy(without_b, p))
-    assert relative_entropy(without_b, p) == pytest.approx(sum(0.5**n / 2 * np.log2(0.5**n / 2 / (0.2**n / 2)) for n in range(60)))
+    assert relative_entropy(p, without_b) == float("inf") and np.isfinite(
+        relative_entropy(without_b, p)
+    )
+    assert relative_entropy(without_b, p) == pytest.approx(
+        sum(0.5**n / 2 * np.log2(0.5**n / 2 / (0.2**n / 2)) for n in range(60))
+    )
     with pytest.raises(RecipeError, match="right must be deterministic"):
         relative_entropy(p, WFA([0.5, 0.5], p.transitions, p.termination))
     with pytest.raises(RecipeError, match=r"left must have no negative weights; got −0\.5"):
@@ -147,7 +172,9 @@ def test_relative_entropy_is_the_sum_over_all_strings() -> None:
 
 @pytest.mark.parametrize("seed", range(5))
 def test_the_canonical_form_is_balanced_and_has_the_singular_values_of_hankel(seed: int) -> None:
-    """Gram matrices by adding up all strings up to length 10; singular values of the block of all words up to length 7."""
+    """Gram matrices by adding up all strings up to length 10; singular values of the block of all
+    words up to length 7.
+    """
     wfa = arrays(seed, 5, 3)
     form, singular_values = singular_value_automaton(wfa)
     assert close(values(form), values(wfa)) and (form.initial >= -1e-12).all()
@@ -170,11 +197,15 @@ def test_approximations_come_nearer_with_each_state(seed: int) -> None:
     form, singular_values = singular_value_automaton(wfa)
     errors = [distance(approximate(wfa, k), wfa) for k in (1, 2, 3)]
     assert errors[2] < 1e-6 * norm(wfa) and errors[1] < norm(wfa)
-    # Eckart and Young: a row of H is a part of H, so no automaton of k states has an operator norm of the error below σ_{k+1}.
+    # Eckart and Young: a row of H is a part of H, so no automaton of k states has an operator norm
+    # of the error below σ_{k+1}.
     words = [word for length in range(8) for word in product(range(2), repeat=length)]
     for k in (1, 2):
         gap = form - approximate(wfa, k)
-        H = np.array([forward(gap, word)[-1] for word in words]) @ np.array([backward(gap, word)[0] for word in words]).T
+        H = (
+            np.array([forward(gap, word)[-1] for word in words])
+            @ np.array([backward(gap, word)[0] for word in words]).T
+        )
         assert np.linalg.norm(H, 2) >= 0.98 * singular_values[k]
 
 
@@ -219,13 +250,17 @@ def test_states_along_a_string_are_those_of_its_paths(seed: int, word: list[int]
     assert np.allclose(posterior(wfa, tuple(word)), shares)
     path = viterbi(wfa, AB.decode(word) if word else "")
     best = max(paths.values())
-    assert paths[tuple(path.states.tolist())] == pytest.approx(best) and path.log2_weight == pytest.approx(np.log2(best))
+    assert paths[tuple(path.states.tolist())] == pytest.approx(
+        best
+    ) and path.log2_weight == pytest.approx(np.log2(best))
 
 
 def test_long_strings_do_not_underflow_and_what_has_no_path_is_refused() -> None:
     word = (0, 1) * 2000
     assert np.allclose(posterior(DETERMINISTIC, word).sum(axis=1), 1)
-    assert viterbi(DETERMINISTIC, word).log2_weight == pytest.approx(DETERMINISTIC.log2_weights(Words.of([word]))[0])
+    assert viterbi(DETERMINISTIC, word).log2_weight == pytest.approx(
+        DETERMINISTIC.log2_weights(Words.of([word]))[0]
+    )
     stuck = WFA([1], [[[0.0]], [[1.0]]], [1], AB)
     for function in (posterior, viterbi):
         with pytest.raises(RecipeError, match="the weight 0"):
@@ -241,7 +276,9 @@ def test_symbols_are_matched_by_name() -> None:
     ba = WFA([1], [[[0.25]], [[0.5]]], [1], Alphabet(("b", "a")))
     assert equivalent(ab, ba) and (ab + ba)("a") == 1.0
     for other in (WFA([1], [[[1]]], [1]), WFA([1], [[[1]], [[1]]], [1], Alphabet(("a", "c")))):
-        with pytest.raises(RecipeError, match="two automata must have the same symbols; got 2 symbols: a, b, and"):
+        with pytest.raises(
+            RecipeError, match="two automata must have the same symbols; got 2 symbols: a, b, and"
+        ):
             ab + other
     with pytest.raises(TypeError):
         ab + 1  # type: ignore[operator]
@@ -249,15 +286,26 @@ def test_symbols_are_matched_by_name() -> None:
 
 @settings(deadline=None, max_examples=60)
 @given(st.integers(0, 2**31), st.integers(1, 3), st.integers(1, 3), st.integers(0, 30))
-def test_the_counterexample_is_the_first_string_that_differs(seed: int, left: int, right: int, change: int) -> None:
-    """Of all strings by length and then in the order of the symbols. Small whole numbers, so that many strings agree."""
+def test_the_counterexample_is_the_first_string_that_differs(
+    seed: int, left: int, right: int, change: int
+) -> None:
+    """Of all strings by length and then in the order of the symbols.
+
+    Small whole numbers, so that many strings agree.
+    """
     rng = np.random.default_rng(seed)
 
     def drawn(k: int) -> WFA:
         return WFA(rng.integers(-1, 2, k), rng.integers(-1, 2, (2, k, k)), rng.integers(-1, 2, k))
 
     f = drawn(left)
-    g = drawn(right) if change % 2 else WFA(f.initial, f.transitions * (1 + (rng.random(f.transitions.shape) < 0.1)), f.termination)
+    g = (
+        drawn(right)
+        if change % 2
+        else WFA(
+            f.initial, f.transitions * (1 + (rng.random(f.transitions.shape) < 0.1)), f.termination
+        )
+    )
     differing = np.flatnonzero(np.abs(values(f - g, LONG)) > 1e-9)
     # Two functions of k and l states that agree up to k + l - 1 symbols are equal (Tzeng 1992).
     expected = LONG[int(differing[0])] if len(differing) else None
@@ -268,9 +316,12 @@ def test_counterexamples_worked_out_by_hand() -> None:
     once = WFA([1, 0], [[[0, 1], [0, 0]], [[1, 0], [0, 1]]], [0, 1], AB)  # exactly one a
     odd = WFA([1, 0], [[[0, 1], [1, 0]], [[1, 0], [0, 1]]], [0, 1], AB)
     assert counterexample(once, odd) == (0, 0, 0)  # aaa, not b's among them
-    assert counterexample(odd, odd + 0 * once) is None and counterexample(odd, 1.0000001 * odd) == (0,)
+    assert counterexample(odd, odd + 0 * once) is None and counterexample(odd, 1.0000001 * odd) == (
+        0,
+    )
     tiny = WFA([1], [[[0.1]], [[0.1]]], [1], AB)
-    far = WFA(np.eye(40)[0], np.stack([0.01 * np.eye(40, k=1)] * 2), np.eye(40)[39], AB)  # differs at 39 symbols, by 1e-78
+    # differs at 39 symbols, by 1e-78
+    far = WFA(np.eye(40)[0], np.stack([0.01 * np.eye(40, k=1)] * 2), np.eye(40)[39], AB)
     assert counterexample(tiny, tiny) is None and counterexample(far, 0 * far) == (0,) * 39
     with pytest.raises(RecipeError, match="two automata must have the same symbols"):
         counterexample(once, WFA([1], [[[1]]], [1]))
@@ -280,10 +331,14 @@ def test_absolute_convergence_is_decided_where_it_is_known() -> None:
     half = WFA([1], [[[0.5]]], [0.5])
     assert converges_absolutely(half) is True and converges_absolutely(half - half) is True
     assert converges_absolutely(random_automaton(4, 3, seed=0)) is True
-    # f(x) = (0.9/√2)^|x| · cos(|x| π/4): the entries of |A| have the radius 1.27, and those of A 0.9.
-    turn = 0.9 * np.array([[np.cos(np.pi / 4), np.sin(np.pi / 4)], [-np.sin(np.pi / 4), np.cos(np.pi / 4)]])
+    # f(x) = (0.9/√2)^|x| · cos(|x| π/4): the entries of |A| have the radius 1.27, and those of A
+    # 0.9.
+    turn = 0.9 * np.array(
+        [[np.cos(np.pi / 4), np.sin(np.pi / 4)], [-np.sin(np.pi / 4), np.cos(np.pi / 4)]]
+    )
     assert converges_absolutely(WFA(np.array([1.0, 0.0]), turn[None], np.array([1.0, 0.0]))) is True
-    # Σ f = Σ (0.6 − 0.6)ⁿ converges, and Σ |f| = Σ 1.2ⁿ does not; f² = 0.36ⁿ for each of 2ⁿ strings: 0.72ⁿ.
+    # Σ f = Σ (0.6 − 0.6)ⁿ converges, and Σ |f| = Σ 1.2ⁿ does not; f² = 0.36ⁿ for each of 2ⁿ
+    # strings: 0.72ⁿ.
     signed = WFA([1], [[[0.6]], [[-0.6]]], [1])
     assert signed.total_weight() == pytest.approx(1) and converges_absolutely(signed) is None
     assert converges_absolutely(WFA([1], [[[0.8]], [[-0.8]]], [1])) is False
@@ -293,7 +348,9 @@ def test_absolute_convergence_is_decided_where_it_is_known() -> None:
 
 @given(st.integers(0, 10_000))
 def test_an_absolutely_convergent_sum_is_bounded(seed: int) -> None:
-    """Where the answer is yes, the sums of |f| over growing lengths fall geometrically in the end."""
+    """Where the answer is yes, the sums of |f| over growing lengths fall geometrically in the
+    end.
+    """
     rng = np.random.default_rng(seed)
     wfa = WFA(rng.normal(size=2), rng.normal(size=(2, 2, 2)) * 0.35, rng.normal(size=2))
     answer = converges_absolutely(wfa, 2_000)

@@ -25,7 +25,14 @@ from safetensors.numpy import save
 from nlwfa_core import limits
 from nlwfa_core.errors import RecipeError
 from nlwfa_core.files import from_json, plain, read_capped, to_json, write_atomically
-from nlwfa_core.models.files import RECURRENT_ARRAYS, LearnedModel, SavedModel, StoredModel, load_model, save_model
+from nlwfa_core.models.files import (
+    RECURRENT_ARRAYS,
+    LearnedModel,
+    SavedModel,
+    StoredModel,
+    load_model,
+    save_model,
+)
 from nlwfa_core.models.mixture import Mixture
 from nlwfa_core.models.ngram import SMOOTHINGS, NGram, Uniform
 from nlwfa_core.models.nlwfa import NLWFA
@@ -40,15 +47,27 @@ from tests.references import COIN, REFERENCES, all_words, random_nlwfa
 
 def random_recurrent(kind: str, num_states: int, num_symbols: int) -> RecurrentModel:
     wide = GATES[kind] * num_states
-    shapes = ((num_symbols + 1, wide), (num_states, wide), (wide,), (num_states, num_symbols + 1), (num_symbols + 1,))
-    return RecurrentModel(kind, *map(np.random.default_rng(wide).normal, [0.0] * 5, [1.0] * 5, shapes))
+    shapes = (
+        (num_symbols + 1, wide),
+        (num_states, wide),
+        (wide,),
+        (num_states, num_symbols + 1),
+        (num_symbols + 1,),
+    )
+    return RecurrentModel(
+        kind, *map(np.random.default_rng(wide).normal, [0.0] * 5, [1.0] * 5, shapes)
+    )
 
 
 SWITCHES = [(True, True), (True, False), (False, True), (False, False)]
-MODELS: list[LearnedModel] = [*(r.wfa for r in REFERENCES), *(random_nlwfa(3, 2, 5, nonlinear) for nonlinear in SWITCHES)]
+MODELS: list[LearnedModel] = [
+    *(r.wfa for r in REFERENCES),
+    *(random_nlwfa(3, 2, 5, nonlinear) for nonlinear in SWITCHES),
+]
 PLAIN = random_nlwfa(2, 1, 0)
 MODELS += [random_recurrent(kind, 3, 2) for kind in GATES]
-MODELS.append(NLWFA(PLAIN.initial, PLAIN.transitions, (), np.ones((2, 2)), True, False))  # no hidden decoder layer
+# no hidden decoder layer
+MODELS.append(NLWFA(PLAIN.initial, PLAIN.transitions, (), np.ones((2, 2)), True, False))
 
 
 def arrays(model: LearnedModel) -> list[np.ndarray]:
@@ -62,7 +81,9 @@ def arrays(model: LearnedModel) -> list[np.ndarray]:
 def write_arrays(folder: Path, tensors: bytes) -> None:
     """Replace a folder's arrays, and tie model.json to them."""
     header = json.loads((folder / "model.json").read_bytes())
-    (folder / "model.json").write_text(json.dumps(header | {"arrays_sha256": hashlib.sha256(tensors).hexdigest()}))
+    (folder / "model.json").write_text(
+        json.dumps(header | {"arrays_sha256": hashlib.sha256(tensors).hexdigest()})
+    )
     (folder / "model.safetensors").write_bytes(tensors)
 
 
@@ -78,21 +99,35 @@ def test_models_come_back_bit_for_bit(tmp_path: Path, model: WFA | NLWFA) -> Non
     assert loaded.info == {"recipe": {"rank": 3}, "score": "inf", "notes": ["é"]}
     words = all_words(model.num_symbols, 3)
     assert loaded.model.weights(words).tobytes() == model.weights(words).tobytes()
-    assert sorted(path.name for path in (tmp_path / "deep" / "down").iterdir()) == ["model.json", "model.safetensors"]
+    assert sorted(path.name for path in (tmp_path / "deep" / "down").iterdir()) == [
+        "model.json",
+        "model.safetensors",
+    ]
 
 
 @pytest.mark.parametrize("smoothing", SMOOTHINGS)
 def test_n_grams_come_back(tmp_path: Path, smoothing: str) -> None:
-    """With the same probabilities, to the last bit; and strings that are drawn from them are the same."""
-    train = Sample.of(Words.of([(0, 1), (0, 1, 1, 0), (), (1, 1, 1), (0, 0, 1)]), Alphabet(("a", "b")))
+    """With the same probabilities, to the last bit; and strings that are drawn from them are the
+    same.
+    """
+    train = Sample.of(
+        Words.of([(0, 1), (0, 1, 1, 0), (), (1, 1, 1), (0, 0, 1)]), Alphabet(("a", "b"))
+    )
     model = NGram.fit(train, 3, smoothing)
     save_model(tmp_path, SavedModel(model, train.alphabet, {"by": "counting"}))
     loaded = load_model(tmp_path)
-    assert isinstance(loaded.model, NGram) and loaded.model.alphabet == train.alphabet and loaded.info == {"by": "counting"}
+    assert (
+        isinstance(loaded.model, NGram)
+        and loaded.model.alphabet == train.alphabet
+        and loaded.info == {"by": "counting"}
+    )
     assert (loaded.model.order, loaded.model.smoothing) == (3, smoothing)
     words = all_words(2, 5)
     assert loaded.model.weights(words).tobytes() == model.weights(words).tobytes()
-    assert loaded.model.sample(50, seed=3).words.symbols.tolist() == model.sample(50, seed=3).words.symbols.tolist()
+    assert (
+        loaded.model.sample(50, seed=3).words.symbols.tolist()
+        == model.sample(50, seed=3).words.symbols.tolist()
+    )
     assert sorted(path.name for path in tmp_path.iterdir()) == ["model.json", "model.safetensors"]
 
 
@@ -106,7 +141,11 @@ UNSOUND_NGRAMS: list[tuple[dict[str, Any], dict[str, Any], str]] = [
     ({}, {"windows": np.array([[0.0, -1.0]])}, "must be part of a string"),
     ({}, {"windows": np.zeros((0, 2)), "totals": np.zeros(0)}, "must have the shape"),
     ({}, {"windows": np.zeros(2)}, "must have the shape"),
-    ({}, {"windows": np.zeros((1, 101))}, "the order of an n-gram in a file must be at most 100; got 101"),
+    (
+        {},
+        {"windows": np.zeros((1, 101))},
+        "the order of an n-gram in a file must be at most 100; got 101",
+    ),
     ({}, {"totals": np.array([1e300])}, "must be part of a string"),
     ({}, {"totals": np.zeros(1)}, "must be part of a string"),
     ({}, {"totals": None}, "lacks 'totals'"),
@@ -114,21 +153,29 @@ UNSOUND_NGRAMS: list[tuple[dict[str, Any], dict[str, Any], str]] = [
 
 
 @pytest.mark.parametrize(("header", "own_arrays", "message"), UNSOUND_NGRAMS)
-def test_unsound_n_grams_are_refused(tmp_path: Path, header: dict[str, Any], own_arrays: dict[str, Any], message: str) -> None:
+def test_unsound_n_grams_are_refused(
+    tmp_path: Path, header: dict[str, Any], own_arrays: dict[str, Any], message: str
+) -> None:
     save_model(tmp_path, SavedModel(NGram.fit(["ab"], 2), Alphabet(("a", "b")), {}))
     sound = json.loads((tmp_path / "model.json").read_bytes())
     tensors = {"windows": np.array([[2.0, 1.0]]), "totals": np.ones(1)} | own_arrays
     (tmp_path / "model.json").write_text(json.dumps(sound | header))
-    write_arrays(tmp_path, save({name: array for name, array in tensors.items() if array is not None}))
+    write_arrays(
+        tmp_path, save({name: array for name, array in tensors.items() if array is not None})
+    )
     with pytest.raises(RecipeError, match=message):
         load_model(tmp_path)
 
 
 def test_what_is_not_contiguous_is_saved_as_it_reads(tmp_path: Path) -> None:
-    model = WFA(COIN.wfa.initial, COIN.wfa.transitions.transpose(0, 2, 1), COIN.wfa.termination[::-1])
+    model = WFA(
+        COIN.wfa.initial, COIN.wfa.transitions.transpose(0, 2, 1), COIN.wfa.termination[::-1]
+    )
     save_model(tmp_path, SavedModel(model, Alphabet(("a", "b")), {}))
     loaded = load_model(tmp_path).model
-    assert all((ours == theirs).all() for ours, theirs in zip(arrays(loaded), arrays(model), strict=True))
+    assert all(
+        (ours == theirs).all() for ours, theirs in zip(arrays(loaded), arrays(model), strict=True)
+    )
 
 
 @pytest.fixture
@@ -156,19 +203,26 @@ HEADERS: list[tuple[Any, str]] = [
     ({"kind": None}, "kind must .*; got None"),
     ({"kind": []}, r"kind must .*; got \[\]"),
     ({"kind": "GRU"}, "a model of the kind GRU has no field 'link'"),
-    ({"arrays_sha256": "0" * 64}, "model.json and model.safetensors in .* do not belong together: .*'000000000000'"),
+    (
+        {"arrays_sha256": "0" * 64},
+        "model.json and model.safetensors in .* do not belong together: .*'000000000000'",
+    ),
 ]
 
 
 @pytest.mark.parametrize(("change", "message"), HEADERS)
 def test_headers_that_are_unsound_are_refused(folder: Path, change: Any, message: str) -> None:
     header = json.loads((folder / "model.json").read_bytes())
-    (folder / "model.json").write_text(json.dumps({**header, **change} if isinstance(change, dict) else change))
+    (folder / "model.json").write_text(
+        json.dumps({**header, **change} if isinstance(change, dict) else change)
+    )
     with pytest.raises(RecipeError, match=message):
         load_model(folder)
 
 
-@pytest.mark.parametrize("field", ["symbols", "arrays_sha256", "info", "nonlinear_transitions", "reading"])
+@pytest.mark.parametrize(
+    "field", ["symbols", "arrays_sha256", "info", "nonlinear_transitions", "reading"]
+)
 def test_headers_that_lack_something_are_refused(folder: Path, field: str) -> None:
     header = json.loads((folder / "model.json").read_bytes())
     del header[field]
@@ -188,14 +242,43 @@ def one_of_each_kind() -> dict[str, StoredModel]:
     }
 
 
-WRONG_VALUES = (None, True, -1, 3, 1.5, math.nan, math.inf, 10**400, "", "x", "λ", [], [[]], {}, {"a": {"b": []}}, ...)
+WRONG_VALUES = (
+    None,
+    True,
+    -1,
+    3,
+    1.5,
+    math.nan,
+    math.inf,
+    10**400,
+    "",
+    "x",
+    "λ",
+    [],
+    [[]],
+    {},
+    {"a": {"b": []}},
+    ...,
+)
 # The values of these fields are not used, or are sound when they have the right type.
-FREE_FIELDS = {"version": str, "info": dict, "normalised": bool, "nonlinear_transitions": bool, "nonlinear_termination": bool}
+FREE_FIELDS = {
+    "version": str,
+    "info": dict,
+    "normalised": bool,
+    "nonlinear_transitions": bool,
+    "nonlinear_termination": bool,
+}
 
 
 def places_in(value: Any) -> Iterator[tuple[str | int, ...]]:
     """Yield the path to every entry of an object, but for those inside of `info`."""
-    entries = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    entries = (
+        value.items()
+        if isinstance(value, dict)
+        else enumerate(value)
+        if isinstance(value, list)
+        else ()
+    )
     for key, entry in entries:
         yield (key,)
         if key != "info":
@@ -204,7 +287,9 @@ def places_in(value: Any) -> Iterator[tuple[str | int, ...]]:
 
 @pytest.mark.parametrize("kind", one_of_each_kind())
 def test_any_wrong_value_of_any_field_is_refused(tmp_path: Path, kind: str) -> None:
-    """A wrong type, a number that is no number, negative, huge, a nested value, or nothing at all: never another exception."""
+    """A wrong type, a number that is no number, negative, huge, a nested value, or nothing at all:
+    never another exception.
+    """
     save_model(tmp_path, SavedModel(one_of_each_kind()[kind], Alphabet(("a", "b")), {}))
     sound = json.loads((tmp_path / "model.json").read_bytes())
     for place in places_in(sound):
@@ -220,7 +305,10 @@ def test_any_wrong_value_of_any_field_is_refused(tmp_path: Path, kind: str) -> N
                 load_model(tmp_path)
             except RecipeError:
                 continue
-            assert type(value) is FREE_FIELDS.get(str(place[-1])) or place[0] == "symbols", (place, value)
+            assert type(value) is FREE_FIELDS.get(str(place[-1])) or place[0] == "symbols", (
+                place,
+                value,
+            )
 
 
 @pytest.mark.parametrize("kind", one_of_each_kind())
@@ -233,16 +321,25 @@ def test_unknown_fields_are_refused(tmp_path: Path, kind: str) -> None:
 
 
 def test_the_arrays_of_another_model_are_refused(tmp_path: Path) -> None:
-    """Both models are sound, of one kind and one size, and have other symbols: together, they would be a third model."""
+    """Both models are sound, of one kind and one size, and have other symbols: together, they would
+    be a third model.
+    """
     for name, symbols, model in (("one", "ab", COIN.wfa), ("other", "xy", 0.5 * COIN.wfa)):
         save_model(tmp_path / name, SavedModel(model, Alphabet(tuple(symbols)), {}))
-    (tmp_path / "one" / "model.safetensors").write_bytes((tmp_path / "other" / "model.safetensors").read_bytes())
-    with pytest.raises(RecipeError, match="model.json and model.safetensors in .*one do not belong together"):
+    (tmp_path / "one" / "model.safetensors").write_bytes(
+        (tmp_path / "other" / "model.safetensors").read_bytes()
+    )
+    with pytest.raises(
+        RecipeError, match="model.json and model.safetensors in .*one do not belong together"
+    ):
         load_model(tmp_path / "one")
 
 
 ARRAYS = [
-    ({"initial": np.array([1.0, np.nan, 0])}, "array 'initial' .* must hold finite float64 numbers"),
+    (
+        {"initial": np.array([1.0, np.nan, 0])},
+        "array 'initial' .* must hold finite float64 numbers",
+    ),
     ({"output": np.full((6, 2), np.inf)}, "array 'output'"),
     ({"initial": np.ones(3, dtype=np.float32)}, "array 'initial' .* finite float64"),
     ({"initial": np.ones(4)}, "the layers of an NL-WFA .* do not fit"),
@@ -257,11 +354,15 @@ ARRAYS = [
 
 
 @pytest.mark.parametrize(("change", "message"), ARRAYS)
-def test_arrays_that_are_unsound_are_refused(folder: Path, change: dict[str, np.ndarray | None], message: str) -> None:
+def test_arrays_that_are_unsound_are_refused(
+    folder: Path, change: dict[str, np.ndarray | None], message: str
+) -> None:
     model = random_nlwfa(3, 2, 0)
     names = ("initial", "transitions.0", "transitions.1", "decoder.0", "output")
     tensors = {**dict(zip(names, arrays(model), strict=True)), **change}
-    write_arrays(folder, save({name: array for name, array in tensors.items() if array is not None}))
+    write_arrays(
+        folder, save({name: array for name, array in tensors.items() if array is not None})
+    )
     with pytest.raises(RecipeError, match=message):
         load_model(folder)
 
@@ -269,9 +370,13 @@ def test_arrays_that_are_unsound_are_refused(folder: Path, change: dict[str, np.
 @pytest.mark.parametrize("kind", GATES)
 @pytest.mark.parametrize("name", RECURRENT_ARRAYS)
 @pytest.mark.parametrize(
-    "bad", [np.array(1.0), np.ones(2), np.ones((2, 0)), np.ones((3, 4, 1))], ids=lambda array: str(array.shape)
+    "bad",
+    [np.array(1.0), np.ones(2), np.ones((2, 0)), np.ones((3, 4, 1))],
+    ids=lambda array: str(array.shape),
 )
-def test_recurrent_arrays_that_do_not_fit_are_refused(tmp_path: Path, kind: str, name: str, bad: np.ndarray) -> None:
+def test_recurrent_arrays_that_do_not_fit_are_refused(
+    tmp_path: Path, kind: str, name: str, bad: np.ndarray
+) -> None:
     model = random_recurrent(kind, 3, 2)
     save_model(tmp_path, SavedModel(model, Alphabet(("a", "b")), {}))
     tensors = {**dict(zip(RECURRENT_ARRAYS, arrays(model), strict=True)), name: bad}
@@ -281,7 +386,9 @@ def test_recurrent_arrays_that_do_not_fit_are_refused(tmp_path: Path, kind: str,
 
 
 @given(st.one_of(st.binary(max_size=80), st.integers(0, 400)))
-def test_any_bytes_are_refused_with_our_own_error(tmp_path_factory: pytest.TempPathFactory, data: bytes | int) -> None:
+def test_any_bytes_are_refused_with_our_own_error(
+    tmp_path_factory: pytest.TempPathFactory, data: bytes | int
+) -> None:
     """Anything, or a sound file that was cut."""
     folder = tmp_path_factory.mktemp("model")
     save_model(folder, SavedModel(COIN.wfa, Alphabet(("a", "b")), {}))
@@ -302,7 +409,9 @@ def test_any_bytes_are_refused_with_our_own_error(tmp_path_factory: pytest.TempP
 
 
 def test_a_shape_without_numbers_is_refused(folder: Path) -> None:
-    header = json.dumps({"initial": {"dtype": "F64", "shape": [0, 2**62], "data_offsets": [0, 0]}}).encode()
+    header = json.dumps(
+        {"initial": {"dtype": "F64", "shape": [0, 2**62], "data_offsets": [0, 0]}}
+    ).encode()
     write_arrays(folder, len(header).to_bytes(8, "little") + header)
     with pytest.raises(RecipeError):
         load_model(folder)
@@ -321,7 +430,10 @@ def test_large_files_are_refused_unread(tmp_path: Path) -> None:
     path = tmp_path / "large"
     with path.open("wb") as file:
         file.truncate(2**40)
-    with pytest.raises(RecipeError, match=r"the size of .*large in bytes must be at most 209,715,200; got 1,099,511,627,776"):
+    with pytest.raises(
+        RecipeError,
+        match=r"the size of .*large in bytes must be at most 209,715,200; got 1,099,511,627,776",
+    ):
         read_capped(path, limits.most("file_bytes"))
 
 
@@ -340,7 +452,9 @@ def test_a_file_takes_memory_for_what_it_holds(tmp_path: Path, size: int) -> Non
     assert read_capped(path, size) == content
 
 
-def test_a_file_that_grows_while_it_is_read_is_read_to_its_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_that_grows_while_it_is_read_is_read_to_its_end(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """As far as the limit allows."""
     path = tmp_path / "grows"
     path.write_bytes(b"ab" * 2**20)
@@ -364,7 +478,9 @@ def test_what_has_no_size_is_read_up_to_the_limit(tmp_path: Path, source: str) -
         os.mkfifo(path)
         command = subprocess.Popen(["sh", "-c", f"exec yes > {path}"])
     try:
-        with pytest.raises(RecipeError, match=r"the size of .* in bytes must be at most 100,000; got more"):
+        with pytest.raises(
+            RecipeError, match=r"the size of .* in bytes must be at most 100,000; got more"
+        ):
             read_capped(path, 100_000)
     finally:
         if command is not None:
@@ -399,7 +515,9 @@ def test_paths_that_no_file_can_have_are_refused(tmp_path: Path) -> None:
             read_capped(path, 10)
 
 
-def test_a_write_that_fails_leaves_the_old_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_write_that_fails_leaves_the_old_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     write_atomically(tmp_path / "file", b"old")
 
     def full(self: Path, target: Path) -> Path:
@@ -413,13 +531,17 @@ def test_a_write_that_fails_leaves_the_old_file(tmp_path: Path, monkeypatch: pyt
         write_atomically(tmp_path / "nowhere" / "file", b"new")
 
 
-def test_a_file_is_on_the_disk_before_it_has_its_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_is_on_the_disk_before_it_has_its_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Else a power cut may leave the name with nothing in it."""
     synced: list[tuple[int, list[str]]] = []
 
     def fsync(file: int) -> None:
         there = [path.name for path in tmp_path.iterdir() if not path.name.startswith(".")]
-        synced.append((-1 if stat.S_ISDIR((found := os.fstat(file)).st_mode) else found.st_size, there))
+        synced.append(
+            (-1 if stat.S_ISDIR((found := os.fstat(file)).st_mode) else found.st_size, there)
+        )
 
     monkeypatch.setattr(os, "fsync", fsync)
     write_atomically(tmp_path / "file", b"new")
@@ -430,28 +552,64 @@ def test_a_file_is_on_the_disk_before_it_has_its_name(tmp_path: Path, monkeypatc
 
 def test_numbers_that_json_lacks_are_words() -> None:
     value = {"a": np.array([1.0, np.inf]), "b": (float("nan"), -np.inf), 3: [True, None, "λ"]}
-    assert from_json(to_json(value).encode()) == {"a": [1.0, "inf"], "b": ["nan", "-inf"], "3": [True, None, "λ"]}
+    assert from_json(to_json(value).encode()) == {
+        "a": [1.0, "inf"],
+        "b": ["nan", "-inf"],
+        "3": [True, None, "λ"],
+    }
     with pytest.raises(RecipeError, match="not JSON"):
         from_json(b"[" * 100_000)
     with pytest.raises(RecipeError, match="not JSON"):
         from_json(b"\xff")
 
 
-@pytest.mark.parametrize("data", [rb'"\ud800"', rb'{"a": ["\uDFFF x"]}', rb'{"\udc00": 1}', rb'"\ud800\ud800"', b'"\xed\xa0\x80"'])
+@pytest.mark.parametrize(
+    "data",
+    [
+        rb'"\ud800"',
+        rb'{"a": ["\uDFFF x"]}',
+        rb'{"\udc00": 1}',
+        rb'"\ud800\ud800"',
+        b'"\xed\xa0\x80"',
+    ],
+)
 def test_half_of_a_character_is_no_text(data: bytes) -> None:
     """It could be read, and then neither be written nor be sent to a browser."""
-    with pytest.raises(RecipeError, match="not JSON: .*surrogates not allowed|not JSON: .*can't decode"):
+    with pytest.raises(
+        RecipeError, match="not JSON: .*surrogates not allowed|not JSON: .*can't decode"
+    ):
         from_json(data)
     assert from_json(rb'["\ud83d\ude00", "\\ud800"]') == ["\U0001f600", r"\ud800"]
 
 
 TEXTS = st.text(st.characters(codec=None), max_size=3)  # halves of surrogate pairs too
-NUMBERS = st.one_of(st.floats(width=32), st.integers(-(2**60), 2**60), st.sampled_from([0, 1, -1, 2**53, np.nan, np.inf]))
+NUMBERS = st.one_of(
+    st.floats(width=32),
+    st.integers(-(2**60), 2**60),
+    st.sampled_from([0, 1, -1, 2**53, np.nan, np.inf]),
+)
 DTYPES = st.sampled_from(
-    [np.float64, np.float32, np.float16, np.longdouble, np.int64, np.int8, np.bool_, np.complex128, object, ">f8"]
+    [
+        np.float64,
+        np.float32,
+        np.float16,
+        np.longdouble,
+        np.int64,
+        np.int8,
+        np.bool_,
+        np.complex128,
+        object,
+        ">f8",
+    ]
 )
 PLAIN_JSON = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats() | TEXTS | st.just(np.int64(3)) | st.just({1}),
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats()
+    | TEXTS
+    | st.just(np.int64(3))
+    | st.just({1}),
     lambda values: st.lists(values, max_size=2) | st.dictionaries(TEXTS, values, max_size=2),
     max_leaves=4,
 )
@@ -459,16 +617,23 @@ PLAIN_JSON = st.recursive(
 
 @settings(suppress_health_check=[HealthCheck.too_slow])
 @given(st.data())
-def test_what_is_saved_comes_back(tmp_path_factory: pytest.TempPathFactory, data: st.DataObject) -> None:
+def test_what_is_saved_comes_back(
+    tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
+) -> None:
     """Whatever can be made and saved is read back as it was."""
 
     def drawn(*shape: int) -> Any:
-        values = np.array(data.draw(st.lists(NUMBERS, min_size=(n := int(np.prod(shape))), max_size=n)), dtype=object).reshape(
-            shape
-        )
+        values = np.array(
+            data.draw(st.lists(NUMBERS, min_size=(n := int(np.prod(shape))), max_size=n)),
+            dtype=object,
+        ).reshape(shape)
         with np.errstate(all="ignore"):
             try:
-                return values.astype(data.draw(DTYPES)) if data.draw(st.booleans()) else values.tolist()
+                return (
+                    values.astype(data.draw(DTYPES))
+                    if data.draw(st.booleans())
+                    else values.tolist()
+                )
             except (OverflowError, ValueError):  # nan has no integer
                 return np.zeros(shape)
 
@@ -480,7 +645,14 @@ def test_what_is_saved_comes_back(tmp_path_factory: pytest.TempPathFactory, data
             model: LearnedModel = (
                 WFA(drawn(k), drawn(num_symbols, k, k), drawn(k))
                 if data.draw(st.booleans())
-                else NLWFA(drawn(k), (drawn(num_symbols, k, k),), (), drawn(k, 2), data.draw(st.booleans()), False)
+                else NLWFA(
+                    drawn(k),
+                    (drawn(num_symbols, k, k),),
+                    (),
+                    drawn(k, 2),
+                    data.draw(st.booleans()),
+                    False,
+                )
             )
         saved = SavedModel(model, Alphabet(tuple(symbols)), data.draw(PLAIN_JSON))
         save_model(str(folder) if data.draw(st.booleans()) else folder, saved)
@@ -489,7 +661,9 @@ def test_what_is_saved_comes_back(tmp_path_factory: pytest.TempPathFactory, data
         return
     loaded = load_model(str(folder))
     assert loaded.alphabet == saved.alphabet == loaded.model.alphabet
-    assert [a.tobytes() for a in arrays(loaded.model)] == [np.ascontiguousarray(a).tobytes() for a in arrays(saved.model)]
+    assert [a.tobytes() for a in arrays(loaded.model)] == [
+        np.ascontiguousarray(a).tobytes() for a in arrays(saved.model)
+    ]
     assert loaded.info == plain(saved.info)
     trie = Trie.of(all_words(num_symbols, 2), num_symbols)
     assert loaded.model.next_scores(trie).tobytes() == saved.model.next_scores(trie).tobytes()
@@ -517,10 +691,28 @@ UNSAVED: list[tuple[Any, Any, Any, type[Exception], str]] = [
         RecipeError,
         "a model with 1 symbol: b can't be saved with an alphabet of 1 symbol: a",
     ),
-    (Uniform(1), ("a",), {}, TypeError, "only models of .* WFA, .* NGram, Mixture can be saved; got Uniform"),
-    (COIN.wfa, ("a", "b"), {"x": {1}}, RecipeError, "symbols and info must be valid JSON to be saved: .*set"),
+    (
+        Uniform(1),
+        ("a",),
+        {},
+        TypeError,
+        "only models of .* WFA, .* NGram, Mixture can be saved; got Uniform",
+    ),
+    (
+        COIN.wfa,
+        ("a", "b"),
+        {"x": {1}},
+        RecipeError,
+        "symbols and info must be valid JSON to be saved: .*set",
+    ),
     (COIN.wfa, ("a", "b"), [], RecipeError, "must be a dictionary; got list"),
-    (COIN.wfa, ("a", "\ud800"), {}, RecipeError, "symbols and info must be valid JSON .*surrogates"),
+    (
+        COIN.wfa,
+        ("a", "\ud800"),
+        {},
+        RecipeError,
+        "symbols and info must be valid JSON .*surrogates",
+    ),
     (
         WFA([1], np.ones((10_001, 1, 1)), [1]),
         tuple(map(str, range(10_001))),
@@ -533,7 +725,12 @@ UNSAVED: list[tuple[Any, Any, Any, type[Exception], str]] = [
 
 @pytest.mark.parametrize(("model", "symbols", "info", "kind", "message"), UNSAVED)
 def test_what_could_not_be_read_is_not_saved(
-    tmp_path: Path, model: Any, symbols: tuple[str, ...], info: Any, kind: type[Exception], message: str
+    tmp_path: Path,
+    model: Any,
+    symbols: tuple[str, ...],
+    info: Any,
+    kind: type[Exception],
+    message: str,
 ) -> None:
     with pytest.raises(kind, match=message):
         save_model(tmp_path / "m", SavedModel(model, Alphabet(symbols), info))
@@ -547,8 +744,16 @@ def test_what_could_not_be_read_is_not_saved(
         (["1"], TypeError, "initial must be an array of numbers; got list of <U1"),
         ([1j], TypeError, "initial must be an array of numbers; got list of complex128"),
         (None, TypeError, "initial must be an array of numbers; got NoneType of object"),
-        ([[1.0], [1.0, 2.0]], TypeError, "initial must be an array of numbers; got rows of different lengths"),
-        ([2**53 + 1], RecipeError, "initial must hold numbers that float64 represents exactly; got an array of int64"),
+        (
+            [[1.0], [1.0, 2.0]],
+            TypeError,
+            "initial must be an array of numbers; got rows of different lengths",
+        ),
+        (
+            [2**53 + 1],
+            RecipeError,
+            "initial must hold numbers that float64 represents exactly; got an array of int64",
+        ),
         (
             np.array([np.longdouble(1) / 3]),
             RecipeError,

@@ -24,12 +24,18 @@ def test_the_axes_are_those_of_principal_components() -> None:
 @pytest.mark.parametrize("states", [np.ones((4, 3)), np.ones((1, 3))])
 def test_points_that_coincide_have_no_axes(states: np.ndarray) -> None:
     mean, axes, shares = principal_axes(states, 2)
-    assert mean.tolist() == [1, 1, 1] and axes.shape == (2, 3) and not axes.any() and not shares.any()
+    assert (
+        mean.tolist() == [1, 1, 1] and axes.shape == (2, 3) and not axes.any() and not shares.any()
+    )
 
 
 def test_axes_beyond_the_dimensions_are_zero() -> None:
     _, axes, shares = principal_axes(RNG.normal(size=(9, 1)), 3)
-    assert abs(axes[0, 0]) == pytest.approx(1) and shares == pytest.approx([1, 0, 0]) and not axes[1:].any()
+    assert (
+        abs(axes[0, 0]) == pytest.approx(1)
+        and shares == pytest.approx([1, 0, 0])
+        and not axes[1:].any()
+    )
 
 
 def test_the_turn_is_scipys() -> None:

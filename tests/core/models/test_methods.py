@@ -17,7 +17,15 @@ AUTOMATON = WFA([1, 0], [[[0.25, 0], [0, 0.5]], [[0, 0.25], [0, 0]]], [0.5, 0.5]
 rng = np.random.default_rng(0)
 MODELS = {
     "WFA": AUTOMATON,
-    "NLWFA": NLWFA(np.array([0.5]), (np.array([[[0.5]], [[0.25]]]),), (), np.array([[0.5, 0.5]]), True, False, alphabet=AB),
+    "NLWFA": NLWFA(
+        np.array([0.5]),
+        (np.array([[[0.5]], [[0.25]]]),),
+        (),
+        np.array([[0.5, 0.5]]),
+        True,
+        False,
+        alphabet=AB,
+    ),
     "n-gram": NGram.fit(["ab", "b"], 2),
     "uniform": Uniform(2),
     "GRU": RecurrentModel(

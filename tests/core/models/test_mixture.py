@@ -17,7 +17,13 @@ from nlwfa_core.hankel.estimate import estimate_hankel
 from nlwfa_core.learning.learners import fit
 from nlwfa_core.metrics.scores import TestSet, bits_per_symbol, evaluate
 from nlwfa_core.models.files import SavedModel, load_model, save_model
-from nlwfa_core.models.mixture import Mixture, fit_mixture, mixed_log2_probabilities, mixture, mixture_weights
+from nlwfa_core.models.mixture import (
+    Mixture,
+    fit_mixture,
+    mixed_log2_probabilities,
+    mixture,
+    mixture_weights,
+)
 from nlwfa_core.models.model import Model, next_distributions
 from nlwfa_core.models.ngram import NGram, Uniform
 from nlwfa_core.models.recurrent import GATES, RecurrentModel
@@ -40,7 +46,11 @@ WORDS = all_words(2, 5)
 def gru(seed: int) -> RecurrentModel:
     wide = 2 * GATES["GRU"]
     normal = np.random.default_rng(seed).normal
-    return RecurrentModel("GRU", *(normal(size=shape) for shape in ((3, wide), (2, wide), (wide,), (2, 3), (3,))), alphabet=AB)
+    return RecurrentModel(
+        "GRU",
+        *(normal(size=shape) for shape in ((3, wide), (2, wide), (wide,), (2, 3), (3,))),
+        alphabet=AB,
+    )
 
 
 def network() -> Model:
@@ -50,7 +60,13 @@ def network() -> Model:
 
 @pytest.fixture(scope="module")
 def models() -> dict[str, Model]:
-    return {"COIN": COIN, "TURNS": TURNS, "GRU": gru(0), "3-gram": NGram.fit(TRAIN, 3), "fac.non": network()}
+    return {
+        "COIN": COIN,
+        "TURNS": TURNS,
+        "GRU": gru(0),
+        "3-gram": NGram.fit(TRAIN, 3),
+        "fac.non": network(),
+    }
 
 
 def test_a_mixture_of_automata_is_their_direct_sum() -> None:
@@ -59,15 +75,23 @@ def test_a_mixture_of_automata_is_their_direct_sum() -> None:
     assert both.initial.tolist() == pytest.approx([0.25, 0.675, 0.075])
     assert both.transitions[0].tolist() == [[0.3, 0, 0], [0, 0.6, 0], [0, 0.3, 0]]
     assert both.termination.tolist() == [0.2, 0, 0.5]
-    np.testing.assert_allclose(both.weights(WORDS), 0.25 * COIN.weights(WORDS) + 0.75 * TURNS.weights(WORDS), rtol=1e-12)
+    np.testing.assert_allclose(
+        both.weights(WORDS), 0.25 * COIN.weights(WORDS) + 0.75 * TURNS.weights(WORDS), rtol=1e-12
+    )
     assert both.total_weight() == pytest.approx(1)
     equal = mixture([COIN, TURNS])
-    np.testing.assert_allclose(equal.weights(WORDS), (COIN.weights(WORDS) + TURNS.weights(WORDS)) / 2, rtol=1e-12)
+    np.testing.assert_allclose(
+        equal.weights(WORDS), (COIN.weights(WORDS) + TURNS.weights(WORDS)) / 2, rtol=1e-12
+    )
     assert mixture([COIN, TURNS], [0, 1]).num_states == 2  # a model without weight is left out
 
 
-@pytest.mark.parametrize("pair", [("COIN", "GRU"), ("GRU", "3-gram"), ("fac.non", "TURNS"), ("COIN", "TURNS")])
-def test_weights_and_next_symbols_of_a_mixture_are_weighted_sums(pair: tuple[str, str], models: dict[str, Model]) -> None:
+@pytest.mark.parametrize(
+    "pair", [("COIN", "GRU"), ("GRU", "3-gram"), ("fac.non", "TURNS"), ("COIN", "TURNS")]
+)
+def test_weights_and_next_symbols_of_a_mixture_are_weighted_sums(
+    pair: tuple[str, str], models: dict[str, Model]
+) -> None:
     one, other = (models[name] for name in pair)
     both = Mixture((one, other), np.array([0.25, 0.75]), alphabet=AB)
     expected = 0.25 * one.weights(WORDS) + 0.75 * other.weights(WORDS)
@@ -77,16 +101,24 @@ def test_weights_and_next_symbols_of_a_mixture_are_weighted_sums(pair: tuple[str
     trie = Trie.of(WORDS, 2)
     scores = both.next_scores(trie)
     np.testing.assert_allclose(scores[trie.ends, -1], expected, rtol=1e-9, atol=1e-15)
-    if "fac.non" not in pair:  # of distributions: the scores after u sum to the probability of all that begins with u
+    # of distributions: the scores after u sum to the probability of all that begins with u
+    if "fac.non" not in pair:
         np.testing.assert_allclose(scores[0].sum(), 1, atol=1e-9)
-        np.testing.assert_allclose(scores[1:].sum(axis=1), scores[trie.parent[1:], trie.symbol[1:]], rtol=1e-9)
+        np.testing.assert_allclose(
+            scores[1:].sum(axis=1), scores[trie.parent[1:], trie.symbol[1:]], rtol=1e-9
+        )
 
 
 def test_a_direct_sum_and_a_mixture_of_the_same_automata_agree() -> None:
-    automaton, other = mixture([COIN, TURNS], [0.4, 0.6]), Mixture((COIN, TURNS), np.array([0.4, 0.6]), alphabet=AB)
+    automaton, other = (
+        mixture([COIN, TURNS], [0.4, 0.6]),
+        Mixture((COIN, TURNS), np.array([0.4, 0.6]), alphabet=AB),
+    )
     test = TestSet.as_drawn(TRAIN.words, COIN.weights(TRAIN.words), TRAIN)
     ours, theirs = evaluate(other, test), evaluate(automaton, test)
-    assert (ours.log2_pauto, ours.bits_per_symbol) == pytest.approx((theirs.log2_pauto, theirs.bits_per_symbol), rel=1e-12)
+    assert (ours.log2_pauto, ours.bits_per_symbol) == pytest.approx(
+        (theirs.log2_pauto, theirs.bits_per_symbol), rel=1e-12
+    )
     assert ours.wer == theirs.wer
     assert list(draw(other, 200, 0).words) == list(draw(automaton, 200, 0).words)
 
@@ -105,12 +137,16 @@ def test_long_strings_do_not_underflow() -> None:
 
 
 def test_next_symbols_are_mixed_by_hand() -> None:
-    """One prefix at a time, and the weight of a string as the product of its symbols' probabilities and that of the end."""
+    """One prefix at a time, and the weight of a string as the product of its symbols' probabilities
+    and that of the end.
+    """
     both = mixture([COIN, TURNS], [0.25, 0.75], level="symbol")
     assert isinstance(both, Mixture) and both.num_states == 3 and both.is_chain
     for prefix in ((), (0,), (0, 0, 1), (1, 1)):
         coin, turns, mixed = (list(model.next(prefix).values()) for model in (COIN, TURNS, both))
-        assert mixed == pytest.approx([0.25 * one + 0.75 * other for one, other in zip(coin, turns, strict=True)], rel=1e-12)
+        assert mixed == pytest.approx(
+            [0.25 * one + 0.75 * other for one, other in zip(coin, turns, strict=True)], rel=1e-12
+        )
     probability = 1.0
     for position, symbol in enumerate((0, 1, 1)):
         probability *= both.next((0, 1, 1)[:position])["ab"[symbol]]
@@ -118,14 +154,18 @@ def test_next_symbols_are_mixed_by_hand() -> None:
 
 
 @pytest.mark.parametrize("pair", [("COIN", "GRU"), ("GRU", "3-gram"), ("COIN", "TURNS")])
-def test_a_mixture_by_symbol_is_a_distribution(pair: tuple[str, str], models: dict[str, Model]) -> None:
+def test_a_mixture_by_symbol_is_a_distribution(
+    pair: tuple[str, str], models: dict[str, Model]
+) -> None:
     """The strings up to a length, and all that begins with a longer prefix, sum to 1."""
     both = mixture([models[name] for name in pair], [0.4, 0.6], level="symbol")
     trie = Trie.of(WORDS, 2)
     scores = both.next_scores(trie)
     np.testing.assert_allclose(scores.sum(axis=1), 1, rtol=1e-12)
     weights, longest = both.weights(WORDS), WORDS.lengths == 5
-    beyond = weights[longest] / scores[trie.ends][longest, -1] * (1 - scores[trie.ends][longest, -1])
+    beyond = (
+        weights[longest] / scores[trie.ends][longest, -1] * (1 - scores[trie.ends][longest, -1])
+    )
     assert weights.sum() + beyond.sum() == pytest.approx(1)
     np.testing.assert_allclose(both.log2_weights(WORDS), np.log2(weights), rtol=1e-9)  # type: ignore[union-attr]
 
@@ -137,7 +177,9 @@ def test_a_model_that_knows_a_prefix_to_be_impossible_leaves_it_to_the_others() 
     assert both.next("b") == pytest.approx({"a": 0.3, "b": 0.5, "end": 0.2})
     long = Words.of([(0,) * 5000])
     logs = both.log2_weights(long)  # type: ignore[union-attr]
-    assert both.weights(long)[0] == 0 and logs[0] == pytest.approx(5000 * np.log2(0.4) + np.log2(0.35))
+    assert both.weights(long)[0] == 0 and logs[0] == pytest.approx(
+        5000 * np.log2(0.4) + np.log2(0.35)
+    )
 
 
 def test_weights_by_symbol_are_the_best_on_a_grid() -> None:
@@ -162,7 +204,11 @@ def test_mixtures_of_two_levels(tmp_path: Path, models: dict[str, Model]) -> Non
     assert loaded.weights(WORDS).tolist() == by_symbol.weights(WORDS).tolist()
     assert len(mixture([by_symbol, TURNS], level="symbol").models) == 3  # type: ignore[union-attr]
     nested = mixture([by_symbol, TURNS], [0.25, 0.75])
-    np.testing.assert_allclose(nested.weights(WORDS), 0.25 * by_symbol.weights(WORDS) + 0.75 * TURNS.weights(WORDS), rtol=1e-9)
+    np.testing.assert_allclose(
+        nested.weights(WORDS),
+        0.25 * by_symbol.weights(WORDS) + 0.75 * TURNS.weights(WORDS),
+        rtol=1e-9,
+    )
     assert isinstance(nested, Mixture) and len(nested.models) == 2
     with pytest.raises(TypeError, match="a mixture of mixtures of another level can't be saved"):
         save_model(tmp_path / "two", SavedModel(nested, AB, {}))
@@ -173,14 +219,18 @@ def test_mixtures_of_two_levels(tmp_path: Path, models: dict[str, Model]) -> Non
 
 
 def test_influences_are_the_probabilities_of_the_drawer() -> None:
-    """Of two coins, P(a^i b^j Σ*) = a^i b^j; so by Bayes the first has the share 0.2 · 0.3^i 0.5^j over the sum of both."""
+    """Of two coins, P(a^i b^j Σ*) = a^i b^j; so by Bayes the first has the share 0.2 · 0.3^i 0.5^j
+    over the sum of both.
+    """
     other = WFA([1.0], [[[0.6]], [[0.1]]], [0.3], AB)
     trie = Trie.of(Words.of([(0, 0, 1), (0,) * 3000]), 2)
     both = Mixture((COIN, other), np.array([0.2, 0.8]), alphabet=AB)
     nodes, prefixes = [0, *trie.paths[:4].tolist()], [(0, 0), (0, 0), (1, 0), (2, 0), (2, 1)]
     for node, (i, j) in zip(nodes, prefixes, strict=True):
         one, two = 0.2 * 0.3**i * 0.5**j, 0.8 * 0.6**i * 0.1**j
-        assert both.influences(trie)[node].tolist() == pytest.approx([one / (one + two), two / (one + two)], rel=1e-9)
+        assert both.influences(trie)[node].tolist() == pytest.approx(
+            [one / (one + two), two / (one + two)], rel=1e-9
+        )
     assert both.influences(trie)[trie.ends[1]].tolist() == pytest.approx(
         [0, 1]
     )  # 2 to the power of −3000 is not 0, but rounds to it
@@ -195,8 +245,13 @@ def test_influences_are_the_probabilities_of_the_drawer() -> None:
 # Weights
 
 
-@given(st.lists(st.tuples(st.floats(1e-3, 1), st.floats(1e-3, 1)), min_size=1, max_size=6), st.integers(0, 99))
-def test_em_finds_the_weights_with_the_largest_likelihood(rows: list[tuple[float, float]], seed: int) -> None:
+@given(
+    st.lists(st.tuples(st.floats(1e-3, 1), st.floats(1e-3, 1)), min_size=1, max_size=6),
+    st.integers(0, 99),
+)
+def test_em_finds_the_weights_with_the_largest_likelihood(
+    rows: list[tuple[float, float]], seed: int
+) -> None:
     """Against a search on the line between two models."""
     chances, counts = np.array(rows), np.random.default_rng(seed).integers(1, 9, len(rows))
 
@@ -204,7 +259,10 @@ def test_em_finds_the_weights_with_the_largest_likelihood(rows: list[tuple[float
         return -float(counts @ np.log(chances @ [share, 1 - share]))
 
     best = minimize_scalar(loss, bounds=(0, 1), method="bounded", options={"xatol": 1e-10})
-    assert loss(float(mixture_weights(np.log2(chances), counts)[0])) <= min(best.fun, loss(0), loss(1)) + 1e-4 * counts.sum()
+    assert (
+        loss(float(mixture_weights(np.log2(chances), counts)[0]))
+        <= min(best.fun, loss(0), loss(1)) + 1e-4 * counts.sum()
+    )
 
 
 def test_weights_are_those_of_the_mixture_that_drew_the_strings() -> None:
@@ -225,26 +283,47 @@ def test_negative_weights_and_impossible_strings_count_as_0() -> None:
     assert 0 < weights[0] < 1
     nothing = WFA([0.0], [[[0.5]], [[0.5]]], [0.5], AB)
     assert fit_mixture([nothing, COIN], validation)[1].tolist() == [0, 1]
-    with pytest.raises(RecipeError, match="no model gives any of the validation strings a positive weight.*got 3 distinct strings"):
+    with pytest.raises(
+        RecipeError,
+        match="no model gives any of the validation strings a positive weight.*got 3 distinct "
+        "strings",
+    ):
         fit_mixture([nothing], validation)
 
 
 def test_mixtures_come_back_from_their_folders(tmp_path: Path, models: dict[str, Model]) -> None:
     inner = mixture([models["GRU"], models["fac.non"]], [0.5, 0.5])
     both = mixture([inner, COIN], [0.6, 0.4])
-    assert isinstance(both, Mixture) and both.shares.tolist() == pytest.approx([0.3, 0.3, 0.4]) and both.num_states == 5
+    assert (
+        isinstance(both, Mixture)
+        and both.shares.tolist() == pytest.approx([0.3, 0.3, 0.4])
+        and both.num_states == 5
+    )
     save_model(tmp_path, SavedModel(both, AB, {"from": "a test"}))
     loaded = load_model(tmp_path)
-    assert isinstance(loaded.model, Mixture) and loaded.info == {"from": "a test"} and loaded.model.alphabet == AB
+    assert (
+        isinstance(loaded.model, Mixture)
+        and loaded.info == {"from": "a test"}
+        and loaded.model.alphabet == AB
+    )
     assert loaded.model.weights(WORDS).tolist() == both.weights(WORDS).tolist()
     trie = Trie.of(WORDS, 2)
     assert loaded.model.next_scores(trie).tolist() == both.next_scores(trie).tolist()
     header = json.loads((tmp_path / "model.json").read_text())
-    assert header["kind"] == "mixture" and [part["kind"] for part in header["models"]] == ["GRU", "NLWFA", "WFA"]
+    assert header["kind"] == "mixture" and [part["kind"] for part in header["models"]] == [
+        "GRU",
+        "NLWFA",
+        "WFA",
+    ]
     counted = mixture([models["3-gram"], COIN], [0.25, 0.75])
     save_model(tmp_path / "counted", SavedModel(counted, AB, {}))
-    assert load_model(tmp_path / "counted").model.weights(WORDS).tolist() == counted.weights(WORDS).tolist()
-    with pytest.raises(TypeError, match="models are of the kinds WFA, NLWFA, RecurrentModel, NGram; got Uniform"):
+    assert (
+        load_model(tmp_path / "counted").model.weights(WORDS).tolist()
+        == counted.weights(WORDS).tolist()
+    )
+    with pytest.raises(
+        TypeError, match="models are of the kinds WFA, NLWFA, RecurrentModel, NGram; got Uniform"
+    ):
         save_model(tmp_path, SavedModel(mixture([Uniform(2), COIN]), AB, {}))
     for change, message in (
         ({"models": []}, "a mixture needs at least one model; got none"),
@@ -259,11 +338,18 @@ def test_mixtures_come_back_from_their_folders(tmp_path: Path, models: dict[str,
 
 
 def test_impossible_mixtures_are_refused() -> None:
-    other, swapped = WFA([1.0], [[[0.5]]], [0.5]), WFA([1.0], [[[0.3]], [[0.5]]], [0.2], Alphabet(("b", "a")))
+    other, swapped = (
+        WFA([1.0], [[[0.5]]], [0.5]),
+        WFA([1.0], [[[0.3]], [[0.5]]], [0.2], Alphabet(("b", "a"))),
+    )
     cases: tuple[tuple[list[WFA], list[float] | None, str], ...] = (
         ([], None, "a mixture needs at least one model; got none"),
         ([COIN, TURNS], [1.0], "a mixture of 2 models needs as many weights"),
-        ([COIN, TURNS], [0.5, 0.6], "weights of a mixture must be at least 0 and sum to 1; got 0.5, 0.6"),
+        (
+            [COIN, TURNS],
+            [0.5, 0.6],
+            "weights of a mixture must be at least 0 and sum to 1; got 0.5, 0.6",
+        ),
         ([COIN, TURNS], [-0.5, 1.5], "at least 0 and sum to 1; got -0.5, 1.5"),
         ([COIN, TURNS], [float("nan"), 1], "at least 0 and sum to 1; got nan, 1"),
         ([COIN, other], None, "must have the same symbols; got 2 symbols and 1 symbol"),
@@ -275,26 +361,39 @@ def test_impossible_mixtures_are_refused() -> None:
 
 
 def test_a_model_of_weight_0_does_not_matter() -> None:
-    """Even where its weights overflow, or are so large that the others' would be lost beside them."""
+    """Even where its weights overflow, or are so large that the others' would be lost beside
+    them.
+    """
     small, huge = WFA([1], [[[0.5]]], [0.5]), WFA([1], [[[2.0]]], [1.0])
     words = Words.of([(0,) * 3000])
     for level in ("string", "symbol"):
         mixed = Mixture((small, huge), np.array([1.0, 0.0]), level=level)
         assert mixed.weights(words).tolist() == small.weights(words).tolist() == [0.0]
-        assert mixed.log2_weights(words).tolist() == small.log2_weights(words).tolist() == pytest.approx([-3001])
+        assert (
+            mixed.log2_weights(words).tolist()
+            == small.log2_weights(words).tolist()
+            == pytest.approx([-3001])
+        )
         assert mixed.influences(Trie.of(words, 1)).tolist() == [[1.0, 0.0]] * 3001
 
 
 def test_a_negative_weight_that_is_too_small_for_a_float_counts_as_0() -> None:
     negative, positive = WFA([-1], [[[0.5]]], [0.5]), WFA([1], [[[0.4]]], [0.6])
     for length in (5, 3000):
-        _, weights = fit_mixture([negative, positive], Sample.of(Words.of([(0,) * length]), Alphabet(("a",))))
+        _, weights = fit_mixture(
+            [negative, positive], Sample.of(Words.of([(0,) * length]), Alphabet(("a",)))
+        )
         assert weights.tolist() == [0.0, 1.0]
 
 
 def test_words_that_no_model_allows_do_not_change_the_weights() -> None:
     logs = np.array([[0.0, -1.0], [-np.inf, -np.inf], [-2.0, -1.0]])
     counts = np.array([3, 50, 2])
-    assert mixture_weights(logs, counts).tolist() == mixture_weights(logs[[0, 2]], counts[[0, 2]]).tolist()
+    assert (
+        mixture_weights(logs, counts).tolist()
+        == mixture_weights(logs[[0, 2]], counts[[0, 2]]).tolist()
+    )
     shares = np.array([0.25, 0.75])
-    assert mixed_log2_probabilities(logs, shares).tolist() == pytest.approx([np.log2(0.625), -np.inf, np.log2(0.4375)])
+    assert mixed_log2_probabilities(logs, shares).tolist() == pytest.approx(
+        [np.log2(0.625), -np.inf, np.log2(0.4375)]
+    )

@@ -19,10 +19,22 @@ from nlwfa_core.models.reading import BoundaryReading, Reading, StringReading
 from nlwfa_core.strings import rolling
 from nlwfa_core.strings.trie import Trie
 from nlwfa_core.strings.words import Word, Words
-from tests.references import COIN, REFERENCES, Reference, all_words, as_nlwfa, random_nlwfa, weight_by_maps
+from tests.references import (
+    COIN,
+    REFERENCES,
+    Reference,
+    all_words,
+    as_nlwfa,
+    random_nlwfa,
+    weight_by_maps,
+)
 
 SWITCHES = [(True, True), (True, False), (False, True), (False, False)]
-MODELS = [random_nlwfa(k, symbols, 7 * k, nonlinear) for k, symbols in ((1, 1), (4, 3)) for nonlinear in SWITCHES]
+MODELS = [
+    random_nlwfa(k, symbols, 7 * k, nonlinear)
+    for k, symbols in ((1, 1), (4, 3))
+    for nonlinear in SWITCHES
+]
 
 
 def decimal_tanh(x: Decimal) -> Decimal:
@@ -34,9 +46,14 @@ def decimal_tanh(x: Decimal) -> Decimal:
     return (power - 1) / (power + 1)
 
 
-def decimal_layers(state: Sequence[Decimal], layers: Sequence[np.ndarray], nonlinear: bool) -> list[Decimal]:
+def decimal_layers(
+    state: Sequence[Decimal], layers: Sequence[np.ndarray], nonlinear: bool
+) -> list[Decimal]:
     for layer in layers:
-        sums = [sum((s * Decimal(float(w)) for s, w in zip(state, column, strict=True)), Decimal(0)) for column in layer.T]
+        sums = [
+            sum((s * Decimal(float(w)) for s, w in zip(state, column, strict=True)), Decimal(0))
+            for column in layer.T
+        ]
         state = [decimal_tanh(value) if nonlinear else value for value in sums]
     return list(state)
 
@@ -47,7 +64,9 @@ def decimal_output(model: NLWFA, word: Word, column: int) -> Decimal:
         context.prec = 40
         state = [Decimal(float(value)) for value in model.initial]
         for symbol in word:
-            state = decimal_layers(state, [layer[symbol] for layer in model.transitions], model.nonlinear_transitions)
+            state = decimal_layers(
+                state, [layer[symbol] for layer in model.transitions], model.nonlinear_transitions
+            )
         hidden = decimal_layers(state, model.decoder, model.nonlinear_termination)
         output = decimal_layers(hidden, [model.output[:, [column]]], False)[0]
         return output * output if model.reading.link == "square" else output
@@ -55,19 +74,34 @@ def decimal_output(model: NLWFA, word: Word, column: int) -> Decimal:
 
 @pytest.mark.parametrize(
     ("nonlinear", "reading"),
-    list(zip(SWITCHES, [StringReading(), StringReading("square"), BoundaryReading("square"), BoundaryReading()], strict=True)),
+    list(
+        zip(
+            SWITCHES,
+            [
+                StringReading(),
+                StringReading("square"),
+                BoundaryReading("square"),
+                BoundaryReading(),
+            ],
+            strict=True,
+        )
+    ),
 )
 def test_long_strings_do_not_underflow(nonlinear: tuple[bool, bool], reading: Reading) -> None:
-    """2,000 symbols, far below 1e-308: logarithms, next symbols and scores against arithmetic with 40 digits.
+    """2,000 symbols, far below 1e-308: logarithms, next symbols and scores against arithmetic with
+    40 digits.
 
-    The first symbol of one word multiplies by 2⁸, so that states also grow out of the range in which they are scaled.
+    The first symbol of one word multiplies by 2⁸, so that states also grow out of the range in
+    which they are scaled.
     """
     rng = np.random.default_rng(3)
     num_maps = 2 + reading.has_end_map
     maps = tuple(rng.uniform(0.15, 0.45, (num_maps, *shape)) for shape in ((2, 3), (3, 2)))
     maps[0][1] *= 2.0**8
     outputs = rng.uniform(0.1, 1, (3, 1 if reading.has_end_map else 2))
-    model = NLWFA(np.array([0.4, -0.1]), maps, (rng.uniform(0.1, 1, (2, 3)),), outputs, *nonlinear, reading)
+    model = NLWFA(
+        np.array([0.4, -0.1]), maps, (rng.uniform(0.1, 1, (2, 3)),), outputs, *nonlinear, reading
+    )
     words: list[Word] = [(0,) * 2000, (0,) * 1800 + (1, 0, 1) * 118, (0, 1)]
     end = (2,) if reading.has_end_map else ()
     exact = [decimal_output(model, (*word, *end), 0) for word in words]
@@ -100,8 +134,12 @@ def test_what_steps_together_changes_nothing(few: int, model: NLWFA, data: st.Da
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(rolling, "NUMBERS_PER_CALL", few)
         together = model.weights(Words.of(rows))
-    np.testing.assert_allclose(together, [weight_by_maps(model, word) for word in rows], rtol=1e-11, atol=1e-14)
-    np.testing.assert_allclose(together, [model.weights(Words.of([word]))[0] for word in rows], rtol=1e-11, atol=1e-14)
+    np.testing.assert_allclose(
+        together, [weight_by_maps(model, word) for word in rows], rtol=1e-11, atol=1e-14
+    )
+    np.testing.assert_allclose(
+        together, [model.weights(Words.of([word]))[0] for word in rows], rtol=1e-11, atol=1e-14
+    )
 
 
 @pytest.mark.parametrize("reference", REFERENCES, ids=repr)
@@ -111,7 +149,9 @@ def test_linear_maps_give_the_wfa(reference: Reference) -> None:
     trie = Trie.of(words, wfa.num_symbols)
     np.testing.assert_allclose(model.weights(words), wfa.weights(words), rtol=1e-14)
     np.testing.assert_allclose(model.states(trie), wfa.states(trie), rtol=1e-14)
-    np.testing.assert_allclose(model.next_scores(trie), wfa.next_scores(trie), rtol=1e-12, atol=1e-12)
+    np.testing.assert_allclose(
+        model.next_scores(trie), wfa.next_scores(trie), rtol=1e-12, atol=1e-12
+    )
 
 
 @pytest.mark.parametrize("model", MODELS)
@@ -123,19 +163,30 @@ def test_next_scores_decode_the_next_states(model: NLWFA) -> None:
     np.testing.assert_allclose(scores[:, -1], model.weights(words), rtol=1e-12)
     for symbol in range(model.num_symbols):
         longer = Words.of((*u, symbol) for u in words)
-        np.testing.assert_allclose(scores[:, symbol], summing.weights(longer), rtol=1e-11, atol=1e-14)
+        np.testing.assert_allclose(
+            scores[:, symbol], summing.weights(longer), rtol=1e-11, atol=1e-14
+        )
 
 
 def test_tanh_by_hand() -> None:
     """One state, one layer: f(aa) = 3 tanh(2 tanh(2 tanh(2 · 0.5)))."""
-    model = NLWFA(np.array([0.5]), (np.array([[[2.0]]]),), (np.array([[2.0]]),), np.array([[3.0, 1.0]]), True, True)
+    model = NLWFA(
+        np.array([0.5]),
+        (np.array([[[2.0]]]),),
+        (np.array([[2.0]]),),
+        np.array([[3.0, 1.0]]),
+        True,
+        True,
+    )
     state = np.tanh(2 * np.tanh(2 * 0.5))
     assert model.weights(Words.of([(0, 0)]))[0] == pytest.approx(3 * np.tanh(2 * state))
     linear_end = replace(model, nonlinear_termination=False)
     assert linear_end.weights(Words.of([(0, 0)]))[0] == pytest.approx(3 * 2 * state)
 
 
-@pytest.mark.parametrize("change", ["initial", "transitions", "decoder", "output", "nothing", "number"])
+@pytest.mark.parametrize(
+    "change", ["initial", "transitions", "decoder", "output", "nothing", "number"]
+)
 def test_layers_that_do_not_fit_are_refused(change: str) -> None:
     model = random_nlwfa(3, 2, seed=0)
     parts = {
@@ -152,7 +203,10 @@ def test_layers_that_do_not_fit_are_refused(change: str) -> None:
         "nothing": {"transitions": ()},
         "number": {"initial": np.float64(1).reshape(())},
     }[change]
-    with pytest.raises(RecipeError, match="the layers of an NL-WFA .* do not fit together: transitions .*, decoder .*, output"):
+    with pytest.raises(
+        RecipeError,
+        match="the layers of an NL-WFA .* do not fit together: transitions .*, decoder .*, output",
+    ):
         NLWFA(**{**parts, **wrong}, nonlinear_transitions=True, nonlinear_termination=True)
 
 

@@ -24,10 +24,20 @@ from nlwfa_core.strings.words import Words
 NUMBERS = np.random.default_rng(5)
 
 
-def network(reading: StringReading | BoundaryReading | ConditionalReading, num_outputs: int) -> NLWFA:
+def network(
+    reading: StringReading | BoundaryReading | ConditionalReading, num_outputs: int
+) -> NLWFA:
     num_maps = 2 + reading.has_end_map
     layers = (NUMBERS.normal(size=(num_maps, 2, 2)),)
-    return NLWFA(NUMBERS.normal(size=2), layers, (), NUMBERS.normal(size=(2, num_outputs)), True, False, reading)
+    return NLWFA(
+        NUMBERS.normal(size=2),
+        layers,
+        (),
+        NUMBERS.normal(size=(2, num_outputs)),
+        True,
+        False,
+        reading,
+    )
 
 
 @pytest.mark.parametrize("link", ["identity", "square"])
@@ -41,16 +51,27 @@ def test_names_in_model_files_come_back(name: str, link: str, normalised: bool) 
 
 
 @pytest.mark.parametrize(
-    ("name", "link"), [("word", "identity"), ("string", "cube"), ("string", "softmax"), ("boundary", "softmax")]
+    ("name", "link"),
+    [("word", "identity"), ("string", "cube"), ("string", "softmax"), ("boundary", "softmax")],
 )
 def test_readings_that_do_not_exist_are_refused(name: str, link: str) -> None:
-    message = f"reading '{name}' does not support link '{link}'" if name in READINGS else "reading must be one of .*; got 'word'"
+    message = (
+        f"reading '{name}' does not support link '{link}'"
+        if name in READINGS
+        else "reading must be one of .*; got 'word'"
+    )
     with pytest.raises(RecipeError, match=message):
         reading_named(name, link, False)
 
 
 @pytest.mark.parametrize(
-    ("reading", "num_outputs"), [(StringReading(), 1), (BoundaryReading(), 2), (ConditionalReading(), 2), (ConditionalReading(), 4)]
+    ("reading", "num_outputs"),
+    [
+        (StringReading(), 1),
+        (BoundaryReading(), 2),
+        (ConditionalReading(), 2),
+        (ConditionalReading(), 4),
+    ],
 )
 def test_a_reading_says_how_many_outputs_it_needs(reading: StringReading, num_outputs: int) -> None:
     with pytest.raises(RecipeError, match=f"reading '{reading.name}' do not fit together"):
@@ -70,7 +91,10 @@ def test_numbers_by_definition(link: str, apply: np.ufunc) -> None:
 
     model = network(BoundaryReading(link), 1)
     state = np.tanh(np.tanh(model.initial @ model.transitions[0][0]) @ model.transitions[0][1])
-    ended, longer = np.tanh(state @ model.transitions[0][2]), np.tanh(state @ model.transitions[0][1])
+    ended, longer = (
+        np.tanh(state @ model.transitions[0][2]),
+        np.tanh(state @ model.transitions[0][1]),
+    )
     scores = model.next_scores(trie)[trie.ends][0]
     assert model.weights(Words.of([word]))[0] == pytest.approx(apply(ended @ model.output[:, 0]))
     assert scores[2] == pytest.approx(apply(ended @ model.output[:, 0]))
@@ -84,7 +108,11 @@ def test_numbers_by_definition(link: str, apply: np.ufunc) -> None:
 
 def test_normalised_scores_sum_to_one() -> None:
     trie = Trie.of(Words.of([(0, 1), (1,)]), 2)
-    for reading, num_outputs in ((StringReading(), 2), (BoundaryReading(), 1), (ConditionalReading("square"), 3)):
+    for reading, num_outputs in (
+        (StringReading(), 2),
+        (BoundaryReading(), 1),
+        (ConditionalReading("square"), 3),
+    ):
         model = network(replace(reading, normalised=True), num_outputs)
         assert model.next_scores(trie).sum(axis=1) == pytest.approx(1.0)
 
@@ -97,11 +125,20 @@ def test_formulas() -> None:
     assert StringReading("square").formulas(entry, "g_u") == (r"f(x)=\bigl(g(x)\bigr)^2",)
     assert BoundaryReading().formulas(entry, "g_u") == (r"f(x)=g(x{\dashv})",)
     scores, product = ConditionalReading("softmax").formulas(entry, "g_u")
-    assert scores == r"p(\sigma\mid u)=\operatorname{softmax}(g_u)" and product.startswith(r"f(x)=p(\text{end}\mid x)")
+    assert scores == r"p(\sigma\mid u)=\operatorname{softmax}(g_u)" and product.startswith(
+        r"f(x)=p(\text{end}\mid x)"
+    )
 
 
 def test_the_reading_of_a_matrix() -> None:
     assert reading_for("none", bounded=False) == StringReading()
     assert reading_for("sqrt", bounded=True) == BoundaryReading("square")
-    assert reading_for("row", bounded=True) == reading_for("row", bounded=False) == ConditionalReading()
-    assert (StringReading().path((0, 1), 2), BoundaryReading().path((0, 1), 2)) == ((0, 1), (0, 1, 2))
+    assert (
+        reading_for("row", bounded=True)
+        == reading_for("row", bounded=False)
+        == ConditionalReading()
+    )
+    assert (StringReading().path((0, 1), 2), BoundaryReading().path((0, 1), 2)) == (
+        (0, 1),
+        (0, 1, 2),
+    )

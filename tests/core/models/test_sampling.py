@@ -1,4 +1,6 @@
-"""Strings drawn by next-symbol scores, held against exact probabilities of an automaton worked out by hand."""
+"""Strings drawn by next-symbol scores, held against exact probabilities of an automaton worked out
+by hand.
+"""
 
 from __future__ import annotations
 
@@ -18,9 +20,13 @@ from nlwfa_core.models.wfa import WFA
 from nlwfa_core.strings.words import Alphabet, Words
 from tests.references import COUNTER, GEOMETRIC
 
-# State 1: a 0.5 and stay, b 0.25 and go to state 2, end 0.25. State 2: a 0.4 and back to 1, end 0.6.
-# So f(aⁿ) = 0.5ⁿ · 0.25, f(b) = 0.25 · 0.6, f(ba) = 0.25 · 0.4 · 0.25.
-TWO_STATES = WFA(np.array([1.0, 0.0]), np.array([[[0.5, 0.0], [0.4, 0.0]], [[0.0, 0.25], [0.0, 0.0]]]), np.array([0.25, 0.6]))
+# State 1: a 0.5 and stay, b 0.25 and go to state 2, end 0.25. State 2: a 0.4 and back to 1, end
+# 0.6. So f(aⁿ) = 0.5ⁿ · 0.25, f(b) = 0.25 · 0.6, f(ba) = 0.25 · 0.4 · 0.25.
+TWO_STATES = WFA(
+    np.array([1.0, 0.0]),
+    np.array([[[0.5, 0.0], [0.4, 0.0]], [[0.0, 0.25], [0.0, 0.0]]]),
+    np.array([0.25, 0.6]),
+)
 # After λ: a 0.6, b −0.2, end 0.6; after a, end 0.6; after b, end −0.2. All scores are exact.
 SIGNED = WFA(
     np.array([1.0, 0.0, 0.0]),
@@ -32,7 +38,16 @@ ENDLESS = WFA(np.array([1.0]), np.array([[[1.0 - 1e-9]]]), np.array([1e-9]))
 
 def test_counts_fit_the_exact_probabilities() -> None:
     drawn = draw(TWO_STATES, 1000, seed=3, max_length=60)
-    exact = {(): 0.25, (0,): 0.125, (1,): 0.15, (0, 0): 0.0625, (1, 0): 0.025, (0, 1): 0.075, (0, 0, 1): 0.0375, (0, 0, 0): 0.03125}
+    exact = {
+        (): 0.25,
+        (0,): 0.125,
+        (1,): 0.15,
+        (0, 0): 0.0625,
+        (1, 0): 0.025,
+        (0, 1): 0.075,
+        (0, 0, 1): 0.0375,
+        (0, 0, 0): 0.03125,
+    }
     seen = dict(zip(drawn.words, drawn.counts.tolist(), strict=True))
     observed = [seen.get(word, 0) for word in exact]
     observed.append(1000 - sum(observed))
@@ -46,7 +61,9 @@ def test_counts_fit_the_exact_probabilities() -> None:
 def test_the_same_seed_draws_the_same_strings() -> None:
     first, again, other = (draw(TWO_STATES, 300, seed) for seed in (1, 1, 2))
     assert list(first.words) == list(again.words) and first.counts.tolist() == again.counts.tolist()
-    assert list(zip(first.words, first.counts, strict=True)) != list(zip(other.words, other.counts, strict=True))
+    assert list(zip(first.words, first.counts, strict=True)) != list(
+        zip(other.words, other.counts, strict=True)
+    )
 
 
 def test_the_most_frequent_come_first_and_all_are_counted_once() -> None:
@@ -82,13 +99,19 @@ def test_strings_without_an_end_are_cut_and_told() -> None:
 
 def test_strings_of_the_maximal_length_are_whole() -> None:
     drawn = draw(Uniform(2), 1000, seed=1, max_length=2)
-    assert set(drawn.words) == {word for length in range(3) for word in product((0, 1), repeat=length)}
+    assert set(drawn.words) == {
+        word for length in range(3) for word in product((0, 1), repeat=length)
+    }
     assert drawn.num_cut + drawn.counts.sum() == 1000
 
 
 def test_a_model_that_says_nothing_is_stuck() -> None:
     drawn = draw(WFA(np.zeros(1), np.zeros((1, 1, 1)), np.zeros(1)), 9, seed=0)
-    assert drawn.num_stuck == 9 and drawn.num_choices == 0 and "every score is 0" in drawn_warnings(drawn, 10)[0]
+    assert (
+        drawn.num_stuck == 9
+        and drawn.num_choices == 0
+        and "every score is 0" in drawn_warnings(drawn, 10)[0]
+    )
     with np.errstate(all="ignore"):
         growing = draw(WFA(np.array([1e300]), np.array([[[1e300]]]), np.array([0.0])), 9, seed=0)
     assert growing.num_stuck == 9
@@ -112,7 +135,11 @@ def test_the_table_and_its_csv_hold_the_same() -> None:
     rows = list(csv.DictReader(io.StringIO(drawn_csv(drawn, alphabet).decode())))
     assert [row["string"] for row in rows] == table["string"]
     assert [int(row["count"]) for row in rows] == drawn.counts.tolist()
-    assert [float(row["f(x)"]) for row in rows] == GEOMETRIC.wfa.weights(Words.of(list(drawn.words))).tolist()
-    assert table["f(x)"].values == tuple(GEOMETRIC.wfa.weights(Words.of(list(drawn.words))).tolist())
+    assert [float(row["f(x)"]) for row in rows] == GEOMETRIC.wfa.weights(
+        Words.of(list(drawn.words))
+    ).tolist()
+    assert table["f(x)"].values == tuple(
+        GEOMETRIC.wfa.weights(Words.of(list(drawn.words))).tolist()
+    )
     first = rows[table["string"].index("λ")]
     assert float(first["expected"]) == 100

@@ -1,4 +1,6 @@
-"""Smallest automata and equality, against exact arithmetic on sparse automata whose weights are multiples of 1/8."""
+"""Smallest automata and equality, against exact arithmetic on sparse automata whose weights are
+multiples of 1/8.
+"""
 
 from __future__ import annotations
 
@@ -28,14 +30,18 @@ def sparse_automaton(rng: np.random.Generator) -> WFA:
     def draw(*shape: int, share: float = 0.5) -> FloatArray:
         return (rng.random(shape) < share) * rng.integers(least, 5, size=shape) / 8
 
-    return WFA(draw(num_states), draw(num_symbols, num_states, num_states, share=density), draw(num_states))
+    return WFA(
+        draw(num_states), draw(num_symbols, num_states, num_states, share=density), draw(num_states)
+    )
 
 
 def equal_pairs(wfa: WFA, rng: np.random.Generator) -> Iterator[tuple[str, WFA, WFA]]:
     """Pairs of automata that are equal in exact arithmetic, and are computed without rounding."""
     k = wfa.num_states
     order = rng.permutation(k)
-    permuted = WFA(wfa.initial[order], wfa.transitions[:, order][:, :, order], wfa.termination[order])
+    permuted = WFA(
+        wfa.initial[order], wfa.transitions[:, order][:, :, order], wfa.termination[order]
+    )
     yield "permuted", wfa, permuted
     scale = 2.0 ** rng.integers(-4, 5, size=k)
     transitions = wfa.transitions / scale[:, None] * scale
@@ -90,19 +96,27 @@ def test_automata_that_only_noise_told_apart() -> None:
     assert minimise((f + f) - 2 * f).num_states == 0 and distance(f + f, 2 * f) == 0
     g = WFA([1, 1, 1], [[[0, 0.2, 0], [0, 0.2, 0.1], [0.2, 0, 0.1]]], [0, 1, 0])
     order = [2, 1, 0]
-    assert equivalent(g, WFA(g.initial[order], g.transitions[:, order][:, :, order], g.termination[order]))
+    assert equivalent(
+        g, WFA(g.initial[order], g.transitions[:, order][:, :, order], g.termination[order])
+    )
     h = WFA([0, 0, 1], [[[0.25, 0.25, 0], [0.25, 0, 0], [0, 0.25, 0]]], [0, 1, 0])
     assert equivalent(minimise(h), h)
 
 
 @pytest.mark.parametrize("weights", [(0.1, 0.2, 0.3), (0.7, 0.1, 0.8), (1 / 3, 1 / 6, 1 / 2)])
 def test_decimal_fractions_cancel(weights: tuple[float, float, float]) -> None:
-    """0.1 f + 0.2 f − 0.3 f is not 0 in binary, and has no state all the same; nor has a rotated copy minus the automaton."""
+    """0.1 f + 0.2 f − 0.3 f is not 0 in binary, and has no state all the same; nor has a rotated
+    copy minus the automaton.
+    """
     f = WFA([1, 0], [[[0.1, 0.3], [0, 0.2]], [[0, 0], [0.7, 0]]], [0.3, 0.6])
     assert minimise(weights[0] * f + weights[1] * f - weights[2] * f).num_states == 0
     Q = np.linalg.qr(np.random.default_rng(0).normal(size=(2, 2)))[0]
     rotated = WFA(f.initial @ Q, Q.T @ f.transitions @ Q, Q.T @ f.termination)
-    assert equivalent(f, rotated) and minimise(f - rotated).num_states == 0 and distance(f, rotated) == 0
+    assert (
+        equivalent(f, rotated)
+        and minimise(f - rotated).num_states == 0
+        and distance(f, rotated) == 0
+    )
 
 
 @pytest.mark.parametrize("change", [1e-11, 1e-9, 1e-6])
@@ -123,7 +137,10 @@ def test_a_state_that_is_hardly_reached_is_one() -> None:
 
 @pytest.mark.parametrize("num_states", [30, 60])
 def test_norms_of_large_automata(num_states: int) -> None:
-    """f(aⁿ) = Σ amountᵢ rateᵢⁿ, so Σ f² is a double sum of geometric series. Rates are close: few of the states are needed."""
+    """f(aⁿ) = Σ amountᵢ rateᵢⁿ, so Σ f² is a double sum of geometric series.
+
+    Rates are close: few of the states are needed.
+    """
     rng = np.random.default_rng(num_states)
     rates = rng.uniform(0.05, 0.6, size=num_states) * rng.choice([-1, 1], size=num_states)
     amounts = rng.normal(size=num_states)
@@ -146,14 +163,21 @@ def test_norms_of_finite_languages_and_slow_cycles() -> None:
     for k, weight in ((21, 0.9), (60, 0.9), (60, 1 - 1e-6)):
         ends = np.random.default_rng(k).integers(1, 8, k) / 8
         cycle = WFA(np.eye(k)[0], np.roll(np.diag(np.full(k, weight)), 1, axis=1)[None], ends)
-        squares = (weight ** np.arange(k) * ends) ** 2  # one round; each further one is weight^2k of it
-        assert norm(cycle) == pytest.approx(np.sqrt(squares.sum() / (1 - weight ** (2 * k))), rel=1e-9)
+        # one round; each further one is weight^2k of it
+        squares = (weight ** np.arange(k) * ends) ** 2
+        assert norm(cycle) == pytest.approx(
+            np.sqrt(squares.sum() / (1 - weight ** (2 * k))), rel=1e-9
+        )
     assert norm(WFA([1.0, 0.0], np.zeros((0, 2, 2)), [1.0, 1.0])) == 1
 
 
-@pytest.mark.parametrize(("rate", "change"), [(0.5, 1e-9), (0.999, 1e-9), (0.999, 1e-10), (0.999999, 1e-11)])
+@pytest.mark.parametrize(
+    ("rate", "change"), [(0.5, 1e-9), (0.999, 1e-9), (0.999, 1e-10), (0.999999, 1e-11)]
+)
 def test_the_distance_of_what_almost_agrees(rate: float, change: float) -> None:
-    """f(aⁿ) = rateⁿ and (rate + change)ⁿ: Σ (pⁿ − qⁿ)² = 1/(1 − p²) − 2/(1 − pq) + 1/(1 − q²), to first order in the change."""
+    """f(aⁿ) = rateⁿ and (rate + change)ⁿ: Σ (pⁿ − qⁿ)² = 1/(1 − p²) − 2/(1 − pq) + 1/(1 − q²), to
+    first order in the change.
+    """
     f, g = (WFA([1.0], [[[p]]], [1.0]) for p in (rate, rate + change))
     square = rate**2
     derivative = np.sqrt((1 + square) / (1 - square) ** 3)  # √ Σ n² p²ⁿ⁻²
@@ -170,5 +194,6 @@ def test_states_in_very_different_units(exponent: int) -> None:
 
     assert minimise(way(1.0)).num_states == 3 and minimise(way(1.0))((0, 0)) == pytest.approx(1.25)
     assert counterexample(way(1.0), way(0.5)) == (0, 0)
-    tail = np.sqrt(1 / (1 - 0.25))  # the way is taken after any number of a's, each of which halves its weight
+    # the way is taken after any number of a's, each of which halves its weight
+    tail = np.sqrt(1 / (1 - 0.25))
     assert distance(way(1.0), way(0.5)) == pytest.approx(0.5 * tail, rel=1e-9)

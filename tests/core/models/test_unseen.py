@@ -1,4 +1,6 @@
-"""A symbol that a model does not know: the string has the weight 0, it is counted, and all other scores go on."""
+"""A symbol that a model does not know: the string has the weight 0, it is counted, and all other
+scores go on.
+"""
 
 from __future__ import annotations
 
@@ -17,13 +19,19 @@ from nlwfa_core.strings.trie import Trie
 AB, ABC = Alphabet(("a", "b")), Alphabet(("a", "b", "c"))
 COIN = WFA([1.0, 0.0], [[[0.3, 0.1], [0.0, 0.2]], [[0.2, 0.1], [0.3, 0.1]]], [0.3, 0.4], AB)
 # The same automaton, which has a third symbol with no arcs.
-WIDE = WFA(COIN.initial, np.concatenate((COIN.transitions, np.zeros((1, 2, 2)))), COIN.termination, ABC)
-STRINGS = st.lists(st.text("abc", max_size=5), min_size=1, max_size=9).map(lambda rows: [*rows, "ab"])
+WIDE = WFA(
+    COIN.initial, np.concatenate((COIN.transitions, np.zeros((1, 2, 2)))), COIN.termination, ABC
+)
+STRINGS = st.lists(st.text("abc", max_size=5), min_size=1, max_size=9).map(
+    lambda rows: [*rows, "ab"]
+)
 
 
 @given(STRINGS)
 def test_an_unknown_symbol_is_one_without_arcs(rows: list[str]) -> None:
-    """Scored with an automaton over a and b, and with the same over a, b and c, in which c has the matrix 0."""
+    """Scored with an automaton over a and b, and with the same over a, b and c, in which c has the
+    matrix 0.
+    """
     test = as_sample(rows, ABC)
     narrow, wide = evaluate(COIN, test), evaluate(WIDE, test)
     assert narrow.num_unknown == sum("c" in row for row in rows) and wide.num_unknown == 0
@@ -33,7 +41,9 @@ def test_an_unknown_symbol_is_one_without_arcs(rows: list[str]) -> None:
         assert narrow.wer == pytest.approx(wide.wer) and narrow.ndcg5 == pytest.approx(wide.ndcg5)
     estimates = string_scores(COIN, TestSet.empirical(test)).estimates
     assert estimates["bits_per_symbol"] == pytest.approx(narrow.bits_per_symbol)
-    assert bits_per_symbol(COIN, test) == pytest.approx(next_symbol_score(COIN, test).bits_per_symbol)
+    assert bits_per_symbol(COIN, test) == pytest.approx(
+        next_symbol_score(COIN, test).bits_per_symbol
+    )
 
 
 @given(STRINGS)
@@ -44,7 +54,9 @@ def test_trees_are_cut_at_unknown_symbols(rows: list[str]) -> None:
     assert isinstance(model, WithUnseen) and model.alphabet == ABC
     np.testing.assert_allclose(model.next_scores(trie), WIDE.next_scores(trie), rtol=1e-12, atol=0)
     np.testing.assert_allclose(model.weights(words), WIDE.weights(words), rtol=1e-12, atol=0)
-    np.testing.assert_allclose(model.log2_weights(words), WIDE.log2_weights(words), rtol=1e-12, atol=0)
+    np.testing.assert_allclose(
+        model.log2_weights(words), WIDE.log2_weights(words), rtol=1e-12, atol=0
+    )
 
 
 @pytest.mark.parametrize("kind", ["WFA", "NGram", "mixture"])
@@ -60,11 +72,18 @@ def test_every_kind_of_model_goes_on(kind: str) -> None:
 
 
 def test_strings_of_another_model_are_refused() -> None:
-    with pytest.raises(RecipeError, match="every test string has a symbol that is not in the model's alphabet of 2 symbols: a, b"):
+    with pytest.raises(
+        RecipeError,
+        match="every test string has a symbol that is not in the model's alphabet of 2 symbols: a, "
+        "b",
+    ):
         evaluate(COIN, ["c", "ac", ""])
 
 
 def test_a_model_that_knows_all_symbols_stays_as_it_is() -> None:
     assert extended(COIN, Alphabet(("b",))) is COIN
-    assert extended(COIN, ABC).weights(Words.of([(0, 1), (2,)])).tolist() == [*COIN.weights(Words.of([(0, 1)])), 0.0]
+    assert extended(COIN, ABC).weights(Words.of([(0, 1), (2,)])).tolist() == [
+        *COIN.weights(Words.of([(0, 1)])),
+        0.0,
+    ]
     assert evaluate(COIN, as_sample(["ab", "b"], ABC)).num_unknown == 0  # c does not occur

@@ -30,13 +30,20 @@ from tests.references import (
     weight_by_matrices,
 )
 
-MODELS = [*(reference.wfa for reference in REFERENCES), random_wfa(5, 3, seed=0), random_automaton(6, 2, seed=1), ring(3)]
+MODELS = [
+    *(reference.wfa for reference in REFERENCES),
+    random_wfa(5, 3, seed=0),
+    random_automaton(6, 2, seed=1),
+    ring(3),
+]
 DISTRIBUTIONS = [GEOMETRIC.wfa, COIN.wfa, ring(3), random_automaton(6, 3, seed=1, mean_length=3)]
 
 
 @pytest.mark.parametrize("reference", REFERENCES, ids=repr)
 def test_values_by_hand(reference: Reference) -> None:
-    assert reference.wfa.weights(Words.of(reference.values)).tolist() == list(reference.values.values())
+    assert reference.wfa.weights(Words.of(reference.values)).tolist() == list(
+        reference.values.values()
+    )
 
 
 @pytest.mark.parametrize("few", [0, rolling.NUMBERS_PER_CALL])
@@ -47,8 +54,12 @@ def test_what_steps_together_changes_nothing(few: int, model: WFA, data: st.Data
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(rolling, "NUMBERS_PER_CALL", few)
         together = model.weights(Words.of(rows))
-    np.testing.assert_allclose(together, [weight_by_matrices(model, word) for word in rows], rtol=1e-12, atol=1e-15)
-    np.testing.assert_allclose(together, [model.weights(Words.of([word]))[0] for word in rows], rtol=1e-12, atol=1e-15)
+    np.testing.assert_allclose(
+        together, [weight_by_matrices(model, word) for word in rows], rtol=1e-12, atol=1e-15
+    )
+    np.testing.assert_allclose(
+        together, [model.weights(Words.of([word]))[0] for word in rows], rtol=1e-12, atol=1e-15
+    )
 
 
 @pytest.mark.parametrize("model", DISTRIBUTIONS)
@@ -63,7 +74,9 @@ def test_prefix_weights_are_sums_over_continuations(model: WFA) -> None:
         sums += states @ power
         power = model.summed_transitions @ power
     np.testing.assert_allclose(prefix.weights(words), sums, rtol=1e-12)
-    np.testing.assert_allclose(to_string_probabilities(prefix, "prefix").weights(words), model.weights(words), atol=1e-14)
+    np.testing.assert_allclose(
+        to_string_probabilities(prefix, "prefix").weights(words), model.weights(words), atol=1e-14
+    )
 
 
 @pytest.mark.parametrize("model", MODELS)
@@ -77,13 +90,17 @@ def test_next_scores_sum_to_the_prefix_weight(model: WFA) -> None:
     np.testing.assert_allclose(scores[:, -1], model.weights(nodes), rtol=1e-12, atol=1e-15)
     for symbol in range(model.num_symbols):
         longer = Words.of((*u, symbol) for u in nodes)
-        np.testing.assert_allclose(scores[:, symbol], prefix.weights(longer), rtol=1e-10, atol=1e-12)
+        np.testing.assert_allclose(
+            scores[:, symbol], prefix.weights(longer), rtol=1e-10, atol=1e-12
+        )
 
 
 def test_next_scores_by_hand() -> None:
     """COIN in state 1: a with 1/4, b with 1/4, the end with 1/2; in state 2: 1/2, 1/4, 1/4."""
     trie = Trie.of(Words.of([(1,)]), 2)
-    np.testing.assert_allclose(COIN.wfa.next_scores(trie), [[1 / 4, 1 / 4, 1 / 2], [1 / 8, 1 / 16, 1 / 16]], rtol=1e-14)
+    np.testing.assert_allclose(
+        COIN.wfa.next_scores(trie), [[1 / 4, 1 / 4, 1 / 2], [1 / 8, 1 / 16, 1 / 16]], rtol=1e-14
+    )
 
 
 @pytest.mark.parametrize("model", MODELS)
@@ -91,10 +108,14 @@ def test_the_square_is_the_square(model: WFA) -> None:
     words = all_words(model.num_symbols, 5)
     square = model.squared()
     assert square.num_states == model.num_states**2
-    np.testing.assert_allclose(square.weights(words), model.weights(words) ** 2, rtol=1e-10, atol=1e-14)
+    np.testing.assert_allclose(
+        square.weights(words), model.weights(words) ** 2, rtol=1e-10, atol=1e-14
+    )
 
 
-@pytest.mark.parametrize(("reference", "radius"), [(COUNTER, 2), (BINARY, 4), (PARITY, 2)], ids=repr)
+@pytest.mark.parametrize(
+    ("reference", "radius"), [(COUNTER, 2), (BINARY, 4), (PARITY, 2)], ids=repr
+)
 def test_a_sum_that_diverges_is_infinite(reference: Reference, radius: float) -> None:
     assert reference.wfa.spectral_radius == pytest.approx(radius)
     assert reference.wfa.total_weight() == np.inf
@@ -104,7 +125,8 @@ def test_a_sum_that_diverges_is_infinite(reference: Reference, radius: float) ->
     "summed",
     [
         [[1.0]],  # f(aⁿ) = 1: I − A = 0
-        [[0.1, 0.9], [0.3, 0.7]],  # rows sum to 1, but 1 − 0.7 is not 0.3 in floating point, so that there is a pivot of 5e-17
+        # rows sum to 1, but 1 − 0.7 is not 0.3 in floating point, so that there is a pivot of 5e-17
+        [[0.1, 0.9], [0.3, 0.7]],
     ],
 )
 def test_a_sum_that_has_no_value_is_not_a_number(summed: list[list[float]]) -> None:
@@ -115,11 +137,15 @@ def test_a_sum_that_has_no_value_is_not_a_number(summed: list[list[float]]) -> N
     assert np.isnan(scores[0]) and scores[1] == len(summed)
 
 
-HALF = np.array([[0.5, 0.0], [0.0, 0.0]])  # state 0: a with 1/2, the end with 1/2; state 1 is added below
+# state 0: a with 1/2, the end with 1/2; state 1 is added below
+HALF = np.array([[0.5, 0.0], [0.0, 0.0]])
 
 
 def two_states(row: list[float], column: float, stops: float) -> WFA:
-    """State 0 makes aⁿ with probability 2⁻ⁿ⁻¹. State 1 has this row of A and stops with this weight; `column` leads to it."""
+    """State 0 makes aⁿ with probability 2⁻ⁿ⁻¹.
+
+    State 1 has this row of A and stops with this weight; `column` leads to it.
+    """
     transitions = HALF.copy()
     transitions[1], transitions[0, 1] = row, column
     return WFA(np.array([1.0, 0.0]), transitions[None], np.array([0.5, stops]))
@@ -131,7 +157,8 @@ def two_states(row: list[float], column: float, stops: float) -> WFA:
         (two_states([0.0, 0.0], 0.0, 0.0), [0], 0.5),
         (two_states([0.3, 3.0], 0.0, 1.0), [0], 0.5),  # nothing leads to state 1, whose radius is 3
         (two_states([0.3, 1.0], 0.0, 1.0), [0], 0.5),  # or 1, so that I − A is singular
-        (two_states([0.0, 1.0], 0.25, 0.0), [0], 0.5),  # a dead end: state 1 never leads to the end of a string
+        # a dead end: state 1 never leads to the end of a string
+        (two_states([0.0, 1.0], 0.25, 0.0), [0], 0.5),
         (two_states([0.0, 3.0], 0.25, 0.0), [0], 0.5),
     ],
 )
@@ -146,7 +173,9 @@ def test_sums_rest_on_states_that_strings_use(model: WFA, useful: list[int], rad
 
 
 def test_states_lead_to_each_other_by_any_symbol_and_through_any_number_of_states() -> None:
-    """0 –a→ 2 –b→ 1, which ends; A_a + A_b is 0 from 2 to 1, but strings distinguish a from b. 3 leads to 1, and 2 to 4."""
+    """0 –a→ 2 –b→ 1, which ends; A_a + A_b is 0 from 2 to 1, but strings distinguish a from b. 3
+    leads to 1, and 2 to 4.
+    """
     transitions = np.zeros((2, 5, 5))
     transitions[0, 0, 2] = transitions[1, 2, 1] = transitions[0, 3, 1] = transitions[1, 2, 4] = 1.0
     transitions[0, 2, 1] = -1.0
@@ -165,11 +194,14 @@ def test_an_automaton_without_useful_states_is_zero() -> None:
 
 @given(st.integers(1, 5), st.integers(0, 2**32 - 1), st.floats(0, 1))
 def test_states_that_are_not_useful_change_no_sum(num_extra: int, seed: int, share: float) -> None:
-    """A random automaton, with other states that lead into it, out of it, or to each other: the sums are those without them."""
+    """A random automaton, with other states that lead into it, out of it, or to each other: the
+    sums are those without them.
+    """
     rng = np.random.default_rng(seed)
     core = random_automaton(3, 2, seed)
     size = 3 + num_extra
-    enters = rng.random(num_extra) < share  # unreachable states, which lead to useful ones; the others are dead ends
+    # unreachable states, which lead to useful ones; the others are dead ends
+    enters = rng.random(num_extra) < share
     blocks = rng.random((2, num_extra, num_extra)) * 2
     blocks[:, ~enters[:, None] & enters] = 0  # a dead end does not lead to one of the first
     transitions = np.zeros((2, size, size))
@@ -216,13 +248,19 @@ def test_unknown_symbols_are_refused() -> None:
 
 @pytest.mark.parametrize("seed", range(6))
 def test_sums_rest_on_the_smallest_automaton_where_states_cancel(seed: int) -> None:
-    """One state goes on for ever and ends with weight 0: in the basis of the states that is seen, in a rotated one it is not."""
+    """One state goes on for ever and ends with weight 0: in the basis of the states that is seen,
+    in a rotated one it is not.
+    """
     rotation = np.linalg.qr(np.random.default_rng(seed).normal(size=(3, 3)))[0]
     A = rotation.T @ np.diag([0.25, 0.5, 0.1]) @ rotation
     wfa = WFA(np.ones(3) @ rotation, np.stack([A, A]), rotation.T @ [0.5, 0.0, 0.2])
-    assert wfa.total_weight() == pytest.approx(0.5 / 0.5 + 0.2 / 0.8) and wfa.spectral_radius == pytest.approx(0.5)
+    assert wfa.total_weight() == pytest.approx(
+        0.5 / 0.5 + 0.2 / 0.8
+    ) and wfa.spectral_radius == pytest.approx(0.5)
     begins = 0.25 * 0.5 / 0.5 + 0.1 * 0.2 / 0.8
-    np.testing.assert_allclose(wfa.next_scores(Trie.of(Words.of([()]), 2))[0], [begins, begins, 0.7])
+    np.testing.assert_allclose(
+        wfa.next_scores(Trie.of(Words.of([()]), 2))[0], [begins, begins, 0.7]
+    )
 
 
 @pytest.mark.parametrize("growing", [0.5, 1.0])
@@ -230,7 +268,11 @@ def test_a_difference_that_cancels_does_not_diverge(growing: float) -> None:
     """f + g − g is f, though Σ g = ∞."""
     f, g = WFA([1], [[[0.25]], [[0.25]]], [0.5]), WFA([1], [[[growing]], [[growing]]], [1])
     wfa = f + g - g
-    assert g.total_weight() == np.inf and wfa.total_weight() == pytest.approx(1) and wfa.spectral_radius == pytest.approx(0.5)
+    assert (
+        g.total_weight() == np.inf
+        and wfa.total_weight() == pytest.approx(1)
+        and wfa.spectral_radius == pytest.approx(0.5)
+    )
     np.testing.assert_allclose(wfa.next_scores(Trie.of(Words.of([()]), 2))[0], [0.25, 0.25, 0.5])
 
 
@@ -239,15 +281,23 @@ def test_a_distribution_that_hardly_ends_sums_to_1(end: float) -> None:
     """1 − A is nearly singular, but no weight of a probabilistic automaton is a rounding error."""
     wfa = WFA([1, 0], [[[0, 1], [1 - end, 0]]], [0, end])
     assert wfa.total_weight() == pytest.approx(1, abs=1e-15 / end * 100)
-    np.testing.assert_allclose(wfa.next_scores(Trie.of(Words.of([()]), 1))[0], [1, 0], atol=1e-15 / end * 100)
+    np.testing.assert_allclose(
+        wfa.next_scores(Trie.of(Words.of([()]), 1))[0], [1, 0], atol=1e-15 / end * 100
+    )
 
 
 def test_an_alphabet_renumbers_an_automaton() -> None:
     ab, ba = Alphabet(("a", "b")), Alphabet(("b", "a"))
     wfa = WFA([1], [[[0.5]], [[0.25]]], [0.25], ab)
-    assert wfa.in_alphabet(ba)("ab") == wfa("ab") == 0.5 * 0.25 * 0.25 and wfa.in_alphabet(ba).transitions[0, 0, 0] == 0.25
+    assert (
+        wfa.in_alphabet(ba)("ab") == wfa("ab") == 0.5 * 0.25 * 0.25
+        and wfa.in_alphabet(ba).transitions[0, 0, 0] == 0.25
+    )
     assert wfa.in_alphabet(ab) is wfa
-    with pytest.raises(RecipeError, match="must have the symbols of the alphabet, 2 symbols: a, c; got 2 symbols: a, b"):
+    with pytest.raises(
+        RecipeError,
+        match="must have the symbols of the alphabet, 2 symbols: a, c; got 2 symbols: a, b",
+    ):
         wfa.in_alphabet(Alphabet(("a", "c")))
 
 
@@ -265,7 +315,9 @@ def test_an_alphabet_renumbers_an_automaton() -> None:
 def test_weights_of_any_size_have_their_logarithm(
     transitions: list[list[list[float]]], word: tuple[int, ...], expected: float
 ) -> None:
-    """Powers of two beyond the range of float64 on either side; the second state's share is 1 at most."""
+    """Powers of two beyond the range of float64 on either side; the second state's share is 1 at
+    most.
+    """
     k = len(transitions[0])
     wfa = WFA([1.0] + [0.0] * (k - 1), np.array(transitions), [1.0] * k)
     words = Words.of([word])
@@ -275,7 +327,9 @@ def test_weights_of_any_size_have_their_logarithm(
 
 
 def test_what_comes_next_after_states_that_grow() -> None:
-    """After 900 a's the first state is all: f(aⁿ) = 3ⁿ and, by the formula, f(aⁿΣ*) = 3ⁿ (1 − 4)⁻¹, so a : b : end = 3 : 1 : 3."""
+    """After 900 a's the first state is all: f(aⁿ) = 3ⁿ and, by the formula, f(aⁿΣ*) = 3ⁿ (1 − 4)⁻¹,
+    so a : b : end = 3 : 1 : 3.
+    """
     wfa = WFA([1, 1], [[[3, 0], [0, 1]], [[1, 0], [0, 2]]], [1, 1], Alphabet(("a", "b")))
     shares = wfa.next("a" * 900)
     assert [shares[name] for name in shares] == pytest.approx([3 / 7, 1 / 7, 3 / 7], rel=1e-9)
@@ -294,4 +348,6 @@ def test_what_overflows_is_not_zero() -> None:
     wfa = WFA([0.3, 0.1 + 0.2], np.array([[[1.0, 1], [1, 1]], [[1, 1], [-1, -1]]]), [1.0, 0])
     long = (0,) * 1100
     assert wfa.weights(Words.of([long]))[0] != 0 and wfa.weights(Words.of([long, (1,)]))[0] != 0
-    assert wfa.log2_weights(Words.of([long, (1,)]))[0] == pytest.approx(1099 + np.log2(0.6), abs=1e-9)
+    assert wfa.log2_weights(Words.of([long, (1,)]))[0] == pytest.approx(
+        1099 + np.log2(0.6), abs=1e-9
+    )

@@ -1,4 +1,6 @@
-"""Tests the four readings of prefixes with targets: worked by hand, against loops, and on the competition's public file."""
+"""Tests the four readings of prefixes with targets: worked by hand, against loops, and on the
+competition's public file.
+"""
 
 from __future__ import annotations
 
@@ -38,20 +40,31 @@ def test_readings_worked_by_hand() -> None:
 
 def test_ties_count_their_expected_error() -> None:
     scores = prefix_scores(Uniform(2), Prefixes(Words.of([(0, 1), (1,)]), Targets.of([-1, 0])))
-    assert [scores.target, scores.inside, scores.inside_and_target, scores.whole] == pytest.approx([2 / 3] * 4)
+    assert [scores.target, scores.inside, scores.inside_and_target, scores.whole] == pytest.approx(
+        [2 / 3] * 4
+    )
 
 
-@given(st.lists(st.tuples(WORD, st.integers(-1, 2)), min_size=1, max_size=8).filter(lambda rows: any(word for word, _ in rows)))
+@given(
+    st.lists(st.tuples(WORD, st.integers(-1, 2)), min_size=1, max_size=8).filter(
+        lambda rows: any(word for word, _ in rows)
+    )
+)
 def test_readings_equal_loops_over_positions(rows: list[tuple[list[int], int]]) -> None:
     model = random_automaton(4, 3, 0)
-    words, targets = Words.of([word for word, _ in rows]), Targets.of([target for _, target in rows])
+    words, targets = (
+        Words.of([word for word, _ in rows]),
+        Targets.of([target for _, target in rows]),
+    )
 
     def wrong(prefix: list[int], followed: int) -> float:
         trie = Trie.of(Words.of([prefix]), 3)
         return float(np.argmax(model.next_scores(trie)[trie.ends[0]]) != followed % 4)
 
     at_target = [wrong(word, target) for word, target in rows]
-    inside = [wrong(word[:position], word[position]) for word, _ in rows for position in range(len(word))]
+    inside = [
+        wrong(word[:position], word[position]) for word, _ in rows for position in range(len(word))
+    ]
     scores = prefix_scores(model, Prefixes(words, targets))
     assert scores.target == pytest.approx(np.mean(at_target))
     assert scores.inside == pytest.approx(np.mean(inside))
@@ -69,18 +82,24 @@ def test_what_does_not_belong_together_is_refused() -> None:
         prefix_scores(Uniform(2), Prefixes(Words.of([()]), Targets.of([0])))
 
 
-@pytest.mark.skipif(not SPICE.exists(), reason="the competition's files are not part of the project")
+@pytest.mark.skipif(
+    not SPICE.exists(), reason="the competition's files are not part of the project"
+)
 @pytest.mark.parametrize(
     ("order", "private"),
     [(5, (0.590, 0.658, 0.644, 0.702)), (6, (0.583, 0.644, 0.632, 0.691))],
 )
 def test_the_readings_of_spice_4(order: int, private: tuple[float, ...]) -> None:
-    """Interpolated n-grams of all strings, scored by others on the private file; the public one has 748 other prefixes.
+    """Interpolated n-grams of all strings, scored by others on the private file; the public one has
+    748 other prefixes.
 
-    The standard deviation of a share of 748 predictions is 0.018. Readings differ by more than that, up to 0.12.
+    The standard deviation of a share of 748 predictions is 0.018. Readings differ by more than
+    that, up to 0.12.
     """
     train = read_strings((SPICE / "4.spice.train").read_bytes()).sample()
-    words = read_strings((SPICE / "4.spice.prefix.public").read_bytes(), alphabet=train.alphabet).words
+    words = read_strings(
+        (SPICE / "4.spice.prefix.public").read_bytes(), alphabet=train.alphabet
+    ).words
     targets, _ = targets_of(read_targets(SPICE / "4.spice.target.public"), len(words))
     scores = prefix_scores(NGram.fit(train, order), Prefixes(words, targets))
     public = (scores.target, scores.inside, scores.inside_and_target, scores.whole)

@@ -1,4 +1,6 @@
-"""Counting piece by piece: the same strings, counts, notes and errors as from the whole file, and bounds that hold."""
+"""Counting piece by piece: the same strings, counts, notes and errors as from the whole file, and
+bounds that hold.
+"""
 
 from __future__ import annotations
 
@@ -22,14 +24,22 @@ from nlwfa_core.errors import FormatError, RecipeError
 from nlwfa_core.hankel.basis import select_basis
 from nlwfa_core.hankel.estimate import estimate_hankel
 from nlwfa_core.sources.counting import MAX_DISTINCT, Counts, count_strings, merge
-from nlwfa_core.sources.files import PIECE_BYTES, begins_as_pautomac, parse_pautomac, pieces, read_strings
+from nlwfa_core.sources.files import (
+    PIECE_BYTES,
+    begins_as_pautomac,
+    parse_pautomac,
+    pieces,
+    read_strings,
+)
 from nlwfa_core.sources.pautomac import write_pautomac
 from nlwfa_core.strings.sample import Sample
 from nlwfa_core.strings.words import Alphabet, Word, Words
 from tests.references import DATA
 from tests.waiting import PATIENCE_SECONDS
 
-COMPETITIONS = sorted((DATA / "pautomac").glob("*.train")) + sorted((DATA / "spice").glob("*.train"))
+COMPETITIONS = sorted((DATA / "pautomac").glob("*.train")) + sorted(
+    (DATA / "spice").glob("*.train")
+)
 
 word_lists = st.lists(st.lists(st.integers(0, 2), max_size=5).map(tuple), min_size=1, max_size=40)
 sizes = st.integers(1, 50)
@@ -50,7 +60,10 @@ def held(counts: Counts) -> dict[Word, int]:
 
 def assert_same(one: Sample, other: Sample) -> None:
     assert one.alphabet == other.alphabet
-    for got, expected in ((one.words.symbols, other.words.symbols), (one.words.offsets, other.words.offsets)):
+    for got, expected in (
+        (one.words.symbols, other.words.symbols),
+        (one.words.offsets, other.words.offsets),
+    ):
         assert got.dtype == expected.dtype and got.tolist() == expected.tolist()
     assert (one.counts.dtype, one.counts.tolist()) == (other.counts.dtype, other.counts.tolist())
 
@@ -58,13 +71,26 @@ def assert_same(one: Sample, other: Sample) -> None:
 # The same as from the whole file
 
 
-@given(word_lists, sizes, st.sampled_from(["\n", "\r\n", "\r", "\n \n", "\r\n\r\n"]), st.booleans(), st.booleans())
-def test_any_size_of_pieces_gives_the_whole_files_sample(words: list[Word], size: int, end: str, mark: bool, last: bool) -> None:
+@given(
+    word_lists,
+    sizes,
+    st.sampled_from(["\n", "\r\n", "\r", "\n \n", "\r\n\r\n"]),
+    st.booleans(),
+    st.booleans(),
+)
+def test_any_size_of_pieces_gives_the_whole_files_sample(
+    words: list[Word], size: int, end: str, mark: bool, last: bool
+) -> None:
     text = written(words).decode().replace("\n", end)
     data = (text if last else text.removesuffix(end)).encode("utf-8-sig" if mark else "utf-8")
     whole, counts = read_strings(data, "pautomac"), count_strings(cut(data, size))
     assert_same(counts.sample(), whole.sample())
-    assert (counts.notes, counts.num_strings, counts.num_dropped, counts.bound) == (whole.notes, len(words), 0, "")
+    assert (counts.notes, counts.num_strings, counts.num_dropped, counts.bound) == (
+        whole.notes,
+        len(words),
+        0,
+        "",
+    )
 
 
 @pytest.mark.parametrize("num_symbols", [1, 256, 257, 10_000])
@@ -83,7 +109,12 @@ def test_the_competitions_files_are_counted_as_they_are_read() -> None:
         assert notes == (f"{path.name}: {whole.reading}", *whole.notes)
 
 
-@given(st.binary(max_size=30).map(lambda data: data.translate(bytes(b"\r\nab "[byte % 5] for byte in range(256)))), sizes)
+@given(
+    st.binary(max_size=30).map(
+        lambda data: data.translate(bytes(b"\r\nab "[byte % 5] for byte in range(256)))
+    ),
+    sizes,
+)
 @example(b"a\r\n\r\nb", 2)
 def test_pieces_are_whole_lines(data: bytes, size: int) -> None:
     cleaned = data.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
@@ -107,7 +138,11 @@ BAD_FILES = [
     (b"2 2\r\n2 0 1\r\n3 0 1\r\n", 3, "length 3 is declared, but 2 symbols follow"),
     (b"2 2\n\n2 0 1\n\n1 2", 5, r"symbol 2 is not in the header's alphabet of 2 symbols \(0 … 1\)"),
     (b"2 2\r1 0\r1 " + b"9" * 30, 3, "symbol 9223372036854775807 is not in"),
-    (b"2 2\r\n1 0\r\n1 -1\r\n", 3, "lengths and symbols must be whole numbers of at least 0; got '-1'"),
+    (
+        b"2 2\r\n1 0\r\n1 -1\r\n",
+        3,
+        "lengths and symbols must be whole numbers of at least 0; got '-1'",
+    ),
     (b"2 2\r\n\r\n1 0\r\n1 x\r\n", 4, "'x' is not a whole number"),
     (b"3 2\n1 0\n1 1\n1 0\x1c\n", None, "got other white space"),
     (b"2 2\r\n1 0\r\n1 \xff\r\n", 3, "byte 0xff is not UTF-8"),
@@ -171,7 +206,9 @@ def check_bounds(counts: Counts, words: list[Word], keep: int) -> None:
     """The bounds of the module's docstring against exact counts."""
     true, seen, num_strings = Counter(words), held(counts), len(words)
     kind = np.uint8
-    missed = {tuple(np.frombuffer(string, kind).tolist()): most for string, most in counts.missed.items()}
+    missed = {
+        tuple(np.frombuffer(string, kind).tolist()): most for string, most in counts.missed.items()
+    }
     assert counts.num_strings == num_strings
     assert set(missed) <= set(seen) <= set(true)
     for word, count in true.items():
@@ -182,13 +219,19 @@ def check_bounds(counts: Counts, words: list[Word], keep: int) -> None:
     assert counts.num_dropped == num_strings - sum(seen.values())
     assert (keep + 1) * counts.most_missed <= num_strings
     for prefix in {word[:end] for word in words for end in range(len(word) + 1)}:
-        low = sum(count - seen.get(word, 0) for word, count in true.items() if word[: len(prefix)] == prefix)
+        low = sum(
+            count - seen.get(word, 0)
+            for word, count in true.items()
+            if word[: len(prefix)] == prefix
+        )
         assert 0 <= low <= counts.num_dropped
 
 
 @given(word_lists, sizes, st.integers(1, 12))
 @example([(0,), (1,), (2,), (0,), (0, 0), (0, 1), (0, 2), (0,)] * 4, 1, 2)
-def test_what_is_dropped_is_within_the_bounds(words: list[Word], size: int, max_distinct: int) -> None:
+def test_what_is_dropped_is_within_the_bounds(
+    words: list[Word], size: int, max_distinct: int
+) -> None:
     counts = count_strings(cut(written(words), size), max_distinct)
     assert len(counts.seen) <= max_distinct
     check_bounds(counts, words, max(1, max_distinct // 2))
@@ -198,14 +241,20 @@ def test_what_is_dropped_is_within_the_bounds(words: list[Word], size: int, max_
 
 
 @given(word_lists, sizes, st.integers(2, 12))
-def test_hankel_entries_are_within_the_bounds(words: list[Word], size: int, max_distinct: int) -> None:
+def test_hankel_entries_are_within_the_bounds(
+    words: list[Word], size: int, max_distinct: int
+) -> None:
     data = written(words)
     counts = count_strings(cut(data, size), max_distinct)
     exact, kept = read_strings(data, "pautomac").sample(), counts.sample()
     basis = select_basis(kept, 10, 10)
     true, estimated = (estimate_hankel(sample, basis) for sample in (exact, kept))
     assert kept.frequencies().sum() == pytest.approx(1 - counts.num_dropped / len(words))
-    for of in (lambda hankel: hankel.block, lambda hankel: hankel.symbol_block(0), lambda hankel: hankel.symbol_block(2)):
+    for of in (
+        lambda hankel: hankel.block,
+        lambda hankel: hankel.symbol_block(0),
+        lambda hankel: hankel.symbol_block(2),
+    ):
         expected, got = of(true).toarray(), of(estimated).toarray()
         assert (got >= expected - counts.most_missed / counts.num_strings - 1e-12).all()
         assert (got <= expected + 1e-12).all()
@@ -213,33 +262,49 @@ def test_hankel_entries_are_within_the_bounds(words: list[Word], size: int, max_
 
 def test_frequencies_are_shares_of_all_that_was_read() -> None:
     sample = Sample(Words.of([(0,), (1, 1)]), np.array([2, 1]), Alphabet.numbered(2), num_dropped=2)
-    assert (sample.num_strings, sample.frequencies().tolist(), sample.mean_length) == (5, [0.4, 0.2], 4 / 3)
+    assert (sample.num_strings, sample.frequencies().tolist(), sample.mean_length) == (
+        5,
+        [0.4, 0.2],
+        4 / 3,
+    )
     assert [part.num_strings for part in sample.split([2, 1], seed=0)] == [2, 1]
     with pytest.raises(RecipeError, match="can't split 3 strings into parts of 3, 1"):
         sample.split([3, 1], seed=0)
 
 
-@given(st.lists(st.lists(st.integers(0, 2), max_size=3).map(tuple), min_size=1, max_size=30), st.integers(1, 6), sizes)
+@given(
+    st.lists(st.lists(st.integers(0, 2), max_size=3).map(tuple), min_size=1, max_size=30),
+    st.integers(1, 6),
+    sizes,
+)
 def test_frequent_strings_are_exact(words: list[Word], num_frequent: int, size: int) -> None:
     """Strings that are read often from the beginning are never dropped, whatever comes between."""
     frequent = [(2, 2, 2, 2, index) for index in range(num_frequent)]
     stream = [word for rare in words for word in (*frequent, rare)]
     counts = count_strings(cut(written(stream, 6), size), max_distinct=2 * num_frequent + 2)
-    assert {word: held(counts).get(word) for word in frequent} == dict.fromkeys(frequent, len(words))
+    assert {word: held(counts).get(word) for word in frequent} == dict.fromkeys(
+        frequent, len(words)
+    )
 
 
 def test_the_bound_in_words() -> None:
     counts = count_strings(cut(written([(0,), (0,), (1,), (2,), (0,)]), 1), max_distinct=2)
     assert counts.bound == (
-        "2 of 5 strings (40.00%) dropped as rare: counts are at most 1 (a string, an entry of H) or 2 (a prefix, a suffix) too low."
+        "2 of 5 strings (40.00%) dropped as rare: counts are at most 1 (a string, an entry "
+        "of H) or 2 (a prefix, a suffix) too low."
     )
 
 
 @pytest.mark.parametrize("max_distinct", [0, -1])
 def test_at_least_one_string_is_held(max_distinct: int) -> None:
     counts = count_strings([b"1 1\n0\n"])
-    for call in (lambda: count_strings([b"1 1\n0\n"], max_distinct), lambda: merge(counts, counts, max_distinct)):
-        with pytest.raises(RecipeError, match=f"max_distinct must be at least 1; got {max_distinct}"):
+    for call in (
+        lambda: count_strings([b"1 1\n0\n"], max_distinct),
+        lambda: merge(counts, counts, max_distinct),
+    ):
+        with pytest.raises(
+            RecipeError, match=f"max_distinct must be at least 1; got {max_distinct}"
+        ):
             call()
 
 
@@ -255,7 +320,9 @@ def test_shards_add_up_to_one_pass(shards: list[list[Word]], size: int) -> None:
 
 
 @given(st.lists(word_lists, min_size=2, max_size=4), sizes, st.integers(1, 12))
-def test_shards_that_dropped_strings_keep_the_bounds(shards: list[list[Word]], size: int, max_distinct: int) -> None:
+def test_shards_that_dropped_strings_keep_the_bounds(
+    shards: list[list[Word]], size: int, max_distinct: int
+) -> None:
     counted = [count_strings(cut(written(shard), size), max_distinct) for shard in shards]
     merged = reduce(lambda one, other: merge(one, other, max_distinct), counted)
     assert len(merged.seen) <= max_distinct
@@ -263,7 +330,9 @@ def test_shards_that_dropped_strings_keep_the_bounds(shards: list[list[Word]], s
 
 
 def test_merging_changes_neither_side() -> None:
-    shards = [count_strings([written(words)], 4) for words in ([(0,), (1,), (2,)], [(2,), (0, 0), (0, 1)])]
+    shards = [
+        count_strings([written(words)], 4) for words in ([(0,), (1,), (2,)], [(2,), (0, 0), (0, 1)])
+    ]
     before = [held(shard) for shard in shards]
     assert held(merge(*shards, 2)) == {(0,): 1, (2,): 2}
     assert [held(shard) for shard in shards] == before
@@ -272,7 +341,9 @@ def test_merging_changes_neither_side() -> None:
 @pytest.mark.parametrize("order", [1, -1])
 def test_the_larger_alphabet_is_used(order: int) -> None:
     small, large = [(1,), (0, 1)], [(0, 1), (299,)]
-    one, other = [count_strings([written(words, size)], 2) for words, size in ((small, 2), (large, 300))][::order]
+    one, other = [
+        count_strings([written(words, size)], 2) for words, size in ((small, 2), (large, 300))
+    ][::order]
     merged = merge(one, other)
     assert held(merged) == dict(Counter((*small, *large)))
     assert merged.sample().num_symbols == 300
@@ -309,12 +380,16 @@ def test_fit_says_what_it_dropped(train: Path, capsys: pytest.CaptureFixture[str
     assert capsys.readouterr().err == "train: read as pautomac: 2 symbols: 0 1\n"
     assert main(fit(train, "--max-distinct", "40")) == 0
     captured = capsys.readouterr()
-    assert "of 500 strings" in captured.err and "dropped as rare: counts are at most" in captured.err
+    assert (
+        "of 500 strings" in captured.err and "dropped as rare: counts are at most" in captured.err
+    )
     assert main(fit(train, "--max-distinct", "0")) == 2
     assert capsys.readouterr().err == "error: max_distinct must be at least 1; got 0\n"
 
 
-def test_only_pautomac_files_may_be_large(train: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_only_pautomac_files_may_be_large(
+    train: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     lines = train.with_name("lines")
     lines.write_text("abba\n" * 100)
     monkeypatch.setitem(limits.IN_FORCE, "file_bytes", 400)
@@ -334,7 +409,15 @@ def test_fit_reads_a_pipe(train: Path) -> None:
 
 def test_the_head_of_a_file_tells_its_format(tmp_path: Path) -> None:
     assert begins_as_pautomac(b"\xef\xbb\xbf9 2\r\n\r\n2 0 1\r\n1")
-    for head in (b"", b"9 2", b"9 2\n2 0 1", b"9 2\n2 0\n", b"9 x\n1 0\n", b"ab\nab\n", b"\xff\xfe\n1 0\n"):
+    for head in (
+        b"",
+        b"9 2",
+        b"9 2\n2 0 1",
+        b"9 2\n2 0\n",
+        b"9 x\n1 0\n",
+        b"ab\nab\n",
+        b"\xff\xfe\n1 0\n",
+    ):
         assert not begins_as_pautomac(head)
     # A wrong length in the first string: read whole, and blamed on its line.
     wrong = b"2 2\n2 0\n1 0\n"

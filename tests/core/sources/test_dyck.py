@@ -23,12 +23,21 @@ def strings(max_pairs: int) -> list[str]:
     """All well-bracketed strings, λ left out."""
     by_pairs = [[""]]
     for pairs in range(1, max_pairs + 1):
-        by_pairs.append([f"[{x}]{y}" for inner in range(pairs) for x in by_pairs[inner] for y in by_pairs[pairs - 1 - inner]])
+        by_pairs.append(
+            [
+                f"[{x}]{y}"
+                for inner in range(pairs)
+                for x in by_pairs[inner]
+                for y in by_pairs[pairs - 1 - inner]
+            ]
+        )
     return [x for level in by_pairs[1:] for x in level]
 
 
 def by_derivations(grammar: Dyck, x: str) -> float:
-    """P(x) by the rules alone: every first step of a derivation, and every place where S → SS can cut."""
+    """P(x) by the rules alone: every first step of a derivation, and every place where S → SS can
+    cut.
+    """
 
     @cache
     def weight(x: str) -> float:
@@ -44,7 +53,9 @@ def by_derivations(grammar: Dyck, x: str) -> float:
 
 
 def inside(grammar: Dyck, x: Word) -> float:
-    """P(S ⇒ x) by the inside algorithm (Baker 1979) over all spans, knowing nothing of brackets: three rules and sums."""
+    """P(S ⇒ x) by the inside algorithm (Baker 1979) over all spans, knowing nothing of brackets:
+    three rules and sums.
+    """
     table: dict[tuple[int, int], float] = {}
     for width in range(1, len(x) + 1):
         for i in range(len(x) - width + 1):
@@ -52,7 +63,9 @@ def inside(grammar: Dyck, x: Word) -> float:
             total = grammar.leaf if x[i:j] == (0, 1) else 0.0
             if width > 2 and (x[i], x[j - 1]) == (0, 1):
                 total += grammar.wrap * table[i + 1, j - 1]
-            table[i, j] = total + grammar.split * sum(table[i, cut] * table[cut, j] for cut in range(i + 1, j))
+            table[i, j] = total + grammar.split * sum(
+                table[i, cut] * table[cut, j] for cut in range(i + 1, j)
+            )
     return table.get((0, len(x)), 0.0)
 
 
@@ -61,7 +74,9 @@ def test_weights_of_all_strings_are_the_inside_algorithms(grammar: Dyck) -> None
     words = all_words(2, 10)
     assert len(words) == 2**11 - 1
     weights = grammar.weights(words)
-    np.testing.assert_allclose(weights, [inside(grammar, word) for word in words], rtol=1e-12, atol=0)
+    np.testing.assert_allclose(
+        weights, [inside(grammar, word) for word in words], rtol=1e-12, atol=0
+    )
     assert (weights > 0).sum() <= 1 + 2 + 5 + 14 + 42
 
 
@@ -70,11 +85,15 @@ def test_weights_are_sums_over_derivations(grammar: Dyck) -> None:
     texts = strings(5)
     assert len(texts) == 1 + 2 + 5 + 14 + 42
     words = Words.of([ALPHABET.encode(text) for text in texts])
-    np.testing.assert_allclose(grammar.weights(words), [by_derivations(grammar, text) for text in texts], rtol=1e-12)
+    np.testing.assert_allclose(
+        grammar.weights(words), [by_derivations(grammar, text) for text in texts], rtol=1e-12
+    )
 
 
 def test_weights_of_what_is_not_in_the_language_are_zero() -> None:
-    words = Words.of([ALPHABET.encode(text) for text in ("", "[", "]", "][", "[]]", "[[]", "[]][[]")])
+    words = Words.of(
+        [ALPHABET.encode(text) for text in ("", "[", "]", "][", "[]]", "[[]", "[]][[]")]
+    )
     assert Dyck().weights(words).tolist() == [0] * 7
     assert Dyck().log_weights(words).tolist() == [-np.inf] * 7
 
@@ -85,7 +104,9 @@ def test_long_words_have_a_logarithm() -> None:
     assert Dyck().weights(deep)[0] == 0
     # n blocks in a row: Cat(n − 1) sⁿ⁻¹ leafⁿ
     flat = Words.of([(0, 1) * 300])
-    assert Dyck().weights(flat)[0] == pytest.approx(comb(598, 299) / 300 * 0.2**299 * 0.4**300, rel=1e-10)
+    assert Dyck().weights(flat)[0] == pytest.approx(
+        comb(598, 299) / 300 * 0.2**299 * 0.4**300, rel=1e-10
+    )
 
 
 @pytest.mark.parametrize("grammar", GRAMMARS)
@@ -97,36 +118,59 @@ def test_next_symbols_multiply_to_the_probability(grammar: Dyck) -> None:
     np.testing.assert_allclose(scores.sum(axis=1)[possible], 1, rtol=1e-14)
     for index, text in enumerate(texts):
         path = trie.paths[trie.starts[index] : trie.starts[index + 1]]
-        product = np.prod([scores[node, symbol] for node, symbol in zip(path, [*ALPHABET.encode(text), 2], strict=True)])
+        product = np.prod(
+            [
+                scores[node, symbol]
+                for node, symbol in zip(path, [*ALPHABET.encode(text), 2], strict=True)
+            ]
+        )
         assert product == pytest.approx(by_derivations(grammar, text), rel=1e-12)
 
 
 def test_next_symbols_after_prefixes_by_hand() -> None:
-    trie = Trie.of(Words.of([ALPHABET.encode(text) for text in ("", "[", "[]", "[[]", "[[][]]", "]", "[]][")]), 2)
+    trie = Trie.of(
+        Words.of([ALPHABET.encode(text) for text in ("", "[", "[]", "[[]", "[[][]]", "]", "[]][")]),
+        2,
+    )
     scores = Dyck().next_scores(trie)[trie.ends].round(12).tolist()
-    assert scores == [[1, 0, 0], [0.5, 0.5, 0], [0.2, 0, 0.8], [0.2, 0.8, 0], [0.2, 0, 0.8], [0, 0, 0], [0, 0, 0]]
+    assert scores == [
+        [1, 0, 0],
+        [0.5, 0.5, 0],
+        [0.2, 0, 0.8],
+        [0.2, 0.8, 0],
+        [0.2, 0, 0.8],
+        [0, 0, 0],
+        [0, 0, 0],
+    ]
     with pytest.raises(RecipeError, match="the prefix tree has 3 symbols, but the grammar has 2"):
         Dyck().next_scores(Trie.of(Words.of([(0,)]), 3))
 
 
 def test_continue_probabilities() -> None:
     """method.md §7, and P(N = n) = Cat(n − 1) sⁿ⁻¹ (1 − s)ⁿ summed."""
-    np.testing.assert_allclose(Dyck().continue_probabilities(6), [0.2, 0.36, 0.431, 0.472, 0.499, 0.518], atol=6e-4)
+    np.testing.assert_allclose(
+        Dyck().continue_probabilities(6), [0.2, 0.36, 0.431, 0.472, 0.499, 0.518], atol=6e-4
+    )
     for split in (0.2, 0.4, 0.49):
-        number = np.array([comb(2 * n - 2, n - 1) / n * split ** (n - 1) * (1 - split) ** n for n in range(1, 9)])
+        number = np.array(
+            [comb(2 * n - 2, n - 1) / n * split ** (n - 1) * (1 - split) ** n for n in range(1, 9)]
+        )
         beyond = 1 - np.cumsum(number)
         exact = beyond / (beyond + number)
         np.testing.assert_allclose(Dyck(split, 0).continue_probabilities(8), exact, rtol=1e-11)
         assert Dyck(split, 0).continue_probabilities(5)[-1] == pytest.approx(exact[4], rel=1e-11)
-    assert Dyck().continue_probabilities(3000)[-1] == pytest.approx(4 * 0.2 * 0.8, rel=1e-3)  # their limit
+    # their limit
+    assert Dyck().continue_probabilities(3000)[-1] == pytest.approx(4 * 0.2 * 0.8, rel=1e-3)
     assert Dyck(1e-12, 0).continue_probabilities(1)[0] == pytest.approx(1e-12, rel=1e-11)
 
 
 def test_bayes_wer() -> None:
     assert bayes_wer(Dyck()) == pytest.approx(0.332, abs=0.005)
     assert bayes_wer(Dyck(0.0, 0.0)) == 0  # [] alone
-    assert bayes_wer(Dyck(0.0, 0.3)) == pytest.approx(0.3 / (2 + 0.7))  # [ⁿ ]ⁿ: B = 1 / 0.7; wrong is `[` after `[`
-    assert bayes_wer(Dyck(0.0, 0.6)) == pytest.approx(1 / 6)  # B = 2.5; wrong is the one `]` after `[`
+    # [ⁿ ]ⁿ: B = 1 / 0.7; wrong is `[` after `[`
+    assert bayes_wer(Dyck(0.0, 0.3)) == pytest.approx(0.3 / (2 + 0.7))
+    # B = 2.5; wrong is the one `]` after `[`
+    assert bayes_wer(Dyck(0.0, 0.6)) == pytest.approx(1 / 6)
 
 
 def test_bayes_wer_is_what_draws_give() -> None:
@@ -146,7 +190,9 @@ def test_draws_have_the_right_frequencies() -> None:
     start = time.process_time()
     words = Dyck().sample(20_000, seed=0)
     assert time.process_time() - start < 1
-    assert len(words) == 20_000 and words.lengths.mean() == pytest.approx(Dyck().mean_length, abs=0.3)
+    assert len(words) == 20_000 and words.lengths.mean() == pytest.approx(
+        Dyck().mean_length, abs=0.3
+    )
     sample = Sample.of(words, ALPHABET)
     expected = Dyck().weights(sample.words)
     assert expected.min() > 0
@@ -156,7 +202,11 @@ def test_draws_have_the_right_frequencies() -> None:
 
 
 def test_draws_follow_the_seed() -> None:
-    assert list(Dyck().sample(50, seed=1)) == list(Dyck().sample(50, seed=1)) != list(Dyck().sample(50, seed=2))
+    assert (
+        list(Dyck().sample(50, seed=1))
+        == list(Dyck().sample(50, seed=1))
+        != list(Dyck().sample(50, seed=2))
+    )
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,6 @@
-"""Automata of other programs: what we write as OpenFst or JSON is read back, and errors name the line to blame."""
+"""Automata of other programs: what we write as OpenFst or JSON is read back, and errors name the
+line to blame.
+"""
 
 from __future__ import annotations
 
@@ -41,7 +43,9 @@ def test_json_comes_back_with_every_digit(wfa: WFA) -> None:
 @given(automata(lowest=0.0), st.booleans())
 def test_openfst_comes_back_as_the_same_function(wfa: WFA, with_table: bool) -> None:
     table = read_symbol_table(openfst_symbols(wfa.alphabet).encode())
-    again = read_openfst(openfst(wfa).strip().encode() or b"0\tInfinity", table if with_table else None)
+    again = read_openfst(
+        openfst(wfa).strip().encode() or b"0\tInfinity", table if with_table else None
+    )
     assert again.alphabet == wfa.alphabet if with_table else again.alphabet.is_numbered
     for length in range(4):
         for word in itertools.product(range(again.num_symbols), repeat=length):
@@ -52,14 +56,20 @@ def test_openfst_comes_back_as_the_same_function(wfa: WFA, with_table: bool) -> 
 
 
 def test_empty_arcs_names_and_both_semirings() -> None:
-    # From state 5 by ε (½) to itself and (¼) to 7; 7 reads b (½) and goes back, and stops with 1/8. Σ (½)ⁿ = 2 ways to wait.
+    # From state 5 by ε (½) to itself and (¼) to 7; 7 reads b (½) and goes back, and stops with 1/8.
+    # Σ (½)ⁿ = 2 ways to wait.
     text = b"5 5 <eps> .5\n5 7 <eps> .25\n7 5 b .5\n7 .125\n"
     table = read_symbol_table(b"<eps> 0\nb 4\na 2\n")
     wfa = read_openfst(text, table, "real", "names")
-    assert wfa.alphabet == Alphabet(("a", "b")) and wfa.num_states == 1  # nothing but ε leaves state 5
-    assert [wfa(word) for word in ("", "b", "bb", "a")] == pytest.approx([2 / 4 / 8, (2 / 4) ** 2 / 2 / 8, (2 / 4) ** 3 / 4 / 8, 0])
+    # nothing but ε leaves state 5
+    assert wfa.alphabet == Alphabet(("a", "b")) and wfa.num_states == 1
+    assert [wfa(word) for word in ("", "b", "bb", "a")] == pytest.approx(
+        [2 / 4 / 8, (2 / 4) ** 2 / 2 / 8, (2 / 4) ** 3 / 4 / 8, 0]
+    )
     log = read_openfst(b"0 1 1\n1 1 1 0.5\n1\n0 Infinity\n")
-    assert [weight(log, (0,) * length) for length in range(3)] == pytest.approx([0, 1, np.exp(-0.5)])
+    assert [weight(log, (0,) * length) for length in range(3)] == pytest.approx(
+        [0, 1, np.exp(-0.5)]
+    )
 
 
 @pytest.mark.parametrize(
@@ -88,10 +98,19 @@ def test_tables_and_json_that_do_not_fit_are_refused() -> None:
         read_openfst(b"0 0 c\n", labels="names")
     for text, message in (
         (b"[1]", "must be an object with the fields initial, transitions, termination"),
-        (b'{"initial": [1], "transitions": [[[1], [2, 3]]], "termination": [1]}', "transitions must be lists of numbers"),
+        (
+            b'{"initial": [1], "transitions": [[[1], [2, 3]]], "termination": [1]}',
+            "transitions must be lists of numbers",
+        ),
         (b'{"initial": 1, "transitions": [[[1]]], "termination": [1]}', "must be lists of numbers"),
-        (b'{"initial": [1], "transitions": [[["inf"]]], "termination": [1]}', "transitions must hold numbers, and no text"),
-        (b'{"initial": [1], "transitions": [[[1]]], "termination": [1], "symbols": [1]}', "symbols must be a list of texts"),
+        (
+            b'{"initial": [1], "transitions": [[["inf"]]], "termination": [1]}',
+            "transitions must hold numbers, and no text",
+        ),
+        (
+            b'{"initial": [1], "transitions": [[[1]]], "termination": [1], "symbols": [1]}',
+            "symbols must be a list of texts",
+        ),
         (b'{"initial": [1], "transitions": [[[1]]], "termination": [1, 2]}', "a WFA needs initial"),
     ):
         with pytest.raises(RecipeError, match=message):
@@ -101,8 +120,12 @@ def test_tables_and_json_that_do_not_fit_are_refused() -> None:
 # OpenFst's default print: two labels in each arc
 
 
-def read_weight(text: bytes, word: tuple[int, ...], names: bytes = b"", labels: str = "numbers") -> float:
-    return weight(read_openfst(text, read_symbol_table(names) if names else None, labels=labels), word)
+def read_weight(
+    text: bytes, word: tuple[int, ...], names: bytes = b"", labels: str = "numbers"
+) -> float:
+    return weight(
+        read_openfst(text, read_symbol_table(names) if names else None, labels=labels), word
+    )
 
 
 TABLE = b"<eps> 0\na 1\nb 2\n"
@@ -115,31 +138,49 @@ TABLE = b"<eps> 0\na 1\nb 2\n"
         (b"0 1 1 1\n1 2 2 2\n2\n", (0,), 0.0),
         (b"0\t1\t97\t97\n1\t2\t98\t98\n2\n", (96, 97), 1.0),  # pynini's print of accep("ab")
         (b"0 1 1 1 0.6931471805599453\n0 1 2 2 0.6931471805599453\n1\n", (1,), 0.5),
-        (b"0 1 1 1 0.6931471805599453\n0 1 2 2\n1 0.6931471805599453\n", (1,), 0.5),  # an arc of weight 1 among others
+        # an arc of weight 1 among others
+        (b"0 1 1 1 0.6931471805599453\n0 1 2 2\n1 0.6931471805599453\n", (1,), 0.5),
         (b"0 0 1 1 0.6931471805599453\n0 0.6931471805599453\n", (0, 0), 0.125),
         (b"0 1 0 0\n1 2 1 1\n2\n", (0,), 1.0),  # an arc of ε
         (b"3 1 1 1 Infinity\n3 1 2 2\n1\n", (0,), 0.0),
         (b"0 1 1 0\n1 0\n", (0,), 1.0),  # an acceptor with all weights: −ln 1 = 0
-        (b"0 1 1 2\n0 1 2\n1\n", (0,), np.exp(-2)),  # an arc with one label shows that 2 is a weight
+        # an arc with one label shows that 2 is a weight
+        (b"0 1 1 2\n0 1 2\n1\n", (0,), np.exp(-2)),
     ],
 )
-def test_two_equal_labels_are_those_of_an_acceptor(text: bytes, word: tuple[int, ...], expected: float) -> None:
+def test_two_equal_labels_are_those_of_an_acceptor(
+    text: bytes, word: tuple[int, ...], expected: float
+) -> None:
     assert read_weight(text, word) == pytest.approx(expected, rel=1e-12)
 
 
 def test_names_may_stand_twice() -> None:
     assert read_weight(b"0 1 a a\n1\n", (0,), TABLE, "names") == 1.0
-    assert read_weight(b"0 1 a a 0.6931471805599453\n0 1 b b 0.6931471805599453\n1\n", (1,), TABLE, "names") == pytest.approx(0.5)
+    assert read_weight(
+        b"0 1 a a 0.6931471805599453\n0 1 b b 0.6931471805599453\n1\n", (1,), TABLE, "names"
+    ) == pytest.approx(0.5)
 
 
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        (b"0 1 1 2 0.5\n1\n", "line 1: this is a transducer, whose arcs have different labels; got '1' and '2'"),
+        (
+            b"0 1 1 2 0.5\n1\n",
+            "line 1: this is a transducer, whose arcs have different labels; got '1' and '2'",
+        ),
         (b"0 1 1 1 0.5\n0 1 1 2 0.5\n1\n", "line 2: this is a transducer"),
-        (b"0 1 a b\n1\n", "line 1: this is a transducer, whose arcs have different labels; got 'a' and 'b'"),
-        (b"0 1 1 2\n1 2 2 1\n2\n", "line 1: the fourth field of an arc may be an output label or a weight; got '0 1 1 2'"),
-        (b"0 1 1 1\n1 2 2 0\n2\n", "line 2: the fourth field of an arc may be an output label or a weight"),
+        (
+            b"0 1 a b\n1\n",
+            "line 1: this is a transducer, whose arcs have different labels; got 'a' and 'b'",
+        ),
+        (
+            b"0 1 1 2\n1 2 2 1\n2\n",
+            "line 1: the fourth field of an arc may be an output label or a weight; got '0 1 1 2'",
+        ),
+        (
+            b"0 1 1 1\n1 2 2 0\n2\n",
+            "line 2: the fourth field of an arc may be an output label or a weight",
+        ),
         (b"0 1 1 1 0.5 7\n", "line 1: expected an acceptor"),
         (b"0 1 1 " + b"9" * 400 + b"\n", "fourth field|finite"),
         (b"0 1 " + b"9" * 400 + b"\n", "states and labels must be whole numbers"),
@@ -151,7 +192,9 @@ def test_transducers_and_doubtful_numbers_are_refused(text: bytes, message: str)
         read_openfst(text)
 
 
-@pytest.mark.parametrize("number", ["9" * 400, "-" + "9" * 400, "1e400", "9" * 5000, '"9"' * 2, "[[9]]", "null"])
+@pytest.mark.parametrize(
+    "number", ["9" * 400, "-" + "9" * 400, "1e400", "9" * 5000, '"9"' * 2, "[[9]]", "null"]
+)
 def test_numbers_in_json_that_no_float64_holds_are_refused(number: str) -> None:
     for field in ("initial", "transitions", "termination"):
         parts = {"initial": "[1]", "transitions": "[[[0.5]]]", "termination": "[0.5]"}

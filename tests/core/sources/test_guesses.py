@@ -1,4 +1,6 @@
-"""No wrong guess without a word: what is a count, what is a table, what is JSON, and what can't be seen in letters."""
+"""No wrong guess without a word: what is a count, what is a table, what is JSON, and what can't be
+seen in letters.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,10 @@ from nlwfa_core.sources.letters import symbol_notes
 
 def counted(data: bytes) -> list[tuple[str, int]]:
     sample = read_strings(data).sample()
-    return [(sample.alphabet.decode(word), count) for word, count in zip(sample.words, sample.counts.tolist(), strict=True)]
+    return [
+        (sample.alphabet.decode(word), count)
+        for word, count in zip(sample.words, sample.counts.tolist(), strict=True)
+    ]
 
 
 # Numbers that are counts, and numbers that are not
@@ -44,12 +49,28 @@ def test_numbers_are_no_counts_unless_their_name_says_so(name: str, delimiter: s
     rows = [("activity", name), ("register", "101"), ("pay", "101"), ("register", "102")]
     for order in (1, -1):
         data = "".join(f"{delimiter.join(row[::order])}\n" for row in rows).encode()
-        with pytest.raises(FormatError, match=f"got numbers in the column '{name}' and text in 'activity'.* count, n or frequency"):
+        with pytest.raises(
+            FormatError,
+            match=f"got numbers in the column '{name}' and text in 'activity'.* count, n or "
+            "frequency",
+        ):
             read_strings(data)
 
 
 @pytest.mark.parametrize(
-    "name", ["count", "Count", "n", "freq", "num_occurrences", "Anzahl", "Häufigkeit", "nombre", "frequency", "number of strings"]
+    "name",
+    [
+        "count",
+        "Count",
+        "n",
+        "freq",
+        "num_occurrences",
+        "Anzahl",
+        "Häufigkeit",
+        "nombre",
+        "frequency",
+        "number of strings",
+    ],
 )
 def test_numbers_are_counts_if_their_name_says_so(name: str) -> None:
     assert counted(f"trace,{name}\nab,2\nb,1\n".encode()) == [("ab", 2), ("b", 1)]
@@ -59,9 +80,12 @@ def test_without_names_text_and_one_whole_number_are_a_string_and_its_count() ->
     assert counted(b"ab,2\nb,1\n") == [("ab", 2), ("b", 1)]
     assert counted(b"01,2\n1,1\n") == [("01", 2), ("1", 1)]  # no number begins with 0
     for data in (b"10,2\n11,1\n", b"1;5\n2;7\n", b"0,1\n1,0\n1,1\n"):
-        with pytest.raises(FormatError, match="lines of 2 whole numbers.* add a first line string,count"):
+        with pytest.raises(
+            FormatError, match="lines of 2 whole numbers.* add a first line string,count"
+        ):
             read_strings(data)
-    assert [int(count) for count in read_strings(b"10,2\n11,1\n", "csv").counts] == [2, 1]  # the user says that it is a table
+    # the user says that it is a table
+    assert [int(count) for count in read_strings(b"10,2\n11,1\n", "csv").counts] == [2, 1]
 
 
 # Tables with an odd line
@@ -70,11 +94,26 @@ def test_without_names_text_and_one_whole_number_are_a_string_and_its_count() ->
 @pytest.mark.parametrize(
     ("data", "message"),
     [
-        (b"string,count\nab,2\nba,3\nbb\nb,1\n", "line 4: expected 2 columns, string and count; got 1 column"),
-        (b"the cat,3\na dog,2\nthe dog,4,1\na cat,7\n", "line 3: expected 2 columns, string and count; got 3 columns"),
-        (b"My strings\nstring,count\na b,3\nb a,2\n", "line 1: expected 2 columns, string and count; got 1 column"),
-        (b"ab;3\nba;2\nb;1\ntotal\n", "line 4: expected 2 columns, string and count separated by semicolons; got 1 column"),
-        (b"a b\t3\nb a\t2\nb b\t1\nb\n", "line 4: expected 2 columns, string and count separated by tabs; got 1 column"),
+        (
+            b"string,count\nab,2\nba,3\nbb\nb,1\n",
+            "line 4: expected 2 columns, string and count; got 1 column",
+        ),
+        (
+            b"the cat,3\na dog,2\nthe dog,4,1\na cat,7\n",
+            "line 3: expected 2 columns, string and count; got 3 columns",
+        ),
+        (
+            b"My strings\nstring,count\na b,3\nb a,2\n",
+            "line 1: expected 2 columns, string and count; got 1 column",
+        ),
+        (
+            b"ab;3\nba;2\nb;1\ntotal\n",
+            "line 4: expected 2 columns, string and count separated by semicolons; got 1 column",
+        ),
+        (
+            b"a b\t3\nb a\t2\nb b\t1\nb\n",
+            "line 4: expected 2 columns, string and count separated by tabs; got 1 column",
+        ),
         (b'["a", "b"]\n["b"]\nab\n["a"]\n', "line 3: expected a line of JSON"),
         (b"[0, 1]\n[1]\n[0\n[1, 1]\n", "line 3: expected a line of JSON"),
         (b'{"text": "ab"}\n{"text": "b"}\nb\n', "line 3: expected a line of JSON"),
@@ -93,11 +132,26 @@ def test_one_odd_line_is_named(data: bytes, message: str) -> None:
         (b'"Sequence"\n"AB"\n"BA"\n', "the first line, 'Sequence', reads"),
         (b"words\na b\nb\n", "the first line, 'words', reads"),
         (b"trace\nxyx\nyx\n", "the first line, 'trace', reads"),
-        (b"+,S10,\t\ttactag\n+,AMPC,\ttgctat\n-,867,\t\tatatga\n", "got 3 columns, separated by commas: '\\+', 'S10', 'tactag'"),
-        (b"case,activity\nc1,register order\nc1,pay bill\n", "got 2 columns, separated by commas: 'case', 'activity'"),
-        (b"case\tactivity\nc1\tregister\nc1\tpay\n", "got 2 columns, separated by tabs: 'case', 'activity'"),
-        (b"text,lang\nthe cat,en\ndie Katze,de\n", "got 2 columns, separated by commas: 'text', 'lang'"),
-        (b"ff_id,ff_symb,ff_ttype\n1,a,1\n1,b,0\n", "got 3 columns, separated by commas: 'ff_id', 'ff_symb', 'ff_ttype'"),
+        (
+            b"+,S10,\t\ttactag\n+,AMPC,\ttgctat\n-,867,\t\tatatga\n",
+            "got 3 columns, separated by commas: '\\+', 'S10', 'tactag'",
+        ),
+        (
+            b"case,activity\nc1,register order\nc1,pay bill\n",
+            "got 2 columns, separated by commas: 'case', 'activity'",
+        ),
+        (
+            b"case\tactivity\nc1\tregister\nc1\tpay\n",
+            "got 2 columns, separated by tabs: 'case', 'activity'",
+        ),
+        (
+            b"text,lang\nthe cat,en\ndie Katze,de\n",
+            "got 2 columns, separated by commas: 'text', 'lang'",
+        ),
+        (
+            b"ff_id,ff_symb,ff_ttype\n1,a,1\n1,b,0\n",
+            "got 3 columns, separated by commas: 'ff_id', 'ff_symb', 'ff_ttype'",
+        ),
     ],
 )
 def test_other_tables_are_refused_with_what_was_found(data: bytes, message: str) -> None:
@@ -106,7 +160,8 @@ def test_other_tables_are_refused_with_what_was_found(data: bytes, message: str)
 
 
 def test_a_list_of_words_that_begins_with_one_is_read() -> None:
-    assert read_strings(b"string\nstrings\ntokens\ngrid\nin\n").alphabet.symbols  # no letter is new in the first line
+    # no letter is new in the first line
+    assert read_strings(b"string\nstrings\ntokens\ngrid\nin\n").alphabet.symbols
     assert len(read_strings(b"text is long\nthe text\n").words) == 2
 
 
@@ -133,13 +188,22 @@ def test_a_list_of_words_that_begins_with_one_is_read() -> None:
     ],
 )
 def test_separators_other_than_spaces_do_not_become_symbols(data: bytes, separator: str) -> None:
-    with pytest.raises(FormatError, match=f"must have spaces between them; got lines with {separator}s, such as"):
+    with pytest.raises(
+        FormatError, match=f"must have spaces between them; got lines with {separator}s, such as"
+    ):
         read_strings(data)
     assert len(read_strings(data, "characters").words) == data.count(b"\n")
 
 
 @pytest.mark.parametrize(
-    "data", [b"0,1,1\n1,0,1\n", b"login,view,logout\nlogin,view,view\n", b"1;0;1\n0;0;1\n", b"0,1\n1,1\n", b"a,1,b\nb,0,a\n"]
+    "data",
+    [
+        b"0,1,1\n1,0,1\n",
+        b"login,view,logout\nlogin,view,view\n",
+        b"1;0;1\n0;0;1\n",
+        b"0,1\n1,1\n",
+        b"a,1,b\nb,0,a\n",
+    ],
 )
 def test_strings_of_equal_length_with_separators_are_no_counts(data: bytes) -> None:
     with pytest.raises(FormatError, match="spaces between"):
@@ -155,10 +219,16 @@ def test_strings_of_equal_length_with_separators_are_no_counts(data: bytes) -> N
         (b"[[0,1,1],[2,0],[1]]\n", "each string must be on a line of its own.*got one JSON list"),
         (b'[["a","b"],["b"],["a"]]', "each string must be on a line of its own.*got one JSON list"),
         (b'["ab", "b"]\n', "got one JSON list"),
-        (b"[[0, 1, 1],\n [2, 0],\n [1]]\n", "the file begins like JSON, so each of its lines must be JSON"),
+        (
+            b"[[0, 1, 1],\n [2, 0],\n [1]]\n",
+            "the file begins like JSON, so each of its lines must be JSON",
+        ),
         (b"[\n  [\n    0,\n    1\n  ],\n  [\n    1\n  ]\n]\n", "the file begins like JSON"),
         (b'{\n  "strings": ["ab"]\n}\n', "the file begins like JSON"),
-        (b"[0.5, 1]\n[1]\n", "a symbol in a list must be a string without white space, or a whole number; got 0.5"),
+        (
+            b"[0.5, 1]\n[1]\n",
+            "a symbol in a list must be a string without white space, or a whole number; got 0.5",
+        ),
         (b"[[0, 1]]\n[[1]]\n", "a symbol in a list must be .*; got list"),
         (b'[true]\n["a"]\n', "a symbol in a list must be .*; got true"),
         (b'{"text": "ab"}\n["a"]\n', "all lines of JSON must have one form"),
@@ -178,7 +248,10 @@ def test_json_is_read_by_one_rule(data: bytes, message: str) -> None:
     [
         ("café au lait\ncafe\u0301 noir\n", "Symbols that look alike"),
         ("\u00e9a\ne\u0301a\n", "Accents are symbols of their own (U+0301), but é is one, too"),
-        ("a\u0308b\nba\u0308\n", "Accents are symbols of their own (U+0308): save the file with composed letters"),
+        (
+            "a\u0308b\nba\u0308\n",
+            "Accents are symbols of their own (U+0308): save the file with composed letters",
+        ),
         ("\uac00 \ub098\n\u1100\u1161\n", "Symbols that look alike"),
         ("a\u200bb c\nb c\n", "1 symbol with characters that can't be seen: 'a\\u200bb'"),
         ("a b\n\ufeffa b\n", "1 symbol with characters that can't be seen: '\\ufeffa'"),
@@ -215,10 +288,14 @@ def test_scripts_and_emoji_are_read_without_a_word(text: str) -> None:
 @pytest.mark.parametrize("name", ["ε", "<eps>", "epsilon", "<epsilon>", "eps", "∅", "lambda", '""'])
 def test_other_empty_words_are_named(name: str) -> None:
     tokens = read_strings(f"a b\n{name}\nb\n{name}\n".encode())
-    assert tokens.notes == (f"{name} alone on 2 lines is read as a symbol; the empty word is λ or nothing.",)
+    assert tokens.notes == (
+        f"{name} alone on 2 lines is read as a symbol; the empty word is λ or nothing.",
+    )
     characters = read_strings(f"ab\n{name}\n".encode(), "characters")
     what = "symbol" if len(name) == 1 else "string"
-    assert characters.notes == (f"{name} alone on 1 line is read as a {what}; the empty word is λ or nothing.",)
+    assert characters.notes == (
+        f"{name} alone on 1 line is read as a {what}; the empty word is λ or nothing.",
+    )
     assert read_strings(f"a {name} b\nb a\n".encode()).notes == ()
 
 
@@ -236,15 +313,17 @@ def test_western_code_pages_are_recognised(text: str, encoding: str, reading: st
     with pytest.raises(FormatError) as raised:
         read_strings(text.encode(encoding))
     assert (
-        f"is not UTF-8; files must be text, saved as UTF-8 (in Excel: CSV UTF-8); as Windows-1252 this line reads '{reading}'"
-        in str(raised.value)
+        "is not UTF-8; files must be text, saved as UTF-8 (in Excel: CSV UTF-8); as "
+        f"Windows-1252 this line reads '{reading}'" in str(raised.value)
     )
 
 
 def test_a_sequence_that_is_too_long_has_a_next_step() -> None:
     for data in (b"ab" * 10_000 + b"\n", b"1 2\n20000" + b" 0 1" * 10_000 + b"\n"):
         with pytest.raises(
-            FormatError, match="got 20,000 .cut one long sequence into lines of, for example, 20 symbols, .* statistic factor"
+            FormatError,
+            match="got 20,000 .cut one long sequence into lines of, for example, 20 symbols, .* "
+            "statistic factor",
         ):
             read_strings(data)
 
@@ -264,7 +343,15 @@ def test_the_advice_on_a_long_sequence_keeps_to_the_limit(
     monkeypatch: pytest.MonkeyPatch, most: int, length: int, advice: str
 ) -> None:
     monkeypatch.setitem(limits.IN_FORCE, "string_length", most)
-    step = f" (cut one long sequence into lines of, for example, {advice}, and learn with the statistic factor)" if advice else ""
+    step = (
+        f" (cut one long sequence into lines of, for example, {advice}, and learn with the "
+        "statistic factor)"
+        if advice
+        else ""
+    )
     with pytest.raises(FormatError) as raised:
         read_strings(b"a" * length)
-    assert str(raised.value) == f"line 1: the string length must be at most {most}; got {length:,}{step}"
+    assert (
+        str(raised.value)
+        == f"line 1: the string length must be at most {most}; got {length:,}{step}"
+    )

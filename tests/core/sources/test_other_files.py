@@ -15,14 +15,21 @@ from nlwfa_core.sources.values import read_values
 XML = '<?xml version="1.0" encoding="UTF-8"?>\n'
 # The name of a rule -> files that it recognises: at least one a rule.
 OTHERS: dict[str, list[str]] = {
-    "a table with Excel's own first line, sep=…": ["sep=;\nstring;count\na b;3\nb a;2\n", "sep=,\nab,1\n", '"sep=\t"\nab\t1\n'],
-    "a Git LFS pointer, not the file itself": ["version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\nsize 12345\n"],
+    "a table with Excel's own first line, sep=…": [
+        "sep=;\nstring;count\na b;3\nb a;2\n",
+        "sep=,\nab,1\n",
+        '"sep=\t"\nab\t1\n',
+    ],
+    "a Git LFS pointer, not the file itself": [
+        "version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\nsize 12345\n"
+    ],
     "an XES event log": [
         f'{XML}<log xes.version="1.0">\n <trace>\n  <event/>\n </trace>\n</log>\n',
         '<log xes.version="1.0" xmlns="http://www.xes-standard.org/">\n<trace/>\n</log>\n',
     ],
     "a JFLAP file": [
-        '<?xml version="1.0"?><structure><type>fa</type><automaton><state id="0"/></automaton></structure>',
+        '<?xml version="1.0"?><structure><type>fa</type><automaton><state '
+        'id="0"/></automaton></structure>',
         "<structure>\n<type>fa</type>\n<automaton/>\n</structure>\n",
     ],
     "an HTML page": [
@@ -34,7 +41,10 @@ OTHERS: dict[str, list[str]] = {
         f"{XML}<corpus><s>a b</s></corpus>\n",
         '<graphml xmlns="http://graphml.graphdrawing.org/xmlns">\n<graph/>\n</graphml>\n',
     ],
-    "a HOA file": ["HOA: v1\nStates: 1\nStart: 0\n--BODY--\nState: 0\n--END--\n", "HOA:v1\nStates: 2\n"],
+    "a HOA file": [
+        "HOA: v1\nStates: 1\nStart: 0\n--BODY--\nState: 0\n--END--\n",
+        "HOA:v1\nStates: 2\n",
+    ],
     "a DOT file": [
         'digraph learned_mdp {\ns0 [label="agree"];\ns0 -> s1 [label="go:0.25"];\n}\n',
         "// drawn by hand\nstrict digraph\n{\na -> b;\n}\n",
@@ -80,7 +90,9 @@ OTHERS: dict[str, list[str]] = {
     ],
     "an ARFF file": ["@relation weather\n@attribute a numeric\n@data\n1\n"],
     "a Matrix Market file": ["%%MatrixMarket matrix coordinate real general\n2 2 1\n1 1 0.5\n"],
-    "a UCI file of sequences": ["% Different categories found in input file:\n\nnews tech\n\n% Sequences:\n\n1 1 \n2 \n"],
+    "a UCI file of sequences": [
+        "% Different categories found in input file:\n\nnews tech\n\n% Sequences:\n\n1 1 \n2 \n"
+    ],
     "an RTF document": ["{\\rtf1\\ansi ab\\par}\n"],
     "a LaTeX document": ["\\documentclass{article}\n\\begin{document}\n"],
     "an ABC file (music)": ["X:1\nT:A tune\nK:G\nGABc\n"],
@@ -103,7 +115,10 @@ OTHERS: dict[str, list[str]] = {
     ],
     "an svmlight file": ["+1 1:0.5 3:2\n-1 2:1\n"],
     "a fastText file": ["__label__good a nice film\n__label__bad a poor film\n"],
-    "a Markdown table": ["| string | count |\n|---|---|\n| ab | 3 |\n", "| a b | 3 |\n| b a | 2 |\n"],
+    "a Markdown table": [
+        "| string | count |\n|---|---|\n| ab | 3 |\n",
+        "| a b | 3 |\n| b a | 2 |\n",
+    ],
     "a file of printed Python lists": ["['a', 'b']\n['b']\n[]\n", "(0, 1, 1)\n(1, 0)\n"],
     "a file of printed numpy arrays": ["[0 1 1]\n[ 1 10]\n"],
     "the output of `uniq -c`": [
@@ -136,12 +151,18 @@ OTHERS: dict[str, list[str]] = {
 
 
 def test_every_rule_has_an_example() -> None:
-    assert [name for name in dict.fromkeys(rule.name for rule in RULES) if not OTHERS.get(name)] == []
+    assert [
+        name for name in dict.fromkeys(rule.name for rule in RULES) if not OTHERS.get(name)
+    ] == []
 
 
-@pytest.mark.parametrize(("name", "text"), [(name, text) for name, texts in OTHERS.items() for text in texts])
+@pytest.mark.parametrize(
+    ("name", "text"), [(name, text) for name, texts in OTHERS.items() for text in texts]
+)
 @pytest.mark.parametrize("line_end", ["\n", "\r\n"])
-def test_a_file_of_another_trade_is_refused_by_its_name(name: str, text: str, line_end: str) -> None:
+def test_a_file_of_another_trade_is_refused_by_its_name(
+    name: str, text: str, line_end: str
+) -> None:
     data = text.replace("\n", line_end).encode("utf-8-sig" if line_end == "\r\n" else "utf-8")
     with pytest.raises(FormatError) as raised:
         read_strings(data)
@@ -149,7 +170,15 @@ def test_a_file_of_another_trade_is_refused_by_its_name(name: str, text: str, li
 
 
 @pytest.mark.parametrize(
-    "name", ["a HOA file", "a JFLAP file", "a DOT file", "a PRISM file", "an Aldebaran file (.aut)", "an XML file"]
+    "name",
+    [
+        "a HOA file",
+        "a JFLAP file",
+        "a DOT file",
+        "a PRISM file",
+        "an Aldebaran file (.aut)",
+        "an XML file",
+    ],
 )
 def test_automata_of_other_programs_are_named_by_import(name: str) -> None:
     for text in OTHERS[name]:
@@ -159,11 +188,20 @@ def test_automata_of_other_programs_are_named_by_import(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["a FASTA file", "a StaMinA file", "an SPMF file", "an HTML page", "a table with Excel's own first line, sep=…"]
+    "name",
+    [
+        "a FASTA file",
+        "a StaMinA file",
+        "an SPMF file",
+        "an HTML page",
+        "a table with Excel's own first line, sep=…",
+    ],
 )
 def test_files_of_other_trades_are_named_where_values_are_read(name: str) -> None:
     for text in OTHERS[name]:
-        with pytest.raises(FormatError, match="fit-values reads a table with the columns string and value"):
+        with pytest.raises(
+            FormatError, match="fit-values reads a table with the columns string and value"
+        ):
             read_values(text.encode())
 
 
@@ -227,11 +265,17 @@ def test_strings_that_resemble_another_file_are_read(text: str) -> None:
 
 @given(
     st.lists(
-        st.lists(st.sampled_from(["a", "b", "run", "0", "1", "<x>", "</x>", "é"]), min_size=1, max_size=6), min_size=3, max_size=9
+        st.lists(
+            st.sampled_from(["a", "b", "run", "0", "1", "<x>", "</x>", "é"]), min_size=1, max_size=6
+        ),
+        min_size=3,
+        max_size=9,
     )
 )
 def test_random_strings_of_words_and_markup_are_no_other_file(rows: list[list[str]]) -> None:
-    if any(token in ("a", "run", "é", "<x>") for row in rows for token in row[:1]) and not all(row[0] in "01" for row in rows):
+    if any(token in ("a", "run", "é", "<x>") for row in rows for token in row[:1]) and not all(
+        row[0] in "01" for row in rows
+    ):
         rule = other_file([" ".join(row) for row in rows])
         assert rule is None
 
@@ -241,11 +285,23 @@ def test_random_strings_of_words_and_markup_are_no_other_file(rows: list[list[st
     [
         ("12 the cat\n3 a dog\n", "Every line begins with a number: it is read as a symbol"),
         ("abba 12\nbab 3\n", "Every line ends with a number: it is read as a symbol"),
-        ("# made today\na b\nb a\n", "The first line looks like a comment: it is read as a string."),
+        (
+            "# made today\na b\nb a\n",
+            "The first line looks like a comment: it is read as a string.",
+        ),
         ("% made today\na b\nb a\n", "The first line looks like a comment"),
-        ("name\nAlice\nBob\n", "The first line, 'name', may be the name of a column: it is read as a string."),
-        ("activity\nregister pay\npay\n", "The first line, 'activity', may be the name of a column"),
-        ("a b " * 60 + "\n", "The file has one string, of 120 symbols: cut one long sequence into lines"),
+        (
+            "name\nAlice\nBob\n",
+            "The first line, 'name', may be the name of a column: it is read as a string.",
+        ),
+        (
+            "activity\nregister pay\npay\n",
+            "The first line, 'activity', may be the name of a column",
+        ),
+        (
+            "a b " * 60 + "\n",
+            "The file has one string, of 120 symbols: cut one long sequence into lines",
+        ),
         ("a\nb\n" * 20, "Every line is a string of one symbol. If the file is one sequence"),
     ],
 )
@@ -254,5 +310,11 @@ def test_lines_that_may_be_meant_otherwise_are_read_with_a_sentence(text: str, n
 
 
 def test_ordinary_strings_are_read_without_a_word() -> None:
-    for text in ("the cat sat\na dog\n", "abba\nab\n", "0 1 1\n1 0\n", "run 3 times\nstop\n", "λ\nab\n"):
+    for text in (
+        "the cat sat\na dog\n",
+        "abba\nab\n",
+        "0 1 1\n1 0\n",
+        "run 3 times\nstop\n",
+        "λ\nab\n",
+    ):
         assert read_strings(text.encode()).notes == ()

@@ -1,4 +1,6 @@
-"""Solutions and models of the PAutomaC competition: what is written is read back, and errors name the line to blame."""
+"""Solutions and models of the PAutomaC competition: what is written is read back, and errors name
+the line to blame.
+"""
 
 from __future__ import annotations
 
@@ -10,12 +12,19 @@ from hypothesis import strategies as st
 from nlwfa_core.errors import FormatError, RecipeError
 from nlwfa_core.sources.automata import sample_words
 from nlwfa_core.sources.files import read_strings
-from nlwfa_core.sources.pautomac import read_pautomac_model, read_solution, write_pautomac, write_solution
+from nlwfa_core.sources.pautomac import (
+    read_pautomac_model,
+    read_solution,
+    write_pautomac,
+    write_solution,
+)
 from nlwfa_core.strings.words import Alphabet, Words
 from tests.references import DATA
 
 PAUTOMAC = DATA / "pautomac"
-PROBLEMS = sorted(path.name.split(".")[0] for path in PAUTOMAC.glob("*.pautomac_model.txt")) or ["1"]
+PROBLEMS = sorted(path.name.split(".")[0] for path in PAUTOMAC.glob("*.pautomac_model.txt")) or [
+    "1"
+]
 MODEL = """I: (state)
 \t(0) 1.0
 F: (state)
@@ -59,16 +68,29 @@ def test_bad_solutions_are_refused(data: bytes, line: int | None, message: str) 
 
 
 def test_a_model_by_hand() -> None:
-    """State 0 emits 0 and goes to state 1, which stops half of the time, else emits 1: P(0 1ⁿ) = 2⁻ⁿ⁻¹."""
+    """State 0 emits 0 and goes to state 1, which stops half of the time, else emits 1: P(0 1ⁿ) =
+    2⁻ⁿ⁻¹.
+    """
     model = read_pautomac_model(MODEL.encode())
-    assert model.weights(Words.of([(), (0,), (0, 1), (0, 1, 1), (1,)])).tolist() == [0, 0.5, 0.25, 0.125, 0]
+    assert model.weights(Words.of([(), (0,), (0, 1), (0, 1, 1), (1,)])).tolist() == [
+        0,
+        0.5,
+        0.25,
+        0.125,
+        0,
+    ]
     assert model.total_weight() == pytest.approx(1)
     assert read_pautomac_model(MODEL.encode(), num_symbols=4).num_symbols == 4
     assert model.alphabet == Alphabet(("0", "1"))
     letters = read_pautomac_model(MODEL.encode(), alphabet=Alphabet(("x", "y", "z")))
-    assert letters.weights(read_strings(b"xy\ny\nx\n").words).tolist() == model.weights(Words.of([(0, 1), (1,), (0,)])).tolist()
+    assert (
+        letters.weights(read_strings(b"xy\ny\nx\n").words).tolist()
+        == model.weights(Words.of([(0, 1), (1,), (0,)])).tolist()
+    )
     with pytest.raises(
-        FormatError, match="the model's symbols must be those of the strings, 2 symbols: 1, 2; got the numbers 0, 1, …"
+        FormatError,
+        match="the model's symbols must be those of the strings, 2 symbols: 1, 2; got the numbers "
+        "0, 1, …",
     ):
         read_pautomac_model(MODEL.encode(), alphabet=Alphabet(("1", "2")))
 
@@ -84,29 +106,54 @@ def test_a_model_by_hand() -> None:
         ("\t(1,1) 1.0", "\t(1,1)", 7, r"expected \(state,symbol\) and a probability; got"),
         ("\t(0,0,1) 1.0", "F: again", 9, "section F begins a second time"),
         ("I: (state)", "(0) 1", 1, "expected a heading: one of I, F, S, T and a colon; got"),
-        ("T: (state,symbol,state)\n\t(0,0,1) 1.0\n\t(1,1,1) 1.0\n", "", None, "the model lacks section T"),
+        (
+            "T: (state,symbol,state)\n\t(0,0,1) 1.0\n\t(1,1,1) 1.0\n",
+            "",
+            None,
+            "the model lacks section T",
+        ),
         ("\t(0) 1.0\n", "", None, "section I is empty"),
-        ("\t(0,0,1) 1.0", "\t(0,0,999999999) 1.0", None, "symbols × states² must be at most .*; got 2,000,000,000,000,000,000"),
-        ("\t(0,0,1) 1.0", "\t(0,10000,1) 1.0", None, "alphabet size must be at most 10,000; got 10,001"),
+        (
+            "\t(0,0,1) 1.0",
+            "\t(0,0,999999999) 1.0",
+            None,
+            "symbols × states² must be at most .*; got 2,000,000,000,000,000,000",
+        ),
+        (
+            "\t(0,0,1) 1.0",
+            "\t(0,10000,1) 1.0",
+            None,
+            "alphabet size must be at most 10,000; got 10,001",
+        ),
     ],
 )
 def test_bad_models_are_refused(old: str, new: str, line: int | None, message: str) -> None:
     with pytest.raises(FormatError, match=message) as caught:
         read_pautomac_model(MODEL.replace(old, new).encode())
     assert caught.value.line == line
-    with pytest.raises(FormatError, match="the model emits symbol 1, but the alphabet has only 1 symbol"):
+    with pytest.raises(
+        FormatError, match="the model emits symbol 1, but the alphabet has only 1 symbol"
+    ):
         read_pautomac_model(MODEL.encode(), num_symbols=1)
 
 
-@pytest.mark.skipif(not PAUTOMAC.is_dir(), reason="the competition's files are not part of the project")
+@pytest.mark.skipif(
+    not PAUTOMAC.is_dir(), reason="the competition's files are not part of the project"
+)
 @pytest.mark.parametrize("problem", PROBLEMS)
 def test_true_models_give_the_solutions(problem: str) -> None:
     """The solutions are normalised over the test set, so the model's weights are too."""
     test = read_strings((PAUTOMAC / f"{problem}.pautomac.test").read_bytes())
     solution = read_solution((PAUTOMAC / f"{problem}.pautomac_solution.txt").read_bytes())
-    model = read_pautomac_model((PAUTOMAC / f"{problem}.pautomac_model.txt").read_bytes(), len(test.alphabet))
+    model = read_pautomac_model(
+        (PAUTOMAC / f"{problem}.pautomac_model.txt").read_bytes(), len(test.alphabet)
+    )
     weights = model.weights(test.words)
     assert len(test.words) == len(solution) == 1000
-    assert (model.total_weight(), solution.sum()) == (pytest.approx(1, abs=1e-9), pytest.approx(1, abs=1e-9))
+    assert (model.total_weight(), solution.sum()) == (
+        pytest.approx(1, abs=1e-9),
+        pytest.approx(1, abs=1e-9),
+    )
     np.testing.assert_allclose(weights / weights.sum(), solution, rtol=1e-9)
-    assert len(sample_words(model, 20, seed=0)) == 20  # every one of the competition's models is a distribution
+    # every one of the competition's models is a distribution
+    assert len(sample_words(model, 20, seed=0)) == 20

@@ -1,4 +1,6 @@
-"""Files of the SPiCe competition: what is written is read back, and errors name the line to blame."""
+"""Files of the SPiCe competition: what is written is read back, and errors name the line to
+blame.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +35,9 @@ def targets_from(rows: list[dict[int, float]]) -> Targets:
     pairs = [pair for row in rows for pair in row.items()]
     offsets = np.cumsum([0, *map(len, rows)])
     gains = np.array([best_gain([*row.values()]) or 1.0 for row in rows])
-    return Targets(np.array([symbol for symbol, _ in pairs]), np.array([p for _, p in pairs]), offsets, gains)
+    return Targets(
+        np.array([symbol for symbol, _ in pairs]), np.array([p for _, p in pairs]), offsets, gains
+    )
 
 
 @given(WORDS)
@@ -51,11 +55,17 @@ def test_targets_round_trip(rows: list[dict[int, float]], alphabet: Alphabet | N
         assert getattr(read, name).tolist() == getattr(targets, name).tolist()
 
 
-@given(st.lists(st.lists(st.integers(-1, 3), min_size=1, max_size=5), min_size=1, max_size=9), ALPHABETS)
+@given(
+    st.lists(st.lists(st.integers(-1, 3), min_size=1, max_size=5), min_size=1, max_size=9),
+    ALPHABETS,
+)
 def test_rankings_round_trip(rows: list[list[int]], alphabet: Alphabet | None) -> None:
     width = max(map(len, rows))
     ranking: IntArray = np.array([row + [-2] * (width - len(row)) for row in rows])
-    assert read_ranking(write_ranking(ranking, alphabet).encode(), alphabet).tolist() == ranking.tolist()
+    assert (
+        read_ranking(write_ranking(ranking, alphabet).encode(), alphabet).tolist()
+        == ranking.tolist()
+    )
 
 
 def test_one_symbol_on_a_line_is_what_followed() -> None:
@@ -70,7 +80,13 @@ def test_the_likeliest_is_the_first_of_equal_ones_wherever_it_stands() -> None:
 
 
 def test_symbols_outside_the_alphabet_get_the_numbers_after_it() -> None:
-    assert read_targets(b"a\nx\nb\ny\nx\n", Alphabet(("a", "b"))).symbols.tolist() == [0, 2, 1, 3, 2]
+    assert read_targets(b"a\nx\nb\ny\nx\n", Alphabet(("a", "b"))).symbols.tolist() == [
+        0,
+        2,
+        1,
+        3,
+        2,
+    ]
 
 
 def test_what_follows_the_fifth_rank_is_left_out() -> None:
@@ -91,8 +107,16 @@ def test_more_targets_than_prefixes_and_fewer() -> None:
     ("data", "line", "message"),
     [
         (b"", None, "the file is empty"),
-        (b"1.0 3\n", 1, "a target must be the largest possible gain, .* or one symbol, as in '3'; got '1.0 3'"),
-        (b"3\n2\n1.0\n", 3, "a symbol must be a whole number from 0, or -1 for the end of the string; got '1.0'"),
+        (
+            b"1.0 3\n",
+            1,
+            "a target must be the largest possible gain, .* or one symbol, as in '3'; got '1.0 3'",
+        ),
+        (
+            b"3\n2\n1.0\n",
+            3,
+            "a symbol must be a whole number from 0, or -1 for the end of the string; got '1.0'",
+        ),
         (b"1.0 -2 1.0\n", 1, "got '-2'"),
         (b"1.0 9999999999999999999 1.0\n", 1, "got '9999999999999999999'"),
         (b"1.0 \xc2\xb2 1.0\n", 1, "whole number"),
@@ -104,7 +128,11 @@ def test_more_targets_than_prefixes_and_fewer() -> None:
         (b"1.0 1 inf\n", 1, "got 'inf'"),
         (b"1.0 1 0.5 1 0.5\n", 1, "a target must have each symbol once; got '1' twice"),
         (b"1\n\n1\n", 2, "targets must have a line for each prefix; got an empty line"),
-        (b"2 2\n1 0\n0\n", None, "this must be a SPiCe target file .*; got a PAutomaC file of strings"),
+        (
+            b"2 2\n1 0\n0\n",
+            None,
+            "this must be a SPiCe target file .*; got a PAutomaC file of strings",
+        ),
         (b"2\n0.5\n0.5\n", None, "this must be a SPiCe target file .*; got a PAutomaC solution"),
     ],
 )
@@ -130,9 +158,13 @@ def test_bad_rankings_are_refused(data: bytes, line: int | None, message: str) -
 
 def test_prefixes_have_no_counts() -> None:
     assert list(read_prefixes(b"string,count\nab,1\nb,1\n").words) == [(0, 1), (1,)]
-    with pytest.raises(FormatError, match="without a count or with the count 1; got a count of 3 for prefix 2"):
+    with pytest.raises(
+        FormatError, match="without a count or with the count 1; got a count of 3 for prefix 2"
+    ):
         read_prefixes(b"string,count\nab,1\nb,3\n")
-    with pytest.raises(FormatError, match="this must be a file of strings; got a SPiCe target file"):
+    with pytest.raises(
+        FormatError, match="this must be a file of strings; got a SPiCe target file"
+    ):
         read_prefixes(b"1.0 3 1.0\n1.0 -1 1.0\n")
 
 
@@ -141,14 +173,21 @@ def test_names_that_cant_stand_in_a_ranking_are_refused(name: str) -> None:
     with pytest.raises(RecipeError, match="can't be written in a file with spaces between symbols"):
         write_ranking(np.array([[1, 0, -1]]), Alphabet(("a", name)))
     assert write_ranking(np.array([[0, -1]]), Alphabet(("a", name))) == "a -1\n"
-    with pytest.raises(RecipeError, match="symbols must be numbers of the alphabet, or -1 for the end of the string; got 4"):
+    with pytest.raises(
+        RecipeError,
+        match="symbols must be numbers of the alphabet, or -1 for the end of the string; got 4",
+    ):
         write_targets(Targets.of([4]), LETTERS)
 
 
-@pytest.mark.skipif(not SPICE.exists(), reason="the competition's files are not part of the project")
+@pytest.mark.skipif(
+    not SPICE.exists(), reason="the competition's files are not part of the project"
+)
 @pytest.mark.parametrize("problem", [1, 2, 3, 4, 6, 8, 9, 11, 13, 14])
 def test_every_public_file_is_read(problem: int) -> None:
-    """The largest gains that the files state are those of their probabilities, to the digits of the files."""
+    """The largest gains that the files state are those of their probabilities, to the digits of the
+    files.
+    """
     words = read_prefixes(SPICE / f"{problem}.spice.prefix.public").words
     targets = read_targets(SPICE / f"{problem}.spice.target.public")
     assert len(targets) == len(words) + (problem == 4)

@@ -1,4 +1,6 @@
-"""Tomita's languages against their definitions in words, and their distributions against sums and draws."""
+"""Tomita's languages against their definitions in words, and their distributions against sums and
+draws.
+"""
 
 from __future__ import annotations
 
@@ -47,12 +49,20 @@ def test_it_is_a_distribution_of_as_many_states_as_its_rank(grammar: int) -> Non
     automaton = tomita_automaton(grammar)
     assert automaton.total_weight() == pytest.approx(1, abs=1e-12)
     words = list(all_words(2, 4))
-    hankel = automaton.weights(Words.of([(*u, *v) for u in words for v in words])).reshape(len(words), -1)
-    assert np.linalg.matrix_rank(hankel, tol=1e-10) == automaton.num_states == len(LANGUAGES[grammar].following)
+    hankel = automaton.weights(Words.of([(*u, *v) for u in words for v in words])).reshape(
+        len(words), -1
+    )
+    assert (
+        np.linalg.matrix_rank(hankel, tol=1e-10)
+        == automaton.num_states
+        == len(LANGUAGES[grammar].following)
+    )
 
 
 def test_probabilities_by_hand() -> None:
-    """Tomita 4, 0010: three times neither stopped nor turned (0.8 / 2), once only a 1 was possible (0.8), then it stopped."""
+    """Tomita 4, 0010: three times neither stopped nor turned (0.8 / 2), once only a 1 was possible
+    (0.8), then it stopped.
+    """
     given = float(tomita_automaton(4).weights(Words.of([(0, 0, 1, 0)]))[0])
     assert given == pytest.approx(0.4 * 0.4 * 0.8 * 0.4 * STOP)
 

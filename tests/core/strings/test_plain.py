@@ -1,4 +1,6 @@
-"""Strings as Python programs have them: every form gives what a file with the same strings gives."""
+"""Strings as Python programs have them: every form gives what a file with the same strings
+gives.
+"""
 
 from __future__ import annotations
 
@@ -39,7 +41,11 @@ AB = Alphabet(("a", "b"))
 
 
 def same(left: Sample, right: Sample) -> bool:
-    return left.alphabet == right.alphabet and list(left.words) == list(right.words) and (left.counts == right.counts).all()
+    return (
+        left.alphabet == right.alphabet
+        and list(left.words) == list(right.words)
+        and (left.counts == right.counts).all()
+    )
 
 
 @pytest.mark.parametrize(
@@ -66,9 +72,15 @@ def test_every_form_gives_the_sample_of_the_file(form: Any) -> None:
     assert same(as_sample(form), FILE.sample())
 
 
-@given(st.lists(st.lists(st.sampled_from(["a", "bc", "10", "9"])), min_size=1).filter(lambda rows: any(rows)))
+@given(
+    st.lists(st.lists(st.sampled_from(["a", "bc", "10", "9"])), min_size=1).filter(
+        lambda rows: any(rows)
+    )
+)
 def test_tokens_are_read_as_in_a_file(rows: list[list[str]]) -> None:
-    by_file = read_strings("\n".join(" ".join(row) or "λ" for row in rows).encode() + b"\n", "tokens").sample()
+    by_file = read_strings(
+        "\n".join(" ".join(row) or "λ" for row in rows).encode() + b"\n", "tokens"
+    ).sample()
     assert same(as_sample(rows), by_file)
 
 
@@ -76,7 +88,9 @@ def test_numbers_are_symbols() -> None:
     sample = as_sample([(0, 2), [1], np.array([0, 2])])
     assert list(sample.words) == [(0, 2), (1,)] and sample.alphabet == Alphabet.numbered(3)
     assert as_words([(0, 1)], AB).alphabet == AB
-    assert as_word([1, 0], None) == (1, 0) and as_word("b a", AB) == (1, 0) == as_word(["b", "a"], AB)
+    assert as_word([1, 0], None) == (1, 0) and as_word("b a", AB) == (1, 0) == as_word(
+        ["b", "a"], AB
+    )
 
 
 @pytest.mark.parametrize(
@@ -86,15 +100,30 @@ def test_numbers_are_symbols() -> None:
         (Path("ab"), "sample must be several strings"),
         (
             pd.DataFrame({"text": ["ab"], "n": [3]}),
-            "sample must be one column of the table, such as table['text']; got a table of 'text', 'n'",
+            "sample must be one column of the table, such as table['text']; got a table of "
+            "'text', 'n'",
         ),
-        (["ab", 3.0], "sample, string 2, must be text, a sequence of tokens, or a sequence of symbol numbers; got 3.0"),
+        (
+            ["ab", 3.0],
+            "sample, string 2, must be text, a sequence of tokens, or a sequence of symbol "
+            "numbers; got 3.0",
+        ),
         (pd.Series(["a", None]), "sample, string 2, must be text"),
-        (["ab", (0,)], "strings must be all in writing or all numbers; string 1 and string 2 differ"),
-        ([["a", 1]], "string 1 must be text, a sequence of tokens, or a sequence of symbol numbers; got ['a', 1]"),
+        (
+            ["ab", (0,)],
+            "strings must be all in writing or all numbers; string 1 and string 2 differ",
+        ),
+        (
+            [["a", 1]],
+            "string 1 must be text, a sequence of tokens, or a sequence of symbol numbers; "
+            "got ['a', 1]",
+        ),
         ([(0, 0.5)], "a symbol must be an integer"),
         (5, "sample must be a Sample, or strings, such as a list of text; got int"),
-        (NGram.fit(TEXTS, 2), "sample must be a Sample, or strings, such as a list of text; got NGram"),
+        (
+            NGram.fit(TEXTS, 2),
+            "sample must be a Sample, or strings, such as a list of text; got NGram",
+        ),
     ],
 )
 def test_what_are_no_strings(strings: Any, message: str) -> None:
@@ -103,8 +132,14 @@ def test_what_are_no_strings(strings: Any, message: str) -> None:
 
 
 def test_symbols_and_counts_that_are_not_allowed() -> None:
-    for call in (lambda: as_sample(["ac"], AB), lambda: as_word("c", AB), lambda: as_words([("c",)], AB)):
-        with pytest.raises(RecipeError, match=r"symbol 'c' is not in the alphabet of 2 symbols: a, b"):
+    for call in (
+        lambda: as_sample(["ac"], AB),
+        lambda: as_word("c", AB),
+        lambda: as_words([("c",)], AB),
+    ):
+        with pytest.raises(
+            RecipeError, match=r"symbol 'c' is not in the alphabet of 2 symbols: a, b"
+        ):
             call()
     with pytest.raises(RecipeError, match="symbol 2 is not in the alphabet"):
         as_sample([(2,)], AB)
@@ -118,17 +153,26 @@ def test_symbols_and_counts_that_are_not_allowed() -> None:
 
 
 def test_learning_and_scoring_take_them() -> None:
-    """The same results as with samples, and the alphabet is that of training: here the test strings lack the symbol a."""
+    """The same results as with samples, and the alphabet is that of training: here the test strings
+    lack the symbol a.
+    """
     train, test = FILE.sample(), ["b", "bb"]
     test_set = TestSet.empirical(read_strings(b"b\nbb\n", alphabet=AB).sample())
     basis = select_basis(TEXTS, 5, 5)
     assert list(basis.prefixes) == list(select_basis(train, 5, 5).prefixes)
     model = fit(estimate_hankel(TEXTS, basis), "SP", rank=2).model
-    assert repr(evaluate(model, test)) == repr(evaluate(fit(estimate_hankel(train, basis), "SP", rank=2), test_set))
-    assert repr(evaluate(NGram.fit(TEXTS, 2), test)) == repr(evaluate(NGram.fit(train, 2), test_set))
+    assert repr(evaluate(model, test)) == repr(
+        evaluate(fit(estimate_hankel(train, basis), "SP", rank=2), test_set)
+    )
+    assert repr(evaluate(NGram.fit(TEXTS, 2), test)) == repr(
+        evaluate(NGram.fit(train, 2), test_set)
+    )
     hmm = fit_strings(TEXTS, "HMM", 2, validation=test).model
     assert hmm.alphabet == AB
-    recipe = Recipe(hankel=HankelRecipe(num_prefixes=5, num_suffixes=5), learning=LearningRecipe(learner="SP", rank=1))
+    recipe = Recipe(
+        hankel=HankelRecipe(num_prefixes=5, num_suffixes=5),
+        learning=LearningRecipe(learner="SP", rank=1),
+    )
     assert select_rank(TEXTS, test, [1, 2], recipe) == select_rank(train, test_set, [1, 2], recipe)
     assert cross_validate(TEXTS, recipe, 2) == cross_validate(train, recipe, 2)
     assert evaluate(model, ["c", "ab"]).num_unknown == 1
@@ -156,9 +200,12 @@ def test_words_of_another_alphabet_are_renumbered() -> None:
 
 @pytest.mark.parametrize("kind", [np.int64, np.uint8, np.float64, bool])
 def test_a_column_of_numbers_is_not_read_as_strings_of_one_symbol(kind: type) -> None:
-    column = np.concatenate([[0, 0, 1], [1, 0]]).reshape(-1, 1)  # hmmlearn's X for the lengths 3 and 2
+    # hmmlearn's X for the lengths 3 and 2
+    column = np.concatenate([[0, 0, 1], [1, 0]]).reshape(-1, 1)
     for strings in (column.astype(kind), column[:1].astype(kind)):
-        with pytest.raises(TypeError, match=r"pass a list of sequences, for X and lengths of hmmlearn np\.split"):
+        with pytest.raises(
+            TypeError, match=r"pass a list of sequences, for X and lengths of hmmlearn np\.split"
+        ):
             as_sample(strings)
     split = np.split(column.ravel(), np.cumsum([3, 2])[:-1])
     assert list(as_sample(split).words) == [(0, 0, 1), (1, 0)]

@@ -21,11 +21,16 @@ word_lists = st.lists(st.lists(st.integers(0, 2), max_size=5).map(tuple), min_si
 @given(word_lists)
 def test_nodes_are_the_prefixes_by_length_and_alphabet(rows: list[Word]) -> None:
     trie = Trie.of(Words.of(rows), 3)
-    nodes = sorted({row[:length] for row in rows for length in range(len(row) + 1)}, key=lambda u: (len(u), u))
+    nodes = sorted(
+        {row[:length] for row in rows for length in range(len(row) + 1)}, key=lambda u: (len(u), u)
+    )
     number = {u: index for index, u in enumerate(nodes)}
     assert list(trie.prefixes(range(trie.num_nodes))) == nodes
     assert trie.depth.tolist() == [len(u) for u in nodes]
-    assert [trie.num_nodes, *trie.levels] == [len(nodes), *(sum(len(u) < d for u in nodes) for d in range(len(nodes[-1]) + 2))]
+    assert [trie.num_nodes, *trie.levels] == [
+        len(nodes),
+        *(sum(len(u) < d for u in nodes) for d in range(len(nodes[-1]) + 2)),
+    ]
     assert trie.parent.tolist() == [-1, *(number[u[:-1]] for u in nodes[1:])]
     assert trie.symbol.tolist() == [-1, *(u[-1] for u in nodes[1:])]
     assert trie.ends.tolist() == [number[row] for row in rows]
@@ -47,16 +52,27 @@ def check_found(trie: Trie, others: list[Word]) -> None:
     nodes, starts = trie.walk(Words.of(others))
     for index, word in enumerate(others):
         way = [number.get(word[:length], -1) for length in range(len(word) + 1)]
-        assert nodes[starts[index] : starts[index + 1]].tolist() == [node for node in way if node >= 0]
-    for mine, expected in zip(trie.walk(Words.of(others).reversed(), backward=True), (nodes, starts), strict=True):
+        assert nodes[starts[index] : starts[index + 1]].tolist() == [
+            node for node in way if node >= 0
+        ]
+    for mine, expected in zip(
+        trie.walk(Words.of(others).reversed(), backward=True), (nodes, starts), strict=True
+    ):
         np.testing.assert_array_equal(mine, expected)
     children = trie.child(np.arange(-1, trie.num_nodes)[:, None], np.arange(4))
-    assert children.tolist() == [[-1] * 4, *([number.get((*u, symbol), -1) for symbol in range(4)] for u in number)]
+    assert children.tolist() == [
+        [-1] * 4,
+        *([number.get((*u, symbol), -1) for symbol in range(4)] for u in number),
+    ]
 
 
 @given(word_lists, st.data())
-def test_counts_are_those_of_strings_that_begin_and_end(rows: list[Word], data: st.DataObject) -> None:
-    counts = np.array(data.draw(st.lists(st.integers(1, 4), min_size=len(rows), max_size=len(rows))))
+def test_counts_are_those_of_strings_that_begin_and_end(
+    rows: list[Word], data: st.DataObject
+) -> None:
+    counts = np.array(
+        data.draw(st.lists(st.integers(1, 4), min_size=len(rows), max_size=len(rows)))
+    )
     trie = Trie.of(Words.of(rows), 3)
     begins: Counter[Word] = Counter()
     ends: Counter[Word] = Counter()
@@ -87,14 +103,18 @@ class Writer:
 def test_each_prefix_is_rolled_out_once(rows: list[Word]) -> None:
     trie, writer = Trie.of(Words.of(rows), 3), Writer()
     states = trie.roll_out(np.zeros(1), writer)
-    assert states[:, 0].tolist() == [Writer.written(u) for u in trie.prefixes(range(trie.num_nodes))]
+    assert states[:, 0].tolist() == [
+        Writer.written(u) for u in trie.prefixes(range(trie.num_nodes))
+    ]
     assert writer.steps == trie.num_nodes - 1
 
 
 @pytest.mark.parametrize("few", [0, 1, rolling.NUMBERS_PER_CALL])
 @given(rows=word_lists, copies=st.integers(1, 6))
 def test_words_end_where_their_symbols_lead(few: int, rows: list[Word], copies: int) -> None:
-    """However many words share prefixes and take their steps together; and no step is taken twice."""
+    """However many words share prefixes and take their steps together; and no step is taken
+    twice.
+    """
     words, writer = Words.of(rows * copies), Writer()
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(rolling, "NUMBERS_PER_CALL", few)
@@ -105,13 +125,20 @@ def test_words_end_where_their_symbols_lead(few: int, rows: list[Word], copies: 
 
 def test_a_repeated_word_is_stepped_through_once() -> None:
     writer = Writer()
-    assert end_states(Words.of([(0, 2, 1)] * 7), 3, np.zeros(1), writer)[:, 0].tolist() == [132.0] * 7
+    assert (
+        end_states(Words.of([(0, 2, 1)] * 7), 3, np.zeros(1), writer)[:, 0].tolist() == [132.0] * 7
+    )
     assert writer.steps == 3
 
 
 @given(word_lists, st.integers(1, 12), st.data())
-def test_a_pruned_tree_has_the_most_frequent_prefixes(rows: list[Word], number: int, data: st.DataObject) -> None:
-    counts = np.array(data.draw(st.lists(st.integers(1, 9), min_size=len(rows), max_size=len(rows))), dtype=np.int64)
+def test_a_pruned_tree_has_the_most_frequent_prefixes(
+    rows: list[Word], number: int, data: st.DataObject
+) -> None:
+    counts = np.array(
+        data.draw(st.lists(st.integers(1, 9), min_size=len(rows), max_size=len(rows))),
+        dtype=np.int64,
+    )
     whole = Trie.of(Words.of(rows), 3)
     expected = whole.prefix_counts(counts)
     tree, found = frequent_prefixes(Words.of(rows), counts, 3, number)
@@ -131,7 +158,11 @@ def test_a_pruned_tree_has_the_most_frequent_prefixes(rows: list[Word], number: 
 
 def test_no_words_leave_the_root() -> None:
     trie = Trie.of(Words.of([]), 2)
-    assert (trie.num_nodes, trie.ends.tolist(), trie.walk(Words.of([(), (1,)]))[0].tolist()) == (1, [], [0, 0])
+    assert (trie.num_nodes, trie.ends.tolist(), trie.walk(Words.of([(), (1,)]))[0].tolist()) == (
+        1,
+        [],
+        [0, 0],
+    )
 
 
 def test_long_words_take_no_recursion() -> None:

@@ -14,7 +14,13 @@ from nlwfa_core.strings.sample import Sample
 from nlwfa_core.strings.words import Alphabet, Word, Words, check_symbols, distinct
 
 AB = Alphabet(("a", "b"))
-ALPHABETS = [AB, Alphabet(("run", "stop", "x")), Alphabet.numbered(3), Alphabet.numbered(12), Alphabet(("α", "[", "]"))]
+ALPHABETS = [
+    AB,
+    Alphabet(("run", "stop", "x")),
+    Alphabet.numbered(3),
+    Alphabet.numbered(12),
+    Alphabet(("α", "[", "]")),
+]
 word_lists = st.lists(st.lists(st.integers(0, 1), max_size=5).map(tuple), max_size=12)
 
 
@@ -40,7 +46,9 @@ def test_unknown_symbols_are_named_with_what_is_allowed() -> None:
     assert len(str(caught.value)) < 200
 
 
-@pytest.mark.parametrize(("symbols", "message"), [((), "at least one symbol"), (("a", "a"), "must differ")])
+@pytest.mark.parametrize(
+    ("symbols", "message"), [((), "at least one symbol"), (("a", "a"), "must differ")]
+)
 def test_bad_alphabets_are_refused(symbols: tuple[str, ...], message: str) -> None:
     with pytest.raises(RecipeError, match=message):
         Alphabet(symbols)
@@ -49,7 +57,11 @@ def test_bad_alphabets_are_refused(symbols: tuple[str, ...], message: str) -> No
 @given(word_lists)
 def test_words_are_a_list_of_words(rows: list[Word]) -> None:
     words = Words.of(rows)
-    assert (len(words), list(words), words.lengths.tolist()) == (len(rows), rows, [len(row) for row in rows])
+    assert (len(words), list(words), words.lengths.tolist()) == (
+        len(rows),
+        rows,
+        [len(row) for row in rows],
+    )
     assert list(words.reversed()) == [row[::-1] for row in rows]
     assert list(words.products(words)) == [u + v for u in rows for v in rows]
     assert list(words.take(range(len(rows))[::-2])) == rows[::-2]
@@ -59,13 +71,18 @@ def test_words_are_a_list_of_words(rows: list[Word]) -> None:
 
 
 def test_offsets_must_cover_the_symbols() -> None:
-    with pytest.raises(RecipeError, match=r"offsets must run from 0 to the number of symbols; got shapes \(3,\) and \(2,\)"):
+    with pytest.raises(
+        RecipeError,
+        match=r"offsets must run from 0 to the number of symbols; got shapes \(3,\) and \(2,\)",
+    ):
         Words(np.array([0, 1, 0]), np.array([0, 2]))
 
 
 @pytest.mark.parametrize(("word", "bad"), [((0, 2), 2), ((-1, 0), -1)])
 def test_symbols_outside_the_alphabet_are_refused(word: Word, bad: int) -> None:
-    with pytest.raises(RecipeError, match=rf"symbol {bad} is not in the alphabet of 2 symbols \(0 … 1\)"):
+    with pytest.raises(
+        RecipeError, match=rf"symbol {bad} is not in the alphabet of 2 symbols \(0 … 1\)"
+    ):
         check_symbols(Words.of([(0,), word]), 2)
     with pytest.raises(RecipeError, match=f"symbol {bad} is not"):
         Sample.of(Words.of([word]), AB)
@@ -74,12 +91,17 @@ def test_symbols_outside_the_alphabet_are_refused(word: Word, bad: int) -> None:
 @pytest.mark.parametrize("collide", [False, True])
 @given(rows=word_lists)
 def test_distinct_words_come_with_their_first_positions(collide: bool, rows: list[Word]) -> None:
-    """With fingerprints in blocks of three symbols; and with equal fingerprints, so that the dictionary has to tell words apart."""
+    """With fingerprints in blocks of three symbols; and with equal fingerprints, so that the
+    dictionary has to tell words apart.
+    """
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("nlwfa_core.strings.words.SYMBOLS_AT_ONCE", 3)
         patch.setattr("nlwfa_core.strings.words.SYMBOLS_AT_ONCE", 3)
         if collide:
-            patch.setattr("nlwfa_core.strings.words._fingerprints", lambda words: np.zeros(len(words), dtype=np.uint64))
+            patch.setattr(
+                "nlwfa_core.strings.words._fingerprints",
+                lambda words: np.zeros(len(words), dtype=np.uint64),
+            )
         first, inverse = distinct(Words.of(rows))
     assert [rows[index] for index in first] == list(dict.fromkeys(rows))
     assert [rows[first[number]] for number in inverse] == rows
@@ -97,13 +119,17 @@ def test_samples_are_counters(rows: list[Word], data: st.DataObject) -> None:
     assert sample.num_strings == sum(counts)
     if rows:
         assert sample.frequencies().sum() == pytest.approx(1)
-        assert sample.mean_length == pytest.approx(sum(len(u) * n for u, n in expected.items()) / sum(counts))
+        assert sample.mean_length == pytest.approx(
+            sum(len(u) * n for u, n in expected.items()) / sum(counts)
+        )
     else:
         assert sample.mean_length == 0
 
 
 @given(word_lists.filter(len), st.integers(0, 5), st.data())
-def test_a_split_deals_out_each_string_once(rows: list[Word], seed: int, data: st.DataObject) -> None:
+def test_a_split_deals_out_each_string_once(
+    rows: list[Word], seed: int, data: st.DataObject
+) -> None:
     sample = Sample.of(Words.of(rows), AB)
     size = data.draw(st.integers(0, len(rows)))
     parts = sample.split([size, len(rows) - size], seed)
@@ -124,12 +150,16 @@ def test_splits_follow_the_seed() -> None:
 
 @pytest.mark.parametrize("sizes", [[2, 2], [-1, 2]])
 def test_splits_that_do_not_fit_are_refused(sizes: list[int]) -> None:
-    with pytest.raises(RecipeError, match=f"can't split 3 strings into parts of {sizes[0]}, {sizes[1]}"):
+    with pytest.raises(
+        RecipeError, match=f"can't split 3 strings into parts of {sizes[0]}, {sizes[1]}"
+    ):
         Sample.of(Words.of([(0,), (0,), ()]), AB).split(sizes, seed=0)
 
 
 def test_counts_must_fit_the_words() -> None:
-    with pytest.raises(RecipeError, match=r"each of the 1 words needs one count; got counts of shape \(2,\)"):
+    with pytest.raises(
+        RecipeError, match=r"each of the 1 words needs one count; got counts of shape \(2,\)"
+    ):
         Sample(Words.of([(0,)]), np.array([1, 1]), AB)
     with pytest.raises(RecipeError, match="counts must be at least 1; got 0"):
         Sample(Words.of([(0,)]), np.array([0]), AB)

@@ -1,4 +1,6 @@
-"""Whose runs are whose; an index, so that the newest of many runs are found, and runs counted, without reading all."""
+"""Whose runs are whose; an index, so that the newest of many runs are found, and runs counted,
+without reading all.
+"""
 
 import sqlalchemy as sa
 from alembic import op
@@ -18,7 +20,9 @@ def upgrade() -> None:
         sa.Column("since", sa.Float, nullable=False),
         sa.Column("removed", sa.Float),
     )
-    op.create_index("ix_runs_shown", "runs", ["deleted", "submitted", "key", "state", "learner", "source"])
+    op.create_index(
+        "ix_runs_shown", "runs", ["deleted", "submitted", "key", "state", "learner", "source"]
+    )
 
 
 def downgrade() -> None:
