@@ -1,6 +1,6 @@
 """Keep the history: a database of every run in a lab's folder, with scores, curves and messages.
 
-- `database`: SQLite or PostgreSQL; `migrations` brings the tables of earlier versions up to date.
+- `database`: SQLite or PostgreSQL; `migrations` makes the tables.
 - `runs`: the table of runs, and `History`, which changes it.
 - `owners`: people's own lists of runs, for labs that many people share.
 - `listing`: looks runs up, filtered and sorted, a page at a time.

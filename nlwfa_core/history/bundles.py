@@ -77,8 +77,7 @@ def export_runs(
             raise RecipeError(
                 f"Only finished runs {'of your list ' if owner else ''}can go into a bundle."
             )
-        # version 0.1 needs a note
-        listing["runs"][key] = {"name": row.name, "tags": row.tags, "note": ""}
+        listing["runs"][key] = {"name": row.name, "tags": row.tags}
         files |= {
             f"runs/{key}/{name}": read_capped(home / "runs" / key / name, MAX_BYTES)
             for name in FILES

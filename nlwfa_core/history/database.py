@@ -71,8 +71,8 @@ def connect(home: Path, busy_seconds: int | None = None) -> sa.Engine:
     Raises
     ------
     RecipeError
-        If the folder can't be created, the address is not valid, or a newer version has written the
-        tables.
+        If the folder can't be created, the address is not valid, or the tables have a revision that
+        `migrations` does not know.
     sqlalchemy.exc.DatabaseError
         If the database can't be reached, stays locked for so long, or is not a database.
     """
@@ -213,38 +213,52 @@ def _is_sound(file: Path) -> bool:
 
 
 def migrate(engine: sa.Engine) -> None:
-    """Migrate the tables; one process does so while others wait.
+    """Make the tables, or bring them up to date; one process does so while others wait.
 
-    Raises RecipeError if a newer version has written them.
+    Raises RecipeError if they have a revision that `migrations` does not know.
     """
     from alembic import command
     from alembic.config import Config
     from alembic.runtime.migration import MigrationContext
     from alembic.script import ScriptDirectory
-    from alembic.util import CommandError
 
     config = Config()
     config.set_main_option("script_location", str(MIGRATIONS).replace("%", "%%"))
-    started, newest = monotonic(), set(ScriptDirectory.from_config(config).get_heads())
+    scripts = ScriptDirectory.from_config(config)
+    newest = set(scripts.get_heads())
+    revisions = {script.revision for script in scripts.walk_revisions()}
+    started = monotonic()
     for left in reversed(range(ATTEMPTS)):
         try:
             # usually there is nothing to do, and nothing to wait for
             with reading(engine).connect() as connection:
-                if set(MigrationContext.configure(connection).get_current_heads()) == newest:
-                    return
+                current = set(MigrationContext.configure(connection).get_current_heads())
+            if current == newest:
+                return
+            if unknown := current - revisions:
+                raise RecipeError(_unknown_revision(engine, min(unknown), sorted(revisions)))
             with _upgrading, engine.begin() as connection:
                 config.attributes["connection"] = connection
                 command.upgrade(config, "head")
             return
-        except CommandError:
-            raise RecipeError(
-                "The history was written by a newer version of the lab, so this version does "
-                "not change it. Runs are still saved."
-            ) from None
         except OperationalError:
             if not left or monotonic() > started + BUSY_SECONDS:
                 raise
             sleep(0.1)  # two processes are switching a new file to WAL: SQLite does not wait then
+
+
+def _unknown_revision(engine: sa.Engine, unknown: str, revisions: list[str]) -> str:
+    """Say that the tables have a revision that `migrations` does not know, and what to do."""
+    remedy = (
+        f"move {FILE} out of the lab's folder, and start the lab again"
+        if engine.dialect.name == "sqlite"
+        else f"let {VARIABLE} name an empty database"
+    )
+    return (
+        f"The history ({describe(engine.url)}) has tables of revision {unknown!r}; this version of "
+        f"the lab reads revision {', '.join(revisions)}. To begin a new history, {remedy}. The "
+        "tables are not changed, and runs are still saved."
+    )
 
 
 def _json(text: str) -> Any:

@@ -23,7 +23,7 @@ from .runs import OWNED, REASONS, RUNS, STATE_WORDS, STATES, History, Run, clean
 FIELDS = tuple(entry.name for entry in fields(Scores))
 NEWEST = "newest"
 # Columns that make up most of a row, but are not shown in a table of runs.
-HEAVY = ("curves", "diagnostics", "sentences", "note")
+HEAVY = ("curves", "diagnostics", "sentences")
 UNUSUAL = ("inf", "-inf", "nan")  # how numbers that are not finite are written
 # The options of a Hankel matrix and its refinement that are words, by their place in a recipe.
 OPTION_WORDS = (("hankel", "statistic"), ("hankel", "transform"), ("refinement", "objective"))
@@ -165,13 +165,8 @@ def _on_list(owner: str | None) -> list[sa.ColumnElement[bool]]:
 def _labels(owner: str | None) -> dict[str, sa.ColumnElement[Any]]:
     """Return the columns of a person's own list that replace the lab's."""
     if owner is None:
-        return {name: RUNS.c[name] for name in ("name", "note", "tags", "submitted")}
-    return {
-        "name": OWNED.c.name,
-        "note": OWNED.c.note,
-        "tags": OWNED.c.tags,
-        "submitted": OWNED.c.since,
-    }
+        return {name: RUNS.c[name] for name in ("name", "tags", "submitted")}
+    return {"name": OWNED.c.name, "tags": OWNED.c.tags, "submitted": OWNED.c.since}
 
 
 def _columns(owner: str | None) -> list[sa.Label[Any]]:
@@ -301,7 +296,7 @@ def _order(history: History, query: Query) -> list[sa.ColumnElement[Any]]:
     if query.order == NEWEST:
         return [moment.asc(), RUNS.c.key] if query.last else newest
     check_one_of("order", query.order, (NEWEST, *FIELDS))
-    text = _score(query.order)
+    text: sa.ColumnElement[Any] = RUNS.c.scores[query.order].as_string()
     # which stores JSON as text, and fails where that is damaged
     if history.engine.dialect.name == "sqlite":
         text = sa.case((sa.func.json_valid(RUNS.c.scores), text))
@@ -314,15 +309,3 @@ def _order(history: History, query: Query) -> list[sa.ColumnElement[Any]]:
     value = sa.case((text.not_in(UNUSUAL), sa.cast(text, sa.Float)))
     rising = query.last == (query.order in SCORE_OF and SCORE_OF[query.order].higher_is_better)
     return [rank, value.asc() if rising else value.desc(), *newest]
-
-
-def _score(field: str) -> sa.ColumnElement[Any]:
-    """Return a score as text, under its name of today: `metrics.scores.names_today` as SQL."""
-    text: sa.ColumnElement[Any] = RUNS.c.scores[field].as_string()
-    ranking, truth = RUNS.c.scores["ndcg5_true"].as_string(), RUNS.c.scores["next_kl"].as_string()
-    renamed = sa.and_(ranking.is_(None), truth.is_not(None))
-    if field == "ndcg5":
-        return sa.case((renamed, sa.null()), else_=text)
-    if field == "ndcg5_true":
-        return sa.case((renamed, RUNS.c.scores["ndcg5"].as_string()), else_=text)
-    return text

@@ -88,7 +88,7 @@ class OwnList(RunLabels):
                     connection.scalars(sa.select(OWNED.c.run).where(*self._rows(missing)))
                 )
                 new = [key for key in keys if key in missing - existing]
-                blank = {"owner": self.owner, "name": "", "note": "", "tags": []}
+                blank = {"owner": self.owner, "name": "", "tags": []}
                 if new:
                     connection.execute(
                         OWNED.insert(), [{**blank, "run": key, "since": time()} for key in new]

@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import MISSING, asdict, dataclass, field, fields
 from pathlib import Path
 from time import time
-from typing import TYPE_CHECKING, Annotated, Any, Literal, NotRequired, Self
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
 import sqlalchemy as sa
 from pydantic import Field, TypeAdapter, ValidationError
@@ -22,7 +22,6 @@ from ..experiment.recipe import Recipe
 from ..experiment.results import Result, load_result
 from ..files import SHA256, __version__, plain
 from ..limits import check_at_most
-from ..metrics.scores import names_today
 from .database import FILE, connect, is_own, reading, set_aside
 
 if TYPE_CHECKING:
@@ -63,8 +62,8 @@ class Curve(TypedDict):
     epochs: list[int]
     losses: list[Number]
     measure: str
-    state: NotRequired[str]
-    summary: NotRequired[str]
+    state: str
+    summary: str
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,13 +87,11 @@ class Run:
         From the recipe, for tables; the seed is that of the learning.
     name, tags : str, list of str
         The labels that people have given the run.
-    note : str
-        Not used: version 0.1 has this column.
     scores, validation, diagnostics : dict or None
         As `metrics.Scores` and `diagnostics.Diagnostics`.
     curves : dict or None
-        Stage -> a `Curve`: some of the epochs with their losses, and, if the run is done, the
-        measure, the state and the summary of its `progress.TrainingLog`.
+        Stage -> a `Curve`: some of the epochs with their losses, and the measure, the state and the
+        summary of its `progress.TrainingLog`.
     seconds : dict or None
         Stage -> wall time.
     sentences : list of str or None
@@ -116,7 +113,6 @@ class Run:
     num_strings: int
     seed: int
     name: str = ""
-    note: str = ""
     tags: list[str] = field(default_factory=list)
     scores: dict[str, Any] | None = None
     validation: dict[str, Any] | None = None
@@ -132,11 +128,11 @@ class Run:
     deleted: float | None = None
 
     def read_recipe(self) -> Recipe:
-        """Read the recipe of a row. Raises RecipeError if this version can't read it."""
+        """Read the recipe of a row. Raises RecipeError if it is not valid."""
         return Recipe(**self.recipe)
 
 
-# What pages rely on in a row. Rows of other versions may lack scores or have more of them.
+# What pages rely on in a row.
 SOUND: dict[str, Any] = {
     "state": Literal["queued", "running", "done", "failed", "cancelled", "interrupted"],
     "tags": list[str],
@@ -147,7 +143,7 @@ SOUND: dict[str, Any] = {
     "seconds": dict[str, Annotated[float, Field(ge=0, allow_inf_nan=False)]] | None,
     "sentences": list[str] | None,
     "recipe": dict[str, Any],
-    **dict.fromkeys(("key", "version", "source", "learner", "name", "note", "server"), str),
+    **dict.fromkeys(("key", "version", "source", "learner", "name", "server"), str),
     "message": str | None,
     **dict.fromkeys(("rank", "num_strings", "seed"), int),
     "submitted": Moment,
@@ -202,7 +198,7 @@ OWNED = sa.table(
     "owned",
     *(
         sa.column(name, TYPES.get(name, sa.Text))
-        for name in ["owner", "run", "name", "note", "tags", "since", "removed"]
+        for name in ["owner", "run", "name", "tags", "since", "removed"]
     ),
 )
 
@@ -376,7 +372,7 @@ class History(RunLabels):
         for run in runs:
             scores = {
                 name: None if value is None else float(value)
-                for name, value in names_today(run.scores or {}).items()
+                for name, value in (run.scores or {}).items()
             }
             seconds = sum(run.seconds.values()) if run.seconds else None
             rows.append(
@@ -480,10 +476,10 @@ def _put(connection: sa.Connection, change: Run | dict[str, Any], key: str) -> N
     here = RUNS.c.key == key
     values = dict(vars(change)) if isinstance(change, Run) else change
     if connection.execute(sa.select(RUNS.c.key).where(here)).one_or_none() is None:
-        blank = {"name": "", "note": "", "tags": [], "server": "", "submitted": time()}
+        blank = {"name": "", "tags": [], "server": "", "submitted": time()}
         connection.execute(RUNS.insert().values(**{**blank, **values}))
         return
     if isinstance(change, Run):
-        for own in ("name", "note", "tags", "server", "submitted", "started"):
+        for own in ("name", "tags", "server", "submitted", "started"):
             del values[own]
     connection.execute(RUNS.update().where(here).values(**values))

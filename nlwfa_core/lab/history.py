@@ -1,8 +1,7 @@
 """Turn the history's runs into tables and text: a table of many runs, and one run's scores, curves
 and diagnostics.
 
-Another version of the lab may have written a row of the history, so a value that this version can't
-read becomes None or "–".
+A value that can't be read becomes None or "–".
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ from ..files import SHA256, file_label
 from ..history.listing import NEWEST
 from ..history.runs import REASONS, STATE_WORDS, Run
 from ..metrics.diagnostics import DIAGNOSTIC_TITLES, format_diagnostic
-from ..metrics.scores import MAIN_SCORES, SCORE_OF, SCORES, Scores, names_today
+from ..metrics.scores import MAIN_SCORES, SCORE_OF, SCORES, Scores
 from ..metrics.tables import Numbers, Table, format_score
 from .options import LABELS, NO_EFFECT, UNREADABLE, differing, option_column, options
 
@@ -50,7 +49,7 @@ def reason(run: Run) -> str:
 
 
 def recipe_of(run: Run) -> Recipe | None:
-    """Read a run's recipe; None if this version of the lab can't read it."""
+    """Read a run's recipe; None if it is not valid."""
     try:
         return run.read_recipe()
     except (RecipeError, TypeError):
@@ -198,15 +197,15 @@ def _format_duration(seconds: float | None) -> str:
 
 def score(run: Run, metric: str) -> float | None:
     """Read a score as a number, even if the row holds "inf" or "nan"; None if there is no score."""
-    value = names_today(run.scores or {}).get(metric)
+    value = (run.scores or {}).get(metric)
     return None if value is None else float(value)
 
 
 def scores_of(run: Run) -> Scores | None:
-    """Read a run's scores; None if it is not done, or if another version stored other scores."""
-    stored = names_today(run.scores or {})
+    """Read a run's scores; None if it has none, or they are damaged."""
     values: dict[str, Any] = {
-        name: float(value) if isinstance(value, str) else value for name, value in stored.items()
+        name: float(value) if isinstance(value, str) else value
+        for name, value in (run.scores or {}).items()
     }
     try:
         return Scores(**values)
@@ -225,14 +224,8 @@ def loss_curves(run: Run) -> dict[str, tuple[str, list[int], list[float]]]:
 
 
 def training_lines(run: Run) -> list[tuple[str, str]]:
-    """Read how each stage of a run's training ended, as pairs of a state and a summary; empty for
-    rows of older versions.
-    """
-    return [
-        (curve["state"], curve["summary"])
-        for curve in (run.curves or {}).values()
-        if "state" in curve and "summary" in curve
-    ]
+    """Read how each stage of a run's training ended, as pairs of a state and a summary."""
+    return [(curve["state"], curve["summary"]) for curve in (run.curves or {}).values()]
 
 
 def diagnostics_table(run: Run) -> Table:

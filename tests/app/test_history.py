@@ -352,8 +352,8 @@ def test_what_the_sidebar_can_not_say_is_told() -> None:
     app = tick(find(open_lab("history"), opponent), 0)
     app.button(key="history.open").click().run()
     assert len(complaints(app)) == 1 and "opponents are on Compare" in complaints(app)[0]
-    newer = Event("9" * 64, base, "failed", time())
-    runs.history().note([newer])
+    damaged = Event("9" * 64, base, "failed", time())
+    runs.history().note([damaged])
     runs.history()._set(["9" * 64], recipe={"data": {"nonsense": 1}})
     app = open_lab("history").text_input(key=history.SEARCH).set_value("9" * 20).run()
     for button in ("history.open", "history.pin.A", "history.again"):

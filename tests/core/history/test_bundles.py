@@ -77,9 +77,7 @@ def test_a_person_exports_the_runs_of_their_own_list_under_their_own_names(
     bob.rename(first, "bob's")
     bob.tag(first, ["secret"])
     files = files_of(export_runs(tmp_path, history, [first], "ada"))
-    assert json.loads(files["bundle.json"])["runs"] == {
-        first: {"name": "ada's", "tags": [], "note": ""}
-    }
+    assert json.loads(files["bundle.json"])["runs"] == {first: {"name": "ada's", "tags": []}}
     everything = b"".join(files.values())
     assert not any(
         text in everything for text in (b"bob", b"secret", b"first <b>", second.encode())

@@ -440,7 +440,7 @@ def test_a_killed_server_loses_no_acknowledged_answer(tmp_path: Path, room: Clas
 def test_the_tables_of_runs_keep_their_columns(tmp_path: Path) -> None:
     inspector = sa.inspect(History.open(tmp_path).engine)
     columns = [column["name"] for column in inspector.get_columns("owned")]
-    assert columns == ["owner", "run", "name", "note", "tags", "since", "removed"]
+    assert columns == ["owner", "run", "name", "tags", "since", "removed"]
     assert {"class_sessions", "class_members", "class_answers", "class_hand_ins"} <= set(
         inspector.get_table_names()
     )

@@ -219,19 +219,21 @@ def test_rows_are_made_from_folders_that_are_whole(tmp_path: Path, history: Hist
     )
 
 
-def test_a_newer_version_is_left_alone(tmp_path: Path, history: History) -> None:
+def test_tables_of_an_unknown_revision_are_left_alone(tmp_path: Path, history: History) -> None:
     history.close()
-    with sqlite3.connect(tmp_path / FILE) as newer:
-        newer.execute("UPDATE alembic_version SET version_num = '99'")
+    with sqlite3.connect(tmp_path / FILE) as database:
+        database.execute("UPDATE alembic_version SET version_num = '99'")
     before = (tmp_path / FILE).read_bytes()
-    with pytest.raises(RecipeError, match="newer version"):
+    with pytest.raises(
+        RecipeError, match="has tables of revision '99'; .* move history.sqlite out"
+    ):
         History.open(tmp_path)
     runner = Runner(tmp_path, num_workers=1)
     key = runner.submit(recipe_of(), "me")
     wait_for(lambda: (job := runner.status(key)) and job.state == "done")
     runner.close()
-    with sqlite3.connect(tmp_path / FILE) as newer:
-        assert newer.execute("SELECT count(*) FROM runs").fetchone() == (0,)
+    with sqlite3.connect(tmp_path / FILE) as database:
+        assert database.execute("SELECT count(*) FROM runs").fetchone() == (0,)
     assert len((tmp_path / FILE).read_bytes()) == len(before)
 
 

@@ -22,7 +22,7 @@ from nlwfa_core.experiment.recipe import DataRecipe, HankelRecipe, Recipe, run_t
 from nlwfa_core.history.listing import FIELDS, Query, choices, get_runs, list_runs
 from nlwfa_core.history.owners import OwnList
 from nlwfa_core.history.runs import Event, History, Run
-from nlwfa_core.lab.history import reason, score, state_word
+from nlwfa_core.lab.history import reason, state_word
 from tests.core.small import all_runs
 
 RECIPE = Recipe().model_dump(mode="json")
@@ -47,7 +47,15 @@ def row(number: int) -> Run:
         scores={"wer": SCORE[number % 12], "ndcg5": SCORE[number % 12], "num_zero": number}
         if number % 4 in (0, 3)
         else None,
-        curves={"factorisation": {"epochs": [0], "losses": [1.0], "measure": "relative loss"}},
+        curves={
+            "factorisation": {
+                "epochs": [0],
+                "losses": [1.0],
+                "measure": "relative loss",
+                "state": "not finished",
+                "summary": "no epochs",
+            }
+        },
         message="rank: too high" if number % 4 == 1 else None,
         submitted=float(number % 7),
     )
@@ -207,42 +215,6 @@ def test_the_best_come_first_and_runs_without_a_score_last(
     # either way.
     edge = real[: len(real) - len(finite)] if last else real[len(finite) :]
     assert not any(map(math.isfinite, edge)) and values[: len(real)] == real
-
-
-def test_a_score_against_the_truth_is_listed_as_such_whoever_wrote_it(tmp_path: Path) -> None:
-    """Earlier versions wrote it as ndcg5, beside a next_kl; without a true model, ndcg5 was and is
-    against what followed.
-    """
-    stored = {
-        "before": {"ndcg5": 0.7, "next_kl": 0.1},
-        "before, nothing": {"ndcg5": "nan", "next_kl": "inf"},
-        "before, no truth": {"ndcg5": 0.6, "next_kl": None},
-        "now": {"ndcg5": 0.5, "next_kl": 0.1, "ndcg5_true": 0.8},
-        "now, no truth": {"ndcg5": 0.4, "next_kl": None, "ndcg5_true": None},
-    }
-    history = History.open(tmp_path)
-    rows = [
-        Run(**{**vars(row(number)), "name": name, "scores": stored[name]})
-        for number, name in enumerate(stored)
-    ]
-    history.note(rows)
-
-    def names(order: str) -> list[str]:
-        return [run.name for run in list_runs(history, Query(order=order)).runs]
-
-    assert names("ndcg5")[:3] == ["before, no truth", "now", "now, no truth"]
-    assert names("ndcg5_true")[:3] == ["now", "before", "before, nothing"]
-    by_name = {run.name: run for run in rows}
-    assert {name: score(by_name[name], "ndcg5_true") for name in ("before", "now", "now, no truth")} == {  # noqa: E501
-        "before": 0.7, "now": 0.8, "now, no truth": None,
-    }  # fmt: skip
-    assert [score(by_name[name], "ndcg5") for name in stored if name != "before, nothing"] == [
-        None,
-        0.6,
-        0.5,
-        0.4,
-    ]
-    history.close()
 
 
 @pytest.mark.parametrize(

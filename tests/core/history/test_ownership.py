@@ -14,9 +14,7 @@ from pathlib import Path
 import pytest
 
 from nlwfa_core.errors import RecipeError
-from nlwfa_core.experiment.pipeline import run
-from nlwfa_core.experiment.recipe import DataRecipe, HankelRecipe, LearningRecipe, Recipe
-from nlwfa_core.experiment.results import save_result
+from nlwfa_core.experiment.recipe import Recipe
 from nlwfa_core.history import recorder
 from nlwfa_core.history.database import FILE
 from nlwfa_core.history.listing import Query, list_runs
@@ -102,26 +100,3 @@ def test_a_pseudonym_is_the_same_here_and_says_nothing(tmp_path: Path) -> None:
     assert [path.name for path in here.iterdir()] == ["secret"]
     if os.name == "posix":
         assert (here / "secret").stat().st_mode & 0o077 == 0
-
-
-def test_a_table_of_the_version_before_is_brought_up_to_date(tmp_path: Path) -> None:
-    recipe = Recipe(
-        data=DataRecipe(num_strings=200, num_validation=20, num_test=20),
-        hankel=HankelRecipe(num_prefixes=20, num_suffixes=20),
-        learning=LearningRecipe(rank=2),
-    )
-    save_result(tmp_path / "runs" / recipe.key(), run(recipe))
-    history = History.open(tmp_path)
-    history.rebuild(tmp_path / "runs")
-    history.rename(recipe.key(), "from before")
-    before = all_runs(history)
-    history.close()
-    with sqlite3.connect(tmp_path / FILE) as database:
-        tables = ("owned", "class_sessions", "class_members", "class_answers", "class_hand_ins")
-        drops = "DROP INDEX ix_runs_shown; " + "".join(f"DROP TABLE {table}; " for table in tables)
-        database.executescript(drops + "UPDATE alembic_version SET version_num = '1'")
-    history = History.open(tmp_path)
-    assert [vars(entry) for entry in all_runs(history)] == [vars(entry) for entry in before]
-    OwnList(history, "me").add([recipe.key()])
-    assert shown(history, "me") == {recipe.key()}
-    history.close()

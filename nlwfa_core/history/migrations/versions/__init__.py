@@ -1,6 +1,5 @@
-"""The steps in order: `revision_1` (the table of runs), `revision_2` (people's own lists),
-`revision_3` (sessions of a class).
+"""The revisions of the tables, in order: `revision_1` makes them.
 
-They have run on people's files, so they are never changed: a new layout of the tables is a new
-step.
+Until 1.0 it is edited in place. From 1.0 on, people have tables that it made, so it never changes,
+and a new layout of the tables is a new revision.
 """
