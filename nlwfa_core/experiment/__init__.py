@@ -22,18 +22,3 @@ results, so the recipe identifies its run in folders, queues and the history.
 
 The history of runs is in `history`, and running them in other processes in `jobs`.
 """
-
-from __future__ import annotations
-
-from typing import Any
-
-
-def __getattr__(name: str) -> Any:
-    """Find `prepare` and `reference_models` in this package, because notebooks of version 0.1
-    import them from here.
-    """
-    if name in ("prepare", "reference_models"):
-        from . import pipeline
-
-        return getattr(pipeline, name)
-    raise AttributeError(f"module 'nlwfa_core.experiment' has no attribute {name!r}")

@@ -15,12 +15,11 @@ from .. import limits
 from ..errors import RecipeError, check_at_least, check_between
 from ..files import MAX_JSON_BYTES, from_json, read_capped, to_json, write_atomically
 from ..learning.learners import FitReport
-from ..metrics.diagnostics import Diagnostics, diagnostics
-from ..metrics.scores import Scores, names_today
+from ..metrics.diagnostics import Diagnostics
+from ..metrics.scores import Scores
 from ..models.files import LearnedModel, SavedModel, load_model, save_model
 from ..models.mixture import Mixture
 from ..models.ngram import NGram
-from ..sources.registry import SOURCES
 from ..strings.words import Alphabet
 from .recipe import Recipe
 
@@ -48,9 +47,8 @@ class Result:
         Stage -> its wall time.
     diagnostics : Diagnostics
         The diagnosis of the model, computed once, by the process that learned it.
-    num_train : int or None
-        The number of strings that the model was learned from; None if they came from a file and an
-        older version saved the result.
+    num_train : int
+        The number of strings that the model was learned from.
     """
 
     recipe: Recipe
@@ -62,7 +60,7 @@ class Result:
     notes: tuple[str, ...]
     seconds: dict[str, float]
     diagnostics: Diagnostics
-    num_train: int | None = None
+    num_train: int
 
 
 NUMBERS = TypeAdapter(list[float])
@@ -79,10 +77,7 @@ def _with_array(record: object, name: str) -> object:
 
 
 class StoredResult(BaseModel):
-    """Defines what `result.json` holds. ∞ and nan are strings.
-
-    Earlier versions lack some of the fields that have a default.
-    """
+    """Defines what `result.json` holds. ∞ and nan are strings."""
 
     model_config = ConfigDict(arbitrary_types_allowed=True, extra="forbid", frozen=True)
 
@@ -92,8 +87,8 @@ class StoredResult(BaseModel):
     validation: Scores | None
     notes: tuple[str, ...]
     seconds: dict[str, Annotated[float, Field(ge=0)]]
-    diagnostics: Diagnostics | None = None
-    num_train: int | None = None
+    diagnostics: Diagnostics
+    num_train: Annotated[int, Field(ge=0)]
 
     @field_validator("report", mode="before")
     @classmethod
@@ -103,20 +98,13 @@ class StoredResult(BaseModel):
         logs = [_with_array(log, "losses") for log in report["logs"]]
         return _with_array({**report, "logs": logs}, "singular_values")
 
-    @field_validator("scores", "validation", mode="before")
-    @classmethod
-    def _rename(cls, scores: object) -> object:
-        return names_today(scores) if isinstance(scores, dict) else scores
-
     @field_validator("scores", "validation")
     @classmethod
     def _check_counts(cls, scores: Scores | None) -> Scores | None:
         if scores is not None:
             check_at_least("num_words", scores.num_words, 1)
             for name in (field.name for field in fields(scores) if field.name.startswith("num_")):
-                number = getattr(scores, name)
-                if number is not None:  # None: the version that stored it did not count it
-                    check_between(name, number, 0, limits.LARGEST)
+                check_between(name, getattr(scores, name), 0, limits.LARGEST)
         return scores
 
 
@@ -163,15 +151,8 @@ def load_result(directory: Path) -> Result:
         raise RecipeError(
             f"result.json in {directory} is not a valid result: {first_error(error)}"
         ) from None
-    recipe, num_train = record.recipe, record.num_train
-    if (
-        "num_train" not in record.model_fields_set
-        and SOURCES[recipe.data.source].generator is not None
-    ):
-        # an older version saved it; it drew, and learned from, as many as the recipe says
-        num_train = recipe.data.num_strings
     return Result(
-        recipe,
+        record.recipe,
         saved.model,
         saved.alphabet,
         record.report,
@@ -179,8 +160,8 @@ def load_result(directory: Path) -> Result:
         record.validation,
         record.notes,
         record.seconds,
-        record.diagnostics or diagnostics(saved.model, record.scores, record.report),
-        num_train,
+        record.diagnostics,
+        record.num_train,
     )
 
 

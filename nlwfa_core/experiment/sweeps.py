@@ -18,7 +18,6 @@ from ..errors import RecipeError, alternatives
 from ..files import from_json
 from ..hankel.names import WITH_BOUNDARY
 from ..learning.names import REFINEMENTS
-from ..learning.progress import UNKNOWN
 from ..limits import check_at_most, most
 from ..metrics.diagnostics import Diagnostics
 from ..metrics.scores import Scores
@@ -362,16 +361,16 @@ class Outcome:
     diagnostics : Diagnostics
     training : str
         Whether the training is finished (`FitReport.training`).
-    num_train : int or None
-        The number of strings that the model was learned from, if it is known (see `Result`).
+    num_train : int
+        The number of strings that the model was learned from.
     """
 
     recipe: Recipe
     scores: Scores
     validation: Scores | None
     diagnostics: Diagnostics
-    training: str = UNKNOWN
-    num_train: int | None = None
+    training: str
+    num_train: int
 
     @classmethod
     def of(cls, result: Result) -> Outcome:

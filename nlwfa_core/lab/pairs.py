@@ -15,12 +15,11 @@ from ..metrics.intervals import (
     NUM_RESAMPLES,
     Interval,
     StringScores,
-    intervals,
     leaders,
     paired_differences,
     too_few_strings,
 )
-from ..metrics.scores import FLAT_WINS, SCORE_OF, SCORES, Score, Scores
+from ..metrics.scores import FLAT_WINS, SCORE_OF, SCORES, Score
 from ..metrics.seeds import Spread
 from ..metrics.tables import Numbers, Table, format_score, format_scores_apart
 from ..rounding import format_significant
@@ -29,7 +28,6 @@ from ..rounding import format_significant
 TOO_FEW = f"There are fewer than {FEWEST_STRINGS} test strings: too few for an interval"
 # If a stored score differs by more than this from the same score computed now, it belongs to
 # another test set.
-SAME_SCORE = 1e-6
 COVERS = (
     "An interval shows how much a score would change with other test strings, estimated by "
     "resampling these. Other training "
@@ -306,19 +304,6 @@ def _with_sign(value: float | None, text: str) -> str:
     return text if is_zero or text.startswith("−") else f"{'+' if value > 0 else '−'}{text}"  # type: ignore[operator]
 
 
-def run_intervals(scores: Scores, model: StringScores) -> dict[str, Interval]:
-    """Compute the intervals of a run's scores: field -> interval.
-
-    Scores that were stored for another test set are left out.
-    """
-    return {
-        field: interval
-        for field, interval in intervals(model).items()
-        if (stored := getattr(scores, field)) is not None
-        and _same(float(stored), interval.estimate)
-    }
-
-
 def interval_table(known: Mapping[str, Interval]) -> Table:
     """Make a table with a row for each score: the score and, if there are intervals, the lower and
     the upper end.
@@ -366,10 +351,4 @@ def interval_sentence(by_model: Mapping[str, Mapping[str, Interval]], field: str
         f"{score.short_title}, 95 % intervals over the test strings: {'; '.join(texts)}."
         if texts
         else ""
-    )
-
-
-def _same(stored: float, estimate: float) -> bool:
-    return stored == estimate or (
-        math.isnan(stored) == math.isnan(estimate) and not abs(stored - estimate) > SAME_SCORE
     )

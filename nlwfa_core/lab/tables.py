@@ -371,7 +371,7 @@ def verdicts(
         return is_level is not None and is_level(first, second)
 
     for scores in rows.values():
-        if scores.num_strings is not None and (too_few := too_few_strings(scores.num_strings)):
+        if too_few := too_few_strings(scores.num_strings):
             return (f"{too_few}. So no model is said to be ahead.",)
     learner_scores = {
         name: scores for name, scores in rows.items() if name.split(",")[0] in HANKEL_LEARNERS

@@ -9,11 +9,10 @@ can't be interpreted without them.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from html import escape
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -529,10 +528,9 @@ class Scores:
     `PautomacScore`, `NextSymbolScore` and `Divergence` (`kl` and `total_variation`) explain the
     fields; `rmse` is the error against `TestSet.true_weights`. `prefix_ndcg5` and `prefix_error`
     are those of `RankingScore`, over `TestSet.prefixes`. A field is None if the test set does not
-    have the truth or the prefixes that it needs, or if the scores were saved by a version that did
-    not compute it. A score is nan, printed as "undefined", if it can't be computed: `why_undefined`
-    says why. `num_unknown` counts the test strings with a symbol that the model does not know,
-    whose weight is 0.
+    have the truth or the prefixes that it needs. A score is nan, printed as "undefined", if it
+    can't be computed: `why_undefined` says why. `num_unknown` counts the test strings with a symbol
+    that the model does not know, whose weight is 0.
 
     Scores are printed as a table, also in a notebook.
 
@@ -556,18 +554,18 @@ class Scores:
     uniform_log2_pauto: float
     true_log2_pauto: float | None
     floor: float
-    ndcg5: float | None = None
-    kl: float | None = None
-    total_variation: float | None = None
-    rmse: float | None = None
-    next_kl: float | None = None
-    share_tied: float | None = None
-    ndcg5_true: float | None = None
-    prefix_ndcg5: float | None = None
-    prefix_error: float | None = None
-    num_unknown: int = 0
-    num_nonfinite_next: int | None = None
-    num_strings: int | None = None
+    ndcg5: float
+    kl: float | None
+    total_variation: float | None
+    rmse: float | None
+    next_kl: float | None
+    share_tied: float
+    ndcg5_true: float | None
+    prefix_ndcg5: float | None
+    prefix_error: float | None
+    num_unknown: int
+    num_nonfinite_next: int
+    num_strings: int
 
     def why_undefined(self, field: str) -> str:
         """Say why a score is nan; empty if it is not.
@@ -739,20 +737,6 @@ def _perplexity(log2: float) -> str:
 
 def _written(value: float, form: str) -> str:
     return "undefined" if np.isnan(value) else f"{value:{form}}".replace("inf", "∞")
-
-
-def names_today(stored: Mapping[str, Any]) -> dict[str, Any]:
-    """Convert stored scores to the current names, so that a score that was renamed keeps its value.
-
-    Earlier versions had no `ndcg5_true`. Their `ndcg5` was against the true model if that was
-    known, which shows in a `next_kl`.
-
-    >>> names_today({"wer": 0.5, "ndcg5": 0.75, "next_kl": 0.0})
-    {'wer': 0.5, 'ndcg5': None, 'next_kl': 0.0, 'ndcg5_true': 0.75}
-    """
-    if stored.get("next_kl") is not None and stored.get("ndcg5_true") is None:
-        return {**stored, "ndcg5": None, "ndcg5_true": stored.get("ndcg5")}
-    return dict(stored)
 
 
 @check_types

@@ -46,7 +46,7 @@ LearnedModel = WFA | NLWFA | RecurrentModel
 Part = LearnedModel | NGram  # of a mixture
 StoredModel = Part | Mixture
 RECURRENT_ARRAYS = ("inputs", "recurrent", "recurrent_bias", "output", "output_bias")
-MODEL_FORMAT = 2
+MODEL_FORMAT = 1
 MIXTURE, NGRAM = "mixture", "ngram"  # the kinds of a `Mixture` and an `NGram` in model.json
 # The fields of model.json, all of them needed: those of every model, and those of each kind, also
 # as part of a mixture.

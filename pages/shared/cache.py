@@ -45,7 +45,7 @@ from nlwfa_core.lab.lens import (
 )
 from nlwfa_core.lab.lessons import Lesson, read_lessons
 from nlwfa_core.lab.machine import folder_bytes
-from nlwfa_core.lab.pairs import lead_sentence, run_intervals
+from nlwfa_core.lab.pairs import lead_sentence
 from nlwfa_core.lab.quizzes import Quiz, read_quizzes
 from nlwfa_core.lab.records import Problem, read_problems
 from nlwfa_core.lab.story import story_payload
@@ -58,6 +58,7 @@ from nlwfa_core.learning.spectral import linear_loss as spectral_loss
 from nlwfa_core.metrics.intervals import (
     Interval,
     StringScores,
+    intervals,
     leader,
     paired_differences,
     string_scores,
@@ -460,7 +461,7 @@ def conventions(recipe: Recipe) -> Table:
 @st.cache_data(max_entries=256, show_spinner="Resampling the test strings…", hash_funcs=KEYED)
 def score_intervals(recipe: Recipe) -> dict[str, Interval]:
     """Compute the intervals of a finished run's scores, by resampling the test strings."""
-    return run_intervals(finished(recipe.key()).scores, run_string_scores(recipe))
+    return intervals(run_string_scores(recipe))
 
 
 @st.cache_data(max_entries=256, show_spinner="Resampling the test strings…", hash_funcs=KEYED)

@@ -33,8 +33,7 @@ CHARACTER_WIDTH, WIDEST_STRINGS = 9, 360  # pixels, in a column of strings
 PAUSE = "150ms"  # in typing, after which the page answers
 TRAINING_HELP = (
     "Whether training is finished. “–” means that this is not known: the learner is trained "
-    "in another way, or the run was made by "
-    "a version of the lab that did not record it."
+    "in another way."
 )
 MISSING = "–"  # is shown in place of a number that is not known
 TABLE_TITLES = {"latex": "LaTeX", "markdown": "Markdown", "csv": "CSV"}

@@ -304,10 +304,7 @@ def _results(run: Run) -> None:
         with left:
             recipe = history_tables.recipe_of(run)
             loss_charts(curves, "history.losses", linear_loss(recipe, curves) if recipe else None)
-            if lines := history_tables.training_lines(run):
-                widgets.training_lines(run.learner, lines)
-            else:
-                st.caption("Training: –", help=widgets.TRAINING_HELP)
+            widgets.training_lines(run.learner, history_tables.training_lines(run))
     diagnostics = history_tables.diagnostics_table(run)
     if diagnostics:
         with right if curves else left:
@@ -451,8 +448,7 @@ def _recipe(run: Run) -> Recipe:
     recipe = history_tables.recipe_of(run)
     if recipe is None:
         raise RecipeError(
-            f"This run was made by version {run.version} of the lab, and this version can't "
-            "read its options."
+            f"The options of this run, made by version {run.version} of the lab, can't be read."
         )
     return recipe
 

@@ -18,12 +18,12 @@ from ...hankel.matrix import HankelMatrix
 from ...learning.progress import UNFINISHED
 from ...learning.spectral import linear_loss
 from ...metrics.diagnostics import DIAGNOSTIC_TITLES, Diagnostics, format_diagnostic
-from ...metrics.intervals import string_scores
+from ...metrics.intervals import intervals, string_scores
 from ...metrics.scores import SCORES, Scores
 from ...metrics.tables import format_score
 from ...sources.recognition import reading_of
 from ..options import NO_EFFECT, options, with_title
-from ..pairs import COVERS, interval_text, run_intervals
+from ..pairs import COVERS, interval_text
 from ..strings import split_sentence
 from ..svg import heat_map_png, loss_svgs, singular_values_svg
 from ..tables import BETTER, as_sentence, verdicts
@@ -162,7 +162,7 @@ def _intervals(result: Result, data: Data) -> list[tuple[str, str]]:
     Empty if its scores were computed over other test strings than these, or over too few for an
     interval.
     """
-    known = run_intervals(result.scores, string_scores(result.model, data.test))
+    known = intervals(string_scores(result.model, data.test))
     return [
         (
             score.short_title,

@@ -36,6 +36,7 @@ from nlwfa_core.experiment.sweeps import (
 )
 from nlwfa_core.lab.figures.metrics import metric_figure, score_bars
 from nlwfa_core.lab.tables import run_names, spread_table
+from nlwfa_core.learning.progress import UNKNOWN
 from nlwfa_core.metrics.diagnostics import diagnostics
 from nlwfa_core.metrics.scores import Scores, TestSet, evaluate
 from nlwfa_core.metrics.seeds import Spread
@@ -60,7 +61,7 @@ def outcome(
 ) -> Outcome:
     scores = replace(SCORES, wer=wer, **more)
     held_out = None if validation is None else replace(SCORES, wer=validation)
-    return Outcome(recipe, scores, held_out, diagnostics(UNIFORM, scores))
+    return Outcome(recipe, scores, held_out, diagnostics(UNIFORM, scores), UNKNOWN, 2)
 
 
 def test_a_grid_has_a_run_a_place_and_learning_without_chance_one_for_all_seeds() -> None:

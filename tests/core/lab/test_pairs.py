@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 
 from nlwfa_core.errors import RecipeError
@@ -14,7 +12,6 @@ from nlwfa_core.lab.pairs import (
     lead_sentence,
     pair_caption,
     paired_table,
-    run_intervals,
 )
 from nlwfa_core.metrics.intervals import (
     COUNTS,
@@ -121,15 +118,6 @@ def test_models_of_other_strings_are_refused() -> None:
             ("one", "other"),
             (string_scores(TRIGRAM, TEST), string_scores(TRIGRAM, TestSet.empirical(TEST.sample))),
         )
-
-
-def test_a_stored_score_of_other_strings_has_no_interval() -> None:
-    """Earlier versions scored uploads with a true model over the distinct strings."""
-    own, scores = string_scores(TRIGRAM, TEST), evaluate(TRIGRAM, TEST)
-    assert run_intervals(scores, own) == intervals(own)
-    assert set(intervals(own)) - set(
-        run_intervals(replace(scores, log2_pauto=1.0, kl=None), own)
-    ) == {"log2_pauto", "kl"}
 
 
 def test_intervals_are_said_in_a_sentence() -> None:

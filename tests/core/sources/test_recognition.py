@@ -227,7 +227,7 @@ REFUSED = {
         "the file must be text saved as UTF-8; got a safetensors file",
     ),
     "a saved model": (
-        b'{"format": 2, "symbols": ["a"], "info": {}, "kind": "WFA"}\n',
+        b'{"format": 1, "symbols": ["a"], "info": {}, "kind": "WFA"}\n',
         "this must be a file of strings; got the model.json of a model that nlwfa wrote",
     ),
     "a document": (
