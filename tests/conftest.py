@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from contextlib import nullcontext
 from functools import cache
 
 import pytest
@@ -35,3 +36,12 @@ def pytest_terminal_summary(
     """
     if (seed := config.getoption("randomly_seed", None)) is not None:
         terminalreporter.write_line(f"--randomly-seed={seed} repeats the order of these tests")
+
+
+@pytest.fixture
+def in_this_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Sweeps do their runs in this process and start none, so that nobody waits for imports."""
+    from nlwfa_core.jobs import sweep
+    from tests.core.here import Here
+
+    monkeypatch.setattr(sweep, "processes", lambda jobs: nullcontext(Here()))

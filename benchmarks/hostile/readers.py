@@ -54,7 +54,6 @@ from nlwfa_core.models.files import SavedModel, load_model, save_model
 from nlwfa_core.models.nlwfa import NLWFA
 from nlwfa_core.models.recurrent import RecurrentModel
 from nlwfa_core.models.wfa import WFA
-from nlwfa_core.reproduction.experiments import Measured, Planned, RunFile
 from nlwfa_core.sources.counting import count_strings
 from nlwfa_core.sources.exchange import read_openfst, read_symbol_table, read_weights_json
 from nlwfa_core.sources.files import read_strings
@@ -62,6 +61,7 @@ from nlwfa_core.sources.pautomac import read_pautomac_model, read_solution
 from nlwfa_core.sources.prefixes import read_ranking, read_targets
 from nlwfa_core.sources.values import read_values
 from nlwfa_core.strings.words import Alphabet
+from studies.reproduction.experiments import Measured, Planned, RunFile
 
 from .. import ROOT
 from .mutations import Mutation, of_bytes, of_json

@@ -1,5 +1,5 @@
-"""Define the command `compete`, which runs the problems of PAutomaC or SPiCe and writes a page that
-compares the results.
+"""Define the command `compete`, which runs the problems of PAutomaC or SPiCe, in a checkout, and
+writes a page that compares the results.
 """
 
 from __future__ import annotations
@@ -13,7 +13,15 @@ import typer
 from ..errors import Cancelled, check_one_of
 from ..experiment.budget import DEFAULT_BUDGET, MAX_STATES, MINUTES
 from ..experiment.recipe import number_ranges
-from .terminal import Output, Seed, check_writable, log_line, progress_bar, stopped_by_signals
+from .terminal import (
+    Output,
+    Seed,
+    check_writable,
+    find_studies,
+    log_line,
+    progress_bar,
+    stopped_by_signals,
+)
 
 NAMES = ("pautomac", "spice")
 
@@ -55,10 +63,12 @@ def compete(
 
     Choices are made by training strings alone. Each result is saved as soon as the problem is done.
     If the command is stopped, the same command does the missing problems. A problem that has a
-    result is not run again, even with other minutes: delete its file to run it.
+    result is not run again, even with other minutes: delete its file to run it. The command needs a
+    checkout of the repository.
     """
-    from ..experiment.competitions import COMPETITIONS, summary
-    from ..experiment.competitions import compete as run
+    find_studies("compete")
+    from studies.competitions import COMPETITIONS, summary
+    from studies.competitions import compete as run
 
     check_one_of("competition", competition, NAMES)
     states = COMPETITIONS[competition].max_states if max_states is None else max_states

@@ -1,4 +1,4 @@
-"""Define the command `reproduce`, which runs the paper's experiments again."""
+"""Define the command `reproduce`, which runs the paper's experiments again, in a checkout."""
 
 from __future__ import annotations
 
@@ -15,13 +15,14 @@ from .terminal import (
     STRINGS,
     Output,
     check_writable,
+    find_studies,
     progress_bar,
     read_bytes,
     write_file,
 )
 
 if TYPE_CHECKING:
-    from ..reproduction.experiments import Experiment
+    from studies.reproduction.experiments import Experiment
 
 NAMES = ("dyck-rank", "dyck-samples", "verbs", "squared", "spice-4")
 # Experiment -> the options that name its files.
@@ -73,10 +74,11 @@ def reproduce(
 
     Each run is saved as soon as it has finished. If the command is stopped, the same command does
     the missing runs and writes the page again. If a run fails, the page has the other runs, and the
-    exit code is 1.
+    exit code is 1. The command needs a checkout of the repository.
     """
-    from ..reproduction.experiments import measure_missing
-    from ..reproduction.pages import check_replaceable, write_pages
+    find_studies("reproduce")
+    from studies.reproduction.experiments import measure_missing
+    from studies.reproduction.pages import check_replaceable, write_pages
 
     files = {"train": train, "validation": validation, "prefixes": prefixes, "targets": targets}
     plan = _plan(
@@ -110,7 +112,7 @@ def reproduce(
 
 
 def _plan(name: str, seeds: int, quick: bool, files: Mapping[str, Path]) -> Experiment:
-    from ..reproduction.experiments import dyck, spice, squared, verbs
+    from studies.reproduction.experiments import dyck, spice, squared, verbs
 
     check_one_of("experiment", name, NAMES)
     used = FILES.get(name, ())

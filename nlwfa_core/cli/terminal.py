@@ -38,7 +38,14 @@ from ..errors import (
     printable,
     sentence_of,
 )
-from ..files import MAX_JSON_BYTES, from_json, read_capped, read_rest, write_atomically
+from ..files import (
+    LAB_FOLDER,
+    MAX_JSON_BYTES,
+    from_json,
+    read_capped,
+    read_rest,
+    write_atomically,
+)
 from ..learning.progress import Progress, Report, silent
 from ..sources.counting import MAX_DISTINCT, count_strings
 from ..sources.files import (
@@ -61,6 +68,8 @@ if TYPE_CHECKING:
 RUN_FAILED, BAD_INPUT, INTERRUPTED = 1, 2, 130
 MAX_PATH = 200  # characters of a path in an error of the system
 ALLOWED_CHOICES = "is not one of"  # the words before the list of choices in a message of typer
+
+STUDIES = "studies"  # the folder of a checkout with what `reproduce` and `compete` run
 
 # Options that several commands have.
 STRINGS = "PAutomaC or SPiCe, one string on each line, CSV with counts, or JSON lines."
@@ -632,6 +641,20 @@ def read_model(path: Path) -> SavedModel:
             f"a model must be a folder that nlwfa wrote, or a file in it; {directory} {reason}"
         )
     return load_model(directory)
+
+
+def find_studies(command: str) -> None:
+    """Let a command import the package `studies` from this checkout.
+
+    Raises RecipeError if the library was installed without one.
+    """
+    if not (LAB_FOLDER / STUDIES).is_dir():
+        raise RecipeError(
+            f"nlwfa {command} needs a checkout of the repository: its folder {STUDIES} is not part "
+            "of the installed package"
+        )
+    if str(LAB_FOLDER) not in sys.path:
+        sys.path.insert(0, str(LAB_FOLDER))
 
 
 def peak_memory() -> str:

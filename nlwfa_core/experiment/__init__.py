@@ -13,8 +13,6 @@ results, so the recipe identifies its run in folders, queues and the history.
 - `selection`: the choice of a rank, or of the recommended model and its options, by validation
   strings.
 - `budget`, `search`: searches for the best model of all families within some minutes.
-- `competitions`: runs the problems of PAutomaC and SPiCe by such a search, and compares the scores
-  with published ones.
 - `cross_validation`: scores each string with a model that was learned from other strings.
 - `estimators`: spectral learning, networks and HMMs as estimators for scikit-learn.
 - `sweeps`: makes many recipes from lists of values for some fields, and summarises their outcomes.

@@ -39,5 +39,5 @@ In reading order:
 - `machine`: memory and disk, for the Status page.
 
 Widgets and caches are in `pages`; learning and scoring are in the packages that this one imports.
-Only `plot`, the reproduction, the command line and the pages import this package.
+Only `plot`, the command line and the pages import this package.
 """

@@ -1,16 +1,13 @@
 """Recognise the public problems of two competitions by their files, and compare runs with published
 figures.
 
-`python -m nlwfa_core.lab.records DATA` writes `assets/records.json` from a folder with the
-competitions' files and from the results of `nlwfa compete` in docs/records. The file has hashes and
-figures alone, and none of the data.
+`assets/records.json` has the problems' hashes and figures, and none of their data. In a checkout,
+`python -m studies.records` writes it.
 """
 
 from __future__ import annotations
 
-import hashlib
 import json
-import sys
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
@@ -18,12 +15,8 @@ from pydantic import BaseModel, ConfigDict
 
 from ..errors import RecipeError
 from ..experiment.recipe import DataRecipe
-from ..files import LAB_FOLDER, write_atomically
 from ..metrics.scores import Scores
 from ..metrics.tables import Numbers, Table, format_score
-
-OURS = "this program's search"
-RECORDS = LAB_FOLDER / "docs" / "records"
 
 
 class Problem(BaseModel):
@@ -67,7 +60,7 @@ class Problem(BaseModel):
 
 
 def read_problems(path: Path) -> tuple[Problem, ...]:
-    """Read the file that `main` writes. Raises RecipeError if it is not valid."""
+    """Read the file of problems. Raises RecipeError if it is not valid."""
     try:
         problems = tuple(
             Problem.model_validate(problem)
@@ -75,8 +68,7 @@ def read_problems(path: Path) -> tuple[Problem, ...]:
         )
     except (ValueError, TypeError) as error:  # also of pydantic
         raise RecipeError(
-            f"{path} must be a list of problems that `python -m nlwfa_core.lab.records` "
-            f"wrote: {error}"
+            f"{path} must be a list of problems that `python -m studies.records` wrote: {error}"
         ) from None
     return problems
 
@@ -117,60 +109,3 @@ def record_table(problem: Problem, runs: Mapping[str, Scores]) -> Table:
         ),
         "source": [source for _, source in order],
     }
-
-
-def problems_from(data: Path, records: Path) -> list[Problem]:
-    """Collect the problems whose files are in a folder, with published figures and our own from
-    another folder.
-    """
-    from ..experiment.competitions import (
-        COMPETITIONS,
-        figures_of,
-        problem_folder,
-        problems_in,
-        read_published,
-        read_results,
-    )
-
-    own = {(one.competition, one.problem): one for one in read_results(records)}
-    problems = []
-    for name, competition in COMPETITIONS.items():
-        folder = problem_folder(name, data)
-        rows = read_published(name, folder)
-        for number in problems_in(name, folder):
-            row = rows.get(number, {})
-            figures = {
-                competition.figures[column]: round(value, 6)
-                for column, value in figures_of(name, row).items()
-                if column not in competition.apart
-            }
-            if (ours := own.get((name, number))) and ours.score is not None:
-                figures[f"{OURS}, {ours.minutes:g} min"] = round(ours.score, 6)
-            first, second = (
-                hashlib.sha256((folder / file.format(number)).read_bytes()).hexdigest()
-                for file in competition.files[1:3]
-            )
-            problem = Problem(
-                title=f"{competition.title}, problem {number}",
-                score=competition.score,
-                higher_is_better=competition.higher_is_better,
-                kind=row.get(competition.kinds[0], ""),
-                files=(first, second),
-                figures=figures,
-            )
-            problems.append(problem)
-    return problems
-
-
-def main(arguments: list[str] | None = None) -> int:
-    [data] = sys.argv[1:] if arguments is None else arguments
-    lines = ",\n".join(
-        json.dumps(problem.model_dump(), ensure_ascii=False)
-        for problem in problems_from(Path(data), RECORDS)
-    )
-    write_atomically(LAB_FOLDER / "assets" / "records.json", f"[\n{lines}\n]\n".encode())
-    return 0
-
-
-if __name__ == "__main__":
-    raise SystemExit(main())

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import os
 import subprocess
-from contextlib import nullcontext
 from types import SimpleNamespace
 
 import pytest
 
-from nlwfa_core.jobs import sweep, worker
-from tests.core.here import Here
+from nlwfa_core.jobs import worker
 
 
 @pytest.fixture
@@ -22,9 +20,3 @@ def forked_workers(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(
             worker, "subprocess", SimpleNamespace(Popen=ForkedWorker, PIPE=subprocess.PIPE)
         )
-
-
-@pytest.fixture
-def in_this_process(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Sweeps do their runs in this process and start none, so that nobody waits for imports."""
-    monkeypatch.setattr(sweep, "processes", lambda jobs: nullcontext(Here()))

@@ -427,5 +427,4 @@ def test_only_times_that_people_read_come_from_the_clock() -> None:
         # a restart
         "history.classes",
         "lab.class_board",
-        "experiment.competitions",
     }  # moments that are written down, and shown

@@ -1337,3 +1337,18 @@ def test_two_strings_are_too_few_for_a_verdict(run: Run, folder: Path, tmp_path:
         json.loads(run("score", "--model", folder / "SP", "--test", two, "--json").out)["intervals"]
         == {}
     )
+
+
+@pytest.mark.parametrize("command", ["reproduce dyck-rank", "compete pautomac --data ."])
+def test_what_is_not_in_the_package_needs_a_checkout(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: str
+) -> None:
+    monkeypatch.setattr("nlwfa_core.cli.terminal.LAB_FOLDER", tmp_path)
+    answer = run(*command.split(), "--out", tmp_path / "out" / "page.md")
+    assert answer == (
+        2,
+        "",
+        f"error: nlwfa {command.split()[0]} needs a checkout of the repository: its folder studies "
+        "is not part of the installed package\n",
+    )
+    assert not (tmp_path / "out").exists()

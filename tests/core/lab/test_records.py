@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from hashlib import sha256
 from pathlib import Path
 
 import pytest
@@ -12,10 +11,9 @@ import pytest
 from nlwfa_core import WFA, Alphabet, DataRecipe, TestSet, evaluate
 from nlwfa_core.errors import RecipeError
 from nlwfa_core.files import LAB_FOLDER
-from nlwfa_core.lab.records import Problem, problem_of, problems_from, read_problems, record_table
+from nlwfa_core.lab.records import Problem, problem_of, read_problems, record_table
 from nlwfa_core.metrics.tables import Numbers
 from nlwfa_core.strings.words import Words
-from tests.references import DATA
 
 PROBLEM = Problem(
     title="PAutomaC, problem 0",
@@ -96,16 +94,3 @@ def test_a_file_that_is_no_list_of_problems_is_refused(tmp_path: Path) -> None:
         (tmp_path / "records.json").write_text(text)
         with pytest.raises(RecipeError, match=r"must be a list of problems"):
             read_problems(tmp_path / "records.json")
-
-
-@pytest.mark.skipif(
-    not DATA.is_dir(), reason="the competitions' files are not here: NLWFA_DATA names their folder"
-)
-def test_the_shipped_hashes_are_those_of_the_files() -> None:
-    own = {
-        problem.title: problem.files
-        for problem in problems_from(DATA, LAB_FOLDER / "docs" / "records")
-    }
-    assert own == {problem.title: problem.files for problem in PROBLEMS if problem.title in own}
-    test = (DATA / "pautomac" / "1.pautomac.test").read_bytes()
-    assert own["PAutomaC, problem 1"][0] == sha256(test).hexdigest()

@@ -12,12 +12,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..errors import RecipeError
-from ..metrics.next_symbols import likeliest
-from ..metrics.ranking import END, Prefixes
-from ..models.model import Model, scaled_next_scores
-from ..strings.trie import Trie
-from ..strings.words import FloatArray
+from nlwfa_core.errors import RecipeError
+from nlwfa_core.metrics.next_symbols import likeliest
+from nlwfa_core.metrics.ranking import END, Prefixes
+from nlwfa_core.models.model import Model, scaled_next_scores
+from nlwfa_core.strings.trie import Trie
+from nlwfa_core.strings.words import FloatArray
 
 
 @dataclass(frozen=True)

@@ -10,12 +10,12 @@ from itertools import product
 
 import numpy as np
 
-from ..hankel.basis import Basis
-from ..hankel.matrix import exact_hankel, transformed
-from ..learning.learners import fit
-from ..learning.spectral import truncated_svd
-from ..sources.automata import random_automaton
-from ..strings.words import FloatArray, Words
+from nlwfa_core.hankel.basis import Basis
+from nlwfa_core.hankel.matrix import exact_hankel, transformed
+from nlwfa_core.learning.learners import fit
+from nlwfa_core.learning.spectral import truncated_svd
+from nlwfa_core.sources.automata import random_automaton
+from nlwfa_core.strings.words import FloatArray, Words
 
 NUM_SYMBOLS, BASIS_LENGTH = 2, 4
 HELD_OUT_LENGTHS, NUM_HELD_OUT = (10, 14), 1000

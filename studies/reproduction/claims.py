@@ -12,8 +12,8 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from ..metrics.intervals import CONFIDENCE, Interval
-from ..metrics.seeds import paired_t_interval, signed_rank_interval
+from nlwfa_core.metrics.intervals import CONFIDENCE, Interval
+from nlwfa_core.metrics.seeds import paired_t_interval, signed_rank_interval
 
 # x -> seed -> value of a score, where x is a rank or a sample size.
 Curve = Mapping[int, Mapping[int, float]]

@@ -20,7 +20,7 @@ import re
 import subprocess
 import threading
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from time import process_time
@@ -29,8 +29,11 @@ from typing import Any
 import numpy as np
 from pydantic import FiniteFloat, NonNegativeInt, TypeAdapter, ValidationError
 
-from ..errors import RecipeError, check_one_of, check_types, plural
-from ..files import (
+from nlwfa_core.errors import RecipeError, check_one_of, check_types, plural
+from nlwfa_core.experiment.budget import DEFAULT_BUDGET, MAX_STATES, Budget
+from nlwfa_core.experiment.results import first_error
+from nlwfa_core.experiment.search import OTHER_MODELS, search
+from nlwfa_core.files import (
     MAX_JSON_BYTES,
     __version__,
     from_json,
@@ -39,17 +42,14 @@ from ..files import (
     to_json,
     write_atomically,
 )
-from ..learning.progress import Report, silent
-from ..metrics.ranking import Prefixes, prefix_score
-from ..metrics.scores import TestSet, evaluate
-from ..models.model import Model
-from ..sources.files import read_strings
-from ..sources.pautomac import read_solution
-from ..sources.prefixes import read_prefixes, read_targets, targets_of
-from ..strings.sample import Sample
-from .budget import DEFAULT_BUDGET, MAX_STATES, Budget
-from .results import first_error
-from .search import OTHER_MODELS, search
+from nlwfa_core.learning.progress import Report, silent
+from nlwfa_core.metrics.ranking import Prefixes, prefix_score
+from nlwfa_core.metrics.scores import TestSet, evaluate
+from nlwfa_core.models.model import Model
+from nlwfa_core.sources.files import read_strings
+from nlwfa_core.sources.pautomac import read_solution
+from nlwfa_core.sources.prefixes import read_prefixes, read_targets, targets_of
+from nlwfa_core.strings.sample import Sample
 
 PUBLISHED = "published.csv"
 UNUSUAL_TARGETS = (
@@ -200,14 +200,14 @@ class ProblemResult:
     date: str
     version: str
     commit: str
-    search: dict[str, Any] = field(default_factory=dict)
+    search: dict[str, Any]
 
     @property
     def held_out(self) -> float | None:
         """Return our NDCG5 on beginnings of held-out training strings, if the model was chosen by
         that.
         """
-        number = self.search.get("ndcg5")
+        number = self.search["ndcg5"]
         return number if isinstance(number, float) else None
 
     @property
@@ -476,7 +476,7 @@ def _commit() -> str:
     """Return the short name of the commit that this package was imported from; empty if it is not
     in its own repository.
     """
-    root = Path(__file__).parents[2]
+    root = Path(__file__).parents[1]
     command = ["git", "-C", str(root), "rev-parse", "--show-toplevel", "--short", "HEAD"]
     try:
         folder, commit = subprocess.run(

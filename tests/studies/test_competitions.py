@@ -14,7 +14,11 @@ import pytest
 
 from nlwfa_core.errors import RecipeError
 from nlwfa_core.experiment.budget import Budget
-from nlwfa_core.experiment.competitions import (
+from nlwfa_core.models.sampling import draw
+from nlwfa_core.models.wfa import WFA
+from nlwfa_core.sources.pautomac import write_pautomac, write_solution
+from nlwfa_core.strings.words import Alphabet, Words
+from studies.competitions import (
     compete,
     figures_of,
     page,
@@ -22,10 +26,6 @@ from nlwfa_core.experiment.competitions import (
     read_published,
     read_results,
 )
-from nlwfa_core.models.sampling import draw
-from nlwfa_core.models.wfa import WFA
-from nlwfa_core.sources.pautomac import write_pautomac, write_solution
-from nlwfa_core.strings.words import Alphabet, Words
 
 AB = Alphabet(("0", "1"))
 TRUTH = WFA([1.0], [[[0.5]], [[0.2]]], [0.3], AB)

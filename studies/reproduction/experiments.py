@@ -24,13 +24,13 @@ from time import monotonic
 
 import numpy as np
 
-from .. import limits
-from ..errors import RecipeError, RunsFailed
-from ..experiment.data import load_data
-from ..experiment.pipeline import reference_models
-from ..experiment.presets import PRESETS
-from ..experiment.recipe import CONVERGED as TO_CONVERGENCE
-from ..experiment.recipe import (
+from nlwfa_core import limits
+from nlwfa_core.errors import RecipeError, RunsFailed
+from nlwfa_core.experiment.data import load_data
+from nlwfa_core.experiment.pipeline import reference_models
+from nlwfa_core.experiment.presets import PRESETS
+from nlwfa_core.experiment.recipe import CONVERGED as TO_CONVERGENCE
+from nlwfa_core.experiment.recipe import (
     GENERATION,
     DataRecipe,
     HankelRecipe,
@@ -38,18 +38,19 @@ from ..experiment.recipe import (
     Recipe,
     RefinementRecipe,
 )
-from ..experiment.results import Result, load_result
-from ..files import FileShelf, make_directory, read_capped, write_atomically
-from ..jobs.sweep import ATTEMPTS, run_missing
-from ..jobs.worker import died
-from ..learning.names import HANKEL_LEARNERS, LEARNERS, needs_boundary
-from ..learning.progress import UNFINISHED, Progress, Report, silent
-from ..metrics.ranking import Prefixes
-from ..metrics.scores import Scores, TestSet, evaluate
-from ..metrics.tables import csv_text
-from ..models.model import Model
-from ..sources.files import read_strings
-from ..sources.prefixes import read_targets, targets_of
+from nlwfa_core.experiment.results import Result, load_result
+from nlwfa_core.files import FileShelf, make_directory, read_capped, write_atomically
+from nlwfa_core.jobs.sweep import ATTEMPTS, run_missing
+from nlwfa_core.jobs.worker import died
+from nlwfa_core.learning.names import HANKEL_LEARNERS, LEARNERS, needs_boundary
+from nlwfa_core.learning.progress import UNFINISHED, Progress, Report, silent
+from nlwfa_core.metrics.ranking import Prefixes
+from nlwfa_core.metrics.scores import Scores, TestSet, evaluate
+from nlwfa_core.metrics.tables import csv_text
+from nlwfa_core.models.model import Model
+from nlwfa_core.sources.files import read_strings
+from nlwfa_core.sources.prefixes import read_targets, targets_of
+
 from .prefixes import PrefixScores, prefix_scores
 from .squared import SQUARED_COLUMNS, squared_errors
 
@@ -331,9 +332,6 @@ class RunFile:
     """Reads and writes a CSV file with a row for each run: its key, its fields, and its values in
     full precision (∞ is "inf").
 
-    A file that lacks a column, because the column was added later, can be read: its runs have the
-    value None there.
-
     Parameters
     ----------
     path : Path
@@ -360,13 +358,12 @@ class RunFile:
         )
         try:
             header = tuple(next(rows, ()))
-            fields, columns = header[: len(FIELDS)], header[len(FIELDS) :]
-            if fields != FIELDS or not columns or not set(columns) <= set(self.columns):
+            if header != (*FIELDS, *self.columns):
                 raise RecipeError(
                     f"{self.path} does not have the columns of these runs: move it away, or "
                     "choose another folder"
                 )
-            return [self._parsed(row, columns) for row in rows]
+            return [self._parsed(row) for row in rows]
         except RecipeError:
             raise
         except (ValueError, csv.Error):
@@ -377,7 +374,7 @@ class RunFile:
             ) from None
 
     def add(self, measured: Measured) -> None:
-        """Add a run's row, in place of an older row with the same settings, learner, rank, size and
+        """Add a run's row, in place of the row with the same settings, learner, rank, size and
         seed, if there is one.
 
         The file is replaced as a whole, so that it is never left half-written.
@@ -390,12 +387,11 @@ class RunFile:
         ]
         write_atomically(self.path, csv_text([(*FIELDS, *self.columns), *rows]).encode())
 
-    def _parsed(self, row: Sequence[str], columns: Sequence[str]) -> Measured:
+    def _parsed(self, row: Sequence[str]) -> Measured:
         """Parse a row. Raises ValueError if the row is not a run."""
         key, settings, learner, rank, size, seed, *values = row
-        named = dict(zip(columns, map(_value, values), strict=True))
         planned = Planned(settings, learner, int(rank), int(size), int(seed))
-        return Measured(key, planned, {column: named.get(column) for column in self.columns})
+        return Measured(key, planned, dict(zip(self.columns, map(_value, values), strict=True)))
 
 
 def _value(text: str) -> Value:

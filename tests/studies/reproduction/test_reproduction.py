@@ -28,8 +28,9 @@ from nlwfa_core.jobs import sweep
 from nlwfa_core.learning.progress import Progress
 from nlwfa_core.metrics.ranking import Prefixes, Targets
 from nlwfa_core.metrics.seeds import Spread
-from nlwfa_core.reproduction import experiments
-from nlwfa_core.reproduction.claims import (
+from nlwfa_core.strings.words import Words
+from studies.reproduction import experiments
+from studies.reproduction.claims import (
     Claim,
     Comparison,
     Difference,
@@ -37,7 +38,7 @@ from nlwfa_core.reproduction.claims import (
     compare,
     verdict,
 )
-from nlwfa_core.reproduction.experiments import (
+from studies.reproduction.experiments import (
     PAPER,
     REFINED,
     SCORE_COLUMNS,
@@ -52,15 +53,14 @@ from nlwfa_core.reproduction.experiments import (
     squared,
     verbs,
 )
-from nlwfa_core.reproduction.pages import (
+from studies.reproduction.pages import (
     chosen_rank,
     comparable,
     runs_by_rank,
     whole_seeds,
     write_pages,
 )
-from nlwfa_core.reproduction.squared import SQUARED_COLUMNS, squared_errors
-from nlwfa_core.strings.words import Words
+from studies.reproduction.squared import SQUARED_COLUMNS, squared_errors
 from tests.core.here import Here
 from tests.core.small import children, posix
 
@@ -333,7 +333,7 @@ def test_the_command_writes_the_page_of_the_runs_that_are_there_and_exits_with_1
     plan = replace(whole, runs=(good, replace(good, rank=500)))
     monkeypatch.setattr("nlwfa_core.cli.reproduce._plan", lambda *_: plan)
     monkeypatch.setattr(
-        "nlwfa_core.reproduction.pages.write_pages", lambda plan, done: {"page.md": str(len(done))}
+        "studies.reproduction.pages.write_pages", lambda plan, done: {"page.md": str(len(done))}
     )
     assert main(["reproduce", "dyck-rank", "--quick", "--out", str(tmp_path)]) == 1
     answer = capsys.readouterr()
@@ -803,7 +803,7 @@ def test_only_pages_that_this_version_wrote_are_replaced_without_force(
     refused("was not written by this version of nlwfa")
     page.write_bytes(own.replace(b"Squared functions", b"My functions", 1))
     refused("was changed after nlwfa wrote it")
-    monkeypatch.setattr("nlwfa_core.reproduction.pages.__version__", "0.0.9")
+    monkeypatch.setattr("studies.reproduction.pages.__version__", "0.0.9")
     assert main([*arguments, "--force"]) == 0
     monkeypatch.undo()
     refused("was written by version 0.0.9 of nlwfa; this is 0.1.0")

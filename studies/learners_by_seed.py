@@ -1,6 +1,6 @@
 """Compares SP with the three networks, trained to convergence, on Dyck strings, seed by seed.
 
-`python -m benchmarks.learners_by_seed [--ranks 5 10 20] [--seeds 10] [--strings 20000] [--basis
+`python -m studies.learners_by_seed [--ranks 5 10 20] [--seeds 10] [--strings 20000] [--basis
 1000] [--optimizer lbfgs] [--starts 1]` prints a line for each model, and then, for each rank and
 network, on how many seeds it is ahead of SP in each score. All count whole strings (statistic
 "string"); nothing is refined. The score above the truth is the model's log₂ Pautomac score minus

@@ -15,13 +15,13 @@ from nlwfa_core.errors import RecipeError
 from nlwfa_core.metrics.ranking import Prefixes, Targets
 from nlwfa_core.metrics.scores import next_symbol_score
 from nlwfa_core.models.ngram import NGram, Uniform
-from nlwfa_core.reproduction.prefixes import prefix_scores
 from nlwfa_core.sources.automata import random_automaton
 from nlwfa_core.sources.files import read_strings
 from nlwfa_core.sources.prefixes import read_targets, targets_of
 from nlwfa_core.strings.sample import Sample
 from nlwfa_core.strings.trie import Trie
 from nlwfa_core.strings.words import Alphabet, Words
+from studies.reproduction.prefixes import prefix_scores
 
 SPICE = Path(__file__).parents[4] / "shared" / "data" / "spice"
 WORD = st.lists(st.integers(0, 2), max_size=5)

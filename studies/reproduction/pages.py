@@ -18,12 +18,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import product
 from pathlib import Path
 
-from ..errors import RecipeError
-from ..files import __version__
-from ..lab.svg import Panel, line_chart
-from ..metrics.intervals import CONFIDENCE
-from ..metrics.scores import SCORE_OF, SCORES
-from ..metrics.seeds import Spread, badness
+from nlwfa_core.errors import RecipeError
+from nlwfa_core.files import __version__
+from nlwfa_core.lab.svg import Panel, line_chart
+from nlwfa_core.metrics.intervals import CONFIDENCE
+from nlwfa_core.metrics.scores import SCORE_OF, SCORES
+from nlwfa_core.metrics.seeds import Spread, badness
+
 from .claims import (
     CLAIMS,
     MIN_SEEDS,

@@ -1,7 +1,7 @@
 """Compares NL-WFA, refined by likelihood, with every linear model of as many states on Dyck
 strings, seed by seed.
 
-`python -m benchmarks.dyck_states [--states 5] [--strings 20000] [--seeds 10]` prints a line for
+`python -m studies.dyck_states [--states 5] [--strings 20000] [--seeds 10]` prints a line for
 each seed, and means with 95 % intervals. The linear model is the best on the test strings of all
 statistics and ranks up to the number of states: it is chosen with hindsight.
 """
@@ -35,7 +35,7 @@ def nonlinear(data: Data, states: int, seed: int) -> Scores:
     for few strings, its start.
     """
     validation = data.validation.sample if data.validation else data.train
-    tried = []
+    tried: list[tuple[float, int, Scores]] = []
     for start in long_training_seeds(data.train, seed):
         for candidate in network_candidates(states, data.train, STEPS, REGULARISATIONS[:2], start):
             hankel = build_hankel(data.train, candidate.hankel)

@@ -1,6 +1,6 @@
 """Compares a basis by matching with one by frequency, at equal size.
 
-`python -m benchmarks.bases --data DIR` prints a row for each problem, statistic and size: the
+`python -m studies.bases --data DIR` prints a row for each problem, statistic and size: the
 structural rank of the block with the most frequent prefixes and suffixes, and SP's word error rate
 with either basis. Test strings choose nothing.
 """

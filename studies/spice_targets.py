@@ -1,6 +1,6 @@
 """Asks whether SPiCe's public targets follow the training strings.
 
-`python -m benchmarks.spice_targets --data DIR [--problems 14,6]` prints, for each problem, NDCG5 of
+`python -m studies.spice_targets --data DIR [--problems 14,6]` prints, for each problem, NDCG5 of
 n-grams on beginnings of held-out training strings and on the public prefixes. Then come two
 rankings by the training strings' own frequencies, on the public prefixes with which at least
 `OFTEN` training strings begin: what followed most often, and what followed one symbol later.
@@ -15,11 +15,12 @@ from pathlib import Path
 import numpy as np
 
 from nlwfa_core import NGram, Sample, Targets
-from nlwfa_core.experiment.competitions import read_problem
 from nlwfa_core.experiment.search import held_out_prefixes, hold_out
-from nlwfa_core.metrics.ranking import END, NO_SYMBOL, TOP, prefix_score, score_ranking
+from nlwfa_core.metrics.next_symbols import TOP
+from nlwfa_core.metrics.ranking import END, NO_SYMBOL, prefix_score, score_ranking
 from nlwfa_core.sources.files import read_strings
 from nlwfa_core.sources.prefixes import read_prefixes, read_targets, targets_of
+from studies.competitions import read_problem
 
 OFTEN = 20  # strings
 ORDERS = range(1, 8)
