@@ -24,11 +24,18 @@ PAGES = {f"pages.{name}": path for name, path in modules("pages").items()}
 APP = {"app": ROOT / "app.py"}
 
 
+def syntax_tree(path: Path) -> ast.Module:
+    """The syntax tree of a file and, after it, of the stub next to it, if there is one."""
+    files = (path, path.with_suffix(".pyi"))
+    return ast.parse("\n".join(file.read_text(encoding="utf-8") for file in files if file.exists()))
+
+
 def imports(module: str, path: Path, eager: bool = False) -> Iterator[str]:
     """Absolute dotted names of all that a file imports, at any depth or only when it is loaded;
     `from a import b` gives a.b.
     """
-    package, tree = module.split(".")[:-1], ast.parse(path.read_text(encoding="utf-8"))
+    package = module.split(".")[:-1]
+    tree = syntax_tree(path)
     for node in tree.body if eager else ast.walk(tree):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
@@ -68,7 +75,7 @@ def package_of(module: str) -> str:
 def defined(path: Path) -> set[str]:
     """The names that a file defines or imports, at any depth."""
     names: set[str] = set()
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in ast.walk(syntax_tree(path)):
         match node:
             case (
                 ast.FunctionDef(name=name)
