@@ -9,7 +9,6 @@ from .experiment.recipe import HankelRecipe as HankelRecipe
 from .experiment.recipe import LearningRecipe as LearningRecipe
 from .experiment.recipe import Recipe as Recipe
 from .experiment.recipe import RefinementRecipe as RefinementRecipe
-from .experiment.selection import fit_best as fit_best
 from .experiment.selection import select_rank as select_rank
 from .files import FileShelf as FileShelf
 from .files import __version__ as __version__

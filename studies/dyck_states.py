@@ -16,10 +16,13 @@ from scipy import stats
 from nlwfa_core.experiment.data import Data, load_data
 from nlwfa_core.experiment.pipeline import build_hankel, fit_recipe
 from nlwfa_core.experiment.recipe import DataRecipe, HankelRecipe, LearningRecipe, Recipe
-from nlwfa_core.experiment.selection import REGULARISATIONS, long_training_seeds, network_candidates
+from nlwfa_core.experiment.search import network_candidates
 from nlwfa_core.metrics.scores import Scores, evaluate, next_symbol_score
 
 STEPS = 3_000
+REGULARISATIONS = ((0.0, 0.0), (0.0, 0.3))  # pairs of dropout and weight decay
+# Trainings from different seeds end in different models if there are few strings.
+FEW_STRINGS, STARTS_IF_FEW = 1_000, 3
 COLUMNS = (
     "NL-WFA WER",
     "linear WER",
@@ -31,13 +34,15 @@ COLUMNS = (
 
 
 def nonlinear(data: Data, states: int, seed: int) -> Scores:
-    """Train the recommended network; validation strings stop it and choose its weight decay and,
-    for few strings, its start.
+    """Train the network of the search for the best model.
+
+    Validation strings stop it and choose its weight decay and, for few strings, its start.
     """
     validation = data.validation.sample if data.validation else data.train
     tried: list[tuple[float, int, Scores]] = []
-    for start in long_training_seeds(data.train, seed):
-        for candidate in network_candidates(states, data.train, STEPS, REGULARISATIONS[:2], start):
+    starts = STARTS_IF_FEW if data.train.num_strings <= FEW_STRINGS else 1
+    for start in range(seed, seed + starts):
+        for candidate in network_candidates(states, data.train, STEPS, REGULARISATIONS, start):
             hankel = build_hankel(data.train, candidate.hankel)
             model = fit_recipe(candidate, hankel, (data.train, validation)).model
             tried.append(

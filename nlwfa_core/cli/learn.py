@@ -120,7 +120,7 @@ def fit(
         others = [
             name for name, allowed in (("n-gram", with_ngrams), ("LSTM", with_lstm)) if allowed
         ]
-        return _fit_best(train, validation, budget, (format, max_distinct), out, others)
+        return _search(train, validation, budget, (format, max_distinct), out, others)
     recipe = _recipe(learner, rank, field_values)
     of_presets = {"--max-states": max_states, "--minutes": minutes}
     of_presets |= {"--with-ngrams": with_ngrams or None, "--with-lstm": with_lstm or None}
@@ -166,7 +166,7 @@ def _budget(
     )
 
 
-def _fit_best(
+def _search(
     train: Path,
     validation: Path | None,
     budget: Budget,

@@ -10,8 +10,7 @@ results, so the recipe identifies its run in folders, queues and the history.
 - `data`: makes training, validation and test strings from a recipe.
 - `pipeline`: runs a recipe: strings, Hankel matrix, learning, scores, diagnostics.
 - `results`: the result of a run, and its folder on disk.
-- `selection`: the choice of a rank, or of the recommended model and its options, by validation
-  strings.
+- `selection`: the choice of a rank by validation strings.
 - `budget`, `search`: searches for the best model of all families within some minutes.
 - `cross_validation`: scores each string with a model that was learned from other strings.
 - `estimators`: spectral learning, networks and HMMs as estimators for scikit-learn.

@@ -45,6 +45,7 @@ from ..learning.em_training import (
 )
 from ..learning.learners import FitCache
 from ..learning.merging import MIN_COUNTS, PENALTIES, PDFATraining, fit_pdfa
+from ..learning.names import needs_boundary
 from ..learning.pfa import MAX_NUMBERS, MoveTree
 from ..learning.progress import BITS, CancelCheck, Progress, Report, never, silent
 from ..metrics.ranking import END, Prefixes, Targets, normalised_gains, rank_next
@@ -69,8 +70,7 @@ from ..strings.sample import Sample
 from ..strings.words import FloatArray, Words
 from .budget import DEFAULT_BUDGET, Budget
 from .pipeline import build_hankel, fit_recipe
-from .recipe import HankelRecipe, LearningRecipe, Recipe
-from .selection import LINEAR_RANKS, LONG_STEPS, SHORT_STEPS, network_candidates
+from .recipe import HankelRecipe, LearningRecipe, Recipe, RefinementRecipe
 
 OTHER_MODELS = ("n-gram", "LSTM")  # which are no automata
 # The share of the training strings that is held out if there are no validation strings.
@@ -79,6 +79,7 @@ HELD_OUT_SHARE, FEWEST_HELD_OUT, MOST_HELD_OUT_SHARE = 0.1, 20, 0.2
 # Orders of n-grams: they grow until one lowers the bits by less than this share.
 ORDERS, ORDER_GAIN = range(1, 11), 2e-3
 STATISTICS = ("string", "prefix", "factor")
+RANKS = (1, 2, 3, 5, 7, 10, 14, 20, 30, 40, 50, 100)  # of SP
 # Numbers of states that EM tries first, with so many iterations, and the factor from the best
 # number to a larger one.
 LADDER, FIRST_ITERATIONS, GROWTH = (2, 5, 10, 20, 40), 30, 1.5
@@ -96,6 +97,9 @@ MERGING_MARGIN, MERGING_MARGIN_IF_CHEAP, CHEAP_SHARE = 0.01, 0.05, 0.02
 # bits) so that a long one follows.
 NETWORK_MARGIN, NETWORK_REGULARISATIONS = 0.05, ((0.0, 0.3), (0.05, 0.5))
 NETWORK_STATES = (10, 20, 50)
+# The steps of a short and of a long training, and the largest batch and number of epochs.
+SHORT_STEPS, LONG_STEPS = 500, 5_000
+MAX_BATCH, MAX_EPOCHS = 250, 300
 # of the whole time: for the short training; until networks begin, at the latest
 NETWORK_SHARE, NETWORKS_WAIT = 0.1, 0.4
 # networks are not tried with fewer strings than the second number
@@ -588,8 +592,7 @@ class _Search:
             self.budget.max_states, hankel.num_prefixes, hankel.num_suffixes, limits.most("rank")
         )
         ranks = sorted(
-            {rank for rank in (*LINEAR_RANKS, 7, 14, 30) if rank <= min(most, 100)}
-            | ({most} if most <= 100 else set())
+            {rank for rank in RANKS if rank <= most} | ({most} if most <= 100 else set())
         )
         worse = 0
         for rank in ranks:
@@ -1381,6 +1384,48 @@ def held_out_prefixes(strings: Sample, seed: int) -> Prefixes:
         ]
     )
     return Prefixes(replace(words, alphabet=strings.alphabet), Targets.of(targets))
+
+
+def network_candidates(
+    max_states: int,
+    train: Sample,
+    steps: int,
+    regularisations: Sequence[tuple[float, float]],
+    seed: int,
+) -> list[Recipe]:
+    """Make the recipes of the networks, one for each pair of dropout and weight decay, which are
+    refined in about `steps` steps.
+    """
+    statistic, transform, learner = "prefix", "row", "both.non"
+    bounded = needs_boundary(learner, statistic, transform)
+    hankel = HankelRecipe(
+        num_prefixes=500,
+        num_suffixes=200,
+        statistic=statistic,
+        bounded=bounded,
+        transform=transform,
+    )
+    learning = LearningRecipe(
+        learner=learner,
+        rank=max_states,
+        hidden=(1, 1, 1),
+        width_transitions=0,
+        epochs_factorisation=20,
+        epochs_transitions=20,
+        seed=seed,
+    )
+    strings = int(train.counts.sum())
+    batch = int(np.clip(strings // 4, 1, MAX_BATCH))
+    epochs = int(np.clip(round(steps * batch / strings), 1, MAX_EPOCHS))
+    refinement = RefinementRecipe(objective="likelihood", epochs=epochs, batch=batch, seed=seed)
+    return [
+        Recipe(
+            hankel=hankel,
+            learning=learning,
+            refinement=refinement.changed(dropout=dropout, weight_decay=weight_decay),
+        )
+        for dropout, weight_decay in regularisations
+    ]
 
 
 def _is_distribution(candidate: Candidate) -> bool:

@@ -1,20 +1,15 @@
-"""Chooses by validation strings: a rank, or the recommended model with all its options.
-
-docs/best.md has the measurements behind the recommendation.
-"""
+"""Chooses a rank by validation strings."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from ..errors import RecipeError, check_at_least, check_one_of, check_types
-from ..hankel.matrix import HankelMatrix
+from ..errors import RecipeError, check_one_of, check_types
 from ..learning.learners import Fit, FitCache, StringFit, check_rank, fit_strings
-from ..learning.names import needs_boundary
-from ..learning.progress import BITS, CancelCheck, Progress, Report, never, silent
+from ..learning.progress import CancelCheck, Progress, Report, never, silent
 from ..metrics.scores import (
     FLAT_WINS,
     SCORE_OF,
@@ -22,26 +17,13 @@ from ..metrics.scores import (
     Scores,
     TestSet,
     evaluate,
-    next_symbol_score,
 )
 from ..metrics.seeds import badness
 from ..strings.plain import SampleLike, as_sample
 from ..strings.sample import Sample
 from .pipeline import basis_notes, build_hankel, fit_recipe, options_of, training_notes
 from .presets import converged
-from .recipe import HankelRecipe, LearningRecipe, Recipe, RefinementRecipe
-
-# Ranks of the linear candidates.
-LINEAR_RANKS = (1, 2, 3, 5, 10, 20, 40, 50, 100, 200, 500, 1000)
-# Training steps: few to compare networks, many for the chosen one.
-SHORT_STEPS, LONG_STEPS = 500, 5_000
-MAX_EPOCHS = 300
-MAX_BATCH = 250
-# What networks are regularised by: dropout of states, and weight decay.
-REGULARISATIONS = ((0.0, 0.0), (0.0, 0.3), (0.05, 0.5), (0.2, 0.5))
-# With few strings, trainings from different seeds end in different models and cost little, so there
-# are several long ones.
-FEW_STRINGS, LONG_TRAININGS = 1_000, 3
+from .recipe import Recipe
 
 
 @dataclass(frozen=True)
@@ -159,201 +141,3 @@ def best_rank(scores: Sequence[tuple[int, Scores]], metric: str) -> int:
             entry[0],
         ),
     )[0]
-
-
-@dataclass(frozen=True, eq=False)
-class Best:
-    """The model that `fit_best` chose.
-
-    Attributes
-    ----------
-    recipe : Recipe
-        The matrix, learner and refinement that were chosen. The part `data` of this recipe, and of
-        those in `candidates`, is only the default: it does not say where the strings came from.
-    fit : Fit
-        The model, and the report of its learning.
-    candidates : tuple of (Recipe, float)
-        Every recipe that was tried and its model's bits per symbol on the validation strings, in
-        the order of training: linear models, networks trained briefly, and at the end networks
-        trained for longer.
-    """
-
-    recipe: Recipe
-    fit: Fit
-    candidates: tuple[tuple[Recipe, float], ...]
-
-
-def candidate_title(recipe: Recipe) -> str:
-    """Name a candidate of `fit_best` by the settings in which candidates differ.
-
-    >>> candidate_title(Recipe())
-    'SP, string statistic, k = 10'
-    """
-    refinement = recipe.refinement
-    options = f", dropout {refinement.dropout:g}, weight decay {refinement.weight_decay:g}"
-    options = options if refinement.objective == "likelihood" else ""
-    return (
-        f"{recipe.learning.learner}, {recipe.hankel.statistic} statistic, k = "
-        f"{recipe.learning.rank}{options}"
-    )
-
-
-def _ignore(title: str, progress: Progress) -> None:
-    pass
-
-
-@check_types
-def fit_best(
-    train: SampleLike,
-    validation: SampleLike,
-    max_states: int,
-    *,
-    seed: int = 0,
-    report: Report = silent,
-    cancelled: CancelCheck = never,
-    each: Callable[[str, Progress], None] = _ignore,
-) -> Best:
-    """Learn many models of at most `max_states` states, and return the one with the fewest bits per
-    symbol on validation strings.
-
-    The first candidates are linear models from spectral learning with many ranks and two
-    statistics, which takes little time. The others are networks: NL-WFA with tanh in both steps and
-    one layer per map, which learn from rows of conditional probabilities and are refined by
-    likelihood. Short trainings choose the dropout and the weight decay. They are followed by a long
-    training with these values or, if there are few strings, by LONG_TRAININGS of them with
-    different seeds.
-
-    Parameters
-    ----------
-    each : callable
-        Called when a candidate is scored, with its title and a Progress: how many candidates were
-        scored, and its bits per symbol.
-
-    Raises
-    ------
-    RecipeError
-        If `max_states` is below 1, or there are no training or no validation strings.
-    Cancelled
-
-    Examples
-    --------
-    >>> from nlwfa_core import as_sample, fit_best
-    >>> best = fit_best(
-    ...     as_sample(["ab", "b", "aab"] * 5), as_sample(["ab", "b"]), 1
-    ... )  # doctest: +SKIP
-    >>> best.fit.model.num_states  # doctest: +SKIP
-    1
-    """
-    check_at_least("max-states", max_states, 1)
-    train = as_sample(train, name="train")
-    validation = as_sample(
-        validation, None if isinstance(validation, Sample) else train.alphabet, "validation"
-    )
-    if not len(train.words) or not len(validation.words):
-        raise RecipeError(
-            "choosing the best model needs both training and validation strings; "
-            f"got {len(train.words):,} and {len(validation.words):,}"
-        )
-    # The last candidate's matrix: candidates that share one follow each other.
-    matrix: tuple[HankelRecipe, HankelMatrix, FitCache] | None = None
-    tried: list[tuple[Recipe, float]] = []
-    best: tuple[float, Recipe, Fit] | None = None
-    linear, networks = (
-        linear_candidates(max_states),
-        network_candidates(max_states, train, SHORT_STEPS, REGULARISATIONS, seed),
-    )
-    seeds = long_training_seeds(train, seed)
-    total = len(linear) + len(networks) + len(seeds)
-
-    def attempt(candidate: Recipe) -> float:
-        nonlocal best, matrix
-        report(Progress("candidates", len(tried), total))
-        if matrix is None or matrix[0] != candidate.hankel:
-            matrix = candidate.hankel, build_hankel(train, candidate.hankel), FitCache()
-        _, hankel, cache = matrix
-        rank = min(candidate.learning.rank, hankel.num_prefixes, hankel.num_suffixes)
-        possible = candidate.changed(learning=candidate.learning.changed(rank=rank))
-        learned = fit_recipe(possible, hankel, (train, validation), cache, report, cancelled)
-        bits = next_symbol_score(learned.model, validation).bits_per_symbol
-        tried.append((candidate, bits))
-        each(candidate_title(candidate), Progress("candidates", len(tried), total, bits, BITS))
-        if np.isfinite(bits) and (best is None or bits < best[0]):
-            best = (bits, candidate, learned)
-        return bits if np.isfinite(bits) else np.inf
-
-    for candidate in linear:
-        attempt(candidate)
-    winner = min(networks, key=attempt)
-    regularisation = (winner.refinement.dropout, winner.refinement.weight_decay)
-    for first_seed in seeds:
-        attempt(*network_candidates(max_states, train, LONG_STEPS, (regularisation,), first_seed))
-    report(Progress("candidates", total, total))
-    if best is None:
-        raise RecipeError(
-            "no model assigns the validation strings a finite number of bits: "
-            "do they come from the same source as the training strings?"
-        )
-    return Best(best[1], best[2], tuple(tried))
-
-
-def linear_candidates(max_states: int) -> list[Recipe]:
-    """Make the recipes of the linear candidates, which have up to `max_states` states."""
-    ranks = sorted({rank for rank in LINEAR_RANKS if rank <= max_states} | {max_states})
-    hankels = [
-        HankelRecipe(num_prefixes=1000, num_suffixes=1000, statistic=statistic)
-        for statistic in ("string", "factor")
-    ]
-    return [
-        Recipe(hankel=hankel, learning=LearningRecipe(learner="SP", rank=rank))
-        for hankel in hankels
-        for rank in ranks
-    ]
-
-
-def long_training_seeds(train: Sample, seed: int) -> range:
-    """Choose the seeds of the long trainings: several if there are few training strings, and
-    otherwise one.
-    """
-    return range(seed, seed + (LONG_TRAININGS if train.num_strings <= FEW_STRINGS else 1))
-
-
-def network_candidates(
-    max_states: int,
-    train: Sample,
-    steps: int,
-    regularisations: Sequence[tuple[float, float]],
-    seed: int,
-) -> list[Recipe]:
-    """Make the recipes of the networks, one for each pair of dropout and weight decay, which are
-    refined in about `steps` steps.
-    """
-    statistic, transform, learner = "prefix", "row", "both.non"
-    bounded = needs_boundary(learner, statistic, transform)
-    hankel = HankelRecipe(
-        num_prefixes=500,
-        num_suffixes=200,
-        statistic=statistic,
-        bounded=bounded,
-        transform=transform,
-    )
-    learning = LearningRecipe(
-        learner=learner,
-        rank=max_states,
-        hidden=(1, 1, 1),
-        width_transitions=0,
-        epochs_factorisation=20,
-        epochs_transitions=20,
-        seed=seed,
-    )
-    strings = int(train.counts.sum())
-    batch = int(np.clip(strings // 4, 1, MAX_BATCH))
-    epochs = int(np.clip(round(steps * batch / strings), 1, MAX_EPOCHS))
-    refinement = RefinementRecipe(objective="likelihood", epochs=epochs, batch=batch, seed=seed)
-    return [
-        Recipe(
-            hankel=hankel,
-            learning=learning,
-            refinement=refinement.changed(dropout=dropout, weight_decay=weight_decay),
-        )
-        for dropout, weight_decay in regularisations
-    ]

@@ -11,6 +11,5 @@ Modules in reading order:
   differences between seeds;
 - `pages`: writes Markdown pages with tables and figures (longer explanations are in `reasons.md`).
 
-The command is `nlwfa reproduce`. The *refined settings* are those of `--preset best`: see
-`experiment.selection`.
+The command is `nlwfa reproduce`. The *refined settings* are those that docs/best.md found to help.
 """

@@ -229,7 +229,7 @@ CONVERGED = Settings(
     NETWORKS,
     learning=TO_CONVERGENCE,
 )
-# The settings of `--preset best`. After a change here, the refined runs have to be done again.
+# After a change here, the refined runs have to be done again.
 REFINED = Settings(
     "refined settings",
     "Not the paper's method, but the best that the library has: a network over conditional "

@@ -89,9 +89,6 @@ WITHOUT = {
     "Words.packed",
     "Words.longest_first", "Words.blocks", "Words.suffixes", "Words.reversed",
 }  # fmt: skip
-# Functions that cost seconds even for the smallest sound call; their types are checked by
-# tests/core/test_mistakes.py.
-SLOW = {"fit_best"}
 BAD: dict[str, Any] = {
     "None": None, "text": "text", "empty text": "", "nan": float("nan"), "negative": -1, "a fraction": 2.5,  # noqa: E501
     "infinite": float("inf"),
@@ -419,8 +416,8 @@ def _is_own(error: Exception) -> bool:
 def test_every_public_name_has_a_sound_call(
     calls: dict[str, tuple[Callable[..., Any], dict[str, Any]]],
 ) -> None:
-    assert _public_names() - set(calls) - STEPS - WITHOUT - SLOW == set()
-    assert _public_names() >= (STEPS | WITHOUT | SLOW)
+    assert _public_names() - set(calls) - STEPS - WITHOUT == set()
+    assert _public_names() >= (STEPS | WITHOUT)
     for function, arguments in calls.values():
         function(**arguments)
 

@@ -1,6 +1,4 @@
-"""What validation strings choose: the best rank, and the recommended model, never past its number
-of states.
-"""
+"""The rank that validation strings choose."""
 
 from __future__ import annotations
 
@@ -9,89 +7,21 @@ from typing import Any
 import numpy as np
 import pytest
 
-from nlwfa_core.errors import Cancelled, RecipeError
-from nlwfa_core.experiment import selection
+from nlwfa_core.errors import RecipeError
 from nlwfa_core.experiment.data import load_data
 from nlwfa_core.experiment.pipeline import build_hankel, reference_models, training_notes
 from nlwfa_core.experiment.recipe import DataRecipe, HankelRecipe, LearningRecipe, Recipe
-from nlwfa_core.experiment.selection import best_rank, fit_best, select_rank
+from nlwfa_core.experiment.selection import best_rank, select_rank
 from nlwfa_core.learning.learners import fit
 from nlwfa_core.learning.progress import Progress
-from nlwfa_core.metrics.scores import FLAT_WINS, TestSet, evaluate, next_symbol_score
+from nlwfa_core.metrics.scores import FLAT_WINS, TestSet, evaluate
 from nlwfa_core.sources.dyck import ALPHABET, Dyck
 from nlwfa_core.strings.sample import Sample
-from nlwfa_core.strings.words import Words
 
 DATA = DataRecipe(num_strings=400, num_validation=40, num_test=50)
 HANKEL = HankelRecipe(num_prefixes=25, num_suffixes=20)
 TRAIN = Sample.of(Dyck().sample(600, seed=0), ALPHABET)
 VALIDATION = Sample.of(Dyck().sample(150, seed=1), ALPHABET)
-
-
-@pytest.fixture(autouse=True)
-def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(selection, "SHORT_STEPS", 8)
-    monkeypatch.setattr(selection, "LONG_STEPS", 24)
-
-
-def test_the_best_is_the_one_with_the_fewest_bits() -> None:
-    seen: list[Progress] = []
-    best = fit_best(TRAIN, VALIDATION, 4, report=seen.append)
-    bits = [bits for _, bits in best.candidates if np.isfinite(bits)]
-    assert next_symbol_score(best.fit.model, VALIDATION).bits_per_symbol == pytest.approx(min(bits))
-    assert best.fit.model.num_states <= 4
-    assert {candidate.learning.learner for candidate, _ in best.candidates} == {"SP", "both.non"}
-    assert max(candidate.learning.rank for candidate, _ in best.candidates) == 4
-    networks = [
-        candidate for candidate, _ in best.candidates if candidate.learning.learner == "both.non"
-    ]
-    tried, taken = (
-        networks[: len(selection.REGULARISATIONS)],
-        networks[len(selection.REGULARISATIONS) :],
-    )
-    assert [(one.refinement.dropout, one.refinement.weight_decay) for one in tried] == list(
-        selection.REGULARISATIONS
-    )
-    # strings are few
-    assert [one.learning.seed for one in taken] == list(range(selection.LONG_TRAININGS))
-    assert (
-        len(
-            {
-                (one.refinement.dropout, one.refinement.weight_decay, one.refinement.batch)
-                for one in taken
-            }
-        )
-        == 1
-    )
-    assert {progress.stage for progress in seen} >= {"candidates", "refinement"}
-
-
-def test_equal_seeds_equal_models() -> None:
-    one, other = (fit_best(TRAIN, VALIDATION, 2, seed=2) for _ in range(2))
-    assert one.candidates == other.candidates
-    np.testing.assert_array_equal(
-        one.fit.model.weights(VALIDATION.words), other.fit.model.weights(VALIDATION.words)
-    )
-
-
-def test_more_states_than_the_strings_have_prefixes() -> None:
-    few = Sample.of(Dyck().sample(5, seed=0), ALPHABET)
-    assert fit_best(few, VALIDATION, 40).fit.model.num_states <= 40
-
-
-def test_what_is_refused() -> None:
-    with pytest.raises(RecipeError, match="max-states must be at least 1; got 0"):
-        fit_best(TRAIN, VALIDATION, 0)
-    empty = Sample.of(Words.of([]), ALPHABET)
-    with pytest.raises(
-        RecipeError, match="needs both training and validation strings; got .* and 0"
-    ):
-        fit_best(TRAIN, empty, 3)
-
-
-def test_the_choice_can_be_cancelled() -> None:
-    with pytest.raises(Cancelled):
-        fit_best(TRAIN, VALIDATION, 3, cancelled=lambda: True)
 
 
 @pytest.mark.parametrize("metric", ["wer", "log2_pauto"])

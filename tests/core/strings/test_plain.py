@@ -25,7 +25,6 @@ from nlwfa_core import (
     estimate_hankel,
     evaluate,
     fit,
-    fit_best,
     fit_strings,
     read_strings,
     select_basis,
@@ -176,8 +175,6 @@ def test_learning_and_scoring_take_them() -> None:
     assert select_rank(TEXTS, test, [1, 2], recipe) == select_rank(train, test_set, [1, 2], recipe)
     assert cross_validate(TEXTS, recipe, 2) == cross_validate(train, recipe, 2)
     assert evaluate(model, ["c", "ab"]).num_unknown == 1
-    with pytest.raises(RecipeError, match="max-states"):
-        fit_best(TEXTS, test, 0)
 
 
 def test_a_sample_becomes_a_series_and_comes_back() -> None:
