@@ -15,7 +15,6 @@ from .files import __version__ as __version__
 from .hankel.basis import Basis as Basis
 from .hankel.basis import select_basis as select_basis
 from .hankel.estimate import estimate_hankel as estimate_hankel
-from .hankel.matching import matching_basis as matching_basis
 from .hankel.matrix import HankelMatrix as HankelMatrix
 from .hankel.matrix import dense_hankel as dense_hankel
 from .hankel.matrix import exact_hankel as exact_hankel

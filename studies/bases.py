@@ -21,10 +21,10 @@ from nlwfa_core import (
     evaluate,
     fit,
     load_data,
-    matching_basis,
     select_basis,
 )
 from nlwfa_core.sources.files import read_strings
+from studies.matching import matching_basis
 
 RANK = 20
 SIZES = (50, 200, 1000)

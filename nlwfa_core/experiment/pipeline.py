@@ -12,7 +12,6 @@ from time import perf_counter
 from ..errors import check_types
 from ..hankel.basis import select_basis
 from ..hankel.estimate import estimate_hankel
-from ..hankel.matching import matching_basis
 from ..hankel.matrix import HankelMatrix, bounded_sample, transformed
 from ..learning.learners import Fit, FitCache, FitReport, fit, fit_strings
 from ..learning.options import Options, Refinement
@@ -32,8 +31,7 @@ from .results import Result
 def build_hankel(train: Sample, recipe: HankelRecipe) -> HankelMatrix:
     """Choose the basis, estimate the Hankel matrix from a sample, and transform its entries."""
     sample = bounded_sample(train, recipe.statistic) if recipe.bounded else train
-    select = matching_basis if recipe.basis == "matching" else select_basis
-    basis = select(sample, recipe.num_prefixes, recipe.num_suffixes, recipe.statistic)
+    basis = select_basis(sample, recipe.num_prefixes, recipe.num_suffixes, recipe.statistic)
     return transformed(
         estimate_hankel(sample, basis, recipe.statistic, recipe.bounded), recipe.transform
     )

@@ -3,8 +3,6 @@
 - `names`: the names of the statistics that f can be, and of the transforms of entries.
 - `basis`: `Basis`, the prefixes and suffixes that are rows and columns, and their selection from a
   sample.
-- `matching`: a basis of prefixes and suffixes that can be matched, so that no row or column is
-  idle.
 - `matrix`: `HankelMatrix` itself, boundary symbols, transforms of its entries, and H of a known
   function.
 - `estimate`: estimates H from a sample.

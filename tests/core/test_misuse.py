@@ -230,12 +230,6 @@ def _calls(folder: Path) -> dict[str, tuple[Callable[..., Any], dict[str, Any]]]
             "sync": False,
         },
         "score_ranking": {"ranking": RANKING, "targets": TARGETS},
-        "matching_basis": {
-            "sample": SAMPLE,
-            "num_prefixes": 2,
-            "num_suffixes": 2,
-            "statistic": "string",
-        },
         "select_basis": {
             "sample": SAMPLE,
             "num_prefixes": 2,

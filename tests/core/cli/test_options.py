@@ -36,7 +36,6 @@ from nlwfa_core.learning.values import fit_values
 from nlwfa_core.strings.words import Alphabet
 from tests.references import all_words, ring
 
-# where a basis by matching is another one
 SMALL = {"num_prefixes": 6, "num_suffixes": 6, "rank": 2}
 SMALL |= {"epochs_factorisation": 3, "epochs_transitions": 3, "epochs_refinement": 3}
 # Another value of every field.
@@ -73,7 +72,7 @@ OTHER: dict[str, Any] = {
 }
 # Their effect does not show in few epochs, or only if the first start is not the best; seeds of
 # both parts are one option.
-NOT_SEEN = {"tolerance", "tolerance_refinement", "starts", "restarts", "refinement_seed"}
+NOT_SEEN = {"basis", "tolerance", "tolerance_refinement", "starts", "restarts", "refinement_seed"}
 
 
 def same(one: Fit, other: Fit, words: Any) -> bool:

@@ -5,6 +5,9 @@ Frequent prefixes and suffixes may share all that they say: if ten rows have the
 entries in the same five columns, five of the rows add nothing to the rank, whatever the numbers in
 them are. The largest rank that a pattern of non-zero entries allows, its structural rank, is the
 size of a maximum matching in the bipartite graph that has an edge for each non-zero entry.
+
+`bases` compares the models that learn from such a basis with those that learn from the most
+frequent prefixes and suffixes: at equal size they are no better (docs/opponents.md).
 """
 
 from __future__ import annotations
@@ -15,12 +18,12 @@ from collections.abc import Iterable
 import numpy as np
 from scipy import sparse
 
-from .. import limits
-from ..errors import check_at_least, check_types
-from ..strings.plain import SampleLike, as_sample
-from ..strings.words import Words
-from .basis import Basis, select_basis
-from .estimate import estimate_hankel
+from nlwfa_core import limits
+from nlwfa_core.errors import check_at_least, check_types
+from nlwfa_core.hankel.basis import Basis, select_basis
+from nlwfa_core.hankel.estimate import estimate_hankel
+from nlwfa_core.strings.plain import SampleLike, as_sample
+from nlwfa_core.strings.words import Words
 
 # The prefixes and suffixes to choose from are so many times as many as are wanted: the most
 # frequent ones.

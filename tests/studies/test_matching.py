@@ -19,12 +19,11 @@ from nlwfa_core import (
     estimate_hankel,
     fit,
     load_data,
-    matching_basis,
     select_basis,
 )
-from nlwfa_core.hankel.matching import matchable_rows
 from nlwfa_core.hankel.names import STATISTICS
 from nlwfa_core.models.wfa import WFA
+from studies.matching import matchable_rows, matching_basis
 from tests.references import all_words
 
 patterns = arrays.arrays(bool, st.tuples(st.integers(1, 7), st.integers(1, 7)))
