@@ -38,7 +38,7 @@ class Limit:
 
 
 LIMITS = {
-    "file_bytes": Limit(200 * 2**20, "bytes of an uploaded file"),
+    "file_bytes": Limit(50 * 2**20, "bytes of an uploaded file"),
     "pasted_bytes": Limit(1_000_000, "bytes of pasted strings"),
     "strings": Limit(20_000_000, "strings of a file"),
     "string_length": Limit(10_000, "symbols of a string"),

@@ -10,9 +10,9 @@ In the text formats, white space around a string is ignored, and a string that i
 is the empty word. Symbols are numbered in the order of their written forms (numbers by size), so an
 alphabet does not depend on the order of lines.
 
-Memory is proportional to the file's size: an uploaded file may have 200 MB, and a line of two bytes
-takes fifty bytes as a Python object. So no list of all lines is ever made, and words use the
-smallest integer types until the whole file has been read.
+Memory is proportional to the file's size: a line of two bytes takes fifty bytes as a Python
+object. So no list of all lines is ever made, and words use the smallest integer types until the
+whole file has been read.
 
 `pautomac` reads the competitions' other files (solutions, models), `values` reads CSV files of
 values, and `counting` reads files that do not fit into memory.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -37,6 +38,12 @@ def test_format_errors_carry_their_line() -> None:
     assert (str(FormatError("bad", 3)), FormatError("bad", 3).line) == ("line 3: bad", 3)
     assert (str(FormatError("bad")), FormatError("bad").line) == ("bad", None)
     assert issubclass(FormatError, RecipeError) and not issubclass(Cancelled, RecipeError)
+
+
+def test_streamlit_takes_files_as_large_as_the_limit() -> None:
+    config = tomllib.loads((ROOT / ".streamlit" / "config.toml").read_text(encoding="utf-8"))
+    default = limits.LIMITS["file_bytes"].default
+    assert config["server"]["maxUploadSize"] * 2**20 == default
 
 
 def test_a_file_sets_limits() -> None:

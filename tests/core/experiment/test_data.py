@@ -488,7 +488,7 @@ def test_large_uploads_are_refused(shelf: FileShelf, monkeypatch: pytest.MonkeyP
 
     with pytest.raises(
         RecipeError,
-        match="the size of the file in bytes must be at most 209,715,200; got 314,572,800",
+        match="the size of the file in bytes must be at most 52,428,800; got 314,572,800",
     ):
         shelf.put(Large())
     name = shelf.put(b"abc\n")

@@ -432,7 +432,7 @@ def test_large_files_are_refused_unread(tmp_path: Path) -> None:
         file.truncate(2**40)
     with pytest.raises(
         RecipeError,
-        match=r"the size of .*large in bytes must be at most 209,715,200; got 1,099,511,627,776",
+        match=r"the size of .*large in bytes must be at most 52,428,800; got 1,099,511,627,776",
     ):
         read_capped(path, limits.most("file_bytes"))
 
