@@ -24,8 +24,8 @@ from nlwfa_core.strings.words import Words
 
 DATA = DataRecipe(num_strings=400, num_validation=40, num_test=50)
 HANKEL = HankelRecipe(num_prefixes=25, num_suffixes=20)
-TRAIN = Sample.of(Dyck().sample(600, seed=0), ALPHABET)
-VALIDATION = Sample.of(Dyck().sample(150, seed=1), ALPHABET)
+TRAIN = Dyck().sample(600, seed=0)
+VALIDATION = Dyck().sample(150, seed=1)
 
 
 @pytest.fixture(autouse=True)
@@ -75,7 +75,7 @@ def test_equal_seeds_equal_models() -> None:
 
 
 def test_more_states_than_the_strings_have_prefixes() -> None:
-    few = Sample.of(Dyck().sample(5, seed=0), ALPHABET)
+    few = Dyck().sample(5, seed=0)
     assert fit_best(few, VALIDATION, 40).fit.model.num_states <= 40
 
 
