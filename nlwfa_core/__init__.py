@@ -47,7 +47,8 @@ if TYPE_CHECKING:
     )
     from .learning.spectral import linear_loss
     from .learning.values import fit_values
-    from .metrics.intervals import intervals, paired_differences, string_scores
+    from .metrics.comparison import Comparison, compare
+    from .metrics.intervals import intervals, string_scores
     from .metrics.ranking import Targets, rank_next, score_ranking
     from .metrics.scores import Scores, TestSet, evaluate
     from .models.algebra import (
@@ -65,7 +66,7 @@ if TYPE_CHECKING:
         trim,
         viterbi,
     )
-    from .models.files import SavedModel, load_model, save_model
+    from .models.files import load, load_info, save
     from .models.mixture import Mixture, fit_mixture, mixture
     from .models.ngram import NGram
     from .models.nlwfa import NLWFA
@@ -84,6 +85,7 @@ if TYPE_CHECKING:
 HOMES = {
     "Alphabet": "strings.words",
     "Basis": "hankel.basis",
+    "Comparison": "metrics.comparison",
     "DataRecipe": "experiment.recipe",
     "FileShelf": "files",
     "HankelMatrix": "hankel.matrix",
@@ -98,7 +100,6 @@ HOMES = {
     "Refinement": "learning.options",
     "RefinementRecipe": "experiment.recipe",
     "Sample": "strings.sample",
-    "SavedModel": "models.files",
     "Scores": "metrics.scores",
     "Targets": "metrics.ranking",
     "TestSet": "metrics.scores",
@@ -106,6 +107,7 @@ HOMES = {
     "Words": "strings.words",
     "approximate": "models.algebra",
     "as_sample": "strings.plain",
+    "compare": "metrics.comparison",
     "conformance_oracle": "learning.queries",
     "conformance_words": "learning.queries",
     "converges_absolutely": "models.algebra",
@@ -128,14 +130,14 @@ HOMES = {
     "intervals": "metrics.intervals",
     "learn_by_queries": "learning.queries",
     "linear_loss": "learning.spectral",
+    "load": "models.files",
     "load_data": "experiment.data",
-    "load_model": "models.files",
+    "load_info": "models.files",
     "loss_svgs": "lab.svg",
     "matching_basis": "hankel.matching",
     "minimise": "models.algebra",
     "mixture": "models.mixture",
     "norm": "models.algebra",
-    "paired_differences": "metrics.intervals",
     "posterior": "models.algebra",
     "prepare": "experiment.pipeline",
     "rank_next": "metrics.ranking",
@@ -152,7 +154,7 @@ HOMES = {
     "run": "experiment.pipeline",
     "sample_words": "sources.automata",
     "sampling_oracle": "learning.queries",
-    "save_model": "models.files",
+    "save": "models.files",
     "score_ranking": "metrics.ranking",
     "select_basis": "hankel.basis",
     "select_rank": "experiment.selection",
@@ -175,6 +177,7 @@ FORMER = {
 __all__ = [
     "Alphabet",
     "Basis",
+    "Comparison",
     "DataRecipe",
     "FileShelf",
     "HankelMatrix",
@@ -189,7 +192,6 @@ __all__ = [
     "Refinement",
     "RefinementRecipe",
     "Sample",
-    "SavedModel",
     "Scores",
     "Targets",
     "TestSet",
@@ -197,6 +199,7 @@ __all__ = [
     "Words",
     "approximate",
     "as_sample",
+    "compare",
     "conformance_oracle",
     "conformance_words",
     "converges_absolutely",
@@ -219,14 +222,14 @@ __all__ = [
     "intervals",
     "learn_by_queries",
     "linear_loss",
+    "load",
     "load_data",
-    "load_model",
+    "load_info",
     "loss_svgs",
     "matching_basis",
     "minimise",
     "mixture",
     "norm",
-    "paired_differences",
     "posterior",
     "prepare",
     "rank_next",
@@ -243,7 +246,7 @@ __all__ = [
     "run",
     "sample_words",
     "sampling_oracle",
-    "save_model",
+    "save",
     "score_ranking",
     "select_basis",
     "select_rank",
