@@ -35,7 +35,7 @@ def table(opponents: Opponents | None, work: Work, repeats: int, iterations: int
     )
     if opponents is None:
         return Table(title, notes=["Skipped: hmmlearn's environment is not set up."])
-    words = Dyck().sample(250, 3)
+    words = Dyck().sample_words(250, 3)
     test = TestSet.as_drawn(words, Dyck().weights(words), Sample.of(words, work.alphabet))
     model = fit(work.counted(work.sample()), learner="SP", rank=work.rank).model
     scores = evaluate(model, test)

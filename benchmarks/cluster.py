@@ -99,7 +99,7 @@ def shards(folder: Path) -> list[str]:
     """Write files in PAutomaC's format, each with a header."""
     paths = []
     for number in range(SHARDS):
-        words = Dyck().sample(STRINGS, number)
+        words = Dyck().sample_words(STRINGS, number)
         lines = (" ".join(map(str, (len(word), *word))) for word in words)
         path = folder / f"shard.{number}"
         path.write_text("\n".join((f"{STRINGS} 2", *lines)) + "\n")

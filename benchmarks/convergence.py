@@ -21,8 +21,7 @@ from nlwfa_core.learning.options import AS_IN_THE_PAPER, Options
 from nlwfa_core.learning.progress import Progress, TrainingLog, percentage
 from nlwfa_core.learning.reading import mapped_rows
 from nlwfa_core.learning.transition_networks import fit_transitions
-from nlwfa_core.sources.dyck import ALPHABET, Dyck
-from nlwfa_core.strings.sample import Sample
+from nlwfa_core.sources.dyck import Dyck
 
 from .report import Comparison, Table
 from .timing import Timing
@@ -106,9 +105,7 @@ def to_the_same_loss(
 def first_steps() -> Table:
     """Time all four learners on the lab's first experiment, and tabulate how each stage ended."""
     recipe = PRESETS["first-steps"][1]
-    hankel = build_hankel(
-        Sample.of(Dyck().sample(recipe.data.num_strings, seed=0), ALPHABET), recipe.hankel
-    )
+    hankel = build_hankel(Dyck().sample(recipe.data.num_strings, seed=0), recipe.hankel)
     rows = []
     for learner in HANKEL_LEARNERS:
         started = perf_counter()

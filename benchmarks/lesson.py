@@ -49,7 +49,7 @@ class Lesson:
 
     @cached_property
     def test(self) -> tuple[Words, FloatArray]:
-        words = Dyck().sample(250, 3)
+        words = Dyck().sample_words(250, 3)
         return words, Dyck().weights(words)
 
     @cached_property

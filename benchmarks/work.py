@@ -75,7 +75,7 @@ def dyck(
     return Work(
         "Dyck",
         draw_dyck(num_strings),
-        Dyck().sample(num_words, 1),
+        Dyck().sample_words(num_words, 1),
         ALPHABET,
         num_prefixes,
         num_suffixes,
@@ -85,7 +85,7 @@ def dyck(
 def draw_dyck(num_strings: int) -> Words:
     """Draw Dyck strings, at most a million at a time, each time with another seed."""
     sizes = [min(AT_ONCE, num_strings - done) for done in range(0, num_strings, AT_ONCE)]
-    parts = [Dyck().sample(size, [2, number]) for number, size in enumerate(sizes)]
+    parts = [Dyck().sample_words(size, [2, number]) for number, size in enumerate(sizes)]
     lengths = np.concatenate([part.lengths for part in parts])
     return Words(
         np.concatenate([part.symbols for part in parts]), np.concatenate(([0], np.cumsum(lengths)))

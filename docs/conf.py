@@ -83,7 +83,9 @@ def public_names() -> dict[str, list[str]]:
                 f"nlwfa_core.metrics.seeds.{name}"
                 for name in ("paired_t_interval", "signed_rank_interval")
             ),
-            "nlwfa_core.metrics.intervals.Interval",
+        ],
+        "Differences between two models": [
+            f"nlwfa_core.metrics.intervals.{name}" for name in ("Interval", "paired_differences")
         ],
         "Boundary symbols": ["nlwfa_core.hankel.matrix.bounded_sample"],
         "Forward and backward vectors": [

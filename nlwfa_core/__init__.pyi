@@ -33,8 +33,9 @@ from .learning.queries import learn_by_queries as learn_by_queries
 from .learning.queries import sampling_oracle as sampling_oracle
 from .learning.spectral import linear_loss as linear_loss
 from .learning.values import fit_values as fit_values
+from .metrics.comparison import Comparison as Comparison
+from .metrics.comparison import compare as compare
 from .metrics.intervals import intervals as intervals
-from .metrics.intervals import paired_differences as paired_differences
 from .metrics.intervals import string_scores as string_scores
 from .metrics.ranking import Targets as Targets
 from .metrics.ranking import rank_next as rank_next
@@ -55,9 +56,9 @@ from .models.algebra import reverse as reverse
 from .models.algebra import singular_value_automaton as singular_value_automaton
 from .models.algebra import trim as trim
 from .models.algebra import viterbi as viterbi
-from .models.files import SavedModel as SavedModel
-from .models.files import load_model as load_model
-from .models.files import save_model as save_model
+from .models.files import load as load
+from .models.files import load_info as load_info
+from .models.files import save as save
 from .models.mixture import Mixture as Mixture
 from .models.mixture import fit_mixture as fit_mixture
 from .models.mixture import mixture as mixture

@@ -266,6 +266,7 @@ TYPE_NAMES = {
     "str": "text",
     "NoneType": "None",
     "ndarray": "numpy array",
+    "Mapping": "dictionary",
 }
 # (type that is wanted, type of the argument) -> how to make the first of the second.
 REMEDIES = {
@@ -281,7 +282,6 @@ REMEDIES = {
     ("Words", "list"): "Words.of(list) makes them",
     ("Trie", "Words"): "Trie.of(words, num_symbols) makes one",
     ("Recipe", "dict"): "Recipe(**dictionary) makes one",
-    ("SavedModel", "Fit"): "SavedModel(fit.model, alphabet, {}) makes one",
     ("bytes", "str"): "Path(name) for a file, text.encode() for its content",
     ("ValuedStrings", "ValueFile"): "its strings are",
     ("StringScores", "WFA"): "string_scores(model, test) makes one",
@@ -289,8 +289,6 @@ REMEDIES = {
     ("int", "Alphabet"): "its length is: len(alphabet)",
     ("Options", "any"): "the text is a learner's name, followed by a rank, such as 'SP', 5",
 }
-for _model in ("WFA", "NLWFA", "RecurrentModel"):
-    REMEDIES["SavedModel", _model] = "SavedModel(model, alphabet, {}) makes one"
 
 
 def check_types(function: Callable[P, R]) -> Callable[P, R]:

@@ -73,7 +73,7 @@ def test_bars_in_cells_do_not_end_them() -> None:
 
 
 def test_the_plain_matrix_is_ours() -> None:
-    words = Dyck().sample(300, 0)
+    words = Dyck().sample_words(300, 0)
     sample = Sample.of(words, ALPHABET)
     ours = estimate_hankel(sample, select_basis(sample, 30, 20))
     full = plain.estimate(list(words), 2, 30, 20)

@@ -50,7 +50,7 @@ from nlwfa_core.jobs.job import Job
 from nlwfa_core.jobs.worker import read_messages
 from nlwfa_core.lab.formulas.by_hand import by_hand
 from nlwfa_core.lab.lessons import read_lesson
-from nlwfa_core.models.files import SavedModel, load_model, save_model
+from nlwfa_core.models.files import load, save
 from nlwfa_core.models.nlwfa import NLWFA
 from nlwfa_core.models.recurrent import RecurrentModel
 from nlwfa_core.models.wfa import WFA
@@ -447,7 +447,7 @@ def _in_folder(name: str, mutate: Mutation) -> Reader:
     home = _folder() / f"models {name}"
     sound = []
     for number, (kind, model) in enumerate(_models().items()):
-        save_model(home / kind, SavedModel(model, LETTERS, {"note": "x"}))
+        save(model, home / kind, {"note": "x"}, alphabet=LETTERS)
         sound.append(b"%d" % number + (home / kind / name).read_bytes())
     kinds = list(_models())
 
@@ -457,8 +457,8 @@ def _in_folder(name: str, mutate: Mutation) -> Reader:
         if name == "model.safetensors":
             header = folder / "model.json"
             header.write_bytes(_tied(header.read_bytes(), data[1:]))
-        loaded = load_model(folder)
-        return loaded.model.weights(words) if loaded.model.num_symbols == 2 else loaded
+        loaded = load(folder)
+        return loaded.weights(words) if loaded.num_symbols == 2 else loaded
 
     from nlwfa_core.strings.words import Words
 

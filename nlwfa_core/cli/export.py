@@ -122,7 +122,7 @@ def import_model(
     force: Force = False,
 ) -> Output:
     """Read an automaton that another program wrote, and save it as a model for all commands."""
-    from ..models.files import SavedModel, save_model
+    from ..models.files import save
     from ..sources.exchange import (
         LABELS,
         SEMIRINGS,
@@ -164,7 +164,7 @@ def import_model(
             model = read_weights_json(data) if kind == "json" else read_pautomac_model(data)
     alphabet = model.alphabet
     assert alphabet is not None  # each reader sets it
-    save_model(out, SavedModel(model, alphabet, {"read from": file_name(file), "format": kind}))
+    save(model, out, {"read from": file_name(file), "format": kind}, alphabet=alphabet)
     size = f"{plural(model.num_states, 'state')}, {plural(model.num_symbols, 'symbol')}"
     return Output(f"read as {kind}: {size}, written to {out}")
 

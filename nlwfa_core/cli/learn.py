@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 from time import perf_counter
-from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -43,7 +43,6 @@ from .text import fit_summary, folds_summary, json_text, ranks_summary, search_n
 if TYPE_CHECKING:
     from ..experiment.pipeline import Strings
     from ..learning.learners import Fit, StringFit
-    from ..models.files import StoredModel
     from ..strings.sample import Sample
 
 Train = Annotated[Path, typer.Option(help=f"Training strings: {STRINGS}")]
@@ -111,7 +110,7 @@ def fit(
 ) -> Output:
     """Learn a model and write it to a folder."""
     from ..experiment.data import training_keys
-    from ..models.files import SavedModel, save_model
+    from ..models.files import save
 
     if preset is not None:
         _check_preset(learner, rank, field_values)
@@ -151,7 +150,7 @@ def fit(
         "training_keys": training_keys(sample),
         "messages": list(messages),
     }
-    save_model(out, SavedModel(learned.model, sample.alphabet, info))
+    save(learned, out, info, alphabet=sample.alphabet)
     return Output(f"{text}\nmodel    {out}", (*fit_notes, *messages))
 
 
@@ -181,7 +180,7 @@ def _search(
     """
     from ..experiment.data import training_keys
     from ..experiment.search import search
-    from ..models.files import SavedModel, save_model
+    from ..models.files import save
 
     sample, held_out, notes = _read_strings(train, validation, *reading)
     print_notes(notes)
@@ -203,7 +202,7 @@ def _search(
         "training_keys": training_keys(sample),
         "messages": [],
     }
-    save_model(out, SavedModel(cast("StoredModel", best.model), sample.alphabet, info))
+    save(best.model, out, info, alphabet=sample.alphabet)
     return Output(f"{search_summary(best)}\nmodel    {out}", search_notes(best))
 
 

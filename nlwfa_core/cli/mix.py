@@ -47,7 +47,7 @@ def mix(
     Of linear models it is a linear model with all their states.
     """
     from ..metrics.scores import next_symbol_score
-    from ..models.files import SavedModel, save_model
+    from ..models.files import save
     from ..models.mixture import fit_mixture, mixture
 
     if len(models) < 2:
@@ -82,7 +82,7 @@ def mix(
     info: dict[str, Any] = {"mixture": record}
     if validation is not None:
         info["validation_file"] = file_name(validation)
-    save_model(out, SavedModel(combined, parts[0].alphabet, info))
+    save(combined, out, info, alphabet=parts[0].alphabet)
     return Output(
         f"{mixture_summary([str(path) for path in models], weights, bits, combined.num_states)}\nmodel "  # noqa: E501
         f"   {out}",

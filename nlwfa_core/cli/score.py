@@ -42,6 +42,7 @@ from .terminal import (
     AsJson,
     Format,
     Model,
+    ModelFile,
     Output,
     TableForm,
     errors_naming,
@@ -64,7 +65,6 @@ from .text import (
 
 if TYPE_CHECKING:
     from ..metrics.scores import TestSet
-    from ..models.files import SavedModel
     from ..models.model import Model as AnyModel
 
 Test = Annotated[Path, typer.Option(help=f"Test strings: {STRINGS}")]
@@ -237,7 +237,7 @@ def compare(
 
 
 def _unknown_to(
-    path: Path, saved: SavedModel, first: SavedModel, test_set: TestSet
+    path: Path, saved: ModelFile, first: ModelFile, test_set: TestSet
 ) -> tuple[str, ...]:
     """Say which symbols a second model does not know, if it has another alphabet than the first,
     whose notes say it.
@@ -334,7 +334,7 @@ def _check_resampling(resamples: int | None, confidence: float) -> None:
 
 
 def _read_test_set(
-    test: Path, format: str, saved: SavedModel, solution: Path | None, true_model: Path | None
+    test: Path, format: str, saved: ModelFile, solution: Path | None, true_model: Path | None
 ) -> tuple[TestSet, tuple[str, ...]]:
     """Read test strings for a model, with what is known about their probabilities, and notes on how
     the files were read.

@@ -20,7 +20,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 import typer
@@ -61,7 +61,7 @@ from ..strings.sample import Sample
 from ..strings.words import Alphabet, Words
 
 if TYPE_CHECKING:
-    from ..models.files import SavedModel
+    from ..models.files import StoredModel
 
 # Exit codes. 0 is success; 1 is also that of an error inside the program, which prints its
 # traceback.
@@ -552,7 +552,7 @@ def check_new_model(directory: Path, force: bool) -> None:
 
 
 def _holds_model(directory: Path) -> bool:
-    """Return whether a folder has a model.json that `save_model` wrote."""
+    """Return whether a folder has a model.json that `save` wrote."""
     try:
         header = from_json(read_capped(directory / "model.json", MAX_JSON_BYTES))
     except RecipeError:
@@ -608,13 +608,22 @@ def _is_part_of_model(path: Path) -> bool:
     return path.name in MODEL_FILES and _holds_model(path.parent)
 
 
-def read_model(path: Path) -> SavedModel:
+@dataclass(frozen=True, eq=False)
+class ModelFile:
+    """A model with its alphabet and the information that was saved with it."""
+
+    model: StoredModel
+    alphabet: Alphabet
+    info: dict[str, Any]
+
+
+def read_model(path: Path) -> ModelFile:
     """Read a model from its folder, from the path of a file in it, or from an automaton's file as
     JSON or of PAutomaC.
 
     Raises RecipeError if there is no valid model.
     """
-    from ..models.files import MODEL_FILES, SavedModel, load_model
+    from ..models.files import MODEL_FILES, load, load_info
     from ..sources.exchange import automaton_format, read_weights_json
     from ..sources.pautomac import read_pautomac_model
 
@@ -626,7 +635,7 @@ def read_model(path: Path) -> SavedModel:
         with errors_naming(path):
             automaton = read_weights_json(data) if kind == "json" else read_pautomac_model(data)
         assert automaton.alphabet is not None  # each reader sets it
-        return SavedModel(automaton, automaton.alphabet, {})
+        return ModelFile(automaton, automaton.alphabet, {})
 
     directory = path.parent if path.name in MODEL_FILES else path
     if not (directory / "model.json").is_file():
@@ -640,7 +649,9 @@ def read_model(path: Path) -> SavedModel:
         raise RecipeError(
             f"a model must be a folder that nlwfa wrote, or a file in it; {directory} {reason}"
         )
-    return load_model(directory)
+    loaded = load(directory)
+    assert loaded.alphabet is not None  # `load` sets it
+    return ModelFile(loaded, loaded.alphabet, load_info(directory))
 
 
 def find_studies(command: str) -> None:

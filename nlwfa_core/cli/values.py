@@ -135,7 +135,7 @@ def fit_values(
     """Learn a function of strings from some of its values, and write the model to a folder."""
     from ..learning import options as learning_options
     from ..learning.values import fit_values as learn
-    from ..models.files import SavedModel, save_model
+    from ..models.files import save
 
     check_learner(learner)
     check_one_of("refine", refine, VALUE_REFINEMENTS)
@@ -170,7 +170,7 @@ def fit_values(
         )
     messages = learned.report.messages
     info = {"values": options, "training_file": file_name(train), "messages": list(messages)}
-    save_model(out, SavedModel(learned.model, read.strings.alphabet, info))
+    save(learned, out, info, alphabet=read.strings.alphabet)
     return Output(
         f"{values_summary(read.strings, learned.report)}\nmodel    {out}", tuple(messages)
     )

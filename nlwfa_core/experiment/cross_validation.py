@@ -10,16 +10,18 @@ are set aside within a fold, so learners that would stop by validation strings h
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from ..errors import RecipeError, check_between, check_one_of, check_types
+from ..errors import RecipeError, check_between, check_one_of, check_types, plural
 from ..learning.learners import FitCache, check_rank, fit_strings
 from ..learning.progress import CancelCheck, Progress, Report, check_cancelled, never, silent
-from ..metrics.scores import METRICS, SCORE_OF, Scores, TestSet, evaluate
+from ..metrics.scores import MAIN_SCORES, METRICS, SCORE_OF, Scores, TestSet, evaluate
 from ..metrics.seeds import Spread, badness
+from ..metrics.tables import format_score
 from ..models.model import Model
 from ..strings.plain import SampleLike, as_sample
 from ..strings.sample import Sample
@@ -27,6 +29,7 @@ from ..strings.words import Words
 from .pipeline import basis_notes, build_hankel, fit_recipe, options_of, training_notes
 from .recipe import Recipe
 
+RANKS_SHOWN = 8  # in the repr
 Fold = tuple[Sample, Sample]  # training strings, and the strings that are held out
 
 
@@ -45,6 +48,21 @@ class CrossValidation:
 
     scores: tuple[tuple[int, tuple[Scores, ...]], ...]
     notes: tuple[str, ...] = ()
+
+    def __repr__(self) -> str:
+        """Write a line for each of the first `RANKS_SHOWN` ranks: the means over the folds."""
+        number = len(self.scores[0][1]) if self.scores else 0
+        lines = [f"{plural(number, 'fold')}, means over the folds"]
+        for rank, _ in self.scores[:RANKS_SHOWN]:
+            cells = []
+            for score in MAIN_SCORES:
+                spread = self.spread(rank, score.field)
+                mean = math.inf if spread.num_infinite else spread.mean
+                cells.append(f"{score.short_title} {format_score(mean)}")
+            lines.append(f"rank {rank}: {', '.join(cells)}")
+        if len(self.scores) > RANKS_SHOWN:
+            lines.append(f"… and {plural(len(self.scores) - RANKS_SHOWN, 'more rank')}")
+        return "\n".join(lines)
 
     def spread(self, rank: int, metric: str) -> Spread:
         """Compute the mean and standard deviation of a score over the folds.

@@ -21,7 +21,7 @@ from ..rounding import format_apart
 from ..sources.files import StringFile, read_strings, shipped_verbs
 from ..sources.pautomac import model_reading, read_pautomac_model, read_solution, solution_reading
 from ..sources.prefixes import read_prefixes, read_targets, targets_of, targets_reading
-from ..sources.registry import SOURCES, Generator
+from ..sources.registry import SOURCES, Generator, TrueModel
 from ..strings.sample import Sample
 from ..strings.words import Alphabet, FloatArray, Words, distinct
 from .recipe import DataRecipe
@@ -49,7 +49,8 @@ class Data:
         The strings that choose a rank or options; None if the recipe asks for none, or the sample
         is too small to set any aside.
     test : TestSet
-    true_model : Model or None
+    true_model : WFA, Dyck or None
+        The model that drew the strings: it can be called, and has `next` and `sample`.
     title : str
         The name of the source, for users.
     notes : tuple of str
@@ -63,7 +64,7 @@ class Data:
     train: Sample
     validation: TestSet | None
     test: TestSet
-    true_model: Model | None
+    true_model: TrueModel | None
     title: str
     notes: tuple[str, ...] = ()
     format: str = ""
@@ -310,7 +311,7 @@ def _split(
     test: TestSet | None,
     title: str,
     notes: tuple[str, ...],
-    model: Model | None = None,
+    model: TrueModel | None = None,
 ) -> Data:
     """Split a sample at random into training, validation and, unless there is a test set, test
     strings.

@@ -16,8 +16,9 @@ from ..errors import RecipeError, check_at_least, check_between
 from ..files import MAX_JSON_BYTES, from_json, read_capped, to_json, write_atomically
 from ..learning.learners import FitReport
 from ..metrics.diagnostics import Diagnostics
-from ..metrics.scores import Scores
-from ..models.files import LearnedModel, SavedModel, load_model, save_model
+from ..metrics.scores import MAIN_SCORES, Scores
+from ..metrics.tables import format_score
+from ..models.files import LearnedModel, load, save
 from ..models.mixture import Mixture
 from ..models.ngram import NGram
 from ..strings.words import Alphabet
@@ -61,6 +62,14 @@ class Result:
     seconds: dict[str, float]
     diagnostics: Diagnostics
     num_train: int
+
+    def __repr__(self) -> str:
+        """Write the model and its main scores on the test set."""
+        main = (
+            f"{score.short_title} {format_score(getattr(self.scores, score.field))}"
+            for score in MAIN_SCORES
+        )
+        return f"<Result of {self.recipe.learning.learner}: {self.model!r}; {', '.join(main)}>"
 
 
 NUMBERS = TypeAdapter(list[float])
@@ -113,13 +122,8 @@ def save_result(directory: Path, result: Result, sync: bool = True) -> None:
 
     `sync` is that of `files.write_atomically`.
     """
-    save_model(
-        directory,
-        SavedModel(
-            result.model, result.alphabet, {"recipe": result.recipe.model_dump(mode="json")}
-        ),
-        sync,
-    )
+    info = {"recipe": result.recipe.model_dump(mode="json")}
+    save(result, directory, info, alphabet=result.alphabet, sync=sync)
     record = {
         "recipe": result.recipe.model_dump(mode="json"),
         "report": asdict(result.report),
@@ -139,9 +143,10 @@ def load_result(directory: Path) -> Result:
     Raises RecipeError if the folder does not hold a valid result.
     """
     data = from_json(read_capped(directory / "result.json", MAX_JSON_BYTES))
-    saved = load_model(directory)
-    if isinstance(saved.model, (Mixture, NGram)):
-        kind = "a mixture" if isinstance(saved.model, Mixture) else "an n-gram"
+    model = load(directory)
+    assert model.alphabet is not None  # `load` sets it
+    if isinstance(model, (Mixture, NGram)):
+        kind = "a mixture" if isinstance(model, Mixture) else "an n-gram"
         raise RecipeError(
             f"the model in {directory} is {kind}; a run of a recipe has a single model with states"
         )
@@ -153,8 +158,8 @@ def load_result(directory: Path) -> Result:
         ) from None
     return Result(
         record.recipe,
-        saved.model,
-        saved.alphabet,
+        model,
+        model.alphabet,
         record.report,
         record.scores,
         record.validation,

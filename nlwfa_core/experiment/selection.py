@@ -19,6 +19,7 @@ from ..metrics.scores import (
     evaluate,
 )
 from ..metrics.seeds import badness
+from ..metrics.tables import format_score
 from ..strings.plain import SampleLike, as_sample
 from ..strings.sample import Sample
 from .pipeline import basis_notes, build_hankel, fit_recipe, options_of, training_notes
@@ -45,6 +46,14 @@ class RankSelection:
     metric: str
     scores: tuple[tuple[int, Scores], ...]
     notes: tuple[str, ...] = ()
+
+    def __repr__(self) -> str:
+        """Write the chosen rank, and the score of each rank."""
+        values = (
+            f"{rank}: {format_score(getattr(scores, self.metric))}" for rank, scores in self.scores
+        )
+        title = SCORE_OF[self.metric].short_title
+        return f"<RankSelection of rank {self.rank} by {title}; {', '.join(values)}>"
 
 
 @check_types

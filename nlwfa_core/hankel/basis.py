@@ -5,17 +5,25 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise, product
 
 import numpy as np
 
 from .. import limits
-from ..errors import RecipeError, check_at_least, check_fields, check_types
+from ..errors import RecipeError, check_at_least, check_fields, check_types, plural
 from ..strings.plain import SampleLike, as_alphabet, as_sample
 from ..strings.trie import Trie, frequent_prefixes
-from ..strings.words import Alphabet, IntArray, Words, check_alphabet, check_symbols, distinct
+from ..strings.words import (
+    Alphabet,
+    IntArray,
+    Words,
+    check_alphabet,
+    check_symbols,
+    distinct,
+    first_words,
+)
 from .names import check_statistic
 
 
@@ -73,6 +81,20 @@ class Basis:
                 f"the prefixes must be prefix-closed; got {len(self.prefixes)}, but with all "
                 f"their own prefixes there are {closed}"
             )
+
+    def __repr__(self) -> str:
+        """Describe the basis in a line.
+
+        >>> Basis.up_to("ab", 1, 2)
+        <Basis of 3 prefixes (λ, a, b) and 7 suffixes (λ, a, b, aa, ab, ba, …); 2 symbols: a, b>
+        """
+        alphabet = self.alphabet
+        symbols = alphabet.summary if alphabet else plural(self.num_symbols, "symbol")
+        sides = []
+        for name, words in (("prefixes", self.prefixes), ("suffixes", self.suffixes)):
+            first = first_words(replace(words, alphabet=alphabet))
+            sides.append(f"{len(words):,} {name} ({first})")
+        return f"<Basis of {' and '.join(sides)}; {symbols}>"
 
     @cached_property
     def prefix_tree(self) -> Trie:

@@ -20,7 +20,15 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from ..errors import RecipeError, check_between, check_fields, check_one_of, check_type, check_types
+from ..errors import (
+    RecipeError,
+    check_between,
+    check_fields,
+    check_one_of,
+    check_type,
+    check_types,
+    plural,
+)
 from ..strings.sample import Sample
 from ..strings.words import Alphabet, FloatArray, IntArray, Word, Words, float64_array
 from .basis import Basis
@@ -77,6 +85,16 @@ class HankelMatrix:
         check_fields(self)
         check_one_of("statistic", self.statistic, (*STATISTICS, VALUE))
         check_one_of("transform", self.transform, TRANSFORMS)
+
+    def __repr__(self) -> str:
+        """Describe the matrix in a line: its size is that of the block H_λ."""
+        options = [f"statistic {self.statistic!r}", *(["bounded"] if self.bounded else [])]
+        if self.transform != "none":
+            options.append(f"transform {self.transform!r}")
+        size = f"{self.num_prefixes:,} × {self.num_suffixes:,}"
+        symbols = self.alphabet.summary if self.alphabet else plural(self.num_symbols, "symbol")
+        entries = f"{self.block.nnz:,} entries that are not 0"
+        return f"<HankelMatrix, {size}, {', '.join(options)}, {entries}; {symbols}>"
 
     @property
     def num_prefixes(self) -> int:

@@ -103,6 +103,12 @@ class FitReport:
     seconds: dict[str, float]
     start_errors: tuple[float, ...] = ()
 
+    def __repr__(self) -> str:
+        """Write what was learned, in how many seconds, and the messages."""
+        states = f"rank {self.rank}, {plural(self.num_states, 'state')}"
+        seconds = f"training {self.training}, {sum(self.seconds.values()):.2g} s"
+        return f"<FitReport of {'; '.join((self.learner, states, seconds, *self.messages))}>"
+
     @property
     def training(self) -> str:
         """Return whether the training is finished, in the words of `progress.training_state`; "–"

@@ -10,6 +10,7 @@
   and meanings of the scores.
 - `intervals`: how much scores would change with other test strings, and whether two models differ
   by more than that.
+- `comparison`: `compare`, which does this in one call.
 - `diagnostics`: whether a model's mass converges, and whether its weights can be probabilities.
 - `tables`: tables of results, written as LaTeX, Markdown, CSV and JSON.
 - `seeds`: summaries of scores over several seeds, the choice of the best model, and differences

@@ -37,12 +37,13 @@ from statistics import NormalDist
 import numpy as np
 
 from ..errors import RecipeError, check_at_least, check_between, check_one_of, check_types, plural
-from ..models.model import HasModel, Model, model_of, scaled_next_scores
+from ..models.model import HasModel, Model, alphabet_of, model_of, scaled_next_scores
 from ..rounding import on_one_thread
+from ..strings.plain import SampleLike
 from ..strings.words import FloatArray, IntArray, Words
 from .next_symbols import score_next_by_string
 from .perplexity import magnitudes, pautomac_score, shares
-from .scores import SCORE_OF, TestSet, outputs_on, over_one_alphabet
+from .scores import SCORE_OF, TestSet, as_test_set, outputs_on, over_one_alphabet
 
 CONFIDENCE = 0.95
 FEWEST_STRINGS = 30  # with fewer test strings, there is no interval, no p value and no verdict
@@ -185,6 +186,11 @@ class StringScores:
     is_finite: bool
     output_counts: Mapping[str, float]
 
+    def __repr__(self) -> str:
+        """Write the scores without resampling."""
+        written = (f"{field} {value:.4g}" for field, value in self.estimates.items())
+        return f"<StringScores on {plural(self.num_strings, 'string')}: {', '.join(written)}>"
+
     @property
     def num_strings(self) -> int:
         """Return the number of test strings, repeated ones included."""
@@ -294,21 +300,21 @@ class StringScores:
 
 @check_types
 @on_one_thread
-def string_scores(model: Model | HasModel, test: TestSet, floor: float = 0.0) -> StringScores:
+def string_scores(
+    model: Model | HasModel, test: TestSet | SampleLike, floor: float = 0.0
+) -> StringScores:
     """Compute what each test string contributes to a model's scores.
 
-    >>> from nlwfa_core import WFA, Alphabet, TestSet
+    >>> from nlwfa_core import WFA, Alphabet
     >>> half = WFA([1], [[[0.5]]], [0.5], Alphabet(("a",)))
-    >>> round(
-    ...     string_scores(half, TestSet.empirical(["a", "aa", ""])).estimates["bits_per_symbol"], 6
-    ... )
+    >>> round(string_scores(half, ["a", "aa", ""]).estimates["bits_per_symbol"], 6)
     1.0
 
     Parameters
     ----------
     model : Model
-    test : TestSet
-        The words of its T must be its test strings, either as drawn or each once.
+    test : TestSet, Sample, or strings as `strings.plain.as_sample` takes them
+        The words of a test set's T must be its test strings, either as drawn or each once.
     floor : float
         Normalised outputs below it are raised to it, as in `evaluate`. This is done once, over the
         whole of T, and not for each resample.
@@ -320,6 +326,7 @@ def string_scores(model: Model | HasModel, test: TestSet, floor: float = 0.0) ->
         among the test strings.
     """
     model = model_of(model)
+    test = as_test_set(test, alphabet_of(model))
     words = test.sample.words  # before they get the numbers of a model's alphabet
     model, test = over_one_alphabet(model, test)
     trie, ends = test.trie(model.num_symbols), test.ends(model.num_symbols)

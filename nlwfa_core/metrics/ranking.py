@@ -225,7 +225,7 @@ def rank_next(model: Model | HasModel, prefixes: Words, count: int = TOP) -> Int
     Parameters
     ----------
     model : Model or HasModel
-        A model, or an object that holds one, such as a `Fit` or a `SavedModel`.
+        A model, or an object that holds one, such as a `Fit` or a `Result`.
     prefixes : Words
         The prefixes, in any order. Repeated ones are computed once. If their alphabet is not the
         model's, their symbols are renumbered to match it.

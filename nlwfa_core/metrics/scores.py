@@ -349,6 +349,18 @@ class TestSet:
         words = self.words.in_alphabet(self.alphabet, "the test sample's")
         object.__setattr__(self, "words", replace(words, alphabet=self.alphabet))
 
+    def __repr__(self) -> str:
+        """Describe the test set in a line.
+
+        >>> TestSet.empirical(["ab", "b"])
+        <TestSet of 2 strings, 2 distinct, true probabilities not known; 2 symbols: a, b>
+        """
+        strings = (
+            f"{plural(self.sample.num_strings, 'string')}, {len(self.sample.words):,} distinct"
+        )
+        truth = "known" if self.target_is_true else "not known"
+        return f"<TestSet of {strings}, true probabilities {truth}; {self.alphabet.summary}>"
+
     @property
     def alphabet(self) -> Alphabet:
         return self.sample.alphabet
@@ -521,7 +533,7 @@ class TestSet:
         return cls(sample.words, sample.frequencies(), sample, target_is_true=False)
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True)
 class Scores:
     """A model's scores on a test set, and two reference scores that do not depend on the model.
 
@@ -739,6 +751,20 @@ def _written(value: float, form: str) -> str:
     return "undefined" if np.isnan(value) else f"{value:{form}}".replace("inf", "∞")
 
 
+def as_test_set(
+    strings: TestSet | SampleLike, alphabet: Alphabet | None, name: str = "test"
+) -> TestSet:
+    """Make a test set of strings, whose target is their frequencies; a test set stays as it is.
+
+    Written strings get the numbers of an alphabet, to which their other symbols are added.
+    """
+    if isinstance(strings, TestSet):
+        return strings
+    if isinstance(strings, Sample):
+        return TestSet.empirical(strings)
+    return TestSet.empirical(as_sample(strings, alphabet, name, extend=True))
+
+
 @check_types
 @on_one_thread
 def evaluate(model: Model | HasModel, test: TestSet | SampleLike, floor: float = 0.0) -> Scores:
@@ -763,13 +789,7 @@ def evaluate(model: Model | HasModel, test: TestSet | SampleLike, floor: float =
         the true model has another alphabet.
     """
     model = model_of(model)
-    if not isinstance(test, TestSet):
-        test = TestSet.empirical(
-            as_sample(
-                test, None if isinstance(test, Sample) else alphabet_of(model), "test", extend=True
-            )
-        )
-    model, test = over_one_alphabet(model, test)
+    model, test = over_one_alphabet(model, as_test_set(test, alphabet_of(model)))
     trie = test.trie(model.num_symbols)
     next_scores, exponents = scaled_next_scores(model, trie)
     weights, logs = outputs_on(model, test, next_scores, exponents)

@@ -12,13 +12,14 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, get_args
 
 import numpy as np
 from safetensors import SafetensorError
-from safetensors.numpy import load, save
+from safetensors.numpy import load as load_tensors
+from safetensors.numpy import save as save_tensors
 
 from .. import limits
 from ..errors import RecipeError, check_type, check_types, plural
@@ -33,7 +34,7 @@ from ..files import (
 )
 from ..strings.words import Alphabet, FloatArray, check_written
 from .mixture import Mixture
-from .model import Model, model_of
+from .model import HasModel, Model, model_of
 from .ngram import NGram
 from .nlwfa import NLWFA
 from .reading import reading_named
@@ -75,79 +76,64 @@ MAX_ORDER = 100  # of an n-gram: each symbol of a history takes a step of a loop
 MAX_TENSOR_BYTES = 2 * 2**30
 
 
-@dataclass(frozen=True, eq=False)
-class SavedModel:
-    """A model with its alphabet and information on its origin.
-
-    Attributes
-    ----------
-    model : WFA, NLWFA, RecurrentModel, NGram or Mixture
-    alphabet : Alphabet
-    info : dict
-        Values that JSON can hold, such as parts of the recipe, the training file and messages. They
-        are for people to read; only a note on test strings that are training strings is computed
-        from them (`experiment.data.key_notes`).
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from nlwfa_core import Alphabet, SavedModel, WFA
-    >>> saved = SavedModel(
-    ...     WFA(np.ones(1), np.full((1, 1, 1), 0.5), np.array([0.5])),
-    ...     Alphabet(("a",)),
-    ...     {"by": "hand"},
-    ... )
-    >>> saved.alphabet.symbols, saved.model.num_states
-    (('a',), 1)
-    """
-
-    model: StoredModel
-    alphabet: Alphabet
-    info: dict[str, Any]
-
-    def __post_init__(self) -> None:
-        model_of(self.model)
-        check_type("alphabet", self.alphabet, Alphabet)
-
-
 @check_types
-def save_model(directory: Path | str, saved: SavedModel, sync: bool = True) -> None:
-    """Write a model to a folder, which is made if it does not exist. `load_model` can read every
-    model that this accepts.
+def save(
+    model: Model | HasModel,
+    path: Path | str,
+    info: Mapping[str, Any] | None = None,
+    *,
+    alphabet: Alphabet | None = None,
+    sync: bool = True,
+) -> None:
+    """Write a model and its alphabet to a folder, which is made if it does not exist. `load` can
+    read every model that this accepts.
 
     >>> from tempfile import TemporaryDirectory
-    >>> from nlwfa_core import Alphabet
+    >>> from nlwfa_core import WFA, Alphabet, load, save
     >>> half = WFA([1], [[[0.5]]], [0.5], Alphabet(("a",)))
     >>> with TemporaryDirectory() as folder:
-    ...     save_model(folder, SavedModel(half, half.alphabet, {"by": "hand"}))
-    ...     load_model(folder).model("aa")
+    ...     save(half, folder)
+    ...     load(folder)("aa")
     0.125
 
     Parameters
     ----------
+    model : WFA, NLWFA, RecurrentModel, NGram or Mixture
+        A model, or an object that holds one, such as a `Fit`.
+    path : Path or str
+        The folder. It gets the files `model.json` and `model.safetensors`, which replace a model
+        that it holds.
+    info : mapping, optional
+        Values that JSON can hold, such as parts of the recipe, the training file and messages;
+        `load_info` reads them. They are for people; only a note on test strings that are training
+        strings is computed from them (`experiment.data.key_notes`).
+    alphabet : Alphabet, optional
+        The symbols of a model that has no alphabet. By default they are "0" … "n − 1".
     sync : bool
         Whether to wait until the files are safely on disk (see `files.write_atomically`).
 
     Raises
     ------
     RecipeError
-        If the model holds nan or ∞, its alphabet is not `saved.alphabet`, `saved.info` can't be
+        If the model holds nan or ∞, it has another alphabet than `alphabet`, `info` can't be
         written as JSON, a file would be too large, or the folder can't be written.
     TypeError
         If models of this kind can't be saved.
     """
-    if not str(directory):
-        raise RecipeError("directory must name a folder; got an empty text")
-    directory, model = Path(directory), saved.model
+    if not str(path):
+        raise RecipeError("path must name a folder; got an empty text")
+    directory = Path(path)
+    model = model_of(model)
     if not isinstance(model, StoredModel):
         kinds = ", ".join(kind.__name__ for kind in get_args(StoredModel))
         raise TypeError(
             f"only models of the kinds {kinds} can be saved; got {type(model).__name__}"
         )
-    if model.num_symbols != len(saved.alphabet) or model.alphabet not in (None, saved.alphabet):
-        own = model.alphabet.summary if model.alphabet else plural(model.num_symbols, "symbol")
+    alphabet = alphabet or model.alphabet or Alphabet.numbered(model.num_symbols)
+    if model.num_symbols != len(alphabet) or model.alphabet not in (None, alphabet):
+        symbols = model.alphabet.summary if model.alphabet else plural(model.num_symbols, "symbol")
         raise RecipeError(
-            f"a model with {own} can't be saved with an alphabet of {saved.alphabet.summary}"
+            f"a model with {symbols} can't be saved with an alphabet of {alphabet.summary}"
         )
     own_header, arrays = _parts_of(model)
     for name, array in arrays.items():
@@ -161,19 +147,17 @@ def save_model(directory: Path | str, saved: SavedModel, sync: bool = True) -> N
         sum(a.nbytes for a in arrays.values()) + 2**16,
         MAX_TENSOR_BYTES,
     )
-    tensors = save({name: np.ascontiguousarray(array) for name, array in arrays.items()})
+    tensors = save_tensors({name: np.ascontiguousarray(array) for name, array in arrays.items()})
     header = {
         "format": MODEL_FORMAT,
         "version": __version__,
-        "symbols": list(saved.alphabet.symbols),
+        "symbols": list(alphabet.symbols),
         **own_header,
         "arrays_sha256": _digest(tensors),
-        "info": saved.info,
+        "info": dict(info or {}),
     }
     try:
         text = to_json(header).encode()
-        if not isinstance(saved.info, dict):
-            raise TypeError(f"must be a dictionary; got {type(saved.info).__name__}")
     # half of a surrogate pair is a ValueError, too
     except (TypeError, ValueError, RecursionError) as error:
         raise RecipeError(
@@ -265,38 +249,51 @@ def _parts_of(model: Model) -> tuple[dict[str, Any], dict[str, FloatArray]]:
 
 
 @check_types
-def load_model(directory: Path | str) -> SavedModel:
-    """Read a model from its folder.
+def load(path: Path | str) -> StoredModel:
+    """Read a model from its folder, with its alphabet.
 
     Shapes, types and finiteness are checked here, because safetensors accepts nan and impossible
     shapes.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> from nlwfa_core import NGram, load, save
+    >>> with TemporaryDirectory() as folder:
+    ...     save(NGram.fit(["ab", "b"], 2), folder)
+    ...     load(folder).alphabet.symbols
+    ('a', 'b')
 
     Raises
     ------
     RecipeError
         If the folder does not hold a valid model.
-
-    Examples
-    --------
-    >>> from tempfile import TemporaryDirectory
-    >>> import numpy as np
-    >>> from nlwfa_core import Alphabet, SavedModel, WFA, load_model, save_model
-    >>> saved = SavedModel(
-    ...     WFA(np.ones(1), np.full((1, 1, 1), 0.5), np.array([0.5])), Alphabet(("a",)), {}
-    ... )
-    >>> with TemporaryDirectory() as folder:
-    ...     save_model(folder, saved)
-    ...     again = load_model(folder)
-    >>> again.model("aa")
-    0.125
     """
-    directory = Path(directory)
+    directory = Path(path)
     header = _header_of(directory)
     try:
-        arrays = load(_tensors_of(directory, header["arrays_sha256"]))
+        arrays = load_tensors(_tensors_of(directory, header["arrays_sha256"]))
     except (SafetensorError, ValueError, TypeError, KeyError, OverflowError, MemoryError) as error:
         raise RecipeError(f"model.safetensors in {directory} can't be read: {error}") from None
     return _model_of(header, arrays, directory)
+
+
+@check_types
+def load_info(path: Path | str) -> dict[str, Any]:
+    """Read the information that was saved with a model.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> from nlwfa_core import WFA, load_info, save
+    >>> with TemporaryDirectory() as folder:
+    ...     save(WFA([1], [[[0.5]]], [0.5]), folder, {"by": "hand"})
+    ...     load_info(folder)
+    {'by': 'hand'}
+
+    Raises
+    ------
+    RecipeError
+        If the folder does not hold a valid `model.json`.
+    """
+    info: dict[str, Any] = _header_of(Path(path))["info"]
+    return info
 
 
 def _header_of(directory: Path) -> dict[str, Any]:
@@ -371,7 +368,7 @@ def _tensors_of(directory: Path, digest: str) -> bytes:
 
 def _model_of(
     header: Mapping[str, Any], arrays: Mapping[str, FloatArray], directory: Path
-) -> SavedModel:
+) -> StoredModel:
     """Make a model from the contents of its folder's two files."""
     for name, array in arrays.items():
         if array.dtype != np.float64 or not np.isfinite(array).all():
@@ -402,7 +399,7 @@ def _model_of(
             f"the model in {directory} has {model.num_symbols} symbols, but its alphabet has "
             f"{len(symbols)}"
         )
-    return SavedModel(replace(model, alphabet=alphabet), alphabet, header["info"])
+    return replace(model, alphabet=alphabet)
 
 
 def _part_of(header: Mapping[str, Any], arrays: Mapping[str, FloatArray]) -> Part:

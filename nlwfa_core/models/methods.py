@@ -121,14 +121,33 @@ class Methods:
         alphabet = alphabet_of(model) or Alphabet.numbered(model.num_symbols)
         return Sample(drawn.words, drawn.counts, alphabet)
 
-    def _repr_html_(self) -> str:
+    @property
+    def _kind(self) -> str:
+        """Return what kind of model this is, for its repr."""
+        return type(self).__name__
+
+    @property
+    def _heading(self) -> str:
+        """Describe the model in a line: its kind, and its numbers of states and symbols."""
         model = cast("Model", self)
         alphabet = alphabet_of(model)
         symbols = listed(alphabet.symbols) if alphabet else "known by their numbers"
         states = getattr(model, "num_states", None)
-        parts = [type(self).__name__, *([plural(states, "state")] if states is not None else [])]
-        heading = f"{', '.join(parts)}, {plural(model.num_symbols, 'symbol')}: {symbols}"
-        return f"<table><caption>{escape(heading)}</caption>{''.join(self._html_rows())}</table>"
+        parts = [self._kind, *([plural(states, "state")] if states is not None else [])]
+        return f"{', '.join(parts)}, {plural(model.num_symbols, 'symbol')}: {symbols}"
+
+    def __repr__(self) -> str:
+        """Describe the model in a line; its numbers are its attributes.
+
+        >>> from nlwfa_core import WFA, Alphabet
+        >>> WFA([1], [[[0.25]], [[0.25]]], [0.5], Alphabet(("a", "b")))
+        <WFA, 1 state, 2 symbols: a, b>
+        """
+        return f"<{self._heading}>"
+
+    def _repr_html_(self) -> str:
+        rows = "".join(self._html_rows())
+        return f"<table><caption>{escape(self._heading)}</caption>{rows}</table>"
 
     def _html_rows(self) -> Iterable[str]:
         """Rows of HTML with the model's numbers; none by default."""

@@ -50,7 +50,7 @@ SMALLEST_WEIGHT = 1e-6
 NONE, SMALLEST_EXPONENT = -(2**30), -900
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Mixture(Methods):
     """A convex combination of models.
 
@@ -105,6 +105,10 @@ class Mixture(Methods):
     @property
     def num_symbols(self) -> int:
         return self.models[0].num_symbols
+
+    @property
+    def _kind(self) -> str:
+        return f"Mixture of {plural(len(self.models), 'model')}"
 
     @property
     def num_states(self) -> int:

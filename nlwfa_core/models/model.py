@@ -39,9 +39,7 @@ class Model(Protocol):
 
 
 class HasModel(Protocol):
-    """An object that holds a model among other things, such as a `Fit`, a `SavedModel` or a
-    `Result`.
-    """
+    """An object that holds a model among other things, such as a `Fit` or a `Result`."""
 
     @property
     def model(self) -> Model: ...
@@ -121,7 +119,7 @@ class ChainModel(ABC):
 
 
 def model_of(value: Model | HasModel, name: str = "model") -> Model:
-    """Return a model as it is, or the model of a `Fit`, a `SavedModel` or a `Result`.
+    """Return a model as it is, or the model of a `Fit` or a `Result`.
 
     Raises TypeError for anything else.
     """

@@ -67,7 +67,7 @@ class Uniform(Methods):
         return np.full((trie.num_nodes, self.num_symbols + 1), 1.0 / (self.num_symbols + 1))
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class NGram(ChainModel, Methods):
     """An interpolated n-gram. The end of the string counts as a symbol, and in histories, a special
     symbol marks the beginning.
@@ -108,6 +108,10 @@ class NGram(ChainModel, Methods):
     counts: sparse.csr_array
     alphabet: Alphabet | None = None
     smoothing: str = WITTEN_BELL
+
+    @property
+    def _kind(self) -> str:
+        return f"NGram of order {self.order}"
 
     def __post_init__(self) -> None:
         check_fields(self)

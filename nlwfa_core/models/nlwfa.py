@@ -36,7 +36,7 @@ def activate(values: FloatArray, nonlinear: bool) -> FloatArray:
     return np.tanh(values) if nonlinear else values
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class NLWFA(Methods):
     """A nonlinear weighted finite automaton whose maps are biasless feed-forward networks.
 

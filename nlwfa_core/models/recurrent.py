@@ -21,7 +21,7 @@ from .model import ChainModel
 GATES = {"GRU": 3, "LSTM": 4}
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class RecurrentModel(ChainModel, Methods):
     """A model with one recurrent layer, and on its output h a softmax over all symbols and the end
     of the string.

@@ -36,7 +36,7 @@ SMALLEST_SIZE, LARGEST_SIZE, SHIFT = 2.0**-900, 2.0**300, 800
 CLEARLY_BELOW_1, MOST_WORK, LARGEST_ENTRY = 1 - 1e-6, 2**31, 2.0**64
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class WFA(Methods):
     """A weighted finite automaton.
 
@@ -429,9 +429,22 @@ class WFA(Methods):
         )
         return WFA(ends[0], transitions, ends[1], self.alphabet or other.alphabet)
 
+    def __radd__(self, other: int) -> WFA:
+        """Return this automaton as the sum of 0 and itself, with which `sum` begins.
+
+        >>> half = WFA([1], [[[0.5]]], [0.5])
+        >>> sum([half, half, half])((0,))
+        0.75
+        """
+        return self if isinstance(other, int) and other == 0 else NotImplemented
+
+    def __neg__(self) -> WFA:
+        """Return the automaton of −f."""
+        return WFA(-self.initial, self.transitions, self.termination, self.alphabet)
+
     def __sub__(self, other: WFA) -> WFA:
         """Return the automaton of f − g."""
-        return self + (-1.0) * other if isinstance(other, WFA) else NotImplemented
+        return self + -other if isinstance(other, WFA) else NotImplemented
 
     def __mul__(self, other: WFA | float) -> WFA:
         """Make the automaton of f times a number, or of f(x) g(x), the Hadamard product, by
@@ -458,6 +471,24 @@ class WFA(Methods):
 
     def __rmul__(self, other: float) -> WFA:
         return self * other
+
+    def __truediv__(self, other: float) -> WFA:
+        """Return the automaton of f divided by a number.
+
+        >>> half = WFA([1], [[[0.5]]], [0.5])
+        >>> (half / 2)((0,)), (-half)((0,))
+        (0.125, -0.25)
+
+        Raises
+        ------
+        ZeroDivisionError
+            If the number is 0.
+        """
+        if not isinstance(other, Real):
+            return NotImplemented
+        if other == 0:
+            raise ZeroDivisionError("an automaton can't be divided by 0")
+        return WFA(self.initial / float(other), self.transitions, self.termination, self.alphabet)
 
     def total_weight(self) -> float:
         """Compute Σ_x f(x) over all strings; ∞ if the sum diverges."""

@@ -19,7 +19,9 @@ import numpy as np
 
 from .. import limits
 from ..errors import RecipeError, check_at_least, check_between, check_type
+from ..models.methods import Methods
 from ..models.model import model_words
+from ..strings.sample import Sample
 from ..strings.trie import Trie
 from ..strings.words import Alphabet, FloatArray, Words
 
@@ -29,7 +31,7 @@ RULES_AT_ONCE = 2**20
 
 
 @dataclass(frozen=True)
-class Dyck:
+class Dyck(Methods):
     """Represents the grammar with the probabilities of its rules, as a model whose weights and
     next-symbol scores are exact.
 
@@ -48,8 +50,11 @@ class Dyck:
 
     Examples
     --------
-    >>> Dyck().weights(Words.of([(0, 1), (0, 0, 1, 1), (1, 0)])).round(12).tolist()
+    >>> truth = Dyck()
+    >>> truth(["[]", "[[]]", "]["]).round(12).tolist()
     [0.4, 0.16, 0.0]
+    >>> {symbol: round(share, 12) for symbol, share in truth.next("[").items()}
+    {'[': 0.5, ']': 0.5, 'end': 0.0}
     """
 
     split: float = 0.2
@@ -165,12 +170,27 @@ class Dyck:
         return scores, log_prefixes
 
     def sample(
+        self, num_strings: int, seed: int = 0, max_length: int = limits.most("string_length")
+    ) -> Sample:
+        """Draw strings by the grammar's rules. Equal seeds draw equal strings.
+
+        >>> Dyck().sample(1_000, seed=1).num_strings
+        1000
+
+        Raises
+        ------
+        RecipeError
+            As `sample_words` does.
+        """
+        return Sample.of(self.sample_words(num_strings, seed, max_length), ALPHABET)
+
+    def sample_words(
         self,
         num_strings: int,
         seed: int | Sequence[int],
         max_length: int = limits.most("string_length"),
     ) -> Words:
-        """Draw strings from the grammar.
+        """Draw strings from the grammar, in the order in which they are drawn.
 
         Raises
         ------

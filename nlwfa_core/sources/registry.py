@@ -9,7 +9,6 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from ..errors import plural
-from ..models.model import Model
 from ..models.wfa import WFA
 from ..strings.words import Alphabet, Words
 from .automata import (
@@ -24,6 +23,7 @@ from .dyck import ALPHABET, Dyck
 from .tomita import LANGUAGES, tomita_automaton
 
 Seed = int | Sequence[int]
+TrueModel = WFA | Dyck  # the models of sources: both can be called, asked and drawn from
 LANGUAGE_ALPHABET = Alphabet(("0", "1"))  # the alphabet of Tomita's languages
 SIZE = ("num_states", "num_symbols")  # the options of random automata
 LETTERS = "abcdefghijklmnopqrstuvwxyz"  # the symbols of random automata
@@ -36,7 +36,7 @@ class Generator:
     Attributes
     ----------
     alphabet : Alphabet
-    model : Model
+    model : WFA or Dyck
     draw : callable
         A function (number of strings, seed) -> Words.
     title : str
@@ -44,7 +44,7 @@ class Generator:
     """
 
     alphabet: Alphabet
-    model: Model
+    model: TrueModel
     draw: Callable[[int, Seed], Words]
     title: str
 
@@ -72,7 +72,7 @@ class Source:
 def _dyck(model_seed: Seed, split_probability: float, wrap_probability: float) -> Generator:
     grammar = Dyck(split_probability, wrap_probability)
     title = f"Dyck grammar: S→SS {grammar.split:g} | [S] {grammar.wrap:g} | [] {grammar.leaf:g}"
-    return Generator(ALPHABET, grammar, grammar.sample, title)
+    return Generator(ALPHABET, grammar, grammar.sample_words, title)
 
 
 def _tomita(model_seed: Seed, grammar: int) -> Generator:

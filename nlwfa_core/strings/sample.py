@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from html import escape
+from itertools import repeat
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -20,12 +21,14 @@ from ..errors import (
     plural,
 )
 from .words import (
+    WORDS_SHOWN,
     Alphabet,
     FloatArray,
     IntArray,
     Words,
     check_symbols,
     distinct,
+    shortened,
     smallest,
     whole_numbers,
 )
@@ -191,18 +194,52 @@ class Sample:
         )
         return pd.Series(self.counts, index=index, name="count")
 
+    def __iter__(self) -> Iterator[str]:
+        """Iterate over the counted strings, written as text, each as often as it was counted.
+
+        Equal strings come one after the other. With the sample's alphabet, `as_sample` makes the
+        same sample of them again.
+
+        >>> from nlwfa_core import as_sample
+        >>> list(as_sample(["ab", "", "ab"]))
+        ['ab', 'ab', '']
+        """
+        for word, count in zip(self.words, self.counts.tolist(), strict=True):
+            written = self.alphabet.decode(word) if word else ""
+            yield from repeat(written, count)
+
+    def __repr__(self) -> str:
+        """Write the numbers of strings and symbols, and the most frequent strings.
+
+        >>> from nlwfa_core import as_sample
+        >>> as_sample(["ab", "", "ab"])
+        <Sample of 3 strings, 2 distinct: 2 × ab, 1 × λ; 2 symbols: a, b>
+        """
+        order = self._by_frequency(WORDS_SHOWN)
+        names = [f"{int(self.counts[index]):,} × {shortened(self.words, index)}" for index in order]
+        if len(self.words) > len(names):
+            names.append("…")
+        strings = f": {', '.join(names)}" if names else ""
+        return f"<Sample of {self._heading}{strings}; {self.alphabet.summary}>"
+
+    def _by_frequency(self, number: int) -> list[int]:
+        """Return the indices of the most frequent words, the most frequent first."""
+        order: list[int] = np.argsort(-self.counts.astype(np.int64), kind="stable").tolist()
+        return order[:number]
+
+    @property
+    def _heading(self) -> str:
+        return f"{plural(self.num_strings, 'string')}, {len(self.words):,} distinct"
+
     def _repr_html_(self) -> str:
-        order = np.argsort(-self.counts, kind="stable")[:STRINGS_SHOWN].tolist()
+        order = self._by_frequency(STRINGS_SHOWN)
         rows = "".join(
             f"<tr><td>{escape(self.alphabet.decode(self.words[index]))}</td><td "
             'style="text-align: right">'
             f"{int(self.counts[index]):,}</td></tr>"
             for index in order
         )
-        heading = (
-            f"{plural(self.num_strings, 'string')}, {len(self.words):,} distinct, "
-            f"{self.alphabet.summary}"
-        )
+        heading = f"{self._heading}, {self.alphabet.summary}"
         head = "<tr><th>string</th><th>count</th></tr>"
         return f"<table><caption>{escape(heading)}</caption><thead>{head}</thead><tbody>{rows}</tbody></table>"  # noqa: E501
 

@@ -17,7 +17,7 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from ..errors import check_type
+from ..errors import check_type, plural
 from ..rounding import sizes
 from .rolling import Transition
 from .words import FloatArray, IntArray, Words, by_symbol, check_symbols, unique_keys
@@ -61,6 +61,10 @@ class Trie:
     levels: IntArray
     paths: IntArray
     starts: IntArray
+
+    def __repr__(self) -> str:
+        nodes = plural(self.num_nodes, "node")
+        return f"<Trie of {plural(len(self.starts) - 1, 'word')}, {nodes}>"
 
     @classmethod
     def of(cls, words: Words, num_symbols: int) -> Trie:

@@ -36,6 +36,9 @@ FloatArray = npt.NDArray[np.float64]
 
 NUMBER = re.compile("[0-9]+")
 LAMBDA = "λ"  # the written form of the empty word
+LONGEST_CODE = 80  # characters of an alphabet that is written as Python code
+WORDS_SHOWN = 6  # in the repr of many words
+LETTERS_SHOWN = 20  # of each of them
 # fingerprints are sorted in so many parts, one by one: together, they would need several times the
 # memory
 FINGERPRINT_PARTS = 8
@@ -67,6 +70,23 @@ class Alphabet:
 
     def __len__(self) -> int:
         return len(self.symbols)
+
+    def __iter__(self) -> Iterator[str]:
+        """Iterate over the written forms of the symbols, in the order of their numbers.
+
+        >>> list(Alphabet(("a", "b")))
+        ['a', 'b']
+        """
+        return iter(self.symbols)
+
+    def __repr__(self) -> str:
+        """Write the alphabet as Python code; of a large one, the number of symbols and the first.
+
+        >>> Alphabet(("a", "b")), Alphabet.numbered(1_000)
+        (Alphabet(('a', 'b')), <Alphabet of 1,000 symbols: 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, …>)
+        """
+        code = f"Alphabet({self.symbols!r})"
+        return code if len(code) <= LONGEST_CODE else f"<Alphabet of {self.summary}>"
 
     @classmethod
     @check_types
@@ -337,6 +357,15 @@ class Words:
     def __iter__(self) -> Iterator[Word]:
         return (self[index] for index in range(len(self)))
 
+    def __repr__(self) -> str:
+        """Write the number of words, and the first of them.
+
+        >>> Words.of([(0, 1), ()]), Words.of([(n,) for n in range(1_000)])
+        (<2 words: 0 1, λ>, <1,000 words: 0, 1, 2, 3, 4, 5, …>)
+        """
+        names = f": {first_words(self)}" if len(self) else ""
+        return f"<{plural(len(self), 'word')}{names}>"
+
     @property
     def lengths(self) -> IntArray:
         """Return the length of each word, shape (num_words,), as int64 also for packed words."""
@@ -438,6 +467,34 @@ class Words:
         """
         check_type("suffixes", suffixes, Words)
         return Words.of(u + v for u in self for v in suffixes)
+
+
+def shortened(words: Words, index: int) -> str:
+    """Write a word for a repr, with at most `LETTERS_SHOWN` of its characters.
+
+    >>> shortened(Words.of([(0,) * 100]), 0)
+    '0 0 0 0 0 0 0 0 0 0 …'
+    """
+    start, end = words.offsets[index : index + 2].tolist()
+    symbols = words.symbols[start : min(end, start + LETTERS_SHOWN + 1)].tolist()
+    alphabet = words.alphabet
+    # a repr must not fail, and the symbols of words are not checked against their alphabet
+    if alphabet is not None and set(symbols) <= set(range(len(alphabet))):
+        written = alphabet.decode(symbols)
+    else:
+        written = " ".join(map(str, symbols)) or LAMBDA
+    is_whole = end - start == len(symbols) and len(written) <= LETTERS_SHOWN
+    return written if is_whole else f"{written[:LETTERS_SHOWN]}…"
+
+
+def first_words(words: Words) -> str:
+    """Write the first words for a repr.
+
+    >>> first_words(Words.of([(n,) for n in range(1_000)]))
+    '0, 1, 2, 3, 4, 5, …'
+    """
+    names = [shortened(words, index) for index in range(min(len(words), WORDS_SHOWN))]
+    return ", ".join([*names, "…"] if len(words) > len(names) else names)
 
 
 def in_order(symbols: Iterable[str]) -> list[str]:

@@ -178,7 +178,7 @@ def finished(recipe: Recipe, result: Result, link: str) -> FinishedRun:
 def results(run: FinishedRun) -> list[Card]:
     """Make the cards of a finished run's downloads, whose files are made on demand."""
     linear = isinstance(run.result.model, WFA)
-    model = "Weights (safetensors) and their meaning (JSON), for load_model"
+    model = "Weights (safetensors) and their meaning (JSON), for nlwfa_core.load"
     return [
         Card(
             ":material/article:",

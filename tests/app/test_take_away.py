@@ -10,7 +10,7 @@ import zipfile
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from nlwfa_core import LearningRecipe, Recipe, RecipeError, load_model, run
+from nlwfa_core import LearningRecipe, Recipe, RecipeError, load, run
 from nlwfa_core.experiment.presets import PRESETS
 from nlwfa_core.experiment.recipe import recipe_code
 from pages.shared import cache, sidebar
@@ -84,7 +84,7 @@ def test_the_archive_of_everything_holds_the_run(tmp_path) -> None:
     )
     assert Recipe.from_json(archive.read("recipe.json").decode()) == recipe
     archive.extractall(tmp_path)
-    assert load_model(tmp_path / "model").model.num_states == 2
+    assert load(tmp_path / "model").num_states == 2
 
 
 def test_a_pinned_run_can_be_taken_away_too() -> None:

@@ -11,6 +11,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -30,9 +31,8 @@ from nlwfa_core.jobs import worker
 from nlwfa_core.jobs.folders import RunFolders
 from nlwfa_core.jobs.runner import Runner
 from nlwfa_core.jobs.sweep import run_missing
-from nlwfa_core.models.files import SavedModel, load_model, save_model
+from nlwfa_core.models.files import load, load_info, save
 from nlwfa_core.models.wfa import WFA
-from nlwfa_core.strings.words import Alphabet
 from tests.core.here import Here, run_here
 from tests.core.small import posix, recipe_of, servers, states
 from tests.references import COIN
@@ -103,7 +103,7 @@ def test_a_disk_that_is_full_at_any_step_leaves_nothing_half_done(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, what: str
 ) -> None:
     result = run(recipe_of("fac.non"))
-    model = SavedModel(COIN.wfa, result.alphabet, {})
+    model = replace(COIN.wfa, alphabet=result.alphabet)
     before, shelf = tmp_path / ("0" * 64), RunFolders(tmp_path)
     save_result(before, result)
     disk = FullDisk(monkeypatch)
@@ -111,7 +111,7 @@ def test_a_disk_that_is_full_at_any_step_leaves_nothing_half_done(
         folder = tmp_path / f"{step:064x}"
         disk.refuses(step)
         if what == "model":
-            saved = lambda folder=folder: save_model(folder, model)  # noqa: E731
+            saved = lambda folder=folder: save(model, folder)  # noqa: E731
         else:
             saved = lambda folder=folder: save_result(folder, result)  # noqa: E731
         try:
@@ -127,7 +127,7 @@ def test_a_disk_that_is_full_at_any_step_leaves_nothing_half_done(
         )
         disk.refuses(-1)
         saved()
-        assert load_model(folder).alphabet.symbols == result.alphabet.symbols
+        assert load(folder).alphabet.symbols == result.alphabet.symbols
         assert what == "model" or load_result(folder).scores == result.scores
     # folder; for each file: a file, writing, the disk, a name; and the name of the model's arrays
     assert not disk.refused and step == (11 if what == "model" else 15)
@@ -166,33 +166,29 @@ def test_a_model_is_replaced_as_a_whole_or_not_at_all(tmp_path: Path) -> None:
     """A process is killed at each step of replacing a model, and the next one at each step of
     replacing what that left.
     """
-    alphabet = Alphabet(("a", "b"))
-    models = [
-        SavedModel(factor * COIN.wfa, alphabet, {"factor": factor}) for factor in (1, 0.5, 0.25)
-    ]
+
+    def write(folder: Path, factor: float, sync: bool = True) -> None:
+        save(factor * COIN.wfa, folder, {"factor": factor}, sync=sync)
 
     def read(folder: Path) -> float:
-        saved = load_model(folder)
-        assert isinstance(saved.model, WFA)
-        np.testing.assert_array_equal(saved.model.initial, saved.info["factor"] * COIN.wfa.initial)
-        return float(saved.info["factor"])
+        model = load(folder)
+        assert isinstance(model, WFA)
+        factor = load_info(folder)["factor"]
+        np.testing.assert_array_equal(model.initial, factor * COIN.wfa.initial)
+        return float(factor)
 
     num_steps = 0
     for first in range(1, 50):
         for second in range(1, 50):
             folder = tmp_path / f"{first} {second}"
-            save_model(folder, models[0])
-            was_killed = killed_at(
-                first, lambda folder=folder: save_model(folder, models[1], sync=False)
-            )  # type: ignore[misc]
+            write(folder, 1)
+            was_killed = killed_at(first, lambda folder=folder: write(folder, 0.5, sync=False))  # type: ignore[misc]
             before = read(folder)
             assert before in (1, 0.5) if was_killed else before == 0.5
-            if not killed_at(
-                second, lambda folder=folder: save_model(folder, models[2], sync=False)
-            ):  # type: ignore[misc]
+            if not killed_at(second, lambda folder=folder: write(folder, 0.25, sync=False)):  # type: ignore[misc]
                 break
             assert read(folder) in (before, 0.25)
-            save_model(folder, models[2])
+            write(folder, 0.25)
             assert read(folder) == 0.25
         if not was_killed:
             num_steps = first

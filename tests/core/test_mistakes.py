@@ -21,7 +21,6 @@ from nlwfa_core import (
     Recipe,
     Refinement,
     Sample,
-    SavedModel,
     TestSet,
     Words,
     draw,
@@ -30,24 +29,25 @@ from nlwfa_core import (
     fit,
     fit_strings,
     fit_values,
-    load_model,
+    load,
+    load_info,
     prepare,
     read_pautomac_model,
     read_solution,
     read_strings,
     read_values,
     run,
-    save_model,
+    save,
     select_basis,
     select_rank,
 )
 from nlwfa_core.errors import RecipeError, check_type
 from nlwfa_core.experiment.cross_validation import cross_validate
+from nlwfa_core.metrics.comparison import compare
 from nlwfa_core.metrics.intervals import (
     Interval,
     intervals,
     leader,
-    paired_differences,
     string_scores,
 )
 from nlwfa_core.strings.trie import Trie
@@ -92,12 +92,7 @@ MISTAKES: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
     "string scores of swapped arguments": (
         lambda: string_scores(TEST, FIT.model),
         TypeError,
-        "test must be a TestSet; got WFA",
-    ),
-    "string scores on a sample": (
-        lambda: string_scores(FIT.model, SAMPLE),
-        TypeError,
-        "test must be a TestSet; got Sample (TestSet.empirical(sample) makes one)",
+        "model must have num_symbols, weights and next_scores",
     ),
     "intervals of a model": (
         lambda: intervals(FIT.model),
@@ -119,10 +114,10 @@ MISTAKES: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
         RecipeError,
         "seed must be at least 0; got -1",
     ),
-    "a difference from a model": (
-        lambda: paired_differences(string_scores(FIT.model, TEST), FIT.model),
+    "a comparison with a test set": (
+        lambda: compare(FIT.model, TEST, SAMPLE),
         TypeError,
-        "second must be a StringScores; got WFA (string_scores(model, test) makes one)",
+        "second must have num_symbols, weights and next_scores",
     ),
     "a leader by a score that is not there": (
         lambda: leader("weer", Interval(1.0, 1.0, 1.0)),
@@ -261,18 +256,18 @@ MISTAKES: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
         TypeError,
         "order must be a whole number; got 2.5",
     ),
-    "save a model alone": (
-        lambda: save_model("m", FIT.model),
+    "save with the path first": (
+        lambda: save("m", FIT.model),
         TypeError,
-        "saved must be a SavedModel; got WFA (SavedModel(model, alphabet, {}) makes one)",
+        "path must be a Path or text; got WFA",
     ),
     "save to a number": (
-        lambda: save_model(3, SavedModel(FIT.model, AB, {})),
+        lambda: save(FIT.model, 3, alphabet=AB),
         TypeError,
-        "directory must be a Path or text; got 3",
+        "path must be a Path or text; got 3",
     ),
     "load what is not there": (
-        lambda: load_model("nowhere"),
+        lambda: load("nowhere"),
         RecipeError,
         "can't read nowhere/model.json: No such file or directory",
     ),
@@ -392,11 +387,7 @@ def test_what_is_meant_is_accepted(tmp_path: Path) -> None:
     """What people write, where it can mean one thing only."""
     (tmp_path / "train.txt").write_bytes(b"ab\na\n\nba\nab\n")
     assert read_strings(tmp_path / "train.txt").sample().counts.tolist() == SAMPLE.counts.tolist()
-    assert (
-        evaluate(FIT, TEST)
-        == evaluate(FIT.model, TEST)
-        == evaluate(SavedModel(FIT.model, AB, {}), TEST)
-    )
+    assert evaluate(FIT, TEST) == evaluate(FIT.model, TEST)
     written = Options("SP", np.int64(2), hidden=[2, 1, 2], refinement="hankel")
     assert written == Options("SP", 2, refinement=Refinement("hankel"))
     by_name, by_value = (
@@ -404,8 +395,8 @@ def test_what_is_meant_is_accepted(tmp_path: Path) -> None:
         for refinement in ("likelihood", Refinement("likelihood"))
     )
     assert by_name.model.weights(TWO).tolist() == by_value.model.weights(TWO).tolist()
-    save_model(str(tmp_path / "m"), SavedModel(FIT.model, AB, {"n": np.int64(3)}))
-    assert load_model(str(tmp_path / "m")).info == {"n": 3}
+    save(FIT.model, str(tmp_path / "m"), {"n": np.int64(3)}, alphabet=AB)
+    assert load_info(str(tmp_path / "m")) == {"n": 3}
     assert list(Words.of(np.array([[0, 1], [1, 0]], dtype=np.int8))) == [(0, 1), (1, 0)]
     assert (
         Sample.of(TWO, AB, [1.0, 2.0]).counts.tolist()
@@ -453,8 +444,8 @@ CHECKED = {
     "fit",
     "prepare",
     "run",
-    "load_model",
-    "save_model",
+    "load",
+    "save",
     "value_scores",
 }
 

@@ -30,7 +30,6 @@ from nlwfa_core import (
     Recipe,
     Refinement,
     Sample,
-    SavedModel,
     Targets,
     TestSet,
     Words,
@@ -84,7 +83,7 @@ WITHOUT = {
     # fields: tests/core/experiment/test_recipe.py
     "DataRecipe", "HankelRecipe", "LearningRecipe", "RefinementRecipe", "Recipe",
     "LearningRecipe.converged",
-    "RecipeError", "Scores", "FileShelf.titles", "Recipe.to_json", "Sample.frequencies", "WFA.squared", "WFA.total_weight",  # noqa: E501
+    "RecipeError", "Scores", "Comparison", "FileShelf.titles", "Recipe.to_json", "Sample.frequencies", "WFA.squared", "WFA.total_weight",  # noqa: E501
     "Sample.to_series",
     "Words.packed",
     "Words.longest_first", "Words.blocks", "Words.suffixes", "Words.reversed",
@@ -104,7 +103,7 @@ def _calls(folder: Path) -> dict[str, tuple[Callable[..., Any], dict[str, Any]]]
     key = shelf.put(b"ab\n")
     trained = fit(HANKEL, "fac.non", 2, epochs_factorisation=2, epochs_transitions=2)
     network = trained.model
-    nlwfa_core.save_model(folder / "m", SavedModel(LINEAR, AB, {}))
+    nlwfa_core.save(LINEAR, folder / "m", alphabet=AB)
     bootstrap = {"num_resamples": 10, "seed": 0, "confidence": 0.9}
     public = {
         "Alphabet": {"symbols": ("a", "b")},
@@ -121,7 +120,6 @@ def _calls(folder: Path) -> dict[str, tuple[Callable[..., Any], dict[str, Any]]]
             "alphabet": AB,
             "num_dropped": 0,
         },
-        "SavedModel": {"model": LINEAR, "alphabet": AB, "info": {}},
         "Targets": vars(TARGETS),
         "TestSet": {
             "words": TWO,
@@ -148,6 +146,7 @@ def _calls(folder: Path) -> dict[str, tuple[Callable[..., Any], dict[str, Any]]]
         **{name: {"wfa": HALVES, "word": (0, 1)} for name in ("posterior", "viterbi")},
         "approximate": {"wfa": HALVES, "num_states": 1},
         "as_sample": {"strings": ["ab"], "alphabet": AB},
+        "compare": {"first": LINEAR, "second": NGRAM, "strings": TEST, "floor": 0.0} | bootstrap,
         "conformance_oracle": {"weights": HALVES, "extra_states": 1, "tolerance": 0.1},
         "conformance_words": {"wfa": HALVES, "extra_states": 1},
         "converges_absolutely": {"wfa": HALVES, "max_products": 10},
@@ -200,9 +199,9 @@ def _calls(folder: Path) -> dict[str, tuple[Callable[..., Any], dict[str, Any]]]
         },
         "linear_loss": {"hankel": HANKEL, "rank": 1},
         "load_data": {"recipe": RECIPE.data},
-        "load_model": {"directory": folder / "m"},
+        "load": {"path": folder / "m"},
+        "load_info": {"path": folder / "m"},
         "loss_svgs": {"report": trained.report, "linear_loss": 0.1},
-        "paired_differences": {"first": SCORES, "second": SCORES} | bootstrap,
         "prepare": {"recipe": RECIPE},
         "rank_next": {"model": LINEAR, "prefixes": TWO, "count": 2},
         "read_pautomac_model": {"data": AUTOMATON, "num_symbols": 2},
@@ -224,9 +223,11 @@ def _calls(folder: Path) -> dict[str, tuple[Callable[..., Any], dict[str, Any]]]
             "tolerance": 0.1,
             "seed": 0,
         },
-        "save_model": {
-            "directory": folder / "n",
-            "saved": SavedModel(LINEAR, AB, {}),
+        "save": {
+            "model": LINEAR,
+            "path": folder / "n",
+            "info": {},
+            "alphabet": AB,
             "sync": False,
         },
         "score_ranking": {"ranking": RANKING, "targets": TARGETS},
@@ -256,7 +257,6 @@ def _calls(folder: Path) -> dict[str, tuple[Callable[..., Any], dict[str, Any]]]
         Options,
         Refinement,
         Sample,
-        SavedModel,
         Targets,
         TestSet,
         Words,
@@ -436,4 +436,4 @@ def test_a_wrong_value_is_refused_by_name(
                 accepted.append(f"{name}({parameter})")
     assert foreign == []
     if bad == "an object":
-        assert accepted == ["SavedModel(info)"]  # which `save_model` refuses
+        assert accepted == []

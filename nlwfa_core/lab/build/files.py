@@ -19,7 +19,7 @@ from ...errors import RecipeError
 from ...files import from_json
 from ...limits import check_at_most
 from ...models.algebra import trim
-from ...models.files import MODEL_FILES, SavedModel, load_model
+from ...models.files import MODEL_FILES, load
 from ...models.wfa import WFA
 from ...sources.exchange import read_weights_json
 from ...sources.pautomac import read_pautomac_model
@@ -93,7 +93,7 @@ def _from_archive(data: bytes) -> WFA:
                 check_at_most(f"the size of {name} in bytes", len(content), MAX_BYTES)
                 Path(folder, name).write_bytes(content)
             try:
-                saved = load_model(folder)
+                model = load(folder)
             except RecipeError as error:
                 raise RecipeError(str(error).replace(f" in {folder}", "")) from None
     except RecipeError:
@@ -108,12 +108,11 @@ def _from_archive(data: bytes) -> WFA:
         OSError,
     ) as error:
         raise RecipeError(f"the zip archive can't be read: {error}") from None
-    if not isinstance(saved.model, WFA):
+    if not isinstance(model, WFA):
         raise RecipeError(
-            "only linear models (WFA) can be drawn; got one of the kind "
-            f"{type(saved.model).__name__}"
+            f"only linear models (WFA) can be drawn; got one of the kind {type(model).__name__}"
         )
-    return saved.model
+    return model
 
 
 def _from_json(data: bytes) -> WFA:
@@ -139,5 +138,5 @@ def automaton_files(draft: Draft) -> dict[str, bytes]:
     wfa = draft.automaton
     assert wfa.alphabet is not None
     return {"automaton.txt": draft.text.encode()} | saved_files(
-        SavedModel(wfa, wfa.alphabet, {"made": "on the Build page"})
+        wfa, wfa.alphabet, {"made": "on the Build page"}
     )

@@ -6,9 +6,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 import numpy as np
 
@@ -18,11 +19,11 @@ from ...experiment.results import Result
 from ...hankel.matrix import HankelMatrix
 from ...learning.spectral import linear_loss
 from ...metrics.scores import TestSet
-from ...models.files import MODEL_FILES, SavedModel, save_model
+from ...models.files import MODEL_FILES, StoredModel, save
 from ...models.wfa import WFA
 from ...sources.pautomac import write_pautomac, write_solution
 from ...strings.sample import Sample
-from ...strings.words import Words
+from ...strings.words import Alphabet, Words
 from ..graph import dot
 from ..svg import heat_map_png, loss_svgs, singular_values_svg
 from .automata import openfst, pautomac, weights_json
@@ -35,22 +36,23 @@ AUTOMATA: dict[str, Callable[[WFA], str]] = {
 
 def model_files(result: Result) -> dict[str, bytes]:
     """Write a run's model as `saved_files` does."""
-    return saved_files(
-        SavedModel(result.model, result.alphabet, {"recipe": result.recipe.model_dump(mode="json")})
-    )
+    info = {"recipe": result.recipe.model_dump(mode="json")}
+    return saved_files(result.model, result.alphabet, info)
 
 
-def saved_files(saved: SavedModel) -> dict[str, bytes]:
-    """Write a model in the form that `load_model` reads; a linear model also as text, in all
-    formats that can express it.
+def saved_files(
+    model: StoredModel, alphabet: Alphabet, info: Mapping[str, Any]
+) -> dict[str, bytes]:
+    """Write a model in the form that `models.files.load` reads; a linear model also as text, in
+    all formats that can express it.
     """
     with TemporaryDirectory() as folder:
-        save_model(Path(folder), saved)
+        save(model, folder, info, alphabet=alphabet)
         files = {name: Path(folder, name).read_bytes() for name in MODEL_FILES}
-    if isinstance(saved.model, WFA):
-        files["automaton.dot"] = dot(saved.model, saved.alphabet.symbols).encode()
-        files["automaton.json"] = weights_json(saved.model, saved.alphabet).encode()
-        files |= _automata(saved.model)
+    if isinstance(model, WFA):
+        files["automaton.dot"] = dot(model, alphabet.symbols).encode()
+        files["automaton.json"] = weights_json(model, alphabet).encode()
+        files |= _automata(model)
     return files
 
 

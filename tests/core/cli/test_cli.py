@@ -32,7 +32,7 @@ from nlwfa_core.lab.tables import score_warnings
 from nlwfa_core.learning.names import LEARNERS as LEARNERS_OF
 from nlwfa_core.metrics.intervals import intervals, leader, paired_differences, string_scores
 from nlwfa_core.metrics.scores import SELECTION_METRICS, Scores, TestSet, evaluate
-from nlwfa_core.models.files import SavedModel, load_model, save_model
+from nlwfa_core.models.files import load, load_info, save
 from nlwfa_core.models.ngram import NGram
 from nlwfa_core.models.wfa import WFA
 from nlwfa_core.sources.dyck import Dyck
@@ -131,7 +131,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         assert main([str(argument) for argument in arguments]) == 0
     # One state: f(x) = 2^−(length + 1) over a and b, and 0 for words with c.
     third = WFA(np.ones(1), np.array([[[0.25]], [[0.25]], [[0.0]]]), np.array([0.5]))
-    save_model(place / "abc", SavedModel(third, Alphabet(("a", "b", "c")), {}))
+    save(third, place / "abc", alphabet=Alphabet(("a", "b", "c")))
     (place / "abc.txt").write_text("ab\nλ\nb\nab\n")
     (place / "zero.txt").write_text("ab\nca\n")
     return place
@@ -260,7 +260,7 @@ def test_the_same_seed_writes_the_same_bytes(
 
 
 def test_a_model_says_where_it_came_from(folder: Path) -> None:
-    info = load_model(folder / "fac.non").info
+    info = load_info(folder / "fac.non")
     assert info["training_file"] == "train"
     assert info["recipe"]["hankel"] == {
         "num_prefixes": 50,
@@ -289,7 +289,7 @@ def test_notes_of_a_run_that_succeeds_go_to_stderr(run: Run, tmp_path: Path) -> 
         "You asked for 1,000 suffixes; the sample has only 3, so all of them are used.",
         "Rank 3 was asked for, but H_λ has numerical rank 2: the model has 2 states.",
     ]
-    assert load_model(tmp_path / "m").info["messages"] == answer.err.splitlines()[-1:]
+    assert load_info(tmp_path / "m")["messages"] == answer.err.splitlines()[-1:]
 
 
 def test_every_command_says_how_files_were_read_and_json_stays_json(
@@ -389,7 +389,7 @@ def test_scores_are_those_of_evaluate(run: Run, folder: Path, learner: str, solv
         test = TestSet.as_drawn(
             file.words, read_solution((folder / "test.solution").read_bytes()), file.sample()
         )
-    expected = evaluate(load_model(folder / learner).model, test)
+    expected = evaluate(load(folder / learner), test)
     assert answer.code == 0
     printed = json.loads(answer.out)
     assert (printed.pop("confidence"), printed.pop("resamples")) == (0.95, 1999)
@@ -421,9 +421,7 @@ def test_a_score_has_the_promised_keys(run: Run, folder: Path) -> None:
 
 def test_intervals_of_another_confidence_and_number_of_resamples(run: Run, folder: Path) -> None:
     test = TestSet.empirical(read_strings((folder / "test").read_bytes()).sample())
-    own, other = (
-        string_scores(load_model(folder / name).model, test) for name in ("SP", "both.non")
-    )
+    own, other = (string_scores(load(folder / name), test) for name in ("SP", "both.non"))
     arguments = (
         "score",
         "--model",
@@ -449,9 +447,7 @@ def test_intervals_of_another_confidence_and_number_of_resamples(run: Run, folde
 
 def test_two_models_are_compared_on_the_same_strings(run: Run, folder: Path) -> None:
     test = TestSet.empirical(read_strings((folder / "test").read_bytes()).sample())
-    own, other = (
-        string_scores(load_model(folder / name).model, test) for name in ("SP", "both.non")
-    )
+    own, other = (string_scores(load(folder / name), test) for name in ("SP", "both.non"))
     arguments = (
         "score",
         "--model",
@@ -537,8 +533,7 @@ def test_weights_are_the_models_to_the_last_bit(run: Run, folder: Path, learner:
     words = read_strings((folder / "test").read_bytes()).words
     assert (answer.code, answer.err) == (0, READ_TRAIN.replace("train", "test"))
     assert (
-        list(map(float, answer.out.splitlines()))
-        == load_model(folder / learner).model.weights(words).tolist()
+        list(map(float, answer.out.splitlines())) == load(folder / learner).weights(words).tolist()
     )
 
 
@@ -585,14 +580,12 @@ def test_the_empty_prefix(run: Run, folder: Path, prefix: str) -> None:
     record = json.loads(answer.out)
     assert record["prefix"] == "λ"
     assert list(record["scores"]) == ["0", "1"]
-    assert (
-        record["end"] == load_model(folder / "both.non").model.weights(Words.of([()])).tolist()[0]
-    )
+    assert record["end"] == load(folder / "both.non").weights(Words.of([()])).tolist()[0]
 
 
 def test_numbered_symbols_are_given_by_number(run: Run, folder: Path, tmp_path: Path) -> None:
     numbered = WFA(np.ones(1), np.full((12, 1, 1), 0.05), np.array([0.4]))
-    save_model(tmp_path / "m", SavedModel(numbered, Alphabet.numbered(12), {}))
+    save(numbered, tmp_path / "m", alphabet=Alphabet.numbered(12))
     assert (
         json.loads(run("next", "--model", tmp_path / "m", "--prefix", "11", "--json").out)["prefix"]
         == "11"
@@ -616,7 +609,7 @@ def test_numbered_symbols_are_given_by_number(run: Run, folder: Path, tmp_path: 
 
 def test_a_diverging_mass_is_noted(run: Run, folder: Path, tmp_path: Path) -> None:
     diverging = WFA(np.ones(1), np.array([[[0.9]], [[0.9]]]), np.ones(1))
-    save_model(tmp_path / "m", SavedModel(diverging, Alphabet(("a", "b")), {}))
+    save(diverging, tmp_path / "m", alphabet=Alphabet(("a", "b")))
     answer = run("next", "--model", tmp_path / "m", "--prefix", "ab", "--json")
     assert json.loads(answer.out)["end"] == pytest.approx(0.81)
     assert answer.err.startswith("The mass diverges: ΣA has spectral radius 1.8")
@@ -739,9 +732,9 @@ def test_statistics_transforms_and_refinements(
     options += ("--epochs-refinement", 2) if refine != "none" else ()
     options += ("--validation", folder / "test") if refine == "likelihood" else ()
     assert run(*arguments, *options, *quick(learner), "--out", tmp_path / "m").code == 0
-    saved = load_model(tmp_path / "m")
-    assert saved.info["recipe"]["hankel"]["statistic"] == statistic
-    assert saved.info["recipe"]["refinement"]["objective"] == refine
+    recipe = load_info(tmp_path / "m")["recipe"]
+    assert recipe["hankel"]["statistic"] == statistic
+    assert recipe["refinement"]["objective"] == refine
     scores = json.loads(
         run("score", "--model", tmp_path / "m", "--test", folder / "test", "--json").out
     )
@@ -772,14 +765,14 @@ def test_the_preset_best(run: Run, folder: Path, tmp_path: Path, validated: bool
         *(("--validation", folder / "test") if validated else ()),
     )
     assert answer.code == 0 and "best so far: " in answer.err and "\nbest     " in answer.out
-    saved = load_model(tmp_path / "m")
-    search = saved.info["search"]
+    saved = load(tmp_path / "m")
+    search = load_info(tmp_path / "m")["search"]
     for family in search["families"]:  # every family with its figures is a line of the table
         assert any(
             line.startswith(family["family"]) and f" {family['title']} " in line
             for line in answer.out.splitlines()
         )
-    assert saved.model.num_states <= 3 and saved.info["budget"]["seed"] == 4
+    assert saved.num_states <= 3 and load_info(tmp_path / "m")["budget"]["seed"] == 4
     assert sum(part["weight"] for part in search["components"]) == pytest.approx(1)
     if validated:
         assert search["trained_on"] == search["training_strings"]
@@ -808,7 +801,7 @@ def test_the_preset_best_may_return_n_grams(run: Run, tmp_path: Path) -> None:
     )
     answer = run(*arguments, "--with-ngrams", "--out", tmp_path / "m")
     assert answer.code == 0 and "-gram, " in answer.out.split("\nbest ")[1]
-    families = [part["family"] for part in load_model(tmp_path / "m").info["search"]["components"]]
+    families = [part["family"] for part in load_info(tmp_path / "m")["search"]["components"]]
     assert "n-gram" in families
     following = json.loads(run("next", "--model", tmp_path / "m", "--prefix", "abca", "--json").out)
     assert max(following["scores"], key=following["scores"].get) == "b"
@@ -1227,7 +1220,7 @@ def test_weights_and_scores_too_small_for_a_float_are_written(run: Run, tmp_path
     """
     halves = WFA([1.0], [[[0.3]], [[0.2]]], [0.5])
     alphabet, words = Alphabet(("a", "b")), [(), (0, 1) * 750, (1,) * 1500]
-    save_model(tmp_path / "m", SavedModel(halves, alphabet, {}))
+    save(halves, tmp_path / "m", alphabet=alphabet)
     (tmp_path / "words.txt").write_text(
         "\n".join("".join("ab"[symbol] for symbol in word) for word in words) + "\n"
     )

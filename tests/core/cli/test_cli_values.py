@@ -15,7 +15,7 @@ from nlwfa_core.hankel.values import value_scores
 from nlwfa_core.learning.names import HANKEL_LEARNERS, LEARNERS
 from nlwfa_core.learning.options import Options
 from nlwfa_core.learning.values import fit_values
-from nlwfa_core.models.files import load_model
+from nlwfa_core.models.files import load, load_info
 from nlwfa_core.sources.values import read_values
 from tests.references import all_words, ring
 
@@ -84,10 +84,10 @@ def test_a_file_of_values_gives_the_librarys_model(run: Run, files: Path, learne
     train = read_values((files / "train.csv").read_bytes()).strings
     options = Options(learner, 2, epochs_factorisation=8, epochs_transitions=4)
     expected = fit_values(train, options, basis=train.basis(20, 20)).model
-    saved = load_model(files / "m")
-    np.testing.assert_array_equal(saved.model.weights(train.words), expected.weights(train.words))
-    assert saved.info["training_file"] == "train.csv"
-    assert saved.info["values"]["ridge"] == 1e-6
+    saved = load(files / "m")
+    np.testing.assert_array_equal(saved.weights(train.words), expected.weights(train.words))
+    assert load_info(files / "m")["training_file"] == "train.csv"
+    assert load_info(files / "m")["values"]["ridge"] == 1e-6
 
 
 def test_errors_stand_beside_those_of_saying_nothing(run: Run, files: Path) -> None:
@@ -113,11 +113,9 @@ def test_errors_stand_beside_those_of_saying_nothing(run: Run, files: Path) -> N
         0,
         "test.csv: read as csv: 2 symbols: a b; 42 strings with a value each\n",
     )
-    test = read_values((files / "test.csv").read_bytes(), load_model(files / "m").alphabet).strings
+    test = read_values((files / "test.csv").read_bytes(), load(files / "m").alphabet).strings
     scores = json.loads(out)
-    assert scores == asdict(
-        value_scores(load_model(files / "m").model.weights(test.words), test.values)
-    )
+    assert scores == asdict(value_scores(load(files / "m").weights(test.words), test.values))
     assert scores["rmse"] < 1e-3 * scores["zero_rmse"]
     code, out, err = run("score-values", "--model", files / "m", "--test", files / "test.csv")
     assert [line[:15].rstrip() for line in out.splitlines()] == [

@@ -17,7 +17,7 @@ from nlwfa_core.errors import RecipeError
 from nlwfa_core.files import plain
 from nlwfa_core.lab.export.automata import openfst, pautomac, weights_json
 from nlwfa_core.lab.graph import dot
-from nlwfa_core.models.files import SavedModel, load_model, save_model
+from nlwfa_core.models.files import load, save
 from nlwfa_core.models.recurrent import RecurrentModel
 from nlwfa_core.models.sampling import draw
 from nlwfa_core.models.wfa import WFA
@@ -38,7 +38,7 @@ SYMBOLS = (Alphabet.numbered(2), Alphabet(("run", "stop")))
 def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
     monkeypatch.chdir(tmp_path)
     for name, alphabet in zip(("two", "tokens"), SYMBOLS, strict=True):
-        save_model(tmp_path / name, SavedModel(TWO, alphabet, {}))
+        save(TWO, tmp_path / name, alphabet=alphabet)
 
     def run_(*arguments: object) -> tuple[int, str, str]:
         capsys.readouterr()
@@ -81,9 +81,9 @@ def test_what_is_exported_is_imported_again(run: Run, tmp_path: Path) -> None:
     ):
         answer = run("import", *arguments, "--out", f"m{number}")
         assert answer == (0, f"read as {kind}: 2 states, 2 symbols, written to m{number}\n", "")
-        saved = load_model(tmp_path / f"m{number}")
+        saved = load(tmp_path / f"m{number}")
         assert saved.alphabet == (SYMBOLS[0] if kind == "pautomac" else SYMBOLS[1])
-        np.testing.assert_allclose(saved.model.transitions, TWO.transitions, rtol=1e-14)
+        np.testing.assert_allclose(saved.transitions, TWO.transitions, rtol=1e-14)
     (tmp_path / "test.txt").write_text("run stop\nrun\n\n")
     assert run("score", "--model", "a.json", "--test", "test.txt") == run(
         "score", "--model", "tokens", "--test", "test.txt"
@@ -108,11 +108,10 @@ def test_what_is_exported_is_imported_again(run: Run, tmp_path: Path) -> None:
 def test_what_can_not_be_expressed_is_refused(run: Run, tmp_path: Path) -> None:
     rng = np.random.default_rng(0)
     shapes = ((3, 6), (2, 6), (6,), (2, 3), (3,))
-    save_model(
+    save(
+        RecurrentModel("GRU", *(rng.normal(size=shape) for shape in shapes)),
         tmp_path / "gru",
-        SavedModel(
-            RecurrentModel("GRU", *(rng.normal(size=shape) for shape in shapes)), SYMBOLS[0], {}
-        ),
+        alphabet=SYMBOLS[0],
     )
     code, out, err = run("export", "--model", "gru", "--to", "json")
     assert (
@@ -125,9 +124,10 @@ def test_what_can_not_be_expressed_is_refused(run: Run, tmp_path: Path) -> None:
         "network"
         in err
     )
-    save_model(
+    save(
+        WFA(TWO.initial, -TWO.transitions, TWO.termination),
         tmp_path / "negative",
-        SavedModel(WFA(TWO.initial, -TWO.transitions, TWO.termination), SYMBOLS[0], {}),
+        alphabet=SYMBOLS[0],
     )
     code, out, err = run("export", "--model", "negative", "--to", "pautomac", "-o", "n")
     assert code == 2 and "Not a probabilistic automaton" in err and not (tmp_path / "n").exists()
@@ -261,7 +261,7 @@ def test_nothing_is_replaced_without_force(run: Run, tmp_path: Path) -> None:
         "empty",
     )
     assert run(*values)[0] == 2 and run(*values, "--force")[0] == 0
-    assert load_model(tmp_path / "empty").alphabet.symbols == ("a", "b")
+    assert load(tmp_path / "empty").alphabet.symbols == ("a", "b")
     for arguments in (("export", "--model", "two", "--to", "dot"), ("sample", "--model", "two")):
         assert (
             run(*arguments, "-o", "train")[0] == 2
@@ -284,7 +284,7 @@ def test_named_strings_are_scored_against_a_true_automaton(run: Run, tmp_path: P
     """A folder or JSON, whose symbols may come in another order."""
     (tmp_path / "test.txt").write_text("run stop\nrun\nrun stop run\n")
     turned = WFA(TWO.initial, TWO.transitions[::-1], TWO.termination)
-    save_model(tmp_path / "turned", SavedModel(turned, Alphabet(("stop", "run")), {}))
+    save(turned, tmp_path / "turned", alphabet=Alphabet(("stop", "run")))
     (tmp_path / "turned.json").write_text(weights_json(turned, Alphabet(("stop", "run"))))
     for truth in ("tokens", "turned", "turned.json"):
         code, out, err = run(
@@ -296,7 +296,7 @@ def test_named_strings_are_scored_against_a_true_automaton(run: Run, tmp_path: P
             and scores["kl"] == scores["next_kl"] == 0
             and "read as an automaton: 2 states, 2 symbols" in err
         )
-    save_model(tmp_path / "other", SavedModel(TWO, Alphabet(("run", "go")), {}))
+    save(TWO, tmp_path / "other", alphabet=Alphabet(("run", "go")))
     code, _, err = run("score", "--model", "tokens", "--test", "test.txt", "--true-model", "other")
     assert (
         code == 2
@@ -306,7 +306,7 @@ def test_named_strings_are_scored_against_a_true_automaton(run: Run, tmp_path: P
 
 
 def test_symbols_that_text_can_not_hold_are_not_written(run: Run, tmp_path: Path) -> None:
-    save_model(tmp_path / "lambda", SavedModel(TWO, Alphabet(("λ", "pay")), {}))
+    save(TWO, tmp_path / "lambda", alphabet=Alphabet(("λ", "pay")))
     code, out, err = run("sample", "--model", "lambda")
     assert (code, out) == (2, "") and "can't be written as text with the symbol 'λ'" in err
 
@@ -316,7 +316,7 @@ def test_symbols_that_files_can_not_have_are_refused_in_models(
     run: Run, tmp_path: Path, symbol: str
 ) -> None:
     with pytest.raises(RecipeError, match="a symbol must "):
-        save_model(tmp_path / "m", SavedModel(TWO, Alphabet((symbol, "pay")), {}))
+        save(TWO, tmp_path / "m", alphabet=Alphabet((symbol, "pay")))
     automaton = {
         "symbols": [symbol, "pay"],
         "initial": [1],

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from nlwfa_core.cli.main import main
-from nlwfa_core.models.files import SavedModel, save_model
+from nlwfa_core.models.files import save
 from nlwfa_core.models.wfa import WFA
 from nlwfa_core.strings.words import Alphabet
 
@@ -306,7 +306,7 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     for name, text in FILES.items():
         (tmp_path / name).write_text(text)
     model = WFA([1.0], [[[0.25]], [[0.25]]], [0.5])
-    save_model(tmp_path / "model", SavedModel(model, Alphabet.numbered(2), {}))
+    save(model, tmp_path / "model", alphabet=Alphabet.numbered(2))
     return tmp_path
 
 

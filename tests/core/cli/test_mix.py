@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from nlwfa_core.cli.main import main
-from nlwfa_core.models.files import SavedModel, load_model, save_model
+from nlwfa_core.models.files import load, load_info, save
 from nlwfa_core.models.mixture import Mixture, fit_mixture
 from nlwfa_core.models.ngram import NGram
 from nlwfa_core.models.recurrent import GATES, RecurrentModel
@@ -38,7 +38,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         ("gru", gru, AB),
         ("ba", COIN, Alphabet(("b", "a"))),
     ):
-        save_model(tmp_path / name, SavedModel(model, alphabet, {"name": name}))
+        save(model, tmp_path / name, {"name": name}, alphabet=alphabet)
     return tmp_path
 
 
@@ -53,16 +53,17 @@ def test_linear_models_become_one_linear_model(
 ) -> None:
     code, out, err = call("mix coin other --validation strings --out both", capsys)
     assert code == 0, err
-    saved = load_model(folder / "both")
+    saved = load(folder / "both")
     expected, weights = fit_mixture(
         [COIN, OTHER], read_strings(STRINGS.encode(), alphabet=AB).sample()
     )
-    assert isinstance(saved.model, WFA) and isinstance(expected, WFA)
-    assert (saved.model.initial == expected.initial).all() and (
-        saved.model.transitions == expected.transitions
+    assert isinstance(saved, WFA) and isinstance(expected, WFA)
+    assert (saved.initial == expected.initial).all() and (
+        saved.transitions == expected.transitions
     ).all()
-    assert [part["weight"] for part in saved.info["mixture"]] == weights.tolist()
-    assert [part["info"] for part in saved.info["mixture"]] == [{"name": "coin"}, {"name": "other"}]
+    parts = load_info(folder / "both")["mixture"]
+    assert [part["weight"] for part in parts] == weights.tolist()
+    assert [part["info"] for part in parts] == [{"name": "coin"}, {"name": "other"}]
     lines = out.splitlines()
     assert lines[1].split() == ["model", "weight", "bits", "/", "symbol"] and lines[2].startswith(
         f"coin     {weights[0]:.4f}"
@@ -73,7 +74,7 @@ def test_linear_models_become_one_linear_model(
     code, out, err = call("mix coin other --out equal", capsys)
     assert code == 0 and out.splitlines()[1] == "coin   0.5000"
     assert np.asarray(
-        load_model(folder / "equal").model.weights(Words.of([(), (0,), (1,)]))
+        load(folder / "equal").weights(Words.of([(), (0,), (1,)]))
     ).tolist() == pytest.approx([0.25, 0.12, 0.065])
     assert call("mix coin other --out equal", capsys)[2].endswith(
         "otherwise choose another folder\n"
@@ -84,7 +85,7 @@ def test_an_n_gram_is_scored_ranked_mixed_and_drawn_from(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     model = NGram.fit(read_strings(STRINGS.encode()).sample(), 3, "kneser-ney")
-    save_model(folder / "counted", SavedModel(model, AB, {}))
+    save(model, folder / "counted", alphabet=AB)
     for line in (
         "score --model counted --test strings --resamples 40",
         "compare counted coin --test strings --resamples 40",
@@ -98,7 +99,7 @@ def test_an_n_gram_is_scored_ranked_mixed_and_drawn_from(
     printed = call("weights --model counted --words strings", capsys)[1].split()
     words = Words.of([AB.encode(line) for line in STRINGS.split()])
     assert [float(weight) for weight in printed] == model.weights(words).tolist()
-    both = load_model(folder / "both").model
+    both = load(folder / "both")
     np.testing.assert_allclose(
         both.weights(words), (model.weights(words) + COIN.weights(words)) / 2, rtol=1e-12
     )
@@ -110,7 +111,7 @@ def test_a_mixture_with_a_network_is_scored_ranked_and_drawn_from(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert call("mix coin gru --out both", capsys)[0] == 0
-    assert isinstance(load_model(folder / "both").model, Mixture)
+    assert isinstance(load(folder / "both"), Mixture)
     for line in (
         "score --model both --test strings --resamples 40",
         "weights --model both --words strings",
@@ -121,7 +122,7 @@ def test_a_mixture_with_a_network_is_scored_ranked_and_drawn_from(
     ):
         code, out, err = call(line, capsys)
         assert code == 0 and out, err
-    assert len(load_model(folder / "three").model.models) == 3  # type: ignore[union-attr]
+    assert len(load(folder / "three").models) == 3  # type: ignore[union-attr]
     code, _, err = call("export --model both --to json", capsys)
     assert code == 2 and "the model in both is a mixture with a model that is not linear" in err
 

@@ -12,7 +12,7 @@ import pytest
 
 from nlwfa_core.cli.main import main
 from nlwfa_core.learning.names import STRING_LEARNERS
-from nlwfa_core.models.files import SavedModel, load_model, save_model
+from nlwfa_core.models.files import load, save
 from nlwfa_core.models.wfa import WFA
 from nlwfa_core.strings.trie import Trie
 from nlwfa_core.strings.words import Alphabet, Words
@@ -66,7 +66,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     )
     # One state: b is likelier than the end, and that than a.
     coin = WFA(np.ones(1), np.array([[[0.2]], [[0.5]]]), np.array([0.3]))
-    save_model(place / "coin", SavedModel(coin, Alphabet(("a", "b")), {}))
+    save(coin, place / "coin", alphabet=Alphabet(("a", "b")))
     return place
 
 
@@ -133,7 +133,7 @@ def test_every_kind_of_model_that_fit_saves(
         )
         == 0
     )
-    model = load_model(tmp_path / "m").model
+    model = load(tmp_path / "m")
     expected = []
     for word in PREFIXES:
         trie = Trie.of(Words.of([word]), 2)

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from nlwfa_core import SavedModel, TestSet, distance, save_model, string_scores
+from nlwfa_core import TestSet, distance, save, string_scores
 from nlwfa_core.cli.main import main
 from nlwfa_core.experiment.recipe import Recipe
 from nlwfa_core.files import plain
@@ -37,7 +37,7 @@ def run(
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("NLWFA_HOME", raising=False)
     for name, model in (("half", HALF), ("turns", TURNS), ("twice", HALF + 0 * HALF)):
-        save_model(tmp_path / name, SavedModel(model, AB, {}))
+        save(model, tmp_path / name, alphabet=AB)
     (tmp_path / "test.txt").write_bytes(STRINGS)
 
     def run_(*arguments: object) -> tuple[int, str, str]:
@@ -109,7 +109,7 @@ def test_equal_functions_and_networks_are_said(run: Command, tmp_path: Path) -> 
     rng = np.random.default_rng(0)
     shapes = ((3, 6), (2, 6), (6,), (2, 3), (3,))
     gru = RecurrentModel("GRU", *(rng.normal(size=shape) for shape in shapes))
-    save_model(tmp_path / "gru", SavedModel(gru, AB, {}))
+    save(gru, tmp_path / "gru", alphabet=AB)
     assert "needs two linear models" in run("compare", "half", "gru", "--test", "test.txt")[1]
     assert (
         json.loads(run("compare", "half", "gru", "--test", "test.txt", "--json")[1])["distance"]

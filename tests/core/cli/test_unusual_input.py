@@ -25,7 +25,7 @@ from nlwfa_core.errors import MissingExtra, printable
 from nlwfa_core.experiment.pipeline import run as run_recipe
 from nlwfa_core.experiment.results import save_result
 from nlwfa_core.history.runs import History
-from nlwfa_core.models.files import SavedModel, save_model
+from nlwfa_core.models.files import save
 from nlwfa_core.models.wfa import WFA
 from nlwfa_core.strings.words import Alphabet
 from tests.core.small import posix, recipe_of
@@ -42,7 +42,7 @@ COIN = WFA([1], [[[0.25]], [[0.25]]], [0.5])
 def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("NLWFA_HOME", raising=False)
-    save_model("m", SavedModel(COIN, Alphabet(("a", "b")), {}))
+    save(COIN, "m", alphabet=Alphabet(("a", "b")))
     Path("strings").write_text("a\nb\nab\nba\naab\n")
     Path("pautomac").write_text("3 2\n2 0 1\n1 0\n2 1 1\n")
     Path("values").write_text("string,value\na,0.5\nb,0.25\nab,0.1\n")
@@ -94,7 +94,7 @@ def test_notes_and_results_show_the_symbols_of_a_file_escaped(run: Run) -> None:
 @pytest.mark.parametrize("form", ["latex", "markdown"])
 def test_tables_show_names_escaped(run: Run, form: str) -> None:
     folder = f"m\x1b[2J\u202e{form}"
-    save_model(folder, SavedModel(COIN, Alphabet(("a", "b")), {}))
+    save(COIN, folder, alphabet=Alphabet(("a", "b")))
     for arguments in (("compare", folder, "m"), ("mix", folder, "m", "--out", "o\x1b[1m")):
         table = ("--test", "strings", "--table", form) if arguments[0] == "compare" else ()
         code, out, err = run(*arguments, *table)
@@ -187,7 +187,7 @@ def test_the_history_is_asked_within_limits(
 
 
 def test_data_for_programs_is_exact_in_a_pipe(run: Run) -> None:
-    save_model("esc", SavedModel(COIN, Alphabet((SYMBOL, "\u00a0b".strip())), {}))
+    save(COIN, "esc", alphabet=Alphabet((SYMBOL, "\u00a0b".strip())))
     code, out, _ = run("sample", "--model", "esc", "-n", 50)
     assert code == 0 and SYMBOL in out
     assert Output("x").is_data is False

@@ -18,13 +18,13 @@ from nlwfa_core.hankel.basis import select_basis
 from nlwfa_core.hankel.estimate import estimate_hankel
 from nlwfa_core.learning.learners import fit
 from nlwfa_core.metrics.scores import TestSet, evaluate
-from nlwfa_core.sources.dyck import ALPHABET, Dyck
+from nlwfa_core.sources.dyck import Dyck
 from nlwfa_core.strings.sample import Sample
 from nlwfa_core.strings.words import Alphabet, Words
 
 AB = Alphabet(("a", "b"))
 SMALL = HankelRecipe(num_prefixes=20, num_suffixes=20)
-STRINGS = Sample.of(Dyck().sample(200, seed=5), ALPHABET)
+STRINGS = Dyck().sample(200, seed=5)
 
 
 def as_drawn(sample: Sample) -> Counter[tuple[int, ...]]:

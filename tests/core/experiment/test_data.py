@@ -24,7 +24,7 @@ from nlwfa_core.files import FileShelf
 from nlwfa_core.metrics.scores import evaluate
 from nlwfa_core.models.ngram import NGram
 from nlwfa_core.models.wfa import WFA
-from nlwfa_core.sources.dyck import ALPHABET, Dyck
+from nlwfa_core.sources.dyck import Dyck
 from nlwfa_core.strings.plain import as_sample
 from nlwfa_core.strings.sample import Sample
 from nlwfa_core.strings.words import Alphabet, Words
@@ -155,8 +155,8 @@ def test_the_seed_decides_and_parts_are_independent(source: str) -> None:
 
 def test_training_strings_have_the_seed_itself_and_test_strings_a_stream_below_it() -> None:
     data = load_data(DataRecipe(**{**SMALL, "seed": 5}))
-    assert list(data.train.words) == list(Sample.of(Dyck().sample(300, 5), ALPHABET).words)
-    assert list(data.test.words) == list(Dyck().sample(30, [5, 2]))
+    assert list(data.train.words) == list(Dyck().sample(300, 5).words)
+    assert list(data.test.words) == list(Dyck().sample_words(30, [5, 2]))
 
 
 def test_automata_do_not_change_with_the_number_of_strings() -> None:

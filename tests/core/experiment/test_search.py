@@ -31,7 +31,7 @@ from nlwfa_core.learning.merging import PDFATraining
 from nlwfa_core.learning.pfa import MoveTree, PFAs
 from nlwfa_core.learning.progress import Progress, silent
 from nlwfa_core.metrics.scores import next_symbol_score
-from nlwfa_core.models.files import SavedModel, load_model, save_model
+from nlwfa_core.models.files import load, load_info, save
 from nlwfa_core.models.ngram import NGram
 from nlwfa_core.models.sampling import draw
 from nlwfa_core.models.wfa import WFA
@@ -166,10 +166,10 @@ def test_n_grams_are_part_of_the_model_only_if_they_may(tmp_path: Path, for_rank
     )
     bits = [next_symbol_score(one.model, test).bits_per_symbol for one in (best, automaton)]
     assert bits[0] < bits[1] - 0.1
-    save_model(tmp_path / "m", SavedModel(best.model, train.alphabet, {"search": best.record}))  # type: ignore[arg-type]
-    saved = load_model(tmp_path / "m")
-    assert saved.model.weights(test.words).tolist() == best.model.weights(test.words).tolist()
-    record = saved.info["search"]
+    save(best.model, tmp_path / "m", {"search": best.record}, alphabet=train.alphabet)  # type: ignore[arg-type]
+    saved = load(tmp_path / "m")
+    assert saved.weights(test.words).tolist() == best.model.weights(test.words).tolist()
+    record = load_info(tmp_path / "m")["search"]
     assert record["level"] in ("string", "symbol") and (record["ndcg5"] is not None) == for_ranking
     for part, one in zip(record["components"], best.components, strict=True):
         if isinstance(one.recipe, NGramRecipe):  # it was counted again, on all strings
@@ -202,10 +202,9 @@ def test_an_lstm_is_part_of_the_model_only_if_it_may(
     assert best.num_trained_on == train.num_strings and part.is_whole
     again = part.recipe.fit(train)
     assert again.weights(test.words).tolist() == part.model.weights(test.words).tolist()
-    save_model(tmp_path / "m", SavedModel(best.model, train.alphabet, {"search": best.record}))  # type: ignore[arg-type]
+    save(best.model, tmp_path / "m", {"search": best.record}, alphabet=train.alphabet)  # type: ignore[arg-type]
     assert (
-        load_model(tmp_path / "m").model.weights(test.words).tolist()
-        == best.model.weights(test.words).tolist()
+        load(tmp_path / "m").weights(test.words).tolist() == best.model.weights(test.words).tolist()
     )
 
 

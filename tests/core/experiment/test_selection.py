@@ -15,13 +15,12 @@ from nlwfa_core.experiment.selection import best_rank, select_rank
 from nlwfa_core.learning.learners import fit
 from nlwfa_core.learning.progress import Progress
 from nlwfa_core.metrics.scores import FLAT_WINS, TestSet, evaluate
-from nlwfa_core.sources.dyck import ALPHABET, Dyck
-from nlwfa_core.strings.sample import Sample
+from nlwfa_core.sources.dyck import Dyck
 
 DATA = DataRecipe(num_strings=400, num_validation=40, num_test=50)
 HANKEL = HankelRecipe(num_prefixes=25, num_suffixes=20)
-TRAIN = Sample.of(Dyck().sample(600, seed=0), ALPHABET)
-VALIDATION = Sample.of(Dyck().sample(150, seed=1), ALPHABET)
+TRAIN = Dyck().sample(600, seed=0)
+VALIDATION = Dyck().sample(150, seed=1)
 
 
 @pytest.mark.parametrize("metric", ["wer", "log2_pauto"])

@@ -18,7 +18,7 @@ from nlwfa_core.experiment.recipe import RefinementRecipe
 from nlwfa_core.jobs import runner as jobs
 from nlwfa_core.jobs.job import JobStatus
 from nlwfa_core.jobs.runner import Runner
-from nlwfa_core.models.files import SavedModel, save_model
+from nlwfa_core.models.files import save
 from tests.core.jobs.test_runner import (
     endless,
     new_worker,
@@ -98,9 +98,11 @@ def test_what_is_computed_does_not_depend_on_pauses(runner: Runner, tmp_path: Pa
     assert {stage for stage, _ in stages} == {"factorisation", "transitions", "refinement"}
     there, here = runner.result(key), run(recipe)
     folders = tmp_path / "runs" / key, tmp_path / "here"
-    save_model(
+    save(
+        here.model,
         folders[1],
-        SavedModel(here.model, here.alphabet, {"recipe": here.recipe.model_dump(mode="json")}),
+        {"recipe": here.recipe.model_dump(mode="json")},
+        alphabet=here.alphabet,
     )
     files = sorted(path.name for path in folders[1].iterdir())
     assert files

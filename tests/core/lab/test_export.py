@@ -29,7 +29,8 @@ from nlwfa_core import (
     Recipe,
     RecipeError,
     RefinementRecipe,
-    load_model,
+    load,
+    load_info,
     run,
 )
 from nlwfa_core.experiment.data import load_data
@@ -287,9 +288,9 @@ def test_archives_are_the_same_bytes_and_hold_the_model(learned: Result, tmp_pat
     archive = zipped(model_files(learned))
     assert archive == zipped(model_files(learned))
     zipfile.ZipFile(io.BytesIO(archive)).extractall(tmp_path)
-    again = load_model(tmp_path)
-    assert evaluate(again.model, load_data(SMALL.data).test) == learned.scores
-    assert again.info["recipe"] == SMALL.model_dump(mode="json")
+    again = load(tmp_path)
+    assert evaluate(again, load_data(SMALL.data).test) == learned.scores
+    assert load_info(tmp_path)["recipe"] == SMALL.model_dump(mode="json")
     assert "automaton.json" not in model_files(run(NETWORKS))
 
 

@@ -139,7 +139,7 @@ def test_windows_stay_within_the_matrix_and_the_limit(ask: tuple[int, int, int, 
 
 def test_the_papers_matrix_and_a_matrix_of_25_million_cells_are_light() -> None:
     """As JSON, which is what goes over the wire: 5,000 × 5,000 float64 numbers would be 200 MB."""
-    sample = Sample.of(Dyck().sample(100_000, 0), ALPHABET)
+    sample = Dyck().sample(100_000, 0)
     hankel = estimate_hankel(sample, select_basis(sample, 5000, 5000))
     assert hankel.block.shape == (5000, 5000)
     payload = lens.basis_payload(hankel, ALPHABET, MatrixChoice()) | {
@@ -166,7 +166,7 @@ def test_labels_are_the_strings_themselves() -> None:
 def test_counting_by_hand_gives_what_the_matrix_holds(statistic: str, bounded: bool) -> None:
     if bounded and statistic not in WITH_BOUNDARY:
         return
-    sample = Sample.of(Dyck().sample(200, 2), ALPHABET)
+    sample = Dyck().sample(200, 2)
     recipe = HankelRecipe(num_prefixes=12, num_suffixes=9, statistic=statistic, bounded=bounded)
     hankel = build_hankel(sample, recipe)
     counted = bounded_sample(sample, statistic) if bounded else sample
@@ -225,7 +225,7 @@ def test_examples() -> None:
 
 
 def estimated(num_strings: int = 500, rows: int = 40, columns: int = 30) -> HankelMatrix:
-    sample = Sample.of(Dyck().sample(num_strings, 3), ALPHABET)
+    sample = Dyck().sample(num_strings, 3)
     return estimate_hankel(sample, select_basis(sample, rows, columns))
 
 
@@ -251,7 +251,7 @@ def test_the_reconstruction_is_numpys(rank: int) -> None:
 def test_errors_fall_with_the_rank_and_vanish_at_the_matrix_own() -> None:
     """An automaton of three states has a matrix of rank 3."""
     automaton = random_automaton(3, 2, 5)
-    sample = Sample.of(Dyck().sample(300, 0), ALPHABET)
+    sample = Dyck().sample(300, 0)
     hankel = exact_hankel(automaton.weights, select_basis(sample, 20, 20))
     svd = truncated_svd(hankel.block, 4)
     errors = [

@@ -24,11 +24,10 @@ from nlwfa_core.metrics.scores import SCORE_OF, TestSet, evaluate
 from nlwfa_core.metrics.tables import Numbers
 from nlwfa_core.models.ngram import NGram, Uniform
 from nlwfa_core.sources.dyck import ALPHABET, Dyck
-from nlwfa_core.strings.sample import Sample
 
-WORDS = Dyck().sample(200, seed=3)
+WORDS = Dyck().sample_words(200, seed=3)
 TEST = TestSet.of(WORDS, ALPHABET, true_model=Dyck())
-TRIGRAM = NGram.fit(Sample.of(Dyck().sample(500, seed=4), ALPHABET), 3)
+TRIGRAM = NGram.fit(Dyck().sample(500, seed=4), 3)
 
 
 def test_the_table_has_both_models_their_difference_and_who_is_ahead() -> None:
@@ -127,7 +126,7 @@ def test_intervals_are_said_in_a_sentence() -> None:
 
 
 def test_few_strings_are_said_to_be_few() -> None:
-    few = TestSet.of(Dyck().sample(9, seed=3), ALPHABET, true_model=Dyck())
+    few = TestSet.of(Dyck().sample_words(9, seed=3), ALPHABET, true_model=Dyck())
     models = string_scores(TRIGRAM, few), string_scores(Dyck(), few)
     table = paired_table(("3-gram", "truth"), models)
     assert set(table["ahead"]) == {"no verdict"} and set(table["95 % interval"]) == {

@@ -30,13 +30,10 @@ from nlwfa_core.learning.networks import Descent, Epochs, train
 from nlwfa_core.learning.options import AS_IN_THE_PAPER, Options, Refinement
 from nlwfa_core.learning.progress import BITS, TrainingLog
 from nlwfa_core.learning.spectral import linear_loss
-from nlwfa_core.sources.dyck import ALPHABET, Dyck
-from nlwfa_core.strings.sample import Sample
+from nlwfa_core.sources.dyck import Dyck
 from nlwfa_core.strings.words import Words
 
-HANKEL = build_hankel(
-    Sample.of(Dyck().sample(500, seed=1), ALPHABET), HankelRecipe(num_prefixes=60, num_suffixes=50)
-)
+HANKEL = build_hankel(Dyck().sample(500, seed=1), HankelRecipe(num_prefixes=60, num_suffixes=50))
 
 
 def matrix_of(rows: np.ndarray) -> HankelMatrix:
@@ -79,7 +76,7 @@ def test_a_factorisation_from_the_svd_never_ends_above_it(
 
 def test_the_loss_of_sp_is_that_of_a_factorisation_without_tanh() -> None:
     weighted = build_hankel(
-        Sample.of(Dyck().sample(500, seed=1), ALPHABET),
+        Dyck().sample(500, seed=1),
         HankelRecipe(
             num_prefixes=60, num_suffixes=50, statistic="prefix", bounded=True, transform="row"
         ),

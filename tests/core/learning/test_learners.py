@@ -26,7 +26,7 @@ from nlwfa_core.strings.words import Words
 from tests.references import full_basis, ring
 
 NETWORKS = [name for name, kind in LEARNERS.items() if kind.networks]
-SAMPLE = Sample.of(Dyck().sample(500, seed=0), ALPHABET)
+SAMPLE = Dyck().sample(500, seed=0)
 QUICK = {**AS_IN_THE_PAPER, "epochs_factorisation": 20, "epochs_transitions": 10}
 
 

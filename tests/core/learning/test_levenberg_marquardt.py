@@ -21,12 +21,9 @@ from nlwfa_core.learning.names import LARGEST_MAP
 from nlwfa_core.learning.options import Options
 from nlwfa_core.learning.reading import mapped_rows
 from nlwfa_core.learning.transition_networks import fit_transitions
-from nlwfa_core.sources.dyck import ALPHABET, Dyck
-from nlwfa_core.strings.sample import Sample
+from nlwfa_core.sources.dyck import Dyck
 
-HANKEL = build_hankel(
-    Sample.of(Dyck().sample(500, seed=1), ALPHABET), HankelRecipe(num_prefixes=60, num_suffixes=50)
-)
+HANKEL = build_hankel(Dyck().sample(500, seed=1), HankelRecipe(num_prefixes=60, num_suffixes=50))
 MAPS = mapped_rows(HANKEL)
 
 

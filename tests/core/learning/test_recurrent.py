@@ -31,7 +31,7 @@ from nlwfa_core.metrics.scores import next_symbol_score
 from nlwfa_core.models.ngram import NGram, Uniform
 from nlwfa_core.models.recurrent import GATES, RecurrentModel
 from nlwfa_core.models.wfa import WFA
-from nlwfa_core.sources.dyck import ALPHABET, Dyck
+from nlwfa_core.sources.dyck import Dyck
 from nlwfa_core.strings.sample import Sample
 from nlwfa_core.strings.trie import Trie
 from nlwfa_core.strings.words import Alphabet, Word, Words
@@ -141,9 +141,7 @@ def test_an_epoch_is_every_string_once() -> None:
 
 @pytest.mark.parametrize("kind", GATES)
 def test_it_learns_the_brackets(kind: str) -> None:
-    train, validation = (
-        Sample.of(Dyck().sample(number, seed), ALPHABET) for seed, number in enumerate((1000, 300))
-    )
+    train, validation = (Dyck().sample(number, seed) for seed, number in enumerate((1000, 300)))
     losses: list[Progress] = []
     model = fit_recurrent(
         train, kind, 8, Training(240), validation=validation, report=losses.append
@@ -158,7 +156,7 @@ def test_it_learns_the_brackets(kind: str) -> None:
 
 
 def test_a_seed_decides_and_leaves_no_trace() -> None:
-    train = Sample.of(Dyck().sample(100, 0), ALPHABET)
+    train = Dyck().sample(100, 0)
     before = torch.random.get_rng_state()
     one, again, other = (
         fit_recurrent(train, "GRU", 3, Training(4, dropout=0.5, seed=seed)) for seed in (0, 0, 1)
@@ -186,7 +184,7 @@ def test_validation_stops_early() -> None:
 
 
 def test_learners_of_strings_by_name() -> None:
-    train = Sample.of(Dyck().sample(100, 0), ALPHABET)
+    train = Dyck().sample(100, 0)
     hmm = fit_strings(train, learner="HMM", rank=2)
     assert isinstance(hmm.model, WFA) and hmm.model.num_states == hmm.report.num_states == 2
     assert hmm.report.spectral_radius == hmm.model.spectral_radius

@@ -22,10 +22,9 @@ from nlwfa_core.learning.progress import TrainingLog, never, silent
 from nlwfa_core.learning.reading import Steps
 from nlwfa_core.learning.refine_hankel import rolled_out_error
 from nlwfa_core.metrics.scores import next_symbol_score
-from nlwfa_core.sources.dyck import ALPHABET, Dyck
-from nlwfa_core.strings.sample import Sample
+from nlwfa_core.sources.dyck import Dyck
 
-SAMPLE = Sample.of(Dyck().sample(500, seed=1), ALPHABET)
+SAMPLE = Dyck().sample(500, seed=1)
 HANKEL = build_hankel(SAMPLE, HankelRecipe(num_prefixes=60, num_suffixes=50))
 SHORT = {"epochs_factorisation": 40, "epochs_transitions": 60}
 
@@ -100,7 +99,7 @@ def test_each_start_has_weights_of_its_own(learner: str) -> None:
 
 
 def test_validation_strings_choose_the_start() -> None:
-    validation = Sample.of(Dyck().sample(100, seed=2), ALPHABET)
+    validation = Dyck().sample(100, seed=2)
     options = Options("both.non", 3, starts=4, **SHORT)
     learned = fit(HANKEL, options, strings=(SAMPLE, validation))
     models = [

@@ -21,7 +21,7 @@ from nlwfa_core.metrics.intervals import string_scores
 from nlwfa_core.metrics.perplexity import CONVENTIONS, pautomac_score
 from nlwfa_core.metrics.scores import TestSet, evaluate
 from nlwfa_core.models.conversion import to_string_probabilities
-from nlwfa_core.models.files import SavedModel, save_model
+from nlwfa_core.models.files import save
 from nlwfa_core.models.ngram import NGram, Uniform
 from nlwfa_core.models.wfa import WFA
 from nlwfa_core.sources.files import read_strings
@@ -317,7 +317,7 @@ def test_the_command_prints_the_same_scores(
     truth = automaton("probabilistic", 11)
     model = WFA(truth.initial, truth.transitions[::-1], truth.termination)
     rows = strings("repeated", truth.num_symbols - 1, 11)
-    save_model(tmp_path / "model", SavedModel(model, Alphabet.numbered(truth.num_symbols), {}))
+    save(model, tmp_path / "model", alphabet=Alphabet.numbered(truth.num_symbols))
     (tmp_path / "test").write_text(write_pautomac(Words.of(rows), truth.num_symbols))
     (tmp_path / "truth").write_text(_model_text(truth))
     (tmp_path / "solution").write_text(write_solution(truth.weights(Words.of(rows)) / 7))

@@ -74,7 +74,7 @@ def test_a_nonlinear_model_claims_no_total() -> None:
 
 
 def test_the_rank_comes_from_learning() -> None:
-    sample = Sample.of(Dyck().sample(500, seed=1), ALPHABET)
+    sample = Dyck().sample(500, seed=1)
     learned = fit(estimate_hankel(sample, select_basis(sample, 30, 30)), learner="SP", rank=25)
     scores = evaluate(learned.model, TestSet.empirical(sample))
     health = diagnostics(learned.model, scores, learned.report)
@@ -83,7 +83,7 @@ def test_the_rank_comes_from_learning() -> None:
 
 
 def test_the_summary_names_what_each_distance_is_over() -> None:
-    words = Dyck().sample(50, seed=3)
+    words = Dyck().sample_words(50, seed=3)
     test = TestSet.as_drawn(words, Dyck().weights(words), Sample.of(words, ALPHABET), Dyck())
     text = score_summary(evaluate(Uniform(2), test), test.sample)
     assert "against what followed; 1 is best" in text

@@ -41,9 +41,9 @@ from nlwfa_core.strings.words import Alphabet, FloatArray, Words
 from tests.references import COIN, SIGNED, Fixed, random_nlwfa, ring
 
 AB = Alphabet(("a", "b"))
-WORDS = Dyck().sample(300, seed=3)
+WORDS = Dyck().sample_words(300, seed=3)
 SAMPLE = Sample.of(WORDS, ALPHABET)
-TRIGRAM = NGram.fit(Sample.of(Dyck().sample(2_000, seed=4), ALPHABET), 3)
+TRIGRAM = NGram.fit(Dyck().sample(2_000, seed=4), 3)
 TEST_SETS: dict[str, Callable[[], TestSet]] = {
     "true model": lambda: TestSet.as_drawn(WORDS, Dyck().weights(WORDS), SAMPLE, Dyck()),
     "solution": lambda: TestSet.as_drawn(WORDS, Dyck().weights(WORDS), SAMPLE),
@@ -108,7 +108,7 @@ def test_the_interval_of_a_skewed_mean_is_not_the_percentile_interval() -> None:
     """Of 40 strings, few are long: the interval of the mean reaches farther up than the percentiles
     of the resampled means.
     """
-    few = Sample.of(Dyck().sample(40, seed=8), ALPHABET)
+    few = Dyck().sample(40, seed=8)
     values = per_string(TRIGRAM, few)
     bca, plain = (
         stats.bootstrap(
@@ -150,7 +150,7 @@ def test_rates_are_resampled_by_whole_strings() -> None:
     """A ratio of sums over strings, resampled by scipy from the lengths and errors that a plain
     loop counts.
     """
-    few = Dyck().sample(60, seed=3)
+    few = Dyck().sample_words(60, seed=3)
     right, lengths = [], []
     for word in few:
         guesses = [
@@ -360,7 +360,7 @@ def test_resampled_total_variation_spreads_as_it_does_between_test_sets() -> Non
     much more.
     """
     tests = [
-        TestSet.of(Dyck().sample(250, seed=seed), ALPHABET, true_model=Dyck())
+        TestSet.of(Dyck().sample_words(250, seed=seed), ALPHABET, true_model=Dyck())
         for seed in range(150)
     ]
     resampled = []
@@ -376,7 +376,7 @@ def test_resampled_total_variation_spreads_as_it_does_between_test_sets() -> Non
 
 @cache
 def many_strings() -> Scores:
-    return evaluate(TRIGRAM, TestSet.empirical(Sample.of(Dyck().sample(20_000, seed=1), ALPHABET)))
+    return evaluate(TRIGRAM, TestSet.empirical(Dyck().sample(20_000, seed=1)))
 
 
 @pytest.mark.parametrize(
@@ -391,7 +391,7 @@ def test_intervals_hold_the_true_score_about_as_often_as_they_say(
     """
     hits = {"wer": 0, "bits_per_symbol": 0, "ndcg5": 0}
     for seed in range(number):
-        test = TestSet.empirical(Sample.of(Dyck().sample(size, seed=1_000 + seed), ALPHABET))
+        test = TestSet.empirical(Dyck().sample(size, seed=1_000 + seed))
         found = intervals(string_scores(TRIGRAM, test), num_resamples=199)
         for field in hits:
             hits[field] += found[field].low <= getattr(many_strings(), field) <= found[field].high
@@ -500,7 +500,7 @@ def test_there_is_no_verdict_on_the_pautomac_score_without_the_truth() -> None:
 @pytest.mark.parametrize("number", [1, 2, 3, 10, 29])
 @pytest.mark.parametrize("kind", ["frequencies", "true model"])
 def test_few_strings_have_no_interval_no_p_value_and_no_verdict(number: int, kind: str) -> None:
-    words = Dyck().sample(number, seed=5)
+    words = Dyck().sample_words(number, seed=5)
     sample = Sample.of(words, ALPHABET)
     test = (
         TestSet.empirical(sample)

@@ -110,7 +110,7 @@ def test_distances_of_next_symbols_at_the_edges() -> None:
 @pytest.mark.parametrize("model", [COIN.wfa, ring(3), Dyck()])
 def test_the_true_model_is_at_no_distance_from_itself(model: Model) -> None:
     words = (
-        Dyck().sample(100, seed=4)
+        Dyck().sample_words(100, seed=4)
         if isinstance(model, Dyck)
         else Words.of([(), (0,), (1, 0), (1, 1, 1), (0, 1)])
     )

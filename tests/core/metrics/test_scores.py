@@ -233,7 +233,7 @@ def test_the_true_model_has_the_lowest_expected_rates(model: Model) -> None:
 
 
 def test_evaluation_shows_the_references_beside_the_score() -> None:
-    words = Dyck().sample(400, seed=3)
+    words = Dyck().sample_words(400, seed=3)
     test = TestSet.as_drawn(words, Dyck().weights(words), Sample.of(words, ALPHABET))
     scores = evaluate(Dyck(), test)
     assert scores.log2_pauto == scores.true_log2_pauto

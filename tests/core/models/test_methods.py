@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from nlwfa_core import NLWFA, WFA, Alphabet, NGram, RecipeError, Words
+from nlwfa_core import NLWFA, WFA, Alphabet, DataRecipe, NGram, RecipeError, Words, load_data
 from nlwfa_core.models.ngram import Uniform
 from nlwfa_core.models.recurrent import RecurrentModel
 
@@ -90,3 +90,35 @@ def test_a_sample_is_whole_or_there_is_none() -> None:
 def test_a_model_in_a_notebook_is_escaped() -> None:
     html = WFA([1], [[[0.5]]], [0.5], Alphabet(("<b>",)))._repr_html_()
     assert "A &lt;b&gt;" in html and "<b>" not in html and "1 state, 1 symbol" in html
+
+
+def test_a_model_is_a_line_in_print() -> None:
+    assert repr(AUTOMATON) == "<WFA, 2 states, 2 symbols: a, b>"
+    assert repr(MODELS["n-gram"]) == "<NGram of order 2, 2 symbols: a, b>"
+    many = WFA([1], np.zeros((1_000, 1, 1)), [1])
+    assert repr(many) == "<WFA, 1 state, 1,000 symbols: known by their numbers>"
+    assert all(repr(model).count("\n") == 0 for model in MODELS.values())
+
+
+def test_the_grammar_of_brackets_is_a_model() -> None:
+    """By hand, with S → SS | [S] | [] of 0.2, 0.4, 0.4: P([]) = 0.4, P([[]]) = 0.4 · 0.4, and
+    P([][]) = 0.2 · 0.4². After [ comes ] in 0.4 / (0.4 + 0.4) of all cases.
+    """
+    truth = load_data(DataRecipe(num_strings=10, num_test=10)).true_model
+    assert truth is not None and truth("[]") == pytest.approx(0.4)
+    assert truth(["[[]]", "[][]", "]"]).tolist() == pytest.approx([0.16, 0.032, 0])
+    assert truth.next("[") == pytest.approx({"[": 0.5, "]": 0.5, "end": 0})
+    sample = truth.sample(2_000, seed=1)
+    assert sample.num_strings == 2_000 and sample.alphabet.symbols == ("[", "]")
+    share = list(sample).count("[]") / 2_000
+    assert share == pytest.approx(0.4, abs=5 * (0.24 / 2_000) ** 0.5)
+    assert list(truth.sample(50, seed=2)) == list(truth.sample(50, seed=2))
+
+
+@pytest.mark.parametrize("source", ["tomita", "automaton", "squared"])
+def test_every_true_model_speaks_its_symbols(source: str) -> None:
+    data = load_data(DataRecipe(source=source, num_strings=20, num_test=10, num_states=2))
+    first = next(iter(data.train))
+    assert data.true_model is not None and data.true_model(first) > 0
+    assert data.true_model.sample(5).alphabet == data.alphabet
+    assert set(data.true_model.next()) == {*data.alphabet, "end"}

@@ -16,7 +16,7 @@ from nlwfa_core.hankel.basis import select_basis
 from nlwfa_core.hankel.estimate import estimate_hankel
 from nlwfa_core.learning.learners import fit
 from nlwfa_core.metrics.scores import TestSet, bits_per_symbol, evaluate
-from nlwfa_core.models.files import SavedModel, load_model, save_model
+from nlwfa_core.models.files import load, load_info, save
 from nlwfa_core.models.mixture import (
     Mixture,
     fit_mixture,
@@ -198,8 +198,8 @@ def test_weights_by_symbol_are_the_best_on_a_grid() -> None:
 
 def test_mixtures_of_two_levels(tmp_path: Path, models: dict[str, Model]) -> None:
     by_symbol = mixture([COIN, models["3-gram"]], [0.5, 0.5], level="symbol")
-    save_model(tmp_path / "one", SavedModel(by_symbol, AB, {}))
-    loaded = load_model(tmp_path / "one").model
+    save(by_symbol, tmp_path / "one", alphabet=AB)
+    loaded = load(tmp_path / "one")
     assert isinstance(loaded, Mixture) and loaded.level == "symbol"
     assert loaded.weights(WORDS).tolist() == by_symbol.weights(WORDS).tolist()
     assert len(mixture([by_symbol, TURNS], level="symbol").models) == 3  # type: ignore[union-attr]
@@ -211,11 +211,11 @@ def test_mixtures_of_two_levels(tmp_path: Path, models: dict[str, Model]) -> Non
     )
     assert isinstance(nested, Mixture) and len(nested.models) == 2
     with pytest.raises(TypeError, match="a mixture of mixtures of another level can't be saved"):
-        save_model(tmp_path / "two", SavedModel(nested, AB, {}))
+        save(nested, tmp_path / "two", alphabet=AB)
     header = json.loads((tmp_path / "one" / "model.json").read_text())
     (tmp_path / "one" / "model.json").write_text(json.dumps(header | {"level": "word"}))
     with pytest.raises(RecipeError, match="level must be one of string, symbol; got 'word'"):
-        load_model(tmp_path / "one")
+        load(tmp_path / "one")
 
 
 def test_influences_are_the_probabilities_of_the_drawer() -> None:
@@ -299,16 +299,16 @@ def test_mixtures_come_back_from_their_folders(tmp_path: Path, models: dict[str,
         and both.shares.tolist() == pytest.approx([0.3, 0.3, 0.4])
         and both.num_states == 5
     )
-    save_model(tmp_path, SavedModel(both, AB, {"from": "a test"}))
-    loaded = load_model(tmp_path)
+    save(both, tmp_path, {"from": "a test"}, alphabet=AB)
+    loaded = load(tmp_path)
     assert (
-        isinstance(loaded.model, Mixture)
-        and loaded.info == {"from": "a test"}
-        and loaded.model.alphabet == AB
+        isinstance(loaded, Mixture)
+        and load_info(tmp_path) == {"from": "a test"}
+        and loaded.alphabet == AB
     )
-    assert loaded.model.weights(WORDS).tolist() == both.weights(WORDS).tolist()
+    assert loaded.weights(WORDS).tolist() == both.weights(WORDS).tolist()
     trie = Trie.of(WORDS, 2)
-    assert loaded.model.next_scores(trie).tolist() == both.next_scores(trie).tolist()
+    assert loaded.next_scores(trie).tolist() == both.next_scores(trie).tolist()
     header = json.loads((tmp_path / "model.json").read_text())
     assert header["kind"] == "mixture" and [part["kind"] for part in header["models"]] == [
         "GRU",
@@ -316,15 +316,12 @@ def test_mixtures_come_back_from_their_folders(tmp_path: Path, models: dict[str,
         "WFA",
     ]
     counted = mixture([models["3-gram"], COIN], [0.25, 0.75])
-    save_model(tmp_path / "counted", SavedModel(counted, AB, {}))
-    assert (
-        load_model(tmp_path / "counted").model.weights(WORDS).tolist()
-        == counted.weights(WORDS).tolist()
-    )
+    save(counted, tmp_path / "counted", alphabet=AB)
+    assert load(tmp_path / "counted").weights(WORDS).tolist() == counted.weights(WORDS).tolist()
     with pytest.raises(
         TypeError, match="models are of the kinds WFA, NLWFA, RecurrentModel, NGram; got Uniform"
     ):
-        save_model(tmp_path, SavedModel(mixture([Uniform(2), COIN]), AB, {}))
+        save(mixture([Uniform(2), COIN]), tmp_path, alphabet=AB)
     for change, message in (
         ({"models": []}, "a mixture needs at least one model; got none"),
         ({"models": 3}, "models must be a list; got 3"),
@@ -334,7 +331,7 @@ def test_mixtures_come_back_from_their_folders(tmp_path: Path, models: dict[str,
     ):
         (tmp_path / "model.json").write_text(json.dumps(header | change))
         with pytest.raises(RecipeError, match=message):
-            load_model(tmp_path)
+            load(tmp_path)
 
 
 def test_impossible_mixtures_are_refused() -> None:

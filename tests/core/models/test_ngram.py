@@ -94,7 +94,7 @@ def test_n_grams_are_kneser_ney(strings: list[Word], order: int, history: Word) 
 
 def test_kneser_ney_on_a_larger_sample() -> None:
     """Here all discounts are estimated, and differ by length."""
-    strings = [tuple(word) for word in Dyck().sample(300, 4)]
+    strings = [tuple(word) for word in Dyck().sample_words(300, 4)]
     sample = Sample.of(Words.of(strings), ALPHABET)
     trie = Trie.of(Words.of([(0, 0, 1, 0), (0, 1, 0, 1)]), 2)
     scores = NGram.fit(sample, 4, "kneser-ney").next_scores(trie)[trie.ends]
@@ -128,7 +128,7 @@ def test_kneser_ney_is_better_on_words_with_rare_parts() -> None:
 @pytest.mark.parametrize("order", [1, 2, 5])
 @pytest.mark.parametrize("smoothing", SMOOTHINGS)
 def test_windows_are_all_that_a_model_counts(order: int, smoothing: str) -> None:
-    sample = Sample.of(Dyck().sample(50, 1), ALPHABET)
+    sample = Dyck().sample(50, 1)
     model = NGram.fit(sample, order, smoothing)
     windows, totals = model.windows
     assert totals.sum() == sample.counts @ (sample.words.lengths + 1) and len(
@@ -204,7 +204,7 @@ def test_n_grams_are_distributions(strings: list[Word], order: int, smoothing: s
 
 
 def test_longer_histories_know_the_brackets_better() -> None:
-    train, test = (Dyck().sample(5000, seed) for seed in (0, 1))
+    train, test = (Dyck().sample_words(5000, seed) for seed in (0, 1))
     sample = Sample.of(train, ALPHABET)
     bits = [-np.log2(NGram.fit(sample, order).weights(test)).mean() for order in (1, 2, 4)]
     true = -np.log2(Dyck().weights(test)).mean()

@@ -351,3 +351,20 @@ def test_what_overflows_is_not_zero() -> None:
     assert wfa.log2_weights(Words.of([long, (1,)]))[0] == pytest.approx(
         1099 + np.log2(0.6), abs=1e-9
     )
+
+
+def test_automata_are_divided_negated_and_summed() -> None:
+    """By hand: f(a) = 0.5 · 0.5, g(a) = 0.25 · 1, over symbols in another order."""
+    f = WFA([1], [[[0.5]], [[0]]], [0.5], Alphabet(("a", "b")))
+    g = WFA([1], [[[0]], [[0.25]]], [1], Alphabet(("b", "a")))
+    assert (f / 2)("a") == 0.125 and (-f)("a") == -0.25 and (f - g)("a") == 0.0
+    assert (f / np.float32(4))("") == 0.125 and (f / 2).alphabet == (-f).alphabet == f.alphabet
+    total = sum([f, g, f])
+    assert isinstance(total, WFA) and total("a") == 0.75 and total("") == 2.0
+    assert sum([f]) is f
+    with pytest.raises(ZeroDivisionError):
+        f / 0
+    with pytest.raises(TypeError):
+        f / g  # type: ignore[operator]
+    with pytest.raises(TypeError):
+        1 + f

@@ -175,7 +175,7 @@ def test_bayes_wer() -> None:
 
 def test_bayes_wer_is_what_draws_give() -> None:
     grammar = Dyck(0.25, 0.3)
-    words = grammar.sample(20_000, seed=5)
+    words = grammar.sample_words(20_000, seed=5)
     trie = Trie.of(words, 2)
     scores = grammar.next_scores(trie)
     following = np.insert(words.symbols, words.offsets[1:], 2)
@@ -188,7 +188,7 @@ def test_bayes_wer_is_what_draws_give() -> None:
 
 def test_draws_have_the_right_frequencies() -> None:
     start = time.process_time()
-    words = Dyck().sample(20_000, seed=0)
+    words = Dyck().sample_words(20_000, seed=0)
     assert time.process_time() - start < 1
     assert len(words) == 20_000 and words.lengths.mean() == pytest.approx(
         Dyck().mean_length, abs=0.3
@@ -203,9 +203,9 @@ def test_draws_have_the_right_frequencies() -> None:
 
 def test_draws_follow_the_seed() -> None:
     assert (
-        list(Dyck().sample(50, seed=1))
-        == list(Dyck().sample(50, seed=1))
-        != list(Dyck().sample(50, seed=2))
+        list(Dyck().sample_words(50, seed=1))
+        == list(Dyck().sample_words(50, seed=1))
+        != list(Dyck().sample_words(50, seed=2))
     )
 
 
@@ -226,11 +226,11 @@ def test_impossible_grammars_are_refused(split: float, wrap: float, message: str
 
 def test_draws_out_of_range_are_refused() -> None:
     with pytest.raises(RecipeError, match="num_strings must be at least 1; got 0"):
-        Dyck().sample(0, seed=0)
+        Dyck().sample_words(0, seed=0)
     with pytest.raises(RecipeError, match="num_strings must be at most .*; got 2,000,000"):
-        Dyck().sample(2_000_000, seed=0)
+        Dyck().sample_words(2_000_000, seed=0)
     with pytest.raises(RecipeError, match="a string longer than 20 symbols was drawn"):
-        Dyck().sample(1000, seed=0, max_length=20)
+        Dyck().sample_words(1000, seed=0, max_length=20)
     with pytest.raises(RecipeError, match="num_strings × mean length"):
         Dyck(0.4999999, 0).sample(100_000, seed=0)
     with pytest.raises(RecipeError, match="a string longer than 10,000 symbols was drawn"):

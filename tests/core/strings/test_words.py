@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nlwfa_core.errors import RecipeError
+from nlwfa_core.strings.plain import as_sample
 from nlwfa_core.strings.sample import Sample
 from nlwfa_core.strings.words import Alphabet, Word, Words, check_symbols, distinct
 
@@ -163,3 +164,35 @@ def test_counts_must_fit_the_words() -> None:
         Sample(Words.of([(0,)]), np.array([1, 1]), AB)
     with pytest.raises(RecipeError, match="counts must be at least 1; got 0"):
         Sample(Words.of([(0,)]), np.array([0]), AB)
+
+
+def test_a_sample_iterates_over_its_strings() -> None:
+    sample = Sample.of(Words.of([(0, 1), (), (0, 1)]), Alphabet(("run", "stop")))
+    assert list(sample) == ["run stop", "run stop", ""]
+    again = as_sample(list(sample), sample.alphabet)
+    assert list(again.words) == list(sample.words) and again.counts.tolist() == [2, 1]
+    assert list(sample.alphabet) == ["run", "stop"]
+
+
+def test_what_holds_many_strings_is_a_line_in_print() -> None:
+    many = Sample.of(Words.of([(n % 7,) * (n % 400) for n in range(5_000)]), Alphabet.numbered(9))
+    for value in (many, many.words, Alphabet.numbered(5_000)):
+        assert len(repr(value)) < 250 and "\n" not in repr(value)
+    assert repr(Words.of([])) == "<0 words>"
+    assert repr(Words.of([(0, 1), ()])) == "<2 words: 0 1, λ>"
+    # symbols that are not in the alphabet are only found where they are used
+    assert repr(Words(np.array([5]), np.array([0, 1]), Alphabet(("a",)))) == "<1 word: 5>"
+    small = Alphabet(("a", "b"))
+    assert eval(repr(small)) == small
+    assert repr(Sample.of(Words.of([]), small)) == (
+        "<Sample of 0 strings, 0 distinct; 2 symbols: a, b>"
+    )
+
+
+def test_the_most_frequent_strings_of_packed_counts_come_first() -> None:
+    """Packed counts are unsigned, and have no negatives to sort by."""
+    words = Words.of([(0,), (1,), (0, 0)]).packed()
+    sample = Sample.merged([words], Alphabet(("a", "b")), [3, 200, 1])
+    assert sample.counts.dtype == np.uint8
+    assert repr(sample).startswith("<Sample of 204 strings, 3 distinct: 200 × b, 3 × a, 1 × aa;")
+    assert sample._repr_html_().index(">b<") < sample._repr_html_().index(">a<")
