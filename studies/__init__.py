@@ -1,0 +1,1 @@
+"""One-off questions about the library and the lab, each answered by one module."""
