@@ -14,11 +14,12 @@ called again from the same place in the same activation of its caller, neither t
 calls is counted. So the count is the way of a reader of the source, and does not depend on the
 data's size. What runs while a module is imported does not count.
 
-A page draws several figures in a run. The route to one of them begins with the first line of the
-page's file, and leaves out what this file calls for the others (`Route.other_calls`). *Pages* are
-the entries from or into a module of `pages`; the other ones are between two modules of the
-library. The entries are counted again with `nlwfa_core.errors` looked through like Streamlit,
-because its checks of types stand before many functions.
+A page draws several figures in a run. On the route to one of them, which begins with the first
+line of the page's file, the other figures are not drawn (`Route.other_figures`), and the page's
+texts and controls do not count (`Route.other_calls`). *Pages* are the entries from or into a module
+of `pages`; the other ones are between two modules of the library. The entries are counted again
+with `nlwfa_core.errors` looked through like Streamlit, because its checks of types stand before
+many functions.
 """
 
 from __future__ import annotations
@@ -31,6 +32,7 @@ import tempfile
 import threading
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from importlib import import_module
 from pathlib import Path
 from types import CodeType, FrameType
 from typing import Any
@@ -60,8 +62,10 @@ class Route:
         The page that is opened.
     begin, end : (str, str)
         Module and function whose calls begin and end the route.
+    other_figures : tuple of str
+        Functions of the page's view that do nothing here.
     other_calls : tuple of str
-        Functions that are left out, with all that they call, where `begin` itself calls them.
+        Functions that are left out, with all that they call, where a module of `pages` calls them.
     upload : bytes
         The file with the strings; empty if they are generated.
     button : str
@@ -71,24 +75,28 @@ class Route:
     page: str
     begin: tuple[str, str]
     end: tuple[str, str]
+    other_figures: tuple[str, ...] = ()
     other_calls: tuple[str, ...] = ()
     upload: bytes = b""
     button: str = ""
 
 
 HANKEL = ("pages.hankel", "<module>")
+TEXTS = ("page_recipe", "matrix_sentence", "basis_notes", "notes", "controls")
 ROUTES = {
     "rank → bar chart": Route(
         "hankel",
         begin=HANKEL,
         end=("pages.shared.components", "cut"),
-        other_calls=("page_recipe", "approximations", "linked_lens"),
+        other_figures=("linked_lens",),
+        other_calls=TEXTS,
     ),
     "upload → heat map": Route(
         "hankel",
         begin=HANKEL,
-        end=("pages.views.hankel", "_states"),  # called after the heat map is drawn
-        other_calls=("page_recipe", "rank_cut"),
+        end=("pages.views.hankel", "_position"),  # called when the heat map is drawn
+        other_figures=("rank_cut",),
+        other_calls=TEXTS,
         upload=STRINGS,
     ),
     "Train → worker": Route(
@@ -193,9 +201,7 @@ class Walk:
             return thread is self._first
         caller = thread.stack[-1]
         code = frame.f_code
-        is_other = (caller.module, caller.function) == self._route.begin and (
-            code.co_name in self._route.other_calls
-        )
+        is_other = caller.module.startswith("pages.") and code.co_name in self._route.other_calls
         if caller.is_left_out or is_other or code.co_name == "<module>":
             return True
         call = (caller.frame.f_lasti, code)
@@ -210,13 +216,16 @@ class Walk:
 
 def walk(route: Route, transparent: tuple[str, ...] = ()) -> Walk:
     """Follow a route in a lab whose caches are empty."""
-    from pages.shared import cache
+    from pages.shared import contents
     from tests.app.lab import complaints, go, open_lab
 
     parameters: dict[str, object] = dict(SMALL)
     if route.upload:
         parameters["source"] = "upload"
-        parameters["upload"] = cache.uploads().put(route.upload, "strings.txt")
+        parameters["upload"] = contents.uploads().put(route.upload, "strings.txt")
+    view = import_module(f"pages.views.{route.page}")
+    for name in route.other_figures:
+        setattr(view, name, lambda *_: None)
     steps = Walk(route, transparent)
     threading.setprofile(steps.profile)
     app = go(open_lab(**parameters), route.page)

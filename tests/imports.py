@@ -84,7 +84,7 @@ def defined(path: Path) -> set[str]:
 
 
 def unresolved(
-    projects: tuple[str, ...] = ("nlwfa_core", "pages", "tests", "benchmarks"),
+    projects: tuple[str, ...] = ("nlwfa_core", "pages", "tests", "benchmarks", "studies"),
 ) -> list[str]:
     """Names that one file of the project imports from another one that doesn't define them."""
     files = {
