@@ -14,20 +14,21 @@ from nlwfa_core.lab.strings import (
     usual_length,
 )
 from nlwfa_core.rounding import format_share
-from pages.shared import cache, lessons, sidebar, widgets
+from pages.shared import lessons, widgets
+from pages.shared.context import page_context
 from pages.views import data as view
 
 MAX_ROWS = 200
 
-recipe = sidebar.page_recipe(
+context = page_context(
     "Data",
     "A sample $S$ of strings over an alphabet $\\Sigma$. Models are learned from the "
     "training strings only; validation strings are "
     "for choices, such as the rank, and test strings for the scores.",
 )
+recipe = context.recipe
 view.own_strings(recipe.data.source == "upload" and lessons.leaves_open("own_strings"))
-with widgets.errors_as_messages():
-    data = cache.data(recipe.data)
+data = context.data
 widgets.notes(*data.notes)
 
 st.subheader(widgets.escape_markdown(f"{data.title[:1].upper()}{data.title[1:]}"), anchor=False)

@@ -2,19 +2,19 @@
 hand, and drawn strings.
 """
 
-from pages.shared import cache, pins, sidebar, widgets
+from pages.shared import pins
+from pages.shared.context import page_context
 from pages.views import predict as view
 
-recipe = sidebar.page_recipe(
+context = page_context(
     "Predict",
     "$f(x) = \\alpha_0^\\top \\mathbf{A}_{x_1} \\cdots \\mathbf{A}_{x_n} \\alpha_\\infty$, or "
     "$G_\\lambda(G_{x_n}(\\cdots G_{x_1}(\\alpha_0)))$: the weight of a string, and which "
     "symbol should follow each of "
     "its prefixes.",
 )
-with widgets.errors_as_messages():
-    data = cache.data(recipe.data)
-    pins.train_shown_runs(recipe, "predict")
-    models = view.shown_models(recipe, data)
-view.one_string(recipe, data, models)
+data = context.data
+pins.train_shown_runs(context.recipe, "predict")
+models = view.shown_models(context)
+view.one_string(context.recipe, data, models)
 view.sampler(data, models)

@@ -4,7 +4,8 @@ loads a recipe's file.
 
 import streamlit as st
 
-from pages.shared import cache, class_session, sidebar, training, widgets
+from pages.shared import class_session, sidebar, training, widgets
+from pages.shared.context import Context
 from pages.views import take_away as view
 
 recipe = sidebar.page_recipe(
@@ -21,7 +22,7 @@ st.code(link, language=None, wrap_lines=True)
 class_session.hand_in_button(link, "take_away")
 
 st.subheader("Keep the results", anchor=False)
-result = cache.result(run_recipe)
+result = Context(run_recipe).result
 if result is None:
     st.markdown(
         "This run has not been trained yet. When it is trained, you can download its model, "

@@ -17,6 +17,7 @@ from __future__ import annotations
 import io
 from base64 import b64encode
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -24,6 +25,7 @@ import numpy as np
 from scipy import sparse
 
 from ..errors import RecipeError
+from ..experiment.results import Result
 from ..hankel.matrix import HankelMatrix
 from ..learning.spectral import TruncatedSVD, weighted_block, weighted_rows
 from ..models.files import LearnedModel
@@ -33,6 +35,7 @@ from .palette import ACCENT, BLUES, MARK, MUTED, REDS
 from .states import Projection, prefix_states, project
 from .strings import word_labels
 
+MAX_SINGULAR_VALUES = 50
 MAX_MODEL_CELLS = 250_000  # computing the weights of this many strings uv takes about a second
 CHUNK_CELLS = 2**21  # cells of a dense matrix that are in memory at one time
 MAX_PIXELS = 1000  # width and height of the picture
@@ -187,6 +190,11 @@ def _scaled(rest: LowRank, weights: FloatArray | None) -> LowRank:
         return rest
     minuend = None if rest.minuend is None else weighted_rows(rest.minuend, weights)
     return LowRank(np.sqrt(weights)[:, None] * rest.left, rest.right, minuend)
+
+
+def approximation_error(hankel: HankelMatrix, rest: Matrix, choice: MatrixChoice) -> float:
+    """Compute the `relative_error` of an approximation from `rest`, the H − Ĥ of `choice`."""
+    return relative_error(choice.block(hankel), rest, choice.weights(hankel))
 
 
 def matrix_name(hankel: HankelMatrix, name: str) -> str:
@@ -344,6 +352,11 @@ def matrix_payload(matrix: Matrix, floor: float | None = None) -> dict[str, Any]
     return payload if matrix.nnz > MAX_EXACT_CELLS else payload | {"cells": _cells(matrix)}
 
 
+def layer_payload(matrix: Matrix, hankel: HankelMatrix, choice: MatrixChoice) -> dict[str, Any]:
+    """Make the payload of the matrix that `choice` names; that of an approximation has a floor."""
+    return matrix_payload(matrix, None if choice.layer == "H" else floor_of(hankel.block))
+
+
 def window(
     matrix: Matrix, row: int, column: int, num_rows: int, num_columns: int
 ) -> dict[str, Any]:
@@ -402,6 +415,23 @@ def _beginning(word: Word, end: int, num_marks: int) -> Word | None:
             return None
         word = word[1:]
     return None if any(symbol >= end for symbol in word) else word
+
+
+def prefixes_payload(
+    hankel: HankelMatrix, svd: TruncatedSVD, result: Result | None, choice: MatrixChoice
+) -> dict[str, Any]:
+    """Make the payload of a point for each prefix: its state under a run's model or, if there is no
+    run or its states can't be drawn, its row of the decomposition with `choice.rank` columns.
+    """
+    if result is not None:
+        with suppress(RecipeError):
+            return points_payload(
+                basis_states(result.model, hankel, choice.after),
+                f"States of {result.recipe.learning.learner}",
+            )
+    rows = reconstruction(choice.block(hankel), svd, choice.rank).left
+    name = "HV" if choice.after else "UD"
+    return points_payload(rows, f"Rows of {name}, rank {min(choice.rank, MAX_SINGULAR_VALUES)}")
 
 
 def points_payload(vectors: FloatArray, title: str) -> dict[str, Any]:

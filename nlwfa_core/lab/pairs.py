@@ -15,6 +15,7 @@ from ..metrics.intervals import (
     NUM_RESAMPLES,
     Interval,
     StringScores,
+    leader,
     leaders,
     paired_differences,
     too_few_strings,
@@ -200,6 +201,31 @@ def lead_sentence(
         "level": "Undecided: the interval holds 0",
     }
     return f"{texts}. {verdict[ahead]} (difference {gap}, 95 % interval {interval})."
+
+
+def lead_over(
+    model: StringScores, reference: StringScores, names: tuple[str, str], field: str
+) -> str:
+    """Write the `lead_sentence` of two models; empty if the test strings do not give both the
+    score.
+
+    Raises RecipeError if the two models were scored on different test strings.
+    """
+    differences = paired_differences(model, reference)
+    if field not in differences:
+        return ""
+    scores = (model.estimates[field], reference.estimates[field])
+    return lead_sentence(names, scores, differences[field], field, model.has_truth)
+
+
+def is_level(first: StringScores, second: StringScores, field: str) -> bool:
+    """Return whether the test strings leave open which of two models has the better score; False
+    if they do not give both the score.
+
+    Raises RecipeError if the two models were scored on different test strings.
+    """
+    differences = paired_differences(first, second)
+    return field in differences and leader(field, differences[field]) in ("level", "no verdict")
 
 
 def _why_no_interval(scores: tuple[float, float]) -> str:

@@ -21,7 +21,7 @@ from ..errors import check_at_least, check_extra, check_types
 from ..hankel.matrix import HankelMatrix
 from ..learning.learners import FitReport
 from ..learning.progress import RELATIVE, curve_from_one
-from ..learning.spectral import truncated_svd, weighted_block
+from ..learning.spectral import hankel_svd
 from ..metrics.intervals import Interval
 from ..metrics.seeds import Spread
 from ..rounding import format_significant
@@ -208,7 +208,7 @@ def singular_values_svg(hankel: HankelMatrix, rank: int) -> str:
     '<svg'
     """
     check_at_least("rank", rank, 1)
-    values = truncated_svd(weighted_block(hankel), MAX_SINGULAR_VALUES).singular_values
+    values = hankel_svd(hankel, MAX_SINGULAR_VALUES).singular_values
     title = f"Singular values of H_λ; a model of rank {rank} keeps the blue ones"
     return bars(values, rank, title, "number", "singular value")
 

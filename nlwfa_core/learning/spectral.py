@@ -331,6 +331,14 @@ def linear_loss(hankel: HankelMatrix, rank: int) -> float:
     return truncation_loss(svd, squared_norm)
 
 
+def hankel_svd(hankel: HankelMatrix, rank: int) -> TruncatedSVD:
+    """Compute the truncated SVD of H_λ, with weighted rows if the matrix has weights.
+
+    Raises RecipeError for the reasons that `truncated_svd` does.
+    """
+    return truncated_svd(weighted_block(hankel), rank)
+
+
 def weighted_block(hankel: HankelMatrix) -> sparse.csr_array:
     """Multiply each row of H_λ by the square root of its weight, so that a sum of squared errors is
     weighted by row.

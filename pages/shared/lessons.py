@@ -20,7 +20,7 @@ from nlwfa_core.lab.lessons import Action, Lesson, Step
 from nlwfa_core.lab.questions import Question
 from nlwfa_core.lab.quizzes import AFTER, BEFORE
 from nlwfa_core.learning.names import HANKEL_LEARNERS, STRING_LEARNERS
-from pages.shared import cache, exercises, sidebar, url_parameters
+from pages.shared import contents, exercises, sidebar, url_parameters
 from pages.shared.navigation import PAGES, switch, title
 from pages.shared.server import ASSETS
 from pages.shared.widgets import error_toast, escape_markdown
@@ -45,14 +45,14 @@ _look = st.components.v2.component(
 def current() -> tuple[Lesson, int] | None:
     """Return the open lesson and the index of its step, from 0; None if no lesson is open."""
     name, step = url_parameters.value(LESSON), url_parameters.value(STEP)
-    if name and name not in cache.lessons():
+    if name and name not in contents.lessons():
         close()
-        text = f"There is no lesson {name[:40]!r}. There are {', '.join(cache.lessons())}."
+        text = f"There is no lesson {name[:40]!r}. There are {', '.join(contents.lessons())}."
         error_toast(text)
         return None
     if not name:
         return None
-    lesson = cache.lessons()[name]
+    lesson = contents.lessons()[name]
     number = int(step) if step.isdecimal() and len(step) < 4 else 1
     return lesson, min(max(number, 1), len(lesson.steps)) - 1
 
@@ -70,7 +70,7 @@ def open_lesson(name: str, index: int = 0) -> None:
     st.session_state[GO] = True
     st.session_state[VISIT] = st.session_state.get(VISIT, 0) + 1
     st.session_state.pop(MINE, None)
-    step, before = cache.lessons()[name].steps[index], sidebar.current()
+    step, before = contents.lessons()[name].steps[index], sidebar.current()
     if step.recipe is None:
         return
     if before.key() not in _recipes_of_the_lab():
@@ -116,7 +116,7 @@ def _recipes_of_the_lab() -> frozenset[str]:
     visitor.
     """
     recipes: list[Recipe | None] = [recipe for _, recipe in PRESETS.values()]
-    for lesson in cache.lessons().values():
+    for lesson in contents.lessons().values():
         for step in lesson.steps:
             recipes += [step.recipe, *(action.recipe for action in step.actions), *step.models]
     return frozenset(recipe.key() for recipe in recipes if recipe is not None)
@@ -150,7 +150,7 @@ def emphasised() -> frozenset[str]:
 
 def next_lesson(name: str) -> str:
     """Return the name of the following lesson; empty after the last."""
-    names = list(cache.lessons())
+    names = list(contents.lessons())
     return "".join(names[names.index(name) + 1 :][:1])
 
 
@@ -376,7 +376,7 @@ def _quiz(lesson: Lesson, index: int) -> None:
     lesson open.
     """
     when = {0: BEFORE, len(lesson.steps) - 1: AFTER}.get(index)
-    if when is None or lesson.name not in cache.quizzes():
+    if when is None or lesson.name not in contents.quizzes():
         return
     label = "Quiz first" if when == BEFORE else "Quiz"
     st.button(
@@ -413,7 +413,7 @@ def _move(lesson: Lesson, index: int) -> None:
             on_click=close,
         )
         if following:
-            text = cache.lessons()[following].title
+            text = contents.lessons()[following].title
             st.button(
                 "Next lesson",
                 key="lesson.following",

@@ -10,7 +10,8 @@ import streamlit as st
 from nlwfa_core import Recipe, RecipeError
 from nlwfa_core.experiment.data import Data
 from nlwfa_core.experiment.recipe import recipe_code, recipe_of
-from pages.shared import cache, sidebar, training, url_parameters
+from pages.shared import sidebar, training, url_parameters
+from pages.shared.context import Context
 from pages.shared.widgets import error_toast, escape_markdown, notes
 
 NAMES = ("A", "B")
@@ -48,7 +49,7 @@ def comparable(recipes: dict[str, Recipe], data: Data) -> dict[str, Recipe]:
     comparable_runs = {}
     for name, run in recipes.items():
         try:
-            alphabet = cache.data(run.data).alphabet
+            alphabet = Context(run).data.alphabet
         # the run was pinned by a link, and its file is not on this server
         except RecipeError as error:
             notes(f"{name} is left out: {error}")

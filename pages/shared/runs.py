@@ -14,7 +14,7 @@ from nlwfa_core.history.owners import OwnList, pseudonym
 from nlwfa_core.history.runs import History
 from nlwfa_core.jobs.job import Person
 from nlwfa_core.jobs.runner import JobStatus, Runner
-from pages.shared import cache, visitor
+from pages.shared import contents, visitor
 from pages.shared.server import SHIPPED, home
 from pages.shared.standing import MEMBER, standing
 
@@ -29,7 +29,7 @@ log = logging.getLogger(__name__)
 @st.cache_resource(show_spinner=False)
 def runner() -> Runner:
     """Return the job runner, of which this server has only one."""
-    cache.uploads()  # its workers read them from disk
+    contents.uploads()  # its workers read them from disk
     return Runner(home(), shipped=SHIPPED, is_active=_is_active, person_of=_person_of)
 
 

@@ -12,7 +12,8 @@ from nlwfa_core import Recipe
 from nlwfa_core.lab.tables import BETTER, score_column, scores_in, shown_scores, verdicts
 from nlwfa_core.metrics.scores import SCORE_OF, SCORES, Scores
 from nlwfa_core.metrics.tables import Column, format_score
-from pages.shared import cache, lessons
+from pages.shared import lessons
+from pages.shared.context import Context, is_level
 from pages.shared.widgets import TRAINING_HELP, draw_table, escape_markdown, table_downloads
 
 
@@ -98,5 +99,5 @@ def _is_level(recipes: Mapping[str, Recipe] | None, first: str, second: str) -> 
         recipes is not None
         and first in recipes
         and second in recipes
-        and cache.is_level(recipes[first], recipes[second], "wer")
+        and is_level(Context(recipes[first]), Context(recipes[second]), "wer")
     )

@@ -18,6 +18,8 @@ from time import monotonic
 
 import streamlit as st
 
+from nlwfa_core.lab.machine import folder_bytes
+
 ASSETS = Path(__file__).resolve().parents[2] / "assets"
 SHIPPED = ASSETS / "results"
 # Seconds after which to free memory when a browser has left: soon, and again two minutes later,
@@ -39,6 +41,14 @@ def home() -> Path:
     the server stops.
     """
     return Path(os.environ.get("NLWFA_HOME") or _temporary().name).absolute()
+
+
+@st.cache_data(max_entries=256, ttl=60, show_spinner=False)
+def bytes_on_disk(part: str = "") -> int:
+    """Return the size of the lab's folder, or of a folder in it, in bytes; the value may be a
+    minute old.
+    """
+    return folder_bytes(home() / part)
 
 
 @st.cache_resource(show_spinner=False)

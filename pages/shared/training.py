@@ -5,14 +5,14 @@ loss curves, and live states.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 import streamlit as st
 
 from nlwfa_core import Recipe, RecipeError
 from nlwfa_core.errors import plural
 from nlwfa_core.experiment.results import Result
-from nlwfa_core.hankel.matrix import hankel_alphabet
+from nlwfa_core.hankel.matrix import HankelMatrix
 from nlwfa_core.jobs.pace import duration
 from nlwfa_core.jobs.runner import JobStatus
 from nlwfa_core.jobs.snapshots import NetworkPicture, Snapshot, picture_of
@@ -23,9 +23,11 @@ from nlwfa_core.lab.states import colouring, prefix_states
 from nlwfa_core.lab.strings import word_labels
 from nlwfa_core.learning.names import HANKEL_LEARNERS, LEARNERS
 from nlwfa_core.learning.progress import MAX_SHOWN
+from nlwfa_core.learning.spectral import linear_loss as spectral_loss
 from nlwfa_core.rounding import format_share, format_significant
 from nlwfa_core.strings.words import Alphabet, Words
-from pages.shared import cache, components, lessons, runs, sidebar
+from pages.shared import components, lessons, runs, sidebar
+from pages.shared.context import Context, computed
 from pages.shared.widgets import error_toast, errors_as_messages, escape_markdown
 
 POLL_SECONDS = 0.4
@@ -327,22 +329,23 @@ def loss_charts(
             st.caption(f"{LOSS_NOTES[measure]} {LINEAR_NOTE if has_line else ''}")
 
 
-def result_charts(recipe: Recipe, result: Result, key: str) -> None:
-    """Draw a finished run's loss curves and, beside them, its states."""
+def result_charts(context: Context, result: Result, key: str) -> None:
+    """Draw a finished run's loss curves and, next to them, its states."""
+    recipe = context.recipe
     logs = result.report.logs
     losses = {log.stage: (log.measure, *log.thinned()) for log in logs}
-    prefixes = cache.prefixes(recipe.data, MAX_SHOWN)
+    prefixes = context.prefixes(MAX_SHOWN)
     status = runs.status(recipe)
     before = status.picture if status and recipe.hankel.statistic == "string" else None
     picture = picture_of("done", prefix_states(result.model, prefixes), before)
-    _side_by_side(recipe, losses, picture, prefixes, result.alphabet, key)
+    _side_by_side(context, losses, picture, prefixes, result.alphabet, key)
     if status and status.picture and status.picture.network and not lessons.place():
         with st.expander("Inside the auto-encoder, as its training left it", icon=":material/hub:"):
-            _auto_encoder(recipe, status.picture.network, f"{key}.network", training=False)
+            _auto_encoder(context, status.picture.network, f"{key}.network", training=False)
 
 
 def _side_by_side(
-    recipe: Recipe,
+    context: Context,
     losses: Mapping[str, tuple[str, Sequence[int], Sequence[float]]],
     picture: Snapshot | None,
     prefixes: Words,
@@ -351,7 +354,7 @@ def _side_by_side(
 ) -> None:
     left, right = st.columns(2, gap="medium")
     with left:
-        loss_charts(losses, f"{key}.losses", linear_loss(recipe, losses))
+        loss_charts(losses, f"{key}.losses", linear_loss(context, losses))
     if picture is not None:
         picture_prefixes = prefixes.take(list(picture.rows))
         classes = colouring("last symbol", picture_prefixes, alphabet)
@@ -373,25 +376,30 @@ def _side_by_side(
         )
 
 
-def _auto_encoder(recipe: Recipe, network: NetworkPicture, key: str, training: bool) -> None:
+def _auto_encoder(context: Context, network: NetworkPicture, key: str, training: bool) -> None:
     """Draw the auto-encoder: the row of a prefix on its way through it, and what is left of H."""
-    data, hankel = recipe.data, recipe.hankel
-    alphabet = hankel_alphabet(cache.data(data).alphabet, hankel.statistic, hankel.bounded)
-    components.network(
-        key, network_drawing(network, cache.hankel(data, hankel).basis, alphabet, training)
-    )
+    drawing = network_drawing(network, context.hankel.basis, context.hankel_alphabet, training)
+    components.network(key, drawing)
     st.caption(NETWORK_NOTE)
 
 
-def linear_loss(recipe: Recipe, stages: Collection[str]) -> float | None:
-    """Compute SP's loss at a recipe's rank, for a chart with the factorisation's curve; None if
+def linear_loss(context: Context, stages: Collection[str]) -> float | None:
+    """Return SP's loss at a recipe's rank, for a chart with the factorisation's curve; None if
     there is no such curve or loss.
     """
-    return (
-        cache.linear_loss(recipe.data, recipe.hankel, recipe.learning.rank)
-        if "factorisation" in stages
-        else None
-    )
+    if "factorisation" not in stages:
+        return None
+    try:
+        hankel = context.hankel
+    except RecipeError:
+        return None  # the strings are not on this server
+    return computed(_linear_loss, context.hankel_key, hankel, rank=context.recipe.learning.rank)
+
+
+def _linear_loss(hankel: HankelMatrix, rank: int) -> float | None:
+    with suppress(RecipeError):  # the loss is not defined for this matrix
+        return spectral_loss(hankel, rank)
+    return None
 
 
 def _start(recipes: list[Recipe], paused: bool = False) -> None:
@@ -512,27 +520,19 @@ def _progress(going: list[JobStatus], key: str, show_losses: bool) -> None:
             stage: (curve.measure, curve.epochs, curve.losses)
             for stage, curve in status.losses.items()
         }
-        data, hankel = status.recipe.data, status.recipe.hankel
+        context = Context(status.recipe)
         if status.picture:
-            alphabet = hankel_alphabet(cache.data(data).alphabet, hankel.statistic, hankel.bounded)
-            _side_by_side(
-                status.recipe,
-                losses,
-                status.picture,
-                cache.hankel(data, hankel).basis.prefixes,
-                alphabet,
-                f"{key}.live",
-            )
+            prefixes = context.hankel.basis.prefixes
+            alphabet = context.hankel_alphabet
+            _side_by_side(context, losses, status.picture, prefixes, alphabet, f"{key}.live")
             if (
                 status.picture.network
                 and status.progress
                 and status.progress.stage == "factorisation"
             ):
-                _auto_encoder(
-                    status.recipe, status.picture.network, f"{key}.live.network", training=True
-                )
+                _auto_encoder(context, status.picture.network, f"{key}.live.network", training=True)
         elif losses:
-            loss_charts(losses, f"{key}.live.losses", linear_loss(status.recipe, losses))
+            loss_charts(losses, f"{key}.live.losses", linear_loss(context, losses))
 
 
 def _pause_buttons(status: JobStatus, key: str, clicks: _Clicks) -> None:

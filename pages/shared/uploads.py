@@ -18,7 +18,7 @@ import streamlit as st
 from nlwfa_core import Recipe, RecipeError, limits
 from nlwfa_core.files import file_label, make_room, short_title
 from nlwfa_core.history.database import database_errors_as_sentences
-from pages.shared import cache, runs, visitor
+from pages.shared import contents, runs, visitor
 from pages.shared.widgets import escape_markdown
 
 OWN_TITLES = "uploads.titles"
@@ -39,13 +39,13 @@ def store(data: bytes, title: str) -> str:
     allowed = limits.most("upload_disk_bytes") // (1 if is_known else STRANGERS_SHARE)
     try:
         make_room(
-            cache.uploads(), len(data), allowed, lambda: _of_runs_and_lessons() | _of_members()
+            contents.uploads(), len(data), allowed, lambda: _of_runs_and_lessons() | _of_members()
         )
     except RecipeError:
         if not is_known:
             raise
-        make_room(cache.uploads(), len(data), allowed, _of_runs_and_lessons)
-    name = cache.uploads().put(data, title)
+        make_room(contents.uploads(), len(data), allowed, _of_runs_and_lessons)
+    name = contents.uploads().put(data, title)
     if is_known:
         _members_files()[name] = time()
     st.session_state.setdefault(OWN_TITLES, {})[name] = short_title(title)
@@ -54,7 +54,7 @@ def store(data: bytes, title: str) -> str:
 
 def _of_runs_and_lessons() -> set[str]:
     with database_errors_as_sentences():
-        return runs.history().uploads() | cache.lesson_uploads()
+        return runs.history().uploads() | contents.lesson_uploads()
 
 
 def _of_members() -> set[str]:
@@ -70,7 +70,7 @@ def _members_files() -> dict[str, float]:
 def title(name: str) -> str:
     """Return the title of the file with this SHA-256; empty if it has none."""
     own: dict[str, str] = st.session_state.get(OWN_TITLES, {})
-    return own.get(name) or cache.uploads().title(name)
+    return own.get(name) or contents.uploads().title(name)
 
 
 def titles(*recipes: Recipe | None) -> dict[str, str]:
@@ -86,7 +86,7 @@ def all_titles() -> dict[str, str]:
     title are left out.
     """
     own: dict[str, str] = st.session_state.get(OWN_TITLES, {})
-    return cache.uploads().titles() | own
+    return contents.uploads().titles() | own
 
 
 def label(name: str) -> str:

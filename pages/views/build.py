@@ -27,6 +27,7 @@ from nlwfa_core.lab.build.learning_back import (
     NUM_SEEDS,
     SIZES,
     curve_sentence,
+    learning_curve,
     source_files,
     source_recipe,
 )
@@ -42,7 +43,8 @@ from nlwfa_core.models.algebra import minimise
 from nlwfa_core.models.wfa import WFA
 from nlwfa_core.rounding import format_beside, format_share
 from nlwfa_core.strings.words import Word
-from pages.shared import cache, components, navigation, screen, sidebar, uploads, widgets
+from pages.shared import components, contents, navigation, screen, sidebar, uploads, widgets
+from pages.shared.context import computed
 from pages.shared.widgets import escape_markdown, written_string
 
 DRAFT, PAST, FUTURE, ROWS, VERSION = (
@@ -121,7 +123,7 @@ def begin() -> None:
     text = "" if draft == _first() else draft.link_text()
     screen.write("automaton", text if len(text) <= MAX_LINK else "")
     screen.write("build", st.session_state.get(TASK) or "")
-    challenges = cache.challenges()
+    challenges = contents.challenges()
     left, middle, right = st.columns([3, 3, 4], vertical_alignment="bottom")
     left.selectbox(
         "Begin with",
@@ -169,11 +171,11 @@ def read_link() -> None:
     """Take the automaton and the task of a link; what it can't mean is reported and left out."""
     packed, name = screen.unread("automaton"), screen.unread("build")
     if name is not None:
-        st.session_state[TASK] = name if name in cache.challenges() else None
-        if name and name not in cache.challenges():
+        st.session_state[TASK] = name if name in contents.challenges() else None
+        if name and name not in contents.challenges():
             text = (
                 f"build: there is no task called {name[:40]!r}; it was left "
-                f"out{did_you_mean(name, cache.challenges())}"
+                f"out{did_you_mean(name, contents.challenges())}"
             )
             st.toast(escape_markdown(text), icon=":material/info:")
     if packed:
@@ -193,7 +195,7 @@ def _begin_with() -> None:
 
 
 def _empty() -> Draft:
-    challenge = cache.challenges().get(st.session_state.get(TASK) or "")
+    challenge = contents.challenges().get(st.session_state.get(TASK) or "")
     return Draft(EMPTY.states, (), challenge.alphabet.symbols) if challenge else EMPTY
 
 
@@ -339,7 +341,7 @@ def drawing() -> tuple[WFA, Word]:
     wfa = draft.automaton
     alphabet = wfa.alphabet
     assert alphabet is not None
-    challenge = cache.challenges().get(st.session_state.get(TASK) or "")
+    challenge = contents.challenges().get(st.session_state.get(TASK) or "")
     target = challenge.automaton if challenge and challenge.alphabet == alphabet else None
     graph = walk.automaton_graph(
         wfa, alphabet, plural(wfa.num_states, "state"), draft.names, DIGITS
@@ -614,7 +616,8 @@ def learn_back(wfa: WFA) -> None:
             "a few seconds."
         )
         return
-    curve = cache.learning_curve(_draft().link_text())
+    draft = _draft()
+    curve = computed(learning_curve, draft.link_text(), draft.automaton)
     alt = (
         "Error of the learned weights against the number of strings, with five seeds each; both "
         "axes are logarithmic"

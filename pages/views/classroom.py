@@ -24,7 +24,7 @@ from nlwfa_core.lab.palette import RIGHT_SIGN, WRONG_SIGN
 from nlwfa_core.lab.questions import Question
 from nlwfa_core.lab.teaching import lesson_plan
 from nlwfa_core.metrics.tables import Column
-from pages.shared import cache, class_session, lessons, share_link, url_parameters, widgets
+from pages.shared import class_session, contents, lessons, share_link, url_parameters, widgets
 from pages.shared.navigation import title
 from pages.shared.widgets import error_toast, errors_as_messages, escape_markdown
 
@@ -120,7 +120,7 @@ def student() -> None:
             "teacher.",
             icon=":material/groups:",
         )
-        if lessons.current() is None and (lesson := cache.lessons().get(_lesson_of_the_class())):
+        if lessons.current() is None and (lesson := contents.lessons().get(_lesson_of_the_class())):
             label = f"Go to the lesson {lesson.title}"
             st.button(
                 label,
@@ -200,7 +200,7 @@ def invitation() -> None:
             on_click=url_parameters.set_value,
             args=arguments,
         )
-    all_lessons, nobody = cache.lessons(), not _record().members
+    all_lessons, nobody = contents.lessons(), not _record().members
     with st.expander("How to join", expanded=nobody, icon=":material/qr_code_2:", key="class.how"):
         left, right = st.columns([3, 2], vertical_alignment="center")
     with left:
@@ -237,7 +237,7 @@ def _lesson_of_the_class() -> str:
     """
     with database_errors_as_sentences():
         chosen = class_session.store().opens(class_session.code())
-    names = ["", *cache.lessons()]
+    names = ["", *contents.lessons()]
     return chosen if chosen in names else names[min(1, len(names) - 1)]
 
 
@@ -306,8 +306,8 @@ def _questions(record: ClassRecord) -> dict[str, tuple[str, Question]]:
     """Return the questions to choose from: those of the lessons, and the tasks that somebody has
     answered.
     """
-    found = class_board.lesson_questions(cache.lessons())
-    bank = cache.tasks()
+    found = class_board.lesson_questions(contents.lessons())
+    bank = contents.tasks()
     for answer in record.answers:
         if answer.task in bank and answer.seed >= 0:
             kind = bank[answer.task]
@@ -404,7 +404,7 @@ def _where(record: ClassRecord) -> None:
         st.markdown("Nobody has joined yet.")
         return
     names, groups = class_board.member_names(record.members), class_board.places(record.members)
-    order = [place for place in class_board.place_order(cache.lessons()) if place in groups]
+    order = [place for place in class_board.place_order(contents.lessons()) if place in groups]
     rest = [place for place in groups if place not in order]
     nicknames = {
         place: [names[entry.member] for entry in groups[place] if entry.nickname]
@@ -420,7 +420,7 @@ def _where(record: ClassRecord) -> None:
 
 def _place_title(place: str) -> str:
     name, _, number = place.partition("/")
-    lesson = cache.lessons().get(name)
+    lesson = contents.lessons().get(name)
     if lesson and number.isdecimal() and 1 <= int(number) <= len(lesson.steps):
         return f"{lesson.title} · {number}. {lesson.steps[int(number) - 1].title}"
     return title(place) if place else "not begun"
@@ -443,7 +443,7 @@ def _hand_ins(record: ClassRecord) -> None:
 
 
 def _gains(record: ClassRecord) -> None:
-    rows = {name: quizzes.class_gain(record.answers, name) for name in cache.quizzes()}
+    rows = {name: quizzes.class_gain(record.answers, name) for name in contents.quizzes()}
     counts = {
         when: [len(quizzes.shares(record.answers, name, when)) for name in rows]
         for when in quizzes.SEEDS
@@ -455,7 +455,7 @@ def _gains(record: ClassRecord) -> None:
         )
         return
     table: dict[str, Column] = {
-        "lesson": [cache.quizzes()[name].title for name in rows],
+        "lesson": [contents.quizzes()[name].title for name in rows],
         "took it before": counts[quizzes.BEFORE],
         "after": counts[quizzes.AFTER],
         "both": [gain.number for gain in rows.values()],
@@ -637,7 +637,7 @@ def plan() -> None:
 
 @st.cache_data(show_spinner=False)
 def _plan() -> str:
-    return lesson_plan(cache.lessons(), cache.teaching_notes())
+    return lesson_plan(contents.lessons(), contents.teaching_notes())
 
 
 def _act(action: Callable[[], None]) -> bool:

@@ -26,12 +26,28 @@ from nlwfa_core.lab.figures.parallel import parallel_figure
 from nlwfa_core.lab.options import difference_table, parallel_axes, ranking, run_table
 from nlwfa_core.lab.pairs import pair_caption, paired_table
 from nlwfa_core.lab.records import problem_of, record_table
-from nlwfa_core.lab.tables import BETTER, run_names, scores_csv, spread_table
+from nlwfa_core.lab.tables import (
+    BETTER,
+    conventions_of,
+    run_names,
+    scores_csv,
+    spread_table,
+)
 from nlwfa_core.learning.names import HANKEL_LEARNERS, STRING_LEARNERS
 from nlwfa_core.metrics.diagnostics import DIAGNOSTIC_TITLES
-from nlwfa_core.metrics.scores import FLAT_WINS, METRICS, SCORE_OF
+from nlwfa_core.metrics.scores import FLAT_WINS, METRICS, RANK_METRICS, SCORE_OF
 from nlwfa_core.sources.registry import RANDOM
-from pages.shared import cache, pins, runs, score_tables, training, uploads, url_parameters, widgets
+from pages.shared import (
+    contents,
+    pins,
+    runs,
+    score_tables,
+    training,
+    uploads,
+    url_parameters,
+    widgets,
+)
+from pages.shared.context import Context, computed, finished
 from pages.shared.widgets import error_toast, escape_markdown
 
 RANKS = (1, 2, 3, 4, 5, 8, 10, 15, 20, 30, 50, 100)
@@ -44,7 +60,7 @@ SVG = {"toImageButtonOptions": {"format": "svg", "filename": "nlwfa-lab"}}
 
 @st.cache_resource(max_entries=1000, show_spinner=False)
 def _outcome(key: str) -> Outcome:
-    return Outcome.of(cache.finished(key))
+    return Outcome.of(finished(key))
 
 
 def outcome(recipe: Recipe) -> Outcome | None:
@@ -75,15 +91,15 @@ def side_by_side(recipe: Recipe) -> dict[str, Recipe]:
         return recipes
     st.subheader("Side by side", anchor=False)
     training.train_at_once(list(recipes.values()), "compare.in_play")
-    finished = {name: run for name, one in recipes.items() if (run := outcome(one))}
+    outcomes = {name: run for name, one in recipes.items() if (run := outcome(one))}
     training.train_controls(list(recipes.values()), "compare.in_play")
-    if finished:
-        if len({one.recipe.data for one in finished.values()}) > 1:
+    if outcomes:
+        if len({one.recipe.data for one in outcomes.values()}) > 1:
             widgets.notes(
                 "These runs use different strings: each is scored on its own test strings."
             )
         score_tables.score_table(
-            {name: one.scores for name, one in finished.items()}, "compare.in_play.scores"
+            {name: one.scores for name, one in outcomes.items()}, "compare.in_play.scores"
         )
     every = st.toggle(
         "All options, not only the differences",
@@ -96,8 +112,9 @@ def side_by_side(recipe: Recipe) -> dict[str, Recipe]:
     return recipes
 
 
-def sweep_controls(recipe: Recipe) -> Grid:
+def sweep_controls(context: Context) -> Grid:
     """Draw the widgets for the grid of runs. Returns the chosen grid."""
+    recipe = context.recipe
     left, right = st.columns(2)
     learners = left.pills(
         "Learners",
@@ -124,7 +141,7 @@ def sweep_controls(recipe: Recipe) -> Grid:
         "Against", list(AGAINST), default="rank", required=True, key="against", bind="query-params"
     )
     with middle:
-        values = _ranks(recipe) if against == "rank" else _sizes(recipe)
+        values = _ranks(recipe) if against == "rank" else _sizes(context)
     linked = st.query_params.get("seeds", "")
     binding = url_parameters.number_binding("seeds", whole=True)
     num_seeds = right.number_input("Seeds", 1, MAX_SEEDS, 1, key="seeds", bind=binding)
@@ -168,11 +185,12 @@ def _ranks(recipe: Recipe) -> list[int]:
     )
 
 
-def _sizes(recipe: Recipe) -> list[int]:
+def _sizes(context: Context) -> list[int]:
     """Draw the choice of numbers of training strings, up to a file's number of strings if they come
     from a file.
     """
-    own = cache.data(recipe.data).train.num_strings
+    recipe = context.recipe
+    own = context.data.train.num_strings
     most = (
         own
         if recipe.data.source in ("verbs", "upload")
@@ -219,7 +237,7 @@ def possible(recipe: Recipe, sweep: Grid) -> Mapping[Point, Recipe]:
     for point, one in grid.items():
         if one.learning.kind.needs_hankel:
             if one.hankel not in matrices:
-                matrices[one.hankel] = cache.hankel(recipe.data, one.hankel)
+                matrices[one.hankel] = Context(one.changed(data=recipe.data)).hankel
             hankel = matrices[one.hankel]
             if one.learning.rank > (largest := min(hankel.num_prefixes, hankel.num_suffixes)):
                 size = f"{hankel.num_prefixes:,} prefixes and {hankel.num_suffixes:,} suffixes"
@@ -301,7 +319,7 @@ def _duration(seconds: float) -> str:
     return f"{max(seconds, 1):.0f} s" if seconds < 90 else f"{seconds / 60:.0f} min"
 
 
-def curves(recipe: Recipe, sweep: Grid, outcomes: Mapping[Point, Outcome]) -> None:
+def curves(context: Context, sweep: Grid, outcomes: Mapping[Point, Outcome]) -> None:
     """Draw a score against rank or number of strings, with the reference models on the same test
     strings.
     """
@@ -321,7 +339,7 @@ def curves(recipe: Recipe, sweep: Grid, outcomes: Mapping[Point, Outcome]) -> No
             persist_state="session",
         )
     curve_points = sweeps.curves(outcomes, metric, strings)
-    lines = _references(recipe, sweep, metric) if strings == "test" else {}
+    lines = _references(context, sweep, metric) if strings == "test" else {}
     x_title = AGAINST[sweep.against]
     places = {x for points in curve_points.values() for x in points}
     if sweep.against == "rank" and len(places) == 1:
@@ -350,7 +368,7 @@ def curves(recipe: Recipe, sweep: Grid, outcomes: Mapping[Point, Outcome]) -> No
             "the top edge marks where that "
             f"happened. Reference models have no band{one}."
         )
-    if sweep.against == "strings" and recipe.data.source in ("verbs", "upload"):
+    if sweep.against == "strings" and context.recipe.data.source in ("verbs", "upload"):
         st.caption(
             "Each number of training strings splits the file differently, so each point has "
             "its own test strings."
@@ -382,29 +400,48 @@ def _metric(metrics: list[str]) -> str:
     return metric
 
 
-def _references(recipe: Recipe, sweep: Grid, metric: str) -> dict[str, float | dict[int, float]]:
+def _references(context: Context, sweep: Grid, metric: str) -> dict[str, float | dict[int, float]]:
     """Return the score of each reference model: one number if the x-axis is the rank, otherwise one
     for each number of strings.
     """
     if sweep.against == "rank":
-        level = {
-            name: getattr(scores, metric) for name, scores in cache.references(recipe.data).items()
-        }
+        level = {name: getattr(scores, metric) for name, scores in context.reference_scores.items()}
         return {name: value for name, value in level.items() if value is not None}
     lines: dict[str, float | dict[int, float]] = {}
+    recipe = context.recipe
     for size in sorted(sweep.sample_sizes):
-        for name, scores in cache.references(recipe.data.changed(num_strings=size)).items():
+        of_size = Context(recipe.changed(data=recipe.data.changed(num_strings=size)))
+        for name, scores in of_size.reference_scores.items():
             value = getattr(scores, metric)
             if value is not None and isinstance(line := lines.setdefault(name, {}), dict):
                 line[size] = value
     return lines
 
 
-def winners(recipe: Recipe, outcomes: Mapping[Point, Outcome], by: str) -> None:
+def choice() -> str:
+    """Draw the choice of the score by which validation strings choose. Return its field."""
+    field: str = st.segmented_control(
+        "Choose on validation strings by",
+        RANK_METRICS,
+        default="wer",
+        format_func=lambda name: SCORE_OF[name].short_title,
+        required=True,
+        key="compare.by",
+        persist_state="session",
+        help="The best rank is the one whose model has the lowest score on validation strings. "
+        "Test strings are not used.",
+    )
+    return field
+
+
+def winners(context: Context, sweep: Grid, outcomes: Mapping[Point, Outcome], by: str) -> None:
     """Draw a table with the rank of each learner that is best on validation strings, and its scores
-    on the test strings.
+    on the test strings; nothing if the runs do not differ in rank.
     """
-    references = cache.references(recipe.data)
+    if sweep.against != "rank":
+        return
+    st.subheader("Rank chosen on validation strings", anchor=False)
+    references = context.reference_scores
     best_scores = {
         run_title(learner, rank): scores
         for learner, (rank, scores) in sweeps.winners(outcomes, by).items()
@@ -440,9 +477,7 @@ def named_runs(
     named = {names[point]: one for point, one in outcomes.items()}
     keys = {one.recipe.key() for one in named.values()}
     additional = {name: one for name, one in shown_runs.items() if one.key() not in keys}
-    return named | {
-        name: finished for name, one in additional.items() if (finished := outcome(one))
-    }
+    return named | {name: run for name, one in additional.items() if (run := outcome(one))}
 
 
 def verdict(named: Mapping[str, Outcome], by: str) -> None:
@@ -457,7 +492,7 @@ def verdict(named: Mapping[str, Outcome], by: str) -> None:
         if len(named) > 1
         else ""
     )
-    sentence = cache.lead_over_reference(named[chosen].recipe, by)
+    sentence = Context(named[chosen].recipe).lead_over_ngram(by)
     st.markdown(
         f"**{escape_markdown(choice)}** {escape_markdown(sentence)}"
         if choice
@@ -465,11 +500,12 @@ def verdict(named: Mapping[str, Outcome], by: str) -> None:
     )
 
 
-def records(recipe: Recipe, named: Mapping[str, Outcome]) -> None:
+def records(context: Context, named: Mapping[str, Outcome]) -> None:
     """Draw the runs among the published figures, if the test files are those of a competition's
     public problem.
     """
-    problem = problem_of(recipe.data, cache.competition_problems())
+    recipe = context.recipe
+    problem = problem_of(recipe.data, contents.competition_problems())
     if problem is None:
         return
     st.subheader(escape_markdown(problem.title), anchor=False)
@@ -478,7 +514,7 @@ def records(recipe: Recipe, named: Mapping[str, Outcome]) -> None:
         alt = "The runs among published figures, the best first"
         widgets.draw_table(record_table(problem, runs_here), "compare.records.table", alt)
     kind = f" The problem's kind is {problem.kind}." if problem.kind else ""
-    own = cache.data(recipe.data).train.num_strings
+    own = context.data.train.num_strings
     st.caption(
         f"{'Higher' if problem.higher_is_better else 'Lower'} is better.{kind} Runs learned "
         f"from {own:,} training strings here. "
@@ -487,7 +523,7 @@ def records(recipe: Recipe, named: Mapping[str, Outcome]) -> None:
 
 
 def pair(
-    recipe: Recipe, named: Mapping[str, Outcome], shown_runs: Mapping[str, Recipe], by: str
+    context: Context, named: Mapping[str, Outcome], shown_runs: Mapping[str, Recipe], by: str
 ) -> None:
     """Draw two models' differences in each score, with intervals: at first of the pinned runs, or
     of the pinned run and the sidebar's. The visitor chooses among all runs and the reference
@@ -495,7 +531,7 @@ def pair(
     st.subheader("Two models on the same test strings", anchor=False)
     pinned = pins.pinned()
     ordered = _pinned_first(named, shown_runs if pinned else {}, by)
-    names = [*ordered, *cache.reference_models(recipe.data)]
+    names = [*ordered, *context.references]
     # a pin is new, or has been trained
     if pinned and (opening := names[:2]) != st.session_state.get(OPENING):
         st.session_state[OPENING] = opening
@@ -513,9 +549,9 @@ def pair(
         st.caption(f"{listed(missing)} can be chosen here when trained.")
     try:
         models = [
-            cache.run_string_scores(ordered[name].recipe)
+            Context(ordered[name].recipe).string_scores
             if name in ordered
-            else cache.reference_string_scores(recipe.data, name)
+            else context.reference_string_scores(name)
             for name in (first, second)
         ]
         table = paired_table((first, second), (models[0], models[1]))
@@ -613,3 +649,27 @@ def _lines(named: Mapping[str, Outcome]) -> None:
     figure = parallel_figure(parallel_axes(named), SCORE_OF["wer"].short_title, widgets.dark())
     alt = "Parallel coordinates of all runs; the table above has the numbers"
     st.plotly_chart(figure, key="compare.parallel", alt=alt)
+
+
+def conventions(named: Mapping[str, Outcome], by: str) -> None:
+    """Draw a model's perplexity by the conventions of several programs, in a list that opens."""
+    with st.expander(
+        "Why programs print different perplexities",
+        icon=":material/calculate:",
+        key="compare.perplexities",
+    ):
+        st.markdown(
+            "An output of 0 or below has no logarithm. Public programs handle it "
+            "differently, and so print different perplexities."
+        )
+        name = st.selectbox("Model", ranking(named, by), key="compare.model")
+        run = Context(named[name].recipe)
+        if run.result is not None:
+            widgets.draw_table(
+                computed(conventions_of, run.run_key, run.result, run.data),
+                "compare.conventions",
+                "Perplexity of one model by each convention",
+                {title: st.column_config.Column(width=300) for title in ("what it does", "source")},
+                row_height=106,  # above 64, text wraps; the longest source has five lines
+                height="content",
+            )

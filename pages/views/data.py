@@ -6,13 +6,15 @@ Both are stored under the hash of their content.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import streamlit as st
 
 from nlwfa_core import DataRecipe, RecipeError, limits
 from nlwfa_core.experiment.data import Data, reading_alone
 from nlwfa_core.sources.recognition import reading_of
-from pages.shared import cache, sidebar, uploads
+from pages.shared import sidebar, uploads
+from pages.shared.context import Context
 from pages.shared.widgets import escape_markdown
 
 # Two dicts of the session: field -> how often its uploader was emptied; field -> SHA-256 of a file
@@ -172,7 +174,15 @@ def _check(names: dict[str, str], new: dict[str, object]) -> None:
     Without training strings nothing is checked: they decide the alphabet.
     """
     if names["upload"]:
-        cache.data(sidebar.current().data.changed(**{"source": "upload", **new, **names}))
+        _read(**{"source": "upload", **new, **names})
+
+
+def _read(**fields: Any) -> Data:
+    """Read the strings of the sidebar's recipe with other fields. Raises RecipeError if they can't
+    be read.
+    """
+    recipe = sidebar.current()
+    return Context(recipe.changed(data=recipe.data.changed(**fields))).data
 
 
 def _with_solution(names: dict[str, str], solution: str, new: dict[str, object]) -> dict[str, str]:
@@ -231,8 +241,7 @@ def _use_pasted() -> None:
             "num_strings": limits.most("generated_strings"),
             "upload_format": "auto",
         }
-        recipe = sidebar.current().data.changed(**fields)
-        data = cache.data(recipe)
+        data = _read(**fields)
     except RecipeError as error:
         st.session_state[PASTE_ERROR] = str(error)
         return

@@ -8,16 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import pandas as pd
 import streamlit as st
 
 from nlwfa_core import Recipe, limits
-from nlwfa_core.hankel.matrix import hankel_alphabet
 from nlwfa_core.lab import lens
 from nlwfa_core.lab.formulas.recipe import SHIFTED, entry_formula
 from nlwfa_core.lab.lens import (
+    LAYERS,
     MAX_MODEL_CELLS,
     Matrix,
     MatrixChoice,
@@ -26,9 +27,11 @@ from nlwfa_core.lab.lens import (
     part,
     weights_phrase,
 )
+from nlwfa_core.lab.panels import panels_payload
 from nlwfa_core.lab.strings import count_by_hand
 from nlwfa_core.rounding import format_apart, format_significant
-from pages.shared import cache, components, screen, sidebar
+from pages.shared import components, screen, sidebar
+from pages.shared.context import Context, computed
 from pages.shared.server import ASSETS
 from pages.shared.widgets import escape_markdown, written_frame
 
@@ -47,25 +50,56 @@ _points, _window, _chosen = (
 )
 
 
-def block_title(symbols: Sequence[str], symbol: int) -> str:
+def controls(context: Context) -> tuple[int, str, str]:
+    """Draw the choice of the matrix. Return the number of the block's symbol (−1 for H_λ), the
+    layer, and the name of what approximates it ("" for H).
+    """
+    symbols = context.hankel_alphabet.symbols
+    numbers = {symbol: number for number, symbol in enumerate(symbols)}
+    layers = dict(zip(("matrix", "approximation", "difference"), LAYERS, strict=True))
+    left, middle, right = st.columns(3)
+    screen.follow("block", "hankel.block", numbers, -1)
+    symbol = left.selectbox(
+        "Block",
+        [-1, *range(len(symbols))],
+        # a lambda would keep this page's data until the session ends
+        format_func=partial(_block_title, symbols),
+        key="hankel.block",
+        persist_state="session",
+    )
+    screen.follow("layer", "hankel.layer", layers, "H")
+    layer = middle.segmented_control(
+        "Show", LAYERS, default="H", required=True, key="hankel.layer", persist_state="session"
+    )
+    if layer == "H":
+        screen.write("by", "")
+        return symbol, layer, ""
+    names = _approximations(context)
+    screen.follow("by", "hankel.by", {name: name for name in names}, names[0])
+    by = right.selectbox("Ĥ by", names, key="hankel.by", persist_state="session")
+    return symbol, layer, by
+
+
+def _block_title(symbols: Sequence[str], symbol: int) -> str:
     """Write the title of a block of the matrix: that of a symbol's number, or H_λ for −1."""
     return "H_λ: rows u" if symbol < 0 else f"H_σ: rows uσ, σ = {symbols[symbol]}"
 
 
-def approximations(recipe: Recipe) -> list[str]:
+def _approximations(context: Context) -> list[str]:
     """List the possible approximations of H: the truncated SVD, and trained learners if each cell
     is the weight of a string.
     """
-    hankel = cache.hankel(recipe.data, recipe.hankel)
-    comparable = recipe.hankel.statistic == "string" and recipe.hankel.transform == "none"
-    small = hankel.num_prefixes * hankel.num_suffixes <= MAX_MODEL_CELLS
-    return [SVD, *(cache.results_of_learners(recipe) if comparable and small else ())]
+    recipe = context.recipe.hankel
+    comparable = recipe.statistic == "string" and recipe.transform == "none"
+    num_cells = context.hankel.num_prefixes * context.hankel.num_suffixes
+    return [SVD, *(context.results if comparable and num_cells <= MAX_MODEL_CELLS else ())]
 
 
-def linked_lens(recipe: Recipe, symbol: int, layer: str, by: str) -> None:
+def linked_lens(context: Context, symbol: int, layer: str, by: str) -> None:
     """Draw the lens with a block of the matrix, an approximation of it, or the difference of
     both.
     """
+    recipe = context.recipe
     rank = recipe.learning.rank
     if symbol >= 0:
         entry = entry_formula(recipe.hankel, SHIFTED)
@@ -76,14 +110,15 @@ def linked_lens(recipe: Recipe, symbol: int, layer: str, by: str) -> None:
     if layer == "H":
         _linked_lens(recipe, MatrixChoice(symbol), "H" if symbol < 0 else "H_σ")
         return
-    svd_rank = min(rank, len(cache.singular_values(recipe.data, recipe.hankel).singular_values))
+    hankel = context.hankel
+    svd_rank = min(rank, len(context.svd.singular_values))
     choice = (
         MatrixChoice(symbol, layer, svd_rank)
         if by == SVD
-        else MatrixChoice(symbol, layer, rank, recipe.with_learner(by).key())
+        else MatrixChoice(symbol, layer, rank, context.with_learner(by).run_key)
     )
-    error = cache.lens_error(recipe.data, recipe.hankel, choice)
-    hankel = cache.hankel(recipe.data, recipe.hankel)
+    residual = context.matrix(replace(choice, layer="H − Ĥ"))
+    error = computed(lens.approximation_error, context.hankel_key, hankel, residual, choice=choice)
     whole, rest = matrix_name(hankel, "H"), matrix_name(hankel, "(H − Ĥ)")
     how = f"Ĥ[u, v] = f(uv), the weight that {by} gives uv"
     if by == SVD:
@@ -112,8 +147,9 @@ def _linked_lens(recipe: Recipe, choice: MatrixChoice, title: str) -> None:
 
     This is a fragment: a click or a zoom redraws only this part of the page.
     """
-    payload = _payload(recipe, choice) | {"title": title}
-    matrix = cache.matrix(recipe.data, recipe.hankel, choice)
+    context = Context(recipe)
+    matrix = context.matrix(choice)
+    payload = _payload(context, choice, matrix) | {"title": title}
     with st.container(gap=None):
         state = _lens(
             key="hankel.lens", data=payload, on_selection_change=_nothing, on_window_change=_nothing
@@ -136,7 +172,7 @@ def _linked_lens(recipe: Recipe, choice: MatrixChoice, title: str) -> None:
             if cell
             else "",
         )
-        points = {"lens": NAME, "rows": payload["rows"], "points": _states(recipe, choice)}
+        points = {"lens": NAME, "rows": payload["rows"], "points": _points_payload(context, choice)}
         _points(key="hankel.lens_points", data=points, height=1)
         if window and "cells" not in payload["layer"]:
             values = lens.window(
@@ -148,7 +184,7 @@ def _linked_lens(recipe: Recipe, choice: MatrixChoice, title: str) -> None:
                 height=1,
             )
     if cell:
-        _details(recipe, choice, cell)
+        _details(context, choice, cell)
     else:
         st.caption(
             "Hover over a cell, a point or a string, and its prefix lights up in all three "
@@ -163,24 +199,35 @@ def _linked_lens(recipe: Recipe, choice: MatrixChoice, title: str) -> None:
             _table(matrix, payload, cell or window or {"row": 0, "column": 0})
 
 
-def _payload(recipe: Recipe, choice: MatrixChoice) -> dict[str, Any]:
-    key = (recipe.data, recipe.hankel)
-    basis = f"{recipe.data.key()[:16]}{recipe.hankel.key()[:16]}"
-    return cache.lens_basis(*key, choice.symbol) | {
+def _payload(context: Context, choice: MatrixChoice, matrix: Matrix) -> dict[str, Any]:
+    key = context.hankel_key
+    hankel = context.hankel
+    basis = computed(
+        lens.basis_payload, key, hankel, context.hankel_alphabet, choice=MatrixChoice(choice.symbol)
+    )
+    return basis | {
         "name": NAME,
-        "basis": basis,
-        "rows": f"{basis} {choice.symbol}",
-        "id": f"{basis} {choice}",
-        "layer": cache.lens_layer(*key, choice),
+        "basis": key,
+        "rows": f"{key} {choice.symbol}",
+        "id": f"{key} {choice}",
+        "layer": computed(lens.layer_payload, key, matrix, hankel, choice=choice),
     }
 
 
-def _states(recipe: Recipe, choice: MatrixChoice) -> dict[str, Any]:
+def _points_payload(context: Context, choice: MatrixChoice) -> dict[str, Any]:
     """Make the payload of a point for each prefix: its state under the sidebar's run, or its row of
     the decomposition.
     """
-    model = recipe.key() if cache.result(recipe) and recipe.learning.kind.needs_hankel else ""
-    return cache.lens_points(recipe.data, recipe.hankel, choice.symbol, recipe.learning.rank, model)
+    learning = context.recipe.learning
+    result = context.result if learning.kind.needs_hankel else None
+    return computed(
+        lens.prefixes_payload,
+        context.hankel_key if result is None else f"{context.hankel_key} {context.run_key}",
+        context.hankel,
+        context.svd,
+        result,
+        choice=MatrixChoice(choice.symbol, rank=learning.rank),
+    )
 
 
 def _nothing() -> None:
@@ -214,11 +261,12 @@ def _linked_cell(payload: dict[str, Any]) -> dict[str, int] | None:
     return _position(st.session_state.get(LINKED_CELL), "basis", payload)
 
 
-def _details(recipe: Recipe, choice: MatrixChoice, cell: dict[str, int]) -> None:
-    data, hankel = cache.data(recipe.data), cache.hankel(recipe.data, recipe.hankel)
-    alphabet = hankel_alphabet(data.alphabet, recipe.hankel.statistic, recipe.hankel.bounded)
+def _details(context: Context, choice: MatrixChoice, cell: dict[str, int]) -> None:
+    hankel = context.hankel
+    alphabet = context.hankel_alphabet
     prefix = hankel.basis.prefixes[cell["row"]] + choice.after
-    row, block = cell["row"], choice.block(hankel)
+    row = cell["row"]
+    block = choice.block(hankel)
     written = escape_markdown(alphabet.decode(prefix))
     with st.container(border=True, key="hankel.chosen"):
         if "column" not in cell:
@@ -236,13 +284,10 @@ def _details(recipe: Recipe, choice: MatrixChoice, cell: dict[str, int]) -> None
             for name, word in words.items()
         )
         st.markdown(f"{legend}: **H[u, v] = {format_significant(value, EXACT)}**")
-        st.markdown(
-            escape_markdown(
-                f"By hand: {count_by_hand(data.train, prefix + suffix, recipe.hankel)}."
-            )
-        )
+        count = count_by_hand(context.data.train, prefix + suffix, context.recipe.hankel)
+        st.markdown(escape_markdown(f"By hand: {count}."))
         if choice.layer != "H":
-            near = cache.matrix(recipe.data, recipe.hankel, replace(choice, layer="Ĥ"))
+            near = context.matrix(replace(choice, layer="Ĥ"))
             entry = float(part(near, slice(row, row + 1), slice(column, column + 1))[0, 0])
             rest = format_significant(value - entry, EXACT)
             st.markdown(
@@ -278,18 +323,20 @@ def _table(matrix: Matrix, payload: dict[str, Any], position: dict[str, int]) ->
     )
 
 
-def rank_cut(recipe: Recipe, symbol: int) -> None:
+def rank_cut(context: Context, symbol: int) -> None:
     """Draw the singular values as bars with a mark at the rank, which can be dragged, and below H,
     Ĥ and H − Ĥ at that rank.
     """
-    svd, hankel = (
-        cache.singular_values(recipe.data, recipe.hankel),
-        cache.hankel(recipe.data, recipe.hankel),
+    key = context.hankel_key
+    svd = context.svd
+    hankel = context.hankel
+    bars = computed(lens.singular_values_payload, key, svd, hankel)
+    components.cut(CUT, bars | {"id": key, "rank": context.recipe.learning.rank}, _set_rank)
+    panels = computed(
+        panels_payload, key, hankel, svd, context.hankel_alphabet, choice=MatrixChoice(symbol)
     )
-    data = cache.cut_payload(recipe.data, recipe.hankel) | {"rank": recipe.learning.rank}
-    components.cut(CUT, data, _set_rank)
     # without the rank: see panels.js
-    components.panels("hankel.panels", cache.panels_payload(recipe.data, recipe.hankel, symbol))
+    components.panels("hankel.panels", panels | {"basis": key, "id": f"{key} {symbol}"})
     st.markdown(numerical_rank_sentence(svd, hankel))
     table = st.expander(
         "The values", icon=":material/table:", key="hankel.values", on_change="rerun"
@@ -298,7 +345,7 @@ def rank_cut(recipe: Recipe, symbol: int) -> None:
         ranks = pd.RangeIndex(1, len(svd.singular_values) + 1, name="rank")
         columns = {
             "singular value": svd.singular_values,
-            "kept by this rank": data["kept"][: len(ranks)],
+            "kept by this rank": bars["kept"][: len(ranks)],
         }
         table.dataframe(
             written_frame(pd.DataFrame(columns, index=ranks)), key="hankel.values_table"

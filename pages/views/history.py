@@ -27,7 +27,18 @@ from nlwfa_core.lab.pairs import COVERS, interval_sentence, interval_table
 from nlwfa_core.lab.tables import BETTER
 from nlwfa_core.metrics.intervals import Interval
 from nlwfa_core.metrics.scores import METRICS, SCORE_OF
-from pages.shared import cache, pins, runs, score_tables, server, sidebar, uploads, visitor, widgets
+from pages.shared import (
+    contents,
+    pins,
+    runs,
+    score_tables,
+    server,
+    sidebar,
+    uploads,
+    visitor,
+    widgets,
+)
+from pages.shared.context import Context
 from pages.shared.navigation import switch
 from pages.shared.training import linear_loss, loss_charts
 from pages.shared.widgets import error_toast, errors_as_messages, escape_markdown
@@ -303,7 +314,9 @@ def _results(run: Run) -> None:
     if curves:
         with left:
             recipe = history_tables.recipe_of(run)
-            loss_charts(curves, "history.losses", linear_loss(recipe, curves) if recipe else None)
+            loss_charts(
+                curves, "history.losses", linear_loss(Context(recipe), curves) if recipe else None
+            )
             widgets.training_lines(run.learner, history_tables.training_lines(run))
     diagnostics = history_tables.diagnostics_table(run)
     if diagnostics:
@@ -320,7 +333,7 @@ def _intervals(run: Run) -> dict[str, Interval]:
     if recipe is None or run.state != "done":
         return {}
     try:
-        return cache.score_intervals(recipe)
+        return Context(recipe).score_intervals
     except RecipeError:
         return {}
 
@@ -434,7 +447,7 @@ def _settable_recipe(run: Run) -> Recipe:
     sidebar.check_settable(recipe)
     for name in recipe.data.uploads:
         try:
-            cache.uploads().get(name)
+            contents.uploads().get(name)
         except RecipeError:
             raise RecipeError(
                 "The strings of this run were uploaded and are not on this server; the "
@@ -608,7 +621,7 @@ def _export(run_list: RunList, done: Sequence[Run]) -> None:
     label = "Export" if len(done) == 1 else f"Export {len(done)}"
     if (
         st.session_state.get(PACKED) != keys
-        and sum(cache.bytes_on_disk(f"runs/{key}") for key in keys) > AT_ONCE_BYTES
+        and sum(server.bytes_on_disk(f"runs/{key}") for key in keys) > AT_ONCE_BYTES
     ):
         text = "Pack these runs into one file, to keep or to import into another lab"
         st.button(

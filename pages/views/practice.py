@@ -14,7 +14,7 @@ from nlwfa_core.lab.questions import Response
 from nlwfa_core.lab.quizzes import AFTER, BEFORE, NUM_ITEMS, Quiz, item_name, normalised_gain
 from nlwfa_core.lab.tasks.bank import LARGEST_SEED, Kind, Task, scheduled_task
 from nlwfa_core.rounding import format_significant
-from pages.shared import cache, class_session, screen, url_parameters
+from pages.shared import class_session, contents, screen, url_parameters
 from pages.shared.exercises import (
     LESSON,
     MODE,
@@ -60,7 +60,7 @@ def _read_quiz_link(text: str) -> None:
     out.
     """
     name, _, when = text.partition("/")
-    if name in cache.quizzes() and when in WORDS:
+    if name in contents.quizzes() and when in WORDS:
         st.session_state[MODE], st.session_state[LESSON], st.session_state[WHEN] = QUIZ, name, when
         return
     message = f'"quiz = {text[:40]}" in this link is not valid. An example: quiz=rank/before.'
@@ -74,7 +74,7 @@ def quiz_choice() -> tuple[Quiz, str]:
     """
     for name in ("tasks", "task"):
         screen.write(name, "")
-    quizzes = cache.quizzes()
+    quizzes = contents.quizzes()
     st.session_state.setdefault(WHEN, BEFORE)
     with st.container(horizontal=True, vertical_alignment="bottom"):
         name = st.selectbox(
@@ -216,7 +216,7 @@ def choice() -> tuple[list[str], int]:
 
     No kinds means all of them.
     """
-    bank = cache.tasks()
+    bank = contents.tasks()
     _read_link(bank)
     left, right = st.columns([4, 1], vertical_alignment="bottom")
     names = left.multiselect(
@@ -258,7 +258,7 @@ def _read_link(bank: Mapping[str, Kind]) -> None:
 
 def task(names: Sequence[str], number: int) -> None:
     """Draw a task with its entry, and the buttons to the tasks before and after it."""
-    drawn = scheduled_task(cache.tasks(), names, number)
+    drawn = scheduled_task(contents.tasks(), names, number)
     with st.container(border=True, key="practice"):
         st.caption(f"{drawn.kind.topic} · task {number:,}")
         st.markdown(f"#### {drawn.kind.title}")
@@ -285,7 +285,7 @@ def score() -> None:
     over = [
         response
         for (name, _), response in responses().items()
-        if name in cache.tasks() and response.over
+        if name in contents.tasks() and response.over
     ]
     if not over:
         return

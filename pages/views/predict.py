@@ -23,7 +23,8 @@ from nlwfa_core.models.nlwfa import NLWFA
 from nlwfa_core.models.recurrent import RecurrentModel
 from nlwfa_core.models.wfa import WFA
 from nlwfa_core.strings.words import Word
-from pages.shared import cache, pins, screen, widgets
+from pages.shared import pins, screen, widgets
+from pages.shared.context import Context
 from pages.shared.widgets import escape_markdown, typed_text
 
 HELP = (
@@ -46,20 +47,20 @@ CODE_HEIGHT = 420
 MAX_PROPOSED = 100  # symbols of the longest string that the text field suggests at first
 
 
-def shown_models(recipe: Recipe, data: Data) -> dict[str, Model]:
+def shown_models(context: Context) -> dict[str, Model]:
     """Collect the models of the page, name -> model: the pinned runs, the sidebar's trained
     learners, and the reference models.
     """
-    pinned = pins.comparable(pins.pinned(), data)
+    pinned = pins.comparable(pins.pinned(), context.data)
     models: dict[str, Model] = {
         f"{name}: {run.title}": entry.model
         for name, run in pinned.items()
-        if (entry := cache.result(run)) is not None
+        if (entry := Context(run).result) is not None
     }
-    for learner, entry in cache.results_of_learners(recipe).items():
-        if recipe.with_learner(learner) not in pinned.values():
+    for learner, entry in context.results.items():
+        if context.recipe.with_learner(learner) not in pinned.values():
             models[learner] = entry.model
-    return models | cache.reference_models(recipe.data)
+    return models | context.references
 
 
 @st.fragment

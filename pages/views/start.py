@@ -8,7 +8,9 @@ from __future__ import annotations
 import streamlit as st
 
 from nlwfa_core.experiment.presets import PRESETS
-from pages.shared import cache, components, lessons, runs, sidebar
+from nlwfa_core.lab.story import story_payload
+from pages.shared import components, contents, lessons, runs, sidebar
+from pages.shared.context import Context, computed
 from pages.shared.navigation import switch
 from pages.shared.server import ASSETS
 from pages.shared.widgets import errors_as_messages, escape_markdown
@@ -27,7 +29,7 @@ STATES = {"queued": "waiting", "running": "running", "done": "finished"}
 
 def way_in() -> None:
     """Draw the large button that opens the first lesson, and the button that plays the story."""
-    first = next(iter(cache.lessons().values()))
+    first = next(iter(contents.lessons().values()))
     with st.container(horizontal=True, key="start_way", vertical_alignment="center"):
         st.button(
             "Begin with lesson 1",
@@ -58,7 +60,9 @@ def picture() -> None:
     """
     if st.session_state.get(STORY):
         with errors_as_messages():
-            components.story("start_story", cache.story(sidebar.current().data))
+            context = Context(sidebar.current())
+            story = computed(story_payload, context.data_key, context.data.train)
+            components.story("start_story", story | {"id": context.data_key})
         st.caption(
             "These are the training strings of *Data*, your own if you have uploaded some. "
             "For the story the matrix has only the "
@@ -70,7 +74,7 @@ def picture() -> None:
 
 
 def lesson_cards() -> None:
-    lesson_list = list(cache.lessons().values())
+    lesson_list = list(contents.lessons().values())
     for start in range(0, len(lesson_list), CARDS_A_ROW):
         columns = st.columns(CARDS_A_ROW)
         for number, (column, lesson) in enumerate(

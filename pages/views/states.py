@@ -4,7 +4,7 @@ states together, a WFA as a graph.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from dataclasses import dataclass
 from hashlib import sha256
 from itertools import combinations
 from typing import Any
@@ -14,7 +14,6 @@ import streamlit as st
 
 from nlwfa_core import Recipe, RecipeError
 from nlwfa_core.experiment.data import Data
-from nlwfa_core.experiment.results import Result
 from nlwfa_core.lab import tables, walk
 from nlwfa_core.lab.figures.states import add_trajectory, overlay_figure, states_figure
 from nlwfa_core.lab.graph import (
@@ -30,13 +29,13 @@ from nlwfa_core.lab.states import COLOURINGS, align, colouring, prefix_states, p
 from nlwfa_core.lab.strings import prefixes_of, word_labels, word_to_follow
 from nlwfa_core.models.files import LearnedModel
 from nlwfa_core.models.geometry import directions
-from nlwfa_core.models.model import Model
 from nlwfa_core.models.nlwfa import NLWFA
 from nlwfa_core.models.recurrent import RecurrentModel
 from nlwfa_core.models.wfa import WFA
 from nlwfa_core.rounding import format_share, format_significant
 from nlwfa_core.strings.words import Word, Words
-from pages.shared import cache, components, pins, widgets
+from pages.shared import components, pins, screen, widgets
+from pages.shared.context import Context, computed
 from pages.shared.widgets import escape_markdown
 
 # Symbols of the longest string whose path is shown: each adds a frame to the figure, which contains
@@ -49,13 +48,15 @@ GROUPS = (2, 12)
 
 
 @st.fragment
-def walk_through(recipe: Recipe, data: Data, results: Mapping[str, Result]) -> None:
+def walk_through(recipe: Recipe) -> None:
     """Draw how a string moves from state to state in one of the models.
 
     A new string redraws only this part of the page.
     """
+    context = Context(recipe)
     try:
-        graphs, first, key = _graphs(recipe, data, results)
+        data = context.data
+        graphs, first, key = _graphs(context)
     # of a model that has nothing to draw: the rest of the page has its own messages
     except RecipeError as error:
         st.caption(escape_markdown(str(error)))
@@ -63,7 +64,7 @@ def walk_through(recipe: Recipe, data: Data, results: Mapping[str, Result]) -> N
     if not graphs:
         return
     ladder = walk.ladder_words(data)
-    views = cache.drawings(key, ladder, graphs)
+    views = computed(_drawings, key, graphs, ladder)
     scope = " ".join(data.alphabet.symbols)[: widgets.MAX_TYPED]
     text, word, error = _typed(data, scope)
     name = "states-walk"
@@ -77,8 +78,8 @@ def walk_through(recipe: Recipe, data: Data, results: Mapping[str, Result]) -> N
         **walk.stage_payload(data),
     }
     drawing["id"] = _identity(recipe, graphs)
-    walks = walk.word_payload(data, word) | {"views": cache.walks(key, word, graphs)}
-    components.walk(WALK, drawing, walks)
+    walks = computed(_walks, key, graphs, word=word)
+    components.walk(WALK, drawing, walk.word_payload(data, word) | {"views": walks})
     if graphs[0].groups is None:
         st.caption(
             "Each circle is one of the model's k states; an arrow's number multiplies the "
@@ -97,13 +98,22 @@ def walk_through(recipe: Recipe, data: Data, results: Mapping[str, Result]) -> N
         )
 
 
-def _graphs(
-    recipe: Recipe, data: Data, results: Mapping[str, Result]
-) -> tuple[list[walk.Graph], int, str]:
+def _drawings(graphs: list[walk.Graph], ladder: Words) -> list[dict[str, Any]]:
+    return [walk.drawing_payload(graph, ladder) for graph in graphs]
+
+
+def _walks(graphs: list[walk.Graph], word: Word) -> list[dict[str, Any]]:
+    return [walk.walk_payload(graph, word) for graph in graphs]
+
+
+def _graphs(context: Context) -> tuple[list[walk.Graph], int, str]:
     """Return the drawings of the chosen model (of the linear model, one for each rank), the first
     one's index, and a key of all.
     """
-    linear = cache.spectral_graphs(recipe.data, recipe.hankel)
+    recipe = context.recipe
+    data = context.data
+    results = context.results
+    linear = computed(walk.spectral_graphs, context.hankel_key, context.hankel, data.alphabet)
     trained = [
         name
         for name, result in results.items()
@@ -127,22 +137,28 @@ def _graphs(
         key=f"states.walk_model.{learner}",
     )
     if name == LINEAR:
-        return (
-            linear,
-            min(recipe.learning.rank, len(linear)) - 1,
-            f"{recipe.data.key()} {recipe.hankel.key()}",
-        )
+        return linear, min(recipe.learning.rank, len(linear)) - 1, context.hankel_key
     if name == TRUE and true is not None:
-        return [walk.automaton_graph(true, data.alphabet, "true model")], 0, recipe.data.key()
-    run = recipe.with_learner(name)
+        return [walk.automaton_graph(true, data.alphabet, "true model")], 0, context.data_key
+    run = context.with_learner(name)
     number = right.slider(
         "Groups of states",
         *GROUPS,
-        min(max(run.learning.rank, 3), GROUPS[1]),
+        min(max(run.recipe.learning.rank, 3), GROUPS[1]),
         key="states.walk_groups",
         persist_state="session",
     )
-    return [cache.grouped_graph(run, number)], 0, f"{run.key()} {number}"
+    prefixes = context.prefixes(min(run.recipe.hankel.num_prefixes, walk.MAX_PREFIXES))
+    graph = computed(
+        walk.grouped_graph,
+        f"{run.run_key} {len(prefixes)}",
+        results[name].model,
+        prefixes,
+        data,
+        number=number,
+        title=run.recipe.title,
+    )
+    return [graph], 0, f"{run.run_key} {len(prefixes)} {number}"
 
 
 def _typed(data: Data, scope: str) -> tuple[str, Word, str]:
@@ -182,31 +198,91 @@ def _identity(recipe: Recipe, graphs: list[walk.Graph]) -> str:
     ).hexdigest()[:24]
 
 
-def states(
-    run: Recipe,
-    model: LearnedModel,
-    data: Data,
-    prefixes: Words,
-    text: str,
-    colour: str,
-    axes: int,
-    unit: bool,
-) -> None:
+@dataclass(frozen=True)
+class Picture:
+    """What is shown of the states.
+
+    Attributes
+    ----------
+    learner : str
+        The learner whose model has the states.
+    colour : str
+        One of COLOURINGS.
+    axes : int
+        2 or 3.
+    unit : bool
+        Whether each state is scaled to norm 1.
+    text : str
+        The string whose path is shown; empty for a frequent string.
+    """
+
+    learner: str
+    colour: str
+    axes: int
+    unit: bool
+    text: str
+
+
+def picture_controls(context: Context) -> Picture:
+    """Draw the choice of what is shown of the states."""
+    left, middle, right = st.columns([4, 6, 1.4])
+    learner = left.segmented_control(
+        "Model",
+        list(context.results),
+        default=context.default_learner,
+        required=True,
+        key="states.learner",
+    )
+    screen.follow("colour", "states.colour", {name: name for name in COLOURINGS}, "last symbol")
+    screen.follow("axes", "states.axes", {"2": 2, "3": 3}, 2)
+    screen.follow("directions", "states.unit", {"no": False, "yes": True}, True)
+    screen.follow_text("follow", "states.string")
+    colour = middle.segmented_control(
+        "Colour",
+        list(COLOURINGS),
+        default="last symbol",
+        required=True,
+        key="states.colour",
+        persist_state="session",
+        wrap=True,
+    )
+    axes = right.segmented_control(
+        "Axes", [2, 3], default=2, required=True, key="states.axes", persist_state="session"
+    )
+    unit = st.toggle(
+        "Directions only: each state scaled to norm 1",
+        value=True,
+        key="states.unit",
+        persist_state="session",
+        help="States shrink as their prefixes get rarer. In a linear model, the direction alone "
+        "determines what comes next.",
+    )
+    text = st.text_input(
+        "Follow one string",
+        key="states.string",
+        persist_state="session",
+        placeholder="the most frequent string of at least three symbols",
+    )
+    return Picture(learner, colour, axes, unit, text)
+
+
+def states(context: Context, prefixes: Words, picture: Picture) -> None:
     """Draw the states after all prefixes, and the path of one string through them."""
-    with widgets.errors_as_messages():
-        widgets.check_typed("Follow one string", text)
-        whole = data.alphabet.encode(text) if text else word_to_follow(data.train)
-        draw = _draw_states if len(prefixes) <= MAX_REMEMBERED else _draw_states.__wrapped__
-        draw(run, whole, colour, axes, unit, model, data, prefixes)
+    data = context.data
+    widgets.check_typed("Follow one string", picture.text)
+    whole = data.alphabet.encode(picture.text) if picture.text else word_to_follow(data.train)
+    draw = _draw_states if len(prefixes) <= MAX_REMEMBERED else _draw_states.__wrapped__
+    run = context.with_learner(picture.learner)
+    # the key of a run says nothing of H where its learner does not use it
+    key = f"{run.run_key} {len(prefixes)}"
+    draw(key, whole, picture, context.results[picture.learner].model, data, prefixes)
 
 
-@st.cache_data(max_entries=32, show_spinner=False, hash_funcs=cache.KEYED)
+@st.cache_data(max_entries=32, show_spinner=False)
 def _draw_states(
-    run: Recipe,
+    key: str,
     whole: Word,
-    colour: str,
-    axes: int,
-    unit: bool,
+    picture: Picture,
     _model: LearnedModel,
     _data: Data,
     _prefixes: Words,
@@ -215,13 +291,18 @@ def _draw_states(
 
     Streamlit sends a cached function's messages again, and computes nothing.
     """
-    model, data, prefixes, word = _model, _data, _prefixes, whole[:MAX_FOLLOWED]
+    model = _model
+    data = _data
+    prefixes = _prefixes
+    axes = picture.axes
+    word = whole[:MAX_FOLLOWED]
     vectors = prefix_states(model, prefixes)
-    projection = project(vectors, 3, unit)
-    colours = colouring(colour, prefixes, data.alphabet, model, data.train)
+    projection = project(vectors, 3, picture.unit)
+    colours = colouring(picture.colour, prefixes, data.alphabet, model, data.train)
     steps = prefixes_of(word)
     path = projection.coordinates(prefix_states(model, steps))
-    points, title = projection.coordinates(vectors), COLOURINGS[colour]
+    points = projection.coordinates(vectors)
+    title = COLOURINGS[picture.colour]
     cut = f", the first {len(word)} of {len(whole):,} symbols" if word != whole else ""
     num_zero = int((~vectors.any(axis=1)).sum())
     labels = word_labels(prefixes, data.alphabet)
@@ -236,7 +317,7 @@ def _draw_states(
     st.plotly_chart(figure, key="states.pca", alt=alt)
     st.caption(
         f"The {len(prefixes):,} most frequent prefixes under "
-        f"{escape_markdown(run.learning.learner)}, k = {model.num_states}; "
+        f"{escape_markdown(picture.learner)}, k = {model.num_states}; "
         f"the line follows {widgets.written_string(data.alphabet.decode(word))}{cut}. "
         f"The axes shown explain {format_share(projection.explained_by(axes))} of the variance."
     )
@@ -259,11 +340,11 @@ def _draw_states(
         widgets.draw_table(way, "states.way", "The string's states, all components", remember=False)
 
 
-def overlay(recipe: Recipe, data: Data, prefixes: Words, axes: int, unit: bool) -> None:
+def overlay(context: Context, prefixes: Words, picture: Picture) -> None:
     """Draw the states of two runs (pinned or the sidebar's) in one figure, the second's rotated and
     scaled onto the first's.
     """
-    recipes = pins.shown_runs(recipe)
+    recipes = pins.shown_runs(context.recipe)
     if len(recipes) < 2:
         st.caption(
             "Pin a run as A in the sidebar, then change the recipe or pin another as B: this "
@@ -272,8 +353,8 @@ def overlay(recipe: Recipe, data: Data, prefixes: Words, axes: int, unit: bool) 
         return
     results = {
         name: result
-        for name, run in pins.comparable(recipes, data).items()
-        if (result := cache.result(run))
+        for name, run in pins.comparable(recipes, context.data).items()
+        if (result := Context(run).result)
     }
     pairs = {
         f"{second} over {first}": (first, second) for first, second in combinations(results, 2)
@@ -284,19 +365,18 @@ def overlay(recipe: Recipe, data: Data, prefixes: Words, axes: int, unit: bool) 
         "Overlay", list(pairs), default=next(iter(pairs)), required=True, key="states.pair"
     )
     first, second = pairs[pair]
-    with widgets.errors_as_messages():
-        sets = [prefix_states(results[name].model, prefixes) for name in (first, second)]
-        sets = [directions(states) if unit else states for states in sets]
-        aligned = align(*sets)
-        projection = project(aligned.target)
+    sets = [prefix_states(results[name].model, prefixes) for name in (first, second)]
+    sets = [directions(states) if picture.unit else states for states in sets]
+    aligned = align(*sets)
+    projection = project(aligned.target)
     titles = tuple(f"{name}: {recipes[name].title}" for name in (first, second))
     figure = overlay_figure(
         projection.coordinates(aligned.target),
         projection.coordinates(aligned.moved),
         projection,
-        word_labels(prefixes, data.alphabet),
+        word_labels(prefixes, context.data.alphabet),
         (titles[0], titles[1]),
-        three=axes == 3,
+        three=picture.axes == 3,
     )
     st.plotly_chart(
         figure,
@@ -312,17 +392,23 @@ def overlay(recipe: Recipe, data: Data, prefixes: Words, axes: int, unit: bool) 
     )
 
 
-def automaton(models: Mapping[str, Model], default_model: str, data: Data) -> None:
+def automaton(context: Context) -> None:
     """Draw a WFA, which may be the true model, as a weighted graph; for other models, draw a note
     why there is no graph.
     """
+    alphabet = context.data.alphabet
+    trained = {name: result.model for name, result in context.results.items()}
     models = {
         name: model
-        for name, model in models.items()
+        for name, model in (trained | context.references).items()
         if isinstance(model, WFA | NLWFA | RecurrentModel)
     }
     name = st.segmented_control(
-        "Graph of", list(models), default=default_model, required=True, key="states.graph_of"
+        "Graph of",
+        list(models),
+        default=context.default_learner,
+        required=True,
+        key="states.graph_of",
     )
     model = models[name]
     if not isinstance(model, WFA):
@@ -354,7 +440,7 @@ def automaton(models: Mapping[str, Model], default_model: str, data: Data) -> No
     labelled = len(edges(model, smallest)) <= MAX_LABELS
     with st.container(key="states.graph"):
         st.graphviz_chart(
-            dot(model, data.alphabet.symbols, smallest, widgets.dark(), labelled),
+            dot(model, alphabet.symbols, smallest, widgets.dark(), labelled),
             alt="States and the transitions between them, with their weights; the table below "
             "has the numbers",
         )
@@ -372,7 +458,7 @@ def automaton(models: Mapping[str, Model], default_model: str, data: Data) -> No
         "weights of strings, but another graph."
     )
     with st.expander("The weights", icon=":material/table:"):
-        table = weights_table(model, data.alphabet, smallest)
+        table = weights_table(model, alphabet, smallest)
         widgets.draw_table(table, "states.weights", "Weights of the graph")
         widgets.table_downloads(
             dict.fromkeys(("csv", "latex", "markdown"), table), "weights", "states.weights.files"

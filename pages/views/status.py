@@ -21,7 +21,7 @@ from nlwfa_core.jobs.runner import Overview
 from nlwfa_core.lab import history as history_tables
 from nlwfa_core.lab import machine
 from nlwfa_core.metrics.tables import Column, Numbers
-from pages.shared import cache, runs, server, visitor, widgets
+from pages.shared import runs, server, visitor, widgets
 from pages.shared.widgets import errors_as_messages, escape_markdown
 
 SECONDS = 2.0
@@ -84,7 +84,7 @@ def _sizes(busy: Overview) -> dict[str, str]:
         "server's memory": machine.format_bytes(machine.resident_bytes([os.getpid()])),
         "workers' memory": machine.format_bytes(machine.resident_bytes(busy.pids)),
         "memory left": machine.format_bytes(machine.available_bytes()),
-        "used on disk": machine.format_bytes(cache.bytes_on_disk()),
+        "used on disk": machine.format_bytes(server.bytes_on_disk()),
         "disk left": machine.format_bytes(machine.free_bytes(server.home())),
     }
 

@@ -25,7 +25,8 @@ from nlwfa_core.lab.export.script import UPLOADS, script
 from nlwfa_core.limits import check_at_most
 from nlwfa_core.metrics.scores import Scores
 from nlwfa_core.models.wfa import WFA
-from pages.shared import cache, class_session, pins, sidebar, uploads
+from pages.shared import class_session, contents, pins, sidebar, uploads
+from pages.shared.context import Context
 from pages.shared.widgets import escape_markdown
 
 MAX_RECIPE_BYTES = 20_000
@@ -87,7 +88,8 @@ class FinishedRun:
             for name, content in part.items()
         }
         return zipped(
-            files | {f"{UPLOADS}/{name}": cache.uploads().get(name) for name in recipe.data.uploads}
+            files
+            | {f"{UPLOADS}/{name}": contents.uploads().get(name) for name in recipe.data.uploads}
         )
 
 
@@ -164,12 +166,13 @@ def finished(recipe: Recipe, result: Result, link: str) -> FinishedRun:
 
     Raises RecipeError if its uploaded strings are not on the server.
     """
-    hankel = cache.hankel(recipe.data, recipe.hankel) if recipe.learning.kind.needs_hankel else None
+    context = Context(recipe)
+    hankel = context.hankel if recipe.learning.kind.needs_hankel else None
     return FinishedRun(
         result,
-        cache.data(recipe.data),
+        context.data,
         hankel,
-        cache.references(recipe.data),
+        context.reference_scores,
         link,
         uploads.titles(recipe),
     )
@@ -281,7 +284,7 @@ def _load_recipe() -> None:
         recipe = Recipe.from_json(file.getvalue().decode("utf-8", errors="replace"))
         sidebar.check_settable(recipe)
         for name in recipe.data.uploads:
-            cache.uploads().get(name)
+            contents.uploads().get(name)
     except RecipeError as error:
         uploads.refuse(RECIPE_FILE, file.name, error)
         return

@@ -1,18 +1,28 @@
-"""Draw the steps of spectral learning on the Train page, one at a time, each with its formula and
-numbers.
+"""Draw the Train page: the steps of spectral learning, one at a time, each with its formula and
+numbers; a finished run's training and scores.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import streamlit as st
 
 from nlwfa_core import Recipe, RecipeError
-from nlwfa_core.hankel.matrix import hankel_alphabet
+from nlwfa_core.experiment.data import Data
+from nlwfa_core.experiment.results import Result
+from nlwfa_core.lab import tables
+from nlwfa_core.lab.formulas import recipe as formulas
 from nlwfa_core.lab.formulas import spectral as stepping
 from nlwfa_core.lab.formulas.spectral import Step
+from nlwfa_core.lab.pairs import COVERS, interval_sentence
 from nlwfa_core.lab.strings import short_word
+from nlwfa_core.learning.names import HANKEL_LEARNERS, LBFGS_DEPENDENT
+from nlwfa_core.metrics.scores import Scores
+from nlwfa_core.metrics.tables import format_score
 from nlwfa_core.strings.words import Word
-from pages.shared import cache
+from pages.shared import score_tables, training, widgets
+from pages.shared.context import Context, computed
 from pages.shared.widgets import check_typed, escape_markdown
 
 STEP, SYMBOL, STRING = "train.step", "train.symbol", "train.string"
@@ -21,18 +31,32 @@ STEP, SYMBOL, STRING = "train.step", "train.symbol", "train.string"
 MAX_PROPOSED = 4
 
 
-def spectral_steps(recipe: Recipe) -> None:
+def method(context: Context) -> None:
+    """Draw how the learner comes from the matrix to the model, step by step."""
+    recipe = context.recipe
+    has_networks = recipe.learning.kind.networks
+    widgets.notes(*formulas.rank_notes(recipe))
+    if not has_networks:
+        spectral_steps(context)
+    for title, formula in (formulas.steps if has_networks else formulas.third_step)(recipe):
+        st.markdown(title)
+        st.latex(formula)
+
+
+def spectral_steps(context: Context) -> None:
     """Draw the current step of SP, with buttons to move to the others.
 
     The address contains the current step.
     """
+    recipe = context.recipe
+    data = context.data
     try:
-        spectral = cache.spectral(recipe.data, recipe.hankel, recipe.learning.rank)
-        data = cache.data(recipe.data)
+        spectral = computed(
+            stepping.spectral, context.hankel_key, context.hankel, rank=recipe.learning.rank
+        )
     except RecipeError as error:
         st.info(escape_markdown(str(error)), icon=":material/info:")
         return
-    alphabet = hankel_alphabet(data.alphabet, recipe.hankel.statistic, recipe.hankel.bounded)
     names = stepping.step_names(spectral)
     if st.session_state.get(STEP, names[0]) not in names:
         st.session_state[STEP] = names[0]
@@ -47,10 +71,12 @@ def spectral_steps(recipe: Recipe) -> None:
             label_visibility="collapsed",
         )
         number = names.index(name)
-        symbol, word = _symbol(name, data.alphabet.symbols), _word(name, recipe)
-        step = list(stepping.steps(spectral, recipe.hankel, alphabet, data.train, symbol, word))[
-            number
-        ]
+        symbol = _symbol(name, data.alphabet.symbols)
+        word = _word(name, data)
+        steps = stepping.steps(
+            spectral, recipe.hankel, context.hankel_alphabet, data.train, symbol, word
+        )
+        step = list(steps)[number]
         with st.container(
             horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"
         ):
@@ -95,9 +121,8 @@ def _symbol(name: str, symbols: tuple[str, ...]) -> int:
     )
 
 
-def _word(name: str, recipe: Recipe) -> Word:
+def _word(name: str, data: Data) -> Word:
     """Draw the text field of the string whose weight is computed. Returns the string."""
-    data = cache.data(recipe.data)
     proposed = short_word(data.train, MAX_PROPOSED)
     if name != "weight":
         return proposed
@@ -115,3 +140,54 @@ def _word(name: str, recipe: Recipe) -> Word:
     except RecipeError as error:
         st.error(escape_markdown(str(error)), icon=":material/error:")
         return proposed
+
+
+def course(context: Context, result: Result) -> None:
+    """Draw how the training of a finished run went, and whether its model is sound."""
+    learning = context.recipe.learning
+    name = learning.learner
+    widgets.warnings(*(f"{name}: {text}" for text in result.report.messages))
+    if result.report.logs:
+        training.result_charts(context, result, "train")
+        with st.container(key="train.training"):
+            widgets.training_lines(name, ((log.state, log.summary) for log in result.report.logs))
+        is_lm = learning.optimizer == "lm" and learning.kind.nonlinear_factorisation
+        if learning.kind.networks and (learning.optimizer == "lbfgs" or is_lm):
+            st.caption(LBFGS_DEPENDENT)
+    radius = None if learning.kind.networks else result.report.spectral_radius
+    if radius is not None and radius < 1:  # otherwise a warning above says that the sum diverges
+        st.caption(
+            f"The sum of all weights converges (spectral radius of ΣA {format_score(radius)} < 1)."
+        )
+
+
+def scores(recipe: Recipe, result: Result, references: Mapping[str, Scores]) -> None:
+    """Draw the scores of a finished run with those of the reference models."""
+    st.subheader("On the test strings", anchor=False)
+    rows = {recipe.learning.learner: result.scores, **references}
+    score_tables.score_table(rows, "train.scores")
+    st.caption(tables.time_sentence(result.seconds))
+
+
+def all_learners(context: Context) -> None:
+    """Draw the button that trains the other learners, and the scores of all that are trained."""
+    st.subheader("All four learners on the same split", anchor=False)
+    runs = {learner: context.with_learner(learner) for learner in HANKEL_LEARNERS}
+    training.train_controls([run.recipe for run in runs.values()], "train.others")
+    results = {learner: run.result for learner, run in runs.items() if run.result is not None}
+    if len(results) < 2:
+        return
+    widgets.warnings(
+        *(
+            f"{learner}: {text}"
+            for learner, result in results.items()
+            if learner != context.recipe.learning.learner
+            for text in result.report.messages
+        )
+    )
+    rows = {learner: result.scores for learner, result in results.items()}
+    stages = {learner: result.report.training for learner, result in results.items()}
+    recipes = {learner: result.recipe for learner, result in results.items()}
+    score_tables.score_table(rows, "train.all", stages, recipes, note=False)
+    intervals = {learner: runs[learner].score_intervals for learner in results}
+    st.caption(interval_sentence(intervals), help=COVERS)

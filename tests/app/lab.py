@@ -20,7 +20,8 @@ from streamlit.runtime.pages_manager import PagesManager
 from streamlit.testing.v1 import AppTest, app_test
 
 from nlwfa_core import Recipe
-from pages.shared import cache, runs
+from pages.shared import runs
+from pages.shared.context import Context
 from pages.shared.navigation import PAGES
 from tests import quick
 from tests.waiting import PATIENCE_SECONDS, wait_for
@@ -125,7 +126,7 @@ def learned(page: str, **parameters: Any) -> AppTest:
 
 def type_text(app: AppTest, text: str) -> AppTest:
     """Writes into the Predict page's field; what it does in a browser is tested there."""
-    symbols = " ".join(cache.data(recipe_of(app).data).alphabet.symbols)
+    symbols = " ".join(Context(recipe_of(app)).data.alphabet.symbols)
     app.session_state[f"predict.string.{symbols}"] = text
     return app.run()
 

@@ -10,7 +10,8 @@ from nlwfa_core.lab.build.draft import ArrowRow, Draft, StateRow
 from nlwfa_core.lab.build.examples import EXAMPLES, FIRST, example
 from nlwfa_core.lab.build.files import automaton_files
 from nlwfa_core.models.algebra import equivalent
-from pages.shared import cache
+from pages.shared import contents
+from pages.shared.context import Context
 from tests.app.lab import complaints, given_to, go, markdown_texts, open_lab, recipe_of
 
 
@@ -47,7 +48,7 @@ def test_each_example_is_drawn_with_what_it_is(name):
 
 def test_a_task_from_its_link_to_its_solution():
     app = open_lab("build", build="even-a")
-    challenge = cache.challenges()["even-a"]
+    challenge = contents.challenges()["even-a"]
     assert not complaints(app) and any(challenge.text in text for text in markdown_texts(app))
     app.button(key="build.check").click().run()
     assert "The shortest string with another weight is λ: yours gives 0" in app.warning[
@@ -116,7 +117,7 @@ def test_a_state_is_left_out_and_removed():
 
 
 def test_weights_are_scaled_to_a_distribution_and_learned_back():
-    app = linked(cache.challenges()["halves"].solution)
+    app = linked(contents.challenges()["halves"].solution)
     assert numbers(app)["sum"] == "2" and any(
         "sum to 2, not to 1" in text for text in markdown_texts(app)
     )
@@ -136,7 +137,7 @@ def test_weights_are_scaled_to_a_distribution_and_learned_back():
         and recipe.data.num_strings == 200
         and recipe.learning.rank == 1
     )
-    data = cache.data(recipe.data)
+    data = Context(recipe).data
     assert data.sizes == (200, 50, 1000) and equivalent(data.true_model, wfa)
     assert [title.value for title in app.main.title] == ["Train"]
 

@@ -18,7 +18,7 @@ from nlwfa_core.history import database
 from nlwfa_core.lab.answers import ChoiceKey
 from nlwfa_core.lab.class_board import lesson_questions
 from nlwfa_core.lab.palette import RIGHT, RIGHT_SIGN, WRONG
-from pages.shared import cache, class_session, visitor
+from pages.shared import class_session, contents, visitor
 from pages.shared.widgets import escape_markdown
 from tests.app.lab import complaints, figure, go, markdown_texts, open_lab
 from tests.quick import HOSTILE
@@ -365,7 +365,7 @@ def test_a_code_leads_where_the_link_would(
     person: Callable[[str], None], session: tuple[str, AppTest]
 ) -> None:
     code, teacher = session
-    lessons = list(cache.lessons())
+    lessons = list(contents.lessons())
     person("by code")
     app = open_lab("classroom")
     app.text_input(key="class.code").set_value(code)
@@ -418,12 +418,12 @@ def test_green_is_right_on_the_board(
     assert dict(zip(bar["x"], bar["marker"]["color"], strict=True)) == {"2 ✗": WRONG, "3 ✓": RIGHT}
     choice = next(
         name
-        for name, (_, one) in lesson_questions(cache.lessons()).items()
+        for name, (_, one) in lesson_questions(contents.lessons()).items()
         if isinstance(one.key, ChoiceKey)
     )
     teacher.selectbox(key="class.question").set_value(choice).run()
     teacher.button(key="class.reveal").click().run()
-    key = lesson_questions(cache.lessons())[choice][1].key
+    key = lesson_questions(contents.lessons())[choice][1].key
     assert isinstance(key, ChoiceKey) and not complaints(teacher)
     [bar] = figure(teacher, "class.histogram")["data"]
     assert [colour == RIGHT for colour in bar["marker"]["color"]] == [
@@ -447,7 +447,7 @@ def test_hostile_nicknames_are_shown_as_they_are(
 
 
 def _take(app: AppTest, quiz: str, when: str, wrong: int = 0) -> AppTest:
-    for number, task in enumerate(cache.quizzes()[quiz].tasks(when), 1):
+    for number, task in enumerate(contents.quizzes()[quiz].tasks(when), 1):
         key, name = task.question.key, f"quiz.{quiz}.{when}.{number}"
         if number <= wrong:
             continue
@@ -469,7 +469,7 @@ def _take(app: AppTest, quiz: str, when: str, wrong: int = 0) -> AppTest:
 def test_a_quiz_without_a_class() -> None:
     app = open_lab("practice", quiz="rank/before")
     assert not complaints(app)
-    solution = cache.quizzes()["rank"].tasks("before")[0].question.solution
+    solution = contents.quizzes()["rank"].tasks("before")[0].question.solution
     app.text_input(key="quiz.rank.before.1").set_value("many")
     app.button(key="practice.quiz").click().run()
     assert "Item 1: write a number" in complaints(app)[0]
@@ -487,7 +487,7 @@ def test_a_quiz_without_a_class() -> None:
         "Before 2, after 6 of 8 right. Normalised gain: **0.67**." in text
         for text in markdown_texts(app)
     )
-    assert cache.quizzes()["rank"].tasks("after")[0].question.solution in markdown_texts(app)
+    assert contents.quizzes()["rank"].tasks("after")[0].question.solution in markdown_texts(app)
 
 
 def test_the_class_gain(person: Callable[[str], None], session: tuple[str, AppTest]) -> None:

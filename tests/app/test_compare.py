@@ -12,12 +12,13 @@ from nlwfa_core.experiment.data import load_data
 from nlwfa_core.experiment.recipe import recipe_code
 from nlwfa_core.experiment.sweeps import Grid
 from nlwfa_core.jobs.folders import RunFolders
+from nlwfa_core.lab import tables as tables_of_the_lab
 from nlwfa_core.lab.pairs import interval_text
 from nlwfa_core.metrics.intervals import leader, paired_differences, string_scores
 from nlwfa_core.metrics.scores import SCORE_OF
 from nlwfa_core.metrics.seeds import Spread
 from nlwfa_core.metrics.tables import format_score
-from pages.shared import cache
+from pages.shared.context import Context
 from tests.app.lab import QUICK, complaints, figure, open_lab, recipe_of, trained, written
 
 
@@ -80,7 +81,7 @@ def test_a_rerun_reads_no_run_again(monkeypatch):
         monkeypatch.setattr(
             RunFolders, name, lambda self, key, read=method: reads.append(key) or read(self, key)
         )
-    monkeypatch.setattr(cache, "conventions_of", lambda *given: reads.append(given))
+    monkeypatch.setattr(tables_of_the_lab, "conventions_table", lambda *given: reads.append(given))
     app.toggle(key="compare.every").set_value(True).run()
     assert not complaints(app) and len(tables(app)[1]) == 7 and not reads
     app.number_input(key="rank").set_value(6).run()  # a run that there is not
@@ -290,8 +291,8 @@ def test_the_verdict_on_top_is_the_paired_difference_from_the_ngram():
     chosen, rank = re.findall(r"WER: (SP, k = (\d+))\.", verdict)[0]
     recipe = recipe_of(app).with_learner("SP", int(rank))
     model, ngram = (
-        cache.run_string_scores(recipe),
-        cache.reference_string_scores(recipe.data, "5-gram"),
+        Context(recipe).string_scores,
+        Context(recipe).reference_string_scores("5-gram"),
     )
     gap = paired_differences(model, ngram)["wer"]
     expected = {"first": f"{chosen} is better", "second": "5-gram is better", "level": "Undecided"}[

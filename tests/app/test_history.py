@@ -19,7 +19,7 @@ from nlwfa_core.history.listing import Query, list_runs
 from nlwfa_core.history.runs import Event, Run, run_of_result
 from nlwfa_core.lab.palette import LINEAR_LOSS
 from nlwfa_core.metrics.tables import format_score
-from pages.shared import cache, pins, runs, visitor
+from pages.shared import contents, pins, runs, visitor
 from pages.views import history
 from tests.app.lab import (
     QUICK,
@@ -330,7 +330,7 @@ def test_a_run_whose_strings_were_uploaded_says_so_and_can_not_be_opened_without
     here = recipe_of(app)
     recorded(here)
     gone = here.changed(data=here.data.changed(upload="0" * 64))
-    result = run(here, files=cache.uploads().get)
+    result = run(here, files=contents.uploads().get)
     runs.history().note(
         [run_of_result(gone.key(), type(result)(**{**vars(result), "recipe": gone}), time())]
     )

@@ -9,11 +9,11 @@ import re
 import pytest
 
 from nlwfa_core.experiment.recipe import FIELDS
-from pages.shared import cache, lessons, runs, sidebar
+from pages.shared import contents, context, lessons, runs, sidebar
 from pages.shared.navigation import PAGES
 from tests.app.lab import QUICK, complaints, go, markdown_texts, open_lab, recipe_of, trained
 
-LESSONS = cache.lessons()
+LESSONS = contents.lessons()
 STEPS = [(name, place) for name, lesson in LESSONS.items() for place in range(len(lesson.steps))]
 
 
@@ -172,7 +172,7 @@ def test_the_start_page_reads_no_strings(monkeypatch):
     def never(*_):
         raise AssertionError("the Start page is light")
 
-    monkeypatch.setattr(cache, "data", never)
+    monkeypatch.setattr(context, "load_data", never)
     app = open_lab(**QUICK | {"data_seed": 477})
     assert not complaints(app)
     assert len(

@@ -18,7 +18,7 @@ from nlwfa_core.metrics.scores import SCORE_OF
 from nlwfa_core.metrics.tables import format_score
 from nlwfa_core.models.nlwfa import NLWFA
 from nlwfa_core.models.reading import READINGS
-from pages.shared import cache
+from pages.shared.context import Context
 from pages.shared.navigation import PAGES
 from tests.app.lab import (
     QUICK,
@@ -253,7 +253,7 @@ def test_compare_counts_for_each_learner_as_it_needs() -> None:
     app.pills(key="learners").set_value(["SP", "fac.non"]).run()
     trained(app, "compare.start")
     assert not complaints(app)
-    found = cache.results_of_learners(recipe_of(app))
+    found = Context(recipe_of(app)).results
     assert {name: entry.recipe.hankel.bounded for name, entry in found.items()} == {
         "SP": False,
         "fac.non": True,

@@ -6,10 +6,10 @@ from __future__ import annotations
 
 import pytest
 
-from pages.shared import cache
+from pages.shared import contents
 from tests.app.lab import complaints, go, markdown_texts, open_lab
 
-BANK = cache.tasks()
+BANK = contents.tasks()
 
 
 def test_tasks_are_answered_and_scored():

@@ -9,7 +9,7 @@ from nlwfa_core.models import sampling
 from nlwfa_core.models.mixture import fit_mixture
 from nlwfa_core.rounding import format_significant
 from nlwfa_core.strings.words import Words
-from pages.shared import cache
+from pages.shared.context import Context
 from tests.app.lab import (
     QUICK,
     complaints,
@@ -38,7 +38,7 @@ def test_pinned_runs_stand_beside_the_sidebars_and_the_references() -> None:
     assert list(table.index) == ["A: SP, k = 2", "SP", "uniform", "5-gram", "true model"]
     recipe = recipe_of(app)
     for name, run in (("A: SP, k = 2", recipe.with_learner("SP", 2)), ("SP", recipe)):
-        model = cache.result(run).model  # type: ignore[union-attr]
+        model = Context(run).result.model  # type: ignore[union-attr]
         weight = model.weights(Words.of([(0, 0, 1, 1)]))[0]
         assert table.loc[name, "f(x)"] == weight and text.loc[name, "f(x)"] == format_significant(
             weight
@@ -60,8 +60,8 @@ def test_who_says_what_next_in_a_mixture(averaged: str, level: str) -> None:
     assert list(table.index) == ["SP", "5-gram", "mixture"]
     recipe = recipe_of(app)
     data, models = (
-        cache.data(recipe.data),
-        (cache.result(recipe).model, cache.reference_models(recipe.data)["5-gram"]),
+        Context(recipe).data,
+        (Context(recipe).result.model, Context(recipe).references["5-gram"]),
     )  # type: ignore[union-attr]
     model, weights = fit_mixture(models, data.validation.sample, level)  # type: ignore[union-attr]
     assert table["weight"].tolist() == pytest.approx([*weights, 1])
@@ -105,7 +105,7 @@ def test_by_hand_writes_the_librarys_calculation(learner: str) -> None:
     app.slider(key="predict.digits").set_value(6).run()
     assert not complaints(app)
     recipe = recipe_of(app)
-    found = by_hand(cache.result(recipe).model, (0, 1), cache.data(recipe.data).alphabet)  # type: ignore[union-attr]
+    found = by_hand(Context(recipe).result.model, (0, 1), Context(recipe).data.alphabet)  # type: ignore[union-attr]
     assert app.code[0].value.strip() == found.text(6).strip()
     assert [entry.value.strip().strip("$").strip() for entry in app.latex] == list(found.latex(6))
 
@@ -123,8 +123,8 @@ def test_the_sampler_draws_the_librarys_strings() -> None:
     app.number_input(key="predict.seed").set_value(4)
     app.number_input(key="predict.drawn_strings").set_value(300).run()
     assert not complaints(app)
-    data = cache.data(recipe_of(app).data)
-    expected = sampling.draw(cache.reference_models(recipe_of(app).data)["5-gram"], 300, 4)
+    data = Context(recipe_of(app)).data
+    expected = sampling.draw(Context(recipe_of(app)).references["5-gram"], 300, 4)
     table = next(entry.value for entry in app.dataframe if "expected" in entry.value)
     assert list(table["string"]) == [data.alphabet.decode(word) for word in expected.words]
     assert list(table["count"]) == expected.counts.tolist()
@@ -132,7 +132,7 @@ def test_the_sampler_draws_the_librarys_strings() -> None:
 
 def test_the_sampler_tells_of_negative_mass() -> None:
     app = learned("predict", **SP | {"rank": 8})
-    drawn = sampling.draw(cache.result(recipe_of(app)).model, 200, 0)  # type: ignore[union-attr]
+    drawn = sampling.draw(Context(recipe_of(app)).result.model, 200, 0)  # type: ignore[union-attr]
     assert drawn.num_negative
     app.selectbox(key="predict.sampler").set_value("SP").run()
     assert any(

@@ -12,7 +12,7 @@ from nlwfa_core.lab import walk
 from nlwfa_core.lab.graph import edges, largest_weight
 from nlwfa_core.lab.states import COLOURINGS, align, colouring, prefix_states
 from nlwfa_core.models.geometry import directions
-from pages.shared import cache
+from pages.shared.context import Context
 from pages.views import states as view
 from tests.app.lab import QUICK, complaints, figure, go, learned, open_lab, recipe_of, trained
 
@@ -125,7 +125,7 @@ def test_the_table_has_the_points_of_the_figure() -> None:
     assert (
         sum(len(trace["text"]) for trace in points)
         == len(table)
-        == len(cache.prefixes(recipe_of(app).data, 30))
+        == len(Context(recipe_of(app)).prefixes(30))
     )
 
 
@@ -138,9 +138,9 @@ def test_a_pinned_run_is_laid_under_the_sidebars() -> None:
     assert not complaints(app)
     assert app.segmented_control(key="states.pair").options == ["now over A"]
     first, second = recipe_of(app).with_learner("SP", 2), recipe_of(app)
-    prefixes = cache.prefixes(second.data, 30)
+    prefixes = Context(second).prefixes(30)
     states = [
-        directions(prefix_states(cache.result(run).model, prefixes)) for run in (first, second)
+        directions(prefix_states(Context(run).result.model, prefixes)) for run in (first, second)
     ]  # type: ignore[union-attr]
     said = next(entry.value for entry in app.markdown if "unexplained" in entry.value)
     assert f"{align(*states).residual:.1%}" in said
@@ -167,7 +167,7 @@ def drawn_arrows(app: AppTest) -> int:
 
 def test_the_graph_shows_what_is_above_the_threshold() -> None:
     app = learned("states", **SP | {"rank": 4})
-    model = cache.result(recipe_of(app)).model  # type: ignore[union-attr]
+    model = Context(recipe_of(app)).result.model  # type: ignore[union-attr]
     for percent in (0, 60):
         app.slider(key="states.smallest.SP").set_value(percent).run()
         shown = edges(model, percent / 100 * largest_weight(model))
@@ -195,8 +195,8 @@ def test_colours_are_the_librarys_numbers(colour: str) -> None:
     app = learned("states", **SP)
     app.segmented_control(key="states.colour").set_value(colour).run()
     recipe = recipe_of(app)
-    data, model = cache.data(recipe.data), cache.result(recipe).model  # type: ignore[union-attr]
-    expected = colouring(colour, cache.prefixes(recipe.data, 30), data.alphabet, model, data.train)
+    data, model = Context(recipe).data, Context(recipe).result.model  # type: ignore[union-attr]
+    expected = colouring(colour, Context(recipe).prefixes(30), data.alphabet, model, data.train)
     table = next(entry.value for entry in app.dataframe if "component 1" in entry.value)
     assert np.allclose(table[COLOURINGS[colour]], np.array(expected, dtype=float), equal_nan=True)
 

@@ -13,7 +13,8 @@ from streamlit.testing.v1 import AppTest
 from nlwfa_core import LearningRecipe, Recipe, RecipeError, load, run
 from nlwfa_core.experiment.presets import PRESETS
 from nlwfa_core.experiment.recipe import recipe_code
-from pages.shared import cache, sidebar
+from pages.shared import contents, sidebar
+from pages.shared.context import Context
 from pages.views import take_away
 from tests.app.lab import QUICK, complaints, go, open_lab, recipe_of, trained
 from tests.app.test_data import LINES, upload
@@ -66,7 +67,7 @@ def test_nothing_is_made_on_demand_while_a_run_is_polled() -> None:
 def test_the_archive_of_everything_holds_the_run(tmp_path) -> None:
     app = upload(open_lab("data", **QUICK | {"learner": "SP"}), LINES)
     recipe = recipe_of(app)
-    result = run(recipe, files=cache.uploads().get)
+    result = run(recipe, files=contents.uploads().get)
     archive = zipfile.ZipFile(io.BytesIO(take_away.finished(recipe, result, "").everything()))
     names = archive.namelist()
     assert {
@@ -107,7 +108,7 @@ def test_an_opponents_run_has_no_matrix_and_is_a_probabilistic_automaton() -> No
     assert not complaints(app) and len(offered(app)) == 9
     assert not any("Not a probabilistic automaton" in caption.value for caption in app.main.caption)
     names = zipfile.ZipFile(
-        io.BytesIO(take_away.finished(recipe, cache.result(recipe), "").everything())
+        io.BytesIO(take_away.finished(recipe, Context(recipe).result, "").everything())
     ).namelist()
     assert {
         "model/automaton.pautomac.txt",

@@ -12,7 +12,8 @@ from nlwfa_core.jobs.runner import JobStatus, Runner
 from nlwfa_core.lab.formulas import spectral as stepping
 from nlwfa_core.lab.formulas.latex import number
 from nlwfa_core.strings.words import Words
-from pages.shared import cache, runs, training
+from pages.shared import runs, training
+from pages.shared.context import Context
 from pages.shared.training import _ordinal
 from tests.app.lab import QUICK, complaints, figure, go, open_lab, recipe_of, trained
 from tests.waiting import wait_for
@@ -109,7 +110,7 @@ def test_the_numbers_are_those_of_the_model_that_is_trained() -> None:
     app = trained(open_lab("train", **SP | {"train.step": "weight"}))
     app.text_input(key="train.string").set_value("[[]]").run()
     assert not complaints(app)
-    result = cache.result(recipe_of(app))
+    result = Context(recipe_of(app)).result
     assert result is not None
     weight = float(result.model.weights(Words.of([(0, 0, 1, 1)]))[0])
     assert board(app)[-1].endswith(f"={number(weight)}\\end{{aligned}}\n$$")
@@ -127,7 +128,7 @@ def test_the_symbol_of_the_map_can_be_chosen() -> None:
     assert (
         r"\mathbf{A}_{\texttt{{[}}}" in first[1] and r"\mathbf{A}_{\texttt{{]}}}" in board(app)[1]
     )
-    learned = stepping.spectral(cache.hankel(recipe_of(app).data, recipe_of(app).hankel), 2)
+    learned = stepping.spectral(Context(recipe_of(app)).hankel, 2)
     assert number(float(learned.maps.transitions[1][0, 1])) in board(app)[1]
 
 
@@ -218,7 +219,7 @@ def test_places_in_the_queue() -> None:
 
 def test_the_page_says_whether_the_training_is_finished() -> None:
     app = trained(open_lab("train", **QUICK, learner="tran.non", optimizer="lbfgs", data_seed=1122))
-    result = cache.result(recipe_of(app))
+    result = Context(recipe_of(app)).result
     assert result is not None and [log.state for log in result.report.logs] == [
         "exact",
         "not finished",
@@ -273,7 +274,7 @@ def test_spectral_learning_needs_no_button(page: str) -> None:
         app.number_input(key="rank").set_value(rank).run()
         assert f"{page}.start" not in keys(app)
         wait_for(lambda: status(app).state == "done")
-        assert cache.result(recipe_of(app)) is not None
+        assert Context(recipe_of(app)).result is not None
         assert not complaints(app.run())
 
 

@@ -16,7 +16,7 @@ from markdown_it import MarkdownIt
 from streamlit.runtime.caching.cache_resource_api import clear_session_cache
 from streamlit.testing.v1 import AppTest
 
-from pages.shared import cache
+from pages.shared import context
 from pages.shared.widgets import escape_markdown, written_string
 from tests.app.lab import (
     QUICK,
@@ -101,7 +101,7 @@ def test_no_page_holds_uploaded_strings_when_their_session_lets_go_of_them() -> 
     """The session is still there: its widgets, whose functions Streamlit stores, must not hold the
     strings.
 
-    On States and Predict, fragments do, until Streamlit drops the session two minutes later.
+    On Predict, fragments do, until Streamlit drops the session two minutes later.
     """
     app = upload(
         open_lab("data", **QUICK | {"learner": "SP", "num_validation": 1, "num_test": 1}),
@@ -113,10 +113,10 @@ def test_no_page_holds_uploaded_strings_when_their_session_lets_go_of_them() -> 
         assert not complaints(shown)
         held = [
             weakref.ref(shared.value)
-            for (kind, key), shared in cache._shared.items()
+            for (kind, key), shared in context._shared.items()
             if (kind, key) == ("data", recipe.key())
         ]
         assert held or page not in ("data", "hankel", "train")
         clear_session_cache("test session id")  # AppTest's only one
         gc.collect()
-        assert page in ("states", "predict") or not any(value() for value in held), page
+        assert page == "predict" or not any(value() for value in held), page

@@ -69,6 +69,14 @@ def entries(recipe: HankelRecipe) -> str:
     return f"the square root of {count}" if recipe.transform == "sqrt" else count
 
 
+def matrix_sentence(recipe: HankelRecipe) -> str:
+    """Say in Markdown what the matrix holds, in a formula and in words."""
+    return (
+        f"Here $\\mathbf{{H}}[u, v] = {entry_formula(recipe)}$: **{entries(recipe)}**. "
+        f"{marks(recipe)}"
+    )
+
+
 def entry_formula(recipe: HankelRecipe, prefix: str = "u") -> str:
     r"""Write in LaTeX what a cell of the matrix holds; f̂ is what was counted, and `prefix` is u,
     or uσ in the rows of H_σ.
