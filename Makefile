@@ -1,5 +1,6 @@
 # make lab    starts the lab, and prints the address to open: http://localhost:8501/?key=…
-# make test   runs every check and test
+# make test   checks the code and runs the tests, in a few minutes: for each commit
+# make test-all  runs the slow tests, too: whole walks in a browser, trainings, killed processes
 # make lock   pins what the lab needs, with hashes, in docs/deployment/requirements.lock
 # make audit  asks whether an advisory is known for what is pinned there
 # make docs   builds the documentation site: docs/_build/html/index.html
@@ -10,11 +11,12 @@
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
 BIN := .venv/bin
 LOCK := docs/deployment/requirements.lock
+PYTEST := PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n auto --dist worksteal -q --durations=10
 PORT ?= 8501
 # An index with torch's builds for processors alone. The usual index has, for Linux, the build for graphics cards: gigabytes more.
 TORCH_INDEX ?=
 
-.PHONY: lab test docs screens map teaching results lock audit clean
+.PHONY: lab test test-slow test-all docs screens map teaching results lock audit clean
 
 lab: .venv/lab
 	$(BIN)/python -m streamlit run app.py --server.port $(PORT)
@@ -26,8 +28,13 @@ test: .venv/dev
 	$(BIN)/ruff format --check .
 	$(BIN)/oxlint --quiet --deny-warnings assets
 	$(BIN)/mypy > .venv/types.log 2>&1 & types=$$!; \
-	PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n auto --dist worksteal -q --durations=10; tests=$$?; \
+	$(PYTEST) -m "not slow"; tests=$$?; \
 	wait $$types; types=$$?; cat .venv/types.log; exit $$((tests + types))
+
+test-slow: .venv/dev
+	$(PYTEST) -m slow
+
+test-all: test test-slow
 
 screens: .venv/dev
 	$(BIN)/python -m tests.browser.take_screens
