@@ -101,10 +101,10 @@ def reproduce(
     make_directory(folder)
     for name, text in write_pages(plan, done).items():
         write_file(folder / name, text)
-    left = len(plan.runs) - len(done)
+    num_missing = len(plan.runs) - len(done)
     state = (
-        f"{plural(left, 'run')} missing: the same command continues"
-        if left
+        f"{plural(num_missing, 'run')} missing: the same command continues"
+        if num_missing
         else "nothing is missing"
     )
     text = f"{plural(len(done), 'run')} done, {state}\nwritten to {folder / plan.name}.md"

@@ -228,7 +228,7 @@ def migrate(engine: sa.Engine) -> None:
     newest = set(scripts.get_heads())
     revisions = {script.revision for script in scripts.walk_revisions()}
     started = monotonic()
-    for left in reversed(range(ATTEMPTS)):
+    for remaining in reversed(range(ATTEMPTS)):
         try:
             # usually there is nothing to do, and nothing to wait for
             with reading(engine).connect() as connection:
@@ -242,7 +242,7 @@ def migrate(engine: sa.Engine) -> None:
                 command.upgrade(config, "head")
             return
         except OperationalError:
-            if not left or monotonic() > started + BUSY_SECONDS:
+            if not remaining or monotonic() > started + BUSY_SECONDS:
                 raise
             sleep(0.1)  # two processes are switching a new file to WAL: SQLite does not wait then
 

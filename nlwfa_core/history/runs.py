@@ -480,6 +480,6 @@ def _put(connection: sa.Connection, change: Run | dict[str, Any], key: str) -> N
         connection.execute(RUNS.insert().values(**{**blank, **values}))
         return
     if isinstance(change, Run):
-        for own in ("name", "tags", "server", "submitted", "started"):
-            del values[own]
+        for column in ("name", "tags", "server", "submitted", "started"):
+            del values[column]
     connection.execute(RUNS.update().where(here).values(**values))
