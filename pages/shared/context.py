@@ -31,9 +31,8 @@ from nlwfa_core.experiment.pipeline import build_hankel, reference_models
 from nlwfa_core.experiment.results import Result
 from nlwfa_core.hankel.matrix import HankelMatrix, hankel_alphabet
 from nlwfa_core.jobs.folders import RunFolders
+from nlwfa_core.lab import pairs
 from nlwfa_core.lab.lens import MAX_SINGULAR_VALUES, Matrix, MatrixChoice
-from nlwfa_core.lab.pairs import is_level as scores_are_level
-from nlwfa_core.lab.pairs import lead_over
 from nlwfa_core.learning.names import LEARNERS
 from nlwfa_core.learning.spectral import TruncatedSVD, hankel_svd
 from nlwfa_core.metrics.intervals import Interval, StringScores, intervals, string_scores
@@ -189,17 +188,17 @@ class Context:
         """Return a sentence that compares the run with the n-gram on the test strings; empty if
         they can't be compared.
         """
-        name = next((name for name in self.references if name.endswith("-gram")), "")
+        name = f"{NGRAM_ORDER}-gram"
         try:
             return _resampled(
-                lead_over,
+                pairs.lead_over,
                 self.run_key,
                 self.string_scores,
                 self.reference_string_scores(name),
                 names=(self.recipe.title, name),
                 field=field,
             )
-        except (RecipeError, KeyError):
+        except RecipeError:
             return ""
 
 
@@ -210,7 +209,7 @@ def is_level(first: Context, second: Context, field: str) -> bool:
     key = f"{first.run_key} {second.run_key}"
     try:
         return _resampled(
-            scores_are_level, key, first.string_scores, second.string_scores, field=field
+            pairs.is_level, key, first.string_scores, second.string_scores, field=field
         )
     except RecipeError:
         return False
@@ -221,6 +220,8 @@ def computed(function: Callable[..., Value], key: str, *values: Any, **options: 
 
     Parameters
     ----------
+    function : callable
+        A function of a module: the cache knows it by its name.
     key : str
         Identifies the values together, for example `Context.hankel_key` for a matrix and its SVD.
         The cache does not look at the values themselves.

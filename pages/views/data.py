@@ -1,6 +1,7 @@
-"""Take a visitor's own strings, as uploaded files or pasted text.
+"""Draw the Data page: take a visitor's own strings, as uploaded files or pasted text, and show the
+strings.
 
-Both are stored under the hash of their content.
+Files and pasted text are stored under the hash of their content.
 """
 
 from __future__ import annotations
@@ -10,10 +11,23 @@ from typing import Any
 
 import streamlit as st
 
-from nlwfa_core import DataRecipe, RecipeError, limits
+from nlwfa_core import DataRecipe, HankelRecipe, RecipeError, limits
 from nlwfa_core.experiment.data import Data, reading_alone
+from nlwfa_core.hankel.matrix import counted_string
+from nlwfa_core.lab.figures.bars import bars_figure, lengths_figure
+from nlwfa_core.lab.formulas import recipe as formulas
+from nlwfa_core.lab.strings import (
+    length_counts,
+    most_frequent,
+    most_frequent_word,
+    split_sentence,
+    symbol_counts,
+    usual_length,
+)
+from nlwfa_core.rounding import format_share
 from nlwfa_core.sources.recognition import reading_of
-from pages.shared import sidebar, uploads
+from nlwfa_core.strings.sample import Sample
+from pages.shared import sidebar, uploads, widgets
 from pages.shared.context import Context
 from pages.shared.widgets import escape_markdown
 
@@ -27,6 +41,7 @@ PASTED, PASTE_ERROR = "data.paste", "uploads.paste_error"
 PASTED_TITLE = "pasted strings"
 # with fewer pasted strings, none are set aside: all of them are used for training and for the test
 MIN_SPLIT = 30
+MAX_ROWS = 200  # of the table of frequent strings
 SLOTS = {
     "upload": (
         "Training strings",
@@ -199,10 +214,63 @@ def _with_solution(names: dict[str, str], solution: str, new: dict[str, object])
     return names | {"upload_solution": solution}
 
 
-def readings(recipe: DataRecipe, data: Data) -> None:
-    """Draw a sentence for each uploaded file on how it was read."""
+def overview(recipe: DataRecipe, data: Data) -> None:
+    """Draw what the strings are, how the files were read, and how many strings there are."""
+    st.subheader(escape_markdown(f"{data.title[:1].upper()}{data.title[1:]}"), anchor=False)
     for field, reading in data.readings.items():
         st.caption(escape_markdown(reading_of(uploads.label(getattr(recipe, field)), reading)))
+    train = data.train
+    cells = {
+        "training strings": f"{train.num_strings:,}",
+        "distinct": f"{len(train.words):,}",
+        "symbols": f"{train.num_symbols:,}",
+        "mean length": f"{train.mean_length:.2f}",
+        "test strings": f"{data.test.sample.num_strings:,}",
+        "seen in training": format_share(data.share_seen()),
+    }
+    with st.container(horizontal=True):
+        for label, value in cells.items():
+            st.metric(label, value, border=True, width="content")
+    st.caption(split_sentence(recipe, data))
+
+
+def histograms(train: Sample) -> None:
+    """Draw the lengths of the strings, and how often each symbol occurs."""
+    left, right = st.columns(2)
+    left.markdown("**Length** (without the end of the string)")
+    lengths = length_counts(train)
+    usual = usual_length(lengths)
+    left.plotly_chart(
+        lengths_figure(lengths, usual), key="data.lengths", alt="Histogram of string lengths"
+    )
+    longer = int(lengths[usual + 1 :].sum())
+    if longer:
+        left.caption(
+            f"{longer:,} of {train.num_strings:,} strings are longer, with up to "
+            f"{len(lengths) - 1:,} symbols."
+        )
+    right.markdown("**Symbols**")
+    symbols = bars_figure(train.alphabet.symbols, symbol_counts(train), "symbol", "occurrences")
+    right.plotly_chart(
+        symbols, key="data.symbols", alt="Occurrences of each symbol in the training strings"
+    )
+
+
+def frequent_strings(recipe: HankelRecipe, train: Sample) -> None:
+    """Draw a table of the most frequent strings and, if strings are counted with boundary symbols,
+    an example.
+    """
+    st.markdown("**Most frequent training strings**")
+    with st.container(key="data.strings.table"):
+        alt = "The most frequent training strings with their counts"
+        widgets.draw_table(most_frequent(train, MAX_ROWS), "data.strings", alt)
+    if recipe.bounded:
+        word = most_frequent_word(train)
+        string = widgets.written_string(train.alphabet.decode(word))
+        marked = widgets.written_string(
+            counted_string(word, train.alphabet, recipe.statistic, recipe.bounded)
+        )
+        st.markdown(f"{formulas.marks(recipe)} {string} becomes {marked}.")
 
 
 def _paste_control() -> None:

@@ -129,6 +129,17 @@ def test_the_table_has_the_points_of_the_figure() -> None:
     )
 
 
+def test_an_opponents_picture_follows_the_number_of_prefixes() -> None:
+    """The key of its run does not contain the matrix."""
+    opponents = SP | {"opponents": "HMM", "ranks": 2, "learners": "SP", "data_seed": 148}
+    app = go(trained(open_lab("compare", **opponents), "compare.start"), "states")
+    for number in (30, 20):
+        app.number_input(key="num_prefixes").set_value(number).run()
+        app.segmented_control(key="states.learner").set_value("HMM").run()
+        assert not complaints(app)
+        assert any(f"The {number} most frequent prefixes" in entry.value for entry in app.caption)
+
+
 def test_a_pinned_run_is_laid_under_the_sidebars() -> None:
     app = learned("train", **SP)
     assert "Pin a run as A" in str([entry.value for entry in go(app, "states").caption])

@@ -70,7 +70,11 @@ def entries(recipe: HankelRecipe) -> str:
 
 
 def matrix_sentence(recipe: HankelRecipe) -> str:
-    """Say in Markdown what the matrix holds, in a formula and in words."""
+    r"""Say in Markdown what the matrix holds, in a formula and in words.
+
+    >>> matrix_sentence(HankelRecipe())
+    'Here $\\mathbf{H}[u, v] = \\hat f(uv)$: **the share of training strings that equal $uv$**. '
+    """
     return (
         f"Here $\\mathbf{{H}}[u, v] = {entry_formula(recipe)}$: **{entries(recipe)}**. "
         f"{marks(recipe)}"

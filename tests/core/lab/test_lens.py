@@ -18,7 +18,7 @@ from scipy import sparse
 
 from nlwfa_core.errors import RecipeError
 from nlwfa_core.experiment.data import load_data, no_files
-from nlwfa_core.experiment.pipeline import build_hankel, fit_recipe
+from nlwfa_core.experiment.pipeline import build_hankel, fit_recipe, run
 from nlwfa_core.experiment.recipe import DataRecipe, HankelRecipe, LearningRecipe, Recipe
 from nlwfa_core.hankel.basis import select_basis
 from nlwfa_core.hankel.estimate import estimate_hankel
@@ -213,6 +213,25 @@ def test_points_are_the_states_of_prefixes_that_begin_strings(statistic: str) ->
     points = lens.points_payload(states, "States")
     assert np.isfinite(unpacked(points["x"], "<f4")).tolist() == begins
     np.testing.assert_array_equal(states[begins.index(True)], np.asarray(model.initial))
+
+
+def test_prefixes_have_their_rows_where_there_is_no_run() -> None:
+    hankel = estimated()
+    svd = truncated_svd(hankel.block, 10)
+    rows = lens.prefixes_payload(hankel, svd, None, MatrixChoice(rank=3))
+    assert rows == lens.points_payload(hankel.block @ svd.right[:, :3], "Rows of UD, rank 3")
+    after = lens.prefixes_payload(hankel, svd, None, MatrixChoice(symbol=1, rank=3))
+    assert after["title"] == "Rows of HV, rank 3" and after["x"] != rows["x"]
+    recipe = Recipe(
+        data=DataRecipe(num_strings=200, num_validation=20, num_test=20),
+        hankel=HankelRecipe(num_prefixes=20, num_suffixes=20),
+        learning=LearningRecipe(rank=2),
+    )
+    result = run(recipe)
+    hankel = build_hankel(load_data(recipe.data, no_files).train, recipe.hankel)
+    svd = truncated_svd(hankel.block, 10)
+    states = lens.prefixes_payload(hankel, svd, result, MatrixChoice(rank=2))
+    assert states == lens.points_payload(lens.basis_states(result.model, hankel), "States of SP")
 
 
 def test_states_without_bounds_have_no_points() -> None:

@@ -9,6 +9,8 @@ from nlwfa_core.lab.pairs import (
     interval_sentence,
     interval_table,
     interval_text,
+    is_level,
+    lead_over,
     lead_sentence,
     pair_caption,
     paired_table,
@@ -28,6 +30,26 @@ from nlwfa_core.sources.dyck import ALPHABET, Dyck
 WORDS = Dyck().sample_words(200, seed=3)
 TEST = TestSet.of(WORDS, ALPHABET, true_model=Dyck())
 TRIGRAM = NGram.fit(Dyck().sample(500, seed=4), 3)
+
+
+def test_the_lead_is_that_of_the_paired_difference() -> None:
+    trigram = string_scores(TRIGRAM, TEST)
+    truth = string_scores(Dyck(), TEST)
+    names = ("3-gram", "truth")
+    expected = lead_sentence(
+        names,
+        (trigram.estimates["wer"], truth.estimates["wer"]),
+        paired_differences(trigram, truth)["wer"],
+    )
+    assert lead_over(trigram, truth, names, "wer") == expected
+    assert lead_over(trigram, truth, names, "no such score") == ""
+    assert not is_level(trigram, truth, "wer") and is_level(truth, truth, "wer")
+    assert not is_level(truth, truth, "no such score")
+    shorter = string_scores(
+        Dyck(), TestSet.of(WORDS.take(list(range(50))), ALPHABET, true_model=Dyck())
+    )
+    with pytest.raises(RecipeError, match="test"):
+        is_level(truth, shorter, "wer")
 
 
 def test_the_table_has_both_models_their_difference_and_who_is_ahead() -> None:
