@@ -230,6 +230,7 @@ def test_uploads_travel_by_the_hash_of_their_content() -> None:
     assert recipe_of(linked) == recipe_of(app)
 
 
+@pytest.mark.slow
 def test_an_upload_stays_on_all_pages_and_until_it_is_taken_out() -> None:
     app = upload(open_lab("data", **QUICK), TRAIN)
     before = counts(app)
@@ -253,6 +254,7 @@ def test_a_link_to_a_file_that_is_gone_says_so() -> None:
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("data", "strings"),
     [
@@ -318,6 +320,7 @@ BAD: dict[str, tuple[bytes, str]] = {
 BAD_TESTS = [name for name in BAD if name not in ("all strings empty", "too few to split")]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("bad", "field"), [(bad, "upload") for bad in BAD] + [(bad, "upload_test") for bad in BAD_TESTS]
 )

@@ -28,6 +28,7 @@ def test_a_step_names_pages_and_controls_that_there_are(name, place):
     assert set(step.show) <= set(FIELDS)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "place"), STEPS)
 def test_a_step_is_drawn_on_its_page_does_what_it_says_and_points_at_what_is_there(name, place):
     """Words in italics that begin with a capital are headings, labels and buttons, at the latest

@@ -85,6 +85,7 @@ def test_a_page_is_drawn_for_a_recipe_in_the_address(page: str) -> None:
     ) == ("SP", 2, 5, 300)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("odd", ODD)
 def test_pages_are_drawn_at_the_edges(odd: str) -> None:
     for _, app in all_pages(open_lab(**QUICK | ODD[odd])):
@@ -183,7 +184,11 @@ COUNTED = [
 ]
 
 
-@pytest.mark.parametrize(("options", "reading", "marks"), COUNTED, ids=str)
+@pytest.mark.parametrize(
+    ("options", "reading", "marks"),
+    [*COUNTED[:2], *(pytest.param(*case, marks=pytest.mark.slow) for case in COUNTED[2:])],
+    ids=str,
+)
 def test_all_that_can_be_counted_and_refined_is_seen_on_every_page(
     options: dict[str, str], reading: str, marks: str
 ) -> None:
@@ -308,6 +313,7 @@ def test_a_basis_larger_than_the_sample_is_noted() -> None:
     )
 
 
+@pytest.mark.slow
 def test_the_server_never_imports_torch() -> None:
     """Workers own it: it would cost the server a quarter of a gigabyte and a tenth of a second each
     rerun.

@@ -106,6 +106,7 @@ def test_nobody_else_is_at_the_machine(
     assert not visitor.at_the_machine()
 
 
+@pytest.mark.slow
 def test_the_key_is_new_with_each_start_and_the_cookie_lasts_with_the_folder(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

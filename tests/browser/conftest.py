@@ -40,7 +40,16 @@ CALM = """addEventListener("DOMContentLoaded", () => {
     document.head.append(style);
 });"""  # noqa: E501
 
+WALKS = ("test_lab.py",)  # what `make test` walks through; all other files are slow
+
 expect.set_options(timeout=DRAWING_SECONDS * 1000)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if item.path.parent == Path(__file__).parent and item.path.name not in WALKS:
+            item.add_marker(pytest.mark.slow)
 
 
 def free_port() -> int:

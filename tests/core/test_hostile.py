@@ -41,6 +41,8 @@ from studies.reproduction.experiments import FIELDS, RunFile
 for kind in ("mysql", "postgresql", "sqlite", "oracle", "mssql"):
     import_module(f"sqlalchemy.dialects.{kind}")
 
+pytestmark = pytest.mark.slow
+
 IN_JSON = ("recipe", "model.json", "result.json", "sweep")
 ANY = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=20),

@@ -1082,6 +1082,7 @@ print("imported:", *({{"torch", "scipy", "sqlalchemy", "sklearn"}} & set(sys.mod
     assert done.stdout.splitlines()[-1] == "imported:", done.stderr
 
 
+@pytest.mark.slow
 def test_a_process_from_strings_to_scores(folder: Path, tmp_path: Path) -> None:
     arguments = (
         "fit",
@@ -1117,6 +1118,7 @@ for arguments in sys.stdin.read().splitlines():
 """
 
 
+@pytest.mark.slow
 def test_torch_is_imported_for_networks_alone(folder: Path, tmp_path: Path) -> None:
     fit_ = f"fit --train {folder}/train --rank 3"
     lines = (
@@ -1166,6 +1168,7 @@ def test_a_full_disk_is_one_line(folder: Path) -> None:
     )
 
 
+@pytest.mark.slow
 def test_a_terminal_sees_a_bar_and_ctrl_c_ends_it(folder: Path, tmp_path: Path) -> None:
     arguments = (
         "fit",

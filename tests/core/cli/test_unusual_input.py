@@ -246,6 +246,23 @@ NUMBERS = [
 ]
 
 
+def title(value: object) -> str:
+    return " ".join(value) if isinstance(value, tuple) else str(value)[:20]
+
+
+def pairs(options: Sequence[tuple[tuple[str, ...], str]], values: Sequence[Any]) -> list[Any]:
+    """Pair each option with each value; all but one value of an option are slow."""
+    return [
+        pytest.param(
+            *option,
+            value,
+            marks=[] if place == number % len(values) else pytest.mark.slow,
+        )
+        for number, option in enumerate(options)
+        for place, value in enumerate(values)
+    ]
+
+
 def command_line(names: tuple[str, ...], option: str, value: object) -> list[str]:
     """A command with one option, and all others that it needs."""
     command = dict(commands())[names]
@@ -274,11 +291,10 @@ def test_there_are_options_to_try() -> None:
 
 
 @posix
-@pytest.mark.parametrize("bad", ["long", "loop", "below a file", "long name"])
 @pytest.mark.parametrize(
-    ("names", "option"),
-    PATHS,
-    ids=lambda value: value if isinstance(value, str) else " ".join(value),
+    ("names", "option", "bad"),
+    pairs(PATHS, ["long", "loop", "below a file", "long name"]),
+    ids=title,
 )
 def test_a_path_that_can_not_be_used_is_an_error_with_its_reason(
     run: Run, names: tuple[str, ...], option: str, bad: str
@@ -297,11 +313,10 @@ def test_a_path_that_can_not_be_used_is_an_error_with_its_reason(
     assert sorted(Path().rglob("*")) == before
 
 
-@pytest.mark.parametrize("number", [10**30, -(10**30), "9" * 5000, "1e400", "nan", "-inf"])
 @pytest.mark.parametrize(
-    ("names", "option"),
-    NUMBERS,
-    ids=lambda value: value if isinstance(value, str) else " ".join(value),
+    ("names", "option", "number"),
+    pairs(NUMBERS, [10**30, -(10**30), "9" * 5000, "1e400", "nan", "-inf"]),
+    ids=title,
 )
 def test_a_number_that_can_not_be_is_an_error(
     run: Run, names: tuple[str, ...], option: str, number: object

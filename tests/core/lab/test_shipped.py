@@ -94,6 +94,7 @@ def test_each_holds_its_own_recipe(key: str) -> None:
     assert load_result(RESULTS / key).recipe.key() == key
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("key", QUICK)
 def test_scores_are_the_same_today(key: str) -> None:
     assert_same_scores(dataclasses.asdict(run(WANTED[key]).scores), WANTED[key])

@@ -355,6 +355,7 @@ def test_the_scores_of_a_resample_are_those_of_its_strings(words: list[tuple[int
             assert values[0] == pytest.approx(getattr(scores, field), abs=1e-12, nan_ok=True), field
 
 
+@pytest.mark.slow
 def test_resampled_total_variation_spreads_as_it_does_between_test_sets() -> None:
     """Its mean is the score, and its spread that of 150 test sets of their own, or up to half as
     much more.

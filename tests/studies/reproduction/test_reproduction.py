@@ -248,6 +248,7 @@ def test_a_run_is_that_of_its_recipe(tmp_path: Path) -> None:
     assert done.values["validation_log2_pauto"] == result.validation.log2_pauto
 
 
+@pytest.mark.slow
 def test_processes_give_the_same_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     plan = replace(dyck("dyck-rank", 1, True), runs=dyck("dyck-rank", 1, True).runs[:8])
     with monkeypatch.context() as patches:
@@ -267,6 +268,7 @@ def test_no_run_begins_when_time_is_up(plan: Experiment, jobs: int, tmp_path: Pa
     assert measure_missing(plan, tmp_path, jobs, seconds=0) == []
 
 
+@pytest.mark.slow
 @posix
 def test_squared_functions_are_the_same_in_processes_of_which_one_is_killed(tmp_path: Path) -> None:
     plan = replace(squared(1, True), runs=squared(1, True).runs[:8])
@@ -287,6 +289,7 @@ def test_squared_functions_are_the_same_in_processes_of_which_one_is_killed(tmp_
     )
 
 
+@pytest.mark.slow
 def test_processes_that_die_again_and_again_are_an_error_that_keeps_finished_runs(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -753,6 +756,7 @@ def test_the_published_numbers_stand_beside_ours() -> None:
 # The command
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("in_this_process")
 @pytest.mark.parametrize("name", ["dyck-rank", "dyck-samples", "verbs", "squared"])
 def test_the_command(name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
