@@ -187,8 +187,8 @@ def folder(tmp_path: Path) -> Path:
 
 
 HEADERS: list[tuple[Any, str]] = [
-    ({"format": 3}, "format must be 2; got 3"),
-    ([], "format must be 2; got 'list'"),
+    ({"format": 3}, "format must be 1; got 3"),
+    ([], "format must be 1; got 'list'"),
     ({"symbols": ["a"]}, "has 2 symbols, but its alphabet has 1"),
     ({"symbols": ["a", "a"]}, "symbols must differ"),
     ({"symbols": "ab"}, "symbols must be a list; got 'ab'"),
