@@ -32,7 +32,7 @@ from nlwfa_core.experiment.selection import (
     network_candidates,
 )
 from nlwfa_core.hankel.matrix import HankelMatrix
-from nlwfa_core.learning.learners import FitCache
+from nlwfa_core.learning.two_steps import FitCache
 from nlwfa_core.metrics.scores import TestSet, evaluate
 from nlwfa_core.models.model import Model
 from nlwfa_core.sources.pautomac import read_solution

@@ -20,13 +20,7 @@ if TYPE_CHECKING:
     from .experiment.cross_validation import cross_validate
     from .experiment.data import load_data
     from .experiment.pipeline import prepare, reference_models, run
-    from .experiment.recipe import (
-        DataRecipe,
-        HankelRecipe,
-        LearningRecipe,
-        Recipe,
-        RefinementRecipe,
-    )
+    from .experiment.recipe import DataRecipe, HankelRecipe, Recipe
     from .experiment.selection import fit_best, select_rank
     from .files import FileShelf
     from .files import __version__ as __version__
@@ -36,8 +30,8 @@ if TYPE_CHECKING:
     from .hankel.matrix import HankelMatrix, dense_hankel, exact_hankel
     from .hankel.values import value_scores
     from .lab.svg import heat_map_png, loss_svgs, singular_values_svg
-    from .learning.learners import fit, fit_strings
-    from .learning.options import Options, Refinement
+    from .learning.fitting import fit, fit_strings
+    from .learning.learners import options
     from .learning.queries import (
         conformance_oracle,
         conformance_words,
@@ -88,15 +82,11 @@ HOMES = {
     "FileShelf": "files",
     "HankelMatrix": "hankel.matrix",
     "HankelRecipe": "experiment.recipe",
-    "LearningRecipe": "experiment.recipe",
     "Mixture": "models.mixture",
     "NGram": "models.ngram",
     "NLWFA": "models.nlwfa",
-    "Options": "learning.options",
     "Recipe": "experiment.recipe",
     "RecipeError": "errors",
-    "Refinement": "learning.options",
-    "RefinementRecipe": "experiment.recipe",
     "Sample": "strings.sample",
     "SavedModel": "models.files",
     "Scores": "metrics.scores",
@@ -119,10 +109,10 @@ HOMES = {
     "evaluate": "metrics.scores",
     "exact_hankel": "hankel.matrix",
     "exact_oracle": "learning.queries",
-    "fit": "learning.learners",
+    "fit": "learning.fitting",
     "fit_best": "experiment.selection",
     "fit_mixture": "models.mixture",
-    "fit_strings": "learning.learners",
+    "fit_strings": "learning.fitting",
     "fit_values": "learning.values",
     "heat_map_png": "lab.svg",
     "intervals": "metrics.intervals",
@@ -135,6 +125,7 @@ HOMES = {
     "minimise": "models.algebra",
     "mixture": "models.mixture",
     "norm": "models.algebra",
+    "options": "learning.learners",
     "paired_differences": "metrics.intervals",
     "posterior": "models.algebra",
     "prepare": "experiment.pipeline",
@@ -179,15 +170,11 @@ __all__ = [
     "FileShelf",
     "HankelMatrix",
     "HankelRecipe",
-    "LearningRecipe",
     "Mixture",
     "NGram",
     "NLWFA",
-    "Options",
     "Recipe",
     "RecipeError",
-    "Refinement",
-    "RefinementRecipe",
     "Sample",
     "SavedModel",
     "Scores",
@@ -226,6 +213,7 @@ __all__ = [
     "minimise",
     "mixture",
     "norm",
+    "options",
     "paired_differences",
     "posterior",
     "prepare",

@@ -7,7 +7,8 @@ import streamlit as st
 from nlwfa_core.lab import tables
 from nlwfa_core.lab.formulas import recipe as formulas
 from nlwfa_core.lab.pairs import COVERS, interval_sentence
-from nlwfa_core.learning.names import HANKEL_LEARNERS, LBFGS_DEPENDENT, LEARNERS
+from nlwfa_core.learning.learners import HANKEL_LEARNERS, LEARNERS
+from nlwfa_core.learning.names import LBFGS_DEPENDENT
 from nlwfa_core.metrics.tables import format_score
 from pages.shared import cache, score_tables, sidebar, training, widgets
 from pages.views import train as view

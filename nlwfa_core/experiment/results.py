@@ -14,13 +14,13 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError,
 from .. import limits
 from ..errors import RecipeError, check_at_least, check_between
 from ..files import MAX_JSON_BYTES, from_json, read_capped, to_json, write_atomically
-from ..learning.learners import FitReport
+from ..learning.fitting import FitReport
 from ..metrics.diagnostics import Diagnostics, diagnostics
 from ..metrics.scores import Scores, names_today
 from ..models.files import LearnedModel, SavedModel, load_model, save_model
 from ..models.mixture import Mixture
 from ..models.ngram import NGram
-from ..sources.registry import SOURCES
+from ..sources.registry import GENERATORS
 from ..strings.words import Alphabet
 from .recipe import Recipe
 
@@ -164,10 +164,7 @@ def load_result(directory: Path) -> Result:
             f"result.json in {directory} is not a valid result: {first_error(error)}"
         ) from None
     recipe, num_train = record.recipe, record.num_train
-    if (
-        "num_train" not in record.model_fields_set
-        and SOURCES[recipe.data.source].generator is not None
-    ):
+    if "num_train" not in record.model_fields_set and recipe.data.source in GENERATORS:
         # an older version saved it; it drew, and learned from, as many as the recipe says
         num_train = recipe.data.num_strings
     return Result(

@@ -43,10 +43,11 @@ from ..learning.em_training import (
     automaton,
     continued,
 )
-from ..learning.learners import FitCache
+from ..learning.learners import options
 from ..learning.merging import MIN_COUNTS, PENALTIES, PDFATraining, fit_pdfa
 from ..learning.pfa import MAX_NUMBERS, MoveTree
 from ..learning.progress import BITS, CancelCheck, Progress, Report, never, silent
+from ..learning.two_steps import FitCache
 from ..metrics.ranking import END, Prefixes, Targets, normalised_gains, rank_next
 from ..metrics.scores import SCORE_OF, bits_per_symbol
 from ..models.mixture import (
@@ -69,7 +70,7 @@ from ..strings.sample import Sample
 from ..strings.words import FloatArray, Words
 from .budget import DEFAULT_BUDGET, Budget
 from .pipeline import build_hankel, fit_recipe
-from .recipe import HankelRecipe, LearningRecipe, Recipe
+from .recipe import HankelRecipe, Recipe
 from .selection import LINEAR_RANKS, LONG_STEPS, SHORT_STEPS, network_candidates
 
 OTHER_MODELS = ("n-gram", "LSTM")  # which are no automata
@@ -597,7 +598,7 @@ class _Search:
                 return
             if self.train.num_symbols * rank**2 > limits.most("transition_numbers") // 8:
                 return
-            recipe = Recipe(hankel=hankel_recipe, learning=LearningRecipe(learner="SP", rank=rank))
+            recipe = Recipe(hankel=hankel_recipe, learning=options("SP", rank=rank))
             model = fit_recipe(recipe, hankel, cache=cache).model
             bits = bits_per_symbol(model, self.validation)
             worse = 0 if bits <= self._best_of("SP") else worse + 1

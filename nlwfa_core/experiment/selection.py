@@ -12,9 +12,10 @@ import numpy as np
 
 from ..errors import RecipeError, check_at_least, check_one_of, check_types
 from ..hankel.matrix import HankelMatrix
-from ..learning.learners import Fit, FitCache, StringFit, check_rank, fit_strings
-from ..learning.names import needs_boundary
+from ..learning.fitting import Fit, StringFit, fit_strings
+from ..learning.learners import options
 from ..learning.progress import BITS, CancelCheck, Progress, Report, never, silent
+from ..learning.two_steps import FitCache, check_rank
 from ..metrics.scores import (
     FLAT_WINS,
     SCORE_OF,
@@ -27,9 +28,9 @@ from ..metrics.scores import (
 from ..metrics.seeds import badness
 from ..strings.plain import SampleLike, as_sample
 from ..strings.sample import Sample
-from .pipeline import basis_notes, build_hankel, fit_recipe, options_of, training_notes
-from .presets import converged
-from .recipe import HankelRecipe, LearningRecipe, Recipe, RefinementRecipe
+from .pipeline import basis_notes, build_hankel, fit_recipe
+from .presets import PAPER
+from .recipe import HankelRecipe, Recipe
 
 # Ranks of the linear candidates.
 LINEAR_RANKS = (1, 2, 3, 5, 10, 20, 40, 50, 100, 200, 500, 1000)
@@ -94,8 +95,7 @@ def select_rank(
     ranks : sequence of int
     recipe : Recipe, optional
         The parts for the Hankel matrix, learning and refinement are used, except for the rank; the
-        part for the data is not. By default it is `presets.converged`: SP with a basis of 1000 ×
-        1000.
+        part for the data is not. By default it is SP with a basis of 1000 × 1000.
     metric : str
         One of `SELECTION_METRICS`. If no rank has a finite score, a note says so.
 
@@ -112,10 +112,12 @@ def select_rank(
         validation = TestSet.empirical(as_sample(validation, own, "validation"))
     if not ranks:
         raise RecipeError("ranks must have at least one entry; got none")
-    base = recipe or converged()
+    base = recipe or Recipe()
     recipes = [base.changed(learning=base.learning.changed(rank=rank)) for rank in ranks]
-    hankel, cache, notes = None, FitCache(), [*training_notes(base)]
-    if base.learning.kind.needs_hankel:
+    hankel = None
+    cache = FitCache()
+    notes: list[str] = []
+    if base.learning.needs_hankel:
         hankel = build_hankel(train, base.hankel)
         for rank in ranks:  # all of them, before hours of training with the first
             check_rank(hankel, rank)
@@ -127,7 +129,7 @@ def select_rank(
         if hankel is None:
             learned = fit_strings(
                 train,
-                options_of(one),
+                one.learning,
                 validation=validation.sample,
                 report=report,
                 cancelled=cancelled,
@@ -189,12 +191,15 @@ def candidate_title(recipe: Recipe) -> str:
     >>> candidate_title(Recipe())
     'SP, string statistic, k = 10'
     """
-    refinement = recipe.refinement
-    options = f", dropout {refinement.dropout:g}, weight decay {refinement.weight_decay:g}"
-    options = options if refinement.objective == "likelihood" else ""
+    values = recipe.learning.fields()
+    refined = (
+        f", dropout {values['dropout']:g}, weight decay {values['weight_decay']:g}"
+        if "weight_decay" in values
+        else ""
+    )
     return (
         f"{recipe.learning.learner}, {recipe.hankel.statistic} statistic, k = "
-        f"{recipe.learning.rank}{options}"
+        f"{recipe.learning.rank}{refined}"
     )
 
 
@@ -284,7 +289,8 @@ def fit_best(
     for candidate in linear:
         attempt(candidate)
     winner = min(networks, key=attempt)
-    regularisation = (winner.refinement.dropout, winner.refinement.weight_decay)
+    values = winner.learning.fields()
+    regularisation = (values["dropout"], values["weight_decay"])
     for first_seed in seeds:
         attempt(*network_candidates(max_states, train, LONG_STEPS, (regularisation,), first_seed))
     report(Progress("candidates", total, total))
@@ -304,7 +310,7 @@ def linear_candidates(max_states: int) -> list[Recipe]:
         for statistic in ("string", "factor")
     ]
     return [
-        Recipe(hankel=hankel, learning=LearningRecipe(learner="SP", rank=rank))
+        Recipe(hankel=hankel, learning=options("SP", rank=rank))
         for hankel in hankels
         for rank in ranks
     ]
@@ -327,33 +333,32 @@ def network_candidates(
     """Make the recipes of the networks, one for each pair of dropout and weight decay, which are
     refined in about `steps` steps.
     """
-    statistic, transform, learner = "prefix", "row", "both.non"
-    bounded = needs_boundary(learner, statistic, transform)
     hankel = HankelRecipe(
         num_prefixes=500,
         num_suffixes=200,
-        statistic=statistic,
-        bounded=bounded,
-        transform=transform,
-    )
-    learning = LearningRecipe(
-        learner=learner,
-        rank=max_states,
-        hidden=(1, 1, 1),
-        width_transitions=0,
-        epochs_factorisation=20,
-        epochs_transitions=20,
-        seed=seed,
+        statistic="prefix",
+        bounded=True,
+        transform="row",
     )
     strings = int(train.counts.sum())
     batch = int(np.clip(strings // 4, 1, MAX_BATCH))
     epochs = int(np.clip(round(steps * batch / strings), 1, MAX_EPOCHS))
-    refinement = RefinementRecipe(objective="likelihood", epochs=epochs, batch=batch, seed=seed)
+    learning = options(
+        "both.non",
+        **{**PAPER, "epochs_factorisation": 20, "epochs_transitions": 20},
+        rank=max_states,
+        hidden=(1, 1, 1),
+        width_transitions=0,
+        seed=seed,
+        refine="likelihood",
+        epochs_refinement=epochs,
+        batch=batch,
+        refinement_seed=seed,
+    )
     return [
         Recipe(
             hankel=hankel,
-            learning=learning,
-            refinement=refinement.changed(dropout=dropout, weight_decay=weight_decay),
+            learning=learning.changed(dropout=dropout, weight_decay=weight_decay),
         )
         for dropout, weight_decay in regularisations
     ]

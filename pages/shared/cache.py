@@ -52,7 +52,7 @@ from nlwfa_core.lab.story import story_payload
 from nlwfa_core.lab.tables import conventions_of
 from nlwfa_core.lab.tasks.bank import Kind, read_bank
 from nlwfa_core.lab.teaching import Note, read_notes
-from nlwfa_core.learning.names import LEARNERS
+from nlwfa_core.learning.learners import LEARNERS
 from nlwfa_core.learning.spectral import TruncatedSVD, truncated_svd, weighted_block
 from nlwfa_core.learning.spectral import linear_loss as spectral_loss
 from nlwfa_core.metrics.intervals import (

@@ -27,7 +27,7 @@ from nlwfa_core.lab.options import difference_table, parallel_axes, ranking, run
 from nlwfa_core.lab.pairs import pair_caption, paired_table
 from nlwfa_core.lab.records import problem_of, record_table
 from nlwfa_core.lab.tables import BETTER, run_names, scores_csv, spread_table
-from nlwfa_core.learning.names import HANKEL_LEARNERS, STRING_LEARNERS
+from nlwfa_core.learning.learners import HANKEL_LEARNERS, STRING_LEARNERS
 from nlwfa_core.metrics.diagnostics import DIAGNOSTIC_TITLES
 from nlwfa_core.metrics.scores import FLAT_WINS, METRICS, SCORE_OF
 from nlwfa_core.sources.registry import RANDOM

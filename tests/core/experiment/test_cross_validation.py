@@ -16,7 +16,7 @@ from nlwfa_core.experiment.cross_validation import cross_validate, folds
 from nlwfa_core.experiment.recipe import HankelRecipe, LearningRecipe, Recipe
 from nlwfa_core.hankel.basis import select_basis
 from nlwfa_core.hankel.estimate import estimate_hankel
-from nlwfa_core.learning.learners import fit
+from nlwfa_core.learning.fitting import fit
 from nlwfa_core.metrics.scores import TestSet, evaluate
 from nlwfa_core.sources.dyck import ALPHABET, Dyck
 from nlwfa_core.strings.sample import Sample

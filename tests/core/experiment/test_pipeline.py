@@ -21,8 +21,8 @@ from nlwfa_core.experiment.recipe import (
 )
 from nlwfa_core.experiment.results import Result, load_result, save_result
 from nlwfa_core.files import FileShelf
-from nlwfa_core.learning.learners import fit_strings
-from nlwfa_core.learning.names import HANKEL_LEARNERS, LEARNERS, STRING_LEARNERS
+from nlwfa_core.learning.fitting import fit_strings
+from nlwfa_core.learning.learners import HANKEL_LEARNERS, LEARNERS, STRING_LEARNERS
 from nlwfa_core.learning.progress import BITS, Progress
 from nlwfa_core.metrics.diagnostics import diagnostics
 from nlwfa_core.metrics.scores import evaluate

@@ -23,13 +23,8 @@ from nlwfa_core.experiment.recipe import (
     RefinementRecipe,
 )
 from nlwfa_core.hankel.names import FOR_ALL_LEARNERS, TRANSFORMS
-from nlwfa_core.learning.names import (
-    BY_RANK,
-    HANKEL_LEARNERS,
-    LEARNERS,
-    REFINEMENTS,
-    STRING_LEARNERS,
-)
+from nlwfa_core.learning.learners import HANKEL_LEARNERS, LEARNERS, STRING_LEARNERS
+from nlwfa_core.learning.names import BY_RANK, REFINEMENTS
 
 hidden = st.sampled_from([(1,), (2, 1, 2), (4, 2, 1, 2, 4), (3, 3, 2, 1, 2, 3, 3)])
 recipes = st.builds(

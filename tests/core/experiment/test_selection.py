@@ -15,7 +15,7 @@ from nlwfa_core.experiment.data import load_data
 from nlwfa_core.experiment.pipeline import build_hankel, reference_models, training_notes
 from nlwfa_core.experiment.recipe import DataRecipe, HankelRecipe, LearningRecipe, Recipe
 from nlwfa_core.experiment.selection import best_rank, fit_best, select_rank
-from nlwfa_core.learning.learners import fit
+from nlwfa_core.learning.fitting import fit
 from nlwfa_core.learning.progress import Progress
 from nlwfa_core.metrics.scores import FLAT_WINS, TestSet, evaluate, next_symbol_score
 from nlwfa_core.sources.dyck import ALPHABET, Dyck

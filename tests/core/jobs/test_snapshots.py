@@ -16,7 +16,7 @@ from nlwfa_core.hankel.matrix import HankelMatrix
 from nlwfa_core.jobs.snapshots import Snapshot, snapshot
 from nlwfa_core.lab.network import network_drawing
 from nlwfa_core.lab.states import prefix_states
-from nlwfa_core.learning.learners import fit
+from nlwfa_core.learning.fitting import fit
 from nlwfa_core.learning.options import AS_IN_THE_PAPER, Refinement
 from nlwfa_core.learning.progress import MAX_SHOWN, Progress, RowStates
 from nlwfa_core.learning.reading import first_strings

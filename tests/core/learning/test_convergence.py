@@ -18,7 +18,7 @@ from nlwfa_core.experiment.recipe import HankelRecipe, LearningRecipe, Refinemen
 from nlwfa_core.hankel.basis import Basis
 from nlwfa_core.hankel.matrix import HankelMatrix
 from nlwfa_core.learning.factorisation import fit_factorisation
-from nlwfa_core.learning.learners import FitReport, fit
+from nlwfa_core.learning.fitting import FitReport, fit
 from nlwfa_core.learning.losses import (
     LAST_LAYER_RIDGE,
     SparseRows,

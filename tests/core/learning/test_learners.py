@@ -13,10 +13,11 @@ from nlwfa_core.hankel.basis import select_basis
 from nlwfa_core.hankel.estimate import estimate_hankel
 from nlwfa_core.hankel.matrix import HankelMatrix, exact_hankel
 from nlwfa_core.learning.factorisation import fit_factorisation
-from nlwfa_core.learning.learners import Fit, FitCache, fit
-from nlwfa_core.learning.names import HANKEL_LEARNERS, LEARNERS
+from nlwfa_core.learning.fitting import Fit, fit
+from nlwfa_core.learning.learners import HANKEL_LEARNERS, LEARNERS
 from nlwfa_core.learning.options import AS_IN_THE_PAPER, Options, with_shortcuts
 from nlwfa_core.learning.progress import Progress, TrainingLog
+from nlwfa_core.learning.two_steps import FitCache
 from nlwfa_core.models.nlwfa import NLWFA
 from nlwfa_core.models.wfa import WFA
 from nlwfa_core.rounding import format_significant

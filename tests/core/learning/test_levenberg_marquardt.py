@@ -15,7 +15,7 @@ from nlwfa_core.experiment.pipeline import build_hankel
 from nlwfa_core.experiment.presets import converged
 from nlwfa_core.experiment.recipe import HankelRecipe
 from nlwfa_core.learning.factorisation import fit_factorisation
-from nlwfa_core.learning.learners import fit
+from nlwfa_core.learning.fitting import fit
 from nlwfa_core.learning.levenberg_marquardt import TwoLayers
 from nlwfa_core.learning.names import LARGEST_MAP
 from nlwfa_core.learning.options import Options

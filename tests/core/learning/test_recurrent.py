@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from nlwfa_core.errors import Cancelled, RecipeError
-from nlwfa_core.learning.learners import fit_strings
-from nlwfa_core.learning.names import STRING_LEARNERS
+from nlwfa_core.learning.fitting import fit_strings
+from nlwfa_core.learning.learners import STRING_LEARNERS
 from nlwfa_core.learning.networks import one_thread
 from nlwfa_core.learning.options import Options
 from nlwfa_core.learning.progress import Progress

@@ -19,8 +19,9 @@ from nlwfa_core.experiment.recipe import (
     RefinementRecipe,
 )
 from nlwfa_core.hankel.matrix import HankelMatrix
-from nlwfa_core.learning.learners import fit
-from nlwfa_core.learning.names import HANKEL_LEARNERS, REFINEMENTS, needs_boundary
+from nlwfa_core.learning.fitting import fit
+from nlwfa_core.learning.learners import HANKEL_LEARNERS
+from nlwfa_core.learning.names import REFINEMENTS, needs_boundary
 from nlwfa_core.learning.options import AS_IN_THE_PAPER, Refinement
 from nlwfa_core.learning.refine_likelihood import (
     _as_distribution,

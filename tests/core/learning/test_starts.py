@@ -15,12 +15,13 @@ from nlwfa_core.experiment.presets import converged
 from nlwfa_core.experiment.recipe import DataRecipe, HankelRecipe, LearningRecipe, Recipe
 from nlwfa_core.experiment.results import load_result, save_result
 from nlwfa_core.hankel.matrix import HankelMatrix
-from nlwfa_core.learning.learners import FitCache, fit, network_steps, seed_of_start
+from nlwfa_core.learning.fitting import fit
 from nlwfa_core.learning.names import BY_RANK, FEW_STATES, STARTS_OF_FEW_STATES, number_of_starts
 from nlwfa_core.learning.options import Options
 from nlwfa_core.learning.progress import TrainingLog, never, silent
 from nlwfa_core.learning.reading import Steps
 from nlwfa_core.learning.refine_hankel import rolled_out_error
+from nlwfa_core.learning.two_steps import FitCache, network_steps, seed_of_start
 from nlwfa_core.metrics.scores import next_symbol_score
 from nlwfa_core.sources.dyck import ALPHABET, Dyck
 from nlwfa_core.strings.sample import Sample

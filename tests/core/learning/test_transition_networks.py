@@ -10,8 +10,8 @@ import torch
 
 from nlwfa_core.hankel.matrix import exact_hankel
 from nlwfa_core.learning.factorisation import fit_factorisation
-from nlwfa_core.learning.learners import fit
-from nlwfa_core.learning.names import LEARNERS
+from nlwfa_core.learning.fitting import fit
+from nlwfa_core.learning.learners import LEARNERS
 from nlwfa_core.learning.options import AS_IN_THE_PAPER, Options
 from nlwfa_core.learning.transition_networks import fit_transitions
 from nlwfa_core.models.nlwfa import NLWFA

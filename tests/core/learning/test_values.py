@@ -10,7 +10,7 @@ import pytest
 from nlwfa_core.errors import Cancelled, RecipeError
 from nlwfa_core.hankel.values import ValuedStrings, observed_hankel, value_scores
 from nlwfa_core.learning.completion import complete, fit_completed
-from nlwfa_core.learning.names import HANKEL_LEARNERS
+from nlwfa_core.learning.learners import HANKEL_LEARNERS
 from nlwfa_core.learning.options import Options, Refinement
 from nlwfa_core.learning.progress import Progress
 from nlwfa_core.learning.values import fit_values, map_messages
