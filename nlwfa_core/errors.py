@@ -287,7 +287,7 @@ REMEDIES = {
     ("StringScores", "WFA"): "string_scores(model, test) makes one",
     ("StringScores", "NLWFA"): "string_scores(model, test) makes one",
     ("int", "Alphabet"): "its length is: len(alphabet)",
-    ("Options", "any"): "the text is a learner's name, followed by a rank, such as 'SP', 5",
+    ("LearnerOptions", "any"): "the text is a learner's name, followed by a rank, such as 'SP', 5",
 }
 for _model in ("WFA", "NLWFA", "RecurrentModel"):
     REMEDIES["SavedModel", _model] = "SavedModel(model, alphabet, {}) makes one"
@@ -358,7 +358,7 @@ def check_type(name: str, value: object, hint: Any) -> None:
         names = [TYPE_NAMES.get(kind.__name__, kind.__name__) for kind in wanted]
         phrases = [
             name
-            if name in ("None", "text", "bytes", "Words", "ValuedStrings", "Options")
+            if name in ("None", "text", "bytes", "Words", "ValuedStrings")
             else f"a {name}"
             for name in names
         ]

@@ -210,15 +210,20 @@ class NoEffect(FieldError):
 
 
 def no_effect_message(
-    field: str, setting: Mapping[str, Any], needs: Mapping[str, Sequence[Any]]
+    field: str,
+    setting: Mapping[str, Any],
+    needs: Mapping[str, Sequence[Any]],
+    between: str = ", ",
 ) -> str:
-    """Write the message of `NoEffect`.
+    """Write the message of `NoEffect`, with some text between two fields.
 
     >>> no_effect_message("--ridge", {"--learner": "fac.non"}, {"--learner": ["SP"]})
     '--ridge has no effect with --learner fac.non; it needs --learner SP'
     """
-    present = " ".join(f"{name} {value}" for name, value in setting.items())
-    needed = ", or ".join(f"{name} {alternatives(values)}" for name, values in needs.items())
+    present = between.join(f"{name} {value}" for name, value in setting.items())
+    needed = ", or ".join(
+        f"{name} {alternatives([str(value) for value in values])}" for name, values in needs.items()
+    )
     return f"{field} has no effect with {present}" + (f"; it needs {needed}" if needed else "")
 
 

@@ -73,6 +73,7 @@ def takes_fields(
                     _option_of(options, error.field),
                     {_option_of(options, name): value for name, value in error.setting.items()},
                     {_option_of(options, name): values for name, values in error.needs.items()},
+                    between=" ",
                 )
                 raise RecipeError(message) from None
             except FieldError as error:
@@ -194,7 +195,7 @@ def check_effects(options: Options, field_values: Mapping[str, Any], recipe: Rec
                 needed.setdefault(_option_of(options, other), values)
         by_option = {_option_of(options, other): value for other, value in current.items()}
         setting = {other: by_option[other] for other in ("--learner", *needed)}
-        raise RecipeError(no_effect_message(typed(name), setting, needed))
+        raise RecipeError(no_effect_message(typed(name), setting, needed, between=" "))
 
 
 def _option_of(options: Options, field: str) -> str:

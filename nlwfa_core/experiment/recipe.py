@@ -328,8 +328,7 @@ class Recipe(Record):
                 f"{hankel.statistic} statistics"
             )
         if not drops_states(learning, hankel) and "dropout" in learning.changes():
-            setting = {"learner": learning.learner, "transform": hankel.transform}
-            raise NoEffect("dropout", setting, DROPOUT_NEEDS)
+            raise _no_dropout(learning, hankel)
         return self
 
     def has(self, name: str) -> bool:
@@ -383,6 +382,11 @@ def drops_states(learning: LearnerOptions, hankel: HankelRecipe) -> bool:
     matrix without transform or boundary symbols.
     """
     return learning.networks or hankel.transform != "none" or hankel.bounded
+
+
+def _no_dropout(learning: LearnerOptions, hankel: HankelRecipe) -> NoEffect:
+    setting = {"learner": learning.learner, "transform": hankel.transform}
+    return NoEffect("dropout", setting, DROPOUT_NEEDS)
 
 
 def run_title(learner: str, rank: int) -> str:
@@ -510,7 +514,9 @@ def with_fields(
     )
     boundary = learning.needs_boundary(statistic, transform)
     hankel = HankelRecipe.adapted(kept["hankel"], **changed["hankel"], bounded=boundary)
-    if not drops_states(learning, hankel) and "dropout" not in changed["learning"]:
+    if not drops_states(learning, hankel):
+        if "dropout" in changed["learning"] and learning.has("dropout"):
+            raise _no_dropout(learning, hankel)
         learning = kind.adapted({**learning.changes(), "dropout": 0.0})
     return Recipe(data=data, hankel=hankel, learning=learning)
 

@@ -298,7 +298,7 @@ class ValueSP(FromValues):
         1e-6,
         title="ridge",
         help="Ridge of SP's matrix completion, relative to the largest value.",
-        ge=0,
+        gt=0,
         le=1e300,
     )
     seed: int = seed_option(when={"refine": ["values"]})
