@@ -15,8 +15,8 @@ from nlwfa_core.experiment.pipeline import build_hankel
 from nlwfa_core.experiment.presets import PRESETS
 from nlwfa_core.hankel.matrix import HankelMatrix
 from nlwfa_core.learning.factorisation import fit_factorisation
-from nlwfa_core.learning.learners import fit
-from nlwfa_core.learning.names import HANKEL_LEARNERS
+from nlwfa_core.learning.fitting import fit
+from nlwfa_core.learning.learners import HANKEL_LEARNERS
 from nlwfa_core.learning.options import AS_IN_THE_PAPER, Options
 from nlwfa_core.learning.progress import Progress, TrainingLog, percentage
 from nlwfa_core.learning.reading import mapped_rows

@@ -11,10 +11,10 @@ import numpy as np
 import torch
 
 from nlwfa_core import TestSet, evaluate, fit
-from nlwfa_core.learning.learners import FitCache
-from nlwfa_core.learning.names import HANKEL_LEARNERS, LEARNERS
+from nlwfa_core.learning.learners import HANKEL_LEARNERS, LEARNERS
 from nlwfa_core.learning.options import AS_IN_THE_PAPER, Options
 from nlwfa_core.learning.transition_networks import fit_transitions
+from nlwfa_core.learning.two_steps import FitCache
 from nlwfa_core.sources.dyck import Dyck
 from nlwfa_core.strings.sample import Sample
 from nlwfa_core.strings.words import FloatArray, Words

@@ -6,9 +6,7 @@ from .experiment.pipeline import reference_models as reference_models
 from .experiment.pipeline import run as run
 from .experiment.recipe import DataRecipe as DataRecipe
 from .experiment.recipe import HankelRecipe as HankelRecipe
-from .experiment.recipe import LearningRecipe as LearningRecipe
 from .experiment.recipe import Recipe as Recipe
-from .experiment.recipe import RefinementRecipe as RefinementRecipe
 from .experiment.selection import select_rank as select_rank
 from .files import FileShelf as FileShelf
 from .files import __version__ as __version__
@@ -22,10 +20,9 @@ from .hankel.values import value_scores as value_scores
 from .lab.svg import heat_map_png as heat_map_png
 from .lab.svg import loss_svgs as loss_svgs
 from .lab.svg import singular_values_svg as singular_values_svg
-from .learning.learners import fit as fit
-from .learning.learners import fit_strings as fit_strings
-from .learning.options import Options as Options
-from .learning.options import Refinement as Refinement
+from .learning.fitting import fit as fit
+from .learning.fitting import fit_strings as fit_strings
+from .learning.learners import options as options
 from .learning.queries import conformance_oracle as conformance_oracle
 from .learning.queries import conformance_words as conformance_words
 from .learning.queries import exact_oracle as exact_oracle

@@ -287,7 +287,7 @@ REMEDIES = {
     ("StringScores", "WFA"): "string_scores(model, test) makes one",
     ("StringScores", "NLWFA"): "string_scores(model, test) makes one",
     ("int", "Alphabet"): "its length is: len(alphabet)",
-    ("Options", "any"): "the text is a learner's name, followed by a rank, such as 'SP', 5",
+    ("LearnerOptions", "any"): "the text is a learner's name, followed by a rank, such as 'SP', 5",
 }
 
 
@@ -355,9 +355,7 @@ def check_type(name: str, value: object, hint: Any) -> None:
     if wanted and not any(_is_instance(value, kind) for kind in wanted):
         names = [TYPE_NAMES.get(kind.__name__, kind.__name__) for kind in wanted]
         phrases = [
-            name
-            if name in ("None", "text", "bytes", "Words", "ValuedStrings", "Options")
-            else f"a {name}"
+            name if name in ("None", "text", "bytes", "Words", "ValuedStrings") else f"a {name}"
             for name in names
         ]
         plain = value is None or isinstance(value, (bool, Real, str))

@@ -63,7 +63,7 @@ def history(
     from ..history.listing import NEWEST, Query, list_runs
     from ..history.runs import STATES, History
     from ..lab.history import export_table, runs_table
-    from ..learning.names import LEARNERS
+    from ..learning.learners import LEARNERS
 
     form = _form(table, as_csv, as_json)
     folder = home or (Path(os.environ["NLWFA_HOME"]) if os.environ.get("NLWFA_HOME") else None)

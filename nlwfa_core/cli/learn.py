@@ -16,9 +16,16 @@ import typer
 from .. import limits
 from ..errors import RecipeError, check_one_of, listed
 from ..experiment.budget import DEFAULT_BUDGET, MAX_STATES, MINUTES, Budget
-from ..experiment.presets import converged
-from ..experiment.recipe import HELP, Recipe, number_ranges, unmet_conditions, with_fields
-from ..learning.names import LEARNERS, OPTIMIZERS, STRING_LEARNERS, check_learner, number_of_starts
+from ..experiment.recipe import (
+    OPTIONS,
+    SEEDS,
+    Recipe,
+    number_ranges,
+    with_fields,
+)
+from ..learning.learners import LEARNERS, STRING_LEARNERS
+from ..learning.names import OPTIMIZERS
+from ..learning.options import Networks
 from ..metrics.scores import SELECTION_METRICS
 from ..sources.counting import MAX_DISTINCT
 from .options import LEARNING, check_effects, no_effect, option_names, takes_fields
@@ -42,7 +49,7 @@ from .text import fit_summary, folds_summary, json_text, ranks_summary, search_n
 
 if TYPE_CHECKING:
     from ..experiment.pipeline import Strings
-    from ..learning.learners import Fit, StringFit
+    from ..learning.fitting import Fit, StringFit
     from ..strings.sample import Sample
 
 Train = Annotated[Path, typer.Option(help=f"Training strings: {STRINGS}")]
@@ -54,8 +61,8 @@ MaxDistinct = Annotated[
         f"By default {MAX_DISTINCT:,}."
     ),
 ]
-Learner = Annotated[str, typer.Option(help=HELP["learner"])]
-SEEDS = {"learning_seed", "refinement_seed"}
+LEARNER_HELP = f"How to learn: {', '.join(LEARNERS)}."
+Learner = Annotated[str, typer.Option(help=LEARNER_HELP)]
 
 
 @takes_fields(LEARNING)
@@ -63,8 +70,8 @@ def fit(
     train: Train,
     out: Annotated[Path, typer.Option(help="The folder to write the model to.")],
     field_values: Mapping[str, Any],
-    learner: Annotated[str | None, typer.Option(help=HELP["learner"])] = None,
-    rank: Annotated[int | None, typer.Option(help=HELP["rank"])] = None,
+    learner: Annotated[str | None, typer.Option(help=LEARNER_HELP)] = None,
+    rank: Annotated[int | None, typer.Option(help=OPTIONS["rank"].help)] = None,
     validation: Annotated[
         Path | None,
         typer.Option(
@@ -131,12 +138,11 @@ def fit(
                 else ""
             )
             raise RecipeError(f"{name} is only for --preset{other}")
-    learning, refined = recipe.learning, recipe.refinement.objective == "likelihood"
-    several = (
-        number_of_starts(learning.starts, learning.learner, learning.rank, learning.optimizer) > 1
-    )
-    if validation is not None and recipe.learning.kind.needs_hankel and not (refined or several):
-        setting = f"--learner {learner} --refine {recipe.refinement.objective}"
+    learning = recipe.learning
+    chooses = isinstance(learning, Networks) and learning.number_of_starts > 1
+    used = not learning.needs_hankel or learning.refinement == "likelihood" or chooses
+    if validation is not None and not used:
+        setting = f"--learner {learner} --refine {learning.refinement}"
         raise no_effect("--validation", setting, "--refine likelihood, --starts or --preset best")
     check_new_model(out, force)
     started = perf_counter()
@@ -226,12 +232,12 @@ def _fit_recipe(
 
     Returns the fit, its description and notes; `reading` is the seconds spent on reading the files.
     """
-    from ..experiment.pipeline import basis_notes, build_hankel, fit_recipe, options_of
-    from ..learning.learners import fit_strings
+    from ..experiment.pipeline import basis_notes, build_hankel, fit_recipe
+    from ..learning.fitting import fit_strings
 
     started, sample = perf_counter(), strings[0]
     learned: Fit | StringFit
-    if recipe.learning.kind.needs_hankel:
+    if recipe.learning.needs_hankel:
         hankel = build_hankel(sample, recipe.hankel)
         middle = perf_counter()
         with progress_bar() as report:
@@ -243,7 +249,7 @@ def _fit_recipe(
     else:
         hankel, notes = None, ()
         with progress_bar() as report:
-            learned = fit_strings(sample, options_of(recipe), validation=strings[1], report=report)
+            learned = fit_strings(sample, recipe.learning, validation=strings[1], report=report)
         seconds = {"learning": perf_counter() - started}
     times = {"reading": reading, **seconds, "total": reading + perf_counter() - started}
     return learned, fit_summary(sample, hankel, learned.report, times, peak_memory()), notes
@@ -258,13 +264,13 @@ def _recipe(learner: str | None, rank: int | None, field_values: Mapping[str, An
         raise RecipeError(
             "a learner and a rank are needed: for example --learner SP --rank 10, or --preset best"
         )
-    check_learner(learner, tuple(LEARNERS))
     # an optimiser that only steps 1 and 2 have
     if field_values.get("optimizer_refinement", "lbfgs") not in OPTIMIZERS:
-        field_values = {**field_values, "optimizer_refinement": "lbfgs"}
-    base = converged(field_values.get("refine", "none"))
-    recipe = with_fields(base, {**field_values, "learner": learner, "rank": rank})
-    check_effects(LEARNING, field_values, recipe, unmet_conditions(recipe))
+        field_values = {
+            name: value for name, value in field_values.items() if name != "optimizer_refinement"
+        }
+    recipe = with_fields(Recipe(), {"learner": learner, "rank": rank}, field_values)
+    check_effects(LEARNING, field_values, recipe)
     return recipe
 
 
@@ -273,7 +279,7 @@ def _check_preset(learner: str | None, rank: int | None, field_values: Mapping[s
     named = [
         name for name, value in (("--learner", learner), ("--rank", rank)) if value is not None
     ]
-    if named := [*named, *option_names(LEARNING, set(field_values) - SEEDS)]:
+    if named := [*named, *option_names(LEARNING, set(field_values) - set(SEEDS))]:
         raise RecipeError(
             f"--preset best chooses learner, rank and options itself: leave out {listed(named)}"
         )

@@ -1,9 +1,8 @@
-"""Make options of commands from the fields of a recipe: each option has the type, default and
-bounds of its field.
+"""Make options of commands from the fields of records: each option has the type, default, bounds
+and help of its field.
 
-The help of an option is that of its field in `fields.HELP`. A command takes all these options as
-one parameter, `field_values`: name of the field -> value. It contains only the options that were
-entered, so that the command can refuse those without effect.
+A command takes all these options as one parameter, `field_values`: name of the field -> value. It
+contains only the options that were entered, so that the command can refuse those without effect.
 """
 
 from __future__ import annotations
@@ -11,65 +10,51 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping
 from functools import wraps
 from inspect import Parameter, Signature, signature
-from typing import Annotated, Any, get_type_hints
+from typing import Annotated, Any, Literal, get_type_hints
 
 import typer
-from pydantic.fields import FieldInfo
 
-from ..errors import FieldError, RecipeError, alternatives
-from ..experiment.presets import converged
-from ..experiment.recipe import FIELDS, HELP, PARTS, Condition, Recipe, flat
+from ..errors import FieldError, RecipeError
+from ..experiment.recipe import FIELDS, OPTIONS, Recipe, flat, needs
+from ..records import NoEffect, Option, no_effect_message
 from .terminal import Output
 
-# Python's name of an option -> the names of the fields that it sets (as in `experiment.recipe`).
+# Python's name of an option -> the flat names of the fields that it sets.
 Options = Mapping[str, tuple[str, ...]]
-MATRIX: Options = {"prefixes": ("num_prefixes",), "suffixes": ("num_suffixes",)}
-NETWORKS: Options = {
-    name: (name,)
-    for name in (
-        "hidden",
-        "width_transitions",
-        "epochs_factorisation",
-        "epochs_transitions",
-        "rate_factorisation",
-        "rate_transitions",
-        "schedule",
-        "start",
-    )
-} | {"optimizer": ("optimizer",), "tolerance": ("tolerance",)}
-LEARNING: Options = {
-    **MATRIX,
-    "basis": ("basis",),
-    "statistic": ("statistic",),
-    "transform": ("transform",),
-    "seed": ("learning_seed", "refinement_seed"),
-    **NETWORKS,
-    "optimizer": ("optimizer", "optimizer_refinement"),
-    "tolerance": ("tolerance", "tolerance_refinement"),
-    "starts": ("starts",),
-    "em_start": ("em_start",),
-    "pseudo_count": ("pseudo_count",),
-    "refine": ("refine",),
-    **{
-        name: (name,)
-        for name in (
-            "epochs_refinement",
-            "rate_refinement",
-            "batch",
-            "weight_decay",
-            "dropout",
-            "restarts",
-        )
-    },
+# Options that are shorter than the name of their field, or set several fields.
+SHORT = {
+    "num_prefixes": "prefixes",
+    "num_suffixes": "suffixes",
+    "learning_seed": "seed",
+    "refinement_seed": "seed",
+    "optimizer_refinement": "optimizer",
+    "tolerance_refinement": "tolerance",
 }
-UNBOUNDED = 2**31  # the help does not mention upper bounds from here on
-DEFAULTS = flat(converged())
+
+
+def _options_of(*parts: str) -> Options:
+    """Return the options that set the fields of some parts of a recipe, except learner and rank."""
+    by_option: dict[str, tuple[str, ...]] = {}
+    for field, (part, _) in FIELDS.items():
+        if part in parts and field not in ("learner", "rank"):
+            name = SHORT.get(field, field)
+            by_option[name] = (*by_option.get(name, ()), field)
+    return by_option
+
+
+LEARNING = _options_of("hankel", "learning")
+UNBOUNDED = 2**31 - 1  # the help does not mention upper bounds from here on
 
 Command = Callable[..., Output]
 
 
-def takes_fields(options: Options) -> Callable[[Command], Command]:
-    """Decorate a command so that it has these options in place of its parameter `field_values`."""
+def takes_fields(
+    options: Options, declared: Mapping[str, Option] = OPTIONS
+) -> Callable[[Command], Command]:
+    """Decorate a command so that it has these options in place of its parameter `field_values`.
+
+    `declared` has the declaration of each field.
+    """
 
     def with_options(command: Command) -> Command:
         @wraps(command)
@@ -83,11 +68,19 @@ def takes_fields(options: Options) -> Callable[[Command], Command]:
             }
             try:
                 return command(**values, field_values=field_values)
+            except NoEffect as error:
+                message = no_effect_message(
+                    _option_of(options, error.field),
+                    {_option_of(options, name): value for name, value in error.setting.items()},
+                    {_option_of(options, name): values for name, values in error.needs.items()},
+                    between=" ",
+                )
+                raise RecipeError(message) from None
             except FieldError as error:
                 named = (
                     name
-                    for name, own in options.items()
-                    if any(FIELDS[field][1] == error.field for field in own)
+                    for name, fields in options.items()
+                    if any(FIELDS.get(field, ("", field))[1] == error.field for field in fields)
                 )
                 name = next((typed(name) for name in named), error.field)
                 raise RecipeError(name + str(error).removeprefix(error.field)) from None
@@ -97,16 +90,16 @@ def takes_fields(options: Options) -> Callable[[Command], Command]:
             for name, hint in get_type_hints(command, include_extras=True).items()
             if name != "field_values"
         }
-        own = [
+        parameters = [
             parameter
             for name, parameter in signature(command).parameters.items()
             if name != "field_values"
         ]
-        made = {name: _annotation(fields[0]) for name, fields in options.items()}
+        made = {name: _annotation(declared[fields[0]]) for name, fields in options.items()}
         command_with_options.__signature__ = Signature(  # type: ignore[attr-defined]
             [
                 parameter.replace(kind=Parameter.KEYWORD_ONLY, annotation=hints[parameter.name])
-                for parameter in own
+                for parameter in parameters
             ]
             + [
                 Parameter(name, Parameter.KEYWORD_ONLY, default=None, annotation=made[name])
@@ -119,31 +112,27 @@ def takes_fields(options: Options) -> Callable[[Command], Command]:
     return with_options
 
 
-def _annotation(field: str) -> Any:
+def _annotation(entry: Option) -> Any:
     """Make the annotation by which typer reads a field's option: None if the option is not entered;
     the help has the default.
     """
-    part, name = FIELDS[field]
-    info = PARTS[part].model_fields[name]
-    kind = str if field == "hidden" else info.annotation
-    option = typer.Option(help=f"{HELP[field]} {_range(info, DEFAULTS[field])}")
-    return Annotated[kind | None, option]  # type: ignore[operator]
+    kind: Any = entry.kind
+    if entry.choices:
+        kind = Literal[tuple(entry.choices)]
+    elif not isinstance(kind, type):  # several numbers, such as 2,1,2
+        kind = str
+    return Annotated[kind | None, typer.Option(help=f"{entry.help} {range_of(entry)}")]
 
 
-def _range(info: FieldInfo, default: object) -> str:
+def range_of(entry: Option) -> str:
     """Write a sentence with the bounds of a field's value, if it has any, and its default.
 
-    >>> from nlwfa_core.experiment.recipe import RefinementRecipe
-    >>> fields = RefinementRecipe.model_fields
-    >>> _range(fields["dropout"], 0.0), _range(fields["rate"], 0.01), _range(fields["restarts"], 0)
-    ('From 0 to below 1, by default 0.0.', 'Above 0, by default 0.01.', 'From 0 to 100, by default 0.')
-    """  # noqa: E501
-    bounds = {
-        name: getattr(entry, name)
-        for entry in info.metadata
-        for name in ("ge", "gt", "le", "lt")
-        if hasattr(entry, name)
-    }
+    >>> range_of(OPTIONS["dropout"]), range_of(OPTIONS["hidden"])
+    ('From 0 to below 1, by default 0.0.', 'By default 2,1,2.')
+    >>> range_of(OPTIONS["epochs_refinement"])
+    'From 0 to 100,000, by default 4000 (hankel) or 40 (likelihood).'
+    """
+    bounds = entry.bounds
     parts = (
         [f"from {bounds['ge']:,}"]
         if "ge" in bounds
@@ -153,35 +142,38 @@ def _range(info: FieldInfo, default: object) -> str:
     )
     parts += [f"to {bounds['le']:,}"] if bounds.get("le", UNBOUNDED) < UNBOUNDED else []
     parts += [f"to below {bounds['lt']:,}"] if bounds.get("lt", UNBOUNDED) < UNBOUNDED else []
-    text = ", ".join(filter(None, (" ".join(parts), f"by default {default}")))
+    text = ", ".join(filter(None, (" ".join(parts), f"by default {_default(entry)}")))
     return f"{text[0].upper()}{text[1:]}."
 
 
-def option_names(options: Options, fields: Collection[str]) -> list[str]:
+def _default(entry: Option) -> str:
+    if entry.by:
+        return " or ".join(f"{value} ({name})" for name, value in entry.default.items())
+    if isinstance(entry.default, tuple):
+        return ",".join(map(str, entry.default))
+    return str(entry.default)
+
+
+def option_names(options: Options, names: Collection[str]) -> list[str]:
     """List the options that set some fields, as they are typed on the command line.
 
     >>> option_names(LEARNING, {"num_prefixes", "learning_seed"})
     ['--prefixes', '--seed']
     """
-    return [typed(name) for name, own in options.items() if not set(own).isdisjoint(fields)]
+    return [typed(name) for name, fields in options.items() if not set(fields).isdisjoint(names)]
 
 
 def no_effect(option: str, setting: str, need: str) -> RecipeError:
     """Make the error for an option that was entered but has no effect together with the other
     options.
 
-    >>> print(no_effect("--ridge", "--learner fac.non", "--learner SP"))
-    --ridge has no effect with --learner fac.non; it needs --learner SP
+    >>> print(no_effect("--table", "--json", "--against"))
+    --table has no effect with --json; it needs --against
     """
     return RecipeError(f"{option} has no effect with {setting}; it needs {need}")
 
 
-def check_effects(
-    options: Options,
-    field_values: Mapping[str, Any],
-    recipe: Recipe,
-    unmet: Mapping[str, Condition],
-) -> None:
+def check_effects(options: Options, field_values: Mapping[str, Any], recipe: Recipe) -> None:
     """Raise RecipeError if an option was entered that has no effect.
 
     Parameters
@@ -192,25 +184,22 @@ def check_effects(
         Name of a field -> value, for the options that were entered.
     recipe : Recipe
         The recipe with these values.
-    unmet : mapping
-        Name of a field without effect -> the condition under which it would have one
-        (`fields.unmet_conditions`).
     """
     current = flat(recipe)
-    for name, own in options.items():
-        if field_values.keys() & set(own) and all(field in unmet for field in own):
-            conditions = dict.fromkeys(unmet[field] for field in own)
-            fields = dict.fromkeys(["learner", *(field for field, _ in conditions)])
-            setting = " ".join(f"{_option_of(options, field)} {current[field]}" for field in fields)
-            need = ", or ".join(
-                f"{_option_of(options, field)} {alternatives(values)}"
-                for field, values in conditions
-            )
-            raise no_effect(typed(name), setting, need)
+    for name, fields in options.items():
+        if set(fields).isdisjoint(field_values) or not set(fields).isdisjoint(current):
+            continue
+        needed: dict[str, Any] = {}
+        for field in fields:
+            for other, values in needs(recipe, field).items():
+                needed.setdefault(_option_of(options, other), values)
+        by_option = {_option_of(options, other): value for other, value in current.items()}
+        setting = {other: by_option[other] for other in ("--learner", *needed)}
+        raise RecipeError(no_effect_message(typed(name), setting, needed, between=" "))
 
 
 def _option_of(options: Options, field: str) -> str:
-    return typed(next((name for name, own in options.items() if field in own), field))
+    return typed(next((name for name, fields in options.items() if field in fields), field))
 
 
 def typed(name: str) -> str:

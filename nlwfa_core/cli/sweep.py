@@ -14,7 +14,7 @@ from ..experiment.recipe import Recipe
 from ..files import MAX_JSON_BYTES, FileShelf, read_capped
 from ..learning.progress import UNFINISHED
 from ..metrics.scores import SCORE_OF
-from ..sources.files import FORMATS
+from ..sources.names import FORMATS
 from .sweep_files import check_files, read_sweep
 from .terminal import (
     RUN_FAILED,

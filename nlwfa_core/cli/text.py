@@ -14,7 +14,7 @@ import numpy as np
 
 from ..errors import plural, printable
 from ..files import ascii_json
-from ..learning.names import LEARNERS
+from ..learning.learners import LEARNERS
 from ..metrics.intervals import COUNTS, Interval, leaders
 from ..metrics.next_symbols import likeliest
 from ..metrics.scores import SCORE_OF, SCORES, Scores
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from ..experiment.selection import RankSelection
     from ..hankel.matrix import HankelMatrix
     from ..hankel.values import ValuedStrings, ValueScores
-    from ..learning.learners import FitReport
+    from ..learning.fitting import FitReport
     from ..metrics.diagnostics import Diagnostics
     from ..metrics.intervals import StringScores
     from ..metrics.ranking import RankingScore

@@ -11,19 +11,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ..errors import check_one_of, plural
-from ..experiment.presets import converged
-from ..experiment.recipe import HELP, Condition, Recipe, unmet_conditions, with_fields
-from ..learning.names import (
-    HANKEL_LEARNERS,
-    LEARNERS,
-    VALUE_REFINEMENTS,
-    VALUE_TRANSFORMS,
-    check_learner,
-)
+from ..errors import plural
+from ..experiment.recipe import OPTIONS, HankelRecipe
+from ..learning.learners import HANKEL_LEARNERS, VALUE_LEARNERS
+from ..learning.names import VALUE_TRANSFORMS
+from ..learning.options import options_from
+from ..records import options_of
 from ..sources.files import read_as
 from ..sources.recognition import reading_of
-from .options import MATRIX, NETWORKS, Options, check_effects, no_effect, takes_fields
+from .options import SHORT, Options, takes_fields
 from .terminal import (
     AsJson,
     Force,
@@ -49,9 +45,16 @@ VALUES = (
     "`string,value`; or an Abbadingo file. A file of strings without values is for `fit` and "
     "`score`."
 )
-VALUE_OPTIONS: Options = {**MATRIX, **NETWORKS, "seed": ("learning_seed",)}
-RIDGE, RESTARTS = 1e-6, 128
-Rank = Annotated[int, typer.Option(help=HELP["rank"])]
+BASIS = ("num_prefixes", "num_suffixes")
+# The fields of all learners from values.
+DECLARED = {name: OPTIONS[name] for name in BASIS} | {
+    name: entry
+    for kind in VALUE_LEARNERS.values()
+    for name, entry in options_of(kind).items()
+    if name not in ("learner", "rank") and kind.could_have(name)
+}
+VALUE_OPTIONS: Options = {SHORT.get(name, name): (name,) for name in DECLARED}
+Rank = Annotated[int, typer.Option(help=OPTIONS["rank"].help)]
 Learner = Annotated[str, typer.Option(help=f"How to learn: {', '.join(HANKEL_LEARNERS)}.")]
 
 
@@ -75,31 +78,7 @@ def _read(path: Path, alphabet: Alphabet | None = None) -> ValueFile:
     )
 
 
-def _unmet_conditions(recipe: Recipe, refine: str) -> dict[str, Condition]:
-    """Compute `fields.unmet_conditions` for learning from values.
-
-    It differs from learning from strings in two points: step 1 is always trained, because with
-    unknown cells it has no closed form, and linear transitions always have a closed form.
-    """
-    unmet = unmet_conditions(recipe)
-    if recipe.learning.kind.networks:
-        for field in ("hidden", "epochs_factorisation", "start"):
-            unmet.pop(field, None)
-        if not recipe.learning.kind.nonlinear_transitions:
-            learners = tuple(
-                name for name, learner in LEARNERS.items() if learner.nonlinear_transitions
-            )
-            unmet |= dict.fromkeys(
-                ("width_transitions", "epochs_transitions", "rate_transitions"),
-                ("learner", learners),
-            )
-    if refine != "none":
-        # has an effect, because it is also the seed of the random starts
-        unmet.pop("learning_seed", None)
-    return unmet
-
-
-@takes_fields(VALUE_OPTIONS)
+@takes_fields(VALUE_OPTIONS, DECLARED)
 def fit_values(
     train: Annotated[Path, typer.Option(help=f"Strings with known values: {VALUES}")],
     learner: Learner,
@@ -113,49 +92,20 @@ def fit_values(
             "squares the output."
         ),
     ] = "none",
-    ridge: Annotated[
-        float | None,
-        typer.Option(
-            help="Ridge of SP's matrix completion, relative to the largest value; by default "
-            f"{RIDGE}."
-        ),
-    ] = None,
-    refine: Annotated[
-        str, typer.Option(help=f"A third step: {', '.join(VALUE_REFINEMENTS)}.")
-    ] = "none",
-    restarts: Annotated[
-        int | None,
-        typer.Option(
-            help="Random starts of the refinement by values, beside the model of the two steps; "
-            f"by default {RESTARTS}."
-        ),
-    ] = None,
     force: Force = False,
 ) -> Output:
     """Learn a function of strings from some of its values, and write the model to a folder."""
-    from ..learning import options as learning_options
     from ..learning.values import fit_values as learn
     from ..models.files import save
 
-    check_learner(learner)
-    check_one_of("refine", refine, VALUE_REFINEMENTS)
-    recipe = with_fields(converged(), {**field_values, "learner": learner, "rank": rank})
-    unmet = _unmet_conditions(recipe, refine)
-    if ridge is not None and recipe.learning.kind.networks:
-        raise no_effect("--ridge", f"--learner {learner}", "--learner SP")
-    if restarts is not None and refine == "none":
-        raise no_effect("--restarts", "--refine none", "--refine values")
-    check_effects(VALUE_OPTIONS, field_values, recipe, unmet)
-    ridge, restarts = RIDGE if ridge is None else ridge, RESTARTS if restarts is None else restarts
-    learning, hankel = dict(recipe.learning), recipe.hankel
-    refinement = learning_options.Refinement(refine, restarts=restarts, seed=recipe.learning.seed)
-    options = learning | {
+    basis = {name: value for name, value in field_values.items() if name in BASIS}
+    fields = {name: value for name, value in field_values.items() if name not in BASIS}
+    hankel = HankelRecipe(**basis)
+    learning = options_from(VALUE_LEARNERS, learner, {**fields, "rank": rank})
+    options = learning.fields() | {
         "num_prefixes": hankel.num_prefixes,
         "num_suffixes": hankel.num_suffixes,
         "transform": transform,
-        "ridge": ridge,
-        "refine": refine,
-        "restarts": restarts,
     }
     check_new_model(out, force)
     read = _read(train)
@@ -163,7 +113,7 @@ def fit_values(
     with progress_bar() as report:
         learned = learn(
             read.strings,
-            learning_options.Options(**learning, ridge=ridge, refinement=refinement),
+            learning,
             basis=read.strings.basis(hankel.num_prefixes, hankel.num_suffixes),
             transform=transform,
             report=report,

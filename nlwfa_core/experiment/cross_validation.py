@@ -17,8 +17,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..errors import RecipeError, check_between, check_one_of, check_types, plural
-from ..learning.learners import FitCache, check_rank, fit_strings
+from ..learning.fitting import fit_strings
 from ..learning.progress import CancelCheck, Progress, Report, check_cancelled, never, silent
+from ..learning.two_steps import FitCache, check_rank
 from ..metrics.scores import MAIN_SCORES, METRICS, SCORE_OF, Scores, TestSet, evaluate
 from ..metrics.seeds import Spread, badness
 from ..metrics.tables import format_score
@@ -26,7 +27,7 @@ from ..models.model import Model
 from ..strings.plain import SampleLike, as_sample
 from ..strings.sample import Sample
 from ..strings.words import Words
-from .pipeline import basis_notes, build_hankel, fit_recipe, options_of, training_notes
+from .pipeline import basis_notes, build_hankel, fit_recipe
 from .recipe import Recipe
 
 RANKS_SHOWN = 8  # in the repr
@@ -183,7 +184,7 @@ def cross_validate(
 
     Examples
     --------
-    >>> from nlwfa_core import DataRecipe, HankelRecipe, LearningRecipe
+    >>> from nlwfa_core import DataRecipe, HankelRecipe
     >>> from nlwfa_core.experiment.data import load_data
     >>> strings = load_data(DataRecipe(num_strings=200)).train
     >>> recipe = Recipe(hankel=HankelRecipe(num_prefixes=20, num_suffixes=20))
@@ -195,10 +196,11 @@ def cross_validate(
         for rank in ranks or (recipe.learning.rank,)
     ]
     scores: list[list[Scores]] = [[] for _ in recipes]
-    notes = [*training_notes(recipe)]
+    notes: list[str] = []
     for fold, (train, held_out) in enumerate(folds(as_sample(sample), number, seed)):
-        hankel, cache = None, FitCache()
-        if recipe.learning.kind.needs_hankel:
+        hankel = None
+        cache = FitCache()
+        if recipe.learning.needs_hankel:
             hankel = build_hankel(train, recipe.hankel)
             for one in recipes:  # all of them, before hours of training with the first
                 check_rank(hankel, one.learning.rank)
@@ -226,5 +228,5 @@ def cross_validate(
 def _from_strings(
     train: Sample, recipe: Recipe, report: Report, cancelled: CancelCheck
 ) -> tuple[Model, tuple[str, ...]]:
-    learned = fit_strings(train, options_of(recipe), report=report, cancelled=cancelled)
+    learned = fit_strings(train, recipe.learning, report=report, cancelled=cancelled)
     return learned.model, learned.report.messages

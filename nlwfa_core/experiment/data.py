@@ -21,7 +21,7 @@ from ..rounding import format_apart
 from ..sources.files import StringFile, read_strings, shipped_verbs
 from ..sources.pautomac import model_reading, read_pautomac_model, read_solution, solution_reading
 from ..sources.prefixes import read_prefixes, read_targets, targets_of, targets_reading
-from ..sources.registry import SOURCES, Generator, TrueModel
+from ..sources.registry import GENERATORS, Generator, TrueModel
 from ..strings.sample import Sample
 from ..strings.words import Alphabet, FloatArray, Words, distinct
 from .recipe import DataRecipe
@@ -126,7 +126,7 @@ def load_data(recipe: DataRecipe, files: Files = no_files) -> Data:
     >>> data.train.num_strings, data.alphabet.symbols
     (100, ('[', ']'))
     """
-    if SOURCES[recipe.source].generator is not None:
+    if recipe.source in GENERATORS:
         return _generate(generator_of(recipe), recipe)
     return _upload(recipe, files) if recipe.source == "upload" else _verbs(recipe)
 
@@ -157,17 +157,14 @@ def generator_of(recipe: DataRecipe) -> Generator:
 
     Raises RecipeError for sources that are files.
     """
-    source = SOURCES[recipe.source]
-    if source.generator is None:
+    if recipe.source not in GENERATORS:
         raise RecipeError(
             "source must be one that draws its strings, not one that reads them from a "
             f"file; got {recipe.source!r}"
         )
     # The automaton has a random stream of its own, so it is independent of the strings drawn from
     # it.
-    return source.generator(
-        [recipe.seed, MODEL_STREAM], **{name: getattr(recipe, name) for name in source.options}
-    )
+    return GENERATORS[recipe.source]([recipe.seed, MODEL_STREAM], **recipe.source_options())
 
 
 def _verbs(recipe: DataRecipe) -> Data:
@@ -279,7 +276,7 @@ def reading_alone(field: str, data: bytes, format: str = "auto") -> str:
         The recipe's field for this file: "upload", "upload_test", "upload_solution",
         "upload_model", "upload_prefixes" or "upload_targets".
     format : str
-        The format of strings, one of `sources.files.FORMATS`.
+        The format of strings, one of `sources.names.FORMATS`.
 
     Raises
     ------

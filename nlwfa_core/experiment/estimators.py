@@ -24,8 +24,9 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from ..errors import RecipeError, check_extra
-from ..learning.learners import fit_strings
+from ..errors import check_extra, check_one_of
+from ..learning.fitting import fit_strings
+from ..learning.learners import LEARNERS, NETWORK_LEARNERS, options
 from ..metrics.scores import TestSet, evaluate
 from ..models.model import LogModel, Model, next_distributions, scaled_next_scores
 from ..strings.plain import WordLike, as_sample, as_words
@@ -33,7 +34,7 @@ from ..strings.sample import Sample
 from ..strings.trie import Trie
 from ..strings.words import Alphabet, FloatArray
 from .pipeline import build_hankel, fit_recipe
-from .recipe import HankelRecipe, LearningRecipe, Recipe
+from .recipe import HankelRecipe, Recipe
 
 check_extra("scikit-learn", "sklearn")
 from sklearn.base import BaseEstimator  # noqa: E402
@@ -222,9 +223,8 @@ class SpectralWFA(_StringEstimator):
         )
         hankel = build_hankel(sample, recipe)
         rank = min(self.rank, hankel.num_prefixes, hankel.num_suffixes)
-        return fit_recipe(
-            Recipe(hankel=recipe, learning=LearningRecipe(learner="SP", rank=rank)), hankel
-        ).model
+        learning = options("SP", rank=rank)
+        return fit_recipe(Recipe(hankel=recipe, learning=learning), hankel).model
 
 
 class NonlinearWFA(_StringEstimator):
@@ -287,15 +287,11 @@ class NonlinearWFA(_StringEstimator):
         )
         hankel = build_hankel(sample, recipe)
         rank = min(self.rank, hankel.num_prefixes, hankel.num_suffixes)
-        learning = LearningRecipe(learner=self.learner, rank=rank, seed=self.seed)
-        if not learning.kind.networks:
-            raise RecipeError(
-                f"learner must be one of fac.non, tran.non, both.non; got {self.learner!r}"
-            )
-        if self.epochs is not None:
-            learning = learning.changed(
-                epochs_factorisation=self.epochs, epochs_transitions=self.epochs
-            )
+        check_one_of("learner", self.learner, NETWORK_LEARNERS)
+        steps = ("epochs_factorisation", "epochs_transitions")
+        epochs = {} if self.epochs is None else dict.fromkeys(steps, self.epochs)
+        # a linear step, which is solved exactly, has no epochs
+        learning = LEARNERS[self.learner].adapted(epochs, rank=rank, seed=self.seed)
         return fit_recipe(Recipe(hankel=recipe, learning=learning), hankel).model
 
 

@@ -13,9 +13,9 @@ from ..errors import check_types
 from ..hankel.basis import select_basis
 from ..hankel.estimate import estimate_hankel
 from ..hankel.matrix import HankelMatrix, bounded_sample, transformed
-from ..learning.learners import Fit, FitCache, FitReport, fit, fit_strings
-from ..learning.options import Options, Refinement
+from ..learning.fitting import Fit, FitReport, fit, fit_strings
 from ..learning.progress import CancelCheck, Progress, Report, check_cancelled, never, silent
+from ..learning.two_steps import FitCache
 from ..metrics.diagnostics import diagnostics
 from ..metrics.scores import evaluate
 from ..models.files import LearnedModel
@@ -24,7 +24,7 @@ from ..models.ngram import NGram, Uniform
 from ..rounding import on_one_thread
 from ..strings.sample import Sample
 from .data import Data, Files, load_data, no_files
-from .recipe import ADAMAX_ONLY, CONVERGED, DataRecipe, HankelRecipe, Recipe
+from .recipe import DataRecipe, HankelRecipe, Recipe
 from .results import Result
 
 
@@ -58,12 +58,12 @@ def validation_notes(recipe: Recipe, data: Data) -> tuple[str, ...]:
     if data.validation is not None:
         return ()
     learner = recipe.learning.learner
-    if not recipe.learning.kind.needs_hankel:
+    if not recipe.learning.needs_hankel:
         return (
             f"Without validation strings, {learner} is not stopped early: it trains for all "
             "its epochs.",
         )
-    if recipe.refinement.objective == "likelihood":
+    if recipe.learning.refinement == "likelihood":
         return (
             "Without validation strings, the refinement by likelihood keeps the epoch that "
             "is best on the training strings: "
@@ -76,26 +76,6 @@ def validation_notes(recipe: Recipe, data: Data) -> tuple[str, ...]:
 Strings = tuple[Sample, Sample | None]
 
 
-def training_notes(recipe: Recipe) -> tuple[str, ...]:
-    """Say that networks are trained as in the paper, and not to the end, if a recipe does not say
-    how to train them.
-    """
-    learning = recipe.learning
-    if not learning.kind.networks or learning.model_fields_set & {*CONVERGED, *ADAMAX_ONLY}:
-        return ()
-    return (
-        "The recipe does not say how networks are trained, so they take the paper's "
-        f"{learning.epochs_factorisation:,} + "
-        f"{learning.epochs_transitions:,} epochs of Adamax, which do not train them to the "
-        "end; LearningRecipe.converged() does.",
-    )
-
-
-def options_of(recipe: Recipe) -> Options:
-    """Convert a recipe to its learner's options. This is the only place that does so."""
-    return Options(**dict(recipe.learning), refinement=Refinement(**dict(recipe.refinement)))
-
-
 def fit_recipe(
     recipe: Recipe,
     hankel: HankelMatrix,
@@ -105,10 +85,10 @@ def fit_recipe(
     cancelled: CancelCheck = never,
 ) -> Fit:
     """Fit a recipe's learner to a Hankel matrix, with the parameters and errors of
-    `learning.learners.fit`.
+    `learning.fitting.fit`.
     """
     return fit(
-        hankel, options_of(recipe), strings=strings, cache=cache, report=report, cancelled=cancelled
+        hankel, recipe.learning, strings=strings, cache=cache, report=report, cancelled=cancelled
     )
 
 
@@ -139,7 +119,7 @@ class Prepared:
 
     def fits(self, recipe: Recipe) -> bool:
         """Return whether a recipe starts from this data and this matrix."""
-        if not recipe.learning.kind.needs_hankel:
+        if not recipe.learning.needs_hankel:
             return self.recipe == recipe.data
         return self.hankel is not None and (self.recipe, self.hankel_recipe) == (
             recipe.data,
@@ -172,7 +152,7 @@ def prepare(
     check_cancelled(cancelled)
     middle = perf_counter()
     hankel = None
-    if recipe.learning.kind.needs_hankel:
+    if recipe.learning.needs_hankel:
         report(Progress("hankel", 0, 1))
         hankel = build_hankel(data.train, recipe.hankel)
     return Prepared(
@@ -196,13 +176,13 @@ def run(
 ) -> Result:
     """Run an experiment from the strings to the scores.
 
-    >>> from nlwfa_core import DataRecipe, HankelRecipe, LearningRecipe, Recipe
+    >>> from nlwfa_core import DataRecipe, HankelRecipe, Recipe, options
     >>> small = HankelRecipe(num_prefixes=10, num_suffixes=10)
     >>> result = run(
     ...     Recipe(
     ...         data=DataRecipe(num_strings=300),
     ...         hankel=small,
-    ...         learning=LearningRecipe(learner="SP", rank=3),
+    ...         learning=options("SP", rank=3),
     ...     )
     ... )
     >>> result.model.num_states, 0 < result.scores.wer < 1
@@ -231,30 +211,31 @@ def run(
     """
     if prepared is None or not prepared.fits(recipe):
         prepared = prepare(recipe, report, cancelled, files, data)
-    data, hankel = prepared.data, prepared.hankel
+    data = prepared.data
+    hankel = prepared.hankel
     check_cancelled(cancelled)
     started = perf_counter()
     report(Progress("learning", 0, 1))
     strings = (data.train, data.validation.sample if data.validation else None)
     model: LearnedModel
     learned: FitReport
-    if hankel is not None and recipe.learning.kind.needs_hankel:
+    if hankel is not None and recipe.learning.needs_hankel:
         fitted = fit_recipe(recipe, hankel, strings, prepared.cache, report, cancelled)
-        model, learned, notes = (
-            fitted.model,
-            fitted.report,
-            data.notes + basis_notes(hankel, recipe.hankel),
-        )
+        model = fitted.model
+        learned = fitted.report
+        notes = data.notes + basis_notes(hankel, recipe.hankel)
     else:
         from_strings = fit_strings(
             strings[0],
-            options_of(recipe),
+            recipe.learning,
             validation=strings[1],
             report=report,
             cancelled=cancelled,
         )
-        model, learned, notes = from_strings.model, from_strings.report, data.notes
-    notes += validation_notes(recipe, data) + training_notes(recipe)
+        model = from_strings.model
+        learned = from_strings.report
+        notes = data.notes
+    notes += validation_notes(recipe, data)
     check_cancelled(cancelled)
     middle = perf_counter()
     report(Progress("scores", 0, 1))

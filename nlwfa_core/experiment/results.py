@@ -14,7 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError,
 from .. import limits
 from ..errors import RecipeError, check_at_least, check_between
 from ..files import MAX_JSON_BYTES, from_json, read_capped, to_json, write_atomically
-from ..learning.learners import FitReport
+from ..learning.fitting import FitReport
 from ..metrics.diagnostics import Diagnostics
 from ..metrics.scores import MAIN_SCORES, Scores
 from ..metrics.tables import format_score

@@ -43,11 +43,11 @@ from ..learning.em_training import (
     automaton,
     continued,
 )
-from ..learning.learners import FitCache
+from ..learning.learners import options
 from ..learning.merging import MIN_COUNTS, PENALTIES, PDFATraining, fit_pdfa
-from ..learning.names import needs_boundary
 from ..learning.pfa import MAX_NUMBERS, MoveTree
 from ..learning.progress import BITS, CancelCheck, Progress, Report, never, silent
+from ..learning.two_steps import FitCache
 from ..metrics.ranking import END, Prefixes, Targets, normalised_gains, rank_next
 from ..metrics.scores import SCORE_OF, bits_per_symbol
 from ..models.mixture import (
@@ -70,7 +70,8 @@ from ..strings.sample import Sample
 from ..strings.words import FloatArray, Words
 from .budget import DEFAULT_BUDGET, Budget
 from .pipeline import build_hankel, fit_recipe
-from .recipe import HankelRecipe, LearningRecipe, Recipe, RefinementRecipe
+from .presets import PAPER
+from .recipe import HankelRecipe, Recipe
 
 OTHER_MODELS = ("n-gram", "LSTM")  # which are no automata
 # The share of the training strings that is held out if there are no validation strings.
@@ -600,7 +601,7 @@ class _Search:
                 return
             if self.train.num_symbols * rank**2 > limits.most("transition_numbers") // 8:
                 return
-            recipe = Recipe(hankel=hankel_recipe, learning=LearningRecipe(learner="SP", rank=rank))
+            recipe = Recipe(hankel=hankel_recipe, learning=options("SP", rank=rank))
             model = fit_recipe(recipe, hankel, cache=cache).model
             bits = bits_per_symbol(model, self.validation)
             worse = 0 if bits <= self._best_of("SP") else worse + 1
@@ -1396,33 +1397,32 @@ def network_candidates(
     """Make the recipes of the networks, one for each pair of dropout and weight decay, which are
     refined in about `steps` steps.
     """
-    statistic, transform, learner = "prefix", "row", "both.non"
-    bounded = needs_boundary(learner, statistic, transform)
     hankel = HankelRecipe(
         num_prefixes=500,
         num_suffixes=200,
-        statistic=statistic,
-        bounded=bounded,
-        transform=transform,
-    )
-    learning = LearningRecipe(
-        learner=learner,
-        rank=max_states,
-        hidden=(1, 1, 1),
-        width_transitions=0,
-        epochs_factorisation=20,
-        epochs_transitions=20,
-        seed=seed,
+        statistic="prefix",
+        bounded=True,
+        transform="row",
     )
     strings = int(train.counts.sum())
     batch = int(np.clip(strings // 4, 1, MAX_BATCH))
     epochs = int(np.clip(round(steps * batch / strings), 1, MAX_EPOCHS))
-    refinement = RefinementRecipe(objective="likelihood", epochs=epochs, batch=batch, seed=seed)
+    learning = options(
+        "both.non",
+        **{**PAPER, "epochs_factorisation": 20, "epochs_transitions": 20},
+        rank=max_states,
+        hidden=(1, 1, 1),
+        width_transitions=0,
+        seed=seed,
+        refine="likelihood",
+        epochs_refinement=epochs,
+        batch=batch,
+        refinement_seed=seed,
+    )
     return [
         Recipe(
             hankel=hankel,
-            learning=learning,
-            refinement=refinement.changed(dropout=dropout, weight_decay=weight_decay),
+            learning=learning.changed(dropout=dropout, weight_decay=weight_decay),
         )
         for dropout, weight_decay in regularisations
     ]

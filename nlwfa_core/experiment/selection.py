@@ -8,8 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..errors import RecipeError, check_one_of, check_types
-from ..learning.learners import Fit, FitCache, StringFit, check_rank, fit_strings
+from ..learning.fitting import Fit, StringFit, fit_strings
 from ..learning.progress import CancelCheck, Progress, Report, never, silent
+from ..learning.two_steps import FitCache, check_rank
 from ..metrics.scores import (
     FLAT_WINS,
     SCORE_OF,
@@ -22,8 +23,7 @@ from ..metrics.seeds import badness
 from ..metrics.tables import format_score
 from ..strings.plain import SampleLike, as_sample
 from ..strings.sample import Sample
-from .pipeline import basis_notes, build_hankel, fit_recipe, options_of, training_notes
-from .presets import converged
+from .pipeline import basis_notes, build_hankel, fit_recipe
 from .recipe import Recipe
 
 
@@ -85,8 +85,7 @@ def select_rank(
     ranks : sequence of int
     recipe : Recipe, optional
         The parts for the Hankel matrix, learning and refinement are used, except for the rank; the
-        part for the data is not. By default it is `presets.converged`: SP with a basis of 1000 ×
-        1000.
+        part for the data is not. By default it is SP with a basis of 1000 × 1000.
     metric : str
         One of `SELECTION_METRICS`. If no rank has a finite score, a note says so.
 
@@ -103,10 +102,12 @@ def select_rank(
         validation = TestSet.empirical(as_sample(validation, own, "validation"))
     if not ranks:
         raise RecipeError("ranks must have at least one entry; got none")
-    base = recipe or converged()
+    base = recipe or Recipe()
     recipes = [base.changed(learning=base.learning.changed(rank=rank)) for rank in ranks]
-    hankel, cache, notes = None, FitCache(), [*training_notes(base)]
-    if base.learning.kind.needs_hankel:
+    hankel = None
+    cache = FitCache()
+    notes: list[str] = []
+    if base.learning.needs_hankel:
         hankel = build_hankel(train, base.hankel)
         for rank in ranks:  # all of them, before hours of training with the first
             check_rank(hankel, rank)
@@ -118,7 +119,7 @@ def select_rank(
         if hankel is None:
             learned = fit_strings(
                 train,
-                options_of(one),
+                one.learning,
                 validation=validation.sample,
                 report=report,
                 cancelled=cancelled,

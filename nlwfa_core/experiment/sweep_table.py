@@ -26,9 +26,9 @@ from ..learning.progress import TrainingLog
 from ..metrics.intervals import SCORES_WITH_INTERVALS, intervals, string_scores
 from ..metrics.scores import Scores, TestSet
 from ..metrics.tables import csv_text
-from ..sources.registry import SOURCES
+from ..sources.registry import GENERATORS
 from .data import Files, load_data
-from .recipe import Recipe
+from .recipe import SEEDS, Recipe, flat
 from .results import RUN_STAGES, Result
 
 SCORE_COLUMNS = tuple(field.name for field in fields(Scores))
@@ -155,9 +155,10 @@ def settings_in_words(recipe: Recipe) -> str:
     >>> settings_in_words(Recipe().with_learner("fac.non", 3))
     'fac.non, k = 3, string statistic, 20,000 strings, seed 0'
     """
-    kind, hankel = recipe.learning.kind, recipe.hankel
+    learning = recipe.learning
+    hankel = recipe.hankel
     words = [recipe.title]
-    if kind.needs_hankel:
+    if learning.needs_hankel:
         words.append(
             f"{hankel.statistic} statistic"
             + ("" if hankel.transform == "none" else f", transform {hankel.transform}")
@@ -165,8 +166,8 @@ def settings_in_words(recipe: Recipe) -> str:
     words.append(
         "all strings" if (number := _num_strings(recipe)) is None else f"{number:,} strings"
     )
-    if kind.is_random or recipe.refinement.objective != "none":
-        words.append(f"seed {recipe.learning.seed}")
+    if not set(SEEDS).isdisjoint(flat(recipe)):
+        words.append(f"seed {recipe.seed}")
     return ", ".join(words)
 
 
@@ -174,7 +175,7 @@ def _num_strings(recipe: Recipe) -> int | None:
     """Return the number of training strings that a recipe asks for; None if it asks for all strings
     of a file.
     """
-    is_drawn = SOURCES[recipe.data.source].generator is not None
+    is_drawn = recipe.data.source in GENERATORS
     return (
         recipe.data.num_strings
         if is_drawn or recipe.data.num_strings < limits.most("generated_strings")
@@ -195,15 +196,15 @@ def _ends(result: Result, test: TestSet) -> dict[str, Cell]:
 
 
 def _values(key: str, recipe: Recipe, outcome: Result | str) -> dict[str, Cell]:
-    learning, hankel = recipe.learning, recipe.hankel
+    options = flat(recipe)
     values: dict[str, Cell] = {
         "key": key,
-        "learner": learning.learner,
-        "rank": learning.rank,
-        "statistic": hankel.statistic,
-        "transform": hankel.transform,
+        "learner": options["learner"],
+        "rank": options["rank"],
+        "statistic": options.get("statistic"),
+        "transform": options.get("transform"),
         "strings": _num_strings(recipe),
-        "seed": learning.seed,
+        "seed": recipe.seed,
     }
     if isinstance(outcome, str):
         return values | {"error": outcome}

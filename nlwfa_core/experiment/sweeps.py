@@ -14,29 +14,15 @@ from typing import Annotated, Any, NamedTuple
 
 from pydantic import Field
 
-from ..errors import RecipeError, alternatives
+from ..errors import RecipeError, alternatives, check_one_of, did_you_mean
 from ..files import from_json
-from ..hankel.names import WITH_BOUNDARY
-from ..learning.names import REFINEMENTS
+from ..learning.learners import LEARNERS
 from ..limits import check_at_most, most
 from ..metrics.diagnostics import Diagnostics
 from ..metrics.scores import Scores
 from ..metrics.seeds import Spread, badness
-from ..sources.registry import SOURCES
-from .presets import converged
-from .recipe import (
-    ADAMAX_ONLY,
-    CONVERGED,
-    FIELDS,
-    FLAT_NAMES,
-    PARTS,
-    Condition,
-    Recipe,
-    Record,
-    Seed,
-    check_json_types,
-    unmet_conditions,
-)
+from ..records import Record, check_json_types
+from .recipe import FIELDS, OPTIONS, SEEDS, Recipe, Seed, flat, flat_name, needs, with_fields
 from .results import Result
 
 MAX_POINTS = 200  # of a comparison, all of which a page shows
@@ -44,6 +30,7 @@ MAX_SEEDS = 10  # of a comparison
 MAX_FILE_BYTES = 2**20
 # What a comparison can have on its axis, and how the axis is labelled.
 AGAINST = {"rank": "rank k", "strings": "training strings"}
+Value = int | float | str
 
 
 class Point(NamedTuple):
@@ -72,10 +59,13 @@ class Grid(Record):
     seeds : tuple of int
         The seeds of learning and refinement.
     num_seeds : int
-        How many consecutive seeds to use in place of `seeds`. Each part of the recipe starts from
-        its own seed in the base recipe.
+        How many consecutive seeds to use in place of `seeds`. Each seed of the recipe starts from
+        its value in the base recipe.
     new_strings : bool
         Whether a seed draws other strings too.
+    options : tuple of (str, value)
+        Options of learning, under their flat names, for all learners for which they have an effect.
+        (The base recipe has only those of its own learner.)
 
     >>> len(Grid(learners=("SP", "fac.non"), ranks=(1, 2), seeds=(0, 1, 2)).recipes())
     8
@@ -90,13 +80,13 @@ class Grid(Record):
     seeds: tuple[Seed, ...] = ()
     num_seeds: int = Field(default=1, ge=1, le=2**31)
     new_strings: bool = False
+    options: tuple[tuple[str, Value], ...] = ()
 
     @classmethod
     def from_json(cls, data: bytes) -> Grid:
         """Read a sweep's file. Raises RecipeError if it is not valid.
 
-        Networks are trained to convergence, as `nlwfa fit` trains them, unless the base recipe says
-        how.
+        The options in `base.learning` are for all learners of the sweep that have them.
         """
         check_at_most("the size of a sweep's file in bytes", len(data), MAX_FILE_BYTES)
         lists: Any = from_json(data)
@@ -110,10 +100,20 @@ class Grid(Record):
                 raise RecipeError(
                     f"{name} must not be empty; leave it out to use the value of the base recipe"
                 )
+        if "options" in lists:
+            raise cls.unknown_field("options")
+        lists = _with_options(lists)
         check_json_types(cls, lists)
-        grid = cls(**_trained_to_convergence(lists))
+        grid = cls(**lists)
         grid.check_used()
         return grid
+
+    @classmethod
+    def unknown_field(cls, name: str) -> RecipeError:
+        """Make the error for a field that a sweep's file can't have."""
+        names = [field for field in cls.model_fields if field != "options"]
+        advice = did_you_mean(name, names) or f"; the fields are {', '.join(names)}"
+        return RecipeError(f"unknown field {name!r}{advice}")
 
     def check_used(self) -> None:
         """Raise RecipeError if the sweep sets a field that has no effect in any of its runs.
@@ -121,33 +121,25 @@ class Grid(Record):
         A field may have no effect in some runs, and fields at their defaults are accepted, because
         a complete recipe has all of them.
         """
-        conditions: dict[str, Condition] | None = None  # of the fields that no run so far has used
         kinds = {_kind(recipe): recipe for _, recipe in self._runs()}
-        for recipe in kinds.values():
-            unmet = unmet_conditions(recipe) | _conditions_of_data(recipe)
-            conditions = (
-                unmet
-                if conditions is None
-                else {name: need for name, need in conditions.items() if name in unmet}
-            )
-        unused: dict[Condition, list[str]] = {}
+        unused: dict[tuple[tuple[str, tuple[Any, ...]], ...], list[str]] = {}
         for name, fields in self._statements():
-            if conditions and all(field in conditions for field in fields):
-                unused.setdefault(conditions[fields[0]], []).append(name)
-        for (field, values), names in unused.items():
-            part, own = FIELDS[field]
-            needed = (
-                f"{own if field in ('learner', 'source') else f'{part}.{own}'} "
-                f"{alternatives(values)}"
-            )
+            if not any(not needs(recipe, field) for recipe in kinds.values() for field in fields):
+                needed = needs(next(iter(kinds.values())), fields[0])
+                condition = tuple((field, tuple(values)) for field, values in needed.items())
+                unused.setdefault(condition, []).append(name)
+        for condition, names in unused.items():
+            phrases = [f"{_place(field)} {alternatives(values)}" for field, values in condition]
             uses = "it; it needs" if len(names) == 1 else "them; they need"
-            raise RecipeError(f"{', '.join(names)}: no run of this sweep uses {uses} {needed}")
+            raise RecipeError(
+                f"{', '.join(names)}: no run of this sweep uses {uses} {', or '.join(phrases)}"
+            )
 
     def _statements(self) -> Iterator[tuple[str, tuple[str, ...]]]:
         """Yield what the sweep sets other than defaults: the name in its file, and the flat names
         of the fields that this sets.
         """
-        seeds = ("learning_seed", "refinement_seed", *(["data_seed"] if self.new_strings else []))
+        seeds = (*SEEDS, *(["data_seed"] if self.new_strings else []))
         lists = {
             "statistics": ("statistic",),
             "transforms": ("transform",),
@@ -156,19 +148,14 @@ class Grid(Record):
         }
         for name in sorted(self.model_fields_set & lists.keys()):
             yield name, lists[name]
-        defaults = [Recipe(), *(converged(objective) for objective in REFINEMENTS)]
-        for part in PARTS:
-            record = getattr(self.base, part)
-            for own in (
-                name
-                for name in type(record).model_fields
-                if name in record.model_fields_set and name != "bounded"
-            ):
-                if all(
-                    getattr(getattr(recipe, part), own) != getattr(record, own)
-                    for recipe in defaults
-                ):
-                    yield f"base.{part}.{own}", (FLAT_NAMES[part, own],)
+        for part, record in self.base.fields().items():
+            for field in record.changes():
+                name = flat_name(part, field)
+                if name in FIELDS and name != "learner":
+                    yield _place(name), (name,)
+        for name, value in self.options:
+            if value not in OPTIONS[name].defaults:
+                yield _place(name), (name,)
 
     @property
     def against(self) -> str:
@@ -218,94 +205,98 @@ class Grid(Record):
         check_at_most(
             "the number of runs of a sweep (the product of all lists)", number, most("sweep_runs")
         )
-        learners = self.learners or (self.base.learning.learner,)
-        ranks = self.ranks or (self.base.learning.rank,)
-        for number, start in self._starts():
-            for learner, rank in product(learners, ranks):
-                yield number, start.with_learner(learner, rank)
+        starts = product(
+            _listed("statistic", self.statistics),
+            _listed("transform", self.transforms),
+            _listed("num_strings", self.sample_sizes),
+            enumerate(self._seeds()),
+            _listed("learner", self.learners),
+            _listed("rank", self.ranks),
+        )
+        for statistic, transform, num_strings, (number, seeds), learner, rank in starts:
+            values = dict(self.options) | statistic | transform | seeds
+            if self.statistics or self.transforms:
+                _check_words(values)
+            yield number, with_fields(self.base, num_strings | learner | rank, values)
 
-    def _starts(self) -> Iterator[tuple[int, Recipe]]:
-        """Yield (number of the seed, recipe) for each combination of statistic, transform, sample
-        size and seed.
-        """
-        base, hankels = self.base, [self.base.hankel]
-        if self.statistics or self.transforms:
-            chosen = product(
-                self.statistics or (base.hankel.statistic,),
-                self.transforms or (base.hankel.transform,),
-            )
-            hankels = [
-                base.hankel.changed(
-                    statistic=statistic, transform=transform, bounded=statistic in WITH_BOUNDARY
-                )
-                for statistic, transform in chosen
-            ]
-        sizes = self.sample_sizes or (base.data.num_strings,)
-        for hankel, size, (number, seeded) in product(
-            hankels, sizes, list(enumerate(self._seeded()))
-        ):
-            yield number, seeded.changed(hankel=hankel, data=seeded.data.changed(num_strings=size))
-
-    def _seeded(self) -> Iterator[Recipe]:
-        """Yield the base recipe with every seed."""
+    def _seeds(self) -> Iterator[dict[str, int]]:
+        """Yield the seeds of every run: flat name -> seed."""
         if self.seeds and self.num_seeds > 1:
             raise RecipeError(f"num_seeds must be 1 if seeds are listed; got {self.num_seeds}")
-        parts = (
-            ("data", "learning", "refinement") if self.new_strings else ("learning", "refinement")
-        )
-        own = {name: getattr(self.base, name) for name in parts}
+        names = (*SEEDS, "data_seed") if self.new_strings else SEEDS
+        base = flat(self.base) | dict(self.options)
         if not self.seeds:
             for number in range(self.num_seeds):
-                yield self.base.changed(
-                    **{
-                        name: part.changed(seed=(part.seed + number) % 2**31)
-                        for name, part in own.items()
-                    }
-                )
+                yield {name: (base.get(name, 0) + number) % 2**31 for name in names}
         for seed in self.seeds:
-            yield self.base.changed(**{name: part.changed(seed=seed) for name, part in own.items()})
+            yield dict.fromkeys(names, seed)
 
 
-def _trained_to_convergence(lists: dict[str, Any]) -> dict[str, Any]:
-    """Add the options of training to convergence to the content of a sweep's file, if it does not
-    say how to train.
+def _listed(name: str, values: Sequence[Any]) -> list[dict[str, Any]]:
+    """Return the fields that each value of a list sets; an empty list sets none."""
+    return [{name: value} for value in values] or [{}]
+
+
+def _check_words(values: Mapping[str, Any]) -> None:
+    """Raise RecipeError unless the words for the Hankel matrix are valid, even if the learner needs
+    no matrix.
     """
+    for name in ("statistic", "transform"):
+        if name in values:
+            check_one_of(name, values[name], OPTIONS[name].choices)
+
+
+def _with_options(lists: dict[str, Any]) -> dict[str, Any]:
+    """Move the options of `base.learning`, which are for all learners, to `options`."""
     base = lists.get("base", {})
-    if not isinstance(base, dict):
+    learning = base.get("learning", {}) if isinstance(base, dict) else None
+    if not isinstance(learning, dict):
         return lists
-    learning, refinement = base.get("learning", {}), base.get("refinement", {})
-    if isinstance(learning, dict) and not learning.keys() & {*CONVERGED, *ADAMAX_ONLY}:
-        base = {**base, "learning": {**CONVERGED, **learning}}
-    on_rows = isinstance(refinement, dict) and refinement.get("objective") == "hankel"
-    if on_rows and not refinement.keys() & {"optimizer", "epochs", "rate"}:
-        steps = converged("hankel").refinement
-        base = {
-            **base,
-            "refinement": {**refinement, "optimizer": steps.optimizer, "epochs": steps.epochs},
-        }
-    return {**lists, "base": base}
+    names = {field: name for name, (part, field) in FIELDS.items() if part == "learning"}
+    for field, value in learning.items():
+        if field not in names:
+            near = did_you_mean(field, names) or f"; the fields are {', '.join(names)}"
+            raise RecipeError(f"unknown field 'base.learning.{field}'{near}")
+        declaring = next(kind for kind in LEARNERS.values() if field in kind.model_fields)
+        check_json_types(declaring, {field: value}, "base.learning.")
+    listed = lists.get("learners") or [learning.get("learner", "SP")]
+    known = [name for name in listed if name in LEARNERS] if isinstance(listed, list) else []
+    # a base with a Hankel matrix needs a learner that has one
+    learner = next((name for name in known if LEARNERS[name].needs_hankel), None)
+    own = {"learner": learner or next(iter(known), learning.get("learner", "SP"))}
+    options = []
+    for field, value in learning.items():
+        if field == "rank":
+            own[field] = value
+        elif field != "learner":
+            entry = ",".join(map(str, value)) if isinstance(value, list) else value
+            options.append((names[field], entry))
+    return {**lists, "base": {**base, "learning": own}, "options": options}
 
 
-def _kind(recipe: Recipe) -> tuple[str, ...]:
-    """Return the settings that decide which other fields have an effect (see
-    `fields.unmet_conditions`).
-    """
-    learning, refinement = recipe.learning, recipe.refinement
-    names = (learning.learner, learning.optimizer, refinement.objective, refinement.optimizer)
-    return *names, recipe.hankel.transform, recipe.data.source
+def _place(name: str) -> str:
+    """Return where a sweep's file has a field, such as base.learning.rank."""
+    part, field = FIELDS[name]
+    return field if field in ("learner", "source") else f"base.{part}.{field}"
 
 
-def _conditions_of_data(recipe: Recipe) -> dict[str, Condition]:
-    """Find the fields that only other sources than the recipe's use, and those sources."""
-    owners: dict[str, tuple[str, ...]] = {}
-    for name, source in SOURCES.items():
-        for field in source.options:
-            owners[FLAT_NAMES["data", field]] = (*owners.get(FLAT_NAMES["data", field], ()), name)
-    return {
-        field: ("source", names)
-        for field, names in owners.items()
-        if recipe.data.source not in names
+# The fields on which it depends whether other fields have an effect.
+DECIDING = sorted(
+    {"learner", "transform"}
+    | {
+        field
+        for entry in OPTIONS.values()
+        for condition in entry.when
+        for field in condition
+        if field in FIELDS
     }
+)
+
+
+def _kind(recipe: Recipe) -> tuple[Any, ...]:
+    """Return the values that decide which other fields have an effect."""
+    values = flat(recipe)
+    return tuple(values.get(name) for name in DECIDING)
 
 
 def _order(entry: tuple[str, Recipe]) -> tuple[object, ...]:
@@ -317,7 +308,7 @@ def _order(entry: tuple[str, Recipe]) -> tuple[object, ...]:
     learning = recipe.learning
     return (
         recipe.data.key(),
-        not learning.kind.needs_hankel,
+        not learning.needs_hankel,
         recipe.hankel.key(),
         learning.learner,
         learning.rank,

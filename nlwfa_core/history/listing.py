@@ -14,8 +14,8 @@ from typing import Any
 import sqlalchemy as sa
 
 from ..errors import RecipeError, check_one_of
-from ..experiment.recipe import run_title
-from ..learning.names import HANKEL_LEARNERS
+from ..experiment.recipe import UPLOADS, run_title
+from ..learning.learners import HANKEL_LEARNERS
 from ..limits import check_at_most
 from ..metrics.scores import SCORE_OF, Scores
 from .runs import OWNED, REASONS, RUNS, STATE_WORDS, STATES, History, Run, clean, run_of_row
@@ -26,15 +26,7 @@ NEWEST = "newest"
 HEAVY = ("curves", "diagnostics", "sentences")
 UNUSUAL = ("inf", "-inf", "nan")  # how numbers that are not finite are written
 # The options of a Hankel matrix and its refinement that are words, by their place in a recipe.
-OPTION_WORDS = (("hankel", "statistic"), ("hankel", "transform"), ("refinement", "objective"))
-FILES = (
-    "upload",
-    "upload_test",
-    "upload_solution",
-    "upload_model",
-    "upload_prefixes",
-    "upload_targets",
-)
+OPTION_WORDS = (("hankel", "statistic"), ("hankel", "transform"), ("learning", "refine"))
 TITLE_MIDDLE = run_title("", 0).removesuffix("0")  # between the learner and the rank
 # Limits on a query: each word and each tag is a part of the database's expression, and each file
 # several values in it.
@@ -236,7 +228,7 @@ def _in_row(history: History, query: Query, word: str) -> list[sa.ColumnElement[
             "write more of the name"
         )
     if files:
-        uploaded = sa.or_(*(_option(history, ("data", name)).in_(files) for name in FILES))
+        uploaded = sa.or_(*(_option(history, ("data", name)).in_(files) for name in UPLOADS))
         hits.append(sa.and_(RUNS.c.source == "upload", uploaded))
     return hits
 

@@ -84,7 +84,7 @@ class Run:
     version : str
         The version of the lab that ran it.
     source, learner, rank, num_strings, seed :
-        From the recipe, for tables; the seed is that of the learning.
+        From the recipe, for tables; the seed is `Recipe.seed`.
     name, tags : str, list of str
         The labels that people have given the run.
     scores, validation, diagnostics : dict or None
@@ -450,7 +450,7 @@ def _of_recipe(key: str, recipe: Recipe) -> dict[str, Any]:
         "learner": recipe.learning.learner,
         "rank": recipe.learning.rank,
         "num_strings": recipe.data.num_strings,
-        "seed": recipe.learning.seed,
+        "seed": recipe.seed,
     }
 
 

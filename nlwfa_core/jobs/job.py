@@ -12,7 +12,7 @@ from time import monotonic
 from typing import Any
 
 from .. import limits
-from ..experiment.recipe import Recipe
+from ..experiment.recipe import SEEDS, Recipe, with_fields
 from ..learning.progress import Progress
 from .pace import Pace
 from .snapshots import Snapshot
@@ -215,12 +215,8 @@ class Job:
 
         Jobs of the same kind should take about the same time.
         """
-        data, learning, refinement = self.recipe.data, self.recipe.learning, self.recipe.refinement
-        options = {
-            "learning": learning.changed(rank=1, seed=0),
-            "refinement": refinement.changed(seed=0),
-        }
-        return self.recipe.changed(data=data.changed(seed=0), **options).key()
+        seeds = dict.fromkeys((*SEEDS, "data_seed"), 0)
+        return with_fields(self.recipe, {"rank": 1}, seeds).key()
 
     @property
     def over(self) -> bool:

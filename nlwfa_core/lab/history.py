@@ -13,7 +13,7 @@ from typing import Any
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from ..errors import RecipeError
-from ..experiment.recipe import Recipe, run_title
+from ..experiment.recipe import OPTIONS, Recipe, run_title
 from ..experiment.results import RUN_STAGES
 from ..files import SHA256, file_label
 from ..history.listing import NEWEST
@@ -21,10 +21,10 @@ from ..history.runs import REASONS, STATE_WORDS, Run
 from ..metrics.diagnostics import DIAGNOSTIC_TITLES, format_diagnostic
 from ..metrics.scores import MAIN_SCORES, SCORE_OF, SCORES, Scores
 from ..metrics.tables import Numbers, Table, format_score
-from .options import LABELS, NO_EFFECT, UNREADABLE, differing, option_column, options
+from .options import NO_EFFECT, UNREADABLE, differing, option_column, options
 
 MAX_DIFFERENCES = 3  # differing options that are listed beside a run's name
-SEEDS = (LABELS["data_seed"], LABELS["learning_seed"])
+SEEDS = (OPTIONS["data_seed"].title, OPTIONS["learning_seed"].title)
 
 
 def run_name(run: Run) -> str:

@@ -9,68 +9,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 
 from ..errors import PLAIN_DIGITS, format_exact
-from ..experiment.recipe import FLAT_NAMES, Recipe, ignored_fields
+from ..experiment.recipe import OPTIONS, Recipe, option_values
 from ..experiment.sweeps import Outcome
 from ..metrics.diagnostics import DIAGNOSTIC_TITLES, format_diagnostic
 from ..metrics.scores import MAIN_SCORES, SCORE_OF
 from ..metrics.seeds import badness
 from ..metrics.tables import Column, Numbers, Table, format_score
-from ..sources.registry import SOURCES
 from .tables import score_column
 
-# Name of a field of a recipe, as in `experiment.recipe`, or "bounded" -> the option's label on
-# pages, in tables and in reports.
-LABELS = {
-    "source": "source",
-    "num_strings": "training strings",
-    "num_validation": "validation strings",
-    "num_test": "test strings",
-    "data_seed": "seed of the strings",
-    "split_probability": "P(S→SS)",
-    "wrap_probability": "P(S→[S])",
-    "grammar": "Tomita language",
-    "num_states": "states of the source",
-    "num_symbols": "symbols of the source",
-    "upload": "file of training strings",
-    "upload_test": "file of test strings",
-    "upload_solution": "file of true probabilities",
-    "upload_model": "file of the true model",
-    "upload_prefixes": "file of prefixes",
-    "upload_targets": "file of targets",
-    "upload_format": "format of the strings",
-    "num_prefixes": "prefixes",
-    "num_suffixes": "suffixes",
-    "basis": "basis",
-    "statistic": "statistic",
-    "bounded": "boundary symbols",
-    "transform": "transform",
-    "learner": "learner",
-    "rank": "rank k",
-    "hidden": "hidden layers (multiples of k)",
-    "width_transitions": "hidden units of the transitions (multiples of k)",
-    "epochs_factorisation": "epochs of the factorisation",
-    "epochs_transitions": "epochs of the transitions",
-    "rate_factorisation": "learning rate of the factorisation",
-    "rate_transitions": "learning rate of the transitions",
-    "schedule": "schedule of the learning rates",
-    "optimizer": "optimiser",
-    "start": "start",
-    "starts": "number of starts",
-    "tolerance": "tolerance",
-    "em_start": "start of EM",
-    "pseudo_count": "pseudo-count of EM",
-    "learning_seed": "seed of the networks",
-    "refine": "refinement",
-    "optimizer_refinement": "optimiser of the refinement",
-    "tolerance_refinement": "tolerance of the refinement",
-    "epochs_refinement": "epochs of the refinement",
-    "rate_refinement": "learning rate of the refinement",
-    "batch": "strings per step",
-    "weight_decay": "weight decay",
-    "dropout": "dropout of states",
-    "restarts": "additional random starts",
-    "refinement_seed": "seed of the refinement",
-}
 NO_EFFECT = "–"  # written in place of an option's value if the option has no effect in that recipe
 # written in place of the options of a recipe that this version of the lab can't read
 UNREADABLE = "?"
@@ -81,23 +27,11 @@ def options(recipe: Recipe) -> Mapping[str, str]:
     """Write every option of a recipe as text: label -> value, or "–" if the option has no effect in
     this recipe.
     """
+    values = option_values(recipe)
     return {
-        LABELS[FLAT_NAMES.get((part, field), field)]: _option_text(value)
-        if _matters(recipe, part, field)
-        else NO_EFFECT
-        for part, values in recipe
-        for field, value in values
+        entry.title: _option_text(values[name]) if name in values else NO_EFFECT
+        for name, entry in OPTIONS.items()
     }
-
-
-def _matters(recipe: Recipe, part: str, field: str) -> bool:
-    """Return whether changing an option of this recipe can change the result."""
-    if part == "data":
-        owners = [name for name, source in SOURCES.items() if field in source.options]
-        return not owners or recipe.data.source in owners
-    if field == "bounded":
-        return recipe.learning.kind.needs_hankel
-    return FLAT_NAMES[part, field] not in ignored_fields(recipe)
 
 
 def differing(recipes: Sequence[Recipe]) -> list[str]:
@@ -227,8 +161,8 @@ def parallel_axes(outcomes: Mapping[str, Outcome]) -> dict[str, list[str] | list
     differ, and the main test scores.
     """
     recipes = [outcome.recipe for outcome in outcomes.values()]
-    # because it follows from other options
-    names = [name for name in differing(recipes) if name != LABELS["bounded"]]
+    derived = {entry.title for entry in OPTIONS.values() if entry.derived}
+    names = [name for name in differing(recipes) if name not in derived]
     by_run = [options(recipe) for recipe in recipes]
     axes: dict[str, list[str] | list[float]] = {}
     for name in names:

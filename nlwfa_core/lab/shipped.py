@@ -19,7 +19,7 @@ from ..experiment.presets import PRESETS
 from ..experiment.recipe import Recipe
 from ..files import LAB_FOLDER, FileShelf
 from ..jobs.sweep import run_missing
-from ..learning.names import HANKEL_LEARNERS, depends_on_processor
+from ..learning.learners import HANKEL_LEARNERS
 from .lessons import Lesson, read_lessons
 
 ASSETS = LAB_FOLDER / "assets"
@@ -32,13 +32,12 @@ def shipped_recipes(lessons: Iterable[Lesson]) -> dict[str, Recipe]:
     recipes = [recipe for lesson in lessons for step in lesson.steps for recipe in step.models]
     presets = [recipe for _, recipe in PRESETS.values() if recipe.data.source != "upload"]
     recipes += [recipe.with_learner(learner) for recipe in presets for learner in HANKEL_LEARNERS]
-    return {recipe.key(): recipe for recipe in recipes if not _depends_on_processor(recipe)}
+    return {recipe.key(): recipe for recipe in recipes if not depends_on_processor(recipe)}
 
 
-def _depends_on_processor(recipe: Recipe) -> bool:
-    return depends_on_processor(
-        recipe.learning.learner, recipe.hankel.transform, recipe.refinement.objective
-    )
+def depends_on_processor(recipe: Recipe) -> bool:
+    """Return whether another type of processor changes the digits of a recipe's result."""
+    return recipe.learning.depends_on_processor(recipe.hankel.transform)
 
 
 def make_results(folder: Path, lessons: Iterable[Lesson], again: bool = False) -> list[str]:

@@ -14,7 +14,7 @@ import numpy as np
 from ..errors import RecipeError
 from ..hankel.basis import select_basis
 from ..hankel.estimate import estimate_hankel
-from ..learning.learners import fit
+from ..learning.fitting import fit
 from ..learning.spectral import truncated_svd
 from ..rounding import format_apart
 from ..strings.sample import Sample

@@ -13,7 +13,7 @@ from ..experiment.recipe import DataRecipe, HankelRecipe
 from ..hankel.matrix import bounded_sample
 from ..metrics.tables import Numbers, Table, format_score
 from ..rounding import format_significant
-from ..sources.registry import SOURCES
+from ..sources.registry import GENERATORS
 from ..strings.sample import Sample
 from ..strings.trie import Trie
 from ..strings.words import Alphabet, FloatArray, IntArray, Word, Words
@@ -58,7 +58,7 @@ def split_sentence(recipe: DataRecipe, data: Data) -> str:
         f"{size:,} {role}"
         for size, role in zip(data.sizes, ("training", "validation", "test"), strict=True)
     )
-    if SOURCES[recipe.source].generator is not None:
+    if recipe.source in GENERATORS:
         return f"{counted}: drawn independently of each other."
     if recipe.source == "upload" and recipe.upload_test:
         return (

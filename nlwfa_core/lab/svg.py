@@ -19,7 +19,7 @@ from scipy import sparse
 
 from ..errors import check_at_least, check_extra, check_types
 from ..hankel.matrix import HankelMatrix
-from ..learning.learners import FitReport
+from ..learning.fitting import FitReport
 from ..learning.progress import RELATIVE, curve_from_one
 from ..learning.spectral import hankel_svd
 from ..metrics.intervals import Interval

@@ -18,7 +18,7 @@ from ..experiment.data import Data
 from ..experiment.recipe import run_title
 from ..experiment.results import Result
 from ..experiment.sweeps import Grid, Point
-from ..learning.names import HANKEL_LEARNERS, STRING_LEARNERS
+from ..learning.learners import HANKEL_LEARNERS, STRING_LEARNERS
 from ..metrics.intervals import too_few_strings
 from ..metrics.perplexity import CONVENTIONS, pautomac_score
 from ..metrics.scores import MAIN_SCORES, SCORE_OF, SCORES, Score, Scores, over_one_alphabet

@@ -25,8 +25,9 @@ from scipy.cluster.vq import kmeans2
 from ..errors import RecipeError, check_at_least
 from ..experiment.data import Data
 from ..hankel.matrix import HankelMatrix
-from ..learning.learners import FitCache, fit, svd_size
+from ..learning.fitting import fit
 from ..learning.spectral import truncated_svd
+from ..learning.two_steps import FitCache, svd_size
 from ..models.files import LearnedModel
 from ..models.geometry import directions
 from ..models.nlwfa import NLWFA

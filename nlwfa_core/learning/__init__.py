@@ -3,10 +3,11 @@ are compared with.
 
 What callers use:
 
-- `names`: the registry of learners and refinements.
-- `options`: `Options` and `Refinement`, the settings of a learner.
-- `learners`: `fit`, which learns from a Hankel matrix, and `fit_strings`, which learns from
-  strings.
+- `names`: names and texts of options.
+- `options`: what the options of several learners have in common. `learners`: the options of each
+  learner, and the registry of learners.
+- `fitting`: `fit`, which learns from a Hankel matrix, and `fit_strings`, which learns from
+  strings. `two_steps`: steps 1 and 2 of `fit`.
 - `values`: `fit_values`, which learns any function of strings from its values at some of them.
 - `queries`: `learn_by_queries`, which learns a function by asking for its values, and oracles for
   its counterexamples.

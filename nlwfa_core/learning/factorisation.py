@@ -18,7 +18,7 @@ import numpy as np
 import torch
 from scipy import sparse
 
-from ..errors import RecipeError, check_one_of
+from ..errors import RecipeError
 from ..hankel.matrix import HankelMatrix
 from ..strings.words import FloatArray
 from .losses import (
@@ -29,9 +29,8 @@ from .losses import (
     projected_error,
     reconstruction_error,
 )
-from .names import STARTS
 from .networks import Descent, Epochs, one_thread, seeded_layers, solved, to_arrays, train
-from .options import Options
+from .options import Networks
 from .progress import (
     MAX_SHOWN,
     MOST_UNITS,
@@ -80,7 +79,7 @@ class Factorisation:
     log: TrainingLog
 
 
-def options_used(options: Options) -> tuple[object, ...]:
+def options_used(options: Networks) -> tuple[object, ...]:
     """List the options that change the auto-encoder.
 
     Learners that differ only in other options can share an auto-encoder.
@@ -92,47 +91,21 @@ def options_used(options: Options) -> tuple[object, ...]:
         options.optimizer,
         options.tolerance,
     )
-    shape = (options.rank, options.hidden, options.kind.nonlinear_factorisation)
+    shape = (options.rank, options.hidden, options.nonlinear_factorisation)
     return (*shape, options.start, options.seed, solves_last_layer(options), *descent)
 
 
-def solves_last_layer(options: Options) -> bool:
+def solves_last_layer(options: Networks) -> bool:
     """Return whether the decoder's last layer is solved in every epoch (see
     `fit_factorisation`).
     """
-    return options.optimizer != "adamax" and options.kind.nonlinear_transitions
-
-
-def encoder_depth(hidden: Sequence[int]) -> int:
-    """Count the hidden layers that belong to the encoder: those up to and including the middle one,
-    of width k.
-
-    Raises
-    ------
-    RecipeError
-        Unless `hidden` holds an odd number of positive integers, is symmetric, and has 1 in the
-        middle.
-    """
-    middle = len(hidden) // 2
-    if (
-        len(hidden) % 2 == 0
-        or list(hidden) != list(reversed(hidden))
-        or min(hidden) < 1
-        or hidden[middle] != 1
-    ):
-        multiples = ",".join(map(str, hidden))
-        raise RecipeError(
-            "hidden must list the layers' widths as multiples of the rank, symmetric around "
-            "a 1 in the middle, "
-            f"such as 2,1,2 or 4,2,1,2,4; got {multiples}"
-        )
-    return middle + 1
+    return options.optimizer != "adamax" and options.nonlinear_transitions
 
 
 @one_thread()
 def fit_factorisation(
     hankel: HankelMatrix,
-    options: Options,
+    options: Networks,
     masked: bool = False,
     report: Report = silent,
     cancelled: CancelCheck = never,
@@ -153,7 +126,7 @@ def fit_factorisation(
 
     Parameters
     ----------
-    options : Options
+    options : Networks
         θ is tanh if the learner's first step is nonlinear, and otherwise the identity. The `start`
         "random" means seeded random weights, and "svd" the truncated SVD of H (see `start_at_svd`).
     masked : bool
@@ -163,15 +136,13 @@ def fit_factorisation(
     Raises
     ------
     RecipeError
-        If `hidden` or `start` is not of the allowed form, or H has no finite entry other than 0.
+        If H has no finite entry other than 0.
     Cancelled
     """
-    depth, rank, nonlinear = (
-        encoder_depth(options.hidden),
-        options.rank,
-        options.kind.nonlinear_factorisation,
-    )
-    check_one_of("start", options.start, STARTS)
+    # hidden layers of the encoder: those up to and including the middle one, of width k
+    depth = len(options.hidden) // 2 + 1
+    rank = options.rank
+    nonlinear = options.nonlinear_factorisation
     scale = float(abs(hankel.matrix).max()) if hankel.matrix.nnz else 0.0
     if not 0 < scale < np.inf:
         raise RecipeError(

@@ -17,8 +17,8 @@ from ..errors import check_one_of
 from ..strings.words import FloatArray
 from .early_stopping import Best
 from .losses import DTYPE
-from .names import OPTIMIZERS, STEP_OPTIMIZERS, WINDOW
-from .options import Options
+from .names import OPTIMIZERS, SCHEDULES, WINDOW
+from .options import Networks
 from .progress import (
     CancelCheck,
     Look,
@@ -30,7 +30,6 @@ from .progress import (
     silent,
 )
 
-SCHEDULES = ("constant", "cosine")
 # pairs of steps and changes of the gradient from which L-BFGS guesses the curvature
 CORRECTIONS = 30
 STEPS_PER_CALL = 20  # of torch's L-BFGS, which evaluates its starting point again in each call
@@ -51,8 +50,8 @@ class Descent:
     rate : float
         For Adamax: the learning rate of the first epoch.
     schedule : str
-        For Adamax, one of `SCHEDULES`: "constant" (the paper mentions no schedule), or "cosine",
-        with which the rate falls to 0 along half a cosine.
+        For Adamax, one of `names.SCHEDULES`: "constant" (the paper mentions no schedule), or
+        "cosine", with which the rate falls to 0 along half a cosine.
     optimizer : str
         One of `OPTIMIZERS`.
     tolerance : float
@@ -76,19 +75,14 @@ class Descent:
         check_one_of("optimizer", self.optimizer, OPTIMIZERS)
 
     @classmethod
-    def of(cls, options: Options, step: str) -> Descent:
+    def of(cls, options: Networks, step: str) -> Descent:
         """Make the descent of a step, "factorisation" or "transitions", from a learner's options.
 
         With the optimiser "lm", it is L-BFGS, which then trains whatever Levenberg–Marquardt does
         not.
-
-        Raises
-        ------
-        RecipeError
-            If the optimiser is not one of `STEP_OPTIMIZERS`.
         """
-        check_one_of("optimizer", options.optimizer, STEP_OPTIMIZERS)
-        epochs, rate = getattr(options, f"epochs_{step}"), getattr(options, f"rate_{step}")
+        epochs = getattr(options, f"epochs_{step}")
+        rate = getattr(options, f"rate_{step}")
         optimizer = "adamax" if options.optimizer == "adamax" else "lbfgs"
         return cls(epochs, rate, options.schedule, optimizer, options.tolerance)
 

@@ -1,38 +1,372 @@
-"""The settings of a learner: `Options` for steps 1 and 2, and `Refinement` for step 3."""
+"""The options that learners share: the base of their records, and the groups of fields of networks
+and of the third step.
+
+The record of each learner is in `learners`.
+"""
 
 from __future__ import annotations
 
-from dataclasses import MISSING, dataclass, fields, replace
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
 
-from ..errors import check_at_least, check_fields, check_one_of
+from pydantic import field_validator
+
+from .. import limits
+from ..errors import RecipeError, check_one_of
+from ..records import NoEffect, Record, option, options_of
 from .names import (
+    BY_RANK,
     CONVERGED_EPOCHS,
-    LEARNERS,
-    PSEUDO_COUNT,
+    FEW_STATES,
+    LIKELIHOOD_EPOCHS,
+    OPTIMIZERS,
     REFINEMENTS,
+    SCHEDULES,
+    STARTS,
+    STARTS_OF_FEW_STATES,
+    STEP_OPTIMIZERS,
     TOLERANCE,
     VALUE_REFINEMENTS,
-    Learner,
-    number_of_starts,
+    WINDOW,
 )
 
-# Fields of `Options` for training as in the paper: a number of epochs, from random weights.
-AS_IN_THE_PAPER: dict[str, Any] = {"optimizer": "adamax", "start": "random"}
+LARGEST_SEED = 2**31 - 1
+LARGEST_RATE = 1e300
+REFINED = ("hankel", "likelihood")
+RESTARTS = 128  # of the refinement by values
 
 
-@dataclass(frozen=True)
-class Refinement:
-    """The third step: how all parameters are trained together, after steps 1 and 2.
+def _described(texts: Mapping[str, str]) -> str:
+    return "; ".join(f"{name}: {text}" for name, text in texts.items())
+
+
+def learner_option(name: str) -> Any:
+    """Declare the field by which the records of learners are told apart."""
+    return option(name, title="learner", help="How to learn.")
+
+
+def seed_option(when: Mapping[str, Sequence[Any]] | Sequence[Mapping[str, Any]] = ()) -> Any:
+    """Declare the seed of a learner's random numbers."""
+    return option(
+        0,
+        title="seed of the networks",
+        help="Equal seeds give equal models.",
+        when=when,
+        ge=0,
+        le=LARGEST_SEED,
+    )
+
+
+def starts_option(when: Mapping[str, Sequence[Any]] | Sequence[Mapping[str, Any]] = ()) -> Any:
+    """Declare the number of starts of networks, or of EM."""
+    return option(
+        1,
+        title="number of starts",
+        help="Starts of steps 1 and 2, or of EM (PFA); validation strings, or else the rows of H "
+        f"or the likelihood, choose one. {BY_RANK}: {STARTS_OF_FEW_STATES} for networks up to "
+        f"rank {FEW_STATES} unless Adamax trains, else 1.",
+        when=when,
+        ge=BY_RANK,
+        le=100,
+    )
+
+
+class LearnerOptions(Record):
+    """The options of a learner. Each learner has a record of its own, with the fields that it
+    reads.
 
     Attributes
     ----------
-    objective : str
-        One of `REFINEMENTS`, or of `VALUE_REFINEMENTS` for `fit_values`.
-    epochs : int
+    learner : str
+        The learner's name.
+    rank : int
+        The number of states to learn. SP has fewer where the numerical rank is smaller; for a PDFA
+        it is the largest number.
+    title : str
+        The learner in words, for menus and tables.
+    needs_hankel : bool
+        Whether it learns from a Hankel matrix, which allows a refinement; otherwise it learns from
+        the strings themselves.
+    networks : bool
+        Whether it trains the networks of steps 1 and 2.
+    is_random : bool
+        Whether the seed changes its result.
+    nonlinear_factorisation, nonlinear_transitions : bool
+        Whether θ is tanh in step 1, and in step 2; otherwise it is the identity.
+    from_values : bool
+        Whether it learns a function from its values at some strings.
+    """
+
+    title: ClassVar[str] = ""
+    needs_hankel: ClassVar[bool] = False
+    networks: ClassVar[bool] = False
+    is_random: ClassVar[bool] = True
+    nonlinear_factorisation: ClassVar[bool] = False
+    nonlinear_transitions: ClassVar[bool] = False
+    from_values: ClassVar[bool] = False
+    # All records from which a user chooses this one.
+    registry: ClassVar[Mapping[str, type[LearnerOptions]]] = {}
+
+    learner: str
+    rank: int = option(10, title="rank k", help="Number of states.", limit="rank", ge=1)
+
+    def needs(self, name: str) -> Mapping[str, Sequence[Any]]:
+        """Return what would have to change for a field to have an effect; see `Record.needs`. It is
+        the learner for a field that no other field of this learner gives an effect.
+        """
+        needs = super().needs(name)
+        if needs or self.has(name):
+            return needs
+        return needed_learners(self.registry, name, type(self))
+
+    def setting(self, name: str) -> Mapping[str, Any]:
+        """Return the learner and the other fields on which it depends that a field has no
+        effect.
+        """
+        return {"learner": self.learner, **super().setting(name)}
+
+    @classmethod
+    def could_have(cls, name: str) -> bool:
+        """Return whether a field has an effect with some values of other fields."""
+        declared = options_of(cls).get(name)
+        return declared is not None and all(
+            any(
+                other in cls.model_fields or getattr(cls, other) in values
+                for other, values in condition.items()
+            )
+            for condition in declared.when
+        )
+
+    @classmethod
+    def unknown_field(cls, name: str) -> RecipeError:
+        """Make the error for a field that the record does not have."""
+        if needs := needed_learners(cls.registry, name, cls):
+            return NoEffect(name, {"learner": cls.name()}, needs)
+        return super().unknown_field(name)
+
+    @classmethod
+    def name(cls) -> str:
+        """Return the learner's name."""
+        return str(cls.model_fields["learner"].default)
+
+    @classmethod
+    def class_of(cls, content: Mapping[str, Any]) -> type[Record]:
+        """Return the record of the learner that JSON names."""
+        return cls.registry.get(str(content.get("learner", "")), cls)
+
+    @classmethod
+    def needs_boundary(cls, statistic: str, transform: str) -> bool:
+        """Return whether strings have to be counted with boundary symbols.
+
+        Prefix and factor statistics need them unless the model is linear and the matrix
+        untransformed: only then is there a formula that converts the model to string probabilities
+        (`models.conversion`).
+        """
+        return cls.needs_hankel and statistic != "string" and (cls.networks or transform != "none")
+
+    def depends_on_processor(self, transform: str) -> bool:
+        """Return whether another type of processor changes the result so much that the digits shown
+        on pages differ. `transform` is that of the Hankel matrix.
+
+        By measurement (docs/method-notes.md), this is so for refinement by likelihood, unless a
+        softmax keeps the outputs positive. Other outputs may pass through 0 during training. There
+        the likelihood, a function of |outputs|, has a pole and a kink, which magnify differences in
+        the last digit.
+        """
+        softmax = transform == "row" and self.nonlinear_factorisation
+        return self.refinement == "likelihood" and not softmax
+
+    @property
+    def refinement(self) -> str:
+        """Return the third step, one of `names.REFINEMENTS`; "none" for learners that have none."""
+        return "none"
+
+
+def needed_learners(
+    registry: Mapping[str, type[LearnerOptions]], name: str, but: type[LearnerOptions]
+) -> dict[str, tuple[str, ...]]:
+    """Return the learners that have a field, except one of them, as `Record.needs` does."""
+    learners = tuple(
+        learner for learner, kind in registry.items() if kind is not but and kind.could_have(name)
+    )
+    return {"learner": learners} if learners else {}
+
+
+class Networks(LearnerOptions):
+    """The options of steps 1 and 2.
+
+    Attributes
+    ----------
+    hidden : tuple of int
+        The widths of the auto-encoder's hidden layers, as multiples of the rank: (2, 1, 2) or (4,
+        2, 1, 2, 4) in the paper.
+    width_transitions : int
+        The number of hidden units of each symbol's map, as a multiple of the rank: 2 in the paper;
+        0 for no hidden layer.
+    optimizer : str
+        How steps 1 and 2 are trained, one of `names.STEP_OPTIMIZERS`. All but "adamax" solve
+        exactly whatever has a closed form.
+    start : str
+        Where training in steps 1 and 2 starts, one of `names.STARTS`.
+    starts : int
+        How many starts of steps 1 and 2 are tried, each with its own random weights, or
+        `names.BY_RANK` (0) to let the rank decide. `fit` uses the start with the fewest bits per
+        symbol on the validation strings. Without validation strings, it uses the start whose model
+        computes the rows of H with the smallest error (`refine_hankel.rolled_out_error`).
+    epochs_factorisation, epochs_transitions : int
+        The largest number of evaluations of the loss and its gradient on all data, in step 1 and in
+        step 2.
+    tolerance : float
+        For L-BFGS: a step ends when the last `names.WINDOW` epochs lowered its loss by less than
+        this share.
+    rate_factorisation, rate_transitions : float
+        For "adamax": the learning rates of steps 1 and 2, in the paper 0.015 and 0.001.
+    schedule : str
+        For "adamax": one of `names.SCHEDULES`. The rates stay constant, or fall to 0 along half a
+        cosine.
+    seed : int
+        The seed of all random numbers in steps 1 and 2.
+    """
+
+    needs_hankel: ClassVar[bool] = True
+    networks: ClassVar[bool] = True
+
+    hidden: tuple[int, ...] = option(
+        (2, 1, 2),
+        title="hidden layers (multiples of k)",
+        help="Hidden layers of the factorisation, in multiples of the rank.",
+        # a linear step is solved exactly; refinement trains all layers, of any widths
+        when={
+            "nonlinear_factorisation": [True],
+            "from_values": [True],
+            "optimizer": ["adamax"],
+            "refine": REFINED,
+        },
+    )
+    width_transitions: int = option(
+        2,
+        title="hidden units of the transitions (multiples of k)",
+        help="Hidden units of the transitions, in multiples of the rank; 0: no hidden layer.",
+        when=(
+            {"nonlinear_transitions": [True], "from_values": [False]},
+            {"nonlinear_transitions": [True], "optimizer": ["adamax"]},
+        ),
+        ge=0,
+        le=16,
+    )
+    optimizer: str = option(
+        "lbfgs",
+        title="optimiser",
+        help=f"How steps 1 and 2 are trained: {_described(STEP_OPTIMIZERS)}.",
+        choices=STEP_OPTIMIZERS,
+    )
+    start: str = option(
+        "svd",
+        title="start",
+        help=f"Where steps 1 and 2 start: {_described(STARTS)}.",
+        choices=STARTS,
+        when={"nonlinear_factorisation": [True], "from_values": [True], "optimizer": ["adamax"]},
+    )
+    starts: int = starts_option(when={"from_values": [False]})
+    epochs_factorisation: int = option(
+        CONVERGED_EPOCHS,
+        title="epochs of the factorisation",
+        help="Epochs of step 1 at most; the weights of the best one are kept.",
+        limit="epochs",
+        when={"nonlinear_factorisation": [True], "from_values": [True], "optimizer": ["adamax"]},
+        ge=0,
+    )
+    epochs_transitions: int = option(
+        CONVERGED_EPOCHS,
+        title="epochs of the transitions",
+        help="Epochs of step 2 at most; the weights of the best one are kept.",
+        limit="epochs",
+        when=(
+            {"nonlinear_transitions": [True], "from_values": [False]},
+            {"nonlinear_transitions": [True], "optimizer": ["adamax"]},
+        ),
+        ge=0,
+    )
+    tolerance: float = option(
+        TOLERANCE,
+        title="tolerance",
+        help=f"L-BFGS stops when {WINDOW} epochs lowered the loss by less than this share.",
+        when={"optimizer": ["lbfgs", "lm"]},
+        ge=0,
+        lt=1,
+    )
+    rate_factorisation: float = option(
+        0.015,
+        title="learning rate of the factorisation",
+        help="Learning rate of step 1 (Adamax).",
+        when={"optimizer": ["adamax"]},
+        gt=0,
+        le=LARGEST_RATE,
+    )
+    rate_transitions: float = option(
+        0.001,
+        title="learning rate of the transitions",
+        help="Learning rate of step 2 (Adamax).",
+        when=(
+            {"nonlinear_transitions": [True], "from_values": [False]},
+            {"optimizer": ["adamax"]},
+        ),
+        gt=0,
+        le=LARGEST_RATE,
+    )
+    schedule: str = option(
+        "constant",
+        title="schedule of the learning rates",
+        help="How the learning rates of steps 1 and 2 develop (Adamax).",
+        choices=SCHEDULES,
+        when={"optimizer": ["adamax"]},
+    )
+    seed: int = seed_option()
+
+    @field_validator("hidden", mode="before")
+    @classmethod
+    def _read_hidden(cls, value: Any) -> Any:
+        return whole_numbers("hidden", value) if isinstance(value, str) else value
+
+    @field_validator("hidden")
+    @classmethod
+    def _check_hidden(cls, hidden: tuple[int, ...]) -> tuple[int, ...]:
+        symmetric = (
+            len(hidden) in (1, 3, 5, 7) and hidden == hidden[::-1] and hidden[len(hidden) // 2] == 1
+        )
+        if not symmetric or not 1 <= min(hidden) <= max(hidden) <= 16:
+            raise ValueError(
+                "hidden must list at most 7 widths as multiples (1 to 16) of the rank, "
+                "symmetric around a 1 in the middle, "
+                f"such as 2,1,2 or 4,2,1,2,4; got {','.join(map(str, hidden))}"
+            )
+        return hidden
+
+    @property
+    def number_of_starts(self) -> int:
+        """Return how many starts are tried: if it is left to the rank, STARTS_OF_FEW_STATES for
+        networks that are trained to convergence and have at most FEW_STATES states, else 1.
+        """
+        several = self.optimizer != "adamax" and self.rank <= FEW_STATES
+        return self.starts or (STARTS_OF_FEW_STATES if several else 1)
+
+
+class Refined(LearnerOptions):
+    """The options of the third step, which trains all parameters together after steps 1 and 2.
+
+    Attributes
+    ----------
+    refine : str
+        What is trained on, one of `names.REFINEMENTS`.
+    optimizer_refinement : str
+        For "hankel": one of `names.OPTIMIZERS`.
+    epochs_refinement : int
         For "hankel": the largest number of evaluations of the loss and its gradient. For
         "likelihood": the number of passes over the training strings.
-    rate : float
+    tolerance_refinement : float
+        For "hankel" with "lbfgs": training ends when the last `names.WINDOW` epochs lowered the
+        loss by less than this share.
+    rate_refinement : float
         For "likelihood", and for "hankel" with "adamax": the learning rate of the first epoch,
         which falls to 0 along half a cosine.
     batch : int
@@ -41,198 +375,189 @@ class Refinement:
         For "likelihood": the weight decay of AdamW (Loshchilov and Hutter 2019).
     dropout : float
         For "likelihood", and for networks only: the share of the entries of states that is set to 0
-        at random in a step.
+        at random in a step. (SP becomes a network if the matrix is transformed or has boundary
+        symbols.)
     restarts : int
-        For "likelihood" and "values": the number of random starts besides the model of steps 1 and
-        2. The best result is returned: the best on the validation strings if there are any, and
-        otherwise on the training data.
-    seed : int
-    optimizer : str
-        For "hankel": one of `OPTIMIZERS`.
-    tolerance : float
-        For "hankel" with "lbfgs": training ends when the last `names.WINDOW` epochs lowered the
-        loss by less than this share.
-
-    Raises
-    ------
-    RecipeError
-        If the objective is unknown.
-
-    Examples
-    --------
-    >>> from nlwfa_core import Options, Refinement
-    >>> Options("both.non", 5, refinement=Refinement("likelihood", epochs=20)).refinement.objective
-    'likelihood'
+        For "likelihood": the number of random starts besides the model of steps 1 and 2. The best
+        result is returned: the best on the validation strings if there are any, and otherwise on
+        the training data.
+    refinement_seed : int
     """
 
-    objective: str = "none"
-    epochs: int = 40
-    rate: float = 0.01
-    batch: int = 500
-    weight_decay: float = 0.0
-    dropout: float = 0.0
-    restarts: int = 0
-    seed: int = 0
-    optimizer: str = "adamax"
-    tolerance: float = TOLERANCE
+    refine: str = option(
+        "none",
+        title="refinement",
+        help=f"A third step that trains all parameters together: {', '.join(REFINEMENTS)}.",
+        choices=REFINEMENTS,
+    )
+    optimizer_refinement: str = option(
+        "lbfgs",
+        title="optimiser of the refinement",
+        help=f"How step 3 is trained on the rows of H: {' or '.join(OPTIMIZERS)}.",
+        choices=OPTIMIZERS,
+        when={"refine": ["hankel"]},
+    )
+    epochs_refinement: int = option(
+        {"hankel": CONVERGED_EPOCHS, "likelihood": LIKELIHOOD_EPOCHS},
+        by="refine",
+        title="epochs of the refinement",
+        help="Epochs of step 3 at most; the weights of the best one are kept.",
+        limit="epochs",
+        when={"refine": REFINED},
+        ge=0,
+    )
+    tolerance_refinement: float = option(
+        TOLERANCE,
+        title="tolerance of the refinement",
+        help=f"L-BFGS stops when {WINDOW} epochs lowered the loss of step 3 by less than this "
+        "share.",
+        when=({"refine": ["hankel"]}, {"optimizer_refinement": ["lbfgs"]}),
+        ge=0,
+        lt=1,
+    )
+    rate_refinement: float = option(
+        0.01,
+        title="learning rate of the refinement",
+        help="Learning rate of step 3 (Adamax, or by likelihood).",
+        when=({"refine": REFINED}, {"refine": ["likelihood"], "optimizer_refinement": ["adamax"]}),
+        gt=0,
+        le=LARGEST_RATE,
+    )
+    batch: int = option(
+        500,
+        title="strings per step",
+        help="Strings in a step of the refinement by likelihood.",
+        when={"refine": ["likelihood"]},
+        ge=1,
+        le=limits.ceiling("generated_strings"),
+    )
+    weight_decay: float = option(
+        0.0,
+        title="weight decay",
+        help="Weight decay (AdamW) of the refinement by likelihood.",
+        when={"refine": ["likelihood"]},
+        ge=0,
+        le=100,
+    )
+    dropout: float = option(
+        0.0,
+        title="dropout of states",
+        help="Share of the states' entries left out in a step of the refinement by likelihood.",
+        when={"refine": ["likelihood"]},
+        ge=0,
+        lt=1,
+    )
+    restarts: int = option(
+        0,
+        title="additional random starts",
+        help="Random starts of the refinement by likelihood, beside the model of the two steps.",
+        when={"refine": ["likelihood"]},
+        ge=0,
+        le=100,
+    )
+    refinement_seed: int = option(
+        0,
+        title="seed of the refinement",
+        help="Equal seeds refine equal models alike.",
+        when={"refine": REFINED},
+        ge=0,
+        le=LARGEST_SEED,
+    )
 
-    def __post_init__(self) -> None:
-        check_fields(self)
-        check_one_of("refine", self.objective, REFINEMENTS | VALUE_REFINEMENTS)
-        check_at_least("seed", self.seed, 0)
+    needs_hankel: ClassVar[bool] = True
+
+    @property
+    def refinement(self) -> str:
+        """Return the third step, one of `names.REFINEMENTS`."""
+        return self.refine
 
 
-@dataclass(frozen=True)
-class Options:
-    """A learner, its rank, and how it is trained.
+class FromValues(LearnerOptions):
+    """The options of the third step of learning from values (`values.fit_values`).
 
     Attributes
     ----------
-    learner : str
-        One of `LEARNERS`.
-    rank : int
-        The number of states to learn. (SP has fewer where the numerical rank is smaller.)
-    hidden : tuple of int
-        The widths of the auto-encoder's hidden layers, as multiples of the rank: (2, 1, 2) or (4,
-        2, 1, 2, 4) in the paper.
-    width_transitions : int
-        The number of hidden units of each symbol's map, as a multiple of the rank: 2 in the paper;
-        0 for no hidden layer.
-    optimizer : str
-        How steps 1 and 2 are trained, one of `STEP_OPTIMIZERS`. All but "adamax" solve exactly
-        whatever has a closed form.
-    start : str
-        Where training in steps 1 and 2 starts, one of `STARTS`.
-    starts : int
-        How many starts of steps 1 and 2 are tried, each with its own random weights, or
-        `names.BY_RANK` (0) to let `names.number_of_starts` decide. `fit` uses the start with the
-        fewest bits per symbol on the validation strings. Without validation strings, it uses the
-        start whose model computes the rows of H with the smallest error
-        (`refine_hankel.rolled_out_error`). For a PFA it is the number of starts of EM, of which the
-        one with the fewest bits per symbol is used.
-    tolerance : float
-        For L-BFGS: a step ends when the last `names.WINDOW` epochs lowered its loss by less than
-        this share.
-    epochs_factorisation, epochs_transitions : int
-        The largest number of evaluations of the loss and its gradient on all data, in step 1 and in
-        step 2.
-    rate_factorisation, rate_transitions : float
-        For "adamax": the learning rates of steps 1 and 2, in the paper 0.015 and 0.001.
-    schedule : str
-        For "adamax": one of `networks.SCHEDULES`. The rates stay constant, or fall to 0 along half
-        a cosine.
-    ridge : float
-        For SP, when it learns from values: the ridge of the matrix completion (see
-        `completion.complete`).
-    seed : int
-        The seed of all random numbers in steps 1 and 2.
-    refinement : Refinement or str
-        The third step. The name of an objective stands for the refinement with that objective and
-        default settings.
-    em_start : str
-        For a PFA: where EM starts, one of `names.EM_STARTS`.
-    pseudo_count : float
-        For a PFA and a PDFA: a number added to each (expected) count (see `pfa.PFATraining` and
-        `merging.PDFATraining`).
+    refine : str
+        One of `names.VALUE_REFINEMENTS`.
+    restarts : int
+        For "values": the number of random starts besides the model of steps 1 and 2. The best
+        result is returned.
+    """
+
+    needs_hankel: ClassVar[bool] = True
+    from_values: ClassVar[bool] = True
+
+    refine: str = option(
+        "none",
+        title="refinement",
+        help=f"A third step: {', '.join(VALUE_REFINEMENTS)}.",
+        choices=VALUE_REFINEMENTS,
+    )
+    restarts: int = option(
+        RESTARTS,
+        title="additional random starts",
+        help="Random starts of the refinement by values, beside the model of the two steps.",
+        when={"refine": ["values"]},
+        ge=0,
+        le=100_000,
+    )
+
+
+def registry_of(*kinds: type[LearnerOptions]) -> dict[str, type[LearnerOptions]]:
+    """Make a registry of learners: name -> record. Each record knows the registry that it is in,
+    so that errors can name the learners that a field is for.
+    """
+    registry = {kind.name(): kind for kind in kinds}
+    for kind in kinds:
+        kind.registry = registry
+    return registry
+
+
+def options_from(
+    registry: Mapping[str, type[LearnerOptions]],
+    options: LearnerOptions | str | None,
+    fields: Mapping[str, Any],
+) -> LearnerOptions:
+    """Combine the forms in which a caller can pass options: a record or a learner's name, and
+    fields as keywords, which replace those of the record.
 
     Raises
     ------
-    TypeError
-        If an option has another type.
     RecipeError
-        If the seed is negative.
-
-    Examples
-    --------
-    >>> from nlwfa_core import Options
-    >>> options = Options("tran.non", 5, tolerance=0.001)
-    >>> options.rank, options.optimizer, options.start
-    (5, 'lbfgs', 'svd')
-    """
-
-    learner: str
-    rank: int
-    hidden: tuple[int, ...] = (2, 1, 2)
-    width_transitions: int = 2
-    optimizer: str = "lbfgs"
-    start: str = "svd"
-    starts: int = 1
-    tolerance: float = TOLERANCE
-    epochs_factorisation: int = CONVERGED_EPOCHS
-    epochs_transitions: int = CONVERGED_EPOCHS
-    rate_factorisation: float = 0.015
-    rate_transitions: float = 0.001
-    schedule: str = "constant"
-    ridge: float = 1e-6
-    seed: int = 0
-    refinement: Refinement = Refinement()
-    em_start: str = "random"
-    pseudo_count: float = PSEUDO_COUNT
-
-    def __post_init__(self) -> None:
-        if isinstance(self.refinement, str):
-            object.__setattr__(self, "refinement", Refinement(self.refinement))
-        if isinstance(self.hidden, list):
-            object.__setattr__(self, "hidden", tuple(self.hidden))
-        check_fields(self)
-        check_at_least("seed", self.seed, 0)
-
-    @property
-    def kind(self) -> Learner:
-        """Return the learner's entry in the registry."""
-        return LEARNERS[self.learner]
-
-    @property
-    def number_of_starts(self) -> int:
-        """Return how many starts are tried, as `names.number_of_starts` says."""
-        return number_of_starts(self.starts, self.learner, self.rank, self.optimizer)
-
-
-def with_shortcuts(
-    options: Options | str | None, rank: int | None, shortcuts: dict[str, Any]
-) -> Options:
-    """Combine the forms in which a caller can pass options: `Options` or a learner's name, a rank,
-    and fields as keywords.
-
-    Keywords and the rank replace fields of `options`. If `options` is only a learner's name, the
-    other fields have their defaults.
-
-    >>> with_shortcuts("SP", 5, {}) == with_shortcuts(
-    ...     None, None, {"learner": "SP", "rank": 5}
-    ... ) == Options("SP", 5)
-    True
-    >>> with_shortcuts(Options("SP", 5), 7, {}).rank
-    7
-
-    Raises
-    ------
+        If the learner is not in the registry, or a field has no effect, or is not valid.
     TypeError
-        If a keyword is not a field of `Options`, the learner or the rank is missing, or one of them
-        is passed twice.
+        If there is no learner, or it is passed twice.
     """
-    names = [field.name for field in fields(Options)]
-    if unknown := [name for name in shortcuts if name not in names]:
+    if isinstance(options, LearnerOptions):
+        check_one_of("learner", options.learner, registry)
+        if not isinstance(options, registry[options.learner]):
+            raise RecipeError(
+                f"the options must be a {registry[options.learner].__name__}; got a "
+                f"{type(options).__name__}"
+            )
+        return options.changed(**fields) if fields else options
+    if isinstance(options, str) and "learner" in fields:
+        raise TypeError(f"learner is passed twice: {options!r} and {fields['learner']!r}")
+    learner = fields.get("learner") if options is None else options
+    if learner is None:
+        raise TypeError("learner missing: pass a learner's name and its options, such as 'SP', 5")
+    if not isinstance(learner, str):
         raise TypeError(
-            f"{unknown[0]!r} is not an option of a learner; the options are {', '.join(names)}"
+            "options must be the options of a learner, or a learner's name followed by a rank, "
+            f"such as 'SP', 5; got {options!r}"
         )
-    positional: dict[str, Any] = {"learner": options} if isinstance(options, str) else {}
-    if rank is not None:
-        positional["rank"] = rank
-    if twice := [name for name in positional if name in shortcuts]:
-        raise TypeError(
-            f"{twice[0]} is passed twice: {positional[twice[0]]!r} and {shortcuts[twice[0]]!r}"
-        )
-    if isinstance(options, Options):
-        return replace(options, **positional, **shortcuts)
-    if not (options is None or isinstance(options, str)):
-        raise TypeError(
-            "options must be Options, or a learner's name followed by a rank, such as 'SP', "
-            f"5; got {options!r}"
-        )
-    values = {**positional, **shortcuts}
-    required = [field.name for field in fields(Options) if field.default is MISSING]
-    if missing := [name for name in required if name not in values]:
-        raise TypeError(
-            f"{' and '.join(missing)} missing: pass a learner and a rank, such as 'SP', 5"
-        )
-    return Options(**values)
+    check_one_of("learner", learner, registry)
+    return registry[learner](**{**fields, "learner": learner})
+
+
+def whole_numbers(name: str, text: str) -> tuple[int, ...]:
+    """Read whole numbers separated by commas, such as "2,1,2".
+
+    For other text, raises a RecipeError that names the field.
+    """
+    try:
+        return tuple(int(number) for number in text.split(","))
+    except ValueError:
+        raise RecipeError(
+            f"{name} must be whole numbers separated by commas, such as 2,1,2; got {text[:60]!r}"
+        ) from None

@@ -19,7 +19,7 @@ from ..strings.trie import Trie
 from ..strings.words import IntArray, Words
 from .losses import SparseRows, activate, reconstruction_error
 from .networks import Descent, Epochs, nudge, one_thread, to_arrays, train
-from .options import Refinement
+from .options import Refined
 from .progress import MAX_SHOWN, CancelCheck, Report, RowStates, never, silent
 from .reading import Steps
 from .rollout import Rollout, transition_step
@@ -29,7 +29,7 @@ from .rollout import Rollout, transition_step
 def refine_hankel(
     hankel: HankelMatrix,
     steps: Steps,
-    options: Refinement,
+    options: Refined,
     report: Report = silent,
     cancelled: CancelCheck = never,
 ) -> Steps:
@@ -41,8 +41,15 @@ def refine_hankel(
     those of `steps` if no epoch improves on them.
     """
     rows = _RolledOutRows(hankel, steps)
-    descent = Descent(options.epochs, options.rate, "cosine", options.optimizer, options.tolerance)
-    leave_saddle = None if any(steps.nonlinear) else lambda: nudge(rows.tensors, options.seed)
+    descent = Descent(
+        options.epochs_refinement,
+        options.rate_refinement,
+        "cosine",
+        options.optimizer_refinement,
+        options.tolerance_refinement,
+    )
+    seed = options.refinement_seed
+    leave_saddle = None if any(steps.nonlinear) else lambda: nudge(rows.tensors, seed)
     log = train(
         Epochs(rows.tensors, rows.error, "refinement", descent, report, cancelled, rows.look),
         first_step=leave_saddle,

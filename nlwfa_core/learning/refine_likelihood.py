@@ -27,7 +27,7 @@ from .early_stopping import Best
 from .losses import DTYPE, activate
 from .networks import half_cosine, nudge, one_thread, to_arrays
 from .next_symbol_loss import MIN_PROBABILITY, blocks, in_blocks, log_likelihood
-from .options import Refinement
+from .options import Refined
 from .progress import (
     BITS,
     CancelCheck,
@@ -246,7 +246,7 @@ def refine_likelihood(
     model: WFA | NLWFA,
     train: Sample,
     validation: Sample | None,
-    options: Refinement,
+    options: Refined,
     report: Report = silent,
     cancelled: CancelCheck = never,
     shown: tuple[IntArray, Words] | None = None,
@@ -284,16 +284,19 @@ def refine_likelihood(
     starts: list[WFA | NLWFA] = [_balanced(_as_distribution(model, train), train)]
     rows, prefixes = shown or (np.empty(0, dtype=np.int64), Words.of([]))
     tree = Trie.of(prefixes, model.num_symbols)
+    first_seed = options.refinement_seed + 1
     starts += [
-        _random_like(starts[0], seed)
-        for seed in range(options.seed + 1, options.seed + 1 + options.restarts)
+        _random_like(starts[0], seed) for seed in range(first_seed, first_seed + options.restarts)
     ]
-    total = options.epochs * len(starts)
+    total = options.epochs_refinement * len(starts)
     runs = []
     for number, start in enumerate(starts):
 
         def report_epoch(
-            epoch: int, bits: float, current: _Trained, first: int = number * options.epochs
+            epoch: int,
+            bits: float,
+            current: _Trained,
+            first: int = number * options.epochs_refinement,
         ) -> None:
             def look() -> RowStates:
                 return RowStates(rows, current.learned().states(tree)[tree.ends])
@@ -318,7 +321,7 @@ def _train_from(
     model: WFA | NLWFA,
     train: Sample,
     validation: Sample,
-    options: Refinement,
+    options: Refined,
     report_epoch: Callable[[int, float, _Trained], None],
     cancelled: CancelCheck,
 ) -> tuple[WFA | NLWFA, list[float]]:
@@ -327,30 +330,30 @@ def _train_from(
     Returns the best epoch's model, and the bits per symbol of every epoch on the validation
     strings.
     """
-    torch.manual_seed(options.seed)  # of dropout
+    torch.manual_seed(options.refinement_seed)  # of dropout
     # a string has score 0, where there is no gradient
     if not np.isfinite(bits_per_symbol(model, train)):
         start = _Trained.of(model)
-        nudge(start.tensors, options.seed)
+        nudge(start.tensors, options.refinement_seed)
         model = start.learned()
     trained, averaged = _Trained.of(model), _Trained.of(model)
     optimizer = torch.optim.AdamW(
-        trained.tensors, lr=options.rate, weight_decay=options.weight_decay
+        trained.tensors, lr=options.rate_refinement, weight_decay=options.weight_decay
     )
     strings = int(train.counts.sum())
     count = max(1, round(strings / options.batch))
     divisions = [
-        train.split([strings // count] * count, options.seed + number)
-        for number in range(min(DIVISIONS, options.epochs))
+        train.split([strings // count] * count, options.refinement_seed + number)
+        for number in range(min(DIVISIONS, options.epochs_refinement))
     ]
     batches = [[Continuations(part, model.num_symbols) for part in parts] for parts in divisions]
     validation_tree = Continuations(validation, model.num_symbols)
     best, losses = Best(model), list[float]()
-    for epoch in range(options.epochs):
+    for epoch in range(options.epochs_refinement):
         for number, batch in enumerate(batches[epoch % len(batches)]):
             check_cancelled(cancelled)
-            done = (epoch + number / count) / options.epochs
-            optimizer.param_groups[0]["lr"] = half_cosine(options.rate, math.pi * done)
+            done = (epoch + number / count) / options.epochs_refinement
+            optimizer.param_groups[0]["lr"] = half_cosine(options.rate_refinement, math.pi * done)
             optimizer.zero_grad()
             trained.bits_per_symbol(batch, options.dropout).backward()  # type: ignore[no-untyped-call]
             torch.nn.utils.clip_grad_norm_(trained.tensors, MAX_GRADIENT_NORM)

@@ -19,7 +19,7 @@ from .levenberg_marquardt import fit_maps
 from .losses import BatchedSquaredError, squared_error
 from .names import LARGEST_MAP
 from .networks import Descent, Epochs, one_thread, seeded_layers, solved, to_arrays, train
-from .options import Options
+from .options import Networks
 from .progress import MAX_SHOWN, CancelCheck, Report, RowStates, TrainingLog, never, silent
 
 
@@ -27,7 +27,7 @@ from .progress import MAX_SHOWN, CancelCheck, Report, RowStates, TrainingLog, ne
 def fit_transitions(
     latent: FloatArray,
     shifted: npt.NDArray[np.int32],
-    options: Options,
+    options: Networks,
     weights: FloatArray | None = None,
     report: Report = silent,
     cancelled: CancelCheck = never,
@@ -46,7 +46,7 @@ def fit_transitions(
         The code φ(H_r) of every row r of H. Rows 0 … num_prefixes − 1 are the prefixes.
     shifted : array, shape (num_prefixes, num_symbols)
         The number of the row of uσ.
-    options : Options
+    options : Networks
         θ is tanh if the learner's second step is nonlinear, and otherwise the identity. Without
         hidden units (`width_transitions` 0), g_σ(z) = θ(zᵀF). The number of states is that of
         `latent`, not `options.rank`.
@@ -66,11 +66,9 @@ def fit_transitions(
     Cancelled
     """
     num_prefixes, num_symbols = shifted.shape
-    rank, width, nonlinear = (
-        latent.shape[1],
-        options.width_transitions,
-        options.kind.nonlinear_transitions,
-    )
+    rank = latent.shape[1]
+    width = options.width_transitions
+    nonlinear = options.nonlinear_transitions
     widths = [rank, width * rank, rank] if width else [rank, rank]
     shapes = [(num_symbols, before, after) for before, after in pairwise(widths)]
     layers = seeded_layers(shapes, torch.Generator().manual_seed(options.seed))

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..errors import RecipeError, check_one_of, check_types, listed
+from ..errors import check_one_of, check_types, listed
 from ..hankel.basis import Basis
 from ..hankel.matrix import transformed
 from ..hankel.values import ValuedStrings, observed_hankel, observed_transitions
@@ -21,13 +21,15 @@ from ..models.nlwfa import NLWFA
 from ..models.wfa import WFA
 from ..strings.words import Alphabet
 from .completion import complete, fit_completed
-from .learners import Fit, FitCache, FitReport, check_rank, network_steps
-from .names import VALUE_REFINEMENTS, VALUE_TRANSFORMS, check_learner
-from .options import Options, with_shortcuts
+from .fitting import Fit, FitReport
+from .learners import VALUE_LEARNERS, ValueNetworks, ValueSP
+from .names import VALUE_TRANSFORMS
+from .options import LearnerOptions, options_from
 from .progress import CancelCheck, Report, TrainingLog, check_cancelled, never, silent
 from .reading import Steps, as_network
 from .spectral import fit_spectral, truncated_svd
 from .square_root import square_root
+from .two_steps import FitCache, check_rank, network_steps
 
 NUM_PREFIXES = NUM_SUFFIXES = 1000  # of the basis, unless one is given
 MAX_LISTED_SYMBOLS = 5
@@ -39,26 +41,26 @@ CELLS_OF_ROOT = (2.0, 1.4, 1.0)
 @check_types
 def fit_values(
     values: ValuedStrings,
-    options: Options | str | None = None,
+    options: LearnerOptions | str | None = None,
     rank: int | None = None,
     *,
     basis: Basis | None = None,
     transform: str = "none",
     report: Report = silent,
     cancelled: CancelCheck = never,
-    **shortcuts: Any,
+    **fields: Any,
 ) -> Fit:
-    """Learn a model from values of strings, with `Options` or, in short, with keywords:
-    `fit_values(values, "SP", rank=5)`.
+    """Learn a model from values of strings, with the options of a learner (one of
+    `learners.VALUE_LEARNERS`) or, in short, with keywords: `fit_values(values, "SP", rank=5)`.
 
     The values of all other strings are unknown, not 0. SP completes the Hankel matrix. Networks are
     trained on its known cells, and linear transitions are fitted by least squares to the pairs of
     rows u and uσ that both have known cells.
 
-    The third step is `Refinement("values", restarts=128)`, here with 128 random starts; steps 1 and
-    2 have a single start. If the transform is "sqrt", transitions are linear and there is no hidden
-    layer after the state, the third step also starts at the square root of a linear model of the
-    values (see `square_root`).
+    The third step is `refine="values"`, by default with 128 random starts (`restarts`); steps 1
+    and 2 have a single start. If the transform is "sqrt", transitions are linear and there is no
+    hidden layer after the state, the third step also starts at the square root of a linear model of
+    the values (see `square_root`).
 
     >>> from nlwfa_core import read_values
     >>> model = fit_values(
@@ -69,8 +71,8 @@ def fit_values(
 
     Parameters
     ----------
-    options : Options or str, optional
-        All options, or a learner's name.
+    options : LearnerOptions or str, optional
+        The options of a learner, or a learner's name.
     rank : int, optional
         In place of the rank in `options`.
     basis : Basis, optional
@@ -79,52 +81,51 @@ def fit_values(
     transform : str
         One of VALUE_TRANSFORMS. With "sqrt", values must not be negative: the model learns their
         square roots, and squares its output.
-    shortcuts
-        Fields of `Options`, in place of those in `options`.
+    fields
+        Fields of the learner's options, in place of those in `options`.
 
     Raises
     ------
     RecipeError
-        If an option is unknown, the rank is below 1 or above what the basis allows, or there is
-        nothing to learn.
+        If an option is unknown, has no effect or is not allowed, the rank is above what the basis
+        allows, or there is nothing to learn.
     TypeError
-        If the learner or the rank is missing, or a keyword is not a field of `Options`.
+        If the learner is missing.
     Cancelled
     """
-    options = with_shortcuts(options, rank, shortcuts)
-    check_learner(options.learner)
-    refinement = options.refinement
+    fields |= {} if rank is None else {"rank": rank}
+    settings = options_from(VALUE_LEARNERS, options, fields)
+    assert isinstance(settings, ValueSP | ValueNetworks)
     check_one_of("transform", transform, VALUE_TRANSFORMS)
-    check_one_of("refine", refinement.objective, VALUE_REFINEMENTS)
-    if options.starts > 1:
-        raise RecipeError(
-            "starts must be 0 or 1 for functions learned from values, because their "
-            "refinement has its own random restarts; "
-            f"got {options.starts}"
-        )
+    settings.check_limits()
     check_cancelled(cancelled)
     started = perf_counter()
     hankel = transformed(
         observed_hankel(values, basis or values.basis(NUM_PREFIXES, NUM_SUFFIXES)), transform
     )
-    check_rank(hankel, options.rank)
-    kind, singular_values, built = options.kind, None, perf_counter()
-    if kind.networks:
+    check_rank(hankel, settings.rank)
+    singular_values = None
+    built = perf_counter()
+    if isinstance(settings, ValueNetworks):
         observed = observed_transitions(hankel)
         steps = network_steps(
-            hankel, options, observed=observed, cache=FitCache(), report=report, cancelled=cancelled
+            hankel,
+            settings,
+            observed=observed,
+            cache=FitCache(),
+            report=report,
+            cancelled=cancelled,
         )
-        if kind.nonlinear_transitions:
+        if settings.nonlinear_transitions:
             steps.transitions[-1][~observed.any(axis=0)] = 0.0
     else:
         completion = complete(
-            hankel, options.rank, ridge=options.ridge, report=report, cancelled=cancelled
+            hankel, settings.rank, ridge=settings.ridge, report=report, cancelled=cancelled
         )
-        linear, singular_values = fit_completed(hankel, completion), completion.singular_values
-        log, seconds = (
-            TrainingLog("completion", completion.losses),
-            {"completion": perf_counter() - built},
-        )
+        linear = fit_completed(hankel, completion)
+        singular_values = completion.singular_values
+        log = TrainingLog("completion", completion.losses)
+        seconds = {"completion": perf_counter() - built}
         steps = Steps(
             linear.initial,
             (linear.transitions,),
@@ -134,36 +135,37 @@ def fit_values(
             seconds,
         )
         observed = observed_transitions(hankel, linear.num_states)
-    seconds, logs = {"hankel": built - started, **steps.seconds}, steps.logs
+    seconds = {"hankel": built - started, **steps.seconds}
+    logs = steps.logs
     model: WFA | NLWFA = as_network(
         hankel, steps.initial, steps.transitions, steps.decoder, steps.nonlinear
     )
-    if not kind.networks and transform == "none":
+    if not settings.networks and transform == "none":
         model = WFA(steps.initial, steps.transitions[0], model.termination)
-    if refinement.objective == "values":
+    if settings.refine == "values":
         from .refine_values import refine_values
 
         started = perf_counter()
-        restarts, seed = refinement.restarts, refinement.seed
-        root = _root(values, options.rank) if transform == "sqrt" else None
+        root = _root(values, settings.rank) if transform == "sqrt" else None
         model, log = refine_values(
             model,
             values,
-            restarts=restarts,
-            seed=seed,
+            restarts=settings.restarts,
+            seed=settings.seed,
             root=root,
             report=report,
             cancelled=cancelled,
         )
-        logs, seconds = (*logs, log), {**seconds, "refinement": perf_counter() - started}
+        logs = (*logs, log)
+        seconds = {**seconds, "refinement": perf_counter() - started}
     model = replace(model, alphabet=hankel.alphabet)
     messages = [log.message for log in logs if log.message]
-    if refinement.objective == "none":
+    if settings.refine == "none":
         messages += map_messages(observed, model.num_states, values.alphabet)
     radius = model.spectral_radius if isinstance(model, WFA) else None
     learned = FitReport(
-        options.learner,
-        options.rank,
+        settings.learner,
+        settings.rank,
         model.num_states,
         singular_values,
         None,

@@ -1,7 +1,7 @@
 """Provide strings: draw them from grammars and automata, or read them from files.
 
-- `registry`: `SOURCES`, every source by name, with its options and, if its strings are drawn, its
-  generator.
+- `names`: every source, and every format of a file, by name. `registry`: the generators of the
+  sources that draw strings.
 - `dyck`: well-bracketed strings, which no finite automaton computes, with exact probabilities.
 - `tomita`: seven small regular languages, each with a distribution.
 - `automata`: random automata, squares of them, and exact sampling from any automaton.

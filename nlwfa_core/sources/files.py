@@ -39,6 +39,7 @@ from ..strings.plain import hold_tokens
 from ..strings.sample import Sample
 from ..strings.words import LAMBDA, Alphabet, IntArray, Words, in_order, offsets_of, smallest
 from .letters import as_windows_1252, empty_word_notes, symbol_notes
+from .names import FORMATS
 from .other_files import check_no_other_file, line_notes
 from .recognition import (
     DELIMITERS,
@@ -59,7 +60,6 @@ from .recognition import (
     title_notes,
 )
 
-FORMATS = ("auto", "pautomac", "characters", "tokens", "csv", "json")
 VERBS = LAB_FOLDER / "assets" / "verbs.txt"
 
 # bytes at the beginning of a file by which its encoding or a binary file is recognised

@@ -1,6 +1,4 @@
-"""List the sources of strings by name, with the generators of those sources that draw strings from
-a known model.
-"""
+"""The generators of the sources that draw strings from a known model, by the source's name."""
 
 from __future__ import annotations
 
@@ -25,7 +23,6 @@ from .tomita import LANGUAGES, tomita_automaton
 Seed = int | Sequence[int]
 TrueModel = WFA | Dyck  # the models of sources: both can be called, asked and drawn from
 LANGUAGE_ALPHABET = Alphabet(("0", "1"))  # the alphabet of Tomita's languages
-SIZE = ("num_states", "num_symbols")  # the options of random automata
 LETTERS = "abcdefghijklmnopqrstuvwxyz"  # the symbols of random automata
 
 
@@ -47,26 +44,6 @@ class Generator:
     model: TrueModel
     draw: Callable[[int, Seed], Words]
     title: str
-
-
-@dataclass(frozen=True)
-class Source:
-    """Describes a source of strings.
-
-    Attributes
-    ----------
-    description : str
-        A sentence for pages and the command line.
-    options : tuple of str
-        The names of the source's options, which are fields of a data recipe.
-    generator : callable or None
-        A function (seed of the model, options by name) -> Generator; None if strings are read from
-        a file.
-    """
-
-    description: str
-    options: tuple[str, ...] = ()
-    generator: Callable[..., Generator] | None = None
 
 
 def _dyck(model_seed: Seed, split_probability: float, wrap_probability: float) -> Generator:
@@ -105,56 +82,14 @@ def _letters(num_symbols: int) -> Alphabet:
     )
 
 
-SOURCES: dict[str, Source] = {
-    "dyck": Source(
-        "Brackets from the grammar S → SS | [S] | [].",
-        ("split_probability", "wrap_probability"),
-        _dyck,
-    ),
-    "tomita": Source(
-        "Strings of a small regular language, one of Tomita's seven.", ("grammar",), _tomita
-    ),
-    "automaton": Source(
-        "Strings from a random probabilistic automaton.",
-        SIZE,
-        partial(_random, random_automaton, "random probabilistic automaton,"),
-    ),
-    "hmm": Source(
-        "Strings from a random hidden Markov model: the next state does not depend on the "
-        "symbol that is emitted.",
-        SIZE,
-        partial(_random, random_hmm, "random hidden Markov model,"),
-    ),
-    "pfa": Source(
-        "Strings from a random probabilistic automaton in which each state has few likely moves.",
-        SIZE,
-        partial(_random, random_pfa, "random probabilistic automaton with few likely moves,"),
-    ),
-    "pdfa": Source(
-        "Strings from a random deterministic automaton: a state and a symbol determine the "
-        "next state.",
-        SIZE,
-        partial(_random, random_pdfa, "random deterministic automaton,"),
-    ),
-    "squared": Source(
-        "Strings from the square of a random automaton, whose rank is far higher than that "
-        "of the automaton itself.",
-        SIZE,
-        partial(_random, squared_automaton, "square of a random WFA with"),
-    ),
-    "verbs": Source("English verb forms, letter by letter."),
-    "upload": Source(
-        "Your own strings: upload them on the Data page.",
-        (
-            "upload",
-            "upload_test",
-            "upload_solution",
-            "upload_model",
-            "upload_prefixes",
-            "upload_targets",
-            "upload_format",
-        ),
-    ),
+# Source -> a function (seed of the model, options of the source by name) -> Generator. Sources that
+# are files have none.
+GENERATORS: dict[str, Callable[..., Generator]] = {
+    "dyck": _dyck,
+    "tomita": _tomita,
+    "automaton": partial(_random, random_automaton, "random probabilistic automaton,"),
+    "hmm": partial(_random, random_hmm, "random hidden Markov model,"),
+    "pfa": partial(_random, random_pfa, "random probabilistic automaton with few likely moves,"),
+    "pdfa": partial(_random, random_pdfa, "random deterministic automaton,"),
+    "squared": partial(_random, squared_automaton, "square of a random WFA with"),
 }
-# sources that draw their automaton, too
-RANDOM = tuple(name for name, source in SOURCES.items() if source.options == SIZE)

@@ -33,7 +33,7 @@ from nlwfa_core.hankel.matrix import HankelMatrix, hankel_alphabet
 from nlwfa_core.jobs.folders import RunFolders
 from nlwfa_core.lab import pairs
 from nlwfa_core.lab.lens import MAX_SINGULAR_VALUES, Matrix, MatrixChoice
-from nlwfa_core.learning.names import LEARNERS
+from nlwfa_core.learning.learners import LEARNERS
 from nlwfa_core.learning.spectral import TruncatedSVD, hankel_svd
 from nlwfa_core.metrics.intervals import Interval, StringScores, intervals, string_scores
 from nlwfa_core.metrics.scores import Scores, TestSet

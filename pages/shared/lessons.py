@@ -19,7 +19,7 @@ from nlwfa_core.lab.glossary import terms_in
 from nlwfa_core.lab.lessons import Action, Lesson, Step
 from nlwfa_core.lab.questions import Question
 from nlwfa_core.lab.quizzes import AFTER, BEFORE
-from nlwfa_core.learning.names import HANKEL_LEARNERS, STRING_LEARNERS
+from nlwfa_core.learning.learners import HANKEL_LEARNERS, STRING_LEARNERS
 from pages.shared import contents, exercises, sidebar, url_parameters
 from pages.shared.navigation import PAGES, switch, title
 from pages.shared.server import ASSETS

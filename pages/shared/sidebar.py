@@ -39,10 +39,9 @@ from nlwfa_core.files import SHA256
 from nlwfa_core.hankel.names import FOR_ALL_LEARNERS, STATISTICS, TRANSFORMS
 from nlwfa_core.lab.options import LABELS
 from nlwfa_core.lab.tables import as_sentence
+from nlwfa_core.learning.learners import HANKEL_LEARNERS, LEARNERS
 from nlwfa_core.learning.names import (
     CONVERGED_EPOCHS,
-    HANKEL_LEARNERS,
-    LEARNERS,
     OPTIMIZERS,
     REFINEMENTS,
     STARTS,

@@ -21,7 +21,7 @@ from nlwfa_core.lab.formulas.recipe import rank_notes
 from nlwfa_core.lab.network import network_drawing
 from nlwfa_core.lab.states import colouring, prefix_states
 from nlwfa_core.lab.strings import word_labels
-from nlwfa_core.learning.names import HANKEL_LEARNERS, LEARNERS
+from nlwfa_core.learning.learners import HANKEL_LEARNERS, LEARNERS
 from nlwfa_core.learning.progress import MAX_SHOWN
 from nlwfa_core.learning.spectral import linear_loss as spectral_loss
 from nlwfa_core.rounding import format_share, format_significant

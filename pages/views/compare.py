@@ -33,7 +33,7 @@ from nlwfa_core.lab.tables import (
     scores_csv,
     spread_table,
 )
-from nlwfa_core.learning.names import HANKEL_LEARNERS, STRING_LEARNERS
+from nlwfa_core.learning.learners import HANKEL_LEARNERS, STRING_LEARNERS
 from nlwfa_core.metrics.diagnostics import DIAGNOSTIC_TITLES
 from nlwfa_core.metrics.scores import FLAT_WINS, METRICS, RANK_METRICS, SCORE_OF
 from nlwfa_core.sources.registry import RANDOM

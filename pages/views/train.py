@@ -17,7 +17,8 @@ from nlwfa_core.lab.formulas import spectral as stepping
 from nlwfa_core.lab.formulas.spectral import Step
 from nlwfa_core.lab.pairs import COVERS, interval_sentence
 from nlwfa_core.lab.strings import short_word
-from nlwfa_core.learning.names import HANKEL_LEARNERS, LBFGS_DEPENDENT
+from nlwfa_core.learning.learners import HANKEL_LEARNERS
+from nlwfa_core.learning.names import LBFGS_DEPENDENT
 from nlwfa_core.metrics.scores import Scores
 from nlwfa_core.metrics.tables import format_score
 from nlwfa_core.strings.words import Word

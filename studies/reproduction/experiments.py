@@ -21,6 +21,7 @@ from itertools import product
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from time import monotonic
+from typing import Any
 
 import numpy as np
 
@@ -29,25 +30,19 @@ from nlwfa_core.errors import RecipeError, RunsFailed
 from nlwfa_core.experiment.data import load_data
 from nlwfa_core.experiment.pipeline import reference_models
 from nlwfa_core.experiment.presets import PRESETS
-from nlwfa_core.experiment.recipe import CONVERGED as TO_CONVERGENCE
-from nlwfa_core.experiment.recipe import (
-    GENERATION,
-    DataRecipe,
-    HankelRecipe,
-    LearningRecipe,
-    Recipe,
-    RefinementRecipe,
-)
+from nlwfa_core.experiment.recipe import DataRecipe, Recipe, flat, with_fields
 from nlwfa_core.experiment.results import Result, load_result
 from nlwfa_core.files import FileShelf, make_directory, read_capped, write_atomically
 from nlwfa_core.jobs.sweep import ATTEMPTS, run_missing
 from nlwfa_core.jobs.worker import died
-from nlwfa_core.learning.names import HANKEL_LEARNERS, LEARNERS, needs_boundary
+from nlwfa_core.learning.learners import HANKEL_LEARNERS, LEARNERS, NETWORK_LEARNERS, SP
+from nlwfa_core.learning.names import CONVERGED_EPOCHS
 from nlwfa_core.learning.progress import UNFINISHED, Progress, Report, silent
 from nlwfa_core.metrics.ranking import Prefixes
 from nlwfa_core.metrics.scores import Scores, TestSet, evaluate
 from nlwfa_core.metrics.tables import csv_text
 from nlwfa_core.models.model import Model
+from nlwfa_core.records import GENERATION
 from nlwfa_core.sources.files import read_strings
 from nlwfa_core.sources.prefixes import read_targets, targets_of
 
@@ -99,17 +94,14 @@ READINGS = tuple(f"prefix_wer_{field.name}" for field in fields(PrefixScores))
 SIZES = (200, 500, 1_000, 2_000, 5_000, 10_000, 20_000)
 SQUARED_SIZES = (3, 4, 5, 6)
 SQUARED_EPOCHS, QUICK_SQUARED_EPOCHS = (3000, 1000), (30, 10)
-QUICK = LearningRecipe(epochs_factorisation=20, epochs_transitions=10)
+QUICK = {"epochs_factorisation": 20, "epochs_transitions": 10, "epochs_refinement": 2}
 # learners that `--quick` leaves out, because their training can't be shortened
 SLOW = ("GRU", "LSTM")
-
-NETWORKS = tuple(name for name, learner in LEARNERS.items() if learner.networks)
 
 # Settings: the paper's with a fixed number of epochs, the same trained to convergence, refined
 # ones, and controls
 
 
-TWO_STEPS = RefinementRecipe()
 MAX_EPOCHS = 300
 
 
@@ -128,9 +120,9 @@ class Settings:
         Fields of `HankelRecipe` that differ from those of the experiment, for SP and for the other
         learners. Boundary symbols are added where a learner needs them.
     learning : dict
-        Fields of `LearningRecipe` that differ from those of the experiment.
-    refinement : RefinementRecipe
-        The third step, for learners that train networks.
+        Options of networks that differ from those of the experiment.
+    refinement : dict
+        Options of the third step, for learners that train networks.
     refines_linear : bool
         Whether SP is refined as well.
     steps : int, optional
@@ -145,7 +137,7 @@ class Settings:
     linear: Mapping[str, object] = field(default_factory=dict)
     networks: Mapping[str, object] = field(default_factory=dict)
     learning: Mapping[str, object] = field(default_factory=dict)
-    refinement: RefinementRecipe = TWO_STEPS
+    refinement: Mapping[str, Any] = field(default_factory=dict)
     refines_linear: bool = False
     steps: int | None = None
 
@@ -154,55 +146,39 @@ class Settings:
         `num_strings` training strings.
         """
         kind = LEARNERS[learner]
-        if not kind.needs_hankel:
-            return base.changed(learning=LearningRecipe(learner=learner, rank=rank, seed=seed))
-        networks = kind.networks
-        hankel = {**dict(base.hankel), **(self.networks if networks else self.linear)}
-        hankel["bounded"] = needs_boundary(learner, hankel["statistic"], hankel["transform"])
-        learning = {
-            **dict(base.learning),
-            **self.learning,
-            "learner": learner,
-            "rank": rank,
-            "seed": seed,
-        }
-        refinement = (
-            self._refinement(num_strings).changed(seed=seed)
-            if networks or self.refines_linear
-            else TWO_STEPS
-        )
-        return base.changed(
-            hankel=HankelRecipe(**hankel),
-            learning=LearningRecipe(**learning),
-            refinement=refinement,
-        )
+        options: dict[str, Any] = {**self.learning, "learning_seed": seed, "refinement_seed": seed}
+        if kind.networks or self.refines_linear:
+            options |= self._refinement(num_strings)
+        options |= self.networks if kind.networks else self.linear
+        return with_fields(base, {"learner": learner, "rank": rank}, options)
 
-    def _refinement(self, num_strings: int) -> RefinementRecipe:
+    def _refinement(self, num_strings: int) -> Mapping[str, Any]:
         if self.steps is None:
             return self.refinement
-        batch = int(np.clip(num_strings // 4, 1, self.refinement.batch))
+        batch = int(np.clip(num_strings // 4, 1, self.refinement["batch"]))
         epochs = int(np.clip(round(self.steps * batch / num_strings), 1, MAX_EPOCHS))
-        return self.refinement.changed(batch=batch, epochs=epochs)
+        return {**self.refinement, "batch": batch, "epochs_refinement": epochs}
 
     def describe(self) -> str:
         """Describe the settings in one or two sentences, for a page."""
-        third = self.refinement
         parts = [
             f"{who}: {_listed(options)}"
             for who, options in (("SP", self.linear), ("networks", self.networks))
             if options
         ]
         parts += [_listed(self.learning)] if self.learning else []
-        if third.objective != "none":
+        if self.refinement:
+            third = SP(**self.refinement)
             steps = (
-                f"{third.epochs} epochs"
+                f"{third.epochs_refinement} epochs"
                 if self.steps is None
                 else f"{self.steps:,} steps (at most {MAX_EPOCHS} epochs)"
             )
             decay = f", weight decay {third.weight_decay:g}" if third.weight_decay else ""
             who = "SP is" if self.refines_linear else "networks are"
             parts.append(
-                f"{who} refined by {third.objective} in {steps} at rate {third.rate:g}{decay}"
+                f"{who} refined by {third.refine} in {steps} at rate "
+                f"{third.rate_refinement:g}{decay}"
             )
         return ". ".join(filter(None, (self.note, "; ".join(parts)))) + "."
 
@@ -226,8 +202,13 @@ CONVERGED = Settings(
     "The same two steps and losses, trained by L-BFGS from the SVD until 100 epochs lower "
     "the loss by less than 1 % "
     "([convergence](../convergence.md)). SP has nothing to train, so it is that of *paper*",
-    NETWORKS,
-    learning=TO_CONVERGENCE,
+    NETWORK_LEARNERS,
+    learning={
+        "optimizer": "lbfgs",
+        "start": "svd",
+        "epochs_factorisation": CONVERGED_EPOCHS,
+        "epochs_transitions": CONVERGED_EPOCHS,
+    },
 )
 # After a change here, the refined runs have to be done again.
 REFINED = Settings(
@@ -244,7 +225,7 @@ REFINED = Settings(
         "epochs_factorisation": 20,
         "epochs_transitions": 20,
     },
-    refinement=RefinementRecipe(objective="likelihood", batch=250, weight_decay=0.3),
+    refinement={"refine": "likelihood", "batch": 250, "weight_decay": 0.3},
     steps=3_000,
 )
 # Models with the same number of states that are trained by the likelihood of the strings: HMM, GRU,
@@ -257,7 +238,7 @@ CONTROLS = Settings(
     "networks, refined in as many steps",
     ("HMM", "GRU", "SP"),
     linear={"statistic": "prefix", "transform": "row", "num_prefixes": 500, "num_suffixes": 200},
-    refinement=RefinementRecipe(objective="likelihood", batch=250),
+    refinement={"refine": "likelihood", "batch": 250},
     refines_linear=True,
     steps=3_000,
 )
@@ -620,18 +601,13 @@ def squared(seeds: int, quick: bool) -> Experiment:
 
 
 def _quick(recipe: Recipe) -> Recipe:
-    epochs = {
-        name: min(getattr(recipe.learning, name), getattr(QUICK, name))
-        for name in ("epochs_factorisation", "epochs_transitions")
-    }
-    return recipe.changed(
-        learning=recipe.learning.changed(**epochs), refinement=recipe.refinement.changed(epochs=2)
-    )
+    values = flat(recipe)
+    epochs = {name: min(values[name], most) for name, most in QUICK.items() if name in values}
+    return with_fields(recipe, epochs)
 
 
 def _shortened(base: Recipe) -> Recipe:
-    hankel = HankelRecipe(num_prefixes=20, num_suffixes=20)
-    return base.changed(hankel=hankel, learning=QUICK.changed(hidden=base.learning.hidden))
+    return with_fields(base, {"num_prefixes": 20, "num_suffixes": 20}, QUICK)
 
 
 def _learner_runs(

@@ -21,6 +21,7 @@ from pathlib import Path
 from nlwfa_core.errors import RecipeError
 from nlwfa_core.files import __version__
 from nlwfa_core.lab.svg import Panel, line_chart
+from nlwfa_core.learning.learners import NETWORK_LEARNERS
 from nlwfa_core.metrics.intervals import CONFIDENCE
 from nlwfa_core.metrics.scores import SCORE_OF, SCORES
 from nlwfa_core.metrics.seeds import Spread, badness
@@ -44,7 +45,6 @@ from .experiments import (
     FLOOR,
     FLOORED,
     LINES,
-    NETWORKS,
     REFERENCE,
     UNFINISHED_STAGES,
     Experiment,
@@ -380,7 +380,7 @@ def _curves(
     """
     curves: dict[str, dict[int, dict[int, float]]] = {}
     names = dict.fromkeys(one.planned.learner for one in measured)
-    order = [name for name in ("SP", *NETWORKS, *names) if name in names]
+    order = [name for name in ("SP", *NETWORK_LEARNERS, *names) if name in names]
     for learner in dict.fromkeys(order):
         own = settings if learner in experiment.settings[settings].learners else "paper"
         ranks = experiment.ranks(own, learner)
@@ -606,7 +606,7 @@ def _comparison_row(
 
 def networks_of(settings: Settings) -> list[str]:
     """List the networks among the learners of some settings."""
-    return [learner for learner in settings.learners if learner in NETWORKS]
+    return [learner for learner in settings.learners if learner in NETWORK_LEARNERS]
 
 
 def _networks(curves: Curves, names: Iterable[str]) -> dict[str, Curve]:
@@ -790,7 +790,7 @@ def _judged_table_1(chosen: Mapping[str, Sequence[Measured]], lines: Sequence[Me
     def network(metric: str) -> dict[int, float]:
         scores, validation = values(metric), values(f"validation_{metric}")
         test_scores, choosing = (
-            {name: {0: of[name]} for name in chosen if name in NETWORKS}
+            {name: {0: of[name]} for name in chosen if name in NETWORK_LEARNERS}
             for of in (scores, validation)
         )
         return chosen_network(test_scores, choosing, 0)[0]

@@ -12,7 +12,8 @@ import numpy as np
 
 from nlwfa_core.hankel.basis import Basis
 from nlwfa_core.hankel.matrix import exact_hankel, transformed
-from nlwfa_core.learning.learners import fit
+from nlwfa_core.learning.fitting import fit
+from nlwfa_core.learning.learners import LEARNERS
 from nlwfa_core.learning.spectral import truncated_svd
 from nlwfa_core.sources.automata import random_automaton
 from nlwfa_core.strings.words import FloatArray, Words
@@ -60,17 +61,8 @@ def squared_errors(
         for word in product(range(NUM_SYMBOLS), repeat=length)
     )
     hankel = transformed(exact_hankel(square, Basis(words, words, NUM_SYMBOLS)), transform)
-    learned = fit(
-        hankel,
-        learner=learner,
-        rank=rank,
-        epochs_factorisation=epochs[0],
-        epochs_transitions=epochs[1],
-        rate_factorisation=0.03,
-        rate_transitions=0.01,
-        schedule="cosine",
-        seed=seed,
-    )
+    options = {"epochs_factorisation": epochs[0], "epochs_transitions": epochs[1], "seed": seed}
+    learned = fit(hankel, LEARNERS[learner].adapted(options, rank=rank))
     rng = np.random.default_rng(seed)
     lengths = rng.integers(*HELD_OUT_LENGTHS, size=NUM_HELD_OUT).tolist()
     held_out = Words.of(

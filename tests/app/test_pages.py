@@ -12,7 +12,7 @@ import pytest
 from nlwfa_core import run
 from nlwfa_core.experiment.presets import PRESETS
 from nlwfa_core.lab.formulas.recipe import steps
-from nlwfa_core.learning.names import HANKEL_LEARNERS
+from nlwfa_core.learning.learners import HANKEL_LEARNERS
 from nlwfa_core.metrics.perplexity import CONVENTIONS
 from nlwfa_core.metrics.scores import SCORE_OF
 from nlwfa_core.metrics.tables import format_score

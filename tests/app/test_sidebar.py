@@ -23,14 +23,8 @@ from nlwfa_core.experiment.presets import PRESETS
 from nlwfa_core.experiment.recipe import FIELDS, HELP, flat
 from nlwfa_core.hankel.names import FOR_ALL_LEARNERS, TRANSFORMS
 from nlwfa_core.lab.options import LABELS
-from nlwfa_core.learning.names import (
-    CONVERGED_EPOCHS,
-    HANKEL_LEARNERS,
-    LEARNERS,
-    OPTIMIZERS,
-    REFINEMENTS,
-    needs_boundary,
-)
+from nlwfa_core.learning.learners import HANKEL_LEARNERS, LEARNERS
+from nlwfa_core.learning.names import CONVERGED_EPOCHS, OPTIMIZERS, REFINEMENTS, needs_boundary
 from pages.shared.sidebar import (
     CAPTIONED,
     DEFAULT,

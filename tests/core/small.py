@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 import sqlalchemy as sa
 
-from nlwfa_core.experiment.recipe import DataRecipe, HankelRecipe, LearningRecipe, Recipe
+from nlwfa_core.experiment.presets import PAPER
+from nlwfa_core.experiment.recipe import DataRecipe, HankelRecipe, Recipe, with_fields
 from nlwfa_core.history.runs import RUNS, History, Run, run_of_row
 
 posix = pytest.mark.skipif(
@@ -18,13 +19,12 @@ posix = pytest.mark.skipif(
 
 
 def recipe_of(learner: str = "SP", seed: int = 0, epochs: int = 50) -> Recipe:
-    return Recipe(
+    base = Recipe(
         data=DataRecipe(num_strings=200, num_validation=20, num_test=20, seed=seed),
         hankel=HankelRecipe(num_prefixes=20, num_suffixes=20),
-        learning=LearningRecipe(
-            learner=learner, rank=2, epochs_factorisation=epochs, epochs_transitions=5
-        ),
     )
+    networks = {**PAPER, "epochs_factorisation": epochs, "epochs_transitions": 5}
+    return with_fields(base, {"learner": learner, "rank": 2}, networks)
 
 
 def all_runs(history: History, deleted: bool = False) -> list[Run]:

@@ -19,7 +19,7 @@ from nlwfa_core.experiment.selection import select_rank
 from nlwfa_core.hankel.basis import Basis, select_basis
 from nlwfa_core.hankel.estimate import estimate_hankel
 from nlwfa_core.hankel.matrix import bounded_sample
-from nlwfa_core.learning.learners import fit, fit_strings
+from nlwfa_core.learning.fitting import fit, fit_strings
 from nlwfa_core.learning.options import Refinement
 from nlwfa_core.learning.values import fit_values
 from nlwfa_core.metrics.scores import TestSet, evaluate, next_symbol_score

@@ -13,7 +13,7 @@ from nlwfa_core.experiment.data import Data, load_data
 from nlwfa_core.experiment.pipeline import build_hankel
 from nlwfa_core.experiment.recipe import DataRecipe, HankelRecipe
 from nlwfa_core.hankel.matrix import HankelMatrix
-from nlwfa_core.learning.learners import fit
+from nlwfa_core.learning.fitting import fit
 from nlwfa_core.learning.spectral import TruncatedSVD, fit_spectral, truncated_svd
 from nlwfa_core.metrics.scores import evaluate
 from nlwfa_core.models.nlwfa import NLWFA

@@ -18,7 +18,7 @@ from ...errors import RecipeError, check_at_least, listed
 from ...experiment.recipe import DataRecipe
 from ...hankel.basis import select_basis
 from ...hankel.estimate import estimate_hankel
-from ...learning.learners import fit
+from ...learning.fitting import fit
 from ...models.algebra import minimise
 from ...models.wfa import WFA
 from ...rounding import format_apart

@@ -77,7 +77,7 @@ ALL_SCORES = "print(json.dumps(asdict(result.scores), indent=1))"
 def notebook(recipe: Recipe) -> str:
     """Write a notebook that repeats a run, as JSON text."""
     files = ", files=files" if recipe.data.uploads else ""
-    linear = ", linear_loss(hankel, recipe.learning.rank)" if recipe.learning.kind.networks else ""
+    linear = ", linear_loss(hankel, recipe.learning.rank)" if recipe.learning.networks else ""
     cells = [
         _text(
             f"# A run of NL-WFA Lab {__version__}: {recipe.title}\n\n"
@@ -106,7 +106,7 @@ def notebook(recipe: Recipe) -> str:
         ),
         _code(DATA.format(files=files)),
     ]
-    if recipe.learning.kind.needs_hankel:
+    if recipe.learning.needs_hankel:
         cells += [
             _text(
                 "## The Hankel matrix\n\n$\\mathbf{H}[u, v] = "

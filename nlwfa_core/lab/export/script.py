@@ -8,11 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from ...experiment.recipe import Recipe, Record
+from ...experiment.recipe import Recipe
 from ...files import __version__
+from ...learning.options import LearnerOptions
+from ...records import Record
 
 UPLOADS = "uploads"  # the folder in which a program looks for uploaded files
-RECORDS = ("DataRecipe", "HankelRecipe", "LearningRecipe", "Recipe", "RefinementRecipe")
+RECORDS = ("DataRecipe", "HankelRecipe", "Recipe", "options")
 
 SCRIPT = '''\
 """Repeats a run of NL-WFA Lab {version}: {title}.
@@ -63,10 +65,11 @@ def import_line(recipe: Recipe, names: Iterable[str]) -> str:
     code of a recipe needs.
 
     >>> import_line(Recipe(), ["run"])
-    'from nlwfa_core import DataRecipe, HankelRecipe, LearningRecipe, Recipe, RefinementRecipe, run'
+    'from nlwfa_core import DataRecipe, HankelRecipe, Recipe, options, run'
     """
     shelf = ("FileShelf",) if recipe.data.uploads else ()
-    return f"from nlwfa_core import {', '.join(sorted((*RECORDS, *shelf, *names)))}"
+    records = [name for name in RECORDS if name != "HankelRecipe" or recipe.learning.needs_hankel]
+    return f"from nlwfa_core import {', '.join(sorted((*records, *shelf, *names)))}"
 
 
 def shelf_line(recipe: Recipe) -> str:
@@ -84,10 +87,14 @@ def recipe_code(recipe: Recipe) -> str:
         data=DataRecipe(
             source='dyck',
     """
-    parts = [f"    {name}={_part(part)},\n" for name, part in recipe]
+    parts = [f"    {name}={_part(part)},\n" for name, part in recipe.fields().items()]
     return f"recipe = Recipe(\n{''.join(parts)})"
 
 
 def _part(part: Record) -> str:
-    options = "".join(f"        {name}={value!r},\n" for name, value in part)
-    return f"{type(part).__name__}(\n{options}    )"
+    fields = part.fields()
+    call = f"{type(part).__name__}(\n"
+    if isinstance(part, LearnerOptions):
+        call = f"options(\n        {fields.pop('learner')!r},\n"
+    lines = "".join(f"        {name}={value!r},\n" for name, value in fields.items())
+    return f"{call}{lines}    )"

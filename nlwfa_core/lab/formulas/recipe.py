@@ -7,7 +7,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ...experiment.recipe import HankelRecipe, Recipe
-from ...learning.names import LEARNERS
 from ...models.reading import reading_for
 from .latex import gathered
 
@@ -116,7 +115,8 @@ def steps(recipe: Recipe) -> Iterator[tuple[str, str]]:
     """Describe the steps from matrix to model as pairs of a title in Markdown and a LaTeX formula
     narrow enough for a phone.
     """
-    kind, hankel = LEARNERS[recipe.learning.learner], recipe.hankel
+    kind = recipe.learning
+    hankel = recipe.hankel
     by_row, plain = hankel.transform == "row", hankel.transform == "none" and not hankel.bounded
     if hankel.transform == "sqrt":
         yield "**The matrix**: square roots", r"\mathbf{H}[u,v]\leftarrow\sqrt{\mathbf{H}[u,v]}"
@@ -159,7 +159,7 @@ def steps(recipe: Recipe) -> Iterator[tuple[str, str]]:
         else r"\alpha_0^\top\mathbf{A}_{%s}\mathbf{V}^\top"
     )
     weight = "w_u" if by_row else ""
-    if (objective := recipe.refinement.objective) == "hankel":
+    if (objective := recipe.learning.refinement) == "hankel":
         yield (
             "**Step 3**: all parameters are trained together on the rows",
             REFINED["hankel"] % (weight, output % "u"),
@@ -203,9 +203,9 @@ def rank_notes(recipe: Recipe) -> tuple[str, ...]:
     """Warn if the basis does not allow the requested rank of a linear model, before anything is
     computed.
 
-    >>> from nlwfa_core import LearningRecipe
+    >>> from nlwfa_core import options
     >>> small = HankelRecipe(num_prefixes=20, num_suffixes=10)
-    >>> rank_notes(Recipe(hankel=small, learning=LearningRecipe(learner="SP", rank=12)))
+    >>> rank_notes(Recipe(hankel=small, learning=options("SP", rank=12)))
     ('Rank 12 is above what 20 prefixes and 10 suffixes allow: the model will have at most 10 states.',)
     """  # noqa: E501
     rank, rows, columns = (
@@ -213,7 +213,7 @@ def rank_notes(recipe: Recipe) -> tuple[str, ...]:
         recipe.hankel.num_prefixes,
         recipe.hankel.num_suffixes,
     )
-    if LEARNERS[recipe.learning.learner].networks or rank <= min(rows, columns):
+    if recipe.learning.networks or rank <= min(rows, columns):
         return ()
     return (
         f"Rank {rank:,} is above what {rows:,} prefixes and {columns:,} suffixes allow: the "

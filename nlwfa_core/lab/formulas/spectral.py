@@ -14,8 +14,9 @@ import numpy as np
 
 from ...experiment.recipe import HankelRecipe
 from ...hankel.matrix import HankelMatrix
-from ...learning.learners import FitCache, fit, svd_size
+from ...learning.fitting import fit
 from ...learning.spectral import TruncatedSVD, fit_linear_maps, fit_spectral, weighted_block
+from ...learning.two_steps import FitCache, svd_size
 from ...models.nlwfa import NLWFA
 from ...models.reading import StringReading
 from ...models.wfa import WFA

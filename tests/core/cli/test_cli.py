@@ -29,7 +29,7 @@ from nlwfa_core.experiment.data import load_data
 from nlwfa_core.experiment.recipe import DataRecipe
 from nlwfa_core.files import plain
 from nlwfa_core.lab.tables import score_warnings
-from nlwfa_core.learning.names import LEARNERS as LEARNERS_OF
+from nlwfa_core.learning.learners import LEARNERS as LEARNERS_OF
 from nlwfa_core.metrics.intervals import intervals, leader, paired_differences, string_scores
 from nlwfa_core.metrics.scores import SELECTION_METRICS, Scores, TestSet, evaluate
 from nlwfa_core.models.files import load, load_info, save

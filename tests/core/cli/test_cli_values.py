@@ -12,7 +12,7 @@ import pytest
 
 from nlwfa_core.cli.main import main
 from nlwfa_core.hankel.values import value_scores
-from nlwfa_core.learning.names import HANKEL_LEARNERS, LEARNERS
+from nlwfa_core.learning.learners import HANKEL_LEARNERS, LEARNERS
 from nlwfa_core.learning.options import Options
 from nlwfa_core.learning.values import fit_values
 from nlwfa_core.models.files import load, load_info

@@ -23,14 +23,9 @@ from nlwfa_core.experiment.pipeline import build_hankel, fit_recipe
 from nlwfa_core.experiment.presets import converged
 from nlwfa_core.experiment.recipe import DataRecipe, Recipe, unmet_conditions, with_fields
 from nlwfa_core.hankel.values import ValuedStrings
-from nlwfa_core.learning.learners import Fit
-from nlwfa_core.learning.names import (
-    HANKEL_LEARNERS,
-    LEARNERS,
-    OPTIMIZERS,
-    REFINEMENTS,
-    STRING_LEARNERS,
-)
+from nlwfa_core.learning.fitting import Fit
+from nlwfa_core.learning.learners import HANKEL_LEARNERS, LEARNERS, STRING_LEARNERS
+from nlwfa_core.learning.names import OPTIMIZERS, REFINEMENTS
 from nlwfa_core.learning.options import Options
 from nlwfa_core.learning.values import fit_values
 from nlwfa_core.strings.words import Alphabet

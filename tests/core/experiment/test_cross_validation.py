@@ -11,12 +11,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from nlwfa_core import options
 from nlwfa_core.errors import Cancelled, RecipeError
 from nlwfa_core.experiment.cross_validation import cross_validate, folds
-from nlwfa_core.experiment.recipe import HankelRecipe, LearningRecipe, Recipe
+from nlwfa_core.experiment.recipe import HankelRecipe, Recipe
 from nlwfa_core.hankel.basis import select_basis
 from nlwfa_core.hankel.estimate import estimate_hankel
-from nlwfa_core.learning.learners import fit
+from nlwfa_core.learning.fitting import fit
 from nlwfa_core.metrics.scores import TestSet, evaluate
 from nlwfa_core.sources.dyck import Dyck
 from nlwfa_core.strings.sample import Sample
@@ -88,7 +89,7 @@ def test_the_scores_are_those_of_models_learned_by_hand() -> None:
 
 
 def test_learners_without_a_matrix_are_validated_too() -> None:
-    found = cross_validate(STRINGS, Recipe(learning=LearningRecipe(learner="HMM", rank=2)), 2)
+    found = cross_validate(STRINGS, Recipe(learning=options("HMM", rank=2)), 2)
     assert [rank for rank, _ in found.scores] == [2] and len(found.scores[0][1]) == 2
 
 

@@ -69,7 +69,7 @@ def upload(shelf: FileShelf, train: bytes, **fields: object) -> Data:
 
 @pytest.mark.parametrize("source", GENERATED)
 def test_generated_strings_come_with_the_true_model(source: str) -> None:
-    data = load_data(DataRecipe(source=source, **SMALL))
+    data = load_data(DataRecipe.adapted(SMALL, source=source))
     assert data.validation is not None and data.true_model is not None
     assert (data.train.num_strings, len(data.validation.words), len(data.test.words)) == (
         300,
@@ -137,7 +137,7 @@ def test_prefixes_of_numbers_have_targets_of_numbers(shelf: FileShelf) -> None:
 
 @pytest.mark.parametrize("source", GENERATED)
 def test_the_seed_decides_and_parts_are_independent(source: str) -> None:
-    recipe = DataRecipe(source=source, **SMALL)
+    recipe = DataRecipe.adapted(SMALL, source=source)
     one, same, more, other = (
         load_data(recipe.changed(**change))
         for change in ({}, {}, {"num_strings": 400, "num_validation": 5}, {"seed": 1})
@@ -154,7 +154,7 @@ def test_the_seed_decides_and_parts_are_independent(source: str) -> None:
 
 
 def test_training_strings_have_the_seed_itself_and_test_strings_a_stream_below_it() -> None:
-    data = load_data(DataRecipe(**{**SMALL, "seed": 5}))
+    data = load_data(DataRecipe.adapted({**SMALL, "seed": 5}))
     assert list(data.train.words) == list(Dyck().sample(300, 5).words)
     assert list(data.test.words) == list(Dyck().sample_words(30, [5, 2]))
 
@@ -334,8 +334,8 @@ def test_all_strings_may_be_for_training(shelf: FileShelf) -> None:
     split = upload(shelf, pautomac(ROWS), num_validation=0, num_test=10)
     assert split.validation is None and split.sizes == (50, 0, 10)
     drawn, before = (
-        load_data(DataRecipe(**SMALL | {"num_validation": 0})),
-        load_data(DataRecipe(**SMALL)),
+        load_data(DataRecipe.adapted(SMALL | {"num_validation": 0})),
+        load_data(DataRecipe.adapted(SMALL)),
     )
     assert drawn.validation is None and drawn.sizes == (300, 0, 30)
     assert list(drawn.test.words) == list(before.test.words) and list(drawn.train.words) == list(

@@ -6,24 +6,30 @@ from __future__ import annotations
 
 import base64
 import zlib
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nlwfa_core import DataRecipe, LearningRecipe, Recipe, RecipeError
+from nlwfa_core import DataRecipe, Recipe, RecipeError, options
 from nlwfa_core.experiment.presets import PRESETS
 from nlwfa_core.experiment.recipe import (
     FIELDS,
-    HELP,
     MAX_LINK,
     MAX_TEXT,
+    OPTIONS,
     differences,
     flat,
+    flat_name,
+    needs,
     recipe_code,
     recipe_of,
     with_fields,
 )
+from nlwfa_core.learning.learners import LEARNERS
+from nlwfa_core.records import options_of
+from tests.core.records import recipes
 
 
 @pytest.mark.parametrize("name", PRESETS)
@@ -34,16 +40,40 @@ def test_a_recipe_comes_back_from_its_flat_form(name: str) -> None:
 
 
 def test_every_field_has_one_name() -> None:
-    record = Recipe()
-    parts = (record.data, record.hankel, record.learning, record.refinement)
-    assert len(FIELDS) == sum(len(dict(part)) for part in parts) - 1 == len(set(FIELDS.values()))
-    assert "bounded" not in FIELDS
-    assert set(HELP) == set(FIELDS)
+    assert len(FIELDS) == len(set(FIELDS.values()))
+    assert set(OPTIONS) == {*FIELDS, "bounded"}
+    assert len({entry.title for entry in OPTIONS.values()}) == len(OPTIONS)
+
+
+def test_learners_that_have_a_field_declare_the_same() -> None:
+    """So a table of all learners' options has one label, one help and one default for each."""
+    for kind in LEARNERS.values():
+        for name, entry in options_of(kind).items():
+            if name != "learner":
+                same = OPTIONS[flat_name("learning", name)]
+                assert replace(entry, when=()) == replace(same, when=()), (kind, name)
+
+
+@given(recipes())
+def test_a_recipe_has_exactly_the_fields_that_need_nothing(recipe: Recipe) -> None:
+    assert {name for name in FIELDS if not needs(recipe, name)} == set(flat(recipe))
+    for name in set(FIELDS) - set(flat(recipe)):
+        with pytest.raises(RecipeError, match=f"{FIELDS[name][1]} has no effect with "):
+            with_fields(recipe, {name: OPTIONS[name].defaults[0]})
+
+
+@given(recipes())
+def test_every_recipe_comes_back_from_its_flat_form_and_from_a_link(recipe: Recipe) -> None:
+    assert with_fields(Recipe(), flat(recipe)) == recipe
+    assert recipe_of(recipe_code(recipe)) == recipe
 
 
 def test_seeds_are_told_apart() -> None:
-    recipe = with_fields(Recipe(), {"data_seed": 1, "learning_seed": 2, "refinement_seed": 3})
-    assert (recipe.data.seed, recipe.learning.seed, recipe.refinement.seed) == (1, 2, 3)
+    seeds = {"data_seed": 1, "learning_seed": 2, "refinement_seed": 3}
+    recipe = with_fields(Recipe(), {"learner": "fac.non", "refine": "hankel", **seeds})
+    assert recipe.data.seed == 1 and recipe.seed == 2
+    assert recipe.learning.fields() | {"seed": 2, "refinement_seed": 3} == recipe.learning.fields()
+    assert with_fields(Recipe(), {"data_seed": 1}).seed == 1
 
 
 def test_boundary_symbols_follow() -> None:
@@ -54,9 +84,13 @@ def test_boundary_symbols_follow() -> None:
 @pytest.mark.parametrize(
     ("fields", "message"),
     [
+        ({"learner": "RNN"}, "learner must be one of SP, "),
+        ({"rate_transitions": "1", "learner": "both.non"}, "it needs optimizer adamax"),
+        ({"num_states": "3"}, "num_states has no effect with source dyck; it needs source auto"),
+        ({"num_prefixes": "3", "learner": "GRU"}, "num_prefixes has no effect with learner GRU"),
         ({"ranks": 3}, "'ranks' is not a field"),
         ({"rank": "many"}, "rank must be a whole number; got 'many'"),
-        ({"hidden": "2,x"}, "hidden must be whole numbers .*; got '2,x'"),
+        ({"hidden": "2,x", "learner": "both.non"}, "hidden must be whole numbers .*; got '2,x'"),
     ],
 )
 def test_what_can_not_be_set_is_refused(fields: dict[str, str], message: str) -> None:
@@ -65,8 +99,10 @@ def test_what_can_not_be_set_is_refused(fields: dict[str, str], message: str) ->
 
 
 def test_only_differences_are_named() -> None:
-    after = Recipe(data=DataRecipe(seed=4), learning=LearningRecipe(rank=3))
+    after = Recipe(data=DataRecipe(seed=4), learning=options("SP", rank=3))
     assert differences(Recipe(), after) == {"data_seed": (0, 4), "rank": (10, 3)}
+    both = after.with_learner("GRU")
+    assert differences(after, both)["num_prefixes"] == (1000, None)
 
 
 @pytest.mark.parametrize("name", PRESETS)
@@ -80,7 +116,7 @@ def test_presets_survive_an_address(name: str) -> None:
 @given(seed=st.integers(0, 2**31 - 1), share=st.floats(0, 1), rank=st.integers(1, 100))
 def test_numbers_come_back_to_the_last_bit(seed: int, share: float, rank: int) -> None:
     recipe = Recipe(
-        data=DataRecipe(seed=seed, split_probability=share), learning=LearningRecipe(rank=rank)
+        data=DataRecipe(seed=seed, split_probability=share), learning=options("SP", rank=rank)
     )
     assert recipe_of(recipe_code(recipe)) == recipe
 

@@ -12,17 +12,17 @@ import pytest
 from nlwfa_core.errors import Cancelled, RecipeError
 from nlwfa_core.experiment.data import load_data
 from nlwfa_core.experiment.pipeline import Prepared, prepare, reference_models, run
+from nlwfa_core.experiment.presets import PAPER
 from nlwfa_core.experiment.recipe import (
     DataRecipe,
     HankelRecipe,
-    LearningRecipe,
     Recipe,
-    RefinementRecipe,
+    with_fields,
 )
 from nlwfa_core.experiment.results import Result, load_result, save_result
 from nlwfa_core.files import FileShelf
-from nlwfa_core.learning.learners import fit_strings
-from nlwfa_core.learning.names import HANKEL_LEARNERS, LEARNERS, STRING_LEARNERS
+from nlwfa_core.learning.fitting import fit_strings
+from nlwfa_core.learning.learners import HANKEL_LEARNERS, LEARNERS, STRING_LEARNERS
 from nlwfa_core.learning.progress import BITS, Progress
 from nlwfa_core.metrics.diagnostics import diagnostics
 from nlwfa_core.metrics.scores import evaluate
@@ -35,9 +35,11 @@ DATA = DataRecipe(num_strings=400, num_validation=40, num_test=50)
 HANKEL = HankelRecipe(num_prefixes=25, num_suffixes=20)
 
 
-def recipe_of(learner: str, **options: Any) -> Recipe:
-    quick = {"rank": 3, "epochs_factorisation": 15, "epochs_transitions": 10, **options}
-    return Recipe(data=DATA, hankel=HANKEL, learning=LearningRecipe(learner=learner, **quick))
+def recipe_of(learner: str, rank: int = 3, seed: int = 0, **options: Any) -> Recipe:
+    quick = {**PAPER, "epochs_factorisation": 15, "epochs_transitions": 10}
+    base = Recipe(data=DATA, hankel=HANKEL)
+    values = {**quick, **options, "learning_seed": seed}
+    return with_fields(base, {"learner": learner, "rank": rank}, values)
 
 
 def arrays(model: LearnedModel) -> list[np.ndarray]:
@@ -65,9 +67,9 @@ def test_a_recipe_twice_gives_the_same_bits(learner: str) -> None:
 @pytest.mark.parametrize("source", ["dyck", "automaton", "hmm", "pfa", "pdfa", "squared", "verbs"])
 @pytest.mark.parametrize("learner", ["SP", "both.non"])
 def test_every_source_is_learned_by_linear_and_nonlinear_models(source: str, learner: str) -> None:
-    result = run(
-        recipe_of(learner).changed(data=DATA.changed(source=source, num_states=3, num_symbols=2))
-    )
+    size = {"num_states": 3, "num_symbols": 2}
+    data = DataRecipe.adapted(DATA.changes() | size, source=source)
+    result = run(recipe_of(learner).changed(data=data))
     assert result.scores.num_words > 0 and 0 <= result.scores.wer <= 1
     assert result.validation is not None and result.validation.num_words > 0
     assert result.model.num_symbols == len(result.alphabet)
@@ -266,15 +268,13 @@ def test_an_opponents_result_is_that_of_its_function_and_comes_back_from_disk(
     tmp_path: Path, name: str
 ) -> None:
     # so that it stops early
-    recipe = recipe_of("SP", seed=3).with_learner(name).changed(data=DATA.changed(num_strings=60))
+    recipe = recipe_of(name, seed=3).changed(data=DATA.changed(num_strings=60))
     seen: list[Progress] = []
     result = run(recipe, report=seen.append)
     assert {step.measure for step in seen if step.loss is not None} == {BITS}
     data = load_data(recipe.data)
     assert data.validation is not None
-    model = fit_strings(
-        data.train, learner=name, rank=3, seed=3, validation=data.validation.sample
-    ).model
+    model = fit_strings(data.train, recipe.learning, validation=data.validation.sample).model
     assert result.model.weights(data.test.words).tolist() == model.weights(data.test.words).tolist()
     assert (result.scores, result.report.num_states) == (evaluate(model, data.test), 3)
     save_result(tmp_path, result)
@@ -314,11 +314,9 @@ def test_without_validation_strings_a_training_says_what_it_does_instead() -> No
         "Without validation strings, HMM is not stopped early: it trains for all its epochs."
         in hmm.notes
     )
-    refinement = RefinementRecipe(objective="likelihood", epochs=2)
-    hankel = HankelRecipe(
-        num_prefixes=25, num_suffixes=20, statistic="prefix", bounded=True, transform="row"
-    )
-    refined = run(recipe_of("both.non").changed(data=data, hankel=hankel, refinement=refinement))
+    refining = {"refine": "likelihood", "epochs_refinement": 2}
+    counted = {"statistic": "prefix", "transform": "row"}
+    refined = run(with_fields(recipe_of("both.non").changed(data=data), refining | counted))
     assert any(
         "keeps the epoch that is best on the training strings" in note for note in refined.notes
     )

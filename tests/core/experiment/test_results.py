@@ -104,7 +104,7 @@ def put(*path: str | int, value: object) -> Callable[[Any], None]:
         ),
         (
             put("recipe", "data", "num_strings", value=-3),
-            r"recipe: num_strings must be at least 1; got -3$",
+            r"recipe: data\.num_strings must be at least 1; got -3$",
         ),
         (put("program", value="rm"), r"program: Extra inputs are not permitted"),
     ],

@@ -15,6 +15,7 @@ import pytest
 from nlwfa_core import limits
 from nlwfa_core.errors import RecipeError
 from nlwfa_core.experiment.budget import Budget
+from nlwfa_core.experiment.recipe import Recipe
 from nlwfa_core.experiment.search import (
     MOST_PREFIXES,
     Candidate,
@@ -43,6 +44,10 @@ AB = Alphabet(("a", "b"))
 # State 0 emits a or ends, state 1 emits b: after b comes a, and strings end only after an even
 # number of b's, never with b.
 TRUTH = WFA([1.0, 0.0], [[[0.3, 0.4], [0.0, 0.0]], [[0.0, 0.0], [1.0, 0.0]]], [0.3, 0.0], AB)
+
+
+def epochs_of(recipe: Recipe) -> int:
+    return int(recipe.learning.fields()["epochs_refinement"])
 
 
 def strings(number: int, seed: int) -> Sample:
@@ -319,7 +324,7 @@ def test_networks_wait_and_go_on_only_near_what_others_promise() -> None:
     long = state._next_network()
     assert (
         long is not None
-        and long[2][0].refinement.epochs > recipe.refinement.epochs
+        and epochs_of(long[2][0]) > epochs_of(recipe)
         and state.network is state.candidates[0]
     )
     assert state._next_network() is None  # once

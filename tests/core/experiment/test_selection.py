@@ -7,12 +7,13 @@ from typing import Any
 import numpy as np
 import pytest
 
+from nlwfa_core import options
 from nlwfa_core.errors import RecipeError
 from nlwfa_core.experiment.data import load_data
-from nlwfa_core.experiment.pipeline import build_hankel, reference_models, training_notes
-from nlwfa_core.experiment.recipe import DataRecipe, HankelRecipe, LearningRecipe, Recipe
+from nlwfa_core.experiment.pipeline import build_hankel, reference_models
+from nlwfa_core.experiment.recipe import DataRecipe, HankelRecipe, Recipe
 from nlwfa_core.experiment.selection import best_rank, select_rank
-from nlwfa_core.learning.learners import fit
+from nlwfa_core.learning.fitting import fit
 from nlwfa_core.learning.progress import Progress
 from nlwfa_core.metrics.scores import FLAT_WINS, TestSet, evaluate
 from nlwfa_core.sources.dyck import Dyck
@@ -65,7 +66,7 @@ def test_scores_that_are_no_numbers_lose() -> None:
 def test_selections_that_can_not_be_made_are_refused() -> None:
     data = load_data(DATA)
     assert data.validation is not None
-    for message, ranks, options in (
+    for message, ranks, arguments in (
         (
             "metric must be one of wer, log2_pauto, bits_per_symbol, ndcg5; got 'auc'",
             [2],
@@ -77,28 +78,16 @@ def test_selections_that_can_not_be_made_are_refused() -> None:
     ):
         seen: list[Progress] = []
         with pytest.raises(RecipeError, match=message):
-            select_rank(data.train, data.validation, ranks, report=seen.append, **options)  # type: ignore[arg-type]
+            select_rank(data.train, data.validation, ranks, report=seen.append, **arguments)  # type: ignore[arg-type]
         assert not seen  # nothing was learned
 
 
-def test_ranks_are_trained_to_the_end_unless_the_recipe_says_how() -> None:
+def test_ranks_are_trained_to_the_end() -> None:
     """What `nlwfa select-rank` and `fit` do."""
-    network = LearningRecipe.converged(learner="fac.non")
+    network = options("fac.non")
     chosen = select_rank(TRAIN, VALIDATION, [2], Recipe(hankel=HANKEL, learning=network))
     model = fit(build_hankel(TRAIN, HANKEL), "fac.non", rank=2).model
     assert chosen.scores[0][1] == evaluate(model, TestSet.empirical(VALIDATION))
-    assert not any("Adamax" in note for note in chosen.notes)
-    (note,) = training_notes(Recipe(learning=LearningRecipe(learner="fac.non")))
-    assert note.startswith(
-        "The recipe does not say how networks are trained, so they take the paper's 1,000 + "
-        "500 epochs of Adamax"
-    )
-    for silent in (
-        LearningRecipe(),
-        LearningRecipe(learner="fac.non", optimizer="adamax"),
-        network,
-    ):
-        assert training_notes(Recipe(learning=silent)) == ()
 
 
 def test_a_choice_among_infinite_scores_says_so() -> None:

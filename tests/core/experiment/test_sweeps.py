@@ -16,14 +16,14 @@ import pytest
 from nlwfa_core import (
     DataRecipe,
     HankelRecipe,
-    LearningRecipe,
     Recipe,
     RecipeError,
-    RefinementRecipe,
+    options,
 )
-from nlwfa_core.experiment import sweep_table
+from nlwfa_core.experiment import sweep_table, sweeps
 from nlwfa_core.experiment.data import load_data
 from nlwfa_core.experiment.pipeline import Workbench, run
+from nlwfa_core.experiment.recipe import flat
 from nlwfa_core.experiment.sweep_table import RUN_COLUMNS, STAGES, SweepTable
 from nlwfa_core.experiment.sweeps import (
     MAX_POINTS,
@@ -48,11 +48,12 @@ UNIFORM = Uniform(2)
 SCORES = evaluate(
     UNIFORM, TestSet.empirical(Sample.of(Words.of([(0,), (0, 1)]), Alphabet(("a", "b"))))
 )
-BASE = Recipe(learning=LearningRecipe(learner="SP", rank=2, seed=4))
+BASE = Recipe(learning=options("SP", rank=2))
+SEED = (("learning_seed", 4),)
 FILE_BASE = Recipe(
     data=DataRecipe(num_strings=200, num_validation=20, num_test=20),
     hankel=HankelRecipe(num_prefixes=20, num_suffixes=20),
-    learning=LearningRecipe(rank=2, seed=7),
+    learning=options("SP", rank=2),
 )
 
 
@@ -65,10 +66,11 @@ def outcome(
 
 
 def test_a_grid_has_a_run_a_place_and_learning_without_chance_one_for_all_seeds() -> None:
-    grid = Grid(base=BASE, learners=("SP", "fac.non", "HMM"), ranks=(3, 1), num_seeds=3).points()
+    learners = ("SP", "fac.non", "HMM")
+    grid = Grid(base=BASE, learners=learners, ranks=(3, 1), num_seeds=3, options=SEED).points()
     assert [place for place in grid if place[0] == "SP"] == [("SP", 1, 0), ("SP", 3, 0)]
     assert len(grid) == 2 + 6 + 6 and len({recipe.key() for recipe in grid.values()}) == len(grid)
-    assert grid["fac.non", 3, 2].learning.seed == 6 and grid["fac.non", 3, 2].data == BASE.data
+    assert grid["fac.non", 3, 2].seed == 6 and grid["fac.non", 3, 2].data == BASE.data
     assert grid["fac.non", 3, 0].learning.rank == 3
     new = Grid(base=BASE, learners=("SP",), ranks=(1,), num_seeds=2, new_strings=True).points()
     assert [recipe.data.seed for recipe in new.values()] == [0, 1]
@@ -93,12 +95,13 @@ def test_learners_get_the_boundaries_that_they_need() -> None:
 
 
 def test_seeds_come_round_and_refine_too() -> None:
-    last = BASE.changed(refinement=RefinementRecipe(objective="likelihood", seed=2**31 - 1))
+    learning = options("both.non", seed=4, refine="likelihood", refinement_seed=2**31 - 1)
+    last = Recipe(learning=learning)
     runs = Grid(base=last, num_seeds=3).points()
-    assert [recipe.refinement.seed for recipe in runs.values()] == [2**31 - 1, 0, 1]
-    assert [recipe.learning.seed for recipe in runs.values()] == [4, 5, 6] and runs[
-        "SP", 2, 0
-    ] == last
+    seeds = [flat(recipe) for recipe in runs.values()]
+    assert [values["refinement_seed"] for values in seeds] == [2**31 - 1, 0, 1]
+    assert [values["learning_seed"] for values in seeds] == [4, 5, 6]
+    assert runs["both.non", 10, 0] == last
 
 
 @pytest.mark.parametrize(
@@ -365,7 +368,7 @@ def test_what_can_not_be_is_told(given: dict[str, object], said: str) -> None:
 def test_a_sweeps_file_is_taken_as_written_and_counted_before_it_is_built(
     monkeypatch: pytest.MonkeyPatch, content: dict[str, object], message: str
 ) -> None:
-    monkeypatch.setattr(Recipe, "with_learner", lambda *_: pytest.fail("a recipe was made"))
+    monkeypatch.setattr(sweeps, "with_fields", lambda *_: pytest.fail("a recipe was made"))
     with pytest.raises(RecipeError, match=message):
         Grid.from_json(json.dumps(content).encode())
 
@@ -378,9 +381,7 @@ def test_the_table_has_a_row_a_run(tmp_path: Path) -> None:
     """Scores, then the properties of the model and of its training, in full precision; a run that
     failed has its settings.
     """
-    refined = FILE_BASE.changed(
-        refinement=RefinementRecipe(objective="hankel", epochs=3)
-    ).with_learner("fac.non", 3)
+    refined = FILE_BASE.with_learner("fac.non", 3, refine="hankel", epochs_refinement=3)
     failed = FILE_BASE.with_learner("SP", 30)
     recipes = {recipe.key(): recipe for recipe in (FILE_BASE, failed, refined)}
     results = {key: run(recipes[key]) for key in (FILE_BASE.key(), refined.key())}

@@ -15,7 +15,7 @@ from nlwfa_core.errors import RecipeError
 from nlwfa_core.hankel.basis import Basis, select_basis
 from nlwfa_core.hankel.estimate import estimate_hankel
 from nlwfa_core.hankel.matrix import HankelMatrix, dense_hankel, exact_hankel
-from nlwfa_core.learning.learners import fit
+from nlwfa_core.learning.fitting import fit
 from nlwfa_core.strings.sample import Sample
 from nlwfa_core.strings.words import Alphabet, Word, Words
 from tests.references import REFERENCES, Reference, full_basis, hankel_by_dictionary

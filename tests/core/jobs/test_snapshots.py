@@ -16,14 +16,15 @@ from nlwfa_core.hankel.matrix import HankelMatrix
 from nlwfa_core.jobs.snapshots import Snapshot, snapshot
 from nlwfa_core.lab.network import network_drawing
 from nlwfa_core.lab.states import prefix_states
-from nlwfa_core.learning.learners import fit
-from nlwfa_core.learning.options import AS_IN_THE_PAPER, Refinement
+from nlwfa_core.learning.fitting import fit
 from nlwfa_core.learning.progress import MAX_SHOWN, Progress, RowStates
 from nlwfa_core.learning.reading import first_strings
 from nlwfa_core.strings.sample import Sample
 from nlwfa_core.strings.trie import Trie
+from tests.core.records import AS_IN_THE_PAPER
 
 RNG = np.random.default_rng(0)
+QUICK = {"epochs_factorisation": 20, "epochs_transitions": 20, **AS_IN_THE_PAPER}
 
 
 def seen(states: np.ndarray, targets: np.ndarray | None = None) -> RowStates:
@@ -80,16 +81,7 @@ def looks(
         if progress.look:
             found.setdefault(progress.stage, []).append(progress.look())
 
-    return found, fit(
-        hankel,
-        learner=learner,
-        rank=3,
-        epochs_factorisation=20,
-        epochs_transitions=20,
-        report=report,
-        **AS_IN_THE_PAPER,
-        **options,
-    ).model
+    return found, fit(hankel, learner, 3, report=report, **QUICK, **options).model
 
 
 @pytest.mark.parametrize("learner", ["fac.non", "tran.non", "both.non"])
@@ -117,13 +109,8 @@ def test_the_network_that_is_seen_is_the_one_that_is_trained(learner: str, conve
         if progress.stage == "factorisation" and progress.look:
             found.append((progress.loss, progress.look()))
 
-    fit(
-        hankel,
-        learner=learner,
-        rank=3,
-        report=report,
-        **({} if converged else AS_IN_THE_PAPER | {"epochs_factorisation": 20}),
-    )
+    paper = {} if converged else AS_IN_THE_PAPER | {"epochs_factorisation": 20}
+    fit(hankel, learner, 3, report=report, **paper)
     H = hankel.matrix.toarray() / abs(hankel.matrix).max()
     for _, seen in found:
         network = seen.network
@@ -162,7 +149,6 @@ def test_a_network_that_is_too_wide_is_not_drawn() -> None:
         learner="fac.non",
         rank=21,
         epochs_factorisation=1,
-        epochs_transitions=1,
         report=found.append,
     )
     looks = (progress.look() for progress in found if progress.look)
@@ -177,8 +163,10 @@ def test_a_network_that_is_too_wide_is_not_drawn() -> None:
 @pytest.mark.parametrize("objective", ["hankel", "likelihood"])
 def test_the_third_stage_is_seen_too(options: dict[str, object], objective: str) -> None:
     hankel, sample = dyck(**options), dyck_sample(400)
-    third = Refinement(objective=objective, epochs=3, batch=200)
-    found, model = looks(hankel, "both.non", refinement=third, strings=(sample, None))
+    third = {"refine": objective, "epochs_refinement": 3}
+    if objective == "likelihood":
+        third["batch"] = 200
+    found, model = looks(hankel, "both.non", **third, strings=(sample, None))
     rows, strings = first_strings(hankel)
     assert found["refinement"]
     for part in found["refinement"]:
@@ -198,9 +186,8 @@ def test_the_third_stage_is_seen_too(options: dict[str, object], objective: str)
 
 def test_who_looks_changes_nothing() -> None:
     hankel = dyck()
-    options = {"epochs_factorisation": 20, "epochs_transitions": 20, **AS_IN_THE_PAPER}
     _, watched = looks(hankel, "both.non")
-    alone = fit(hankel, learner="both.non", rank=3, **options).model
+    alone = fit(hankel, "both.non", 3, **QUICK).model
     for mine, theirs in zip(
         (*watched.transitions, *watched.decoder), (*alone.transitions, *alone.decoder), strict=True
     ):

@@ -9,7 +9,8 @@ import pytest
 from nlwfa_core.experiment.recipe import HankelRecipe, LearningRecipe, Recipe, RefinementRecipe
 from nlwfa_core.hankel.names import FOR_ALL_LEARNERS, TRANSFORMS
 from nlwfa_core.lab.formulas.recipe import entries, marks, steps
-from nlwfa_core.learning.names import HANKEL_LEARNERS, LEARNERS, REFINEMENTS, needs_boundary
+from nlwfa_core.learning.learners import HANKEL_LEARNERS, LEARNERS
+from nlwfa_core.learning.names import REFINEMENTS, needs_boundary
 
 
 def recipe_of(learner: str, statistic: str, transform: str, objective: str = "none") -> Recipe:

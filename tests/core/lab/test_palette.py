@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from nlwfa_core.lab.palette import ACCENT, BLUES, COLOURS, MARK, REDS
-from nlwfa_core.learning.names import HANKEL_LEARNERS
+from nlwfa_core.learning.learners import HANKEL_LEARNERS
 
 EYES = {
     "usual": np.eye(3),

@@ -15,7 +15,7 @@ from scipy import sparse
 from nlwfa_core.hankel.matrix import exact_hankel
 from nlwfa_core.lab.palette import CLASSES, COLOURS
 from nlwfa_core.lab.svg import Panel, bars, heat_map_png, line_chart, loss_svgs, singular_values_svg
-from nlwfa_core.learning.learners import FitReport
+from nlwfa_core.learning.fitting import FitReport
 from nlwfa_core.learning.progress import RELATIVE, TrainingLog
 from nlwfa_core.metrics.seeds import Spread
 from tests.references import COIN, full_basis

@@ -13,25 +13,24 @@ from scipy import sparse
 
 from nlwfa_core.errors import RecipeError
 from nlwfa_core.experiment.pipeline import build_hankel
-from nlwfa_core.experiment.presets import converged
-from nlwfa_core.experiment.recipe import HankelRecipe, LearningRecipe, RefinementRecipe
+from nlwfa_core.experiment.recipe import HankelRecipe
 from nlwfa_core.hankel.basis import Basis
 from nlwfa_core.hankel.matrix import HankelMatrix
 from nlwfa_core.learning.factorisation import fit_factorisation
-from nlwfa_core.learning.learners import FitReport, fit
+from nlwfa_core.learning.fitting import FitReport, fit
 from nlwfa_core.learning.losses import (
     LAST_LAYER_RIDGE,
     SparseRows,
     best_last_layer,
     projected_error,
 )
-from nlwfa_core.learning.names import TOLERANCE, WINDOW
+from nlwfa_core.learning.names import CONVERGED_EPOCHS, LIKELIHOOD_EPOCHS, TOLERANCE, WINDOW
 from nlwfa_core.learning.networks import Descent, Epochs, train
-from nlwfa_core.learning.options import AS_IN_THE_PAPER, Options, Refinement
 from nlwfa_core.learning.progress import BITS, TrainingLog
 from nlwfa_core.learning.spectral import linear_loss
 from nlwfa_core.sources.dyck import Dyck
 from nlwfa_core.strings.words import Words
+from tests.core.records import AS_IN_THE_PAPER, learning_of
 
 HANKEL = build_hankel(Dyck().sample(500, seed=1), HankelRecipe(num_prefixes=60, num_suffixes=50))
 
@@ -67,7 +66,7 @@ def test_a_factorisation_from_the_svd_never_ends_above_it(
     best = (values[rank:] ** 2).sum() / (values**2).sum()
     assert linear_loss(matrix_of(rows), rank) == pytest.approx(best, abs=1e-12)
     log = fit_factorisation(
-        matrix_of(rows), Options(learner, rank, hidden, epochs_factorisation=60)
+        matrix_of(rows), learning_of(learner, rank, hidden=hidden, epochs_factorisation=60)
     ).log
     assert log.losses.min() <= best + 1e-11
     if learner == "tran.non":
@@ -83,7 +82,7 @@ def test_the_loss_of_sp_is_that_of_a_factorisation_without_tanh() -> None:
     )
     assert weighted.row_weights is not None
     for hankel in (HANKEL, weighted):
-        log = fit_factorisation(hankel, Options("tran.non", 3)).log
+        log = fit_factorisation(hankel, learning_of("tran.non", 3)).log
         assert log.losses.tolist() == pytest.approx([linear_loss(hankel, 3)], abs=1e-12)
     with pytest.raises(RecipeError, match="no entry other than zero"):
         linear_loss(matrix_of(np.zeros((3, 3))), 1)
@@ -92,7 +91,7 @@ def test_the_loss_of_sp_is_that_of_a_factorisation_without_tanh() -> None:
 def test_linear_maps_are_those_of_least_squares() -> None:
     learned = fit(HANKEL, "fac.non", rank=4, epochs_factorisation=30)
     (maps,) = learned.model.transitions
-    factors = fit_factorisation(HANKEL, Options("fac.non", 4, epochs_factorisation=30))
+    factors = fit_factorisation(HANKEL, learning_of("fac.non", 4, epochs_factorisation=30))
     states = factors.latent[: HANKEL.num_prefixes]
     for symbol, following in enumerate(HANKEL.shifted.T):
         expected = np.linalg.lstsq(states, factors.latent[following])[0]
@@ -123,12 +122,9 @@ def test_the_projected_error_and_its_gradient_are_autograds(seed: int) -> None:
 
 @pytest.mark.parametrize("learner", ["fac.non", "tran.non", "both.non"])
 def test_it_ends_lower_than_adamax_with_as_many_epochs(learner: str) -> None:
-    ours = fit(
-        HANKEL, learner, rank=4, epochs_factorisation=400, epochs_transitions=400
-    ).report.logs
-    theirs = fit(
-        HANKEL, learner, rank=4, epochs_factorisation=400, epochs_transitions=400, **AS_IN_THE_PAPER
-    ).report.logs
+    epochs = {"epochs_factorisation": 400, "epochs_transitions": 400}
+    ours = fit(HANKEL, learning_of(learner, 4, **epochs)).report.logs
+    theirs = fit(HANKEL, learning_of(learner, 4, **epochs, **AS_IN_THE_PAPER)).report.logs
     assert ours[0].losses.min() < theirs[0].losses.min()
     assert np.isfinite([log.losses.min() for log in ours]).all()
     for log in ours:
@@ -213,35 +209,16 @@ def test_a_report_says_in_a_word_whether_the_training_is_finished(
 
 
 def test_refinement_on_the_rows_converges() -> None:
-    options = Refinement("hankel", optimizer="lbfgs", epochs=300)
-    log = fit(HANKEL, "both.non", rank=3, refinement=options).report.logs[-1]
+    log = fit(HANKEL, "both.non", rank=3, refine="hankel", epochs_refinement=300).report.logs[-1]
     assert log.stage == "refinement" and log.losses.min() <= log.losses[0]
 
 
-def test_keys_count_what_has_an_effect() -> None:
-    paper, ours = (
-        LearningRecipe(learner="both.non"),
-        converged().learning.changed(learner="both.non"),
-    )
-    assert paper.key() == paper.changed(tolerance=0.5).key() != ours.key()
-    assert (
-        ours.key()
-        == ours.changed(rate_factorisation=0.5, rate_transitions=0.5, schedule="cosine").key()
-    )
-    assert (
-        len({ours.key(), ours.changed(tolerance=0.5).key(), ours.changed(start="random").key()})
-        == 3
-    )
-    rows = RefinementRecipe(objective="hankel", optimizer="lbfgs")
-    assert rows.key() == rows.changed(rate=0.5).key() != rows.changed(tolerance=0.5).key()
-    likelihood = RefinementRecipe(objective="likelihood")
-    assert likelihood.key() == likelihood.changed(optimizer="lbfgs", tolerance=0.5).key()
-    # SP trains nothing
-    assert converged().key() == converged().changed(learning=LearningRecipe()).key()
-
-
-def test_the_python_defaults_are_those_of_new_experiments() -> None:
-    new, defaults = converged().learning, Options("SP", 10)
-    for name in ("optimizer", "start", "tolerance", "epochs_factorisation", "epochs_transitions"):
-        assert getattr(new, name) == getattr(defaults, name)
+def test_networks_are_trained_to_the_end_by_default() -> None:
+    defaults = learning_of("both.non", 10)
+    assert (defaults.optimizer, defaults.start, defaults.starts) == ("lbfgs", "svd", 1)
+    assert defaults.epochs_factorisation == defaults.epochs_transitions == CONVERGED_EPOCHS
     assert defaults.tolerance == TOLERANCE
+    on_rows = learning_of("SP", 10, refine="hankel")
+    assert on_rows.optimizer_refinement == "lbfgs"
+    assert on_rows.epochs_refinement == CONVERGED_EPOCHS
+    assert learning_of("SP", 10, refine="likelihood").epochs_refinement == LIKELIHOOD_EPOCHS

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -16,10 +15,10 @@ from nlwfa_core.errors import RecipeError
 from nlwfa_core.hankel.basis import Basis
 from nlwfa_core.hankel.matrix import HankelMatrix, exact_hankel
 from nlwfa_core.hankel.names import VALUE
-from nlwfa_core.learning.factorisation import encoder_depth, fit_factorisation
+from nlwfa_core.learning.factorisation import fit_factorisation
 from nlwfa_core.learning.losses import SparseRows, activate, observed_error, reconstruction_error
-from nlwfa_core.learning.options import AS_IN_THE_PAPER, Options
 from nlwfa_core.strings.words import Words
+from tests.core.records import AS_IN_THE_PAPER, learning_of
 from tests.references import full_basis, ring
 
 RING = exact_hankel(ring(3).weights, full_basis(2, 3))
@@ -100,7 +99,7 @@ def test_training_on_known_cells_reaches_the_unknown_ones() -> None:
     basis = Basis(Words.of([(), (0,), (0, 0), (0, 0, 0)]), Words.of([(), (0,), (0, 0)]), 1)
     matrix = sparse.csr_array((stored[known], known.nonzero()), shape=known.shape)
     hankel = HankelMatrix(basis, matrix, np.array([[1], [2], [3], [3]], dtype=np.int32), 4, VALUE)
-    options = Options(
+    options = learning_of(
         "tran.non", 1, hidden=(1,), epochs_factorisation=4000, schedule="cosine", **AS_IN_THE_PAPER
     )
     factors = fit_factorisation(hankel, options, masked=True)
@@ -119,8 +118,13 @@ def test_the_network_given_back_is_that_of_the_smallest_loss(
     nonlinear: bool, hidden: tuple[int, ...]
 ) -> None:
     learner = "fac.non" if nonlinear else "tran.non"
-    options = Options(
-        learner, 3, hidden, epochs_factorisation=40, rate_factorisation=0.1, **AS_IN_THE_PAPER
+    options = learning_of(
+        learner,
+        3,
+        hidden=hidden,
+        epochs_factorisation=40,
+        rate_factorisation=0.1,
+        **AS_IN_THE_PAPER,
     )
     factors = fit_factorisation(RING, options)
     Y = factors.latent
@@ -134,7 +138,7 @@ def test_the_network_given_back_is_that_of_the_smallest_loss(
 
 def test_layers_have_the_widths_of_the_paper() -> None:
     factors = fit_factorisation(
-        RING, Options("fac.non", 3, (4, 2, 1, 2, 4), epochs_factorisation=0)
+        RING, learning_of("fac.non", 3, hidden=(4, 2, 1, 2, 4), epochs_factorisation=0)
     )
     columns = RING.num_suffixes
     assert [layer.shape for layer in factors.encoder] == [(columns, 12), (12, 6), (6, 3)]
@@ -144,7 +148,7 @@ def test_layers_have_the_widths_of_the_paper() -> None:
 
 
 def test_latent_states_are_the_encoder_of_the_rows() -> None:
-    factors = fit_factorisation(RING, Options("fac.non", 3, epochs_factorisation=5))
+    factors = fit_factorisation(RING, learning_of("fac.non", 3, epochs_factorisation=5))
     Z = RING.matrix.toarray() / factors.scale
     for layer in factors.encoder:
         Z = np.tanh(Z @ layer)
@@ -158,7 +162,7 @@ def test_a_linear_auto_encoder_finds_the_best_matrix_of_its_rank(rank: int) -> N
     """
     singular = np.linalg.svd(RING.matrix.toarray(), compute_uv=False)
     best = (singular[rank:] ** 2).sum() / (singular**2).sum()
-    options = Options(
+    options = learning_of(
         "tran.non",
         rank,
         epochs_factorisation=2000,
@@ -178,30 +182,19 @@ def test_training_starts_at_the_best_matrix_of_its_rank(rank: int, hidden: tuple
     """
     singular = np.linalg.svd(RING.matrix.toarray(), compute_uv=False)
     best = (singular[rank:] ** 2).sum() / (singular**2).sum()
-    options = Options(
-        "fac.non", rank, hidden, epochs_factorisation=0, optimizer="adamax", start="svd"
+    options = learning_of(
+        "fac.non", rank, hidden=hidden, epochs_factorisation=0, optimizer="adamax", start="svd"
     )
     log = fit_factorisation(RING, options).log
     assert log.losses[0] == pytest.approx(best, abs=1e-11)
     assert (
-        fit_factorisation(RING, replace(options, epochs_factorisation=20)).log.losses.min()
+        fit_factorisation(RING, options.changed(epochs_factorisation=20)).log.losses.min()
         <= log.losses[0]
     )
-    with pytest.raises(RecipeError, match="start must be one of random, svd; got 'zero'"):
-        fit_factorisation(RING, replace(options, start="zero"))
-
-
-@pytest.mark.parametrize("hidden", [(2, 2), (2, 1), (1, 2, 1), (2, 1, 3), (0, 1, 0), (2, 1, 1, 2)])
-def test_other_shapes_are_refused(hidden: tuple[int, ...]) -> None:
-    with pytest.raises(
-        RecipeError,
-        match=f"hidden must list the layers' widths .*; got {','.join(map(str, hidden))}$",
-    ):
-        encoder_depth(hidden)
 
 
 @pytest.mark.parametrize("value", [0, np.inf, np.nan])
 def test_nothing_to_factorise_is_refused(value: float) -> None:
     hankel = exact_hankel(lambda words: np.full(len(words), value), full_basis(1, 1))
     with pytest.raises(RecipeError, match="no finite entry other than zero"):
-        fit_factorisation(hankel, Options("fac.non", 1))
+        fit_factorisation(hankel, learning_of("fac.non", 1))

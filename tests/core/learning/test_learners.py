@@ -7,22 +7,21 @@ import pytest
 
 from nlwfa_core import limits
 from nlwfa_core.errors import Cancelled, RecipeError
-from nlwfa_core.experiment.pipeline import options_of
-from nlwfa_core.experiment.recipe import Recipe
 from nlwfa_core.hankel.basis import select_basis
 from nlwfa_core.hankel.estimate import estimate_hankel
 from nlwfa_core.hankel.matrix import HankelMatrix, exact_hankel
 from nlwfa_core.learning.factorisation import fit_factorisation
-from nlwfa_core.learning.learners import Fit, FitCache, fit
-from nlwfa_core.learning.names import HANKEL_LEARNERS, LEARNERS
-from nlwfa_core.learning.options import AS_IN_THE_PAPER, Options, with_shortcuts
+from nlwfa_core.learning.fitting import Fit, fit
+from nlwfa_core.learning.learners import HANKEL_LEARNERS, LEARNERS
 from nlwfa_core.learning.progress import Progress, TrainingLog
+from nlwfa_core.learning.two_steps import FitCache
 from nlwfa_core.models.nlwfa import NLWFA
 from nlwfa_core.models.wfa import WFA
 from nlwfa_core.rounding import format_significant
 from nlwfa_core.sources.dyck import ALPHABET, Dyck
 from nlwfa_core.strings.sample import Sample
 from nlwfa_core.strings.words import Words
+from tests.core.records import AS_IN_THE_PAPER, learning_of
 from tests.references import full_basis, ring
 
 NETWORKS = [name for name, kind in LEARNERS.items() if kind.networks]
@@ -45,7 +44,7 @@ def arrays(learned: Fit) -> list[np.ndarray]:
 @pytest.mark.parametrize("learner", HANKEL_LEARNERS)
 def test_learning_twice_gives_the_same_bits(dyck: HankelMatrix, learner: str) -> None:
     one, same, other = (
-        fit(dyck, learner=learner, rank=3, seed=seed, **QUICK) for seed in (1, 1, 2)
+        fit(dyck, learning_of(learner, 3, seed=seed, **QUICK)) for seed in (1, 1, 2)
     )
     assert [a.tobytes() for a in arrays(one)] == [a.tobytes() for a in arrays(same)]
     assert ([a.tobytes() for a in arrays(one)] == [a.tobytes() for a in arrays(other)]) == (
@@ -61,7 +60,7 @@ def test_ranks_that_the_basis_does_not_allow_are_refused(
     with pytest.raises(
         RecipeError,
         match=r"rank must be between 1 and 20 \(the basis has 30 prefixes and 20 suffixes\); got "
-        rf"{rank:,}",
+        rf"{rank:,}|rank must be at least 1; got {rank}",
     ):
         fit(dyck, learner=learner, rank=rank)
 
@@ -69,7 +68,7 @@ def test_ranks_that_the_basis_does_not_allow_are_refused(
 @pytest.mark.parametrize("learner", HANKEL_LEARNERS)
 @pytest.mark.parametrize("rank", [1, 20])
 def test_every_allowed_rank_is_learned(dyck: HankelMatrix, learner: str, rank: int) -> None:
-    learned = fit(dyck, learner=learner, rank=rank, **QUICK)
+    learned = fit(dyck, learning_of(learner, rank, **QUICK))
     assert (learned.report.learner, learned.report.rank) == (learner, rank)
     assert learned.report.num_states == learned.model.num_states <= rank
     assert np.isfinite(learned.model.weights(Words.of([(), (0, 1), (0, 0, 1, 1)]))).all()
@@ -83,8 +82,8 @@ def test_options_out_of_range_are_refused(
     ):
         fit(dyck, learner="RNN", rank=3)
     with pytest.raises(RecipeError, match="schedule must be one of constant, cosine; got 'step'"):
-        fit(dyck, learner="fac.non", rank=3, schedule="step")
-    with pytest.raises(RecipeError, match="hidden must list the layers' widths .*; got 2,1$"):
+        fit(dyck, learner="fac.non", rank=3, optimizer="adamax", schedule="step")
+    with pytest.raises(RecipeError, match="hidden must list at most 7 widths .*; got 2,1$"):
         fit(dyck, learner="fac.non", rank=3, hidden=(2, 1))
     monkeypatch.setitem(limits.IN_FORCE, "transition_numbers", 10)
     with pytest.raises(RecipeError, match="symbols × rank² must be at most 10; got 18"):
@@ -94,7 +93,7 @@ def test_options_out_of_range_are_refused(
 @pytest.mark.parametrize("learner", NETWORKS)
 def test_every_epoch_is_reported_with_its_loss(dyck: HankelMatrix, learner: str) -> None:
     seen: list[Progress] = []
-    learned = fit(dyck, learner=learner, rank=3, report=seen.append, **QUICK)
+    learned = fit(dyck, learning_of(learner, 3, **QUICK), report=seen.append)
     for log, epochs in zip(learned.report.logs, (20, 10), strict=True):
         stage = [step for step in seen if step.stage == log.stage]
         assert [(step.step, step.total) for step in stage] == [
@@ -127,11 +126,9 @@ def test_cancelling_stops_at_the_next_epoch(dyck: HankelMatrix, learner: str, af
     with pytest.raises(Cancelled):
         fit(
             dyck,
-            learner=learner,
-            rank=3,
+            learning_of(learner, 3, **QUICK),
             report=seen.append,
             cancelled=lambda: len(seen) >= after,
-            **QUICK,
         )
     assert len(seen) == after
 
@@ -229,7 +226,7 @@ def test_models_hold_the_decoders_columns(dyck: HankelMatrix, learner: str) -> N
         **AS_IN_THE_PAPER,
     ).model
     factors = fit_factorisation(
-        dyck, Options(learner, 3, epochs_factorisation=30, seed=4, **AS_IN_THE_PAPER)
+        dyck, learning_of(learner, 3, epochs_factorisation=30, seed=4, **AS_IN_THE_PAPER)
     )
     assert isinstance(model, NLWFA)
     np.testing.assert_array_equal(model.initial, factors.latent[0])
@@ -242,36 +239,27 @@ def test_models_hold_the_decoders_columns(dyck: HankelMatrix, learner: str) -> N
 
 
 def test_options_are_one_value_or_keywords(dyck: HankelMatrix) -> None:
-    options = Options("both.non", 2, seed=3, **QUICK)
+    options = learning_of("both.non", 2, seed=3, **QUICK)
     models = [
         fit(dyck, options),
         fit(dyck, learner="both.non", rank=2, seed=3, **QUICK),
         fit(dyck, "both.non", 2, seed=3, **QUICK),
-        fit(dyck, Options("SP", 2, **QUICK), learner="both.non", seed=3),
+        fit(dyck, learning_of("both.non", 7, **QUICK), 2, seed=3),
     ]
     for other in models[1:]:
         for mine, expected in zip(arrays(other), arrays(models[0]), strict=True):
             np.testing.assert_array_equal(mine, expected)
-    assert options_of(Recipe()) == Options(
-        "SP", 10, epochs_factorisation=1000, epochs_transitions=500, **AS_IN_THE_PAPER
-    )
-    for shortcuts, message in (
-        (
-            {"learner": "SP", "rank": 2, "depth": 3},
-            "'depth' is not an option of a learner; the options are learner, rank, hidden",
-        ),
-        ({"learner": "SP"}, "rank missing: pass a learner and a rank, such as 'SP', 5"),
-        ({}, "learner and rank missing"),
-    ):
-        with pytest.raises(TypeError, match=message):
-            fit(dyck, **shortcuts)
+    with pytest.raises(RecipeError, match="unknown field 'depth'; the fields are learner"):
+        fit(dyck, "SP", depth=3)
+    with pytest.raises(RecipeError, match="learner must be 'both.non'; got 'SP'"):
+        fit(dyck, options, learner="SP")
+    with pytest.raises(TypeError, match="learner missing: pass a learner's name and its options"):
+        fit(dyck)
     with pytest.raises(TypeError, match="rank is passed twice: 2 and 3"):
-        with_shortcuts("SP", 2, {"rank": 3})
-    with pytest.raises(
-        TypeError,
-        match="options must be Options or text or None; got 5 .the text is a learner's name, "
-        "followed by a rank, such as 'SP', 5.",
-    ):
+        fit(dyck, "SP", 2, **{"rank": 3})  # type: ignore[misc]
+    with pytest.raises(TypeError, match="learner is passed twice: 'SP' and 'fac.non'"):
+        fit(dyck, "SP", learner="fac.non")
+    with pytest.raises(TypeError, match="options must be .*; got 5"):
         fit(dyck, 5)  # type: ignore[arg-type]
 
 
@@ -289,10 +277,9 @@ def test_a_cache_changes_nothing(dyck: HankelMatrix) -> None:
         ("SP", 0),
     ):
         stages: list[Progress] = []
-        ours = fit(
-            dyck, learner=learner, rank=2, seed=seed, cache=cache, report=stages.append, **QUICK
-        )
-        alone = fit(dyck, learner=learner, rank=2, seed=seed, **QUICK)
+        options = learning_of(learner, 2, seed=seed, **QUICK)
+        ours = fit(dyck, options, cache=cache, report=stages.append)
+        alone = fit(dyck, options)
         for mine, expected in zip(arrays(ours), arrays(alone), strict=True):
             np.testing.assert_array_equal(mine, expected)
         trained.append("factorisation" in {step.stage for step in stages})
@@ -308,13 +295,9 @@ def test_poor_samples_are_learned(learner: str, words: list[tuple[int, ...]]) ->
     """
     sample = Sample.of(Words.of(words), ALPHABET)
     hankel = estimate_hankel(sample, select_basis(sample, 10, 10))
-    learned = fit(
-        hankel,
-        learner=learner,
-        rank=min(hankel.num_prefixes, hankel.num_suffixes),
-        epochs_factorisation=500,
-        epochs_transitions=500,
-    )
+    rank = min(hankel.num_prefixes, hankel.num_suffixes)
+    options = learning_of(learner, rank, epochs_factorisation=500, epochs_transitions=500)
+    learned = fit(hankel, options)
     weights = learned.model.weights(Words.of([words[0]]))
     if learner == "SP":
         assert weights[0] == pytest.approx(1)

@@ -12,16 +12,15 @@ from hypothesis import strategies as st
 
 from nlwfa_core.errors import Cancelled, RecipeError
 from nlwfa_core.experiment.pipeline import build_hankel
-from nlwfa_core.experiment.presets import converged
 from nlwfa_core.experiment.recipe import HankelRecipe
 from nlwfa_core.learning.factorisation import fit_factorisation
-from nlwfa_core.learning.learners import fit
+from nlwfa_core.learning.fitting import fit
 from nlwfa_core.learning.levenberg_marquardt import TwoLayers
 from nlwfa_core.learning.names import LARGEST_MAP
-from nlwfa_core.learning.options import Options
 from nlwfa_core.learning.reading import mapped_rows
 from nlwfa_core.learning.transition_networks import fit_transitions
 from nlwfa_core.sources.dyck import Dyck
+from tests.core.records import learning_of
 
 HANKEL = build_hankel(Dyck().sample(500, seed=1), HankelRecipe(num_prefixes=60, num_suffixes=50))
 MAPS = mapped_rows(HANKEL)
@@ -65,7 +64,7 @@ def test_maps_that_two_layers_can_be_are_found() -> None:
     images = [np.tanh(np.tanh(latent[:30] @ E[symbol]) @ F[symbol]) for symbol in range(2)]
     rows = np.concatenate((latent[:30], *images))
     shifted = np.stack((np.arange(30, 60), np.arange(60, 90)), axis=1).astype(np.int32)
-    _, log = fit_transitions(rows, shifted, Options("tran.non", 2, optimizer="lm"))
+    _, log = fit_transitions(rows, shifted, learning_of("tran.non", 2, optimizer="lm"))
     assert log.stopped == "minimum" and log.is_finished and log.losses.min() < 1e-4
     assert log.verdict == "finished: at a minimum" and log.gradient < 1e-3
     assert (np.diff(log.losses) < 1e-6).all()
@@ -74,10 +73,10 @@ def test_maps_that_two_layers_can_be_are_found() -> None:
 @pytest.mark.parametrize("learner", ["tran.non", "both.non"])
 def test_the_end_does_not_hang_on_the_last_digit(learner: str) -> None:
     """Another type of processor rounds differently; so do states with another last digit."""
-    latent = fit_factorisation(HANKEL, Options(learner, 3, epochs_factorisation=50)).latent
+    latent = fit_factorisation(HANKEL, learning_of(learner, 3, epochs_factorisation=50)).latent
     classes = np.unique(latent, axis=0, return_inverse=True)[1].ravel()
     wrong = 1 + 1e-15 * np.random.default_rng(0).standard_normal((classes.max() + 1, 3))
-    options = Options(learner, 3, optimizer="lm")
+    options = learning_of(learner, 3, optimizer="lm")
     one, other = (
         fit_transitions(states, MAPS, options)[0] for states in (latent, latent * wrong[classes])
     )
@@ -86,8 +85,8 @@ def test_the_end_does_not_hang_on_the_last_digit(learner: str) -> None:
 
 
 def test_the_log_ends_with_the_error_of_the_maps() -> None:
-    latent = fit_factorisation(HANKEL, Options("tran.non", 3)).latent
-    (E, F), log = fit_transitions(latent, MAPS, Options("tran.non", 3, optimizer="lm"))
+    latent = fit_factorisation(HANKEL, learning_of("tran.non", 3)).latent
+    (E, F), log = fit_transitions(latent, MAPS, learning_of("tran.non", 3, optimizer="lm"))
     before, after = latent[: HANKEL.num_prefixes], latent[MAPS]
     error = sum(
         ((np.tanh(np.tanh(before @ E[s]) @ F[s]) - after[:, s]) ** 2).sum() for s in range(2)
@@ -99,28 +98,27 @@ def test_the_log_ends_with_the_error_of_the_maps() -> None:
 def test_large_maps_and_maps_without_a_hidden_layer_are_trained_by_lbfgs() -> None:
     rank = int((LARGEST_MAP / 4) ** 0.5) + 1
     for options in (
-        Options("tran.non", rank, epochs_transitions=3),
-        Options("tran.non", 3, width_transitions=0),
+        learning_of("tran.non", rank, epochs_transitions=3),
+        learning_of("tran.non", 3, width_transitions=0),
     ):
         models = [fit(HANKEL, options, optimizer=optimizer).model for optimizer in ("lm", "lbfgs")]
         np.testing.assert_array_equal(models[0].transitions[0], models[1].transitions[0])
 
 
 def test_it_can_be_cancelled_and_limited() -> None:
-    latent = fit_factorisation(HANKEL, Options("tran.non", 3)).latent
+    latent = fit_factorisation(HANKEL, learning_of("tran.non", 3)).latent
     with pytest.raises(Cancelled):
         fit_transitions(
-            latent, MAPS, Options("tran.non", 3, optimizer="lm"), cancelled=lambda: True
+            latent, MAPS, learning_of("tran.non", 3, optimizer="lm"), cancelled=lambda: True
         )
     _, log = fit_transitions(
-        latent, MAPS, Options("tran.non", 3, optimizer="lm", epochs_transitions=2)
+        latent, MAPS, learning_of("tran.non", 3, optimizer="lm", epochs_transitions=2)
     )
     assert log.stopped == "epochs" and log.epochs == 4  # two steps for each symbol
 
 
 def test_recipes_name_it() -> None:
-    lbfgs = converged().learning.changed(learner="both.non")
-    lm = lbfgs.changed(optimizer="lm")
-    assert lm.key() == lm.changed(rate_transitions=0.5).key() != lbfgs.key()
+    lbfgs = learning_of("both.non", 2)
+    assert lbfgs.changed(optimizer="lm").key() != lbfgs.key()
     with pytest.raises(RecipeError, match="optimizer must be"):
         fit(HANKEL, "both.non", rank=2, optimizer="newton")

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from nlwfa_core.errors import Cancelled, RecipeError
 from nlwfa_core.learning import merging
-from nlwfa_core.learning.learners import fit_strings
+from nlwfa_core.learning.fitting import fit_strings
 from nlwfa_core.learning.merging import PDFATraining, fit_pdfa
 from nlwfa_core.models.wfa import WFA
 from nlwfa_core.sources.automata import sample_words

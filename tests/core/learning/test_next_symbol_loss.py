@@ -18,7 +18,6 @@ from nlwfa_core.learning.next_symbol_loss import (
     SCORES_PER_BLOCK,
     log_likelihood,
 )
-from nlwfa_core.learning.options import Refinement
 from nlwfa_core.learning.recurrent import Network, batches
 from nlwfa_core.learning.refine_likelihood import _as_distribution, _Trained
 from nlwfa_core.learning.rollout import Continuations
@@ -28,6 +27,7 @@ from nlwfa_core.models.recurrent import GATES
 from nlwfa_core.models.wfa import WFA
 from nlwfa_core.strings.sample import Sample
 from nlwfa_core.strings.words import Alphabet, Words
+from tests.core.records import learning_of
 
 NETWORKS = [
     (name, link)
@@ -206,6 +206,6 @@ def test_refinement_over_many_symbols_learns() -> None:
         network_model(num_symbols, "conditional", "identity"),
         sample,
         None,
-        Refinement("likelihood", epochs=4, batch=20),
+        learning_of("SP", 3, refine="likelihood", epochs_refinement=4, batch=20),
     )
     assert isinstance(model, NLWFA) and log.losses[-1] < log.losses[1]

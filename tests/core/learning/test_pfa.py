@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 
 from nlwfa_core.errors import Cancelled, RecipeError
 from nlwfa_core.learning import pfa
+from nlwfa_core.learning.fitting import fit_strings
 from nlwfa_core.learning.hmm import HMM, PrefixTree, random_hmm
-from nlwfa_core.learning.learners import fit_strings
 from nlwfa_core.learning.pfa import (
     MoveTree,
     PFAExpectations,

@@ -12,10 +12,9 @@ from hypothesis import strategies as st
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from nlwfa_core.errors import Cancelled, RecipeError
-from nlwfa_core.learning.learners import fit_strings
-from nlwfa_core.learning.names import STRING_LEARNERS
+from nlwfa_core.learning.fitting import fit_strings
+from nlwfa_core.learning.learners import STRING_LEARNERS
 from nlwfa_core.learning.networks import one_thread
-from nlwfa_core.learning.options import Options
 from nlwfa_core.learning.progress import Progress
 from nlwfa_core.learning.recurrent import (
     BATCH,
@@ -35,6 +34,7 @@ from nlwfa_core.sources.dyck import Dyck
 from nlwfa_core.strings.sample import Sample
 from nlwfa_core.strings.trie import Trie
 from nlwfa_core.strings.words import Alphabet, Word, Words
+from tests.core.records import learning_of
 from tests.references import all_words
 
 AB = Alphabet(("a", "b"))
@@ -194,7 +194,7 @@ def test_learners_of_strings_by_name() -> None:
         with pytest.raises(Cancelled):
             fit_strings(
                 train,
-                Options(kind, 2),
+                learning_of(kind, 2),
                 report=lambda one: stopped.append(one.stage),
                 cancelled=lambda: len(stopped) > 0,
             )

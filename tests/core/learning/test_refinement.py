@@ -11,17 +11,11 @@ import torch
 from nlwfa_core.errors import Cancelled, RecipeError
 from nlwfa_core.experiment.data import load_data
 from nlwfa_core.experiment.pipeline import build_hankel, fit_recipe, run
-from nlwfa_core.experiment.recipe import (
-    DataRecipe,
-    HankelRecipe,
-    LearningRecipe,
-    Recipe,
-    RefinementRecipe,
-)
+from nlwfa_core.experiment.recipe import DataRecipe, HankelRecipe, Recipe
 from nlwfa_core.hankel.matrix import HankelMatrix
-from nlwfa_core.learning.learners import fit
-from nlwfa_core.learning.names import HANKEL_LEARNERS, REFINEMENTS, needs_boundary
-from nlwfa_core.learning.options import AS_IN_THE_PAPER, Refinement
+from nlwfa_core.learning.fitting import fit
+from nlwfa_core.learning.learners import HANKEL_LEARNERS, LEARNERS
+from nlwfa_core.learning.names import REFINEMENTS
 from nlwfa_core.learning.refine_likelihood import (
     _as_distribution,
     _balanced,
@@ -33,6 +27,7 @@ from nlwfa_core.metrics.scores import next_symbol_score
 from nlwfa_core.models.nlwfa import NLWFA
 from nlwfa_core.models.wfa import WFA
 from nlwfa_core.strings.trie import Trie
+from tests.core.records import AS_IN_THE_PAPER, learning_of
 from tests.references import all_words, random_nlwfa
 
 QUICK = {**AS_IN_THE_PAPER, "epochs_factorisation": 40, "epochs_transitions": 30}
@@ -60,7 +55,7 @@ VALIDATION = DATA.validation.sample if DATA.validation else DATA.train
 
 
 def counted(learner: str, statistic: str, transform: str) -> HankelMatrix:
-    bounded = needs_boundary(learner, statistic, transform)
+    bounded = LEARNERS[learner].needs_boundary(statistic, transform)
     recipe = HankelRecipe(
         num_prefixes=40, num_suffixes=30, statistic=statistic, transform=transform, bounded=bounded
     )
@@ -81,7 +76,7 @@ def test_what_is_minimised_is_what_is_reported(
     learner: str, statistic: str, transform: str
 ) -> None:
     """Before a step is taken: bits per symbol of the metric, also after a change of coordinates."""
-    model = fit(counted(learner, statistic, transform), learner=learner, rank=3, **QUICK).model
+    model = fit(counted(learner, statistic, transform), learning_of(learner, 3, **QUICK)).model
     start = _balanced(_as_distribution(model, DATA.train), DATA.train)
     tree = Continuations(VALIDATION, 2)
     if (
@@ -106,15 +101,16 @@ def test_likelihood_never_ends_above_its_start(
     learner: str, statistic: str, transform: str
 ) -> None:
     hankel, strings = counted(learner, statistic, transform), (DATA.train, VALIDATION)
-    before = fit(hankel, learner=learner, rank=3, **QUICK).model
-    options = Refinement("likelihood", epochs=4, batch=200, dropout=0.1)
-    after = fit(hankel, learner=learner, rank=3, **QUICK, refinement=options, strings=strings)
+    before = fit(hankel, learning_of(learner, 3, **QUICK)).model
+    third = {"refine": "likelihood", "epochs_refinement": 4, "batch": 200, "dropout": 0.1}
+    options = learning_of(learner, 3, **QUICK, **third)
+    after = fit(hankel, options, strings=strings)
     scores = [
         next_symbol_score(model, VALIDATION).bits_per_symbol for model in (before, after.model)
     ]
     assert scores[1] <= scores[0] or (np.isfinite(scores[1]) and not np.isfinite(scores[0]))
     assert after.report.logs[-1].measure == "bits per symbol"
-    again = fit(hankel, learner=learner, rank=3, **QUICK, refinement=options, strings=strings)
+    again = fit(hankel, options, strings=strings)
     np.testing.assert_array_equal(
         after.model.weights(DATA.test.words), again.model.weights(DATA.test.words)
     )
@@ -126,10 +122,15 @@ def test_the_loss_on_the_rows_never_ends_above_its_start(
 ) -> None:
     learned = fit(
         counted(learner, statistic, transform),
-        learner=learner,
-        rank=3,
-        **QUICK,
-        refinement=Refinement("hankel", epochs=30, rate=0.003),
+        learning_of(
+            learner,
+            3,
+            **QUICK,
+            refine="hankel",
+            optimizer_refinement="adamax",
+            epochs_refinement=30,
+            rate_refinement=0.003,
+        ),
     )
     losses = learned.report.logs[-1].losses
     assert (
@@ -145,7 +146,7 @@ def test_the_loss_on_the_rows_is_that_of_the_rows() -> None:
     learned = fit(hankel, learner="SP", rank=3)
     model = learned.model
     assert isinstance(model, WFA)
-    refined = fit(hankel, learner="SP", rank=3, refinement=Refinement("hankel", epochs=0))
+    refined = fit(hankel, "SP", rank=3, refine="hankel", epochs_refinement=0)
     V = np.linalg.svd(hankel.block.toarray(), full_matrices=False)[2][:3]
     largest = np.abs(V).argmax(axis=1)
     V *= np.sign(V[np.arange(3), largest])[:, None]  # as `truncated_svd` has the signs
@@ -171,10 +172,12 @@ def test_refined_distributions_sum_to_one() -> None:
     """
     learned = fit(
         counted("both.non", "factor", "row"),
-        learner="both.non",
+        "both.non",
         rank=3,
         **QUICK,
-        refinement=Refinement("likelihood", epochs=30, batch=100),
+        refine="likelihood",
+        epochs_refinement=30,
+        batch=100,
         strings=(DATA.train, VALIDATION),
     ).model
     assert (
@@ -190,7 +193,9 @@ def test_refined_distributions_sum_to_one() -> None:
         counted("SP", "string", "none"),
         learner="SP",
         rank=3,
-        refinement=Refinement("likelihood", epochs=5, rate=0.003),
+        refine="likelihood",
+        epochs_refinement=5,
+        rate_refinement=0.003,
         strings=(DATA.train, VALIDATION),
     ).model
     assert isinstance(refined, WFA)
@@ -203,8 +208,15 @@ def test_random_starts_are_tried_too() -> None:
         hankel=HankelRecipe(
             num_prefixes=30, num_suffixes=30, statistic="prefix", transform="row", bounded=True
         ),
-        learning=LearningRecipe(learner="tran.non", rank=2, **QUICK),
-        refinement=RefinementRecipe(objective="likelihood", epochs=3, batch=100, restarts=2),
+        learning=learning_of(
+            "tran.non",
+            2,
+            **QUICK,
+            refine="likelihood",
+            epochs_refinement=3,
+            batch=100,
+            restarts=2,
+        ),
     )
     seen: list[float] = []
     result = run(
@@ -219,21 +231,19 @@ def test_random_starts_are_tried_too() -> None:
 def test_what_is_refused() -> None:
     hankel = counted("SP", "string", "none")
     with pytest.raises(RecipeError, match="refine must be one of " + ", ".join(REFINEMENTS)):
-        Refinement("em")
+        learning_of("SP", 2, refine="em")
     with pytest.raises(
         RecipeError, match="refining by likelihood needs training strings; got none"
     ):
-        fit(hankel, learner="SP", rank=2, refinement=Refinement("likelihood"))
+        fit(hankel, "SP", rank=2, refine="likelihood")
     with pytest.raises(RecipeError, match="both.non needs boundary symbols"):
-        Recipe(hankel=HankelRecipe(statistic="factor"), learning=LearningRecipe(learner="both.non"))
+        Recipe(hankel=HankelRecipe(statistic="factor"), learning=learning_of("both.non", 2))
 
 
 @pytest.mark.parametrize("objective", ["hankel", "likelihood"])
 def test_refinement_can_be_cancelled(objective: str) -> None:
     stages: list[str] = []
-    recipe = Recipe(
-        learning=LearningRecipe(rank=2), refinement=RefinementRecipe(objective=objective, epochs=50)
-    )
+    recipe = Recipe(learning=learning_of("SP", 2, refine=objective, epochs_refinement=50))
     with pytest.raises(Cancelled):
         fit_recipe(
             recipe,
@@ -264,5 +274,6 @@ def test_a_refinement_that_never_trains_returns_the_model() -> None:
     """
     model = fit(counted("SP", "string", "row"), learner="SP", rank=3).model
     assert isinstance(model, WFA | NLWFA)
-    refined, log = refine_likelihood(model, DATA.train, None, Refinement("likelihood", epochs=0))
+    untrained = learning_of("SP", 3, refine="likelihood", epochs_refinement=0)
+    refined, log = refine_likelihood(model, DATA.train, None, untrained)
     assert refined is model and log.losses.tolist() == [np.inf]

@@ -19,7 +19,7 @@ from nlwfa_core.hankel.basis import Basis, select_basis
 from nlwfa_core.hankel.estimate import estimate_hankel
 from nlwfa_core.hankel.matrix import exact_hankel
 from nlwfa_core.learning import spectral
-from nlwfa_core.learning.learners import fit
+from nlwfa_core.learning.fitting import fit
 from nlwfa_core.learning.spectral import fit_spectral, truncated_svd
 from nlwfa_core.metrics.perplexity import pautomac_score
 from nlwfa_core.metrics.scores import evaluate

@@ -13,13 +13,14 @@ from nlwfa_core.errors import RecipeError
 from nlwfa_core.hankel.basis import Basis
 from nlwfa_core.hankel.matrix import exact_hankel
 from nlwfa_core.hankel.values import ValuedStrings
-from nlwfa_core.learning.options import Refinement
+from nlwfa_core.learning.learners import VALUE_LEARNERS
 from nlwfa_core.learning.spectral import fit_spectral, truncated_svd
 from nlwfa_core.learning.square_root import square_root
 from nlwfa_core.learning.values import fit_values
 from nlwfa_core.models.wfa import WFA
 from nlwfa_core.sources.automata import random_wfa
 from nlwfa_core.strings.words import Alphabet, Words
+from tests.core.records import AS_IN_THE_PAPER
 
 
 def words(longest: int) -> Words:
@@ -101,10 +102,9 @@ def test_values_of_a_square_are_learned_without_random_starts(
     f = random_wfa(4, 2, seed=3)
     known, unseen = words(9), words(10)
     values = ValuedStrings(known, f.weights(known) ** 2, Alphabet.numbered(2))
-    learned = fit_values(
-        values, learner, rank=4, hidden=hidden, transform="sqrt", optimizer="adamax", start="random",  # noqa: E501
-        epochs_factorisation=5, refinement=Refinement("values", restarts=0),
-    )  # fmt: skip
+    fields = {"hidden": hidden, **AS_IN_THE_PAPER, "epochs_factorisation": 5}
+    options = VALUE_LEARNERS[learner].adapted(fields, rank=4, refine="values", restarts=0)
+    learned = fit_values(values, options, transform="sqrt")
     expected = f.weights(unseen) ** 2
     assert np.abs(learned.model.weights(unseen) - expected).max() < 1e-9 * expected.max()
     assert learned.model.num_states == 4
@@ -112,9 +112,7 @@ def test_values_of_a_square_are_learned_without_random_starts(
 
 def test_values_have_one_start() -> None:
     values = ValuedStrings(words(3), np.ones(15), Alphabet.numbered(2))
-    with pytest.raises(
-        RecipeError, match="starts must be 0 or 1 for functions learned from values"
-    ):
+    with pytest.raises(RecipeError, match="starts has no effect with learner fac.non"):
         fit_values(values, "fac.non", rank=1, starts=2)
 
 

@@ -5,31 +5,32 @@ from __future__ import annotations
 from dataclasses import replace
 from itertools import count
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 from nlwfa_core.errors import Cancelled, RecipeError
 from nlwfa_core.experiment.pipeline import build_hankel, run
-from nlwfa_core.experiment.presets import converged
-from nlwfa_core.experiment.recipe import DataRecipe, HankelRecipe, LearningRecipe, Recipe
+from nlwfa_core.experiment.recipe import DataRecipe, HankelRecipe, Recipe
 from nlwfa_core.experiment.results import load_result, save_result
 from nlwfa_core.hankel.matrix import HankelMatrix
-from nlwfa_core.learning.learners import FitCache, fit, network_steps, seed_of_start
-from nlwfa_core.learning.names import BY_RANK, FEW_STATES, STARTS_OF_FEW_STATES, number_of_starts
-from nlwfa_core.learning.options import Options
+from nlwfa_core.learning.fitting import fit
+from nlwfa_core.learning.names import BY_RANK, FEW_STATES, STARTS_OF_FEW_STATES
 from nlwfa_core.learning.progress import TrainingLog, never, silent
 from nlwfa_core.learning.reading import Steps
 from nlwfa_core.learning.refine_hankel import rolled_out_error
+from nlwfa_core.learning.two_steps import FitCache, network_steps, seed_of_start
 from nlwfa_core.metrics.scores import next_symbol_score
 from nlwfa_core.sources.dyck import Dyck
+from tests.core.records import learning_of
 
 SAMPLE = Dyck().sample(500, seed=1)
 HANKEL = build_hankel(SAMPLE, HankelRecipe(num_prefixes=60, num_suffixes=50))
 SHORT = {"epochs_factorisation": 40, "epochs_transitions": 60}
 
 
-def steps_of(options: Options, start: int = 0) -> Steps:
+def steps_of(options: Any, start: int = 0) -> Steps:
     return network_steps(
         HANKEL, options, start=start, cache=FitCache(), report=silent, cancelled=never
     )
@@ -60,13 +61,13 @@ def relative_error(hankel: HankelMatrix, steps: Steps) -> float:
 
 @pytest.mark.parametrize("learner", ["fac.non", "tran.non", "both.non"])
 def test_the_rolled_out_error_is_that_of_each_prefix(learner: str) -> None:
-    steps = steps_of(Options(learner, 3, **SHORT))
+    steps = steps_of(learning_of(learner, 3, **SHORT))
     assert rolled_out_error(HANKEL, steps) == pytest.approx(relative_error(HANKEL, steps), rel=1e-9)
 
 
 @pytest.mark.parametrize("learner", ["fac.non", "tran.non", "both.non"])
 def test_the_best_start_has_the_smallest_error(learner: str) -> None:
-    options = Options(learner, 3, starts=4, **SHORT)
+    options = learning_of(learner, 3, starts=4, **SHORT)
     learned = fit(HANKEL, options)
     errors = learned.report.start_errors
     assert errors == tuple(rolled_out_error(HANKEL, steps_of(options, start)) for start in range(4))
@@ -89,7 +90,7 @@ def test_the_best_start_has_the_smallest_error(learner: str) -> None:
 @pytest.mark.parametrize("learner", ["fac.non", "tran.non", "both.non"])
 def test_each_start_has_weights_of_its_own(learner: str) -> None:
     """torch's generator reads 32 bits of a seed."""
-    options = Options(learner, 3, epochs_factorisation=1, epochs_transitions=1)
+    options = learning_of(learner, 3, epochs_factorisation=1, epochs_transitions=1)
     layers = [
         (steps.transitions if learner == "tran.non" else steps.decoder)[0]
         for start in range(6)
@@ -100,10 +101,14 @@ def test_each_start_has_weights_of_its_own(learner: str) -> None:
 
 def test_validation_strings_choose_the_start() -> None:
     validation = Dyck().sample(100, seed=2)
-    options = Options("both.non", 3, starts=4, **SHORT)
+    options = learning_of("both.non", 3, starts=4, **SHORT)
     learned = fit(HANKEL, options, strings=(SAMPLE, validation))
     models = [
-        fit(HANKEL, options, starts=1, seed=seed_of_start(0, start)).model for start in range(4)
+        fit(
+            HANKEL,
+            options.changed(starts=1, seed=0).model_copy(update={"seed": seed_of_start(0, start)}),
+        ).model
+        for start in range(4)
     ]
     bits = [next_symbol_score(model, validation).bits_per_symbol for model in models]
     assert learned.report.start_errors == tuple(bits)
@@ -116,7 +121,7 @@ def test_validation_strings_choose_the_start() -> None:
 def test_one_start_is_the_seeds_own() -> None:
     one, first = (
         fit(HANKEL, "both.non", rank=3, starts=1, **SHORT),
-        steps_of(Options("both.non", 3, **SHORT)),
+        steps_of(learning_of("both.non", 3, **SHORT)),
     )
     assert one.report.start_errors == () and {
         (log.start, log.starts) for log in one.report.logs
@@ -133,7 +138,7 @@ def test_starts_are_the_same_each_time() -> None:
 def test_a_cache_changes_nothing() -> None:
     cache = FitCache()
     for learner in ("tran.non", "both.non", "fac.non", "tran.non"):
-        options = Options(learner, 2, starts=2, **SHORT)
+        options = learning_of(learner, 2, starts=2, **SHORT)
         with_cache, without = fit(HANKEL, options, cache=cache), fit(HANKEL, options)
         np.testing.assert_array_equal(with_cache.model.transitions[0], without.model.transitions[0])
 
@@ -150,47 +155,30 @@ def test_a_start_that_diverges_is_not_chosen(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr(
         "nlwfa_core.learning.refine_hankel.rolled_out_error", lambda hankel, steps: next(errors)
     )
-    learned = fit(HANKEL, "tran.non", rank=2, starts=3, **SHORT)
+    learned = fit(HANKEL, learning_of("tran.non", 2, starts=3, **SHORT))
     assert learned.report.start_errors == (float("inf"), 0.5, float("inf"))
     assert learned.report.logs[0].start == 2
 
 
 def test_how_many_starts() -> None:
-    assert number_of_starts(BY_RANK, "both.non", FEW_STATES, "lbfgs") == STARTS_OF_FEW_STATES
-    assert number_of_starts(BY_RANK, "both.non", FEW_STATES + 1, "lbfgs") == 1
-    assert number_of_starts(BY_RANK, "both.non", FEW_STATES, "adamax") == 1
-    assert number_of_starts(5, "both.non", 20, "adamax") == 5
-    assert number_of_starts(5, "SP", 3, "lbfgs") == 1
-    assert Options("both.non", 3, starts=BY_RANK).number_of_starts == STARTS_OF_FEW_STATES
+    def number(starts: int, rank: int, optimizer: str) -> int:
+        options = learning_of("both.non", rank, starts=starts, optimizer=optimizer)
+        return int(options.number_of_starts)
 
-
-def test_keys_count_starts_only_if_there_are_several() -> None:
-    """A recipe with one start has the key that it had before there were several."""
-    few = converged().learning.changed(learner="both.non", rank=3, starts=BY_RANK)
-    many = few.changed(rank=20)
-    assert (
-        few.key() == few.changed(starts=STARTS_OF_FEW_STATES).key() != few.changed(starts=1).key()
-    )
-    assert (
-        many.changed(starts=BY_RANK).key()
-        == many.changed(starts=1).key()
-        != many.changed(starts=2).key()
-    )
-    assert few.changed(learner="SP", starts=3).key() == few.changed(learner="SP", starts=1).key()
-    paper = LearningRecipe(learner="both.non", rank=3)
-    assert paper.key() == paper.changed(starts=BY_RANK).key() != paper.changed(starts=2).key()
-    assert paper.key() == "1fc5620c73fbb390b9529f0442d80cb47d061968c18b3a6a56e19f48554e9d98"
+    assert number(BY_RANK, FEW_STATES, "lbfgs") == STARTS_OF_FEW_STATES
+    assert number(BY_RANK, FEW_STATES + 1, "lbfgs") == 1
+    assert number(BY_RANK, FEW_STATES, "adamax") == 1
+    assert number(5, 20, "adamax") == 5
+    assert learning_of("PFA", 2, starts=BY_RANK).number_of_starts == 1
     with pytest.raises(RecipeError, match="starts must be at most 100; got 101"):
-        LearningRecipe(starts=101)
+        learning_of("both.non", 2, starts=101)
 
 
 def test_a_result_says_which_start_was_chosen(tmp_path: Path) -> None:
     recipe = Recipe(
         data=DataRecipe(num_strings=200, num_test=20),
         hankel=HankelRecipe(num_prefixes=20, num_suffixes=20),
-        learning=converged().learning.changed(
-            learner="tran.non", rank=2, starts=3, epochs_transitions=20
-        ),
+        learning=learning_of("tran.non", 2, starts=3, epochs_transitions=20),
     )
     result = run(recipe)
     infinite = replace(

@@ -10,13 +10,13 @@ import torch
 
 from nlwfa_core.hankel.matrix import exact_hankel
 from nlwfa_core.learning.factorisation import fit_factorisation
-from nlwfa_core.learning.learners import fit
-from nlwfa_core.learning.names import LEARNERS
-from nlwfa_core.learning.options import AS_IN_THE_PAPER, Options
+from nlwfa_core.learning.fitting import fit
+from nlwfa_core.learning.learners import LEARNERS
 from nlwfa_core.learning.transition_networks import fit_transitions
 from nlwfa_core.models.nlwfa import NLWFA
 from nlwfa_core.models.wfa import WFA
 from nlwfa_core.strings.trie import Trie
+from tests.core.records import AS_IN_THE_PAPER, learning_of
 from tests.references import PARITY, closure_words, full_basis, ring
 
 RNG = np.random.default_rng(0)
@@ -37,8 +37,8 @@ def as_written(layers: tuple[np.ndarray, ...], nonlinear: bool) -> float:
     return error / norm
 
 
-def options_of(nonlinear: bool, epochs: int) -> Options:
-    return Options(
+def options_of(nonlinear: bool, epochs: int) -> Any:
+    return learning_of(
         "tran.non" if nonlinear else "fac.non",
         2,
         epochs_transitions=epochs,
@@ -106,10 +106,12 @@ def test_linear_networks_reach_theorem_2(target: WFA, rank: int) -> None:
         "schedule": "cosine",
     }
     training |= {"rate_factorisation": 0.05, "rate_transitions": 0.05}
-    factors = fit_factorisation(hankel, Options("tran.non", rank, **training))  # no tanh in step 1
+    factors = fit_factorisation(
+        hankel, learning_of("tran.non", rank, **training)
+    )  # no tanh in step 1
     # nor in step 2
     transitions, log = fit_transitions(
-        factors.latent, hankel.shifted, Options("fac.non", rank, **training)
+        factors.latent, hankel.shifted, learning_of("fac.non", rank, **training)
     )
     last = factors.decoder[-1] * factors.scale
     output = np.column_stack((last[:, 0], last.sum(axis=1)))

@@ -10,14 +10,14 @@ import pytest
 from nlwfa_core.errors import Cancelled, RecipeError
 from nlwfa_core.hankel.values import ValuedStrings, observed_hankel, value_scores
 from nlwfa_core.learning.completion import complete, fit_completed
-from nlwfa_core.learning.names import HANKEL_LEARNERS
-from nlwfa_core.learning.options import Options, Refinement
+from nlwfa_core.learning.learners import HANKEL_LEARNERS, VALUE_LEARNERS
 from nlwfa_core.learning.progress import Progress
 from nlwfa_core.learning.values import fit_values, map_messages
 from nlwfa_core.models.nlwfa import NLWFA
 from nlwfa_core.models.wfa import WFA
 from nlwfa_core.sources.automata import random_wfa
 from nlwfa_core.strings.words import Alphabet, Words
+from tests.core.records import learning_of
 from tests.references import all_words, ring
 
 AB = Alphabet(("a", "b"))
@@ -57,7 +57,8 @@ def test_sp_is_the_completion() -> None:
 def test_every_combination_learns(learner: str, transform: str, refine: str) -> None:
     square = values_of(random_wfa(2, 2, 0).squared(), 4)
     given = ValuedStrings(square.words, np.maximum(square.values, 0), AB)
-    options = Options(learner, 2, refinement=Refinement(refine, restarts=1), **SHORT)
+    fields = {**SHORT, "refine": refine, "restarts": 1}
+    options = VALUE_LEARNERS[learner].adapted(fields, rank=2)
     learned = fit_values(given, options, basis=given.basis(15, 15), transform=transform)
     assert isinstance(learned.model, WFA) == (learner == "SP" and transform == "none")
     assert np.isfinite(relative(learned.model, given))
@@ -76,10 +77,10 @@ def test_a_refined_root_is_the_squared_function() -> None:
     f = random_wfa(2, 2, 1)
     words = all_words(2, 8)
     given, held_out = halves(ValuedStrings(words, f.weights(words) ** 2, AB))
-    options, basis = Options("SP", 2), given.basis(31, 31)
-    steps = fit_values(given, options, basis=basis, transform="sqrt")
+    basis = given.basis(31, 31)
+    steps = fit_values(given, "SP", 2, basis=basis, transform="sqrt")
     refined = fit_values(
-        given, options, basis=basis, transform="sqrt", refinement=Refinement("values", restarts=128)
+        given, "SP", 2, basis=basis, transform="sqrt", refine="values", restarts=128
     )
     assert relative(steps.model, held_out) > 0.1
     assert relative(refined.model, held_out) < 1e-8
@@ -90,7 +91,8 @@ def test_a_symbol_of_which_nothing_is_known_leads_to_zero(learner: str) -> None:
     given = ValuedStrings(
         Words.of([(), (0,), (0, 0), (0, 0, 0)]), np.array([1.0, 0.5, 0.25, 0.125]), AB
     )
-    learned = fit_values(given, learner=learner, rank=1, basis=given.basis(3, 3), **SHORT)
+    options = VALUE_LEARNERS[learner].adapted(SHORT, rank=1)
+    learned = fit_values(given, options, basis=given.basis(3, 3))
     assert learned.model.weights(Words.of([(1,), (0, 1, 0)])).tolist() == [0, 0]
     assert learned.report.messages == (
         "No pair of rows with enough known values shows where b leads: its map is zero.",
@@ -109,17 +111,20 @@ def test_messages_name_the_symbols() -> None:
 
 def test_what_can_not_be_learned_is_refused() -> None:
     given = values_of(ring(2), 3)
-    for options, message in (
-        (Options("RNN", 1), "learner must be one of SP, .*; got 'RNN'"),
-        (Options("SP", 0), "rank must be between 1 and .*; got 0"),
-        (Options("SP", 99), "rank must be between 1 and .*; got 99"),
+    for learner, rank, message in (
+        ("RNN", 1, "learner must be one of SP, .*; got 'RNN'"),
+        ("HMM", 1, "learner must be one of SP, fac.non, tran.non, both.non; got 'HMM'"),
+        ("SP", 0, "rank must be at least 1; got 0"),
+        ("SP", 99, "rank must be between 1 and .*; got 99"),
     ):
         with pytest.raises(RecipeError, match=message):
-            fit_values(given, options)
+            fit_values(given, learner, rank)
+    with pytest.raises(RecipeError, match="the options must be a ValueSP; got a SP"):
+        fit_values(given, learning_of("SP", 2))
     for changes, message in (
         ({"transform": "row"}, "transform must be one of none, sqrt; got 'row'"),
-        ({"refinement": Refinement("hankel")}, "refine must be one of none, values; got 'hankel'"),
-        ({"ridge": 0.0}, "ridge must be above 0 .*; got 0.0"),
+        ({"refine": "hankel"}, "refine must be one of none, values; got 'hankel'"),
+        ({"ridge": 0.0}, "ridge must be above 0; got 0.0"),
     ):
         with pytest.raises(RecipeError, match=message):
             fit_values(given, learner="SP", rank=1, **changes)
@@ -136,13 +141,14 @@ def test_what_can_not_be_learned_is_refused() -> None:
 
 def test_it_reports_each_stage_and_stops() -> None:
     reports: list[Progress] = []
-    given, third = values_of(ring(2)), Refinement("values", restarts=1)
+    given = values_of(ring(2))
     fit_values(
         given,
         learner="both.non",
         rank=2,
         basis=given.basis(15, 15),
-        refinement=third,
+        refine="values",
+        restarts=1,
         report=reports.append,
         **SHORT,
     )

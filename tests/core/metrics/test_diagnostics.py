@@ -8,7 +8,7 @@ import pytest
 from nlwfa_core.cli.text import score_summary
 from nlwfa_core.hankel.basis import select_basis
 from nlwfa_core.hankel.estimate import estimate_hankel
-from nlwfa_core.learning.learners import fit
+from nlwfa_core.learning.fitting import fit
 from nlwfa_core.metrics.diagnostics import diagnostics, masses_by_length
 from nlwfa_core.metrics.scores import TestSet, evaluate
 from nlwfa_core.models.ngram import Uniform

@@ -14,7 +14,7 @@ from scipy.optimize import minimize_scalar
 from nlwfa_core.errors import RecipeError
 from nlwfa_core.hankel.basis import select_basis
 from nlwfa_core.hankel.estimate import estimate_hankel
-from nlwfa_core.learning.learners import fit
+from nlwfa_core.learning.fitting import fit
 from nlwfa_core.metrics.scores import TestSet, bits_per_symbol, evaluate
 from nlwfa_core.models.files import load, load_info, save
 from nlwfa_core.models.mixture import (

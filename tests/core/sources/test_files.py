@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from nlwfa_core import limits
 from nlwfa_core.errors import FormatError, RecipeError
 from nlwfa_core.sources import files
-from nlwfa_core.sources.files import FORMATS, read_strings, shipped_verbs
+from nlwfa_core.sources.files import read_strings, shipped_verbs
+from nlwfa_core.sources.names import FORMATS
 from nlwfa_core.sources.pautomac import read_pautomac_model, read_solution, write_pautomac
 from nlwfa_core.strings.sample import Sample
 from nlwfa_core.strings.words import Alphabet, Words
