@@ -39,6 +39,13 @@ class Comparison:
         Field of `Scores` -> the difference. Counts have no interval.
     confidence : float
         The confidence of the intervals.
+
+    Examples
+    --------
+    >>> from nlwfa_core import NGram, compare
+    >>> strings = ["ab", "b", "aab"] * 10
+    >>> compare(NGram.fit(strings, 3), NGram.fit(strings, 1), strings).ahead["wer"]
+    'first'
     """
 
     first: StringScores
