@@ -357,9 +357,7 @@ def check_type(name: str, value: object, hint: Any) -> None:
     if wanted and not any(_is_instance(value, kind) for kind in wanted):
         names = [TYPE_NAMES.get(kind.__name__, kind.__name__) for kind in wanted]
         phrases = [
-            name
-            if name in ("None", "text", "bytes", "Words", "ValuedStrings")
-            else f"a {name}"
+            name if name in ("None", "text", "bytes", "Words", "ValuedStrings") else f"a {name}"
             for name in names
         ]
         plain = value is None or isinstance(value, (bool, Real, str))

@@ -13,9 +13,10 @@ from pathlib import Path
 
 import pytest
 
+from nlwfa_core import options
 from nlwfa_core.errors import RecipeError
 from nlwfa_core.experiment.pipeline import run
-from nlwfa_core.experiment.recipe import DataRecipe, HankelRecipe, LearningRecipe, Recipe
+from nlwfa_core.experiment.recipe import DataRecipe, HankelRecipe, Recipe
 from nlwfa_core.experiment.results import save_result
 from nlwfa_core.history import recorder
 from nlwfa_core.history.database import FILE
@@ -108,7 +109,7 @@ def test_a_table_of_the_version_before_is_brought_up_to_date(tmp_path: Path) -> 
     recipe = Recipe(
         data=DataRecipe(num_strings=200, num_validation=20, num_test=20),
         hankel=HankelRecipe(num_prefixes=20, num_suffixes=20),
-        learning=LearningRecipe(rank=2),
+        learning=options("SP", rank=2),
     )
     save_result(tmp_path / "runs" / recipe.key(), run(recipe))
     history = History.open(tmp_path)
