@@ -23,15 +23,13 @@ from pydantic import (
     Field,
     SerializerFunctionWrapHandler,
     ValidationError,
-    ValidationInfo,
-    field_validator,
     model_serializer,
     model_validator,
 )
 from pydantic.fields import FieldInfo
 
 from . import limits
-from .errors import FieldError, RecipeError, alternatives, check_one_of, did_you_mean, format_exact
+from .errors import FieldError, RecipeError, alternatives, did_you_mean, format_exact
 
 # A part of every key. Raise it when equal records start to give other numbers than before.
 GENERATION = 1
@@ -167,6 +165,12 @@ def options_of(kind: type[Record]) -> Mapping[str, Option]:
     }
 
 
+@cache
+def _conditions(kind: type[Record]) -> Mapping[str, tuple[Condition, ...]]:
+    """List the fields that don't always have an effect: name -> conditions."""
+    return {name: entry.when for name, entry in options_of(kind).items() if entry.when}
+
+
 def _option_of(name: str, info: FieldInfo) -> Option:
     facts = cast(dict[str, Any], info.json_schema_extra)
     return Option(
@@ -243,31 +247,35 @@ class Record(BaseModel):
         except ValidationError as error:
             raise type(self).error_of(error) from None
 
-    @field_validator("*")
+    @model_validator(mode="before")
     @classmethod
-    def _check_value(cls, value: Any, info: ValidationInfo) -> Any:
-        """Check that a value is one of the choices. Write −0 as 0: they are equal, so records with
-        them must have the same key.
-        """
-        name = info.field_name or ""
-        declared = options_of(cls).get(name)
-        if declared is not None and declared.choices:
-            try:
-                check_one_of(name, value, declared.choices)
-            except RecipeError as error:
-                raise FieldError(str(error), name) from None
-        return value + 0.0 if isinstance(value, float) else value
+    def _without_negative_zero(cls, content: Any) -> Any:
+        """Write −0 as 0: they are equal, so records with them must have the same key."""
+        if not isinstance(content, dict):
+            return content
+        return {
+            name: value + 0.0 if isinstance(value, float) else value
+            for name, value in content.items()
+        }
 
     @model_validator(mode="after")
-    def _check_effects(self) -> Self:
-        for name in options_of(type(self)):
+    def _check(self) -> Self:
+        declared = options_of(type(self))
+        for name, entry in declared.items():
+            if entry.choices and name in self.model_fields_set:
+                value = getattr(self, name)
+                if value not in entry.choices:
+                    allowed = ", ".join(entry.choices)
+                    raise FieldError(f"{name} must be one of {allowed}; got {value!r}", name)
+        for name in declared:
             if name in self.model_fields_set and not self.has(name):
                 raise NoEffect(name, self.setting(name), self.needs(name))
         return self
 
     @model_serializer(mode="wrap")
     def _serialise(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        return {name: value for name, value in handler(self).items() if self.has(name)}
+        absent = self._absent()
+        return {name: value for name, value in handler(self).items() if name not in absent}
 
     def __repr_args__(self) -> Iterable[tuple[str, Any]]:
         return self.fields().items()
@@ -278,11 +286,17 @@ class Record(BaseModel):
 
     def _unmet(self, name: str) -> Condition:
         """Return the first condition of a field that is not met, or an empty one."""
-        declared = options_of(type(self)).get(name)
-        for condition in declared.when if declared else ():
-            if not any(getattr(self, other) in values for other, values in condition.items()):
+        for condition in _conditions(type(self)).get(name, ()):
+            for other, values in condition.items():
+                if getattr(self, other) in values:
+                    break
+            else:
                 return condition
         return {}
+
+    def _absent(self) -> set[str]:
+        """Return the fields that have no effect in this record."""
+        return {name for name in _conditions(type(self)) if self._unmet(name)}
 
     def needs(self, name: str) -> Mapping[str, Sequence[Any]]:
         """Return what would have to change for a field to have an effect: other fields, one of
@@ -300,7 +314,8 @@ class Record(BaseModel):
 
     def fields(self) -> dict[str, Any]:
         """List the fields that have an effect: name -> value."""
-        return {name: getattr(self, name) for name in type(self).model_fields if self.has(name)}
+        absent = self._absent()
+        return {name: getattr(self, name) for name in type(self).model_fields if name not in absent}
 
     def changes(self) -> dict[str, Any]:
         """List the fields that are not at their defaults: name -> value."""
@@ -335,13 +350,14 @@ class Record(BaseModel):
             for name, value in values.items()
             if name in cls.model_fields and name not in fields
         }
-        while True:
+        while kept:
             draft = cls.model_construct(**kept, **fields)
-            useless = [name for name in kept if not draft.has(name)]
+            useless = draft._absent() & kept.keys()
             if not useless:
-                return cls(**kept, **fields)
+                break
             for name in useless:
                 del kept[name]
+        return cls(**kept, **fields)
 
     def check_limits(self) -> None:
         """Raise RecipeError if a field is above its limit."""

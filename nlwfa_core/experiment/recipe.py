@@ -31,7 +31,7 @@ from pydantic import (
 )
 
 from .. import limits
-from ..errors import RecipeError, check_types
+from ..errors import RecipeError, check_one_of, check_types
 from ..files import SHA256
 from ..hankel.names import LINEAR_ONLY, STATISTICS, TRANSFORMS
 from ..learning.learners import HANKEL_LEARNERS, LEARNERS, NETWORK_LEARNERS, SP
@@ -267,7 +267,7 @@ class HankelRecipe(Record):
     )
 
     @model_validator(mode="after")
-    def _check(self) -> Self:
+    def _check_boundary(self) -> Self:
         if self.statistic == "suffix" and (self.bounded or self.transform != "none"):
             raise ValueError(LINEAR_ONLY)
         if self.bounded and self.statistic == "string":
@@ -301,7 +301,12 @@ class Recipe(Record):
     """
 
     data: DataRecipe = DataRecipe()
-    hankel: HankelRecipe = HankelRecipe()
+    hankel: HankelRecipe = option(
+        HankelRecipe(),
+        title="Hankel matrix",
+        help="What is counted, and for which prefixes and suffixes.",
+        when={"needs_hankel": [True]},
+    )
     learning: SerializeAsAny[LearnerOptions] = SP()
 
     @field_validator("learning", mode="before")
@@ -316,9 +321,6 @@ class Recipe(Record):
         hankel = self.hankel
         learning = self.learning
         if not learning.needs_hankel:
-            if "hankel" in self.model_fields_set:
-                setting = {"learner": learning.learner}
-                raise NoEffect("hankel", setting, {"learner": HANKEL_LEARNERS})
             return self
         if hankel.statistic == "suffix" and learning.networks:
             raise ValueError(LINEAR_ONLY)
@@ -331,9 +333,18 @@ class Recipe(Record):
             raise _no_dropout(learning, hankel)
         return self
 
-    def has(self, name: str) -> bool:
-        """Return whether a part exists."""
-        return super().has(name) and (name != "hankel" or self.learning.needs_hankel)
+    @property
+    def needs_hankel(self) -> bool:
+        """Return whether the learner needs a Hankel matrix."""
+        return self.learning.needs_hankel
+
+    def needs(self, name: str) -> Mapping[str, Sequence[Any]]:
+        """Return what would have to change for a part to exist; see `Record.needs`."""
+        return {} if self.has(name) else {"learner": HANKEL_LEARNERS}
+
+    def setting(self, name: str) -> Mapping[str, Any]:
+        """Return that on which it depends that a part does not exist."""
+        return {"learner": self.learning.learner}
 
     def to_json(self) -> str:
         """Return the recipe as JSON text."""
@@ -501,7 +512,8 @@ def with_fields(
     }
     learner = kept["learning"].pop("learner", recipe.learning.learner)
     learner = changed["learning"].pop("learner", learner)
-    kind = type(options_from(LEARNERS, learner, {}))
+    check_one_of("learner", learner, LEARNERS)
+    kind = LEARNERS[learner]
     learning = kind.adapted(kept["learning"], **changed["learning"])
     data = DataRecipe.adapted(kept["data"], **changed["data"])
     if not learning.needs_hankel:
@@ -517,7 +529,8 @@ def with_fields(
     if not drops_states(learning, hankel):
         if "dropout" in changed["learning"] and learning.has("dropout"):
             raise _no_dropout(learning, hankel)
-        learning = kind.adapted({**learning.changes(), "dropout": 0.0})
+        if "dropout" in learning.changes():
+            learning = learning.changed(dropout=0.0)
     return Recipe(data=data, hankel=hankel, learning=learning)
 
 

@@ -292,8 +292,6 @@ def _options(
 ) -> LearnerOptions:
     """Combine options, a rank and fields, and check that the learner is one of some."""
     if rank is not None:
-        if "rank" in fields:
-            raise TypeError(f"rank is passed twice: {rank!r} and {fields['rank']!r}")
         fields = {**fields, "rank": rank}
     return options_from({learner: LEARNERS[learner] for learner in learners}, options, fields)
 

@@ -299,7 +299,7 @@ class ValueSP(FromValues):
         title="ridge",
         help="Ridge of SP's matrix completion, relative to the largest value.",
         gt=0,
-        le=1e300,
+        le=1000,
     )
     seed: int = seed_option(when={"refine": ["values"]})
 

@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 from pydantic import field_validator
 
 from .. import limits
-from ..errors import RecipeError, check_one_of
+from ..errors import FieldError, RecipeError, check_one_of
 from ..records import NoEffect, Record, option, options_of
 from .names import (
     BY_RANK,
@@ -335,10 +335,11 @@ class Networks(LearnerOptions):
             len(hidden) in (1, 3, 5, 7) and hidden == hidden[::-1] and hidden[len(hidden) // 2] == 1
         )
         if not symmetric or not 1 <= min(hidden) <= max(hidden) <= 16:
-            raise ValueError(
+            raise FieldError(
                 "hidden must list at most 7 widths as multiples (1 to 16) of the rank, "
                 "symmetric around a 1 in the middle, "
-                f"such as 2,1,2 or 4,2,1,2,4; got {','.join(map(str, hidden))}"
+                f"such as 2,1,2 or 4,2,1,2,4; got {','.join(map(str, hidden))}",
+                "hidden",
             )
         return hidden
 
@@ -558,6 +559,7 @@ def whole_numbers(name: str, text: str) -> tuple[int, ...]:
     try:
         return tuple(int(number) for number in text.split(","))
     except ValueError:
-        raise RecipeError(
-            f"{name} must be whole numbers separated by commas, such as 2,1,2; got {text[:60]!r}"
+        raise FieldError(
+            f"{name} must be whole numbers separated by commas, such as 2,1,2; got {text[:60]!r}",
+            name,
         ) from None

@@ -268,9 +268,8 @@ def test_a_model_says_where_it_came_from(folder: Path) -> None:
         "statistic": "string",
         "bounded": False,
         "transform": "none",
-        "basis": "frequent",
     }
-    assert info["recipe"]["refinement"]["objective"] == "none"
+    assert info["recipe"]["learning"]["refine"] == "none"
     assert info["recipe"]["learning"]["learner"] == "fac.non"
     assert info["recipe"]["learning"]["epochs_factorisation"] == 8
     assert info["messages"] == []
@@ -734,7 +733,7 @@ def test_statistics_transforms_and_refinements(
     assert run(*arguments, *options, *quick(learner), "--out", tmp_path / "m").code == 0
     recipe = load_info(tmp_path / "m")["recipe"]
     assert recipe["hankel"]["statistic"] == statistic
-    assert recipe["refinement"]["objective"] == refine
+    assert recipe["learning"]["refine"] == refine
     scores = json.loads(
         run("score", "--model", tmp_path / "m", "--test", folder / "test", "--json").out
     )
@@ -984,7 +983,7 @@ def test_bad_input_is_one_line_and_exit_code_2(
         ),
         (
             "fit --train {train} --learner GRU --rank 1 --out {new}",
-            "nlwfa_core.learning.learners.fit_strings",
+            "nlwfa_core.learning.fitting.fit_strings",
         ),
         ("fit --train {train} --preset best --out {new}", "nlwfa_core.experiment.search.search"),
         (
@@ -1021,9 +1020,9 @@ def test_a_command_says_how_a_file_was_read_before_it_learns(
         ("a wrong header", "wrong: line 1: the header promises 3 strings, but 2 follow"),
         ("rank 0", "rank must be at least 1; got 0"),
         ("unknown learner", "learner must be one of SP, fac.non, tran.non, both.non"),
-        ("unknown statistic", "statistic must be one of string"),
-        ("unknown transform", "transform must be one of none, sqrt, row; got 'log'"),
-        ("unknown refinement", "refine must be one of none, hankel, likelihood; got 'em'"),
+        ("unknown statistic", "--statistic must be string, prefix, factor or suffix; got 'mean'"),
+        ("unknown transform", "--transform must be none, sqrt or row; got 'log'"),
+        ("unknown refinement", "--refine must be none, hankel or likelihood; got 'em'"),
         ("neither learner nor preset", "a learner and a rank are needed"),
         ("a folder under a file", "/train is a file"),
         (

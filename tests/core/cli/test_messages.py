@@ -43,8 +43,8 @@ MESSAGES = {
     f"{FIT} --optimizer sgd": (
         "--optimizer must be adamax, lbfgs or lm; got 'sgd'. See nlwfa fit --help."
     ),
-    f"{FIT} --hidden 2-1": "hidden must be whole numbers separated by commas, such as 2,1,2; got "
-    "'2-1'",
+    "fit --train train --learner both.non --rank 2 --out new --hidden 2-1": "--hidden must be "
+    "whole numbers separated by commas, such as 2,1,2; got '2-1'",
     f"{FIT} --dropout half": "--dropout must be a number; got 'half'. See nlwfa fit --help.",
     f"{RANKS} 2-20x": "ranks must be whole numbers and ranges separated by commas, such as 1,2,5 "
     "or 2-20; got "
@@ -83,11 +83,10 @@ MESSAGES = {
     "--force",
     "fit --train train --learner SP --rank 2 --out train": "can't write to train: it is a file, "
     "and a folder is needed",
-    f"{FIT} --seed -1": "--seed must be at least 0; got -1",
+    f"{FIT} --refine hankel --seed -1": "--seed must be at least 0; got -1",
     f"{FIT} --prefixes 0": "--prefixes must be at least 1; got 0",
-    f"{FIT} --tolerance 2": "--tolerance must be below 1; got 2.0",
-    f"{FIT} --optimizer adamax --rate-factorisation 0": "--rate-factorisation must be above 0; "
-    "got 0.0",
+    f"{FIT} --refine hankel --tolerance 2": "--tolerance must be below 1; got 2.0",
+    f"{FIT} --refine likelihood --rate-refinement 0": "--rate-refinement must be above 0; got 0.0",
     f"{FIT} --force=x": "--force takes no value. See nlwfa fit --help.",
     f"{FIT} --max-states 3": "--max-states is only for --preset: without a preset, --rank sets "
     "the number of states",
@@ -394,8 +393,8 @@ FIELDS = (
 SWEEPS = {
     '{"rank": [5]}': "unknown field 'rank'; did you mean ranks?",
     '{"depth": [5]}': "unknown field 'depth'; the fields are " + FIELDS,
-    '{"base": {"learning": {"epochs": 5}}}': "unknown field 'epochs'; the fields are learner, "
-    "rank, hidden, ",
+    '{"base": {"learning": {"epochs": 5}}}': "unknown field 'base.learning.epochs'; the "
+    "fields are learner, rank, hidden, ",
     '{"base": {"data": {"num_string": 5}}}': "unknown field 'num_string'; did you mean "
     "num_strings?",
     '{"ranks": [0]}': "ranks.0 must be at least 1; got 0",
@@ -405,9 +404,9 @@ SWEEPS = {
         "base.learning.hidden, base.learning.width_transitions: no run of this sweep uses them; "
         "they need learner fac.non, tran.non or both.non"
     ),
-    '{"learners": ["SP", "GRU"], "base": {"refinement": {"dropout": 0.5}}}': (
-        "base.refinement.dropout: no run of this sweep uses it; it needs "
-        "refinement.objective likelihood"
+    '{"learners": ["SP", "GRU"], "base": {"learning": {"dropout": 0.5}}}': (
+        "base.learning.dropout: no run of this sweep uses it; it needs "
+        "base.learning.refine likelihood"
     ),
     '{"learners": ["HMM"], "statistics": ["prefix", "factor"]}': (
         "statistics: no run of this sweep uses it; it needs learner SP, fac.non, tran.non or "
@@ -418,7 +417,7 @@ SWEEPS = {
         "HMM, PFA, GRU or LSTM"
     ),
     '{"base": {"data": {"source": "tomita", "wrap_probability": 0.3}}}': (
-        "base.data.wrap_probability: no run of this sweep uses it; it needs source dyck"
+        "base.data.wrap_probability has no effect with source tomita; it needs source dyck"
     ),
 }
 
@@ -438,7 +437,7 @@ def test_a_sweep_may_hold_what_only_some_of_its_runs_use_and_what_is_the_default
     place: Path,
 ) -> None:
     """A whole recipe, as the lab writes it, is a base too."""
-    from nlwfa_core.experiment.presets import converged
+    from nlwfa_core.experiment.recipe import Recipe
     from nlwfa_core.experiment.sweeps import Grid
 
     hidden = {"learning": {"hidden": [4, 1, 4]}}
@@ -455,7 +454,7 @@ def test_a_sweep_may_hold_what_only_some_of_its_runs_use_and_what_is_the_default
     assert (
         len(
             Grid.from_json(
-                json.dumps({"base": json.loads(converged().to_json()), "ranks": [1, 2]}).encode()
+                json.dumps({"base": json.loads(Recipe().to_json()), "ranks": [1, 2]}).encode()
             ).recipes()
         )
         == 2

@@ -17,16 +17,14 @@ import typer
 
 from nlwfa_core.cli.main import app, main
 from nlwfa_core.cli.options import LEARNING, typed
-from nlwfa_core.cli.values import VALUE_OPTIONS, _unmet_conditions
+from nlwfa_core.cli.values import VALUE_OPTIONS
 from nlwfa_core.experiment.data import load_data
 from nlwfa_core.experiment.pipeline import build_hankel, fit_recipe
-from nlwfa_core.experiment.presets import converged
-from nlwfa_core.experiment.recipe import DataRecipe, Recipe, unmet_conditions, with_fields
+from nlwfa_core.experiment.recipe import DataRecipe, Recipe, flat, with_fields
 from nlwfa_core.hankel.values import ValuedStrings
 from nlwfa_core.learning.fitting import Fit
-from nlwfa_core.learning.learners import HANKEL_LEARNERS, LEARNERS, STRING_LEARNERS
+from nlwfa_core.learning.learners import HANKEL_LEARNERS, LEARNERS, STRING_LEARNERS, VALUE_LEARNERS
 from nlwfa_core.learning.names import OPTIMIZERS, REFINEMENTS
-from nlwfa_core.learning.options import Options
 from nlwfa_core.learning.values import fit_values
 from nlwfa_core.strings.words import Alphabet
 from tests.references import all_words, ring
@@ -37,7 +35,6 @@ SMALL |= {"epochs_factorisation": 3, "epochs_transitions": 3, "epochs_refinement
 OTHER: dict[str, Any] = {
     "num_prefixes": 4,
     "num_suffixes": 5,
-    "basis": "matching",
     "statistic": "factor",
     "transform": "sqrt",
     "learning_seed": 5,
@@ -64,6 +61,8 @@ OTHER: dict[str, Any] = {
     "dropout": 0.5,
     "restarts": 1,
     "refinement_seed": 5,
+    "ridge": 0.5,
+    "seed": 5,
 }
 # Their effect does not show in few epochs, or only if the first start is not the best; seeds of
 # both parts are one option.
@@ -98,27 +97,28 @@ COMBINATIONS += [
 
 
 @pytest.mark.parametrize(("learner", "optimizer", "refine"), COMBINATIONS)
-def test_a_field_is_without_effect_if_and_only_if_the_model_stays_the_same(
+def test_every_field_of_a_recipe_changes_the_model(
     learner: str, optimizer: str, refine: str
 ) -> None:
+    """So a field that would change nothing does not exist."""
     data = load_data(DataRecipe(num_strings=60, num_validation=20, num_test=20))
-    both = {
-        "optimizer": optimizer,
-        "optimizer_refinement": optimizer if optimizer in OPTIMIZERS else "lbfgs",
-    }
-    base = with_fields(converged(refine), {**SMALL, **both, "learner": learner, "refine": refine})
+    both = {**SMALL, "optimizer": optimizer}
+    if optimizer in OPTIMIZERS:
+        both["optimizer_refinement"] = optimizer
+    base = with_fields(Recipe(), {"learner": learner, "refine": refine}, both)
     assert data.validation is not None
-    strings, unmet = (data.train, data.validation.sample), unmet_conditions(base)
+    strings = (data.train, data.validation.sample)
 
     def learned(recipe: Recipe) -> Fit:
         return fit_recipe(recipe, build_hankel(data.train, recipe.hankel), strings)
 
-    first, wrong = learned(base), []
-    for field in sorted({field for fields in LEARNING.values() for field in fields} - {"refine"}):
-        value = "lbfgs" if field.startswith("optimizer") and optimizer == "adamax" else OTHER[field]
-        if field in unmet or field not in NOT_SEEN:
-            alike = same(first, learned(with_fields(base, {field: value})), data.test.words)
-            wrong += [field] if alike != (field in unmet) else []
+    first = learned(base)
+    wrong = []
+    fields = {field for fields in LEARNING.values() for field in fields} & set(flat(base))
+    for field in sorted(fields - NOT_SEEN - {"refine"}):
+        other = "lbfgs" if field.startswith("optimizer") and optimizer == "adamax" else OTHER[field]
+        if same(first, learned(with_fields(base, {}, {field: other})), data.test.words):
+            wrong.append(field)
     assert not wrong
 
 
@@ -127,22 +127,14 @@ def test_a_field_is_without_effect_if_and_only_if_the_model_stays_the_same(
 def test_the_same_holds_for_learning_from_values(learner: str, optimizer: str) -> None:
     words = all_words(2, 4)
     values = ValuedStrings(words, ring(2).weights(words), Alphabet(("a", "b")))
-    base = with_fields(converged(), {**SMALL, "learner": learner, "optimizer": optimizer})
-
-    def learned(recipe: Recipe) -> Fit:
-        basis = values.basis(recipe.hankel.num_prefixes, recipe.hankel.num_suffixes)
-        return fit_values(values, Options(**dict(recipe.learning)), basis=basis)
-
-    first, wrong = learned(base), []
-    for (field,) in VALUE_OPTIONS.values():
-        value = "lbfgs" if field == "optimizer" and optimizer == "adamax" else OTHER[field]
-        unmet = field in _unmet_conditions(base, "none")
-        if unmet or field not in NOT_SEEN:
-            wrong += (
-                [field]
-                if same(first, learned(with_fields(base, {field: value})), words) != unmet
-                else []
-            )
+    basis = values.basis(6, 6)
+    base = VALUE_LEARNERS[learner].adapted({**SMALL, "optimizer": optimizer})
+    first = fit_values(values, base, basis=basis)
+    wrong = []
+    for field in sorted(set(base.fields()) - {"learner", "rank", "refine"} - NOT_SEEN):
+        other = "lbfgs" if field == "optimizer" and optimizer == "adamax" else OTHER[field]
+        if same(first, fit_values(values, base.changed(**{field: other}), basis=basis), words):
+            wrong.append(field)
     assert not wrong
 
 
@@ -164,7 +156,7 @@ EFFECTIVE = {
     "classes": "--home --delete --delete-unjoined",
     "history": "--home --search --learner --state --tag --order --limit --json",
     "import": "file --out --from --force",
-    "fit-values": "--train --learner --rank --out --transform --refine --force",
+    "fit-values": "--train --learner --rank --out --transform --force",
     "score": "--model --test --solution --true-model --against --floor --resamples --confidence "
     "--format --json",
     "weights": "--model --words --format",
@@ -212,10 +204,6 @@ REFUSED = {
     },
     "score": {"--table": "score --model none --test none --against none --table csv"},
     "mix": {"--format": "mix none none --out new --format csv"},
-    "fit-values": {
-        "--ridge": "fit-values --train none --learner fac.non --rank 2 --out new --ridge 0.1",
-        "--restarts": "fit-values --train none --learner SP --rank 2 --out new --restarts 3",
-    },
     "export": {
         "--force": "export --model none --to dot --force",
         "--symbols": "export --model none --to dot --symbols none",
@@ -311,26 +299,14 @@ def test_every_field_is_refused_where_it_changes_nothing(run: Run, learner: str)
                 if option == "refine" and learner in HANKEL_LEARNERS:
                     continue
                 value = "lbfgs" if option == "optimizer" else OTHER[fields[0]]
-                entered = dict.fromkeys(fields, value) | {
-                    "learner": learner,
-                    "rank": 2,
-                    "refine": refine,
-                }
-                unmet = (
-                    set()
-                    if option == "refine"
-                    else set(unmet_conditions(with_fields(converged(refine), entered)))
-                )
-                refused = option == "refine" or set(fields) <= unmet
+                chosen = {"learner": learner, "refine": refine}
+                if learner in STRING_LEARNERS:
+                    del chosen["refine"]
+                recipe = with_fields(Recipe(), chosen, dict.fromkeys(fields, value))
+                refused = set(fields).isdisjoint(flat(recipe))
                 code, said = run(f"{base} --{option.replace('_', '-')} {value}")
-                assert (
-                    code == 2
-                    and (
-                        f"--{option.replace('_', '-')} has no effect with --learner {learner}"
-                        in said
-                    )
-                    == refused
-                ), said
+                no_effect = f"--{option.replace('_', '-')} has no effect with --learner {learner}"
+                assert code == 2 and (no_effect in said) == refused, said
                 assert ("; it needs --" if refused else "can't read none") in said
     if learner in STRING_LEARNERS:  # they read the validation strings, and their seed
         seed = "--seed 3" if LEARNERS[learner].is_random else ""
@@ -340,3 +316,16 @@ def test_every_field_is_refused_where_it_changes_nothing(run: Run, learner: str)
                 f"fit --train none --learner {learner} --rank 2 --out new --validation none {seed}"
             )[1]
         )
+
+
+@pytest.mark.parametrize("learner", HANKEL_LEARNERS)
+def test_the_same_holds_for_values(run: Run, learner: str) -> None:
+    base = f"fit-values --train none --learner {learner} --rank 2 --out new"
+    record = VALUE_LEARNERS[learner](rank=2)
+    for option, (field,) in VALUE_OPTIONS.items():
+        value = {"optimizer": "lbfgs", "refine": "values"}.get(field, OTHER[field])
+        code, said = run(f"{base} --{option.replace('_', '-')} {value}")
+        refused = not (record.has(field) or field.startswith("num_"))
+        no_effect = f"--{option.replace('_', '-')} has no effect with --learner {learner}"
+        assert code == 2 and (no_effect in said) == refused, said
+        assert ("; it needs --" if refused else "can't read none") in said

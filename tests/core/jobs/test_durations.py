@@ -5,17 +5,16 @@ from __future__ import annotations
 import pytest
 
 from nlwfa_core import limits
-from nlwfa_core.experiment.recipe import DataRecipe, LearningRecipe, Recipe
+from nlwfa_core.experiment.recipe import DataRecipe, Recipe
 from nlwfa_core.jobs.job import Job
 from nlwfa_core.jobs.runner import Durations
+from tests.core.records import learning_of
 
 
 def job(
     seed: int = 0, rank: int = 2, learner: str = "SP", state: str = "queued", seconds: float = 0.0
 ) -> Job:
-    recipe = Recipe(
-        data=DataRecipe(seed=seed), learning=LearningRecipe(learner=learner, rank=rank, seed=seed)
-    )
+    recipe = Recipe(data=DataRecipe(seed=seed), learning=learning_of(learner, rank, seed=seed))
     return Job("k", recipe, state=state, seconds=seconds)
 
 

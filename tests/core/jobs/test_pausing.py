@@ -14,7 +14,7 @@ import pytest
 from nlwfa_core import limits
 from nlwfa_core.errors import RecipeError
 from nlwfa_core.experiment.pipeline import run
-from nlwfa_core.experiment.recipe import RefinementRecipe
+from nlwfa_core.experiment.recipe import with_fields
 from nlwfa_core.jobs import runner as jobs
 from nlwfa_core.jobs.job import JobStatus
 from nlwfa_core.jobs.runner import Runner
@@ -82,9 +82,8 @@ def test_a_paused_training_stands_still_steps_as_far_as_asked_and_goes_on(runner
 
 
 def test_what_is_computed_does_not_depend_on_pauses(runner: Runner, tmp_path: Path) -> None:
-    recipe = recipe_of("both.non", epochs=30).changed(
-        refinement=RefinementRecipe(objective="likelihood", epochs=3, batch=50)
-    )
+    third = {"refine": "likelihood", "epochs_refinement": 3, "batch": 50}
+    recipe = with_fields(recipe_of("both.non", epochs=30), third)
     key = runner.submit(recipe, "me", hold=True)
     stages = [place(held(runner, key))]
     goes_on(runner, key, 2)

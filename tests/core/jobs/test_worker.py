@@ -17,10 +17,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from nlwfa_core import options
 from nlwfa_core.errors import RecipeError
 from nlwfa_core.experiment import pipeline as experiment
 from nlwfa_core.experiment.pipeline import prepare, run
-from nlwfa_core.experiment.recipe import LearningRecipe, Recipe
+from nlwfa_core.experiment.recipe import Recipe
 from nlwfa_core.files import LAB_FOLDER
 from nlwfa_core.jobs import worker
 from nlwfa_core.jobs.job import Job
@@ -74,7 +75,7 @@ def test_data_and_matrix_are_kept_for_the_next(
     )
     training, _ = trainer()
     for rank in (2, 3):
-        training.follow(order(tmp_path, SMALL.changed(learning=LearningRecipe(rank=rank))))
+        training.follow(order(tmp_path, SMALL.changed(learning=options("SP", rank=rank))))
     assert len(made) == 1
     training.follow(order(tmp_path, SMALL.changed(data=SMALL.data.changed(seed=1))))
     assert len(made) == 2
@@ -295,7 +296,7 @@ def test_a_worker_that_sends_nonsense_is_replaced(
     )
     runner = Runner(tmp_path / "home", num_workers=1)
     try:
-        for recipe in (SMALL, SMALL.changed(learning=LearningRecipe(rank=2))):
+        for recipe in (SMALL, SMALL.changed(learning=options("SP", rank=2))):
             runner.submit(recipe, "me")
             wait_for(
                 lambda recipe=recipe: (job := runner.status(recipe.key())) and job.state == "done"
@@ -355,7 +356,7 @@ def test_whatever_a_worker_writes_its_server_goes_on(
     try:
         for recipe, message in (
             (SMALL, worker.died(ATTEMPTS)),
-            (SMALL.changed(learning=LearningRecipe(rank=2)), "served"),
+            (SMALL.changed(learning=options("SP", rank=2)), "served"),
         ):
             runner.submit(recipe, "me")
             wait_for(

@@ -255,8 +255,6 @@ def test_options_are_one_value_or_keywords(dyck: HankelMatrix) -> None:
         fit(dyck, options, learner="SP")
     with pytest.raises(TypeError, match="learner missing: pass a learner's name and its options"):
         fit(dyck)
-    with pytest.raises(TypeError, match="rank is passed twice: 2 and 3"):
-        fit(dyck, "SP", 2, **{"rank": 3})  # type: ignore[misc]
     with pytest.raises(TypeError, match="learner is passed twice: 'SP' and 'fac.non'"):
         fit(dyck, "SP", learner="fac.non")
     with pytest.raises(TypeError, match="options must be .*; got 5"):

@@ -135,14 +135,8 @@ def test_linear_networks_reach_theorem_2(target: WFA, rank: int) -> None:
 @pytest.mark.parametrize("learner", [name for name, kind in LEARNERS.items() if kind.networks])
 def test_learners_put_tanh_where_they_say(learner: str) -> None:
     hankel = exact_hankel(ring(3).weights, full_basis(2, 2))
-    learned = fit(
-        hankel,
-        learner=learner,
-        rank=3,
-        epochs_factorisation=300,
-        epochs_transitions=300,
-        rate_transitions=0.01,
-    )
+    options = learning_of(learner, 3, epochs_factorisation=300, epochs_transitions=300)
+    learned = fit(hankel, options)
     model = learned.model
     assert isinstance(model, NLWFA)
     assert model.nonlinear_termination == (learner in ("fac.non", "both.non"))
