@@ -14,6 +14,7 @@ from tests.imports import APP, CORE, PAGES, core_imports, imports, package_of, t
 ORDER = (
     "errors",
     "limits",
+    "records",
     "rounding",
     "files",
     "strings",
@@ -95,7 +96,7 @@ def test_the_reader_of_imports_sees_them() -> None:
         "hankel.matrix",
         "learning.progress",
         "learning.factorisation",
-    } <= core_imports("learning.learners")
+    } <= core_imports("learning.two_steps")
     assert {
         "errors",
         "limits",

@@ -30,7 +30,7 @@ from .learners import (
     StringLearner,
 )
 from .names import PROCESSOR_DEPENDENT
-from .options import LearnerOptions, options_from
+from .options import LearnerOptions, called_options
 from .progress import (
     EXACT,
     CancelCheck,
@@ -43,6 +43,9 @@ from .progress import (
 )
 from .reading import first_strings
 from .two_steps import FitCache, check_rank, string_model
+
+OF_MATRICES = {name: LEARNERS[name] for name in HANKEL_LEARNERS}
+OF_STRINGS = {name: LEARNERS[name] for name in STRING_LEARNERS}
 
 
 @dataclass(frozen=True, eq=False)
@@ -165,11 +168,11 @@ def fit(
         If the learner or an option is unknown, has no effect or is not allowed, the rank is above
         what the basis allows, or a refinement by likelihood has no strings.
     TypeError
-        If the learner is missing.
+        If the learner or the rank is missing.
     Cancelled
         If `cancelled()` returns true.
     """
-    settings = _options(options, rank, fields, HANKEL_LEARNERS)
+    settings = called_options(OF_MATRICES, options, rank, fields)
     assert isinstance(settings, HankelLearner)
     check_rank(hankel, settings.rank)
     settings.check_limits()
@@ -260,11 +263,11 @@ def fit_strings(
         If the learner is not one of `STRING_LEARNERS`, an option is unknown, has no effect or is
         not allowed, a sample is empty, or a number is out of range.
     TypeError
-        If the learner is missing.
+        If the learner or the rank is missing.
     Cancelled
     """
     train = as_sample(train, name="train")
-    settings = _options(options, rank, fields, STRING_LEARNERS)
+    settings = called_options(OF_STRINGS, options, rank, fields)
     assert isinstance(settings, StringLearner)
     validation = _validation_of(train, validation)
     model = settings.fit(train, validation, report, cancelled)
@@ -282,18 +285,6 @@ def fit_strings(
         {},
     )
     return StringFit(model, learned)
-
-
-def _options(
-    options: LearnerOptions | str | None,
-    rank: int | None,
-    fields: dict[str, Any],
-    learners: tuple[str, ...],
-) -> LearnerOptions:
-    """Combine options, a rank and fields, and check that the learner is one of some."""
-    if rank is not None:
-        fields = {**fields, "rank": rank}
-    return options_from({learner: LEARNERS[learner] for learner in learners}, options, fields)
 
 
 def _in_alphabet_of(

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
+from ..errors import check_types
 from ..records import option
 from .names import EM_STARTS, PSEUDO_COUNT
 from .options import (
@@ -355,7 +356,8 @@ NETWORK_LEARNERS = tuple(name for name, kind in LEARNERS.items() if kind.network
 STRING_LEARNERS = tuple(name for name, kind in LEARNERS.items() if not kind.needs_hankel)
 
 
-def options(learner: str, /, **fields: Any) -> LearnerOptions:
+@check_types
+def options(learner: str, **fields: Any) -> LearnerOptions:
     """Make the options of a learner.
 
     >>> options("both.non", rank=5, tolerance=0.001).rank

@@ -541,7 +541,7 @@ def options_from(
         raise TypeError(f"learner is passed twice: {options!r} and {fields['learner']!r}")
     learner = fields.get("learner") if options is None else options
     if learner is None:
-        raise TypeError("learner missing: pass a learner's name and its options, such as 'SP', 5")
+        raise TypeError("learner missing: pass a learner and a rank, such as 'SP', 5")
     if not isinstance(learner, str):
         raise TypeError(
             "options must be the options of a learner, or a learner's name followed by a rank, "
@@ -549,6 +549,23 @@ def options_from(
         )
     check_one_of("learner", learner, registry)
     return registry[learner](**{**fields, "learner": learner})
+
+
+def called_options(
+    registry: Mapping[str, type[LearnerOptions]],
+    options: LearnerOptions | str | None,
+    rank: int | None,
+    fields: Mapping[str, Any],
+) -> LearnerOptions:
+    """Combine the forms in which a function that learns takes options, as `options_from` does, and
+    a rank, without which a learner's name is not enough.
+    """
+    if rank is not None:
+        fields = {**fields, "rank": rank}
+    elif not isinstance(options, LearnerOptions) and "rank" not in fields:
+        missing = "rank" if options or "learner" in fields else "learner and rank"
+        raise TypeError(f"{missing} missing: pass a learner and a rank, such as 'SP', 5")
+    return options_from(registry, options, fields)
 
 
 def whole_numbers(name: str, text: str) -> tuple[int, ...]:

@@ -24,7 +24,7 @@ from .completion import complete, fit_completed
 from .fitting import Fit, FitReport
 from .learners import VALUE_LEARNERS, ValueNetworks, ValueSP
 from .names import VALUE_TRANSFORMS
-from .options import LearnerOptions, options_from
+from .options import LearnerOptions, called_options
 from .progress import CancelCheck, Report, TrainingLog, check_cancelled, never, silent
 from .reading import Steps, as_network
 from .spectral import fit_spectral, truncated_svd
@@ -90,11 +90,10 @@ def fit_values(
         If an option is unknown, has no effect or is not allowed, the rank is above what the basis
         allows, or there is nothing to learn.
     TypeError
-        If the learner is missing.
+        If the learner or the rank is missing.
     Cancelled
     """
-    fields |= {} if rank is None else {"rank": rank}
-    settings = options_from(VALUE_LEARNERS, options, fields)
+    settings = called_options(VALUE_LEARNERS, options, rank, fields)
     assert isinstance(settings, ValueSP | ValueNetworks)
     check_one_of("transform", transform, VALUE_TRANSFORMS)
     settings.check_limits()

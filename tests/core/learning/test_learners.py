@@ -250,13 +250,13 @@ def test_options_are_one_value_or_keywords(dyck: HankelMatrix) -> None:
         for mine, expected in zip(arrays(other), arrays(models[0]), strict=True):
             np.testing.assert_array_equal(mine, expected)
     with pytest.raises(RecipeError, match="unknown field 'depth'; the fields are learner"):
-        fit(dyck, "SP", depth=3)
+        fit(dyck, "SP", 2, depth=3)
     with pytest.raises(RecipeError, match="learner must be 'both.non'; got 'SP'"):
         fit(dyck, options, learner="SP")
-    with pytest.raises(TypeError, match="learner missing: pass a learner's name and its options"):
+    with pytest.raises(TypeError, match="learner and rank missing: pass a learner and a rank"):
         fit(dyck)
     with pytest.raises(TypeError, match="learner is passed twice: 'SP' and 'fac.non'"):
-        fit(dyck, "SP", learner="fac.non")
+        fit(dyck, "SP", 2, learner="fac.non")
     with pytest.raises(TypeError, match="options must be .*; got 5"):
         fit(dyck, 5)  # type: ignore[arg-type]
 
