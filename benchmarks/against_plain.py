@@ -6,14 +6,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from time import perf_counter
-from typing import Any
 
 import numpy as np
 import torch
 
+from nlwfa_core.experiment.presets import PAPER
 from nlwfa_core.hankel.matrix import HankelMatrix
 from nlwfa_core.learning.factorisation import fit_factorisation
-from nlwfa_core.learning.options import AS_IN_THE_PAPER, Options
+from nlwfa_core.learning.learners import BothNon
 from nlwfa_core.learning.progress import Progress
 from nlwfa_core.learning.transition_networks import fit_transitions
 
@@ -81,16 +81,21 @@ def counting(work: Work, statistic: str, repeats: int) -> Comparison:
     )
 
 
-def transition_options(latent: np.ndarray, epochs: int) -> Options:
-    """The paper's options of step 2."""
-    return Options("both.non", latent.shape[1], epochs_transitions=epochs, **AS_IN_THE_PAPER)
+def transition_options(latent: np.ndarray, epochs: int) -> BothNon:
+    """Return the paper's options of step 2."""
+    return BothNon(rank=latent.shape[1], **PAPER | {"epochs_transitions": epochs})
 
 
-def initial_weights(hankel: HankelMatrix, rank: int, **options: Any) -> tuple[np.ndarray, ...]:
-    """The core's initial weights."""
-    start = fit_factorisation(
-        hankel, Options("both.non", rank, epochs_factorisation=0, **options, **AS_IN_THE_PAPER)
-    )
+def factorisation_options(rank: int, epochs: int, hidden: tuple[int, ...] = (2, 1, 2)) -> BothNon:
+    """Return the paper's options of step 1."""
+    return BothNon(rank=rank, hidden=hidden, **PAPER | {"epochs_factorisation": epochs})
+
+
+def initial_weights(
+    hankel: HankelMatrix, rank: int, hidden: tuple[int, ...] = (2, 1, 2)
+) -> tuple[np.ndarray, ...]:
+    """Return the core's initial weights."""
+    start = fit_factorisation(hankel, factorisation_options(rank, 0, hidden))
     return start.encoder + start.decoder
 
 
@@ -100,13 +105,8 @@ def check_factorisation(
     """Check the losses of some steps, and every weight after them: a gradient off by 1e-5 would
     change the weights by more.
     """
-    ours = fit_factorisation(
-        hankel,
-        Options("both.non", rank, hidden, epochs_factorisation=CHECKED_STEPS, **AS_IN_THE_PAPER),
-    )
-    coder = AutoEncoder(
-        full.matrix, initial_weights(hankel, rank, hidden=hidden), True, torch.float64
-    )
+    ours = fit_factorisation(hankel, factorisation_options(rank, CHECKED_STEPS, hidden))
+    coder = AutoEncoder(full.matrix, initial_weights(hankel, rank, hidden), True, torch.float64)
     losses = coder.training.run(CHECKED_STEPS)
     error = equal_arrays("factorisation losses", ours.log.losses, np.array(losses), 1e-5)
     for mine, theirs in zip(ours.encoder + ours.decoder, coder.layers, strict=True):
@@ -146,11 +146,7 @@ def factorisation_side(
 
     def turn() -> float:
         clock = Clock()
-        fit_factorisation(
-            hankel,
-            Options("both.non", rank, hidden, epochs_factorisation=epochs, **AS_IN_THE_PAPER),
-            report=clock,
-        )
+        fit_factorisation(hankel, factorisation_options(rank, epochs, hidden), report=clock)
         return clock.epoch("factorisation")
 
     return turn
@@ -199,13 +195,9 @@ def training(
     hankel, rank = work.counted(work.sample()), work.rank
     full = dense(hankel)
     checked = check_factorisation(hankel, full, rank, hidden)
-    start = fit_factorisation(
-        hankel, Options("both.non", rank, hidden, epochs_factorisation=epochs, **AS_IN_THE_PAPER)
-    )
+    start = fit_factorisation(hankel, factorisation_options(rank, epochs, hidden))
     checked_too = check_transitions(start.latent, hankel, full)
-    coder = AutoEncoder(
-        full.matrix, initial_weights(hankel, rank, hidden=hidden), True, torch.float32
-    )
+    coder = AutoEncoder(full.matrix, initial_weights(hankel, rank, hidden), True, torch.float32)
     layers, _ = fit_transitions(start.latent, hankel.shifted, transition_options(start.latent, 0))
     trainings = plain.transition_trainings(
         every_row(start.latent, hankel, full).float(), full, layers, True

@@ -11,8 +11,8 @@ import numpy as np
 import torch
 
 from nlwfa_core import TestSet, evaluate, fit
-from nlwfa_core.learning.learners import HANKEL_LEARNERS, LEARNERS
-from nlwfa_core.learning.options import AS_IN_THE_PAPER, Options
+from nlwfa_core.experiment.presets import PAPER
+from nlwfa_core.learning.learners import HANKEL_LEARNERS, LEARNERS, BothNon
 from nlwfa_core.learning.transition_networks import fit_transitions
 from nlwfa_core.learning.two_steps import FitCache
 from nlwfa_core.sources.dyck import Dyck
@@ -57,7 +57,7 @@ class Lesson:
         """Return our initial weights of both steps, so that both programs start from the same."""
         hankel = self.work.counted(self.work.sample())
         latent = np.zeros((hankel.matrix.shape[0], self.work.rank))
-        options = Options("both.non", self.work.rank, epochs_transitions=0, **AS_IN_THE_PAPER)
+        options = BothNon(rank=self.work.rank, **PAPER | {"epochs_transitions": 0})
         return initial_weights(hankel, self.work.rank), fit_transitions(
             latent, hankel.shifted, options
         )[0]
@@ -67,18 +67,11 @@ class Lesson:
         words, target = self.test
         test = TestSet.as_drawn(words, target, Sample.of(words, self.work.alphabet))
         scores_by_learner: Scores = {}
-        options = {
-            "epochs_factorisation": self.epochs[0],
-            "epochs_transitions": self.epochs[1],
-            "cache": FitCache(),
-        }
+        cache = FitCache()
+        epochs = {"epochs_factorisation": self.epochs[0], "epochs_transitions": self.epochs[1]}
         for learner in HANKEL_LEARNERS:
-            scores = evaluate(
-                fit(
-                    hankel, learner=learner, rank=self.work.rank, **AS_IN_THE_PAPER, **options
-                ).model,
-                test,
-            )
+            options = LEARNERS[learner].adapted(PAPER | epochs, rank=self.work.rank)
+            scores = evaluate(fit(hankel, options, cache=cache).model, test)
             scores_by_learner[learner] = tuple(getattr(scores, name) for name in SCORES)
         return scores_by_learner
 

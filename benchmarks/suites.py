@@ -14,7 +14,6 @@ from time import perf_counter
 import torch
 
 from nlwfa_core.learning.factorisation import fit_factorisation
-from nlwfa_core.learning.options import AS_IN_THE_PAPER, Options
 
 from . import (
     against_hmm,
@@ -399,9 +398,8 @@ def _machine(plan: Plan) -> Table:
             f"factorisation step, {hankel.num_closure_rows:,} × {hankel.num_suffixes:,}, k = {rank}"
         )
         kernels.append((name, machine.factorisation_work(hankel, rank, (2, 1, 2)), timing.median))
-        latent = fit_factorisation(
-            hankel, Options("both.non", rank, epochs_factorisation=1, **AS_IN_THE_PAPER)
-        ).latent
+        options = against_plain.factorisation_options(rank, 1)
+        latent = fit_factorisation(hankel, options).latent
         (timing,) = interleave([against_plain.transitions_side(latent, hankel, 20)], plan.repeats)
         name = (
             f"transitions step, {hankel.num_prefixes:,} prefixes, |Σ| = {hankel.num_symbols}, k "

@@ -6,19 +6,18 @@ import re
 
 import pytest
 
-from nlwfa_core.experiment.recipe import HankelRecipe, LearningRecipe, Recipe, RefinementRecipe
+from nlwfa_core.experiment.recipe import HankelRecipe, Recipe
 from nlwfa_core.hankel.names import FOR_ALL_LEARNERS, TRANSFORMS
 from nlwfa_core.lab.formulas.recipe import entries, marks, steps
-from nlwfa_core.learning.learners import HANKEL_LEARNERS, LEARNERS
-from nlwfa_core.learning.names import REFINEMENTS, needs_boundary
+from nlwfa_core.learning.learners import HANKEL_LEARNERS, LEARNERS, options
+from nlwfa_core.learning.names import REFINEMENTS
 
 
 def recipe_of(learner: str, statistic: str, transform: str, objective: str = "none") -> Recipe:
-    bounded = needs_boundary(learner, statistic, transform)
+    bounded = LEARNERS[learner].needs_boundary(statistic, transform)
     return Recipe(
         hankel=HankelRecipe(statistic=statistic, transform=transform, bounded=bounded),
-        learning=LearningRecipe(learner=learner),
-        refinement=RefinementRecipe(objective=objective),
+        learning=options(learner, refine=objective),
     )
 
 

@@ -17,6 +17,7 @@ from nlwfa_core.experiment.results import load_result
 from nlwfa_core.jobs.runner import Runner
 from nlwfa_core.lab.lessons import START, read_lessons
 from nlwfa_core.lab.shipped import ASSETS, make_results, shipped_recipes
+from nlwfa_core.learning.learners import NetworkLearner
 
 RESULTS = ASSETS / "results"
 LESSONS = tuple(read_lessons(ASSETS / "lessons").values())
@@ -37,12 +38,10 @@ def is_quick(recipe: Recipe) -> bool:
     With three states, and on square roots, even the first digits depend on chance.
     """
     learning = recipe.learning
-    if recipe.refinement.objective != "none" or learning.learner == "SP":
-        return recipe.refinement.objective != "likelihood" and learning.learner == "SP"
-    if (
-        recipe.data.num_strings > 2_000
-        or max(learning.epochs_factorisation, learning.epochs_transitions) > 5_000
-    ):
+    if not isinstance(learning, NetworkLearner):
+        return learning.learner == "SP" and learning.refinement != "likelihood"
+    longest = max(learning.epochs_factorisation, learning.epochs_transitions)
+    if learning.refine != "none" or recipe.data.num_strings > 2_000 or longest > 5_000:
         return False
     return learning.optimizer == "adamax" or (
         learning.rank >= 5 and recipe.hankel == START.hankel and recipe.data == START.data
@@ -55,18 +54,13 @@ QUICK = [key for key, recipe in WANTED.items() if is_quick(recipe)]
 def assert_same_scores(scores: dict[str, Any], recipe: Recipe) -> None:
     shipped = load_result(RESULTS / recipe.key())
     learning = recipe.learning
-    if learning.kind.networks and learning.optimizer == "lbfgs":
+    networks = isinstance(learning, NetworkLearner)
+    if networks and learning.optimizer == "lbfgs":
         for name, near in CONVERGED.items():
             assert scores[name] == pytest.approx(getattr(shipped.scores, name), abs=near), name
         assert scores["num_zero"] == 0 == scores["num_nonfinite"]
         return
-    near = (
-        SHORT
-        if learning.kind.networks
-        else LINEAR
-        if recipe.refinement.objective == "none"
-        else REFINED
-    )
+    near = SHORT if networks else LINEAR if learning.refinement == "none" else REFINED
     for name, value in scores.items():
         expected = getattr(shipped.scores, name)
         assert value == (
