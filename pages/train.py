@@ -11,12 +11,12 @@ from pages.views import train as view
 context = page_context("Train", "From the Hankel matrix to an automaton.")
 recipe = context.recipe
 learning = recipe.learning
-st.markdown(f"**{learning.learner}**: {learning.kind.title}, k = {learning.rank}")
+st.markdown(f"**{learning.learner}**: {learning.title}, k = {learning.rank}")
 verdict = st.container(key="train.verdict")
 references = context.reference_scores
 view.method(context)
 training.train_at_once([recipe], "train")
-has_losses = learning.kind.networks or recipe.refinement.objective != "none"
+has_losses = learning.networks or learning.refinement != "none"
 training.train_controls([recipe], "train", show_losses=has_losses)
 result = context.result
 if result is None:

@@ -9,10 +9,9 @@ from urllib.parse import urlencode
 
 import streamlit as st
 
-from nlwfa_core.experiment.recipe import FIELDS
+from nlwfa_core.experiment.recipe import OPTIONS
 from nlwfa_core.lab.addresses import is_this_machine, lan_address, qr_code, shared_link
-from nlwfa_core.lab.options import LABELS
-from pages.shared import class_session, lessons, pins, url_parameters
+from pages.shared import class_session, lessons, pins, sidebar, url_parameters
 from pages.shared.lessons import ALL, SHOW
 from pages.shared.navigation import offered_pages, page_file, title
 from pages.shared.widgets import error_toast
@@ -42,7 +41,7 @@ def _names() -> list[str]:
     Names of no control are left out, and reported once.
     """
     names = list(filter(None, url_parameters.value(SHOW).split(",")))
-    if unknown := [name for name in names if name not in (*FIELDS, ALL)]:
+    if unknown := [name for name in names if name not in (*sidebar.CONTROLS, ALL)]:
         names = [name for name in names if name not in unknown]
         url_parameters.set_value(SHOW, ",".join(names))
         text = (
@@ -126,7 +125,7 @@ def share() -> None:
         )
         only = st.multiselect(
             "Show only these controls",
-            list(FIELDS),
+            list(sidebar.CONTROLS),
             format_func=_label,
             key="share.show",
             placeholder="all",
@@ -173,7 +172,8 @@ def machine() -> str:
 
 def _label(name: str) -> str:
     """Return a control's label in the sidebar."""
-    return f"{LABELS[name][0].upper()}{LABELS[name][1:]}"
+    title = OPTIONS[name].title
+    return f"{title[0].upper()}{title[1:]}"
 
 
 def link(fields: dict[str, str]) -> str:

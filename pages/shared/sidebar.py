@@ -1,115 +1,80 @@
 """Draw the sidebar: the widgets of the one recipe that all pages share, and undo. Only this file
 has keys of recipe widgets.
 
-A widget's key is the field's flat name and also the parameter in the address, so sidebar and
-address agree.
+There is a widget for each field of the recipe's records that has an effect. What it looks like
+follows from the field's declaration (`records.Option`). A widget's key is the field's flat name and
+also the parameter in the address, so sidebar and address agree.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
+from math import floor, log10
 from typing import Any
 
 import streamlit as st
 from streamlit.errors import StreamlitAPIException
 
-from nlwfa_core import (
-    DataRecipe,
-    HankelRecipe,
-    LearningRecipe,
-    Recipe,
-    RecipeError,
-    RefinementRecipe,
-    limits,
-)
-from nlwfa_core.errors import alternatives, format_exact
+from nlwfa_core import Recipe, RecipeError, limits
+from nlwfa_core.errors import alternatives
 from nlwfa_core.experiment.presets import PRESETS
 from nlwfa_core.experiment.recipe import (
     FIELDS,
-    HELP,
-    clamped,
+    OF_ALL_SOURCES,
+    OPTIONS,
+    UPLOADS,
     differences,
     flat,
+    flat_name,
     over_limit,
-    whole_numbers,
     with_fields,
 )
 from nlwfa_core.files import SHA256
 from nlwfa_core.hankel.names import FOR_ALL_LEARNERS, STATISTICS, TRANSFORMS
-from nlwfa_core.lab.options import LABELS
 from nlwfa_core.lab.tables import as_sentence
 from nlwfa_core.learning.learners import HANKEL_LEARNERS, LEARNERS
-from nlwfa_core.learning.names import (
-    CONVERGED_EPOCHS,
-    OPTIMIZERS,
-    REFINEMENTS,
-    STARTS,
-    STEP_OPTIMIZERS,
-    needs_boundary,
-)
-from nlwfa_core.sources.files import FORMATS
-from nlwfa_core.sources.registry import RANDOM, SOURCES
+from nlwfa_core.learning.options import LearnerOptions, Networks, Refined
+from nlwfa_core.records import options_of
 from nlwfa_core.sources.tomita import LANGUAGES
 from pages.shared import uploads, url_parameters
 from pages.shared.navigation import navigation
 from pages.shared.widgets import escape_markdown
 
-LAYERS = ("2,1,2", "4,2,1,2,4", "1")
-UPLOADS = (
-    "upload",
-    "upload_test",
-    "upload_solution",
-    "upload_model",
-    "upload_prefixes",
-    "upload_targets",
-)
-DATA_SEED, LEARNING_SEED = "data_seed", "learning_seed"
-# The recipe with which a visitor begins whose link sets no field.
+# The recipe with which a visitor begins. A link contains the fields that differ from it.
 FIRST = PRESETS["first-steps"][1]
-# The values of fields that a link does not contain. They must never change, because old links would
-# then mean something else.
-DEFAULT = with_fields(
-    FIRST,
-    {
-        "rank": 3,
-        "optimizer": "adamax",
-        "start": "random",
-        "starts": 1,
-        "tolerance": 0.01,
-        "epochs_factorisation": 600,
-        "epochs_transitions": 300,
-        "optimizer_refinement": "adamax",
-        "tolerance_refinement": 0.01,
-        "epochs_refinement": 40,
-    },
-)
-DEFAULTS = flat(DEFAULT)
-# Fields of controls that are drawn only for learners with networks, and only with a refinement.
-NETWORKS = [
+FIRST_VALUES = flat(FIRST)
+# Flat names of the fields that have a control while they have an effect.
+CONTROLS = tuple(
     name
-    for name, (part, own) in FIELDS.items()
-    if part == "learning" and own not in ("learner", "rank")
-]
-REFINING = [
-    name for name, (part, own) in FIELDS.items() if part == "refinement" and own != "objective"
-]
-VALUES, CURRENT, LINKED = "controls.kept", "controls.current", "controls.linked"
-IN_A_SCRIPT = "a script from Take away can use other values"
-LARGEST_RATE, SMALLEST_RATE, LARGEST_DROPOUT, LARGEST_TOLERANCE, LARGEST_SEED = (
-    10.0,
-    1e-6,
-    0.99,
-    0.99,
-    2**31 - 1,
+    for name, (part, field) in FIELDS.items()
+    if part != "learning" or any(LEARNERS[kind].could_have(field) for kind in HANKEL_LEARNERS)
 )
-# whether the refinement's epochs were set when its optimiser was chosen
-CONVERGED = "controls.converged"
+# Flat name -> the values among which the sidebar offers a choice, each with a text.
+CHOICES: dict[str, Mapping[str, str]] = {
+    name: OPTIONS[name].choices for name in CONTROLS if OPTIONS[name].choices
+} | {
+    "learner": {name: LEARNERS[name].title for name in HANKEL_LEARNERS},
+    "statistic": {name: STATISTICS[name] for name in FOR_ALL_LEARNERS},
+}
+
+
+def _options_of(kind: type[LearnerOptions]) -> list[str]:
+    """List the flat names of a group of options that only some learners have."""
+    shared = options_of(LearnerOptions)
+    return [flat_name("learning", name) for name in options_of(kind) if name not in shared]
+
+
+NETWORKS = _options_of(Networks)
+REFINEMENT = _options_of(Refined)
+VALUES = "controls.kept"
+CURRENT = "controls.current"
+LINKED = "controls.linked"
 ENTRIES = "controls.entries"
-UNDO_STACK, UNDO_LAST, REDO_STACK = "undo.stack", "undo.last", "undo.redo"
+UNDO_STACK = "undo.stack"
+UNDO_LAST = "undo.last"
+REDO_STACK = "undo.redo"
 MAX_CHANGES = 50
-# Fields whose controls have no help, because a caption below them explains the chosen value.
-CAPTIONED = ("source", "statistic", "transform", "learner", "optimizer", "start")
 
 SidebarState = tuple[Recipe, dict[str, Any]]
 # identifies an entry in the browser's history by its parameters
@@ -124,6 +89,7 @@ def recipe_controls() -> Recipe:
     """
     linked = _linked()
     _restore()
+    effective = _effective()
     with st.sidebar, st.container(key="recipe"):
         st.selectbox(
             "Begin with",
@@ -134,48 +100,49 @@ def recipe_controls() -> Recipe:
             on_change=_apply_preset,
             placeholder="Choose a preset",
         )
-        data = _data_controls(DEFAULT.data)
-        hankel = _hankel_controls(DEFAULT.hankel)
-        learning = _learning_controls(DEFAULT.learning)
-        refinement = _refinement_controls(
-            DEFAULT.refinement, LEARNERS[learning["learner"]].networks
-        )
-    hankel["bounded"] = needs_boundary(
-        learning["learner"], hankel["statistic"], hankel["transform"]
-    )
-    st.session_state[VALUES] = {
-        key: st.session_state[key] for key in DEFAULTS if key in st.session_state
-    }
-    st.session_state[VALUES] |= {key: data[key] for key in UPLOADS}
-    recipe = Recipe(
-        data=DataRecipe(**data),
-        hankel=HankelRecipe(**hankel),
-        learning=LearningRecipe(**learning),
-        refinement=RefinementRecipe(**refinement),
-    )
+        _data_controls(effective)
+        _hankel_controls()
+        _learning_controls(effective)
+    values = {name: st.session_state[name] for name in CONTROLS if name in st.session_state}
+    st.session_state[VALUES] = values
+    recipe = with_fields(FIRST, {}, values)
     st.session_state[CURRENT] = recipe
-    _report_refused(linked, flat(recipe))
+    _report_refused(linked, values)
     return recipe
 
 
 def _linked() -> dict[str, str]:
-    """Return the fields that this session's link sets.
+    """Return the fields that this session's link sets, flat name -> text.
 
-    In the session's first run, set the controls that it does not affect.
+    In the session's first run, set the controls of choices by them: which other controls there are
+    depends on these.
     """
     if LINKED not in st.session_state:
-        linked = st.session_state[LINKED] = {
-            key: st.query_params[key] for key in DEFAULTS if key in st.query_params
+        st.session_state[LINKED] = {
+            name: st.query_params[name] for name in CONTROLS if name in st.query_params
         }
-        learner = linked.get("learner")
-        kind = LEARNERS[learner] if learner in HANKEL_LEARNERS else DEFAULT.learning.kind
-        first, free = flat(FIRST), DEFAULTS if not linked else () if kind.networks else NETWORKS
-        first |= clamped(first)
-        for key in free:
-            if key not in linked:
-                st.session_state.setdefault(key, first[key])
+        st.session_state.update(_linked_choices())
     values: dict[str, str] = st.session_state[LINKED]
     return values
+
+
+def _linked_choices() -> dict[str, str]:
+    """Return the choices in the address that the sidebar offers: flat name -> value."""
+    return {
+        name: st.query_params[name]
+        for name, offered in CHOICES.items()
+        if st.query_params.get(name) in offered
+    }
+
+
+def _effective() -> list[str]:
+    """List the flat names of the fields that have an effect with the choices in this session."""
+    choices = {
+        name: st.session_state[name]
+        for name in CONTROLS
+        if name in st.session_state and (name in CHOICES or OPTIONS[name].kind is bool)
+    }
+    return list(flat(with_fields(FIRST, {}, choices)))
 
 
 def _report_refused(linked: dict[str, str], used: dict[str, Any]) -> None:
@@ -183,12 +150,13 @@ def _report_refused(linked: dict[str, str], used: dict[str, Any]) -> None:
     uses the control's default.
     """
     for key in list(linked):
-        text, value = linked.pop(key), used[key]
+        text = linked.pop(key)
+        value = used.get(key)
+        if value is None or (key in UPLOADS and not value):
+            continue  # the control is not drawn now, or the file is missing, which the page reports
         with suppress(ValueError):
             if text == str(value) or ("_" not in text and float(text) == value):
                 continue
-        if key not in st.session_state or (key in UPLOADS and not value):
-            continue  # the control is not drawn now, or the file is missing, which the page reports
         url_parameters.report_refused(key, text, value)
 
 
@@ -257,13 +225,12 @@ def set_recipe(recipe: Recipe) -> None:
     To be called in callbacks, because widgets can't be set once they are drawn.
     """
     values = flat(recipe)
-    # a control refuses values above its maximum
-    for key, value in (values | clamped(values)).items():
-        st.session_state[key] = value
-    for key, most in over_limit(recipe).items():
+    refused = over_limit(recipe)
+    st.session_state.update(values | refused)
+    for key, most in refused.items():
         text = (
-            f"{LABELS[key]}: at most {most:,} on this server, so {most:,} is used instead of "
-            f"{values[key]:,}."
+            f"{OPTIONS[key].title}: at most {most:,} on this server, so {most:,} is used instead "
+            f"of {values[key]:,}."
         )
         st.toast(escape_markdown(text), icon=":material/info:", duration="long")
 
@@ -288,329 +255,216 @@ def _restore() -> None:
     that entry of the history.
     """
     if url_parameters.came_back():
+        st.session_state.update({name: _default(name) for name in CHOICES})
+        st.session_state.update(_linked_choices())
         st.session_state.update(st.session_state.get(ENTRIES, {}).get(_entry(), {}))
     for key, value in st.session_state.get(VALUES, {}).items():
         if key not in st.session_state:
             st.session_state[key] = value
 
 
-def _data_controls(default: DataRecipe) -> dict[str, Any]:
+def _data_controls(effective: list[str]) -> None:
     st.subheader("Strings", divider="grey")
-    # The options of all selections are the words of the recipe, so the address shows the same words
-    # as the widget.
-    source = st.selectbox(options=list(SOURCES), **_control("source"))
-    st.caption(SOURCES[source].description)
-    values: dict[str, Any] = dict(default) | {"source": source}
-    files = _upload_fields(source)
-    if source == "dyck":
-        left, right = st.columns(2)
-        for column, field in ((left, "split_probability"), (right, "wrap_probability")):
-            with column:
-                values[field] = st.number_input(
-                    min_value=0.0,
-                    max_value=1.0,
-                    value=getattr(default, field),
-                    step=0.05,
-                    **_control(field),
-                )
-    elif source == "tomita":
-        values["grammar"] = _whole("grammar", default.grammar, len(LANGUAGES))
-        st.caption(
-            f"{LANGUAGES[values['grammar']].title[0].upper()}{LANGUAGES[values['grammar']].title[1:]}."
-        )
-    elif source in RANDOM:
-        left, right = st.columns(2)
-        with left:
-            values["num_states"] = _whole("num_states", default.num_states, 50, label="States")
-        with right:
-            values["num_symbols"] = _whole("num_symbols", default.num_symbols, 100, label="Symbols")
+    source = _control("source")
+    _upload_fields(source)
+    names = [
+        name
+        for name in _of_part("data", effective)
+        if FIELDS[name][1] not in OF_ALL_SOURCES and name not in UPLOADS
+    ]
+    columns = st.columns(2) if len(names) == 2 else [st.container()] * len(names)
+    for name, column in zip(names, columns, strict=True):
+        with column:
+            _control(name)
+    if source == "tomita":
+        st.caption(as_sentence(LANGUAGES[st.session_state["grammar"]].title))
     elif source == "upload":
-        values["upload_format"] = st.selectbox(options=FORMATS, **_control("upload_format"))
-        for key, name in files.items():
-            if name:
-                st.caption(
-                    escape_markdown(
-                        as_sentence(f"{LABELS[key]}: {uploads.label(name)}").removesuffix(".")
-                    )
-                )
-    values["num_strings"] = _whole(
-        "num_strings", default.num_strings, limits.most("generated_strings")
-    )
+        for name in UPLOADS:
+            if value := st.session_state[name]:
+                text = as_sentence(f"{OPTIONS[name].title}: {uploads.label(value)}")
+                st.caption(escape_markdown(text.removesuffix(".")))
+    _control("num_strings")
     with st.expander("Held-out strings and seed"):
-        for field in ("num_validation", "num_test"):
-            smallest = 0 if field == "num_validation" else 1
-            values[field] = _whole(
-                field, getattr(default, field), limits.most("generated_strings"), smallest
-            )
-        values["seed"] = _whole(DATA_SEED, default.seed, LARGEST_SEED, smallest=0)
-    return values | files
+        _controls("num_validation", "num_test", "data_seed")
 
 
-def _upload_fields(source: str) -> dict[str, str]:
+def _of_part(part: str, names: Iterable[str]) -> list[str]:
+    return [name for name in names if FIELDS[name][0] == part]
+
+
+def _upload_fields(source: str) -> None:
     """Write the hashes of uploaded files into the address, because they have no widget that does
-    so. Returns field -> hash.
+    so.
     """
-    hashes = {}
     for key in UPLOADS:
         linked = st.query_params.get(key, "")
         if linked and url_parameters.came_back():
             st.session_state.pop(key, None)
         name = st.session_state.setdefault(key, linked if SHA256.fullmatch(linked) else "")
-        hashes[key] = name
         if source == "upload" and name:
             if linked != name:
                 st.query_params[key] = name
         elif key in st.query_params:
             del st.query_params[key]
-    return hashes
 
 
-def _hankel_controls(default: HankelRecipe) -> dict[str, Any]:
+def _hankel_controls() -> None:
     st.subheader("Hankel matrix", divider="grey")
     left, right = st.columns(2)
     with left:
-        prefixes = _whole("num_prefixes", default.num_prefixes, limits.most("basis"))
+        _control("num_prefixes")
     with right:
-        suffixes = _whole("num_suffixes", default.num_suffixes, limits.most("basis"))
+        _control("num_suffixes")
     with left:
-        statistic = _choice("statistic", FOR_ALL_LEARNERS, default.statistic)
+        statistic = _control("statistic", caption=False)
     with right:
-        transform = _choice("transform", TRANSFORMS, default.transform)
+        transform = _control("transform", caption=False)
     st.caption(f"{STATISTICS[statistic]}. Entries: {TRANSFORMS[transform]}.")
-    return {
-        "num_prefixes": prefixes,
-        "num_suffixes": suffixes,
-        "statistic": statistic,
-        "transform": transform,
-    }
 
 
-def _learning_controls(default: LearningRecipe) -> dict[str, Any]:
+def _learning_controls(effective: list[str]) -> None:
+    names = _of_part("learning", effective)
+    networks = [name for name in names if name in NETWORKS]
+    refinement = [name for name in names if name in REFINEMENT and name != "refine"]
     st.subheader("Learning", divider="grey")
-    values: dict[str, Any] = dict(default)
-    values["learner"] = _choice("learner", HANKEL_LEARNERS, default.learner)
-    st.caption(LEARNERS[values["learner"]].title.capitalize() + ".")
-    values["rank"] = _whole("rank", default.rank, limits.most("rank"))
-    if not LEARNERS[values["learner"]].networks:
-        return values | _hidden_values(NETWORKS)
-    with st.expander("Networks"):
-        widths = st.selectbox(options=LAYERS, **_control("hidden"))
-        values["hidden"] = whole_numbers("hidden", widths)
-        values["optimizer"] = _choice("optimizer", STEP_OPTIMIZERS, default.optimizer)
-        st.caption(as_sentence(STEP_OPTIMIZERS[values["optimizer"]]))
-        values["start"] = _choice("start", STARTS, default.start)
-        st.caption(as_sentence(STARTS[values["start"]]))
-        values["starts"] = _whole("starts", default.starts, 100, smallest=0)
-        for field in ("epochs_factorisation", "epochs_transitions"):
-            values[field] = _whole(
-                field, getattr(default, field), limits.most("epochs"), smallest=0
-            )
-        if values["optimizer"] != "adamax":
-            values["tolerance"] = _tolerance("tolerance", default.tolerance)
-        else:
-            for field in ("rate_factorisation", "rate_transitions"):
-                values[field] = _rate(field, getattr(default, field))
-            values["schedule"] = st.selectbox(
-                options=["constant", "cosine"], **_control("schedule")
-            )
-        values["seed"] = _whole(LEARNING_SEED, default.seed, LARGEST_SEED, smallest=0)
-    return values
+    _controls(*(name for name in names if name not in (*NETWORKS, *REFINEMENT)))
+    if networks:
+        with st.expander("Networks"):
+            _controls(*networks)
+    _control("refine")
+    if refinement:
+        with st.expander("Options of the refinement"):
+            _controls(*refinement)
 
 
-def _hidden_values(fields: list[str]) -> dict[str, Any]:
-    """Return the values of controls that are not drawn.
+def _controls(*names: str) -> None:
+    for name in names:
+        _control(name)
 
-    They are part of the recipe, with which other learners are trained, too.
+
+def _control(name: str, caption: bool = True) -> Any:
+    """Draw the control of a field, and return its value. The kind of the control follows from the
+    field's type, and whether it has choices.
+
+    A caption below it explains the chosen value, if the choices have texts; otherwise the field's
+    help explains the control.
     """
-    values = {FIELDS[name][1]: st.session_state.get(name, DEFAULTS[name]) for name in fields}
-    return {
-        name: whole_numbers(name, value) if name == "hidden" else value
-        for name, value in values.items()
+    entry = OPTIONS[name]
+    choices = CHOICES.get(name, {})
+    default = _default(name)
+    explained = any(choices.values())
+    title = entry.title
+    shared: dict[str, Any] = {
+        "label": f"{title[0].upper()}{title[1:]}",
+        "help": None if explained else entry.help,
+        "key": name,
+        "bind": _binding(name, default),
     }
-
-
-def _refinement_controls(default: RefinementRecipe, networks: bool) -> dict[str, Any]:
-    values: dict[str, Any] = dict(default)
-    values["objective"] = _choice("refine", REFINEMENTS, default.objective, _set_refinement_epochs)
-    st.caption(as_sentence(REFINEMENTS[values["objective"]]))
-    if values["objective"] == "none":
-        return values | _hidden_values(REFINING)
-    with st.expander("Options of the refinement"):
-        if values["objective"] == "hankel":
-            values["optimizer"] = _choice(
-                "optimizer_refinement", OPTIMIZERS, default.optimizer, _set_refinement_epochs
-            )
-        values["epochs"] = _whole(
-            "epochs_refinement", default.epochs, limits.most("epochs"), smallest=0
+    if choices:
+        words = list(choices)
+        value = st.selectbox(
+            options=words,
+            index=words.index(default),
+            on_change=_follow_defaults,
+            **shared,
         )
-        if values["objective"] == "hankel" and values["optimizer"] == "lbfgs":
-            values["tolerance"] = _tolerance("tolerance_refinement", default.tolerance)
-        else:
-            values["rate"] = _rate("rate_refinement", default.rate)
-        if values["objective"] == "likelihood":
-            values["batch"] = _whole("batch", default.batch, limits.most("generated_strings"))
-            values["weight_decay"] = st.number_input(
-                min_value=0.0,
-                max_value=100.0,
-                value=default.weight_decay,
-                step=0.01,
-                format="%g",
-                **_control("weight_decay"),
-            )
-            if networks:
-                values["dropout"] = st.number_input(
-                    min_value=0.0,
-                    max_value=LARGEST_DROPOUT,
-                    value=default.dropout,
-                    step=0.05,
-                    **_control("dropout"),
-                )
-            values["restarts"] = _whole("restarts", default.restarts, 100, smallest=0)
-            values["seed"] = _whole("refinement_seed", default.seed, LARGEST_SEED, smallest=0)
-    return values
+        if explained and caption:
+            st.caption(as_sentence(choices[value].removesuffix(".")))
+        return value
+    if entry.kind is bool:
+        return st.checkbox(value=default, on_change=_follow_defaults, **shared)
+    if entry.kind in (int, float):
+        return _number(name, default, shared)
+    return st.text_input(value=default, **shared)
 
 
-def _control(key: str, label: str = "") -> dict[str, Any]:
-    """Make the arguments that every recipe widget has: the field's label and help, its key, and its
-    parameter in the address.
+def _number(name: str, default: float, shared: dict[str, Any]) -> float:
+    """Draw the control of a number.
+
+    The bounds are those of the field, both included: the record refuses a bound that is not.
+    """
+    entry = OPTIONS[name]
+    bounds = entry.bounds
+    smallest = bounds.get("ge", bounds.get("gt"))
+    largest = bounds.get("le", bounds.get("lt"))
+    if entry.largest is not None:
+        largest = entry.largest
+    numbers = {"min_value": smallest, "max_value": largest, "value": default}
+    typed = {key: None if number is None else entry.kind(number) for key, number in numbers.items()}
+    if entry.kind is int:
+        return st.number_input(**typed, **shared)
+    # a tenth of the default's first digit
+    step = 10.0 ** (floor(log10(abs(default))) - 1) if default else 0.01
+    return st.number_input(step=step, format="%g", **typed, **shared)
+
+
+def _default(name: str) -> Any:
+    """Return the value of a control that nobody has set: that of the first recipe or, if it does
+    not have the field, of the record.
+    """
+    if name in FIRST_VALUES:
+        return _allowed(name, FIRST_VALUES[name])
+    value = OPTIONS[name].default_in(st.session_state)
+    return ",".join(map(str, value)) if isinstance(value, tuple) else _allowed(name, value)
+
+
+def _allowed(name: str, value: Any) -> Any:
+    """Return a value, or the largest one that this server allows."""
+    largest = OPTIONS[name].largest
+    return value if largest is None else min(value, largest)
+
+
+def _follow_defaults() -> None:
+    """Set the fields whose defaults depend on a choice, after that choice, if they have a
+    default.
+    """
+    for name, entry in OPTIONS.items():
+        defaults = [_allowed(name, value) for value in entry.defaults]
+        if entry.by and st.session_state.get(name) in defaults:
+            st.session_state[name] = _default(name)
+
+
+def _binding(name: str, default: Any) -> str | None:
+    """Return how a control is bound to its parameter in the address.
 
     A control that appears with a value set earlier (by a preset or a lesson) does not update the
     browser's address, so the value is written there before the control is bound. Afterwards the
     browser keeps the two equal, and Streamlit refuses this.
     """
-    value = st.session_state.get(key)
+    value = st.session_state.get(name)
     if (
-        value is not None
-        and value != DEFAULTS[key]
-        and key not in st.query_params
+        value not in (None, default)
+        and name not in st.query_params
         and not url_parameters.came_back()
     ):
         with suppress(StreamlitAPIException):
-            st.query_params[key] = str(value)
-    is_number = isinstance(DEFAULTS[key], int | float)
-    bound = (
-        url_parameters.number_binding(key, isinstance(DEFAULTS[key], int))
-        if is_number
-        else "query-params"
-    )
-    text = label or LABELS[key]
-    explanation = None if key in CAPTIONED else HELP[key]
-    return {"label": f"{text[0].upper()}{text[1:]}", "help": explanation, "key": key, "bind": bound}
-
-
-def _set_refinement_epochs() -> None:
-    """Set the refinement's epochs after the refinement or its optimiser was chosen: L-BFGS stops by
-    itself, so it gets more epochs.
-
-    Only the default of the other optimiser is replaced. Links and recipes contain the number of
-    epochs, so it is not set for them.
-    """
-    default, converged = DEFAULT.refinement.epochs, min(CONVERGED_EPOCHS, limits.most("epochs"))
-    by_lbfgs = (
-        st.session_state["refine"] == "hankel"
-        and st.session_state.get("optimizer_refinement") == "lbfgs"
-    )
-    epochs = st.session_state.get("epochs_refinement", default)
-    if by_lbfgs and epochs == default:
-        st.session_state["epochs_refinement"], st.session_state[CONVERGED] = converged, True
-    elif not by_lbfgs and st.session_state.pop(CONVERGED, False) and epochs == converged:
-        st.session_state["epochs_refinement"] = default
-
-
-def _choice(
-    key: str, options: Iterable[str], default: str, on_change: Callable[[], None] | None = None
-) -> str:
-    words = list(options)
-    return st.selectbox(
-        options=words, index=words.index(default), on_change=on_change, **_control(key)
-    )
-
-
-def _rate(key: str, default: float) -> float:
-    return st.number_input(
-        min_value=SMALLEST_RATE,
-        max_value=LARGEST_RATE,
-        value=default,
-        step=0.001,
-        format="%g",
-        **_control(key),
-    )
-
-
-def _tolerance(key: str, default: float) -> float:
-    return st.number_input(
-        min_value=0.0,
-        max_value=LARGEST_TOLERANCE,
-        value=default,
-        step=1e-4,
-        format="%g",
-        **_control(key),
-    )
-
-
-def _whole(key: str, default: int, largest: int, smallest: int = 1, label: str = "") -> int:
-    return st.number_input(
-        min_value=smallest, max_value=largest, value=min(default, largest), **_control(key, label)
-    )
+            st.query_params[name] = str(value)
+    kind = OPTIONS[name].kind
+    is_number = kind in (int, float)
+    return url_parameters.number_binding(name, kind is int) if is_number else "query-params"
 
 
 def check_settable(recipe: Recipe) -> None:
     """Raise RecipeError if the sidebar can't be set to a recipe, though the library could run
     it.
     """
-    learning, hankel = recipe.learning, recipe.hankel
-    if not learning.kind.needs_hankel:
+    learning = recipe.learning
+    hankel = recipe.hankel
+    if learning.learner not in CHOICES["learner"]:
         raise RecipeError(
             f"learner is {learning.learner}, but the sidebar offers only "
             f"{', '.join(HANKEL_LEARNERS)}; opponents are on Compare"
         )
-    hidden = ",".join(map(str, learning.hidden))
-    if hidden not in LAYERS:
-        raise RecipeError(
-            f"hidden is {hidden}, but the sidebar offers only {' and '.join(LAYERS)}; {IN_A_SCRIPT}"
-        )
-    width = DEFAULT.learning.width_transitions
-    if learning.width_transitions != width:
-        raise RecipeError(
-            f"width_transitions is {learning.width_transitions}, but the sidebar offers only "
-            f"{width}; {IN_A_SCRIPT}"
-        )
-    rates = {
-        "rate_factorisation": learning.rate_factorisation,
-        "rate_transitions": learning.rate_transitions,
-    }
-    least, most = SMALLEST_RATE, LARGEST_RATE
-    for name, rate in (rates | {"rate_refinement": recipe.refinement.rate}).items():
-        if not least <= rate <= most:
-            allowed = f"{format_exact(least)} to {format_exact(most)}"
-            raise RecipeError(
-                f"{name} is {format_exact(rate)}, but the sidebar allows only {allowed}; "
-                f"{IN_A_SCRIPT}"
-            )
-    for name, value, largest in (
-        ("dropout", recipe.refinement.dropout, LARGEST_DROPOUT),
-        ("tolerance", learning.tolerance, LARGEST_TOLERANCE),
-        ("tolerance_refinement", recipe.refinement.tolerance, LARGEST_TOLERANCE),
-    ):
-        if value > largest:
-            raise RecipeError(
-                f"{name} is {value}, but the sidebar allows at most {largest}; {IN_A_SCRIPT}"
-            )
-    if hankel.statistic not in FOR_ALL_LEARNERS:
+    if hankel.statistic not in CHOICES["statistic"]:
         raise RecipeError(
             f"statistic is {hankel.statistic}, but the sidebar offers only "
-            f"{alternatives(FOR_ALL_LEARNERS)}; {IN_A_SCRIPT}"
+            f"{alternatives(FOR_ALL_LEARNERS)}; a script from Take away can use other values"
         )
-    if hankel.basis != DEFAULT.hankel.basis:
-        raise RecipeError(
-            f"basis is {hankel.basis}, but the sidebar offers only {DEFAULT.hankel.basis}; "
-            f"{IN_A_SCRIPT}"
-        )
-    bounded = needs_boundary(learning.learner, hankel.statistic, hankel.transform)
+    bounded = learning.needs_boundary(hankel.statistic, hankel.transform)
     if hankel.bounded != bounded:
         raise RecipeError(
             f"bounded is {hankel.bounded}, but the sidebar uses {bounded} for "
-            f"{learning.learner}; {IN_A_SCRIPT}"
+            f"{learning.learner}; a script from Take away can use other values"
         )
 
 
@@ -676,12 +530,16 @@ def describe_change(before: Recipe, after: Recipe) -> str:
     changes = differences(before, after)
     if not changes:
         return "the last change"
+    # if possible, those of fields that have an effect in both
+    changes = {name: pair for name, pair in changes.items() if None not in pair} or changes
     name, (old, new) = next(iter(changes.items()))
     more = f" and {len(changes) - 1} more" if len(changes) > 1 else ""
-    return f"{LABELS[name]}: {_written(name, old)} → {_written(name, new)}{more}"
+    return f"{OPTIONS[name].title}: {_written(name, old)} → {_written(name, new)}{more}"
 
 
 def _written(name: str, value: Any) -> str:
+    if value is None:
+        return "–"
     if name.startswith("upload"):
         return escape_markdown(uploads.title(value) or value[:6]) if value else "none"
     return escape_markdown(f"{value:,}" if isinstance(value, int) else str(value))

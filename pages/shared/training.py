@@ -21,7 +21,7 @@ from nlwfa_core.lab.formulas.recipe import rank_notes
 from nlwfa_core.lab.network import network_drawing
 from nlwfa_core.lab.states import colouring, prefix_states
 from nlwfa_core.lab.strings import word_labels
-from nlwfa_core.learning.learners import HANKEL_LEARNERS, LEARNERS
+from nlwfa_core.learning.learners import HANKEL_LEARNERS
 from nlwfa_core.learning.progress import MAX_SHOWN
 from nlwfa_core.learning.spectral import linear_loss as spectral_loss
 from nlwfa_core.rounding import format_share, format_significant
@@ -68,11 +68,7 @@ def needs_no_button(recipe: Recipe) -> bool:
     rank that the basis allows.
     """
     learning = recipe.learning
-    quick = (
-        learning.kind.needs_hankel
-        and not learning.kind.networks
-        and recipe.refinement.objective == "none"
-    )
+    quick = learning.needs_hankel and not learning.networks and learning.refinement == "none"
     return quick and not rank_notes(recipe)
 
 
@@ -279,7 +275,7 @@ def last_result(recipe: Recipe) -> None:
         if (
             status.state == "done"
             and status.recipe.data == recipe.data
-            and status.recipe.learning.kind.needs_hankel
+            and status.recipe.learning.needs_hankel
         ):
             with st.container(horizontal=True, vertical_alignment="center"):
                 st.caption("These settings have no result yet.", width="content")
@@ -573,13 +569,10 @@ def _pause_buttons(status: JobStatus, key: str, clicks: _Clicks) -> None:
 
 def _stages(status: JobStatus) -> str:
     """Write the stages of a run as badges in Markdown, the current one highlighted."""
-    recipe, now = status.recipe, status.progress.stage if status.progress else ""
-    names = (
-        ["factorisation", "transitions"]
-        if LEARNERS[recipe.learning.learner].networks
-        else ["spectral"]
-    )
-    names += ["refinement"] if recipe.refinement.objective != "none" else []
+    learning = status.recipe.learning
+    now = status.progress.stage if status.progress else ""
+    names = ["factorisation", "transitions"] if learning.networks else ["spectral"]
+    names += ["refinement"] if learning.refinement != "none" else []
     return " → ".join(
         f":{'blue' if name == now else 'grey'}-badge[{number} {name}]"
         for number, name in enumerate(names, start=1)
@@ -605,7 +598,7 @@ def _bar(status: JobStatus) -> tuple[float, str]:
     if status.seconds_left is None:
         return share, text
     more = progress.stage == "factorisation" or (
-        progress.stage == "transitions" and status.recipe.refinement.objective != "none"
+        progress.stage == "transitions" and status.recipe.learning.refinement != "none"
     )
     return (
         share,

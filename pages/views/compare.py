@@ -36,7 +36,7 @@ from nlwfa_core.lab.tables import (
 from nlwfa_core.learning.learners import HANKEL_LEARNERS, STRING_LEARNERS
 from nlwfa_core.metrics.diagnostics import DIAGNOSTIC_TITLES
 from nlwfa_core.metrics.scores import FLAT_WINS, METRICS, RANK_METRICS, SCORE_OF
-from nlwfa_core.sources.registry import RANDOM
+from nlwfa_core.sources.names import RANDOM
 from pages.shared import (
     contents,
     pins,
@@ -235,7 +235,7 @@ def possible(recipe: Recipe, sweep: Grid) -> Mapping[Point, Recipe]:
     allowed, refused = {}, Counter[str]()
     matrices: dict[HankelRecipe, HankelMatrix] = {}
     for point, one in grid.items():
-        if one.learning.kind.needs_hankel:
+        if one.learning.needs_hankel:
             if one.hankel not in matrices:
                 matrices[one.hankel] = Context(one.changed(data=recipe.data)).hankel
             hankel = matrices[one.hankel]

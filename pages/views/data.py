@@ -13,6 +13,7 @@ import streamlit as st
 
 from nlwfa_core import DataRecipe, HankelRecipe, RecipeError, limits
 from nlwfa_core.experiment.data import Data, reading_alone
+from nlwfa_core.experiment.recipe import UPLOADS
 from nlwfa_core.hankel.matrix import counted_string
 from nlwfa_core.lab.figures.bars import bars_figure, lengths_figure
 from nlwfa_core.lab.formulas import recipe as formulas
@@ -148,7 +149,7 @@ def _use_upload(field: str) -> None:
     if file is None:
         return
     uploads.forget_refusals()
-    before = {key: st.session_state.get(key, "") for key in sidebar.UPLOADS}
+    before = {key: st.session_state.get(key, "") for key in UPLOADS}
     try:
         data, format = file.getvalue(), sidebar.current().data.upload_format
         if not before["upload"] or field in NEEDS:
@@ -303,7 +304,7 @@ def _use_pasted() -> None:
         name = uploads.store(content, PASTED_TITLE)
         # So few strings are too few to set some aside for a test.
         test = name if content.count(b"\n") < MIN_SPLIT else ""
-        fields = dict.fromkeys(sidebar.UPLOADS, "") | {"upload": name, "upload_test": test}
+        fields = dict.fromkeys(UPLOADS, "") | {"upload": name, "upload_test": test}
         fields |= {
             "source": "upload",
             "num_strings": limits.most("generated_strings"),

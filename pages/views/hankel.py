@@ -219,7 +219,7 @@ def _points_payload(context: Context, choice: MatrixChoice) -> dict[str, Any]:
     the decomposition.
     """
     learning = context.recipe.learning
-    result = context.result if learning.kind.needs_hankel else None
+    result = context.result if learning.needs_hankel else None
     return computed(
         lens.prefixes_payload,
         context.hankel_key if result is None else f"{context.hankel_key} {context.run_key}",

@@ -113,9 +113,7 @@ def resume() -> None:
     if here.key() != sidebar.FIRST.key() and (job := runs.status(here)) is not None:
         jobs[here.key()] = job
     recent = [
-        job
-        for job in jobs.values()
-        if job.state in STATES and job.recipe.learning.kind.needs_hankel
+        job for job in jobs.values() if job.state in STATES and job.recipe.learning.needs_hankel
     ][:MAX_RUNS]
     if not recent:
         return

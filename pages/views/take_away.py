@@ -167,7 +167,7 @@ def finished(recipe: Recipe, result: Result, link: str) -> FinishedRun:
     Raises RecipeError if its uploaded strings are not on the server.
     """
     context = Context(recipe)
-    hankel = context.hankel if recipe.learning.kind.needs_hankel else None
+    hankel = context.hankel if recipe.learning.needs_hankel else None
     return FinishedRun(
         result,
         context.data,

@@ -35,7 +35,7 @@ MAX_PROPOSED = 4
 def method(context: Context) -> None:
     """Draw how the learner comes from the matrix to the model, step by step."""
     recipe = context.recipe
-    has_networks = recipe.learning.kind.networks
+    has_networks = recipe.learning.networks
     widgets.notes(*formulas.rank_notes(recipe))
     if not has_networks:
         spectral_steps(context)
@@ -152,10 +152,10 @@ def course(context: Context, result: Result) -> None:
         training.result_charts(context, result, "train")
         with st.container(key="train.training"):
             widgets.training_lines(name, ((log.state, log.summary) for log in result.report.logs))
-        is_lm = learning.optimizer == "lm" and learning.kind.nonlinear_factorisation
-        if learning.kind.networks and (learning.optimizer == "lbfgs" or is_lm):
+        is_lm = learning.optimizer == "lm" and learning.nonlinear_factorisation
+        if learning.networks and (learning.optimizer == "lbfgs" or is_lm):
             st.caption(LBFGS_DEPENDENT)
-    radius = None if learning.kind.networks else result.report.spectral_radius
+    radius = None if learning.networks else result.report.spectral_radius
     if radius is not None and radius < 1:  # otherwise a warning above says that the sum diverges
         st.caption(
             f"The sum of all weights converges (spectral radius of ΣA {format_score(radius)} < 1)."
