@@ -149,7 +149,7 @@ def test_the_settings_of_the_paper_are_its_preset() -> None:
     assert (
         refined.hankel.statistic,
         refined.hankel.bounded,
-        refined.refinement.seed,
+        refined.learning.fields()["refinement_seed"],
         refined.data,
     ) == (
         "prefix",
@@ -158,7 +158,7 @@ def test_the_settings_of_the_paper_are_its_preset() -> None:
         base.data,
     )
     linear = REFINED.recipe(base, "SP", 3, 7, 20_000)
-    assert (linear.hankel.statistic, linear.refinement.objective) == ("factor", "none")
+    assert (linear.hankel.statistic, linear.learning.refinement) == ("factor", "none")
 
 
 @pytest.mark.parametrize(
@@ -167,8 +167,9 @@ def test_the_settings_of_the_paper_are_its_preset() -> None:
 def test_refinement_takes_as_many_steps_whatever_the_number_of_strings(
     strings: int, batch: int, epochs: int
 ) -> None:
-    third = REFINED.recipe(PRESETS["paper-dyck"][1], "both.non", 3, 7, strings).refinement
-    assert (third.batch, third.epochs) == (batch, epochs)
+    third = REFINED.recipe(PRESETS["paper-dyck"][1], "both.non", 3, 7, strings)
+    values = third.learning.fields()
+    assert (values["batch"], values["epochs_refinement"]) == (batch, epochs)
 
 
 def test_experiments_share_runs_and_other_settings_make_other_runs(
