@@ -14,13 +14,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nlwfa_core.errors import RecipeError
-from nlwfa_core.experiment.recipe import HankelRecipe, LearningRecipe, Recipe
+from nlwfa_core.experiment.recipe import HankelRecipe, Recipe
 from nlwfa_core.experiment.selection import select_rank
 from nlwfa_core.hankel.basis import Basis, select_basis
 from nlwfa_core.hankel.estimate import estimate_hankel
 from nlwfa_core.hankel.matrix import bounded_sample
 from nlwfa_core.learning.fitting import fit, fit_strings
-from nlwfa_core.learning.options import Refinement
+from nlwfa_core.learning.learners import SP
 from nlwfa_core.learning.values import fit_values
 from nlwfa_core.metrics.scores import TestSet, evaluate, next_symbol_score
 from nlwfa_core.models.model import alphabet_of
@@ -81,11 +81,10 @@ SHAPES = ((5, 6), (2, 6), (6,), (2, 5), (5,))
 GRU = RecurrentModel(
     "GRU", *(np.random.default_rng(0).normal(size=shape) for shape in SHAPES), alphabet=ABCD
 )
-QUICK: dict[str, Any] = {"epochs_factorisation": 2, "epochs_transitions": 2}
-LIKELIHOOD = Refinement("likelihood", epochs=2, batch=4)
+LIKELIHOOD: dict[str, Any] = {"refine": "likelihood", "epochs_refinement": 2, "batch": 4}
 RECIPE = Recipe(
     hankel=HankelRecipe(num_prefixes=8, num_suffixes=8),
-    learning=LearningRecipe(learner="SP", rank=2),
+    learning=SP(rank=2),
 )
 # Each takes strings of another alphabet and returns numbers.
 USES: dict[str, Callable[[Sample], Any]] = {
@@ -119,16 +118,16 @@ USES: dict[str, Callable[[Sample], Any]] = {
             TRAIN,
             TestSet.empirical(test),
             [1],
-            RECIPE.changed(refinement={"objective": "likelihood", "epochs": 2, "batch": 4}),
+            RECIPE.with_learner("SP", **LIKELIHOOD),
         ).scores
     ),
     "fit, validation strings": lambda test: (
-        fit(hankel_of(TRAIN), "SP", 2, strings=(TRAIN, test), refinement=LIKELIHOOD)
+        fit(hankel_of(TRAIN), "SP", 2, strings=(TRAIN, test), **LIKELIHOOD)
         .report.logs[-1]
         .losses.tolist()
     ),
     "fit, training strings": lambda test: (
-        fit(hankel_of(TRAIN), "SP", 2, strings=(test, None), refinement=LIKELIHOOD)
+        fit(hankel_of(TRAIN), "SP", 2, strings=(test, None), **LIKELIHOOD)
         .report.logs[-1]
         .losses.tolist()
     ),
@@ -206,9 +205,9 @@ def test_what_is_learned_knows_its_alphabet() -> None:
     values = read_values(b"string,value\na,0.5\nb,0.25\nab,0.125\n,1\n").strings
     models = [
         fit(hankel, "SP", 2).model,
-        fit(hankel, "both.non", 2, **QUICK).model,
-        fit(marked, "tran.non", 2, **QUICK).model,
-        fit(hankel, "SP", 2, strings=(TRAIN, None), refinement=LIKELIHOOD).model,
+        fit(hankel, "both.non", 2, epochs_factorisation=2, epochs_transitions=2).model,
+        fit(marked, "tran.non", 2, epochs_transitions=2).model,
+        fit(hankel, "SP", 2, strings=(TRAIN, None), **LIKELIHOOD).model,
         fit_strings(TRAIN, "HMM", 2).model,
         NGram.fit(TRAIN, 2),
     ]
@@ -270,4 +269,4 @@ def test_alphabets_that_can_not_fit_are_refused() -> None:
         RecipeError,
         match="symbols 'b', 'c', 'd' are not in the Hankel matrix's alphabet of 1 symbol: a",
     ):
-        fit(ones, "SP", 1, strings=(TRAIN, None), refinement=LIKELIHOOD)
+        fit(ones, "SP", 1, strings=(TRAIN, None), **LIKELIHOOD)

@@ -56,8 +56,8 @@ def test_importing_the_core_loads_nothing_heavy() -> None:
 
 def test_spectral_learning_and_evaluation_need_no_torch() -> None:
     code = """
-from nlwfa_core import DataRecipe, HankelRecipe, LearningRecipe, Recipe, run
+from nlwfa_core import DataRecipe, HankelRecipe, Recipe, options, run
 basis = HankelRecipe(num_prefixes=20, num_suffixes=20)
-run(Recipe(data=DataRecipe(num_strings=200), hankel=basis, learning=LearningRecipe(rank=3)))
+run(Recipe(data=DataRecipe(num_strings=200), hankel=basis, learning=options("SP", rank=3)))
 """
     assert loaded_after(code) == set()

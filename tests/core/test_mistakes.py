@@ -17,9 +17,7 @@ from nlwfa_core import (
     WFA,
     Alphabet,
     NGram,
-    Options,
     Recipe,
-    Refinement,
     Sample,
     TestSet,
     Words,
@@ -31,6 +29,7 @@ from nlwfa_core import (
     fit_values,
     load,
     load_info,
+    options,
     prepare,
     read_pautomac_model,
     read_solution,
@@ -180,19 +179,19 @@ MISTAKES: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
         TypeError,
         "rank must be a whole number or None; got True",
     ),
-    "fit without a rank": (
-        lambda: fit(HANKEL, "SP"),
+    "fit without a learner": (
+        lambda: fit(HANKEL),
         TypeError,
-        "rank missing: pass a learner and a rank, such as 'SP', 5",
+        "learner missing: pass a learner's name and its options, such as 'SP', 5",
     ),
     "fit with an unknown option": (
         lambda: fit(HANKEL, "SP", 2, epochs=3),
-        TypeError,
-        "'epochs' is not an option of a learner",
+        RecipeError,
+        "unknown field 'epochs'; the fields are learner, rank, refine, ",
     ),
     "fit without a seed": (
         lambda: fit(HANKEL, "fac.non", 2, seed=None),
-        TypeError,
+        RecipeError,
         "seed must be a whole number; got None",
     ),
     "fit with a negative seed": (
@@ -201,14 +200,14 @@ MISTAKES: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
         "seed must be at least 0; got -1",
     ),
     "fit with an unknown refinement": (
-        lambda: fit(HANKEL, "SP", 2, refinement="likely"),
+        lambda: fit(HANKEL, "SP", 2, refine="likely"),
         RecipeError,
-        "refine must be one of none, hankel, likelihood, values; got 'likely'",
+        "refine must be one of none, hankel, likelihood; got 'likely'",
     ),
-    "fit with a refinement of another type": (
-        lambda: fit(HANKEL, "SP", 2, refinement=3),
-        TypeError,
-        "refinement must be a Refinement; got 3",
+    "fit with an option of networks": (
+        lambda: fit(HANKEL, "SP", 2, tolerance=0.1),
+        RecipeError,
+        "tolerance has no effect with learner SP; it needs learner fac.non, tran.non or both.non",
     ),
     "fit with one set of strings": (
         lambda: fit(HANKEL, "SP", 2, strings=SAMPLE),
@@ -216,14 +215,14 @@ MISTAKES: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
         "strings must be a tuple or None; got Sample",
     ),
     "options of the wrong type": (
-        lambda: Options("SP", 2, hidden=2),
-        TypeError,
-        "hidden must be a tuple; got 2",
+        lambda: options("fac.non", hidden=2),
+        RecipeError,
+        "hidden must be a list; got 2",
     ),
     "a refinement's epochs": (
-        lambda: Refinement("likelihood", "40"),
-        TypeError,
-        "epochs must be a whole number; got '40'",
+        lambda: options("SP", refine="likelihood", epochs_refinement="many"),
+        RecipeError,
+        "epochs_refinement must be a whole number; got 'many'",
     ),
     "fit_strings of a matrix": (
         lambda: fit_strings(HANKEL, "HMM", 2),
@@ -370,7 +369,7 @@ MISTAKES: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
     "a recipe's rank": (
         lambda: Recipe(learning={"rank": 2.5}),
         RecipeError,
-        "rank must be a whole number; got 2.5",
+        "learning.rank must be a whole number; got 2.5",
     ),
 }
 
@@ -388,13 +387,12 @@ def test_what_is_meant_is_accepted(tmp_path: Path) -> None:
     (tmp_path / "train.txt").write_bytes(b"ab\na\n\nba\nab\n")
     assert read_strings(tmp_path / "train.txt").sample().counts.tolist() == SAMPLE.counts.tolist()
     assert evaluate(FIT, TEST) == evaluate(FIT.model, TEST)
-    written = Options("SP", np.int64(2), hidden=[2, 1, 2], refinement="hankel")
-    assert written == Options("SP", 2, refinement=Refinement("hankel"))
-    by_name, by_value = (
-        fit(HANKEL, "SP", 1, strings=(SAMPLE, None), refinement=refinement)
-        for refinement in ("likelihood", Refinement("likelihood"))
+    written = options("fac.non", rank=np.int64(2), hidden=[2, 1, 2], refine="hankel")
+    assert written == options("fac.non", rank=2, refine="hankel")
+    by_name, by_record = (
+        fit(HANKEL, learner, 1, refine="hankel") for learner in ("SP", options("SP", rank=2))
     )
-    assert by_name.model.weights(TWO).tolist() == by_value.model.weights(TWO).tolist()
+    assert by_name.model.weights(TWO).tolist() == by_record.model.weights(TWO).tolist()
     save(FIT.model, str(tmp_path / "m"), {"n": np.int64(3)}, alphabet=AB)
     assert load_info(str(tmp_path / "m")) == {"n": 3}
     assert list(Words.of(np.array([[0, 1], [1, 0]], dtype=np.int8))) == [(0, 1), (1, 0)]

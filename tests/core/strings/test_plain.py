@@ -26,12 +26,13 @@ from nlwfa_core import (
     evaluate,
     fit,
     fit_strings,
+    options,
     read_strings,
     select_basis,
     select_rank,
 )
 from nlwfa_core.experiment.cross_validation import cross_validate
-from nlwfa_core.experiment.recipe import HankelRecipe, LearningRecipe, Recipe
+from nlwfa_core.experiment.recipe import HankelRecipe, Recipe
 from nlwfa_core.strings.plain import as_word, as_words
 
 TEXTS = ["ab", "b", "ab", "", "abb"]
@@ -170,7 +171,7 @@ def test_learning_and_scoring_take_them() -> None:
     assert hmm.alphabet == AB
     recipe = Recipe(
         hankel=HankelRecipe(num_prefixes=5, num_suffixes=5),
-        learning=LearningRecipe(learner="SP", rank=1),
+        learning=options("SP", rank=1),
     )
     assert select_rank(TEXTS, test, [1, 2], recipe) == select_rank(train, test_set, [1, 2], recipe)
     assert cross_validate(TEXTS, recipe, 2) == cross_validate(train, recipe, 2)
