@@ -179,15 +179,15 @@ MISTAKES: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
         TypeError,
         "rank must be a whole number or None; got True",
     ),
-    "fit without a rank": (
-        lambda: fit(HANKEL, "SP"),
+    "fit without a learner": (
+        lambda: fit(HANKEL),
         TypeError,
-        "rank missing: pass a learner and a rank, such as 'SP', 5",
+        "learner missing: pass a learner's name and its options, such as 'SP', 5",
     ),
     "fit with an unknown option": (
         lambda: fit(HANKEL, "SP", 2, epochs=3),
         RecipeError,
-        "unknown field 'epochs'; the fields are learner, rank, refine",
+        "unknown field 'epochs'; the fields are learner, rank, refine, ",
     ),
     "fit without a seed": (
         lambda: fit(HANKEL, "fac.non", 2, seed=None),
@@ -204,6 +204,11 @@ MISTAKES: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
         RecipeError,
         "refine must be one of none, hankel, likelihood; got 'likely'",
     ),
+    "fit with an option of networks": (
+        lambda: fit(HANKEL, "SP", 2, tolerance=0.1),
+        RecipeError,
+        "tolerance has no effect with learner SP; it needs learner fac.non, tran.non or both.non",
+    ),
     "fit with one set of strings": (
         lambda: fit(HANKEL, "SP", 2, strings=SAMPLE),
         TypeError,
@@ -213,6 +218,11 @@ MISTAKES: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
         lambda: options("fac.non", hidden=2),
         RecipeError,
         "hidden must be a list; got 2",
+    ),
+    "a refinement's epochs": (
+        lambda: options("SP", refine="likelihood", epochs_refinement="many"),
+        RecipeError,
+        "epochs_refinement must be a whole number; got 'many'",
     ),
     "fit_strings of a matrix": (
         lambda: fit_strings(HANKEL, "HMM", 2),
@@ -377,7 +387,12 @@ def test_what_is_meant_is_accepted(tmp_path: Path) -> None:
     (tmp_path / "train.txt").write_bytes(b"ab\na\n\nba\nab\n")
     assert read_strings(tmp_path / "train.txt").sample().counts.tolist() == SAMPLE.counts.tolist()
     assert evaluate(FIT, TEST) == evaluate(FIT.model, TEST)
-    assert options("fac.non", rank=np.int64(2), hidden=[2, 1, 2]) == options("fac.non", rank=2)
+    written = options("fac.non", rank=np.int64(2), hidden=[2, 1, 2], refine="hankel")
+    assert written == options("fac.non", rank=2, refine="hankel")
+    by_name, by_record = (
+        fit(HANKEL, learner, 1, refine="hankel") for learner in ("SP", options("SP", rank=2))
+    )
+    assert by_name.model.weights(TWO).tolist() == by_record.model.weights(TWO).tolist()
     save(FIT.model, str(tmp_path / "m"), {"n": np.int64(3)}, alphabet=AB)
     assert load_info(str(tmp_path / "m")) == {"n": 3}
     assert list(Words.of(np.array([[0, 1], [1, 0]], dtype=np.int8))) == [(0, 1), (1, 0)]

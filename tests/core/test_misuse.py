@@ -11,6 +11,7 @@ from __future__ import annotations
 import inspect
 import linecache
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -256,7 +257,11 @@ def _calls(folder: Path) -> dict[str, tuple[Callable[..., Any], dict[str, Any]]]
         TestSet,
         Words,
     }
-    calls = {}
+    networks = {"rank": 2, "hidden": (2, 1, 2), "tolerance": 0.1, "seed": 0, "optimizer": "lm"}
+    calls: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
+        "options": (lambda name: nlwfa_core.options(name), {"name": "SP"}),
+        "options of networks": (partial(nlwfa_core.options, "both.non"), networks),
+    }
     for name, arguments in public.items():
         function = getattr(nlwfa_core, name)
         if function in fields:  # the cached properties of a record are in its dictionary too

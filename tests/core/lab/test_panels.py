@@ -26,7 +26,8 @@ RECIPE = Recipe()
 
 @cache
 def matrix(source: str, side: int = 60, num_strings: int = 2000) -> tuple[Data, HankelMatrix]:
-    data = load_data(RECIPE.data.changed(source=source, grammar=6, num_strings=num_strings))
+    language = {"grammar": 6} if source == "tomita" else {}
+    data = load_data(RECIPE.data.changed(source=source, num_strings=num_strings, **language))
     return data, build_hankel(
         data.train, RECIPE.hankel.changed(num_prefixes=side, num_suffixes=side)
     )
