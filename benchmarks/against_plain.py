@@ -11,9 +11,11 @@ from typing import Any
 import numpy as np
 import torch
 
+from nlwfa_core.experiment.presets import PAPER
 from nlwfa_core.hankel.matrix import HankelMatrix
 from nlwfa_core.learning.factorisation import fit_factorisation
-from nlwfa_core.learning.options import AS_IN_THE_PAPER, Options
+from nlwfa_core.learning.learners import LEARNERS
+from nlwfa_core.learning.options import Networks
 from nlwfa_core.learning.progress import Progress
 from nlwfa_core.learning.transition_networks import fit_transitions
 
@@ -81,15 +83,22 @@ def counting(work: Work, statistic: str, repeats: int) -> Comparison:
     )
 
 
-def transition_options(latent: np.ndarray, epochs: int) -> Options:
+def paper_options(learner: str, rank: int, **fields: Any) -> Networks:
+    """The paper's options of a learner, with other values for some fields."""
+    options = LEARNERS[learner].adapted(PAPER | fields, rank=rank)
+    assert isinstance(options, Networks)
+    return options
+
+
+def transition_options(latent: np.ndarray, epochs: int) -> Networks:
     """The paper's options of step 2."""
-    return Options("both.non", latent.shape[1], epochs_transitions=epochs, **AS_IN_THE_PAPER)
+    return paper_options("both.non", latent.shape[1], epochs_transitions=epochs)
 
 
 def initial_weights(hankel: HankelMatrix, rank: int, **options: Any) -> tuple[np.ndarray, ...]:
     """The core's initial weights."""
     start = fit_factorisation(
-        hankel, Options("both.non", rank, epochs_factorisation=0, **options, **AS_IN_THE_PAPER)
+        hankel, paper_options("both.non", rank, epochs_factorisation=0, **options)
     )
     return start.encoder + start.decoder
 
@@ -102,7 +111,7 @@ def check_factorisation(
     """
     ours = fit_factorisation(
         hankel,
-        Options("both.non", rank, hidden, epochs_factorisation=CHECKED_STEPS, **AS_IN_THE_PAPER),
+        paper_options("both.non", rank, hidden=hidden, epochs_factorisation=CHECKED_STEPS),
     )
     coder = AutoEncoder(
         full.matrix, initial_weights(hankel, rank, hidden=hidden), True, torch.float64
@@ -148,7 +157,7 @@ def factorisation_side(
         clock = Clock()
         fit_factorisation(
             hankel,
-            Options("both.non", rank, hidden, epochs_factorisation=epochs, **AS_IN_THE_PAPER),
+            paper_options("both.non", rank, hidden=hidden, epochs_factorisation=epochs),
             report=clock,
         )
         return clock.epoch("factorisation")
@@ -200,7 +209,7 @@ def training(
     full = dense(hankel)
     checked = check_factorisation(hankel, full, rank, hidden)
     start = fit_factorisation(
-        hankel, Options("both.non", rank, hidden, epochs_factorisation=epochs, **AS_IN_THE_PAPER)
+        hankel, paper_options("both.non", rank, hidden=hidden, epochs_factorisation=epochs)
     )
     checked_too = check_transitions(start.latent, hankel, full)
     coder = AutoEncoder(

@@ -10,7 +10,8 @@ from itertools import chain, repeat
 import numpy as np
 import torch
 
-from nlwfa_core.learning.options import Refinement
+from nlwfa_core import options as options_of
+from nlwfa_core.learning.options import Refined
 from nlwfa_core.learning.refine_likelihood import DIVISIONS, refine_likelihood
 from nlwfa_core.models.nlwfa import NLWFA
 from nlwfa_core.models.reading import ConditionalReading
@@ -51,12 +52,25 @@ def start(num_states: int, num_symbols: int, width: int) -> NLWFA:
     )
 
 
-def plain_training(model: NLWFA, options: Refinement, dtype: torch.dtype) -> Training:
+def plain_training(model: NLWFA, options: Refined, dtype: torch.dtype) -> Training:
     trained, averaged = (
         Network(model.initial, model.transitions[0], model.decoder, model.output, dtype)
         for _ in range(2)
     )
-    return Training(trained, averaged, options.epochs, options.rate, options.weight_decay)
+    return Training(
+        trained,
+        averaged,
+        options.epochs_refinement,
+        options.rate_refinement,
+        options.weight_decay,
+    )
+
+
+def _options(num_epochs: int, batch: int) -> Refined:
+    fields = {"epochs_refinement": num_epochs, "batch": batch, "weight_decay": 0.5}
+    options = options_of("SP", refine="likelihood", **fields)
+    assert isinstance(options, Refined)
+    return options
 
 
 def batch_of(sample: Sample) -> Batch:
@@ -84,10 +98,10 @@ def epochs(work: Work, rank: int, repeats: int, num_judges: int, batch: int = 25
     )
 
     def refined(num_epochs: int, report: Callable[..., None]) -> np.ndarray:
-        options = Refinement("likelihood", num_epochs, batch=batch, weight_decay=0.5)
+        options = _options(num_epochs, batch)
         return refine_likelihood(model, train, judges, options, report)[1].losses[1:]
 
-    checking = Refinement("likelihood", CHECKED_EPOCHS, batch=batch, weight_decay=0.5)
+    checking = _options(CHECKED_EPOCHS, batch)
     plain = plain_training(model, checking, torch.float64)
     theirs = np.array(
         [

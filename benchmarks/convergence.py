@@ -6,18 +6,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from time import perf_counter
 
 import numpy as np
 
 from nlwfa_core.experiment.pipeline import build_hankel
-from nlwfa_core.experiment.presets import PRESETS
+from nlwfa_core.experiment.presets import PAPER, PRESETS
 from nlwfa_core.hankel.matrix import HankelMatrix
 from nlwfa_core.learning.factorisation import fit_factorisation
 from nlwfa_core.learning.fitting import fit
-from nlwfa_core.learning.learners import HANKEL_LEARNERS
-from nlwfa_core.learning.options import AS_IN_THE_PAPER, Options
+from nlwfa_core.learning.learners import HANKEL_LEARNERS, LEARNERS
+from nlwfa_core.learning.options import Networks
 from nlwfa_core.learning.progress import Progress, TrainingLog, percentage
 from nlwfa_core.learning.reading import mapped_rows
 from nlwfa_core.learning.transition_networks import fit_transitions
@@ -28,7 +27,7 @@ from .report import Comparison, Table
 from .timing import Timing
 
 OPPONENT = "Adamax with a cosine"
-Training = Callable[[Options, Callable[[Progress], None]], TrainingLog]
+Training = Callable[[Networks, Callable[[Progress], None]], TrainingLog]
 
 
 class ReachedAt:
@@ -43,20 +42,21 @@ class ReachedAt:
 
 
 def compare(
-    name: str, training: Training, options: Options, epochs: int, repeats: int
+    name: str, training: Training, options: Networks, epochs: int, repeats: int
 ) -> Comparison:
     """Train once with the paper's optimiser for some epochs, then with L-BFGS until the loss is as
     low.
     """
-    paper = replace(
-        options,
-        **AS_IN_THE_PAPER,
-        epochs_factorisation=epochs,
-        epochs_transitions=epochs,
-        schedule="cosine",
+    paper = options.changed(
+        **PAPER
+        | {
+            "epochs_factorisation": epochs,
+            "epochs_transitions": epochs,
+            "schedule": "cosine",
+        }
     )
     # loads what torch loads late
-    training(replace(paper, epochs_factorisation=1, epochs_transitions=1), lambda progress: None)
+    training(paper.changed(epochs_factorisation=1, epochs_transitions=1), lambda progress: None)
     started = perf_counter()
     theirs = training(paper, lambda progress: None)
     seconds = perf_counter() - started
@@ -74,6 +74,12 @@ def compare(
     )
 
 
+def _options(learner: str, rank: int) -> Networks:
+    options = LEARNERS[learner](rank=rank)
+    assert isinstance(options, Networks)
+    return options
+
+
 def to_the_same_loss(
     title: str, hankel: HankelMatrix, ranks: Sequence[int], epochs: int, repeats: int
 ) -> list[Comparison]:
@@ -82,20 +88,20 @@ def to_the_same_loss(
     """
     rows, maps = [], mapped_rows(hankel)
 
-    def factorisation(options: Options, report: Callable[[Progress], None]) -> TrainingLog:
+    def factorisation(options: Networks, report: Callable[[Progress], None]) -> TrainingLog:
         return fit_factorisation(hankel, options, report=report).log
 
     for rank in ranks:
         for learner in ("fac.non", "both.non"):
             name = f"{title}, k = {rank}, factorisation of {learner}"
-            rows.append(compare(name, factorisation, Options(learner, rank), epochs, repeats))
+            rows.append(compare(name, factorisation, _options(learner, rank), epochs, repeats))
         for learner in ("tran.non", "both.non"):
-            options = Options(learner, rank)
+            options = _options(learner, rank)
             latent = fit_factorisation(hankel, options).latent
             name = f"{title}, k = {rank}, transitions of {learner}"
 
             def training(
-                options: Options, report: Callable[[Progress], None], latent: np.ndarray = latent
+                options: Networks, report: Callable[[Progress], None], latent: np.ndarray = latent
             ) -> TrainingLog:
                 return fit_transitions(latent, maps, options, report=report)[1]
 

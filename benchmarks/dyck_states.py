@@ -15,8 +15,9 @@ from scipy import stats
 
 from nlwfa_core.experiment.data import Data, load_data
 from nlwfa_core.experiment.pipeline import build_hankel, fit_recipe
-from nlwfa_core.experiment.recipe import DataRecipe, HankelRecipe, LearningRecipe, Recipe
+from nlwfa_core.experiment.recipe import DataRecipe, HankelRecipe, Recipe
 from nlwfa_core.experiment.selection import REGULARISATIONS, long_training_seeds, network_candidates
+from nlwfa_core.learning.learners import SP
 from nlwfa_core.metrics.scores import Scores, evaluate, next_symbol_score
 
 STEPS = 3_000
@@ -59,9 +60,7 @@ def linear(data: Data, states: int) -> tuple[float, float]:
         basis = HankelRecipe(num_prefixes=500, num_suffixes=500, statistic=statistic)
         hankel = build_hankel(data.train, basis)
         largest = min(states, hankel.num_prefixes, hankel.num_suffixes)
-        recipes = [
-            Recipe(hankel=basis, learning=LearningRecipe(rank=k)) for k in range(1, largest + 1)
-        ]
+        recipes = [Recipe(hankel=basis, learning=SP(rank=k)) for k in range(1, largest + 1)]
         found += [evaluate(fit_recipe(recipe, hankel).model, data.test) for recipe in recipes]
     return min(scores.wer for scores in found), min(scores.log2_pauto for scores in found)
 

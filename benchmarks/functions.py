@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from nlwfa_core.experiment.presets import PAPER
 from nlwfa_core.hankel.basis import Basis
 from nlwfa_core.hankel.matrix import HankelMatrix, exact_hankel
 from nlwfa_core.hankel.values import (
@@ -24,7 +25,7 @@ from nlwfa_core.hankel.values import (
 )
 from nlwfa_core.learning.completion import complete, fit_completed, linear_transitions
 from nlwfa_core.learning.factorisation import fit_factorisation
-from nlwfa_core.learning.options import AS_IN_THE_PAPER, Options, Refinement
+from nlwfa_core.learning.learners import VALUE_LEARNERS
 from nlwfa_core.learning.reading import as_network
 from nlwfa_core.learning.refine_values import STARTS_PER_BATCH
 from nlwfa_core.learning.spectral import fit_spectral, truncated_svd
@@ -34,6 +35,7 @@ from nlwfa_core.models.wfa import WFA
 from nlwfa_core.sources.automata import random_automaton, random_wfa
 from nlwfa_core.strings.words import Alphabet, FloatArray, Words
 
+from .against_plain import paper_options
 from .report import Table
 from .timing import clocked, interleave
 
@@ -65,9 +67,7 @@ def _fac_non(hankel: HankelMatrix, rank: int, masked: bool = False, **options: A
     """Learn fac.non with transitions by least squares, the solution to which their training by
     Adamax would converge.
     """
-    factors = fit_factorisation(
-        hankel, Options("fac.non", rank, **{**AS_IN_THE_PAPER, **options}), masked
-    )
+    factors = fit_factorisation(hankel, paper_options("fac.non", rank, **options), masked)
     known = observed_transitions(hankel, 1 if masked else 0)
     last = factors.decoder[-1] * factors.scale
     transitions = linear_transitions(factors.latent, hankel.shifted, known)
@@ -184,16 +184,11 @@ def refined_squares(sizes: Sequence[int], num_automata: int, restarts: int) -> T
                 _relative(fit_spectral(H, svd, rank).weights(held_out), true)
                 for rank in range(1, full)
             )
-            refinement = Refinement("values", restarts=restarts)
             # The two steps have no epochs, because it hardly matters from which weights the
             # refinement starts.
-            options = Options(
-                "fac.non",
-                k,
-                hidden=(1,),
-                epochs_factorisation=0,
-                refinement=refinement,
-                **AS_IN_THE_PAPER,
+            paper = PAPER | {"hidden": (1,), "epochs_factorisation": 0}
+            options = VALUE_LEARNERS["fac.non"].adapted(
+                paper, rank=k, refine="values", restarts=restarts
             )
             learned = fit_values(given, options, transform="sqrt")
             models = (fit_spectral(H, svd, full), fit_spectral(H, svd, k * k), learned.model)
@@ -287,7 +282,7 @@ def missing(sizes: Sequence[int], num_functions: int, epochs: int) -> Table:
 
 def masked_steps(hankel: HankelMatrix, rank: int, epochs: int, repeats: int) -> Table:
     """Time the masked loss and the exact one on the same stored cells."""
-    options = Options("both.non", rank, epochs_factorisation=epochs, **AS_IN_THE_PAPER)
+    options = paper_options("both.non", rank, epochs_factorisation=epochs)
     sides = [
         clocked(lambda masked=masked: fit_factorisation(hankel, options, masked))
         for masked in (False, True)

@@ -20,7 +20,7 @@ from nlwfa_core.experiment.data import load_data
 from nlwfa_core.experiment.pipeline import build_hankel
 from nlwfa_core.experiment.recipe import DataRecipe, HankelRecipe
 from nlwfa_core.learning.fitting import fit
-from nlwfa_core.learning.learners import HANKEL_LEARNERS
+from nlwfa_core.learning.learners import HANKEL_LEARNERS, LEARNERS
 from nlwfa_core.learning.names import STEP_OPTIMIZERS
 from nlwfa_core.learning.two_steps import FitCache
 from nlwfa_core.metrics.scores import evaluate
@@ -48,7 +48,7 @@ def main() -> None:
             cache = FitCache()
             for learner in HANKEL_LEARNERS:
                 started = perf_counter()
-                learned = fit(hankel, learner, rank=rank, cache=cache, **training)
+                learned = fit(hankel, LEARNERS[learner].adapted(training, rank=rank), cache=cache)
                 seconds = perf_counter() - started
                 one = evaluate(learned.model, data.test)
                 scores[rank, learner].append((one.wer, one.log2_pauto - truth, one.bits_per_symbol))

@@ -11,8 +11,8 @@ import numpy as np
 import torch
 
 from nlwfa_core import TestSet, evaluate, fit
+from nlwfa_core.experiment.presets import PAPER
 from nlwfa_core.learning.learners import HANKEL_LEARNERS, LEARNERS
-from nlwfa_core.learning.options import AS_IN_THE_PAPER, Options
 from nlwfa_core.learning.transition_networks import fit_transitions
 from nlwfa_core.learning.two_steps import FitCache
 from nlwfa_core.sources.dyck import Dyck
@@ -20,7 +20,7 @@ from nlwfa_core.strings.sample import Sample
 from nlwfa_core.strings.words import FloatArray, Words
 
 from . import plain
-from .against_plain import OPPONENT, initial_weights
+from .against_plain import OPPONENT, initial_weights, paper_options
 from .checks import equal_arrays
 from .report import Comparison, Table
 from .timing import clocked, interleave
@@ -57,7 +57,7 @@ class Lesson:
         """Return our initial weights of both steps, so that both programs start from the same."""
         hankel = self.work.counted(self.work.sample())
         latent = np.zeros((hankel.matrix.shape[0], self.work.rank))
-        options = Options("both.non", self.work.rank, epochs_transitions=0, **AS_IN_THE_PAPER)
+        options = paper_options("both.non", self.work.rank, epochs_transitions=0)
         return initial_weights(hankel, self.work.rank), fit_transitions(
             latent, hankel.shifted, options
         )[0]
@@ -70,15 +70,11 @@ class Lesson:
         options = {
             "epochs_factorisation": self.epochs[0],
             "epochs_transitions": self.epochs[1],
-            "cache": FitCache(),
         }
+        cache = FitCache()
         for learner in HANKEL_LEARNERS:
-            scores = evaluate(
-                fit(
-                    hankel, learner=learner, rank=self.work.rank, **AS_IN_THE_PAPER, **options
-                ).model,
-                test,
-            )
+            learning = LEARNERS[learner].adapted(PAPER | options, rank=self.work.rank)
+            scores = evaluate(fit(hankel, learning, cache=cache).model, test)
             scores_by_learner[learner] = tuple(getattr(scores, name) for name in SCORES)
         return scores_by_learner
 

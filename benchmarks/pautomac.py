@@ -22,7 +22,7 @@ import pandas as pd
 from benchmarks.work import data_folder
 from nlwfa_core import read_strings
 from nlwfa_core.experiment.pipeline import build_hankel, fit_recipe
-from nlwfa_core.experiment.recipe import HankelRecipe, LearningRecipe, Recipe
+from nlwfa_core.experiment.recipe import HankelRecipe, Recipe
 from nlwfa_core.experiment.selection import (
     LONG_STEPS,
     REGULARISATIONS,
@@ -32,6 +32,7 @@ from nlwfa_core.experiment.selection import (
     network_candidates,
 )
 from nlwfa_core.hankel.matrix import HankelMatrix
+from nlwfa_core.learning.learners import SP
 from nlwfa_core.learning.two_steps import FitCache
 from nlwfa_core.metrics.scores import TestSet, evaluate
 from nlwfa_core.models.model import Model
@@ -108,7 +109,7 @@ def lines(number: int, states: int) -> Iterator[dict[str, object]]:
         counted = HankelRecipe(num_prefixes=1000, num_suffixes=1000, statistic=statistic)
         hankel, cache = build_hankel(whole, counted), FitCache()
         for rank in HINDSIGHT:
-            candidate = Recipe(hankel=counted, learning=LearningRecipe(rank=rank))
+            candidate = Recipe(hankel=counted, learning=SP(rank=rank))
             found = {
                 "bits": np.nan,
                 "pauto": np.nan,

@@ -14,7 +14,6 @@ from time import perf_counter
 import torch
 
 from nlwfa_core.learning.factorisation import fit_factorisation
-from nlwfa_core.learning.options import AS_IN_THE_PAPER, Options
 
 from . import (
     against_hmm,
@@ -400,7 +399,7 @@ def _machine(plan: Plan) -> Table:
         )
         kernels.append((name, machine.factorisation_work(hankel, rank, (2, 1, 2)), timing.median))
         latent = fit_factorisation(
-            hankel, Options("both.non", rank, epochs_factorisation=1, **AS_IN_THE_PAPER)
+            hankel, against_plain.paper_options("both.non", rank, epochs_factorisation=1)
         ).latent
         (timing,) = interleave([against_plain.transitions_side(latent, hankel, 20)], plan.repeats)
         name = (

@@ -105,8 +105,8 @@ def write_api() -> None:
         "the source of what it computes. Where a function takes ``report``, it calls it with "
         "a ``Progress`` after each step. Where "
         "it takes ``cancelled``, it asks that now and then, and raises ``Cancelled`` once "
-        "the answer is true. ``**shortcuts`` are "
-        "fields of ``nlwfa_core.learning.options.Options``, which ``LearningRecipe`` describes."
+        "the answer is true. ``**fields`` are "
+        "options of the learner (:doc:`/options`)."
     )
     parts = ["API", "===", "", about, ""]
     for heading, names in public_names().items():

@@ -34,7 +34,6 @@ from nlwfa_core.experiment.presets import PRESETS
 from nlwfa_core.experiment.recipe import (
     DataRecipe,
     HankelRecipe,
-    LearningRecipe,
     Recipe,
     recipe_code,
     recipe_of,
@@ -50,6 +49,7 @@ from nlwfa_core.jobs.job import Job
 from nlwfa_core.jobs.worker import read_messages
 from nlwfa_core.lab.formulas.by_hand import by_hand
 from nlwfa_core.lab.lessons import read_lesson
+from nlwfa_core.learning.learners import SP
 from nlwfa_core.models.files import SavedModel, load_model, save_model
 from nlwfa_core.models.nlwfa import NLWFA
 from nlwfa_core.models.recurrent import RecurrentModel
@@ -518,7 +518,7 @@ def _small_run() -> tuple[str, Path]:
     recipe = Recipe(
         data=DataRecipe(num_strings=50, num_validation=5, num_test=5),
         hankel=HankelRecipe(num_prefixes=5, num_suffixes=5),
-        learning=LearningRecipe(rank=2),
+        learning=SP(rank=2),
     )
     folder = _folder() / "home" / "runs" / recipe.key()
     save_result(folder, run(recipe))

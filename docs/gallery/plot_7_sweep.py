@@ -6,7 +6,7 @@ Ranks and seeds in a loop; the band is the 95 % interval of the mean. `nlwfa swe
 processes, and can be resumed.
 """
 
-from nlwfa_core import DataRecipe, HankelRecipe, LearningRecipe, Recipe, plot, run
+from nlwfa_core import DataRecipe, HankelRecipe, Recipe, options, plot, run
 
 scores = {"string": {}, "factor": {}}
 for statistic, points in scores.items():
@@ -15,7 +15,7 @@ for statistic, points in scores.items():
             Recipe(
                 data=DataRecipe(num_strings=500, num_test=200, seed=seed),
                 hankel=HankelRecipe(num_prefixes=40, num_suffixes=40, statistic=statistic),
-                learning=LearningRecipe(learner="SP", rank=rank),
+                learning=options("SP", rank=rank),
             )
             for seed in range(4)
         ]
