@@ -36,6 +36,8 @@ GENERATION = 1
 # pydantic's names of bounds -> as messages say them
 BOUNDS = {"ge": "at least", "gt": "above", "le": "at most", "lt": "below"}
 
+UNBOUNDED = 2**31 - 1  # texts do not mention upper bounds from here on
+
 # Name of an attribute -> values: met if one of the attributes has one of its values. Attributes
 # that are not fields are facts of the class, which nobody can set.
 Condition = Mapping[str, Sequence[Any]]
@@ -105,6 +107,36 @@ class Option:
     def largest(self) -> int | None:
         """Return the largest value that this installation allows; None if there is no limit."""
         return limits.most(self.limit) if self.limit else None
+
+    @property
+    def range(self) -> str:
+        """Write a sentence with the bounds of the field's value, if it has any, and its default.
+
+        >>> class Rest(Record):
+        ...     share: float = option(0.5, title="share", help="Of a day.", ge=0, lt=1)
+        >>> options_of(Rest)["share"].range
+        'From 0 to below 1, by default 0.5.'
+        """
+        bounds = self.bounds
+        parts = []
+        if "ge" in bounds:
+            parts.append(f"from {bounds['ge']:,}")
+        elif "gt" in bounds:
+            parts.append(f"above {bounds['gt']:,}")
+        if bounds.get("le", UNBOUNDED) < UNBOUNDED:
+            parts.append(f"to {bounds['le']:,}")
+        if bounds.get("lt", UNBOUNDED) < UNBOUNDED:
+            parts.append(f"to below {bounds['lt']:,}")
+        default = f"by default {self._default_text()}" if self.default != "" else ""
+        text = ", ".join(filter(None, (" ".join(parts), default)))
+        return f"{text[:1].upper()}{text[1:]}." if text else ""
+
+    def _default_text(self) -> str:
+        if self.by:
+            return " or ".join(f"{value} ({name})" for name, value in self.default.items())
+        if isinstance(self.default, tuple):
+            return ",".join(map(str, self.default))
+        return str(self.default)
 
 
 def _default_by(defaults: Mapping[Any, Any], value: Any) -> Any:

@@ -43,7 +43,6 @@ def _options_of(*parts: str) -> Options:
 
 
 LEARNING = _options_of("hankel", "learning")
-UNBOUNDED = 2**31 - 1  # the help does not mention upper bounds from here on
 
 Command = Callable[..., Output]
 
@@ -121,37 +120,7 @@ def _annotation(entry: Option) -> Any:
         kind = Literal[tuple(entry.choices)]
     elif not isinstance(kind, type):  # several numbers, such as 2,1,2
         kind = str
-    return Annotated[kind | None, typer.Option(help=f"{entry.help} {range_of(entry)}")]
-
-
-def range_of(entry: Option) -> str:
-    """Write a sentence with the bounds of a field's value, if it has any, and its default.
-
-    >>> range_of(OPTIONS["dropout"]), range_of(OPTIONS["hidden"])
-    ('From 0 to below 1, by default 0.0.', 'By default 2,1,2.')
-    >>> range_of(OPTIONS["epochs_refinement"])
-    'From 0 to 100,000, by default 4000 (hankel) or 40 (likelihood).'
-    """
-    bounds = entry.bounds
-    parts = (
-        [f"from {bounds['ge']:,}"]
-        if "ge" in bounds
-        else [f"above {bounds['gt']:,}"]
-        if "gt" in bounds
-        else []
-    )
-    parts += [f"to {bounds['le']:,}"] if bounds.get("le", UNBOUNDED) < UNBOUNDED else []
-    parts += [f"to below {bounds['lt']:,}"] if bounds.get("lt", UNBOUNDED) < UNBOUNDED else []
-    text = ", ".join(filter(None, (" ".join(parts), f"by default {_default(entry)}")))
-    return f"{text[0].upper()}{text[1:]}."
-
-
-def _default(entry: Option) -> str:
-    if entry.by:
-        return " or ".join(f"{value} ({name})" for name, value in entry.default.items())
-    if isinstance(entry.default, tuple):
-        return ",".join(map(str, entry.default))
-    return str(entry.default)
+    return Annotated[kind | None, typer.Option(help=f"{entry.help} {entry.range}")]
 
 
 def option_names(options: Options, names: Collection[str]) -> list[str]:

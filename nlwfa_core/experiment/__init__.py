@@ -4,9 +4,10 @@ A recipe says everything that a run depends on: where the strings come from, whi
 estimated from them, how a model is learned, and how it is refined. Equal recipes give equal
 results, so the recipe identifies its run in folders, queues and the history.
 
-- `recipe`: the recipe and its four parts, with their defaults, bounds and keys; its fields under
-  flat names, for controls, command-line options and lessons; and its short text in a link.
-- `presets`: recipes to start from.
+- `recipe`: the recipe and its parts for data, matrix and learning; its fields under flat names, for
+  controls, command-line options and lessons; and its short text in a link.
+- `option_page`: the page of all options, `docs/options.md`.
+- `presets`: recipes to start from, and the options of training as in the paper.
 - `data`: makes training, validation and test strings from a recipe.
 - `pipeline`: runs a recipe: strings, Hankel matrix, learning, scores, diagnostics.
 - `results`: the result of a run, and its folder on disk.

@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nlwfa_core import DataRecipe, Recipe, RecipeError, options
+from nlwfa_core.experiment.option_page import PAGE, option_page
 from nlwfa_core.experiment.presets import PRESETS
 from nlwfa_core.experiment.recipe import (
     FIELDS,
@@ -147,3 +148,8 @@ def packed(data: bytes) -> str:
 def test_what_is_wrong_with_a_link_is_said(code: str, said: str) -> None:
     with pytest.raises(RecipeError, match=said):
         recipe_of(code)
+
+
+def test_the_page_of_options_is_that_of_the_records() -> None:
+    """`python -m nlwfa_core.experiment.option_page` writes it."""
+    assert PAGE.read_text(encoding="utf-8") == option_page()
