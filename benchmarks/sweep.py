@@ -20,6 +20,7 @@ from time import perf_counter
 from typing import Any
 
 from nlwfa_core.experiment.pipeline import Workbench
+from nlwfa_core.experiment.presets import PAPER
 from nlwfa_core.experiment.recipe import Recipe
 from nlwfa_core.experiment.results import load_result
 from nlwfa_core.experiment.sweeps import Grid
@@ -63,24 +64,29 @@ class Timed:
     training: float
 
 
+def _epochs(number: int) -> tuple[tuple[str, int | float | str], ...]:
+    """Options of networks that are trained for some epochs, as in the paper."""
+    epochs = {"epochs_factorisation": number, "epochs_transitions": number // 2}
+    return tuple((PAPER | epochs).items())
+
+
 def short(seeds: int) -> dict[str, Recipe]:
     """Recipes that take a few hundredths of a second, with many matrices: 80 for each seed."""
-    base = BASE | {"learning": {"epochs_factorisation": 100, "epochs_transitions": 50}}
     lists = LISTS | {
         "learners": ["SP", "fac.non"],
         "ranks": [2, 3, 4, 5, 6],
         "seeds": list(range(seeds)),
         "new_strings": True,
     }
-    return Grid(**{"base": base, **lists}).recipes()
+    return Grid(**{"base": BASE, **lists}, options=_epochs(100)).recipes()
 
 
 def long(seeds: int, epochs: int) -> dict[str, Recipe]:
     """Recipes of networks: 8 matrices, with 3 runs each for every seed."""
-    base = BASE | {"learning": {"epochs_factorisation": epochs, "epochs_transitions": epochs // 2}}
     return Grid(
         **{
-            "base": base,
+            "base": BASE,
+            "options": _epochs(epochs),
             **LISTS,
             "learners": ["fac.non"],
             "ranks": [2, 4, 6],
