@@ -11,8 +11,8 @@ from nlwfa_core import DataRecipe, estimate_hankel, evaluate, fit, load_data, pl
 data = load_data(DataRecipe(num_strings=2_000, num_test=500))
 hankel = estimate_hankel(data.train, select_basis(data.train, 50, 50))
 models = {
-    learner: fit(hankel, learner, rank=3, epochs_transitions=30).model
-    for learner in ("SP", "tran.non")
+    "SP": fit(hankel, "SP", rank=3).model,
+    "tran.non": fit(hankel, "tran.non", rank=3, epochs_transitions=30).model,
 }
 for name, model in models.items():
     scores = evaluate(model, data.test)
