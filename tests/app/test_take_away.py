@@ -10,7 +10,7 @@ import zipfile
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from nlwfa_core import LearningRecipe, Recipe, RecipeError, load, run
+from nlwfa_core import Recipe, RecipeError, load, options, run
 from nlwfa_core.experiment.presets import PRESETS
 from nlwfa_core.experiment.recipe import recipe_code
 from pages.shared import contents, sidebar
@@ -89,7 +89,7 @@ def test_the_archive_of_everything_holds_the_run(tmp_path) -> None:
 
 
 def test_a_pinned_run_can_be_taken_away_too() -> None:
-    pinned = Recipe(learning=LearningRecipe(rank=7))
+    pinned = Recipe(learning=options("SP", rank=7))
     app = open_lab("take_away", **QUICK, a=recipe_code(pinned))
     assert "rank=2," in take_away.programs(recipe_of(app))[0].content.decode()
     app.segmented_control(key="take_away.run").set_value("A").run()

@@ -25,10 +25,8 @@ from nbclient import NotebookClient
 from nlwfa_core import (
     DataRecipe,
     HankelRecipe,
-    LearningRecipe,
     Recipe,
     RecipeError,
-    RefinementRecipe,
     load,
     load_info,
     run,
@@ -45,6 +43,7 @@ from nlwfa_core.lab.export.script import script
 from nlwfa_core.lab.graph import dot, quoted
 from nlwfa_core.lab.options import NO_EFFECT, options
 from nlwfa_core.lab.tables import as_sentence
+from nlwfa_core.learning.learners import SP
 from nlwfa_core.metrics.scores import evaluate
 from nlwfa_core.models.ngram import Uniform
 from nlwfa_core.models.wfa import WFA
@@ -72,13 +71,14 @@ HOSTILE = (
 SMALL = Recipe(
     data=DataRecipe(num_strings=300, num_validation=40, num_test=40),
     hankel=HankelRecipe(num_prefixes=30, num_suffixes=30),
-    learning=LearningRecipe(learner="SP", rank=2),
+    learning=SP(rank=2),
 )
-NETWORKS = SMALL.changed(
-    learning=LearningRecipe(
-        learner="both.non", rank=2, epochs_factorisation=5, epochs_transitions=5
-    ),
-    refinement=RefinementRecipe(objective="likelihood", epochs=2),
+NETWORKS = SMALL.with_learner(
+    "both.non",
+    epochs_factorisation=5,
+    epochs_transitions=5,
+    refine="likelihood",
+    epochs_refinement=2,
 )
 AUTOMATON = random_automaton(4, 3, seed=5, density=0.5)
 

@@ -6,20 +6,16 @@ import re
 
 import pytest
 
-from nlwfa_core.experiment.recipe import HankelRecipe, LearningRecipe, Recipe, RefinementRecipe
+from nlwfa_core.experiment.recipe import HankelRecipe, Recipe, with_fields
 from nlwfa_core.hankel.names import FOR_ALL_LEARNERS, TRANSFORMS
 from nlwfa_core.lab.formulas.recipe import entries, marks, steps
 from nlwfa_core.learning.learners import HANKEL_LEARNERS, LEARNERS
-from nlwfa_core.learning.names import REFINEMENTS, needs_boundary
+from nlwfa_core.learning.names import REFINEMENTS
 
 
 def recipe_of(learner: str, statistic: str, transform: str, objective: str = "none") -> Recipe:
-    bounded = needs_boundary(learner, statistic, transform)
-    return Recipe(
-        hankel=HankelRecipe(statistic=statistic, transform=transform, bounded=bounded),
-        learning=LearningRecipe(learner=learner),
-        refinement=RefinementRecipe(objective=objective),
-    )
+    fields = {"statistic": statistic, "transform": transform, "refine": objective}
+    return with_fields(Recipe(), fields | {"learner": learner})
 
 
 @pytest.mark.parametrize("learner", HANKEL_LEARNERS)

@@ -13,14 +13,14 @@ import pytest
 from nlwfa_core.errors import RecipeError
 from nlwfa_core.experiment.data import load_data
 from nlwfa_core.experiment.pipeline import build_hankel, run
-from nlwfa_core.experiment.recipe import DataRecipe, HankelRecipe, LearningRecipe, Recipe
+from nlwfa_core.experiment.recipe import DataRecipe, HankelRecipe, Recipe
 from nlwfa_core.hankel.basis import Basis
 from nlwfa_core.hankel.estimate import estimate_hankel
 from nlwfa_core.hankel.matrix import exact_hankel, hankel_alphabet
 from nlwfa_core.hankel.names import FOR_ALL_LEARNERS, TRANSFORMS
 from nlwfa_core.lab.formulas.by_hand import by_hand
 from nlwfa_core.lab.formulas.spectral import spectral, steps
-from nlwfa_core.learning.names import needs_boundary
+from nlwfa_core.learning.learners import SP
 from nlwfa_core.models.wfa import WFA
 from nlwfa_core.strings.sample import Sample
 from nlwfa_core.strings.words import Alphabet, Words
@@ -82,11 +82,11 @@ def test_a_geometric_series_on_paper() -> None:
 def test_the_steps_show_the_model_that_the_experiment_learns(
     statistic: str, transform: str
 ) -> None:
-    bounded = needs_boundary("SP", statistic, transform)
+    bounded = SP.needs_boundary(statistic, transform)
     options = HankelRecipe(
         num_prefixes=30, num_suffixes=30, statistic=statistic, transform=transform, bounded=bounded
     )
-    result = run(Recipe(data=DATA, hankel=options, learning=LearningRecipe(rank=3)))
+    result = run(Recipe(data=DATA, hankel=options, learning=SP(rank=3)))
     data = load_data(DATA)
     learned = spectral(build_hankel(data.train, options), 3)
     words = Words.of(STRINGS)

@@ -6,7 +6,7 @@ from dataclasses import asdict
 from functools import cache
 
 from nlwfa_core.experiment.pipeline import run
-from nlwfa_core.experiment.recipe import DataRecipe, HankelRecipe, LearningRecipe, Recipe
+from nlwfa_core.experiment.recipe import DataRecipe, HankelRecipe, Recipe
 from nlwfa_core.experiment.results import Result
 from nlwfa_core.history.runs import Event, Run, run_of_result
 from nlwfa_core.lab.history import (
@@ -22,6 +22,7 @@ from nlwfa_core.lab.history import (
     total_seconds,
     training_lines,
 )
+from nlwfa_core.learning.learners import FacNon
 from nlwfa_core.metrics.diagnostics import diagnostics, format_diagnostic
 from nlwfa_core.metrics.tables import format_score
 from nlwfa_core.rounding import format_share
@@ -29,9 +30,7 @@ from nlwfa_core.rounding import format_share
 RECIPE = Recipe(
     data=DataRecipe(num_strings=200, num_validation=20, num_test=20, seed=4),
     hankel=HankelRecipe(num_prefixes=20, num_suffixes=20),
-    learning=LearningRecipe(
-        learner="fac.non", rank=2, epochs_factorisation=20, epochs_transitions=5, seed=6
-    ),
+    learning=FacNon(rank=2, epochs_factorisation=20, seed=6),
 )
 
 

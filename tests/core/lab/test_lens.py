@@ -19,7 +19,7 @@ from scipy import sparse
 from nlwfa_core.errors import RecipeError
 from nlwfa_core.experiment.data import load_data, no_files
 from nlwfa_core.experiment.pipeline import build_hankel, fit_recipe, run
-from nlwfa_core.experiment.recipe import DataRecipe, HankelRecipe, LearningRecipe, Recipe
+from nlwfa_core.experiment.recipe import DataRecipe, HankelRecipe, Recipe
 from nlwfa_core.hankel.basis import select_basis
 from nlwfa_core.hankel.estimate import estimate_hankel
 from nlwfa_core.hankel.matrix import HankelMatrix, bounded_sample, exact_hankel, hankel_alphabet
@@ -37,6 +37,7 @@ from nlwfa_core.lab.lens import (
     singular_values_payload,
 )
 from nlwfa_core.lab.strings import count_by_hand, occurrences
+from nlwfa_core.learning.learners import SP
 from nlwfa_core.learning.spectral import fit_spectral, truncated_svd, weighted_block
 from nlwfa_core.rounding import format_share
 from nlwfa_core.sources.automata import random_automaton
@@ -200,7 +201,7 @@ def test_points_are_the_states_of_prefixes_that_begin_strings(statistic: str) ->
         transform="sqrt",
     )
     hankel = build_hankel(data.train, recipe)
-    model = fit_recipe(Recipe(hankel=recipe, learning=LearningRecipe(rank=3)), hankel).model
+    model = fit_recipe(Recipe(hankel=recipe, learning=SP(rank=3)), hankel).model
     states = lens.basis_states(model, hankel)
     written = [
         hankel_alphabet(data.alphabet, recipe.statistic, recipe.bounded).decode(word)
@@ -225,7 +226,7 @@ def test_prefixes_have_their_rows_where_there_is_no_run() -> None:
     recipe = Recipe(
         data=DataRecipe(num_strings=200, num_validation=20, num_test=20),
         hankel=HankelRecipe(num_prefixes=20, num_suffixes=20),
-        learning=LearningRecipe(rank=2),
+        learning=SP(rank=2),
     )
     result = run(recipe)
     hankel = build_hankel(load_data(recipe.data, no_files).train, recipe.hankel)

@@ -23,10 +23,9 @@ from nlwfa_core.lab.answers import FORMS, NumberKey
 from nlwfa_core.lab.lessons import HEADING, START, STEP, Lesson, read_lesson, read_lessons
 from nlwfa_core.lab.panels import relative_errors
 from nlwfa_core.lab.questions import NAMES, Question
-from nlwfa_core.lab.shipped import ASSETS
+from nlwfa_core.lab.shipped import ASSETS, depends_on_processor
 from nlwfa_core.lab.states import prefix_states
 from nlwfa_core.lab.strings import most_frequent
-from nlwfa_core.learning.names import depends_on_processor
 from nlwfa_core.learning.spectral import truncated_svd, weighted_block
 from nlwfa_core.metrics.scores import Scores, evaluate
 from nlwfa_core.strings.words import FloatArray, Words
@@ -195,9 +194,7 @@ def result(**fields: object) -> Result:
     """
     recipe = with_fields(START, fields)
     return (
-        load_result(ASSETS / "results" / recipe.key())
-        if recipe.learning.kind.networks
-        else run(recipe)
+        load_result(ASSETS / "results" / recipe.key()) if recipe.learning.networks else run(recipe)
     )
 
 
@@ -414,9 +411,7 @@ def test_no_lesson_rests_on_rounding(name: str) -> None:
         text = step.text + (step.question.solution if step.question else "")
         assert not re.search(r"10\^\{?-\s*(1[0-9]|[2-9][0-9])|e-(1[0-9]|[2-9][0-9])", text)
         for recipe in step.models:
-            assert not depends_on_processor(
-                recipe.learning.learner, recipe.hankel.transform, recipe.refinement.objective
-            )
+            assert not depends_on_processor(recipe)
 
 
 def test_numbers_of_the_race() -> None:

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from nlwfa_core import Recipe
+from nlwfa_core import DataRecipe, Recipe
 from nlwfa_core.experiment.data import Data, load_data
 from nlwfa_core.experiment.pipeline import build_hankel
 from nlwfa_core.hankel.matrix import HankelMatrix
@@ -26,7 +26,7 @@ RECIPE = Recipe()
 
 @cache
 def matrix(source: str, side: int = 60, num_strings: int = 2000) -> tuple[Data, HankelMatrix]:
-    data = load_data(RECIPE.data.changed(source=source, grammar=6, num_strings=num_strings))
+    data = load_data(DataRecipe.adapted({"grammar": 6}, source=source, num_strings=num_strings))
     return data, build_hankel(
         data.train, RECIPE.hankel.changed(num_prefixes=side, num_suffixes=side)
     )
