@@ -16,8 +16,12 @@ sys.path.insert(0, str(DOCS.parent))
 
 import nlwfa_core  # noqa: E402
 from nlwfa_core import plot  # noqa: E402
+from nlwfa_core.cli.options import range_of  # noqa: E402
 from nlwfa_core.experiment import estimators  # noqa: E402
+from nlwfa_core.lab.tables import as_sentence  # noqa: E402
+from nlwfa_core.learning.learners import LEARNERS  # noqa: E402
 from nlwfa_core.models import algebra  # noqa: E402
+from nlwfa_core.records import options_of  # noqa: E402
 
 project, author, copyright = "NL-WFA Lab", "The NL-WFA Lab authors", "The NL-WFA Lab authors"
 release = nlwfa_core.__version__
@@ -107,16 +111,33 @@ def write_api() -> None:
         "the source of what it computes. Where a function takes ``report``, it calls it with "
         "a ``Progress`` after each step. Where "
         "it takes ``cancelled``, it asks that now and then, and raises ``Cancelled`` once "
-        "the answer is true. ``**shortcuts`` are "
-        "fields of ``nlwfa_core.learning.options.Options``, which ``LearningRecipe`` describes."
+        "the answer is true. :doc:`learners` lists the options of each learner."
     )
     parts = ["API", "===", "", about, ""]
     for heading, names in public_names().items():
         parts += [heading, "-" * len(heading), "", ".. autosummary::", "   :toctree: generated", ""]
         parts += [*(f"   {name}" for name in names), ""]
-    page = DOCS / "api" / "index.rst"
+    parts += [".. toctree::", "", "   learners", ""]
+    _write_page("index", parts)
+
+
+def write_learners() -> None:
+    """Write the page with the options of each learner, which are the fields of its record."""
+    parts = ["The learners and their options", "==============================", ""]
+    for name, kind in LEARNERS.items():
+        parts += [name, "-" * len(name), "", f"{as_sentence(kind.title)}", ""]
+        parts += [".. list-table::", "   :widths: 25 75", ""]
+        for field, entry in options_of(kind).items():
+            if field != "learner" and kind.could_have(field):
+                parts += [f"   * - ``{field}``", f"     - {entry.help} {range_of(entry)}"]
+        parts += [""]
+    _write_page("learners", parts)
+
+
+def _write_page(name: str, lines: list[str]) -> None:
+    page = DOCS / "api" / f"{name}.rst"
     page.parent.mkdir(exist_ok=True)
-    text = "\n".join(parts)
+    text = "\n".join(lines)
     if not page.exists() or page.read_text(encoding="utf-8") != text:
         page.write_text(text, encoding="utf-8")
 
@@ -223,6 +244,7 @@ def escape_bars(
 
 def setup(app: object) -> None:
     write_api()
+    write_learners()
     app.connect("build-finished", check_pages)  # type: ignore[attr-defined]
     app.connect("autodoc-process-docstring", add_imports)  # type: ignore[attr-defined]
     app.connect("autodoc-process-docstring", escape_bars)  # type: ignore[attr-defined]

@@ -140,24 +140,6 @@ def test_a_recipe_goes_out_and_comes_back(preset: str) -> None:
         (b" " * 30_000, "must be at most 20,000; got 30,000"),
         (b"\xff\xfe\x00", "recipe"),
         (b'{"learning": {"learner": "HMM"}}', "opponents are on Compare"),
-        (b'{"learning": {"hidden": [3, 1, 3]}}', "hidden is 3,1,3, but the sidebar"),
-        (b'{"learning": {"width_transitions": 5}}', "width_transitions is 5, but the sidebar"),
-        (
-            b'{"learning": {"rate_factorisation": 100.0}}',
-            "rate_factorisation is 100, but the sidebar",
-        ),
-        (
-            b'{"learning": {"rate_transitions": 1e-9}}',
-            "rate_transitions is 1·10⁻⁹, but the sidebar",
-        ),
-        (
-            b'{"refinement": {"objective": "likelihood", "rate": 11}}',
-            "rate_refinement is 11, but the sidebar",
-        ),
-        (
-            b'{"refinement": {"objective": "likelihood", "dropout": 0.995}}',
-            "dropout is 0.995, but the sidebar",
-        ),
         (
             b'{"hankel": {"statistic": "factor", "bounded": true}}',
             "bounded is True, but the sidebar",
