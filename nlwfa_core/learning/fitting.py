@@ -26,11 +26,9 @@ from .learners import (
     LEARNERS,
     NETWORK_LEARNERS,
     STRING_LEARNERS,
-    HankelLearner,
-    StringLearner,
 )
 from .names import PROCESSOR_DEPENDENT
-from .options import LearnerOptions, called_options
+from .options import HankelLearner, LearnerOptions, StringLearner, called_options
 from .progress import (
     EXACT,
     CancelCheck,

@@ -13,9 +13,10 @@ from ..records import option
 from .names import EM_STARTS, PSEUDO_COUNT
 from .options import (
     FromValues,
+    HankelLearner,
     LearnerOptions,
     Networks,
-    Refined,
+    StringLearner,
     learner_option,
     options_from,
     registry_of,
@@ -30,31 +31,6 @@ if TYPE_CHECKING:
     from ..strings.sample import Sample
     from .progress import CancelCheck, Report
     from .two_steps import FitCache, Learned
-
-
-class HankelLearner(Refined):
-    """The options of a learner that learns from a Hankel matrix: two steps, then a refinement."""
-
-    def two_steps(
-        self,
-        hankel: HankelMatrix,
-        validation: Sample | None,
-        cache: FitCache,
-        report: Report,
-        cancelled: CancelCheck,
-    ) -> Learned:
-        """Carry out steps 1 and 2."""
-        raise NotImplementedError
-
-
-class StringLearner(LearnerOptions):
-    """The options of a learner that learns from the strings themselves."""
-
-    def fit(
-        self, train: Sample, validation: Sample | None, report: Report, cancelled: CancelCheck
-    ) -> WFA | RecurrentModel:
-        """Learn a model."""
-        raise NotImplementedError
 
 
 class SP(HankelLearner):

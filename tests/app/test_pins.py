@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from nlwfa_core import DataRecipe, LearningRecipe, Recipe
+from nlwfa_core import DataRecipe, Recipe, options
 from nlwfa_core.experiment.recipe import recipe_code, recipe_of
 from pages.shared import pins
 from pages.shared.widgets import escape_markdown
@@ -34,13 +34,13 @@ def test_a_pin_stays_while_the_sidebar_changes():
 
 
 def test_a_pin_that_the_sidebar_can_not_show_is_refused_in_a_sentence():
-    app = open_lab("data", **QUICK, b=recipe_code(Recipe(learning=LearningRecipe(learner="HMM"))))
+    app = open_lab("data", **QUICK, b=recipe_code(Recipe(learning=options("HMM"))))
     app.button(key="pins.B").click().run()
     assert len(complaints(app)) == 1 and "opponents are on Compare" in complaints(app)[0]
 
 
 def test_a_link_brings_pins():
-    app = open_lab("data", **QUICK, b=recipe_code(Recipe(learning=LearningRecipe(rank=7))))
+    app = open_lab("data", **QUICK, b=recipe_code(Recipe(learning=options("SP", rank=7))))
     assert not app.exception and chip(app, "B") == f"B: {escape_markdown('SP, k = 7')}"
 
 
@@ -51,7 +51,7 @@ def test_a_broken_link_says_so_and_loses_nothing():
 
 
 def test_what_is_in_play_is_named_once(monkeypatch):
-    first, second = Recipe(), Recipe(learning=LearningRecipe(rank=7))
+    first, second = Recipe(), Recipe(learning=options("SP", rank=7))
     monkeypatch.setattr(pins.st, "session_state", {})
     assert pins.shown_runs(first) == {"now": first}
     pins.pin("B", second)
