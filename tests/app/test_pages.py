@@ -148,9 +148,7 @@ def test_compare_shows_diagnostics_and_one_models_perplexities() -> None:
     app.pills(key="ranks").set_value([2, 3]).run()
     trained(app, "compare.start")
     assert not complaints(app)
-    result = run(
-        recipe_of(app).changed(learning=recipe_of(app).learning.changed(learner="SP", rank=2))
-    )
+    result = run(recipe_of(app).with_learner("SP", 2))
     health, _, conventions = (table.value for table in app.dataframe[-3:])
     health, conventions = health.set_index("run"), conventions.set_index("convention")
     assert health.loc["SP, k = 2", "radius of ΣA"] == result.report.spectral_radius
