@@ -46,7 +46,7 @@ map: .venv/dev
 	$(BIN)/python -m tests.architecture
 
 teaching: .venv/dev
-	$(BIN)/python -m tests.core.lab.test_teaching
+	$(BIN)/python -m tests.core.teaching.test_class_plan
 
 .venv/lab: requirements.txt pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
@@ -83,4 +83,4 @@ clean:
 	rm -rf .venv
 
 results: .venv/lab
-	$(BIN)/python -m nlwfa_core.lab.shipped --all
+	$(BIN)/python -m nlwfa_core.teaching.shipped --all

@@ -12,9 +12,8 @@ from streamlit.starlette import App
 from nlwfa_core.limits import check_settings
 from pages.shared import (
     class_session,
-    lessons,
+    open_lesson,
     pins,
-    runs,
     screen,
     server,
     share_link,
@@ -22,6 +21,7 @@ from pages.shared import (
     training,
     url_parameters,
     visitor,
+    visitor_runs,
     web,
 )
 from pages.shared.navigation import navigation
@@ -42,14 +42,14 @@ def draw() -> None:
         check_settings()
         share_link.view()
         tools, pinned = st.sidebar.container(key="tools", gap="xsmall"), st.sidebar.container()
-        lessons.enter_by_link()
+        open_lesson.enter_by_link()
         # first: what a step sets belongs to its entry in the browser's history
-        url_parameters.write(lessons.LESSON, lessons.STEP)
+        url_parameters.write(open_lesson.LESSON, open_lesson.STEP)
         recipe = sidebar.recipe_controls()
         with st.sidebar:
             share_link.hide_others()
         # in a lesson the few controls of its step come first
-        with st.sidebar if lessons.place() else pinned:
+        with st.sidebar if open_lesson.place() else pinned:
             pins.pin_controls(recipe)
         with tools:
             share_link.share()
@@ -61,16 +61,18 @@ def draw() -> None:
             else tools
         ):
             visitor.sign_in_control()
-        runs.visit(recipe, *pins.pinned().values())
+        visitor_runs.visit(recipe, *pins.pinned().values())
         url_parameters.write(*share_link.OURS)
         screen.leave_others(page.url_path or "start")
         sidebar.remember_values()
-        class_session.visit(page.url_path or "start", lessons.place() or page.url_path or "start")
+        class_session.visit(
+            page.url_path or "start", open_lesson.place() or page.url_path or "start"
+        )
         if not class_session.hides_lesson(page.url_path or "start"):
-            lessons.panel(page.url_path or "start")
+            open_lesson.panel(page.url_path or "start")
         training.running_elsewhere(recipe, page.url_path or "start")
         page.run()
-        if runs.any_has_ended():
+        if visitor_runs.any_has_ended():
             st.rerun()
 
 

@@ -13,9 +13,9 @@ from tempfile import TemporaryDirectory
 import numpy as np
 
 from nlwfa_core import TestSet, evaluate, fit
-from nlwfa_core.learning.hmm import EM, fit_hmm
-from nlwfa_core.learning.pfa import PFATraining, fit_pfa
-from nlwfa_core.metrics.perplexity import pautomac_score
+from nlwfa_core.learning.em.hmm import EM, fit_hmm
+from nlwfa_core.learning.em.pfa import PFATraining, fit_pfa
+from nlwfa_core.metrics.pautomac_score import pautomac_score
 from nlwfa_core.sources.dyck import Dyck
 from nlwfa_core.strings.sample import Sample
 

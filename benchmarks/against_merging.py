@@ -14,7 +14,7 @@ import numpy as np
 
 from nlwfa_core import WFA, Alphabet, Sample, TestSet, evaluate
 from nlwfa_core.learning.merging import PDFATraining, fit_pdfa
-from nlwfa_core.sources.automata import random_pdfa, sample_words
+from nlwfa_core.sources.random_automata import random_pdfa, sample_words
 from nlwfa_core.strings.words import Words
 
 from .opponents import Opponents

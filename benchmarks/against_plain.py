@@ -12,10 +12,10 @@ import torch
 
 from nlwfa_core.experiment.presets import PAPER
 from nlwfa_core.hankel.matrix import HankelMatrix
-from nlwfa_core.learning.factorisation import fit_factorisation
 from nlwfa_core.learning.learners import BothNon
 from nlwfa_core.learning.progress import Progress
-from nlwfa_core.learning.transition_networks import fit_transitions
+from nlwfa_core.learning.steps.factorisation import fit_factorisation
+from nlwfa_core.learning.steps.transitions import fit_transitions
 
 from . import plain
 from .checks import equal_arrays

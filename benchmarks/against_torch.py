@@ -11,7 +11,7 @@ import torch
 from torch.nn.functional import cross_entropy
 from torch.nn.utils.rnn import PackedSequence
 
-from nlwfa_core.learning.recurrent import Network, batches
+from nlwfa_core.learning.recurrent_networks import Network, batches
 
 from .checks import equal_arrays
 from .report import Comparison

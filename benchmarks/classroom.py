@@ -23,8 +23,8 @@ import numpy as np
 
 from nlwfa_core.history.classes import Classes
 from nlwfa_core.history.runs import History
-from nlwfa_core.lab.shipped import ASSETS
-from nlwfa_core.lab.tasks.bank import read_bank
+from nlwfa_core.teaching.shipped import ASSETS
+from nlwfa_core.teaching.tasks.bank import read_bank
 
 from .load.client import Seen, Session
 from .load.server import serving

@@ -13,13 +13,13 @@ import numpy as np
 from nlwfa_core.experiment.pipeline import build_hankel
 from nlwfa_core.experiment.presets import PAPER, PRESETS
 from nlwfa_core.hankel.matrix import HankelMatrix
-from nlwfa_core.learning.factorisation import fit_factorisation
+from nlwfa_core.learning.assembly import mapped_rows
 from nlwfa_core.learning.fitting import fit
 from nlwfa_core.learning.learners import HANKEL_LEARNERS, BothNon, FacNon, TranNon
 from nlwfa_core.learning.options import Networks
 from nlwfa_core.learning.progress import Progress, TrainingLog, percentage
-from nlwfa_core.learning.reading import mapped_rows
-from nlwfa_core.learning.transition_networks import fit_transitions
+from nlwfa_core.learning.steps.factorisation import fit_factorisation
+from nlwfa_core.learning.steps.transitions import fit_transitions
 from nlwfa_core.sources.dyck import Dyck
 
 from .report import Comparison, Table

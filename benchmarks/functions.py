@@ -17,22 +17,22 @@ import numpy as np
 from nlwfa_core.experiment.presets import PAPER
 from nlwfa_core.hankel.basis import Basis
 from nlwfa_core.hankel.matrix import HankelMatrix, exact_hankel
-from nlwfa_core.hankel.values import (
+from nlwfa_core.hankel.valued_strings import (
     ValuedStrings,
     observed_hankel,
     observed_transitions,
     value_scores,
 )
+from nlwfa_core.learning.assembly import as_network
 from nlwfa_core.learning.completion import complete, fit_completed, linear_transitions
-from nlwfa_core.learning.factorisation import fit_factorisation
+from nlwfa_core.learning.functions.fit_values import fit_values
 from nlwfa_core.learning.learners import BothNon, FacNon, ValueFacNon
-from nlwfa_core.learning.reading import as_network
-from nlwfa_core.learning.refine_values import STARTS_PER_BATCH
+from nlwfa_core.learning.refine.values import STARTS_PER_BATCH
 from nlwfa_core.learning.spectral import fit_spectral, truncated_svd
-from nlwfa_core.learning.values import fit_values
+from nlwfa_core.learning.steps.factorisation import fit_factorisation
 from nlwfa_core.models.nlwfa import NLWFA
 from nlwfa_core.models.wfa import WFA
-from nlwfa_core.sources.automata import random_automaton, random_wfa
+from nlwfa_core.sources.random_automata import random_automaton, random_wfa
 from nlwfa_core.strings.words import Alphabet, FloatArray, Words
 
 from .report import Table

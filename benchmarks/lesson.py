@@ -13,7 +13,7 @@ import torch
 from nlwfa_core import TestSet, evaluate, fit
 from nlwfa_core.experiment.presets import PAPER
 from nlwfa_core.learning.learners import HANKEL_LEARNERS, LEARNERS, BothNon
-from nlwfa_core.learning.transition_networks import fit_transitions
+from nlwfa_core.learning.steps.transitions import fit_transitions
 from nlwfa_core.learning.two_steps import FitCache
 from nlwfa_core.sources.dyck import Dyck
 from nlwfa_core.strings.sample import Sample

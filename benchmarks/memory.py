@@ -21,7 +21,7 @@ from urllib.parse import parse_qsl, urlsplit
 import numpy as np
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 
-from nlwfa_core.lab.machine import resident_bytes
+from nlwfa_core.display.machine import resident_bytes
 from tests.browser.conftest import FLAGS, serving
 from tests.browser.screen import keyed, settled, visit
 

@@ -13,7 +13,7 @@ from time import perf_counter
 
 import torch
 
-from nlwfa_core.learning.factorisation import fit_factorisation
+from nlwfa_core.learning.steps.factorisation import fit_factorisation
 
 from . import (
     against_hmm,

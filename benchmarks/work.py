@@ -15,8 +15,8 @@ from nlwfa_core import read_strings
 from nlwfa_core.hankel.basis import select_basis
 from nlwfa_core.hankel.estimate import estimate_hankel
 from nlwfa_core.hankel.matrix import HankelMatrix
-from nlwfa_core.sources.automata import random_automaton, sample_words
 from nlwfa_core.sources.dyck import ALPHABET, Dyck
+from nlwfa_core.sources.random_automata import random_automaton, sample_words
 from nlwfa_core.strings.sample import Sample
 from nlwfa_core.strings.words import Alphabet, Words
 

@@ -87,7 +87,7 @@ def public_names() -> dict[str, list[str]]:
         "Differences between two models": [
             f"nlwfa_core.metrics.intervals.{name}" for name in ("Interval", "paired_differences")
         ],
-        "Boundary symbols": ["nlwfa_core.hankel.matrix.bounded_sample"],
+        "Boundary symbols": ["nlwfa_core.hankel.boundary.bounded_sample"],
         "Forward and backward vectors": [
             "nlwfa_core.models.algebra.forward",
             "nlwfa_core.models.algebra.backward",

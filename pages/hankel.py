@@ -4,8 +4,8 @@ values.
 
 import streamlit as st
 
+from nlwfa_core.display.formulas import recipe_formulas as formulas
 from nlwfa_core.experiment.pipeline import basis_notes
-from nlwfa_core.lab.formulas import recipe as formulas
 from pages.shared import widgets
 from pages.shared.context import page_context
 from pages.views import hankel as view

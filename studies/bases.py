@@ -23,7 +23,7 @@ from nlwfa_core import (
     load_data,
     select_basis,
 )
-from nlwfa_core.sources.files import read_strings
+from nlwfa_core.sources.string_files import read_strings
 from studies.matching import matching_basis
 
 RANK = 20

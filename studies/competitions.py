@@ -30,9 +30,7 @@ import numpy as np
 from pydantic import FiniteFloat, NonNegativeInt, TypeAdapter, ValidationError
 
 from nlwfa_core.errors import RecipeError, check_one_of, check_types, plural
-from nlwfa_core.experiment.budget import DEFAULT_BUDGET, MAX_STATES, Budget
 from nlwfa_core.experiment.results import first_error
-from nlwfa_core.experiment.search import OTHER_MODELS, search
 from nlwfa_core.files import (
     MAX_JSON_BYTES,
     __version__,
@@ -43,12 +41,15 @@ from nlwfa_core.files import (
     write_atomically,
 )
 from nlwfa_core.learning.progress import Report, silent
+from nlwfa_core.metrics.evaluate import evaluate
 from nlwfa_core.metrics.ranking import Prefixes, prefix_score
-from nlwfa_core.metrics.scores import TestSet, evaluate
+from nlwfa_core.metrics.testset import TestSet
 from nlwfa_core.models.model import Model
-from nlwfa_core.sources.files import read_strings
+from nlwfa_core.search.budget import DEFAULT_BUDGET, MAX_STATES, Budget
+from nlwfa_core.search.loop import OTHER_MODELS, search
 from nlwfa_core.sources.pautomac import read_solution
-from nlwfa_core.sources.prefixes import read_prefixes, read_targets, targets_of
+from nlwfa_core.sources.spice import read_prefixes, read_targets, targets_of
+from nlwfa_core.sources.string_files import read_strings
 from nlwfa_core.strings.sample import Sample
 
 PUBLISHED = "published.csv"

@@ -13,12 +13,13 @@ import argparse
 import numpy as np
 from scipy import stats
 
-from nlwfa_core.experiment.data import Data, load_data
+from nlwfa_core.experiment.datasets import Data, load_data
 from nlwfa_core.experiment.pipeline import build_hankel, fit_recipe
 from nlwfa_core.experiment.recipe import DataRecipe, HankelRecipe, Recipe
-from nlwfa_core.experiment.search import network_candidates
 from nlwfa_core.learning.learners import options
-from nlwfa_core.metrics.scores import Scores, evaluate, next_symbol_score
+from nlwfa_core.metrics.evaluate import evaluate, next_symbol_score
+from nlwfa_core.metrics.score_table import Scores
+from nlwfa_core.search.loop import network_candidates
 
 STEPS = 3_000
 REGULARISATIONS = ((0.0, 0.0), (0.0, 0.3))  # pairs of dropout and weight decay

@@ -16,14 +16,14 @@ from time import perf_counter
 import numpy as np
 from scipy import stats
 
-from nlwfa_core.experiment.data import load_data
+from nlwfa_core.experiment.datasets import load_data
 from nlwfa_core.experiment.pipeline import build_hankel
 from nlwfa_core.experiment.recipe import DataRecipe, HankelRecipe
 from nlwfa_core.learning.fitting import fit
 from nlwfa_core.learning.learners import HANKEL_LEARNERS
 from nlwfa_core.learning.names import STEP_OPTIMIZERS
 from nlwfa_core.learning.two_steps import FitCache
-from nlwfa_core.metrics.scores import evaluate
+from nlwfa_core.metrics.evaluate import evaluate
 
 SCORES = ("WER", "log₂ Pauto above the truth", "bits per symbol")
 

@@ -281,9 +281,9 @@ def main() -> None:
                     print(f"{caller}.{calling} → {module}.{function}")
         counted = "without errors.py" if is_short else "all"
         print(report(arguments.route, {counted: steps}), flush=True)
-        from pages.shared import runs
+        from pages.shared import visitor_runs
 
-        runs.runner().close()
+        visitor_runs.runner().close()
 
 
 if __name__ == "__main__":

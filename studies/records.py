@@ -11,8 +11,8 @@ import json
 import sys
 from pathlib import Path
 
+from nlwfa_core.display.records import Problem
 from nlwfa_core.files import LAB_FOLDER, write_atomically
-from nlwfa_core.lab.records import Problem
 from studies.competitions import (
     COMPETITIONS,
     figures_of,

@@ -19,7 +19,7 @@ import pytest
 
 import nlwfa_core
 from nlwfa_core import estimate_hankel, fit, select_basis
-from nlwfa_core.metrics.scores import TestSet
+from nlwfa_core.metrics.testset import TestSet
 
 pytest.importorskip("matplotlib")
 import matplotlib.pyplot as plt

@@ -81,7 +81,14 @@ def test_the_core_imports_only_what_a_plain_install_brings() -> None:
     for its extra first.
     """
     allowed = names(PROJECT["project"]["dependencies"]) | {"nlwfa_core"} | sys.stdlib_module_names
-    guarded = ("cli.", "history.", "jobs.", "lab.figures.", "experiment.estimators")
+    guarded = (
+        "cli.",
+        "history.",
+        "jobs.",
+        "display.figures.",
+        "experiment.estimators",
+        "teaching.automata.learning_back_figure",
+    )
     for module, path in CORE.items():
         if not module.startswith(guarded):
             assert {name.split(".")[0] for name in imports(module, path, eager=True)} <= allowed, (

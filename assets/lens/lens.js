@@ -171,7 +171,7 @@ class Lens {
     this.redraw();
   }
 
-  // Levels as nlwfa_core/lab/lens.py makes them: 1 … 127 positive, 129 … 255 negative, on a scale of logarithms.
+  // Levels as nlwfa_core/display/lens.py makes them: 1 … 127 positive, 129 … 255 negative, on a scale of logarithms.
   levelsToInks() {
     const { positive, negative } = this.data.colours;
     const ramps = [positive, negative].map((ramp) => (this.dark ? [...ramp].reverse() : ramp).map(channels));

@@ -1,4 +1,4 @@
-// The auto-encoder (nlwfa_core/lab/network.py): a row of H on its way through the layers, and what is left of H after it.
+// The auto-encoder (nlwfa_core/display/autoencoder.py): a row of H on its way through the layers, and what is left of H after it.
 // A user's strings are drawn on canvases or set as text: no markup is ever made of them.
 
 const HEIGHT = 340; // pixels of each drawing

@@ -1,4 +1,4 @@
-// H, Ĥ and H − Ĥ as three heat maps. Ĥ of rank k is computed here, from factors that were sent once (nlwfa_core/lab/panels.py), so
+// H, Ĥ and H − Ĥ as three heat maps. Ĥ of rank k is computed here, from factors that were sent once (nlwfa_core/display/panels.py), so
 // it follows the cut of the singular values (assets/cut), which says the rank: with a rank of its own, the whole data would be sent
 // again for each. Cells with the same string uv light together.
 // A user's strings are drawn on canvases or set as text: no markup is ever made of them.
@@ -145,7 +145,7 @@ class Panels {
     return inks;
   }
 
-  // As in nlwfa_core/lab/lens.py: 1 … 127 positive, 129 … 255 negative, on a scale of logarithms; 0 is blank.
+  // As in nlwfa_core/display/lens.py: 1 … 127 positive, 129 … 255 negative, on a scale of logarithms; 0 is blank.
   levelOf(value) {
     const [low, high] = this.data.scale;
     const size = Math.abs(value);

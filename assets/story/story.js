@@ -1,4 +1,4 @@
-// The story of spectral learning on a sample: five scenes of six seconds. What is drawn and said comes from nlwfa_core/lab/story.py.
+// The story of spectral learning on a sample: five scenes of six seconds. What is drawn and said comes from nlwfa_core/display/story.py.
 // A user's symbols are set as text only. Whoever prefers less motion sees each scene at once and turns the pages by hand.
 
 const SCENE_MS = 6000;

@@ -1,6 +1,6 @@
 // A string walks through an automaton: a token moves from state to state, beside the state's numbers and the weights of strings
 // that go deeper. On the Build page the automaton is edited here, too. Python hears the string and the edits; drawings, states and
-// weights come from nlwfa_core/lab/walk.py, the walk of a string through a part of its own (assets/lens/part.js).
+// weights come from nlwfa_core/display/walk.py, the walk of a string through a part of its own (assets/lens/part.js).
 // A user's symbols are set as text only: no markup is ever made of them.
 
 const PAUSE_MS = 150; // after the last key, before Python hears the string

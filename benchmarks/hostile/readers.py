@@ -28,7 +28,8 @@ from random import Random
 import numpy as np
 
 from nlwfa_core import limits
-from nlwfa_core.experiment.data import load_data
+from nlwfa_core.display.formulas.by_hand import by_hand
+from nlwfa_core.experiment.datasets import load_data
 from nlwfa_core.experiment.pipeline import run
 from nlwfa_core.experiment.presets import PRESETS
 from nlwfa_core.experiment.recipe import (
@@ -47,20 +48,19 @@ from nlwfa_core.history.runs import History
 from nlwfa_core.jobs.folders import RunFolders
 from nlwfa_core.jobs.job import Job
 from nlwfa_core.jobs.worker import read_messages
-from nlwfa_core.lab.formulas.by_hand import by_hand
-from nlwfa_core.lab.lessons import read_lesson
 from nlwfa_core.learning.learners import SP
-from nlwfa_core.models.files import load, save
+from nlwfa_core.models.model_files import load, save
 from nlwfa_core.models.nlwfa import NLWFA
 from nlwfa_core.models.recurrent import RecurrentModel
 from nlwfa_core.models.wfa import WFA
 from nlwfa_core.sources.counting import count_strings
 from nlwfa_core.sources.exchange import read_openfst, read_symbol_table, read_weights_json
-from nlwfa_core.sources.files import read_strings
 from nlwfa_core.sources.pautomac import read_pautomac_model, read_solution
-from nlwfa_core.sources.prefixes import read_ranking, read_targets
-from nlwfa_core.sources.values import read_values
+from nlwfa_core.sources.spice import read_ranking, read_targets
+from nlwfa_core.sources.string_files import read_strings
+from nlwfa_core.sources.value_files import read_values
 from nlwfa_core.strings.words import Alphabet
+from nlwfa_core.teaching.lessons import read_lesson
 from studies.reproduction.experiments import Measured, Planned, RunFile
 
 from .. import ROOT

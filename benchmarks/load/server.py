@@ -15,7 +15,7 @@ from pathlib import Path
 
 import psutil
 
-from nlwfa_core.lab.machine import resident_bytes
+from nlwfa_core.display.machine import resident_bytes
 
 from .. import ROOT
 

@@ -9,11 +9,12 @@
 - `compete`: runs the problems of PAutomaC or SPiCe.
 - `export`: `export`, `import` and `sample`, for files of other programs.
 - `rank`: `rank`, for prefixes and targets of the SPiCe competition.
-- `values`: `fit-values` and `score-values`, for functions of strings that are not probabilities.
+- `value_commands`: `fit-values` and `score-values`, for functions of strings that are not
+  probabilities.
 - `lab`: starts the lab.
 - `sweep`, `reproduce`: many runs from a file, and the paper's experiments.
 - `sweep_files`: reads the files of strings that a sweep names by their paths.
-- `options`: options made from the fields of a recipe.
+- `recipe_options`: options made from the fields of a recipe.
 - `text`: results as text for a terminal.
 - `terminal`: errors, exit codes, a progress bar and files, for all commands.
 

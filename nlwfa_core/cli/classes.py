@@ -13,7 +13,7 @@ import typer
 from ..errors import RecipeError, listed, plural
 from ..files import to_json
 from ..metrics.tables import Column
-from .options import no_effect
+from .recipe_options import no_effect
 from .terminal import AsJson, Output
 from .text import aligned
 
@@ -35,10 +35,10 @@ def classes(
 
     The lab may run meanwhile.
     """
+    from ..display.run_tables import format_time
     from ..history.classes import Classes, SessionSummary, read_code
     from ..history.database import database_errors_as_sentences
     from ..history.runs import History
-    from ..lab.history import format_time
 
     if as_json and (delete or delete_unjoined):
         raise no_effect(

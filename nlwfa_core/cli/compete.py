@@ -11,8 +11,8 @@ from typing import Annotated
 import typer
 
 from ..errors import Cancelled, check_one_of
-from ..experiment.budget import DEFAULT_BUDGET, MAX_STATES, MINUTES
 from ..experiment.recipe import number_ranges
+from ..search.budget import DEFAULT_BUDGET, MAX_STATES, MINUTES
 from .terminal import (
     Output,
     Seed,

@@ -58,8 +58,8 @@ def export(
     force: Force = False,
 ) -> Output:
     """Write a linear model (of SP, HMM, PFA or PDFA) as text for other programs."""
-    from ..lab.export.automata import openfst, openfst_symbols, pautomac, weights_json
-    from ..lab.graph import dot
+    from ..display.graph import dot
+    from ..export.automaton_formats import openfst, openfst_symbols, pautomac, weights_json
     from ..models.mixture import Mixture
     from ..models.ngram import NGram
     from ..models.wfa import WFA
@@ -122,7 +122,7 @@ def import_model(
     force: Force = False,
 ) -> Output:
     """Read an automaton that another program wrote, and save it as a model for all commands."""
-    from ..models.files import save
+    from ..models.model_files import save
     from ..sources.exchange import (
         LABELS,
         SEMIRINGS,
@@ -186,7 +186,7 @@ def sample(
     Each string is drawn symbol by symbol from the model's |scores| of the next symbol, divided by
     their sum. The file has the most frequent strings first.
     """
-    from ..lab.tables import drawn_warnings
+    from ..display.result_tables import drawn_warnings
     from ..models.sampling import draw
 
     if force and out is None:
@@ -202,7 +202,8 @@ def sample(
 
 
 def _strings_csv(drawn: Drawn, alphabet: Alphabet) -> str:
-    """Write strings with counts as CSV that `sources.files.read_strings` reads back; the header
+    """Write strings with counts as CSV that `sources.string_files.read_strings` reads back; the
+    header
     says what a symbol is.
 
     This is data and no table for people, so its strings are exact, without the marks of

@@ -10,7 +10,7 @@ import typer
 
 from ..errors import RecipeError, check_between, check_one_of, plural
 from ..files import FileShelf
-from ..metrics.scores import METRICS
+from ..metrics.score_table import METRICS
 from ..metrics.tables import write_table
 from .terminal import AsJson, Output, TableForm, table_form
 from .text import aligned
@@ -59,10 +59,10 @@ def history(
 
     Scores are on each run's own test strings. --json prints one list with an object for each run.
     """
+    from ..display.run_tables import export_table, runs_table
     from ..history.database import database_errors_as_sentences
     from ..history.listing import NEWEST, Query, list_runs
     from ..history.runs import STATES, History
-    from ..lab.history import export_table, runs_table
     from ..learning.learners import LEARNERS
 
     form = _form(table, as_csv, as_json)

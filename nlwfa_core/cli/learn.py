@@ -15,7 +15,6 @@ import typer
 
 from .. import limits
 from ..errors import RecipeError, check_one_of, listed
-from ..experiment.budget import DEFAULT_BUDGET, MAX_STATES, MINUTES, Budget
 from ..experiment.recipe import (
     OPTIONS,
     SEEDS,
@@ -26,9 +25,10 @@ from ..experiment.recipe import (
 from ..learning.learners import LEARNERS, STRING_LEARNERS
 from ..learning.names import OPTIMIZERS
 from ..learning.options import Networks
-from ..metrics.scores import SELECTION_METRICS
+from ..metrics.score_table import SELECTION_METRICS
+from ..search.budget import DEFAULT_BUDGET, MAX_STATES, MINUTES, Budget
 from ..sources.counting import MAX_DISTINCT
-from .options import LEARNING, check_effects, no_effect, option_names, takes_fields
+from .recipe_options import LEARNING, check_effects, no_effect, option_names, takes_fields
 from .terminal import (
     STRINGS,
     AsJson,
@@ -116,8 +116,8 @@ def fit(
     force: Force = False,
 ) -> Output:
     """Learn a model and write it to a folder."""
-    from ..experiment.data import training_keys
-    from ..models.files import save
+    from ..experiment.datasets import training_keys
+    from ..models.model_files import save
 
     if preset is not None:
         _check_preset(learner, rank, field_values)
@@ -184,9 +184,9 @@ def _search(
     `reading` has the format of the files, and `--max-distinct`; `other_models` are those of
     `search`.
     """
-    from ..experiment.data import training_keys
-    from ..experiment.search import search
-    from ..models.files import save
+    from ..experiment.datasets import training_keys
+    from ..models.model_files import save
+    from ..search.loop import search
 
     sample, held_out, notes = _read_strings(train, validation, *reading)
     print_notes(notes)
@@ -291,7 +291,7 @@ def _with_validation(
     """Read validation strings, and renumber them and the training strings by one common
     alphabet.
     """
-    from ..experiment.data import overlap_notes, unseen_notes
+    from ..experiment.datasets import overlap_notes, unseen_notes
 
     file = read_words(path, format, sample.alphabet)
     held_out = file.sample()
@@ -337,8 +337,8 @@ def select_rank(
     """Learn a model with each rank, score it on validation strings or by cross-validation, and
     print the best rank.
     """
-    from ..experiment.selection import select_rank as best_of_ranks
-    from ..metrics.scores import TestSet
+    from ..metrics.testset import TestSet
+    from ..search.rank_selection import select_rank as best_of_ranks
 
     if (validation is None) == (folds is None):
         got = "neither" if folds is None else "both"

@@ -24,8 +24,8 @@ from .history import history
 from .lab import lab
 from .learn import fit, select_rank
 from .mix import mix
-from .options import Options, takes_fields
 from .rank import rank
+from .recipe_options import Options, takes_fields
 from .reproduce import reproduce
 from .score import compare, score
 from .sweep import sweep
@@ -43,7 +43,7 @@ from .terminal import (
     write_file,
 )
 from .text import next_record, next_summary, weight_lines
-from .values import fit_values, score_values
+from .value_commands import fit_values, score_values
 
 app = typer.Typer(
     add_completion=False,
@@ -153,7 +153,7 @@ _add_generator(
 
 
 def _write_strings(recipe: DataRecipe, out: Path, solution: Path | None) -> Output:
-    from ..experiment.data import generator_of
+    from ..experiment.datasets import generator_of
 
     source = generator_of(recipe)
     words = source.draw(recipe.num_strings, recipe.seed)

@@ -13,7 +13,7 @@ from ..errors import RecipeError
 from ..models.unseen import has_known_symbols
 from ..strings.sample import Sample
 from ..strings.words import Alphabet
-from .options import no_effect
+from .recipe_options import no_effect
 from .terminal import (
     STRINGS,
     Force,
@@ -46,9 +46,9 @@ def mix(
 
     Of linear models it is a linear model with all their states.
     """
-    from ..metrics.scores import next_symbol_score
-    from ..models.files import save
+    from ..metrics.evaluate import next_symbol_score
     from ..models.mixture import fit_mixture, mixture
+    from ..models.model_files import save
 
     if len(models) < 2:
         raise RecipeError(f"a mixture needs at least two models; got {models[0]}")

@@ -29,7 +29,7 @@ from .text import json_text, prefixes_text, ranking_summary
 
 if TYPE_CHECKING:
     from ..metrics.ranking import Targets
-    from ..sources.files import StringFile
+    from ..sources.string_files import StringFile
     from ..strings.words import Alphabet
 
 
@@ -63,7 +63,7 @@ def rank(
     """
     from ..metrics.diagnostics import divergence_warnings
     from ..metrics.ranking import RankingScore, rank_finite, score_ranking
-    from ..sources.prefixes import write_ranking
+    from ..sources.spice import write_ranking
 
     if force and out is None:
         raise RecipeError("--force has no effect without --out: there is no file to replace")
@@ -112,7 +112,7 @@ def _read_prefixes(
 
     Raises RecipeError if a symbol is not in that alphabet.
     """
-    from ..sources.prefixes import read_prefixes
+    from ..sources.spice import read_prefixes
 
     data = read_bytes(path)
     with errors_naming(path):
@@ -129,7 +129,7 @@ def _read_targets(
 
     Raises RecipeError if they don't fit.
     """
-    from ..sources.prefixes import read_targets, targets_of
+    from ..sources.spice import read_targets, targets_of
 
     data = read_bytes(path)
     with errors_naming(path):

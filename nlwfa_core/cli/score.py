@@ -30,8 +30,9 @@ from ..metrics.intervals import (
     string_scores,
     too_few_strings,
 )
-from ..metrics.scores import FLAT_WINS, used_alphabet
+from ..metrics.score_table import FLAT_WINS
 from ..metrics.tables import write_table
+from ..metrics.testset import used_alphabet
 from ..models.model import alphabet_of
 from ..models.wfa import WFA
 from ..sources.pautomac import model_reading, read_pautomac_model, read_solution, solution_reading
@@ -64,7 +65,7 @@ from .text import (
 )
 
 if TYPE_CHECKING:
-    from ..metrics.scores import TestSet
+    from ..metrics.testset import TestSet
     from ..models.model import Model as AnyModel
 
 Test = Annotated[Path, typer.Option(help=f"Test strings: {STRINGS}")]
@@ -114,10 +115,10 @@ def score(
     table: TableForm = None,
 ) -> Output:
     """Score a model on test strings, with intervals from resamples of these."""
-    from ..experiment.data import key_notes
-    from ..lab.pairs import interval_table
+    from ..display.pairs import interval_table
+    from ..experiment.datasets import key_notes
     from ..metrics.diagnostics import diagnostics
-    from ..metrics.scores import evaluate
+    from ..metrics.evaluate import evaluate
 
     form = table_form(table, as_json)
     if form is not None and against is not None:
@@ -179,8 +180,8 @@ def compare(
     Of two linear models it also says whether they compute the same function of all strings, and
     their L2 distance.
     """
-    from ..experiment.data import key_notes
-    from ..lab.pairs import compared_table
+    from ..display.pairs import compared_table
+    from ..experiment.datasets import key_notes
 
     form = table_form(table, as_json)
     _check_resampling(resamples, confidence)
@@ -242,7 +243,7 @@ def _unknown_to(
     """Say which symbols a second model does not know, if it has another alphabet than the first,
     whose notes say it.
     """
-    from ..experiment.data import unknown_notes
+    from ..experiment.datasets import unknown_notes
     from ..models.unseen import extended
 
     if saved.alphabet == first.alphabet:
@@ -339,7 +340,7 @@ def _read_test_set(
     """Read test strings for a model, with what is known about their probabilities, and notes on how
     the files were read.
     """
-    from ..experiment.data import file_test_set
+    from ..experiment.datasets import file_test_set
 
     file = read_scored_words(test, format, saved.alphabet)
     notes, values = file.notes, None

@@ -13,7 +13,7 @@ from ..errors import RecipeError, check_extra, plural
 from ..experiment.recipe import Recipe
 from ..files import MAX_JSON_BYTES, FileShelf, read_capped
 from ..learning.progress import UNFINISHED
-from ..metrics.scores import SCORE_OF
+from ..metrics.score_table import SCORE_OF
 from ..sources.names import FORMATS
 from .sweep_files import check_files, read_sweep
 from .terminal import (

@@ -12,8 +12,8 @@ from .. import limits
 from ..errors import RecipeError
 from ..experiment.recipe import Recipe
 from ..files import SHA256, FileShelf, from_json, to_json
-from ..sources.files import clean, first_rows
 from ..sources.recognition import kind_of, reading_of
+from ..sources.string_files import clean, first_rows
 from .terminal import errors_naming, file_name, read_bytes
 
 # The key of a file in a sweep, which is also the name of its option -> the field of a recipe that
@@ -123,7 +123,7 @@ def _shelve(paths: Mapping[str, Path], data: dict[str, Any], shelf: FileShelf) -
     """Store each file, put its hash into the base recipe's data, and return for each file a
     sentence on how it was read.
     """
-    from ..experiment.data import reading_alone
+    from ..experiment.datasets import reading_alone
 
     readings = []
     for key, path in paths.items():

@@ -48,7 +48,8 @@ from ..files import (
 )
 from ..learning.progress import Progress, Report, silent
 from ..sources.counting import MAX_DISTINCT, count_strings
-from ..sources.files import (
+from ..sources.recognition import reading_of
+from ..sources.string_files import (
     PIECE_BYTES,
     StringFile,
     begins_as_pautomac,
@@ -56,12 +57,11 @@ from ..sources.files import (
     read_as,
     read_strings,
 )
-from ..sources.recognition import reading_of
 from ..strings.sample import Sample
 from ..strings.words import Alphabet, Words
 
 if TYPE_CHECKING:
-    from ..models.files import StoredModel
+    from ..models.model_files import StoredModel
 
 # Exit codes. 0 is success; 1 is also that of an error inside the program, which prints its
 # traceback.
@@ -385,7 +385,8 @@ def read_bytes(path: Path) -> bytes:
 
 
 def read_words(path: Path, format: str, alphabet: Alphabet | None = None) -> StringFile:
-    """Read the strings of a file by `sources.files.read_strings`, with a first note on how it was
+    """Read the strings of a file by `sources.string_files.read_strings`, with a first note on how
+    it was
     read. Errors name the file.
     """
     data = read_bytes(path)
@@ -465,7 +466,7 @@ def notes_on_unknown(
 
     The strings are over an alphabet that begins with the symbols of `alphabet`.
     """
-    from ..experiment.data import unknown_notes
+    from ..experiment.datasets import unknown_notes
     from ..models.unseen import has_known_symbols
 
     known = has_known_symbols(sample.words, len(alphabet))
@@ -529,7 +530,7 @@ def check_new_model(directory: Path, force: bool) -> None:
     An empty folder may be used. With `force`, the model of an earlier command is replaced; other
     files are never touched.
     """
-    from ..models.files import MODEL_FILES
+    from ..models.model_files import MODEL_FILES
 
     check_writable(directory)
     if not directory.is_dir() or not any(directory.iterdir()):
@@ -603,7 +604,7 @@ def _is_same_file(target: Path, other: Path) -> bool:
 
 def _is_part_of_model(path: Path) -> bool:
     """Return whether a path is that of a model's file, or of another link to it."""
-    from ..models.files import MODEL_FILES
+    from ..models.model_files import MODEL_FILES
 
     return path.name in MODEL_FILES and _holds_model(path.parent)
 
@@ -623,7 +624,7 @@ def read_model(path: Path) -> ModelFile:
 
     Raises RecipeError if there is no valid model.
     """
-    from ..models.files import MODEL_FILES, load, load_info
+    from ..models.model_files import MODEL_FILES, load, load_info
     from ..sources.exchange import automaton_format, read_weights_json
     from ..sources.pautomac import read_pautomac_model
 

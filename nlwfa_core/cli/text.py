@@ -17,21 +17,21 @@ from ..files import ascii_json
 from ..learning.learners import LEARNERS
 from ..metrics.intervals import COUNTS, Interval, leaders
 from ..metrics.next_symbols import likeliest
-from ..metrics.scores import SCORE_OF, SCORES, Scores
+from ..metrics.score_table import SCORE_OF, SCORES, Scores
 from ..metrics.tables import Numbers
 from ..models.model import SMALLEST_NORMAL, next_distributions
 
 if TYPE_CHECKING:
     from ..experiment.cross_validation import CrossValidation
-    from ..experiment.search import SearchResult
-    from ..experiment.selection import RankSelection
     from ..hankel.matrix import HankelMatrix
-    from ..hankel.values import ValuedStrings, ValueScores
+    from ..hankel.valued_strings import ValuedStrings, ValueScores
     from ..learning.fitting import FitReport
     from ..metrics.diagnostics import Diagnostics
     from ..metrics.intervals import StringScores
     from ..metrics.ranking import RankingScore
     from ..metrics.tables import Table
+    from ..search.loop import SearchResult
+    from ..search.rank_selection import RankSelection
     from ..strings.sample import Sample
     from ..strings.words import Alphabet, FloatArray, IntArray, Word
 
@@ -183,7 +183,7 @@ def values_summary(values: ValuedStrings, report: FitReport) -> str:
 def value_score_summary(scores: ValueScores) -> str:
     """Write a model's error beside the errors of two constants.
 
-    >>> from nlwfa_core.hankel.values import ValueScores
+    >>> from nlwfa_core.hankel.valued_strings import ValueScores
     >>> print(value_score_summary(ValueScores(0.5, 2.0, 1.0, 12, 0)))
     RMSE             0.5  over 12 strings; 0 outputs not finite
     always 0         2

@@ -8,11 +8,9 @@ results, so the recipe identifies its run in folders, queues and the history.
   controls, command-line options and lessons; and its short text in a link.
 - `option_page`: the page of all options, `docs/options.md`.
 - `presets`: recipes to start from, and the options of training as in the paper.
-- `data`: makes training, validation and test strings from a recipe.
+- `datasets`: makes training, validation and test strings from a recipe.
 - `pipeline`: runs a recipe: strings, Hankel matrix, learning, scores, diagnostics.
 - `results`: the result of a run, and its folder on disk.
-- `selection`: the choice of a rank by validation strings.
-- `budget`, `search`: searches for the best model of all families within some minutes.
 - `cross_validation`: scores each string with a model that was learned from other strings.
 - `estimators`: spectral learning, networks and HMMs as estimators for scikit-learn.
 - `sweeps`: makes many recipes from lists of values for some fields, and summarises their outcomes.

@@ -20,9 +20,11 @@ from ..errors import RecipeError, check_between, check_one_of, check_types, plur
 from ..learning.fitting import fit_strings
 from ..learning.progress import CancelCheck, Progress, Report, check_cancelled, never, silent
 from ..learning.two_steps import FitCache, check_rank
-from ..metrics.scores import MAIN_SCORES, METRICS, SCORE_OF, Scores, TestSet, evaluate
+from ..metrics.evaluate import evaluate
+from ..metrics.score_table import MAIN_SCORES, METRICS, SCORE_OF, Scores
 from ..metrics.seeds import Spread, badness
 from ..metrics.tables import format_score
+from ..metrics.testset import TestSet
 from ..models.model import Model
 from ..strings.plain import SampleLike, as_sample
 from ..strings.sample import Sample
@@ -77,7 +79,7 @@ class CrossValidation:
         `metrics.seeds.badness`.
 
         Of tied ranks, the smallest is chosen. Raises RecipeError if the metric is not one of
-        `metrics.scores.METRICS`.
+        `metrics.score_table.METRICS`.
         """
         check_one_of("metric", metric, [score.field for score in METRICS])
         sign = -1 if SCORE_OF[metric].higher_is_better else 1
@@ -185,7 +187,7 @@ def cross_validate(
     Examples
     --------
     >>> from nlwfa_core import DataRecipe, HankelRecipe
-    >>> from nlwfa_core.experiment.data import load_data
+    >>> from nlwfa_core.experiment.datasets import load_data
     >>> strings = load_data(DataRecipe(num_strings=200)).train
     >>> recipe = Recipe(hankel=HankelRecipe(num_prefixes=20, num_suffixes=20))
     >>> cross_validate(strings, recipe, 4, ranks=(1, 2)).best_rank("wer")

@@ -27,7 +27,8 @@ import numpy.typing as npt
 from ..errors import check_extra, check_one_of
 from ..learning.fitting import fit_strings
 from ..learning.learners import LEARNERS, NETWORK_LEARNERS, options
-from ..metrics.scores import TestSet, evaluate
+from ..metrics.evaluate import evaluate
+from ..metrics.testset import TestSet
 from ..models.model import LogModel, Model, next_distributions, scaled_next_scores
 from ..strings.plain import WordLike, as_sample, as_words
 from ..strings.sample import Sample
@@ -296,7 +297,7 @@ class NonlinearWFA(_StringEstimator):
 
 
 class HMM(_StringEstimator):
-    """A hidden Markov model with an end, learned by expectation–maximisation (`learning.hmm`).
+    """A hidden Markov model with an end, learned by expectation–maximisation (`learning.em.hmm`).
 
     Parameters
     ----------

@@ -11,19 +11,21 @@ from time import perf_counter
 
 from ..errors import check_types
 from ..hankel.basis import select_basis
+from ..hankel.boundary import bounded_sample
 from ..hankel.estimate import estimate_hankel
-from ..hankel.matrix import HankelMatrix, bounded_sample, transformed
+from ..hankel.matrix import HankelMatrix
+from ..hankel.transforms import transformed
 from ..learning.fitting import Fit, FitReport, fit, fit_strings
 from ..learning.progress import CancelCheck, Progress, Report, check_cancelled, never, silent
 from ..learning.two_steps import FitCache
 from ..metrics.diagnostics import diagnostics
-from ..metrics.scores import evaluate
-from ..models.files import LearnedModel
+from ..metrics.evaluate import evaluate
 from ..models.model import Model
+from ..models.model_files import LearnedModel
 from ..models.ngram import NGram, Uniform
 from ..rounding import on_one_thread
 from ..strings.sample import Sample
-from .data import Data, Files, load_data, no_files
+from .datasets import Data, Files, load_data, no_files
 from .recipe import DataRecipe, HankelRecipe, Recipe
 from .results import Result
 

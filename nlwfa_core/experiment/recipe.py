@@ -33,7 +33,7 @@ from pydantic import (
 from .. import limits
 from ..errors import RecipeError, check_one_of, check_types
 from ..files import SHA256
-from ..hankel.names import LINEAR_ONLY, STATISTICS, TRANSFORMS
+from ..hankel.statistics import LINEAR_ONLY, STATISTICS, TRANSFORMS
 from ..learning.learners import HANKEL_LEARNERS, LEARNERS, NETWORK_LEARNERS, SP
 from ..learning.options import LARGEST_SEED, LearnerOptions, options_from
 from ..records import NoEffect, Option, Record, option, options_of
@@ -224,11 +224,11 @@ class HankelRecipe(Record):
     num_prefixes, num_suffixes : int
         The numbers of the most frequent prefixes and suffixes (`hankel.basis.select_basis`).
     statistic : str
-        "string", "prefix", "factor" or "suffix": see `hankel.names.STATISTICS`.
+        "string", "prefix", "factor" or "suffix": see `hankel.statistics.STATISTICS`.
     bounded : bool
         Whether strings are counted with boundary symbols; see `LearnerOptions.needs_boundary`.
     transform : str
-        "none", "sqrt" or "row": see `hankel.names.TRANSFORMS`.
+        "none", "sqrt" or "row": see `hankel.statistics.TRANSFORMS`.
 
     Examples
     --------

@@ -16,10 +16,10 @@ from ..errors import RecipeError, check_at_least, check_between
 from ..files import MAX_JSON_BYTES, from_json, read_capped, to_json, write_atomically
 from ..learning.fitting import FitReport
 from ..metrics.diagnostics import Diagnostics
-from ..metrics.scores import MAIN_SCORES, Scores
+from ..metrics.score_table import MAIN_SCORES, Scores
 from ..metrics.tables import format_score
-from ..models.files import LearnedModel, load, save
 from ..models.mixture import Mixture
+from ..models.model_files import LearnedModel, load, save
 from ..models.ngram import NGram
 from ..strings.words import Alphabet
 from .recipe import Recipe

@@ -24,10 +24,11 @@ from .. import limits
 from ..files import make_directory, write_atomically
 from ..learning.progress import TrainingLog
 from ..metrics.intervals import SCORES_WITH_INTERVALS, intervals, string_scores
-from ..metrics.scores import Scores, TestSet
+from ..metrics.score_table import Scores
 from ..metrics.tables import csv_text
+from ..metrics.testset import TestSet
 from ..sources.registry import GENERATORS
-from .data import Files, load_data
+from .datasets import Files, load_data
 from .recipe import SEEDS, Recipe, flat
 from .results import RUN_STAGES, Result
 

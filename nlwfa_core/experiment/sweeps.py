@@ -19,7 +19,7 @@ from ..files import from_json
 from ..learning.learners import LEARNERS
 from ..limits import check_at_most, most
 from ..metrics.diagnostics import Diagnostics
-from ..metrics.scores import Scores
+from ..metrics.score_table import Scores
 from ..metrics.seeds import Spread, badness
 from ..records import Record, check_json_types
 from .recipe import FIELDS, OPTIONS, SEEDS, Recipe, Seed, flat, flat_name, needs, with_fields

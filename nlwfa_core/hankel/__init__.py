@@ -1,12 +1,13 @@
 """The Hankel matrix of a function of strings, H[u, v] = f(uv).
 
-- `names`: the names of the statistics that f can be, and of the transforms of entries.
-- `basis`: `Basis`, the prefixes and suffixes that are rows and columns, and their selection from a
-  sample.
-- `matrix`: `HankelMatrix` itself, boundary symbols, transforms of its entries, and H of a known
-  function.
-- `estimate`: estimates H from a sample.
-- `values`: H with only some cells known, for functions that are not distributions.
+- `statistics`: the names of the statistics that f can be, and of the transforms of entries.
+- `basis`: `Basis`, the prefixes and suffixes that are rows and columns, and the most frequent ones
+  of a sample.
+- `boundary`: boundary symbols around strings.
+- `matrix`: `HankelMatrix` over the p-closure of a basis, of counts, a function or arrays.
+- `transforms`: what is done to its entries before they are factorised.
+- `estimate`: estimates a matrix from a sample, for each statistic.
+- `valued_strings`: strings with values, and the cells that they fill.
 
 `learning` learns models from H.
 """

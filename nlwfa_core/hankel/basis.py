@@ -24,7 +24,7 @@ from ..strings.words import (
     distinct,
     first_words,
 )
-from .names import check_statistic
+from .statistics import check_statistic
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,5 +1,5 @@
 """Estimates a Hankel matrix from a sample, by counting occurrences as the statistic demands (see
-`names.STATISTICS`).
+`statistics.STATISTICS`).
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from ..strings.trie import Trie
 from ..strings.words import IntArray, Words, unique_keys
 from .basis import Basis
 from .matrix import HankelMatrix
-from .names import check_statistic
+from .statistics import check_statistic
 
 
 @check_types
@@ -50,7 +50,7 @@ def estimate_hankel(
     statistic : str
         "string", "prefix", "factor" or "suffix", the one that the basis was selected with.
     bounded : bool
-        Whether the sample has boundary symbols, from `matrix.bounded_sample`.
+        Whether the sample has boundary symbols, from `boundary.bounded_sample`.
 
     Raises
     ------

@@ -1,18 +1,17 @@
-"""Define the Hankel matrix over a basis and its p-closure, and the transforms of its entries before
-it is factorised.
+"""Define the Hankel matrix over a basis and its p-closure.
 
 H[u, v] = f(uv), with rows u in the p-closure P' = P ∪ PΣ of the prefixes, and columns v in the
 suffixes S (Li, Rabusseau, Precup 2018, §2.2 and §4.3). The *statistic* says what f is. The paper's
 is `string`: the relative frequency of uv as a whole string.
 
 All rows uσ that hold only zeros share one stored row, so that the memory is proportional to the
-number of other entries. `models.reading` undoes a transform in a model's outputs.
+number of other entries.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
 
@@ -29,10 +28,9 @@ from ..errors import (
     check_types,
     plural,
 )
-from ..strings.sample import Sample
-from ..strings.words import Alphabet, FloatArray, IntArray, Word, Words, float64_array
+from ..strings.words import Alphabet, FloatArray, IntArray, Words, float64_array
 from .basis import Basis
-from .names import STATISTICS, TRANSFORMS, VALUE, WITH_BOUNDARY
+from .statistics import STATISTICS, TRANSFORMS, VALUE
 
 # Two cells of the same string may differ by this share of the largest cell.
 SAME_CELL = 1e-9
@@ -54,12 +52,12 @@ class HankelMatrix:
     num_closure_rows : int
         |P'|, the number of rows that `matrix` would have if zero rows were not shared.
     statistic : str
-        What f is: one of `hankel.names.STATISTICS`, or `hankel.names.VALUE`.
+        What f is: one of `hankel.statistics.STATISTICS`, or `hankel.statistics.VALUE`.
     bounded : bool
         Whether the strings have boundary symbols (see `bounded_sample`). These are part of the
         basis's alphabet.
     transform : str
-        The transform of the entries: one of `hankel.names.TRANSFORMS`.
+        The transform of the entries: one of `hankel.statistics.TRANSFORMS`.
     row_weights : array, shape (num_rows,), or None
         The weight of each row when H is factorised; None if all rows have the same weight.
 
@@ -162,83 +160,6 @@ class HankelMatrix:
         return self.matrix[self.shifted[:, symbol]]
 
 
-def bounded_alphabet(alphabet: Alphabet, statistic: str) -> Alphabet:
-    """Add to an alphabet the boundary symbols of `bounded_sample`: ⊣, and for factors ⊢ after it.
-
-    >>> bounded_alphabet(Alphabet(("a", "b")), "factor").symbols
-    ('a', 'b', '⊣', '⊢')
-    """
-    symbols = alphabet.symbols
-    for mark in "⊣⊢" if statistic == "factor" else "⊣":
-        while mark in symbols:
-            mark += "′"
-        symbols = (*symbols, mark)
-    return Alphabet(symbols)
-
-
-def bounded_sample(sample: Sample, statistic: str) -> Sample:
-    """Add boundary symbols to strings, so that prefix or factor frequencies also include the
-    probabilities of whole strings.
-
-    With the statistic "prefix", a string x becomes x⊣: then f(x⊣) is the probability of x, and f(u)
-    the probability that a string begins with u. With "factor", x becomes ⊢x⊣, because a factor can
-    begin anywhere: the same probabilities are f(⊢x⊣) and f(⊢u).
-
-    >>> from nlwfa_core import as_sample
-    >>> marked = bounded_sample(as_sample(["ab", "b"]), "factor")
-    >>> [marked.alphabet.decode(word) for word in marked.words]
-    ['⊢ab⊣', '⊢b⊣']
-
-    Parameters
-    ----------
-    sample : Sample
-    statistic : str
-        "prefix" or "factor".
-
-    Raises
-    ------
-    RecipeError
-        If the statistic is another one.
-    """
-    if statistic not in WITH_BOUNDARY:
-        raise RecipeError(
-            f"boundary symbols are only for prefix and factor statistics; got {statistic!r}"
-        )
-    end, words, before = sample.num_symbols, sample.words, int(statistic == "factor")
-    offsets = words.offsets + (1 + before) * np.arange(len(words) + 1)
-    symbols = np.full(int(offsets[-1]), end, dtype=np.int64)
-    symbols[
-        np.arange(len(words.symbols))
-        + np.repeat((1 + before) * np.arange(len(words)) + before, words.lengths)
-    ] = words.symbols
-    if before:
-        symbols[offsets[:-1]] = end + 1
-    return Sample(
-        Words(symbols, offsets),
-        sample.counts,
-        bounded_alphabet(sample.alphabet, statistic),
-        sample.num_dropped,
-    )
-
-
-def hankel_alphabet(alphabet: Alphabet, statistic: str, bounded: bool) -> Alphabet:
-    """Return the alphabet of a matrix's prefixes and suffixes, which includes boundary symbols if
-    the strings have them.
-    """
-    return bounded_alphabet(alphabet, statistic) if bounded else alphabet
-
-
-def counted_string(word: Word, alphabet: Alphabet, statistic: str, bounded: bool) -> str:
-    """Write a string as the matrix counts it.
-
-    >>> counted_string((0, 1), Alphabet(("a", "b")), "factor", bounded=True)
-    '⊢ab⊣'
-    """
-    end = len(alphabet)
-    symbols = (*((end + 1,) if statistic == "factor" else ()), *word, end) if bounded else word
-    return hankel_alphabet(alphabet, statistic, bounded).decode(symbols)
-
-
 @check_types
 def exact_hankel(
     weights: Callable[[Words], FloatArray],
@@ -328,37 +249,3 @@ def dense_hankel(blocks: npt.ArrayLike, basis: Basis, statistic: str = "string")
                 )
             shifted[u, symbol] = row
     return HankelMatrix(basis, sparse.csr_array(np.array(rows)), shifted, len(rows), statistic)
-
-
-def transformed(hankel: HankelMatrix, transform: str) -> HankelMatrix:
-    """Transform the entries of H.
-
-    "sqrt" takes the square root of each entry. (Bailly's quadratic WFA of 2011 do so; the squared
-    error is then related to the Hellinger distance between distributions.) "row" divides each row
-    by the frequency of its prefix, which is in the λ-column if there are boundary symbols, and
-    otherwise the sum of the row. This frequency becomes the row's weight, so a prefix that never
-    occurs has the weight 0.
-
-    Raises
-    ------
-    RecipeError
-        If the transform is unknown, or is not "none" and H has negative entries.
-    """
-    check_one_of("transform", transform, TRANSFORMS)
-    if transform == "none":
-        return hankel
-    if hankel.matrix.data.min(initial=0) < 0:
-        raise RecipeError(
-            f"transform must be 'none', because H has negative entries; got {transform!r}"
-        )
-    if transform == "sqrt":
-        return replace(hankel, matrix=hankel.matrix.sqrt(), transform=transform)
-    seen = hankel.matrix[:, [0]].toarray() if hankel.bounded else hankel.matrix.sum(axis=1)
-    weights = np.asarray(seen, dtype=np.float64).ravel()
-    inverse = np.divide(1.0, weights, out=np.zeros_like(weights), where=weights > 0)
-    return replace(
-        hankel,
-        matrix=sparse.csr_array(sparse.diags_array(inverse) @ hankel.matrix),
-        transform=transform,
-        row_weights=weights,
-    )

@@ -128,7 +128,7 @@ class Answer:
     ----------
     member : str
     task : str
-        The question's name, as in `lab.questions.Response`.
+        The question's name, as in `teaching.questions.Response`.
     seed : int
     attempt : int
         From 1.

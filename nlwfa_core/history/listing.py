@@ -17,7 +17,7 @@ from ..errors import RecipeError, check_one_of
 from ..experiment.recipe import UPLOADS, run_title
 from ..learning.learners import HANKEL_LEARNERS
 from ..limits import check_at_most
-from ..metrics.scores import SCORE_OF, Scores
+from ..metrics.score_table import SCORE_OF, Scores
 from .runs import OWNED, REASONS, RUNS, STATE_WORDS, STATES, History, Run, clean, run_of_row
 
 FIELDS = tuple(entry.name for entry in fields(Scores))

@@ -10,7 +10,7 @@ from ..errors import RecipeError
 from ..experiment.recipe import Recipe
 from ..experiment.results import RUN_STAGES, Result, load_result
 from ..files import MAX_JSON_BYTES, SHA256, from_json, read_capped
-from ..models.files import MODEL_FILES
+from ..models.model_files import MODEL_FILES
 from .job import Job
 
 log = logging.getLogger(__name__)

@@ -35,7 +35,7 @@ from pydantic import Field, TypeAdapter
 from typing_extensions import TypedDict
 
 from ..errors import Cancelled, RecipeError, sentence_of
-from ..experiment.data import no_files
+from ..experiment.datasets import no_files
 from ..experiment.pipeline import Workbench
 from ..experiment.recipe import Recipe
 from ..experiment.results import Result, save_result

@@ -17,7 +17,7 @@ from scipy import sparse
 
 from ..errors import RecipeError, check_at_least
 from ..hankel.matrix import HankelMatrix
-from ..hankel.values import observed_transitions
+from ..hankel.valued_strings import observed_transitions
 from ..models.wfa import WFA
 from ..strings.words import FloatArray
 from .progress import CancelCheck, Progress, Report, check_cancelled, never, silent
@@ -70,7 +70,7 @@ def complete(
     Parameters
     ----------
     hankel : HankelMatrix
-        From `hankel.values.observed_hankel`.
+        From `hankel.valued_strings.observed_hankel`.
     rank : int
     ridge : float
         The final ridge, for H divided by its largest entry. About 0.001 suits values with errors of

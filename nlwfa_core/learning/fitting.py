@@ -2,7 +2,7 @@
 
 `fit` offers SP, fac.non, tran.non and both.non (Li, Rabusseau, Precup 2018, §4.5), followed by a
 refinement (the third step) if the options ask for one; `fit_strings` offers HMM, PFA, PDFA, GRU and
-LSTM. `values.fit_values` learns from the values of strings instead.
+LSTM. `learning.functions.fit_values.fit_values` learns from the values of strings instead.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from ..rounding import on_one_thread
 from ..strings.plain import SampleLike, as_sample
 from ..strings.sample import Sample
 from ..strings.words import FloatArray
+from .assembly import first_strings
 from .learners import (
     HANKEL_LEARNERS,
     LEARNERS,
@@ -39,7 +40,6 @@ from .progress import (
     silent,
     training_state,
 )
-from .reading import first_strings
 from .two_steps import FitCache, check_rank, string_model
 
 OF_MATRICES = {name: LEARNERS[name] for name in HANKEL_LEARNERS}
@@ -184,14 +184,14 @@ def fit(
     )
     started = perf_counter()
     if settings.refine == "hankel":
-        from .refine_hankel import refine_hankel
+        from .refine.hankel import refine_hankel
 
         steps = refine_hankel(hankel, steps, settings, report, cancelled)
     model = replace(string_model(hankel, steps), alphabet=hankel.alphabet)
     logs = steps.logs
     seconds = steps.seconds
     if settings.refine == "likelihood" and samples:
-        from .refine_likelihood import refine_likelihood
+        from .refine.likelihood import refine_likelihood
 
         model, log = refine_likelihood(
             model, *samples, settings, report, cancelled, first_strings(hankel)

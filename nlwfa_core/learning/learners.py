@@ -106,7 +106,10 @@ class BothNon(NetworkLearner):
 
 
 class HMM(StringLearner):
-    """The options of a hidden Markov model. Everything else has the defaults of `hmm.fit_hmm`."""
+    """The options of a hidden Markov model.
+
+    Everything else has the defaults of `learning.em.hmm.fit_hmm`.
+    """
 
     title: ClassVar[str] = "a hidden Markov model, by EM"
 
@@ -117,7 +120,7 @@ class HMM(StringLearner):
         self, train: Sample, validation: Sample | None, report: Report, cancelled: CancelCheck
     ) -> WFA:
         """Learn a model by EM."""
-        from .hmm import EM, fit_hmm
+        from .em.hmm import EM, fit_hmm
 
         training = EM(seed=self.seed)
         return fit_hmm(
@@ -138,7 +141,7 @@ def _pseudo_count_option() -> Any:
 
 class PFA(StringLearner):
     """The options of a probabilistic automaton. Everything else has the defaults of
-    `pfa.PFATraining`.
+    `learning.em.pfa.PFATraining`.
 
     Attributes
     ----------
@@ -148,7 +151,7 @@ class PFA(StringLearner):
     em_start : str
         Where EM starts, one of `names.EM_STARTS`.
     pseudo_count : float
-        A number added to each expected count (see `pfa.PFATraining`).
+        A number added to each expected count (see `learning.em.pfa.PFATraining`).
     """
 
     title: ClassVar[str] = "a probabilistic automaton, by EM"
@@ -174,7 +177,7 @@ class PFA(StringLearner):
         self, train: Sample, validation: Sample | None, report: Report, cancelled: CancelCheck
     ) -> WFA:
         """Learn a model by EM."""
-        from .pfa import PFATraining, fit_pfa
+        from .em.pfa import PFATraining, fit_pfa
 
         training = PFATraining(
             self.em_start,
@@ -217,7 +220,7 @@ class PDFA(StringLearner):
 
 class RecurrentLearner(StringLearner):
     """The options of a recurrent network. Everything else has the defaults of
-    `recurrent.Training`.
+    `recurrent_networks.Training`.
     """
 
     seed: int = seed_option()
@@ -226,7 +229,7 @@ class RecurrentLearner(StringLearner):
         self, train: Sample, validation: Sample | None, report: Report, cancelled: CancelCheck
     ) -> RecurrentModel:
         """Train a network to predict the next symbol."""
-        from .recurrent import Training, fit_recurrent
+        from .recurrent_networks import Training, fit_recurrent
 
         training = Training(seed=self.seed)
         return fit_recurrent(

@@ -42,7 +42,7 @@ LIKELIHOOD_EPOCHS = 40
 # How many starts of the two steps are tried if the number is left to the rank: networks of few
 # states end in minima that depend on the start.
 BY_RANK, FEW_STATES, STARTS_OF_FEW_STATES = 0, 5, 8
-# For functions learned from values (`values.fit_values`).
+# For functions learned from values (`learning.functions.fit_values.fit_values`).
 VALUE_REFINEMENTS = {
     "none": "the two steps alone",
     "values": "all parameters together, on the given values, from random starts too",

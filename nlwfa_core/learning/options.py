@@ -220,7 +220,7 @@ class Networks(LearnerOptions):
         How many starts of steps 1 and 2 are tried, each with its own random weights, or
         `names.BY_RANK` (0) to let the rank decide. `fit` uses the start with the fewest bits per
         symbol on the validation strings. Without validation strings, it uses the start whose model
-        computes the rows of H with the smallest error (`refine_hankel.rolled_out_error`).
+        computes the rows of H with the smallest error (`learning.refine.hankel.rolled_out_error`).
     epochs_factorisation, epochs_transitions : int
         The largest number of evaluations of the loss and its gradient on all data, in step 1 and in
         step 2.
@@ -507,7 +507,8 @@ class StringLearner(LearnerOptions):
 
 
 class FromValues(LearnerOptions):
-    """The options of the third step of learning from values (`values.fit_values`).
+    """The options of the third step of learning from values
+    (`learning.functions.fit_values.fit_values`).
 
     Attributes
     ----------

@@ -20,7 +20,7 @@ from ..errors import RecipeError, check_at_least, check_types
 from ..hankel.matrix import HankelMatrix
 from ..models.wfa import WFA
 from ..strings.words import FloatArray, IntArray
-from .reading import mapped_rows
+from .assembly import mapped_rows
 
 # A full dense SVD of up to this many cells is quicker than an iterative one.
 DENSE_CELLS = 40_000
@@ -308,7 +308,7 @@ def linear_loss(hankel: HankelMatrix, rank: int) -> float:
     the auto-encoder's loss.
 
     Equal rows are merged into one, which is multiplied by the square root of their total weight, so
-    that the loss weights rows as `factorisation.fit_factorisation` does.
+    that the loss weights rows as `learning.steps.factorisation.fit_factorisation` does.
 
     >>> from nlwfa_core import estimate_hankel, select_basis
     >>> hankel = estimate_hankel(["ab", "ab", "b"], select_basis(["ab", "ab", "b"], 3, 3))

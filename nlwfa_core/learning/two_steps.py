@@ -15,21 +15,21 @@ import numpy.typing as npt
 from .. import limits
 from ..errors import RecipeError, check_between
 from ..hankel.matrix import HankelMatrix
-from ..hankel.names import LINEAR_ONLY
-from ..metrics.scores import next_symbol_score
+from ..hankel.statistics import LINEAR_ONLY
+from ..metrics.evaluate import next_symbol_score
 from ..models.conversion import to_string_probabilities
 from ..models.nlwfa import NLWFA
 from ..models.wfa import WFA
 from ..strings.sample import Sample
 from ..strings.words import FloatArray
+from .assembly import Steps, as_network, mapped_rows
 from .completion import linear_transitions
 from .options import Networks
 from .progress import CancelCheck, Progress, Report
-from .reading import Steps, as_network, mapped_rows
 from .spectral import TruncatedSVD, fit_linear_maps, fit_spectral, truncated_svd, weighted_block
 
 if TYPE_CHECKING:  # it needs torch, which takes seconds to import
-    from .factorisation import Factorisation
+    from .steps.factorisation import Factorisation
 
 # Sizes of truncated SVDs. A rank uses the smallest that holds it, so its result does not depend on
 # which ranks were tried before.
@@ -139,7 +139,8 @@ def network_steps(
         The number of the start, which determines the random weights; start 0 uses `options.seed`
         itself (see `seed_of_start`).
     observed : array of bool, shape (num_prefixes, num_symbols), optional
-        For a matrix that holds the values of only some strings (see `values.fit_values`): which
+        For a matrix that holds the values of only some strings (see
+        `learning.functions.fit_values.fit_values`): which
         pairs of rows u and uσ the maps are trained on. The loss of step 1 is then over the stored
         cells only.
     """
@@ -151,8 +152,8 @@ def network_steps(
         )
 
     # torch takes seconds to import, so only training networks imports it.
-    from .factorisation import fit_factorisation, options_used
-    from .transition_networks import fit_transitions
+    from .steps.factorisation import fit_factorisation, options_used
+    from .steps.transitions import fit_transitions
 
     started = perf_counter()
     nonlinear = options.nonlinear_factorisation
@@ -218,7 +219,7 @@ def best_start(
     if starts == 1:
         steps = network_steps(hankel, options, cache=cache, report=report, cancelled=cancelled)
         return Learned(steps)
-    from .refine_hankel import rolled_out_error
+    from .refine.hankel import rolled_out_error
 
     def error_of(steps: Steps) -> float:
         if validation is None or not len(validation.words):

@@ -1,13 +1,14 @@
 """Measures how good a model is on test strings, and checks whether it is sound.
 
-- `perplexity`: the Pautomac score of whole strings, and the ways in which programs treat outputs
-  that are not positive.
+- `pautomac_score`: the Pautomac score of whole strings, and the ways in which programs treat
+  outputs that are not positive.
 - `next_symbols`: scores of predictions along the strings: word error rate, bits per symbol and
   NDCG@5.
 - `ranking`: the likeliest next symbols after some prefixes, and the SPiCe competition's score of
   such a ranking.
-- `scores`: `evaluate`, which computes all scores of a model on a test set, and the titles, units
-  and meanings of the scores.
+- `score_table`: `Scores`, and the titles, units and meanings of the scores.
+- `testset`: `TestSet`, test strings with the weights that they should have.
+- `evaluate`: `evaluate`, which computes all scores of a model on a test set.
 - `intervals`: how much scores would change with other test strings, and whether two models differ
   by more than that.
 - `comparison`: `compare`, which does this in one call.

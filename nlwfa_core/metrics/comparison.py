@@ -21,7 +21,8 @@ from .intervals import (
     string_scores,
     too_few_strings,
 )
-from .scores import SCORE_OF, TestSet, as_test_set
+from .score_table import SCORE_OF
+from .testset import TestSet, as_test_set
 
 
 @dataclass(frozen=True, eq=False)

@@ -15,7 +15,7 @@ from ..models.model import Model
 from ..models.wfa import WFA
 from ..rounding import format_beside, format_share
 from ..strings.words import FloatArray, Words
-from .scores import Scores
+from .score_table import Scores
 
 # Symbols in the short strings whose weights are summed one by one.
 MAX_SUMMED = 20_000

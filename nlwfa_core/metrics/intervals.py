@@ -41,9 +41,11 @@ from ..models.model import HasModel, Model, alphabet_of, model_of, scaled_next_s
 from ..rounding import on_one_thread
 from ..strings.plain import SampleLike
 from ..strings.words import FloatArray, IntArray, Words
+from .evaluate import outputs_on
 from .next_symbols import score_next_by_string
-from .perplexity import magnitudes, pautomac_score, shares
-from .scores import SCORE_OF, TestSet, as_test_set, outputs_on, over_one_alphabet
+from .pautomac_score import magnitudes, pautomac_score, shares
+from .score_table import SCORE_OF
+from .testset import TestSet, as_test_set, over_one_alphabet
 
 CONFIDENCE = 0.95
 FEWEST_STRINGS = 30  # with fewer test strings, there is no interval, no p value and no verdict
@@ -670,7 +672,7 @@ def leaders(differences: Mapping[str, Interval], has_truth: bool) -> dict[str, s
 
     There is no verdict without an interval, and none on the Pautomac score without the true
     probabilities, because a flat model can then be ahead of the model that drew the strings (see
-    `scores.FLAT_WINS`).
+    `score_table.FLAT_WINS`).
 
     >>> leaders(
     ...     {"wer": Interval(-0.1, -0.2, -0.01), "log2_pauto": Interval(-0.1, -0.2, -0.01)},

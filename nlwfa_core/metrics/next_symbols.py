@@ -19,7 +19,7 @@ from ..models.model import next_distributions
 from ..rounding import RELATIVE_ERROR
 from ..strings.trie import Trie
 from ..strings.words import FloatArray, IntArray
-from .perplexity import check_floor
+from .pautomac_score import check_floor
 
 BoolArray = npt.NDArray[np.bool_]
 TOP = 5  # ranks that NDCG@5 counts

@@ -3,7 +3,7 @@
 In SPiCe (Balle et al. 2016, *Results of the Sequence PredIction ChallengE*) a model ranks, for each
 of some prefixes of strings, the five likeliest next symbols, the end of the string among them. A
 target says what followed the prefix or, for generated strings, how probable each next symbol was.
-`next_symbols` scores every prefix of whole strings instead. `sources.prefixes` has the files.
+`next_symbols` scores every prefix of whole strings instead. `sources.spice` has the files.
 """
 
 from __future__ import annotations

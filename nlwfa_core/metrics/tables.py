@@ -2,7 +2,8 @@
 JSON with all digits.
 
 A table maps titles to columns: `Numbers`, which sort by value and are exported with all digits, or
-text. Titles and units of scores come from `metrics.scores.SCORES`. All tables that people may open
+text. Titles and units of scores come from `metrics.score_table.SCORES`. All tables that people may
+open
 in a spreadsheet are written as CSV by `csv_text`.
 """
 

@@ -15,7 +15,7 @@
 - `unseen`: extends a model to symbols that it does not know, with the weight 0.
 - `sampling`: draws strings from any model.
 - `geometry`: compares states as points.
-- `files`: saves and loads models.
+- `model_files`: saves and loads models.
 
 Models are frozen values, evaluated with numpy. `learning` learns them from data; the true models of
 generated strings are in `sources`.

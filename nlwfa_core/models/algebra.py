@@ -308,7 +308,7 @@ def relative_entropy(left: WFA, right: WFA) -> float:
     Both automata must be deterministic, with weights that are not negative: then a string has one
     path, its logarithm is a sum along that path, and the expectation is a sum over the transitions
     (Cortes, Mohri, Rastogi and Riley 2008). For automata that are not deterministic no such formula
-    is known; `metrics.scores` estimates the divergence on test strings.
+    is known; `metrics.evaluate` estimates the divergence on test strings.
 
     >>> half, third = WFA([1], [[[0.5]]], [0.5]), WFA([1], [[[2 / 3]]], [1 / 3])
     >>> round(relative_entropy(half, third), 6)

@@ -343,7 +343,7 @@ def reading_for(transform: str, bounded: bool) -> Reading:
     Parameters
     ----------
     transform : str
-        The transform of the matrix's entries, one of `hankel.names.TRANSFORMS`.
+        The transform of the matrix's entries, one of `hankel.statistics.TRANSFORMS`.
     bounded : bool
         Whether the matrix counts strings with boundary symbols.
 

@@ -1,7 +1,7 @@
 """Define recurrent networks as models of strings: GRU (Cho et al. 2014) and LSTM (Hochreiter,
 Schmidhuber 1997, forget gates).
 
-They are evaluated with numpy alone; `learning.recurrent` trains them with torch.
+They are evaluated with numpy alone; `learning.recurrent_networks` trains them with torch.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """Draws strings from any model by its next-symbol scores, and measures how far the scores are from
 probabilities.
 
-`sources.automata.sample_words` draws from probabilistic automata only. The functions here also
+`sources.random_automata.sample_words` draws from probabilistic automata only. The functions here
+also
 accept learned models, whose scores may be negative: they draw strings symbol by symbol from
 normalised |scores|, and report the share of negative scores.
 """

@@ -23,10 +23,8 @@ from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 import numpy as np
 from scipy import sparse
 
-from ..errors import RecipeError, check_at_least, check_extra, check_one_of, check_type
-from ..hankel.matrix import HankelMatrix
-from ..lab.layout import LINE, RADIUS
-from ..lab.palette import (
+from ..display.layout import LINE, RADIUS
+from ..display.palette import (
     ACCENT,
     BLUES,
     COLOURS,
@@ -38,13 +36,15 @@ from ..lab.palette import (
     colour_of,
     kind_of,
 )
-from ..lab.states import colouring, prefix_states, project
-from ..lab.walk import automaton_graph
+from ..display.projection import colouring, prefix_states, project
+from ..display.walk import automaton_graph
+from ..errors import RecipeError, check_at_least, check_extra, check_one_of, check_type
+from ..hankel.matrix import HankelMatrix
 from ..learning.spectral import truncated_svd, weighted_block
 from ..metrics.intervals import CONFIDENCE, Interval
 from ..metrics.seeds import Spread
-from ..models.files import LearnedModel
 from ..models.model import alphabet_of
+from ..models.model_files import LearnedModel
 from ..models.wfa import WFA
 from ..rounding import RELATIVE_ERROR
 from ..strings.plain import WordsLike, as_words
@@ -344,7 +344,8 @@ def states(
         Of a HankelMatrix, its prefixes.
     ax : Axes, optional
     colour : str
-        One of "last symbol", "length", "next symbol", "entropy" (see `lab.states.COLOURINGS`).
+        One of "last symbol", "length", "next symbol", "entropy" (see
+        `display.projection.COLOURINGS`).
     unit_length : bool
         Whether states are divided by their length first, so that only their direction counts. The
         states of a linear model shrink as prefixes become longer and rarer.

@@ -4,20 +4,20 @@
   sources that draw strings.
 - `dyck`: well-bracketed strings, which no finite automaton computes, with exact probabilities.
 - `tomita`: seven small regular languages, each with a distribution.
-- `automata`: random automata, squares of them, and exact sampling from any automaton.
+- `random_automata`: random automata, squares of them, and exact sampling from any automaton.
 - `recognition`: recognises from its first lines what a file contains: its kind, the columns of a
   table, lines of JSON.
 - `other_files`: recognises files of other trades, such as FASTA or logs, so that none is read as
   strings.
 - `letters`: says what can't be seen in symbols: letters in two forms, characters without width,
   other empty words.
-- `files`: reads strings from the bytes of a file, in any of five formats.
-- `values`: reads tables of strings and values, and Abbadingo files.
+- `string_files`: reads strings from the bytes of a file, in any of five formats.
+- `value_files`: reads tables of strings and values, and Abbadingo files.
 - `pautomac`: reads and writes solutions and models of the PAutomaC competition.
 - `exchange`: reads automata from OpenFst's text form and from JSON.
-- `prefixes`: reads and writes prefixes, targets and rankings of the SPiCe competition.
+- `spice`: reads and writes prefixes, targets and rankings of the SPiCe competition.
 - `counting`: counts the strings of files that do not fit into memory, with a proven bound on the
   error.
 
-`experiment.data` splits the strings into training, validation and test sets.
+`experiment.datasets` splits the strings into training, validation and test sets.
 """

@@ -46,7 +46,7 @@ import numpy as np
 from ..errors import check_at_least, plural
 from ..strings.sample import Sample
 from ..strings.words import Alphabet, Words, offsets_of
-from .files import Block, parse_pautomac, pieces
+from .string_files import Block, parse_pautomac, pieces
 
 # distinct strings that are held in memory unless the caller asks for another number
 MAX_DISTINCT = 1_000_000
@@ -149,7 +149,7 @@ def count_strings(reads: Iterable[bytes], max_distinct: int = MAX_DISTINCT) -> C
     Raises
     ------
     FormatError
-        If the file is malformed: see `sources.files.parse_pautomac`.
+        If the file is malformed: see `sources.string_files.parse_pautomac`.
     """
     _check_room(max_distinct)
     seen: Counter[bytes] = Counter()

@@ -1,7 +1,7 @@
 """Reads automata that other programs wrote as text: OpenFst's text form with its tables of symbols,
 and our own JSON of weights.
 
-`lab.export.automata` writes both; what it writes is read back as the same automaton (OpenFst's
+`export.automaton_formats` writes both; what it writes is read back as the same automaton (OpenFst's
 weights are logarithms, so their last digit may differ). PAutomaC's models are read in `pautomac`.
 Source: the OpenFst manual, https://www.openfst.org, *Quick tour*.
 """
@@ -20,8 +20,8 @@ from ..files import from_json
 from ..limits import WHOLE_FILE, check_at_most
 from ..models.wfa import WFA
 from ..strings.words import Alphabet, check_written
-from .files import bytes_of, clean, first_rows, quoted
 from .other_files import check_no_other_file
+from .string_files import bytes_of, clean, first_rows, quoted
 
 JSON_FIELDS = ("initial", "transitions", "termination")
 # What the numbers in a file of OpenFst are -> the weight of a path that such a number stands for.

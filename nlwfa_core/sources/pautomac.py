@@ -20,8 +20,8 @@ from ..limits import WHOLE_FILE, check_at_most
 from ..models.wfa import WFA
 from ..rounding import format_apart
 from ..strings.words import Alphabet, FloatArray, Words, check_symbols
-from .files import bytes_of, clean, finite, first_rows, line_blocks, positive_count, quoted
 from .recognition import MODEL, SOLUTION, check_kind
+from .string_files import bytes_of, clean, finite, first_rows, line_blocks, positive_count, quoted
 
 # section of a model file -> number of indices of an entry
 SECTIONS = {"I": 1, "F": 1, "S": 2, "T": 3}
@@ -31,7 +31,7 @@ ROUNDING = 1e-6  # the error allowed in probabilities, because model files hold 
 
 
 def write_pautomac(words: Words, num_symbols: int) -> str:
-    """Write a file of strings that `files.read_strings` reads back as the same words.
+    """Write a file of strings that `string_files.read_strings` reads back as the same words.
 
     >>> write_pautomac(Words.of([(0, 1), ()]), num_symbols=2)
     '2 2\\n2 0 1\\n0\\n'

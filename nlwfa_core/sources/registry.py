@@ -9,7 +9,8 @@ from functools import partial
 from ..errors import plural
 from ..models.wfa import WFA
 from ..strings.words import Alphabet, Words
-from .automata import (
+from .dyck import ALPHABET, Dyck
+from .random_automata import (
     random_automaton,
     random_hmm,
     random_pdfa,
@@ -17,7 +18,6 @@ from .automata import (
     sample_words,
     squared_automaton,
 )
-from .dyck import ALPHABET, Dyck
 from .tomita import LANGUAGES, tomita_automaton
 
 Seed = int | Sequence[int]

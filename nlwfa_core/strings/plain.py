@@ -24,8 +24,8 @@ from .words import LAMBDA, Alphabet, Word, Words, check_symbols, in_order
 
 
 class HasSample(Protocol):
-    """An object that holds strings with their counts, such as `sources.files.StringFile` and
-    `metrics.scores.TestSet`.
+    """An object that holds strings with their counts, such as `sources.string_files.StringFile` and
+    `metrics.testset.TestSet`.
     """
 
     @property

@@ -18,9 +18,9 @@ from nlwfa_core import RecipeError
 from nlwfa_core.history.classes import Answer, Classes, read_code
 from nlwfa_core.history.database import database_errors_as_sentences
 from nlwfa_core.history.owners import pseudonym
-from nlwfa_core.lab.questions import Response
-from nlwfa_core.lab.quizzes import PREFIX
-from pages.shared import access, runs, url_parameters, visitor
+from nlwfa_core.teaching.questions import Response
+from nlwfa_core.teaching.quizzes import PREFIX
+from pages.shared import access, url_parameters, visitor, visitor_runs
 from pages.shared.navigation import switch
 from pages.shared.server import home
 from pages.shared.standing import OPENINGS, standing
@@ -38,7 +38,7 @@ log = logging.getLogger(__name__)
 @st.cache_resource(show_spinner=False)
 def store() -> Classes:
     """Return the server's class sessions. Raises RecipeError if the database can't be reached."""
-    return Classes(runs.history().engine)
+    return Classes(visitor_runs.history().engine)
 
 
 def code() -> str:

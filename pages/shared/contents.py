@@ -6,13 +6,13 @@ from functools import cache
 
 import streamlit as st
 
+from nlwfa_core.display.records import Problem, read_problems
 from nlwfa_core.files import FileShelf
-from nlwfa_core.lab.build.challenges import Challenge, read_challenges
-from nlwfa_core.lab.lessons import Lesson, read_lessons
-from nlwfa_core.lab.quizzes import Quiz, read_quizzes
-from nlwfa_core.lab.records import Problem, read_problems
-from nlwfa_core.lab.tasks.bank import Kind, read_bank
-from nlwfa_core.lab.teaching import Note, read_notes
+from nlwfa_core.teaching.automata.challenges import Challenge, read_challenges
+from nlwfa_core.teaching.class_plan import Note, read_notes
+from nlwfa_core.teaching.lessons import Lesson, read_lessons
+from nlwfa_core.teaching.quizzes import Quiz, read_quizzes
+from nlwfa_core.teaching.tasks.bank import Kind, read_bank
 from pages.shared.server import ASSETS, home
 
 

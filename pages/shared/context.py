@@ -26,17 +26,19 @@ import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from nlwfa_core import DataRecipe, HankelRecipe, Recipe, RecipeError, evaluate, select_basis
-from nlwfa_core.experiment.data import Data, load_data, no_files
+from nlwfa_core.display import pairs
+from nlwfa_core.display.lens import MAX_SINGULAR_VALUES, Matrix, MatrixChoice
+from nlwfa_core.experiment.datasets import Data, load_data, no_files
 from nlwfa_core.experiment.pipeline import build_hankel, reference_models
 from nlwfa_core.experiment.results import Result
-from nlwfa_core.hankel.matrix import HankelMatrix, hankel_alphabet
+from nlwfa_core.hankel.boundary import hankel_alphabet
+from nlwfa_core.hankel.matrix import HankelMatrix
 from nlwfa_core.jobs.folders import RunFolders
-from nlwfa_core.lab import pairs
-from nlwfa_core.lab.lens import MAX_SINGULAR_VALUES, Matrix, MatrixChoice
 from nlwfa_core.learning.learners import LEARNERS
 from nlwfa_core.learning.spectral import TruncatedSVD, hankel_svd
 from nlwfa_core.metrics.intervals import Interval, StringScores, intervals, string_scores
-from nlwfa_core.metrics.scores import Scores, TestSet
+from nlwfa_core.metrics.score_table import Scores
+from nlwfa_core.metrics.testset import TestSet
 from nlwfa_core.models.model import Model
 from nlwfa_core.strings.sample import Sample
 from nlwfa_core.strings.words import Alphabet, Words

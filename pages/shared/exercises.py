@@ -12,7 +12,7 @@ import re
 import streamlit as st
 
 from nlwfa_core import RecipeError, limits
-from nlwfa_core.lab.answers import (
+from nlwfa_core.teaching.answers import (
     SEPARATOR,
     CellKey,
     ChoiceKey,
@@ -22,7 +22,7 @@ from nlwfa_core.lab.answers import (
     OrderKey,
     StringKey,
 )
-from nlwfa_core.lab.questions import Question, Response
+from nlwfa_core.teaching.questions import Question, Response
 from pages.shared import class_session
 from pages.shared.widgets import escape_markdown
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import streamlit as st
 
 from nlwfa_core import Recipe, RecipeError
-from nlwfa_core.experiment.data import Data
+from nlwfa_core.experiment.datasets import Data
 from nlwfa_core.experiment.recipe import recipe_code, recipe_of
 from pages.shared import sidebar, training, url_parameters
 from pages.shared.context import Context

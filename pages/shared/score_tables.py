@@ -9,10 +9,10 @@ from collections.abc import Mapping, Sequence
 import streamlit as st
 
 from nlwfa_core import Recipe
-from nlwfa_core.lab.tables import BETTER, score_column, scores_in, shown_scores, verdicts
-from nlwfa_core.metrics.scores import SCORE_OF, SCORES, Scores
+from nlwfa_core.display.result_tables import BETTER, score_column, scores_in, shown_scores, verdicts
+from nlwfa_core.metrics.score_table import SCORE_OF, SCORES, Scores
 from nlwfa_core.metrics.tables import Column, format_score
-from pages.shared import lessons
+from pages.shared import open_lesson
 from pages.shared.context import Context, is_level
 from pages.shared.widgets import TRAINING_HELP, draw_table, escape_markdown, table_downloads
 
@@ -52,14 +52,17 @@ def score_table(
     order = (
         None
         if is_full
-        else [*before, *(score.short_title for score in shown_scores(scores, lessons.emphasised()))]
+        else [
+            *before,
+            *(score.short_title for score in shown_scores(scores, open_lesson.emphasised())),
+        ]
     )
     with st.container(key=f"{key}.table"):
         alt = "Scores of the models on the test strings"
         draw_table(
             table, key, alt, columns, column_order=order, width="stretch" if is_full else "content"
         )
-    hidden = len(table) - len(before) - len(shown_scores(scores, lessons.emphasised()))
+    hidden = len(table) - len(before) - len(shown_scores(scores, open_lesson.emphasised()))
     with st.container(horizontal=True, vertical_alignment="center"):
         st.toggle(f"All scores: {hidden} more", key=f"{key}.every", persist_state="session")
         table_downloads(

@@ -18,7 +18,7 @@ from time import monotonic
 
 import streamlit as st
 
-from nlwfa_core.lab.machine import folder_bytes
+from nlwfa_core.display.machine import folder_bytes
 
 ASSETS = Path(__file__).resolve().parents[2] / "assets"
 SHIPPED = ASSETS / "results"

@@ -9,17 +9,17 @@ from urllib.parse import urlencode
 
 import streamlit as st
 
+from nlwfa_core.display.addresses import is_this_machine, lan_address, qr_code, shared_link
 from nlwfa_core.experiment.recipe import OPTIONS
-from nlwfa_core.lab.addresses import is_this_machine, lan_address, qr_code, shared_link
-from pages.shared import class_session, lessons, pins, sidebar, url_parameters
-from pages.shared.lessons import ALL, SHOW
+from pages.shared import class_session, open_lesson, pins, sidebar, url_parameters
 from pages.shared.navigation import offered_pages, page_file, title
+from pages.shared.open_lesson import ALL, SHOW
 from pages.shared.widgets import error_toast
 
 VIEW, SLIDE = "view", "slide"
 QR_WIDTH = 220  # pixels
 ALL_CONTROLS_HEIGHT = "45vh"  # of the sidebar below a docked lesson, if it shows all controls
-OURS = (SHOW, VIEW, lessons.LESSON, lessons.STEP)
+OURS = (SHOW, VIEW, open_lesson.LESSON, open_lesson.STEP)
 
 
 def shown_controls() -> tuple[str, ...]:
@@ -31,7 +31,7 @@ def shown_controls() -> tuple[str, ...]:
     names = _names()
     if ALL in names:
         return ()
-    step = lessons.controls_of_step()
+    step = open_lesson.controls_of_step()
     return tuple(dict.fromkeys((*names, *step))) if names else step
 
 
@@ -132,13 +132,13 @@ def share() -> None:
             select_all=False,  # else Enter after a few letters chooses all that have them
             persist_state="session",
         )
-        lesson = lessons.current()
+        lesson = open_lesson.current()
         step = lesson is not None and st.toggle(
             "With the lesson, at this step", True, key="share.lesson", persist_state="session"
         )
         fields = {SHOW: ",".join(only), VIEW: SLIDE if slide else ""}
         if lesson and step:
-            fields |= {lessons.LESSON: lesson[0].name, lessons.STEP: str(lesson[1] + 1)}
+            fields |= {open_lesson.LESSON: lesson[0].name, open_lesson.STEP: str(lesson[1] + 1)}
         address, warning = shared_link(
             link(fields), str(st.get_option("server.address") or ""), machine()
         )

@@ -17,6 +17,7 @@ import streamlit as st
 from streamlit.errors import StreamlitAPIException
 
 from nlwfa_core import Recipe, RecipeError, limits
+from nlwfa_core.display.result_tables import as_sentence
 from nlwfa_core.errors import alternatives
 from nlwfa_core.experiment.presets import PRESETS
 from nlwfa_core.experiment.recipe import (
@@ -31,8 +32,7 @@ from nlwfa_core.experiment.recipe import (
     with_fields,
 )
 from nlwfa_core.files import SHA256
-from nlwfa_core.hankel.names import FOR_ALL_LEARNERS, STATISTICS, TRANSFORMS
-from nlwfa_core.lab.tables import as_sentence
+from nlwfa_core.hankel.statistics import FOR_ALL_LEARNERS, STATISTICS, TRANSFORMS
 from nlwfa_core.learning.learners import HANKEL_LEARNERS, LEARNERS
 from nlwfa_core.learning.options import LearnerOptions, Networks, Refined
 from nlwfa_core.records import options_of

@@ -10,23 +10,23 @@ from contextlib import contextmanager, suppress
 import streamlit as st
 
 from nlwfa_core import Recipe, RecipeError
+from nlwfa_core.display.autoencoder import network_drawing
+from nlwfa_core.display.figures.live import LINEAR_NOTE, LOSS_NOTES, loss_options, picture_options
+from nlwfa_core.display.formulas.recipe_formulas import rank_notes
+from nlwfa_core.display.projection import colouring, prefix_states
+from nlwfa_core.display.string_labels import word_labels
 from nlwfa_core.errors import plural
 from nlwfa_core.experiment.results import Result
 from nlwfa_core.hankel.matrix import HankelMatrix
 from nlwfa_core.jobs.pace import duration
 from nlwfa_core.jobs.runner import JobStatus
 from nlwfa_core.jobs.snapshots import NetworkPicture, Snapshot, picture_of
-from nlwfa_core.lab.figures.live import LINEAR_NOTE, LOSS_NOTES, loss_options, picture_options
-from nlwfa_core.lab.formulas.recipe import rank_notes
-from nlwfa_core.lab.network import network_drawing
-from nlwfa_core.lab.states import colouring, prefix_states
-from nlwfa_core.lab.strings import word_labels
 from nlwfa_core.learning.learners import HANKEL_LEARNERS
 from nlwfa_core.learning.progress import MAX_SHOWN
 from nlwfa_core.learning.spectral import linear_loss as spectral_loss
 from nlwfa_core.rounding import format_share, format_significant
 from nlwfa_core.strings.words import Alphabet, Words
-from pages.shared import components, lessons, runs, sidebar
+from pages.shared import components, open_lesson, sidebar, visitor_runs
 from pages.shared.context import Context, computed
 from pages.shared.widgets import error_toast, errors_as_messages, escape_markdown
 
@@ -94,25 +94,25 @@ def train_at_once(recipes: Sequence[Recipe], key: str) -> None:
         if (
             place[0] == key
             and place[1] not in shown
-            and (status := runs.status(old))
+            and (status := visitor_runs.status(old))
             and status.state == "queued"
         ):
-            runs.cancel(old)
+            visitor_runs.cancel(old)
             del started[place]
             replaced.add(place[1])
     for name, recipe in shown.items():
-        status = runs.status(recipe)
+        status = visitor_runs.status(recipe)
         is_new = status is None and not any(name == other for _, other in started)
         if not needs_no_button(recipe) or not (
             is_new or (status and status.state == "cancelled" and name in replaced)
         ):
             continue
-        if (runs.estimate(recipe) or 0.0) > AT_ONCE_SECONDS:
+        if (visitor_runs.estimate(recipe) or 0.0) > AT_ONCE_SECONDS:
             continue
         started[key, name] = recipe
         replaced.discard(name)
         try:
-            runs.submit(recipe)
+            visitor_runs.submit(recipe)
         except RecipeError as error:
             error_toast(error)
 
@@ -121,7 +121,7 @@ def _with_estimate(label: str, recipes: list[Recipe]) -> tuple[str, str]:
     """Return a button's label with the estimated time of its training, and the explanation of the
     estimate.
     """
-    seconds = runs.estimate(*recipes)
+    seconds = visitor_runs.estimate(*recipes)
     if seconds is None:
         return (
             label,
@@ -150,7 +150,7 @@ def train_controls(
     total : int, optional
         The number of models that the page speaks of, if some are not among the recipes.
     """
-    states = [(recipe, runs.status(recipe)) for recipe in recipes]
+    states = [(recipe, visitor_runs.status(recipe)) for recipe in recipes]
     missing = [
         recipe
         for recipe, status in states
@@ -206,7 +206,7 @@ def _elsewhere(recipe: Recipe, page: str) -> list[JobStatus]:
     """List the visitor's waiting and running jobs that this page does not show itself."""
     jobs = [
         status
-        for status in runs.mine().values()
+        for status in visitor_runs.mine().values()
         if status.state in ("queued", "running") and not _is_brief(status)
     ]
     if page == "compare":
@@ -266,12 +266,12 @@ def last_result(recipe: Recipe) -> None:
     There is no note while a run that started by itself is about to bring the result.
     """
     if (
-        (own := runs.status(recipe))
+        (own := visitor_runs.status(recipe))
         and own.state in ("queued", "running")
         and needs_no_button(recipe)
     ):
         return
-    for status in runs.mine().values():
+    for status in visitor_runs.mine().values():
         if (
             status.state == "done"
             and status.recipe.data == recipe.data
@@ -331,11 +331,11 @@ def result_charts(context: Context, result: Result, key: str) -> None:
     logs = result.report.logs
     losses = {log.stage: (log.measure, *log.thinned()) for log in logs}
     prefixes = context.prefixes(MAX_SHOWN)
-    status = runs.status(recipe)
+    status = visitor_runs.status(recipe)
     before = status.picture if status and recipe.hankel.statistic == "string" else None
     picture = picture_of("done", prefix_states(result.model, prefixes), before)
     _side_by_side(context, losses, picture, prefixes, result.alphabet, key)
-    if status and status.picture and status.picture.network and not lessons.place():
+    if status and status.picture and status.picture.network and not open_lesson.place():
         with st.expander("Inside the auto-encoder, as its training left it", icon=":material/hub:"):
             _auto_encoder(context, status.picture.network, f"{key}.network", training=False)
 
@@ -400,7 +400,7 @@ def _linear_loss(hankel: HankelMatrix, rank: int) -> float | None:
 
 def _start(recipes: list[Recipe], paused: bool = False) -> None:
     try:
-        runs.submit(*recipes, paused=paused)
+        visitor_runs.submit(*recipes, paused=paused)
     except RecipeError as error:
         error_toast(error)
     else:
@@ -443,20 +443,20 @@ def _step(recipe: Recipe, epochs: int, clicks: _Clicks) -> None:
 
 def _pause(recipe: Recipe, epochs: int = 0) -> None:
     try:
-        runs.pause(recipe, epochs)
+        visitor_runs.pause(recipe, epochs)
     except RecipeError as error:
         st.toast(escape_markdown(str(error)), icon=":material/info:", duration="long")
 
 
 def _play(*recipes: Recipe) -> None:
     for recipe in recipes:
-        runs.play(recipe)
+        visitor_runs.play(recipe)
 
 
 def _cancel(*recipes: Recipe) -> None:
-    runs.cancel(*recipes)
+    visitor_runs.cancel(*recipes)
     if any(
-        (status := runs.status(recipe)) and status.state in ("queued", "running")
+        (status := visitor_runs.status(recipe)) and status.state in ("queued", "running")
         for recipe in recipes
     ):
         st.toast(
@@ -475,7 +475,7 @@ def _watch(active: list[Recipe], key: str, show_losses: bool) -> None:
     going = [
         status
         for recipe in active
-        if (status := runs.watch(recipe)) and status.state in ("queued", "running")
+        if (status := visitor_runs.watch(recipe)) and status.state in ("queued", "running")
     ]
     if len(going) < len(active):
         st.rerun()
@@ -550,7 +550,7 @@ def _pause_buttons(status: JobStatus, key: str, clicks: _Clicks) -> None:
     st.button(
         "Continue",
         key=f"{key}.play",
-        on_click=runs.play,
+        on_click=visitor_runs.play,
         args=(recipe,),
         icon=":material/play_arrow:",
         type="primary",
@@ -612,7 +612,7 @@ def _queue(number: int, position: int, status: JobStatus) -> str:
     >>> _ordinal(1), _ordinal(2), _ordinal(3), _ordinal(4), _ordinal(11), _ordinal(21)
     ('1st', '2nd', '3rd', '4th', '11th', '21st')
     """
-    running = [job for job in runs.mine().values() if job.state == "running"]
+    running = [job for job in visitor_runs.mine().values() if job.state == "running"]
     if position == 1 and running:
         left = (
             ""

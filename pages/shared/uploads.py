@@ -18,7 +18,7 @@ import streamlit as st
 from nlwfa_core import Recipe, RecipeError, limits
 from nlwfa_core.files import file_label, make_room, short_title
 from nlwfa_core.history.database import database_errors_as_sentences
-from pages.shared import contents, runs, visitor
+from pages.shared import contents, visitor, visitor_runs
 from pages.shared.widgets import escape_markdown
 
 OWN_TITLES = "uploads.titles"
@@ -54,7 +54,7 @@ def store(data: bytes, title: str) -> str:
 
 def _of_runs_and_lessons() -> set[str]:
     with database_errors_as_sentences():
-        return runs.history().uploads() | contents.lesson_uploads()
+        return visitor_runs.history().uploads() | contents.lesson_uploads()
 
 
 def _of_members() -> set[str]:

@@ -23,7 +23,7 @@ from starlette.responses import PlainTextResponse, RedirectResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from nlwfa_core import limits
-from nlwfa_core.lab.addresses import EVERY_INTERFACE, lan_address
+from nlwfa_core.display.addresses import EVERY_INTERFACE, lan_address
 from pages.shared import access, server
 from pages.shared.render_lock import render_lock
 from pages.shared.standing import standing

@@ -15,15 +15,33 @@ import pandas as pd
 import streamlit as st
 
 from nlwfa_core import RecipeError
+from nlwfa_core.display import walk
+from nlwfa_core.display.formulas import latex
+from nlwfa_core.display.formulas.by_hand import by_hand
+from nlwfa_core.display.lens import MatrixChoice, singular_values_payload
+from nlwfa_core.display.panels import panels_payload
+from nlwfa_core.display.result_tables import drawn_table, drawn_warnings
 from nlwfa_core.errors import did_you_mean, plural
 from nlwfa_core.files import zipped
-from nlwfa_core.lab import walk
-from nlwfa_core.lab.build import facts
-from nlwfa_core.lab.build.challenges import Challenge
-from nlwfa_core.lab.build.draft import MAX_LINK, ArrowRow, Draft, StateRow, draft_of_link, edited
-from nlwfa_core.lab.build.examples import BY_SEED, EMPTY, EXAMPLES, FIRST, example
-from nlwfa_core.lab.build.files import automaton_files, read_automaton
-from nlwfa_core.lab.build.learning_back import (
+from nlwfa_core.learning.spectral import truncated_svd
+from nlwfa_core.models import sampling
+from nlwfa_core.models.algebra import minimise
+from nlwfa_core.models.wfa import WFA
+from nlwfa_core.rounding import format_beside, format_share
+from nlwfa_core.strings.words import Word
+from nlwfa_core.teaching.automata import facts
+from nlwfa_core.teaching.automata.automaton_files import automaton_files, read_automaton
+from nlwfa_core.teaching.automata.challenges import Challenge
+from nlwfa_core.teaching.automata.draft import (
+    MAX_LINK,
+    ArrowRow,
+    Draft,
+    StateRow,
+    draft_of_link,
+    edited,
+)
+from nlwfa_core.teaching.automata.examples import BY_SEED, EMPTY, EXAMPLES, FIRST, example
+from nlwfa_core.teaching.automata.learning_back import (
     NUM_SEEDS,
     SIZES,
     curve_sentence,
@@ -31,18 +49,7 @@ from nlwfa_core.lab.build.learning_back import (
     source_files,
     source_recipe,
 )
-from nlwfa_core.lab.figures.learning_back import learning_back_figure
-from nlwfa_core.lab.formulas import latex
-from nlwfa_core.lab.formulas.by_hand import by_hand
-from nlwfa_core.lab.lens import MatrixChoice, singular_values_payload
-from nlwfa_core.lab.panels import panels_payload
-from nlwfa_core.lab.tables import drawn_table, drawn_warnings
-from nlwfa_core.learning.spectral import truncated_svd
-from nlwfa_core.models import sampling
-from nlwfa_core.models.algebra import minimise
-from nlwfa_core.models.wfa import WFA
-from nlwfa_core.rounding import format_beside, format_share
-from nlwfa_core.strings.words import Word
+from nlwfa_core.teaching.automata.learning_back_figure import learning_back_figure
 from pages.shared import components, contents, navigation, screen, sidebar, uploads, widgets
 from pages.shared.context import computed
 from pages.shared.widgets import escape_markdown, written_string

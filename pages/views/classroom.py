@@ -12,19 +12,19 @@ from urllib.parse import urlencode
 import streamlit as st
 
 from nlwfa_core import RecipeError, limits
+from nlwfa_core.display.addresses import qr_code, shared_link
+from nlwfa_core.display.figures.bars import guesses_figure
+from nlwfa_core.display.palette import RIGHT_SIGN, WRONG_SIGN
+from nlwfa_core.display.run_tables import format_time
 from nlwfa_core.errors import plural
 from nlwfa_core.history.classes import CLASS_SIZE, KEEP_DAYS, ClassRecord
 from nlwfa_core.history.database import database_errors_as_sentences
-from nlwfa_core.lab import class_board, quizzes
-from nlwfa_core.lab.addresses import qr_code, shared_link
-from nlwfa_core.lab.answers import ChoiceKey
-from nlwfa_core.lab.figures.bars import guesses_figure
-from nlwfa_core.lab.history import format_time
-from nlwfa_core.lab.palette import RIGHT_SIGN, WRONG_SIGN
-from nlwfa_core.lab.questions import Question
-from nlwfa_core.lab.teaching import lesson_plan
 from nlwfa_core.metrics.tables import Column
-from pages.shared import class_session, contents, lessons, share_link, url_parameters, widgets
+from nlwfa_core.teaching import class_board, quizzes
+from nlwfa_core.teaching.answers import ChoiceKey
+from nlwfa_core.teaching.class_plan import lesson_plan
+from nlwfa_core.teaching.questions import Question
+from pages.shared import class_session, contents, open_lesson, share_link, url_parameters, widgets
 from pages.shared.navigation import title
 from pages.shared.widgets import error_toast, errors_as_messages, escape_markdown
 
@@ -120,7 +120,9 @@ def student() -> None:
             "teacher.",
             icon=":material/groups:",
         )
-        if lessons.current() is None and (lesson := contents.lessons().get(_lesson_of_the_class())):
+        if open_lesson.current() is None and (
+            lesson := contents.lessons().get(_lesson_of_the_class())
+        ):
             label = f"Go to the lesson {lesson.title}"
             st.button(
                 label,
@@ -220,7 +222,7 @@ def invitation() -> None:
             on_change=_choose_lesson,
             width=420,
         )
-        fields = {lessons.LESSON: name, lessons.STEP: "1"} if name else {}
+        fields = {open_lesson.LESSON: name, open_lesson.STEP: "1"} if name else {}
         address, warning = _address({class_session.CLASS: code, **fields})
         with st.container(key="share_link"):
             st.code(address, language=None, wrap_lines=True)
@@ -671,15 +673,15 @@ def _join() -> None:
     first = not class_session.joined()
     if not _act(partial(class_session.join, st.session_state[NICKNAME])) or not first:
         return
-    if position := lessons.current():
-        lessons.open_lesson(position[0].name, position[1])
+    if position := open_lesson.current():
+        open_lesson.open_lesson(position[0].name, position[1])
     else:
         _act(_go_to_lesson)
 
 
 def _go_to_lesson() -> None:
     if name := _lesson_of_the_class():
-        lessons.open_lesson(name)
+        open_lesson.open_lesson(name)
 
 
 def _choose_lesson() -> None:

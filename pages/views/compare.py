@@ -15,36 +15,41 @@ from itertools import groupby
 import streamlit as st
 
 from nlwfa_core import HankelRecipe, Recipe, RecipeError, limits
-from nlwfa_core.errors import listed
-from nlwfa_core.experiment import sweeps
-from nlwfa_core.experiment.recipe import run_title
-from nlwfa_core.experiment.sweeps import AGAINST, MAX_SEEDS, Grid, Outcome, Point
-from nlwfa_core.hankel.matrix import HankelMatrix
-from nlwfa_core.jobs.runner import num_cores
-from nlwfa_core.lab.figures.metrics import metric_figure, score_bars
-from nlwfa_core.lab.figures.parallel import parallel_figure
-from nlwfa_core.lab.options import difference_table, parallel_axes, ranking, run_table
-from nlwfa_core.lab.pairs import pair_caption, paired_table
-from nlwfa_core.lab.records import problem_of, record_table
-from nlwfa_core.lab.tables import (
+from nlwfa_core.display.figures.parallel import parallel_figure
+from nlwfa_core.display.figures.score_curves import metric_figure, score_bars
+from nlwfa_core.display.pairs import pair_caption, paired_table
+from nlwfa_core.display.recipe_differences import (
+    difference_table,
+    parallel_axes,
+    ranking,
+    run_table,
+)
+from nlwfa_core.display.records import problem_of, record_table
+from nlwfa_core.display.result_tables import (
     BETTER,
     conventions_of,
     run_names,
     scores_csv,
     spread_table,
 )
+from nlwfa_core.errors import listed
+from nlwfa_core.experiment import sweeps
+from nlwfa_core.experiment.recipe import run_title
+from nlwfa_core.experiment.sweeps import AGAINST, MAX_SEEDS, Grid, Outcome, Point
+from nlwfa_core.hankel.matrix import HankelMatrix
+from nlwfa_core.jobs.runner import num_cores
 from nlwfa_core.learning.learners import HANKEL_LEARNERS, STRING_LEARNERS
 from nlwfa_core.metrics.diagnostics import DIAGNOSTIC_TITLES
-from nlwfa_core.metrics.scores import FLAT_WINS, METRICS, RANK_METRICS, SCORE_OF
+from nlwfa_core.metrics.score_table import FLAT_WINS, METRICS, RANK_METRICS, SCORE_OF
 from nlwfa_core.sources.names import RANDOM
 from pages.shared import (
     contents,
     pins,
-    runs,
     score_tables,
     training,
     uploads,
     url_parameters,
+    visitor_runs,
     widgets,
 )
 from pages.shared.context import Context, computed, finished
@@ -69,7 +74,7 @@ def outcome(recipe: Recipe) -> Outcome | None:
     The outcome has the requested recipe: the stored one may differ in options that its learner does
     not use.
     """
-    status = runs.status(recipe)
+    status = visitor_runs.status(recipe)
     return (
         replace(_outcome(recipe.key()), recipe=recipe)
         if status and status.state == "done"
@@ -255,7 +260,7 @@ def train(grid: Mapping[Point, Recipe]) -> dict[Point, Outcome]:
 
     Returns the finished runs.
     """
-    states = {point: runs.status(recipe) for point, recipe in grid.items()}
+    states = {point: visitor_runs.status(recipe) for point, recipe in grid.items()}
     outcomes = {
         point: replace(_outcome(grid[point].key()), recipe=grid[point])
         for point, status in states.items()
@@ -310,7 +315,7 @@ def train(grid: Mapping[Point, Recipe]) -> dict[Point, Outcome]:
 
 def _again(*recipes: Recipe) -> None:
     try:
-        runs.submit(*recipes)
+        visitor_runs.submit(*recipes)
     except RecipeError as error:
         error_toast(error)
 

@@ -12,12 +12,9 @@ from typing import Any
 import streamlit as st
 
 from nlwfa_core import DataRecipe, HankelRecipe, RecipeError, limits
-from nlwfa_core.experiment.data import Data, reading_alone
-from nlwfa_core.experiment.recipe import UPLOADS
-from nlwfa_core.hankel.matrix import counted_string
-from nlwfa_core.lab.figures.bars import bars_figure, lengths_figure
-from nlwfa_core.lab.formulas import recipe as formulas
-from nlwfa_core.lab.strings import (
+from nlwfa_core.display.figures.bars import bars_figure, lengths_figure
+from nlwfa_core.display.formulas import recipe_formulas as formulas
+from nlwfa_core.display.string_labels import (
     length_counts,
     most_frequent,
     most_frequent_word,
@@ -25,6 +22,9 @@ from nlwfa_core.lab.strings import (
     symbol_counts,
     usual_length,
 )
+from nlwfa_core.experiment.datasets import Data, reading_alone
+from nlwfa_core.experiment.recipe import UPLOADS
+from nlwfa_core.hankel.boundary import counted_string
 from nlwfa_core.rounding import format_share
 from nlwfa_core.sources.recognition import reading_of
 from nlwfa_core.strings.sample import Sample

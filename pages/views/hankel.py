@@ -15,9 +15,9 @@ import pandas as pd
 import streamlit as st
 
 from nlwfa_core import Recipe, limits
-from nlwfa_core.lab import lens
-from nlwfa_core.lab.formulas.recipe import SHIFTED, entry_formula
-from nlwfa_core.lab.lens import (
+from nlwfa_core.display import lens
+from nlwfa_core.display.formulas.recipe_formulas import SHIFTED, entry_formula
+from nlwfa_core.display.lens import (
     LAYERS,
     MAX_MODEL_CELLS,
     Matrix,
@@ -27,8 +27,8 @@ from nlwfa_core.lab.lens import (
     part,
     weights_phrase,
 )
-from nlwfa_core.lab.panels import panels_payload
-from nlwfa_core.lab.strings import count_by_hand
+from nlwfa_core.display.panels import panels_payload
+from nlwfa_core.display.string_labels import count_by_hand
 from nlwfa_core.rounding import format_apart, format_significant
 from pages.shared import components, screen, sidebar
 from pages.shared.context import Context, computed

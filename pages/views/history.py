@@ -15,27 +15,27 @@ from time import monotonic
 import streamlit as st
 
 from nlwfa_core import Recipe, RecipeError, limits
+from nlwfa_core.display import result_tables
+from nlwfa_core.display import run_tables as history_tables
+from nlwfa_core.display.pairs import COVERS, interval_sentence, interval_table
+from nlwfa_core.display.recipe_differences import difference_table
+from nlwfa_core.display.result_tables import BETTER
 from nlwfa_core.history import listing
 from nlwfa_core.history.bundles import MAX_RUNS, export_runs, import_runs
 from nlwfa_core.history.database import database_errors_as_sentences
 from nlwfa_core.history.listing import MAX_SEARCH, NEWEST, Choices, Listing, Query
 from nlwfa_core.history.runs import MAX_NAME, MAX_TAG, MAX_TAGS, STATES, History, Run, RunLabels
-from nlwfa_core.lab import history as history_tables
-from nlwfa_core.lab import tables
-from nlwfa_core.lab.options import difference_table
-from nlwfa_core.lab.pairs import COVERS, interval_sentence, interval_table
-from nlwfa_core.lab.tables import BETTER
 from nlwfa_core.metrics.intervals import Interval
-from nlwfa_core.metrics.scores import METRICS, SCORE_OF
+from nlwfa_core.metrics.score_table import METRICS, SCORE_OF
 from pages.shared import (
     contents,
     pins,
-    runs,
     score_tables,
     server,
     sidebar,
     uploads,
     visitor,
+    visitor_runs,
     widgets,
 )
 from pages.shared.context import Context
@@ -75,8 +75,10 @@ def stop_if_off() -> None:
 
 def run_list() -> RunList:
     """Return the visitor's list of runs. Raises RecipeError if the history can't be reached."""
-    mine = runs.own()
-    return RunList(runs.history(), mine or runs.history(), mine.owner if mine else None)
+    mine = visitor_runs.own()
+    return RunList(
+        visitor_runs.history(), mine or visitor_runs.history(), mine.owner if mine else None
+    )
 
 
 def choices(run_list: RunList) -> Choices:
@@ -308,7 +310,7 @@ def _results(run: Run) -> None:
                 )
                 st.caption(COVERS)
     if run.seconds:
-        st.caption(tables.time_sentence(run.seconds))
+        st.caption(result_tables.time_sentence(run.seconds))
     curves = history_tables.loss_curves(run)
     left, right = st.columns(2, gap="medium")
     if curves:
@@ -479,7 +481,7 @@ def _pin(name: str, run: Run) -> None:
 
 def _again(unfinished: Iterable[Run]) -> None:
     try:
-        runs.submit(*(_recipe(run) for run in unfinished))
+        visitor_runs.submit(*(_recipe(run) for run in unfinished))
     except RecipeError as error:
         error_toast(error)
     expect()
@@ -658,7 +660,7 @@ def _bundle(keys: tuple[str, ...], owner: str | None, labels: tuple[str, ...]) -
 
     `labels`, the runs' names and tags, are in the file, so the cache depends on them.
     """
-    return export_runs(server.home(), runs.history(), keys, owner)
+    return export_runs(server.home(), visitor_runs.history(), keys, owner)
 
 
 def _pack(keys: tuple[str, ...]) -> None:
@@ -700,7 +702,7 @@ def _import() -> None:
     uploads.forget_refusals()
     try:
         with database_errors_as_sentences():
-            imported = import_runs(server.home(), runs.history(), file.getvalue())
+            imported = import_runs(server.home(), visitor_runs.history(), file.getvalue())
     except RecipeError as error:
         uploads.refuse(BUNDLE, file.name, error)
     else:

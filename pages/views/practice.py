@@ -10,10 +10,10 @@ import streamlit as st
 
 from nlwfa_core import RecipeError
 from nlwfa_core.errors import did_you_mean, enumeration, plural
-from nlwfa_core.lab.questions import Response
-from nlwfa_core.lab.quizzes import AFTER, BEFORE, NUM_ITEMS, Quiz, item_name, normalised_gain
-from nlwfa_core.lab.tasks.bank import LARGEST_SEED, Kind, Task, scheduled_task
 from nlwfa_core.rounding import format_significant
+from nlwfa_core.teaching.questions import Response
+from nlwfa_core.teaching.quizzes import AFTER, BEFORE, NUM_ITEMS, Quiz, item_name, normalised_gain
+from nlwfa_core.teaching.tasks.bank import LARGEST_SEED, Kind, Task, scheduled_task
 from pages.shared import class_session, contents, screen, url_parameters
 from pages.shared.exercises import (
     LESSON,

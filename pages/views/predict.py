@@ -9,13 +9,18 @@ from collections.abc import Mapping
 import streamlit as st
 
 from nlwfa_core import Recipe, RecipeError
-from nlwfa_core.experiment.data import Data
-from nlwfa_core.lab import tables
-from nlwfa_core.lab.figures.bars import next_symbol_figure
-from nlwfa_core.lab.formulas.by_hand import ROUNDING_NOTE, by_hand
-from nlwfa_core.lab.states import next_probabilities
-from nlwfa_core.lab.strings import most_frequent_word, prefixes_of, word_labels
-from nlwfa_core.lab.tables import drawn_csv, drawn_table, drawn_warnings, reading_sentences
+from nlwfa_core.display import result_tables
+from nlwfa_core.display.figures.bars import next_symbol_figure
+from nlwfa_core.display.formulas.by_hand import ROUNDING_NOTE, by_hand
+from nlwfa_core.display.projection import next_probabilities
+from nlwfa_core.display.result_tables import (
+    drawn_csv,
+    drawn_table,
+    drawn_warnings,
+    reading_sentences,
+)
+from nlwfa_core.display.string_labels import most_frequent_word, prefixes_of, word_labels
+from nlwfa_core.experiment.datasets import Data
 from nlwfa_core.models import sampling
 from nlwfa_core.models.mixture import BY_STRING, BY_SYMBOL, Mixture
 from nlwfa_core.models.model import Model
@@ -82,9 +87,11 @@ def one_string(recipe: Recipe, data: Data, models: Mapping[str, Model]) -> None:
         st.error(escape_markdown(str(error)), icon=":material/error:")
         return
     widgets.draw_table(
-        tables.weight_table(models, word), "predict.weights", "The string's weight under each model"
+        result_tables.weight_table(models, word),
+        "predict.weights",
+        "The string's weight under each model",
     )
-    widgets.warnings(*tables.weight_warnings(models, word, data))
+    widgets.warnings(*result_tables.weight_warnings(models, word, data))
     _what_comes_next(data, models, word)
     _mixture(data, models, word)
     automata = {
@@ -112,7 +119,7 @@ def _what_comes_next(data: Data, models: Mapping[str, Model], word: Word) -> Non
     st.plotly_chart(
         figure, key="predict.next", alt="Probability of each next symbol under each model"
     )
-    widgets.warnings(*tables.score_warnings(models, word[:length]))
+    widgets.warnings(*result_tables.score_warnings(models, word[:length]))
     st.caption(
         "|scores|, divided by their sum over all symbols and the end. A weighted automaton's "
         "score of a symbol is the sum of the "
@@ -146,7 +153,7 @@ def _mixture(data: Data, models: Mapping[str, Model], word: Word) -> None:
     except RecipeError as error:
         st.info(escape_markdown(str(error)), icon=":material/info:")
         return
-    table = tables.influence_table(list(parts), mixture, word, data.alphabet)
+    table = result_tables.influence_table(list(parts), mixture, word, data.alphabet)
     widgets.draw_table(
         table, "predict.mixture", "What each model says next, and its share in the mixture"
     )
@@ -162,7 +169,7 @@ def _mixed(models: Mapping[str, Model], data: Data, level: str) -> Mixture:
     request = (level, tuple((name, id(model)) for name, model in models.items()))
     last = st.session_state.get(MIXED)
     if last is None or last[0] != request:
-        last = st.session_state[MIXED] = (request, tables.mixed(models, data, level))
+        last = st.session_state[MIXED] = (request, result_tables.mixed(models, data, level))
     mixture: Mixture = last[1]
     return mixture
 
@@ -177,7 +184,7 @@ def _states_and_calculation(
     )
     model = models[name]
     widgets.draw_table(
-        tables.trajectory_table(model, word, data.alphabet),
+        result_tables.trajectory_table(model, word, data.alphabet),
         "predict.states",
         "State and weight after each prefix",
     )

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import streamlit as st
 
+from nlwfa_core.display.story import story_payload
 from nlwfa_core.experiment.presets import PRESETS
-from nlwfa_core.lab.story import story_payload
-from pages.shared import components, contents, lessons, runs, sidebar
+from pages.shared import components, contents, open_lesson, sidebar, visitor_runs
 from pages.shared.context import Context, computed
 from pages.shared.navigation import switch
 from pages.shared.server import ASSETS
@@ -36,7 +36,7 @@ def way_in() -> None:
             key="start.begin",
             type="primary",
             icon=":material/school:",
-            on_click=lessons.open_lesson,
+            on_click=open_lesson.open_lesson,
             args=(first.name,),
         )
         label, icon = (
@@ -89,7 +89,7 @@ def lesson_cards() -> None:
                 st.button(
                     "Begin",
                     key=f"start.lesson.{lesson.name}",
-                    on_click=lessons.open_lesson,
+                    on_click=open_lesson.open_lesson,
                     args=(lesson.name,),
                 )
     with st.container(key="for_a_class"):
@@ -108,9 +108,9 @@ def resume() -> None:
     """Draw buttons that lead back to the runs started in this session, and to the run in the
     address.
     """
-    jobs = runs.mine()
+    jobs = visitor_runs.mine()
     here = sidebar.current()
-    if here.key() != sidebar.FIRST.key() and (job := runs.status(here)) is not None:
+    if here.key() != sidebar.FIRST.key() and (job := visitor_runs.status(here)) is not None:
         jobs[here.key()] = job
     recent = [
         job for job in jobs.values() if job.state in STATES and job.recipe.learning.needs_hankel

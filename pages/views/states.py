@@ -13,10 +13,9 @@ import pandas as pd
 import streamlit as st
 
 from nlwfa_core import Recipe, RecipeError
-from nlwfa_core.experiment.data import Data
-from nlwfa_core.lab import tables, walk
-from nlwfa_core.lab.figures.states import add_trajectory, overlay_figure, states_figure
-from nlwfa_core.lab.graph import (
+from nlwfa_core.display import result_tables, walk
+from nlwfa_core.display.figures.state_points import add_trajectory, overlay_figure, states_figure
+from nlwfa_core.display.graph import (
     MAX_LABELS,
     MAX_STATES,
     dot,
@@ -25,10 +24,11 @@ from nlwfa_core.lab.graph import (
     readable_share,
     weights_table,
 )
-from nlwfa_core.lab.states import COLOURINGS, align, colouring, prefix_states, project
-from nlwfa_core.lab.strings import prefixes_of, word_labels, word_to_follow
-from nlwfa_core.models.files import LearnedModel
+from nlwfa_core.display.projection import COLOURINGS, align, colouring, prefix_states, project
+from nlwfa_core.display.string_labels import prefixes_of, word_labels, word_to_follow
+from nlwfa_core.experiment.datasets import Data
 from nlwfa_core.models.geometry import directions
+from nlwfa_core.models.model_files import LearnedModel
 from nlwfa_core.models.nlwfa import NLWFA
 from nlwfa_core.models.recurrent import RecurrentModel
 from nlwfa_core.models.wfa import WFA
@@ -328,7 +328,9 @@ def _draw_states(
             "begin with one of them."
         )
     with st.expander("The numbers", icon=":material/table:"):
-        table = tables.points_table(prefixes, data.alphabet, points[:, :axes], colours, title)
+        table = result_tables.points_table(
+            prefixes, data.alphabet, points[:, :axes], colours, title
+        )
         points_frame = widgets.written_frame(pd.DataFrame(table))
         st.dataframe(
             points_frame,
@@ -336,7 +338,7 @@ def _draw_states(
             key="states.points",
             alt="Coordinates of each prefix's state",
         )
-        way = tables.trajectory_table(model, word, data.alphabet)
+        way = result_tables.trajectory_table(model, word, data.alphabet)
         widgets.draw_table(way, "states.way", "The string's states, all components", remember=False)
 
 

@@ -13,15 +13,15 @@ from platform import python_version
 import streamlit as st
 
 from nlwfa_core import RecipeError, __version__
+from nlwfa_core.display import machine
+from nlwfa_core.display import run_tables as history_tables
 from nlwfa_core.experiment.recipe import run_title
 from nlwfa_core.history.database import database_errors_as_sentences, describe
 from nlwfa_core.history.listing import Query, choices, list_runs
 from nlwfa_core.history.runs import STATES, Run
 from nlwfa_core.jobs.runner import Overview
-from nlwfa_core.lab import history as history_tables
-from nlwfa_core.lab import machine
 from nlwfa_core.metrics.tables import Column, Numbers
-from pages.shared import runs, server, visitor, widgets
+from pages.shared import server, visitor, visitor_runs, widgets
 from pages.shared.widgets import errors_as_messages, escape_markdown
 
 SECONDS = 2.0
@@ -47,14 +47,14 @@ def board() -> None:
 
 @errors_as_messages()
 def _board() -> None:
-    busy = runs.runner().overview()
+    busy = visitor_runs.runner().overview()
     _cells(
         {
             "jobs waiting": f"{busy.waiting:,}",
             "jobs running": f"{busy.running:,}",
             "jobs paused": f"{busy.paused:,}",
             "workers alive": f"{len(busy.pids)} of {busy.num_working}",
-            "browsers connected": f"{runs.sessions():,}",
+            "browsers connected": f"{visitor_runs.sessions():,}",
         }
         | _sizes(busy)
     )
@@ -97,7 +97,7 @@ def _history() -> None:
         if state in states
     ]
     text = " · ".join(counts) or "no run yet"
-    st.markdown(f"{escape_markdown(describe(runs.history().reading.url))}: {text}")
+    st.markdown(f"{escape_markdown(describe(visitor_runs.history().reading.url))}: {text}")
     if failures:
         st.markdown("**The last failures**")
         table = {
@@ -118,8 +118,10 @@ def _past(num_failures: int) -> tuple[dict[str, int], tuple[Run, ...]]:
     The result is cached for a few seconds, because many people may look at the page.
     """
     with database_errors_as_sentences():
-        failures = list_runs(runs.history(), Query(states=("failed",)), 0, num_failures).runs
-        return choices(runs.history()).states, failures
+        failures = list_runs(
+            visitor_runs.history(), Query(states=("failed",)), 0, num_failures
+        ).runs
+        return choices(visitor_runs.history()).states, failures
 
 
 def _why(run: Run) -> str:

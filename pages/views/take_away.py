@@ -12,18 +12,18 @@ from urllib.parse import urlencode
 import streamlit as st
 
 from nlwfa_core import Recipe, RecipeError
-from nlwfa_core.experiment.data import Data
+from nlwfa_core.display import result_tables
+from nlwfa_core.experiment.datasets import Data
 from nlwfa_core.experiment.recipe import recipe_code
 from nlwfa_core.experiment.results import Result
+from nlwfa_core.export.downloads import data_files, figure_files, model_files, refusals
+from nlwfa_core.export.notebook import notebook
+from nlwfa_core.export.report import report
+from nlwfa_core.export.script import UPLOADS, script
 from nlwfa_core.files import zipped
 from nlwfa_core.hankel.matrix import HankelMatrix
-from nlwfa_core.lab import tables
-from nlwfa_core.lab.export.files import data_files, figure_files, model_files, refusals
-from nlwfa_core.lab.export.notebook import notebook
-from nlwfa_core.lab.export.report import report
-from nlwfa_core.lab.export.script import UPLOADS, script
 from nlwfa_core.limits import check_at_most
-from nlwfa_core.metrics.scores import Scores
+from nlwfa_core.metrics.score_table import Scores
 from nlwfa_core.models.wfa import WFA
 from pages.shared import class_session, contents, pins, sidebar, uploads
 from pages.shared.context import Context
@@ -67,7 +67,9 @@ class FinishedRun:
         ).encode()
 
     def scores(self) -> bytes:
-        return tables.scores_csv({self.result.recipe.title: self.result.scores} | self.references)
+        return result_tables.scores_csv(
+            {self.result.recipe.title: self.result.scores} | self.references
+        )
 
     def everything(self) -> bytes:
         recipe = self.result.recipe

@@ -9,17 +9,17 @@ from collections.abc import Mapping
 import streamlit as st
 
 from nlwfa_core import Recipe, RecipeError
-from nlwfa_core.experiment.data import Data
+from nlwfa_core.display import result_tables
+from nlwfa_core.display.formulas import recipe_formulas as formulas
+from nlwfa_core.display.formulas import spectral_steps as stepping
+from nlwfa_core.display.formulas.spectral_steps import Step
+from nlwfa_core.display.pairs import COVERS, interval_sentence
+from nlwfa_core.display.string_labels import short_word
+from nlwfa_core.experiment.datasets import Data
 from nlwfa_core.experiment.results import Result
-from nlwfa_core.lab import tables
-from nlwfa_core.lab.formulas import recipe as formulas
-from nlwfa_core.lab.formulas import spectral as stepping
-from nlwfa_core.lab.formulas.spectral import Step
-from nlwfa_core.lab.pairs import COVERS, interval_sentence
-from nlwfa_core.lab.strings import short_word
 from nlwfa_core.learning.learners import HANKEL_LEARNERS
 from nlwfa_core.learning.names import LBFGS_DEPENDENT
-from nlwfa_core.metrics.scores import Scores
+from nlwfa_core.metrics.score_table import Scores
 from nlwfa_core.metrics.tables import format_score
 from nlwfa_core.strings.words import Word
 from pages.shared import score_tables, training, widgets
@@ -167,7 +167,7 @@ def scores(recipe: Recipe, result: Result, references: Mapping[str, Scores]) -> 
     st.subheader("On the test strings", anchor=False)
     rows = {recipe.learning.learner: result.scores, **references}
     score_tables.score_table(rows, "train.scores")
-    st.caption(tables.time_sentence(result.seconds))
+    st.caption(result_tables.time_sentence(result.seconds))
 
 
 def all_learners(context: Context) -> None:

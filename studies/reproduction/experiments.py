@@ -27,7 +27,7 @@ import numpy as np
 
 from nlwfa_core import limits
 from nlwfa_core.errors import RecipeError, RunsFailed
-from nlwfa_core.experiment.data import load_data
+from nlwfa_core.experiment.datasets import load_data
 from nlwfa_core.experiment.pipeline import reference_models
 from nlwfa_core.experiment.presets import PRESETS
 from nlwfa_core.experiment.recipe import DataRecipe, Recipe, flat, with_fields
@@ -38,13 +38,15 @@ from nlwfa_core.jobs.worker import died
 from nlwfa_core.learning.learners import HANKEL_LEARNERS, LEARNERS, NETWORK_LEARNERS, SP
 from nlwfa_core.learning.names import CONVERGED_EPOCHS
 from nlwfa_core.learning.progress import UNFINISHED, Progress, Report, silent
+from nlwfa_core.metrics.evaluate import evaluate
 from nlwfa_core.metrics.ranking import Prefixes
-from nlwfa_core.metrics.scores import Scores, TestSet, evaluate
+from nlwfa_core.metrics.score_table import Scores
 from nlwfa_core.metrics.tables import csv_text
+from nlwfa_core.metrics.testset import TestSet
 from nlwfa_core.models.model import Model
 from nlwfa_core.records import GENERATION
-from nlwfa_core.sources.files import read_strings
-from nlwfa_core.sources.prefixes import read_targets, targets_of
+from nlwfa_core.sources.spice import read_targets, targets_of
+from nlwfa_core.sources.string_files import read_strings
 
 from .prefixes import PrefixScores, prefix_scores
 from .squared import SQUARED_COLUMNS, squared_errors

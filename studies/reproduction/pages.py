@@ -19,11 +19,11 @@ from itertools import product
 from pathlib import Path
 
 from nlwfa_core.errors import RecipeError
+from nlwfa_core.export.svg import Panel, line_chart
 from nlwfa_core.files import __version__
-from nlwfa_core.lab.svg import Panel, line_chart
 from nlwfa_core.learning.learners import NETWORK_LEARNERS
 from nlwfa_core.metrics.intervals import CONFIDENCE
-from nlwfa_core.metrics.scores import SCORE_OF, SCORES
+from nlwfa_core.metrics.score_table import SCORE_OF, SCORES
 from nlwfa_core.metrics.seeds import Spread, badness
 
 from .claims import (

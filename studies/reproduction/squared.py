@@ -11,11 +11,12 @@ from itertools import product
 import numpy as np
 
 from nlwfa_core.hankel.basis import Basis
-from nlwfa_core.hankel.matrix import exact_hankel, transformed
+from nlwfa_core.hankel.matrix import exact_hankel
+from nlwfa_core.hankel.transforms import transformed
 from nlwfa_core.learning.fitting import fit
 from nlwfa_core.learning.learners import LEARNERS
 from nlwfa_core.learning.spectral import truncated_svd
-from nlwfa_core.sources.automata import random_automaton
+from nlwfa_core.sources.random_automata import random_automaton
 from nlwfa_core.strings.words import FloatArray, Words
 
 NUM_SYMBOLS, BASIS_LENGTH = 2, 4

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from pages.shared import runs
+from pages.shared import visitor_runs
 from pages.shared.standing import standing
 
 
@@ -20,9 +20,9 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         # a simulated page comes from no address, so it is not at the machine
         patch.setenv("NLWFA_HISTORY", "all")
         yield folder
-        runner = runs.runner()
+        runner = visitor_runs.runner()
         runner.close()
-        runs.runner.clear()
+        visitor_runs.runner.clear()
         assert not runner.pids
 
 
@@ -35,7 +35,7 @@ def nothing_is_left_running(home: Path) -> Iterator[None]:
     """
     standing._openings.clear()
     yield
-    runner = runs.runner()
+    runner = visitor_runs.runner()
     for key, job in [*runner._jobs.items()]:
         if not job.over:
             for session in [*job.sessions]:

@@ -20,7 +20,7 @@ from streamlit.runtime.pages_manager import PagesManager
 from streamlit.testing.v1 import AppTest, app_test
 
 from nlwfa_core import Recipe
-from pages.shared import runs
+from pages.shared import visitor_runs
 from pages.shared.context import Context
 from pages.shared.navigation import PAGES
 from tests import quick
@@ -112,7 +112,7 @@ def trained(app: AppTest, button: str = "train.start") -> AppTest:
         lambda: (
             not any(
                 "test session id" in job.sessions and not job.over
-                for job in [*runs.runner()._jobs.values()]
+                for job in [*visitor_runs.runner()._jobs.values()]
             )
         )
     )

@@ -6,10 +6,10 @@ from __future__ import annotations
 
 import pytest
 
-from nlwfa_core.lab.build.draft import ArrowRow, Draft, StateRow
-from nlwfa_core.lab.build.examples import EXAMPLES, FIRST, example
-from nlwfa_core.lab.build.files import automaton_files
 from nlwfa_core.models.algebra import equivalent
+from nlwfa_core.teaching.automata.automaton_files import automaton_files
+from nlwfa_core.teaching.automata.draft import ArrowRow, Draft, StateRow
+from nlwfa_core.teaching.automata.examples import EXAMPLES, FIRST, example
 from pages.shared import contents
 from pages.shared.context import Context
 from tests.app.lab import complaints, given_to, go, markdown_texts, open_lab, recipe_of

@@ -13,11 +13,11 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from nlwfa_core import limits
+from nlwfa_core.display.palette import RIGHT, RIGHT_SIGN, WRONG
 from nlwfa_core.errors import RecipeError
 from nlwfa_core.history import database
-from nlwfa_core.lab.answers import ChoiceKey
-from nlwfa_core.lab.class_board import lesson_questions
-from nlwfa_core.lab.palette import RIGHT, RIGHT_SIGN, WRONG
+from nlwfa_core.teaching.answers import ChoiceKey
+from nlwfa_core.teaching.class_board import lesson_questions
 from pages.shared import class_session, contents, visitor
 from pages.shared.widgets import escape_markdown
 from tests.app.lab import complaints, figure, go, markdown_texts, open_lab

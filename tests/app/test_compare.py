@@ -8,14 +8,14 @@ import numpy as np
 import pytest
 
 from nlwfa_core import run
-from nlwfa_core.experiment.data import load_data
+from nlwfa_core.display import result_tables as tables_of_the_lab
+from nlwfa_core.display.pairs import interval_text
+from nlwfa_core.experiment.datasets import load_data
 from nlwfa_core.experiment.recipe import recipe_code
 from nlwfa_core.experiment.sweeps import Grid
 from nlwfa_core.jobs.folders import RunFolders
-from nlwfa_core.lab import tables as tables_of_the_lab
-from nlwfa_core.lab.pairs import interval_text
 from nlwfa_core.metrics.intervals import leader, paired_differences, string_scores
-from nlwfa_core.metrics.scores import SCORE_OF
+from nlwfa_core.metrics.score_table import SCORE_OF
 from nlwfa_core.metrics.seeds import Spread
 from nlwfa_core.metrics.tables import format_score
 from pages.shared.context import Context

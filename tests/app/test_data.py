@@ -11,8 +11,8 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from nlwfa_core import limits
-from nlwfa_core.sources.automata import random_automaton, sample_words
 from nlwfa_core.sources.pautomac import write_pautomac, write_solution
+from nlwfa_core.sources.random_automata import random_automaton, sample_words
 from tests.app.lab import QUICK, all_pages, complaints, go, open_lab, recipe_of, trained
 
 AUTOMATON = random_automaton(3, 2, 0)

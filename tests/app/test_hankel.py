@@ -12,10 +12,10 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from nlwfa_core import run
+from nlwfa_core.display.lens import LAYERS, model_block
 from nlwfa_core.errors import RecipeError
-from nlwfa_core.experiment.data import load_data, no_files
+from nlwfa_core.experiment.datasets import load_data, no_files
 from nlwfa_core.experiment.pipeline import build_hankel
-from nlwfa_core.lab.lens import LAYERS, model_block
 from pages.shared.server import ASSETS
 from tests.app.lab import (
     QUICK,
@@ -117,7 +117,7 @@ def test_states_that_diverge_leave_the_rows_of_the_decomposition(
     def diverge(*_: object) -> None:
         raise RecipeError("The model diverges")
 
-    monkeypatch.setattr("nlwfa_core.lab.lens.basis_states", diverge)
+    monkeypatch.setattr("nlwfa_core.display.lens.basis_states", diverge)
     app = go(trained(open_lab("train", **QUICK | {"learner": "SP", "data_seed": 332})), "hankel")
     assert not complaints(app)
     assert lens_payload(app)["points"]["title"] == "Rows of UD, rank 2"

@@ -15,11 +15,11 @@ import sqlalchemy as sa
 from streamlit.testing.v1 import AppTest
 
 from nlwfa_core import Recipe, run
+from nlwfa_core.display.palette import LINEAR_LOSS
 from nlwfa_core.history.listing import Query, list_runs
 from nlwfa_core.history.runs import Event, Run, run_of_result
-from nlwfa_core.lab.palette import LINEAR_LOSS
 from nlwfa_core.metrics.tables import format_score
-from pages.shared import contents, pins, runs, visitor
+from pages.shared import contents, pins, visitor, visitor_runs
 from pages.views import history
 from tests.app.lab import (
     QUICK,
@@ -39,7 +39,7 @@ from tests.waiting import wait_for
 def recorded(recipe: Recipe, state: str = "done") -> Run:
     """The run's row, once it says so: it is written beside."""
     row: Run = wait_for(
-        lambda: (row := run_of(runs.history(), recipe.key())) and row.state == state and row
+        lambda: (row := run_of(visitor_runs.history(), recipe.key())) and row.state == state and row
     )
     return row
 
@@ -56,7 +56,7 @@ def find(app: AppTest, *recipes: Recipe) -> AppTest:
     if len(recipes) == 1:
         return app.text_input(key=history.SEARCH).set_value(recipes[0].key()[:20]).run()
     for recipe in recipes:
-        runs.history().tag(recipe.key(), [tag_of(*recipes)])
+        visitor_runs.history().tag(recipe.key(), [tag_of(*recipes)])
     return app.run().multiselect(key="history.tags").set_value([tag_of(*recipes)]).run()
 
 
@@ -91,7 +91,7 @@ def test_the_page_asks_the_database_as_often_for_one_run_as_for_many() -> None:
     for shown in (recipes[:1], recipes):
         assert find(app, *shown).dataframe[0].value.shape[0] == len(shown)
         statements: list[str] = []
-        reading = runs.history().reading
+        reading = visitor_runs.history().reading
         sa.event.listen(
             reading,
             "before_cursor_execute",
@@ -198,7 +198,7 @@ def test_pin_and_run_again() -> None:
     assert app.session_state["pins.recipe.A"] == app.session_state["pins.recipe.B"] == recipe
     assert "history.again" not in keys(app)  # equal recipes give equal numbers
     left = recipe.changed(data=recipe.data.changed(seed=305))
-    runs.history().note([Event(left.key(), left, "interrupted", time())])
+    visitor_runs.history().note([Event(left.key(), left, "interrupted", time())])
     app = tick(find(open_lab("history"), left), 0)
     assert any("Its server stopped" in note.value.replace("\\", "") for note in app.warning)
     assert app.button(key="history.again").label == "Run again"
@@ -211,7 +211,9 @@ def test_pin_and_run_again() -> None:
 def test_all_that_was_interrupted_goes_on_at_a_click() -> None:
     recipe = made(306)
     left = [recipe.changed(data=recipe.data.changed(seed=seed)) for seed in (307, 308)]
-    runs.history().note([Event(entry.key(), entry, "interrupted", time()) for entry in left])
+    visitor_runs.history().note(
+        [Event(entry.key(), entry, "interrupted", time()) for entry in left]
+    )
     app = open_lab("history")
     assert any("were interrupted" in text.value for text in app.main.markdown)
     app.button(key="history.go_on").click().run()
@@ -258,7 +260,7 @@ def test_names_and_tags_are_shown_as_they_are_written() -> None:
     app.multiselect(key=f"history.tags_of.{recipe.key()[:12]}").set_value(["x" * 41])
     app.button(key="history.save").click().run()
     assert complaints(app) == ["the length of a tag must be at most 40; got 41"]
-    assert run_of(runs.history(), recipe.key()).tags == ["<i>tag</i>"]
+    assert run_of(visitor_runs.history(), recipe.key()).tags == ["<i>tag</i>"]
 
 
 def test_several_runs_get_a_tag_beside_theirs() -> None:
@@ -267,7 +269,7 @@ def test_several_runs_get_a_tag_beside_theirs() -> None:
     app.multiselect(key="history.tags_of.several").set_value(["both"])
     app.button(key="history.save").click().run()
     assert not complaints(app)
-    assert [run_of(runs.history(), recipe.key()).tags for recipe in recipes] == [
+    assert [run_of(visitor_runs.history(), recipe.key()).tags for recipe in recipes] == [
         [tag_of(*recipes), "both"]
     ] * 2
 
@@ -305,14 +307,14 @@ def test_a_bundle_there_and_back() -> None:
 def test_a_file_that_is_no_bundle_is_one_sentence_and_changes_nothing(data: bytes) -> None:
     recipe = made(315)
     app = find(open_lab("history"), recipe)
-    before = list_runs(runs.history(), Query()).total
+    before = list_runs(visitor_runs.history(), Query()).total
     app.file_uploader(key=history.BUNDLE).set_value(("runs.zip", data, "application/zip")).run()
     [sentence] = complaints(app)
     assert sentence.startswith("runs.zip: ") and sentence.endswith("– Nothing was changed.")
     assert complaints(app.run()) == [sentence]  # it stays
     app.button(key=f"{history.BUNDLE}.dismiss").click().run()
     assert not complaints(app)
-    assert list_runs(runs.history(), Query()).total == before and len(named(app)) == 1
+    assert list_runs(visitor_runs.history(), Query()).total == before and len(named(app)) == 1
 
 
 def test_large_bundles_are_packed_when_somebody_asks(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -331,7 +333,7 @@ def test_a_run_whose_strings_were_uploaded_says_so_and_can_not_be_opened_without
     recorded(here)
     gone = here.changed(data=here.data.changed(upload="0" * 64))
     result = run(here, files=contents.uploads().get)
-    runs.history().note(
+    visitor_runs.history().note(
         [run_of_result(gone.key(), type(result)(**{**vars(result), "recipe": gone}), time())]
     )
     app = tick(find(open_lab("history"), gone), 0)
@@ -348,30 +350,30 @@ def test_a_run_whose_strings_were_uploaded_says_so_and_can_not_be_opened_without
 def test_what_the_sidebar_can_not_say_is_told() -> None:
     base = made(317)
     opponent = base.with_learner("HMM", 2)
-    runs.history().note([Event(opponent.key(), opponent, "failed", time(), "a sentence")])
+    visitor_runs.history().note([Event(opponent.key(), opponent, "failed", time(), "a sentence")])
     app = tick(find(open_lab("history"), opponent), 0)
     app.button(key="history.open").click().run()
     assert len(complaints(app)) == 1 and "opponents are on Compare" in complaints(app)[0]
     damaged = Event("9" * 64, base, "failed", time())
-    runs.history().note([damaged])
-    runs.history()._set(["9" * 64], recipe={"data": {"nonsense": 1}})
+    visitor_runs.history().note([damaged])
+    visitor_runs.history()._set(["9" * 64], recipe={"data": {"nonsense": 1}})
     app = open_lab("history").text_input(key=history.SEARCH).set_value("9" * 20).run()
     for button in ("history.open", "history.pin.A", "history.again"):
         tick(app, 0).button(key=button).click().run()
         assert "can't be read" in complaints(app)[0]
-    runs.history().delete(["9" * 64])
+    visitor_runs.history().delete(["9" * 64])
 
 
 def test_what_is_under_way_is_not_deleted() -> None:
     recipe = made(318).with_learner("fac.non")
     endless = {"optimizer": "adamax", "start": "random", "epochs_factorisation": 100_000}
     going = recipe.changed(learning=recipe.learning.changed(**endless))
-    runs.runner().submit(going, "somebody")
+    visitor_runs.runner().submit(going, "somebody")
     recorded(going, "running")
     app = tick(find(open_lab("history"), going), 0)
     assert not complaints(app) and "history.delete" not in keys(app)
     assert any("cancel it first" in text.value for text in app.main.caption)
-    runs.runner().cancel(going.key(), "somebody")
+    visitor_runs.runner().cancel(going.key(), "somebody")
     recorded(going, "cancelled")
 
 
@@ -380,7 +382,7 @@ def test_many_runs_come_a_page_at_a_time(monkeypatch: pytest.MonkeyPatch) -> Non
     events = [
         Event(f"{number:063x}f", base, "failed", 1.0 + number, "one of many") for number in range(7)
     ]
-    runs.history().note(events)
+    visitor_runs.history().note(events)
     monkeypatch.setattr(history, "PAGE_SIZE", 3)
     app = open_lab("history").text_input(key=history.SEARCH).set_value("one of many").run()
     assert len(named(app)) == 3 and any("Runs 1–3 of 7" in text.value for text in app.main.markdown)
@@ -390,7 +392,7 @@ def test_many_runs_come_a_page_at_a_time(monkeypatch: pytest.MonkeyPatch) -> Non
     # the last page is gone with its only run
     tick(app, 0).button(key="history.delete").click().run()
     assert len(named(app)) == 3 and any("Runs 4–6 of 6" in text.value for text in app.main.markdown)
-    runs.history().delete([event.key for event in events])
+    visitor_runs.history().delete([event.key for event in events])
 
 
 def test_in_a_class_everybody_has_a_list_of_their_own(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -436,7 +438,7 @@ def test_a_database_that_is_away_is_one_sentence_and_everything_else_works(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv(visitor.HISTORY, "own")
-    runs.history.clear()
+    visitor_runs.history.clear()
     monkeypatch.setenv("NLWFA_DATABASE_URL", "sqlite:////nowhere/at/all.db")
     monkeypatch.setattr("nlwfa_core.history.database.BUSY_SECONDS", 0)
     app = open_lab("history")

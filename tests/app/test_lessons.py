@@ -9,7 +9,7 @@ import re
 import pytest
 
 from nlwfa_core.experiment.recipe import FIELDS
-from pages.shared import contents, context, lessons, runs, sidebar
+from pages.shared import contents, context, open_lesson, sidebar, visitor_runs
 from pages.shared.navigation import PAGES
 from tests.app.lab import QUICK, complaints, go, markdown_texts, open_lab, recipe_of, trained
 
@@ -24,7 +24,7 @@ def heading(app):
 @pytest.mark.parametrize(("name", "place"), STEPS)
 def test_a_step_names_pages_and_controls_that_there_are(name, place):
     step = LESSONS[name].steps[place]
-    assert lessons.page_of(step) in step.pages and set(step.pages) <= {*PAGES, "take_away"}
+    assert open_lesson.page_of(step) in step.pages and set(step.pages) <= {*PAGES, "take_away"}
     assert set(step.show) <= set(FIELDS)
 
 
@@ -35,7 +35,7 @@ def test_a_step_is_drawn_on_its_page_does_what_it_says_and_points_at_what_is_the
     after the first action.
     """
     step = LESSONS[name].steps[place]
-    app = open_lab(lessons.page_of(step), lesson=name, step=place + 1)
+    app = open_lab(open_lesson.page_of(step), lesson=name, step=place + 1)
     assert not complaints(app) and heading(app) == step.title
     assert app.query_params["step"] == str(place + 1)
     texts = markdown_texts(app)
@@ -63,7 +63,7 @@ def test_a_step_is_drawn_on_its_page_does_what_it_says_and_points_at_what_is_the
         assert words in seen, words
     if name == "your-own":
         return
-    assert all(runs.runner().status(recipe.key()).state == "done" for recipe in step.models)
+    assert all(visitor_runs.runner().status(recipe.key()).state == "done" for recipe in step.models)
 
 
 def keys(app):
@@ -241,7 +241,7 @@ def test_an_open_quiz_hides_the_text_and_the_answer_of_the_step():
     app.button(key="lesson.quiz").click().run()
     texts = markdown_texts(app)
     assert not complaints(app) and app.main.title[0].value == "Practice"
-    assert lessons.HIDDEN in texts and not {
+    assert open_lesson.HIDDEN in texts and not {
         step.text,
         step.question.solution,
         step.question.text,

@@ -10,11 +10,11 @@ import sys
 import pytest
 
 from nlwfa_core import run
+from nlwfa_core.display.formulas.recipe_formulas import steps
 from nlwfa_core.experiment.presets import PRESETS
-from nlwfa_core.lab.formulas.recipe import steps
 from nlwfa_core.learning.learners import HANKEL_LEARNERS
-from nlwfa_core.metrics.perplexity import CONVENTIONS
-from nlwfa_core.metrics.scores import SCORE_OF
+from nlwfa_core.metrics.pautomac_score import CONVENTIONS
+from nlwfa_core.metrics.score_table import SCORE_OF
 from nlwfa_core.metrics.tables import format_score
 from nlwfa_core.models.nlwfa import NLWFA
 from nlwfa_core.models.reading import READINGS

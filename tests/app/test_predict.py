@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from nlwfa_core.lab.formulas.by_hand import by_hand
+from nlwfa_core.display.formulas.by_hand import by_hand
 from nlwfa_core.models import sampling
 from nlwfa_core.models.mixture import fit_mixture
 from nlwfa_core.rounding import format_significant

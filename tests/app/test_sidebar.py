@@ -14,7 +14,7 @@ from streamlit.testing.v1 import AppTest
 from nlwfa_core import DataRecipe, HankelRecipe, Recipe, RecipeError, options
 from nlwfa_core.experiment.presets import PRESETS
 from nlwfa_core.experiment.recipe import FIELDS, OPTIONS, flat, with_fields
-from nlwfa_core.hankel.names import FOR_ALL_LEARNERS, TRANSFORMS
+from nlwfa_core.hankel.statistics import FOR_ALL_LEARNERS, TRANSFORMS
 from nlwfa_core.learning.learners import HANKEL_LEARNERS, LEARNERS
 from nlwfa_core.learning.names import CONVERGED_EPOCHS, LIKELIHOOD_EPOCHS
 from pages.shared.sidebar import (

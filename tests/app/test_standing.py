@@ -12,8 +12,8 @@ import pytest
 from nlwfa_core import RecipeError, limits
 from nlwfa_core.files import FileShelf
 from nlwfa_core.jobs.job import Person
-from pages.shared import runs, uploads
 from pages.shared import standing as module
+from pages.shared import uploads, visitor_runs
 from pages.shared.render_lock import LONGEST_WAITING, RenderLock
 from pages.shared.standing import BUSY_PAGES, MEMBER, STRANGER, Rank, Standing, standing
 
@@ -60,23 +60,28 @@ def test_memory_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_all_tabs_of_a_browser_are_one_person_in_the_queue(monkeypatch: pytest.MonkeyPatch) -> None:
     owners = {
-        "tab 1": runs.Owner("browser\0ab", "ab", False),
-        "tab 2": runs.Owner("browser\0ab", "ab", False),
-        "fresh": runs.Owner("browser\0cd", "cd", False),
-        "signed in": runs.Owner("user\0ada", "ef", True),
+        "tab 1": visitor_runs.Owner("browser\0ab", "ab", False),
+        "tab 2": visitor_runs.Owner("browser\0ab", "ab", False),
+        "fresh": visitor_runs.Owner("browser\0cd", "cd", False),
+        "signed in": visitor_runs.Owner("user\0ada", "ef", True),
     }
-    monkeypatch.setattr(runs, "_owners", lambda: owners)
+    monkeypatch.setattr(visitor_runs, "_owners", lambda: owners)
     assert (
-        runs._person_of("tab 1")
-        == runs._person_of("tab 2")
+        visitor_runs._person_of("tab 1")
+        == visitor_runs._person_of("tab 2")
         == Person("browser\0ab", is_known=False)
     )
-    assert runs._person_of("fresh") == Person("browser\0cd", is_known=False)
-    assert runs._person_of("signed in").is_known and not runs._person_of("long gone").is_known
+    assert visitor_runs._person_of("fresh") == Person("browser\0cd", is_known=False)
+    assert (
+        visitor_runs._person_of("signed in").is_known
+        and not visitor_runs._person_of("long gone").is_known
+    )
     standing.note_member("ab", "a member", 1.0)
     try:
         assert (
-            runs._person_of("tab 1") == runs._person_of("tab 2") == Person("browser\0ab", since=1.0)
+            visitor_runs._person_of("tab 1")
+            == visitor_runs._person_of("tab 2")
+            == Person("browser\0ab", since=1.0)
         )
     finally:
         standing.forget_members(["a member"])

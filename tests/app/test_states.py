@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from nlwfa_core.lab import walk
-from nlwfa_core.lab.graph import edges, largest_weight
-from nlwfa_core.lab.states import COLOURINGS, align, colouring, prefix_states
+from nlwfa_core.display import walk
+from nlwfa_core.display.graph import edges, largest_weight
+from nlwfa_core.display.projection import COLOURINGS, align, colouring, prefix_states
 from nlwfa_core.models.geometry import directions
 from pages.shared.context import Context
 from pages.views import states as view

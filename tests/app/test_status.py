@@ -8,7 +8,7 @@ import pytest
 
 from nlwfa_core import DataRecipe, Recipe
 from nlwfa_core.history.runs import Event
-from pages.shared import runs, visitor
+from pages.shared import visitor, visitor_runs
 from pages.views import status
 from tests.app.lab import complaints, markdown_texts, open_lab
 
@@ -28,8 +28,8 @@ def test_figures_have_units_and_failures_a_sentence(monkeypatch: pytest.MonkeyPa
         Event("d" * 64, secret, "failed", now, "line 3: 'my secret'"),
         Event("e" * 64, Recipe(), "failed", now, "rank must be at most 30; got 31"),
     ]
-    runs.history().note(events)
-    runs.history().rename("e" * 64, "typed by ada")
+    visitor_runs.history().note(events)
+    visitor_runs.history().rename("e" * 64, "typed by ada")
     status._past.clear()
     app = open_lab("status")
     assert not complaints(app)
@@ -45,4 +45,4 @@ def test_figures_have_units_and_failures_a_sentence(monkeypatch: pytest.MonkeyPa
     seen = " ".join([*markdown_texts(app), *(table.value.to_csv() for table in app.dataframe)])
     assert "secret" not in seen and "typed by ada" not in seen
     assert any("streamlit 1.67" in text.value for text in app.main.caption)
-    runs.history().delete(["d" * 64, "e" * 64])
+    visitor_runs.history().delete(["d" * 64, "e" * 64])

@@ -8,11 +8,11 @@ import pytest
 import streamlit as st
 
 from nlwfa_core import Recipe, RecipeError
+from nlwfa_core.display.formulas import spectral_steps as stepping
+from nlwfa_core.display.formulas.latex import number
 from nlwfa_core.jobs.runner import JobStatus, Runner
-from nlwfa_core.lab.formulas import spectral as stepping
-from nlwfa_core.lab.formulas.latex import number
 from nlwfa_core.strings.words import Words
-from pages.shared import runs, training
+from pages.shared import training, visitor_runs
 from pages.shared.context import Context
 from pages.shared.training import _ordinal
 from tests.app.lab import QUICK, complaints, figure, go, open_lab, recipe_of, trained
@@ -39,7 +39,8 @@ def late(monkeypatch: pytest.MonkeyPatch) -> None:
         wait_for(
             lambda: (
                 not any(
-                    (job := runs.runner().status(key)) and job.state in ("queued", "running")
+                    (job := visitor_runs.runner().status(key))
+                    and job.state in ("queued", "running")
                     for key in jobs
                 )
             )
@@ -139,7 +140,7 @@ def test_a_rank_that_the_basis_does_not_allow_is_said_before_it_is_trained() -> 
 
 
 def status(app: Any) -> JobStatus:
-    found = runs.status(recipe_of(app))
+    found = visitor_runs.status(recipe_of(app))
     assert found is not None
     return found
 
@@ -283,7 +284,7 @@ def test_what_takes_time_or_can_not_be_trained_waits_for_the_button(
     options: dict[str, Any],
 ) -> None:
     app = open_lab("train", **SP | {"data_seed": 161} | options)
-    assert "train.start" in keys(app) and runs.status(recipe_of(app)) is None
+    assert "train.start" in keys(app) and visitor_runs.status(recipe_of(app)) is None
 
 
 def test_a_spectral_run_that_takes_long_waits_for_the_button(
@@ -292,7 +293,7 @@ def test_a_spectral_run_that_takes_long_waits_for_the_button(
     monkeypatch.setattr(Runner, "estimate", lambda *asked: 31.0)
     app = open_lab("train", **SP | {"data_seed": 162})
     assert (
-        runs.status(recipe_of(app)) is None
+        visitor_runs.status(recipe_of(app)) is None
         and app.button(key="train.start").label == "Train SP (about 40 s)"
     )
 
@@ -302,10 +303,10 @@ def test_a_run_that_failed_or_was_cancelled_is_not_started_again_by_itself(end: 
     app = open_lab(
         "train", **SP | {"data_seed": 163 if end == "failed" else 164, "num_strings": 301}
     )
-    job = runs.runner()._jobs[recipe_of(app).key()]
+    job = visitor_runs.runner()._jobs[recipe_of(app).key()]
     wait_for(lambda: job.over)
     job.state = end  # as if it had ended so
-    folder = runs.runner()._folders.folder(job.key)
+    folder = visitor_runs.runner()._folders.folder(job.key)
     (folder / "result.json").unlink()
     for page in ("train", "states", "train"):
         assert f"{page}.start" in keys(go(app, page)) and status(app).state == end
@@ -332,14 +333,14 @@ def test_a_run_that_waits_for_settings_that_are_gone_is_withdrawn_and_started_ag
     None
 ):
     app = open_lab("data", **SP | {"data_seed": 166})
-    runner = runs.runner()
+    runner = visitor_runs.runner()
     with pytest.MonkeyPatch.context() as busy:
         busy.setattr(runner, "_next_worker", lambda: None)  # every run waits
         go(app, "train")
         first = recipe_of(app)
         assert status(app).state == "queued"
         app.number_input(key="rank").set_value(3).run()
-        there = runs.status(first)
+        there = visitor_runs.status(first)
         assert status(app).state == "queued" and there is not None and there.state == "cancelled"
         assert not [button for button in app.button if button.key == "elsewhere.stop"]
         app.number_input(key="rank").set_value(2).run()
@@ -351,7 +352,7 @@ def test_a_run_that_waits_for_settings_that_are_gone_is_withdrawn_and_started_ag
 
 
 def test_many_short_runs_do_not_hide_a_long_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(runs, "MAX_STARTED", 2)
+    monkeypatch.setattr(visitor_runs, "MAX_STARTED", 2)
     app = open_lab("train", **ENDLESS | {"data_seed": 168})
     app.button(key="train.hold").click().run()
     endless = recipe_of(app)
@@ -360,7 +361,10 @@ def test_many_short_runs_do_not_hide_a_long_one(monkeypatch: pytest.MonkeyPatch)
     for rank in (2, 3, 4):
         app.number_input(key="rank").set_value(rank).run()
         wait_for(lambda: status(app).state == "done")
-    assert endless in app.session_state[runs.STARTED] and len(app.session_state[runs.STARTED]) == 2
+    assert (
+        endless in app.session_state[visitor_runs.STARTED]
+        and len(app.session_state[visitor_runs.STARTED]) == 2
+    )
     app.button(key="elsewhere.stop").click().run()
     assert not complaints(app.run())
 

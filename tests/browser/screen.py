@@ -23,9 +23,9 @@ from playwright.sync_api import (
     expect,
 )
 
-from nlwfa_core.lab.answers import SEPARATOR, ChoiceKey, Key
-from nlwfa_core.metrics.scores import SCORES
+from nlwfa_core.metrics.score_table import SCORES
 from nlwfa_core.metrics.tables import format_score
+from nlwfa_core.teaching.answers import SEPARATOR, ChoiceKey, Key
 from tests import quick
 from tests.quick import TITLES
 from tests.waiting import DRAWING_SECONDS, PATIENCE_SECONDS, wait_for

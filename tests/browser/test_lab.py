@@ -9,9 +9,9 @@ from collections.abc import Callable
 
 from playwright.sync_api import Page, expect
 
-from nlwfa_core.metrics.scores import SCORE_OF
-from nlwfa_core.sources.automata import random_automaton, sample_words
+from nlwfa_core.metrics.score_table import SCORE_OF
 from nlwfa_core.sources.pautomac import write_pautomac, write_solution
+from nlwfa_core.sources.random_automata import random_automaton, sample_words
 from tests.browser.screen import (
     ENDLESS,
     QUICK,

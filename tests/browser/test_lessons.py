@@ -11,8 +11,8 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from nlwfa_core.lab.lessons import read_lessons
-from nlwfa_core.lab.shipped import ASSETS
+from nlwfa_core.teaching.lessons import read_lessons
+from nlwfa_core.teaching.shipped import ASSETS
 from tests.browser.screen import (
     FITS,
     LAPTOP,

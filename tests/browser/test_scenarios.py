@@ -16,9 +16,9 @@ import nbformat
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from nlwfa_core.lab.lessons import Lesson, read_lessons
-from nlwfa_core.lab.shipped import ASSETS
-from nlwfa_core.sources.automata import random_automaton, sample_words
+from nlwfa_core.sources.random_automata import random_automaton, sample_words
+from nlwfa_core.teaching.lessons import Lesson, read_lessons
+from nlwfa_core.teaching.shipped import ASSETS
 from tests.browser.screen import (
     LAPTOP,
     QUICK,

@@ -23,8 +23,8 @@ PROCESSES.set_forkserver_preload(
     # Adamax imports that
     [
         __name__,
-        "nlwfa_core.learning.recurrent",
-        "nlwfa_core.learning.refine_likelihood",
+        "nlwfa_core.learning.recurrent_networks",
+        "nlwfa_core.learning.refine.likelihood",
         "torch._dynamo",
     ]
 )

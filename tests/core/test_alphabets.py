@@ -15,23 +15,24 @@ from hypothesis import strategies as st
 
 from nlwfa_core.errors import RecipeError
 from nlwfa_core.experiment.recipe import HankelRecipe, Recipe
-from nlwfa_core.experiment.selection import select_rank
 from nlwfa_core.hankel.basis import Basis, select_basis
+from nlwfa_core.hankel.boundary import bounded_sample
 from nlwfa_core.hankel.estimate import estimate_hankel
-from nlwfa_core.hankel.matrix import bounded_sample
 from nlwfa_core.learning.fitting import fit, fit_strings
+from nlwfa_core.learning.functions.fit_values import fit_values
 from nlwfa_core.learning.learners import options
-from nlwfa_core.learning.values import fit_values
-from nlwfa_core.metrics.scores import TestSet, evaluate, next_symbol_score
+from nlwfa_core.metrics.evaluate import evaluate, next_symbol_score
+from nlwfa_core.metrics.testset import TestSet
 from nlwfa_core.models.model import alphabet_of
 from nlwfa_core.models.ngram import NGram, Uniform
 from nlwfa_core.models.recurrent import RecurrentModel
 from nlwfa_core.models.sampling import draw
 from nlwfa_core.models.wfa import WFA
+from nlwfa_core.search.rank_selection import select_rank
 from nlwfa_core.sources.dyck import Dyck
-from nlwfa_core.sources.files import read_strings
 from nlwfa_core.sources.pautomac import read_pautomac_model
-from nlwfa_core.sources.values import read_values
+from nlwfa_core.sources.string_files import read_strings
+from nlwfa_core.sources.value_files import read_values
 from nlwfa_core.strings.sample import Sample
 from nlwfa_core.strings.words import Alphabet, Words
 from tests.references import random_nlwfa

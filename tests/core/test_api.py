@@ -47,8 +47,8 @@ def test_importing_the_core_loads_nothing_heavy() -> None:
     names = ", ".join(nlwfa_core.__all__)
     assert (
         loaded_after(
-            f"from nlwfa_core import {names}\nimport nlwfa_core.experiment.data, "
-            "nlwfa_core.models.files, nlwfa_core.models.ngram"
+            f"from nlwfa_core import {names}\nimport nlwfa_core.experiment.datasets, "
+            "nlwfa_core.models.model_files, nlwfa_core.models.ngram"
         )
         == set()
     )

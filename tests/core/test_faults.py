@@ -31,7 +31,7 @@ from nlwfa_core.jobs import worker
 from nlwfa_core.jobs.folders import RunFolders
 from nlwfa_core.jobs.runner import Runner
 from nlwfa_core.jobs.sweep import run_missing
-from nlwfa_core.models.files import load, load_info, save
+from nlwfa_core.models.model_files import load, load_info, save
 from nlwfa_core.models.wfa import WFA
 from tests.core.here import Here, run_here
 from tests.core.small import posix, recipe_of, servers, states
@@ -416,11 +416,11 @@ def test_only_times_that_people_read_come_from_the_clock() -> None:
     assert users <= {
         "history.recorder",
         "history.runs",
-        "lab.history",
+        "display.run_tables",
         "history.owners",
         "history.bundles",
         # also deletes sessions 30 days after they were opened, which no other clock can tell after
         # a restart
         "history.classes",
-        "lab.class_board",
+        "teaching.class_board",
     }  # moments that are written down, and shown

@@ -30,8 +30,8 @@ from nlwfa_core.errors import FormatError, RecipeError
 from nlwfa_core.experiment.sweeps import Grid
 from nlwfa_core.history.database import engine_of
 from nlwfa_core.models.wfa import WFA
-from nlwfa_core.sources.files import read_strings
 from nlwfa_core.sources.pautomac import read_pautomac_model
+from nlwfa_core.sources.string_files import read_strings
 from nlwfa_core.strings.sample import Sample
 from nlwfa_core.strings.words import Alphabet, Words
 from studies.reproduction.experiments import FIELDS, RunFile

@@ -133,7 +133,7 @@ from nlwfa_core.experiment.recipe import check_allowed
 from nlwfa_core.experiment.pipeline import run
 from nlwfa_core import options
 from nlwfa_core.experiment.recipe import *
-from nlwfa_core.sources.files import read_strings
+from nlwfa_core.sources.string_files import read_strings
 limits.check_settings()
 print(limits.most("rank"), limits.ceiling("rank"), limits.most("jobs"), limits.most("symbols"))
 small = Recipe(data=DataRecipe(num_strings=100), hankel=HankelRecipe(num_prefixes=20, num_suffixes=20))

@@ -42,7 +42,7 @@ from nlwfa_core import (
     string_scores,
 )
 from nlwfa_core.errors import RecipeError
-from nlwfa_core.experiment.data import load_data
+from nlwfa_core.experiment.datasets import load_data
 from nlwfa_core.metrics import seeds
 from nlwfa_core.models.ngram import Uniform
 from nlwfa_core.sources.dyck import Dyck

@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 from threadpoolctl import threadpool_info
 
-from tests.core.lab.test_shipped import QUICK, WANTED, assert_same_scores
+from tests.core.teaching.test_shipped import QUICK, WANTED, assert_same_scores
 
 CPUINFO = Path("/proc/cpuinfo")
 FLAGS = set(CPUINFO.read_text(encoding="utf-8").split()) if CPUINFO.exists() else set()
@@ -31,7 +31,7 @@ PROGRAM = """
 import dataclasses, hashlib, json, sys
 import torch
 from threadpoolctl import threadpool_info
-from nlwfa_core.experiment.data import no_files
+from nlwfa_core.experiment.datasets import no_files
 from nlwfa_core.experiment.pipeline import run
 from nlwfa_core.experiment.recipe import Recipe
 

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from nlwfa_core.experiment.presets import PRESETS
-from nlwfa_core.lab.build.challenges import read_challenges
-from nlwfa_core.lab.lessons import read_lessons
-from nlwfa_core.lab.quizzes import read_quizzes
-from nlwfa_core.lab.tasks.bank import read_bank
+from nlwfa_core.teaching.automata.challenges import read_challenges
+from nlwfa_core.teaching.lessons import read_lessons
+from nlwfa_core.teaching.quizzes import read_quizzes
+from nlwfa_core.teaching.tasks.bank import read_bank
 
 ROOT = Path(__file__).resolve().parents[2]
 ASSETS = ROOT / "assets"

@@ -9,17 +9,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nlwfa_core.experiment.data import Data, load_data
+from nlwfa_core.experiment.datasets import Data, load_data
 from nlwfa_core.experiment.pipeline import build_hankel
 from nlwfa_core.experiment.recipe import DataRecipe, HankelRecipe
 from nlwfa_core.hankel.matrix import HankelMatrix
 from nlwfa_core.learning.fitting import fit
 from nlwfa_core.learning.spectral import TruncatedSVD, fit_spectral, truncated_svd
-from nlwfa_core.metrics.scores import evaluate
+from nlwfa_core.metrics.evaluate import evaluate
 from nlwfa_core.models.nlwfa import NLWFA
 from nlwfa_core.models.wfa import WFA
 from nlwfa_core.rounding import RELATIVE_ERROR, flush_entries, flush_rows
-from nlwfa_core.sources.automata import random_automaton
+from nlwfa_core.sources.random_automata import random_automaton
 from nlwfa_core.strings.trie import Trie
 from nlwfa_core.strings.words import Words
 from tests.references import all_words

@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
+from nlwfa_core.display.recipe_differences import difference_table
 from nlwfa_core.errors import RecipeError
 from nlwfa_core.experiment.recipe import DataRecipe, Recipe
 from nlwfa_core.files import MAX_NAME, FileShelf, make_room, without_folders
-from nlwfa_core.lab.options import difference_table
 
 
 def test_a_file_keeps_the_first_of_its_names(tmp_path: Path) -> None:

@@ -13,9 +13,9 @@ import numpy as np
 import pytest
 
 from nlwfa_core.errors import RecipeError
-from nlwfa_core.experiment.budget import Budget
 from nlwfa_core.models.sampling import draw
 from nlwfa_core.models.wfa import WFA
+from nlwfa_core.search.budget import Budget
 from nlwfa_core.sources.pautomac import write_pautomac, write_solution
 from nlwfa_core.strings.words import Alphabet, Words
 from studies.competitions import (

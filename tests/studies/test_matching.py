@@ -21,7 +21,7 @@ from nlwfa_core import (
     load_data,
     select_basis,
 )
-from nlwfa_core.hankel.names import STATISTICS
+from nlwfa_core.hankel.statistics import STATISTICS
 from nlwfa_core.models.wfa import WFA
 from studies.matching import matchable_rows, matching_basis
 from tests.references import all_words

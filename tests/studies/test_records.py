@@ -6,8 +6,8 @@ from hashlib import sha256
 
 import pytest
 
+from nlwfa_core.display.records import read_problems
 from nlwfa_core.files import LAB_FOLDER
-from nlwfa_core.lab.records import read_problems
 from studies.records import RECORDS, problems_from
 from tests.references import DATA
 

@@ -25,19 +25,21 @@ import typer
 
 from nlwfa_core import __version__
 from nlwfa_core.cli.main import app, main
-from nlwfa_core.experiment.data import load_data
+from nlwfa_core.display.result_tables import score_warnings
+from nlwfa_core.experiment.datasets import load_data
 from nlwfa_core.experiment.recipe import DataRecipe
 from nlwfa_core.files import plain
-from nlwfa_core.lab.tables import score_warnings
 from nlwfa_core.learning.learners import LEARNERS as LEARNERS_OF
+from nlwfa_core.metrics.evaluate import evaluate
 from nlwfa_core.metrics.intervals import intervals, leader, paired_differences, string_scores
-from nlwfa_core.metrics.scores import SELECTION_METRICS, Scores, TestSet, evaluate
-from nlwfa_core.models.files import load, load_info, save
+from nlwfa_core.metrics.score_table import SELECTION_METRICS, Scores
+from nlwfa_core.metrics.testset import TestSet
+from nlwfa_core.models.model_files import load, load_info, save
 from nlwfa_core.models.ngram import NGram
 from nlwfa_core.models.wfa import WFA
 from nlwfa_core.sources.dyck import Dyck
-from nlwfa_core.sources.files import read_strings
 from nlwfa_core.sources.pautomac import read_solution
+from nlwfa_core.sources.string_files import read_strings
 from nlwfa_core.strings.words import Alphabet, Words
 from tests.waiting import PATIENCE_SECONDS
 
@@ -985,10 +987,10 @@ def test_bad_input_is_one_line_and_exit_code_2(
             "fit --train {train} --learner GRU --rank 1 --out {new}",
             "nlwfa_core.learning.fitting.fit_strings",
         ),
-        ("fit --train {train} --preset best --out {new}", "nlwfa_core.experiment.search.search"),
+        ("fit --train {train} --preset best --out {new}", "nlwfa_core.search.loop.search"),
         (
             "select-rank --train {train} --validation {train} --learner SP --ranks 1",
-            "nlwfa_core.experiment.selection.select_rank",
+            "nlwfa_core.search.rank_selection.select_rank",
         ),
         (
             "select-rank --train {train} --folds 2 --learner SP --ranks 1",

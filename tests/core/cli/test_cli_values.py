@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 
 from nlwfa_core.cli.main import main
-from nlwfa_core.hankel.values import value_scores
+from nlwfa_core.hankel.valued_strings import value_scores
+from nlwfa_core.learning.functions.fit_values import fit_values
 from nlwfa_core.learning.learners import HANKEL_LEARNERS, LEARNERS, VALUE_LEARNERS
-from nlwfa_core.learning.values import fit_values
-from nlwfa_core.models.files import load, load_info
-from nlwfa_core.sources.values import read_values
+from nlwfa_core.models.model_files import load, load_info
+from nlwfa_core.sources.value_files import read_values
 from tests.references import all_words, ring
 
 Run = Callable[..., tuple[int, str, str]]

@@ -13,16 +13,16 @@ import numpy as np
 import pytest
 
 from nlwfa_core.cli.main import main
+from nlwfa_core.display.graph import dot
 from nlwfa_core.errors import RecipeError
+from nlwfa_core.export.automaton_formats import openfst, pautomac, weights_json
 from nlwfa_core.files import plain
-from nlwfa_core.lab.export.automata import openfst, pautomac, weights_json
-from nlwfa_core.lab.graph import dot
-from nlwfa_core.models.files import load, save
+from nlwfa_core.models.model_files import load, save
 from nlwfa_core.models.recurrent import RecurrentModel
 from nlwfa_core.models.sampling import draw
 from nlwfa_core.models.wfa import WFA
-from nlwfa_core.sources.files import read_strings
 from nlwfa_core.sources.pautomac import read_pautomac_model
+from nlwfa_core.sources.string_files import read_strings
 from nlwfa_core.strings.words import Alphabet
 
 Run = Callable[..., tuple[int, str, str]]

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from nlwfa_core.cli.main import main
-from nlwfa_core.models.files import save
+from nlwfa_core.models.model_files import save
 from nlwfa_core.models.wfa import WFA
 from nlwfa_core.strings.words import Alphabet
 

@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 
 from nlwfa_core.cli.main import main
-from nlwfa_core.models.files import load, load_info, save
 from nlwfa_core.models.mixture import Mixture, fit_mixture
+from nlwfa_core.models.model_files import load, load_info, save
 from nlwfa_core.models.ngram import NGram
 from nlwfa_core.models.recurrent import GATES, RecurrentModel
 from nlwfa_core.models.wfa import WFA
-from nlwfa_core.sources.files import read_strings
+from nlwfa_core.sources.string_files import read_strings
 from nlwfa_core.strings.words import Alphabet, Words
 
 AB = Alphabet(("a", "b"))

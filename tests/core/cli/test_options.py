@@ -16,16 +16,16 @@ import pytest
 import typer
 
 from nlwfa_core.cli.main import app, main
-from nlwfa_core.cli.options import LEARNING, typed
-from nlwfa_core.cli.values import VALUE_OPTIONS
-from nlwfa_core.experiment.data import load_data
+from nlwfa_core.cli.recipe_options import LEARNING, typed
+from nlwfa_core.cli.value_commands import VALUE_OPTIONS
+from nlwfa_core.experiment.datasets import load_data
 from nlwfa_core.experiment.pipeline import build_hankel, fit_recipe
 from nlwfa_core.experiment.recipe import DataRecipe, Recipe, flat, with_fields
-from nlwfa_core.hankel.values import ValuedStrings
+from nlwfa_core.hankel.valued_strings import ValuedStrings
 from nlwfa_core.learning.fitting import Fit
+from nlwfa_core.learning.functions.fit_values import fit_values
 from nlwfa_core.learning.learners import HANKEL_LEARNERS, LEARNERS, STRING_LEARNERS, VALUE_LEARNERS
 from nlwfa_core.learning.names import OPTIMIZERS, REFINEMENTS
-from nlwfa_core.learning.values import fit_values
 from nlwfa_core.strings.words import Alphabet
 from tests.references import all_words, ring
 

@@ -12,7 +12,7 @@ import pytest
 
 from nlwfa_core.cli.main import main
 from nlwfa_core.learning.learners import STRING_LEARNERS
-from nlwfa_core.models.files import load, save
+from nlwfa_core.models.model_files import load, save
 from nlwfa_core.models.wfa import WFA
 from nlwfa_core.strings.trie import Trie
 from nlwfa_core.strings.words import Alphabet, Words

@@ -19,7 +19,7 @@ from nlwfa_core.history.runs import History, Run
 from nlwfa_core.metrics.intervals import intervals, leader, paired_differences
 from nlwfa_core.models.recurrent import RecurrentModel
 from nlwfa_core.models.wfa import WFA
-from nlwfa_core.sources.files import read_strings
+from nlwfa_core.sources.string_files import read_strings
 from nlwfa_core.strings.words import Alphabet
 
 Command = Callable[..., tuple[int, str, str]]

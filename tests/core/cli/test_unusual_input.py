@@ -25,7 +25,7 @@ from nlwfa_core.errors import MissingExtra, printable
 from nlwfa_core.experiment.pipeline import run as run_recipe
 from nlwfa_core.experiment.results import save_result
 from nlwfa_core.history.runs import History
-from nlwfa_core.models.files import save
+from nlwfa_core.models.model_files import save
 from nlwfa_core.models.wfa import WFA
 from nlwfa_core.strings.words import Alphabet
 from tests.core.small import posix, recipe_of

@@ -18,7 +18,8 @@ from nlwfa_core.experiment.recipe import HankelRecipe, Recipe
 from nlwfa_core.hankel.basis import select_basis
 from nlwfa_core.hankel.estimate import estimate_hankel
 from nlwfa_core.learning.fitting import fit
-from nlwfa_core.metrics.scores import TestSet, evaluate
+from nlwfa_core.metrics.evaluate import evaluate
+from nlwfa_core.metrics.testset import TestSet
 from nlwfa_core.sources.dyck import Dyck
 from nlwfa_core.strings.sample import Sample
 from nlwfa_core.strings.words import Alphabet, Words

@@ -26,7 +26,7 @@ from nlwfa_core import (
     read_strings,
     select_basis,
 )
-from nlwfa_core.experiment.data import generator_of
+from nlwfa_core.experiment.datasets import generator_of
 from nlwfa_core.experiment.estimators import HMM, NonlinearWFA, SpectralWFA
 from nlwfa_core.experiment.recipe import DataRecipe
 from nlwfa_core.files import LAB_FOLDER

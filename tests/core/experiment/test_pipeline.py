@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from nlwfa_core.errors import Cancelled, RecipeError
-from nlwfa_core.experiment.data import load_data
+from nlwfa_core.experiment.datasets import load_data
 from nlwfa_core.experiment.pipeline import Prepared, prepare, reference_models, run
 from nlwfa_core.experiment.presets import PAPER
 from nlwfa_core.experiment.recipe import (
@@ -25,8 +25,8 @@ from nlwfa_core.learning.fitting import fit_strings
 from nlwfa_core.learning.learners import HANKEL_LEARNERS, LEARNERS, STRING_LEARNERS
 from nlwfa_core.learning.progress import BITS, Progress
 from nlwfa_core.metrics.diagnostics import diagnostics
-from nlwfa_core.metrics.scores import evaluate
-from nlwfa_core.models.files import RECURRENT_ARRAYS, LearnedModel
+from nlwfa_core.metrics.evaluate import evaluate
+from nlwfa_core.models.model_files import RECURRENT_ARRAYS, LearnedModel
 from nlwfa_core.models.recurrent import RecurrentModel
 from nlwfa_core.models.wfa import WFA
 from nlwfa_core.strings.words import Alphabet

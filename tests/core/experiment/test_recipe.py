@@ -15,7 +15,7 @@ from nlwfa_core import options
 from nlwfa_core.errors import RecipeError
 from nlwfa_core.experiment.presets import PAPER, PRESETS
 from nlwfa_core.experiment.recipe import DataRecipe, HankelRecipe, Recipe
-from nlwfa_core.hankel.names import FOR_ALL_LEARNERS, TRANSFORMS
+from nlwfa_core.hankel.statistics import FOR_ALL_LEARNERS, TRANSFORMS
 from nlwfa_core.learning.learners import HANKEL_LEARNERS, LEARNERS, STRING_LEARNERS, BothNon
 from nlwfa_core.records import Record
 from tests.core.records import recipes

@@ -20,8 +20,10 @@ from nlwfa_core import (
     RecipeError,
     options,
 )
+from nlwfa_core.display.figures.score_curves import metric_figure, score_bars
+from nlwfa_core.display.result_tables import run_names, spread_table
 from nlwfa_core.experiment import sweep_table, sweeps
-from nlwfa_core.experiment.data import load_data
+from nlwfa_core.experiment.datasets import load_data
 from nlwfa_core.experiment.pipeline import Workbench, run
 from nlwfa_core.experiment.recipe import flat
 from nlwfa_core.experiment.sweep_table import RUN_COLUMNS, STAGES, SweepTable
@@ -34,12 +36,12 @@ from nlwfa_core.experiment.sweeps import (
     time_left,
     winners,
 )
-from nlwfa_core.lab.figures.metrics import metric_figure, score_bars
-from nlwfa_core.lab.tables import run_names, spread_table
 from nlwfa_core.learning.progress import UNKNOWN
 from nlwfa_core.metrics.diagnostics import diagnostics
-from nlwfa_core.metrics.scores import Scores, TestSet, evaluate
+from nlwfa_core.metrics.evaluate import evaluate
+from nlwfa_core.metrics.score_table import Scores
 from nlwfa_core.metrics.seeds import Spread
+from nlwfa_core.metrics.testset import TestSet
 from nlwfa_core.models.ngram import Uniform
 from nlwfa_core.strings.sample import Sample
 from nlwfa_core.strings.words import Alphabet, Words

@@ -11,11 +11,13 @@ from hypothesis import strategies as st
 
 from nlwfa_core.errors import RecipeError
 from nlwfa_core.hankel.basis import Basis, select_basis
+from nlwfa_core.hankel.boundary import bounded_sample
 from nlwfa_core.hankel.estimate import estimate_hankel
-from nlwfa_core.hankel.matrix import bounded_sample, exact_hankel, transformed
-from nlwfa_core.hankel.names import STATISTICS
+from nlwfa_core.hankel.matrix import exact_hankel
+from nlwfa_core.hankel.statistics import STATISTICS
+from nlwfa_core.hankel.transforms import transformed
+from nlwfa_core.learning.assembly import reading_of
 from nlwfa_core.learning.fitting import fit
-from nlwfa_core.learning.reading import reading_of
 from nlwfa_core.learning.spectral import truncated_svd
 from nlwfa_core.models.conversion import to_string_probabilities
 from nlwfa_core.models.nlwfa import NLWFA

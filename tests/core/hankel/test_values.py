@@ -13,15 +13,15 @@ from scipy import sparse
 from nlwfa_core.errors import RecipeError
 from nlwfa_core.hankel.basis import Basis
 from nlwfa_core.hankel.matrix import exact_hankel
-from nlwfa_core.hankel.names import VALUE
-from nlwfa_core.hankel.values import (
+from nlwfa_core.hankel.statistics import VALUE
+from nlwfa_core.hankel.valued_strings import (
     ValuedStrings,
     observed_hankel,
     observed_transitions,
     value_scores,
 )
 from nlwfa_core.learning.spectral import fit_spectral, truncated_svd
-from nlwfa_core.sources.automata import random_automaton
+from nlwfa_core.sources.random_automata import random_automaton
 from nlwfa_core.strings.words import Alphabet, Word, Words
 from tests.references import all_words, full_basis
 

@@ -21,6 +21,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from sqlalchemy.exc import DatabaseError
 
+from nlwfa_core.display import run_tables as lab_history
 from nlwfa_core.errors import RecipeError
 from nlwfa_core.experiment.pipeline import run
 from nlwfa_core.experiment.recipe import DataRecipe, Recipe
@@ -31,7 +32,6 @@ from nlwfa_core.history.listing import Query, choices, get_runs, list_runs
 from nlwfa_core.history.recorder import Presence, Recorder
 from nlwfa_core.history.runs import SOUND, Event, History, Run, run_of_result
 from nlwfa_core.jobs.runner import Runner
-from nlwfa_core.lab import history as lab_history
 from nlwfa_core.metrics.diagnostics import diagnostics
 from tests.core.small import all_runs, posix, recipe_of, run_of, servers, states
 from tests.waiting import PATIENCE_SECONDS, wait_for

@@ -17,12 +17,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sqlalchemy.dialects import postgresql
 
+from nlwfa_core.display.run_tables import reason, state_word
 from nlwfa_core.errors import RecipeError
 from nlwfa_core.experiment.recipe import DataRecipe, HankelRecipe, Recipe, run_title
 from nlwfa_core.history.listing import FIELDS, Query, choices, get_runs, list_runs
 from nlwfa_core.history.owners import OwnList
 from nlwfa_core.history.runs import Event, History, Run
-from nlwfa_core.lab.history import reason, state_word
 from tests.core.small import all_runs
 
 RECIPE = Recipe().model_dump(mode="json")

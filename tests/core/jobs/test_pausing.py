@@ -18,7 +18,7 @@ from nlwfa_core.experiment.recipe import with_fields
 from nlwfa_core.jobs import runner as jobs
 from nlwfa_core.jobs.job import JobStatus
 from nlwfa_core.jobs.runner import Runner
-from nlwfa_core.models.files import save
+from nlwfa_core.models.model_files import save
 from tests.core.jobs.test_runner import (
     endless,
     new_worker,

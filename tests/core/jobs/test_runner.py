@@ -28,7 +28,7 @@ from nlwfa_core.jobs import runner as jobs
 from nlwfa_core.jobs.folders import RunFolders
 from nlwfa_core.jobs.job import JobStatus
 from nlwfa_core.jobs.runner import Runner
-from nlwfa_core.models.files import MODEL_FILES
+from nlwfa_core.models.model_files import MODEL_FILES
 from nlwfa_core.models.nlwfa import NLWFA
 from tests.core.small import posix, recipe_of
 from tests.waiting import PATIENCE_SECONDS, wait_for

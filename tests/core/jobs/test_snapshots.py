@@ -9,16 +9,16 @@ import numpy as np
 import pytest
 from pydantic import TypeAdapter
 
-from nlwfa_core.experiment.data import load_data
+from nlwfa_core.display.autoencoder import network_drawing
+from nlwfa_core.display.projection import prefix_states
+from nlwfa_core.experiment.datasets import load_data
 from nlwfa_core.experiment.pipeline import build_hankel
 from nlwfa_core.experiment.recipe import DataRecipe, HankelRecipe
 from nlwfa_core.hankel.matrix import HankelMatrix
 from nlwfa_core.jobs.snapshots import Snapshot, snapshot
-from nlwfa_core.lab.network import network_drawing
-from nlwfa_core.lab.states import prefix_states
+from nlwfa_core.learning.assembly import first_strings
 from nlwfa_core.learning.fitting import fit
 from nlwfa_core.learning.progress import MAX_SHOWN, Progress, RowStates
-from nlwfa_core.learning.reading import first_strings
 from nlwfa_core.strings.sample import Sample
 from nlwfa_core.strings.trie import Trie
 from tests.core.records import AS_IN_THE_PAPER

@@ -12,12 +12,12 @@ from scipy import sparse
 
 from nlwfa_core.errors import Cancelled, RecipeError
 from nlwfa_core.hankel.matrix import HankelMatrix, exact_hankel
-from nlwfa_core.hankel.values import ValuedStrings, observed_hankel
+from nlwfa_core.hankel.valued_strings import ValuedStrings, observed_hankel
 from nlwfa_core.learning.completion import complete, fit_completed, linear_transitions
 from nlwfa_core.learning.progress import Progress
 from nlwfa_core.learning.spectral import truncated_svd
 from nlwfa_core.models.wfa import WFA
-from nlwfa_core.sources.automata import random_automaton, random_wfa
+from nlwfa_core.sources.random_automata import random_automaton, random_wfa
 from nlwfa_core.strings.words import Alphabet
 from tests.references import REFERENCES, Reference, all_words, full_basis, ring
 

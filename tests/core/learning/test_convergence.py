@@ -16,18 +16,18 @@ from nlwfa_core.experiment.pipeline import build_hankel
 from nlwfa_core.experiment.recipe import HankelRecipe
 from nlwfa_core.hankel.basis import Basis
 from nlwfa_core.hankel.matrix import HankelMatrix
-from nlwfa_core.learning.factorisation import fit_factorisation
 from nlwfa_core.learning.fitting import FitReport, fit
-from nlwfa_core.learning.losses import (
+from nlwfa_core.learning.names import CONVERGED_EPOCHS, LIKELIHOOD_EPOCHS, TOLERANCE, WINDOW
+from nlwfa_core.learning.progress import BITS, TrainingLog
+from nlwfa_core.learning.spectral import linear_loss
+from nlwfa_core.learning.steps.descent import Descent, Epochs, train
+from nlwfa_core.learning.steps.factorisation import fit_factorisation
+from nlwfa_core.learning.steps.losses import (
     LAST_LAYER_RIDGE,
     SparseRows,
     best_last_layer,
     projected_error,
 )
-from nlwfa_core.learning.names import CONVERGED_EPOCHS, LIKELIHOOD_EPOCHS, TOLERANCE, WINDOW
-from nlwfa_core.learning.networks import Descent, Epochs, train
-from nlwfa_core.learning.progress import BITS, TrainingLog
-from nlwfa_core.learning.spectral import linear_loss
 from nlwfa_core.sources.dyck import Dyck
 from nlwfa_core.strings.words import Words
 from tests.core.records import AS_IN_THE_PAPER, learning_of

@@ -14,9 +14,14 @@ from scipy import sparse
 from nlwfa_core.errors import RecipeError
 from nlwfa_core.hankel.basis import Basis
 from nlwfa_core.hankel.matrix import HankelMatrix, exact_hankel
-from nlwfa_core.hankel.names import VALUE
-from nlwfa_core.learning.factorisation import fit_factorisation
-from nlwfa_core.learning.losses import SparseRows, activate, observed_error, reconstruction_error
+from nlwfa_core.hankel.statistics import VALUE
+from nlwfa_core.learning.steps.factorisation import fit_factorisation
+from nlwfa_core.learning.steps.losses import (
+    SparseRows,
+    activate,
+    observed_error,
+    reconstruction_error,
+)
 from nlwfa_core.strings.words import Words
 from tests.core.records import AS_IN_THE_PAPER, learning_of
 from tests.references import full_basis, ring

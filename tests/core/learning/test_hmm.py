@@ -13,10 +13,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nlwfa_core.errors import Cancelled, RecipeError
-from nlwfa_core.learning.hmm import EM, HMM, PrefixTree, fit_hmm, random_hmm
+from nlwfa_core.learning.em.hmm import EM, HMM, PrefixTree, fit_hmm, random_hmm
 from nlwfa_core.learning.progress import Progress
-from nlwfa_core.metrics.scores import next_symbol_score
-from nlwfa_core.sources.automata import sample_words
+from nlwfa_core.metrics.evaluate import next_symbol_score
+from nlwfa_core.sources.random_automata import sample_words
 from nlwfa_core.strings.sample import Sample
 from nlwfa_core.strings.words import Alphabet, Word, Words
 from tests.references import all_words

@@ -10,10 +10,10 @@ from nlwfa_core.errors import Cancelled, RecipeError
 from nlwfa_core.hankel.basis import select_basis
 from nlwfa_core.hankel.estimate import estimate_hankel
 from nlwfa_core.hankel.matrix import HankelMatrix, exact_hankel
-from nlwfa_core.learning.factorisation import fit_factorisation
 from nlwfa_core.learning.fitting import Fit, fit
 from nlwfa_core.learning.learners import HANKEL_LEARNERS, LEARNERS
 from nlwfa_core.learning.progress import Progress, TrainingLog
+from nlwfa_core.learning.steps.factorisation import fit_factorisation
 from nlwfa_core.learning.two_steps import FitCache
 from nlwfa_core.models.nlwfa import NLWFA
 from nlwfa_core.models.wfa import WFA

@@ -13,12 +13,12 @@ from hypothesis import strategies as st
 from nlwfa_core.errors import Cancelled, RecipeError
 from nlwfa_core.experiment.pipeline import build_hankel
 from nlwfa_core.experiment.recipe import HankelRecipe
-from nlwfa_core.learning.factorisation import fit_factorisation
+from nlwfa_core.learning.assembly import mapped_rows
 from nlwfa_core.learning.fitting import fit
-from nlwfa_core.learning.levenberg_marquardt import TwoLayers
 from nlwfa_core.learning.names import LARGEST_MAP
-from nlwfa_core.learning.reading import mapped_rows
-from nlwfa_core.learning.transition_networks import fit_transitions
+from nlwfa_core.learning.steps.factorisation import fit_factorisation
+from nlwfa_core.learning.steps.levenberg_marquardt import TwoLayers
+from nlwfa_core.learning.steps.transitions import fit_transitions
 from nlwfa_core.sources.dyck import Dyck
 from tests.core.records import learning_of
 

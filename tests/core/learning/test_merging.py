@@ -17,9 +17,9 @@ from nlwfa_core.learning import merging
 from nlwfa_core.learning.fitting import fit_strings
 from nlwfa_core.learning.merging import PDFATraining, fit_pdfa
 from nlwfa_core.models.wfa import WFA
-from nlwfa_core.sources.automata import sample_words
-from nlwfa_core.sources.files import read_strings
 from nlwfa_core.sources.pautomac import read_solution
+from nlwfa_core.sources.random_automata import sample_words
+from nlwfa_core.sources.string_files import read_strings
 from nlwfa_core.strings.plain import as_sample
 from nlwfa_core.strings.sample import Sample
 from nlwfa_core.strings.trie import Trie

@@ -11,16 +11,17 @@ import pytest
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from nlwfa_core.learning import next_symbol_loss, refine_likelihood
+from nlwfa_core.learning import next_symbol_loss
 from nlwfa_core.learning.next_symbol_loss import (
     MANY_OUTPUTS,
     MIN_PROBABILITY,
     SCORES_PER_BLOCK,
     log_likelihood,
 )
-from nlwfa_core.learning.recurrent import Network, batches
-from nlwfa_core.learning.refine_likelihood import _as_distribution, _Trained
-from nlwfa_core.learning.rollout import Continuations
+from nlwfa_core.learning.recurrent_networks import Network, batches
+from nlwfa_core.learning.refine import likelihood
+from nlwfa_core.learning.refine.likelihood import _as_distribution, _Trained
+from nlwfa_core.learning.refine.rollout import Continuations
 from nlwfa_core.models.nlwfa import NLWFA
 from nlwfa_core.models.reading import READINGS, reading_named
 from nlwfa_core.models.recurrent import GATES
@@ -82,7 +83,7 @@ def use_blocks(monkeypatch: pytest.MonkeyPatch, scores: int) -> None:
     """Compute all scores in blocks of this many numbers."""
     monkeypatch.setattr(next_symbol_loss, "MANY_OUTPUTS", 0)
     monkeypatch.setattr(next_symbol_loss, "SCORES_PER_BLOCK", scores)
-    monkeypatch.setattr(refine_likelihood, "SCORES_AT_ONCE", scores)
+    monkeypatch.setattr(likelihood, "SCORES_AT_ONCE", scores)
 
 
 @pytest.mark.parametrize("softmax", [True, False])
@@ -137,7 +138,7 @@ def test_refinement_in_blocks_has_the_same_loss_and_gradient(
 def test_logits_fitted_in_parts_are_those_of_all_scores(monkeypatch: pytest.MonkeyPatch) -> None:
     model, sample = network_model(4, "conditional", "identity"), drawn_sample(4, 40)
     wanted = _as_distribution(model, sample)
-    monkeypatch.setattr(refine_likelihood, "SCORES_AT_ONCE", 50)
+    monkeypatch.setattr(likelihood, "SCORES_AT_ONCE", 50)
     ours = _as_distribution(model, sample)
     assert isinstance(ours, NLWFA) and isinstance(wanted, NLWFA) and ours.reading == wanted.reading
     np.testing.assert_allclose(ours.output, wanted.output, rtol=1e-9, atol=1e-12)
@@ -202,7 +203,7 @@ def test_no_table_of_all_scores_is_held(learner: str) -> None:
 def test_refinement_over_many_symbols_learns() -> None:
     num_symbols = MANY_OUTPUTS
     sample = drawn_sample(num_symbols, 60)
-    model, log = refine_likelihood.refine_likelihood(
+    model, log = likelihood.refine_likelihood(
         network_model(num_symbols, "conditional", "identity"),
         sample,
         None,

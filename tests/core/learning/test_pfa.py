@@ -14,10 +14,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nlwfa_core.errors import Cancelled, RecipeError
-from nlwfa_core.learning import pfa
-from nlwfa_core.learning.fitting import fit_strings
-from nlwfa_core.learning.hmm import HMM, PrefixTree, random_hmm
-from nlwfa_core.learning.pfa import (
+from nlwfa_core.learning.em import pfa
+from nlwfa_core.learning.em.hmm import HMM, PrefixTree, random_hmm
+from nlwfa_core.learning.em.pfa import (
     MoveTree,
     PFAExpectations,
     PFAs,
@@ -27,10 +26,11 @@ from nlwfa_core.learning.pfa import (
     random_pfas,
     spectral_pfa,
 )
+from nlwfa_core.learning.fitting import fit_strings
 from nlwfa_core.learning.progress import Progress
-from nlwfa_core.metrics.scores import next_symbol_score
+from nlwfa_core.metrics.evaluate import next_symbol_score
 from nlwfa_core.models.wfa import WFA
-from nlwfa_core.sources.automata import random_pfa, sample_words
+from nlwfa_core.sources.random_automata import random_pfa, sample_words
 from nlwfa_core.strings.sample import Sample
 from nlwfa_core.strings.words import Alphabet, FloatArray, Word, Words
 from tests.references import all_words

@@ -13,14 +13,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nlwfa_core import WFA, NGram, RecipeError, Words, as_sample
-from nlwfa_core.learning.queries import (
+from nlwfa_core.learning.functions.queries import (
     conformance_oracle,
     conformance_words,
     exact_oracle,
     learn_by_queries,
     sampling_oracle,
 )
-from nlwfa_core.learning.recurrent import Training, fit_recurrent
+from nlwfa_core.learning.recurrent_networks import Training, fit_recurrent
 from nlwfa_core.models.algebra import equivalent, minimise, reaching_words
 from nlwfa_core.sources.tomita import LANGUAGES
 from nlwfa_core.strings.words import FloatArray, Word

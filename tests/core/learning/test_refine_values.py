@@ -12,13 +12,13 @@ from hypothesis import strategies as st
 
 from nlwfa_core import limits
 from nlwfa_core.errors import Cancelled, RecipeError
-from nlwfa_core.hankel.values import ValuedStrings
+from nlwfa_core.hankel.valued_strings import ValuedStrings
 from nlwfa_core.learning.progress import Progress
-from nlwfa_core.learning.refine_values import _LeastSquares, _Problem, refine_values
+from nlwfa_core.learning.refine.values import _LeastSquares, _Problem, refine_values
 from nlwfa_core.models.nlwfa import NLWFA
 from nlwfa_core.models.reading import StringReading
 from nlwfa_core.models.wfa import WFA
-from nlwfa_core.sources.automata import random_wfa
+from nlwfa_core.sources.random_automata import random_wfa
 from nlwfa_core.strings.words import Alphabet, FloatArray
 from tests.references import all_words, ring
 

@@ -9,21 +9,21 @@ import pytest
 import torch
 
 from nlwfa_core.errors import Cancelled, RecipeError
-from nlwfa_core.experiment.data import load_data
+from nlwfa_core.experiment.datasets import load_data
 from nlwfa_core.experiment.pipeline import build_hankel, fit_recipe, run
 from nlwfa_core.experiment.recipe import DataRecipe, HankelRecipe, Recipe
 from nlwfa_core.hankel.matrix import HankelMatrix
 from nlwfa_core.learning.fitting import fit
 from nlwfa_core.learning.learners import HANKEL_LEARNERS, LEARNERS
 from nlwfa_core.learning.names import REFINEMENTS
-from nlwfa_core.learning.refine_likelihood import (
+from nlwfa_core.learning.refine.likelihood import (
     _as_distribution,
     _balanced,
     _Trained,
     refine_likelihood,
 )
-from nlwfa_core.learning.rollout import Continuations, Rollout, transition_step
-from nlwfa_core.metrics.scores import next_symbol_score
+from nlwfa_core.learning.refine.rollout import Continuations, Rollout, transition_step
+from nlwfa_core.metrics.evaluate import next_symbol_score
 from nlwfa_core.models.nlwfa import NLWFA
 from nlwfa_core.models.wfa import WFA
 from nlwfa_core.strings.trie import Trie

@@ -12,7 +12,7 @@ from scipy import sparse
 from scipy.linalg import block_diag
 
 from nlwfa_core.errors import RecipeError
-from nlwfa_core.experiment.data import load_data
+from nlwfa_core.experiment.datasets import load_data
 from nlwfa_core.experiment.pipeline import build_hankel
 from nlwfa_core.experiment.recipe import DataRecipe, HankelRecipe
 from nlwfa_core.hankel.basis import Basis, select_basis
@@ -21,10 +21,10 @@ from nlwfa_core.hankel.matrix import exact_hankel
 from nlwfa_core.learning import spectral
 from nlwfa_core.learning.fitting import fit
 from nlwfa_core.learning.spectral import fit_spectral, truncated_svd
-from nlwfa_core.metrics.perplexity import pautomac_score
-from nlwfa_core.metrics.scores import evaluate
+from nlwfa_core.metrics.evaluate import evaluate
+from nlwfa_core.metrics.pautomac_score import pautomac_score
 from nlwfa_core.models.wfa import WFA
-from nlwfa_core.sources.automata import random_automaton, random_wfa
+from nlwfa_core.sources.random_automata import random_automaton, random_wfa
 from nlwfa_core.strings.plain import as_sample, as_words
 from nlwfa_core.strings.sample import Sample
 from nlwfa_core.strings.words import Alphabet, Words

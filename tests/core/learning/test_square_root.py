@@ -12,13 +12,13 @@ from hypothesis import strategies as st
 from nlwfa_core.errors import RecipeError
 from nlwfa_core.hankel.basis import Basis
 from nlwfa_core.hankel.matrix import exact_hankel
-from nlwfa_core.hankel.values import ValuedStrings
+from nlwfa_core.hankel.valued_strings import ValuedStrings
+from nlwfa_core.learning.functions.fit_values import fit_values
+from nlwfa_core.learning.functions.square_root import square_root
 from nlwfa_core.learning.learners import VALUE_LEARNERS
 from nlwfa_core.learning.spectral import fit_spectral, truncated_svd
-from nlwfa_core.learning.square_root import square_root
-from nlwfa_core.learning.values import fit_values
 from nlwfa_core.models.wfa import WFA
-from nlwfa_core.sources.automata import random_wfa
+from nlwfa_core.sources.random_automata import random_wfa
 from nlwfa_core.strings.words import Alphabet, Words
 from tests.core.records import AS_IN_THE_PAPER
 

@@ -15,13 +15,13 @@ from nlwfa_core.experiment.pipeline import build_hankel, run
 from nlwfa_core.experiment.recipe import DataRecipe, HankelRecipe, Recipe
 from nlwfa_core.experiment.results import load_result, save_result
 from nlwfa_core.hankel.matrix import HankelMatrix
+from nlwfa_core.learning.assembly import Steps
 from nlwfa_core.learning.fitting import fit
 from nlwfa_core.learning.names import BY_RANK, FEW_STATES, STARTS_OF_FEW_STATES
 from nlwfa_core.learning.progress import TrainingLog, never, silent
-from nlwfa_core.learning.reading import Steps
-from nlwfa_core.learning.refine_hankel import rolled_out_error
+from nlwfa_core.learning.refine.hankel import rolled_out_error
 from nlwfa_core.learning.two_steps import FitCache, network_steps, seed_of_start
-from nlwfa_core.metrics.scores import next_symbol_score
+from nlwfa_core.metrics.evaluate import next_symbol_score
 from nlwfa_core.sources.dyck import Dyck
 from tests.core.records import learning_of
 
@@ -153,7 +153,7 @@ def test_a_start_can_be_cancelled() -> None:
 def test_a_start_that_diverges_is_not_chosen(monkeypatch: pytest.MonkeyPatch) -> None:
     errors = iter([float("nan"), 0.5, float("nan")])
     monkeypatch.setattr(
-        "nlwfa_core.learning.refine_hankel.rolled_out_error", lambda hankel, steps: next(errors)
+        "nlwfa_core.learning.refine.hankel.rolled_out_error", lambda hankel, steps: next(errors)
     )
     learned = fit(HANKEL, learning_of("tran.non", 2, starts=3, **SHORT))
     assert learned.report.start_errors == (float("inf"), 0.5, float("inf"))

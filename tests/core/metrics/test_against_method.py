@@ -17,20 +17,21 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from nlwfa_core.cli.main import main
+from nlwfa_core.metrics.evaluate import evaluate
 from nlwfa_core.metrics.intervals import string_scores
-from nlwfa_core.metrics.perplexity import CONVENTIONS, pautomac_score
-from nlwfa_core.metrics.scores import TestSet, evaluate
+from nlwfa_core.metrics.pautomac_score import CONVENTIONS, pautomac_score
+from nlwfa_core.metrics.testset import TestSet
 from nlwfa_core.models.conversion import to_string_probabilities
-from nlwfa_core.models.files import save
+from nlwfa_core.models.model_files import save
 from nlwfa_core.models.ngram import NGram, Uniform
 from nlwfa_core.models.wfa import WFA
-from nlwfa_core.sources.files import read_strings
 from nlwfa_core.sources.pautomac import (
     read_pautomac_model,
     read_solution,
     write_pautomac,
     write_solution,
 )
+from nlwfa_core.sources.string_files import read_strings
 from nlwfa_core.strings.sample import Sample
 from nlwfa_core.strings.words import Alphabet, Words
 from tests import exact

@@ -10,7 +10,8 @@ from nlwfa_core.hankel.basis import select_basis
 from nlwfa_core.hankel.estimate import estimate_hankel
 from nlwfa_core.learning.fitting import fit
 from nlwfa_core.metrics.diagnostics import diagnostics, masses_by_length
-from nlwfa_core.metrics.scores import TestSet, evaluate
+from nlwfa_core.metrics.evaluate import evaluate
+from nlwfa_core.metrics.testset import TestSet
 from nlwfa_core.models.ngram import Uniform
 from nlwfa_core.sources.dyck import ALPHABET, Dyck
 from nlwfa_core.strings.sample import Sample

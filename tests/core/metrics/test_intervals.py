@@ -17,6 +17,7 @@ from scipy import stats
 from benchmarks.equal_models import compared, designs, measure
 from nlwfa_core.errors import RecipeError
 from nlwfa_core.metrics import intervals as module
+from nlwfa_core.metrics.evaluate import evaluate
 from nlwfa_core.metrics.intervals import (
     COUNTS,
     FEWEST_STRINGS,
@@ -29,7 +30,8 @@ from nlwfa_core.metrics.intervals import (
     string_scores,
     too_few_strings,
 )
-from nlwfa_core.metrics.scores import METRICS, Scores, TestSet, evaluate
+from nlwfa_core.metrics.score_table import METRICS, Scores
+from nlwfa_core.metrics.testset import TestSet
 from nlwfa_core.models.model import Model
 from nlwfa_core.models.ngram import NGram, Uniform
 from nlwfa_core.models.sampling import draw

@@ -9,8 +9,9 @@ from hypothesis import strategies as st
 from scipy.special import rel_entr
 from sklearn.metrics import ndcg_score
 
+from nlwfa_core.metrics.evaluate import evaluate
 from nlwfa_core.metrics.next_symbols import NextSymbolScore, score_next
-from nlwfa_core.metrics.scores import TestSet, evaluate
+from nlwfa_core.metrics.testset import TestSet
 from nlwfa_core.models.model import Model
 from nlwfa_core.models.ngram import Uniform
 from nlwfa_core.sources.dyck import ALPHABET, Dyck

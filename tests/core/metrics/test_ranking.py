@@ -25,12 +25,13 @@ from nlwfa_core import (
     read_targets,
     score_ranking,
 )
+from nlwfa_core.metrics.evaluate import bits_per_symbol, evaluate, next_symbol_score
 from nlwfa_core.metrics.ranking import Prefixes, prefix_score
-from nlwfa_core.metrics.scores import TestSet, bits_per_symbol, evaluate, next_symbol_score
+from nlwfa_core.metrics.testset import TestSet
 from nlwfa_core.models.ngram import Uniform
 from nlwfa_core.models.wfa import WFA
-from nlwfa_core.sources.automata import random_automaton
-from nlwfa_core.sources.prefixes import best_gain, targets_of, write_ranking, write_targets
+from nlwfa_core.sources.random_automata import random_automaton
+from nlwfa_core.sources.spice import best_gain, targets_of, write_ranking, write_targets
 from nlwfa_core.strings import trie as module
 from nlwfa_core.strings.sample import Sample
 from nlwfa_core.strings.trie import Trie

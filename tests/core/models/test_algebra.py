@@ -30,7 +30,7 @@ from nlwfa_core.models.algebra import (
     trim,
     viterbi,
 )
-from nlwfa_core.sources.automata import random_automaton
+from nlwfa_core.sources.random_automata import random_automaton
 
 WORDS = [word for length in range(6) for word in product(range(2), repeat=length)]
 LONG = [word for length in range(13) for word in product(range(2), repeat=length)]

@@ -15,8 +15,8 @@ from nlwfa_core.errors import RecipeError
 from nlwfa_core.hankel.basis import select_basis
 from nlwfa_core.hankel.estimate import estimate_hankel
 from nlwfa_core.learning.fitting import fit
-from nlwfa_core.metrics.scores import TestSet, bits_per_symbol, evaluate
-from nlwfa_core.models.files import load, load_info, save
+from nlwfa_core.metrics.evaluate import bits_per_symbol, evaluate
+from nlwfa_core.metrics.testset import TestSet
 from nlwfa_core.models.mixture import (
     Mixture,
     fit_mixture,
@@ -25,11 +25,12 @@ from nlwfa_core.models.mixture import (
     mixture_weights,
 )
 from nlwfa_core.models.model import Model, next_distributions
+from nlwfa_core.models.model_files import load, load_info, save
 from nlwfa_core.models.ngram import NGram, Uniform
 from nlwfa_core.models.recurrent import GATES, RecurrentModel
 from nlwfa_core.models.sampling import draw
 from nlwfa_core.models.wfa import WFA
-from nlwfa_core.sources.automata import sample_words
+from nlwfa_core.sources.random_automata import sample_words
 from nlwfa_core.strings.sample import Sample
 from nlwfa_core.strings.trie import Trie
 from nlwfa_core.strings.words import Alphabet, Words

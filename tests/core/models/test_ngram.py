@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nlwfa_core.errors import RecipeError
-from nlwfa_core.metrics.scores import TestSet, bits_per_symbol, evaluate
+from nlwfa_core.metrics.evaluate import bits_per_symbol, evaluate
+from nlwfa_core.metrics.testset import TestSet
 from nlwfa_core.models import ngram
 from nlwfa_core.models.ngram import SMOOTHINGS, NGram, Uniform
 from nlwfa_core.sources.dyck import ALPHABET, Dyck

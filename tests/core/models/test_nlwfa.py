@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nlwfa_core.errors import RecipeError
-from nlwfa_core.metrics.scores import evaluate
+from nlwfa_core.metrics.evaluate import evaluate
 from nlwfa_core.models.model import next_distributions, scaled_weights
 from nlwfa_core.models.nlwfa import NLWFA
 from nlwfa_core.models.reading import BoundaryReading, Reading, StringReading

@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 from scipy.stats import chisquare
 
+from nlwfa_core.display.result_tables import drawn_csv, drawn_table, drawn_warnings
 from nlwfa_core.errors import RecipeError
-from nlwfa_core.lab.tables import drawn_csv, drawn_table, drawn_warnings
 from nlwfa_core.models.ngram import Uniform
 from nlwfa_core.models.sampling import draw, next_shares
 from nlwfa_core.models.wfa import WFA

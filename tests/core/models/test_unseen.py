@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nlwfa_core import WFA, Alphabet, NGram, RecipeError, TestSet, Words, as_sample, evaluate
+from nlwfa_core.metrics.evaluate import bits_per_symbol, next_symbol_score
 from nlwfa_core.metrics.intervals import string_scores
-from nlwfa_core.metrics.scores import bits_per_symbol, next_symbol_score
 from nlwfa_core.models.mixture import mixture
 from nlwfa_core.models.unseen import WithUnseen, extended
 from nlwfa_core.strings.trie import Trie

@@ -11,7 +11,7 @@ from nlwfa_core.errors import RecipeError
 from nlwfa_core.models.conversion import to_string_probabilities
 from nlwfa_core.models.model import scaled_weights
 from nlwfa_core.models.wfa import WFA
-from nlwfa_core.sources.automata import random_automaton, random_wfa, sample_words
+from nlwfa_core.sources.random_automata import random_automaton, random_wfa, sample_words
 from nlwfa_core.strings import rolling
 from nlwfa_core.strings.trie import Trie
 from nlwfa_core.strings.words import Alphabet, Word, Words

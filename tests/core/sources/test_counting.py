@@ -24,14 +24,14 @@ from nlwfa_core.errors import FormatError, RecipeError
 from nlwfa_core.hankel.basis import select_basis
 from nlwfa_core.hankel.estimate import estimate_hankel
 from nlwfa_core.sources.counting import MAX_DISTINCT, Counts, count_strings, merge
-from nlwfa_core.sources.files import (
+from nlwfa_core.sources.pautomac import write_pautomac
+from nlwfa_core.sources.string_files import (
     PIECE_BYTES,
     begins_as_pautomac,
     parse_pautomac,
     pieces,
     read_strings,
 )
-from nlwfa_core.sources.pautomac import write_pautomac
 from nlwfa_core.strings.sample import Sample
 from nlwfa_core.strings.words import Alphabet, Word, Words
 from tests.references import DATA

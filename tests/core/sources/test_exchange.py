@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nlwfa_core import WFA, Alphabet, RecipeError, Words
-from nlwfa_core.lab.export.automata import openfst, openfst_symbols, weights_json
+from nlwfa_core.export.automaton_formats import openfst, openfst_symbols, weights_json
 from nlwfa_core.sources.exchange import read_openfst, read_symbol_table, read_weights_json
 
 SYMBOLS = ("a", "<&>", "1")

@@ -10,8 +10,8 @@ import pytest
 
 from nlwfa_core import limits
 from nlwfa_core.errors import FormatError
-from nlwfa_core.sources.files import read_strings
 from nlwfa_core.sources.letters import symbol_notes
+from nlwfa_core.sources.string_files import read_strings
 
 
 def counted(data: bytes) -> list[tuple[str, int]]:

@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 
 from nlwfa_core.errors import FormatError
 from nlwfa_core.sources.exchange import read_openfst
-from nlwfa_core.sources.files import read_strings
 from nlwfa_core.sources.other_files import RULES, other_file
-from nlwfa_core.sources.values import read_values
+from nlwfa_core.sources.string_files import read_strings
+from nlwfa_core.sources.value_files import read_values
 
 XML = '<?xml version="1.0" encoding="UTF-8"?>\n'
 # The name of a rule -> files that it recognises: at least one a rule.

@@ -10,14 +10,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nlwfa_core.errors import FormatError, RecipeError
-from nlwfa_core.sources.automata import sample_words
-from nlwfa_core.sources.files import read_strings
 from nlwfa_core.sources.pautomac import (
     read_pautomac_model,
     read_solution,
     write_pautomac,
     write_solution,
 )
+from nlwfa_core.sources.random_automata import sample_words
+from nlwfa_core.sources.string_files import read_strings
 from nlwfa_core.strings.words import Alphabet, Words
 from tests.references import DATA
 

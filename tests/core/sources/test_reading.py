@@ -14,9 +14,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nlwfa_core.errors import FormatError, RecipeError
-from nlwfa_core.sources.files import StringFile, parse_pautomac, pieces_of, read_strings
 from nlwfa_core.sources.pautomac import read_solution
-from nlwfa_core.sources.values import read_values
+from nlwfa_core.sources.string_files import StringFile, parse_pautomac, pieces_of, read_strings
+from nlwfa_core.sources.value_files import read_values
 from nlwfa_core.strings.sample import Sample
 from nlwfa_core.strings.words import Alphabet, Words
 
@@ -31,8 +31,8 @@ def blocks(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> N
     once.
     """
     for name in (
-        "sources.files.BLOCK_BYTES",
-        "sources.files.PIECE_BYTES",
+        "sources.string_files.BLOCK_BYTES",
+        "sources.string_files.PIECE_BYTES",
         "strings.words.SYMBOLS_AT_ONCE",
         "strings.words.SYMBOLS_AT_ONCE",
     ):

@@ -14,8 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nlwfa_core.errors import FormatError
-from nlwfa_core.sources.files import read_strings
 from nlwfa_core.sources.pautomac import read_pautomac_model, read_solution
+from nlwfa_core.sources.string_files import read_strings
 from nlwfa_core.strings.words import Alphabet
 from tests.core.sources.test_pautomac import MODEL
 from tests.references import DATA

@@ -13,8 +13,8 @@ import pytest
 
 from nlwfa_core import DataRecipe
 from nlwfa_core.errors import RecipeError
-from nlwfa_core.experiment.data import load_data
-from nlwfa_core.sources.automata import sample_words
+from nlwfa_core.experiment.datasets import load_data
+from nlwfa_core.sources.random_automata import sample_words
 from nlwfa_core.sources.tomita import LANGUAGES, STOP, tomita_automaton
 from nlwfa_core.strings.words import Words
 from tests.references import all_words

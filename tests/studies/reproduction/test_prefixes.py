@@ -12,12 +12,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nlwfa_core.errors import RecipeError
+from nlwfa_core.metrics.evaluate import next_symbol_score
 from nlwfa_core.metrics.ranking import Prefixes, Targets
-from nlwfa_core.metrics.scores import next_symbol_score
 from nlwfa_core.models.ngram import NGram, Uniform
-from nlwfa_core.sources.automata import random_automaton
-from nlwfa_core.sources.files import read_strings
-from nlwfa_core.sources.prefixes import read_targets, targets_of
+from nlwfa_core.sources.random_automata import random_automaton
+from nlwfa_core.sources.spice import read_targets, targets_of
+from nlwfa_core.sources.string_files import read_strings
 from nlwfa_core.strings.sample import Sample
 from nlwfa_core.strings.trie import Trie
 from nlwfa_core.strings.words import Alphabet, Words

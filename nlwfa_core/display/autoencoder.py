@@ -1,0 +1,50 @@
+"""Prepare the drawing of the auto-encoder: what each of its units makes of a row of H, and what is
+left of H after it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any
+
+from ..hankel.basis import Basis
+from ..jobs.snapshots import NetworkPicture
+from ..strings.words import Alphabet
+from .palette import BLUES, MARK, REDS
+from .string_labels import word_labels
+
+# Powers of ten between which the sizes of entries are coloured. H is divided by its largest entry.
+SCALE = (-4, 0)
+
+
+def network_drawing(
+    network: NetworkPicture, basis: Basis, alphabet: Alphabet, training: bool
+) -> dict[str, Any]:
+    """Make the payload of the drawing.
+
+    Parameters
+    ----------
+    network : NetworkPicture
+    basis : Basis
+        The prefixes and suffixes of H.
+    alphabet : Alphabet
+        The symbols of the basis.
+    training : bool
+        Whether the network is still being trained.
+
+    Returns
+    -------
+    dict
+        "prefixes", "suffixes": labels of the rows and columns that are drawn. "whole":
+        [num_prefixes, num_suffixes] of H. The numbers of the network, under the names that they
+        have there. "training", "scale" and "colours".
+    """
+    num_rows, num_columns = len(network.inputs), len(network.outputs[0])
+    return asdict(network) | {
+        "prefixes": word_labels(basis.prefixes.take(list(range(num_rows))), alphabet),
+        "suffixes": word_labels(basis.suffixes.take(list(range(num_columns))), alphabet),
+        "whole": [len(basis.prefixes), len(basis.suffixes)],
+        "training": training,
+        "scale": SCALE,
+        "colours": {"positive": BLUES, "negative": REDS, "mark": MARK},
+    }

@@ -1,0 +1,42 @@
+"""Draw with Plotly and ECharts: one function for each figure, which takes arrays and names and
+returns a figure.
+
+- `bars`: counts, next-symbol probabilities.
+- `score_curves`: scores against the rank or the number of strings, or as bars.
+- `parallel`: one line for each run.
+- `state_points`: states as points, a string's way through them.
+- `live`: curves and points that move during training, as ECharts options.
+
+This file has two functions that all of them use. Colours, dashes and markers are in
+`display.palette`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from html import escape
+from typing import TYPE_CHECKING, Any
+
+from ...errors import check_extra
+
+if TYPE_CHECKING:
+    import plotly.graph_objects as go
+
+check_extra("lab", "plotly")
+
+
+def plain(texts: Sequence[str]) -> list[str]:
+    """Escape a user's strings, because Plotly interprets some HTML in labels."""
+    return [escape(text, quote=False) for text in texts]
+
+
+def layout(figure: go.Figure, height: int, **more: Any) -> go.Figure:
+    """Set a figure's height in pixels, narrow margins, and any other settings of its layout.
+    Changes the figure and returns it.
+
+    Axes write tiny and huge numbers with a power of ten, as the texts of the page do.
+    """
+    figure.update_layout(height=height, margin={"l": 8, "r": 8, "t": 8, "b": 8}, **more)
+    figure.update_xaxes(exponentformat="power", separatethousands=True)
+    figure.update_yaxes(exponentformat="power", separatethousands=True)
+    return figure

@@ -1,0 +1,202 @@
+"""Describe strings for the pages: labels, counts, the most frequent strings, and strings to suggest
+to the user.
+
+Strings are counted for learning in `strings.trie` and `hankel.estimate`.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..experiment.datasets import LARGEST_SHARE, Data, tests_on_training_strings
+from ..experiment.recipe import DataRecipe, HankelRecipe
+from ..hankel.boundary import bounded_sample
+from ..metrics.tables import Numbers, Table, format_score
+from ..rounding import format_significant
+from ..sources.registry import GENERATORS
+from ..strings.sample import Sample
+from ..strings.trie import Trie
+from ..strings.words import Alphabet, FloatArray, IntArray, Word, Words
+
+MAX_LABEL = 24
+USUAL = 0.99  # the share of strings whose lengths a histogram shows
+OCCURRENCES = {
+    "string": "training strings that equal uv",
+    "prefix": "training strings that begin with uv",
+    "factor": "positions in training strings where uv occurs",
+    "suffix": "training strings that end with uv",
+}
+
+
+def word_labels(words: Words, alphabet: Alphabet, after: Word = ()) -> list[str]:
+    """Write words as text, each extended by the word `after`; long labels are shortened in the
+    middle.
+    """
+    texts = [alphabet.decode(word + after) for word in words]
+    half = MAX_LABEL // 2
+    return [
+        text if len(text) <= MAX_LABEL else f"{text[:half]}…{text[-half + 1 :]}" for text in texts
+    ]
+
+
+def prefixes_of(word: Word) -> Words:
+    """List λ and every longer prefix of a word.
+
+    >>> list(prefixes_of((0, 1)))
+    [(), (0,), (0, 1)]
+    """
+    return Words.of(word[:length] for length in range(len(word) + 1))
+
+
+def split_sentence(recipe: DataRecipe, data: Data) -> str:
+    """Say how many strings are for training, validation and test, and where the last two come
+    from.
+    """
+    if tests_on_training_strings(recipe):
+        return "Nothing is set aside: the test strings are the training strings."
+    counted = " · ".join(
+        f"{size:,} {role}"
+        for size, role in zip(data.sizes, ("training", "validation", "test"), strict=True)
+    )
+    if recipe.source in GENERATORS:
+        return f"{counted}: drawn independently of each other."
+    if recipe.source == "upload" and recipe.upload_test:
+        return (
+            f"{counted}: test strings have their own file; validation strings are set aside at "
+            "random from the training file."
+        )
+    share = (
+        "one string for each"
+        if sum(data.sizes) < 1 / LARGEST_SHARE
+        else "each at most a fifth of all"
+    )
+    return f"{counted}: validation and test strings are set aside at random, {share}."
+
+
+def length_counts(sample: Sample) -> IntArray:
+    """Count the strings of each length 0, 1, …, duplicates included: shape (longest + 1,)."""
+    totals = np.zeros(int(sample.words.lengths.max(initial=0)) + 1, dtype=np.int64)
+    np.add.at(totals, sample.words.lengths, sample.counts)
+    return totals
+
+
+def usual_length(totals: IntArray) -> int:
+    """Return the shortest length that USUAL of the strings do not exceed, from the numbers of
+    strings of each length.
+
+    >>> usual_length(np.array([0, 500, 490, 0, 9, 1]))
+    2
+    """
+    return int(np.searchsorted(totals.cumsum(), USUAL * totals.sum()))
+
+
+def symbol_counts(sample: Sample) -> IntArray:
+    """Count the occurrences of each symbol in all strings, duplicates included: shape
+    (num_symbols,).
+    """
+    totals = np.zeros(sample.num_symbols, dtype=np.int64)
+    np.add.at(totals, sample.words.symbols, np.repeat(sample.counts, sample.words.lengths))
+    return totals
+
+
+def prefix_shares(sample: Sample, prefixes: Words) -> FloatArray:
+    """Compute the share of the strings that begin with each prefix, shape (num_prefixes,)."""
+    trie = Trie.of(Words.joined([prefixes, sample.words]), sample.num_symbols)
+    begins = trie.prefix_counts(
+        np.concatenate((np.zeros(len(prefixes), dtype=np.int64), sample.counts))
+    )
+    shares: FloatArray = begins[trie.ends[: len(prefixes)]] / max(sample.num_strings, 1)
+    return shares
+
+
+def most_frequent(sample: Sample, number: int) -> Table:
+    """Tabulate the most frequent strings with their count and their share of all strings; ties in
+    order of first appearance.
+    """
+    order = np.argsort(-sample.counts, kind="stable")[:number]
+    return {
+        "string": word_labels(sample.words.take(order), sample.alphabet),
+        "count": Numbers.written(
+            sample.counts[order].tolist(), lambda count: format_score(count, ",.0f")
+        ),
+        "share": Numbers.written(
+            sample.frequencies()[order].tolist(), lambda share: format_score(share, ".2%")
+        ),
+    }
+
+
+def most_frequent_word(sample: Sample) -> Word:
+    """Return the most frequent string; of several, the one that appears first."""
+    return sample.words[int(sample.counts.argmax())]
+
+
+def short_word(sample: Sample, longest: int) -> Word:
+    """Return the most frequent string of 1 to `longest` symbols; if there is none, the most
+    frequent string.
+    """
+    fits = (sample.words.lengths > 0) & (sample.words.lengths <= longest)
+    return (
+        sample.words[int(np.where(fits, sample.counts, 0).argmax())]
+        if fits.any()
+        else most_frequent_word(sample)
+    )
+
+
+def word_to_follow(sample: Sample, length: int = 3) -> Word:
+    """Return the most frequent string of at least `length` symbols; if there is none, the most
+    frequent string.
+    """
+    long = np.flatnonzero(sample.words.lengths >= length)
+    return (
+        sample.words[int(long[sample.counts[long].argmax()])]
+        if len(long)
+        else most_frequent_word(sample)
+    )
+
+
+def occurrences(sample: Sample, word: Word, statistic: str) -> int:
+    """Count by a plain search how many strings equal a word, begin or end with it, or how often it
+    occurs, as the statistic says.
+
+    >>> sample = Sample.of(Words.of([(0, 1), (0, 0, 0)]), Alphabet(("a", "b")))
+    >>> [
+    ...     occurrences(sample, (0,), statistic)
+    ...     for statistic in ("string", "prefix", "factor", "suffix")
+    ... ]
+    [0, 2, 4, 1]
+    """
+    words, length = sample.words, len(word)
+    if statistic == "factor":
+        begins, left = words.suffixes()
+        owners = np.repeat(np.arange(len(words)), words.lengths + 1)
+    else:
+        begins, left, owners = words.offsets[:-1], words.lengths, np.arange(len(words))
+    if statistic == "suffix":
+        begins, left = begins + np.maximum(left - length, 0), np.where(left >= length, length, left)
+    fits = left == length if statistic == "string" else left >= length
+    begins, owners = begins[fits], owners[fits]
+    for index, symbol in enumerate(word):
+        equal = words.symbols[begins + index] == symbol
+        begins, owners = begins[equal], owners[equal]
+    return int(sample.counts[owners].sum())
+
+
+def count_by_hand(sample: Sample, word: Word, recipe: HankelRecipe) -> str:
+    """Explain how to count by hand the frequency in the Hankel matrix's cell of a word uv.
+
+    >>> count_by_hand(Sample.of(Words.of([(0,), (1,)]), Alphabet(("a", "b"))), (0,), HankelRecipe())
+    'training strings that equal uv: 1, of 2: 1 / 2 = 0.5'
+    """
+    counted = bounded_sample(sample, recipe.statistic) if recipe.bounded else sample
+    count, number = occurrences(counted, word, recipe.statistic), sample.num_strings
+    divisor = (
+        "the frequency of its row's prefix" if recipe.bounded else "the sum of its row as counted"
+    )
+    then = {"none": "", "sqrt": "; then its square root", "row": f"; then divided by {divisor}"}[
+        recipe.transform
+    ]
+    share = format_significant(count / number, 6)
+    return (
+        f"{OCCURRENCES[recipe.statistic]}: {count:,}, of {number:,}: {count:,} / {number:,} = "
+        f"{share}{then}"
+    )

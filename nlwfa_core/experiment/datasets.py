@@ -1,0 +1,471 @@
+"""Makes the training, validation and test strings that a data recipe describes, and the true model
+if it is known.
+"""
+
+from __future__ import annotations
+
+from base64 import b64decode, b64encode
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from hashlib import blake2b
+
+import numpy as np
+import numpy.typing as npt
+
+from ..errors import RecipeError, check_types, listed
+from ..metrics.ranking import Prefixes
+from ..metrics.testset import TestSet
+from ..models.model import Model
+from ..models.unseen import check_some_known
+from ..rounding import format_apart
+from ..sources.pautomac import model_reading, read_pautomac_model, read_solution, solution_reading
+from ..sources.registry import GENERATORS, Generator, TrueModel
+from ..sources.spice import read_prefixes, read_targets, targets_of, targets_reading
+from ..sources.string_files import StringFile, read_strings, shipped_verbs
+from ..strings.sample import Sample
+from ..strings.words import Alphabet, FloatArray, Words, distinct
+from .recipe import DataRecipe
+
+# Largest share of a file's strings for validation, and for testing.
+LARGEST_SHARE = 1 / 5
+# A solution's probabilities of equal strings may differ by this share, because they are rounded to
+# some digits.
+SOLUTION_ERROR = 1e-4
+# Distinct training strings of which a model's file keeps a key each, of four bytes: at most 270 kB.
+MOST_KEYS = 50_000
+KEY = np.dtype("<u4")
+# Streams of random numbers under one seed. Training strings use the seed itself.
+VALIDATION_STREAM, TEST_STREAM, MODEL_STREAM = 1, 2, 3
+
+
+@dataclass(frozen=True, eq=False)
+class Data:
+    """Strings to learn from and to score on.
+
+    Attributes
+    ----------
+    train : Sample
+    validation : TestSet or None
+        The strings that choose a rank or options; None if the recipe asks for none, or the sample
+        is too small to set any aside.
+    test : TestSet
+    true_model : WFA, Dyck or None
+        The model that drew the strings: it can be called, and has `next` and `sample`.
+    title : str
+        The name of the source, for users.
+    notes : tuple of str
+        Sentences for the user.
+    format : str
+        The format of the uploaded training strings, one of FORMATS; empty for other sources.
+    readings : mapping of str to str
+        Field of the recipe that names an uploaded file -> a description of how the file was read.
+    """
+
+    train: Sample
+    validation: TestSet | None
+    test: TestSet
+    true_model: TrueModel | None
+    title: str
+    notes: tuple[str, ...] = ()
+    format: str = ""
+    readings: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def alphabet(self) -> Alphabet:
+        """Return the alphabet of the training strings.
+
+        That of a test file may have more symbols, after these.
+        """
+        return self.train.alphabet
+
+    @property
+    def sizes(self) -> tuple[int, int, int]:
+        """Return how many strings there are for training, validation and test."""
+        validation = self.validation.sample.num_strings if self.validation else 0
+        return self.train.num_strings, validation, self.test.sample.num_strings
+
+    def share_seen(self) -> float:
+        """Return the share of the test strings, counted with repetitions, that are also training
+        strings.
+        """
+        _, inverse = distinct(Words.joined([self.train.words, self.test.sample.words]))
+        seen = inverse[len(self.train.words) :] < len(self.train.words)
+        return float(self.test.sample.counts[seen].sum() / self.test.sample.num_strings)
+
+
+Files = Callable[[str], bytes]
+
+
+def no_files(name: str) -> bytes:
+    """Raise an error in place of reading an uploaded file, because nothing has been uploaded."""
+    raise RecipeError(
+        "No file was uploaded yet: the recipe's source is an upload, but it names no file of "
+        "training strings."
+    )
+
+
+@check_types
+def load_data(recipe: DataRecipe, files: Files = no_files) -> Data:
+    """Generate or read the strings that a recipe describes.
+
+    Parameters
+    ----------
+    recipe : DataRecipe
+    files : callable
+        SHA-256 of an uploaded file -> its bytes.
+
+    Raises
+    ------
+    RecipeError
+        If strings can't be generated with these settings, or a file can't be read.
+
+    Examples
+    --------
+    >>> from nlwfa_core import DataRecipe, load_data
+    >>> data = load_data(DataRecipe(num_strings=100, num_validation=0, num_test=20))
+    >>> data.train.num_strings, data.alphabet.symbols
+    (100, ('[', ']'))
+    """
+    if recipe.source in GENERATORS:
+        return _generate(generator_of(recipe), recipe)
+    return _upload(recipe, files) if recipe.source == "upload" else _verbs(recipe)
+
+
+def _generate(generator: Generator, recipe: DataRecipe) -> Data:
+    # Each set has its own random stream, so that more training strings do not change the test
+    # strings.
+    validation, test = (
+        TestSet.of(
+            generator.draw(size, [recipe.seed, stream]),
+            generator.alphabet,
+            true_model=generator.model,
+        )
+        if size
+        else None
+        for stream, size in (
+            (VALIDATION_STREAM, recipe.num_validation),
+            (TEST_STREAM, recipe.num_test),
+        )
+    )
+    assert test is not None  # a recipe has at least one test string
+    train = Sample.of(generator.draw(recipe.num_strings, recipe.seed), generator.alphabet)
+    return Data(train, validation, test, generator.model, generator.title)
+
+
+def generator_of(recipe: DataRecipe) -> Generator:
+    """Make the generator of a source whose strings are drawn at random.
+
+    Raises RecipeError for sources that are files.
+    """
+    if recipe.source not in GENERATORS:
+        raise RecipeError(
+            "source must be one that draws its strings, not one that reads them from a "
+            f"file; got {recipe.source!r}"
+        )
+    # The automaton has a random stream of its own, so it is independent of the strings drawn from
+    # it.
+    return GENERATORS[recipe.source]([recipe.seed, MODEL_STREAM], **recipe.source_options())
+
+
+def _verbs(recipe: DataRecipe) -> Data:
+    sample = shipped_verbs().sample()
+    return _split(recipe, sample, None, "English verb forms, shipped with the lab", ())
+
+
+def _upload(recipe: DataRecipe, files: Files) -> Data:
+    if bool(recipe.upload_prefixes) != bool(recipe.upload_targets):
+        missing = "targets" if recipe.upload_prefixes else "prefixes"
+        raise RecipeError(
+            f"A file of prefixes and a file of targets belong together: upload the {missing} too."
+        )
+    file = read_strings(files(recipe.upload), recipe.upload_format)
+    sample, notes, format, readings = (
+        file.packed_sample(),
+        list(file.notes),
+        file.format,
+        {"upload": file.reading},
+    )
+    del file
+    ranked = (
+        read_prefixes(files(recipe.upload_prefixes), recipe.upload_format, sample.alphabet)
+        if recipe.upload_prefixes
+        else None
+    )
+    if ranked:
+        notes += ranked.notes
+        readings["upload_prefixes"] = ranked.reading
+        sample = Sample(sample.words, sample.counts, ranked.alphabet)
+    rows = (
+        read_strings(files(recipe.upload_test), recipe.upload_format, alphabet=sample.alphabet)
+        if recipe.upload_test
+        else None
+    )
+    if rows:
+        notes += rows.notes
+        readings["upload_test"] = rows.reading
+        # it says which symbols there are; otherwise a model knows those of its training strings
+        if recipe.upload_model:
+            sample = Sample(sample.words, sample.counts, rows.alphabet)
+        check_some_known(rows.words, sample.alphabet)
+    model = (
+        read_pautomac_model(files(recipe.upload_model), alphabet=sample.alphabet)
+        if recipe.upload_model
+        else None
+    )
+    if recipe.upload_solution and not rows:
+        raise RecipeError("A solution belongs to a test file: upload that file too.")
+    test = None
+    if rows:
+        solution = read_solution(files(recipe.upload_solution)) if recipe.upload_solution else None
+        if solution is not None:
+            readings["upload_solution"] = solution_reading(solution)
+        test = file_test_set(rows, solution, model)
+    data = _split(recipe, sample, test, f"uploaded strings ({format})", tuple(notes), model)
+    if model is not None:
+        readings["upload_model"] = model_reading(model)
+    if ranked:
+        targets = read_targets(
+            files(recipe.upload_targets), data.alphabet if ranked.names else None
+        )
+        readings["upload_targets"] = targets_reading(targets)
+        words = replace(ranked.words, alphabet=data.alphabet)
+        targets, more = targets_of(targets, len(words))
+        data = replace(
+            data,
+            test=replace(data.test, prefixes=Prefixes(words, targets)),
+            notes=data.notes + more,
+        )
+    return replace(data, format=format, readings=readings)
+
+
+def file_test_set(
+    file: StringFile, solution: FloatArray | None = None, model: Model | None = None
+) -> TestSet:
+    """Make the test set of a file's strings, with a solution, the true model, both or neither; see
+    `TestSet.of`.
+
+    Raises
+    ------
+    RecipeError
+        If the solution has another length than the file, or gives two equal strings different
+        probabilities: it then belongs to another file.
+    """
+    if solution is not None and len(solution) == len(file.words):
+        first, string = distinct(file.words)
+        differing = np.abs(solution - solution[first][string]) > SOLUTION_ERROR * np.maximum(
+            solution, solution[first][string]
+        )
+        for row in np.flatnonzero(differing)[:1].tolist():
+            other = int(first[string[row]])
+            one, another = format_apart(float(solution[other]), float(solution[row]), 6)
+            raise RecipeError(
+                f"the solution must give equal strings equal probabilities; got {one} and "
+                f"{another} for "
+                f"strings {other + 1:,} and {row + 1:,}, which are equal: it belongs to "
+                "another file"
+            )
+    return TestSet.of(file.words, file.alphabet, file.counts, solution, model)
+
+
+def reading_alone(field: str, data: bytes, format: str = "auto") -> str:
+    """Describe how an uploaded file would be read, if it were the only one.
+
+    Parameters
+    ----------
+    field : str
+        The recipe's field for this file: "upload", "upload_test", "upload_solution",
+        "upload_model", "upload_prefixes" or "upload_targets".
+    format : str
+        The format of strings, one of `sources.names.FORMATS`.
+
+    Raises
+    ------
+    RecipeError
+        If the file can't be read.
+    """
+    if field == "upload_solution":
+        return solution_reading(read_solution(data))
+    if field == "upload_model":
+        return model_reading(read_pautomac_model(data))
+    if field == "upload_prefixes":
+        return read_prefixes(data, format).reading
+    # the prefixes will say what symbols are called; until then, they may have any names
+    if field == "upload_targets":
+        return targets_reading(read_targets(data, Alphabet.numbered(1)))
+    return read_strings(data, format).reading
+
+
+def tests_on_training_strings(recipe: DataRecipe) -> bool:
+    """Return whether the test file is the training file, which users choose for samples that are
+    too small to split.
+    """
+    return recipe.source == "upload" and bool(recipe.upload) and recipe.upload_test == recipe.upload
+
+
+def _split(
+    recipe: DataRecipe,
+    sample: Sample,
+    test: TestSet | None,
+    title: str,
+    notes: tuple[str, ...],
+    model: TrueModel | None = None,
+) -> Data:
+    """Split a sample at random into training, validation and, unless there is a test set, test
+    strings.
+    """
+    total = sample.num_strings
+    if not total:
+        raise RecipeError("the file holds no strings")
+    largest = int(total * LARGEST_SHARE) or (1 if total >= 3 else 0)
+    if tests_on_training_strings(recipe):
+        largest = 0
+        notes += (
+            f"All {total:,} strings are used both for learning and for scoring, so scores "
+            "measure memory, not generalisation.",
+        )
+    num_validation = min(recipe.num_validation, largest)
+    num_test = 0 if test else min(recipe.num_test, largest)
+    if test is None and num_test == 0:
+        raise RecipeError(
+            "the file must have at least 3 strings to set some aside for testing, unless "
+            f"there is a test file; got {total}"
+        )
+    remaining = total - num_validation - num_test
+    num_train = min(recipe.num_strings, remaining)
+    if num_train < remaining:
+        notes += (
+            f"Only {num_train:,} of {remaining:,} training strings are used, because the "
+            "recipe asks for no more.",
+        )
+    train, validation, rest = sample.split([num_train, num_validation, num_test], recipe.seed)
+    held_out = test or _test_of(rest, model)
+    notes += unseen_notes(train, held_out.sample)
+    if test is not None and not tests_on_training_strings(recipe):
+        notes += overlap_notes(train, held_out.sample)
+    return Data(
+        train,
+        _test_of(validation, model) if num_validation else None,
+        held_out,
+        model,
+        title,
+        notes,
+    )
+
+
+def _test_of(sample: Sample, model: Model | None) -> TestSet:
+    return TestSet.of(sample.words, sample.alphabet, sample.counts, true_model=model)
+
+
+def overlap_notes(train: Sample, test: Sample, role: str = "test") -> tuple[str, ...]:
+    """Say how many test strings are training strings too; empty if none is. The samples must have
+    one alphabet.
+
+    >>> from nlwfa_core import as_sample
+    >>> overlap_notes(as_sample(["ab", "b"]), as_sample(["b", "b", "bb", "ab"]))
+    ('3 of 4 test strings (2 of 3 distinct ones) are training strings too.',)
+    """
+    _, inverse = distinct(Words.joined([train.words, test.words]))
+    own, others = inverse[: len(train.words)], inverse[len(train.words) :]
+    return _overlap_note(test, np.isin(others, own), bool(np.isin(own, others).all()), role)
+
+
+def training_keys(train: Sample) -> str | None:
+    """Make a text of 32 bits for each distinct training string, from which `key_notes` finds the
+    test strings that are among them.
+
+    It says little about the strings themselves. None if there are more than `MOST_KEYS`, so that a
+    model's file stays small.
+    """
+    if len(train.words) > MOST_KEYS:
+        return None
+    return b64encode(np.unique(_keys(train)).tobytes()).decode()
+
+
+def key_notes(keys: object, test: Sample, role: str = "test") -> tuple[str, ...]:
+    """Say the same as `overlap_notes` by the `training_keys` of the training strings; empty if they
+    are none.
+
+    Two strings have the same key by chance in one of 4 billion cases.
+
+    >>> from nlwfa_core import as_sample
+    >>> key_notes(training_keys(as_sample(["ab", "b"])), as_sample(["b", "ab"]))
+    ('The test strings are the training strings, 2 distinct ones: scores measure memory, not generalisation.',)
+    """  # noqa: E501
+    try:
+        known = np.frombuffer(b64decode(str(keys or ""), validate=True), dtype=KEY)
+    except ValueError:
+        return ()
+    own = _keys(test)
+    return _overlap_note(test, np.isin(own, known), bool(np.isin(known, own).all()), role)
+
+
+def _keys(sample: Sample) -> npt.NDArray[np.uint32]:
+    names = sample.alphabet.symbols
+    texts = (
+        "\0".join(["", *(names[symbol] for symbol in word)]).encode(errors="surrogatepass")
+        for word in sample.words
+    )
+    return np.frombuffer(
+        b"".join(blake2b(text, digest_size=KEY.itemsize).digest() for text in texts), dtype=KEY
+    )
+
+
+def _overlap_note(
+    test: Sample, is_shared: npt.NDArray[np.bool_], is_all_of_train: bool, role: str
+) -> tuple[str, ...]:
+    """Write the sentence of `overlap_notes`.
+
+    Parameters
+    ----------
+    is_shared : array of bool, shape (num_distinct,)
+        Which distinct test strings are training strings.
+    is_all_of_train : bool
+        Whether all training strings are among them.
+    """
+    if not is_shared.any():
+        return ()
+    if is_shared.all() and is_all_of_train:
+        size = f"{len(test.words):,} distinct ones"
+        return (
+            f"The {role} strings are the training strings, {size}: scores measure memory, "
+            "not generalisation.",
+        )
+    shared = int(test.counts[is_shared].sum())
+    of_distinct = f"{int(is_shared.sum()):,} of {len(test.words):,} distinct ones"
+    return (
+        f"{shared:,} of {test.num_strings:,} {role} strings ({of_distinct}) are training "
+        "strings too.",
+    )
+
+
+def unseen_notes(train: Sample, test: Sample, role: str = "test") -> tuple[str, ...]:
+    """Warn how many test strings have symbols that no training string has, which a model of string
+    frequencies gives weight 0.
+    """
+    seen = np.zeros(test.num_symbols, dtype=bool)
+    seen[np.unique(train.words.symbols)] = True
+    return _notes_on_symbols(test, seen, role, "that no training string has")
+
+
+def unknown_notes(test: Sample, num_known: int, role: str = "test") -> tuple[str, ...]:
+    """Warn how many strings have symbols that a model does not know: all but the first `num_known`.
+
+    Their weight is 0.
+    """
+    notes = _notes_on_symbols(
+        test, np.arange(test.num_symbols) < num_known, role, "that the model does not know"
+    )
+    return tuple(f"{note[:-1]}; their weight is 0." for note in notes)
+
+
+def _notes_on_symbols(
+    test: Sample, seen: npt.NDArray[np.bool_], role: str, which: str
+) -> tuple[str, ...]:
+    new = np.unique(test.words.symbols[~seen[test.words.symbols]])
+    if not len(new):
+        return ()
+    symbols = listed([test.alphabet.symbols[symbol] for symbol in new], most=8)
+    owners = np.repeat(np.arange(len(test.words)), test.words.lengths)
+    touched = int(test.counts[np.unique(owners[np.isin(test.words.symbols, new)])].sum())
+    strings = f"{role} strings".strip()
+    return (f"{touched} of {test.num_strings} {strings} use symbols {which}: {symbols}.",)

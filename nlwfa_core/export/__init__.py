@@ -1,0 +1,12 @@
+"""Write runs as files to download.
+
+- `svg`: charts without a plotting library.
+- `script`: a Python program that repeats the run.
+- `notebook`: the same program as a Jupyter notebook, with formulas, figures and tables.
+- `report`: the run's results as one HTML page.
+- `automaton_formats`: linear models as text for PAutomaC, OpenFst, Graphviz and other programs.
+- `downloads`: model, strings and figures as files.
+
+Each module returns text or bytes, which are always the same for the same run. Bundles of several
+runs are made in `history.bundles`.
+"""

@@ -1,0 +1,184 @@
+"""Write a run as one self-contained HTML file: no script, no font, no network.
+
+The template escapes all but our drawings.
+"""
+
+from __future__ import annotations
+
+import platform
+from base64 import b64encode
+from collections.abc import Iterator, Mapping
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+from ..display.pairs import COVERS, interval_text
+from ..display.recipe_differences import NO_EFFECT, options, with_title
+from ..display.result_tables import BETTER, as_sentence, verdicts
+from ..display.string_labels import split_sentence
+from ..experiment.datasets import Data
+from ..experiment.results import Result
+from ..files import __version__, file_label
+from ..hankel.matrix import HankelMatrix
+from ..learning.progress import UNFINISHED
+from ..learning.spectral import linear_loss
+from ..metrics.diagnostics import DIAGNOSTIC_TITLES, Diagnostics, format_diagnostic
+from ..metrics.intervals import intervals, string_scores
+from ..metrics.score_table import SCORES, Scores
+from ..metrics.tables import format_score
+from ..sources.recognition import reading_of
+from .svg import heat_map_png, loss_svgs, singular_values_svg
+
+LIBRARIES = ("numpy", "scipy", "torch")
+TEMPLATE = Path(__file__).with_name("report.html")
+
+
+def report(
+    result: Result,
+    data: Data,
+    hankel: HankelMatrix | None,
+    references: Mapping[str, Scores],
+    link: str = "",
+    titles: Mapping[str, str] | None = None,
+) -> str:
+    """Write the report of a run as HTML.
+
+    Parameters
+    ----------
+    result : Result
+    data : Data
+        The strings of the run's recipe.
+    hankel : HankelMatrix or None
+        The Hankel matrix of the run's recipe; None for learners that need none.
+    references : mapping of str to Scores
+        Name of a reference model -> its scores on the same test strings.
+    link : str
+        A link that opens the lab with this recipe; empty for none.
+    titles : mapping of str to str, optional
+        SHA-256 -> title of an uploaded file.
+    """
+    from jinja2 import Environment
+
+    recipe, diagnostics, titles = result.recipe, result.diagnostics, titles or {}
+    models = {recipe.title: result.scores} | dict(references)
+    scores = [
+        score
+        for score in SCORES
+        if any(getattr(one, score.field) is not None for one in models.values())
+    ]
+    readings = [
+        reading_of(file_label(name, titles.get(name, "")), data.readings[field])
+        for field in data.readings
+        if (name := getattr(recipe.data, field))
+    ]
+    libraries = ((library, _version(library)) for library in LIBRARIES)
+    options_used = {
+        option: with_title(value, titles)
+        for option, value in options(recipe).items()
+        if value != NO_EFFECT
+    }
+    linear = (
+        linear_loss(hankel, recipe.learning.rank)
+        if hankel is not None and result.report.logs
+        else None
+    )
+    environment = Environment(
+        autoescape=True, trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True
+    )
+    return environment.from_string(TEMPLATE.read_text(encoding="utf-8")).render(
+        title=recipe.title,
+        data=data.title,
+        version=__version__,
+        split=split_sentence(recipe.data, data),
+        readings=readings,
+        warnings=diagnostics.warnings,
+        notes=[sentence for sentence in result.notes if sentence not in diagnostics.warnings],
+        scores=scores,
+        models=[
+            (name, [format_score(getattr(one, s.field), s.form) for s in scores])
+            for name, one in models.items()
+        ],
+        verdicts=verdicts(models),
+        strings=_strings(result.scores),
+        better=BETTER,
+        intervals=_intervals(result, data),
+        covers=COVERS,
+        soundness=list(_soundness(diagnostics, result.model.num_states, recipe.learning.rank)),
+        has_radius=diagnostics.spectral_radius is not None,
+        **_matrix(hankel, recipe.learning.rank),
+        losses=list(loss_svgs(result.report, linear).values()),
+        stages=[
+            ("warn" if log.state == UNFINISHED else "muted", as_sentence(log.summary))
+            for log in result.report.logs
+        ],
+        settings=options_used.items(),
+        software=[("NL-WFA Lab", __version__), ("Python", platform.python_version()), *libraries],
+        key=recipe.key(),
+        seconds=" · ".join(f"{stage} {seconds:.2f} s" for stage, seconds in result.seconds.items()),
+        link=link,
+    )
+
+
+def _matrix(hankel: HankelMatrix | None, rank: int) -> dict[str, str]:
+    """Make the heat map as base64, the size in words, and the bars of singular values; empty
+    without a matrix.
+    """
+    if hankel is None:
+        return {}
+    return {
+        "heat_map": b64encode(heat_map_png(hankel.block)).decode(),
+        "size": f"{hankel.num_prefixes:,} prefixes (rows) × {hankel.num_suffixes:,} suffixes "
+        "(columns)",
+        "singular_values": singular_values_svg(hankel, rank),
+    }
+
+
+def _strings(scores: Scores) -> str:
+    """Say over which strings the scores are, and how they are weighted."""
+    has_truth = scores.true_log2_pauto is not None
+    strings, weights = (
+        ("test strings", "true probabilities")
+        if has_truth
+        else ("distinct test strings", "frequencies")
+    )
+    return (
+        f"{scores.num_words:,} {strings}, weighted by their {weights}; "
+        f"{scores.num_predictions:,} next-symbol predictions."
+    )
+
+
+def _soundness(diagnostics: Diagnostics, num_states: int, rank: int) -> Iterator[tuple[str, str]]:
+    """Yield the title and the value of each diagnostic that is known for a model, after its number
+    of states.
+    """
+    yield "states", f"{num_states}"
+    for field, title in DIAGNOSTIC_TITLES.items():
+        if (value := getattr(diagnostics, field)) is not None:
+            yield title, format_diagnostic(field, value, diagnostics.short_length, rank)
+
+
+def _intervals(result: Result, data: Data) -> list[tuple[str, str]]:
+    """List the model's scores with their 95 % intervals.
+
+    Empty if its scores were computed over other test strings than these, or over too few for an
+    interval.
+    """
+    known = intervals(string_scores(result.model, data.test))
+    return [
+        (
+            score.short_title,
+            f"{format_score(known[score.field].estimate, score.form)} "
+            f"({interval_text(known[score.field], score.form)})",
+        )
+        for score in SCORES
+        if score.field in known and known[score.field].is_known
+    ]
+
+
+def _version(library: str) -> str:
+    """Return the version of an installed library without importing it, because importing torch
+    would take seconds.
+    """
+    try:
+        return version(library)
+    except PackageNotFoundError:
+        return "not installed"

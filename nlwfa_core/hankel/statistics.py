@@ -1,0 +1,39 @@
+"""The names and meanings of the statistics and transforms of Hankel matrices, in a module that
+recipes can import cheaply.
+"""
+
+from __future__ import annotations
+
+from ..errors import check_one_of
+
+STATISTICS = {
+    "string": "f(x) is the probability of the string x",
+    "prefix": "f(u) is the probability that a string begins with u",
+    "factor": "f(u) is the mean number of times u occurs in a string",
+    "suffix": "f(u) is the probability that a string ends with u",
+}
+# Those that can be counted with boundary symbols, so that what follows a prefix is in the matrix:
+# every learner can use them.
+WITH_BOUNDARY = ("prefix", "factor")
+FOR_ALL_LEARNERS = ("string", *WITH_BOUNDARY)
+LINEAR_ONLY = (
+    "suffix statistics need the learner SP and the transform none: only a linear model can be "
+    "converted to strings"
+)
+BASES = {
+    "frequent": "the most frequent prefixes and suffixes",
+    "matching": "frequent ones that can be matched, so that no row or column is idle",
+}
+# of a matrix whose stored entries are the known values of a function (`hankel.valued_strings`)
+VALUE = "value"
+TRANSFORMS = {
+    "none": "as counted (the paper)",
+    "sqrt": "square roots; a model's outputs are squared, so they are never negative, and small "
+    "entries weigh more",
+    "row": "rows divided by their prefix's frequency: what follows a prefix, given the prefix",
+}
+
+
+def check_statistic(statistic: str) -> None:
+    """Raise RecipeError unless it is one of `STATISTICS`."""
+    check_one_of("statistic", statistic, STATISTICS)

@@ -1,0 +1,391 @@
+"""EM of a PFA or an HMM that can stop after any iteration and be continued later, as a search under
+a time budget needs it.
+
+`pfa.fit_pfa` and `hmm.fit_hmm` train to the end instead. The E step is that of `pfa`; an HMM is a
+PFA whose moves do not depend on the symbol. Iterations compute in float32, which takes less than
+half the time, except those before a split; sums of logarithms are in float64.
+
+Plain EM slows down where states are hard to tell apart. Over-relaxed EM (Salakhutdinov, Roweis
+2003) goes further in the direction of each M step, by a length that grows as long as the likelihood
+does. Where the likelihood falls, EM goes on from the last M step.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from time import perf_counter
+
+import numpy as np
+import numpy.typing as npt
+
+from ...errors import RecipeError, check_at_least, check_between, check_one_of
+from ...models.wfa import WFA
+from ...rounding import on_one_thread
+from ...strings.sample import Sample
+from ...strings.words import Alphabet, FloatArray
+from ..names import EM_STARTS, PSEUDO_COUNT
+from ..progress import CancelCheck, never
+from .pfa import (
+    MoveTree,
+    PFAExpectations,
+    PFAs,
+    random_hmms,
+    random_pfas,
+    spectral_pfa,
+    split_states,
+)
+
+EM_FAMILIES = ("PFA", "HMM")
+# A split start has an eighth of the states at first, and this many iterations before each split.
+FIRST_SHARE, ITERATIONS_BEFORE_SPLIT = 8, 30
+# Training has converged if the last half of its iterations (of at least this many) lowered the loss
+# by less than this share, or if the share of iterations since the best one is too large.
+FEWEST_ITERATIONS, TOLERANCE = 40, 6e-4
+PATIENCE, SHARE_WITHOUT_GAIN = 10, 0.15
+# Over-relaxed EM: by what factor the step grows in the search, the longest step, and the largest
+# change of a probability that is continued, as a factor.
+ACCELERATION, LONGEST_STEP, LARGEST_FACTOR = 1.2, 10, 100.0
+
+
+@dataclass(frozen=True)
+class EMRecipe:
+    """What determines a model that EM learns from some strings.
+
+    Attributes
+    ----------
+    learner : str
+        One of `EM_FAMILIES`.
+    num_states : int
+    start : str
+        One of `learning.names.EM_STARTS`; for an HMM, only "random".
+    seed : int
+    pseudo_count : float
+        As in `pfa.PFATraining`.
+    iterations : int
+        Iterations of EM on the training strings without the validation strings.
+    iterations_on_all : int
+        Iterations after these on all strings; these are plain EM.
+    acceleration : float
+        The factor by which the step of over-relaxed EM grows with each iteration that raised the
+        likelihood; 1 for plain EM.
+
+    Raises
+    ------
+    RecipeError
+        If a number is not possible, or a name is unknown.
+    """
+
+    learner: str
+    num_states: int
+    start: str = "random"
+    seed: int = 0
+    pseudo_count: float = PSEUDO_COUNT
+    iterations: int = 0
+    iterations_on_all: int = 0
+    acceleration: float = 1.0
+
+    def __post_init__(self) -> None:
+        check_one_of("learner", self.learner, EM_FAMILIES)
+        check_one_of("em_start", self.start, EM_STARTS)
+        if self.learner == "HMM" and self.start != "random":
+            raise RecipeError(
+                f"EM of an HMM starts at random probabilities only; got the start {self.start!r}"
+            )
+        for name, least in (
+            ("num_states", 1),
+            ("seed", 0),
+            ("pseudo_count", 0),
+            ("iterations", 0),
+            ("iterations_on_all", 0),
+        ):
+            check_at_least(name, getattr(self, name), least)
+        check_between("acceleration", self.acceleration, 1, LONGEST_STEP)
+
+
+@dataclass(eq=False)
+class _Course:
+    """The course of EM: the model at hand, and the next step.
+
+    Attributes
+    ----------
+    recipe : EMRecipe
+    result : PFAs
+        The model of the last M step.
+    position : PFAs
+        Where the next E step is: the model of the last M step, or a point beyond it.
+    step : float
+        How many times as far as EM the next iteration goes.
+    log_likelihood : float
+        Of the training strings, at the last position from which EM went on; −∞ if none is known.
+    """
+
+    recipe: EMRecipe
+    result: PFAs
+    position: PFAs
+    step: float = 1.0
+    log_likelihood: float = -np.inf
+
+    def advance(self, tree: MoveTree) -> bool:
+        """Run an iteration.
+
+        Returns whether there is a new result; there is none if the last step went too far.
+        """
+        expected = tree.expect(self.position)
+        reached = float(expected.log_likelihoods[0])
+        if self.position is not self.result and not reached > self.log_likelihood:
+            self.position, self.step, self.log_likelihood = self.result, 1.0, -np.inf
+            return False
+        self.log_likelihood, before = reached, self.position
+        self.result = self.position = maximised(self.recipe, expected)
+        if self.step > 1:
+            self.position = over_relaxed(before, self.result, self.step)
+        self.step = min(self.step * self.recipe.acceleration, LONGEST_STEP)
+        return True
+
+
+def over_relaxed(before: PFAs, after: PFAs, step: float) -> PFAs:
+    """Go further from one model in the direction of another: probabilities in proportion to after ·
+    (after / before)^(step − 1).
+
+    With a step of 1, it is the model after the M step. Source: Salakhutdinov, Roweis (2003),
+    "Adaptive overrelaxed bound optimization methods", §3.
+    """
+
+    def beyond(old: FloatArray, new: FloatArray) -> FloatArray:
+        tiny = np.finfo(new.dtype).tiny
+        factors = np.clip(
+            np.maximum(new, tiny) / np.maximum(old, tiny), 1 / LARGEST_FACTOR, LARGEST_FACTOR
+        )
+        product: FloatArray = new * factors ** new.dtype.type(step - 1)
+        return product
+
+    names = ("initial", "transitions", "termination")
+    return PFAs.of_counts(*(beyond(getattr(before, name), getattr(after, name)) for name in names))
+
+
+@dataclass(eq=False)
+class EMTraining:
+    """A training: the course of EM, the best model by the validation strings, and how the loss
+    fell.
+
+    Attributes
+    ----------
+    recipe : EMRecipe
+        Without iterations; `result_recipe` has those of the best model.
+    course : object or None
+        The current model and the next step; None before the first iteration.
+    best : PFAs or None
+        The best model; None before the first iteration.
+    losses : list of float
+        The bits per symbol on the validation strings after each iteration.
+    seconds : float
+        Time spent so far, by `timer`.
+    timer : callable
+        Returns a time in seconds: `time.perf_counter` or `time.thread_time`.
+    """
+
+    recipe: EMRecipe
+    course: _Course | None = None
+    best: PFAs | None = None
+    losses: list[float] = field(default_factory=list)
+    seconds: float = 0.0
+    timer: Callable[[], float] = perf_counter
+
+    @property
+    def loss(self) -> float:
+        """Return the bits per symbol of the best model on the validation strings, ∞ before the
+        first iteration.
+        """
+        return min(self.losses, default=np.inf)
+
+    @property
+    def result_recipe(self) -> EMRecipe:
+        """Return the recipe of the best model."""
+        return replace(
+            self.recipe, iterations=int(np.argmin(self.losses)) + 1 if self.losses else 0
+        )
+
+    @property
+    def seconds_per_iteration(self) -> float:
+        """Return the mean time of an iteration."""
+        return self.seconds / max(len(self.losses), 1)
+
+    @property
+    def gain(self) -> float:
+        """Return by how much the last half of the iterations lowered the loss."""
+        return (
+            min(self.losses[: max(len(self.losses) // 2, 1)], default=np.inf) - self.loss
+            if self.losses
+            else np.inf
+        )
+
+    @property
+    def forecast(self) -> float:
+        """Return the loss that as many iterations again would reach if each half gains as much as
+        the last; ∞ at the start.
+        """
+        return self.loss if not self.losses or self.has_converged else self.loss - self.gain
+
+    @property
+    def has_converged(self) -> bool:
+        """Return whether further iterations would hardly help."""
+        number = len(self.losses)
+        if not number:
+            return False
+        late = number - 1 - int(np.argmin(self.losses)) >= max(
+            PATIENCE, SHARE_WITHOUT_GAIN * number
+        )
+        return late or (number >= FEWEST_ITERATIONS and self.gain < TOLERANCE * self.loss)
+
+    def advance(
+        self,
+        train: Sample,
+        trees: tuple[MoveTree, MoveTree],
+        iterations: int,
+        is_over: CancelCheck = never,
+    ) -> EMTraining:
+        """Run iterations of EM until they are done, training has converged, or `is_over()` returns
+        true. Returns itself.
+
+        Parameters
+        ----------
+        train : Sample
+            For spectral starts.
+        trees : (MoveTree, MoveTree)
+            Of the training and of the validation strings.
+        """
+        tree, held_out = trees
+        started = self.timer()
+        if (
+            self.course is None
+            and (start := _single(_start(self.recipe, train, tree, is_over))) is not None
+        ):
+            self.course = _Course(self.recipe, start, start)
+        for _ in range(iterations):
+            if self.course is None or self.has_converged or is_over():
+                break
+            if not self.course.advance(tree) and self.losses:
+                self.losses.append(self.losses[-1])
+                continue
+            models = self.course.result
+            loss = float(-held_out.log_likelihoods(models)[0] / held_out.num_predictions)
+            if self.best is None or loss < self.loss:
+                self.best = models
+            self.losses.append(loss if np.isfinite(loss) else np.inf)
+        self.seconds += self.timer() - started
+        return self
+
+
+def maximised(recipe: EMRecipe, expected: PFAExpectations) -> PFAs:
+    """Carry out the M step of a recipe's learner."""
+    if recipe.learner == "HMM":
+        return expected.maximised_as_hmms(recipe.pseudo_count)
+    return expected.maximised(recipe.pseudo_count)
+
+
+def _start(recipe: EMRecipe, train: Sample, tree: MoveTree, is_over: CancelCheck) -> PFAs | None:
+    """Make the model before the first iteration; None if the time is over before a split start has
+    all its states.
+    """
+    rng = np.random.default_rng(recipe.seed)
+    if recipe.learner == "HMM":
+        return random_hmms(tree, 1, recipe.num_states, rng)
+    if recipe.start == "spectral":
+        return spectral_pfa(train, recipe.num_states, rng)
+    if recipe.start == "random":
+        return random_pfas(tree, 1, recipe.num_states, rng)
+    models = random_pfas(tree, 1, max(1, recipe.num_states // FIRST_SHARE), rng)
+    while models.initial.shape[1] < recipe.num_states:
+        for _ in range(ITERATIONS_BEFORE_SPLIT):
+            if is_over():
+                return None
+            models = maximised(recipe, tree.expect(models))
+        models = split_states(models, recipe.num_states, tree, rng)
+    return models
+
+
+def continued(
+    recipe: EMRecipe, models: PFAs, tree: MoveTree, is_over: CancelCheck = never
+) -> tuple[PFAs, int]:
+    """Run `recipe.iterations_on_all` iterations on the tree of all strings, but none after
+    `is_over()` returned true.
+
+    Returns
+    -------
+    models : PFAs
+    iterations : int
+        How many were run.
+    """
+    for iteration in range(recipe.iterations_on_all):
+        if is_over():
+            return models, iteration
+        expected = tree.expect(models)
+        # one of the further strings is not possible
+        if not np.isfinite(expected.log_likelihoods).all():
+            return models, iteration
+        models = maximised(recipe, expected)
+    return models, recipe.iterations_on_all
+
+
+@on_one_thread
+def fit_em(recipe: EMRecipe, train: Sample, everything: Sample | None = None) -> WFA:
+    """Learn the model of a recipe again.
+
+    Parameters
+    ----------
+    recipe : EMRecipe
+    train : Sample
+        The training strings without the validation strings.
+    everything : Sample, optional
+        All strings; needed for `iterations_on_all`.
+
+    Raises
+    ------
+    RecipeError
+        If the recipe has iterations on all strings, and they were not passed.
+    """
+    if recipe.iterations_on_all and everything is None:
+        raise RecipeError(
+            f"the recipe has {recipe.iterations_on_all} iterations on all strings: pass them, too"
+        )
+    tree = MoveTree(train)
+    models = _single(_start(recipe, train, tree, never))
+    assert models is not None  # there is no end of time here
+    course = _Course(recipe, models, models)
+    for _ in range(recipe.iterations):
+        course.advance(tree)
+    models = course.result
+    if everything is not None:
+        models, _ = continued(recipe, models, MoveTree(everything))
+    return automaton(models, train.alphabet)
+
+
+def _single(models: PFAs | None) -> PFAs | None:
+    """Convert to float32."""
+    if models is None:
+        return None
+    return PFAs(
+        *(
+            _with_dtype(part, np.float32)
+            for part in (models.initial, models.transitions, models.termination)
+        )
+    )
+
+
+def _with_dtype(array: FloatArray, dtype: npt.DTypeLike) -> FloatArray:
+    converted: FloatArray = array.astype(dtype)
+    return converted
+
+
+def automaton(models: PFAs, alphabet: Alphabet) -> WFA:
+    """Convert the first of some models to a WFA in float64, whose probabilities sum to 1 up to the
+    rounding of float64.
+    """
+    exact = PFAs.of_counts(
+        *(
+            part[:1].astype(np.float64)
+            for part in (models.initial, models.transitions, models.termination)
+        )
+    )
+    return replace(exact.automaton(0), alphabet=alphabet)

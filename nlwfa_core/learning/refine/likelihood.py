@@ -1,0 +1,479 @@
+"""A third step: trains all parameters together, to predict what follows each prefix of the training
+strings.
+
+The model computes the states of all distinct prefixes along the strings' prefix tree. This treats
+an NL-WFA as a recurrent network, a connection that the paper's conclusion points out. WFA are
+trained in the same way, so that linear and nonlinear models can be compared on equal terms.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+
+import numpy as np
+import torch
+from scipy.sparse.csgraph import connected_components
+from torch.utils.checkpoint import checkpoint
+
+from ...metrics.evaluate import bits_per_symbol
+from ...models.nlwfa import NLWFA
+from ...models.wfa import WFA
+from ...strings.sample import Sample
+from ...strings.trie import SCORES_AT_ONCE, Trie
+from ...strings.words import FloatArray, IntArray, Words
+from ..early_stopping import Best
+from ..next_symbol_loss import MIN_PROBABILITY, blocks, in_blocks, log_likelihood
+from ..options import Refined
+from ..progress import (
+    BITS,
+    CancelCheck,
+    Progress,
+    Report,
+    RowStates,
+    TrainingLog,
+    check_cancelled,
+    never,
+    silent,
+)
+from ..steps.descent import half_cosine, nudge, one_thread, to_arrays
+from ..steps.losses import DTYPE, activate
+from .rollout import Continuations, Step, transition_step
+
+MAX_GRADIENT_NORM = 1.0
+# smaller conditional probabilities are raised to it before the softmax is fitted to their
+# logarithms
+MIN_CONDITIONAL = 1e-3
+# of a direction of the states, relative to the largest one: smaller ones are raised to it
+MIN_VARIANCE = 1e-8
+# Random divisions of the strings into batches, used in turn, so that their trees are built only
+# once.
+DIVISIONS = 4
+# The model that is evaluated and returned is a running average over about 1 / (1 − AVERAGING) steps
+# (Polyak and Juditsky 1992), and over fewer steps at first.
+AVERAGING = 0.998
+
+
+@dataclass
+class _Trained:
+    """A model's parameters as tensors, and its bits per symbol as a function of them.
+
+    Each layer of the transitions is the sum of `common`, which all symbols share, and `deviations`,
+    with one map per symbol. So a rare symbol also learns from the strings of all other symbols, and
+    weight decay draws the maps of the symbols towards each other. The transitions of a WFA are a
+    single layer.
+    """
+
+    model: WFA | NLWFA
+    initial: torch.Tensor
+    common: list[torch.Tensor]
+    deviations: list[torch.Tensor]
+    decoder: list[torch.Tensor]
+    output: torch.Tensor
+
+    @classmethod
+    def of(cls, model: WFA | NLWFA) -> _Trained:
+        transitions, decoder, output = (
+            ((model.transitions,), (), model.termination[:, None])
+            if isinstance(model, WFA)
+            else (model.transitions, model.decoder, model.output)
+        )
+        initial, *layers, last = (
+            torch.tensor(array, dtype=DTYPE, requires_grad=True)
+            for array in (model.initial, *transitions, *decoder, output)
+        )
+        common = [
+            torch.zeros((1, *layer.shape[1:]), dtype=DTYPE, requires_grad=True)
+            for layer in transitions
+        ]
+        return cls(
+            model, initial, common, layers[: len(transitions)], layers[len(transitions) :], last
+        )
+
+    @property
+    def tensors(self) -> list[torch.Tensor]:
+        return [self.initial, *self.common, *self.deviations, *self.decoder, self.output]
+
+    @property
+    def transitions(self) -> list[torch.Tensor]:
+        return [shared + own for shared, own in zip(self.common, self.deviations, strict=True)]
+
+    def learned(self) -> WFA | NLWFA:
+        initial, output = to_arrays([self.initial, self.output])
+        transitions = to_arrays(self.transitions)
+        if isinstance(self.model, WFA):
+            return WFA(initial, transitions[0], output[:, 0])
+        return replace(
+            self.model,
+            initial=initial,
+            transitions=transitions,
+            decoder=to_arrays(self.decoder),
+            output=output,
+        )
+
+    def bits_per_symbol(self, tree: Continuations, dropout: float = 0.0) -> torch.Tensor:
+        """Compute the bits per symbol on some strings, from normalised |scores|, as
+        `metrics.evaluate.next_symbol_score` does.
+        """
+        transitions = self.transitions
+
+        def drop(values: torch.Tensor) -> torch.Tensor:
+            return torch.nn.functional.dropout(values, dropout) if dropout else values
+
+        states = self._states(tree, transitions, drop)
+        product = self._product(states, transitions, drop)
+        num_outputs = self.model.num_symbols + 1
+        if not in_blocks(len(states), num_outputs):
+            scores = (
+                self._scores(states, transitions) if product is None else product[0] @ product[1]
+            )
+            logs = self._logs(scores, tree.rows, tree.symbols)
+            bits: torch.Tensor = -(logs * tree.shares).sum() / math.log(2)
+            return bits
+        if product is not None:
+            return -log_likelihood(
+                *product, tree.rows, tree.symbols, tree.shares, self._is_softmax
+            ) / math.log(2)
+
+        def of_block(
+            part: torch.Tensor, rows: torch.Tensor, symbols: torch.Tensor, shares: torch.Tensor
+        ) -> torch.Tensor:
+            return (self._logs(self._scores(part, transitions), rows, symbols) * shares).sum()
+
+        total = torch.zeros((), dtype=DTYPE)
+        for part, chosen in blocks(
+            tree.rows, len(states), SCORES_AT_ONCE // (num_outputs * self.model.num_states)
+        ):
+            pairs = tree.rows[chosen] - part.start, tree.symbols[chosen], tree.shares[chosen]
+            # The gradient computes a block's scores once more, instead of holding those of all
+            # blocks.
+            total = total + checkpoint(of_block, states[part], *pairs, use_reentrant=False)
+        return -total / math.log(2)
+
+    @property
+    def _is_softmax(self) -> bool:
+        return isinstance(self.model, NLWFA) and self.model.reading.link == "softmax"
+
+    def _logs(
+        self, scores: torch.Tensor, rows: torch.Tensor, symbols: torch.Tensor
+    ) -> torch.Tensor:
+        """Compute the logarithms of the probabilities of some symbols, given the scores after some
+        prefixes.
+        """
+        if self._is_softmax:
+            return torch.log_softmax(scores, dim=1)[rows, symbols]
+        sizes = scores.abs()
+        sums = sizes.sum(dim=1) + torch.finfo(sizes.dtype).tiny
+        return torch.log(sizes[rows, symbols] / sums[rows] + MIN_PROBABILITY)
+
+    def _states(
+        self,
+        tree: Continuations,
+        transitions: list[torch.Tensor],
+        drop: Callable[[torch.Tensor], torch.Tensor],
+    ) -> torch.Tensor:
+        """Compute the state after each prefix, shape (num_nodes, num_states)."""
+        model = self.model
+        if isinstance(model, WFA):
+            return tree.states(self.initial, transition_step(transitions, False, unit=True))
+        homogeneous = model.reading.looks_ahead and not (
+            model.nonlinear_transitions or model.nonlinear_termination
+        )
+        walk = transition_step(transitions, model.nonlinear_transitions, homogeneous)
+        return tree.states(self.initial, lambda before, symbol: walk(drop(before), symbol))
+
+    def _product(
+        self,
+        states: torch.Tensor,
+        transitions: list[torch.Tensor],
+        drop: Callable[[torch.Tensor], torch.Tensor],
+    ) -> tuple[torch.Tensor, torch.Tensor] | None:
+        """Compute two matrices whose product is the `_scores`; None if there are none."""
+        model = self.model
+        if isinstance(model, WFA):
+            A = transitions[0]
+            goes_on = torch.linalg.solve(torch.eye(model.num_states) - A.sum(dim=0), self.output)
+            return states, torch.cat([(A @ goes_on)[:, :, 0].T, self.output], dim=1)
+        if model.reading.looks_ahead or model.reading.link == "square":
+            return None
+        return self.decoded(drop(states)), self.output
+
+    def _scores(self, states: torch.Tensor, transitions: list[torch.Tensor]) -> torch.Tensor:
+        """Compute a network's `next_scores`, before any softmax: shape (num_nodes, num_symbols +
+        1).
+        """
+        assert isinstance(self.model, NLWFA)
+        network = _Network(self, transition_step(transitions, self.model.nonlinear_transitions))
+        scores: torch.Tensor = self.model.reading.scores(network, states)
+        return scores
+
+    def decoded(self, states: torch.Tensor) -> torch.Tensor:
+        """Compute the last hidden layer of the decoder, shape (num_nodes, decoder_width)."""
+        for layer in self.decoder:
+            states = activate(
+                states @ layer, isinstance(self.model, NLWFA) and self.model.nonlinear_termination
+            )
+        return states
+
+
+@dataclass
+class _Network:
+    """Wraps a model in training as a `models.reading.Network`, so that a `Reading` can compute
+    scores from its tensors.
+    """
+
+    trained: _Trained
+    transition: Step
+
+    @property
+    def num_symbols(self) -> int:
+        return self.trained.model.num_symbols
+
+    @property
+    def output(self) -> torch.Tensor:
+        return self.trained.output
+
+    def outputs(self, states: torch.Tensor, columns: torch.Tensor) -> torch.Tensor:
+        return self.trained.decoded(states) @ columns
+
+    def side_by_side(self, columns: Iterable[torch.Tensor], num_rows: int) -> torch.Tensor:
+        return torch.stack(list(columns), dim=1)
+
+
+@one_thread()
+def refine_likelihood(
+    model: WFA | NLWFA,
+    train: Sample,
+    validation: Sample | None,
+    options: Refined,
+    report: Report = silent,
+    cancelled: CancelCheck = never,
+    shown: tuple[IntArray, Words] | None = None,
+) -> tuple[WFA | NLWFA, TrainingLog]:
+    """Minimise the bits per symbol of the training strings over all parameters of a model.
+
+    A network becomes a probability distribution: the weight of a string is then the product of its
+    normalised scores. Scores are normalised by dividing |scores| by their sum, or, in a network
+    with a nonlinear termination whose outputs are conditional probabilities, by a softmax whose
+    logits are first fitted to the logarithms of the outputs.
+
+    The result is the model of the epoch with the fewest bits per symbol on the validation strings,
+    or on the training strings if there are no validation strings. If no epoch improves on the model
+    that was passed in, that model is returned unchanged.
+
+    Parameters
+    ----------
+    shown : (array, Words), optional
+        The rows of a Hankel matrix, and their prefixes as strings, whose states are part of
+        progress reports.
+
+    Returns
+    -------
+    model : WFA or NLWFA
+    log : TrainingLog
+        Its losses are bits per symbol on the validation strings, or else the training strings:
+        first of the model that was passed in, then of each epoch of the best start.
+
+    Raises
+    ------
+    Cancelled
+    """
+    held_out = train if validation is None else validation
+    before = bits_per_symbol(model, held_out)
+    starts: list[WFA | NLWFA] = [_balanced(_as_distribution(model, train), train)]
+    rows, prefixes = shown or (np.empty(0, dtype=np.int64), Words.of([]))
+    tree = Trie.of(prefixes, model.num_symbols)
+    first_seed = options.refinement_seed + 1
+    starts += [
+        _random_like(starts[0], seed) for seed in range(first_seed, first_seed + options.restarts)
+    ]
+    total = options.epochs_refinement * len(starts)
+    runs = []
+    for number, start in enumerate(starts):
+
+        def report_epoch(
+            epoch: int,
+            bits: float,
+            current: _Trained,
+            first: int = number * options.epochs_refinement,
+        ) -> None:
+            def look() -> RowStates:
+                return RowStates(rows, current.learned().states(tree)[tree.ends])
+
+            report(
+                Progress("refinement", first + epoch, total, bits, BITS, look if shown else None)
+            )
+
+        runs.append(_train_from(start, train, held_out, options, report_epoch, cancelled))
+    best, losses = min(runs, key=lambda run: min(run[1], default=math.inf))
+    after = bits_per_symbol(best, held_out)
+    better = bool(losses) and (after < before or (np.isfinite(after) and not np.isfinite(before)))
+    if isinstance(best, WFA) and np.isfinite(mass := best.total_weight()) and mass != 0:
+        # scores of next symbols do not depend on the total weight
+        best = replace(best, initial=best.initial / mass)
+    return best if better else model, TrainingLog(
+        "refinement", np.array([before, *losses]), measure=BITS
+    )
+
+
+def _train_from(
+    model: WFA | NLWFA,
+    train: Sample,
+    validation: Sample,
+    options: Refined,
+    report_epoch: Callable[[int, float, _Trained], None],
+    cancelled: CancelCheck,
+) -> tuple[WFA | NLWFA, list[float]]:
+    """Train from one start.
+
+    Returns the best epoch's model, and the bits per symbol of every epoch on the validation
+    strings.
+    """
+    torch.manual_seed(options.refinement_seed)  # of dropout
+    # a string has score 0, where there is no gradient
+    if not np.isfinite(bits_per_symbol(model, train)):
+        start = _Trained.of(model)
+        nudge(start.tensors, options.refinement_seed)
+        model = start.learned()
+    trained, averaged = _Trained.of(model), _Trained.of(model)
+    optimizer = torch.optim.AdamW(
+        trained.tensors, lr=options.rate_refinement, weight_decay=options.weight_decay
+    )
+    strings = int(train.counts.sum())
+    count = max(1, round(strings / options.batch))
+    divisions = [
+        train.split([strings // count] * count, options.refinement_seed + number)
+        for number in range(min(DIVISIONS, options.epochs_refinement))
+    ]
+    batches = [[Continuations(part, model.num_symbols) for part in parts] for parts in divisions]
+    validation_tree = Continuations(validation, model.num_symbols)
+    best, losses = Best(model), list[float]()
+    for epoch in range(options.epochs_refinement):
+        for number, batch in enumerate(batches[epoch % len(batches)]):
+            check_cancelled(cancelled)
+            done = (epoch + number / count) / options.epochs_refinement
+            optimizer.param_groups[0]["lr"] = half_cosine(options.rate_refinement, math.pi * done)
+            optimizer.zero_grad()
+            trained.bits_per_symbol(batch, options.dropout).backward()  # type: ignore[no-untyped-call]
+            torch.nn.utils.clip_grad_norm_(trained.tensors, MAX_GRADIENT_NORM)
+            optimizer.step()
+            share = max(1 - AVERAGING, 1 / (2 + (epoch * count + number) / 10))
+            with torch.no_grad():
+                for average, tensor in zip(averaged.tensors, trained.tensors, strict=True):
+                    average.lerp_(tensor, share)
+        with torch.no_grad():
+            bits = float(averaged.bits_per_symbol(validation_tree))
+        report_epoch(epoch + 1, bits, averaged)
+        if not np.isfinite(bits):
+            break
+        losses.append(bits)
+        best.offer(bits, averaged.learned)
+    return best.value, losses
+
+
+def _as_distribution(model: WFA | NLWFA, train: Sample) -> WFA | NLWFA:
+    """Normalise a network's scores.
+
+    If that takes a softmax, fit its logits by least squares to the logarithms of the outputs.
+    """
+    if isinstance(model, WFA):
+        return model
+    normalised = replace(model.reading, normalised=True)
+    if (
+        model.reading.looks_ahead
+        or model.reading.link != "identity"
+        or not model.nonlinear_termination
+    ):
+        return replace(model, reading=normalised)
+    trie = Trie.of(train.words, model.num_symbols)
+    weights, states = np.sqrt(trie.prefix_counts(train.counts))[:, None], model.states(trie)
+    weighted = weights * model.decode(states)
+
+    def logs(part: slice) -> FloatArray:
+        with np.errstate(over="ignore", invalid="ignore"):
+            scores = np.log(np.maximum(model.reading.scores(model, states[part]), MIN_CONDITIONAL))
+        return np.asarray(weights[part] * scores)
+
+    at_once = max(1, SCORES_AT_ONCE // (model.num_symbols + 1))
+    if len(states) <= at_once:
+        logits = np.asarray(np.linalg.lstsq(weighted, logs(slice(None)))[0])
+    else:  # the same by the pseudo-inverse, which needs only a part of the scores at a time
+        inverse = np.linalg.pinv(weighted, rcond=float(np.finfo(np.float64).eps) * len(weighted))
+        logits = np.zeros((weighted.shape[1], model.num_symbols + 1))
+        for start in range(0, len(states), at_once):
+            part = slice(start, start + at_once)
+            logits += inverse[:, part] @ logs(part)
+    return replace(model, output=logits, reading=replace(normalised, link="softmax"))
+
+
+def _balanced(model: WFA | NLWFA, train: Sample) -> WFA | NLWFA:
+    """Change the coordinates of a model's states without changing its function, so that all
+    coordinates have similar sizes.
+
+    Only models with linear maps are changed. A state z, a row vector, becomes z T, where T is such
+    that E[(z T)ᵀ z T] = I for the states along the training strings, each divided by its norm.
+    States from singular vectors have entries of very different sizes, so that steps of the same
+    size for all entries would ruin the small ones.
+
+    Coordinates that no state has together stay apart: eigenvectors of the whole matrix would mix
+    them by rounding errors, and weights that are exactly 0 would become 1e-16.
+    """
+    if isinstance(model, NLWFA) and model.nonlinear_transitions:
+        return model
+    trie = Trie.of(train.words, model.num_symbols)
+    states, weights = model.states(trie), trie.prefix_counts(train.counts)
+    sizes = np.linalg.norm(states, axis=1, keepdims=True)
+    units = np.divide(
+        states, sizes, out=np.zeros_like(states), where=np.isfinite(sizes) & (sizes > 0)
+    )
+    values, vectors = _eigenvectors_by_part((units.T * weights) @ units / weights.sum())
+    roots = np.sqrt(values.clip(values.max() * MIN_VARIANCE))
+    T, inverse = vectors / roots, (vectors * roots).T
+    if isinstance(model, WFA):
+        return WFA(model.initial @ T, inverse @ model.transitions @ T, inverse @ model.termination)
+    transitions = [inverse @ model.transitions[0], *model.transitions[1:]]
+    transitions[-1] = transitions[-1] @ T
+    first, *others = (*model.decoder, model.output)
+    *decoder, output = (inverse @ first, *others)
+    return replace(
+        model,
+        initial=model.initial @ T,
+        transitions=tuple(transitions),
+        decoder=tuple(decoder),
+        output=output,
+    )
+
+
+def _eigenvectors_by_part(matrix: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Compute the eigenvalues and eigenvectors (columns) of a symmetric matrix, in each of its
+    parts that share no entry but 0.
+
+    Those of each part stand in its own columns, so that a matrix of a single part gives what
+    `np.linalg.eigh` does.
+    """
+    number, part = connected_components(matrix != 0, directed=False)
+    values, vectors = np.zeros(len(matrix)), np.zeros(matrix.shape)
+    for rows in (np.flatnonzero(part == index) for index in range(number)):
+        values[rows], vectors[np.ix_(rows, rows)] = np.linalg.eigh(matrix[np.ix_(rows, rows)])
+    return values, vectors
+
+
+def _random_like(model: WFA | NLWFA, seed: int) -> WFA | NLWFA:
+    """Draw a random model with layers of the same shapes (Glorot and Bengio 2010)."""
+    rng = np.random.default_rng(seed)
+
+    def drawn(array: FloatArray) -> FloatArray:
+        bound = (6.0 / sum(array.shape[-2:])) ** 0.5
+        return rng.uniform(-bound, bound, size=array.shape)
+
+    if isinstance(model, WFA):
+        near = drawn(model.transitions) / model.num_symbols
+        return WFA(rng.uniform(size=model.num_states), near, rng.uniform(size=model.num_states))
+    return replace(
+        model,
+        initial=rng.uniform(-0.5, 0.5, model.num_states),
+        transitions=tuple(map(drawn, model.transitions)),
+        decoder=tuple(map(drawn, model.decoder)),
+        output=drawn(model.output),
+    )

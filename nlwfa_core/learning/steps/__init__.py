@@ -1,0 +1,10 @@
+"""The two steps of NL-WFA learning (Li, Rabusseau, Precup 2018, §4), and what trains them.
+
+- `factorisation`: step 1 (§4.1), an auto-encoder of the matrix's rows.
+- `transitions`: step 2 (§4.2), one network per symbol.
+- `losses`: the losses of both steps, exact, without a dense matrix, and with gradients written by
+  hand.
+- `descent`: the training loop.
+- `levenberg_marquardt`: an optimiser for small networks of step 2, with the same result on every
+  processor.
+"""

@@ -1,0 +1,338 @@
+"""Define test sets: test strings, and the weights that they should have."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from ..errors import RecipeError, check_type, check_types, plural
+from ..models.model import (
+    MODELS_ALPHABET,
+    LogModel,
+    Model,
+    alphabet_of,
+    model_of,
+    next_distributions,
+    scaled_next_scores,
+)
+from ..models.unseen import WithUnseen, check_some_known, extended
+from ..strings.plain import SampleLike, as_sample
+from ..strings.sample import Sample
+from ..strings.trie import Trie
+from ..strings.words import Alphabet, FloatArray, IntArray, Words, float64_array
+from .pautomac_score import magnitudes
+from .ranking import Prefixes
+
+# True probabilities whose sum is that close to 1 are normalised over the test strings. (PAutomaC's
+# solutions are, to 1e-12.)
+NORMALISED = 1e-6
+
+
+@dataclass(frozen=True, eq=False)
+class TestSet:
+    """Test strings, and the weights that they should have.
+
+    Attributes
+    ----------
+    words : Words
+        The words T of the Pautomac score, in the alphabet of the sample.
+    target : array, shape (num_words,)
+        The target P* of each word, not normalised.
+    sample : Sample
+        All test strings, repeated ones included, for next-symbol scores.
+    target_is_true : bool
+        Whether the target is the true probability; otherwise it is the frequency among the test
+        strings.
+    true_model : Model or None
+        The model that generated the strings, for true next-symbol distributions; None if it is not
+        known.
+    prefixes : Prefixes or None
+        Prefixes of other strings, with what followed them, to be scored as SPiCe does.
+
+    Examples
+    --------
+    >>> from nlwfa_core import NGram, TestSet, as_sample, evaluate
+    >>> test = TestSet.empirical(as_sample(["ab", "b", "ab"]))
+    >>> evaluate(NGram.fit(as_sample(["ab", "b"]), 2), test).num_words
+    2
+    """
+
+    __test__ = False  # not a test for pytest to collect
+
+    words: Words
+    target: FloatArray
+    sample: Sample
+    target_is_true: bool
+    true_model: Model | None = None
+    prefixes: Prefixes | None = None
+
+    def __post_init__(self) -> None:
+        check_type("words", self.words, Words)
+        check_type("sample", self.sample, Sample)
+        check_type("target_is_true", self.target_is_true, bool)
+        object.__setattr__(self, "target", float64_array("target", self.target))
+        if self.true_model is not None:
+            object.__setattr__(self, "true_model", model_of(self.true_model, "true_model"))
+        if np.shape(self.target) != (len(self.words),):
+            raise RecipeError(
+                f"each of the {len(self.words):,} test words needs one target; got targets "
+                f"of shape {np.shape(self.target)}"
+            )
+        words = self.words.in_alphabet(self.alphabet, "the test sample's")
+        object.__setattr__(self, "words", replace(words, alphabet=self.alphabet))
+
+    def __repr__(self) -> str:
+        """Describe the test set in a line.
+
+        >>> TestSet.empirical(["ab", "b"])
+        <TestSet of 2 strings, 2 distinct, true probabilities not known; 2 symbols: a, b>
+        """
+        strings = (
+            f"{plural(self.sample.num_strings, 'string')}, {len(self.sample.words):,} distinct"
+        )
+        truth = "known" if self.target_is_true else "not known"
+        return f"<TestSet of {strings}, true probabilities {truth}; {self.alphabet.summary}>"
+
+    @property
+    def alphabet(self) -> Alphabet:
+        return self.sample.alphabet
+
+    def in_alphabet(self, alphabet: Alphabet, owner: str = "the") -> TestSet:
+        """Renumber the symbols of all strings to match another alphabet (see
+        `Words.in_alphabet`).
+        """
+        check_type("alphabet", alphabet, Alphabet)
+        if alphabet == self.alphabet:
+            return self
+        if alphabet not in self._others:
+            words, sample = (
+                self.words.in_alphabet(alphabet, owner),
+                self.sample.in_alphabet(alphabet, owner),
+            )
+            self._others[alphabet] = replace(self, words=words, sample=sample)
+        return self._others[alphabet]
+
+    @cached_property
+    def true_weights(self) -> FloatArray | None:
+        """Return the weights that a model should compute for the words of T, shape (num_words,).
+
+        None if they are not known, or known only up to a factor. A target that sums to 1 over T is
+        taken to be known only up to a factor, because PAutomaC's solutions are normalised in this
+        way.
+        """
+        if self.true_model is not None:
+            return self.true_model.weights(self.words)
+        normalised = abs(float(self.target.sum()) - 1) <= NORMALISED
+        return self.target if self.target_is_true and not normalised else None
+
+    @cached_property
+    def next_truth(self) -> FloatArray | None:
+        """Return the true probabilities of what follows each prefix of the strings, shape
+        (num_nodes, num_symbols + 1).
+
+        A row sums to 1, or is nan if the true model gives the prefix the probability 0. None
+        without a true model.
+        """
+        if self.true_model is None:
+            return None
+        probabilities = next_distributions(
+            scaled_next_scores(self.true_model, self.trie(self.true_model.num_symbols))[0]
+        )
+        probabilities[~probabilities.any(axis=1)] = np.nan
+        return probabilities
+
+    def trie(self, num_symbols: int) -> Trie:
+        """Return the prefix tree of the strings, which is built only once for each number of
+        symbols.
+        """
+        check_type("num_symbols", num_symbols, int)
+        if num_symbols not in self._tries:
+            self._tries[num_symbols] = Trie.of(self.sample.words, num_symbols)
+        return self._tries[num_symbols]
+
+    def ends(self, num_symbols: int) -> IntArray | None:
+        """Find the node of each word of T in the tree of `trie`, shape (num_words,); None if a word
+        of T is not in that tree.
+        """
+        check_type("num_symbols", num_symbols, int)
+        if num_symbols not in self._ends:
+            trie = self.trie(num_symbols)
+            nodes, starts = trie.walk(self.words)
+            whole = bool((np.diff(starts) == self.words.lengths + 1).all())
+            self._ends[num_symbols] = nodes[starts[1:] - 1] if whole else None
+        return self._ends[num_symbols]
+
+    @cached_property
+    def _others(self) -> dict[Alphabet, TestSet]:
+        return {}
+
+    @cached_property
+    def _tries(self) -> dict[int, Trie]:
+        return {}
+
+    @cached_property
+    def _ends(self) -> dict[int, IntArray | None]:
+        return {}
+
+    @classmethod
+    def of(
+        cls,
+        rows: Words,
+        alphabet: Alphabet,
+        counts: npt.ArrayLike | None = None,
+        solution: FloatArray | None = None,
+        true_model: Model | None = None,
+    ) -> TestSet:
+        """Make the test set of some strings. This is the only place that decides what T is.
+
+        If true probabilities are known, from a solution or else from the true model, T is the rows
+        as drawn, so repeated strings count as often as they were drawn. If not, T is the distinct
+        strings, and P* their frequencies.
+
+        >>> from nlwfa_core.models.ngram import Uniform
+        >>> rows, alphabet = Words.of([(0,), (), (0,)]), Alphabet(("a",))
+        >>> list(TestSet.of(rows, alphabet).words), TestSet.of(rows, alphabet).target.tolist()
+        ([(0,), ()], [0.6666666666666666, 0.3333333333333333])
+        >>> known = TestSet.of(rows, alphabet, true_model=Uniform(1))
+        >>> list(known.words), known.target.tolist()
+        ([(0,), (), (0,)], [0.25, 0.5, 0.25])
+
+        Parameters
+        ----------
+        rows : Words
+            The test strings in their order, repeated ones included.
+        counts : array, shape (num_rows,), optional
+            How often each row was drawn, as in a CSV file; by default once.
+        solution : array, shape (num_rows,), optional
+            The rows' true probabilities, up to a factor.
+        true_model : Model, optional
+            The source of the strings. Without a solution, its weights are the true probabilities.
+
+        Raises
+        ------
+        RecipeError
+            If a solution has another length than the rows.
+        """
+        check_type("rows", rows, Words)
+        check_type("solution", solution, np.ndarray | None)
+        if true_model is not None:
+            true_model = model_of(true_model, "true_model")
+        if solution is not None and len(solution) != len(rows):
+            raise RecipeError(
+                "the solution must have one probability per test string; got "
+                f"{len(solution)} for {len(rows)}"
+            )
+        sample = Sample.of(rows, alphabet, counts)
+        if solution is None and true_model is None:
+            return cls.empirical(sample)
+        if counts is not None:
+            places = np.repeat(np.arange(len(rows)), np.asarray(counts))
+            rows, solution = rows.take(places), None if solution is None else solution[places]
+        target = solution
+        if target is None and true_model is not None:
+            target = true_model.weights(rows)
+            # all too small: P* is known up to a factor
+            if isinstance(true_model, LogModel) and not target.any():
+                target = magnitudes(target, true_model.log2_weights(rows))
+        return cls.as_drawn(rows, target, sample, true_model)  # type: ignore[arg-type]
+
+    @classmethod
+    @check_types
+    def as_drawn(
+        cls, words: Words, target: FloatArray, sample: Sample, true_model: Model | None = None
+    ) -> TestSet:
+        """Make a test set in which T is every row of a test file, repeated rows included, and P* is
+        known for each row.
+        """
+        if len(words) != len(target):
+            raise RecipeError(
+                f"the solution must have one probability per test string; got {len(target)} "
+                f"for {len(words)}"
+            )
+        return cls(words, target, sample, target_is_true=True, true_model=true_model)
+
+    @classmethod
+    @check_types
+    def empirical(cls, sample: SampleLike) -> TestSet:
+        """Make a test set in which T is the distinct strings of a sample, and P* their frequencies.
+
+        (If T had repeated rows, the uniform model would always have the best score.)
+
+        >>> TestSet.empirical(["ab", "b", "ab", "ab"]).target.tolist()
+        [0.75, 0.25]
+        """
+        sample = as_sample(sample)
+        return cls(sample.words, sample.frequencies(), sample, target_is_true=False)
+
+
+def as_test_set(
+    strings: TestSet | SampleLike, alphabet: Alphabet | None, name: str = "test"
+) -> TestSet:
+    """Make a test set of strings, whose target is their frequencies; a test set stays as it is.
+
+    Written strings get the numbers of an alphabet, to which their other symbols are added.
+    """
+    if isinstance(strings, TestSet):
+        return strings
+    if isinstance(strings, Sample):
+        return TestSet.empirical(strings)
+    return TestSet.empirical(as_sample(strings, alphabet, name, extend=True))
+
+
+def over_one_alphabet(model: Model, test: TestSet) -> tuple[Model, TestSet]:
+    """Extend a model to those symbols of a test set that it does not know, and renumber the test
+    set's symbols to match it.
+
+    Raises
+    ------
+    RecipeError
+        If the test set is empty, all of its strings have symbols that the model does not know, or
+        the true model has another alphabet.
+    """
+    if not len(test.words):
+        raise RecipeError("the test set has no strings")
+    known = alphabet_of(model) or test.alphabet
+    model = extended(model, used_alphabet(test.sample))
+    own, true = alphabet_of(model), alphabet_of(test.true_model) if test.true_model else None
+    if own is not None and true is not None and own != true:
+        raise RecipeError(
+            f"the true model and the model must have one alphabet; got {true.summary}, and "
+            f"{known.summary}"
+        )
+    if (alphabet := own or true) is not None:
+        test = test.in_alphabet(alphabet, MODELS_ALPHABET)
+    elif not (test.alphabet.is_numbered or len(test.alphabet) >= model.num_symbols):
+        raise RecipeError(
+            f"the model has {plural(model.num_symbols, 'symbol')} and no alphabet that says "
+            "which, so test strings need an "
+            f"alphabet of as many symbols; got {test.alphabet.summary}"
+        )
+    if isinstance(model, WithUnseen):
+        check_some_known(test.sample.words, known)
+    if test.sample.num_symbols > model.num_symbols:
+        used = int(test.sample.words.symbols.max(initial=-1)) + 1
+        if used > model.num_symbols:
+            raise RecipeError(
+                f"the test strings use {used} symbols, but the model has {model.num_symbols}"
+            )
+    if test.true_model is not None and test.true_model.num_symbols != model.num_symbols:
+        raise RecipeError(
+            f"the true model has {test.true_model.num_symbols} symbols, but the model has "
+            f"{model.num_symbols}"
+        )
+    return model, test
+
+
+def used_alphabet(sample: Sample) -> Alphabet:
+    """Return the alphabet of those symbols that occur in a sample; all of its symbols if none
+    occurs.
+    """
+    used = np.unique(sample.words.symbols).tolist()
+    return (
+        Alphabet(tuple(sample.alphabet.symbols[symbol] for symbol in used))
+        if used
+        else sample.alphabet
+    )

@@ -1,0 +1,1477 @@
+"""Searches for the best model within a number of minutes: families, numbers of states and starts,
+and a mixture at the end.
+
+The families are n-grams (a baseline, which has no states), spectral learning, deterministic
+automata (PDFA) by merging states, PFA and HMM by EM, NL-WFA refined by likelihood and, on request,
+an LSTM. All are compared by their bits per symbol on validation strings. First each family is tried
+with small effort and several numbers of states. Then time goes, in short turns, to the trainings of
+EM that promise the fewest bits: a training's promise is its loss now minus what the last half of
+its iterations gained, as in successive halving with a forecast. A few new ones begin at first, and
+again whenever one has converged: another seed, another start, or more states. Networks train for
+long if a short training was near the best model. If an LSTM was near it, further ones are trained
+while there is time. At the end, a mixture of the best few models is chosen, with weights by EM.
+
+Which trainings run depends on the clock. Each of them has a recipe with a seed and its number of
+iterations, so a model can be learned again from its recipe: `em_training.fit_em`,
+`merging.fit_pdfa`, `experiment.pipeline.fit_recipe`, `NGram.fit`, `recurrent.fit_recurrent`.
+
+If the result need not be an automaton, n-grams and an LSTM may be part of the mixture, and next
+symbols may be mixed instead of strings. If it is to rank what may follow a prefix, the best models
+and mixtures are compared by NDCG5 (Balle et al. 2016) on beginnings of validation strings, in the
+end. These are cut at random places, as in the SPiCe competition.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Collection, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from dataclasses import asdict, dataclass, replace
+from math import isqrt
+from time import monotonic, perf_counter, process_time, thread_time
+from typing import Any
+
+import numpy as np
+
+from .. import limits
+from ..errors import Cancelled, RecipeError, check_one_of, check_types
+from ..experiment.pipeline import build_hankel, fit_recipe
+from ..experiment.presets import PAPER
+from ..experiment.recipe import HankelRecipe, Recipe
+from ..learning.em.em_training import (
+    ACCELERATION,
+    EM_FAMILIES,
+    EMRecipe,
+    EMTraining,
+    automaton,
+    continued,
+)
+from ..learning.em.pfa import MAX_NUMBERS, MoveTree
+from ..learning.learners import options
+from ..learning.merging import MIN_COUNTS, PENALTIES, PDFATraining, fit_pdfa
+from ..learning.progress import BITS, CancelCheck, Progress, Report, never, silent
+from ..learning.two_steps import FitCache
+from ..metrics.evaluate import bits_per_symbol
+from ..metrics.ranking import END, Prefixes, Targets, normalised_gains, rank_next
+from ..metrics.score_table import SCORE_OF
+from ..models.mixture import (
+    BY_STRING,
+    BY_SYMBOL,
+    log2_probabilities,
+    mixed_log2_probabilities,
+    mixture,
+    mixture_weights,
+    next_counts,
+    next_log2_probabilities,
+)
+from ..models.model import Model
+from ..models.ngram import KNESER_NEY, SMOOTHINGS, WITTEN_BELL, NGram
+from ..models.recurrent import RecurrentModel
+from ..models.wfa import WFA
+from ..rounding import on_one_thread
+from ..strings.plain import SampleLike, as_sample
+from ..strings.sample import Sample
+from ..strings.words import FloatArray, Words
+from .budget import DEFAULT_BUDGET, Budget
+
+OTHER_MODELS = ("n-gram", "LSTM")  # which are no automata
+# The share of the training strings that is held out if there are no validation strings.
+# at least so many strings, but at most this share
+HELD_OUT_SHARE, FEWEST_HELD_OUT, MOST_HELD_OUT_SHARE = 0.1, 20, 0.2
+# Orders of n-grams: they grow until one lowers the bits by less than this share.
+ORDERS, ORDER_GAIN = range(1, 11), 2e-3
+STATISTICS = ("string", "prefix", "factor")
+RANKS = (1, 2, 3, 5, 7, 10, 14, 20, 30, 40, 50, 100)  # of SP
+# Numbers of states that EM tries first, with so many iterations, and the factor from the best
+# number to a larger one.
+LADDER, FIRST_ITERATIONS, GROWTH = (2, 5, 10, 20, 40), 30, 1.5
+TURN_SECONDS = 2.0  # of a training, until the next choice
+LARGEST_SHARE = 0.2  # of the whole time, for the first iterations of one training
+NEW_TRAININGS = 3  # begin whenever one has converged, besides those of the beginning
+# The search ends when this many trainings of EM in a row have converged without lowering the best
+# loss by this share.
+WITHOUT_GAIN, WITHOUT_GAIN_IF_FEW, SMALLEST_GAIN = 12, 4, 2e-4
+# States are merged in other ways, too, if the first automaton of merged states is this near to the
+# fewest bits that a model has or promises. It may be farther from them if each way takes at most a
+# share of the whole time.
+MERGING_MARGIN, MERGING_MARGIN_IF_CHEAP, CHEAP_SHARE = 0.01, 0.05, 0.02
+# How far a short training of networks may be from what other models promise (as a share of the
+# bits) so that a long one follows.
+NETWORK_MARGIN, NETWORK_REGULARISATIONS = 0.05, ((0.0, 0.3), (0.05, 0.5))
+NETWORK_STATES = (10, 20, 50)
+# The steps of a short and of a long training, and the largest batch and number of epochs.
+SHORT_STEPS, LONG_STEPS = 500, 5_000
+MAX_BATCH, MAX_EPOCHS = 250, 300
+# of the whole time: for the short training; until networks begin, at the latest
+NETWORK_SHARE, NETWORKS_WAIT = 0.1, 0.4
+# networks are not tried with fewer strings than the second number
+FEW_STRINGS, FEWEST_STRINGS, STEPS_IF_FEW = 500, 200, 100
+# a network is expected in the mixture, and time is reserved for it, if its bits are at most so many
+# times the best
+NEAR = 1.02
+LARGEST_NETWORK = 2_000_000  # symbols × states²
+# An LSTM has the most units with which as many epochs as the first number fit into a share of the
+# whole time, and then as many epochs as fit, at most the second number. It begins after another
+# share of the time, or at once beside other threads.
+LSTM_UNITS, LSTM_EPOCHS, LSTM_SHARE, LSTM_WAITS = (200, 100, 50, 25), (6, 40), 0.25, 0.2
+# Few strings make short epochs: at least so many steps are the most epochs, and are taken without a
+# better model (or 4 epochs).
+LSTM_UPDATES, LSTM_PATIENCE = 2000, (200, 4)
+# The shares that dropout takes from the first LSTMs; further ones have other seeds and the better
+# of the two.
+LSTM_DROPOUTS, MOST_LSTMS = (0.2, 0.4), 5
+LSTM_NEAR = 1.05  # as NEAR, for an LSTM: mixed by symbol, it helps even if it is a little worse
+# Components of a mixture, and the share by which each must lower the loss.
+MAX_COMPONENTS, COMPONENT_GAIN, CONSIDERED = 16, 1e-5, 60
+# Models of a mixture of next symbols are this near the best. Rankings are compared on at most so
+# many prefixes, fewer if there would be more scores of next symbols than this; those of the best
+# few models stand beside those of mixtures.
+SYMBOL_MARGIN, MOST_PREFIXES, MOST_SCORES, RANKED = 1.2, 2000, 2**25, 3
+# with which a model is tried in a mixture, besides larger ones: beside a much better model, half is
+# too much
+TRIAL_SHARE = 0.1
+ITERATIONS_ON_ALL = 10
+MOST_BITS = 1000.0  # of a string, so that its perplexity is finite
+LOG_SECONDS = 20.0  # between two lines about the same model
+RESERVED_SHARE = 0.25  # at most this share of the time is reserved for training on all strings
+
+
+@dataclass(frozen=True)
+class NGramRecipe:
+    """What determines an n-gram: its order, and its smoothing, one of `ngram.SMOOTHINGS`."""
+
+    order: int
+    smoothing: str = WITTEN_BELL
+
+
+@dataclass(frozen=True)
+class LSTMRecipe:
+    """What determines an LSTM: its number of units, and its training (see `recurrent.Training`)."""
+
+    num_states: int
+    updates: int
+    patience: int
+    seed: int
+    rate: float = 0.01
+    dropout: float = 0.2
+    single_precision: bool = True
+
+    def fit(
+        self,
+        train: Sample,
+        validation: Sample | None = None,
+        report: Report = silent,
+        cancelled: CancelCheck = never,
+    ) -> RecurrentModel:
+        """Learn it from strings; the parameters are those of `recurrent.fit_recurrent`."""
+        from ..learning.recurrent_networks import Training, fit_recurrent
+
+        training = Training(
+            **{name: value for name, value in asdict(self).items() if name != "num_states"}
+        )
+        model = fit_recurrent(
+            train,
+            "LSTM",
+            self.num_states,
+            training,
+            validation=validation,
+            report=report,
+            cancelled=cancelled,
+        )
+        return replace(model, alphabet=train.alphabet)
+
+
+# Recipes that are plain dataclasses.
+_PLAIN = (EMRecipe, PDFATraining, NGramRecipe, LSTMRecipe)
+
+
+@dataclass(eq=False)
+class Candidate:
+    """A model of one family, and how good it is.
+
+    Attributes
+    ----------
+    family : str
+        "n-gram", "SP", "PDFA", "PFA", "HMM", "both.non" or "LSTM".
+    model : Model
+    bits : float
+        Bits per symbol on the validation strings.
+    seconds : float
+        The time of its training.
+    recipe : EMRecipe or PDFATraining or Recipe or NGramRecipe or LSTMRecipe
+        What it was learned by.
+    logs : tuple of two arrays, optional
+        What `mixture.next_log2_probabilities` returns on the validation strings, if it has been
+        computed.
+    is_whole : bool
+        Whether the training came to its end, so that one on all strings, which no validation
+        strings stop, is likely to be as good.
+    """
+
+    family: str
+    model: Model
+    bits: float
+    seconds: float
+    recipe: EMRecipe | PDFATraining | Recipe | NGramRecipe | LSTMRecipe
+    logs: tuple[FloatArray, FloatArray] | None = None
+    is_whole: bool = True
+
+    @property
+    def num_states(self) -> int:
+        """Return the number of states, 0 for an n-gram."""
+        return int(getattr(self.model, "num_states", 0))
+
+    @property
+    def title(self) -> str:
+        """Name the candidate by its recipe."""
+        recipe = self.recipe
+        if isinstance(recipe, NGramRecipe):
+            return f"{recipe.order}-gram, {SMOOTHINGS[recipe.smoothing]}"
+        if isinstance(recipe, EMRecipe):
+            return em_title(recipe)
+        if isinstance(recipe, PDFATraining):
+            return (
+                f"PDFA, k = {self.num_states}, penalty {recipe.penalty:g}, counts from "
+                f"{recipe.min_count}"
+            )
+        statistic = (
+            f", {recipe.hankel.statistic} statistic"
+            if isinstance(recipe, Recipe) and self.family == "SP"
+            else ""
+        )
+        return f"{self.family}, k = {self.num_states}{statistic}"
+
+    @property
+    def record(self) -> dict[str, Any]:
+        """Return the recipe, the number of states and the bits, as values that JSON can hold."""
+        recipe = self.recipe
+        fields = (
+            asdict(recipe)
+            if isinstance(recipe, _PLAIN)
+            else recipe.model_dump(mode="json", exclude={"data"})
+        )
+        return {
+            "family": self.family,
+            "states": self.num_states,
+            "bits_per_symbol": float(self.bits),
+            "recipe": fields,
+        }
+
+
+def em_title(recipe: EMRecipe) -> str:
+    """Name a model that EM learns.
+
+    >>> em_title(EMRecipe("PFA", 10, seed=3))
+    'PFA, k = 10, random start, seed 3'
+    """
+    return f"{recipe.learner}, k = {recipe.num_states}, {recipe.start} start, seed {recipe.seed}"
+
+
+def _title(components: Sequence[Candidate], level: str) -> str:
+    """Name a mixture, or a model alone, by its components."""
+    if len(components) == 1:
+        return components[0].title
+    names = [
+        f"{one.family} {one.num_states}" if one.num_states else one.title for one in components
+    ]
+    counted = [
+        f"{names.count(name)} × {name}" if names.count(name) > 1 else name
+        for name in dict.fromkeys(names)
+    ]
+    return f"mixture {'by symbol ' if level == BY_SYMBOL else ''}of {', '.join(counted)}"
+
+
+def _perplexity(bits: float, symbols: float) -> float:
+    """Compute the perplexity of strings with a mean number of symbols, ends counted."""
+    return float(np.exp2(min(bits * symbols, MOST_BITS)))
+
+
+@dataclass(frozen=True)
+class FamilyResult:
+    """What a family reached.
+
+    Attributes
+    ----------
+    family : str
+    title : str
+        Of its best candidate.
+    num_states, num_candidates : int
+        Of the best candidate; of the family.
+    seconds : float
+        The time of all its trainings, added up over the threads.
+    bits, perplexity : float
+        Of the best candidate, on the validation strings: bits per symbol, and 2 to the power of the
+        bits per string.
+    """
+
+    family: str
+    title: str
+    num_states: int
+    num_candidates: int
+    seconds: float
+    bits: float
+    perplexity: float
+
+
+@dataclass(frozen=True, eq=False)
+class SearchResult:
+    """The model that `search` chose.
+
+    Attributes
+    ----------
+    model : Model
+        A WFA wherever possible.
+    components : tuple of Candidate
+        The candidates in it; one, or those of a mixture.
+    shares : array, shape (num_components,)
+        Their weights.
+    bits : float
+        Bits per symbol on the validation strings, before training on all strings.
+    families : tuple of FamilyResult
+        The best first; the mixture is the family "mixture". An n-gram, which has no states, may be
+        better than the model.
+    num_train, num_validation : int
+        The numbers of strings that the candidates learned from, and that chose among them.
+    num_trained_on : int
+        How many strings the final model learned from: all of them if the validation strings were
+        held out from the training strings and there was time to train on them.
+    seconds : float
+    stopped : bool
+        Whether the search was stopped before its time.
+    converged : bool
+        Whether it ended before its time because no more training helped.
+    level : str
+        What a mixture averages, one of `mixture.LEVELS`.
+    ndcg5 : float, optional
+        Of the model's rankings on beginnings of validation strings, before training on all strings,
+        if it was chosen by that.
+    """
+
+    model: Model
+    components: tuple[Candidate, ...]
+    shares: FloatArray
+    bits: float
+    families: tuple[FamilyResult, ...]
+    num_train: int
+    num_validation: int
+    num_trained_on: int
+    seconds: float
+    stopped: bool
+    converged: bool
+    level: str = BY_STRING
+    ndcg5: float | None = None
+
+    @property
+    def num_states(self) -> int:
+        """Return the number of states of all components together."""
+        return sum(component.num_states for component in self.components)
+
+    @property
+    def title(self) -> str:
+        """Name the components."""
+        return _title(self.components, self.level)
+
+    @property
+    def record(self) -> dict[str, Any]:
+        """Return what was done, as values that JSON can hold."""
+        return {
+            "components": [
+                {"weight": share, **one.record}
+                for share, one in zip(self.shares.tolist(), self.components, strict=True)
+            ],
+            "level": self.level,
+            "bits_per_symbol": self.bits,
+            "ndcg5": self.ndcg5,
+            "families": [asdict(family) for family in self.families],
+            "training_strings": self.num_train,
+            "validation_strings": self.num_validation,
+            "trained_on": self.num_trained_on,
+            "seconds": self.seconds,
+            "stopped": self.stopped,
+            "converged": self.converged,
+        }
+
+
+def hold_out(strings: Sample, seed: int) -> tuple[Sample, Sample]:
+    """Divide strings at random into training strings and validation strings.
+
+    Raises RecipeError if there are fewer than two strings.
+    """
+    number = strings.num_strings
+    if number < 2:
+        raise RecipeError(
+            "at least 2 strings are needed, because a part of them is held out to choose "
+            f"by; got {number:,}"
+        )
+    fewest = min(FEWEST_HELD_OUT, round(MOST_HELD_OUT_SHARE * number))
+    held_out = max(round(HELD_OUT_SHARE * number), fewest, 1)
+    train, validation = strings.split([number - held_out, held_out], seed=seed)
+    return train, validation
+
+
+def _ignore(text: str) -> None:
+    pass
+
+
+@check_types
+@on_one_thread
+def search(
+    train: SampleLike,
+    validation: SampleLike | None = None,
+    budget: Budget = DEFAULT_BUDGET,
+    *,
+    stop: threading.Event | None = None,
+    report: Report = silent,
+    log: Callable[[str], None] = _ignore,
+    other_models: Collection[str] = (),
+    for_ranking: bool = False,
+) -> SearchResult:
+    """Search for the model with the fewest bits per symbol on validation strings, within a time.
+
+    Parameters
+    ----------
+    train : Sample, or strings as `strings.plain.as_sample` takes them
+    validation : the same, optional
+        Without them, a tenth of the training strings is held out, and the chosen model is trained
+        on all strings in the end.
+    budget : Budget
+    stop : threading.Event, optional
+        When it is set, the search ends, and the best model so far is returned.
+    report : callable
+        Called with the seconds spent, and the best bits per symbol so far.
+    log : callable
+        Called with a sentence whenever a model is the best so far.
+    other_models : collection of str
+        Which models that are no automata may be part of the model, of "n-gram" and "LSTM". With any
+        of them, a mixture may also be one of next symbols, which is no automaton, either.
+    for_ranking : bool
+        Whether the model is to rank what may follow a prefix. Then the choice in the end is by
+        NDCG5.
+
+    Raises
+    ------
+    RecipeError
+        If there are too few strings, no model gives the validation strings a finite number of bits,
+        or another model is none of those above.
+    """
+    for name in other_models:
+        check_one_of("other_models", name, OTHER_MODELS)
+    whole = as_sample(train, name="train")
+    if not len(whole.words):
+        raise RecipeError("a search needs training strings; got none")
+    if validation is None:
+        own, held_out = hold_out(whole, budget.seed)
+        everything: Sample | None = whole
+    else:
+        held_out = as_sample(
+            validation, None if isinstance(validation, Sample) else whole.alphabet, "validation"
+        )
+        held_out = held_out.in_alphabet(whole.alphabet, "the training strings'")
+        own, everything = whole, None
+        if not len(held_out.words):
+            raise RecipeError("a search needs validation strings; got none")
+    strings = own, held_out, everything
+    return _Search(
+        strings,
+        budget,
+        stop or threading.Event(),
+        report,
+        log,
+        frozenset(other_models),
+        for_ranking,
+    ).run()
+
+
+@dataclass(eq=False)
+class _Clock:
+    """Says how much time is left."""
+
+    seconds: float
+    stop: threading.Event
+    now: Callable[[], float]
+    started: float
+    reserved: float = 0.0
+    ended: bool = False  # the search is over, so nothing should go on
+
+    @property
+    def spent(self) -> float:
+        return self.now() - self.started
+
+    @property
+    def left(self) -> float:
+        return self.seconds - self.reserved - self.spent
+
+    def is_over(self) -> bool:
+        return self.ended or self.stop.is_set() or self.left <= 0
+
+
+@dataclass(eq=False)
+class _Choice:
+    """A model or a mixture that a search may return. The fields are those of `SearchResult`."""
+
+    components: list[Candidate]
+    shares: FloatArray
+    bits: float
+    level: str = BY_STRING
+    ndcg5: float | None = None
+
+    @property
+    def title(self) -> str:
+        """Name it."""
+        return _title(self.components, self.level)
+
+
+class _Search:
+    """The state of a search.
+
+    Trainings run in threads; everything is decided in the thread that calls `run`.
+    """
+
+    def __init__(
+        self,
+        strings: tuple[Sample, Sample, Sample | None],
+        budget: Budget,
+        stop: threading.Event,
+        report: Report,
+        log: Callable[[str], None],
+        other_models: Collection[str],
+        for_ranking: bool,
+    ) -> None:
+        self.train, self.validation, self.everything = strings
+        self.budget, self.report, self.log = budget, report, log
+        self.other_models, self.for_ranking = other_models, for_ranking
+        wall, threads = budget.clock == "wall", budget.number_of_threads
+
+        def now() -> float:
+            return monotonic() if wall else process_time() / threads
+
+        self.clock, self.timer = (
+            _Clock(60 * budget.minutes, stop, now, now()),
+            perf_counter if wall else thread_time,
+        )
+        self.candidates: list[Candidate] = []  # finished ones, without EM
+        self.trainings: list[EMTraining] = []
+        self.spent: dict[str, float] = {}
+        self.best = np.inf
+        self.logged = "", 0.0  # the title and the time of the last line
+        self.patience = (
+            WITHOUT_GAIN_IF_FEW if self.train.num_strings <= FEW_STRINGS else WITHOUT_GAIN
+        )
+        self.without_gain, self.counted = 0, set[int]()
+        self.spawned, self.begun = 0, 0  # new trainings: all, and those since one has converged
+        # short trainings to do; None before they are chosen
+        self.networks: list[Recipe] | None = None
+        self.network: Candidate | None = None  # the short training that a long one followed
+        self.lstms_begun = 0
+        self.mergings = [
+            PDFATraining(penalty, min_count) for penalty in PENALTIES for min_count in MIN_COUNTS
+        ]
+
+    # What runs in threads
+
+    def _ngrams(self) -> None:
+        counts = next_counts(self.validation, self.train.num_symbols)
+        for smoothing in (KNESER_NEY, WITTEN_BELL):
+            previous = np.inf
+            for order in ORDERS:
+                if self.clock.is_over():
+                    return
+                started = self.timer()
+                model = NGram.fit(self.train, order, smoothing)
+                logs = next_log2_probabilities(model, self.validation.words)
+                bits = float(-(counts @ logs[0]) / counts.sum())
+                recipe = NGramRecipe(order, smoothing)
+                self._add(Candidate("n-gram", model, bits, self.timer() - started, recipe, logs))
+                if bits > previous * (1 - ORDER_GAIN):
+                    break
+                previous = bits
+
+    def _spectral(self, statistic: str) -> None:
+        started = self.timer()
+        hankel_recipe = HankelRecipe(num_prefixes=1000, num_suffixes=1000, statistic=statistic)
+        hankel, cache = build_hankel(self.train, hankel_recipe), FitCache()
+        most = min(
+            self.budget.max_states, hankel.num_prefixes, hankel.num_suffixes, limits.most("rank")
+        )
+        ranks = sorted(
+            {rank for rank in RANKS if rank <= most} | ({most} if most <= 100 else set())
+        )
+        worse = 0
+        for rank in ranks:
+            if self.clock.is_over() or worse >= 3:
+                return
+            if self.train.num_symbols * rank**2 > limits.most("transition_numbers") // 8:
+                return
+            recipe = Recipe(hankel=hankel_recipe, learning=options("SP", rank=rank))
+            model = fit_recipe(recipe, hankel, cache=cache).model
+            bits = bits_per_symbol(model, self.validation)
+            worse = 0 if bits <= self._best_of("SP") else worse + 1
+            self._add(Candidate("SP", model, bits, self.timer() - started, recipe))
+            started = self.timer()
+
+    def _merged(self, training: PDFATraining) -> None:
+        started = self.timer()
+
+        def cancelled() -> bool:
+            return (
+                self.clock.is_over() or self.timer() - started > LARGEST_SHARE * self.clock.seconds
+            )
+
+        try:
+            model = fit_pdfa(self.train, self._most_states(), training, cancelled=cancelled)
+        except (Cancelled, RecipeError):  # no time, or too large a tree
+            self.spent["PDFA"] = self.spent.get("PDFA", 0.0) + self.timer() - started
+            return
+        model = replace(model, alphabet=self.train.alphabet)
+        bits = bits_per_symbol(model, self.validation)
+        self._add(Candidate("PDFA", model, bits, self.timer() - started, training))
+
+    def _most_states(self) -> int:
+        return max(1, min(self.budget.max_states, self._largest_automaton(), limits.most("rank")))
+
+    def _largest_automaton(self) -> int:
+        """Return the number of states up to which an automaton, also one that is a mixture, has as
+        many numbers as allowed.
+        """
+        return isqrt(limits.most("transition_numbers") // self.train.num_symbols)
+
+    def _network(self, recipe: Recipe) -> None:
+        started = self.timer()
+        hankel = build_hankel(self.train, recipe.hankel)
+        rank = min(recipe.learning.rank, hankel.num_prefixes, hankel.num_suffixes)
+        possible = recipe.changed(learning=recipe.learning.changed(rank=rank))
+
+        def cancelled() -> bool:
+            short = (
+                self.network is None and self.timer() - started > NETWORK_SHARE * self.clock.seconds
+            )
+            return short or self.clock.is_over()
+
+        try:
+            model = fit_recipe(
+                possible, hankel, (self.train, self.validation), cancelled=cancelled
+            ).model
+        except Cancelled:
+            self.spent["both.non"] = self.spent.get("both.non", 0.0) + self.timer() - started
+            return
+        bits = bits_per_symbol(model, self.validation)
+        self._add(Candidate("both.non", model, bits, self.timer() - started, possible))
+
+    def _lstm(self) -> None:
+        """Train the first LSTM, and again with fewer epochs if it gets worse before its last: then
+        its rate falls to 0.
+        """
+        from ..learning.recurrent_networks import (
+            MOST_EPOCHS,
+            Training,
+            seconds_per_update,
+            updates_per_epoch,
+        )
+
+        seconds, per_epoch, each = (
+            LSTM_SHARE * self.clock.seconds,
+            0.0,
+            updates_per_epoch(self.train),
+        )
+        patience = max(LSTM_PATIENCE[1], -(-LSTM_PATIENCE[0] // each))
+        for units in LSTM_UNITS:
+            if units > self.budget.max_states:
+                continue
+            per_epoch = each * seconds_per_update(
+                self.train, "LSTM", units, Training(single_precision=True), self.timer
+            )
+            if LSTM_EPOCHS[0] * per_epoch <= seconds:
+                break
+        else:
+            return
+        epochs = min(
+            max(LSTM_EPOCHS[1], -(-LSTM_UPDATES // each)), MOST_EPOCHS, int(seconds / per_epoch)
+        )
+        while epochs >= 2 and not self.clock.is_over() and epochs * per_epoch <= seconds:
+            started = self.timer()
+            done = self._train_lstm(LSTMRecipe(units, epochs * each, patience, self.budget.seed))
+            if done in (0, epochs):
+                return
+            seconds -= self.timer() - started
+            epochs = done - patience + 1
+
+    def _train_lstm(self, recipe: LSTMRecipe) -> int:
+        """Train one LSTM.
+
+        Returns the number of epochs it took, 0 if the time was over before its end.
+        """
+        from ..learning.recurrent_networks import updates_per_epoch
+
+        started, done = self.timer(), list[Progress]()
+        try:
+            model = recipe.fit(self.train, self.validation, done.append, self.clock.is_over)
+        except Cancelled:
+            self.spent["LSTM"] = self.spent.get("LSTM", 0.0) + self.timer() - started
+            return 0
+        counts, logs = (
+            next_counts(self.validation, self.train.num_symbols),
+            next_log2_probabilities(model, self.validation.words),
+        )
+        bits, is_whole = (
+            float(-(counts @ logs[0]) / counts.sum()),
+            len(done) == recipe.updates // updates_per_epoch(self.train),
+        )
+        self._add(Candidate("LSTM", model, bits, self.timer() - started, recipe, logs, is_whole))
+        return len(done)
+
+    def _advance(self, training: EMTraining, iterations: int) -> None:
+        before = training.seconds
+        training.advance(self.train, self.trees, iterations, self.clock.is_over)
+        family = training.recipe.learner
+        self.spent[family] = self.spent.get(family, 0.0) + training.seconds - before
+
+    def _add(self, candidate: Candidate) -> None:
+        self.spent[candidate.family] = self.spent.get(candidate.family, 0.0) + candidate.seconds
+        if np.isfinite(candidate.bits):
+            self.candidates.append(candidate)
+
+    # What is decided
+
+    def _best_of(self, family: str) -> float:
+        return min((one.bits for one in self.candidates if one.family == family), default=np.inf)
+
+    def _promised(self) -> float:
+        """Return the fewest bits that a model with states has, or that EM is forecast to reach."""
+        trained = [one.bits for one in self.candidates if one.num_states and one.family != "LSTM"]
+        return min(trained + [one.forecast for one in self.trainings if one.losses], default=np.inf)
+
+    def _best_now(self) -> float:
+        return min([one.bits for one in self.candidates] + [one.loss for one in self.trainings])
+
+    def run(self) -> SearchResult:
+        threads = self.budget.number_of_threads
+        self.trees = MoveTree(self.train), MoveTree(self.validation)
+        first = EMTraining(EMRecipe("PFA", 1, seed=self.budget.seed), timer=self.timer)
+        # so that there is always a model
+        self.trainings.append(first.advance(self.train, self.trees, 1))
+        queue = self._first_tasks()
+        running: dict[Future[None], EMTraining | str] = {}
+        pool = ThreadPoolExecutor(threads)
+        try:
+            while True:
+                while len(running) < threads and not self.clock.is_over():
+                    task = next(queue, None) or self._next_task(running)
+                    if task is None:
+                        break
+                    what, function, arguments = task
+                    running[pool.submit(on_one_thread(function), *arguments)] = what
+                if not running:
+                    break
+                done, _ = wait(running, timeout=0.5, return_when=FIRST_COMPLETED)
+                for one in done:
+                    del running[one]
+                    one.result()
+                self._note_best()
+        except BaseException:
+            self.clock.ended = True
+            raise
+        finally:
+            pool.shutdown(wait=True)
+        return self._result()
+
+    def _note_best(self) -> None:
+        # EM goes on beside a better LSTM
+        candidates = [(one.bits, one.title) for one in self.candidates if one.family != "LSTM"]
+        candidates += [(one.loss, em_title(one.recipe)) for one in self.trainings if one.losses]
+        bits, title = min(candidates, default=(np.inf, ""))
+        seconds = round(self.clock.spent)
+        if bits < self.best * (1 - SMALLEST_GAIN) or (
+            bits < self.best and not np.isfinite(self.best)
+        ):
+            self.best, self.without_gain = bits, 0
+            if title != self.logged[0] or self.clock.spent > self.logged[1] + LOG_SECONDS:
+                self.log(
+                    f"{self.clock.spent:.1f} s: best so far: {title}: {bits:.4f} "
+                    f"{SCORE_OF['bits_per_symbol'].unit}"
+                )
+                self.logged = title, self.clock.spent
+        for number, training in enumerate(self.trainings):
+            if training.has_converged and number not in self.counted:
+                self.counted.add(number)
+                self.without_gain += 1
+                self.begun = 0
+        loss = None if not np.isfinite(bits) else float(bits)
+        self.report(
+            Progress(
+                "search",
+                min(seconds, round(self.clock.seconds)),
+                round(self.clock.seconds),
+                loss,
+                BITS,
+            )
+        )
+
+    def _first_tasks(self) -> Any:
+        """Yield each family's first tasks, the cheap ones first."""
+        yield "n-gram", self._ngrams, ()
+        for statistic in STATISTICS:
+            yield "SP", self._spectral, (statistic,)
+        yield "PDFA", self._merged, (self.mergings.pop(0),)
+        most = self._largest_em()
+        ladder = sorted({min(k, most) for k in LADDER} - {1} or {1})
+        for k in ladder:
+            for learner in EM_FAMILIES:
+                if (
+                    training := self._new(
+                        EMRecipe(learner, k, seed=self.budget.seed, acceleration=ACCELERATION)
+                    )
+                ) is not None:
+                    yield training, self._advance, (training, FIRST_ITERATIONS)
+
+    def _largest_em(self) -> int:
+        """Return the largest number of states whose arrays fit into the memory."""
+        nodes, symbols = self.trees[0].num_nodes, self.train.num_symbols
+        by_tree = MAX_NUMBERS // max(nodes, 1)
+        by_model = int((limits.most("transition_numbers") // 16 / symbols) ** 0.5)
+        return max(1, min(self.budget.max_states, by_tree, by_model, limits.most("rank")))
+
+    def _new(self, recipe: EMRecipe) -> EMTraining | None:
+        """Begin a training, unless its first iterations would take too long."""
+        seconds = self._seconds_per_iteration(recipe.num_states) * FIRST_ITERATIONS
+        if (
+            seconds > LARGEST_SHARE * self.clock.seconds * self.budget.number_of_threads
+            or recipe.num_states > self._largest_em()
+        ):
+            return None
+        training = EMTraining(recipe, timer=self.timer)
+        self.trainings.append(training)
+        return training
+
+    def _seconds_per_iteration(self, num_states: int) -> float:
+        """Estimate an iteration's time from the training with the nearest number of states."""
+        timed = [one for one in self.trainings if len(one.losses) >= 3]
+        if not timed:
+            return 0.0
+        nearest = min(timed, key=lambda one: abs(np.log(one.recipe.num_states / num_states)))
+        return nearest.seconds_per_iteration * max(1.0, num_states / nearest.recipe.num_states)
+
+    def _short_networks(self) -> list[Recipe]:
+        k = min(self.budget.max_states, NETWORK_STATES[1], limits.most("rank"))
+        strings = self.train.num_strings
+        too_short = self.clock.seconds < 30 and strings > FEW_STRINGS
+        if (
+            self.train.num_symbols * k * k > LARGEST_NETWORK
+            or too_short
+            or strings < FEWEST_STRINGS
+        ):
+            return []
+        steps = STEPS_IF_FEW if strings <= FEW_STRINGS else SHORT_STEPS
+        return network_candidates(
+            k, self.train, steps, NETWORK_REGULARISATIONS[:1], self.budget.seed
+        )
+
+    def _next_network(self) -> tuple[str, Any, tuple[Any, ...]] | None:
+        """Choose a training of networks: first a short one and then, once, a long one, if the short
+        one was near the best.
+
+        What is near the best is known only when EM has converged once; networks wait for that, but
+        not for long.
+        """
+        if not self.counted and self.clock.spent < NETWORKS_WAIT * self.clock.seconds:
+            return None
+        if self.networks is None:
+            self.networks = self._short_networks()
+        if self.networks:
+            return "both.non", self._network, (self.networks.pop(0),)
+        networks = [one for one in self.candidates if one.family == "both.non"]
+        if not networks or self.network is not None:
+            return None
+        short = min(networks, key=lambda one: one.bits)
+        if short.bits > self._promised() * (1 + NETWORK_MARGIN):
+            return None
+        self.network = short
+        few = self.train.num_strings <= FEW_STRINGS
+        k = min(self.budget.max_states, NETWORK_STATES[2], limits.most("rank"))
+        per_step = (
+            short.seconds
+            / (STEPS_IF_FEW if few else SHORT_STEPS)
+            * max(1.0, k / max(short.num_states, 1))
+        )
+        passes = 2.5 if self.everything is not None else 1.3  # a training on all strings may follow
+        steps = int(min(LONG_STEPS // (5 if few else 1), self.clock.left / passes / per_step))
+        if steps < SHORT_STEPS and not few:
+            return None
+        (recipe,) = network_candidates(
+            k, self.train, steps, NETWORK_REGULARISATIONS[1:], self.budget.seed
+        )
+        return "both.non", self._network, (recipe,)
+
+    def _next_lstm(self, waits: bool = True) -> tuple[str, Any, tuple[Any, ...]] | None:
+        """Choose a training of an LSTM: the first one or, if that was near the best, one to average
+        with those that there are.
+
+        On one processor the first one waits until the other families have had some time, unless
+        there is nothing else to do.
+        """
+        threads = self.budget.number_of_threads
+        if "LSTM" not in self.other_models or self.lstms_begun >= MOST_LSTMS:
+            return None
+        if not self.lstms_begun:
+            if waits and threads == 1 and self.clock.spent < LSTM_WAITS * self.clock.seconds:
+                return None
+            self.lstms_begun += 1
+            return "LSTM", self._lstm, ()
+        trained = [
+            (one, one.recipe)
+            for one in self.candidates
+            if isinstance(one.recipe, LSTMRecipe) and one.is_whole
+        ]
+        if not trained or self.networks is None:  # NL-WFA come first
+            return None
+        best, recipe = min(trained, key=lambda pair: pair[0].bits)
+        room = self.budget.max_states - sum(one.num_states for one, _ in trained)
+        units = next((units for units in LSTM_UNITS if units <= min(room, best.num_states)), None)
+        # a training on all strings follows
+        passes = 1 + (1.2 / threads if self.everything is not None else 0)
+        if (
+            units is None
+            or best.bits > self._promised() * LSTM_NEAR
+            or best.seconds * passes > self.clock.left
+        ):
+            return None
+        number = self.lstms_begun
+        dropout = LSTM_DROPOUTS[number] if number < len(LSTM_DROPOUTS) else recipe.dropout
+        another = replace(recipe, num_states=units, dropout=dropout, seed=self.budget.seed + number)
+        self.lstms_begun += 1
+        return "LSTM", self._train_lstm, (another,)
+
+    def _next_task(self, running: dict[Future[None], EMTraining | str]) -> Any:
+        """Choose what to do next: a long training of networks, a turn of EM, or a new training of
+        EM. None if nothing is left.
+        """
+        self._reserve()
+        self._note_best()
+        networks = [("LSTM", self._next_lstm), ("both.non", self._next_network)]
+        # NL-WFA come before further LSTMs
+        for family, choose in reversed(networks) if self.lstms_begun else networks:
+            if (
+                family not in running.values()
+                and not self.clock.is_over()
+                and (task := choose()) is not None
+            ):
+                return task
+        if self.clock.is_over() or not np.isfinite(self.best):
+            return None
+        task = self._next_automaton(running) if self.without_gain < self.patience else None
+        return self._next_lstm(waits=False) if task is None and not running else task
+
+    def _next_automaton(self, running: dict[Future[None], EMTraining | str]) -> Any:
+        """Choose another way of merging states, a new training of EM or a turn of one that has
+        begun. None if nothing is left.
+        """
+        if self._merging_may_help():
+            return "PDFA", self._merged, (self.mergings.pop(0),)
+        busy = list(running.values())
+        active = [
+            one
+            for one in self.trainings
+            if one.losses and one not in busy and not one.has_converged
+        ]
+        if self.begun < NEW_TRAININGS and (training := self._another()) is not None:
+            self.begun += 1
+            return training, self._advance, (training, FIRST_ITERATIONS)
+        if not active:
+            return None
+        chosen = min(active, key=lambda one: one.forecast)
+        most = max(FIRST_ITERATIONS, len(chosen.losses) // 2)
+        turn = int(np.clip(TURN_SECONDS / max(chosen.seconds_per_iteration, 1e-6), 1, most))
+        return chosen, self._advance, (chosen, turn)
+
+    def _merging_may_help(self) -> bool:
+        """Say whether to merge states in another way: no other model promises to be much better, or
+        it costs little.
+
+        EM promises much until it has almost converged. So where merging takes long, EM has the
+        first turn.
+        """
+        merged = [one for one in self.candidates if one.family == "PDFA"]
+        if not self.mergings or not merged:
+            return False
+        cheap = max(one.seconds for one in merged) <= CHEAP_SHARE * self.clock.seconds
+        margin = MERGING_MARGIN_IF_CHEAP if cheap else MERGING_MARGIN
+        return min(one.bits for one in merged) <= self._promised() * (1 + margin)
+
+    def _another(self) -> EMTraining | None:
+        """Begin another training near the best: a new seed, another start, another number of
+        states, or the other learner.
+        """
+        tried = [one for one in self.trainings if one.losses]
+        if not tried:
+            return None
+        best = min(tried, key=lambda one: one.forecast).recipe
+        kinds = {one.recipe for one in self.trainings}
+        for _ in range(8):
+            self.spawned += 1
+            turn, seed = self.spawned % 6, self.budget.seed + self.spawned
+            recipe = replace(best, seed=seed, start="random")
+            larger = min(round(best.num_states * GROWTH), self._largest_em())
+            if turn == 1 and larger > best.num_states:
+                recipe = replace(recipe, num_states=larger)
+            elif turn == 2 and best.learner == "PFA":
+                recipe = replace(recipe, start="split")
+            elif turn == 3:
+                recipe = replace(
+                    recipe, learner=next(name for name in EM_FAMILIES if name != best.learner)
+                )
+            elif turn == 4 and best.num_states > 3:
+                recipe = replace(recipe, num_states=max(2, round(best.num_states / 1.3)))
+            if recipe not in kinds and (training := self._new(recipe)) is not None:
+                return training
+        return None
+
+    def _reserve(self) -> None:
+        """Reserve time for the choice of a mixture, and for training on all strings."""
+        likely = [one for one in self.trainings if one.losses]
+        seconds = 0.02 * self.clock.seconds
+        if likely and self.everything is not None:
+            best = min(likely, key=lambda one: one.loss)
+            number = max(
+                1, min(MAX_COMPONENTS // 2, self.budget.max_states // best.recipe.num_states)
+            )
+            seconds += (
+                number
+                * ITERATIONS_ON_ALL
+                * best.seconds_per_iteration
+                / self.budget.number_of_threads
+            )
+        near = {"both.non": NEAR, "LSTM": LSTM_NEAR}
+        networks = [
+            one
+            for one in self.candidates
+            if one.bits <= self._promised() * near.get(one.family, 0.0) and one.is_whole
+        ]
+        if networks and self.everything is not None:
+            lstms = (
+                sum(one.seconds for one in networks if one.family == "LSTM")
+                / self.budget.number_of_threads
+            )
+            seconds += 1.2 * max(lstms, *(one.seconds for one in networks))
+            self.clock.reserved = min(seconds, 0.5 * self.clock.seconds)
+        else:
+            self.clock.reserved = min(seconds, RESERVED_SHARE * self.clock.seconds)
+        if self.for_ranking:  # rankings are about as much work as the bits
+            self.clock.reserved += min(
+                2 * self.spent.get("n-gram", 0.0), RESERVED_SHARE * self.clock.seconds
+            )
+
+    # The end
+
+    def _finished(self) -> list[Candidate]:
+        """List all candidates, those of EM with the best iteration's model, the best first."""
+        trained = [
+            Candidate(
+                one.recipe.learner,
+                automaton(one.best, self.train.alphabet),
+                one.loss,
+                one.seconds,
+                one.result_recipe,
+            )
+            for one in self.trainings
+            if one.best is not None and np.isfinite(one.loss)
+        ]
+        return sorted([*self.candidates, *trained], key=lambda one: one.bits)
+
+    def _result(self) -> SearchResult:
+        converged = not self.clock.is_over()
+        everyone = self._finished()
+        usable = [
+            one
+            for one in everyone
+            if (one.num_states or "n-gram" in self.other_models)
+            and one.num_states <= self.budget.max_states
+        ]
+        if not usable:
+            raise RecipeError(
+                "no model assigns the validation strings a finite number of bits: "
+                "do they come from the same source as the training strings?"
+            )
+        choice = self._chosen(usable)
+        components, shares, bits = choice.components, choice.shares, choice.bits
+        families = self._families(everyone, bits if len(components) > 1 else None, components)
+        number = self.train.num_strings
+        if self.everything is not None and not self.clock.stop.is_set():
+            components, number = self._trained_on_all(components)
+        models = [one.model for one in components]
+        model = models[0] if len(models) == 1 else mixture(models, shares, choice.level)
+        result = SearchResult(
+            model,
+            tuple(components),
+            shares,
+            bits,
+            tuple(families),
+            self.train.num_strings,
+            self.validation.num_strings,
+            number,
+            self.clock.spent,
+            self.clock.stop.is_set(),
+            converged,
+            choice.level,
+            choice.ndcg5,
+        )
+        self.report(
+            Progress("search", round(self.clock.seconds), round(self.clock.seconds), bits, BITS)
+        )
+        return result
+
+    def _chosen(self, usable: Sequence[Candidate]) -> _Choice:
+        """Choose a model or a mixture: the one with the fewest bits or, if it is to rank, one with
+        a clearly higher NDCG5.
+
+        Clearly: by more than the standard error of the difference, over the same prefixes.
+        """
+        choices = [_Choice(*self._mixed(usable))]
+        if self.other_models and (other := self._mixed_by_symbol(usable)) is not None:
+            choices.append(other)
+        choices.sort(key=lambda one: one.bits)
+        if not self.for_ranking:
+            return choices[0]
+        alone = [one.components[0] for one in choices if len(one.components) == 1]
+        choices += [
+            _Choice([one], np.ones(1), one.bits) for one in usable[:RANKED] if one not in alone
+        ]
+        prefixes = held_out_prefixes(self.validation, self.budget.seed)
+        best, best_gains = choices[0], np.zeros(len(prefixes.words))
+        for number, one in enumerate(choices):
+            if number and self.clock.stop.is_set():
+                break
+            models = [part.model for part in one.components]
+            model = models[0] if len(models) == 1 else mixture(models, one.shares, one.level)
+            gains = normalised_gains(rank_next(model, prefixes.words), prefixes.targets)
+            one.ndcg5 = float(gains.mean())
+            self.log(f"NDCG5 of {one.title} on prefixes of validation strings: {one.ndcg5:.4f}")
+            gap = gains - best_gains
+            if not number or gap.mean() > gap.std() / np.sqrt(len(gap)):
+                best, best_gains = one, gains
+        return best
+
+    def _mixed_by_symbol(self, usable: Sequence[Candidate]) -> _Choice | None:
+        """Choose a mixture of next-symbol probabilities, as `_mixed` does; None if no other model
+        helps the best one.
+        """
+        counts = next_counts(self.validation, self.train.num_symbols)
+        near = [one for one in usable if one.bits < usable[0].bits * SYMBOL_MARGIN][:CONSIDERED]
+        for one in near:
+            if one.logs is None and self.clock.spent < self.clock.seconds:
+                one.logs = next_log2_probabilities(one.model, self.validation.words)
+        parts = [one for one in near if one.logs is not None]
+        if len(parts) < 2:
+            return None
+        table = np.stack([one.logs[0] for one in parts if one.logs is not None], axis=1)
+        total, best = self.budget.max_states, None
+        for limit in sorted({total, total // 2, total // 3, total // 5}, reverse=True):
+            allowed = np.array(
+                [number for number, one in enumerate(parts) if one.num_states <= limit]
+            )
+            if len(allowed) < 2:
+                continue
+            picked = allowed[
+                _greedy(
+                    table[:, allowed],
+                    counts.astype(np.float64),
+                    [parts[number].num_states for number in allowed],
+                    total,
+                )
+            ]
+            if len(picked) < 2 or not np.isfinite(table[:, picked]).any(axis=1).all():
+                continue
+            shares = mixture_weights(table[:, picked], counts)
+            bits = float(
+                -(counts @ mixed_log2_probabilities(table[:, picked], shares)) / counts.sum()
+            )
+            if best is None or bits < best.bits:
+                used = shares > 0
+                members = [parts[number] for number in picked[used]]
+                best = _Choice(members, shares[used] / shares[used].sum(), bits, BY_SYMBOL)
+        return best
+
+    def _mixed(self, usable: Sequence[Candidate]) -> tuple[list[Candidate], FloatArray, float]:
+        """Choose a mixture: from each limit on a component's states, add the model that helps most,
+        while it helps and fits.
+        """
+        best = usable[0]
+        chosen, shares, bits = [best], np.ones(1), best.bits
+        parts = [one for one in usable if one.bits < best.bits * 1.3 and _is_distribution(one)]
+        total = self.budget.max_states
+        tried = set[tuple[int, ...]]()
+        logs: dict[int, FloatArray] = {}
+        counts = self.validation.counts.astype(np.float64)
+        symbols = counts @ (self.validation.words.lengths + 1)
+        for limit in sorted({total, total // 2, total // 3, total // 5}, reverse=True):
+            allowed = [one for one in parts if one.num_states <= limit][:CONSIDERED]
+            if len(allowed) < 2:
+                continue
+            for one in allowed:
+                if id(one) not in logs:
+                    cached = one.logs if one.family in OTHER_MODELS else None
+                    logs[id(one)] = (
+                        cached[1]
+                        if cached
+                        else log2_probabilities(one.model, self.validation.words)
+                    )
+            table, states = (
+                np.stack([logs[id(one)] for one in allowed], axis=1),
+                [one.num_states for one in allowed],
+            )
+            picked = _greedy(table, counts, states, total)
+            # their mixture is an automaton
+            if all(isinstance(allowed[number].model, WFA) for number in picked):
+                largest = self._largest_automaton()
+                if sum(states[number] for number in picked) > largest:
+                    picked = _greedy(table, counts, states, largest)
+            key = tuple(sorted(id(allowed[number]) for number in picked))
+            if len(picked) < 2 or key in tried or not np.isfinite(table[:, picked]).any():
+                continue
+            tried.add(key)
+            members = [allowed[number] for number in picked]
+            weights = mixture_weights(table[:, picked], self.validation.counts)
+            mixed = float(-(counts @ mixed_log2_probabilities(table[:, picked], weights)) / symbols)
+            if any(one.family == "SP" for one in members):  # its scores may be negative
+                mixed = bits_per_symbol(
+                    mixture([one.model for one in members], weights), self.validation
+                )
+            if mixed < bits:
+                chosen, shares, bits = (
+                    [one for one, w in zip(members, weights, strict=True) if w > 0],
+                    weights[weights > 0],
+                    mixed,
+                )
+        return chosen, shares, bits
+
+    def _families(
+        self, everyone: Sequence[Candidate], mixed: float | None, components: Sequence[Candidate]
+    ) -> list[FamilyResult]:
+        symbols = (
+            float(self.validation.counts @ (self.validation.words.lengths + 1))
+            / self.validation.num_strings
+        )
+        results = []
+        if mixed is not None:
+            states, number = sum(one.num_states for one in components), len(components)
+            results.append(
+                FamilyResult(
+                    "mixture",
+                    f"{number} models",
+                    states,
+                    number,
+                    0.0,
+                    mixed,
+                    _perplexity(mixed, symbols),
+                )
+            )
+        for family in dict.fromkeys(one.family for one in everyone):
+            own = [one for one in everyone if one.family == family]
+            best, seconds = own[0], self.spent.get(family, 0.0)
+            perplexity = _perplexity(best.bits, symbols)
+            results.append(
+                FamilyResult(
+                    family, best.title, best.num_states, len(own), seconds, best.bits, perplexity
+                )
+            )
+        return sorted(results, key=lambda one: one.bits)
+
+    def _trained_on_all(self, components: Sequence[Candidate]) -> tuple[list[Candidate], int]:
+        """Train the components on all strings, as far as the time allows.
+
+        Returns them and the number of strings used.
+        """
+        assert self.everything is not None
+        everything, clock = self.everything, replace(self.clock, reserved=0.0)
+        em = [one for one in components if isinstance(one.recipe, EMRecipe)]
+        tree = MoveTree(everything) if em else None
+        trainings = {one.result_recipe: one for one in self.trainings if one.best is not None}
+        share = self.everything.num_strings / self.train.num_strings
+        cost = sum(
+            share * trainings[one.recipe].seconds_per_iteration
+            for one in em
+            if isinstance(one.recipe, EMRecipe)
+        )
+        iterations = int(
+            np.clip(
+                0.9 * clock.left * self.budget.number_of_threads / max(cost, 1e-9),
+                1,
+                ITERATIONS_ON_ALL,
+            )
+        )
+
+        def retrained(one: Candidate) -> Candidate | None:
+            if isinstance(one.recipe, NGramRecipe):
+                return replace(
+                    one, model=NGram.fit(everything, one.recipe.order, one.recipe.smoothing)
+                )
+            if isinstance(one.recipe, EMRecipe):
+                best = trainings[one.recipe].best
+                if tree is None or best is None:
+                    return None
+                em_recipe = replace(one.recipe, iterations_on_all=iterations)
+                models, number = continued(em_recipe, best, tree, clock.is_over)
+                again = automaton(models, everything.alphabet)
+                return (
+                    replace(one, model=again, recipe=replace(em_recipe, iterations_on_all=number))
+                    if number
+                    else None
+                )
+            if isinstance(one.recipe, LSTMRecipe):
+                if not one.is_whole or one.seconds * share > clock.left:
+                    return None
+                from ..learning.recurrent_networks import updates_per_epoch
+
+                epochs = one.recipe.updates // updates_per_epoch(self.train)
+                lstm = replace(one.recipe, updates=epochs * updates_per_epoch(everything))
+                try:
+                    return replace(
+                        one, model=lstm.fit(everything, cancelled=clock.is_over), recipe=lstm
+                    )
+                except Cancelled:
+                    return None
+            if isinstance(one.recipe, PDFATraining):
+                if one.seconds * share > clock.left:
+                    return None
+                most = self._most_states() if len(components) == 1 else one.num_states
+                try:
+                    merged = fit_pdfa(everything, most, one.recipe, cancelled=clock.is_over)
+                except (Cancelled, RecipeError):  # no time, or the tree of all strings is too large
+                    return None
+                return replace(one, model=replace(merged, alphabet=everything.alphabet))
+            hankel = build_hankel(everything, one.recipe.hankel)
+            if one.family != "SP" and one.seconds * share > clock.left:
+                return None
+            try:
+                model = fit_recipe(
+                    one.recipe, hankel, (everything, None), cancelled=clock.is_over
+                ).model
+            except Cancelled:
+                return None
+            return replace(one, model=model)
+
+        with ThreadPoolExecutor(self.budget.number_of_threads) as pool:
+            results = list(pool.map(on_one_thread(retrained), components))
+        changed = [new or old for new, old in zip(results, components, strict=True)]
+        return changed, everything.num_strings if all(results) else self.train.num_strings
+
+
+def held_out_prefixes(strings: Sample, seed: int) -> Prefixes:
+    """Cut strings at random places, each string equally often; what follows is the target, perhaps
+    the end.
+
+    There are about MOST_PREFIXES, and fewer if there would be more than about MOST_SCORES scores of
+    next symbols.
+
+    Parameters
+    ----------
+    strings : Sample
+    seed : int
+        Of the random numbers.
+    """
+    rng = np.random.default_rng(seed)
+    rows = np.repeat(np.arange(len(strings.words)), strings.counts)
+    # for each prefix
+    scores = (strings.words.lengths[rows].mean() / 2 + 1) * (strings.num_symbols + 1)
+    most = max(1, min(MOST_PREFIXES, int(MOST_SCORES / scores)))
+    rows = np.tile(rows, max(1, most // len(rows)))  # few prefixes would choose by chance
+    if len(rows) > most:
+        rows = np.sort(rng.choice(rows, most, replace=False))
+    lengths, starts = strings.words.lengths[rows], strings.words.offsets[rows]
+    cuts = rng.integers(0, lengths + 1)
+    symbols = np.append(strings.words.symbols.astype(np.int64), END)
+    targets = np.where(cuts < lengths, symbols[np.minimum(starts + cuts, len(symbols) - 1)], END)
+    words = Words.of(
+        [
+            tuple(symbols[start : start + cut].tolist())
+            for start, cut in zip(starts, cuts, strict=True)
+        ]
+    )
+    return Prefixes(replace(words, alphabet=strings.alphabet), Targets.of(targets))
+
+
+def network_candidates(
+    max_states: int,
+    train: Sample,
+    steps: int,
+    regularisations: Sequence[tuple[float, float]],
+    seed: int,
+) -> list[Recipe]:
+    """Make the recipes of the networks, one for each pair of dropout and weight decay, which are
+    refined in about `steps` steps.
+    """
+    hankel = HankelRecipe(
+        num_prefixes=500,
+        num_suffixes=200,
+        statistic="prefix",
+        bounded=True,
+        transform="row",
+    )
+    strings = int(train.counts.sum())
+    batch = int(np.clip(strings // 4, 1, MAX_BATCH))
+    epochs = int(np.clip(round(steps * batch / strings), 1, MAX_EPOCHS))
+    learning = options(
+        "both.non",
+        **{**PAPER, "epochs_factorisation": 20, "epochs_transitions": 20},
+        rank=max_states,
+        hidden=(1, 1, 1),
+        width_transitions=0,
+        seed=seed,
+        refine="likelihood",
+        epochs_refinement=epochs,
+        batch=batch,
+        refinement_seed=seed,
+    )
+    return [
+        Recipe(
+            hankel=hankel,
+            learning=learning.changed(dropout=dropout, weight_decay=weight_decay),
+        )
+        for dropout, weight_decay in regularisations
+    ]
+
+
+def _is_distribution(candidate: Candidate) -> bool:
+    """Say whether a model's weights sum to 1, so that a mixture with it is one of distributions."""
+    model = candidate.model
+    if candidate.family != "SP" or not isinstance(model, WFA):
+        return True
+    return abs(model.total_weight() - 1) < 1e-3
+
+
+def _greedy(logs: FloatArray, counts: FloatArray, states: Sequence[int], total: int) -> list[int]:
+    """Choose columns of log probabilities whose mixture makes the strings likeliest, one after the
+    other.
+
+    Parameters
+    ----------
+    logs : array, shape (num_words, num_models)
+    counts : array, shape (num_words,)
+    states : sequence of int
+        Of each model; those of the chosen ones sum to at most `total`.
+    """
+    highest = logs.max(axis=1)
+    possible = np.isfinite(highest)
+    chances, counts = np.exp2(logs[possible] - highest[possible, None]), counts[possible]
+    floor = np.finfo(float).tiny
+
+    def score(p: FloatArray) -> float:
+        return float(counts @ np.log2(p + floor))
+
+    scores = [score(chances[:, number]) for number in range(len(states))]
+    picked = [int(np.argmax(scores))]
+    mixed, value = chances[:, picked[0]].copy(), max(scores)
+    bits = -(value + float(counts @ highest[possible]))
+    while len(picked) < MAX_COMPONENTS:
+        used = sum(states[number] for number in picked)
+        best: tuple[float, int, FloatArray] | None = None
+        for number in range(len(states)):
+            if number in picked or used + states[number] > total:
+                continue
+            for share in (0.5 / len(picked), 1 / (1 + len(picked)), TRIAL_SHARE / len(picked)):
+                trial = (1 - share) * mixed + share * chances[:, number]
+                if (its_score := score(trial)) > (-np.inf if best is None else best[0]):
+                    best = its_score, number, trial
+        if best is None or best[0] - value < COMPONENT_GAIN * bits:
+            break
+        value, mixed = best[0], best[2]
+        picked.append(best[1])
+    return picked

@@ -1,0 +1,13 @@
+"""Weighted automata that a person draws, and what can be said about them.
+
+- `draft`: the tables of states and arrows, with their mistakes, as an automaton, as text and in a
+  link.
+- `examples`: automata to begin with.
+- `facts`: the Hankel matrix of an automaton, its rank, whether it is a probability distribution,
+  what a state is needed for.
+- `challenges`: languages for which an automaton is to be made, read from Markdown, and the check of
+  an attempt by equivalence.
+- `learning_back`, `learning_back_figure`: strings drawn from an automaton as a source of the lab,
+  how many of them spectral learning needs, and the figure of this.
+- `automaton_files`: automata from files, and as files.
+"""

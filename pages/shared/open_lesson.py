@@ -1,0 +1,450 @@
+"""Draw the open lesson above a page: a step's text, the buttons that change the recipe, and the
+step's question.
+
+Opening a step sets the sidebar to the recipe that its text is about. If the visitor had a recipe of
+their own, which no lesson and no preset has set, a button restores it.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import streamlit as st
+
+from nlwfa_core import Recipe, RecipeError
+from nlwfa_core.experiment.presets import PRESETS
+from nlwfa_core.experiment.recipe import FIELDS
+from nlwfa_core.learning.learners import HANKEL_LEARNERS, STRING_LEARNERS
+from nlwfa_core.teaching.glossary import terms_in
+from nlwfa_core.teaching.lessons import Action, Lesson, Step
+from nlwfa_core.teaching.questions import Question
+from nlwfa_core.teaching.quizzes import AFTER, BEFORE
+from pages.shared import contents, exercises, sidebar, url_parameters
+from pages.shared.navigation import PAGES, switch, title
+from pages.shared.server import ASSETS
+from pages.shared.widgets import error_toast, escape_markdown
+
+LESSON, STEP, GO, GO_QUIZ = "lesson", "step", "lessons.go", "lessons.quiz"
+PRESSES = "lessons.presses"
+# the parameter with the names of the controls to show; ALL among them shows all
+SHOW, ALL = "show", "all"
+HIDDEN = "The quiz is open beside this. The step's text and answer are hidden until you leave it."
+# the lesson and the index of a step, and the values of the controls before that step was opened
+MINE = "lessons.mine"
+VISIT = "lessons.visit"  # how many steps have been opened
+# so many buttons have room above Back and Next; more stand between the text and the question
+BESIDE_MOVES = 2
+COMPARED = (1, 2, 3, 5, 10)  # the ranks that the Compare page offers at first
+
+_look = st.components.v2.component(
+    "nlwfa.look", js=(ASSETS / "look" / "look.js").read_text(encoding="utf-8")
+)
+
+
+def current() -> tuple[Lesson, int] | None:
+    """Return the open lesson and the index of its step, from 0; None if no lesson is open."""
+    name, step = url_parameters.value(LESSON), url_parameters.value(STEP)
+    if name and name not in contents.lessons():
+        close()
+        text = f"There is no lesson {name[:40]!r}. There are {', '.join(contents.lessons())}."
+        error_toast(text)
+        return None
+    if not name:
+        return None
+    lesson = contents.lessons()[name]
+    number = int(step) if step.isdecimal() and len(step) < 4 else 1
+    return lesson, min(max(number, 1), len(lesson.steps)) - 1
+
+
+def place() -> str:
+    """Name the open lesson and its step, such as `rank/2`; "" if no lesson is open."""
+    position = current()
+    return f"{position[0].name}/{position[1] + 1}" if position else ""
+
+
+def open_lesson(name: str, index: int = 0) -> None:
+    """Open a step of a lesson: its text, its page and its recipe. To be called in callbacks."""
+    url_parameters.set_value(LESSON, name)
+    url_parameters.set_value(STEP, str(index + 1))
+    st.session_state[GO] = True
+    st.session_state[VISIT] = st.session_state.get(VISIT, 0) + 1
+    st.session_state.pop(MINE, None)
+    step, before = contents.lessons()[name].steps[index], sidebar.current()
+    if step.recipe is None:
+        return
+    if before.key() not in _recipes_of_the_lab():
+        st.session_state[MINE] = (name, index, sidebar.saved_values())
+    _set_scene(step)
+
+
+def enter_by_link() -> None:
+    """Set the recipe of the step that a link opens, unless the link sets a recipe itself.
+
+    Only in the first run of a session.
+    """
+    position = (
+        None
+        if sidebar.CURRENT in st.session_state or set(FIELDS) & set(st.query_params)
+        else current()
+    )
+    if position and position[0].steps[position[1]].recipe:
+        _set_scene(position[0].steps[position[1]])
+
+
+def _set_scene(step: Step) -> None:
+    """Set the sidebar to the recipe of a step and, if its page is Compare, set the learners and
+    ranks that it compares.
+    """
+    if step.recipe is None:
+        return
+    sidebar.set_recipe(step.recipe)
+    # a step before may have asked for others
+    st.session_state["hankel.block"], st.session_state["hankel.layer"] = -1, "H"
+    if page_of(step) == "compare" and step.models:
+        ranks = {recipe.learning.rank for recipe in step.models}
+        learners = {recipe.learning.learner for recipe in step.models}
+        st.session_state["learners"] = [name for name in HANKEL_LEARNERS if name in learners]
+        st.session_state["opponents"] = [name for name in STRING_LEARNERS if name in learners]
+        st.session_state["ranks"] = [rank for rank in COMPARED if rank in ranks] or sorted(ranks)
+        st.session_state["against"] = "rank"
+
+
+@st.cache_resource(show_spinner=False)
+def _recipes_of_the_lab() -> frozenset[str]:
+    """Return the keys of the recipes that lessons and presets set, which need not be restored for a
+    visitor.
+    """
+    recipes: list[Recipe | None] = [recipe for _, recipe in PRESETS.values()]
+    for lesson in contents.lessons().values():
+        for step in lesson.steps:
+            recipes += [step.recipe, *(action.recipe for action in step.actions), *step.models]
+    return frozenset(recipe.key() for recipe in recipes if recipe is not None)
+
+
+def close() -> None:
+    """Leave the lesson.
+
+    If the visitor had chosen to show all controls during the lesson, this choice is removed, too.
+    """
+    url_parameters.set_value(LESSON, "")
+    url_parameters.set_value(STEP, "")
+    url_parameters.set_value(
+        SHOW, ",".join(name for name in url_parameters.value(SHOW).split(",") if name != ALL)
+    )
+
+
+def controls_of_step() -> tuple[str, ...]:
+    """Return the names of the controls that the open step shows; empty for all."""
+    position = current()
+    return position[0].steps[position[1]].show if position else ()
+
+
+def emphasised() -> frozenset[str]:
+    """Return what the open lesson's texts emphasise, for example the titles of columns that it
+    speaks of.
+    """
+    position = current()
+    return position[0].emphasised if position else frozenset()
+
+
+def next_lesson(name: str) -> str:
+    """Return the name of the following lesson; empty after the last."""
+    names = list(contents.lessons())
+    return "".join(names[names.index(name) + 1 :][:1])
+
+
+def leaves_open(key: str) -> bool:
+    """Return whether a box that stands open without a lesson may do so: in a lesson only if the
+    step points at it.
+    """
+    position = current()
+    return position is None or key in position[0].steps[position[1]].look
+
+
+def page_of(step: Step) -> str:
+    """Return the page of a step: the first of the pages it names that exists."""
+    return next((name for name in step.pages if name in PAGES), "start")
+
+
+def panel(page: str) -> None:
+    """Draw the open step, if there is one; if it has just been opened, go to its page first."""
+    position = current()
+    if position is None:
+        return
+    lesson, index = position
+    step = lesson.steps[index]
+    if st.session_state.pop(GO_QUIZ, False) and page != "practice":
+        switch("practice")
+    if st.session_state.pop(GO, False) and page_of(step) != page:
+        switch(page_of(step))
+    with st.container(border=True, key="lesson"):
+        with st.container(horizontal=True, vertical_alignment="center", key="lesson_head"):
+            st.caption(f"{lesson.title} · step {index + 1} of {len(lesson.steps)}", width="stretch")
+            _words(step)
+            st.button(
+                "Close",
+                key="lesson.close",
+                icon=":material/close:",
+                type="tertiary",
+                on_click=close,
+            )
+        st.markdown(f"#### {step.title}")
+        is_quiz = page == "practice" and st.session_state.get(exercises.MODE) == exercises.QUIZ
+        st.markdown(HIDDEN if is_quiz else step.text)
+        has_many = len(step.actions) > BESIDE_MOVES
+        if has_many and not is_quiz:
+            with st.container(horizontal=True, key="lesson_actions"):
+                _actions(step)
+        if step.question and not is_quiz:
+            _question(f"{lesson.name}/{index + 1}", step.question, bool(step.hide))
+        mine: tuple[str, int, dict[str, Any]] | None = st.session_state.get(MINE)
+        if mine and mine[:2] == (lesson.name, index):
+            with st.container(horizontal=True, vertical_alignment="center", key="lesson_mine"):
+                st.caption("This step has set its own strings and options.", width="content")
+                st.button(
+                    "Keep mine",
+                    key="lesson.mine",
+                    icon=":material/undo:",
+                    type="tertiary",
+                    on_click=_keep_mine,
+                )
+        with st.container(horizontal=True, key="lesson_do"):
+            if is_quiz:
+                st.button(
+                    "Back to the lesson",
+                    key="lesson.there",
+                    icon=":material/arrow_back:",
+                    type="primary",
+                    on_click=_there,
+                )
+            else:
+                with st.container(
+                    horizontal=True,
+                    width="content",
+                    key="lesson_ways" if has_many else "lesson_actions",
+                ):
+                    if not has_many:
+                        _actions(step)
+                    _ways(step, page)
+                with st.container(horizontal=True, width="content", key="lesson_move"):
+                    _move(lesson, index)
+    keys = [_class(key) for key in step.look if page_of(step) == page]
+    if keys:
+        _slide(keys)
+    if step.hide and page_of(step) == page:
+        _hide([_class(key) for key in step.hide])
+    with st.container(key="look"):
+        visit = (
+            f"{lesson.name} {index} {'quiz' if is_quiz else ''} {st.session_state.get(VISIT, 0)}"
+        )
+        _look(
+            key="nlwfa.look",
+            data={"keys": keys, "visit": visit, "presses": st.session_state.get(PRESSES, 0)},
+            height=1,
+        )
+
+
+def _hide(keys: list[str]) -> None:
+    """Hide the elements with these keys while the question has no answer, and say so in the last of
+    them.
+
+    The style stays as it is when only the question is drawn again.
+    """
+    before = ".stApp:has(.st-key-unanswered) "
+    boxes = ", ".join(f".st-key-{key}, .st-key-{key} *" for key in keys)
+    note = (
+        'content: "The results appear here when you have answered."; visibility: visible; '
+        "position: sticky; top: 40vh; "
+        "padding: 1rem; border: 1px dashed currentColor; border-radius: .5rem; text-align: center;"
+    )
+    st.html(
+        f"<style>{before}:is({boxes}) {{ visibility: hidden !important; "
+        f"}}{before}.st-key-{keys[-1]}::before {{ {note} }}</style>"
+    )
+
+
+def _slide(keys: list[str]) -> None:
+    """Hide everything on a slide but the page's title and the elements with these keys, if the
+    first of them is there.
+    """
+    shown = ", ".join(f".st-key-{key}" for key in (*keys, "lesson", "slide", "look"))
+    boxes = (
+        ".stElementContainer, .stHorizontalBlock, .stColumn, .stExpander, "
+        "[data-testid=stLayoutWrapper]"
+    )
+    inside = ", ".join(f"{selector} *" for selector in shown.split(", "))
+    st.html(
+        f"<style>.stApp:has(.st-key-slide):has(.st-key-{keys[0]}) .stMainBlockContainer "
+        f":is({boxes}):not({shown}):not(:has(h1, {shown})):not({inside}) {{ display: none; "
+        "}</style>"
+    )
+
+
+@st.fragment
+def _question(task: str, question: Question, hides: bool) -> None:
+    """Draw a step's question: entered if it has a key, otherwise an answer to open. A check reruns
+    nothing else of the page.
+
+    If the step hides what contains the answer, an element says that there is no answer yet: see
+    `_hide`.
+    """
+    if question.key:
+        exercises.exercise(task, 0, question)
+        response = exercises.responses().get((task, 0))
+        if hides and not (response and response.over):
+            st.container(key="unanswered").empty()
+        if response:
+            with st.container(key="answered"):
+                _look(
+                    key="nlwfa.answered",
+                    data={"answered": f"{task} {response.tries} {response.over}"},
+                    height=1,
+                )
+        return
+    with st.expander(
+        f"**{question.text}** :grey[· answer]",
+        key=f"lesson.answer.{task}",
+        icon=":material/lightbulb:",
+    ):
+        st.markdown(question.solution)
+
+
+def _class(key: str) -> str:
+    """Write a key as Streamlit does in the names of its CSS classes."""
+    return re.sub("[^a-zA-Z0-9_-]", "-", key)
+
+
+def _words(step: Step) -> None:
+    """Draw a button that explains the terms which the step's text and question use."""
+    terms = terms_in(f"{step.title} {step.text} {step.question.text if step.question else ''}")
+    if terms:
+        words = st.popover(
+            "Words",
+            icon=":material/dictionary:",
+            key="lesson.words",
+            type="tertiary",
+            on_change="rerun",
+        )
+        if words.open:
+            words.markdown(
+                "\n".join(
+                    f"- **{term}**: {escape_markdown(meaning)}" for term, meaning in terms.items()
+                )
+            )
+
+
+def _actions(step: Step) -> None:
+    """Draw the buttons that set the recipe; the button whose recipe is set has a tick, or is left
+    out if it is the only one.
+    """
+    now = sidebar.current().key()
+    for number, action in enumerate(step.actions):
+        if len(step.actions) == 1 and action.recipe and action.recipe.key() == now:
+            break
+        icon = (
+            ":material/check:"
+            if action.recipe and action.recipe.key() == now
+            else ":material/tune:"
+        )
+        st.button(action.label, key=f"lesson.do.{number}", icon=icon, on_click=_do, args=(action,))
+
+
+def _ways(step: Step, page: str) -> None:
+    """Draw the buttons that lead back to the step's recipe and to its page."""
+    offered = {
+        sidebar.current().key(),
+        *(action.recipe.key() for action in step.actions if action.recipe),
+    }
+    if step.recipe and step.recipe.key() not in offered:
+        text = "Sets the strings and options of this step. *Undo* in the sidebar brings yours back."
+        st.button(
+            "Set this step up",
+            key="lesson.scene",
+            icon=":material/tune:",
+            help=text,
+            on_click=_set_scene,
+            args=(step,),
+        )
+    if page_of(step) != page:
+        label = f"Go to {title(page_of(step))}"
+        st.button(label, key="lesson.there", icon=":material/arrow_forward:", on_click=_there)
+
+
+def _quiz(lesson: Lesson, index: int) -> None:
+    """Draw, in the first and in the last step, a button that opens the lesson's quiz and keeps the
+    lesson open.
+    """
+    when = {0: BEFORE, len(lesson.steps) - 1: AFTER}.get(index)
+    if when is None or lesson.name not in contents.quizzes():
+        return
+    label = "Quiz first" if when == BEFORE else "Quiz"
+    st.button(
+        label,
+        key="lesson.quiz",
+        icon=":material/quiz:",
+        type="tertiary",
+        on_click=_open_quiz,
+        args=(lesson.name, when),
+    )
+
+
+def _open_quiz(name: str, when: str) -> None:
+    st.session_state[exercises.MODE] = exercises.QUIZ
+    st.session_state[exercises.LESSON], st.session_state[exercises.WHEN] = name, when
+    st.session_state[GO_QUIZ] = True
+
+
+def _move(lesson: Lesson, index: int) -> None:
+    _quiz(lesson, index)
+    st.button(
+        "Back",
+        key="lesson.back",
+        disabled=index == 0,
+        on_click=open_lesson,
+        args=(lesson.name, index - 1),
+    )
+    if index + 1 == len(lesson.steps):
+        following = next_lesson(lesson.name)
+        st.button(
+            "Finish",
+            key="lesson.next",
+            type="secondary" if following else "primary",
+            on_click=close,
+        )
+        if following:
+            text = contents.lessons()[following].title
+            st.button(
+                "Next lesson",
+                key="lesson.following",
+                type="primary",
+                help=text,
+                on_click=open_lesson,
+                args=(following,),
+            )
+    else:
+        st.button(
+            "Next",
+            key="lesson.next",
+            type="primary",
+            on_click=open_lesson,
+            args=(lesson.name, index + 1),
+        )
+
+
+def _keep_mine() -> None:
+    sidebar.set_values(st.session_state.pop(MINE)[2])
+
+
+def _there() -> None:
+    st.session_state[GO] = True
+
+
+def _do(action: Action) -> None:
+    try:
+        sidebar.set_recipe(action.applied(sidebar.current()))
+    except RecipeError as error:
+        error_toast(error)
+    else:
+        st.session_state[GO] = True
+        st.session_state[PRESSES] = st.session_state.get(PRESSES, 0) + 1

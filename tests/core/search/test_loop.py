@@ -1,0 +1,547 @@
+"""The search for the best model: what it reaches, how it ends, and that its recipes give the same
+models again.
+"""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import replace
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from nlwfa_core import limits
+from nlwfa_core.errors import RecipeError
+from nlwfa_core.experiment.recipe import Recipe
+from nlwfa_core.learning.em.em_training import EMRecipe, EMTraining, fit_em, over_relaxed
+from nlwfa_core.learning.em.hmm import PrefixTree
+from nlwfa_core.learning.em.pfa import MoveTree, PFAs
+from nlwfa_core.learning.merging import PDFATraining
+from nlwfa_core.learning.progress import Progress, silent
+from nlwfa_core.metrics.evaluate import next_symbol_score
+from nlwfa_core.models.model_files import load, load_info, save
+from nlwfa_core.models.ngram import NGram
+from nlwfa_core.models.sampling import draw
+from nlwfa_core.models.wfa import WFA
+from nlwfa_core.search.budget import Budget
+from nlwfa_core.search.loop import (
+    MOST_PREFIXES,
+    Candidate,
+    LSTMRecipe,
+    NGramRecipe,
+    _Search,
+    held_out_prefixes,
+    hold_out,
+    search,
+)
+from nlwfa_core.strings.sample import Sample
+from nlwfa_core.strings.trie import Trie
+from nlwfa_core.strings.words import Alphabet, Words
+
+AB = Alphabet(("a", "b"))
+# State 0 emits a or ends, state 1 emits b: after b comes a, and strings end only after an even
+# number of b's, never with b.
+TRUTH = WFA([1.0, 0.0], [[[0.3, 0.4], [0.0, 0.0]], [[0.0, 0.0], [1.0, 0.0]]], [0.3, 0.0], AB)
+
+
+def epochs_of(recipe: Recipe) -> int:
+    return int(recipe.learning.fields()["epochs_refinement"])
+
+
+def strings(number: int, seed: int) -> Sample:
+    drawn = draw(TRUTH, number, seed=seed)
+    return Sample.of(drawn.words, AB, drawn.counts)
+
+
+TRAIN, TEST = strings(60, 0), strings(20_000, 1)
+LEARNED = search(TRAIN, budget=Budget(minutes=3, max_states=6))
+
+
+def test_sixty_strings_end_by_themselves_near_the_true_model() -> None:
+    exact = next_symbol_score(TRUTH, TEST).bits_per_symbol
+    assert LEARNED.converged and not LEARNED.stopped
+    assert next_symbol_score(LEARNED.model, TEST).bits_per_symbol < exact + 0.08
+    assert LEARNED.num_states <= 6 and isinstance(LEARNED.model, WFA)
+
+
+def test_strings_that_were_held_out_are_learned_from_in_the_end() -> None:
+    assert (LEARNED.num_train, LEARNED.num_validation, LEARNED.num_trained_on) == (48, 12, 60)
+    train, validation = hold_out(TRAIN, 0)
+    assert (train.num_strings, validation.num_strings) == (48, 12)
+    (part, _) = LEARNED.components[0], LEARNED.shares
+    if isinstance(part.recipe, EMRecipe):
+        assert part.recipe.iterations_on_all > 0
+
+
+def test_validation_strings_that_are_passed_are_only_chosen_by() -> None:
+    validation = strings(30, 5)
+    best = search(TRAIN, validation, Budget(minutes=0.05, max_states=3))
+    assert (best.num_train, best.num_validation, best.num_trained_on) == (60, 30, 60)
+    assert next_symbol_score(best.model, validation).bits_per_symbol == pytest.approx(best.bits)
+    families = {family.family: family for family in best.families}
+    assert {"n-gram", "SP", "PDFA", "PFA", "HMM"} <= set(families)
+    per_string = (
+        best.bits * (validation.words.lengths + 1) @ validation.counts / validation.num_strings
+    )
+    # n-grams are a baseline
+    chosen = next(family for family in best.families if family.family != "n-gram")
+    assert chosen.bits == best.bits and chosen.perplexity == pytest.approx(2**per_string)
+    assert [family.bits for family in best.families] == sorted(
+        family.bits for family in best.families
+    )
+
+
+def test_each_part_is_learned_again_from_its_recipe() -> None:
+    train, _ = hold_out(TRAIN, 0)
+    for part in LEARNED.components:
+        if isinstance(part.recipe, EMRecipe):
+            again = fit_em(part.recipe, train, TRAIN)
+            np.testing.assert_array_equal(again.weights(TEST.words), part.model.weights(TEST.words))
+
+
+def test_a_stopped_search_gives_the_best_so_far() -> None:
+    stop = threading.Event()
+    seen: list[Progress] = []
+
+    def report(progress: Progress) -> None:
+        seen.append(progress)
+        if progress.loss is not None:
+            stop.set()
+
+    best = search(
+        strings(3000, 2), budget=Budget(minutes=5, max_states=20), stop=stop, report=report
+    )
+    assert best.stopped and not best.converged and best.num_trained_on == best.num_train == 2700
+    assert np.isfinite(best.bits) and best.num_states <= 20
+    assert all(progress.total == 300 for progress in seen)
+
+
+def test_a_mixture_counts_all_its_states() -> None:
+    best = search(strings(400, 3), budget=Budget(minutes=0.1, max_states=4))
+    assert best.num_states == sum(part.num_states for part in best.components) <= 4
+    assert best.shares.sum() == pytest.approx(1)
+
+
+def test_searches_that_can_not_be_made_are_refused() -> None:
+    one = Sample.of(Words.of([(0,)]), AB)
+    for message, arguments in (
+        ("at least 2 strings are needed, .*; got 1", {"train": one}),
+        ("needs training strings; got none", {"train": Sample.of(Words.of([]), AB)}),
+        (
+            "needs validation strings; got none",
+            {"train": one, "validation": Sample.of(Words.of([]), AB)},
+        ),
+    ):
+        with pytest.raises(RecipeError, match=message):
+            search(**arguments)  # type: ignore[arg-type]
+    with pytest.raises(RecipeError, match="clock must be one of wall, processor; got 'sun'"):
+        Budget(clock="sun")
+
+
+# N-grams, and rankings
+
+
+def zipf(number: int, seed: int) -> Sample:
+    """Words of a vocabulary in which few words are frequent: n-grams do better on them than
+    automata with few states.
+    """
+    vocabulary = np.random.default_rng(0)
+    words = [
+        tuple(vocabulary.integers(0, 6, vocabulary.integers(2, 7)).tolist()) for _ in range(60)
+    ]
+    shares = 1 / np.arange(1, 61)
+    drawn = np.random.default_rng(seed).choice(60, number, p=shares / shares.sum())
+    return Sample.of(Words.of([words[number] for number in drawn]), Alphabet(tuple("abcdef")))
+
+
+@pytest.mark.parametrize("for_ranking", [False, True])
+def test_n_grams_are_part_of_the_model_only_if_they_may(tmp_path: Path, for_ranking: bool) -> None:
+    train, test = zipf(400, 1), zipf(400, 2)
+    budget = Budget(minutes=0.03, max_states=3)
+    automaton = search(train, budget=budget)
+    assert isinstance(automaton.model, WFA) and all(
+        part.num_states for part in automaton.components
+    )
+    best = search(train, budget=budget, other_models=["n-gram"], for_ranking=for_ranking)
+    assert (
+        any(isinstance(part.recipe, NGramRecipe) for part in best.components)
+        and best.num_states <= 3
+    )
+    bits = [next_symbol_score(one.model, test).bits_per_symbol for one in (best, automaton)]
+    assert bits[0] < bits[1] - 0.1
+    save(best.model, tmp_path / "m", {"search": best.record}, alphabet=train.alphabet)  # type: ignore[arg-type]
+    saved = load(tmp_path / "m")
+    assert saved.weights(test.words).tolist() == best.model.weights(test.words).tolist()
+    record = load_info(tmp_path / "m")["search"]
+    assert record["level"] in ("string", "symbol") and (record["ndcg5"] is not None) == for_ranking
+    for part, one in zip(record["components"], best.components, strict=True):
+        if isinstance(one.recipe, NGramRecipe):  # it was counted again, on all strings
+            again = NGram.fit(train, part["recipe"]["order"], part["recipe"]["smoothing"])
+            assert again.weights(test.words).tolist() == one.model.weights(test.words).tolist()
+
+
+def test_an_lstm_is_part_of_the_model_only_if_it_may(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of words of a vocabulary it knows more than automata with two states."""
+    for name, value in {
+        "LSTM_UNITS": (200, 10),
+        "LSTM_UPDATES": 300,
+        "_Search._largest_em": lambda self: 2,
+    }.items():
+        monkeypatch.setattr(f"nlwfa_core.search.loop.{name}", value)
+    train, test = zipf(190, 1), zipf(400, 2)  # too few strings for NL-WFA
+    assert not any(
+        isinstance(one.recipe, LSTMRecipe)
+        for one in search(train, budget=Budget(max_states=10)).components
+    )
+    best = search(train, budget=Budget(minutes=9, max_states=10, threads=2), other_models=["LSTM"])
+    (part,) = [one for one in best.components if isinstance(one.recipe, LSTMRecipe)]
+    assert isinstance(part.recipe, LSTMRecipe) and part.title == "LSTM, k = 10"
+    # no n-grams
+    assert "LSTM" in {one.family for one in best.families} and all(
+        one.num_states for one in best.components
+    )
+    assert best.num_trained_on == train.num_strings and part.is_whole
+    again = part.recipe.fit(train)
+    assert again.weights(test.words).tolist() == part.model.weights(test.words).tolist()
+    save(best.model, tmp_path / "m", {"search": best.record}, alphabet=train.alphabet)  # type: ignore[arg-type]
+    assert (
+        load(tmp_path / "m").weights(test.words).tolist() == best.model.weights(test.words).tolist()
+    )
+
+
+def test_a_mixture_of_next_symbols_is_chosen_where_it_is_best() -> None:
+    """One coin shows mostly a, the other mostly b, and strings have as many of both: each symbol is
+    then 0.45 likely by symbol.
+
+    By string, a mixture of the coins is no better for strings of a's and b's than one coin and
+    another bit for each string.
+    """
+    coins = [WFA([1.0], [[[a]], [[b]]], [0.1], AB) for a, b in ((0.88, 0.02), (0.02, 0.88))]
+    validation = Sample.of(Words.of([(0, 1) * 10, (1, 0) * 10]), AB)
+    candidates = [
+        Candidate(
+            "PFA",
+            coin,
+            next_symbol_score(coin, validation).bits_per_symbol,
+            0.0,
+            EMRecipe("PFA", 1),
+        )
+        for coin in coins
+    ]
+    arguments = (
+        (validation, validation, None),
+        Budget(max_states=2),
+        threading.Event(),
+        silent,
+        print,
+    )
+    searches = [_Search(*arguments, others, False) for others in (["n-gram"], [])]
+    best, by_string = (one._chosen(candidates) for one in searches)
+    assert (best.level, by_string.level) == ("symbol", "string")
+    expected = -(20 * np.log2(0.45) + np.log2(0.1)) / 21
+    assert best.bits == pytest.approx(expected, rel=1e-6) and by_string.bits > expected + 1
+    assert (
+        best.shares.tolist() == pytest.approx([0.5, 0.5], abs=1e-4)
+        and best.title == "mixture by symbol of 2 × PFA 1"
+    )
+
+
+def test_prefixes_are_cut_from_the_strings() -> None:
+    strings = Sample.of(Words.of([(), (0, 1), (1, 0, 1), (1, 0, 1)]), AB)
+    seen = set()
+    for seed in range(3):
+        prefixes = held_out_prefixes(strings, seed)
+        assert len(prefixes.words) == MOST_PREFIXES  # each string is cut equally often
+        for prefix, target in zip(prefixes.words, prefixes.targets.symbols.tolist(), strict=True):
+            seen.add((prefix, target))
+    assert seen == {
+        ((), -1),
+        ((), 0),
+        ((0,), 1),
+        ((0, 1), -1),
+        ((), 1),
+        ((1,), 0),
+        ((1, 0), 1),
+        ((1, 0, 1), -1),
+    }
+    with pytest.MonkeyPatch.context() as patches:
+        patches.setattr("nlwfa_core.search.loop.MOST_PREFIXES", 3)
+        assert len(held_out_prefixes(strings, 0).words) == 3
+
+
+# What is tried next
+
+
+def test_merging_waits_for_em_unless_it_is_near_or_cheap() -> None:
+    state = _Search(
+        (TRAIN, TEST, None), Budget(minutes=1), threading.Event(), silent, print, (), False
+    )
+    assert not state._merging_may_help()  # the first merging has no result yet
+    state.candidates.append(Candidate("PDFA", TRUTH, 1.0, 5.0, PDFATraining(2, 10)))
+    assert state._merging_may_help()  # nothing else is known
+    training = EMTraining(EMRecipe("PFA", 2), losses=[1.2, 1.1, 1.0])  # promises 0.8
+    state.trainings.append(training)
+    assert training.forecast == pytest.approx(0.8) and not state._merging_may_help()
+    training.losses = [1.0, 0.995, 0.995, 0.995]  # promises 0.99
+    assert state._merging_may_help()
+    training.losses = [1.0, 0.98, 0.98, 0.98]  # promises 0.96
+    assert not state._merging_may_help()
+    state.candidates[0].seconds = 0.5  # less than a fiftieth of a minute
+    assert state._merging_may_help()
+    state.mergings.clear()
+    assert not state._merging_may_help()
+
+
+def test_networks_wait_and_go_on_only_near_what_others_promise() -> None:
+    train = strings(1000, 7)
+    state = _Search(
+        (train, TEST, None),
+        Budget(minutes=1, max_states=10),
+        threading.Event(),
+        silent,
+        print,
+        (),
+        False,
+    )
+    state._note_best()
+    assert state._next_network() is None  # EM has not converged, and there is time to wait for that
+    state.counted.add(0)
+    task = state._next_network()
+    assert task is not None and task[0] == "both.non" and state._next_network() is None
+    recipe = task[2][0]
+    state.candidates += [
+        Candidate("both.non", TRUTH, 1.1, 3.0, recipe),
+        Candidate("SP", TRUTH, 1.0, 1.0, recipe),
+    ]
+    assert state._next_network() is None and state.network is None  # 10 % more bits than SP
+    # n-grams don't matter here
+    state.candidates.append(Candidate("n-gram", NGram.fit(train, 2), 0.5, 1.0, NGramRecipe(2)))
+    state.candidates[0].bits = 1.04
+    long = state._next_network()
+    assert (
+        long is not None
+        and epochs_of(long[2][0]) > epochs_of(recipe)
+        and state.network is state.candidates[0]
+    )
+    assert state._next_network() is None  # once
+
+
+def test_lstms_follow_each_other_while_they_are_near_and_there_is_time() -> None:
+    state = _Search(
+        (TRAIN, TEST, TRAIN),
+        Budget(minutes=1, max_states=300, threads=2),
+        threading.Event(),
+        silent,
+        print,
+        ["LSTM"],
+        False,
+    )
+    first = state._next_lstm()
+    assert first is not None and first[0] == "LSTM" and not first[2] and state.lstms_begun == 1
+    assert state._next_lstm() is None  # the first has no result yet
+    recipe = LSTMRecipe(100, 40, 4, 0)
+    state.candidates += [
+        Candidate("SP", TRUTH, 1.0, 1.0, PDFATraining(2, 10)),
+        Candidate("LSTM", TRUTH, 1.2, 10.0, recipe),
+    ]
+    with pytest.MonkeyPatch.context() as patches:
+        patches.setattr(
+            Candidate, "num_states", property(lambda one: getattr(one.recipe, "num_states", 3))
+        )
+        state.networks = []
+        assert state._next_lstm() is None  # 20 % more bits than SP
+        state.candidates[1].bits = 1.03
+        state.networks = None
+        assert state._next_lstm() is None  # NL-WFA come before a second one
+        state.networks = []
+        task = state._next_lstm()
+        assert task is not None and task[2] == (replace(recipe, seed=1, dropout=0.4),)
+        state.candidates.append(Candidate("LSTM", TRUTH, 1.01, 10.0, task[2][0]))
+        task = state._next_lstm()
+        # the better dropout
+        assert task is not None and task[2] == (replace(recipe, seed=2, dropout=0.4),)
+        state.candidates[2].seconds = 40.0  # 40 s, and 24 s for each thread on all strings
+        assert state._next_lstm() is None
+        state.candidates[2].seconds = 10.0
+        state.candidates.append(
+            Candidate("LSTM", TRUTH, 1.02, 10.0, replace(recipe, num_states=75, seed=3))
+        )
+        task = state._next_lstm()
+        assert task is not None and task[2][0].num_states == 25  # what is left of 300 states
+        state.budget = replace(state.budget, max_states=299)
+        assert state._next_lstm() is None
+
+
+def test_the_first_lstm_does_not_wait_when_nothing_else_is_left() -> None:
+    budget = Budget(minutes=1, max_states=300, threads=1)
+    state = _Search((TRAIN, TEST, TRAIN), budget, threading.Event(), silent, print, ["LSTM"], False)
+    state.candidates.append(Candidate("SP", TRUTH, 1.0, 1.0, PDFATraining(2, 10)))
+    state.networks = []
+    assert state._next_lstm() is None  # the other families come first
+    state.best, state.without_gain = 1.0, state.patience
+    task = state._next_task({})
+    assert task is not None and task[0] == "LSTM" and state._next_task({}) is None
+
+
+# EM in turns
+
+
+@pytest.mark.parametrize(
+    "recipe",
+    [
+        EMRecipe("PFA", 3, acceleration=1.2),
+        EMRecipe("PFA", 4, "split", 2),
+        EMRecipe("HMM", 3, seed=1, acceleration=1.5),
+    ],
+)
+def test_turns_make_no_difference(recipe: EMRecipe) -> None:
+    trees = MoveTree(TRAIN), MoveTree(TEST)
+    once, turns = EMTraining(recipe), EMTraining(recipe)
+    once.advance(TRAIN, trees, 12)
+    for number in (5, 1, 6):
+        turns.advance(TRAIN, trees, number)
+    assert once.losses == turns.losses and len(once.losses) == 12
+    bits = next_symbol_score(fit_em(replace(recipe, iterations=12), TRAIN), TEST).bits_per_symbol
+    assert bits == pytest.approx(once.losses[-1], rel=1e-5)
+
+
+def test_em_of_an_hmm_as_a_pfa_is_that_of_the_hmm() -> None:
+    """One iteration from the same HMM, by the two E steps that the library has."""
+    start = fit_em(EMRecipe("HMM", 3, seed=3, iterations=0), TRAIN)
+    after = fit_em(EMRecipe("HMM", 3, seed=3, iterations=1), TRAIN)
+    from nlwfa_core.learning.em.hmm import HMM
+
+    emissions = np.vstack((start.transitions.sum(axis=2), start.termination))
+    hmm = HMM(start.initial, start.transitions[0] / emissions[0][:, None], emissions)
+    other = PrefixTree(TRAIN).expect(hmm).maximised(0.1).automaton()
+    np.testing.assert_allclose(after.weights(TEST.words), other.weights(TEST.words), rtol=1e-4)
+
+
+def test_an_over_relaxed_step_multiplies_by_a_power_of_the_m_step() -> None:
+    before = PFAs(
+        np.array([[0.5, 0.5]]), np.array([[[[0.2, 0.4], [0.1, 0.3]]]]), np.array([[0.4, 0.6]])
+    )
+    after = PFAs(
+        np.array([[0.8, 0.2]]), np.array([[[[0.1, 0.4], [0.2, 0.3]]]]), np.array([[0.5, 0.5]])
+    )
+    one, three = over_relaxed(before, after, 1.0), over_relaxed(before, after, 3.0)
+    np.testing.assert_allclose(one.transitions, after.transitions)
+    np.testing.assert_allclose(
+        three.initial, np.array([[0.8 * 1.6**2, 0.2 * 0.4**2]]) / (0.8 * 1.6**2 + 0.2 * 0.4**2)
+    )
+    first, second = (
+        np.array([0.1 * 0.5**2, 0.4, 0.5 * 1.25**2]),
+        np.array([0.2 * 2**2, 0.3, 0.5 * (5 / 6) ** 2]),
+    )
+    np.testing.assert_allclose(
+        three.transitions[0, 0], [first[:2] / first.sum(), second[:2] / second.sum()]
+    )
+    np.testing.assert_allclose(
+        three.termination[0], [first[2] / first.sum(), second[2] / second.sum()]
+    )
+
+
+@pytest.mark.parametrize("learner", ["PFA", "HMM"])
+def test_over_relaxed_em_is_ahead_of_em_after_as_many_iterations(learner: str) -> None:
+    """Each of its models is the result of an M step, so the likelihood of the training strings,
+    without priors, hardly falls.
+    """
+    recipe, tree = EMRecipe(learner, 4, pseudo_count=0), MoveTree(TEST)
+    plain, ahead = (replace(recipe, acceleration=one, iterations=40) for one in (1.0, 1.2))
+    bits = [next_symbol_score(fit_em(one, TEST), TEST).bits_per_symbol for one in (plain, ahead)]
+    assert bits[1] < bits[0]
+    training = EMTraining(ahead)
+    training.advance(TEST, (tree, tree), 40)
+    assert all(after <= before + 1e-6 for before, after in pairwise(training.losses))
+    if learner == "HMM":  # moves do not depend on the symbol
+        again = fit_em(EMRecipe(learner, 4, iterations=40, acceleration=1.2), TEST)
+        moves = again.transitions / again.transitions.sum(axis=2, keepdims=True)
+        np.testing.assert_allclose(moves[0], moves[1], atol=1e-6)
+
+
+def test_recipes_of_em_are_checked() -> None:
+    with pytest.raises(RecipeError, match="acceleration must be between 1 and 10; got 0.5"):
+        EMRecipe("PFA", 3, acceleration=0.5)
+    with pytest.raises(
+        RecipeError, match="EM of an HMM starts at random probabilities only; got the start 'split'"
+    ):
+        EMRecipe("HMM", 3, "split")
+    with pytest.raises(
+        RecipeError, match="the recipe has 2 iterations on all strings: pass them, too"
+    ):
+        fit_em(EMRecipe("PFA", 2, iterations=1, iterations_on_all=2), TRAIN)
+
+
+# Limits, and what comes last
+
+
+def searching(train: Sample, budget: Budget, **limited: int) -> _Search:
+    return _Search((train, train, None), budget, threading.Event(), silent, print, (), False)
+
+
+def test_a_mixture_of_automata_is_no_larger_than_an_automaton_may_be(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Two models of two states are the best mixture, but four states would have 2 × 4² = 32
+    numbers.
+    """
+    halves = [
+        WFA([1.0, 0.0], [[[a, 0], [0, 0]], [[b, 0], [0, 0]]], [0.1, 0.0], AB)
+        for a, b in ((0.88, 0.02), (0.02, 0.88))
+    ]
+    validation = Sample.of(Words.of([(0,) * 9, (1,) * 9]), AB)
+    candidates = [
+        Candidate(
+            "PFA", one, next_symbol_score(one, validation).bits_per_symbol, 0.0, EMRecipe("PFA", 2)
+        )
+        for one in halves
+    ]
+    most = limits.most
+    whole = searching(validation, Budget())._mixed(candidates)
+    monkeypatch.setattr(
+        limits, "most", lambda name: 31 if name == "transition_numbers" else most(name)
+    )
+    limited = searching(validation, Budget())._mixed(candidates)
+    assert (len(whole[0]), len(limited[0])) == (2, 1)
+
+
+def test_no_model_has_more_states_than_the_limit_on_ranks(monkeypatch: pytest.MonkeyPatch) -> None:
+    most = limits.most
+    monkeypatch.setattr(limits, "most", lambda name: 3 if name == "rank" else most(name))
+    best = search(strings(300, 4), budget=Budget(minutes=0.05, max_states=20, threads=1))
+    assert {"SP", "PFA"} <= {family.family for family in best.families}
+    assert all(part.num_states <= 3 for part in best.components)
+
+
+def test_a_stop_during_the_choice_is_a_stop(monkeypatch: pytest.MonkeyPatch) -> None:
+    stop, chosen = threading.Event(), _Search._chosen
+
+    def choose(self: _Search, usable: list[Candidate]) -> object:
+        stop.set()
+        return chosen(self, usable)
+
+    monkeypatch.setattr(_Search, "_chosen", choose)
+    best = search(TRAIN, budget=Budget(minutes=0.03, max_states=3), stop=stop)
+    assert best.stopped and best.num_trained_on == best.num_train
+
+
+def test_a_tree_that_is_too_large_for_all_strings_leaves_the_model_as_it_is(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    whole = strings(3000, 6)
+    train, validation = hold_out(whole, 0)
+    sizes = [Trie.of(one.words, 2).num_nodes * 3 for one in (train, whole)]
+    assert sizes[0] < sizes[1]
+    monkeypatch.setattr("nlwfa_core.learning.merging.MAX_CELLS", sizes[0])
+    one = _Search((train, validation, whole), Budget(), threading.Event(), silent, print, (), False)
+    one._merged(PDFATraining(2.0, 10))
+    parts, number = one._trained_on_all(one.candidates)
+    assert (
+        len(parts) == 1
+        and parts[0].model is one.candidates[0].model
+        and number == train.num_strings
+    )

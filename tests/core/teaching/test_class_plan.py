@@ -1,0 +1,74 @@
+"""The teacher's plan: a note for every step of the first three lessons, and the document that `make
+teaching` writes.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from nlwfa_core.errors import FormatError
+from nlwfa_core.teaching.class_plan import lesson_plan, read_notes
+from nlwfa_core.teaching.lessons import read_lessons
+from nlwfa_core.teaching.shipped import ASSETS
+
+LESSONS = read_lessons(ASSETS / "lessons")
+NOTES = read_notes((ASSETS / "teaching.md").read_text(encoding="utf-8"))
+PLANNED = list(LESSONS)[:3]
+DOCUMENT = ASSETS.parent / "docs" / "teaching.md"
+HEAD = """# Teaching with the lab: 50 minutes
+
+The first three lessons, step by step. The page *Class* shows this plan, too. It is made by `make teaching`: what to say comes from
+`assets/teaching.md`, questions, answers and typical mistakes from the lessons.
+
+"""  # noqa: E501
+
+
+def document() -> str:
+    return HEAD + lesson_plan(LESSONS, NOTES)
+
+
+def test_every_step_of_the_class_has_a_note() -> None:
+    steps = [
+        f"{name}/{number}" for name in PLANNED for number in range(1, len(LESSONS[name].steps) + 1)
+    ]
+    assert [name for name in NOTES if name] == steps
+    for name in PLANNED:
+        lesson = LESSONS[name]
+        assert (
+            sum(NOTES[f"{name}/{number}"].minutes for number in range(1, len(lesson.steps) + 1))
+            == lesson.minutes
+        )
+    assert sum(note.minutes for note in NOTES.values()) == 50
+
+
+def test_the_plan_says_what_the_lessons_say() -> None:
+    plan = lesson_plan(LESSONS, NOTES)
+    for name in PLANNED:
+        for number, step in enumerate(LESSONS[name].steps, 1):
+            part = plan.split(f"#### {number}. {step.title} · ")[1].split("####")[0]
+            if step.question:
+                assert step.question.text in part
+                assert (
+                    step.question.key.truth if step.question.key else step.question.solution
+                ) in part
+    assert (
+        "*0.6*: Only strings that are equal to `ab` count" in plan and "Expect:** 2/5" not in plan
+    )
+
+
+def test_the_document_is_up_to_date() -> None:
+    assert DOCUMENT.read_text(encoding="utf-8") == document(), "run `make teaching`"
+
+
+@pytest.mark.parametrize(
+    "text", ["say: x\n", "minutes: two\nsay: x\nwrong: y\n", "minutes: 2\nsay: x\nwrong y\n"]
+)
+def test_errors_name_the_line(text: str) -> None:
+    with pytest.raises(FormatError, match="line 2: a/1 needs the lines minutes:"):
+        read_notes(f"\n## a/1\n{text}")
+
+
+if __name__ == "__main__":
+    Path(DOCUMENT).write_text(document(), encoding="utf-8")

@@ -1,0 +1,1005 @@
+"""Lessons: what their files may say, and that every number in ours is the library's."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Callable
+from functools import cache
+from itertools import accumulate, pairwise
+from typing import Any
+
+import numpy as np
+import pytest
+
+from nlwfa_core import Recipe, RecipeError
+from nlwfa_core.display import walk
+from nlwfa_core.display.panels import relative_errors
+from nlwfa_core.display.projection import prefix_states
+from nlwfa_core.display.string_labels import most_frequent
+from nlwfa_core.errors import FormatError
+from nlwfa_core.experiment.datasets import load_data
+from nlwfa_core.experiment.pipeline import build_hankel, reference_models, run
+from nlwfa_core.experiment.recipe import with_fields
+from nlwfa_core.experiment.results import Result, load_result
+from nlwfa_core.learning.spectral import truncated_svd, weighted_block
+from nlwfa_core.metrics.evaluate import evaluate
+from nlwfa_core.metrics.score_table import Scores
+from nlwfa_core.strings.words import FloatArray, Words
+from nlwfa_core.teaching.answers import FORMS, NumberKey
+from nlwfa_core.teaching.lessons import HEADING, START, STEP, Lesson, read_lesson, read_lessons
+from nlwfa_core.teaching.questions import NAMES, Question
+from nlwfa_core.teaching.shipped import ASSETS, depends_on_processor
+
+LESSONS = read_lessons(ASSETS / "lessons")
+HEAD = "---\ntitle: T\nminutes: 5\nsummary: S.\n---\n"
+TRAINED = {"train", "states", "predict", "compare"}
+
+
+def test_a_lesson_by_hand() -> None:
+    head = HEAD.replace("---\n", "---\nrecipe: learner=SP rank=2\n", 1)
+    text = (
+        "## One\npage: train, start\nshow: rank, learner\ndo: More | rank=4\nmodels: SP@2 SP@4 "
+        "num_test=30\n\n"
+    )
+    text += "Text $x$.\n\n? Why?\nBecause.\n"
+    lesson = read_lesson("name", head + text)
+    step = lesson.steps[0]
+    assert (lesson.title, lesson.minutes, lesson.summary) == ("T", 5, "S.")
+    assert (step.title, step.pages, step.show, step.text) == (
+        "One",
+        ("train", "start"),
+        ("rank", "learner"),
+        "Text $x$.",
+    )
+    assert step.question == Question("Why?", "Because.")
+    assert step.actions[0].applied(Recipe()) == with_fields(START, {"learner": "SP", "rank": 4})
+    assert [(recipe.learning.rank, recipe.data.num_test) for recipe in step.models] == [
+        (2, 30),
+        (4, 30),
+    ]
+
+
+def test_without_a_recipe_a_step_changes_what_stands_there() -> None:
+    lesson = read_lesson("name", HEAD + "## One\npage: train\ndo: More | rank=4\n\nText.\n")
+    before = with_fields(START, {"source": "verbs"})
+    assert lesson.steps[0].actions[0].applied(before) == with_fields(before, {"rank": 4})
+
+
+def test_strings_of_a_lesson_are_an_upload_that_is_its_own_test() -> None:
+    lesson = read_lesson(
+        "name",
+        HEAD.replace("---\n", "---\nstrings: a b ab\n", 1)
+        + "## One\npage: data\ndo: Go |\n\nText.\n",
+    )
+    recipe = lesson.steps[0].actions[0].recipe
+    assert recipe is not None and lesson.strings == b"a\nb\nab\n"
+    assert (
+        recipe.data.upload == recipe.data.upload_test == hashlib.sha256(lesson.strings).hexdigest()
+    )
+
+
+def test_a_step_says_what_it_speaks_about_or_takes_it_from_the_step_before() -> None:
+    head = HEAD.replace("---\n", "---\nrecipe: learner=SP rank=2\n", 1)
+    steps = [
+        "## A\npage: data\n\nText.\n",
+        "## B\npage: data\nrecipe: rank=3\ndo: More | rank=4\nlook: x\n\nText.\n",
+    ]
+    steps += ["## C\npage: data\n\nText.\n", "## D\npage: data\ndo: More | rank=4\n\nText.\n"]
+    lesson = read_lesson("name", head + "".join(steps))
+    assert [step.recipe.learning.rank for step in lesson.steps if step.recipe] == [2, 3, 3, 4]
+    assert [step.look for step in lesson.steps] == [(), ("x",), (), ()]
+    assert read_lesson("name", HEAD + steps[3]).steps[0].recipe is None
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "message"),
+    [
+        ("## One\n", 1, "must begin with its heading"),
+        (HEAD.replace("title: T\n", ""), 1, "no title"),
+        (HEAD.replace("5", "five"), 1, "minutes must be a whole number; got 'five'"),
+        (
+            HEAD.replace("summary", "sumary"),
+            4,
+            "expected one of these words, followed by a colon: title, .*; got 'sumary: S.'",
+        ),
+        (HEAD, 5, "needs at least one step"),
+        (HEAD + "Text\n## One\n", 6, "before the first step"),
+        (HEAD + "## One\n\nText\n", 6, "needs a page"),
+        (HEAD + "## One\npage: data\n", 6, "needs text"),
+        (HEAD + "## One\npage: data\n\nText\n? Why?\n", 10, "needs an answer in words"),
+        (HEAD + "## One\npage: data\n\nText\n? Why?\nanswer: x\nSo.\n", 11, "write a number"),
+        (HEAD + "## One\npage: data\nshow: ranks\n\nText\n", 6, "'ranks' is not a control"),
+        (HEAD + "## One\npage: data\ndo: Go | ranks=3\n\nText\n", 8, "'ranks' is not a field"),
+        (
+            HEAD + "## One\npage: data\ndo: Go | rank\n\nText\n",
+            8,
+            "expected field=value; got 'rank'",
+        ),
+        (
+            HEAD + "## One\npage: data\ndo: Go | rank=0\n\nText\n",
+            8,
+            "rank must be at least 1; got '0'",
+        ),
+        (
+            HEAD + "## One\npage: data\nrecipe: rank=3\n\nText\n",
+            8,
+            "only a lesson whose heading has a recipe",
+        ),
+        (HEAD + "## One\npage: data\nmodels: SP\n\nText\n", 8, "expected learner@rank; got 'SP'"),
+        (HEAD + "## One\npage: data\n\nText\n? Why?\nSo.\n? And?\nSo.\n", 12, "only one question"),
+    ],
+)
+def test_errors_name_the_line(text: str, line: int, message: str) -> None:
+    with pytest.raises(FormatError, match=message) as caught:
+        read_lesson("name", text)
+    assert caught.value.line == line
+
+
+def test_errors_name_the_file(tmp_path) -> None:  # type: ignore[no-untyped-def]
+    (tmp_path / "1-bad.md").write_text("nothing", encoding="utf-8")
+    with pytest.raises(RecipeError, match=r"1-bad\.md: line 1"):
+        read_lessons(tmp_path)
+
+
+def test_the_example_for_teachers() -> None:
+    """What docs/lessons.md shows can be read, and its numbers are right."""
+    text = (ASSETS.parent / "docs" / "lessons.md").read_text(encoding="utf-8")
+    lesson = read_lesson("my-lesson", text.split("```markdown\n")[1].split("```")[0])
+    words = lesson.strings.decode().split()
+    first, second, third = (step.question for step in lesson.steps)
+    assert first and second and third and first.key and second.key and third.key is None
+    assert first.key.check(str(words.count("ab") / len(words))).correct
+    begin = {cell: sum(word.startswith(cell) for word in words) / len(words) for cell in "ab"}
+    assert (
+        begin == {"a": 0.8, "b": 0.2} and second.key.best == "row λ, column `a` | row `a`, column λ"
+    )
+    assert [entry.learning.learner for entry in lesson.steps[2].models] == ["SP"]
+    named = set(re.findall(r"^\| `([a-z]+):", text, re.MULTILINE)) | {
+        "summary",
+        "wrong",
+        "alphabet",
+        "rows",
+        "columns",
+    }
+    assert {*HEADING, *STEP, *NAMES} <= named
+
+
+def test_ours() -> None:
+    assert list(LESSONS) == [
+        "hankel-matrix",
+        "rank",
+        "dyck",
+        "squared",
+        "convergence",
+        "which-model",
+        "your-own",
+    ]
+    assert sum(LESSONS[name].minutes for name in ("hankel-matrix", "rank", "dyck")) == 50
+    for lesson in LESSONS.values():
+        assert 5 <= len(lesson.steps) <= 8
+        assert all(len(step.text.split()) <= 90 for step in lesson.steps)
+
+
+@pytest.mark.parametrize("name", list(LESSONS)[:6])
+def test_a_step_about_models_says_which_and_asks_something(name: str) -> None:
+    for step in LESSONS[name].steps:
+        assert bool(step.models) == bool(TRAINED & set(step.pages))
+    assert sum(bool(step.question) for step in LESSONS[name].steps) >= len(LESSONS[name].steps) - 1
+
+
+@cache
+def result(**fields: object) -> Result:
+    """A linear model is computed again; a network is the shipped one, which test_shipped.py trains
+    again.
+    """
+    recipe = with_fields(START, fields)
+    return (
+        load_result(ASSETS / "results" / recipe.key()) if recipe.learning.networks else run(recipe)
+    )
+
+
+def singular_values(number: int, **fields: object) -> list[float]:
+    recipe = with_fields(START, fields | {"learner": "SP"})
+    hankel = build_hankel(load_data(recipe.data).train, recipe.hankel)
+    return [
+        float(value) for value in truncated_svd(weighted_block(hankel), 20).singular_values[:number]
+    ]
+
+
+def score(metric: str, **fields: object) -> float:
+    return float(getattr(result(**fields).scores, metric))
+
+
+def brackets(depth: int, rank: int, learner: str = "SP") -> float:
+    return float(
+        result(learner=learner, rank=rank).model.weights(Words.of([(0,) * depth + (1,) * depth]))[0]
+    )
+
+
+def exact_brackets(depth: int) -> float:
+    true_model = load_data(START.data).true_model
+    assert true_model is not None
+    return float(true_model.weights(Words.of([(0,) * depth + (1,) * depth]))[0])
+
+
+@cache
+def references() -> dict[str, Scores]:
+    data = load_data(START.data)
+    return {name: evaluate(model, data.test) for name, model in reference_models(data, 5).items()}
+
+
+def states_after_open_brackets(learner: str) -> FloatArray:
+    """The states after 0 … 6 opening brackets, shape (7, 5)."""
+    return prefix_states(
+        result(learner=learner, rank=5).model, Words.of([(0,) * depth for depth in range(7)])
+    )
+
+
+def depths_of_singular_values(number: int) -> list[int]:
+    """For each singular value of H, the number of open brackets of the prefixes on which its left
+    singular vector lives.
+    """
+    hankel = build_hankel(load_data(START.data).train, START.hankel)
+    depths = np.array(
+        [sum(1 if symbol == 0 else -1 for symbol in prefix) for prefix in hankel.basis.prefixes]
+    )
+    left = np.linalg.svd(hankel.block.toarray(), full_matrices=False)[0][:, :number]
+    shares = np.array(
+        [(left[depths == depth] ** 2).sum(axis=0) for depth in range(depths.max() + 1)]
+    )
+    assert shares.max(axis=0).min() > 0.999
+    return [int(depth) for depth in shares.argmax(axis=0)]
+
+
+def said(lesson: Lesson, step: int, *sentences: str) -> None:
+    question = lesson.steps[step].question
+    text = " ".join(
+        (lesson.steps[step].text + " " + (question.solution if question else "")).split()
+    )
+    for sentence in sentences:
+        assert sentence in text
+
+
+SQUARED: dict[str, object] = {
+    "source": "squared",
+    "num_states": 2,
+    "num_symbols": 2,
+    "num_strings": 20_000,
+    "data_seed": 1,
+}
+NETWORKS = ("fac.non", "tran.non", "both.non")
+
+
+def adamax(epochs_factorisation: int, epochs_transitions: int) -> dict[str, object]:
+    """The paper's training."""
+    epochs = {
+        "epochs_factorisation": epochs_factorisation,
+        "epochs_transitions": epochs_transitions,
+    }
+    return {"optimizer": "adamax", "start": "random", **epochs}
+
+
+BEST: dict[str, object] = {
+    "rank": 5,
+    "statistic": "prefix",
+    "transform": "row",
+    "refine": "likelihood",
+    **adamax(600, 300),
+}
+
+
+def test_numbers_of_the_first_lesson() -> None:
+    lesson = LESSONS["hankel-matrix"]
+    words = lesson.strings.decode().split()
+    assert f"`{'  '.join(words)}`" in lesson.steps[0].text and len(words) == 10
+    assert words.count("ab") / 10 == 0.3 and words.count("a") / 10 == 0.2
+    assert sum(word.startswith("a") for word in words) == 7
+    recipe = lesson.steps[0].actions[0].applied(Recipe())
+    data = load_data(recipe.data, lambda name: lesson.strings)
+    assert data.train.num_strings == 10 == data.test.sample.num_strings
+    assert most_frequent(data.train, 1)["string"] == ["ab"]
+    hankel = build_hankel(data.train, recipe.hankel)
+    assert (
+        hankel.num_prefixes == recipe.hankel.num_prefixes
+        and hankel.num_suffixes == recipe.hankel.num_suffixes
+    )
+    rows = {word: place for place, word in enumerate(hankel.basis.prefixes)}
+    columns = {word: place for place, word in enumerate(hankel.basis.suffixes)}
+    cells = hankel.block.toarray()
+    for prefix, suffix in (((0,), (1,)), ((), (0, 1)), ((0, 1), ())):
+        assert cells[rows[prefix], columns[suffix]] == pytest.approx(0.3)
+    assert hankel.symbol_block(1).toarray()[rows[0,], columns[()]] == pytest.approx(0.3)
+    begins = build_hankel(data.train, recipe.hankel.changed(statistic="prefix"))
+    assert begins.block.toarray()[0, list(begins.basis.suffixes).index((0,))] == pytest.approx(0.7)
+
+
+def test_numbers_of_the_lesson_on_rank() -> None:
+    lesson = LESSONS["rank"]
+    first, second, third, fourth = singular_values(4, source="tomita", grammar=6)
+    said(lesson, 1, f"They are {first:.3f}, {second:.3f} and {third:.3f}, then {fourth:.3f}")
+    recipe = with_fields(START, {"source": "tomita", "grammar": 6})
+    hankel = build_hankel(load_data(recipe.data).train, recipe.hankel)
+    left = hankel.block @ truncated_svd(weighted_block(hankel), 3).right
+    error = float(relative_errors(hankel.block, left)[2])  # as below the third picture
+    said(lesson, 1, f"it keeps {1 - error**2:.2%}.".replace("%", " %"))
+    said(
+        lesson,
+        1,
+        f"The other {error**2:.2%} are chance".replace("%", " %"),
+        f"{{{error**2:.4f}}} = {error:.3f}$",
+    )
+    # the line gives nothing away
+    assert all(step.recipe and step.recipe.learning.rank == 10 for step in lesson.steps[1:3])
+    falling = singular_values(20)
+    assert max(a / b for a, b in pairwise(falling)) < 3
+    scores = result(learner="SP", rank=3).scores
+    said(
+        lesson,
+        3,
+        f"gives {scores.num_zero} of the 250 test strings the weight 0: every one that is "
+        "deeper than `[]`",
+    )
+    said(
+        lesson,
+        3,
+        f"after {scores.share_tied:.0%} of the prefixes the model gives every next symbol 0".replace(  # noqa: E501
+            "%", " %"
+        ),
+    )
+    assert scores.log2_pauto == np.inf and scores.num_words == 250 and scores.num_negative == 0
+    words = load_data(START.data).test.words
+    deep = np.array(
+        [max(accumulate(1 if symbol == 0 else -1 for symbol in word)) > 1 for word in words]
+    )
+    assert ((result(learner="SP", rank=3).model.weights(words) == 0) == deep).all()
+    data = load_data(START.data)
+    chains = walk.spectral_graphs(build_hankel(data.train, START.hankel), data.alphabet, 6)
+    four, five, six = (
+        [float(weight) for weight in chain.model.weights(walk.ladder_words(data))]
+        for chain in chains[3:]
+    )
+    said(
+        lesson,
+        4,
+        f"*two open*, and `[[]]` gets {four[1]:.3f} (the truth is {exact_brackets(2):.3f})",
+    )
+    assert five[2] > 0 == four[2] == five[3] == six[3]  # rank 5 reaches three, and rank 6 no deeper
+    assert abs(six[2] - exact_brackets(3)) < abs(five[2] - exact_brackets(3))
+    said(lesson, 5, f"`[]` ({brackets(1, 3):.3f}; the truth is 0.400) and gives `[[]]` exactly 0")
+    reach = {
+        rank: [depth for depth in range(1, 9) if brackets(depth, rank) != 0] for rank in (3, 5, 10)
+    }
+    assert reach == {3: [1], 5: [1, 2, 3], 10: [1, 2, 3, 4, 5]}
+    assert all(brackets(depth, rank) > 0.005 for rank, depths in reach.items() for depth in depths)
+    whole = result(learner="SP", rank=100)
+    said(lesson, 6, f"up to rounding there are only {whole.model.num_states}")
+    assert any("mass diverges" in text for text in whole.report.messages)
+    fifty = result(learner="SP", rank=50)
+    assert not fifty.report.messages
+    said(
+        lesson,
+        6,
+        f"{whole.scores.num_zero} test strings get 0, and only {fifty.scores.num_zero} at rank 50",
+    )
+    data = load_data(START.data)
+    impossible = [
+        word
+        for word, weight in zip(data.test.words, whole.model.weights(data.test.words), strict=True)
+        if weight == 0
+    ]
+    shallow = [
+        word
+        for word in impossible
+        if max(accumulate(1 if symbol == 0 else -1 for symbol in word)) <= 6
+    ]
+    assert len(shallow) > len(impossible) / 2 and not set(shallow) & set(data.train.words)
+    rates = [f"({score('wer', learner='SP', rank=rank):.3f})" for rank in (10, 15, 50)]
+    said(
+        lesson,
+        7,
+        f"From rank 10 {rates[0]} it gets better to rank 15 {rates[1]}, and worse again at "
+        f"rank 50 {rates[2]}",
+    )
+
+
+@pytest.mark.parametrize("name", list(LESSONS))
+def test_no_lesson_rests_on_rounding(name: str) -> None:
+    """No power of ten below what rounding leaves, and no model whose scores change with the
+    processor.
+    """
+    for step in LESSONS[name].steps:
+        text = step.text + (step.question.solution if step.question else "")
+        assert not re.search(r"10\^\{?-\s*(1[0-9]|[2-9][0-9])|e-(1[0-9]|[2-9][0-9])", text)
+        for recipe in step.models:
+            assert not depends_on_processor(recipe)
+
+
+def test_numbers_of_the_race() -> None:
+    lesson = LESSONS["dyck"]
+    three = [score("log2_pauto", learner=name, rank=5) for name in NETWORKS]
+    best = score("true_log2_pauto", learner="SP", rank=5)
+    linear = result(learner="SP", rank=5).scores
+    said(
+        lesson, 0, f"it gives {linear.num_zero} of the {linear.num_words} test strings the weight 0"
+    )
+    said(
+        lesson,
+        0,
+        "fac.non scores {:.2f}, tran.non {:.2f}, both.non {:.2f}".format(*three),
+        f"{best:.2f} is the best possible",
+    )
+    assert linear.log2_pauto == np.inf and linear.num_negative == 0
+
+    others = {name: scores.log2_pauto for name, scores in references().items()}
+    said(lesson, 0, f"scores {others['uniform']:.2f} and a 5-gram {others['5-gram']:.2f}")
+    variation = [score("total_variation", learner=name, rank=5) for name in ("SP", *NETWORKS)]
+    said(lesson, 0, "{:.3f} for SP, then {:.3f}, {:.3f} and {:.3f}".format(*variation))
+    assert three[2] < others["5-gram"] - 0.05 and min(three[:2]) > others["5-gram"] - 0.05
+
+    depth_four = {name: brackets(4, 5, name) for name in ("SP", *NETWORKS)}
+    said(
+        lesson,
+        1,
+        f"it gives `[[[[]]]]` {depth_four['both.non']:.3f}, and the truth is "
+        f"{exact_brackets(4):.3f}",
+    )
+    assert depth_four["SP"] == 0 and all(
+        -1e-6 < depth_four[name] < 0 for name in ("fac.non", "tran.non")
+    )
+    said(lesson, 1, "small *negative* weights, less than a millionth from 0")
+    said(
+        lesson,
+        1,
+        f"fails, too: {brackets(5, 5, 'both.non'):.6f}, and the truth is {exact_brackets(5):.3f}",
+    )
+    lengths = {
+        name: np.linalg.norm(states_after_open_brackets(name), axis=1) for name in ("SP", *NETWORKS)
+    }
+    shares = {name: length[4] / length[1] for name, length in lengths.items()}
+    said(
+        lesson,
+        1,
+        f"| 0 | {shares['fac.non']:.4f} | {shares['tran.non']:.4f} | {shares['both.non']:.2f} |",
+    )
+    assert shares["SP"] == 0 and min(lengths["SP"][:4]) > 0.05
+    assert sorted(depths_of_singular_values(5)) == [0, 0, 1, 2, 3]
+
+    wer = [score("wer", learner=name, rank=5) for name in NETWORKS]
+    said(lesson, 2, f"{linear.wer:.3f} for SP, {min(wer):.2f} to {max(wer):.2f} for the networks")
+    said(
+        lesson,
+        2,
+        f"after {linear.share_tied:.0%} of the prefixes SP gives every symbol 0".replace("%", " %"),
+    )
+    assert min(result(learner=name, rank=5).scores.num_negative for name in NETWORKS) > 0
+    prefixes = [
+        word[:length]
+        for word in load_data(START.data).test.words
+        for length in range(len(word) + 1)
+    ]
+    is_zero = [
+        not any(result(learner="SP", rank=5).model.next(prefix).values()) for prefix in prefixes
+    ]
+    assert np.mean(is_zero) == pytest.approx(linear.share_tied)
+    said(
+        lesson,
+        2,
+        "each network gives some",
+        f"The 5-gram, with {references()['5-gram'].wer:.3f}, beats all four",
+    )
+    assert references()["5-gram"].wer < min(linear.wer, *wer)
+
+
+def test_numbers_of_few_and_of_many_states() -> None:
+    lesson = LESSONS["dyck"]
+    assert (
+        score("log2_pauto", learner="SP", rank=3)
+        == np.inf
+        == score("log2_pauto", learner="SP", rank=10)
+    )
+    far = [score("log2_pauto", learner=name, rank=3) for name in ("fac.non", "tran.non")]
+    seeds = [
+        score("log2_pauto", learner="both.non", rank=3, learning_seed=seed) for seed in (0, 1, 2)
+    ]
+    said(
+        lesson,
+        3,
+        "far off ({:.1f} and {:.1f})".format(*far),
+        "depends on the seed: {:.1f}, {:.1f} or {:.1f} here".format(*seeds),
+    )
+    said(lesson, 3, f"worse than the uniform model ({references()['uniform'].log2_pauto:.3f})")
+    assert max(seeds[:2]) < references()["uniform"].log2_pauto < seeds[2]
+    apart = [
+        score("total_variation", learner="both.non", rank=3, learning_seed=seed)
+        for seed in (0, 1, 2)
+    ]
+    said(
+        lesson,
+        3,
+        f"({min(apart):.3f} to {max(apart):.3f} against "
+        f"{score('total_variation', learner='SP', rank=3):.3f})",
+    )
+    rates = [score("wer", learner="both.non", rank=3, learning_seed=seed) for seed in (0, 1)]
+    said(
+        lesson,
+        3,
+        "({:.3f} and {:.3f} against {:.3f})".format(*rates, score("wer", learner="SP", rank=3)),
+    )
+    assert sorted(depths_of_singular_values(10)) == [0, 0, 1, 1, 2, 2, 3, 3, 4, 5]
+    many = result(learner="SP", rank=10).scores
+    nonlinear = result(learner="both.non", rank=10).scores
+    said(lesson, 3, f"| SP | {many.total_variation:.3f} | {many.wer:.2f} | ∞ |")
+    said(
+        lesson,
+        3,
+        f"| both.non | {nonlinear.total_variation:.3f} | {nonlinear.wer:.2f} | "
+        f"{nonlinear.log2_pauto:.2f} |",
+    )
+    data = load_data(START.data)
+    impossible = result(learner="SP", rank=10).model.weights(data.test.words) == 0
+    deep = np.array(
+        [
+            max(accumulate(1 if symbol == 0 else -1 for symbol in word)) > 5
+            for word in data.test.words
+        ]
+    )
+    assert (impossible == deep).all() and data.true_model is not None
+    rare = Words.of(
+        sorted({word for word, is_rare in zip(data.test.words, impossible, strict=True) if is_rare})
+    )
+    said(lesson, 3, f"SP gives 0 to {many.num_zero} test strings, those deeper than five brackets")
+    said(lesson, 3, f"together they have the probability {data.true_model.weights(rare).sum():.4f}")
+    # the probability of no more than 0, 1, … 5 levels: the smaller root of p = 0.2 p² + 0.4 (the
+    # last one) + 0.4
+    shallow = 0.0
+    for _ in range(5):
+        shallow = (1 - (1 - 0.8 * (0.4 * shallow + 0.4)) ** 0.5) / 0.4
+    said(lesson, 3, f"all strings so deep have {1 - shallow:.0%}".replace("%", " %"))
+
+
+def test_numbers_of_the_groups() -> None:
+    lesson = LESSONS["dyck"]
+
+    def two(learner: str, digits: int, **knob: object) -> str:
+        return f"{score('log2_pauto', learner=learner, rank=5, **knob):.{digits}f}"
+
+    refined = {"refine": "hankel", "optimizer_refinement": "lbfgs", "epochs_refinement": 4000}
+    five = result(learner="SP", rank=5).scores
+    few = result(learner="SP", rank=5, num_strings=200).scores
+    said(lesson, 4, f"**A** leaves SP's {few.num_zero} zeros as they are")
+    assert few.num_zero == five.num_zero
+    rows: dict[str, dict[str, object]] = {
+        "before": {},
+        "**A**": {"num_strings": 200},
+        "**B**": {"statistic": "prefix"},
+        "**C**": {"transform": "sqrt"},
+        "**D**": refined,
+    }
+    for name, knob in rows.items():
+        logs = [two(learner, 2, **knob).replace("inf", "∞") for learner in ("SP", "both.non")]
+        apart = [
+            score("total_variation", learner=learner, rank=5, **knob)
+            for learner in ("SP", "both.non")
+        ]
+        digits = (1, 2) if name == "**C**" else (2, 3)  # of what differs between processors
+        logs[1] = two("both.non", digits[0], **knob)
+        said(
+            lesson,
+            4,
+            f"| {name} | {logs[0]} | {logs[1]} | {apart[0]:.3f}, {apart[1]:.{digits[1]}f} |",
+        )
+    counted = result(learner="SP", rank=5, statistic="prefix").model.weights(
+        Words.of([(0,) * 4 + (1,) * 4])
+    )[0]
+    said(lesson, 4, f"`[[[[]]]]` still gets only {counted:.3f}")
+    assert (
+        score("wer", learner="both.non", rank=5, statistic="prefix")
+        < score("wer", learner="both.non", rank=5) - 0.03
+    )
+    for learner in ("SP", "both.non"):
+        assert score("num_negative", learner=learner, rank=5, transform="sqrt") == 0
+    assert score("num_zero", learner="SP", rank=5, transform="sqrt") == five.num_zero
+    counts = [
+        score("wer", learner="both.non", rank=5, statistic=name) for name in ("string", "prefix")
+    ]
+    said(lesson, 4, "The word error rate of both.non falls from {:.2f} to {:.2f}".format(*counts))
+    said(lesson, 4, f"{two('SP', 2, **refined)} is worse than the uniform model")
+    assert score("log2_pauto", learner="SP", rank=5, **refined) > references()["uniform"].log2_pauto
+    assert score("num_zero", learner="SP", rank=5, **refined) == 0
+    rates = [
+        score("wer", learner="both.non", **BEST),
+        score("wer", learner="SP", rank=5, statistic="prefix"),
+    ]
+    said(lesson, 5, "word error rate {:.2f} against {:.2f} for SP".format(*rates))
+    said(
+        lesson,
+        5,
+        "Prefixes alone take both.non to "
+        f"{score('wer', learner='both.non', rank=5, statistic='prefix'):.2f}",
+    )
+    apart = [
+        score("total_variation", learner="both.non", **BEST),
+        score("total_variation", learner="both.non", rank=5),
+    ]
+    said(lesson, 5, "*worse* than in step 1, {:.3f} against {:.3f}".format(*apart))
+    deep = {
+        depth: float(
+            result(learner="both.non", **BEST).model.weights(
+                Words.of([(0,) * depth + (1,) * depth])
+            )[0]
+        )
+        for depth in (5, 6, 7)
+    }
+    assert all(abs(weight / exact_brackets(depth) - 1) < 0.45 for depth, weight in deep.items())
+    # step 7: linear states end at depth 3
+    assert all(brackets(depth, 5) == 0 for depth in (4, 5, 6))
+
+
+def test_numbers_of_the_lesson_on_the_square() -> None:
+    lesson = LESSONS["squared"]
+    values = [f"{value:.3f}" for value in singular_values(4, **SQUARED)]
+    said(lesson, 1, f"{', '.join(values[:3])}, then {values[3]}")
+    values = [f"{value:.3f}" for value in singular_values(4, **SQUARED, transform="sqrt")]
+    said(lesson, 2, f"{', '.join(values[:3])}, then {values[3]}")
+    two, three = (result(learner="SP", rank=rank, **SQUARED).scores for rank in (2, 3))
+    said(
+        lesson,
+        3,
+        f"KL falls from {two.kl:.3f} to {three.kl:.3f}",
+        f"from {two.wer:.3f} to {three.wer:.3f}",
+    )
+    nonlinear = {name: score("kl", learner=name, rank=2, **SQUARED) for name in NETWORKS}
+    said(
+        lesson,
+        4,
+        f"both.non with two states ends at KL {nonlinear['both.non']:.4f}, SP with two at "
+        f"{two.kl:.3f}",
+    )
+    said(lesson, 4, f"tran.non ends at {nonlinear['tran.non']:.3f}")
+    assert two.kl < nonlinear["fac.non"] and nonlinear["fac.non"] == pytest.approx(0.055, abs=0.003)
+    unfinished = score("kl", learner="both.non", rank=2, **SQUARED, **adamax(600, 300))
+    said(
+        lesson,
+        5,
+        f"SP with two states (KL {two.kl:.3f})",
+        f"KL {unfinished:.2f}, seven times as far off as SP",
+    )
+    assert 6.5 < unfinished / two.kl < 7.5
+
+
+def test_numbers_of_the_lesson_on_convergence() -> None:
+    lesson = LESSONS["convergence"]
+    linear = result(learner="SP", rank=10).scores
+    runs = [
+        result(rank=10, schedule="cosine", **adamax(epochs, epochs))
+        for epochs in (100, 1000, 10_000)
+    ]
+    short, longer, longest = (run.scores for run in runs)
+    said(lesson, 0, f"{linear.wer:.3f} for SP, {short.wer:.2f} for both.non")
+    said(lesson, 1, f"falls from {short.log2_pauto:.2f} to {longer.log2_pauto:.2f}")
+    said(lesson, 1, f"does not get better at all: {longer.wer:.2f}")
+    losses = [float(run.report.logs[1].losses.min()) for run in runs]
+    assert 27 < losses[0] / losses[1] < 33  # a thirtieth
+    said(lesson, 2, f"word error rate {longest.wer:.2f} against {linear.wer:.3f}")
+    assert linear.log2_pauto == np.inf and longest.wer < linear.wer < min(short.wer, longer.wer)
+    converged = result(rank=10)
+    for scores in (longest, converged.scores):
+        assert f"{scores.log2_pauto:.2f}" == f"{scores.true_log2_pauto:.2f}" == "7.07"
+    said(lesson, 3, f"7.07 again and the word error rate {converged.scores.wer:.2f}")
+    assert all(
+        log.stopped == "tolerance" and 100 < log.epochs < 1000 for log in converged.report.logs
+    )
+
+
+def key_of(name: str, place: int) -> Any:
+    question = LESSONS[name].steps[place].question
+    assert question is not None
+    return question.key
+
+
+def right_options(name: str, place: int) -> list[str]:
+    return [option.text for option in key_of(name, place).options if option.right]
+
+
+def ten_strings() -> list[str]:
+    return LESSONS["hankel-matrix"].strings.decode().split()
+
+
+def share(of: Callable[[str], bool]) -> float:
+    return sum(map(of, ten_strings())) / 10
+
+
+def largest_ratio(values: list[float]) -> int:
+    """After which of the falling values, counted from 1, the largest gap is."""
+    return int(np.argmax([a / b for a, b in pairwise(values)])) + 1
+
+
+def first_failure(rank: int) -> int:
+    return next(depth for depth in range(1, 20) if brackets(depth, rank) == 0)
+
+
+MACHINES = {"hmm": 16, "pfa": 9, "pdfa": 2}
+IMITATORS = ("HMM", "PFA", "PDFA", "SP", "both.non")
+EIGHT: dict[str, object] = {
+    "num_states": 8,
+    "num_symbols": 4,
+    "num_strings": 1000,
+    "num_validation": 500,
+    "num_test": 2000,
+}
+
+
+@cache
+def imitations(source: str) -> dict[str, Scores]:
+    """The scores of five learners, as shipped, of the 5-gram and of the machine that draws the
+    strings.
+    """
+    fields = {
+        "source": source,
+        "data_seed": MACHINES[source],
+        "statistic": "factor",
+        "rank": 8,
+        **EIGHT,
+    }
+    recipe = with_fields(START, fields)
+    scores = {
+        name: load_result(ASSETS / "results" / recipe.with_learner(name).key()).scores
+        for name in IMITATORS
+    }
+    data = load_data(recipe.data)
+    return scores | {
+        name: evaluate(model, data.test) for name, model in reference_models(data, 5).items()
+    }
+
+
+def test_numbers_of_the_lesson_on_kinds_of_models() -> None:
+    lesson = LESSONS["which-model"]
+    wer = {
+        source: {name: scores.wer for name, scores in imitations(source).items()}
+        for source in MACHINES
+    }
+    assert [sorted(IMITATORS, key=one.__getitem__) for one in wer.values()] == [
+        ["HMM", "PFA", "PDFA", "SP", "both.non"],
+        ["PFA", "HMM", "PDFA", "SP", "both.non"],
+        ["PDFA", "SP", "PFA", "both.non", "HMM"],
+    ]
+    assert all(
+        scores["true model"] < min(scores[name] for name in IMITATORS) for scores in wer.values()
+    )
+
+    def listed(source: str, *names: str) -> str:
+        return ", ".join(
+            f"{name} {wer[source][name]:.{2 if name == 'both.non' else 3}f}" for name in names
+        )
+
+    itself = {source: f"{scores['true model']:.3f}" for source, scores in wer.items()}
+    said(
+        lesson,
+        1,
+        f"{listed('hmm', 'HMM', 'PFA', '5-gram', 'PDFA', 'SP', 'both.non')}; the machine "
+        f"itself {itself['hmm']}",
+    )
+    said(
+        lesson,
+        2,
+        f"{listed('pfa', 'PFA', 'HMM', '5-gram', 'PDFA', 'SP', 'both.non')}; the machine "
+        f"itself {itself['pfa']}",
+    )
+    said(lesson, 3, f"PDFA {wer['pdfa']['PDFA']:.3f} (the machine itself: {itself['pdfa']})")
+    said(
+        lesson,
+        3,
+        f"{listed('pdfa', 'SP', 'PFA', 'both.non', '5-gram')}, and {listed('pdfa', 'HMM')}",
+    )
+    said(lesson, 4, f"{imitations('pdfa')['SP'].num_negative} of the 2,000 test strings")
+
+
+def test_the_machines_of_the_lesson_are_of_their_kind() -> None:
+    for source, seed in MACHINES.items():
+        data = load_data(with_fields(START, {"source": source, "data_seed": seed, **EIGHT}).data)
+        assert (
+            data.true_model is not None
+            and data.true_model.num_states == 8
+            and data.train.num_strings == 1000
+        )
+
+
+# Lesson and step, from 0 -> its declared number, computed.
+NUMBERS: dict[tuple[str, int], Callable[[], Any]] = {
+    ("hankel-matrix", 0): lambda: share(lambda string: string == "ab"),
+    ("hankel-matrix", 1): lambda: share(lambda string: string == "a" + "b"),
+    ("hankel-matrix", 3): lambda: share(lambda string: string == "a" + "b" + "b"),
+    ("hankel-matrix", 4): lambda: share(lambda string: string.startswith("a")),
+    ("rank", 0): lambda: np.linalg.matrix_rank(
+        # u: zeros less ones; v: ones less zeros
+        [[(u - v) % 3 == 0 for v in range(9)] for u in range(9)]
+    ),
+    ("rank", 1): lambda: largest_ratio(singular_values(6, source="tomita", grammar=6)[1:]) + 1,
+    ("rank", 5): lambda: [first_failure(rank) for rank in (3, 5, 10)],
+    ("rank", 7): lambda: min((10, 15, 50), key=lambda rank: score("wer", learner="SP", rank=rank)),
+    ("dyck", 5): lambda: (
+        score("wer", learner="SP", rank=5, statistic="prefix")
+        - score("wer", learner="both.non", **BEST)
+    ),
+    ("squared", 0): lambda: np.linalg.matrix_rank(
+        [[x**2, x * y, y * x, y**2] for x, y in np.random.default_rng(0).normal(size=(9, 2))]
+    ),
+    ("squared", 1): lambda: largest_ratio(singular_values(6, **SQUARED)[1:]) + 1,
+    ("squared", 3): lambda: (
+        score("kl", learner="SP", rank=2, **SQUARED) - score("kl", learner="SP", rank=3, **SQUARED)
+    ),
+}
+
+
+@pytest.mark.parametrize(("name", "place"), NUMBERS)
+def test_a_declared_number_is_the_computed_one(name: str, place: int) -> None:
+    """Typical wrong numbers get their hints, and are no correct answers."""
+    key, number = key_of(name, place), NUMBERS[name, place]()
+    text = (
+        " ".join(map(repr, map(float, number))) if isinstance(number, list) else repr(float(number))
+    )
+    assert key.check(text).correct
+    for hint in key.hints:
+        verdict = key.check(hint.answer)
+        assert not verdict.correct and verdict.reason == hint.reason
+
+
+def test_declared_choices_are_the_computed_ones() -> None:
+    scores = {name: result(learner=name, rank=5).scores for name in ("SP", *NETWORKS)}
+    cells = {
+        ("", "ab"): "row λ, column `ab`",
+        ("ab", ""): "row `ab`, column λ",
+        ("b", "a"): "row `b`, column `a`",
+    }
+    cells["ab", "b"] = "row `ab`, column `b`"
+    assert {option.text for option in key_of("hankel-matrix", 2).options} == set(cells.values())
+    assert right_options("hankel-matrix", 2) == [
+        text for (row, column), text in cells.items() if row + column == "ab"
+    ]
+
+    assert (
+        largest_ratio(singular_values(20))
+        and max(a / b for a, b in pairwise(singular_values(20))) < 3
+    )
+    assert right_options("rank", 2) == ["no gap ends it: no finite number is enough"]
+    three, whole = result(learner="SP", rank=3), result(learner="SP", rank=100)
+    assert three.scores.num_zero > 0 == three.scores.num_negative and not any(
+        "diverges" in text for text in three.report.messages
+    )
+    assert right_options("rank", 3) == ["strings that do occur get the weight 0"]
+    data = load_data(START.data)
+    chains = walk.spectral_graphs(build_hankel(data.train, START.hankel), data.alphabet, 4)
+    names, columns = ([column["name"] for column in chain.view["columns"]] for chain in chains[2:])
+    assert columns[:-1] == names and right_options("rank", 4) == [
+        f"at the end of the chain: {names[-1]}"
+    ]
+    assert any("mass diverges" in text for text in whole.report.messages)
+    assert right_options("rank", 6) == ["the model's mass diverges"]
+
+    assert [name for name in scores if scores[name].log2_pauto == np.inf] == ["SP"]
+    assert [name for name in scores if scores[name].num_zero] == ["SP"] and right_options(
+        "dyck", 0
+    ) == ["only SP"]
+    assert (
+        right_options("dyck", 1)
+        == [name for name in scores if brackets(4, 5, name) > 0.001]
+        == ["both.non"]
+    )
+    assert min(scores, key=lambda name: scores[name].wer) != "SP" and scores["SP"].num_negative == 0
+    assert right_options("dyck", 2) == ["no: in WER they are close, and it has no negative weights"]
+    assert right_options("dyck", 3) == ["with three states and seed 2"]  # the test above
+    refined = {"refine": "hankel", "optimizer_refinement": "lbfgs", "epochs_refinement": 4000}
+    knobs = {
+        "A": {"num_strings": 200},
+        "B": {"statistic": "prefix"},
+        "C": {"transform": "sqrt"},
+        "D": refined,
+    }
+    finite = [
+        name
+        for name, knob in knobs.items()
+        if score("log2_pauto", learner="SP", rank=5, **knob) < np.inf
+    ]
+    assert [text[0] for text in right_options("dyck", 4)] == finite == ["B", "D"]
+    best = result(learner="both.non", **BEST).model.weights(walk.ladder_words(data))
+    exact = np.array([exact_brackets(depth) for depth in range(1, 9)])
+    assert (
+        right_options("dyck", 6) == ["of the right size: none is 0"]
+        and (np.abs(np.log2(best / exact)) < 1).all()
+    )
+
+    after = singular_values(4, **SQUARED, transform="sqrt")
+    assert (right_options("squared", 2) == ["yes"]) == (after[1] > 3 * after[2])
+    kl = {name: score("kl", learner=name, rank=2, **SQUARED) for name in ("SP", *NETWORKS)}
+    assert (
+        kl["both.non"] < kl["SP"] / 10
+        and kl["fac.non"] > kl["SP"]
+        and right_options("squared", 4) == ["yes, both.non does"]
+    )
+    unfinished = score("kl", learner="both.non", rank=2, **SQUARED, **adamax(600, 300))
+    assert (right_options("squared", 5) == ["no: it is worse than SP"]) == (unfinished > kl["SP"])
+
+    linear = result(learner="SP", rank=10).scores
+    short, longer, longest = (
+        result(rank=10, schedule="cosine", **adamax(epochs, epochs))
+        for epochs in (100, 1000, 10_000)
+    )
+    assert (right_options("convergence", 0) == ["yes"]) == (linear.wer < short.scores.wer)
+    better = {
+        "the log₂ Pautomac score": longer.scores.log2_pauto < short.scores.log2_pauto,
+        "the word error rate": longer.scores.wer < short.scores.wer,
+        "the loss of the transitions": longer.report.logs[1].losses.min()
+        < short.report.logs[1].losses.min(),
+    }
+    assert right_options("convergence", 1) == [
+        text for text, gets_better in better.items() if gets_better
+    ]
+    assert (right_options("convergence", 2) == ["both.non"]) == (longest.scores.wer < linear.wer)
+    assert all(100 < log.epochs < 1000 for log in result(rank=10).report.logs)
+    assert right_options("convergence", 3) == ["a few hundred"]
+    assert right_options("your-own", 5) == ["not necessarily"]  # the score is an average
+
+    order = {
+        source: sorted(IMITATORS, key=lambda name: scores[name].bits_per_symbol)
+        for source in MACHINES
+        if (scores := imitations(source))
+    }
+    assert right_options("which-model", 0) == ["the PDFA"]
+    assert [right_options("which-model", place) for place in (1, 2)] == [
+        order["hmm"][:1],
+        order["pfa"][:1],
+    ]
+    assert right_options("which-model", 3) == [
+        f"first {order['pdfa'][0]}, last {order['pdfa'][-1]}"
+    ]
+    assert right_options("which-model", 4) == [
+        "it fits noisy entries by squares, and its weights need not be probabilities"
+    ]
+
+
+@pytest.mark.parametrize("name", list(LESSONS))
+def test_no_placeholder_is_an_answer_and_no_solution_contradicts_right(name: str) -> None:
+    """What stands in an empty field can't be entered; and "Right." is not followed by "No."."""
+    with pytest.raises(RecipeError, match=FORMS):
+        NumberKey(0.3).check(FORMS)
+    for step in LESSONS[name].steps:
+        question = step.question
+        if question and question.key:
+            assert not re.search(r"\d", FORMS) and not re.match(r"(No|Yes)\b", question.solution)
+
+
+def test_a_step_hides_what_contains_its_answer() -> None:
+    head = HEAD.replace("---\n", "---\nrecipe: learner=SP rank=2\n", 1)
+    text = "## One\npage: train\nhide: train.verdict, train.results\nmodels: SP@2\n\nText.\n"
+    question = "\n? How many?\nanswer: 2\nTwo.\n"
+    assert read_lesson("name", head + text + question).steps[0].hide == (
+        "train.verdict",
+        "train.results",
+    )
+    with pytest.raises(FormatError, match="hides something only until its question is answered"):
+        read_lesson("name", head + text)
+    assert LESSONS["dyck"].steps[0].hide == ("train.verdict", "train.results")
+
+
+def test_every_question_that_is_entered_is_computed_above() -> None:
+    choices = {
+        ("hankel-matrix", 2),
+        *(("rank", place) for place in (2, 3, 4, 6)),
+        *(("dyck", place) for place in (0, 1, 2, 3, 4, 6)),
+    }
+    choices |= {
+        ("squared", 2),
+        ("squared", 4),
+        ("squared", 5),
+        *(("convergence", place) for place in range(4)),
+        ("your-own", 5),
+    }
+    choices |= {("which-model", place) for place in range(5)}
+    entered = {
+        (name, place)
+        for name, lesson in LESSONS.items()
+        for place, step in enumerate(lesson.steps)
+        if step.question and step.question.key
+    }
+    assert entered == choices | set(NUMBERS)
