@@ -1,10 +1,13 @@
 """Learns a model from a Hankel matrix or from strings: the paper's learners, and those that they
 are compared with.
 
-- `names`: the registry of learners and refinements.
-- `options`: `Options` and `Refinement`, the settings of a learner.
-- `learners`: `fit`, which learns from a Hankel matrix, and `fit_strings`, which learns from
-  strings.
+- `names`: names and numbers that options and learners share.
+- `options`: the options that learners share: of networks, and of the third step.
+- `kinds`: what learners from a Hankel matrix do, and learners from strings.
+- `learners`: a record of options for each learner, and the registry.
+- `fitting`: `fit`, which learns from a Hankel matrix, and `fit_strings`, which learns from strings.
+- `two_steps`: steps 1 and 2 on a Hankel matrix: the SVD and linear maps, or networks from several
+  starts.
 - `progress`: reports, logs and cancelling.
 - `spectral`: linear spectral learning, SP (§2.3): the SVD of H_λ, then all A_σ.
 - `completion`: spectral learning when some cells of H are unknown.
@@ -19,10 +22,6 @@ are compared with.
 - `next_symbol_loss`: the likelihood of next symbols in blocks, for large alphabets and large
   samples.
 - `early_stopping`: the best model so far, and when to stop.
-- `fitting`: Runs any learner: `fit` learns from a Hankel matrix, `fit_strings` from the strings
-  themselves.
-- `two_steps`: Carries out steps 1 and 2 on a Hankel matrix: the SVD and linear maps, or networks
-  from several starts.
 
 Recipes and test strings are the business of `experiment`; no module here uses them. Modules that
 import torch are themselves imported only when a network is trained.

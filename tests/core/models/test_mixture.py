@@ -56,7 +56,7 @@ def gru(seed: int) -> RecurrentModel:
 
 def network() -> Model:
     hankel = estimate_hankel(TRAIN, select_basis(TRAIN, 10, 10))
-    return fit(hankel, "fac.non", rank=2, epochs_factorisation=5, epochs_transitions=5).model
+    return fit(hankel, "fac.non", rank=2, epochs_factorisation=5).model
 
 
 @pytest.fixture(scope="module")
