@@ -1,15 +1,18 @@
 """Learns a model from a Hankel matrix or from strings: the paper's learners, and those that they
 are compared with.
 
-- `names`: the registry of learners and refinements.
-- `options`: `Options` and `Refinement`, the settings of a learner.
-- `learners`: `fit`, which learns from a Hankel matrix, and `fit_strings`, which learns from
-  strings.
+- `names`: the names and texts of what options can be, and numbers that several modules share.
+- `options`: the base of all records of options, and the fields that several learners share.
+- `learners`: a record of options for each learner, and the registry.
+- `fitting`: `fit`, which learns from a Hankel matrix, `fit_strings`, which learns from strings, and
+  `FitReport`.
+- `two_steps`: steps 1 and 2 on a Hankel matrix: the SVD and linear maps, or networks from several
+  starts; `FitCache`, which repeated fits share.
 - `progress`: reports, logs and cancelling.
 - `spectral`: linear spectral learning, SP (§2.3): the SVD of H_λ, then all A_σ.
 - `completion`: spectral learning when some cells of H are unknown.
-- `steps`: the two steps of NL-WFA (§4): the auto-encoder of the rows of H, one network per symbol,
-  and what trains them.
+- `steps`: the two steps of NL-WFA (§4) with networks: the auto-encoder of the rows of H, one
+  network per symbol, and what trains them.
 - `assembly`: builds a model from the parameters that the two steps learned.
 - `refine`: a third step (§4.4), which trains all parameters together.
 - `functions`: functions learned from values, or by asking for them.
@@ -19,10 +22,6 @@ are compared with.
 - `next_symbol_loss`: the likelihood of next symbols in blocks, for large alphabets and large
   samples.
 - `early_stopping`: the best model so far, and when to stop.
-- `fitting`: Runs any learner: `fit` learns from a Hankel matrix, `fit_strings` from the strings
-  themselves.
-- `two_steps`: Carries out steps 1 and 2 on a Hankel matrix: the SVD and linear maps, or networks
-  from several starts.
 
 Recipes and test strings are the business of `experiment`; no module here uses them. Modules that
 import torch are themselves imported only when a network is trained.
