@@ -3,6 +3,8 @@ are compared with.
 
 - `names`: the names and texts of what options can be, and numbers that several modules share.
 - `options`: the base of all records of options, and the fields that several learners share.
+- `kinds`: what a record does, besides holding options: it learns from a Hankel matrix, or from
+  strings.
 - `learners`: a record of options for each learner, and the registry.
 - `fitting`: `fit`, which learns from a Hankel matrix, `fit_strings`, which learns from strings, and
   `FitReport`.

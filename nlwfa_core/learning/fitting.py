@@ -22,6 +22,7 @@ from ..strings.plain import SampleLike, as_sample
 from ..strings.sample import Sample
 from ..strings.words import FloatArray
 from .assembly import first_strings
+from .kinds import HankelLearner, StringLearner
 from .learners import (
     HANKEL_LEARNERS,
     LEARNERS,
@@ -29,7 +30,7 @@ from .learners import (
     STRING_LEARNERS,
 )
 from .names import PROCESSOR_DEPENDENT
-from .options import HankelLearner, LearnerOptions, StringLearner, called_options
+from .options import LearnerOptions, called_options
 from .progress import (
     EXACT,
     CancelCheck,

@@ -10,13 +10,12 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from ..errors import check_types
 from ..records import option
+from .kinds import HankelLearner, StringLearner
 from .names import EM_STARTS, PSEUDO_COUNT
 from .options import (
     FromValues,
-    HankelLearner,
     LearnerOptions,
     Networks,
-    StringLearner,
     learner_option,
     options_from,
     registry_of,

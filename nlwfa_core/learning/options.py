@@ -7,7 +7,7 @@ The record of each learner is in `learners`.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 from pydantic import field_validator
 
@@ -29,14 +29,6 @@ from .names import (
     VALUE_REFINEMENTS,
     WINDOW,
 )
-
-if TYPE_CHECKING:
-    from ..hankel.matrix import HankelMatrix
-    from ..models.recurrent import RecurrentModel
-    from ..models.wfa import WFA
-    from ..strings.sample import Sample
-    from .progress import CancelCheck, Report
-    from .two_steps import FitCache, Learned
 
 LARGEST_SEED = 2**31 - 1
 LARGEST_RATE = 1e300
@@ -479,31 +471,6 @@ class Refined(LearnerOptions):
     def refinement(self) -> str:
         """Return the third step, one of `names.REFINEMENTS`."""
         return self.refine
-
-
-class HankelLearner(Refined):
-    """The options of a learner that learns from a Hankel matrix: two steps, then a refinement."""
-
-    def two_steps(
-        self,
-        hankel: HankelMatrix,
-        validation: Sample | None,
-        cache: FitCache,
-        report: Report,
-        cancelled: CancelCheck,
-    ) -> Learned:
-        """Carry out steps 1 and 2."""
-        raise NotImplementedError
-
-
-class StringLearner(LearnerOptions):
-    """The options of a learner that learns from the strings themselves."""
-
-    def fit(
-        self, train: Sample, validation: Sample | None, report: Report, cancelled: CancelCheck
-    ) -> WFA | RecurrentModel:
-        """Learn a model."""
-        raise NotImplementedError
 
 
 class FromValues(LearnerOptions):
