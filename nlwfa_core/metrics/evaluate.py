@@ -1,6 +1,5 @@
 """Score a model on test strings: Pautomac score, word error rate, bits per symbol, NDCG@5,
-distances
-to the truth.
+distances to the truth.
 """
 
 from __future__ import annotations

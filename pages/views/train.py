@@ -19,6 +19,7 @@ from nlwfa_core.experiment.datasets import Data
 from nlwfa_core.experiment.results import Result
 from nlwfa_core.learning.learners import HANKEL_LEARNERS
 from nlwfa_core.learning.names import LBFGS_DEPENDENT
+from nlwfa_core.learning.options import Networks
 from nlwfa_core.metrics.score_table import Scores
 from nlwfa_core.metrics.tables import format_score
 from nlwfa_core.strings.words import Word
@@ -152,14 +153,19 @@ def course(context: Context, result: Result) -> None:
         training.result_charts(context, result, "train")
         with st.container(key="train.training"):
             widgets.training_lines(name, ((log.state, log.summary) for log in result.report.logs))
-        is_lm = learning.optimizer == "lm" and learning.nonlinear_factorisation
-        if learning.networks and (learning.optimizer == "lbfgs" or is_lm):
+        if isinstance(learning, Networks) and _uses_lbfgs(learning):
             st.caption(LBFGS_DEPENDENT)
     radius = None if learning.networks else result.report.spectral_radius
     if radius is not None and radius < 1:  # otherwise a warning above says that the sum diverges
         st.caption(
             f"The sum of all weights converges (spectral radius of ΣA {format_score(radius)} < 1)."
         )
+
+
+def _uses_lbfgs(learning: Networks) -> bool:
+    """Return whether L-BFGS trains a step: "lm" leaves the factorisation to it."""
+    is_lm = learning.optimizer == "lm" and learning.nonlinear_factorisation
+    return learning.optimizer == "lbfgs" or is_lm
 
 
 def scores(recipe: Recipe, result: Result, references: Mapping[str, Scores]) -> None:

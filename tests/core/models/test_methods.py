@@ -115,9 +115,17 @@ def test_the_grammar_of_brackets_is_a_model() -> None:
     assert list(truth.sample(50, seed=2)) == list(truth.sample(50, seed=2))
 
 
-@pytest.mark.parametrize("source", ["tomita", "automaton", "squared"])
-def test_every_true_model_speaks_its_symbols(source: str) -> None:
-    data = load_data(DataRecipe(source=source, num_strings=20, num_test=10, num_states=2))
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"source": "tomita"},
+        {"source": "automaton", "num_states": 2},
+        {"source": "squared", "num_states": 2},
+    ],
+    ids=lambda fields: fields["source"],
+)
+def test_every_true_model_speaks_its_symbols(fields: dict[str, Any]) -> None:
+    data = load_data(DataRecipe(num_strings=20, num_test=10, **fields))
     first = next(iter(data.train))
     assert data.true_model is not None and data.true_model(first) > 0
     assert data.true_model.sample(5).alphabet == data.alphabet
