@@ -19,6 +19,7 @@ from nlwfa_core.experiment.datasets import Data
 from nlwfa_core.experiment.results import Result
 from nlwfa_core.learning.learners import HANKEL_LEARNERS
 from nlwfa_core.learning.names import LBFGS_DEPENDENT
+from nlwfa_core.learning.options import Networks
 from nlwfa_core.metrics.score_table import Scores
 from nlwfa_core.metrics.tables import format_score
 from nlwfa_core.strings.words import Word
@@ -152,9 +153,10 @@ def course(context: Context, result: Result) -> None:
         training.result_charts(context, result, "train")
         with st.container(key="train.training"):
             widgets.training_lines(name, ((log.state, log.summary) for log in result.report.logs))
-        is_lm = learning.optimizer == "lm" and learning.nonlinear_factorisation
-        if learning.networks and (learning.optimizer == "lbfgs" or is_lm):
-            st.caption(LBFGS_DEPENDENT)
+        if isinstance(learning, Networks):
+            is_lm = learning.optimizer == "lm" and learning.nonlinear_factorisation
+            if learning.optimizer == "lbfgs" or is_lm:
+                st.caption(LBFGS_DEPENDENT)
     radius = None if learning.networks else result.report.spectral_radius
     if radius is not None and radius < 1:  # otherwise a warning above says that the sum diverges
         st.caption(
