@@ -30,6 +30,7 @@ from nlwfa_core.display import pairs
 from nlwfa_core.display.lens import MAX_SINGULAR_VALUES, Matrix, MatrixChoice
 from nlwfa_core.experiment.datasets import Data, load_data, no_files
 from nlwfa_core.experiment.pipeline import build_hankel, reference_models
+from nlwfa_core.experiment.recipe import with_fields
 from nlwfa_core.experiment.results import Result
 from nlwfa_core.hankel.boundary import hankel_alphabet
 from nlwfa_core.hankel.matrix import HankelMatrix
@@ -44,7 +45,7 @@ from nlwfa_core.strings.sample import Sample
 from nlwfa_core.strings.words import Alphabet, Words
 from pages.shared.contents import uploads
 from pages.shared.server import SHIPPED, home, trim_later, trim_memory
-from pages.shared.sidebar import page_recipe
+from pages.shared.sidebar import hidden_options, page_recipe
 
 NGRAM_ORDER = 5
 Value = TypeVar("Value")
@@ -151,8 +152,11 @@ class Context:
         return learner if learner in self.results else next(iter(self.results))
 
     def with_learner(self, learner: str) -> Context:
-        """Return the context of the run of another learner."""
-        return Context(self.recipe.with_learner(learner))
+        """Return the context of the run of another learner.
+
+        Options that the sidebar's recipe does not have are those that the sidebar remembers.
+        """
+        return Context(with_fields(self.recipe, {"learner": learner}, hidden_options()))
 
     @cached_property
     def references(self) -> dict[str, Model]:

@@ -69,6 +69,7 @@ NETWORKS = _options_of(Networks)
 REFINEMENT = _options_of(Refined)
 VALUES = "controls.kept"
 CURRENT = "controls.current"
+HIDDEN = "controls.hidden"
 LINKED = "controls.linked"
 ENTRIES = "controls.entries"
 UNDO_STACK = "undo.stack"
@@ -107,6 +108,8 @@ def recipe_controls() -> Recipe:
     st.session_state[VALUES] = values
     recipe = with_fields(FIRST, {}, values)
     st.session_state[CURRENT] = recipe
+    values |= _linked_options(recipe, linked, values)
+    st.session_state[HIDDEN] = _hidden_options(recipe, values)
     _report_refused(linked, values)
     return recipe
 
@@ -133,6 +136,48 @@ def _linked_choices() -> dict[str, str]:
         for name, offered in CHOICES.items()
         if st.query_params.get(name) in offered
     }
+
+
+def _linked_options(
+    recipe: Recipe, linked: Mapping[str, str], values: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Return the options that a link sets, that have no control now, but that other learners have,
+    except those that are not valid: flat name -> value.
+    """
+    options: dict[str, Any] = {}
+    for name in linked.keys() - values.keys():
+        for learner in HANKEL_LEARNERS:
+            with suppress(RecipeError):
+                text = {name: linked[name]}
+                other = with_fields(recipe, {"learner": learner}, {**values, **text})
+                if name in (effective := flat(other)) and name not in over_limit(other):
+                    options[name] = effective[name]
+    return options
+
+
+def _hidden_options(recipe: Recipe, values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the options of learning that have no effect in a recipe: flat name -> value.
+
+    A value that a learner refuses, and that nobody can see now, is left out.
+    """
+
+    def are_valid(options: Mapping[str, Any]) -> bool:
+        with suppress(RecipeError):
+            for learner in HANKEL_LEARNERS:
+                with_fields(recipe, {"learner": learner}, options)
+            return True
+        return False
+
+    effective = flat(recipe)
+    names = [name for name in values if FIELDS[name][0] == "learning" and name not in effective]
+    options = {name: values[name] for name in names}
+    if are_valid(options):
+        return options
+    valid: dict[str, Any] = {}
+    for name, value in options.items():
+        if are_valid({**valid, name: value}):
+            valid[name] = value
+    return valid
 
 
 def _effective() -> list[str]:
@@ -178,6 +223,13 @@ def _entry() -> Entry:
 def saved_values() -> dict[str, Any]:
     """Return the values of all controls, including hidden ones."""
     return dict(st.session_state[VALUES])
+
+
+def hidden_options() -> dict[str, Any]:
+    """Return the options of learning that the sidebar remembers, and that have no effect in its
+    recipe, for recipes of other learners: flat name -> value.
+    """
+    return dict(st.session_state.get(HIDDEN, {}))
 
 
 def set_values(values: dict[str, Any]) -> None:

@@ -211,12 +211,12 @@ def _elsewhere(recipe: Recipe, page: str) -> list[JobStatus]:
     ]
     if page == "compare":
         return [status for status in jobs if status.recipe.data != recipe.data]
-    shown = (
-        {recipe.with_learner(learner).key() for learner in HANKEL_LEARNERS}
-        if page == "train"
-        else set()
-    )
-    shown |= {recipe.key()} if page == "predict" else set()
+    shown = set()
+    if page == "train":
+        context = Context(recipe)
+        shown = {context.with_learner(learner).run_key for learner in HANKEL_LEARNERS}
+    elif page == "predict":
+        shown = {recipe.key()}
     return [status for status in jobs if status.recipe.key() not in shown]
 
 

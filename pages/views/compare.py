@@ -46,6 +46,7 @@ from pages.shared import (
     contents,
     pins,
     score_tables,
+    sidebar,
     training,
     uploads,
     url_parameters,
@@ -166,6 +167,7 @@ def sweep_controls(context: Context) -> Grid:
         **{axis: values},
         num_seeds=num_seeds,
         new_strings=new,
+        options=tuple(sidebar.hidden_options().items()),
     )
 
 

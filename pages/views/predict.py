@@ -63,7 +63,7 @@ def shown_models(context: Context) -> dict[str, Model]:
         if (entry := Context(run).result) is not None
     }
     for learner, entry in context.results.items():
-        if context.recipe.with_learner(learner) not in pinned.values():
+        if context.with_learner(learner).recipe not in pinned.values():
             models[learner] = entry.model
     return models | context.references
 

@@ -19,7 +19,7 @@ from nlwfa_core.metrics.score_table import SCORE_OF
 from nlwfa_core.metrics.seeds import Spread
 from nlwfa_core.metrics.tables import format_score
 from pages.shared.context import Context
-from tests.app.lab import QUICK, complaints, figure, open_lab, recipe_of, trained, written
+from tests.app.lab import QUICK, complaints, figure, go, open_lab, recipe_of, trained, written
 
 
 def tables(app):
@@ -386,6 +386,24 @@ def test_a_pin_without_a_result_is_named_and_comes_first_when_it_has_one():
     assert opening_pair(app) == ("A: SP, k = 3", "now: SP, k = 2")
     trained(app, "compare.in_play.start")
     assert not complaints(app) and opening_pair(app) == ("A: SP, k = 3", "B: fac.non, k = 2")
+
+
+def test_other_learners_have_the_options_that_were_set_before():
+    app = open_lab("train", **QUICK | {"data_seed": 54, "rank": 1})
+    app.number_input(key="tolerance").set_value(1.0).run()
+    assert complaints(app)
+    app.selectbox(key="learner").set_value("SP").run()
+    assert not complaints(app)  # of a value that nobody can see
+    trained(app)
+    trained(app, "train.others.start")
+    go(app, "compare")
+    app.pills(key="learners").set_value(["SP", "both.non", "tran.non"]).run()
+    app.pills(key="ranks").set_value([1]).run()
+    assert not complaints(app)
+    assert not any(button.key == "compare.start" for button in app.button)  # Train trained them
+    learned = recipe_of(app).with_learner("both.non")
+    epochs = {"epochs_factorisation": 5, "epochs_transitions": 5}
+    assert Context(learned.changed(learning=learned.learning.changed(**epochs))).result is not None
 
 
 def test_buttons_say_how_many_models_they_train():

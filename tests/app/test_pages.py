@@ -318,11 +318,11 @@ def test_the_server_never_imports_torch() -> None:
     """
     script = (
         "import sys; from tests.app.lab import QUICK, all_pages, open_lab, trained; from "
-        "pages.shared import runs\n"
+        "pages.shared import visitor_runs\n"
         "app = trained(open_lab('train', **QUICK | {'data_seed': 14}))\n"
         "assert not app.exception and len(app.dataframe[0].value)\n"
         "assert all(not shown.exception for _, shown in all_pages(app))\n"
-        "runs.runner().close()\n"
+        "visitor_runs.runner().close()\n"
         "assert 'torch' not in sys.modules"
     )
     subprocess.run([sys.executable, "-c", script], cwd=ROOT, check=True, timeout=PATIENCE_SECONDS)

@@ -159,7 +159,7 @@ def test_files_of_members_give_way_to_members_alone(
     known = [True]
     monkeypatch.setitem(limits.IN_FORCE, "upload_disk_bytes", 100)
     monkeypatch.setattr(uploads.visitor, "is_known", lambda: known[0])
-    monkeypatch.setattr(uploads.cache, "uploads", lambda: shelf)
+    monkeypatch.setattr(uploads.contents, "uploads", lambda: shelf)
     monkeypatch.setattr(uploads, "_of_runs_and_lessons", set)
     files: dict[str, float] = {}
     monkeypatch.setattr(uploads, "_members_files", lambda: files)

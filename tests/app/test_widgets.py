@@ -26,7 +26,7 @@ def test_what_nobody_foresaw_is_one_calm_sentence_with_the_logs_id(monkeypatch, 
         raise ZeroDivisionError("secret detail")
 
     app = open_lab("data", **QUICK)
-    monkeypatch.setattr("nlwfa_core.display.string_labels.most_frequent", broken)
+    monkeypatch.setattr("pages.views.data.most_frequent", broken)
     app.run()
     said = complaints(app)
     assert len(said) == 1 and "Something went wrong" in said[0] and "secret" not in said[0]
