@@ -20,7 +20,12 @@ from tests.waiting import wait_for
 
 STEPS = ["estimate", "decompose", "begin and end", "move", "weight"]
 SP = QUICK | {"learner": "SP", "data_seed": 1121}
-ENDLESS = QUICK | {"learner": "both.non", "epochs_factorisation": 100_000}
+ENDLESS = QUICK | {
+    "learner": "both.non",
+    "optimizer": "adamax",
+    "start": "random",
+    "epochs_factorisation": 100_000,
+}
 
 
 def board(app: Any) -> list[str]:

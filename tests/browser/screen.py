@@ -74,7 +74,12 @@ OUT_OF_SIGHT = """keys => {
 PATHS = ("", *(name for name in TITLES if name != "start"))
 QUICK = quick.QUICK | {"learner": "SP"}
 # Trains for longer than any test looks; to be cancelled.
-ENDLESS = QUICK | {"learner": "fac.non", "epochs_factorisation": 100_000}
+ENDLESS = QUICK | {
+    "learner": "fac.non",
+    "optimizer": "adamax",
+    "start": "random",
+    "epochs_factorisation": 100_000,
+}
 
 
 def key_of(home: Path) -> str:
