@@ -20,6 +20,9 @@ from streamlit.runtime.pages_manager import PagesManager
 from streamlit.testing.v1 import AppTest, app_test
 
 from nlwfa_core import Recipe
+from nlwfa_core.experiment.recipe import with_fields
+from nlwfa_core.experiment.results import Result
+from nlwfa_core.learning.learners import LEARNERS
 from pages.shared import visitor_runs
 from pages.shared.context import Context
 from pages.shared.navigation import PAGES
@@ -88,6 +91,21 @@ def recipe_of(app: AppTest) -> Recipe:
     """What the sidebar says."""
     recipe: Recipe = app.session_state["controls.current"]
     return recipe
+
+
+def results_of(app: AppTest) -> dict[str, Result]:
+    """The finished runs of all learners, with the options that the sidebar remembers."""
+    contexts = {
+        learner: Context(
+            with_fields(recipe_of(app), {"learner": learner}, app.session_state["controls.hidden"])
+        )
+        for learner in LEARNERS
+    }
+    return {
+        learner: context.result
+        for learner, context in contexts.items()
+        if context.result is not None
+    }
 
 
 def complaints(app: AppTest) -> list[str]:

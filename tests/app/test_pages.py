@@ -18,7 +18,6 @@ from nlwfa_core.metrics.score_table import SCORE_OF
 from nlwfa_core.metrics.tables import format_score
 from nlwfa_core.models.nlwfa import NLWFA
 from nlwfa_core.models.reading import READINGS
-from pages.shared.context import Context
 from pages.shared.navigation import PAGES
 from tests.app.lab import (
     QUICK,
@@ -30,6 +29,7 @@ from tests.app.lab import (
     lens_payload,
     open_lab,
     recipe_of,
+    results_of,
     trained,
     written,
 )
@@ -256,7 +256,7 @@ def test_compare_counts_for_each_learner_as_it_needs() -> None:
     app.pills(key="learners").set_value(["SP", "fac.non"]).run()
     trained(app, "compare.start")
     assert not complaints(app)
-    found = Context(recipe_of(app)).results
+    found = results_of(app)
     assert {name: entry.recipe.hankel.bounded for name, entry in found.items()} == {
         "SP": False,
         "fac.non": True,

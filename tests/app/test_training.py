@@ -15,7 +15,16 @@ from nlwfa_core.strings.words import Words
 from pages.shared import training, visitor_runs
 from pages.shared.context import Context
 from pages.shared.training import _ordinal
-from tests.app.lab import QUICK, complaints, figure, go, open_lab, recipe_of, trained
+from tests.app.lab import (
+    QUICK,
+    complaints,
+    figure,
+    go,
+    open_lab,
+    recipe_of,
+    results_of,
+    trained,
+)
 from tests.waiting import wait_for
 
 STEPS = ["estimate", "decompose", "begin and end", "move", "weight"]
@@ -240,8 +249,7 @@ def test_the_page_says_whether_the_training_is_finished() -> None:
     trained(app, "train.others.start")
     (table,) = [frame.value for frame in app.dataframe if "training" in frame.value]
     assert dict(zip(table["model"], table["training"], strict=True)) == {
-        learner: result.report.training
-        for learner, result in Context(recipe_of(app)).results.items()
+        learner: result.report.training for learner, result in results_of(app).items()
     }
     assert not complaints(app)
 
