@@ -61,6 +61,7 @@ import signal
 import subprocess
 import sys
 import time
+import traceback
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -88,7 +89,6 @@ WORKERS = 2
 # Loaded before forking, so that tests need not wait for imports. None may import the library.
 PRELOADED = (
     "alembic.command",
-    "hypothesis",
     "joblib",
     "numpy",
     "pydantic",
@@ -783,7 +783,7 @@ class Process:
         options: Sequence[str],
     ) -> None:
         self.started = time.monotonic()
-        self.limit = GRACE + TIMES_EXPECTED * seconds
+        self.limit = 2 * GRACE + TIMES_EXPECTED * seconds
         self.log = tree.path.with_suffix(".log")
         arguments = tree.path.with_suffix(".tests")
         arguments.write_text("\n".join(tests), encoding="utf-8")
@@ -826,8 +826,11 @@ class Process:
             runpy.run_module("pytest", run_name="__main__", alter_sys=True)
         except SystemExit as stop:
             status = int(stop.code or 0)
+        except BaseException:
+            traceback.print_exc()
         finally:
             sys.stdout.flush()
+            sys.stderr.flush()
             os._exit(status)
 
     def poll(self) -> tuple[str, str] | None:
