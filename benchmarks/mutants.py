@@ -63,7 +63,8 @@ import sys
 import time
 import traceback
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections import deque
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from functools import cache, cached_property
@@ -71,6 +72,7 @@ from pathlib import Path
 from typing import Any
 
 from . import ROOT
+from .__main__ import THREAD_VARIABLES
 
 LIBRARY = "nlwfa_core"
 PACKAGES = ("learning", "metrics", "models", "hankel", "strings", "history", "jobs")
@@ -81,9 +83,11 @@ WITHOUT_EFFECT = ("abstractmethod", "final", "lru_cache", "overload")
 IN_PROCESSES = ("history", "jobs")
 
 FIRST_TESTS = 150
-FIRST_SECONDS = 20.0  # for all tests of a mutant in the first pass, as timed by `cover`
+FIRST_SECONDS = 8.0  # for all tests of a mutant in the first pass, as timed by `cover`
 GRACE = 60.0
 TIMES_EXPECTED = 10
+FIRST = "survived the first pass"
+QUICK = 2.0  # seconds: tests that the second pass runs first
 MEMORY = 8 * 2**30  # address space: a mutant may ask for any amount
 WORKERS = 2
 # Loaded before forking, so that tests need not wait for imports. None may import the library.
@@ -645,35 +649,16 @@ def cover(folder: Path, paths: Sequence[str]) -> None:
         COVERAGE_SETTINGS + "".join(f"    {LIBRARY}/{package}/*\n" for package in PACKAGES)
     )
     data = folder / "coverage.data"
-    command = [
-        sys.executable,
-        "-m",
-        "pytest",
-        "-q",
-        "-vv",
-        "-n",
-        str(WORKERS),
-        "-p",
-        "no:randomly",
-        "-p",
-        "no:cacheprovider",
-    ]
+    command = [sys.executable, "-m", "pytest", "-q", "-vv", "-n", str(WORKERS)]
+    command += ["-p", "no:randomly", "-p", "no:cacheprovider"]
     command += ["--dist", "worksteal", "--durations=0", "--durations-min=0"]
     command += ["--cov", f"--cov-config={settings}", "--cov-context=test", "--cov-report=", *paths]
-    environment = os.environ | {
-        "COVERAGE_FILE": str(data),
-        "PYTHONPATH": f"{ROOT}:{os.environ.get('PYTHONPATH', '')}",
-    }
-    log = subprocess.run(
-        command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, text=True, check=False
-    ).stdout
-    (folder / "coverage.log").write_text(log)
-    add_coverage(folder, log, data)
-
-
-def add_coverage(folder: Path, log: str, data: Path) -> None:
+    environment = os.environ | {"COVERAGE_FILE": str(data)}
+    log = folder / "coverage.log"
+    with log.open("w", encoding="utf-8") as output:
+        subprocess.run(command, cwd=ROOT, env=environment, stdout=output, check=False)
     coverage = Coverage.load(folder / "coverage.json.gz")
-    coverage.add(log, data)
+    coverage.add(log.read_text(encoding="utf-8"), data)
     coverage.save(folder / "coverage.json.gz")
     print(f"{len(coverage.seconds):,} tests; failed without mutants: {coverage.failed or 'none'}")
 
@@ -692,14 +677,12 @@ class Covering:
         lines = self.coverage.lines.get(file, {})
         tests = {test for line in finding.change.lines for test in lines.get(line, ())}
         package = finding.module.split(".")[1]
-        source = Source(path.read_text(encoding="utf-8"))
         first = finding.change.lines[0]
-        on_import = not any(
+        in_function = any(
             scope.is_function and scope.first < first <= scope.last
-            for scope in source.scopes
-            if scope.first <= first
-        ) or finding.change.statement.startswith(("@", "def ", "class "))
-        if on_import:
+            for scope in Source(path.read_text(encoding="utf-8")).scopes
+        )
+        if not in_function or finding.change.statement.startswith(("@", "def ", "class ")):
             tests |= self._of_module(finding.module, file)
         if package in IN_PROCESSES:
             tests |= {test for test in self.tests if test.startswith(f"tests/core/{package}/")}
@@ -750,10 +733,8 @@ class Tree:
         if path.exists():
             shutil.rmtree(path)
         command = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
-        names = subprocess.run(
-            command, cwd=root, stdout=subprocess.PIPE, text=True, check=True
-        ).stdout
-        for name in names.split("\0"):
+        names = subprocess.run(command, cwd=root, capture_output=True, text=True, check=True)
+        for name in names.stdout.split("\0"):
             if name and (root / name).is_file():
                 (path / name).parent.mkdir(parents=True, exist_ok=True)
                 shutil.copy2(root / name, path / name)
@@ -772,33 +753,20 @@ class Tree:
 
 
 class Process:
-    """pytest in a forked process, with a limit on its time."""
+    """pytest in a forked process, with limits on its time and on that of each test."""
 
     def __init__(
-        self,
-        tree: Tree,
-        tests: Sequence[str],
-        seconds: float,
-        longest: float,
-        options: Sequence[str],
+        self, tree: Tree, tests: Sequence[str], seconds: Sequence[float], options: Sequence[str]
     ) -> None:
+        self.tests = tests
         self.started = time.monotonic()
-        self.limit = 2 * GRACE + TIMES_EXPECTED * seconds
+        self.limit = 2 * GRACE + TIMES_EXPECTED * sum(seconds)
         self.log = tree.path.with_suffix(".log")
         arguments = tree.path.with_suffix(".tests")
         arguments.write_text("\n".join(tests), encoding="utf-8")
-        a_test = f"--timeout={GRACE + TIMES_EXPECTED * longest:.0f}"
-        command = [
-            "-vv",
-            "--tb=line",
-            "-p",
-            "no:randomly",
-            "-p",
-            "no:cacheprovider",
-            a_test,
-            *options,
-            f"@{arguments}",
-        ]
+        command = ["-vv", "--tb=line", "-p", "no:randomly", "-p", "no:cacheprovider"]
+        command += [f"--timeout={GRACE + TIMES_EXPECTED * max(seconds):.0f}"]
+        command += [*options, f"@{arguments}"]
         sys.stdout.flush()
         self.pid = os.fork()
         if self.pid == 0:
@@ -816,10 +784,9 @@ class Process:
         outside = [entry for entry in sys.path if entry not in ("", str(ROOT), *tools)]
         os.environ["PYTHONPATH"] = str(tree)
         sys.path[:] = [str(tree), *outside]
-        for name in [
-            name for name in sys.modules if name.split(".")[0] in ("benchmarks", LIBRARY, "tests")
-        ]:
-            del sys.modules[name]
+        for name in list(sys.modules):
+            if name.split(".")[0] in ("benchmarks", LIBRARY, "tests"):
+                del sys.modules[name]
         sys.argv[:] = ["pytest", *command]
         status = 3
         try:
@@ -833,27 +800,25 @@ class Process:
             sys.stderr.flush()
             os._exit(status)
 
-    def poll(self) -> tuple[str, str] | None:
-        """Return None while it runs, then "passed", "killed" or "timeout", and the failed test."""
+    def poll(self) -> tuple[str, list[str]] | None:
+        """Return None while it runs, then "passed", "killed" or "timeout", and the failed tests."""
         pid, status = os.waitpid(self.pid, os.WNOHANG)
         if pid == 0 and time.monotonic() - self.started < self.limit:
             return None
         with suppress(ProcessLookupError):
             os.killpg(self.pid, signal.SIGKILL)  # processes that it started, too
+        words = results(self.log.read_text(encoding="utf-8", errors="replace"))
+        failed = [test for test in self.tests if words.get(test) in ("FAILED", "ERROR")]
         if pid == 0:
             os.waitpid(self.pid, 0)
-            return "timeout", ""
-        code = os.waitstatus_to_exitcode(status)
-        words = results(self.log.read_text(encoding="utf-8", errors="replace"))
-        failed = [test for test, word in words.items() if word in ("FAILED", "ERROR")]
-        if code == 0:
-            return "passed", ""
-        return "killed", failed[0] if failed else f"pytest ended with {code}"
+            return "timeout", failed + [test for test in self.tests if test not in words]
+        if os.waitstatus_to_exitcode(status) == 0:
+            return "passed", []
+        return "killed", failed or list(self.tests)  # or it ended before any test
 
-    def wait(self) -> tuple[str, str]:
-        while (result := self.poll()) is None:
+    def wait(self) -> None:
+        while self.poll() is None:
             time.sleep(0.1)
-        return result
 
 
 @dataclass
@@ -867,6 +832,16 @@ class Task:
     tests: list[str]
 
 
+@dataclass
+class Job:
+    """Tests to run with changed modules, and what to do with the result: it may make new jobs."""
+
+    texts: Mapping[Path, str]
+    tests: Sequence[str]
+    options: Sequence[str]
+    finish: Callable[[str, list[str]], Iterable[Job]]
+
+
 class Runner:
     """Runs the tests for all mutants of a sample."""
 
@@ -877,6 +852,8 @@ class Runner:
         self.coverage = Coverage.load(folder / "coverage.json.gz")
         self.results: dict[str, dict[str, Any]] = load(folder / "results.json", {})
         self.mutants = [Mutant(**record) for record in load(folder / "sample.json", {})["mutants"]]
+        self.trees: list[Tree] = []
+        self.checked: set[str] = set()  # tests that killed, and pass without mutants
 
     def save(self, number: str, **result: Any) -> None:
         self.results[number] = result
@@ -887,22 +864,24 @@ class Runner:
 
     def run(self) -> None:
         tasks = self.tasks()
+        for name in THREAD_VARIABLES:  # before numpy and torch read them
+            os.environ[name] = "1"
         for name in PRELOADED:
             importlib.import_module(name)
-        trees = [Tree(self.root, self.folder / "trees" / str(number)) for number in range(WORKERS)]
-        usable = self.usable(trees)
+        self.trees = [Tree(self.root, self.folder / "trees" / str(n)) for n in range(WORKERS)]
+        usable = self.usable()
         for task in tasks:
             task.tests = [test for test in task.tests if test in usable]
-        self.first_pass([task for task in tasks if task.number not in self.results], trees)
-        self.check_kills(trees[0])
-        self.second_pass(
-            [
-                task
-                for task in tasks
-                if self.results[task.number].get("outcome") == "survived first"
-            ],
-            trees[0],
-        )
+        waiting = [task for task in tasks if task.number not in self.results]
+        random.Random(SEED).shuffle(waiting)  # those that are done at any time are a sample
+        self.schedule(job for task in waiting for job in self.first(task))
+        self.check_kills()
+        while survivors := [task for task in tasks if self.outcome(task) == FIRST]:
+            self.second_pass(survivors)
+            self.check_kills()
+
+    def outcome(self, task: Task) -> str:
+        return str(self.results[task.number]["outcome"])
 
     def tasks(self) -> list[Task]:
         covering = Covering(self.coverage, self.root)
@@ -924,148 +903,137 @@ class Runner:
             )
         return tasks
 
-    def usable(self, trees: Sequence[Tree]) -> set[str]:
+    def usable(self) -> set[str]:
         """Return the tests that pytest finds by their ids; this also compiles the trees."""
         tests = self.coverage.seconds.keys() - set(self.coverage.failed)
         files = sorted({test.split("::")[0] for test in tests})
         found: set[str] = set()
-        for tree in trees:
+        for tree in self.trees:
             existing = [file for file in files if (tree.path / file).exists()]
-            process = Process(tree, existing, 60.0, 60.0, ["--collect-only", "-qqq"])
+            process = Process(tree, existing, [GRACE], ["--collect-only", "-qqq"])
             process.wait()
             found = set(process.log.read_text(encoding="utf-8").splitlines())
         print(f"{len(tests & found):,} of {len(tests):,} tests are found", flush=True)
         return tests & found
 
-    def seconds(self, tests: Iterable[str]) -> float:
-        return sum(self.coverage.seconds[test] for test in tests)
-
-    def start(self, tree: Tree, tests: Sequence[str], options: Sequence[str]) -> Process:
-        longest = max(self.coverage.seconds[test] for test in tests)
-        return Process(tree, tests, self.seconds(tests), longest, options)
-
-    def first_pass(self, tasks: Sequence[Task], trees: Sequence[Tree]) -> None:
-        """Run the nearest tests of each mutant, several mutants at a time."""
-        waiting = list(reversed(tasks))
-        running: dict[int, tuple[Task, Process]] = {}
+    def schedule(self, jobs: Iterable[Job]) -> None:
+        """Do jobs and those that they make, one in each tree at a time."""
+        waiting = deque(jobs)
+        running: dict[Path, tuple[Job, Process]] = {}
         while waiting or running:
-            for number, tree in enumerate(trees):
-                if number in running and (result := running[number][1].poll()):
-                    task, process = running.pop(number)
-                    outcome = "survived first" if result[0] == "passed" else result[0]
-                    seconds = round(time.monotonic() - process.started, 1)
-                    self.save(
-                        task.number,
-                        outcome=outcome,
-                        by=result[1],
-                        seconds=seconds,
-                        covering=len(task.tests),
-                        how=task.finding.how,
-                    )
+            for tree in self.trees:
+                if tree.path in running and (result := running[tree.path][1].poll()):
+                    job = running.pop(tree.path)[0]
                     tree.restore()
-                if number not in running and waiting:
-                    task = waiting.pop()
-                    tests = self.first_tests(task.tests)
-                    if not tests:
-                        self.save(
-                            task.number, outcome="survived first", covering=0, how=task.finding.how
-                        )
-                        continue
-                    tree.write(task.path, task.finding.change.text)
-                    running[number] = (task, self.start(tree, tests, ["-x"]))
+                    waiting.extend(job.finish(*result))
+                if tree.path not in running and waiting:
+                    job = waiting.popleft()
+                    for path, text in job.texts.items():
+                        tree.write(path, text)
+                    seconds = [self.coverage.seconds[test] for test in job.tests]
+                    running[tree.path] = (job, Process(tree, job.tests, seconds, job.options))
             time.sleep(0.05)
 
-    def first_tests(self, tests: Sequence[str]) -> list[str]:
-        chosen: list[str] = []
-        for test in tests:
-            if len(chosen) == FIRST_TESTS:
+    def first(self, task: Task) -> Iterator[Job]:
+        """Run the nearest tests of a mutant."""
+
+        def finish(outcome: str, failed: list[str]) -> Iterable[Job]:
+            outcome = FIRST if outcome == "passed" else outcome
+            by = failed[0] if failed else ""
+            how = task.finding.how
+            self.save(task.number, outcome=outcome, by=by, tests=len(task.tests), how=how)
+            return ()
+
+        if task.tests:
+            texts = {task.path: task.finding.change.text}
+            yield Job(texts, self.nearest(task.tests), ["-x"], finish)
+        else:
+            finish("passed", [])
+
+    def nearest(self, tests: Sequence[str]) -> list[str]:
+        """Return the first of some tests, as many as the first pass runs, but at least three."""
+        chosen = list(tests[:3])
+        seconds = sum(self.coverage.seconds[test] for test in chosen)
+        for test in tests[3:]:
+            seconds += self.coverage.seconds[test]
+            if len(chosen) == FIRST_TESTS or seconds > FIRST_SECONDS:
                 break
-            if self.seconds(chosen) + self.coverage.seconds[test] <= FIRST_SECONDS:
-                chosen.append(test)
+            chosen.append(test)
         return chosen
 
-    def check_kills(self, tree: Tree) -> None:
+    def check_kills(self) -> None:
         """Run the tests that killed without mutants; what fails then has killed nothing."""
-        killers = sorted(
-            {
-                result["by"]
-                for result in self.results.values()
-                if result.get("by") in self.coverage.seconds
-            }
-        )
-        if not killers:
-            return
-        failed = self.failing(tree, killers)
-        self.coverage.failed += failed
-        for number, result in self.results.items():
-            if result.get("by") in failed:
-                self.save(number, **result | {"outcome": "survived first", "by": ""})
+        killers = {result.get("by", "") for result in self.results.values()}
+        tests = sorted(killers & self.coverage.seconds.keys() - self.checked)
 
-    def failing(self, tree: Tree, tests: Sequence[str]) -> list[str]:
-        process = self.start(
-            tree, tests, ["-n", str(WORKERS), "--dist", "worksteal"] if len(tests) > 50 else []
-        )
-        result = process.wait()
-        words = results(process.log.read_text(encoding="utf-8", errors="replace"))
-        if result[0] == "killed" and not any(
-            word in ("FAILED", "ERROR") for word in words.values()
-        ):
-            return list(tests)  # it ended before any test
-        hung = [test for test in tests if test not in words] if result[0] == "timeout" else []
-        return [test for test in tests if words.get(test) in ("FAILED", "ERROR")] + hung
-
-    def second_pass(self, tasks: Sequence[Task], tree: Tree) -> None:
-        """Run all covering tests with all survivors of the first pass in one tree."""
-        covered = [task for task in tasks if task.tests]
-        for task in tasks:
-            if not task.tests:
-                self.save(task.number, **self.results[task.number] | {"outcome": "not covered"})
-        if covered:
-            self.divide(covered, sorted({test for task in covered for test in task.tests}), tree)
-
-    def divide(self, tasks: Sequence[Task], tests: Sequence[str], tree: Tree) -> None:
-        wanted = {test for task in tasks for test in task.tests} & set(tests) - set(
-            self.coverage.failed
-        )
-        inserted, remaining = self.insert(tasks, tree)
-        failed = self.failing(tree, sorted(wanted)) if wanted else []
-        tree.restore()
-        if not failed:
-            for task in inserted:
-                self.save(task.number, **self.results[task.number] | {"outcome": "survived"})
-        elif len(inserted) == 1:
-            task = inserted[0]
-            self.save(
-                task.number,
-                **self.results[task.number]
-                | {"outcome": "killed", "by": failed[0], "killers": len(failed)},
+        def finish(outcome: str, failed: list[str]) -> Iterable[Job]:
+            self.coverage.failed += failed
+            for number, result in list(self.results.items()):
+                if result.get("by") in failed:
+                    self.save(number, **result | {"outcome": FIRST, "by": ""})
+            print(
+                f"{len(failed)} of {len(tests)} tests that killed fail without mutants", flush=True
             )
-        else:
-            middle = len(inserted) // 2
-            self.divide(inserted[:middle], failed, tree)
-            self.divide(inserted[middle:], failed, tree)
-        if remaining:
-            self.divide(remaining, tests, tree)
+            return ()
 
-    def insert(self, tasks: Sequence[Task], tree: Tree) -> tuple[list[Task], list[Task]]:
-        """Write mutants into a tree; return those that it has, and those that cannot join them."""
-        inserted: list[Task] = []
-        remaining: list[Task] = []
-        texts: dict[Path, str] = {}
+        self.checked |= set(tests)
+        if tests:
+            self.schedule([Job({}, tests, _side_by_side(tests), finish)])
+
+    def second_pass(self, tasks: Sequence[Task]) -> None:
+        """Run all covering tests with all survivors in one tree: the quick tests, then the slow."""
+        tests = {test for task in tasks for test in task.tests}
+        quick = {test for test in tests if self.coverage.seconds[test] < QUICK}
+        for part in (quick, tests - quick):
+            self.schedule(self.group([task for task in tasks if self.outcome(task) == FIRST], part))
         for task in tasks:
-            if task.path not in texts:
-                change = task.finding.change
-            else:
-                found = find_in(Source(texts[task.path]), task.mutant, task.finding.function)
-                if found is None or found[1] != "statement" or task.mutant.repeat:
-                    remaining.append(task)
-                    continue
-                change = found[0]
-            texts[task.path] = change.text
-            inserted.append(task)
-        for path, text in texts.items():
-            tree.write(path, text)
-        return inserted, remaining
+            if self.outcome(task) == FIRST:
+                outcome = "survived" if task.tests else "not covered"
+                self.save(task.number, **self.results[task.number] | {"outcome": outcome})
+
+    def group(self, tasks: Sequence[Task], tests: Collection[str]) -> Iterator[Job]:
+        """Run tests with several mutants in one tree; where some fail, with each half of them."""
+        covering = {test for task in tasks for test in task.tests}
+        wanted = sorted(covering & set(tests) - set(self.coverage.failed))
+        if not wanted:
+            return
+        inserted, remaining, texts = _together(tasks)
+
+        def finish(outcome: str, failed: list[str]) -> Iterable[Job]:
+            if failed and len(inserted) == 1:
+                number = inserted[0].number
+                word = "timeout" if outcome == "timeout" else "killed"
+                self.save(number, **self.results[number] | {"outcome": word, "by": failed[0]})
+            elif failed:
+                print(f"{len(failed)} tests fail with {len(inserted)} mutants", flush=True)
+                middle = len(inserted) // 2
+                yield from self.group(inserted[:middle], failed)
+                yield from self.group(inserted[middle:], failed)
+            yield from self.group(remaining, tests)
+
+        yield Job(texts, wanted, ["-x"] if len(inserted) == 1 else _side_by_side(wanted), finish)
+
+
+def _side_by_side(tests: Collection[str]) -> list[str]:
+    return ["-n", str(WORKERS), "--dist", "worksteal"] if len(tests) > 100 else []
+
+
+def _together(tasks: Iterable[Task]) -> tuple[list[Task], list[Task], dict[Path, str]]:
+    """Return the mutants that can be made together, those that can not join them, and the texts."""
+    inserted: list[Task] = []
+    remaining: list[Task] = []
+    texts: dict[Path, str] = {}
+    for task in tasks:
+        change = task.finding.change
+        if task.path in texts:
+            found = find_in(Source(texts[task.path]), task.mutant, task.finding.function)
+            if found is None or found[1] != "statement" or task.mutant.repeat:
+                remaining.append(task)
+                continue
+            change = found[0]
+        texts[task.path] = change.text
+        inserted.append(task)
+    return inserted, remaining, texts
 
 
 # Report ------------------------------------------------------------------------------------------
