@@ -63,7 +63,7 @@ import sys
 import time
 import traceback
 import warnings
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass
@@ -1098,6 +1098,13 @@ def report(folder: Path) -> str:
             f"| {title} | {len(words)} | {killed} | {timeouts} | {len(words) - killed} "
             f"| {uncovered} | {gone} | {share} | {low:.1%} – {high:.1%} |"
         )
+    counts = Counter(
+        verdicts.get(number, ["no verdict"])[0]
+        for number, _ in done
+        if outcomes[number]["outcome"] not in ("killed", "timeout")
+    )
+    numbers = [f"{count} {verdict}" for verdict, count in counts.most_common()]
+    lines += ["", f"Survivors: {', '.join(numbers)}."]
     lines += [
         "",
         "| survivor | function | before → after | statement | verdict |",
@@ -1115,7 +1122,7 @@ def report(folder: Path) -> str:
             number,
             mutant.title,
             f"`{mutant.before}` → `{mutant.after}`",
-            f"`{mutant.statement}`",
+            f"`{mutant.statement[:120]}`",
             ": ".join(note),
         ]
         lines.append(
