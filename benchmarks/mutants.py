@@ -11,9 +11,9 @@ checks. Four commands work on one folder (`--folder`):
   lines, and how long each test takes. Each call adds to the file, or updates it.
 - `run` makes each mutant in a copy of the working tree and runs tests, until one fails. First it
   runs for each mutant at most 150 of the tests that cover its statement, the nearest and quickest
-  first. Then it puts all survivors into one copy and runs all tests that cover any of them; where
-  a test fails, it divides the survivors in half and runs the failed tests for each half, down to
-  single mutants. `results.json` has the results; an interrupted run goes on where it stopped.
+  first. Then it puts all survivors into one copy and runs all tests that cover any of them; those
+  that fail are run again with each survivor alone. `results.json` has the results; an interrupted
+  run goes on where it stopped.
 - `report` writes `report.md`: the share of killed mutants with its 95 % interval (Wilson), and
   the survivors. `verdicts.json`, which a reader of the survivors may write, says of each why it
   survives: `{"12": ["performance only", "the cache is only smaller"]}`.
@@ -63,7 +63,7 @@ import sys
 import time
 import traceback
 import warnings
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass
@@ -992,26 +992,39 @@ class Runner:
                 self.save(task.number, **self.results[task.number] | {"outcome": outcome})
 
     def group(self, tasks: Sequence[Task], tests: Collection[str]) -> Iterator[Job]:
-        """Run tests with several mutants in one tree; where some fail, with each half of them."""
-        covering = {test for task in tasks for test in task.tests}
-        wanted = sorted(covering & set(tests) - set(self.coverage.failed))
-        if not wanted:
-            return
+        """Run tests with several mutants in one tree, then those that fail with each mutant."""
         inserted, remaining, texts = _together(tasks)
+        wanted = self.covering(inserted, tests)
 
         def finish(outcome: str, failed: list[str]) -> Iterable[Job]:
-            if failed and len(inserted) == 1:
-                number = inserted[0].number
-                word = "timeout" if outcome == "timeout" else "killed"
-                self.save(number, **self.results[number] | {"outcome": word, "by": failed[0]})
-            elif failed:
-                print(f"{len(failed)} tests fail with {len(inserted)} mutants", flush=True)
-                middle = len(inserted) // 2
-                yield from self.group(inserted[:middle], failed)
-                yield from self.group(inserted[middle:], failed)
+            print(f"{len(failed)} tests fail with {len(inserted)} mutants", flush=True)
+            for task in inserted:
+                yield from self.single(task, failed)
             yield from self.group(remaining, tests)
 
-        yield Job(texts, wanted, ["-x"] if len(inserted) == 1 else _side_by_side(wanted), finish)
+        if wanted:
+            yield Job(texts, wanted, _side_by_side(wanted), finish)
+        elif remaining:
+            yield from self.group(remaining, tests)
+
+    def single(self, task: Task, tests: Collection[str]) -> Iterator[Job]:
+        """Run tests with one mutant."""
+        texts = {task.path: task.finding.change.text}
+
+        def finish(outcome: str, failed: list[str]) -> Iterable[Job]:
+            if failed:
+                result = {"outcome": outcome, "by": failed[0]}
+                self.save(task.number, **self.results[task.number] | result)
+            return ()
+
+        if wanted := self.covering([task], tests):
+            yield Job(texts, wanted, ["-x"], finish)
+
+    def covering(self, tasks: Iterable[Task], tests: Collection[str]) -> list[str]:
+        """Return those of some tests that cover any of the mutants, the quickest first."""
+        covering = {test for task in tasks for test in task.tests}
+        wanted = covering & set(tests) - set(self.coverage.failed)
+        return sorted(wanted, key=self.coverage.seconds.__getitem__)
 
 
 def _side_by_side(tests: Collection[str]) -> list[str]:
@@ -1085,6 +1098,13 @@ def report(folder: Path) -> str:
             f"| {title} | {len(words)} | {killed} | {timeouts} | {len(words) - killed} "
             f"| {uncovered} | {gone} | {share} | {low:.1%} – {high:.1%} |"
         )
+    counts = Counter(
+        verdicts.get(number, ["no verdict"])[0]
+        for number, _ in done
+        if outcomes[number]["outcome"] not in ("killed", "timeout")
+    )
+    numbers = [f"{count} {verdict}" for verdict, count in counts.most_common()]
+    lines += ["", f"Survivors: {', '.join(numbers)}."]
     lines += [
         "",
         "| survivor | function | before → after | statement | verdict |",
@@ -1102,7 +1122,7 @@ def report(folder: Path) -> str:
             number,
             mutant.title,
             f"`{mutant.before}` → `{mutant.after}`",
-            f"`{mutant.statement}`",
+            f"`{mutant.statement[:120]}`",
             ": ".join(note),
         ]
         lines.append(
