@@ -102,7 +102,6 @@ def test_own_strings_from_upload_to_comparison(page: Page, lab: str) -> None:
     choose(page, "learner", "fac.non")
     page.get_by_text("Networks", exact=True).click()
     write(page, "epochs_factorisation", 60)
-    write(page, "epochs_transitions", 30)
     train(page)
     expect(keyed(page, "train.losses").locator("canvas").first).to_be_visible()
     eventually(lambda: rows(page)[0][0], "fac.non")
