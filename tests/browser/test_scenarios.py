@@ -479,7 +479,8 @@ def test_what_if_from_pasted_strings_to_a_notebook(wide: Page, lab: str, tmp_pat
     )
     nbformat.validate(notebook)
     code = "\n".join(entry.source for entry in notebook.cells if entry.cell_type == "code")
-    assert f"learner='{learner}'" in code and f"rank={rank}," in code and "source='upload'" in code
+    assert re.search(rf"options\(\s*'{re.escape(learner)}',\s*rank={rank},", code)
+    assert "source='upload'" in code
     assert re.search("upload='[0-9a-f]{64}'", code) and "num_prefixes=30" in code
 
 
