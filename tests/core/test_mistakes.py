@@ -182,7 +182,7 @@ MISTAKES: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
     "fit without a learner": (
         lambda: fit(HANKEL),
         TypeError,
-        "learner missing: pass a learner's name and its options, such as 'SP', 5",
+        "learner and rank missing: pass a learner and a rank, such as 'SP', 5",
     ),
     "fit with an unknown option": (
         lambda: fit(HANKEL, "SP", 2, epochs=3),
