@@ -272,11 +272,14 @@ def hide_recipe() -> None:
 
 
 def set_recipe(recipe: Recipe) -> None:
-    """Set all controls to a recipe.
+    """Set all controls to a recipe, and forget the values of fields that it does not have.
 
     To be called in callbacks, because widgets can't be set once they are drawn.
     """
     values = flat(recipe)
+    for name in OPTIONS.keys() - values.keys():
+        for remembered in (st.session_state, st.session_state.get(VALUES, {})):
+            remembered.pop(name, None)
     refused = over_limit(recipe)
     st.session_state.update(values | refused)
     for key, most in refused.items():
