@@ -1,8 +1,8 @@
 """Measures the server's memory before, during and after a large upload: `python -m
 benchmarks.memory [--megabytes 50]`.
 
-A first visitor uploads a small file and looks at some pages, so that what a server loads once is
-there. A second one uploads random strings, looks at the same pages and closes the browser.
+A first visitor uploads a small file and looks at some pages; the server then holds what it loads
+only once. A second visitor uploads random strings, looks at the same pages and closes the browser.
 Streamlit drops a session two minutes after its browser has left; then the server's memory should be
 within 10 % of what it was. Linux only.
 """

@@ -5,8 +5,8 @@ because of the change *kills* the mutant; a mutant that survives shows code whos
 checks. Four commands work on one folder (`--folder`):
 
 - `draw` draws mutants at random and writes `sample.json`. It describes a mutant by its function
-  and by the changed statement, not by its line, so that the same mutants can be made again after
-  code was reformatted or moved.
+  and by the changed statement, not by its line, so the same mutants can be made again after code
+  was reformatted or moved.
 - `cover PATH ...` runs tests and writes into `coverage.json.gz` which of them execute which
   lines, and how long each test takes. Each call adds to the file, or updates it.
 - `run` makes each mutant in a copy of the working tree and runs tests, until one fails. First it
@@ -90,7 +90,7 @@ FIRST = "survived the first pass"
 QUICK = 2.0  # seconds: tests that the second pass runs first
 MEMORY = 8 * 2**30  # address space: a mutant may ask for any amount
 WORKERS = 2
-# Loaded before forking, so that tests need not wait for imports. None may import the library.
+# Loaded before forking, to save each test the imports. None of them may import the library.
 PRELOADED = (
     "alembic.command",
     "joblib",
@@ -643,7 +643,7 @@ def results(log: str) -> dict[str, str]:
 
 
 def cover(folder: Path, paths: Sequence[str]) -> None:
-    """Run tests with coverage, each in a context of its own."""
+    """Run tests with coverage, with one coverage context per test."""
     settings = folder / "coveragerc"
     settings.write_text(
         COVERAGE_SETTINGS + "".join(f"    {LIBRARY}/{package}/*\n" for package in PACKAGES)

@@ -1,8 +1,8 @@
 """Runs in the opponents' own virtual environment: reads a JSON request from each line and writes a
 JSON answer.
 
-Imports nothing of this project. Times are measured here, around the opponent's own calls, so that
-they do not include the pipe. Word lists come as flat arrays with offsets, in npz files.
+It imports nothing from this project. Times are measured here, around the opponent's calls, so they
+do not include the pipe. Word lists come as flat arrays with offsets, in npz files.
 """
 
 from __future__ import annotations

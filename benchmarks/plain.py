@@ -1,10 +1,10 @@
-"""Implement the paper in a plain way, as an opponent to compare with. This file uses nothing of
+"""Implement the paper in a plain way, as an opponent to compare with. This file uses nothing from
 `nlwfa_core`.
 
 Source: Li, Rabusseau and Precup (2018), §2.3 and §4. Dictionaries for counts, a dense H over the
 p-closure, a full SVD, autograd on the full reconstruction, one training loop for each symbol,
 evaluation word by word. What the paper leaves open is as in the core (scaling by the largest entry,
-the weights of the best epoch, next symbols by row sums), so that results can be compared.
+the weights of the best epoch, next symbols by row sums), so results can be compared.
 """
 
 from __future__ import annotations

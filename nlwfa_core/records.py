@@ -133,10 +133,12 @@ class Option:
 
     def _default_text(self) -> str:
         if self.by:
-            return " or ".join(f"{value} ({name})" for name, value in self.default.items())
+            return " or ".join(f"{value:,} ({name})" for name, value in self.default.items())
         if isinstance(self.default, tuple):
             return ",".join(map(str, self.default))
-        return str(self.default)
+        if isinstance(self.default, bool):
+            return "yes" if self.default else "no"
+        return f"{self.default:,}" if isinstance(self.default, int) else str(self.default)
 
 
 def _default_by(defaults: Mapping[Any, Any], value: Any) -> Any:
@@ -281,10 +283,16 @@ class Record(BaseModel):
 
     @model_validator(mode="before")
     @classmethod
-    def _without_negative_zero(cls, content: Any) -> Any:
-        """Write −0 as 0: they are equal, so records with them must have the same key."""
+    def _check_numbers(cls, content: Any) -> Any:
+        """Refuse true and false where a number is meant, which pydantic would convert. Write −0 as
+        0: they are equal, so records with them must have the same key.
+        """
         if not isinstance(content, dict):
             return content
+        for name, value in content.items():
+            field = cls.model_fields.get(name)
+            if isinstance(value, bool) and field is not None and field.annotation in (int, float):
+                raise FieldError(f"{name} must be a number; got {value}", name)
         return {
             name: value + 0.0 if isinstance(value, float) else value
             for name, value in content.items()

@@ -49,8 +49,6 @@ TORCH = tuple(
         "recurrent_networks",
     )
 )
-# draws with Plotly outside `display.figures`
-PLOTLY = ("teaching.automata.learning_back_figure",)
 # results as data frames, made inside a function
 PANDAS = ("strings.sample", "metrics.score_table", "history.runs")
 
@@ -122,9 +120,7 @@ def test_the_core_knows_neither_the_app_nor_its_libraries() -> None:
         assert "studies" not in used or module in ("cli.compete", "cli.reproduce"), module
         assert "pandas" not in used or module in PANDAS, module
         assert "pandas" not in eager, module
-        assert "plotly" not in used or module.startswith("display.figures.") or module in PLOTLY, (
-            module
-        )
+        assert "plotly" not in used or module.startswith("display.figures."), module
         assert "matplotlib" not in used or module == "plot.__init__", module
         assert "torch" not in used or module in TORCH, module
 

@@ -87,7 +87,6 @@ def test_the_core_imports_only_what_a_plain_install_brings() -> None:
         "jobs.",
         "display.figures.",
         "experiment.estimators",
-        "teaching.automata.learning_back_figure",
     )
     for module, path in CORE.items():
         if not module.startswith(guarded):

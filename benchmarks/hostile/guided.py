@@ -1,7 +1,7 @@
 """Gives one reader inputs guided by coverage: `PYTHONPATH=FOLDER python -m
 benchmarks.hostile.guided READER`, Atheris in FOLDER.
 
-Atheris (libFuzzer) is no requirement of the project: `pip install --target FOLDER atheris`. It sees
+The project does not require Atheris (libFuzzer): `pip install --target FOLDER atheris`. It sees
 which branches of `nlwfa_core` an input takes, keeps the inputs that take new ones, and changes them
 further: half by its own changes, half by the reader's (`readers.Reader`), which get past checksums.
 An input is a finding if it is neither accepted nor refused with RecipeError; the first one of each

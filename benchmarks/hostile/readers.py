@@ -116,7 +116,7 @@ strings: ab b
 page: hankel
 show: rank
 do: Go | rank=3
-models: SP@2 fac.non@3 learning_seed=1
+models: fac.non@2 both.non@3 learning_seed=1
 
 Text.
 

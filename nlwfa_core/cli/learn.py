@@ -16,8 +16,8 @@ import typer
 from .. import limits
 from ..errors import RecipeError, check_one_of, listed
 from ..experiment.recipe import (
+    LEARNING_SEEDS,
     OPTIONS,
-    SEEDS,
     Recipe,
     number_ranges,
     with_fields,
@@ -279,7 +279,7 @@ def _check_preset(learner: str | None, rank: int | None, field_values: Mapping[s
     named = [
         name for name, value in (("--learner", learner), ("--rank", rank)) if value is not None
     ]
-    if named := [*named, *option_names(LEARNING, set(field_values) - set(SEEDS))]:
+    if named := [*named, *option_names(LEARNING, set(field_values) - set(LEARNING_SEEDS))]:
         raise RecipeError(
             f"--preset best chooses learner, rank and options itself: leave out {listed(named)}"
         )

@@ -24,7 +24,7 @@ from ..metrics.tables import Numbers, Table, format_score
 from .recipe_differences import NO_EFFECT, UNREADABLE, differing, option_column, options
 
 MAX_DIFFERENCES = 3  # differing options that are listed beside a run's name
-SEEDS = (OPTIONS["data_seed"].title, OPTIONS["learning_seed"].title)
+SEED_TITLES = (OPTIONS["data_seed"].title, OPTIONS["learning_seed"].title)
 
 
 def run_name(run: Run) -> str:
@@ -121,7 +121,7 @@ def runs_table(
             (value, format_score(value, kind.form))
             for value in (score(run, kind.field) for run in runs)
         )
-    for name in [*(name for name in differing(readable) if name not in SEEDS), *SEEDS]:
+    for name in [*(name for name in differing(readable) if name not in SEED_TITLES), *SEED_TITLES]:
         texts = (
             UNREADABLE if values is None else _shortened(values[name], titles or {})
             for values in by_run

@@ -46,7 +46,10 @@ def table(entries: Iterable[Option], kind: type[LearnerOptions] | None = None) -
     lines = ["| option | | | exists with |", "|---|---|---|---|"]
     for entry in entries:
         needs = "; ".join(filter(None, (_condition(each, kind) for each in entry.when)))
-        lines.append(f"| `{entry.name}` | {entry.help} | {entry.range} | {needs} |")
+        text = entry.help
+        if any(choice not in text for choice in entry.choices):
+            text = f"{text.rstrip('.')}: {', '.join(entry.choices)}."
+        lines.append(f"| `{entry.name}` | {text} | {entry.range} | {needs} |")
     return "\n".join(lines) + "\n"
 
 

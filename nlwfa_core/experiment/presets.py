@@ -8,8 +8,9 @@ from ..learning.learners import options
 from .recipe import DataRecipe, HankelRecipe, Recipe
 
 # Options of networks that are trained as in the paper: by Adamax, from random weights, at its
-# constant rates. The paper does not say for how many epochs it trained; 1,000 and 500 are this
-# lab's choice, after which the loss of the second step is still falling.
+# constant rates, which are the defaults, too. The paper does not say for how many epochs it
+# trained; 1,000 and 500 are this lab's choice, after which the loss of the second step is still
+# falling.
 PAPER: dict[str, Any] = {
     "optimizer": "adamax",
     "start": "random",

@@ -312,8 +312,12 @@ class Recipe(Record):
     @field_validator("learning", mode="before")
     @classmethod
     def _read_learning(cls, value: Any) -> Any:
+        if isinstance(value, LearnerOptions):
+            return options_from(LEARNERS, value, {})
         if isinstance(value, Mapping):
-            return options_from(LEARNERS, None, {"learner": SP.name(), **value})
+            learner = value.get("learner", SP.name())
+            check_one_of("learner", learner, LEARNERS)
+            return options_from(LEARNERS, learner, {**value, "learner": learner})
         return value
 
     @model_validator(mode="after")
@@ -375,7 +379,9 @@ class Recipe(Record):
         nothing in it is random, that of the strings.
         """
         values = flat(self)
-        seeds: list[int] = [values[name] for name in (*SEEDS, "data_seed") if name in values]
+        seeds: list[int] = [
+            values[name] for name in (*LEARNING_SEEDS, "data_seed") if name in values
+        ]
         return seeds[0]
 
     @property
@@ -384,7 +390,7 @@ class Recipe(Record):
         return run_title(self.learning.learner, self.learning.rank)
 
 
-SEEDS = ("learning_seed", "refinement_seed")  # flat names
+LEARNING_SEEDS = ("learning_seed", "refinement_seed")  # flat names
 DROPOUT_NEEDS = {"learner": NETWORK_LEARNERS, "transform": ("sqrt", "row")}
 
 
@@ -578,8 +584,8 @@ def over_limit(recipe: Recipe) -> dict[str, int]:
 
 def check_allowed(recipe: Recipe) -> None:
     """Raise RecipeError if a field is above its limit."""
-    for name, largest in over_limit(recipe).items():
-        limits.check_at_most(name, flat(recipe)[name], largest)
+    for record in recipe.fields().values():
+        record.check_limits()
 
 
 def differences(before: Recipe, after: Recipe) -> dict[str, tuple[Any, Any]]:

@@ -29,7 +29,7 @@ from ..metrics.tables import csv_text
 from ..metrics.testset import TestSet
 from ..sources.registry import GENERATORS
 from .datasets import Files, load_data
-from .recipe import SEEDS, Recipe, flat
+from .recipe import LEARNING_SEEDS, Recipe, flat
 from .results import RUN_STAGES, Result
 
 SCORE_COLUMNS = tuple(field.name for field in fields(Scores))
@@ -167,7 +167,7 @@ def settings_in_words(recipe: Recipe) -> str:
     words.append(
         "all strings" if (number := _num_strings(recipe)) is None else f"{number:,} strings"
     )
-    if not set(SEEDS).isdisjoint(flat(recipe)):
+    if not set(LEARNING_SEEDS).isdisjoint(flat(recipe)):
         words.append(f"seed {recipe.seed}")
     return ", ".join(words)
 

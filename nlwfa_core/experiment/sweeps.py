@@ -16,13 +16,23 @@ from pydantic import Field
 
 from ..errors import RecipeError, alternatives, check_one_of, did_you_mean
 from ..files import from_json
-from ..learning.learners import LEARNERS
+from ..learning.learners import LEARNERS, SP
 from ..limits import check_at_most, most
 from ..metrics.diagnostics import Diagnostics
 from ..metrics.score_table import Scores
 from ..metrics.seeds import Spread, badness
 from ..records import Record, check_json_types
-from .recipe import FIELDS, OPTIONS, SEEDS, Recipe, Seed, flat, flat_name, needs, with_fields
+from .recipe import (
+    FIELDS,
+    LEARNING_SEEDS,
+    OPTIONS,
+    Recipe,
+    Seed,
+    flat,
+    flat_name,
+    needs,
+    with_fields,
+)
 from .results import Result
 
 MAX_POINTS = 200  # of a comparison, all of which a page shows
@@ -139,7 +149,7 @@ class Grid(Record):
         """Yield what the sweep sets other than defaults: the name in its file, and the flat names
         of the fields that this sets.
         """
-        seeds = (*SEEDS, *(["data_seed"] if self.new_strings else []))
+        seeds = (*LEARNING_SEEDS, *(["data_seed"] if self.new_strings else []))
         lists = {
             "statistics": ("statistic",),
             "transforms": ("transform",),
@@ -223,7 +233,7 @@ class Grid(Record):
         """Yield the seeds of every run: flat name -> seed."""
         if self.seeds and self.num_seeds > 1:
             raise RecipeError(f"num_seeds must be 1 if seeds are listed; got {self.num_seeds}")
-        names = (*SEEDS, "data_seed") if self.new_strings else SEEDS
+        names = (*LEARNING_SEEDS, "data_seed") if self.new_strings else LEARNING_SEEDS
         base = flat(self.base) | dict(self.options)
         if not self.seeds:
             for number in range(self.num_seeds):
@@ -259,11 +269,14 @@ def _with_options(lists: dict[str, Any]) -> dict[str, Any]:
             raise RecipeError(f"unknown field 'base.learning.{field}'{near}")
         declaring = next(kind for kind in LEARNERS.values() if field in kind.model_fields)
         check_json_types(declaring, {field: value}, "base.learning.")
-    listed = lists.get("learners") or [learning.get("learner", "SP")]
-    known = [name for name in listed if name in LEARNERS] if isinstance(listed, list) else []
+    first = learning.get("learner", SP.name())
+    listed = lists.get("learners") or [first]
+    known = []
+    if isinstance(listed, list):
+        known = [name for name in listed if isinstance(name, str) and name in LEARNERS]
     # a base with a Hankel matrix needs a learner that has one
     learner = next((name for name in known if LEARNERS[name].needs_hankel), None)
-    own = {"learner": learner or next(iter(known), learning.get("learner", "SP"))}
+    own = {"learner": learner or next(iter(known), first)}
     options = []
     for field, value in learning.items():
         if field == "rank":

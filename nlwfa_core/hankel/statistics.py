@@ -20,10 +20,6 @@ LINEAR_ONLY = (
     "suffix statistics need the learner SP and the transform none: only a linear model can be "
     "converted to strings"
 )
-BASES = {
-    "frequent": "the most frequent prefixes and suffixes",
-    "matching": "frequent ones that can be matched, so that no row or column is idle",
-}
 # of a matrix whose stored entries are the known values of a function (`hankel.valued_strings`)
 VALUE = "value"
 TRANSFORMS = {

@@ -12,7 +12,7 @@ from time import monotonic
 from typing import Any
 
 from .. import limits
-from ..experiment.recipe import SEEDS, Recipe, with_fields
+from ..experiment.recipe import LEARNING_SEEDS, Recipe, with_fields
 from ..learning.progress import Progress
 from .pace import Pace
 from .snapshots import Snapshot
@@ -215,7 +215,7 @@ class Job:
 
         Jobs of the same kind should take about the same time.
         """
-        seeds = dict.fromkeys((*SEEDS, "data_seed"), 0)
+        seeds = dict.fromkeys((*LEARNING_SEEDS, "data_seed"), 0)
         return with_fields(self.recipe, {"rank": 1}, seeds).key()
 
     @property

@@ -1,6 +1,7 @@
 """The two kinds of learners: what the record of a learner's options does.
 
-A new learner is a module with such a record, and a line of the registry in `learners`.
+A new learner is such a record in `learners`, a line of the registry there, and a module that the
+record imports when it learns.
 """
 
 from __future__ import annotations

@@ -534,11 +534,13 @@ def options_from(
         check_one_of("learner", options.learner, registry)
         if not isinstance(options, registry[options.learner]):
             raise RecipeError(
-                f"the options must be a {registry[options.learner].__name__}; got a "
-                f"{type(options).__name__}"
+                f"options of {options.learner} for this use are a "
+                f"{registry[options.learner].__name__}; got a {type(options).__name__}"
             )
+        if fields.get("learner", options.learner) != options.learner:
+            raise TypeError(f"learner is passed twice: {options!r} and {fields['learner']!r}")
         return options.changed(**fields) if fields else options
-    if isinstance(options, str) and "learner" in fields:
+    if isinstance(options, str) and fields.get("learner", options) != options:
         raise TypeError(f"learner is passed twice: {options!r} and {fields['learner']!r}")
     learner = fields.get("learner") if options is None else options
     if learner is None:

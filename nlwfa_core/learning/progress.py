@@ -157,7 +157,7 @@ class TrainingLog:
         which was not an epoch.
     start, starts : int
         The number of this training's start, counted from 1, and how many starts there were (see
-        `options.Options`).
+        `options.Networks`).
     """
 
     stage: str

@@ -117,7 +117,7 @@ def divergence_warnings(model: Model) -> tuple[str, ...]:
 
 
 class LearningReport(Protocol):
-    """Describes the fields of a `learning.learners.FitReport` that diagnostics contain, too."""
+    """Describes the fields of a `learning.fitting.FitReport` that diagnostics contain, too."""
 
     @property
     def messages(self) -> tuple[str, ...]: ...

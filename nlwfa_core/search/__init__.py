@@ -2,7 +2,6 @@
 strings.
 
 - `budget`: how much a search may spend: time, states and threads.
-- `rank_selection`: the choice of a rank, or of the recommended model and its options, by validation
-  strings.
+- `rank_selection`: the choice of a rank by validation strings.
 - `loop`: the search: families, numbers of states and starts, and a mixture at the end.
 """

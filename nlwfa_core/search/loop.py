@@ -13,7 +13,8 @@ while there is time. At the end, a mixture of the best few models is chosen, wit
 
 Which trainings run depends on the clock. Each of them has a recipe with a seed and its number of
 iterations, so a model can be learned again from its recipe: `em_training.fit_em`,
-`merging.fit_pdfa`, `experiment.pipeline.fit_recipe`, `NGram.fit`, `recurrent.fit_recurrent`.
+`merging.fit_pdfa`, `experiment.pipeline.fit_recipe`, `NGram.fit`,
+`recurrent_networks.fit_recurrent`.
 
 If the result need not be an automaton, n-grams and an LSTM may be part of the mixture, and next
 symbols may be mixed instead of strings. If it is to rank what may follow a prefix, the best models
@@ -146,7 +147,9 @@ class NGramRecipe:
 
 @dataclass(frozen=True)
 class LSTMRecipe:
-    """What determines an LSTM: its number of units, and its training (see `recurrent.Training`)."""
+    """The settings of an LSTM: its number of units, and its training
+    (`recurrent_networks.Training`).
+    """
 
     num_states: int
     updates: int
@@ -163,7 +166,7 @@ class LSTMRecipe:
         report: Report = silent,
         cancelled: CancelCheck = never,
     ) -> RecurrentModel:
-        """Learn it from strings; the parameters are those of `recurrent.fit_recurrent`."""
+        """Learn it from strings; the parameters are those of `recurrent_networks.fit_recurrent`."""
         from ..learning.recurrent_networks import Training, fit_recurrent
 
         training = Training(
@@ -739,9 +742,6 @@ class _Search:
         """Return the fewest bits that a model with states has, or that EM is forecast to reach."""
         trained = [one.bits for one in self.candidates if one.num_states and one.family != "LSTM"]
         return min(trained + [one.forecast for one in self.trainings if one.losses], default=np.inf)
-
-    def _best_now(self) -> float:
-        return min([one.bits for one in self.candidates] + [one.loss for one in self.trainings])
 
     def run(self) -> SearchResult:
         threads = self.budget.number_of_threads

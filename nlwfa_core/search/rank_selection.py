@@ -79,8 +79,8 @@ def select_rank(
     validation : TestSet, or strings
     ranks : sequence of int
     recipe : Recipe, optional
-        The parts for the Hankel matrix, learning and refinement are used, except for the rank; the
-        part for the data is not. By default it is SP with a basis of 1000 × 1000.
+        The parts for the Hankel matrix and learning are used, except for the rank; the part for the
+        data is not. By default it is SP with a basis of 1000 × 1000.
     metric : str
         One of `SELECTION_METRICS`. If no rank has a finite score, a note says so.
 

@@ -433,7 +433,7 @@ def _move(lesson: Lesson, index: int) -> None:
 
 
 def _keep_mine() -> None:
-    sidebar.set_values(st.session_state.pop(MINE)[2])
+    sidebar.restore_values(st.session_state.pop(MINE)[2])
 
 
 def _there() -> None:
@@ -442,7 +442,8 @@ def _there() -> None:
 
 def _do(action: Action) -> None:
     try:
-        sidebar.set_recipe(action.applied(sidebar.current()))
+        recipe = action.applied(sidebar.current())
+        sidebar.set_recipe(recipe, forget=action.recipe is not None)
     except RecipeError as error:
         error_toast(error)
     else:

@@ -71,6 +71,7 @@ VALUES = "controls.kept"
 CURRENT = "controls.current"
 HIDDEN = "controls.hidden"
 LINKED = "controls.linked"
+STALE = "controls.stale"
 ENTRIES = "controls.entries"
 UNDO_STACK = "undo.stack"
 UNDO_LAST = "undo.last"
@@ -98,7 +99,7 @@ def recipe_controls() -> Recipe:
             index=None,
             format_func=lambda name: PRESETS[name][0],
             key="controls.preset",
-            on_change=_apply_preset,
+            on_change=_apply_chosen_preset,
             placeholder="Choose a preset",
         )
         _data_controls(effective)
@@ -110,6 +111,7 @@ def recipe_controls() -> Recipe:
     st.session_state[CURRENT] = recipe
     values |= _linked_options(recipe, linked, values)
     st.session_state[HIDDEN] = _hidden_options(recipe, values)
+    st.session_state.pop(STALE, None)
     _report_refused(linked, values)
     return recipe
 
@@ -169,8 +171,17 @@ def _hidden_options(recipe: Recipe, values: Mapping[str, Any]) -> dict[str, Any]
         return False
 
     effective = flat(recipe)
-    names = [name for name in values if FIELDS[name][0] == "learning" and name not in effective]
-    options = {name: values[name] for name in names}
+    # what the controls would begin with on a server that allows less than a field's default
+    clamped = {
+        name: entry.largest
+        for name, entry in OPTIONS.items()
+        if entry.largest is not None and not entry.by and entry.default > entry.largest
+    }
+    options = {
+        name: value
+        for name, value in {**clamped, **values}.items()
+        if FIELDS[name][0] == "learning" and name not in effective
+    }
     if are_valid(options):
         return options
     valid: dict[str, Any] = {}
@@ -271,15 +282,43 @@ def hide_recipe() -> None:
     )
 
 
-def set_recipe(recipe: Recipe) -> None:
-    """Set all controls to a recipe, and forget the values of fields that it does not have.
+def restore_values(values: Mapping[str, Any]) -> None:
+    """Set controls to all values that the sidebar had, and forget those of other controls.
 
     To be called in callbacks, because widgets can't be set once they are drawn.
     """
-    values = flat(recipe)
+    _forget_other(values)
+    set_values(dict(values))
+
+
+def _forget_other(values: Mapping[str, Any]) -> None:
+    """Forget what the session remembers of all fields that have no value."""
     for name in OPTIONS.keys() - values.keys():
         for remembered in (st.session_state, st.session_state.get(VALUES, {})):
             remembered.pop(name, None)
+
+
+def set_recipe(recipe: Recipe, *, forget: bool = True) -> None:
+    """Set all controls to a recipe.
+
+    To be called in callbacks, because widgets can't be set once they are drawn.
+
+    Parameters
+    ----------
+    forget : bool
+        Whether to forget the values of fields that the recipe does not have; otherwise other
+        learners keep the options that were set for them.
+    """
+    values = flat(recipe)
+    if forget:
+        _forget_other(values)
+    for name in CONTROLS:
+        # A control that is not drawn now would read a link's old value when it appears. The browser
+        # keeps the address of those that are drawn, and Streamlit refuses to change it here.
+        if name in st.query_params:
+            with suppress(StreamlitAPIException):
+                del st.query_params[name]
+                st.session_state.setdefault(STALE, set()).add(name)
     refused = over_limit(recipe)
     st.session_state.update(values | refused)
     for key, most in refused.items():
@@ -295,14 +334,21 @@ def set_rank(rank: int) -> None:
     st.session_state["rank"] = min(rank, limits.most("rank"))
 
 
-def _apply_preset() -> None:
-    name = st.session_state["controls.preset"]
-    if name:
+def _apply_chosen_preset() -> None:
+    if name := st.session_state["controls.preset"]:
+        apply_preset(name)
+
+
+def apply_preset(name: str) -> None:
+    """Set all controls to a preset; one that is about uploaded files keeps the session's.
+
+    To be called in callbacks, because widgets can't be set once they are drawn.
+    """
+    recipe = PRESETS[name][1]
+    if recipe.data.source == "upload":
         uploads = {key: st.session_state.get(key, "") for key in UPLOADS}
-        recipe = PRESETS[name][1]
-        if recipe.data.source == "upload":
-            recipe = recipe.changed(data=recipe.data.changed(**uploads))
-        set_recipe(recipe)
+        recipe = recipe.changed(data=recipe.data.changed(**uploads))
+    set_recipe(recipe)
 
 
 def _restore() -> None:
@@ -312,7 +358,10 @@ def _restore() -> None:
     if url_parameters.came_back():
         st.session_state.update({name: _default(name) for name in CHOICES})
         st.session_state.update(_linked_choices())
-        st.session_state.update(st.session_state.get(ENTRIES, {}).get(_entry(), {}))
+        entry = st.session_state.get(ENTRIES, {}).get(_entry())
+        if entry is not None:
+            _forget_other(entry)
+            st.session_state.update(entry)
     for key, value in st.session_state.get(VALUES, {}).items():
         if key not in st.session_state:
             st.session_state[key] = value
@@ -494,6 +543,9 @@ def _binding(name: str, default: Any) -> str | None:
     ):
         with suppress(StreamlitAPIException):
             st.query_params[name] = str(value)
+    if name in st.session_state.get(STALE, ()):
+        # This run began with another value in the address, and a bound control would take it.
+        return None
     kind = OPTIONS[name].kind
     is_number = kind in (int, float)
     return url_parameters.number_binding(name, kind is int) if is_number else "query-params"
@@ -573,7 +625,7 @@ def _step_back(stack: list[SidebarState], other: list[SidebarState], now: Sideba
         return
     st.session_state[UNDO_LAST] = None
     other.append(now)
-    set_values(stack.pop()[1])
+    restore_values(stack.pop()[1])
 
 
 def describe_change(before: Recipe, after: Recipe) -> str:

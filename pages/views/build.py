@@ -16,6 +16,7 @@ import streamlit as st
 
 from nlwfa_core import RecipeError
 from nlwfa_core.display import walk
+from nlwfa_core.display.figures.error_curve import error_curve_figure
 from nlwfa_core.display.formulas import latex
 from nlwfa_core.display.formulas.by_hand import by_hand
 from nlwfa_core.display.lens import MatrixChoice, singular_values_payload
@@ -49,7 +50,6 @@ from nlwfa_core.teaching.automata.learning_back import (
     source_files,
     source_recipe,
 )
-from nlwfa_core.teaching.automata.learning_back_figure import learning_back_figure
 from pages.shared import components, contents, navigation, screen, sidebar, uploads, widgets
 from pages.shared.context import computed
 from pages.shared.widgets import escape_markdown, written_string
@@ -629,7 +629,7 @@ def learn_back(wfa: WFA) -> None:
         "Error of the learned weights against the number of strings, with five seeds each; both "
         "axes are logarithmic"
     )
-    st.plotly_chart(learning_back_figure(curve), key="build.curve", alt=alt)
+    st.plotly_chart(error_curve_figure(curve.sizes, curve.errors), key="build.curve", alt=alt)
     st.markdown(curve_sentence(curve))
     st.caption(
         "Plotted is Σ |f̂(x) − f(x)| over all strings of up to "
@@ -651,7 +651,8 @@ def _use_as_source(size: int, seed: int) -> None:
         widgets.error_toast(error)
         return
     data = source_recipe(recipe.data, hashes, size, seed)
-    sidebar.set_recipe(recipe.changed(data=data).with_learner("SP", minimise(wfa).num_states))
+    recipe = recipe.changed(data=data).with_learner("SP", minimise(wfa).num_states)
+    sidebar.set_recipe(recipe, forget=False)
     st.session_state[LEAVE] = True
 
 

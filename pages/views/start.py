@@ -99,8 +99,8 @@ def lesson_cards() -> None:
 def presets() -> None:
     """Draw the buttons that set a recipe and go to Train."""
     with st.container(horizontal=True, key="presets"):
-        for name, (title, recipe) in PRESETS.items():
-            if st.button(title, key=f"start.{name}", on_click=sidebar.set_recipe, args=(recipe,)):
+        for name, (title, _) in PRESETS.items():
+            if st.button(title, key=f"start.{name}", on_click=sidebar.apply_preset, args=(name,)):
                 switch("train")
 
 

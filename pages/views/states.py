@@ -148,7 +148,7 @@ def _graphs(context: Context) -> tuple[list[walk.Graph], int, str]:
         key="states.walk_groups",
         persist_state="session",
     )
-    prefixes = context.prefixes(min(run.recipe.hankel.num_prefixes, walk.MAX_PREFIXES))
+    prefixes = context.prefixes(min(recipe.hankel.num_prefixes, walk.MAX_PREFIXES))
     graph = computed(
         walk.grouped_graph,
         f"{run.run_key} {len(prefixes)}",

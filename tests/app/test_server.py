@@ -9,10 +9,13 @@ import subprocess
 import sys
 from pathlib import Path
 from types import SimpleNamespace
+from unittest.mock import Mock
 
 import pytest
 from streamlit.runtime.caching.ttl_cache import TTLCache
 from streamlit.runtime.memory_session_storage import MemorySessionStorage
+from streamlit.runtime.runtime import Runtime
+from streamlit.runtime.websocket_session_manager import WebsocketSessionManager
 
 from pages.shared import server
 
@@ -103,13 +106,14 @@ def test_sessions_whose_time_is_over_are_dropped(monkeypatch: pytest.MonkeyPatch
     storage = MemorySessionStorage()
     storage._cache = TTLCache(maxsize=8, ttl=120, timer=lambda: now[0])
     storage.save(SimpleNamespace(session=SimpleNamespace(id="gone")))  # type: ignore[arg-type]
-    manager = SimpleNamespace(_session_storage=storage)
+    manager = WebsocketSessionManager(storage, Mock(), Mock(), Mock())
     loop = SimpleNamespace(call_soon_threadsafe=lambda action: action())
     runtime = SimpleNamespace(
         _session_mgr=manager, _get_async_objs=lambda: SimpleNamespace(eventloop=loop)
     )
     monkeypatch.setattr("streamlit.runtime.exists", lambda: True)
     monkeypatch.setattr("streamlit.runtime.get_instance", lambda: runtime)
+    assert callable(Runtime._get_async_objs)
     for now[0], left in ((100.0, 1), (130.0, 0)):
         assert server.drop_sessions()
         assert len(storage._cache._data) == left

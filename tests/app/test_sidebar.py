@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from streamlit.testing.v1 import AppTest
 
-from nlwfa_core import DataRecipe, HankelRecipe, Recipe, RecipeError, options
+from nlwfa_core import DataRecipe, HankelRecipe, Recipe, RecipeError, limits, options
 from nlwfa_core.experiment.presets import PRESETS
-from nlwfa_core.experiment.recipe import FIELDS, OPTIONS, flat, with_fields
+from nlwfa_core.experiment.recipe import FIELDS, OPTIONS, flat, over_limit, with_fields
 from nlwfa_core.hankel.statistics import FOR_ALL_LEARNERS, TRANSFORMS
 from nlwfa_core.learning.learners import HANKEL_LEARNERS, LEARNERS
 from nlwfa_core.learning.names import CONVERGED_EPOCHS, LIKELIHOOD_EPOCHS
@@ -448,3 +448,39 @@ def test_controls_have_the_label_and_the_help_of_their_field() -> None:
         assert widget.label.lower() == OPTIONS[key].title.lower()
         has_caption = any(CHOICES.get(key, {}).values())
         assert widget.help == ("" if has_caption else OPTIONS[key].help)
+
+
+def remembered(app):
+    """What other learners are trained with beside the sidebar's recipe."""
+    return app.session_state["controls.hidden"]
+
+
+def test_undo_takes_back_what_a_preset_set_for_other_learners():
+    app = open_lab("train", **QUICK | {"learner": "SP"})
+    before = remembered(app)
+    app.selectbox(key="controls.preset").set_value("paper-dyck").run()
+    assert recipe_of(app) == PRESETS["paper-dyck"][1]
+    undo(app)
+    assert remembered(app) == before and not complaints(app)
+
+
+def test_other_learners_are_clamped_as_the_controls_are(monkeypatch):
+    monkeypatch.setattr(limits, "IN_FORCE", limits.IN_FORCE | {"epochs": 100})
+    app = open_lab("train", **{**QUICK, "learner": "SP"} | {"epochs_transitions": 100})
+    hidden = dict(remembered(app))
+    app.selectbox(key="learner").set_value("both.non").run()
+    network = with_fields(recipe_of(app), {"learner": "both.non"}, hidden)
+    assert recipe_of(app).learning.epochs_factorisation == 5 and not over_limit(network)
+    fresh = open_lab("train", learner="SP")
+    network = with_fields(recipe_of(fresh), {"learner": "both.non"}, remembered(fresh))
+    assert not over_limit(network) and network.learning.epochs_transitions == 100
+
+
+def test_a_value_comes_back_with_the_refinement_that_has_it():
+    app = open_lab("train", **QUICK | {"learner": "SP", "refine": "hankel"})
+    app.number_input(key="tolerance_refinement").set_value(0.02).run()
+    app.selectbox(key="refine").set_value("likelihood").run()
+    assert "tolerance_refinement" not in {field.key for field in app.number_input}
+    app.selectbox(key="refine").set_value("hankel").run()
+    assert app.number_input(key="tolerance_refinement").value == 0.02
+    assert recipe_of(app).learning.tolerance_refinement == 0.02

@@ -159,7 +159,8 @@ def steps(recipe: Recipe) -> Iterator[tuple[str, str]]:
         else r"\alpha_0^\top\mathbf{A}_{%s}\mathbf{V}^\top"
     )
     weight = "w_u" if by_row else ""
-    if (objective := recipe.learning.refinement) == "hankel":
+    refinement = recipe.learning.refinement
+    if refinement == "hankel":
         yield (
             "**Step 3**: all parameters are trained together on the rows",
             REFINED["hankel"] % (weight, output % "u"),
@@ -171,7 +172,7 @@ def steps(recipe: Recipe) -> Iterator[tuple[str, str]]:
         )
     elif not plain:
         yield "**Read as**", _reading(hankel, output)
-    if objective == "likelihood":
+    if refinement == "likelihood":
         yield (
             "**Step 3**: all parameters are trained together on what follows each prefix of "
             "the training strings, ends included",

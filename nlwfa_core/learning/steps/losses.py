@@ -2,7 +2,7 @@
 hand for speed.
 
 Each loss is a function of tensors. Autograd would give the same gradients up to rounding, but needs
-several times the time or memory. `factorisation` and `transition_networks` call these functions, so
+several times the time or memory. `factorisation` and `transitions` call these functions, so
 that their own code reads like the paper's formulas. scipy computes the products with sparse
 matrices, because torch's CSR format is still in beta.
 """

@@ -7,7 +7,7 @@
   what a state is needed for.
 - `challenges`: languages for which an automaton is to be made, read from Markdown, and the check of
   an attempt by equivalence.
-- `learning_back`, `learning_back_figure`: strings drawn from an automaton as a source of the lab,
-  how many of them spectral learning needs, and the figure of this.
+- `learning_back`: strings drawn from an automaton as a source of the lab, and how many of them
+  spectral learning needs.
 - `automaton_files`: automata from files, and as files.
 """

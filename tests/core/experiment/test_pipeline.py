@@ -292,6 +292,10 @@ def test_diagnostics_are_made_with_the_run_and_read_from_its_folder(tmp_path: Pa
     save_result(tmp_path, result)
     assert result.diagnostics == diagnostics(result.model, result.scores, result.report)
     assert load_result(tmp_path).diagnostics == result.diagnostics
+    record = json.loads((tmp_path / "result.json").read_text())
+    record["diagnostics"]["share_zero"] = 0.125  # what nobody would compute again
+    (tmp_path / "result.json").write_text(json.dumps(record))
+    assert load_result(tmp_path).diagnostics.share_zero == 0.125
 
 
 def test_given_strings_take_the_place_of_those_that_a_recipe_describes() -> None:

@@ -2,21 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import plotly.graph_objects as go
 
-from ...display.figures import layout
-from ...display.palette import ACCENT, MARK, MUTED
 from ...rounding import format_significant
-from .learning_back import LearningCurve
+from ...strings.words import FloatArray
+from ..palette import ACCENT, MARK, MUTED
+from . import layout
 
 
-def learning_back_figure(curve: LearningCurve) -> go.Figure:
+def error_curve_figure(numbers: Sequence[int], errors: FloatArray) -> go.Figure:
     """Draw a dot for each sample, a line through the medians, and a dashed line that falls like
     1/√n. Both axes are logarithmic.
+
+    Parameters
+    ----------
+    numbers : sequence of int
+        The numbers of strings.
+    errors : array, shape (len(numbers), num_samples)
     """
-    sizes = np.array(curve.sizes, dtype=np.float64)
-    medians = np.median(curve.errors, axis=1)
+    sizes = np.array(numbers, dtype=np.float64)
+    medians = np.median(errors, axis=1)
     figure = go.Figure()
     expected = medians[0] * np.sqrt(sizes[0] / sizes)
     figure.add_trace(
@@ -31,12 +39,12 @@ def learning_back_figure(curve: LearningCurve) -> go.Figure:
     )
     figure.add_trace(
         go.Scatter(
-            x=np.repeat(sizes, curve.errors.shape[1]),
-            y=curve.errors.ravel(),
+            x=np.repeat(sizes, errors.shape[1]),
+            y=errors.ravel(),
             mode="markers",
             name="one seed",
             marker={"color": MARK, "size": 6, "opacity": 0.6},
-            text=list(map(format_significant, curve.errors.ravel().tolist())),
+            text=list(map(format_significant, errors.ravel().tolist())),
             hovertemplate="%{x:,} strings: %{text}<extra></extra>",
         )
     )
@@ -55,8 +63,8 @@ def learning_back_figure(curve: LearningCurve) -> go.Figure:
     axis = {
         "type": "log",
         "title": "strings",
-        "tickvals": list(curve.sizes),
-        "ticktext": [f"{size:,}" for size in curve.sizes],
+        "tickvals": list(numbers),
+        "ticktext": [f"{size:,}" for size in numbers],
     }
     figure.update_xaxes(**axis)
     ticks = [digit * 10.0**power for power in range(-8, 3) for digit in (1, 2, 5)]
