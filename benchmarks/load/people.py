@@ -12,15 +12,13 @@ from time import monotonic
 
 import numpy as np
 
-from nlwfa_core.experiment.presets import PRESETS
 from nlwfa_core.experiment.recipe import Recipe, with_fields
 from pages.shared import navigation
+from pages.shared.sidebar import FIRST
 from tests.quick import QUICK
 
 from .client import Seen, Session
 
-# The values of fields that the links below do not contain: the optimiser is then that of the paper.
-DEFAULT = with_fields(PRESETS["first-steps"][1], {"optimizer": "adamax", "start": "random"})
 LINK = QUICK | {"epochs_factorisation": 60, "epochs_transitions": 30}
 RANKS, STRINGS = range(2, 9), range(300, 380, 20)
 PAGES = tuple(name for name in navigation.PAGES if name != "start")
@@ -149,7 +147,7 @@ class Person:
         if "train.start" not in session.buttons:
             return  # this recipe has been trained
         chosen = {name: session.number(name) for name in (*LINK, "data_seed", "learning_seed")}
-        recipe = with_fields(DEFAULT, chosen)
+        recipe = with_fields(FIRST, chosen)
         self._log.seconds["train"].append(await session.press("train.start"))
         self._log.asked[recipe.key()] = recipe
         with suppress(TimeoutError):

@@ -537,8 +537,6 @@ def options_from(
                 f"options of {options.learner} for this use are a "
                 f"{registry[options.learner].__name__}; got a {type(options).__name__}"
             )
-        if fields.get("learner", options.learner) != options.learner:
-            raise TypeError(f"learner is passed twice: {options!r} and {fields['learner']!r}")
         return options.changed(**fields) if fields else options
     if isinstance(options, str) and fields.get("learner", options) != options:
         raise TypeError(f"learner is passed twice: {options!r} and {fields['learner']!r}")

@@ -119,7 +119,7 @@ def test_what_can_not_be_learned_is_refused() -> None:
     ):
         with pytest.raises(RecipeError, match=message):
             fit_values(given, learner, rank)
-    with pytest.raises(RecipeError, match="the options must be a ValueSP; got a SP"):
+    with pytest.raises(RecipeError, match="options of SP for this use are a ValueSP; got a SP"):
         fit_values(given, learning_of("SP", 2))
     for changes, message in (
         ({"transform": "row"}, "transform must be one of none, sqrt; got 'row'"),
