@@ -24,7 +24,7 @@ from pages.shared import (
     visitor_runs,
     web,
 )
-from pages.shared.navigation import navigation
+from pages.shared.navigation import FIRST, navigation
 from pages.shared.render_lock import render_lock
 from pages.shared.server import ASSETS
 from pages.shared.widgets import errors_as_messages
@@ -38,6 +38,7 @@ def draw() -> None:
     server.trim_after_session()
     url_parameters.keep_history()
     page = navigation()
+    name = page.url_path or FIRST
     with errors_as_messages():
         check_settings()
         share_link.view()
@@ -54,23 +55,20 @@ def draw() -> None:
         with tools:
             share_link.share()
             sidebar.undo_control(recipe)
-        is_start = not page.url_path  # it hides the sidebar
-        with (
+        with (  # Learn hides the sidebar
             st.container(horizontal_alignment="right")
-            if is_start and visitor.signed_in() is not None
+            if name == "start" and visitor.signed_in() is not None
             else tools
         ):
             visitor.sign_in_control()
         visitor_runs.visit(recipe, *pins.pinned().values())
         url_parameters.write(*share_link.OURS)
-        screen.leave_others(page.url_path or "start")
+        screen.leave_others(name)
         sidebar.remember_values()
-        class_session.visit(
-            page.url_path or "start", open_lesson.place() or page.url_path or "start"
-        )
-        if not class_session.hides_lesson(page.url_path or "start"):
-            open_lesson.panel(page.url_path or "start")
-        training.running_elsewhere(recipe, page.url_path or "start")
+        class_session.visit(name, open_lesson.place() or name)
+        if not class_session.hides_lesson(name):
+            open_lesson.panel(name)
+        training.running_elsewhere(recipe, name)
         page.run()
         if visitor_runs.any_has_ended():
             st.rerun()

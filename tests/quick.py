@@ -19,6 +19,7 @@ QUICK: dict[str, Any] = {
 
 # Page -> its heading.
 TITLES = {
+    "explore": "Explore",
     "start": "Learn automata from strings, and see it happen",
     "data": "Data",
     "hankel": "The Hankel matrix",

@@ -8,14 +8,25 @@ const place = (address) => {
   return JSON.stringify([url.pathname, url.searchParams.get("lesson"), url.searchParams.get("step")]);
 };
 
+// Whether an address says the same as another one, but less of it.
+function isPart(address, whole) {
+  const [some, all] = [address, whole].map((text) => new URL(text, location.href).searchParams);
+  return some.size < all.size && [...some].every(([name, value]) => all.get(name) === value);
+}
+
 function install() {
   const push = history.pushState.bind(history);
   const replace = history.replaceState.bind(history);
   const marked = (state) => ({ ...state, [MARK]: true });
   let acted = false;
   let here = location.href;
+  let seen = here; // the address when a person last did something
   for (const kind of ["pointerdown", "keydown", "click"]) {
-    addEventListener(kind, (event) => { acted ||= event.isTrusted; }, true);
+    addEventListener(kind, (event) => {
+      if (!event.isTrusted) return;
+      acted = true;
+      seen = location.href;
+    }, true);
   }
   history.replaceState = (state, unused, url) => {
     replace(marked(state), unused, url);
@@ -23,6 +34,8 @@ function install() {
   };
   history.pushState = (state, unused, url) => {
     const moved = place(url ?? location.href) !== place(location.href);
+    // Streamlit removes the parameters first, from the entry to which Back will return.
+    if (moved && acted && place(seen) === place(location.href) && isPart(location.href, seen)) replace(marked(history.state), "", seen);
     (moved && acted ? push : replace)(marked(state), unused, url);
     if (moved) acted = false;
     here = location.href;

@@ -16,6 +16,7 @@ and is not a widget.
 - `layout`, `walk`: an automaton's graph, placed from left to right, and the walk of a string
   through it.
 - `panels`: H, Ĥ and H − Ĥ side by side, with the factors from which the browser computes Ĥ.
+- `explore`: linear and nonlinear models of the same strings at every rank, for Explore.
 - `autoencoder`: the auto-encoder, with what each unit makes of a row of H.
 - `story`: spectral learning on a sample in five scenes, from its strings to a prediction.
 - `figures`: Plotly figures and ECharts options.

@@ -226,7 +226,7 @@ class WFA(Methods):
 
         def bounds() -> tuple[FloatArray, FloatArray]:
             following = self.magnitudes @ (
-                self._error_of_sums + error_of_sums(self.initial) * np.abs(sums)
+                self.prefix_termination_error + error_of_sums(self.initial) * np.abs(sums)
             )
             return errors(), np.column_stack((*following, np.zeros(self.num_states)))
 
@@ -333,7 +333,7 @@ class WFA(Methods):
         return sums
 
     @cached_property
-    def _error_of_sums(self) -> FloatArray:
+    def prefix_termination_error(self) -> FloatArray:
         """Compute a bound of the error of `prefix_termination`, shape (num_states,); ∞ where I − A
         is singular.
 
@@ -500,7 +500,7 @@ class WFA(Methods):
                 start @ sums,
                 start,
                 np.abs(sums),
-                lambda: (np.zeros_like(start), self._error_of_sums[:, None]),
+                lambda: (np.zeros_like(start), self.prefix_termination_error[:, None]),
             )
         return float(total[0, 0])
 

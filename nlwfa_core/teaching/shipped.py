@@ -1,9 +1,8 @@
-"""Train the models of the lessons and the presets, which are shipped with the lab so that a class
-of thirty need not wait.
+"""Train the models of the lessons, the presets and Explore, which are shipped with the lab so that
+a class of thirty need not wait.
 
 `python -m nlwfa_core.teaching.shipped` trains those that `assets/results` lacks; `--all` trains all
-of
-them again.
+of them again.
 """
 
 from __future__ import annotations
@@ -15,9 +14,10 @@ from collections.abc import Iterable
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from ..display.explore import NETWORK_RANKS, NETWORKS
 from ..errors import RecipeError
 from ..experiment.presets import PRESETS
-from ..experiment.recipe import Recipe
+from ..experiment.recipe import Recipe, with_fields
 from ..files import LAB_FOLDER, FileShelf
 from ..jobs.sweep import run_missing
 from ..learning.learners import HANKEL_LEARNERS
@@ -33,6 +33,11 @@ def shipped_recipes(lessons: Iterable[Lesson]) -> dict[str, Recipe]:
     recipes = [recipe for lesson in lessons for step in lesson.steps for recipe in step.models]
     presets = [recipe for _, recipe in PRESETS.values() if recipe.data.source != "upload"]
     recipes += [recipe.with_learner(learner) for recipe in presets for learner in HANKEL_LEARNERS]
+    recipes += [
+        with_fields(PRESETS["first-steps"][1], {"learner": learner, "rank": rank})
+        for learner in NETWORKS
+        for rank in NETWORK_RANKS
+    ]
     return {recipe.key(): recipe for recipe in recipes if not depends_on_processor(recipe)}
 
 

@@ -10,25 +10,27 @@ import streamlit as st
 from pages.shared.server import ASSETS
 
 
-def component(name: str) -> Any:
+def component(name: str, *scripts: str) -> Any:
     """Make a component of its three files.
 
-    Its script may use the functions of `assets/numbers.js`.
+    Its script may use the functions of `assets/numbers.js`, and of other scripts in its folder.
     """
     html, css, js = (
         (ASSETS / name / f"{name}.{kind}").read_text(encoding="utf-8")
         for kind in ("html", "css", "js")
     )
-    numbers = (ASSETS / "numbers.js").read_text(encoding="utf-8")
-    return st.components.v2.component(f"nlwfa.{name}", html=html, css=css, js=f"{numbers}\n{js}")
+    paths = (ASSETS / "numbers.js", *(ASSETS / name / f"{script}.js" for script in scripts))
+    before = "\n".join(path.read_text(encoding="utf-8") for path in paths)
+    return st.components.v2.component(f"nlwfa.{name}", html=html, css=css, js=f"{before}\n{js}")
 
 
 _walk, _cut, _panels, _story, _network = (
     component(name) for name in ("walk", "cut", "panels", "story", "network")
 )
-# Sends the walk of another string while the drawings stay the same.
-_steps = st.components.v2.component(
-    "nlwfa.walk_steps", js=(ASSETS / "lens" / "part.js").read_text(encoding="utf-8")
+_explore = component("explore", "models", "verdict")
+# Sends a part of a picture that comes later, or changes more often, than the picture itself.
+_part = st.components.v2.component(
+    "nlwfa.part", js=(ASSETS / "lens" / "part.js").read_text(encoding="utf-8")
 )
 
 
@@ -50,7 +52,7 @@ def walk(
         The payload of the string's walk, which changes more often.
     """
     _walk(key=key, data=drawing, on_typed_change=_nothing, on_edit_change=on_edit)
-    _steps(
+    _part(
         key=f"{key}_steps",
         data={"lens": drawing["name"], "id": drawing["id"], "walk": steps},
         height=1,
@@ -75,3 +77,36 @@ def story(key: str, data: dict[str, Any]) -> None:
 def network(key: str, data: dict[str, Any]) -> None:
     """Draw the auto-encoder, and H minus its output."""
     _network(key=key, data=data)
+
+
+def explore(
+    key: str,
+    now: dict[str, Any],
+    texts: tuple[str, str],
+    on_chosen: Callable[[], None],
+) -> str:
+    """Draw Explore. The state has "chosen", the rank and the learner that were chosen in it.
+
+    What changes comes in parts of its own: otherwise Streamlit would send the component's script
+    again, too.
+
+    Parameters
+    ----------
+    now : dict
+        "id" of the payload, "rank", "learner", and "isFirst": whether it begins in motion.
+    texts : (str, str)
+        The payload as JSON, and the networks that come after the first picture.
+
+    Returns
+    -------
+    str
+        The room that was entered in this run; empty if none was.
+    """
+    answer = _explore(key=key, data={}, on_chosen_change=on_chosen, on_room_change=_nothing)
+    parts = {
+        name: {"id": now["id"], "json": text}
+        for name, text in zip(("text", "rest"), texts, strict=True)
+    }
+    for name, part in {"now": now, **parts}.items():
+        _part(key=f"{key}_{name}", data={"lens": "explore", name: part}, height=1)
+    return answer.room or ""

@@ -265,6 +265,11 @@ def finished(key: str) -> Result:
     return _folders().result(key)
 
 
+def has_finished(key: str) -> bool:
+    """Return whether there is a finished run."""
+    return _folders().has(key)
+
+
 def _folders() -> RunFolders:
     return RunFolders(home() / "runs", SHIPPED)
 

@@ -13,6 +13,7 @@ from pages.shared.server import ASSETS
 FOLDER = Path(__file__).resolve().parents[1]
 # Without icons: the browser would fetch a page's icon from the network, to show it in the tab.
 PAGES = (
+    "explore",
     "start",
     "data",
     "hankel",
@@ -27,7 +28,8 @@ PAGES = (
     "history",
     "status",
 )
-NAMES = {"classroom": "Class"}  # in the bar, if not the file's
+FIRST = PAGES[0]  # the lab opens on it
+NAMES = {"start": "Learn", "classroom": "Class"}  # in the bar, if not the file's
 
 _menu = st.components.v2.component(
     "nlwfa.menu", js=(ASSETS / "menu" / "menu.js").read_text(encoding="utf-8")
@@ -52,7 +54,7 @@ def _pages(offered: tuple[str, ...]) -> list[Any]:
             page_file(name),
             title=title(name),
             url_path=name,
-            default=name == "start",
+            default=name == FIRST,
             visibility="visible" if name in offered else "hidden",
         )
         for name in PAGES

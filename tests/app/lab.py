@@ -68,12 +68,12 @@ manifest_scanner.scan_component_manifests = functools.cache(
 config.set_option("client.showErrorDetails", "full")
 
 
-def open_lab(page: str = "start", **parameters: Any) -> AppTest:
+def open_lab(page: str = "explore", **parameters: Any) -> AppTest:
     """A session of its own, as from a link with these parameters."""
     app = AppTest.from_file(ROOT / "app.py", default_timeout=PATIENCE_SECONDS)
     app.query_params.update({name: str(value) for name, value in parameters.items()})
     app.run()
-    return app if page == "start" else go(app, page)
+    return app if page == "explore" else go(app, page)
 
 
 def go(app: AppTest, page: str) -> AppTest:

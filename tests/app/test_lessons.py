@@ -77,7 +77,7 @@ def keys(app):
 
 def test_next_alone_shows_what_each_step_speaks_about():
     """Words in italics that begin with a capital are headings, labels and buttons of the page."""
-    app = open_lab(**QUICK | {"rank": 7})
+    app = open_lab("start", **QUICK | {"rank": 7})
     app.button(key="start.lesson.hankel-matrix").click().run()
     titles, missing = {}, []
     for name, place in STEPS:
@@ -116,7 +116,7 @@ def test_next_alone_shows_what_each_step_speaks_about():
 
 
 def test_a_recipe_of_ones_own_can_be_kept_when_a_step_sets_another():
-    app = open_lab(**QUICK | {"rank": 7})
+    app = open_lab("start", **QUICK | {"rank": 7})
     mine = recipe_of(app)
     app.button(key="start.lesson.rank").click().run()
     assert recipe_of(app).key() == LESSONS["rank"].steps[0].recipe.key()
@@ -174,7 +174,7 @@ def test_the_start_page_reads_no_strings(monkeypatch):
         raise AssertionError("the Start page is light")
 
     monkeypatch.setattr(context, "load_data", never)
-    app = open_lab(**QUICK | {"data_seed": 477})
+    app = open_lab("start", **QUICK | {"data_seed": 477})
     assert not complaints(app)
     assert len(
         [button for button in app.button if (button.key or "").startswith("start.lesson.")]
@@ -194,7 +194,7 @@ def test_a_run_is_resumed_from_the_start_page():
         and recipe_of(app).learning.rank == 2
     )
     assert not [
-        button for button in open_lab().button if (button.key or "").startswith("start.run")
+        button for button in open_lab("start").button if (button.key or "").startswith("start.run")
     ]
 
 

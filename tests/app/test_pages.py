@@ -329,7 +329,7 @@ def test_the_server_never_imports_torch() -> None:
 
 
 def test_an_experiment_sets_its_recipe_and_goes_to_train() -> None:
-    app = open_lab()
+    app = open_lab("start")
     for _ in range(2):  # also if it is set already
         app.button(key="start.paper-dyck").click().run()
         assert recipe_of(app) == PRESETS["paper-dyck"][1] and app.main.title[0].value == "Train"

@@ -109,6 +109,7 @@ def test_a_learner_that_needs_boundary_symbols_is_given_them_and_hidden_controls
 @pytest.mark.parametrize("preset", PRESETS)
 def test_a_preset_sets_every_control(preset: str) -> None:
     app = open_lab(
+        "start",
         num_strings=300,
         rank=2,
         num_test=40,
@@ -127,7 +128,7 @@ def test_a_preset_sets_every_control(preset: str) -> None:
 
 @pytest.mark.parametrize("name", ["first-steps", "paper-dyck", "verbs"])
 def test_a_button_on_the_start_page_sets_every_control(name: str) -> None:
-    app = open_lab(num_strings=300, rank=2, num_test=40, learner="SP")
+    app = open_lab("start", num_strings=300, rank=2, num_test=40, learner="SP")
     app.button(key=f"start.{name}").click().run()
     assert recipe_of(app) == PRESETS[name][1]
 
@@ -280,7 +281,7 @@ def test_the_address_follows_a_preset() -> None:
     ids=str,
 )
 def test_a_mangled_link_falls_back_to_the_defaults(parameters: dict[str, str]) -> None:
-    app = open_lab(**parameters)
+    app = open_lab("start", **parameters)
     assert all("is used instead" in text for text in complaints(app))
     recipe = recipe_of(app)
     assert (recipe.learning, recipe.hankel) == (FIRST.learning, FIRST.hankel)
@@ -290,14 +291,14 @@ def test_a_mangled_link_falls_back_to_the_defaults(parameters: dict[str, str]) -
 
 
 def test_what_a_link_asks_for_in_vain_is_said_once() -> None:
-    app = open_lab(rank="abc", learner="XX", source="mars", num_strings=300, split_probability=0.3)
+    app = open_lab(rank="abc", learner="XX", source="mars", num_strings=300, split_probability=0.25)
     said = complaints(app)
     assert len(said) == 3
     assert all(
         any(f'"{name} = {given}"' in text for text in said)
         for name, given in (("rank", "abc"), ("learner", "XX"), ("source", "mars"))
     )
-    assert (recipe_of(app).data.num_strings, recipe_of(app).data.split_probability) == (300, 0.3)
+    assert (recipe_of(app).data.num_strings, recipe_of(app).data.split_probability) == (300, 0.25)
     assert not complaints(app.run())
 
 

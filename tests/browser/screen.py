@@ -71,7 +71,7 @@ OUT_OF_SIGHT = """keys => {
 }"""  # noqa: E501
 
 # The addresses of the pages: Start has none of its own.
-PATHS = ("", *(name for name in TITLES if name != "start"))
+PATHS = ("", *(name for name in TITLES if name != "explore"))
 QUICK = quick.QUICK | {"learner": "SP"}
 # Trains for longer than any test looks; to be cancelled.
 ENDLESS = QUICK | {
@@ -123,7 +123,7 @@ def go(page: Page, path: str) -> None:
 
 
 def heading(page: Page, path: str) -> Locator:
-    return page.get_by_role("heading", name=TITLES[path or "start"], exact=True, level=1)
+    return page.get_by_role("heading", name=TITLES[path or "explore"], exact=True, level=1)
 
 
 def settled(page: Page) -> None:

@@ -1,0 +1,1433 @@
+// Explore: strings and H, a linear and a nonlinear lane, charts by depth and by rank, a string to
+// follow. One state, one `draw`: whatever changes the state calls `change`, which asks for one
+// drawing in the next frame. The payload is that of nlwfa_core/display/explore.py, the models are
+// those of models.js, and the headline is that of verdict.js, which are put before this file.
+// A user's symbols are set as text only: no markup is ever made of them.
+
+const SETTLED_MS = 250; // of the rank, before Python hears it
+const PATIENCE_MS = 6000; // for Python to say the same
+const STEP_MS = 700; // of the play button, and of the opening
+const NETWORKS = { "fac.non": [true, false], "tran.non": [false, true], "both.non": [true, true] };
+const DOES = {
+  SP: "no curve: the model above, again",
+  "fac.non": "a bend in the compression",
+  "tran.non": "a bend in every step",
+  "both.non": "a bend in both",
+};
+const COLOURS = { SP: "linear", "fac.non": "fac", "tran.non": "tran", "both.non": "both" };
+const SCORES = [
+  ["TV", "total variation: distance to the truth"],
+  ["WER", "word error rate: wrong guesses of the next symbol"],
+  ["bits", "bits per symbol; ∞: a test string has weight 0"],
+];
+const MOST_BARS = 5; // symbols that are drawn after a prefix
+const MOST_TAPE = 40; // symbols of the string that is followed
+const MARGIN = 14; // of a matrix: the groups of its rows and columns
+const PALEST = 2e-5; // of the largest entry: paler is not seen
+
+const html = (name, text = "", className = "") =>
+  Object.assign(document.createElement(name), { textContent: text, className });
+let namespace = ""; // of SVG
+function shape(name, attributes, text) {
+  const node = document.createElementNS(namespace, name);
+  Object.entries(attributes).forEach(([key, value]) => node.setAttribute(key, value));
+  if (text !== undefined) node.textContent = text;
+  return node;
+}
+const isSame = (one, other) => one.length === other.length && one.every((symbol, i) => symbol === other[i]);
+const three = (value) => (typeof value === "number" ? value.toFixed(3) : (value ?? "–"));
+
+const explores = new WeakMap(); // the root -> its Explore
+
+export default function ({ parentElement, setTriggerValue }) {
+  if (!explores.has(parentElement)) explores.set(parentElement, new Explore(parentElement));
+  const explore = explores.get(parentElement);
+  explore.send = setTriggerValue;
+  explore.take(globalThis.nlwfaLensParts?.get("explore"));
+  return () => {
+    explore.close();
+    explores.delete(parentElement);
+  };
+}
+
+// What is computed from the payload once: the strings, H, its groups, and each model when it is
+// first asked for.
+class Material {
+  constructor(data) {
+    Object.assign(this, data);
+    this.numRows = data.prefixes.length;
+    this.numColumns = data.suffixes.length;
+    this.H = new Float64Array(this.numRows * this.numColumns);
+    data.cells.places.forEach((place, n) => {
+      this.H[place] = data.cells.values[n];
+    });
+    this.largest = this.H.reduce((most, value) => Math.max(most, Math.abs(value)), 0) || 1;
+    this.norm = Math.hypot(...this.H) || 1;
+    this.trees = [treeOf(data.prefixes), treeOf(data.suffixes)];
+    const orders = [data.groups.rows, data.groups.columns].map((groups) => placesOf(groups));
+    this.orders = {
+      state: orders,
+      frequency: [data.prefixes, data.suffixes].map((words) => Float64Array.from(words, (_, i) => i)),
+    };
+    this.numGroups = data.groups.names.length;
+    this.spots = Array.from({ length: this.numGroups }, (_, group) => spotOf(group, this.numGroups));
+    const seen = new Map();
+    this.within = data.groups.rows.map((group) => {
+      seen.set(group, (seen.get(group) ?? -1) + 1);
+      return seen.get(group);
+    });
+    this.truthModel = {
+      brackets: () => new Brackets(data.truth),
+      linear: () => linearOf(data.truth.model, numbers(data.truth.model.initial).length),
+    }[data.truth.kind]?.();
+    this.hasTruth = Boolean(this.truthModel) && data.truth.scores?.[0] !== null;
+    this.made = new Map();
+    this.rowOf = new Map(data.prefixes.map((word, row) => [String(word), row]));
+  }
+
+  take(networks) {
+    Object.assign(this.networks, networks);
+  }
+
+  // The highest rank of the cut and of the charts.
+  get mostRank() {
+    return Math.max(
+      this.singular.length,
+      ...Object.values(this.networks).flatMap((ranks) => Object.keys(ranks).map(Number)),
+      1,
+    );
+  }
+
+  entry(learner, rank) {
+    if (learner !== "SP") return this.networks[learner]?.[rank] ?? null;
+    const scores = this.linear.scores[rank - 1];
+    return scores ? { model: this.linear.model, scores, training: "exact" } : null;
+  }
+
+  // The lane of a learner and a rank: its model, states, Ĥ, and what follows from them; null if
+  // there is no model to draw.
+  lane(learner, rank) {
+    const key = `${learner} ${rank}`;
+    if (this.made.has(key)) return this.made.get(key);
+    const entry = this.entry(learner, rank);
+    if (!entry?.model) return null;
+    const model = learner === "SP" ? linearOf(entry.model, rank) : networkOf(entry.model);
+    const { states: ends, cells } = estimate(model, ...this.trees);
+    const far = cells.reduce((sum, value, n) => sum + (this.H[n] - value) ** 2, 0);
+    const rows = ends.map((_, i) => cells.subarray(i * this.numColumns, (i + 1) * this.numColumns));
+    const ladder = this.ladder.words.map((word) => model.weight(stateAfter(model, word)));
+    const lane = {
+      ...entry,
+      model,
+      cells,
+      ladder,
+      error: Math.sqrt(far) / this.norm,
+      points: rows.map((row) => this.pointOf(row)),
+      lost: ends.filter(isZero).length,
+      hasNegative: cells.some((value) => value < -PALEST * this.largest),
+    };
+    lane.reach = this.reachOf(ladder);
+    this.made.set(key, lane);
+    return lane;
+  }
+
+  // A state stands at the mean place of the endings that it expects, Σ |Ĥ[u, v]| place(v) / Σ |Ĥ[u, v]|;
+  // the zero state has no place.
+  pointOf(row) {
+    let [size, x, y] = [0, 0, 0];
+    row.forEach((value, j) => {
+      const group = this.groups.columns[j];
+      if (group < 0) return;
+      const weight = Math.abs(value);
+      size += weight;
+      x += weight * this.spots[group][0];
+      y += weight * this.spots[group][1];
+    });
+    return size > 0 && Number.isFinite(size) ? [x / size, y / size] : null;
+  }
+
+  placeAfter(model, z) {
+    return this.pointOf(statesAfter(model, this.trees[1], z).map((after) => model.weight(after)));
+  }
+
+  // How many of the ladder's strings, from the first, have a weight within a factor of 2 of the truth;
+  // null if nothing is known of any.
+  reachOf(ladder) {
+    const { truth } = this.ladder;
+    if (!truth.some((value) => value > 0)) return null;
+    const wrong = ladder.findIndex((value, d) => truth[d] > 0 && !(value > truth[d] / 2 && value < truth[d] * 2));
+    return wrong < 0 ? ladder.length : wrong;
+  }
+
+  // Shares of what truly follows a word, with the end last; null if it is not known.
+  truly(word) {
+    if (this.truthModel)
+      return shares(this.truthModel.scores(stateAfter(this.truthModel, word))) ?? this.symbols.map(() => 0).concat(0);
+    const known = this.truth.next?.[this.rowOf.get(String(word))];
+    return known ? [...this.symbols.map((_, symbol) => known[symbol] ?? 0), known.end ?? 0] : null;
+  }
+
+  text(word) {
+    return word.map((symbol) => this.symbols[symbol]).join(this.separator) || "λ";
+  }
+
+  // A text as a word, without the symbols that are not known.
+  read(text) {
+    const parts = this.separator ? text.trim().split(/\s+/) : [...text];
+    return parts
+      .map((part) => this.symbols.indexOf(part))
+      .filter((symbol) => symbol >= 0)
+      .slice(0, MOST_TAPE);
+  }
+}
+
+// The place of each row if rows are ordered by group; those that belong to none come last.
+function placesOf(groups) {
+  const order = groups
+    .map((_, i) => i)
+    .sort((a, b) => (groups[a] < 0) - (groups[b] < 0) || groups[a] - groups[b] || a - b);
+  const places = new Float64Array(groups.length);
+  order.forEach((row, place) => {
+    places[row] = place;
+  });
+  return places;
+}
+
+// Groups stand on an arc, so that no two lie in line with a third.
+function spotOf(group, count) {
+  if (count === 1) return [0, 0];
+  const angle = Math.PI * (1.16 - (1.32 * group) / (count - 1));
+  return [0.9 * Math.cos(angle), 1.05 * Math.sin(angle) - 0.25];
+}
+
+class Lane {
+  constructor(explore, isLower) {
+    this.explore = explore;
+    this.isLower = isLower;
+    this.root = html("article", "", `card lane ${isLower ? "lower" : "upper"}`);
+    this.head = html("div", "", "head");
+    this.sub = html("span", "", "sub");
+    this.scored = html("span", "", "scored");
+    this.head.append(html("h2", isLower ? "Nonlinear" : "Linear"), this.sub, this.scored);
+    const picture = (kind) => {
+      const box = html("div", "", kind);
+      const canvas = html("canvas");
+      canvas.setAttribute("role", "img");
+      box.append(canvas);
+      return [box, canvas];
+    };
+    const [matrix, heat] = picture("matrix");
+    const [plane, dots] = picture("plane");
+    Object.assign(this, { heat, dots, matrix, plane });
+    this.captions = ["caption", "caption", "caption after"].map((kind) => html("p", "", kind));
+    this.next = html("div", "", "next");
+    this.missing = html("p", "", "missing");
+    this.root.append(this.head, ...this.captions, matrix, plane, this.next, this.missing);
+    explore.listenMatrix(heat);
+    dots.addEventListener("pointermove", (event) => explore.hover(this.dotAt(event)));
+    dots.addEventListener("pointerleave", () => explore.hover(null));
+    dots.addEventListener("click", (event) => explore.follow(this.dotAt(event)));
+  }
+
+  get learner() {
+    return this.isLower ? this.explore.state.learner : "SP";
+  }
+
+  // Bars for what follows: of at most MOST_BARS symbols, of all others together, and of the end.
+  build(material) {
+    const names =
+      material.symbols.length > MOST_BARS
+        ? Array.from({ length: MOST_BARS }, () => "").concat("others")
+        : [...material.symbols];
+    this.bars = [...names, "end"].map((name) => {
+      const [row, track, label, value] = [
+        html("div", "", "row"),
+        html("div", "", "track"),
+        html("b", name),
+        html("span", "", "value"),
+      ];
+      const [own, real] = [html("div", "", "own"), html("div", "", "true")];
+      track.append(own, real);
+      row.append(label, track, value);
+      return { row, label, own, real, value };
+    });
+    this.says = html("p", "", "says");
+    this.next.replaceChildren(...this.bars.map((bar) => bar.row), this.says);
+    this.points = this.start = null;
+  }
+
+  dotAt({ clientX, clientY }) {
+    const box = this.dots.getBoundingClientRect();
+    let [best, near] = [null, 12];
+    this.points?.forEach(([x, y], i) => {
+      const far = Math.hypot(x - clientX + box.left, y - clientY + box.top);
+      if (far < near) [near, best] = [far, { i }];
+    });
+    return best;
+  }
+
+  // Texts and bars: once a change.
+  update() {
+    const { material, state } = this.explore;
+    const { learner } = this;
+    const entry = material.entry(learner, state.rank);
+    const lane = material.lane(learner, state.rank);
+    this.root.classList.toggle("same", this.isLower && learner === "SP");
+    const training = entry?.training === "not finished" ? " · not trained to its end" : "";
+    this.sub.textContent = this.isLower
+      ? `${learner === "SP" ? "" : `${learner}: `}${DOES[learner]}${training}`
+      : "SP: matrices only";
+    this.scored.replaceChildren(...this.score(entry?.scores));
+    const isThere = Boolean(lane);
+    for (const part of [...this.captions, this.matrix, this.plane, this.next]) part.hidden = !isThere;
+    this.missing.hidden = isThere;
+    if (!isThere) this.tellMissing(entry);
+    else this.tell(lane);
+  }
+
+  score(scores) {
+    if (!scores) return [];
+    const before =
+      this.explore.before &&
+      this.explore.material.entry(this.isLower ? this.explore.before.learner : "SP", this.explore.before.rank)?.scores;
+    return SCORES.slice(0, 2).flatMap(([name], n) => {
+      if (scores[n] === null && n === 0) return [];
+      const was = before && before[n] !== scores[n] && before[n] !== null ? ` was ${three(before[n])}` : "";
+      return [
+        html("span", `${n && scores[0] !== null ? "\u2002·\u2002" : ""}${name} ${three(scores[n])}`),
+        html("small", was),
+      ];
+    });
+  }
+
+  tellMissing(entry) {
+    const { material, state } = this.explore;
+    if (!this.isLower || this.learner === "SP") {
+      this.missing.replaceChildren(
+        html("span", material.linear.why || `Ranks above ${material.linear.scores.length} are not drawn here.`),
+      );
+      return;
+    }
+    if (entry || this.explore.rest !== this.explore.id) {
+      this.missing.replaceChildren(html("span", entry?.why ?? ""));
+      return;
+    }
+    const button = html("button", "Go to Train");
+    button.type = "button";
+    button.addEventListener("click", () => this.explore.enter("train"));
+    this.missing.replaceChildren(
+      html("span", `${this.learner} with ${states(state.rank)} has not been trained on these strings.`),
+      html("br"),
+      button,
+    );
+  }
+
+  tell(lane) {
+    const { material, state } = this.explore;
+    const off = `${Math.round(lane.error * 100)}%`;
+    const below = lane.hasNegative ? "; orange: below 0" : "";
+    this.captions[0].textContent =
+      state.show === "estimate" ? `Ĥ: off by ${off} of H${below}` : `H − Ĥ: ${off} missed; orange: too much`;
+    this.captions[1].textContent = lane.lost
+      ? `States: ${lane.lost} of ${material.numRows} lost`
+      : "States: one dot a beginning";
+    this.heat.setAttribute("aria-label", `${this.captions[0].textContent} (${this.isLower ? "nonlinear" : "linear"})`);
+    this.dots.setAttribute("aria-label", `${this.captions[1].textContent} (${this.isLower ? "nonlinear" : "linear"})`);
+    this.expect(lane.model);
+  }
+
+  expect(model) {
+    const { material, state } = this.explore;
+    const word = state.hot ? material.prefixes[state.hot.i] : state.word.slice(0, state.at);
+    const own = shares(model.scores(stateAfter(model, word)));
+    const real = material.truly(word);
+    const end = material.symbols.length;
+    const text = material.text(word);
+    const caption = [html("span", "after "), html("b", text.length > 9 ? `…${text.slice(-8)}` : text, "mono")];
+    if (real) caption.unshift(html("span", material.truth.name, "band bar"));
+    this.captions[2].replaceChildren(...caption);
+    let shown = material.symbols.map((_, symbol) => symbol);
+    if (end > MOST_BARS) {
+      const size = (symbol) => Math.max(own?.[symbol] ?? 0, real?.[symbol] ?? 0);
+      shown = shown.sort((a, b) => size(b) - size(a) || a - b).slice(0, MOST_BARS);
+      shown.forEach((symbol, n) => {
+        this.bars[n].label.textContent = material.symbols[symbol];
+      });
+    }
+    const rest = (values) =>
+      values && Math.max(0, 1 - values[end] - shown.reduce((sum, symbol) => sum + values[symbol], 0));
+    const pick = (values) =>
+      values && [...shown.map((symbol) => values[symbol]), ...(end > MOST_BARS ? [rest(values)] : []), values[end]];
+    const [mine, truly] = [pick(own), pick(real)];
+    this.bars.forEach((bar, n) => {
+      bar.label.classList.toggle("mono", n < shown.length);
+      bar.own.style.width = `${(mine?.[n] ?? 0) * 100}%`;
+      bar.real.style.width = `${(truly?.[n] ?? 0) * 100}%`;
+      bar.real.hidden = !truly;
+      bar.value.textContent = mine ? mine[n].toFixed(2) : "–";
+    });
+    const [strong, others] = this.opinion(own, real, word);
+    this.says.replaceChildren(html("b", strong), others);
+  }
+
+  // What the bars say, in words.
+  opinion(own, real, word) {
+    const { material } = this.explore;
+    const isNested = material.ladder.isNested;
+    if (!own) {
+      const depth = word.reduce((open, symbol) => open + (symbol ? -1 : 1), 0);
+      return ["Lost:", `${isNested && depth > 0 ? `no state for ${depth} open, so ` : ""}weight 0, whatever follows.`];
+    }
+    if (!real) return ["", ""];
+    if (!real.some((share) => share > 0))
+      return [isNested ? "Not a bracket string," : "Not a possible string,", "but the model has an opinion."];
+    const gaps = own.map((share, n) => Math.abs(share - real[n]));
+    const most = Math.max(...gaps);
+    const name = (n) => (n === material.symbols.length ? "the end" : material.symbols[n]);
+    if (isNested && real[0] > 0.05 && own[0] < 0.005) {
+      const depth = word.reduce((open, symbol) => open + (symbol ? -1 : 1), 0);
+      return ["Sure that it must close:", `no state for depth ${depth + 1}.`];
+    }
+    if (most < 0.005) return ["As in the grey bars", "to two digits."];
+    if (most <= 0.1) return ["Close to the grey bars,", `within ${most.toFixed(2)}.`];
+    const worst = gaps.indexOf(most);
+    return [
+      `Expects ${name(worst)} too ${own[worst] > real[worst] ? "often" : "rarely"},`,
+      `by ${most.toFixed(2)} against the grey bars.`,
+    ];
+  }
+
+  // Pictures: every frame of a movement.
+  draw(share) {
+    const { material, state } = this.explore;
+    const lane = material.lane(this.learner, state.rank);
+    if (!lane) return;
+    const { H, numColumns } = material;
+    const cell =
+      state.show === "difference"
+        ? (i, j) => H[i * numColumns + j] - lane.cells[i * numColumns + j]
+        : (i, j) => lane.cells[i * numColumns + j];
+    this.explore.drawMatrix(this.heat, cell, this.isLower ? COLOURS[this.learner] : "linear");
+    this.drawPlane(lane, share);
+  }
+
+  drawPlane(lane, share) {
+    const { explore } = this;
+    const { material, state, colour } = explore;
+    const { pen, width, height } = explore.penOf(this.dots);
+    if (!width) return;
+    const tray = 26;
+    const room = Math.min(width, height - tray) / 2 - 14;
+    const spot = ([x, y]) => [width / 2 + x * room, (height - tray) / 2 + 2 - y * room];
+    let lost = 0;
+    const goal = lane.points.map((point, i) => {
+      if (!point) {
+        const across = Math.floor((width - 50) / 6.4);
+        const place = lost++;
+        return [44 + (place % across) * 6.4, height - 16 + Math.floor(place / across) * 8];
+      }
+      const [x, y] = spot(point);
+      const turn = material.within[i] * 2.4; // equal states like a sunflower's seeds
+      const far = (width / 90) * Math.sqrt(material.within[i]);
+      return [x + far * Math.cos(turn), y + far * Math.sin(turn)];
+    });
+    this.points =
+      share === 1 || !this.start
+        ? goal
+        : goal.map(([x, y], i) => [
+            this.start[i][0] + share * (x - this.start[i][0]),
+            this.start[i][1] + share * (y - this.start[i][1]),
+          ]);
+    this.drawRings(pen, spot, width, (height - tray) / 2);
+    this.points.forEach(([x, y], i) => {
+      const isLost = !lane.points[i];
+      pen.beginPath();
+      pen.arc(x, y, isLost ? 2.4 : Math.max(2.8, Math.min(4.4, width / 58)), 0, 7);
+      pen.globalAlpha = 0.8;
+      pen.fillStyle = pen.strokeStyle = explore.groupColour(material.groups.rows[i]);
+      pen.lineWidth = 1.3;
+      if (isLost) pen.stroke();
+      else pen.fill();
+    });
+    pen.globalAlpha = 1;
+    if (lost) {
+      // states that are exactly 0 point nowhere
+      pen.strokeStyle = colour("line");
+      pen.lineWidth = 1;
+      pen.beginPath();
+      pen.moveTo(8, height - tray + 1.5);
+      pen.lineTo(width - 8, height - tray + 1.5);
+      pen.stroke();
+      pen.fillStyle = colour("muted");
+      pen.font = `12px ${explore.font}`;
+      pen.fillText("lost", 10, height - 9);
+    }
+    this.drawPath(pen, lane.model, spot, width, share);
+    if (state.hot && this.points[state.hot.i]) {
+      const point = this.points[state.hot.i];
+      ring(pen, point, 7, null, colour("cut"));
+      this.label(pen, material.text(material.prefixes[state.hot.i]), point, colour("cut"), width);
+    }
+  }
+
+  drawRings(pen, spot, width, middle) {
+    const { explore } = this;
+    const { material } = explore;
+    pen.textAlign = "center";
+    for (let group = 0; group < material.numGroups; group++) {
+      const [x, y] = spot(material.spots[group]);
+      const [dx, dy] = [x - width / 2, y - middle - 30];
+      const far = Math.hypot(dx, dy) || 1;
+      const reach = width / 16 + 10;
+      pen.beginPath();
+      pen.arc(x, y, width / 16, 0, 7);
+      pen.strokeStyle = explore.groupColour(group);
+      pen.lineWidth = 1.2;
+      pen.globalAlpha = 0.55;
+      pen.stroke();
+      pen.globalAlpha = 1;
+      pen.fillStyle = explore.colour("muted");
+      pen.font = `700 12px ${explore.font}`;
+      const name = material.groups.names[group];
+      const half = pen.measureText(name).width / 2 + 3;
+      const left = Math.min(width - half, Math.max(half, x + (dx / far) * (reach + half - 6)));
+      pen.fillText(name, left, y + (dy / far) * reach + 4);
+    }
+    pen.textAlign = "left";
+  }
+
+  // The string that is followed, from λ to here; it ends where the state is 0.
+  drawPath(pen, model, spot, width, share) {
+    const { explore } = this;
+    const { material, state, colour } = explore;
+    const path = this.pathOf(model).map((point) => point && spot(point));
+    const end = path.findIndex((point) => !point);
+    const alive = end < 0 ? path : path.slice(0, end);
+    pen.strokeStyle = colour("ink");
+    pen.lineWidth = 1.5;
+    pen.setLineDash([5, 4]);
+    pen.globalAlpha = 0.75 * share;
+    pen.beginPath();
+    alive.forEach(([x, y], n) => (n ? pen.lineTo(x, y) : pen.moveTo(x, y)));
+    pen.stroke();
+    pen.setLineDash([]);
+    pen.globalAlpha = 1;
+    if (!alive.length) return;
+    if (state.at > 0) {
+      ring(pen, alive[0], 5, colour("card"), colour("ink"));
+      this.label(pen, "λ", alive[0], colour("ink"), width);
+    }
+    if (end < 0) {
+      ring(pen, alive.at(-1), 7.5, colour("cut"), colour("card"));
+      const text = material.text(state.word.slice(0, state.at));
+      this.label(pen, text.length > 16 ? `…${text.slice(-15)}` : text, alive.at(-1), colour("cut"), width);
+    } else {
+      this.label(pen, "then nothing", alive.at(-1), colour("cut"), width);
+    }
+  }
+
+  label(pen, text, [x, y], fill, width) {
+    pen.font = `600 13px ${this.explore.mono}`;
+    pen.lineJoin = "round";
+    pen.lineWidth = 4;
+    pen.strokeStyle = this.explore.colour("card");
+    pen.fillStyle = fill;
+    const wide = pen.measureText(text).width;
+    const left = Math.min(width - wide - 4, Math.max(4, x + 10));
+    const top = Math.max(14, y - 9);
+    pen.strokeText(text, left, top);
+    pen.fillText(text, left, top);
+  }
+
+  // A place for each symbol that was read, λ's first; kept until something changes.
+  pathOf(model) {
+    const { material, state } = this.explore;
+    const key = [this.learner, state.rank, state.word, state.at].join(" ");
+    if (this.path?.key !== key || this.path.model !== model) {
+      let z = model.initial;
+      const points = [material.placeAfter(model, z)];
+      for (const symbol of state.word.slice(0, state.at)) {
+        z = model.step(z, symbol);
+        points.push(material.placeAfter(model, z));
+      }
+      this.path = { key, model, points };
+    }
+    return this.path.points;
+  }
+}
+
+function ring(pen, [x, y], radius, fill, line) {
+  pen.beginPath();
+  pen.arc(x, y, radius, 0, 7);
+  pen.lineWidth = 2;
+  if (fill) {
+    pen.fillStyle = fill;
+    pen.fill();
+  }
+  pen.strokeStyle = line;
+  pen.stroke();
+}
+
+class Explore {
+  constructor(root) {
+    this.box = root.querySelector(".explore");
+    this.find = (selector) => root.querySelector(selector);
+    namespace = this.find("svg").namespaceURI;
+    this.state = {
+      rank: 1,
+      learner: "both.non",
+      show: "estimate",
+      order: "state",
+      score: 0,
+      word: [],
+      at: 0,
+      hot: null,
+    };
+    this.before = null;
+    this.moves = new Map(); // a kind of movement -> when it began, and how long it takes
+    this.pens = new Map();
+    this.closing = new AbortController();
+    this.isCalm = matchMedia("(prefers-reduced-motion: reduce)").matches;
+    this.lanes = [new Lane(this, false), new Lane(this, true)];
+    this.find(".lanes").append(...this.lanes.map((lane) => lane.root));
+    this.listen();
+    const take = ({ detail }) => detail.lens === "explore" && this.take(globalThis.nlwfaLensParts.get("explore"));
+    addEventListener("nlwfa.lens", take, { signal: this.closing.signal });
+    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.change(), {
+      signal: this.closing.signal,
+    });
+    this.sizes = new ResizeObserver(() => this.change());
+    this.sizes.observe(this.box);
+  }
+
+  close() {
+    this.closing.abort();
+    this.sizes.disconnect();
+    clearTimeout(this.timer);
+    clearInterval(this.playing);
+    clearInterval(this.opening);
+    cancelAnimationFrame(this.asked);
+  }
+
+  // Everything comes in parts of its own (assets/lens/part.js), and Streamlit does not send again
+  // what stayed the same: "text", the picture; "rest", the networks that come after it; and "now",
+  // what the sidebar says.
+  take(part) {
+    if (!part?.now) return;
+    const { id, isFirst } = part.now;
+    if (this.id !== id && part.text?.id === id) {
+      this.id = id;
+      const before = this.material;
+      this.material = new Material(JSON.parse(part.text.json));
+      this.build(before);
+      this.settle(part.now, true);
+      if (isFirst && !this.isCalm) this.open(part.now.rank);
+    } else if (this.id === id) {
+      this.settle(part.now);
+    }
+    if (this.id === id && part.rest?.id === id && this.rest !== id) {
+      this.rest = id;
+      this.material.take(JSON.parse(part.rest.json));
+      this.warm();
+    }
+    this.change();
+  }
+
+  // What Python says, unless a person has just said something else here.
+  settle({ rank, learner }, isNew = false) {
+    const isHeard = this.asking && rank === this.asking.rank && learner === this.asking.learner;
+    if (isHeard) this.asking = null;
+    if (this.asking && Date.now() < this.asking.until) return;
+    if (rank === this.state.rank && learner === this.state.learner) return;
+    this.change({ rank: Math.min(rank, this.material.mostRank), learner });
+    if (isNew) this.before = null; // nothing was shown before
+  }
+
+  // After a change of rank or learner by hand: Python hears it when it stands still, and the cut has
+  // been let go.
+  ask() {
+    const { rank, learner } = this.state;
+    this.asking = { rank, learner, until: Date.now() + PATIENCE_MS };
+    clearTimeout(this.timer);
+    if (this.dragging === undefined) this.timer = setTimeout(() => this.send("chosen", { rank, learner }), SETTLED_MS);
+  }
+
+  enter(room) {
+    this.send("room", room);
+  }
+
+  looksDark() {
+    const pen = new OffscreenCanvas(1, 1).getContext("2d", { willReadFrequently: true });
+    pen.fillStyle = this.paper;
+    pen.fillRect(0, 0, 1, 1);
+    const [red, green, blue] = pen.getImageData(0, 0, 1, 1).data;
+    return red * 0.3 + green * 0.6 + blue * 0.1 < 128;
+  }
+
+  // What does not change while the payload is the same.
+  build(before) {
+    const { material, state } = this;
+    const isSameAlphabet = before && isSame(before.symbols, material.symbols);
+    if (!isSameAlphabet)
+      Object.assign(state, { word: material.word.slice(0, MOST_TAPE), at: Math.min(3, material.word.length) });
+    Object.assign(state, { hot: null, score: material.hasTruth ? state.score : Math.max(1, state.score) });
+    this.before = null;
+    this.rest = null;
+    this.put = material.orders[state.order].map((places) => Float64Array.from(places));
+    this.moves.clear();
+    this.find(".counted").textContent =
+      `${material.total.toLocaleString("en")} in all, ${material.distinct.toLocaleString("en")} different`;
+    const { title, names } = material.groups;
+    this.find(".groups").replaceChildren(
+      html("span", `${title}:`),
+      ...names.map((name, group) => {
+        const [item, dot] = [html("span"), html("i")];
+        dot.style.background = `var(--group${group})`;
+        item.append(dot, name);
+        return item;
+      }),
+    );
+    const picks = SCORES.map(([name], n) => {
+      const button = html("button", name);
+      button.type = "button";
+      button.dataset.value = n;
+      return button;
+    });
+    this.find(".scores").replaceChildren(...picks.slice(material.hasTruth ? 0 : 1));
+    this.buildStrings();
+    this.lanes.forEach((lane) => lane.build(material));
+    this.warm();
+  }
+
+  buildStrings() {
+    const { material } = this;
+    const most = material.strings[0]?.[1] ?? 1;
+    this.find(".strings").replaceChildren(
+      ...material.strings.slice(0, 20).map(([word, count]) => {
+        const [item, button, bar, text] = [html("li"), html("button"), html("span", "", "count"), material.text(word)];
+        bar.style.setProperty("--width", `${Math.max(0.6, (count / most) * 100)}%`);
+        bar.append(html("span", count.toLocaleString("en")));
+        button.type = "button";
+        button.title = text;
+        button.append(html("span", text, "mono"), bar);
+        button.addEventListener("click", () =>
+          this.change({ word: word.slice(0, MOST_TAPE), at: Math.min(word.length, MOST_TAPE) }),
+        );
+        item.append(button);
+        return item;
+      }),
+    );
+  }
+
+  // Models are made in idle time, the nearest ranks first.
+  warm() {
+    const { material, state } = this;
+    const ranks = Array.from({ length: material.mostRank }, (_, n) => n + 1).sort(
+      (a, b) => Math.abs(a - state.rank) - Math.abs(b - state.rank),
+    );
+    const todo = ["SP", state.learner, ...Object.keys(NETWORKS)].flatMap((learner) =>
+      ranks.map((rank) => [learner, rank]),
+    );
+    const next = (idle) => {
+      if (this.closing.signal.aborted || material !== this.material) return;
+      while (todo.length && idle.timeRemaining() > 6) material.lane(...todo.shift());
+      if (todo.length) requestIdleCallback(next);
+    };
+    requestIdleCallback(next);
+  }
+
+  // A first visit begins in motion: the cut moves to the rank, then the string is read. A touch, a
+  // key or the wheel ends it.
+  open(rank) {
+    const acts = [...Array(rank).keys()]
+      .map((n) => () => this.change({ rank: n + 1, at: 0 }))
+      .concat(() => this.play(true));
+    const stop = () => {
+      clearInterval(this.opening);
+      if (acts.length > 1) this.change({ rank });
+      acts.length = 0;
+      this.before = null;
+      this.drawn = "";
+      this.change();
+    };
+    acts.shift()();
+    this.opening = setInterval(() => (acts.length ? acts.shift()() : stop()), STEP_MS);
+    for (const kind of ["pointerdown", "keydown", "wheel"])
+      addEventListener(kind, stop, { once: true, capture: true, signal: this.closing.signal });
+  }
+
+  change(some = {}) {
+    const { state } = this;
+    const from = { rank: state.rank, learner: state.learner };
+    Object.assign(state, some);
+    if (from.rank !== state.rank || from.learner !== state.learner) {
+      this.before = from;
+      this.travel("dots", 320);
+    }
+    if ("order" in some) this.travel("order", 900);
+    this.asked ||= requestAnimationFrame((now) => this.draw(now));
+  }
+
+  choose(some) {
+    this.change(some);
+    this.ask();
+  }
+
+  travel(name, ms) {
+    this.moves.set(name, { start: performance.now(), ms: this.isCalm ? 1 : ms });
+    if (name === "dots")
+      this.lanes.forEach((lane) => {
+        lane.start = lane.points;
+      });
+    if (name === "order") this.putFrom = this.put.map((places) => Float64Array.from(places));
+  }
+
+  // How much of a movement is done, from 0 to 1.
+  share(name, now) {
+    const move = this.moves.get(name);
+    if (!move) return 1;
+    const t = Math.max(0, Math.min(1, (now - move.start) / move.ms));
+    if (t === 1) this.moves.delete(name);
+    return 1 - (1 - t) ** 3;
+  }
+
+  // Colours, as the style sheet has them at this moment.
+  colour = (name) => (this.palette[name] ??= this.styles.getPropertyValue(`--${name}`).trim());
+  groupColour(group) {
+    return this.colour(group < 0 ? "truth" : `group${group}`);
+  }
+
+  draw(now) {
+    this.asked = 0;
+    if (!this.material) return;
+    const { state, material } = this;
+    this.styles = getComputedStyle(this.box);
+    const paper = this.styles.getPropertyValue("--st-background-color").trim();
+    if (paper !== this.paper) {
+      this.paper = paper;
+      this.isDark = this.looksDark();
+      this.box.classList.toggle("dark", this.isDark);
+    }
+    this.box.style.setProperty("--network", `var(--${state.learner === "SP" ? "muted" : COLOURS[state.learner]})`);
+    this.palette = { card: paper, ink: this.styles.getPropertyValue("--st-text-color").trim() };
+    for (const name of ["muted", "line"]) this.palette[name] = this.mixed(name);
+    this.font = this.styles.fontFamily;
+    this.mono = '"Source Code Pro", monospace';
+    const key = JSON.stringify([
+      this.id,
+      this.rest,
+      this.isDark,
+      this.box.clientWidth,
+      innerHeight,
+      this.dragging ?? 0,
+      state,
+    ]);
+    if (key !== this.drawn) {
+      this.drawn = key;
+      this.drawCut();
+      this.drawDepth();
+      this.drawRanks();
+      this.tellVerdict();
+      this.say();
+      this.drawTape();
+      this.lanes.forEach((lane) => lane.update());
+      this.press();
+    }
+    const share = this.share("order", now);
+    this.put = material.orders[state.order].map((places, axis) =>
+      Float64Array.from(places, (place, n) =>
+        share < 1 ? this.putFrom[axis][n] + share * (place - this.putFrom[axis][n]) : place,
+      ),
+    );
+    this.drawMatrix(this.find(".left .heat"), (i, j) => material.H[i * material.numColumns + j], "counts");
+    const moved = this.share("dots", now);
+    this.lanes.forEach((lane) => lane.draw(moved));
+    if (this.moves.size) this.asked ||= requestAnimationFrame((later) => this.draw(later));
+  }
+
+  // A canvas does not know color-mix: the browser mixes.
+  mixed(name) {
+    const probe = (this.probe ??= this.box.appendChild(html("i")));
+    probe.hidden = true;
+    probe.style.color = `var(--${name})`;
+    return getComputedStyle(probe).color;
+  }
+
+  press() {
+    const { state } = this;
+    for (const [bend, on] of Object.entries({
+      factorisation: NETWORKS[state.learner]?.[0],
+      transitions: NETWORKS[state.learner]?.[1],
+    })) {
+      this.find(`[data-bend=${bend}]`).setAttribute("aria-checked", Boolean(on));
+    }
+    this.find(".order").textContent = state.order === "state" ? "sort by frequency" : "sort by state";
+    for (const [pick, value] of Object.entries({ show: state.show, score: String(state.score) })) {
+      for (const button of this.find(`[data-pick=${pick}]`).children)
+        button.setAttribute("aria-pressed", button.dataset.value === value);
+    }
+    [...this.find(".strings").children].forEach((item, n) =>
+      item.firstChild.classList.toggle("hot", isSame(this.material.strings[n][0], state.word)),
+    );
+  }
+
+  listen() {
+    const on = (selector, kind, act) => this.find(selector).addEventListener(kind, act);
+    for (const button of this.box.querySelectorAll(".room"))
+      button.addEventListener("click", () => this.enter(button.dataset.room));
+    for (const button of this.box.querySelectorAll(".switch")) {
+      button.addEventListener("click", () => {
+        const bends = NETWORKS[this.state.learner] ?? [false, false];
+        const wanted = ["factorisation", "transitions"].map((name, n) =>
+          button.dataset.bend === name ? !bends[n] : bends[n],
+        );
+        this.choose({ learner: Object.keys(NETWORKS).find((name) => isSame(NETWORKS[name], wanted)) ?? "SP" });
+      });
+    }
+    on(
+      "[data-pick=show]",
+      "click",
+      ({ target }) => target.dataset.value && this.change({ show: target.dataset.value }),
+    );
+    on(
+      "[data-pick=score]",
+      "click",
+      ({ target }) => target.dataset.value && this.change({ score: Number(target.dataset.value) }),
+    );
+    on(".order", "click", () => this.change({ order: this.state.order === "state" ? "frequency" : "state" }));
+    on(".tools", "click", ({ target }) => target.dataset.do && this.act(target.dataset.do));
+    on(".typed", "input", ({ target }) => {
+      const word = this.material.read(target.value);
+      this.change({ word, at: word.length });
+    });
+    on(".ranks", "click", ({ clientX }) => {
+      const box = this.find(".ranks").getBoundingClientRect();
+      const rank = Math.round((clientX - box.left - 40) / ((box.width - 48) / this.material.mostRank) + 0.5);
+      this.choose({ rank: Math.min(this.material.mostRank, Math.max(1, rank)) });
+    });
+    this.listenMatrix(this.find(".left .heat"));
+    this.listenCut();
+    this.box.addEventListener("keydown", (event) => {
+      if (event.target.matches("input, button, .cut") || event.ctrlKey || event.metaKey || event.altKey) return;
+      const act = { ArrowRight: "step", ArrowLeft: "back", Home: "first", " ": "play" }[event.key];
+      if (!act) return;
+      event.preventDefault();
+      this.act(act);
+    });
+  }
+
+  act(what) {
+    const { at, word } = this.state;
+    if (what === "first") this.change({ at: 0 });
+    if (what === "back") this.change({ at: Math.max(0, at - 1) });
+    if (what === "step") this.change({ at: Math.min(word.length, at + 1) });
+    if (what === "play") this.play();
+  }
+
+  play(isOn = !this.playing) {
+    clearInterval(this.playing);
+    this.playing = isOn
+      ? setInterval(
+          () => (this.state.at < this.state.word.length ? this.change({ at: this.state.at + 1 }) : this.play(false)),
+          STEP_MS,
+        )
+      : 0;
+    if (isOn && this.state.at >= this.state.word.length) this.change({ at: 0 });
+    this.find("[data-do=play]").textContent = this.playing ? "⏸" : "▶";
+  }
+
+  // What the pointer is on lights up everywhere.
+  hover(hot) {
+    if (hot?.i === this.state.hot?.i && hot?.j === this.state.hot?.j) return;
+    this.change({ hot });
+  }
+
+  follow(hot) {
+    if (!hot) return;
+    const { prefixes, suffixes } = this.material;
+    const word = prefixes[hot.i].concat(hot.j === undefined ? [] : suffixes[hot.j]).slice(0, MOST_TAPE);
+    this.change({ word, at: Math.min(MOST_TAPE, prefixes[hot.i].length) });
+  }
+
+  // Matrices
+
+  penOf(canvas) {
+    const { clientWidth: width, clientHeight: height } = canvas;
+    const ratio = devicePixelRatio || 1;
+    const [wide, high] = [Math.round(width * ratio), Math.round(height * ratio)];
+    if (canvas.width !== wide || canvas.height !== high) Object.assign(canvas, { width: wide, height: high });
+    if (!this.pens.has(canvas)) this.pens.set(canvas, canvas.getContext("2d"));
+    const pen = this.pens.get(canvas);
+    pen.setTransform(ratio, 0, 0, ratio, 0, 0);
+    pen.clearRect(0, 0, width, height);
+    return { pen, width, height };
+  }
+
+  cellSize(width) {
+    return (width - MARGIN) / Math.max(this.material.numRows, this.material.numColumns);
+  }
+
+  listenMatrix(canvas) {
+    canvas.addEventListener("pointermove", (event) => this.hover(this.cellAt(canvas, event)));
+    canvas.addEventListener("pointerleave", () => this.hover(null));
+    canvas.addEventListener("click", (event) => this.follow(this.cellAt(canvas, event)));
+  }
+
+  cellAt(canvas, { clientX, clientY }) {
+    const box = canvas.getBoundingClientRect();
+    const size = this.cellSize(box.width);
+    const [rows, columns] = this.material.orders[this.state.order];
+    const i = rows.indexOf(Math.floor((clientY - box.top - MARGIN) / size));
+    const j = columns.indexOf(Math.floor((clientX - box.left - MARGIN) / size));
+    return i >= 0 && j >= 0 ? { i, j } : null;
+  }
+
+  drawMatrix(canvas, cells, colour) {
+    const { pen, width } = this.penOf(canvas);
+    if (!width) return;
+    const { material, state } = this;
+    const size = this.cellSize(width);
+    const isStill = !this.moves.has("order");
+    const [rowAt, columnAt] = this.put;
+    const fill = size + (isStill ? 0.35 : 0);
+    const [positive, negative] = [this.colour(colour), this.colour("negative")];
+    for (let i = 0; i < material.numRows; i++) {
+      const y = MARGIN + rowAt[i] * size;
+      for (let j = 0; j < material.numColumns; j++) {
+        const value = cells(i, j);
+        const t = Math.abs(value) / material.largest;
+        if (!(t >= PALEST)) continue;
+        pen.globalAlpha = Math.min(1, t ** 0.28);
+        pen.fillStyle = value < 0 ? negative : positive;
+        pen.fillRect(MARGIN + columnAt[j] * size, y, fill, fill);
+      }
+    }
+    pen.globalAlpha = 1;
+    material.groups.rows.forEach((group, i) => {
+      pen.fillStyle = this.groupColour(group);
+      pen.fillRect(7, MARGIN + rowAt[i] * size, 5, size + 0.4);
+    });
+    material.groups.columns.forEach((group, j) => {
+      pen.fillStyle = this.groupColour(group);
+      pen.fillRect(MARGIN + columnAt[j] * size, 7, size + 0.4, 5);
+    });
+    if (state.order === "state" && isStill) this.drawBlocks(pen, size);
+    const { i, j } = state.hot ?? {};
+    pen.strokeStyle = this.colour("cut");
+    pen.lineWidth = 1.5;
+    if (i !== undefined)
+      pen.strokeRect(MARGIN - 1, MARGIN + rowAt[i] * size - 0.5, material.numColumns * size + 1, size + 1);
+    if (j !== undefined)
+      pen.strokeRect(MARGIN + columnAt[j] * size - 0.5, MARGIN - 1, size + 1, material.numRows * size + 1);
+  }
+
+  drawBlocks(pen, size) {
+    const { rows, columns } = this.material.groups;
+    pen.strokeStyle = this.colour("truth");
+    pen.lineWidth = 1;
+    pen.globalAlpha = 0.45;
+    let [top, left] = [0, 0];
+    for (let group = 0; group < this.material.numGroups; group++) {
+      const [high, wide] = [rows, columns].map((groups) => groups.filter((own) => own === group).length * size);
+      pen.strokeRect(MARGIN + left + 0.5, MARGIN + top + 0.5, Math.max(0, wide - 1), Math.max(0, high - 1));
+      top += high;
+      left += wide;
+    }
+    pen.globalAlpha = 1;
+  }
+
+  // The cut through the singular values
+
+  listenCut() {
+    const svg = this.find(".cut");
+    const rankAt = ({ clientX }) => {
+      const box = svg.getBoundingClientRect();
+      return Math.min(this.material.mostRank, Math.max(0.6, ((clientX - box.left) / box.width) * this.bars));
+    };
+    const move = (event) => {
+      this.dragging = rankAt(event);
+      const rank = Math.max(1, Math.round(this.dragging));
+      if (rank === this.state.rank) this.change();
+      else this.choose({ rank });
+    };
+    svg.addEventListener("pointerdown", (event) => {
+      svg.setPointerCapture(event.pointerId);
+      move(event);
+    });
+    svg.addEventListener("pointermove", (event) => svg.hasPointerCapture(event.pointerId) && move(event));
+    for (const kind of ["pointerup", "pointercancel"])
+      svg.addEventListener(kind, () => {
+        this.dragging = undefined;
+        this.change();
+        if (this.asking) this.ask();
+      });
+    svg.addEventListener("keydown", (event) => {
+      const { rank } = this.state;
+      const wanted = {
+        ArrowRight: rank + 1,
+        ArrowUp: rank + 1,
+        ArrowLeft: rank - 1,
+        ArrowDown: rank - 1,
+        Home: 1,
+        End: this.material.mostRank,
+      }[event.key];
+      if (wanted === undefined) return;
+      event.preventDefault();
+      event.stopPropagation();
+      this.choose({ rank: Math.min(this.material.mostRank, Math.max(1, wanted)) });
+    });
+  }
+
+  drawCut() {
+    const svg = this.find(".cut");
+    const { material, state } = this;
+    const width = svg.clientWidth || 384;
+    const [height, base] = [66, 52];
+    this.bars = Math.max(material.singular.length, material.mostRank);
+    const step = width / this.bars;
+    const logs = material.singular.map((value) => Math.log10(Math.max(value, Number.MIN_VALUE)));
+    const least = Math.max(Math.min(...logs.slice(0, material.numericalRank)), logs[0] - 6);
+    const nodes = [];
+    for (let n = 0; n < this.bars; n++) {
+      const high = n < logs.length ? Math.max(3, 4 + ((logs[n] - least) / (logs[0] - least || 1)) * 38) : 2;
+      const isKept = n < state.rank;
+      nodes.push(
+        shape("rect", {
+          x: n * step + 2,
+          y: base - high,
+          width: Math.max(1, step - 5),
+          height: high,
+          rx: 2,
+          fill: this.colour(isKept ? "linear" : "truth"),
+          opacity: isKept ? 1 : 0.4,
+        }),
+      );
+      if (this.bars <= 14 || (n + 1) % 5 === 0 || n === 0 || n + 1 === state.rank)
+        nodes.push(
+          shape(
+            "text",
+            {
+              x: n * step + step / 2,
+              y: height - 2,
+              "text-anchor": "middle",
+              style: n + 1 === state.rank ? `fill:${this.colour("cut")};font-weight:700` : "",
+            },
+            n + 1,
+          ),
+        );
+    }
+    const x = (this.dragging ?? state.rank) * step - 0.5;
+    const isRight = x > width - 90;
+    nodes.push(
+      shape("line", { x1: x, x2: x, y1: 2, y2: base + 2, stroke: this.colour("cut"), "stroke-width": 3 }),
+      shape("circle", { cx: x, cy: 10, r: 8, fill: this.colour("cut") }),
+      shape(
+        "text",
+        { x: x + (isRight ? -14 : 14), y: 15, class: "rank", "text-anchor": isRight ? "end" : "start" },
+        states(state.rank),
+      ),
+    );
+    svg.replaceChildren(...nodes);
+    svg.setAttribute("aria-valuemax", material.mostRank);
+    svg.setAttribute("aria-valuenow", state.rank);
+    svg.setAttribute("aria-valuetext", states(state.rank));
+  }
+
+  // Charts
+
+  get pair() {
+    const { material, state } = this;
+    return [
+      ["linear", "SP", material.lane("SP", state.rank)],
+      ["nonlinear", state.learner, state.learner === "SP" ? null : material.lane(state.learner, state.rank)],
+    ];
+  }
+
+  drawDepth() {
+    const { material, state } = this;
+    const { truth, labels, isNested } = material.ladder;
+    const noun = isNested ? "depth" : "string";
+    const lines = this.pair.map(([name, learner, lane]) => {
+      const line = html("div");
+      const mark = html("b", `● ${name} `);
+      mark.style.color = this.colour(
+        name === "linear" ? "linear" : state.learner === "SP" ? "muted" : COLOURS[learner],
+      );
+      const zero = lane?.ladder.findIndex((value) => value === 0) ?? -1;
+      const reach =
+        lane && (lane.reach === null ? "" : lane.reach ? `right to ${noun} ${lane.reach}` : "wrong from the start");
+      const text = !lane
+        ? learner === "SP" && name === "nonlinear"
+          ? "no curve: the same"
+          : "nothing to draw"
+        : zero >= 0
+          ? `exactly 0 from ${noun} ${zero + 1}`
+          : reach;
+      line.append(mark, text);
+      return line;
+    });
+    lines[0].append(html("span", material.truth.name, "band bar"));
+    lines[1].append(html("span", "○ below 0", "band"));
+    this.find(".depthkey").replaceChildren(...lines);
+    const svg = this.find(".depth");
+    const { clientWidth: width, clientHeight: height } = svg;
+    if (!width) return;
+    const positive = truth.filter((value) => value > 0);
+    const low = Math.floor(Math.log10(Math.min(...positive, 1))) - 6;
+    const zero = height - 34;
+    const x = (d) => 44 + (d + 0.5) * ((width - 56) / labels.length);
+    const y = (value) => 8 + (Math.max(low, Math.log10(value)) / low) * (zero - 26);
+    const nodes = [];
+    for (let power = 0; power >= low; power -= 2) {
+      nodes.push(
+        shape("line", { x1: 40, x2: width - 6, y1: y(10 ** power), y2: y(10 ** power), stroke: this.colour("line") }),
+        shape("text", { x: 34, y: y(10 ** power) + 4, "text-anchor": "end" }, powerOfTen(power)),
+      );
+    }
+    nodes.push(
+      shape("rect", { x: 40, y: zero - 10, width: width - 46, height: 21, fill: this.colour("soft"), rx: 4 }),
+      shape("text", { x: 34, y: zero + 4, "text-anchor": "end" }, "0"),
+    );
+    labels.forEach((label, d) => {
+      const text = isNested
+        ? d < 2
+          ? label
+          : `[${raised(d + 1)} ]${raised(d + 1)}`
+        : label.length > 5
+          ? `${label.slice(0, 4)}…`
+          : label;
+      nodes.push(shape("text", { x: x(d), y: height - 6, "text-anchor": "middle" }, text));
+    });
+    const band = truth
+      .map((value, d) => (value > 0 ? `${x(d)},${y(value)}` : ""))
+      .filter(Boolean)
+      .join(" ");
+    nodes.push(
+      shape("polyline", {
+        points: band,
+        fill: "none",
+        stroke: this.colour("truth"),
+        "stroke-width": 8,
+        "stroke-linecap": "round",
+        "stroke-linejoin": "round",
+        opacity: 0.35,
+      }),
+    );
+    this.pair.forEach(([name, learner, lane], n) =>
+      lane?.ladder.forEach((value, d) => {
+        const fill = this.colour(name === "linear" ? "linear" : COLOURS[learner]);
+        const [cx, cy] = [x(d) + (n ? 4 : -4), value ? y(Math.abs(value)) : zero];
+        if (!Number.isFinite(value)) return;
+        if (!value)
+          nodes.push(shape("path", { d: `M${cx - 4} ${cy - 4}l8 8m0 -8l-8 8`, stroke: fill, "stroke-width": 2.6 }));
+        else
+          nodes.push(
+            shape("circle", {
+              cx,
+              cy,
+              r: 5,
+              fill: value < 0 ? this.colour("card") : fill,
+              stroke: value < 0 ? fill : this.colour("card"),
+              "stroke-width": value < 0 ? 2.2 : 1.2,
+            }),
+          );
+      }),
+    );
+    const followed = material.ladder.words.findIndex((word) => isSame(word, state.word));
+    if (followed >= 0)
+      nodes.push(
+        shape("rect", {
+          x: x(followed) - 17,
+          y: height - 20,
+          width: 34,
+          height: 19,
+          rx: 5,
+          fill: "none",
+          stroke: this.colour("cut"),
+          "stroke-width": 1.5,
+        }),
+      );
+    svg.replaceChildren(...nodes);
+    svg.setAttribute(
+      "aria-label",
+      `Weights of strings that go deeper: ${lines.map((line) => line.textContent).join("; ")}`,
+    );
+  }
+
+  drawRanks() {
+    const { material, state } = this;
+    const which = state.score;
+    this.find(".rankkey").textContent = `${SCORES[which][1]}, ${material.tests.toLocaleString("en")} test strings`;
+    const svg = this.find(".ranks");
+    const { clientWidth: width, clientHeight: height } = svg;
+    if (!width) return;
+    const most = material.mostRank;
+    const value = (learner, rank) => material.entry(learner, rank)?.scores[which] ?? null;
+    const ranks = Array.from({ length: most }, (_, n) => n + 1);
+    const learners = [
+      ...Object.keys(NETWORKS).filter((name) => material.networks[name] && name !== state.learner),
+      ...(state.learner === "SP" ? [] : [state.learner]),
+      "SP",
+    ];
+    const best = material.truth.scores?.[which] ?? null;
+    const finite = learners
+      .flatMap((name) => ranks.map((rank) => value(name, rank)))
+      .concat(best)
+      .filter((score) => typeof score === "number");
+    if (!finite.length) {
+      svg.replaceChildren(shape("text", { x: width / 2, y: height / 2, "text-anchor": "middle" }, "no scores"));
+      return;
+    }
+    const step =
+      [0.05, 0.1, 0.2, 0.5, 1, 2, 5].find(
+        (size) => (Math.max(...finite) - (which === 1 ? Math.min(...finite) : 0)) / size <= 5,
+      ) ?? 10;
+    const least = which === 1 ? Math.floor(Math.min(...finite) / step) * step : 0;
+    const largest = Math.max(least + step, Math.ceil(Math.max(...finite) / step - 1e-9) * step);
+    const hasInfinite = learners.some((name) => ranks.some((rank) => value(name, rank) === "∞"));
+    const [bottom, top] = [height - 22, hasInfinite ? 26 : 8];
+    const x = (rank) => 40 + (rank - 0.5) * ((width - 48) / most);
+    const y = (score) => (score === "∞" ? 12 : bottom - ((score - least) / (largest - least)) * (bottom - top));
+    const wide = (width - 48) / most;
+    const nodes = [
+      shape("rect", {
+        x: x(state.rank) - wide / 2,
+        y: 0,
+        width: wide,
+        height: height - 4,
+        fill: this.colour("tint"),
+        rx: 5,
+      }),
+    ];
+    for (let tick = least; tick <= largest + 1e-9; tick += step) {
+      nodes.push(
+        shape("line", { x1: 36, x2: width - 6, y1: y(tick), y2: y(tick), stroke: this.colour("line") }),
+        shape("text", { x: 30, y: y(tick) + 4, "text-anchor": "end" }, Number(tick.toFixed(2))),
+      );
+    }
+    if (hasInfinite) nodes.push(shape("text", { x: 30, y: 17, "text-anchor": "end", style: "font-size:15px" }, "∞"));
+    if (best !== null)
+      nodes.push(
+        shape("line", {
+          x1: 36,
+          x2: width - 6,
+          y1: y(best),
+          y2: y(best),
+          stroke: this.colour("truth"),
+          "stroke-width": 5,
+          opacity: 0.4,
+        }),
+      );
+    for (const name of learners) {
+      const stroke = this.colour(COLOURS[name]);
+      const isFront = name === "SP" || name === state.learner;
+      let line = "";
+      ranks.forEach((rank) => {
+        if (value(name, rank) !== null)
+          line += `${rank > 1 && value(name, rank - 1) !== null ? "L" : "M"}${x(rank)} ${y(value(name, rank))}`;
+      });
+      nodes.push(
+        shape("path", {
+          d: line,
+          fill: "none",
+          stroke,
+          "stroke-width": isFront ? 2.4 : 1.2,
+          opacity: isFront ? 1 : 0.35,
+        }),
+      );
+      if (!isFront) continue;
+      for (const rank of ranks.filter((one) => value(name, one) !== null))
+        nodes.push(
+          shape("circle", {
+            cx: x(rank),
+            cy: y(value(name, rank)),
+            r: rank === state.rank ? 6.5 : 2.8,
+            fill: stroke,
+            stroke: this.colour("card"),
+          }),
+        );
+    }
+    for (const rank of ranks) {
+      if (most <= 14 || rank % 5 === 0 || rank === 1 || rank === state.rank)
+        nodes.push(
+          shape(
+            "text",
+            {
+              x: x(rank),
+              y: height - 6,
+              "text-anchor": "middle",
+              style: rank === state.rank ? `fill:${this.colour("cut")};font-weight:700` : "",
+            },
+            rank,
+          ),
+        );
+    }
+    svg.replaceChildren(...nodes);
+    const here = ["SP", state.learner].map((name) => `${name} ${three(value(name, state.rank))}`).join(", ");
+    svg.setAttribute("aria-label", `${SCORES[which][0]} by rank: with ${states(state.rank)}, ${here}`);
+  }
+
+  // Sentences
+
+  tellVerdict() {
+    const { material, state } = this;
+    const [linear, network] = this.pair.map(([, learner, lane]) => lane ?? material.entry(learner, state.rank));
+    const { head, line } = verdictOf({
+      rank: state.rank,
+      learner: state.learner,
+      linear,
+      network: state.learner === "SP" ? null : network,
+      hasTruth: material.hasTruth,
+      noun: material.ladder.isNested ? "depth" : "string",
+    });
+    this.find(".verdict h2").textContent = head;
+    this.find(".verdict p").replaceChildren(...line.map(([text, name]) => html("span", text, name)));
+  }
+
+  say() {
+    const { material, state } = this;
+    const { i, j } = state.hot ?? {};
+    const [prefix, suffix] = [
+      i === undefined ? null : material.prefixes[i],
+      j === undefined ? null : material.suffixes[j],
+    ];
+    const word = prefix ? prefix.concat(suffix ?? []) : state.word;
+    const text = prefix ? material.text(prefix) + (suffix ? ` · ${material.text(suffix)}` : "") : material.text(word);
+    const parts = [html("b", text, "mono")];
+    if (prefix && suffix && material.hasCounts) {
+      const count = Math.round(material.H[i * material.numColumns + j] * material.total);
+      parts.push(` seen ${count.toLocaleString("en")} of ${material.total.toLocaleString("en")}`);
+    }
+    if (material.truthModel)
+      parts.push(
+        ` ${suffix ? "· " : ""}true ${written(material.truthModel.weight(stateAfter(material.truthModel, word)))}`,
+      );
+    for (const [name, learner, lane] of this.pair) {
+      if (lane)
+        parts.push(
+          " · ",
+          html(
+            "span",
+            `${name} ${written(lane.model.weight(stateAfter(lane.model, word)))}`,
+            learner === "SP" ? "linear" : "network",
+          ),
+        );
+    }
+    this.find(".said").replaceChildren(...parts);
+  }
+
+  drawTape() {
+    const { material, state } = this;
+    const keys = state.word.map((symbol, n) => {
+      const button = html("button", material.symbols[symbol], n + 1 === state.at ? "now" : n < state.at ? "read" : "");
+      button.type = "button";
+      button.setAttribute("aria-label", `Read up to symbol ${n + 1}, ${material.symbols[symbol]}`);
+      button.addEventListener("click", () => this.change({ at: n + 1 }));
+      return button;
+    });
+    this.find(".tape").replaceChildren(...(keys.length ? keys : [html("span", "λ, the empty string", "label")]));
+    const typed = this.find(".typed");
+    const text = state.word.length ? material.text(state.word) : "";
+    if (this.box.getRootNode().activeElement !== typed && typed.value !== text) typed.value = text;
+  }
+}

@@ -1,0 +1,302 @@
+// Models in the browser: the numbers of nlwfa_core's WFA, NLWFA and Dyck. This is the lab's one file
+// of mathematics in JavaScript; tests/browser/test_models.py compares it with Python. A state is a
+// row vector z. Names follow nlwfa_core/rounding.py, which explains the rule by which numbers that
+// are only rounding error count as 0.
+/* oxlint-disable no-unused-vars -- for the script that this file is put before */
+
+const TAU = 2 ** -29; // RELATIVE_ERROR
+const UNIT_ERROR = 2 ** -48;
+const BLOCKS = 1000; // side by side in a string, for which probabilities are computed
+
+// A matrix in one flat array, row after row.
+class Matrix {
+  constructor(cells, height, width) {
+    Object.assign(this, { cells, height, width });
+    this.largest = cells.reduce((most, cell) => Math.max(most, Math.abs(cell)), 0);
+  }
+
+  times(z) {
+    const sums = new Float64Array(this.width);
+    for (let i = 0, at = 0; i < this.height; i++, at += this.width) {
+      const value = z[i];
+      if (value === 0) continue;
+      for (let j = 0; j < this.width; j++) sums[j] += value * this.cells[at + j];
+    }
+    return sums;
+  }
+
+  // |z| · |A|
+  sizes(z) {
+    const sums = new Float64Array(this.width);
+    for (let i = 0, at = 0; i < this.height; i++, at += this.width) {
+      const value = Math.abs(z[i]);
+      if (value === 0) continue;
+      for (let j = 0; j < this.width; j++) sums[j] += value * Math.abs(this.cells[at + j]);
+    }
+    return sums;
+  }
+
+  // The leading rows and columns.
+  leading(height, width = height) {
+    const cells = new Float64Array(height * width);
+    for (let i = 0; i < height; i++) {
+      cells.set(this.cells.subarray(i * this.width, i * this.width + width), i * width);
+    }
+    return new Matrix(cells, height, width);
+  }
+}
+
+const total = (z) => z.reduce((sum, value) => sum + Math.abs(value), 0);
+const isZero = (z) => z.every((value) => value === 0);
+
+// Whether a product that is so small may be zero by the rule: a cheap, necessary condition.
+const mayVanish = (sums, z, matrix) => total(sums) <= TAU * total(z) * matrix.largest * matrix.width && !isZero(sums);
+
+// A linear automaton: f(x) = α₀ᵀ A_x α∞.
+class Linear {
+  // initial and termination: k numbers; transitions: a Matrix a symbol; sums: the weights of all
+  // strings read from each state; errors: bounds of the errors of sums.
+  constructor({ initial, transitions, termination, sums, errors }) {
+    Object.assign(this, { initial, transitions, k: initial.length, gamma: initial.length * UNIT_ERROR });
+    this.errors = new WeakMap(); // state -> the bounds of its entries' errors
+    this.end = this.column(termination, new Float64Array(this.k));
+    const [s, size] = [Array.from(sums), Array.from(sums, Math.abs)];
+    const bound = size.map((value, i) => errors[i] + this.gamma * value);
+    this.ahead = transitions.map((A) => {
+      const of = (values, map = (cell) => cell) =>
+        Float64Array.from({ length: this.k }, (_, i) =>
+          values.reduce((sum, value, j) => sum + map(A.cells[i * this.k + j]) * value, 0),
+        );
+      return { values: of(s), sizes: of(size, Math.abs), bounds: of(bound, Math.abs) };
+    });
+  }
+
+  column(values, bounds) {
+    return { values, sizes: Float64Array.from(values, Math.abs), bounds };
+  }
+
+  errorsOf(z) {
+    return this.errors.get(z) ?? new Float64Array(this.k);
+  }
+
+  step(z, symbol) {
+    const matrix = this.transitions[symbol];
+    const after = matrix.times(z);
+    const before = this.errorsOf(z);
+    const errors = matrix.sizes(z.map((value, i) => before[i] + this.gamma * Math.abs(value)));
+    if (mayVanish(after, z, matrix)) {
+      const sizes = matrix.sizes(z);
+      if (after.every((value, j) => Math.abs(value) <= Math.min(TAU * sizes[j], errors[j]))) after.fill(0);
+    }
+    this.errors.set(after, isZero(after) ? new Float64Array(this.k) : errors);
+    return after;
+  }
+
+  product(z, { values, sizes, bounds }) {
+    const errors = this.errorsOf(z);
+    let [sum, size, error] = [0, 0, 0];
+    for (let i = 0; i < this.k; i++) {
+      const of = Math.abs(z[i]);
+      sum += z[i] * values[i];
+      size += of * sizes[i];
+      error += (errors[i] + this.gamma * of) * sizes[i] + of * bounds[i];
+    }
+    return Math.abs(sum) <= TAU * size && Math.abs(sum) <= error ? 0 : sum;
+  }
+
+  weight(z) {
+    return this.product(z, this.end);
+  }
+
+  // Scores of what follows: of each symbol, and of the end.
+  scores(z) {
+    return [...this.ahead.map((column) => this.product(z, column)), this.weight(z)];
+  }
+}
+
+// A nonlinear automaton: f(x) = G_λ(G_x(α₀)), with a reading that takes the first output for f(u),
+// and the second for the weight of all strings that begin with u.
+class Network {
+  // layers: layer -> symbol -> Matrix; decoder: Matrix a layer; output: a Matrix of two columns.
+  constructor({ initial, layers, decoder, output, bendsSteps, bendsDecoder }) {
+    Object.assign(this, { initial, layers, decoder, output, bendsSteps, bendsDecoder, k: initial.length });
+  }
+
+  step(z, symbol) {
+    let after = z;
+    for (const layer of this.layers) {
+      after = layer[symbol].times(after);
+      if (this.bendsSteps) after = after.map(Math.tanh);
+    }
+    if (!this.bendsSteps && mayVanish(after, z, this.magnitude(symbol))) {
+      const sizes = this.magnitude(symbol).sizes(z);
+      if (after.every((value, j) => Math.abs(value) <= TAU * sizes[j])) after.fill(0);
+    }
+    return after;
+  }
+
+  // The product of the absolute values of a map's layers.
+  magnitude(symbol) {
+    this.magnitudes ??= [];
+    return (this.magnitudes[symbol] ??= this.layers
+      .map((layer) => layer[symbol])
+      .reduce((product, layer) => {
+        const rows = Array.from({ length: product.height }, (_, i) =>
+          layer.sizes(product.cells.subarray(i * product.width, (i + 1) * product.width)),
+        );
+        return new Matrix(Float64Array.from(rows.flatMap((row) => [...row])), product.height, layer.width);
+      }));
+  }
+
+  decode(z) {
+    let hidden = z;
+    for (const layer of this.decoder) {
+      hidden = layer.times(hidden);
+      if (this.bendsDecoder) hidden = hidden.map(Math.tanh);
+    }
+    return hidden;
+  }
+
+  outputs(z) {
+    const hidden = this.decode(z);
+    const sums = this.output.times(hidden);
+    const sizes = this.output.sizes(hidden);
+    return sums.map((value, j) => (Math.abs(value) <= TAU * sizes[j] ? 0 : value));
+  }
+
+  weight(z) {
+    return this.outputs(z)[0];
+  }
+
+  scores(z) {
+    const ahead = this.layers[0].map((_, symbol) => this.outputs(this.step(z, symbol))[1]);
+    return [...ahead, this.weight(z)];
+  }
+}
+
+// Bracket strings with known probabilities: S → SS (split), [S] (wrap), []. A state lists, for each
+// level of brackets that is open, how many blocks are closed on it; null is impossible.
+class Brackets {
+  constructor({ split, wrap }) {
+    this.nesting = wrap / (1 - split);
+    // P(N > n | N ≥ n) of the number N of a level's blocks, from large n down: see sources/dyck.py.
+    const ratio = 4 * split * (1 - split);
+    const start = BLOCKS + (ratio ? Math.min(200_000, 1 + Math.ceil(40 / -Math.log(ratio))) : 1);
+    const grows = (n) => (ratio * (2 * n - 1)) / (2 * (n + 1));
+    let stop = 1 - grows(start);
+    this.goesOn = new Float64Array(BLOCKS + 1).fill(1);
+    for (let n = start; n > 0; n--) {
+      const whole = grows(n) + stop;
+      if (n <= BLOCKS) this.goesOn[n] = grows(n) / whole;
+      stop /= whole;
+    }
+    this.initial = { blocks: [0], weight: 1 };
+  }
+
+  // Probabilities of [, ] and the end.
+  next({ blocks, weight }) {
+    if (!weight) return [0, 0, 0];
+    const isInside = blocks.length > 1;
+    const n = blocks.at(-1);
+    const opens = n === 0 && isInside ? this.nesting : (this.goesOn[n] ?? this.goesOn.at(-1));
+    return isInside ? [opens, 1 - opens, 0] : [opens, 0, 1 - opens];
+  }
+
+  step(z, symbol) {
+    const weight = z.weight * this.next(z)[symbol];
+    if (!weight) return { blocks: [0], weight: 0 };
+    if (symbol === 0) return { blocks: [...z.blocks, 0], weight };
+    const outer = z.blocks.slice(0, -1);
+    outer[outer.length - 1] += 1;
+    return { blocks: outer, weight };
+  }
+
+  weight(z) {
+    return z.weight * this.next(z)[2];
+  }
+
+  scores(z) {
+    return this.next(z);
+  }
+}
+
+const stateAfter = (model, word) => word.reduce((z, symbol) => model.step(z, symbol), model.initial);
+
+// Shares of what follows: |scores| divided by their sum; null if all are 0 or one is not a number.
+function shares(scores) {
+  const sum = scores.reduce((size, score) => size + Math.abs(score), 0);
+  return sum > 0 && Number.isFinite(sum) ? scores.map((score) => Math.abs(score) / sum) : null;
+}
+
+// Words as a tree: nodes [parent, symbol], a parent before its children, and the node of each word.
+function treeOf(words) {
+  const nodes = [[-1, -1]];
+  const children = [new Map()];
+  const ends = words.map((word) =>
+    word.reduce((node, symbol) => {
+      if (!children[node].has(symbol)) {
+        children[node].set(symbol, nodes.length);
+        nodes.push([node, symbol]);
+        children.push(new Map());
+      }
+      return children[node].get(symbol);
+    }, 0),
+  );
+  return { nodes, ends };
+}
+
+// The state at the end of each word of a tree, from a state.
+function statesAfter(model, tree, start = model.initial) {
+  const states = [start];
+  for (const [parent, symbol] of tree.nodes.slice(1)) states.push(model.step(states[parent], symbol));
+  return tree.ends.map((node) => states[node]);
+}
+
+// Ĥ: the weight of each prefix followed by each suffix; row after row.
+function estimate(model, prefixes, suffixes) {
+  const states = statesAfter(model, prefixes);
+  const width = suffixes.ends.length;
+  const cells = new Float64Array(states.length * width);
+  states.forEach((z, i) => {
+    statesAfter(model, suffixes, z).forEach((after, j) => {
+      cells[i * width + j] = model.weight(after);
+    });
+  });
+  return { states, cells };
+}
+
+// Arrays from Python: float64, little-endian, in base64.
+function numbers(text) {
+  const bytes = Uint8Array.from(atob(text), (sign) => sign.charCodeAt(0));
+  return new Float64Array(bytes.buffer);
+}
+
+function matrices(text, count, height, width) {
+  const cells = numbers(text);
+  const size = height * width;
+  return Array.from({ length: count }, (_, n) => new Matrix(cells.slice(n * size, (n + 1) * size), height, width));
+}
+
+// The linear automaton of rank k: the leading blocks of the largest one.
+function linearOf({ initial, transitions, termination, sums, errors, symbols }, k) {
+  const first = numbers(initial);
+  const most = first.length;
+  return new Linear({
+    initial: first.slice(0, k),
+    transitions: matrices(transitions, symbols, most, most).map((A) => A.leading(k)),
+    termination: numbers(termination).slice(0, k),
+    sums: numbers(sums[k - 1]),
+    errors: numbers(errors[k - 1]),
+  });
+}
+
+function networkOf({ initial, widths, layers, heights, decoder, output, symbols, bends }) {
+  return new Network({
+    initial: numbers(initial),
+    layers: layers.map((text, n) => matrices(text, symbols, widths[n], widths[n + 1])),
+    decoder: decoder.map((text, n) => matrices(text, 1, heights[n], heights[n + 1])[0]),
+    output: matrices(output, 1, heights.at(-1), 2)[0],
+    bendsSteps: bends.steps,
+    bendsDecoder: bends.decoder,
+  });
+}

@@ -1,0 +1,339 @@
+"""Prepare the picture of Explore: linear and nonlinear models of the same strings, one above the
+other, at every rank.
+
+The browser computes states, Ĥ and next symbols itself, so a change of the rank asks nothing of the
+server. It gets the linear model of the largest rank, whose leading blocks are the models of all
+smaller ranks, and each network with all its weights. `assets/explore/models.js` computes with them,
+and `assets/explore/explore.js` draws. Scores come from here.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from .. import limits
+from ..experiment.datasets import Data
+from ..experiment.results import Result
+from ..hankel.matrix import HankelMatrix
+from ..learning.fitting import fit
+from ..learning.learners import HANKEL_LEARNERS
+from ..learning.spectral import TruncatedSVD
+from ..learning.two_steps import FitCache, svd_size
+from ..metrics.evaluate import evaluate
+from ..metrics.score_table import Scores
+from ..metrics.testset import TestSet
+from ..models.model_files import LearnedModel
+from ..models.nlwfa import NLWFA
+from ..models.reading import StringReading
+from ..models.wfa import WFA
+from ..sources import dyck
+from ..strings.words import Alphabet, Word, Words
+from .lens import packed
+from .panels import MAX_SIDE, state_order
+from .string_labels import word_labels
+from .walk import first_word, is_bracketed, ladder_words, open_brackets
+
+NETWORKS = HANKEL_LEARNERS[1:]
+NETWORK_RANKS = range(1, 13)  # of the networks that are looked for among the finished runs
+MAX_RANK = 20  # of the linear model
+MOST_NUMBERS = 50_000  # in the transitions that are sent of one model
+MOST_STRINGS = 40
+MOST_GROUPS = 6
+MAX_NAME = 8  # characters of a group's name
+NESTED = "brackets open"
+THREE_NESTED: Word = (dyck.OPEN,) * 3 + (dyck.CLOSE,) * 3
+WHY_NO_LINEAR = (
+    "The linear model is drawn for matrices that count whole strings as they are: statistic "
+    "“string”, no transform, no boundary symbol."
+)
+WHY_TOO_LARGE = "This model has too many numbers to be sent to a browser."
+WHY_NO_NETWORK = "The outputs of this network are read in a way that is not drawn here."
+
+
+def explore_payload(
+    data: Data,
+    hankel: HankelMatrix,
+    svd: TruncatedSVD,
+    results: Mapping[str, Mapping[int, Result]],
+) -> dict[str, Any]:
+    """Make the payload of Explore. Networks that come later are made by `networks_payload`.
+
+    Parameters
+    ----------
+    data : Data
+    hankel : HankelMatrix
+        Its first MAX_SIDE rows and columns are shown.
+    svd : TruncatedSVD
+        The largest singular values of H_λ.
+    results : mapping
+        Learner -> rank -> a finished run of the same strings and the same matrix.
+
+    Returns
+    -------
+    dict
+        Words are lists of symbols' numbers, and arrays of float64 are in base64, row by row.
+
+        - "symbols", "separator": the alphabet
+        - "total", "distinct", "tests": how many training strings there are, how many different
+          ones, and how many test strings
+        - "strings": the most frequent training strings, [word, count]
+        - "prefixes", "suffixes": the words of the rows and columns that are shown
+        - "cells": the entries of H that are not 0: "places" (row times the number of columns, plus
+          column) and "values"
+        - "whole": the shape of the whole matrix
+        - "hasCounts": whether an entry of H, times "total", is a count
+        - "groups": "title", what groups are; "names"; and the group of each row and each column
+          ("rows", "columns"; −1: none)
+        - "singular", "numericalRank": singular values
+        - "linear": "model", a linear model, or None; "why" there is none; "scores", one for each
+          rank from 1
+        - "networks": see `networks_payload`
+        - "truth": what is known about the strings, see `_truth`
+        - "ladder": strings that go deeper and deeper, see `_ladder`
+        - "word": the string that is followed first
+
+        Scores are [total variation, word error rate, bits per symbol, test strings of weight 0,
+        test strings of negative weight]; a number is None if it is undefined or unknown, and "∞" if
+        it is infinite.
+    """
+    num_rows, num_columns = (min(MAX_SIDE, size) for size in hankel.block.shape)
+    block = hankel.block[:num_rows][:, :num_columns]
+    prefixes = hankel.basis.prefixes.take(np.arange(num_rows))
+    suffixes = hankel.basis.suffixes.take(np.arange(num_columns))
+    cells = block.tocoo()
+    left = block @ svd.right[:num_columns]
+    train = data.train
+    order = np.lexsort((train.words.lengths, -train.counts))[:MOST_STRINGS]
+    return {
+        "symbols": list(data.alphabet.symbols),
+        "separator": data.alphabet.separator,
+        "total": train.num_strings,
+        "distinct": len(train.words),
+        "tests": data.test.sample.num_strings,
+        "strings": [[list(train.words[row]), int(train.counts[row])] for row in order.tolist()],
+        "prefixes": [list(word) for word in prefixes],
+        "suffixes": [list(word) for word in suffixes],
+        "cells": {
+            "places": (cells.row * num_columns + cells.col).tolist(),
+            "values": cells.data.tolist(),
+        },
+        "whole": list(hankel.block.shape),
+        "hasCounts": _is_plain(hankel),
+        "groups": _groups(data.alphabet, prefixes, suffixes, block, left),
+        "singular": [float(value) for value in svd.singular_values[:MAX_RANK]],
+        "numericalRank": int(svd.numerical_rank),
+        "linear": _linear(hankel, svd, data.test),
+        "networks": networks_payload(results),
+        "truth": _truth(data, prefixes),
+        "ladder": _ladder(data),
+        "word": list(THREE_NESTED if is_bracketed(data.alphabet) else first_word(data)),
+    }
+
+
+def networks_payload(results: Mapping[str, Mapping[int, Result]]) -> dict[str, Any]:
+    """Make the payload of networks: learner -> rank, as text -> "model", a network, or None; "why"
+    there is none; "scores"; and "training", whether it was trained to its end.
+    """
+    return {
+        learner: {str(rank): _network(result) for rank, result in by_rank.items()}
+        for learner, by_rank in results.items()
+    }
+
+
+def _is_plain(hankel: HankelMatrix) -> bool:
+    return hankel.statistic == "string" and not hankel.bounded and hankel.transform == "none"
+
+
+def _groups(
+    alphabet: Alphabet, prefixes: Words, suffixes: Words, block: Any, left: Any
+) -> dict[str, Any]:
+    """Group rows and columns by state: by open brackets if there are brackets, otherwise as
+    `panels.state_order` does.
+    """
+    if is_bracketed(alphabet):
+        most = MOST_GROUPS - 1
+        rows = [min(open_brackets(word), most) for word in prefixes]
+        # an ending closes as many brackets as are open before it
+        columns = [min(open_brackets(tuple(1 - s for s in word[::-1])), most) for word in suffixes]
+        names = [str(depth) for depth in range(most)] + [f"{most}+"]
+        return {"title": NESTED, "names": names, "rows": rows, "columns": columns}
+    order = state_order(block, left)
+    blocks = order.blocks[: MOST_GROUPS - 1]
+    ends = np.cumsum([[0, 0]] + [[rows, columns] for rows, columns, _ in order.blocks], axis=0)
+    group = [np.full(len(words), -1, dtype=np.int64) for words in (prefixes, suffixes)]
+    for number in range(len(order.blocks)):
+        for own, members, axis in zip(group, (order.rows, order.columns), (0, 1), strict=True):
+            span = slice(ends[number, axis], ends[number + 1, axis])
+            own[members[span]] = min(number, MOST_GROUPS - 1)
+    labels = word_labels(prefixes, alphabet)
+    names = [labels[first] for _, _, first in blocks]
+    names = [name if len(name) <= MAX_NAME else f"{name[: MAX_NAME - 1]}…" for name in names]
+    if len(order.blocks) > len(blocks):
+        names.append("others")
+    return {
+        "title": "followed as",
+        "names": names,
+        "rows": group[0].tolist(),
+        "columns": group[1].tolist(),
+    }
+
+
+def _linear(hankel: HankelMatrix, svd: TruncatedSVD, test: TestSet) -> dict[str, Any]:
+    """Learn the models of SP, up to the rank that can be sent."""
+    if not _is_plain(hankel):
+        return {"model": None, "why": WHY_NO_LINEAR, "scores": []}
+    most = min(MAX_RANK, limits.most("rank"), svd.numerical_rank, len(svd.singular_values))
+    while most > 1 and hankel.num_symbols * most**2 > MOST_NUMBERS:
+        most -= 1
+    if hankel.num_symbols * most**2 > MOST_NUMBERS or not most:
+        return {"model": None, "why": WHY_TOO_LARGE, "scores": []}
+    cache = FitCache()
+    if len(svd.singular_values) >= svd_size(hankel, most):
+        cache.svds[len(svd.singular_values)] = svd
+    models = [fit(hankel, "SP", rank, cache=cache).model for rank in range(1, most + 1)]
+    linear = [model for model in models if isinstance(model, WFA)]
+    return {
+        "model": linear_payload(linear),
+        "why": "",
+        "scores": [_scores(evaluate(model, test)) for model in linear],
+    }
+
+
+def linear_payload(models: Sequence[WFA]) -> dict[str, Any]:
+    """Make the payload of linear models of rank 1, 2, …, each the leading blocks of the last one.
+
+    Returns
+    -------
+    dict
+        "initial" (k,), "transitions" (num_symbols, k, k) and "termination" (k,) of the last model;
+        "symbols": the number of symbols; "sums", "errors": for each rank, the weights of all
+        strings read from each state, and bounds of their errors.
+    """
+    last = models[-1]
+    return {
+        "initial": packed(last.initial, "<f8"),
+        "transitions": packed(last.transitions, "<f8"),
+        "termination": packed(last.termination, "<f8"),
+        "symbols": last.num_symbols,
+        "sums": [packed(model.prefix_termination, "<f8") for model in models],
+        "errors": [packed(model.prefix_termination_error, "<f8") for model in models],
+    }
+
+
+def network_payload(model: NLWFA) -> dict[str, Any]:
+    """Make the payload of a network with the reading "string".
+
+    Returns
+    -------
+    dict
+        "initial" (k,); "layers": the layers of the maps G_σ, each (num_symbols, widths[i],
+        widths[i + 1]); "decoder": the hidden layers of φ', each (heights[i], heights[i + 1]);
+        "output" (heights[-1], 2); "bends": whether tanh follows the layers of "steps" and of the
+        "decoder".
+    """
+    output = np.column_stack((model.output[:, 0], model.output[:, 1:].sum(axis=1)))
+    return {
+        "initial": packed(model.initial, "<f8"),
+        "widths": [model.num_states, *(layer.shape[2] for layer in model.transitions)],
+        "layers": [packed(layer, "<f8") for layer in model.transitions],
+        "heights": [model.num_states, *(layer.shape[1] for layer in model.decoder)],
+        "decoder": [packed(layer, "<f8") for layer in model.decoder],
+        "output": packed(output, "<f8"),
+        "symbols": model.num_symbols,
+        "bends": {"steps": model.nonlinear_transitions, "decoder": model.nonlinear_termination},
+    }
+
+
+def _network(result: Result) -> dict[str, Any]:
+    model, why = _drawable(result.model)
+    return {
+        "model": model,
+        "why": why,
+        "scores": _scores(result.scores),
+        "training": result.report.training,
+    }
+
+
+def _drawable(model: LearnedModel) -> tuple[dict[str, Any] | None, str]:
+    """Return the payload of a network, or why it has none."""
+    if not isinstance(model, NLWFA) or model.reading != StringReading():
+        return None, WHY_NO_NETWORK
+    size = sum(layer.size for layer in model.transitions) + sum(map(np.size, model.decoder))
+    return (network_payload(model), "") if size <= MOST_NUMBERS else (None, WHY_TOO_LARGE)
+
+
+def _scores(scores: Scores) -> list[float | str | None]:
+    values = (scores.total_variation, scores.wer, scores.bits_per_symbol)
+    return [*(_number(value) for value in values), scores.num_zero, scores.num_negative]
+
+
+def _number(value: float | None) -> float | str | None:
+    if value is None or np.isnan(value):
+        return None
+    return float(value) if np.isfinite(value) else "∞"
+
+
+def _truth(data: Data, prefixes: Words) -> dict[str, Any]:
+    """Describe what is known about the strings.
+
+    "kind" is "brackets" (with the probabilities "split" and "wrap"), "linear" (with "model", a
+    linear model) or "shares": then "next" has, for each prefix, the shares of what follows in the
+    test strings, symbol -> share (the end is "end"), None if no test string begins so. "name" says
+    what it is, and "scores" are those of the true model.
+    """
+    model = data.true_model
+    if model is not None:
+        known: dict[str, Any] = {"name": "truth", "scores": _scores(evaluate(model, data.test))}
+        if isinstance(model, dyck.Dyck):
+            return known | {"kind": "brackets", "split": model.split, "wrap": model.wrap}
+        if isinstance(model, WFA) and model.transitions.size <= MOST_NUMBERS:
+            payload = linear_payload([model])
+            return known | {"kind": "linear", "model": payload}
+    shown = {word: number for number, word in enumerate(prefixes)}
+    counts = [Counter[int]() for _ in prefixes]
+    end = data.test.sample.num_symbols
+    for word, count in zip(data.test.sample.words, data.test.sample.counts.tolist(), strict=True):
+        for length in range(len(word) + 1):
+            if (row := shown.get(word[:length])) is not None:
+                counts[row][word[length] if length < len(word) else end] += count
+    return {
+        "kind": "shares",
+        "name": "test strings",
+        "scores": None,
+        "next": [_shares(followers, end) for followers in counts],
+    }
+
+
+def _shares(followers: Counter[int], end: int) -> dict[str, float] | None:
+    whole = followers.total()
+    if not whole:
+        return None
+    return {
+        "end" if symbol == end else str(symbol): count / whole
+        for symbol, count in followers.items()
+    }
+
+
+def _ladder(data: Data) -> dict[str, Any]:
+    """List strings that go deeper and deeper: "words", their "labels", and "truth", what weights
+    are compared with: true weights, or shares of the test strings.
+    """
+    words = ladder_words(data)
+    if data.true_model is not None:
+        truth = data.true_model.weights(words).tolist()
+    else:
+        sample = data.test.sample
+        shares: dict[Word, float] = dict(
+            zip(sample.words, sample.frequencies().tolist(), strict=True)
+        )
+        truth = [shares.get(word, 0.0) for word in words]
+    return {
+        "words": [list(word) for word in words],
+        "labels": word_labels(words, data.alphabet),
+        "truth": truth,
+        "isNested": is_bracketed(data.alphabet),
+    }

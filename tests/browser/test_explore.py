@@ -1,0 +1,104 @@
+"""Explore in a browser: a drag of the rank sends nothing, what it shows are the library's numbers,
+and its titles open the pages.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+from playwright.sync_api import Page, WebSocket, expect
+
+from nlwfa_core.experiment.presets import PRESETS
+from nlwfa_core.experiment.recipe import with_fields
+from nlwfa_core.experiment.results import Result, load_result
+from nlwfa_core.files import LAB_FOLDER
+from nlwfa_core.strings.words import Words
+from tests.browser.screen import heading, visit
+
+FIRST = PRESETS["first-steps"][1]
+
+
+def shipped(learner: str, rank: int) -> Result:
+    key = with_fields(FIRST, {"learner": learner, "rank": rank}).key()
+    return load_result(LAB_FOLDER / "assets" / "results" / key)
+
+
+def verdict(page: Page) -> Any:
+    return page.locator(".explore .verdict h2")
+
+
+def cut(page: Page) -> Any:
+    return page.get_by_role("slider", name="Rank: number of states")
+
+
+def sent_by(page: Page) -> list[int]:
+    """The sizes of what the page sends from now on."""
+    sizes: list[int] = []
+
+    def listen(socket: WebSocket) -> None:
+        socket.on("framesent", lambda frame: sizes.append(len(frame)))
+
+    page.on("websocket", listen)
+    return sizes
+
+
+def test_a_drag_of_the_rank_sends_nothing_until_it_is_let_go(page: Page, lab: str) -> None:
+    sizes = sent_by(page)
+    visit(page, lab, rank=2)
+    expect(verdict(page)).to_contain_text("With 2 states")
+    box = cut(page).bounding_box()
+    sizes.clear()
+    page.mouse.move(box["x"] + 10, box["y"] + 30)
+    page.mouse.down()
+    for step in range(1, 13):
+        page.mouse.move(box["x"] + step * box["width"] / 20, box["y"] + 30)
+        expect(verdict(page)).to_contain_text(f"With {step} state")
+    assert not sizes
+    page.mouse.up()
+    expect(page).to_have_url(re.compile(r"rank=12"))
+    assert len(sizes) == 1
+
+
+@pytest.mark.parametrize(("learner", "rank"), [("both.non", 6), ("fac.non", 3), ("tran.non", 8)])
+def test_scores_are_those_of_the_results(page: Page, lab: str, learner: str, rank: int) -> None:
+    visit(page, lab, rank=rank, learner=learner)
+    scores = shipped(learner, rank).scores
+    shown = f"TV {scores.total_variation:.3f}\u2002·\u2002WER {scores.wer:.3f}"
+    expect(page.locator(".explore .lane.lower .scored")).to_have_text(shown)
+    assert str(rank) == cut(page).get_attribute("aria-valuenow")
+
+
+def test_weights_of_a_string_that_is_typed_are_those_of_the_models(page: Page, lab: str) -> None:
+    visit(page, lab, rank=6)
+    page.get_by_role("textbox", name="A string to follow").fill("[[]][]")
+    weight = float(shipped("both.non", 6).model.weights(Words.of([(0, 0, 1, 1, 0, 1)]))[0])
+    said = page.locator(".explore .said")
+    expect(said).to_contain_text("[[]][] true")
+    assert float(said.inner_text().split("nonlinear ")[1]) == pytest.approx(weight, rel=5e-3)
+
+
+def test_the_switches_choose_the_learner_and_a_title_opens_its_page(page: Page, lab: str) -> None:
+    visit(page, lab, rank=3)
+    page.get_by_role("switch", name="how rows are compressed").click()
+    expect(page).to_have_url(re.compile("learner=tran.non"))
+    page.get_by_role("switch", name="how states step").click()
+    expect(verdict(page)).to_contain_text("matrices are right to depth")
+    expect(page).to_have_url(re.compile("learner=SP"))
+    page.get_by_role("button", name="H: what follows what").click()
+    expect(heading(page, "hankel")).to_be_visible()
+    expect(page).to_have_url(re.compile("rank=3"))
+    page.go_back()
+    expect(verdict(page)).to_contain_text("With 3 states")
+
+
+def test_strings_without_networks_show_the_linear_lane_and_say_what_is_missing(
+    page: Page, lab: str
+) -> None:
+    visit(page, lab, source="verbs", rank=4)
+    expect(page.locator(".explore .lane.upper .scored")).to_contain_text("WER")
+    lower = page.locator(".explore .lane.lower")
+    expect(lower).to_contain_text("both.non with 4 states has not been trained on these strings")
+    lower.get_by_role("button", name="Go to Train").click()
+    expect(heading(page, "train")).to_be_visible()

@@ -1,0 +1,219 @@
+"""The mathematics and the sentences of Explore's JavaScript, in an empty page: the same numbers as
+the library's, and the right words for made-up scores.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from itertools import pairwise, product
+from typing import Any
+
+import numpy as np
+import pytest
+from playwright.sync_api import Browser, Page
+
+from nlwfa_core import NLWFA, WFA, fit
+from nlwfa_core.display.explore import MAX_RANK, linear_payload, network_payload
+from nlwfa_core.experiment.datasets import load_data
+from nlwfa_core.experiment.pipeline import build_hankel
+from nlwfa_core.experiment.presets import PRESETS
+from nlwfa_core.files import LAB_FOLDER
+from nlwfa_core.learning.two_steps import FitCache
+from nlwfa_core.sources.dyck import Dyck
+from nlwfa_core.strings.trie import Trie
+from nlwfa_core.strings.words import FloatArray, Words
+
+FOLDER = LAB_FOLDER / "assets" / "explore"
+CLOSE = {"rtol": 1e-9, "atol": 1e-15}
+# (payload, words, kind, rank) -> the weight of each word, and the scores of what follows it
+ASK = """([payload, words, kind, rank]) => {
+    const make = { linear: (sent) => linearOf(sent, rank), network: networkOf, brackets: (sent) => new Brackets(sent) };
+    const model = make[kind](payload);
+    return words.map((word) => {
+        const z = stateAfter(model, word);
+        return [model.weight(z), model.scores(z)];
+    });
+}"""  # noqa: E501
+
+
+@pytest.fixture(scope="module")
+def script(browser: Browser) -> Iterator[Page]:
+    """An empty page with the two scripts."""
+    page = browser.new_page()
+    for name in ("models", "verdict"):
+        page.add_script_tag(content=(FOLDER / f"{name}.js").read_text(encoding="utf-8"))
+    yield page
+    page.close()
+
+
+def all_words(num_symbols: int, longest: int) -> Words:
+    return Words.of(
+        word for length in range(longest + 1) for word in product(range(num_symbols), repeat=length)
+    )
+
+
+def deep_words() -> Words:
+    """[ᵈ]ᵈ, and what goes on behind it."""
+    return Words.of(
+        word
+        for depth in range(1, 13)
+        for word in ((0,) * depth + (1,) * depth, (0,) * depth + (1,) * (depth + 2))
+    )
+
+
+def compare(script: Page, payload: dict[str, Any], words: Words, kind: str, model: Any) -> None:
+    rank = getattr(model, "num_states", 0)
+    found = script.evaluate(ASK, [payload, [list(word) for word in words], kind, rank])
+    weights = np.array([weight for weight, _ in found], dtype=float)
+    scores = np.array([own for _, own in found], dtype=float)
+    trie = Trie.of(words, model.num_symbols)
+    same(weights, model.weights(words))
+    same(scores, model.next_scores(trie)[trie.ends])
+
+
+def same(found: FloatArray, expected: FloatArray) -> None:
+    """Equal, and exactly 0 in the same places."""
+    np.testing.assert_allclose(found, expected, **CLOSE)
+    np.testing.assert_array_equal(found == 0, expected == 0)
+
+
+def test_linear_models_of_every_rank_have_the_librarys_numbers(script: Page) -> None:
+    recipe = PRESETS["first-steps"][1]
+    data = load_data(recipe.data)
+    hankel = build_hankel(data.train, recipe.hankel)
+    cache = FitCache()
+    models = [
+        model
+        for rank in range(1, MAX_RANK + 1)
+        if isinstance(model := fit(hankel, "SP", rank, cache=cache).model, WFA)
+    ]
+    payload = json.loads(json.dumps(linear_payload(models)))
+    for model in models:
+        compare(script, payload, all_words(2, 5), "linear", model)
+        compare(script, payload, deep_words(), "linear", model)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_what_is_only_rounding_is_0_in_both(script: Page, seed: int) -> None:
+    """Two states in a rotated basis, and a symbol that leads from one into the other once."""
+    rng = np.random.default_rng(seed)
+    Q = np.linalg.qr(rng.normal(size=(3, 3)))[0]
+    step = np.diag([0.3, 0.2], 1)  # nilpotent: 0 after three steps
+    stay = np.diag([0.4, 0.1, 0.3])
+    start, end = rng.normal(size=(2, 3))
+    model = WFA(Q.T @ start, [Q.T @ step @ Q, Q.T @ stay @ Q], Q.T @ end)
+    payload = json.loads(json.dumps(linear_payload([model])))
+    payload["sums"] = payload["sums"] * 3
+    payload["errors"] = payload["errors"] * 3
+    words = all_words(2, 6)
+    assert (model.weights(words) == 0).any()
+    compare(script, payload, words, "linear", model)
+
+
+@pytest.mark.parametrize("bends", list(product([False, True], repeat=2)), ids=str)
+@pytest.mark.parametrize("num_symbols", [1, 3])
+@pytest.mark.parametrize("num_layers", [1, 2])
+def test_networks_have_the_librarys_numbers(
+    script: Page, bends: tuple[bool, bool], num_symbols: int, num_layers: int
+) -> None:
+    rng = np.random.default_rng(num_symbols + 10 * num_layers)
+    widths = [3, *[4] * (num_layers - 1), 3]
+    model = NLWFA(
+        rng.normal(size=3),
+        tuple(rng.normal(size=(num_symbols, before, after)) for before, after in pairwise(widths)),
+        (rng.normal(size=(3, 5)), rng.normal(size=(5, 2))),
+        rng.normal(size=(2, 4)),
+        nonlinear_transitions=bends[0],
+        nonlinear_termination=bends[1],
+    )
+    payload = json.loads(json.dumps(network_payload(model)))
+    compare(script, payload, all_words(num_symbols, 4), "network", model)
+
+
+@pytest.mark.parametrize("rules", [(0.2, 0.4), (0.0, 0.5), (0.35, 0.1), (0.49, 0.01)], ids=str)
+def test_brackets_have_the_librarys_probabilities(script: Page, rules: tuple[float, float]) -> None:
+    truth = Dyck(*rules)
+    words = Words.of([*all_words(2, 7), *deep_words(), (0, 1) * 30])
+    found = script.evaluate(
+        ASK, [{"split": rules[0], "wrap": rules[1]}, [list(word) for word in words], "brackets", 0]
+    )
+    trie = Trie.of(words, 2)
+    expected = truth.next_scores(trie)[trie.ends]
+    same(np.array([own for _, own in found], dtype=float), expected)
+    same(np.array([weight for weight, _ in found], dtype=float), truth.weights(words))
+
+
+def lane(variation: Any, errors: float = 0.5, reach: int = 3, error: float = 0.2) -> dict[str, Any]:
+    return {
+        "scores": [variation, errors, 1.0, 0, 0],
+        "reach": reach,
+        "error": error,
+        "training": "finished",
+    }
+
+
+VERDICTS = [
+    (lane(0.2), lane(0.1), "the curve halves the error"),
+    (lane(0.2), lane(0.05), "the curve leaves 25% of the error"),
+    (lane(0.2), lane(0.15), "the curve saves 25% of the error"),
+    (lane(0.2), lane(0.19), "level: the curve buys nothing"),
+    (lane(0.2), lane(0.2, reach=4), "level, but the curve goes deeper"),
+    (lane(0.1), lane(0.2), "linear is ahead"),
+    (lane(0.1), lane(0.2, reach=5), "linear is nearer, but not right to such depth"),
+    (lane(0.0), lane(0.0), "level: the curve buys nothing"),
+    (lane(0.0), lane(0.1), "linear is ahead"),
+    (lane(0.4, error=0.9), lane(0.1, error=0.95), "neither holds the strings"),
+    (lane(None), lane(0.2), "only the nonlinear model holds any string"),
+    (lane(0.2), lane(None), "the nonlinear model failed"),
+    (lane(0.2), lane("∞"), "the nonlinear model failed"),
+    (lane(None), lane(None), "neither model can be scored"),
+    (lane(0.2), None, "the nonlinear model is not trained yet"),
+    (None, None, "there is no model to draw yet"),
+    (None, lane(0.2), "the network stands alone"),
+]
+
+
+@pytest.mark.parametrize(("linear", "network", "expected"), VERDICTS)
+def test_the_headline_is_made_from_the_scores(
+    script: Page, linear: Any, network: Any, expected: str
+) -> None:
+    found = verdict(script, linear, network)
+    assert found["head"] == f"With 4 states, {expected}"
+    line = "".join(text for text, _ in found["line"])
+    if network and network["scores"][0] == 0.05:
+        assert line == "distance to the truth 0.050 against 0.200 · right to depth 3 against 3"
+
+
+def test_a_network_that_is_not_trained_to_its_end_is_named_so(script: Page) -> None:
+    found = verdict(script, lane(0.2), lane(0.1) | {"training": "not finished"})
+    assert found["line"][-1][0] == " · not trained to its end"
+
+
+def test_without_a_truth_wrong_guesses_are_compared(script: Page) -> None:
+    found = verdict(script, lane(None, 0.8), lane(None, 0.4), hasTruth=False)
+    assert found["head"] == "With 4 states, the curve saves 50% of the wrong guesses"
+    line = "".join(text for text, _ in found["line"])
+    assert line == "next symbols guessed wrong 0.400 against 0.800"
+    level = verdict(script, lane(None, 0.8), lane(None, 0.79), hasTruth=False)
+    assert level["head"] == "With 4 states, level: the curve buys nothing"
+
+
+def test_without_a_bend_the_linear_model_stands_alone(script: Page) -> None:
+    found = verdict(script, lane(0.2), None, learner="SP", rank=1)
+    assert found["head"] == "With 1 state, matrices are right to depth 3"
+    nothing = verdict(script, lane(0.2, reach=0), None, learner="SP", rank=1)
+    assert nothing["head"] == "With 1 state, matrices hold no string at all"
+
+
+def verdict(script: Page, linear: Any, network: Any, **others: Any) -> dict[str, Any]:
+    asked = {
+        "rank": 4,
+        "learner": "both.non",
+        "linear": linear,
+        "network": network,
+        "hasTruth": True,
+        "noun": "depth",
+    }
+    found: dict[str, Any] = script.evaluate("(asked) => verdictOf(asked)", asked | others)
+    return found

@@ -1,0 +1,184 @@
+"""The payload of Explore, read back."""
+
+from __future__ import annotations
+
+import json
+from base64 import b64decode
+from typing import Any
+
+import numpy as np
+import pytest
+
+from nlwfa_core import HankelMatrix, TestSet, as_sample, evaluate, fit, limits
+from nlwfa_core.display.explore import (
+    MAX_RANK,
+    MOST_NUMBERS,
+    NETWORK_RANKS,
+    NETWORKS,
+    WHY_NO_LINEAR,
+    WHY_NO_NETWORK,
+    explore_payload,
+    networks_payload,
+)
+from nlwfa_core.experiment.datasets import Data, load_data
+from nlwfa_core.experiment.pipeline import build_hankel, run
+from nlwfa_core.experiment.presets import PRESETS
+from nlwfa_core.experiment.recipe import Recipe, with_fields
+from nlwfa_core.experiment.results import Result, load_result
+from nlwfa_core.files import LAB_FOLDER
+from nlwfa_core.learning.spectral import hankel_svd
+from nlwfa_core.models.wfa import WFA
+from nlwfa_core.sources.dyck import Dyck
+from tests.quick import QUICK
+
+FIRST = PRESETS["first-steps"][1]
+SHIPPED = LAB_FOLDER / "assets" / "results"
+
+
+def numbers(text: str, *shape: int) -> np.ndarray:
+    return np.frombuffer(b64decode(text), "<f8").reshape(shape or -1)
+
+
+def prepared(recipe: Recipe) -> tuple[Data, HankelMatrix]:
+    data = load_data(recipe.data)
+    return data, build_hankel(data.train, recipe.hankel)
+
+
+def payload_of(recipe: Recipe, results: dict[str, dict[int, Result]]) -> dict[str, Any]:
+    data, hankel = prepared(recipe)
+    payload = explore_payload(data, hankel, hankel_svd(hankel, MAX_RANK), results)
+    text = json.dumps(payload, allow_nan=False)
+    found: dict[str, Any] = json.loads(text)
+    return found
+
+
+def quick(**fields: Any) -> Recipe:
+    return with_fields(FIRST, {**QUICK, "learner": "SP"} | fields)
+
+
+def test_the_leading_blocks_are_the_models_of_smaller_ranks() -> None:
+    recipe = quick()
+    data, hankel = prepared(recipe)
+    linear = payload_of(recipe, {})["linear"]
+    most = len(linear["scores"])
+    A = numbers(linear["model"]["transitions"], 2, most, most)
+    initial, termination = (numbers(linear["model"][name]) for name in ("initial", "termination"))
+    for rank in range(1, most + 1):
+        model = fit(hankel, "SP", rank).model
+        assert isinstance(model, WFA)
+        np.testing.assert_array_equal(A[:, :rank, :rank], model.transitions)
+        np.testing.assert_array_equal(initial[:rank], model.initial)
+        np.testing.assert_array_equal(termination[:rank], model.termination)
+        sums = numbers(linear["model"]["sums"][rank - 1])
+        np.testing.assert_allclose(sums, model.prefix_termination)
+        scores = evaluate(model, data.test)
+        assert linear["scores"][rank - 1][1] == scores.wer
+        assert linear["scores"][rank - 1][3:] == [scores.num_zero, scores.num_negative]
+
+
+def test_cells_rows_and_columns_are_those_of_the_matrix() -> None:
+    recipe = quick()
+    data, hankel = prepared(recipe)
+    payload = payload_of(recipe, {})
+    H = np.zeros((len(payload["prefixes"]), len(payload["suffixes"])))
+    H.flat[payload["cells"]["places"]] = payload["cells"]["values"]
+    np.testing.assert_array_equal(H, hankel.block.toarray())
+    assert payload["hasCounts"] and payload["total"] == data.train.num_strings
+    # u v with u = [[ and v = ]]: two brackets open, so both are in the third group
+    groups = payload["groups"]
+    row, column = payload["prefixes"].index([0, 0]), payload["suffixes"].index([1, 1])
+    assert (groups["rows"][row], groups["columns"][column]) == (2, 2)
+    assert groups["names"] == ["0", "1", "2", "3", "4", "5+"]
+    assert payload["word"] == [0, 0, 0, 1, 1, 1]
+
+
+def test_the_shipped_networks_are_sent_whole_and_the_picture_is_small() -> None:
+    """The first picture has the networks of one learner; a page gets it in at most 150 kB."""
+    results = {
+        learner: {
+            rank: load_result(SHIPPED / with_fields(FIRST, fields).key())
+            for rank in NETWORK_RANKS
+            if (fields := {"learner": learner, "rank": rank})
+        }
+        for learner in NETWORKS
+    }
+    first = payload_of(FIRST, {"both.non": results["both.non"]})
+    assert len(json.dumps(first, separators=(",", ":"))) <= 150_000
+    networks = networks_payload(results)
+    for learner, by_rank in results.items():
+        for rank, result in by_rank.items():
+            sent = networks[learner][str(rank)]
+            assert sent["scores"][1] == result.scores.wer and sent["training"] == "finished"
+            widths, model = sent["model"]["widths"], result.model
+            layers = [
+                numbers(layer, 2, before, after)
+                for layer, before, after in zip(
+                    sent["model"]["layers"], widths[:-1], widths[1:], strict=True
+                )
+            ]
+            for mine, own in zip(layers, model.transitions, strict=True):
+                np.testing.assert_array_equal(mine, own)
+
+
+@pytest.mark.parametrize(
+    "fields", [{"statistic": "prefix"}, {"transform": "row"}], ids=lambda fields: next(iter(fields))
+)
+def test_matrices_whose_linear_model_is_no_leading_block_have_none(fields: dict[str, Any]) -> None:
+    linear = payload_of(quick(**fields), {})["linear"]
+    assert linear == {"model": None, "why": WHY_NO_LINEAR, "scores": []}
+
+
+def test_a_network_that_is_read_in_another_way_is_not_drawn() -> None:
+    epochs = dict.fromkeys(("epochs_factorisation", "epochs_transitions", "epochs_refinement"), 2)
+    result = run(with_fields(PRESETS["refined"][1], QUICK | epochs))
+    sent = networks_payload({"both.non": {2: result}})["both.non"]["2"]
+    assert sent["model"] is None and sent["why"] == WHY_NO_NETWORK
+    assert sent["scores"][1] == result.scores.wer
+
+
+def test_the_truth_is_the_grammar_an_automaton_or_shares_of_test_strings() -> None:
+    assert payload_of(quick(), {})["truth"] | {"scores": None} == {
+        "name": "truth",
+        "scores": None,
+        "kind": "brackets",
+        "split": Dyck().split,
+        "wrap": Dyck().wrap,
+    }
+    recipe = quick(source="hmm", num_states=3)
+    truth = payload_of(recipe, {})["truth"]
+    true_model = load_data(recipe.data).true_model
+    assert truth["kind"] == "linear" and isinstance(true_model, WFA)
+    sums = numbers(truth["model"]["sums"][0])
+    np.testing.assert_allclose(sums, true_model.prefix_termination)
+
+
+def test_shares_of_what_follows_are_counted_in_the_test_strings() -> None:
+    recipe = quick(source="verbs")
+    data = load_data(recipe.data)
+    truth = payload_of(recipe, {})["truth"]
+    words = [
+        word
+        for word, count in zip(data.test.sample.words, data.test.sample.counts, strict=True)
+        for _ in range(count)
+    ]
+    first = truth["next"][0]  # after λ
+    assert truth["kind"] == "shares" and sum(first.values()) == pytest.approx(1)
+    for symbol in range(len(data.alphabet)):
+        share = np.mean([word[:1] == (symbol,) for word in words])
+        assert first.get(str(symbol), 0.0) == pytest.approx(share)
+
+
+def test_ranks_are_sent_up_to_the_limits(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(limits, "IN_FORCE", limits.IN_FORCE | {"rank": 3})
+    assert len(payload_of(quick(), {})["linear"]["scores"]) == 3
+
+
+def test_large_alphabets_have_fewer_ranks() -> None:
+    words = [[f"w{number}", f"w{number + 1}"] for number in range(1_000)]
+    sample = as_sample(words)
+    data = Data(sample, None, TestSet.empirical(sample), None, "")
+    hankel = build_hankel(data.train, FIRST.hankel)
+    payload = explore_payload(data, hankel, hankel_svd(hankel, MAX_RANK), {})
+    most = len(payload["linear"]["scores"])
+    num_symbols = len(payload["symbols"])
+    assert num_symbols * most**2 <= MOST_NUMBERS < num_symbols * (most + 1) ** 2
