@@ -18,6 +18,8 @@ from .names import WINDOW
 # the squared error divided by the squared norm of the targets: all zeros give 1.0
 RELATIVE = "relative loss"
 BITS = "bits per symbol"
+# of the training strings, with the prior of the weights
+PENALISED_BITS = "bits per symbol with prior"
 # A training that ended by its number of epochs counts as finished if the last `names.WINDOW`
 # lowered the loss by less than this share. That is stricter than the tolerance of L-BFGS, because
 # Adamax takes steps of a fixed size, which may be small.
