@@ -80,6 +80,9 @@ class Option:
         The field on which the default depends, or "".
     derived : bool
         Whether the field follows from other fields, so that users don't set it.
+    implied : bool
+        Whether JSON and key leave the field out while it has its default. So records keep the keys
+        that they had before the field existed.
     """
 
     name: str
@@ -93,6 +96,7 @@ class Option:
     when: tuple[Condition, ...]
     by: str
     derived: bool
+    implied: bool
 
     def default_in(self, values: Mapping[str, Any]) -> Any:
         """Return the default of a record that has some values."""
@@ -155,6 +159,7 @@ def option(
     when: Condition | Sequence[Condition] = (),
     by: str = "",
     derived: bool = False,
+    implied: bool = False,
     **bounds: Unpack[Bounds],
 ) -> Any:
     """Declare a field of a record. See `Option` for the parameters; a field with a limit is at most
@@ -179,6 +184,7 @@ def option(
         "when": [{name: list(values) for name, values in each.items()} for each in conditions],
         "by": by,
         "derived": derived,
+        "implied": implied,
     }
     text: dict[str, Any] = {"title": title, "description": help, "json_schema_extra": facts}
     if by:
@@ -205,6 +211,12 @@ def _conditions(kind: type[Record]) -> Mapping[str, tuple[Condition, ...]]:
     return {name: entry.when for name, entry in options_of(kind).items() if entry.when}
 
 
+@cache
+def _implied(kind: type[Record]) -> tuple[str, ...]:
+    """List the fields that are written only if they are not at their defaults."""
+    return tuple(name for name, entry in options_of(kind).items() if entry.implied)
+
+
 def _option_of(name: str, info: FieldInfo) -> Option:
     facts = cast(dict[str, Any], info.json_schema_extra)
     return Option(
@@ -224,6 +236,7 @@ def _option_of(name: str, info: FieldInfo) -> Option:
         tuple(facts["when"]),
         facts["by"],
         facts["derived"],
+        facts["implied"],
     )
 
 
@@ -314,8 +327,12 @@ class Record(BaseModel):
 
     @model_serializer(mode="wrap")
     def _serialise(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        absent = self._absent()
-        return {name: value for name, value in handler(self).items() if name not in absent}
+        unwritten = self._absent() | {
+            name
+            for name in _implied(type(self))
+            if getattr(self, name) == type(self).model_fields[name].default
+        }
+        return {name: value for name, value in handler(self).items() if name not in unwritten}
 
     def __repr_args__(self) -> Iterable[tuple[str, Any]]:
         return self.fields().items()

@@ -2,7 +2,8 @@
 
 `fit` offers SP, fac.non, tran.non and both.non (Li, Rabusseau, Precup 2018, §4.5), followed by a
 refinement (the third step) if the options ask for one; `fit_strings` offers HMM, PFA, PDFA, GRU and
-LSTM. `learning.functions.fit_values.fit_values` learns from the values of strings instead.
+LSTM. Both offer networks that are trained by likelihood, without a matrix.
+`learning.functions.fit_values.fit_values` learns from the values of strings instead.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from dataclasses import dataclass, replace
 from time import perf_counter
 from typing import Any
 
-from ..errors import RecipeError, check_types, plural
+from ..errors import RecipeError, check_at_least, check_one_of, check_type, check_types, plural
 from ..hankel.matrix import HankelMatrix
 from ..metrics.diagnostics import divergence_warnings
 from ..models.nlwfa import NLWFA
@@ -28,6 +29,7 @@ from .learners import (
     LEARNERS,
     NETWORK_LEARNERS,
     STRING_LEARNERS,
+    NetworkLearner,
 )
 from .names import PROCESSOR_DEPENDENT
 from .options import LearnerOptions, called_options
@@ -41,7 +43,7 @@ from .progress import (
     silent,
     training_state,
 )
-from .two_steps import FitCache, check_rank, string_model
+from .two_steps import FitCache, check_rank, check_size, string_model
 
 OF_MATRICES = {name: LEARNERS[name] for name in HANKEL_LEARNERS}
 OF_STRINGS = {name: LEARNERS[name] for name in STRING_LEARNERS}
@@ -104,7 +106,9 @@ class FitReport:
 
 @dataclass(frozen=True, eq=False)
 class Fit:
-    """A model learned from a Hankel matrix or from values, and the report of its learning."""
+    """A model learned from a Hankel matrix or from values, or a network learned by likelihood, and
+    the report of its learning.
+    """
 
     model: WFA | NLWFA
     report: FitReport
@@ -114,14 +118,14 @@ class Fit:
 class StringFit:
     """A model learned from the strings themselves, and the report of its learning."""
 
-    model: WFA | RecurrentModel
+    model: WFA | NLWFA | RecurrentModel
     report: FitReport
 
 
 @check_types
 @on_one_thread
 def fit(
-    hankel: HankelMatrix,
+    hankel: HankelMatrix | SampleLike,
     options: LearnerOptions | str | None = None,
     rank: int | None = None,
     *,
@@ -139,6 +143,10 @@ def fit(
     symbols (see `LearnerOptions.needs_boundary`). Networks are trained until their loss hardly
     falls any more: by L-BFGS, from one start, the SVD of H.
 
+    With `objective="likelihood"`, networks are trained on the training strings instead, without a
+    matrix: `fit(strings, "both.non", rank=3, objective="likelihood")`. Then `fit_strings` does the
+    same.
+
     >>> from nlwfa_core import estimate_hankel, select_basis
     >>> strings = ["ab", "ab", "b", "abb"]
     >>> model = fit(estimate_hankel(strings, select_basis(strings, 5, 5)), "SP", rank=2).model
@@ -147,15 +155,16 @@ def fit(
 
     Parameters
     ----------
-    hankel : HankelMatrix
+    hankel : HankelMatrix, or Sample or strings
+        Strings only for networks by likelihood, which read no matrix.
     options : LearnerOptions or str, optional
         The options of a learner, or a learner's name.
     rank : int, optional
         In place of the rank in `options`.
     strings : (Sample or strings, the same or None), optional
-        Training strings, which a refinement by likelihood needs, and validation strings, which are
-        used for early stopping and to choose among several starts. If their alphabet is not the
-        matrix's, their symbols are renumbered to match it.
+        Training strings, which a training or a refinement by likelihood needs, and validation
+        strings, which are used for early stopping and to choose among several starts. If their
+        alphabet is not the matrix's, their symbols are renumbered to match it.
     cache : FitCache, optional
         Intermediate results of earlier calls on the same matrix; `fit` uses them and adds its own.
     fields
@@ -165,14 +174,20 @@ def fit(
     ------
     RecipeError
         If the learner or an option is unknown, has no effect or is not allowed, the rank is above
-        what the basis allows, or a refinement by likelihood has no strings.
+        what the basis allows, or a training or refinement by likelihood has no strings.
     TypeError
-        If the learner or the rank is missing.
+        If the learner or the rank is missing, or there are strings in place of the matrix that a
+        learner needs.
     Cancelled
         If `cancelled()` returns true.
     """
     settings = called_options(OF_MATRICES, options, rank, fields)
+    if isinstance(settings, NetworkLearner) and not settings.needs_hankel:
+        train = _training_strings(hankel, strings)
+        return _fit_by_likelihood(train, settings, cache, report, cancelled)
     assert isinstance(settings, HankelLearner)
+    check_type("hankel", hankel, HankelMatrix)
+    assert isinstance(hankel, HankelMatrix)
     check_rank(hankel, settings.rank)
     settings.check_limits()
     if settings.refine == "likelihood" and strings is None:
@@ -235,11 +250,12 @@ def fit_strings(
     rank: int | None = None,
     *,
     validation: SampleLike | None = None,
+    cache: FitCache | None = None,
     report: Report = silent,
     cancelled: CancelCheck = never,
     **fields: Any,
 ) -> StringFit:
-    """Learn an HMM, a PFA, a PDFA, a GRU or an LSTM from strings.
+    """Learn an HMM, a PFA, a PDFA, a GRU or an LSTM from strings, or a network by likelihood.
 
     >>> fit_strings(["ab", "b", "abb"], "HMM", 2).model.num_states
     2
@@ -252,21 +268,29 @@ def fit_strings(
     rank : int, optional
         The number of states, and for a PDFA the largest one; in place of the rank in `options`.
     validation : the same, optional
-        Strings for early stopping; for a PDFA, to choose the options of merging.
+        Strings for early stopping; for a PDFA, to choose the options of merging. Networks by
+        likelihood do not read them.
+    cache : FitCache, optional
+        Networks by likelihood of earlier calls with the same strings.
     fields
         Fields of the learner's options, in place of those in `options`.
 
     Raises
     ------
     RecipeError
-        If the learner is not one of `STRING_LEARNERS`, an option is unknown, has no effect or is
-        not allowed, a sample is empty, or a number is out of range.
+        If the learner is not one of `STRING_LEARNERS` or a network by likelihood, an option is
+        unknown, has no effect or is not allowed, a sample is empty, or a number is out of range.
     TypeError
         If the learner or the rank is missing.
     Cancelled
     """
     train = as_sample(train, name="train")
-    settings = called_options(OF_STRINGS, options, rank, fields)
+    settings = called_options(LEARNERS, options, rank, fields)
+    if settings.needs_hankel:
+        check_one_of("learner", settings.learner, OF_STRINGS)
+    if isinstance(settings, NetworkLearner):
+        network = _fit_by_likelihood(train, settings, cache, report, cancelled)
+        return StringFit(network.model, network.report)
     assert isinstance(settings, StringLearner)
     validation = _validation_of(train, validation)
     model = settings.fit(train, validation, report, cancelled)
@@ -284,6 +308,51 @@ def fit_strings(
         {},
     )
     return StringFit(model, learned)
+
+
+def _training_strings(
+    hankel: HankelMatrix | SampleLike, strings: tuple[SampleLike, SampleLike | None] | None
+) -> Sample:
+    """Select the training strings among the arguments of `fit`, for a learner without a matrix."""
+    if not isinstance(hankel, HankelMatrix):
+        if strings is not None:
+            raise TypeError("training strings are passed twice: in place of a matrix, and strings")
+        return as_sample(hankel, name="hankel")
+    if strings is None:
+        raise RecipeError("training by likelihood needs training strings; got none")
+    return _in_alphabet_of(hankel, *strings)[0]
+
+
+def _fit_by_likelihood(
+    train: Sample,
+    settings: NetworkLearner,
+    cache: FitCache | None,
+    report: Report,
+    cancelled: CancelCheck,
+) -> Fit:
+    """Learn a network from strings."""
+    check_size(train.num_symbols, settings.rank)
+    settings.check_limits()
+    check_at_least("the number of training strings", train.num_strings, 1)
+    check_cancelled(cancelled)
+    started = perf_counter()
+    stage = settings.by_likelihood(train, cache or FitCache(), report, cancelled)
+    model = replace(stage.padded.model(), alphabet=train.alphabet)
+    messages = [message for message in (stage.log.message, stage.message) if message]
+    return Fit(
+        model,
+        FitReport(
+            settings.learner,
+            settings.rank,
+            model.num_states,
+            None,
+            None,
+            None,
+            (stage.log,),
+            (*messages, *divergence_warnings(model)),
+            {"likelihood": perf_counter() - started},
+        ),
+    )
 
 
 def _in_alphabet_of(

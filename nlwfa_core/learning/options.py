@@ -19,6 +19,7 @@ from .names import (
     CONVERGED_EPOCHS,
     FEW_STATES,
     LIKELIHOOD_EPOCHS,
+    OBJECTIVES,
     OPTIMIZERS,
     REFINEMENTS,
     SCHEDULES,
@@ -33,6 +34,8 @@ from .names import (
 LARGEST_SEED = 2**31 - 1
 LARGEST_RATE = 1e300
 REFINED = ("hankel", "likelihood")
+# the condition of options of the two steps and of the third
+BY_MATRIX = {"objective": ["hankel"]}
 RESTARTS = 128  # of the refinement by values
 
 
@@ -84,9 +87,8 @@ class LearnerOptions(Record):
         it is the largest number.
     title : str
         The learner in words, for menus and tables.
-    needs_hankel : bool
-        Whether it learns from a Hankel matrix, which allows a refinement; otherwise it learns from
-        the strings themselves.
+    from_hankel : bool
+        Whether it can learn from a Hankel matrix; otherwise it learns from the strings themselves.
     networks : bool
         Whether it trains the networks of steps 1 and 2.
     is_random : bool
@@ -98,7 +100,7 @@ class LearnerOptions(Record):
     """
 
     title: ClassVar[str] = ""
-    needs_hankel: ClassVar[bool] = False
+    from_hankel: ClassVar[bool] = False
     networks: ClassVar[bool] = False
     is_random: ClassVar[bool] = True
     nonlinear_factorisation: ClassVar[bool] = False
@@ -162,7 +164,7 @@ class LearnerOptions(Record):
         untransformed: only then is there a formula that converts the model to string probabilities
         (`models.conversion`).
         """
-        return cls.needs_hankel and statistic != "string" and (cls.networks or transform != "none")
+        return cls.from_hankel and statistic != "string" and (cls.networks or transform != "none")
 
     def depends_on_processor(self, transform: str) -> bool:
         """Return whether another type of processor changes the result so much that the digits shown
@@ -175,6 +177,11 @@ class LearnerOptions(Record):
         """
         softmax = transform == "row" and self.nonlinear_factorisation
         return self.refinement == "likelihood" and not softmax
+
+    @property
+    def needs_hankel(self) -> bool:
+        """Return whether it learns from a Hankel matrix with these options."""
+        return self.from_hankel
 
     @property
     def refinement(self) -> str:
@@ -190,6 +197,36 @@ def needed_learners(
         learner for learner, kind in registry.items() if kind is not but and kind.could_have(name)
     )
     return {"learner": learners} if learners else {}
+
+
+class ByObjective(LearnerOptions):
+    """The options by which networks are trained on the rows of a Hankel matrix, or by likelihood
+    without one.
+
+    Attributes
+    ----------
+    objective : str
+        What is trained on, one of `names.OBJECTIVES`. With "likelihood" there are no two steps, so
+        that none of their options exists: see `learning.likelihood`.
+    ridge : float
+        For "likelihood": ρ, the strength of the prior. Each weight is normal with variance 1/ρ.
+    """
+
+    objective: str = option(
+        "hankel",
+        title="objective",
+        help=f"What networks are trained on: {_described(OBJECTIVES)}.",
+        choices=OBJECTIVES,
+        implied=True,
+    )
+    ridge: float = option(
+        1.0,
+        title="ridge",
+        help="Strength of the prior of the weights, by likelihood: their variance is 1 / ridge.",
+        when={"objective": ["likelihood"]},
+        gt=0,
+        le=1e6,
+    )
 
 
 class Networks(LearnerOptions):
@@ -228,7 +265,7 @@ class Networks(LearnerOptions):
         The seed of all random numbers in steps 1 and 2.
     """
 
-    needs_hankel: ClassVar[bool] = True
+    from_hankel: ClassVar[bool] = True
     networks: ClassVar[bool] = True
 
     hidden: tuple[int, ...] = option(
@@ -236,18 +273,22 @@ class Networks(LearnerOptions):
         title="hidden layers (multiples of k)",
         help="Hidden layers of the factorisation, in multiples of the rank.",
         # a linear step is solved exactly; refinement trains all layers, of any widths
-        when={
-            "nonlinear_factorisation": [True],
-            "from_values": [True],
-            "optimizer": ["adamax"],
-            "refine": REFINED,
-        },
+        when=(
+            BY_MATRIX,
+            {
+                "nonlinear_factorisation": [True],
+                "from_values": [True],
+                "optimizer": ["adamax"],
+                "refine": REFINED,
+            },
+        ),
     )
     width_transitions: int = option(
         2,
         title="hidden units of the transitions (multiples of k)",
         help="Hidden units of the transitions, in multiples of the rank; 0: no hidden layer.",
         when=(
+            BY_MATRIX,
             {"nonlinear_transitions": [True], "from_values": [False]},
             {"nonlinear_transitions": [True], "optimizer": ["adamax"]},
         ),
@@ -259,21 +300,28 @@ class Networks(LearnerOptions):
         title="optimiser",
         help=f"How steps 1 and 2 are trained: {_described(STEP_OPTIMIZERS)}.",
         choices=STEP_OPTIMIZERS,
+        when=BY_MATRIX,
     )
     start: str = option(
         "svd",
         title="start",
         help=f"Where steps 1 and 2 start: {_described(STARTS)}.",
         choices=STARTS,
-        when={"nonlinear_factorisation": [True], "from_values": [True], "optimizer": ["adamax"]},
+        when=(
+            BY_MATRIX,
+            {"nonlinear_factorisation": [True], "from_values": [True], "optimizer": ["adamax"]},
+        ),
     )
-    starts: int = starts_option(when={"from_values": [False]})
+    starts: int = starts_option(when=(BY_MATRIX, {"from_values": [False]}))
     epochs_factorisation: int = option(
         CONVERGED_EPOCHS,
         title="epochs of the factorisation",
         help="Epochs of step 1 at most; the weights of the best one are kept.",
         limit="epochs",
-        when={"nonlinear_factorisation": [True], "from_values": [True], "optimizer": ["adamax"]},
+        when=(
+            BY_MATRIX,
+            {"nonlinear_factorisation": [True], "from_values": [True], "optimizer": ["adamax"]},
+        ),
         ge=0,
     )
     epochs_transitions: int = option(
@@ -282,6 +330,7 @@ class Networks(LearnerOptions):
         help="Epochs of step 2 at most; the weights of the best one are kept.",
         limit="epochs",
         when=(
+            BY_MATRIX,
             {"nonlinear_transitions": [True], "from_values": [False]},
             {"nonlinear_transitions": [True], "optimizer": ["adamax"]},
         ),
@@ -291,7 +340,7 @@ class Networks(LearnerOptions):
         TOLERANCE,
         title="tolerance",
         help=f"L-BFGS stops when {WINDOW} epochs lowered the loss by less than this share.",
-        when={"optimizer": ["lbfgs", "lm"]},
+        when=(BY_MATRIX, {"optimizer": ["lbfgs", "lm"]}),
         ge=0,
         lt=1,
     )
@@ -308,6 +357,7 @@ class Networks(LearnerOptions):
         title="learning rate of the transitions",
         help="Learning rate of step 2 (Adamax).",
         when=(
+            BY_MATRIX,
             {"nonlinear_transitions": [True], "from_values": [False]},
             {"optimizer": ["adamax"]},
         ),
@@ -390,6 +440,7 @@ class Refined(LearnerOptions):
         title="refinement",
         help=f"A third step that trains all parameters together: {', '.join(REFINEMENTS)}.",
         choices=REFINEMENTS,
+        when=BY_MATRIX,
     )
     optimizer_refinement: str = option(
         "lbfgs",
@@ -465,7 +516,7 @@ class Refined(LearnerOptions):
         le=LARGEST_SEED,
     )
 
-    needs_hankel: ClassVar[bool] = True
+    from_hankel: ClassVar[bool] = True
 
     @property
     def refinement(self) -> str:
@@ -486,8 +537,9 @@ class FromValues(LearnerOptions):
         result is returned.
     """
 
-    needs_hankel: ClassVar[bool] = True
+    from_hankel: ClassVar[bool] = True
     from_values: ClassVar[bool] = True
+    objective: ClassVar[str] = "hankel"
 
     refine: str = option(
         "none",

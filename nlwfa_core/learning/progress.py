@@ -108,7 +108,7 @@ class Progress:
     loss : float or None
         The stage's loss after `step` epochs.
     measure : str
-        The kind of loss: `RELATIVE` or `BITS`.
+        The kind of loss: `RELATIVE`, `BITS` or `PENALISED_BITS`.
     look : callable or None
         () -> the states after this step, as `RowStates`. They are computed only if it is called,
         which must be before the next step.
@@ -147,7 +147,7 @@ class TrainingLog:
     diverged_at : int or None
         The epoch after which the loss was no longer a finite number; None if that did not happen.
     measure : str
-        The kind of loss: `RELATIVE` or `BITS`.
+        The kind of loss: `RELATIVE`, `BITS` or `PENALISED_BITS`.
     stopped : str
         What ended the training: "epochs" (all of them are done), "tolerance" (the loss hardly fell
         any more), "minimum" (the last steps of Levenberg–Marquardt hardly lowered the loss),

@@ -47,6 +47,7 @@ STAGES = {
     "factorisation": "training the factorisation",
     "transitions": "training the transitions",
     "refinement": "refining",
+    "likelihood": "training by likelihood",
     "EM": "learning by EM",
     "GRU": "training the network",
     "LSTM": "training the network",

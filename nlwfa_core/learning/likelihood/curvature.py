@@ -28,7 +28,9 @@ def gauss_newton(network: Network, prefixes: PrefixCounts) -> FloatArray:
     return _Accumulation(network, prefixes).matrix()
 
 
-def evidence(network: Network, prefixes: PrefixCounts, curvature: FloatArray, prior: float) -> float:
+def evidence(
+    network: Network, prefixes: PrefixCounts, curvature: FloatArray, prior: float
+) -> float:
     """Approximate the logarithm of the probability of the training strings, the weights integrated
     out (Laplace's method: MacKay, *A practical Bayesian framework for backpropagation networks*,
     Neural Computation 4, 1992): −N J − ½ ln det(N G / ρ + I).

@@ -18,7 +18,7 @@ import numpy as np
 
 from ...models.nlwfa import NLWFA
 from ...models.reading import ConditionalReading
-from ...strings.words import FloatArray, IntArray
+from ...strings.words import FloatArray
 from .prefixes import PrefixCounts
 
 
@@ -163,18 +163,14 @@ def objective_and_gradient(
     return (value, vector) if np.isfinite(vector).all() else (np.inf, np.zeros(len(vector)))
 
 
-def _objective(
-    network: Network, prefixes: PrefixCounts, ridge: float, logs: FloatArray
-) -> float:
+def _objective(network: Network, prefixes: PrefixCounts, ridge: float, logs: FloatArray) -> float:
     vector = network.vector
     with np.errstate(over="ignore", invalid="ignore"):
         value = -np.vdot(prefixes.counts, logs) / prefixes.total + ridge * (vector @ vector) / 2
     return float(value) if np.isfinite(value) else np.inf
 
 
-def _gradients(
-    network: Network, prefixes: PrefixCounts, computed: Outputs
-) -> Sequence[FloatArray]:
+def _gradients(network: Network, prefixes: PrefixCounts, computed: Outputs) -> Sequence[FloatArray]:
     """Compute the gradient of the cross-entropy by each layer, in the order of
     `Network.layers`.
     """
@@ -208,9 +204,8 @@ def _gradients(
             np.add.at(passed, step.parents, values)
     of_maps = [np.zeros_like(layer) for layer in network.maps]
     for symbol, ending in enumerate(prefixes.of_symbol):
-        inputs = (computed.states[prefixes.parent[ending]],) + tuple(
-            values[ending] for values in computed.hidden[:-1]
-        )
+        above = computed.states[prefixes.parent[ending]]
+        inputs = (above, *(values[ending] for values in computed.hidden[:-1]))
         for gradient, values, below in zip(of_maps, inputs, before_layers, strict=True):
             gradient[symbol] = values.T @ below[ending]
     return (passed[0], *of_maps, *of_decoder[::-1], of_output)

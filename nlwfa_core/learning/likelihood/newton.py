@@ -7,7 +7,6 @@ cheap to evaluate, for a few steps; then G is computed again.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -161,8 +160,10 @@ def _round(
             gradient = solve_triangular(factor, gradient, trans=1, check_finite=False)
         return latest, gradient
 
-    note: Callable[[FloatArray], None] = lambda _: values.append(latest)  # noqa: E731
-    result = minimize(
+    def note(_: FloatArray) -> None:
+        values.append(latest)
+
+    result = minimize(  # type: ignore[call-overload]
         evaluate,
         np.zeros(len(origin)),
         jac=True,

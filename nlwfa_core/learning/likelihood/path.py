@@ -13,12 +13,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 import numpy as np
 
+from ...errors import plural
 from ...strings.sample import Sample
 from ...strings.words import FloatArray
-from ..progress import PENALISED_BITS, CancelCheck, Progress, Report
+from ..progress import PENALISED_BITS, CancelCheck, Progress, Report, TrainingLog
 from .curvature import evidence, gauss_newton
 from .network import Network
 from .newton import STEPS, Descended, descend, is_large
@@ -30,7 +32,7 @@ FRESH, FIRST_STEPS, KEPT = 16, 10, 4  # random starts; steps of each; starts tha
 GROWN, GROWN_STEPS = 4, 6  # random directions of a new state; steps of each
 RUNGS = (10, 25, 50, 100, 200, 400)  # lengths of prefixes, as far as the strings are twice as long
 # Rounds of a start on each rung, and of the best on all prefixes.
-RUNG_ROUNDS, LAST_ROUNDS = 4, 8
+RUNG_ROUNDS, LAST_ROUNDS = 4, 30
 RUNG_SHARE = 2e-4  # on a rung, a round that lowers J by a smaller share is the last
 WIDTH = 2  # hidden units of the maps and of the decoder, per state
 CURVATURE_STRINGS = 2_000  # of a larger sample, this many strings make the Gauss–Newton matrix
@@ -63,6 +65,27 @@ class Stage:
         """Return the network with as many states as the rank, the new ones with weights 0."""
         return widened(self.network, self.rank, lambda shape, inputs: np.zeros(shape))
 
+    @property
+    def log(self) -> TrainingLog:
+        """Return the log of the training; its epochs are the steps of L-BFGS on all prefixes."""
+        return TrainingLog(
+            STAGE,
+            np.array(self.descended.values) / np.log(2),
+            measure=PENALISED_BITS,
+            stopped="tolerance" if self.descended.converged else "epochs",
+        )
+
+    @property
+    def message(self) -> str | None:
+        """Return a sentence for the user if the network has fewer states than its rank."""
+        used = self.network.num_states
+        if used == self.rank:
+            return None
+        return (
+            f"Rank {self.rank} was asked for, but more than {plural(used, 'state')} gained less "
+            "than the price of their weights: the others are always 0."
+        )
+
 
 class Path:
     """The networks of ranks 1, 2, 3 … for a sample, computed as far as they are asked for.
@@ -80,6 +103,7 @@ class Path:
     def __init__(
         self, train: Sample, tanh_maps: bool, tanh_decoder: bool, prior: float, seed: int
     ) -> None:
+        self.train = train
         self.tanh_maps, self.tanh_decoder = tanh_maps, tanh_decoder
         self.prior, self.seed = prior, seed
         self.prefixes = PrefixCounts.of(train)
@@ -95,6 +119,16 @@ class Path:
         for each in missing:
             self.stages.append(self._stage(each, work))
         return self.stages[rank - 1]
+
+    def is_of(self, train: Sample) -> bool:
+        """Return whether these are the strings of this path."""
+        own = self.train
+        return own is train or (
+            own.alphabet == train.alphabet
+            and np.array_equal(own.counts, train.counts)
+            and np.array_equal(own.words.offsets, train.words.offsets)
+            and np.array_equal(own.words.symbols, train.words.symbols)
+        )
 
     def _rungs(self) -> list[int]:
         longest = self.prefixes.longest
@@ -197,14 +231,12 @@ class Path:
         num_symbols, hidden = self.prefixes.num_symbols, WIDTH * rank
 
         def layer(*shape: int) -> FloatArray:
-            return random.normal(size=shape) / np.sqrt(shape[-2])
+            weights: FloatArray = random.normal(size=shape) / np.sqrt(shape[-2])
+            return weights
 
         initial = random.normal(size=rank) / 2
         widths = (rank, hidden, rank) if self.tanh_maps else (rank, rank)
-        maps = tuple(
-            layer(num_symbols, before, after)
-            for before, after in zip(widths[:-1], widths[1:], strict=True)
-        )
+        maps = tuple(layer(num_symbols, before, after) for before, after in pairwise(widths))
         decoder = (layer(rank, hidden),) if self.tanh_decoder else ()
         width = hidden if self.tanh_decoder else rank
         return Network(initial, maps, decoder, np.zeros((width, num_symbols + 1)))

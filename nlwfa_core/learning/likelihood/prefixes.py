@@ -74,9 +74,7 @@ class PrefixCounts:
         number = np.empty(trie.num_nodes, dtype=np.int64)
         number[order] = np.arange(trie.num_nodes)
         parent = np.append(-1, number[trie.parent[order[1:]]])
-        return cls(
-            sample.num_symbols, parent, trie.symbol[order], trie.depth[order], counts[order]
-        )
+        return cls(sample.num_symbols, parent, trie.symbol[order], trie.depth[order], counts[order])
 
     def up_to(self, length: int) -> PrefixCounts:
         """Select the prefixes of at most this length, with all that follows them."""
