@@ -358,12 +358,16 @@ class Record(BaseModel):
     def needs(self, name: str) -> Mapping[str, Sequence[Any]]:
         """Return what would have to change for a field to have an effect: other fields, one of
         which must have one of some values. Empty if the field has an effect, or can't have one.
+
+        If these have no effect themselves, it is what would have to change for that.
         """
-        return {
+        needed = {
             other: values
             for other, values in self._unmet(name).items()
             if other in type(self).model_fields
         }
+        effective = {other: values for other, values in needed.items() if self.has(other)}
+        return self.needs(next(iter(needed))) if needed and not effective else effective
 
     def setting(self, name: str) -> Mapping[str, Any]:
         """Return the fields on which it depends that a field has no effect, with their values."""

@@ -212,7 +212,7 @@ def cross_validate(
             check_cancelled(cancelled)
             report(Progress("folds", fold * len(recipes) + place, number * len(recipes)))
             if hankel is None:
-                model, messages = _from_strings(train, one, report, cancelled)
+                model, messages = _from_strings(train, one, cache, report, cancelled)
             else:
                 learned = fit_recipe(one, hankel, (train, None), cache, report, cancelled)
                 model, messages = learned.model, learned.report.messages
@@ -228,7 +228,7 @@ def cross_validate(
 
 
 def _from_strings(
-    train: Sample, recipe: Recipe, report: Report, cancelled: CancelCheck
+    train: Sample, recipe: Recipe, cache: FitCache, report: Report, cancelled: CancelCheck
 ) -> tuple[Model, tuple[str, ...]]:
-    learned = fit_strings(train, recipe.learning, report=report, cancelled=cancelled)
+    learned = fit_strings(train, recipe.learning, cache=cache, report=report, cancelled=cancelled)
     return learned.model, learned.report.messages

@@ -60,7 +60,7 @@ def validation_notes(recipe: Recipe, data: Data) -> tuple[str, ...]:
     if data.validation is not None:
         return ()
     learner = recipe.learning.learner
-    if not recipe.learning.needs_hankel:
+    if not recipe.learning.from_hankel:
         return (
             f"Without validation strings, {learner} is not stopped early: it trains for all "
             "its epochs.",
@@ -231,6 +231,7 @@ def run(
             strings[0],
             recipe.learning,
             validation=strings[1],
+            cache=prepared.cache,
             report=report,
             cancelled=cancelled,
         )

@@ -225,7 +225,7 @@ class ByObjective(LearnerOptions):
         help="Strength of the prior of the weights, by likelihood: their variance is 1 / ridge.",
         when={"objective": ["likelihood"]},
         gt=0,
-        le=1e6,
+        le=1_000_000,
     )
 
 

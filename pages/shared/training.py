@@ -574,6 +574,8 @@ def _stages(status: JobStatus) -> str:
     now = status.progress.stage if status.progress else ""
     names = ["factorisation", "transitions"] if learning.networks else ["spectral"]
     names += ["refinement"] if learning.refinement != "none" else []
+    if learning.from_hankel and not learning.needs_hankel:
+        names = ["likelihood"]
     return " → ".join(
         f":{'blue' if name == now else 'grey'}-badge[{number} {name}]"
         for number, name in enumerate(names, start=1)

@@ -24,8 +24,12 @@ ROWS_AT_ONCE = 3_000  # rows of the Jacobian that are held in memory together
 
 
 def gauss_newton(network: Network, prefixes: PrefixCounts) -> FloatArray:
-    """Compute G, shape (num_weights, num_weights), without the prior."""
-    return _Accumulation(network, prefixes).matrix()
+    """Compute G, shape (num_weights, num_weights), without the prior.
+
+    It has entries that are not finite if the states of linear maps grow beyond float32.
+    """
+    with np.errstate(over="ignore", invalid="ignore"):
+        return _Accumulation(network, prefixes).matrix()
 
 
 def evidence(
@@ -36,7 +40,7 @@ def evidence(
     Neural Computation 4, 1992): −N J − ½ ln det(N G / ρ + I).
 
     The second term is the price of the weights that the strings determine. A weight on which
-    nothing depends costs nothing.
+    nothing depends costs nothing. The evidence is −∞ if G is not finite.
 
     Parameters
     ----------
@@ -45,6 +49,8 @@ def evidence(
     prior : float
         ρ.
     """
+    if not np.isfinite(curvature).all():
+        return -np.inf
     value = prefixes.total * objective(network, prefixes, prior / prefixes.total)
     stretched = np.linalg.eigvalsh(curvature * (prefixes.total / prior))
     return -value - float(np.log1p(stretched.clip(min=0)).sum()) / 2

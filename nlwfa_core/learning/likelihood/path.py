@@ -157,7 +157,7 @@ class Path:
     def _judged(self, rank: int, descended: Descended) -> Stage:
         network = descended.network
         judged = np.nan
-        if not is_large(network, self.curvature_of) and np.isfinite(descended.value):
+        if not is_large(network, self.curvature_of):
             matrix = gauss_newton(network, self.curvature_of)
             judged = evidence(network, self.prefixes, matrix, self.prior)
         return Stage(rank, network, descended, judged)
