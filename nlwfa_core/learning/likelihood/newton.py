@@ -26,7 +26,9 @@ DAMPING = 1e-3  # μ
 # relative to the largest diagonal entry of G: it is computed in float32
 JITTER = 1e-6
 STEPS = 20  # of L-BFGS with one matrix
-PLAIN_STEPS = 100  # of L-BFGS without a matrix, in place of STEPS
+# Of L-BFGS without a matrix: steps in a round, in place of STEPS, and the share of J that a round
+# has to gain.
+PLAIN_STEPS, PLAIN_SHARE = 100, 1e-3
 # A round of steps that raises the log-likelihood of the training strings by less is the last.
 LEAST_GAIN = 2.0  # nats
 
@@ -73,7 +75,8 @@ def descend(
     """Train a network in rounds, each with a matrix of its own, until a round gains less than
     LEAST_GAIN, or less than a share of J. J never rises.
 
-    A network that is too large for a matrix is trained by L-BFGS alone, with more steps in a round.
+    A network that is too large for a matrix is trained by L-BFGS alone, with more steps in a round,
+    which have to gain PLAIN_SHARE.
 
     Parameters
     ----------
@@ -94,14 +97,15 @@ def descend(
     """
     curvature_of = curvature_of or prefixes
     plain = is_large(network, curvature_of)
-    steps_of_round = steps * PLAIN_STEPS // STEPS if plain else steps
+    if plain:
+        steps, least_share = steps * PLAIN_STEPS // STEPS, PLAIN_SHARE
     value = objective(network, prefixes, ridge)
     values = [value]
     for _ in range(rounds):
         factor = None if plain else _factor(network, curvature_of, ridge)
         if factor is None and not plain:
             break
-        moved = _round(network, prefixes, ridge, factor, steps_of_round, cancelled)
+        moved = _round(network, prefixes, ridge, factor, steps, cancelled)
         if not moved.value < value:
             return Descended(network, value, tuple(values), bool(np.isfinite(value)))
         gain = value - moved.value

@@ -14,9 +14,9 @@ from ...strings.sample import Sample
 from ...strings.trie import Trie
 from ...strings.words import FloatArray, IntArray
 
-# A level with at most this many prefixes is computed at once, with a matrix per prefix; a larger
-# one symbol by symbol.
-SMALL_LEVEL = 24
+# A level with at most this many prefixes per symbol is computed at once, with a matrix per prefix;
+# a larger one symbol by symbol.
+SMALL_STEP = 12
 
 
 class Step(NamedTuple):
@@ -128,7 +128,7 @@ class PrefixCounts:
         steps: list[Step] = []
         for level in self.levels:
             start, end = level[0].start, level[-1].end
-            if len(level) > 1 and end - start <= SMALL_LEVEL:
+            if len(level) > 1 and end - start <= SMALL_STEP * len(level):
                 steps.append(Step(start, end, self.parent[start:end], self.symbol[start:end]))
             else:
                 steps += level

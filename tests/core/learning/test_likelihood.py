@@ -122,13 +122,13 @@ def test_what_is_minimised_is_the_likelihood_of_the_model_with_its_prior(learner
     assert value == pytest.approx(minimised(network.model(), sample, 0.5), rel=1e-10)
 
 
-@pytest.mark.parametrize("small_level", [0, 24])
+@pytest.mark.parametrize("small_step", [0, 12])
 @pytest.mark.parametrize("learner", NETWORKS)
 def test_the_gradient_is_that_of_finite_differences(
-    learner: str, small_level: int, monkeypatch: pytest.MonkeyPatch
+    learner: str, small_step: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Whether a level is computed at once or symbol by symbol."""
-    monkeypatch.setattr("nlwfa_core.learning.likelihood.prefixes.SMALL_LEVEL", small_level)
+    monkeypatch.setattr("nlwfa_core.learning.likelihood.prefixes.SMALL_STEP", small_step)
     network, prefixes = network_of(learner), PrefixCounts.of(as_sample(WORDS))
     value, gradient = objective_and_gradient(network, prefixes, 0.01)
     assert value == objective(network, prefixes, 0.01)
@@ -297,7 +297,7 @@ def test_the_model_is_a_distribution_that_is_saved_and_sampled(tmp_path: File) -
     again = load(tmp_path / "model")
     assert (again.weights(sample.words) == learned.model.weights(sample.words)).all()
     drawn = draw(again, 20, seed=1)
-    assert len(drawn.words) == 20
+    assert drawn.counts.sum() == 20
 
 
 def test_a_recipe_by_likelihood_has_no_matrix() -> None:
