@@ -181,13 +181,13 @@ def fit(
     Cancelled
         If `cancelled()` returns true.
     """
+    if fields.get("objective", getattr(options, "objective", "hankel")) == "hankel":
+        check_type("hankel", hankel, HankelMatrix)
     settings = called_options(OF_MATRICES, options, rank, fields)
     if isinstance(settings, NetworkLearner) and not settings.needs_hankel:
         train = _training_strings(hankel, strings)
         return _fit_by_likelihood(train, settings, cache, report, cancelled)
-    assert isinstance(settings, HankelLearner)
-    check_type("hankel", hankel, HankelMatrix)
-    assert isinstance(hankel, HankelMatrix)
+    assert isinstance(settings, HankelLearner) and isinstance(hankel, HankelMatrix)
     check_rank(hankel, settings.rank)
     settings.check_limits()
     if settings.refine == "likelihood" and strings is None:
