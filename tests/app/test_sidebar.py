@@ -49,6 +49,8 @@ def recipes(draw: st.DrawFn) -> Recipe:
         "statistic": draw(st.sampled_from(FOR_ALL_LEARNERS)),
         "transform": draw(st.sampled_from(list(TRANSFORMS))),
     }
+    if not learning.needs_hankel:  # by likelihood
+        counted = {}
     counted |= {"learner": learning.learner}
     values = {
         "learning_seed" if name == "seed" else name: value
