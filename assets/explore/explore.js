@@ -90,15 +90,6 @@ class Material {
     Object.assign(this.networks, networks);
   }
 
-  // The highest rank of the cut and of the charts.
-  get mostRank() {
-    return Math.max(
-      this.singular.length,
-      ...Object.values(this.networks).flatMap((ranks) => Object.keys(ranks).map(Number)),
-      1,
-    );
-  }
-
   entry(learner, rank) {
     if (learner !== "SP") return this.networks[learner]?.[rank] ?? null;
     const scores = this.linear.scores[rank - 1];
