@@ -588,6 +588,7 @@ class Explore {
     matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.change(), {
       signal: this.closing.signal,
     });
+    this.nameSettings();
     this.sizes = new ResizeObserver(() => this.change());
     this.sizes.observe(this.box);
   }
@@ -879,7 +880,7 @@ class Explore {
     for (const button of this.box.querySelectorAll("[data-open]")) {
       button.addEventListener("click", () => this.tell(button.dataset.open));
     }
-    on(".settings", "click", () => document.querySelector(SETTINGS)?.click());
+    on(".settings", "click", () => this.toggleSettings());
     on(
       "[data-pick=show]",
       "click",
@@ -1378,6 +1379,19 @@ class Explore {
     });
     this.find(".verdict h2").textContent = head;
     this.find(".verdict .line").replaceChildren(...line.map(([text, name]) => html("span", text, name)));
+  }
+
+  // The sidebar is a drawer here (assets/lab.css), and on a phone the menu.
+  toggleSettings() {
+    const { documentElement: page } = document;
+    if (matchMedia("(max-width: 767px)").matches) document.querySelector(SETTINGS)?.click();
+    else page.toggleAttribute("data-settings");
+    this.nameSettings();
+  }
+
+  nameSettings() {
+    const isOpen = document.documentElement.hasAttribute("data-settings");
+    this.find(".settings").textContent = isOpen ? "Fewer settings" : "More settings";
   }
 
   // A dialog: why a model with so few states fails, or the scores of all learners.

@@ -115,7 +115,7 @@ def ways_in() -> None:
             args=(lesson.name,),
         )
         for label, icon, page in (
-            ("All lessons, and the story", "play_circle", "start"),
+            ("All lessons, and the story", "play_circle", "learn"),
             ("Your own strings", "upload_file", "data"),
             ("I teach", "groups", "classroom"),
         ):
