@@ -668,6 +668,8 @@ class Explore {
     this.rest = null;
     this.put = material.orders[state.order].map((places) => Float64Array.from(places));
     this.moves.clear();
+    const size = `${material.numRows} beginnings by ${material.numColumns} endings`;
+    this.find(".left .heat").setAttribute("aria-label", `H, the Hankel matrix: ${size}`);
     this.find(".counted").textContent =
       `${material.total.toLocaleString("en")} in all, ${material.distinct.toLocaleString("en")} different`;
     const { title, names } = material.groups;
