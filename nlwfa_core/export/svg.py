@@ -231,11 +231,8 @@ def loss_svgs(report: FitReport, linear_loss: float | None = None) -> dict[str, 
 
     Examples
     --------
-    >>> from nlwfa_core import as_sample, estimate_hankel, fit, loss_svgs, select_basis
-    >>> sample = as_sample(["ab", "ab", "b", ""])
-    >>> loss_svgs(
-    ...     fit(estimate_hankel(sample, select_basis(sample, 3, 3)), "SP", rank=2).report
-    ... )  # SP has a closed form
+    >>> from nlwfa_core import fit, loss_svgs
+    >>> loss_svgs(fit(["ab", "ab", "b", ""], "SP", rank=2).report)  # SP has a closed form
     {}
     """
     figures = {}

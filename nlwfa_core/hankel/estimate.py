@@ -17,9 +17,12 @@ from ..strings.plain import SampleLike, as_sample
 from ..strings.sample import Sample
 from ..strings.trie import Trie
 from ..strings.words import IntArray, Words, unique_keys
-from .basis import Basis
+from .basis import Basis, select_basis
+from .boundary import bounded_sample
 from .matrix import HankelMatrix
+from .recipe import HankelRecipe
 from .statistics import check_statistic
+from .transforms import transformed
 
 
 @check_types
@@ -108,6 +111,15 @@ def estimate_hankel(
     closure = 1 + shifted.size  # λ and all uσ: P is prefix-closed, so every other prefix is some uσ
     named = basis if basis.alphabet is not None else replace(basis, alphabet=sample.alphabet)
     return HankelMatrix(named, matrix, shifted, closure, statistic, bounded)
+
+
+def build_hankel(train: Sample, recipe: HankelRecipe) -> HankelMatrix:
+    """Choose the basis, estimate the Hankel matrix from a sample, and transform its entries."""
+    sample = bounded_sample(train, recipe.statistic) if recipe.bounded else train
+    basis = select_basis(sample, recipe.num_prefixes, recipe.num_suffixes, recipe.statistic)
+    return transformed(
+        estimate_hankel(sample, basis, recipe.statistic, recipe.bounded), recipe.transform
+    )
 
 
 class Occurrences(NamedTuple):

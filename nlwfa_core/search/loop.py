@@ -13,7 +13,7 @@ while there is time. At the end, a mixture of the best few models is chosen, wit
 
 Which trainings run depends on the clock. Each of them has a recipe with a seed and its number of
 iterations, so a model can be learned again from its recipe: `em_training.fit_em`,
-`merging.fit_pdfa`, `experiment.pipeline.fit_recipe`, `NGram.fit`,
+`merging.fit_pdfa`, `fitting.fit`, `NGram.fit`,
 `recurrent_networks.fit_recurrent`.
 
 If the result need not be an automaton, n-grams and an LSTM may be part of the mixture, and next
@@ -36,9 +36,10 @@ import numpy as np
 
 from .. import limits
 from ..errors import Cancelled, RecipeError, check_one_of, check_types
-from ..experiment.pipeline import build_hankel, fit_recipe
 from ..experiment.presets import PAPER
-from ..experiment.recipe import HankelRecipe, Recipe
+from ..experiment.recipe import Recipe
+from ..hankel.estimate import build_hankel
+from ..hankel.recipe import HankelRecipe
 from ..learning.em.em_training import (
     ACCELERATION,
     EM_FAMILIES,
@@ -48,6 +49,7 @@ from ..learning.em.em_training import (
     continued,
 )
 from ..learning.em.pfa import MAX_NUMBERS, MoveTree
+from ..learning.fitting import fit
 from ..learning.learners import options
 from ..learning.merging import MIN_COUNTS, PENALTIES, PDFATraining, fit_pdfa
 from ..learning.progress import BITS, CancelCheck, Progress, Report, never, silent
@@ -606,7 +608,7 @@ class _Search:
             if self.train.num_symbols * rank**2 > limits.most("transition_numbers") // 8:
                 return
             recipe = Recipe(hankel=hankel_recipe, learning=options("SP", rank=rank))
-            model = fit_recipe(recipe, hankel, cache=cache).model
+            model = fit(hankel, recipe.learning, cache=cache).model
             bits = bits_per_symbol(model, self.validation)
             worse = 0 if bits <= self._best_of("SP") else worse + 1
             self._add(Candidate("SP", model, bits, self.timer() - started, recipe))
@@ -651,8 +653,12 @@ class _Search:
             return short or self.clock.is_over()
 
         try:
-            model = fit_recipe(
-                possible, hankel, (self.train, self.validation), cancelled=cancelled
+            model = fit(
+                hankel,
+                possible.learning,
+                strings=self.train,
+                validation=self.validation,
+                cancelled=cancelled,
             ).model
         except Cancelled:
             self.spent["both.non"] = self.spent.get("both.non", 0.0) + self.timer() - started
@@ -1341,8 +1347,8 @@ class _Search:
             if one.family != "SP" and one.seconds * share > clock.left:
                 return None
             try:
-                model = fit_recipe(
-                    one.recipe, hankel, (everything, None), cancelled=clock.is_over
+                model = fit(
+                    hankel, one.recipe.learning, strings=everything, cancelled=clock.is_over
                 ).model
             except Cancelled:
                 return None

@@ -25,7 +25,6 @@ from nlwfa_core import (
     estimate_hankel,
     evaluate,
     fit,
-    fit_strings,
     fit_values,
     load,
     load_info,
@@ -163,11 +162,28 @@ MISTAKES: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
         TypeError,
         "basis must be a Basis; got 10",
     ),
-    "fit of a sample": (
-        lambda: fit(SAMPLE, "SP", rank=2),
+    "fit of a number": (
+        lambda: fit(5, "SP", rank=2),
         TypeError,
-        "hankel must be a HankelMatrix; got Sample (estimate_hankel(sample, "
-        "select_basis(sample, …)) makes one)",
+        "data must be a Sample, or strings, such as a list of text; got int; data may also be a "
+        "HankelMatrix",
+    ),
+    "fit with a basis of a matrix that has one": (
+        lambda: fit(HANKEL, "SP", rank=2, num_prefixes=3, statistic="factor"),
+        RecipeError,
+        "num_prefixes and statistic can be chosen with strings, but a Hankel matrix was passed, "
+        "which has its own",
+    ),
+    "fit with a basis that is not used": (
+        lambda: fit(SAMPLE, "HMM", rank=2, num_prefixes=3),
+        RecipeError,
+        "num_prefixes has no effect with learner HMM; it needs learner SP, fac.non, tran.non or "
+        "both.non",
+    ),
+    "fit with a statistic that networks can't learn": (
+        lambda: fit(SAMPLE, "fac.non", rank=1, statistic="suffix"),
+        RecipeError,
+        "suffix statistics need the learner SP and the transform none",
     ),
     "fit with a fraction of a rank": (
         lambda: fit(HANKEL, "SP", rank=2.5),
@@ -209,10 +225,10 @@ MISTAKES: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
         RecipeError,
         "tolerance has no effect with learner SP; it needs learner fac.non, tran.non or both.non",
     ),
-    "fit with one set of strings": (
-        lambda: fit(HANKEL, "SP", 2, strings=SAMPLE),
+    "fit with strings twice": (
+        lambda: fit(SAMPLE, "SP", 2, strings=SAMPLE),
         TypeError,
-        "strings must be a tuple or None; got Sample",
+        "strings go with a HankelMatrix; data has the strings already",
     ),
     "options of the wrong type": (
         lambda: options("fac.non", hidden=2),
@@ -224,10 +240,10 @@ MISTAKES: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
         RecipeError,
         "epochs_refinement must be a whole number; got 'many'",
     ),
-    "fit_strings of a matrix": (
-        lambda: fit_strings(HANKEL, "HMM", 2),
-        TypeError,
-        "train must be a Sample, or strings, such as a list of text; got HankelMatrix",
+    "fit of a matrix by a learner from strings": (
+        lambda: fit(HANKEL, "HMM", 2),
+        RecipeError,
+        "HMM learns from strings; got a HankelMatrix",
     ),
     "fit_values of a file": (
         lambda: fit_values(read_values(b"a,1\n"), "SP", 1),

@@ -178,8 +178,7 @@ def _calls(folder: Path) -> dict[str, tuple[Callable[..., Any], dict[str, Any]]]
             "statistic": "string",
             "bounded": False,
         },
-        "fit": {"hankel": HANKEL, "options": "SP", "rank": 1},
-        "fit_strings": {"train": SAMPLE, "options": "HMM", "rank": 1, "validation": SAMPLE},
+        "fit": {"data": SAMPLE, "options": "SP", "rank": 1, "validation": SAMPLE},
         "fit_values": {
             "values": read_values(b"ab,0.5\n,-2\nb,3\n").strings,
             "options": "SP",

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ...experiment.recipe import HankelRecipe
 from ...hankel.matrix import HankelMatrix
+from ...hankel.recipe import HankelRecipe
 from ...learning.fitting import fit
 from ...learning.spectral import TruncatedSVD, fit_linear_maps, fit_spectral, weighted_block
 from ...learning.two_steps import FitCache, svd_size
@@ -93,6 +93,7 @@ def spectral(hankel: HankelMatrix, rank: int) -> Spectral:
     """
     cache = FitCache()
     model = fit(hankel, learner="SP", rank=rank, cache=cache).model
+    assert isinstance(model, WFA | NLWFA)
     svd = cache.svds[svd_size(hankel, rank)]
     plain = hankel.transform == "none" and not hankel.bounded
     return Spectral(
