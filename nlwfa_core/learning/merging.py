@@ -26,7 +26,7 @@ import numpy as np
 from scipy.special import xlogy
 
 from .. import limits
-from ..errors import RecipeError, check_at_least, check_between, check_types
+from ..errors import RecipeError, check_at_least, check_between
 from ..models.wfa import WFA
 from ..strings.sample import Sample
 from ..strings.trie import Trie
@@ -76,7 +76,6 @@ class PDFATraining:
                 check_at_least(name, value, 0)
 
 
-@check_types
 def fit_pdfa(
     train: Sample,
     max_states: int,

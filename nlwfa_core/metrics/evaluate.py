@@ -31,7 +31,6 @@ from .score_table import Scores
 from .testset import TestSet, as_test_set, over_one_alphabet, used_alphabet
 
 
-@check_types
 def next_symbol_score(
     model: Model, test: Sample, floor: float = 0.0, truth: FloatArray | None = None
 ) -> NextSymbolScore:

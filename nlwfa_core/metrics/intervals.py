@@ -516,7 +516,6 @@ def too_few_strings(num_strings: int) -> str:
     )
 
 
-@check_types
 def paired_differences(
     first: StringScores,
     second: StringScores,

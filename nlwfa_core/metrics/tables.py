@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Self
 
-from ..errors import PLAIN_DIGITS, check_one_of, check_type
+from ..errors import PLAIN_DIGITS, check_one_of
 from ..files import ascii_json
 from ..rounding import format_share, format_significant, told_apart
 
@@ -189,9 +189,7 @@ def write_table(table: Mapping[str, Column], form: str, caption: str = "") -> st
     RecipeError
         If the form is unknown.
     """
-    check_type("table", table, Mapping)
     check_one_of("form", form, TABLE_FORMATS)
-    check_type("caption", caption, str)
     texts = [column.texts if isinstance(column, Numbers) else column for column in table.values()]
     rows = list(zip(*texts, strict=True))
     if form == "latex":

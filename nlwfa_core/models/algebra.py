@@ -177,7 +177,6 @@ def counterexample(left: WFA, right: WFA, tolerance: float = TOLERANCE) -> Word 
     return None
 
 
-@check_types
 def reaching_words(wfa: WFA) -> list[Word]:
     """Find words whose states α₀ᵀ A_u span all states that any word leads to: the shortest ones, in
     the order of the symbols.

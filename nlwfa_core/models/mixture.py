@@ -180,7 +180,6 @@ class Mixture(Methods):
         array, shape (num_nodes, num_models)
             Each row sums to 1, or is 0 if all scores are.
         """
-        check_type("trie", trie, Trie)
         amounts = np.zeros((trie.num_nodes, len(self.models)))
         used = np.flatnonzero(self.shares)
         if self.is_chain:

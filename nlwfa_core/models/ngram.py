@@ -13,7 +13,6 @@ from ..errors import (
     check_at_least,
     check_fields,
     check_one_of,
-    check_type,
     check_types,
 )
 from ..strings.plain import SampleLike, as_sample
@@ -56,7 +55,6 @@ class Uniform(Methods):
 
     def log2_weights(self, words: Words) -> FloatArray:
         """log₂ P(x), shape (num_words,)."""
-        check_type("words", words, Words)
         check_symbols(words, self.num_symbols)
         logs: FloatArray = -(words.lengths + 1.0) * np.log2(self.num_symbols + 1.0)
         return logs

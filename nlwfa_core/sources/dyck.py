@@ -18,7 +18,7 @@ from functools import lru_cache
 import numpy as np
 
 from .. import limits
-from ..errors import RecipeError, check_at_least, check_between, check_type
+from ..errors import RecipeError, check_at_least, check_between
 from ..models.methods import Methods
 from ..models.model import model_words
 from ..strings.sample import Sample
@@ -139,7 +139,6 @@ class Dyck(Methods):
         """Compute `next_scores`, and for each node u the logarithm ln P(uΣ*) that a string begins
         with u, shape (num_nodes,).
         """
-        check_type("trie", trie, Trie)
         if trie.num_symbols != self.num_symbols:
             raise RecipeError(
                 f"the prefix tree has {trie.num_symbols} symbols, but the grammar has "

@@ -31,7 +31,6 @@ READS = "import reads JSON, PAutomaC and OpenFst"
 EPSILON = 0  # the label of an arc without a symbol
 
 
-@check_types
 def automaton_format(data: bytes) -> str:
     """Recognise an automaton by how its file begins: "json", "pautomac", or "" for anything else.
 

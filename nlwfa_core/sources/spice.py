@@ -156,7 +156,6 @@ def read_targets(data: bytes | Path, alphabet: Alphabet | None = None) -> Target
     )
 
 
-@check_types
 def targets_of(targets: Targets, num_prefixes: int) -> tuple[Targets, tuple[str, ...]]:
     """Return one target for each prefix, without surplus ones at the end, and a note for the user
     if there are any.

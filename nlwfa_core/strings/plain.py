@@ -18,7 +18,7 @@ from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 
-from ..errors import RecipeError, check_type, check_types
+from ..errors import RecipeError, check_type
 from .sample import Sample
 from .words import LAMBDA, Alphabet, Word, Words, check_symbols, in_order
 
@@ -42,7 +42,6 @@ SampleLike: TypeAlias = Sample | HasSample | Words | Mapping[str, int] | Iterabl
 FORMS = "text, a sequence of tokens, or a sequence of symbol numbers"
 
 
-@check_types
 def as_alphabet(symbols: Alphabet | str | Iterable[str] | int) -> Alphabet:
     """Make an alphabet of symbols, in the order of `Alphabet.of`, or of the numbers below another.
 
@@ -77,7 +76,6 @@ def as_word(word: WordLike, alphabet: Alphabet | None) -> Word:
         If the string is none of the forms above, or it has symbols in writing and there is no
         alphabet.
     """
-    check_type("alphabet", alphabet, Alphabet | None)
     if isinstance(word, str) and alphabet is not None:
         return alphabet.encode(word)
     return as_words([word], alphabet)[0]
@@ -100,7 +98,6 @@ def as_words(strings: WordsLike, alphabet: Alphabet | None = None) -> Words:
     RecipeError, TypeError
         As in `as_word`.
     """
-    check_type("alphabet", alphabet, Alphabet | None)
     if isinstance(strings, Sample):
         return strings.in_alphabet(alphabet).words if alphabet else strings.words
     if isinstance(strings, Words):

@@ -17,7 +17,7 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from ..errors import check_type, plural
+from ..errors import plural
 from ..rounding import sizes
 from .rolling import Transition
 from .words import FloatArray, IntArray, Words, by_symbol, check_symbols, unique_keys
@@ -29,10 +29,7 @@ SCORES_AT_ONCE = 2**24  # scores of next symbols that are held in memory togethe
 
 
 def check_tree(trie: Trie, num_symbols: int) -> None:
-    """Raise TypeError or RecipeError unless something is a prefix tree whose symbols are in 0 …
-    num_symbols − 1.
-    """
-    check_type("trie", trie, Trie)
+    """Raise RecipeError unless the symbols of a prefix tree are in 0 … num_symbols − 1."""
     if trie.num_symbols > num_symbols:
         check_symbols(Words(trie.symbol[1:], np.array([0, trie.num_nodes - 1])), num_symbols)
 
@@ -75,8 +72,6 @@ class Trie:
         >>> trie.parent.tolist(), trie.symbol.tolist(), trie.ends.tolist()
         ([-1, 0, 1, 1], [-1, 0, 0, 1], [3, 2, 1])
         """
-        check_type("words", words, Words)
-        check_type("num_symbols", num_symbols, int)
         check_symbols(words, num_symbols)
         starts = words.offsets + np.arange(len(words) + 1)
         paths = np.zeros(int(starts[-1]), dtype=np.int64)

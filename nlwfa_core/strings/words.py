@@ -224,12 +224,16 @@ class Words:
     alphabet: Alphabet | None = None
 
     def __post_init__(self) -> None:
-        check_fields(self)
-        for name in ("symbols", "offsets"):
-            if (kind := getattr(self, name).dtype).kind not in "iu":
+        for name, array in (("symbols", self.symbols), ("offsets", self.offsets)):
+            if not isinstance(array, np.ndarray):
+                raise TypeError(f"{name} must be a numpy array; got {array!r:.60}")
+            if array.dtype.kind not in "iu":
                 raise RecipeError(
-                    f"the {name} of words must be an array of integers; got an array of {kind}"
+                    f"the {name} of words must be an array of integers; got an array of "
+                    f"{array.dtype}"
                 )
+        if not isinstance(self.alphabet, Alphabet | None):
+            raise TypeError(f"alphabet must be an Alphabet or None; got {self.alphabet!r:.60}")
         if (
             self.symbols.ndim != 1
             or self.offsets.ndim != 1
@@ -286,7 +290,6 @@ class Words:
 
         All parts must have the same alphabet.
         """
-        check_entries("parts", parts, Words)
         num_words, num_symbols = sum(map(len, parts)), sum(len(part.symbols) for part in parts)
         symbols = np.empty(
             num_symbols,
@@ -328,9 +331,11 @@ class Words:
         RecipeError
             If a symbol of these words is not in that alphabet.
         """
-        check_type("alphabet", alphabet, Alphabet | None)
         own = self.alphabet
-        if own is None or alphabet is None or own is alphabet or own == alphabet:
+        if own is None or alphabet is None or own is alphabet:
+            return self
+        check_type("alphabet", alphabet, Alphabet | None)
+        if own == alphabet:
             return self
         check_symbols(self, len(own))
         present = np.zeros(len(own), dtype=bool)

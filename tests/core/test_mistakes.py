@@ -48,7 +48,6 @@ from nlwfa_core.metrics.intervals import (
     leader,
     string_scores,
 )
-from nlwfa_core.strings.trie import Trie
 
 AB = Alphabet(("a", "b"))
 FILE = read_strings(b"ab\na\n\nba\nab\n")
@@ -132,15 +131,25 @@ MISTAKES: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
         TypeError,
         "number must be a whole number; got '5'",
     ),
-    "a tree of lists": (
-        lambda: Trie.of([[0, 1]], 2),
+    "weights of a list": (
+        lambda: FIT.model.weights([[0, 1]]),
         TypeError,
         "words must be Words; got list (Words.of(list) makes them)",
     ),
-    "a tree over an alphabet": (
-        lambda: Trie.of(TWO, AB),
+    "a sample of a list": (
+        lambda: Sample([(0, 1)], np.ones(1, dtype=int), AB),
         TypeError,
-        "num_symbols must be a whole number; got Alphabet (its length is: len(alphabet))",
+        "a sample is made of Words and their Alphabet; got list and Alphabet",
+    ),
+    "words over text": (
+        lambda: Words(np.array([0]), np.array([0, 1]), "ab"),
+        TypeError,
+        "alphabet must be an Alphabet or None; got 'ab'",
+    ),
+    "words of a list": (
+        lambda: Words([0], np.array([0, 1])),
+        TypeError,
+        "symbols must be a numpy array; got [0]",
     ),
     "a format that is not there": (
         lambda: read_strings(b"a", "xml"),
