@@ -233,7 +233,7 @@ class FileShelf:
             The name that a person knows it by. If the same content comes again, the first title
             stays.
         """
-        limits.check_at_most("the size of the file in bytes", len(data), limits.most("file_bytes"))
+        limits.check_limit("the size of the file in bytes", len(data), "file_bytes")
         name = hashlib.sha256(data).hexdigest()
         if (self.directory / name).exists():
             self._touch(name)

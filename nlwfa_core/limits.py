@@ -125,6 +125,13 @@ def check_at_most(what: str, number: int, maximum: int, line: int | None = None)
         raise RecipeError(message) if line is None else FormatError(message, line or None)
 
 
+def check_limit(what: str, number: int, name: str, line: int | None = None) -> None:
+    """Raise the error of `check_at_most` if `number` is above the limit under a name of
+    `LIMITS`.
+    """
+    check_at_most(what, number, most(name), line)
+
+
 def read_limits(data: bytes) -> dict[str, int]:
     """Return the limits that a settings file sets.
 

@@ -427,10 +427,10 @@ def read_sample(
                 raise RecipeError(
                     f"--max-distinct has no effect with {path}; it needs a PAutomaC or SPiCe file"
                 )
-            limits.check_at_most(
+            limits.check_limit(
                 f"the size of {path} in bytes",
                 os.fstat(file.fileno()).st_size,
-                limits.most("file_bytes"),
+                "file_bytes",
             )
             whole = read_strings(head + read_rest(file, limits.most("file_bytes")), format)
             return whole.sample(), (reading_of(file_name(path), whole.reading), *whole.notes)

@@ -353,6 +353,8 @@ def _split(
 
 
 def _test_of(sample: Sample, model: Model | None) -> TestSet:
+    if model is None:
+        return TestSet.empirical(sample)
     return TestSet.of(sample.words, sample.alphabet, sample.counts, true_model=model)
 
 

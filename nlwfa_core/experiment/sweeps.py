@@ -17,7 +17,7 @@ from pydantic import Field
 from ..errors import RecipeError, alternatives, check_one_of, did_you_mean
 from ..files import from_json
 from ..learning.learners import LEARNERS, SP
-from ..limits import check_at_most, most
+from ..limits import check_at_most, check_limit
 from ..metrics.diagnostics import Diagnostics
 from ..metrics.score_table import Scores
 from ..metrics.seeds import Spread, badness
@@ -212,8 +212,8 @@ class Grid(Record):
             self.ranks,
         )
         number = self.num_seeds * prod(max(1, len(values)) for values in lists)
-        check_at_most(
-            "the number of runs of a sweep (the product of all lists)", number, most("sweep_runs")
+        check_limit(
+            "the number of runs of a sweep (the product of all lists)", number, "sweep_runs"
         )
         starts = product(
             _listed("statistic", self.statistics),

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from scipy import sparse
 
 from .. import limits
-from ..errors import RecipeError, check_types
+from ..errors import RecipeError, check_one_of, check_types
 from ..strings.plain import SampleLike, as_sample
 from ..strings.sample import Sample
 from ..strings.trie import Trie
@@ -21,7 +21,7 @@ from .basis import Basis, select_basis
 from .boundary import bounded_sample
 from .matrix import HankelMatrix
 from .recipe import HankelRecipe
-from .statistics import check_statistic
+from .statistics import STATISTICS
 from .transforms import transformed
 
 
@@ -61,7 +61,7 @@ def estimate_hankel(
         If the statistic is unknown, the sample has a symbol that the basis's alphabet lacks, or the
         index would be too large.
     """
-    check_statistic(statistic)
+    check_one_of("statistic", statistic, STATISTICS)
     if not isinstance(sample, Sample):
         sample = as_sample(sample, None if bounded else basis.alphabet)
     if basis.alphabet is not None and not bounded:  # boundary symbols are the last ones of both
@@ -76,9 +76,7 @@ def estimate_hankel(
             f"the basis has {basis.num_symbols} symbols, but the sample has {sample.num_symbols}"
         )
     num_prefixes = len(basis.prefixes)
-    limits.check_at_most(
-        "prefixes × symbols", num_prefixes * basis.num_symbols, limits.most("shifted_rows")
-    )
+    limits.check_limit("prefixes × symbols", num_prefixes * basis.num_symbols, "shifted_rows")
     words = sample.words
     # the words to read prefixes from, and the word that each belongs to
     starts, owners = words, np.arange(len(words))

@@ -26,7 +26,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from ..errors import RecipeError, check_at_least
-from ..limits import check_at_most, most
+from ..limits import check_at_most, check_limit, most
 from .database import reading
 from .runs import clean
 
@@ -329,7 +329,7 @@ class Classes:
         name = " ".join(
             clean("".join(letter if letter.isprintable() else " " for letter in nickname)).split()
         )
-        check_at_most("the length of a nickname", len(name), most("nickname"))
+        check_limit("the length of a nickname", len(name), "nickname")
         with self._engine.begin() as connection:
             session = _check_open(connection, code)
             here = MEMBERS.c.session == code, MEMBERS.c.member == member
@@ -344,7 +344,7 @@ class Classes:
                     f"Nobody else can join the class session {code} now: its teacher has locked it."
                 )
             number = _count(connection, MEMBERS, code, MEMBERS.c.removed.is_(None)) + 1
-            check_at_most("the number of people in a class session", number, most("class_members"))
+            check_limit("the number of people in a class session", number, "class_members")
             since = time() - JOIN_SECONDS
             if _count(connection, MEMBERS, code, MEMBERS.c.joined > since) >= most(
                 "joins_per_minute"
@@ -399,7 +399,7 @@ class Classes:
         answers = list(answers)
         for answer in answers:
             check_at_most("the length of a question's name", len(answer.task), MAX_NAME)
-            check_at_most("the length of an answer", len(answer.answer), most("answer_characters"))
+            check_limit("the length of an answer", len(answer.answer), "answer_characters")
         with self._engine.begin() as connection:
             _check_open(connection, code)
             number = _count(connection, ANSWERS, code)
@@ -450,7 +450,7 @@ class Classes:
         text = clean(content).strip()
         if not text:
             raise RecipeError("paste a link or write a text first")
-        check_at_most("the number of characters to hand in", len(text), most("hand_in_characters"))
+        check_limit("the number of characters to hand in", len(text), "hand_in_characters")
         with self._engine.begin() as connection:
             _check_open(connection, code)
             _check_member(connection, code, member)

@@ -114,9 +114,7 @@ def fit_pdfa(
     Cancelled
     """
     check_between("the number of states of a PDFA", max_states, 1, limits.most("rank"))
-    limits.check_at_most(
-        "symbols × rank²", train.num_symbols * max_states**2, limits.most("transition_numbers")
-    )
+    limits.check_limit("symbols × rank²", train.num_symbols * max_states**2, "transition_numbers")
     if not len(train.words):
         raise RecipeError(
             "the sample has no strings: there is no prefix tree whose states could be merged"

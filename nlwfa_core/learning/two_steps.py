@@ -84,10 +84,8 @@ def check_rank(hankel: HankelMatrix, rank: int) -> None:
     largest = min(hankel.num_prefixes, hankel.num_suffixes)
     basis = f"the basis has {hankel.num_prefixes} prefixes and {hankel.num_suffixes} suffixes"
     check_between("rank", rank, 1, largest, basis)
-    limits.check_at_most("rank", rank, limits.most("rank"))
-    limits.check_at_most(
-        "symbols × rank²", hankel.num_symbols * rank * rank, limits.most("transition_numbers")
-    )
+    limits.check_limit("rank", rank, "rank")
+    limits.check_limit("symbols × rank²", hankel.num_symbols * rank * rank, "transition_numbers")
 
 
 def svd_size(hankel: HankelMatrix, rank: int) -> int:

@@ -372,9 +372,7 @@ def mixture(
 
 def _direct_sum(automata: Sequence[WFA], shares: FloatArray) -> WFA:
     k, num_symbols = sum(automaton.num_states for automaton in automata), automata[0].num_symbols
-    limits.check_at_most(
-        "symbols × states² of a mixture", num_symbols * k * k, limits.most("transition_numbers")
-    )
+    limits.check_limit("symbols × states² of a mixture", num_symbols * k * k, "transition_numbers")
     first, *others = (
         share * automaton for share, automaton in zip(shares.tolist(), automata, strict=True)
     )

@@ -14,10 +14,9 @@ from pathlib import Path
 
 import numpy as np
 
-from .. import limits
 from ..errors import FormatError, RecipeError, check_one_of, check_types
 from ..files import from_json
-from ..limits import WHOLE_FILE, check_at_most
+from ..limits import WHOLE_FILE, check_limit
 from ..models.wfa import WFA
 from ..strings.words import Alphabet, check_written
 from .other_files import check_no_other_file
@@ -351,10 +350,10 @@ def _holds_numbers(value: object) -> bool:
 
 
 def _check_size(num_symbols: int, num_states: int) -> None:
-    check_at_most("the alphabet size", num_symbols, limits.most("symbols"), WHOLE_FILE)
-    check_at_most(
+    check_limit("the alphabet size", num_symbols, "symbols", WHOLE_FILE)
+    check_limit(
         "symbols × states²",
         num_symbols * num_states**2,
-        limits.most("automaton_numbers"),
+        "automaton_numbers",
         WHOLE_FILE,
     )

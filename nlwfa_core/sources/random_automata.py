@@ -249,7 +249,7 @@ def random_wfa(
         If a number is out of range.
     """
     _check_size(num_states, num_symbols)
-    limits.check_at_most("num_states²", num_states**2, limits.most("rank"))
+    limits.check_limit("num_states²", num_states**2, "rank")
     if not 0 < radius < 1:
         raise RecipeError(f"radius must be above 0 and below 1; got {radius}")
     rng = np.random.default_rng(seed)
@@ -283,11 +283,9 @@ def squared_automaton(
 def _check_size(num_states: int, num_symbols: int) -> None:
     for name, number in (("num_states", num_states), ("num_symbols", num_symbols)):
         check_at_least(name, number, 1)
-    limits.check_at_most("num_states", num_states, limits.most("rank"))
-    limits.check_at_most("num_symbols", num_symbols, limits.most("symbols"))
-    limits.check_at_most(
-        "num_symbols × states²", num_symbols * num_states**2, limits.most("transition_numbers")
-    )
+    limits.check_limit("num_states", num_states, "rank")
+    limits.check_limit("num_symbols", num_symbols, "symbols")
+    limits.check_limit("num_symbols × states²", num_symbols * num_states**2, "transition_numbers")
 
 
 @check_types
@@ -324,7 +322,7 @@ def sample_words(
     (1000, 1.0)
     """
     check_at_least("num_strings", num_strings, 1)
-    limits.check_at_most("num_strings", num_strings, limits.most("generated_strings"))
+    limits.check_limit("num_strings", num_strings, "generated_strings")
     seeds: Sequence[int] = seed if isinstance(seed, Sequence) else [seed]
     check_entries("seed", seeds, int)
     for number in seeds:

@@ -34,7 +34,7 @@ import numpy as np
 from .. import limits
 from ..errors import FormatError, RecipeError, check_one_of, check_types, listed, plural
 from ..files import LAB_FOLDER, read_capped
-from ..limits import WHOLE_FILE, check_at_most
+from ..limits import WHOLE_FILE, check_at_most, check_limit
 from ..strings.plain import hold_tokens
 from ..strings.sample import Sample
 from ..strings.words import LAMBDA, Alphabet, IntArray, Words, in_order, offsets_of, smallest
@@ -103,7 +103,7 @@ def clean(data: bytes) -> bytes:
     FormatError
         If the file is empty, too large, or not UTF-8.
     """
-    check_at_most("the file size in bytes", len(data), limits.most("file_bytes"), WHOLE_FILE)
+    check_limit("the file size in bytes", len(data), "file_bytes", WHOLE_FILE)
     check_text(data[:HEAD_BYTES])
     cleaned = _with_plain_line_ends(data.removeprefix(BYTE_ORDER_MARK))
     check_at_most(
@@ -211,10 +211,10 @@ def _whole_lines_of(reads: Iterable[bytes]) -> Iterator[bytes]:
             unfinished, num_unfinished = [], 0
         unfinished.append(read[cut:])
         num_unfinished += len(read) - cut
-        check_at_most(
+        check_limit(
             "the number of bytes without a line end",
             num_unfinished,
-            limits.most("file_bytes"),
+            "file_bytes",
             WHOLE_FILE,
         )
     if num_unfinished:
@@ -296,7 +296,7 @@ def positive_count(text: str, line: int) -> int:
     count = int(token) if len(token) <= MAX_DIGITS else (-1 if token[0] == "-" else 10**MAX_DIGITS)
     if count < 1:
         raise FormatError(f"a count must be at least 1; got {quoted(token)}", line)
-    check_at_most("a count", count, limits.most("strings"), line)
+    check_limit("a count", count, "strings", line)
     return count
 
 
@@ -424,7 +424,7 @@ def _header(
     num_strings, num_symbols = int(numbers[0]), int(numbers[1])
     if max_strings is not None:
         check_at_most("the number of strings", num_strings, max_strings, line)
-    check_at_most("the alphabet size", num_symbols, limits.most("symbols"), line)
+    check_limit("the alphabet size", num_symbols, "symbols", line)
     if num_symbols < 1:
         raise FormatError(f"the alphabet size must be at least 1; got {num_symbols}", line)
     return num_strings, num_symbols, line
@@ -821,9 +821,7 @@ def encode_cells(
             longest, line = int(lengths.max()), lines[int(lengths.argmax())]
         del cells, lengths
     _check_length(longest, line)
-    check_at_most(
-        "the number of different symbols", numbers.num_symbols, limits.most("symbols"), WHOLE_FILE
-    )
+    check_limit("the number of different symbols", numbers.num_symbols, "symbols", WHOLE_FILE)
     if not numbers:
         raise FormatError(
             "every string is empty: at least one symbol is needed to make an alphabet"
@@ -1149,7 +1147,7 @@ class _CountColumn:
         for row, (text, line) in enumerate(zip(texts, lines, strict=True)):
             counts[row] = count = positive_count(text, line)
             self._total += count
-            check_at_most("the sum of the counts", self._total, limits.most("strings"), line)
+            check_limit("the sum of the counts", self._total, "strings", line)
         self.blocks.append(smallest(counts))
 
 

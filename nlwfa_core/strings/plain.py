@@ -155,9 +155,9 @@ def as_sample(
     TypeError
         If strings have none of these forms.
     """
-    check_type("alphabet", alphabet, Alphabet | None)
     if isinstance(strings, Sample):
-        return strings.in_alphabet(alphabet) if alphabet and not extend else strings
+        return strings if alphabet is None or extend else strings.in_alphabet(alphabet)
+    check_type("alphabet", alphabet, Alphabet | None)
     if hasattr(strings, "sample") and hasattr(strings, "words"):
         return as_sample(
             strings.sample() if callable(strings.sample) else strings.sample, alphabet, name, extend

@@ -90,6 +90,8 @@ class Sample:
         ([(0,), (1,)], [2, 1])
         """
         check_type("words", words, Words)
+        if counts is not None:
+            counts = _checked_counts(counts, len(words))
         return cls._of(words, alphabet, counts, packed=False)
 
     @classmethod
@@ -130,11 +132,7 @@ class Sample:
         return cls._of(joined, alphabet, np.concatenate(totals), packed=True)
 
     @classmethod
-    def _of(
-        cls, words: Words, alphabet: Alphabet, counts: npt.ArrayLike | None, packed: bool
-    ) -> Sample:
-        if counts is not None:
-            counts = _checked_counts(counts, len(words))
+    def _of(cls, words: Words, alphabet: Alphabet, counts: IntArray | None, packed: bool) -> Sample:
         first, inverse = distinct(words)
         totals = np.zeros(len(first), dtype=np.int64)
         np.add.at(totals, inverse, 1 if counts is None else counts)

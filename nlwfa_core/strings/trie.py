@@ -73,12 +73,13 @@ class Trie:
         ([-1, 0, 1, 1], [-1, 0, 0, 1], [3, 2, 1])
         """
         check_symbols(words, num_symbols)
-        starts = words.offsets + np.arange(len(words) + 1)
+        num_words = len(words)
+        starts = words.offsets + np.arange(num_words + 1)
         paths = np.zeros(int(starts[-1]), dtype=np.int64)
         level = _Levels(num_symbols)
         order, num_longer = words.longest_first()
         first_symbols, path_starts = words.offsets[order], starts[order]
-        nodes = np.zeros(len(words), dtype=np.int64)
+        nodes = np.zeros(num_words, dtype=np.int64)
         for depth, alive in enumerate(num_longer):
             nodes = level.grow(nodes[:alive], words.symbols[first_symbols[:alive] + depth])
             paths[path_starts[:alive] + depth + 1] = nodes
@@ -187,12 +188,11 @@ class Trie:
         starts : array, shape (num_words + 1,)
             The path of word i is `nodes[starts[i]:starts[i + 1]]`.
         """
-        alive, at = np.arange(len(words)), np.zeros(len(words), dtype=np.int64)
-        steps, lengths, (first_symbols, step) = (
-            [(alive, at)],
-            words.lengths,
-            words.reading_order(backward),
-        )
+        num_words = len(words)
+        lengths = words.lengths
+        first_symbols, step = words.reading_order(backward)
+        alive, at = np.arange(num_words), np.zeros(num_words, dtype=np.int64)
+        steps = [(alive, at)]
         for depth in range(len(self.levels) - 2):
             further = lengths[alive] > depth
             alive, at = alive[further], at[further]
@@ -201,7 +201,7 @@ class Trie:
             if not len(alive):
                 break
             steps.append((alive, at))
-        num_steps = np.bincount(np.concatenate([alive for alive, _ in steps]), minlength=len(words))
+        num_steps = np.bincount(np.concatenate([alive for alive, _ in steps]), minlength=num_words)
         starts = np.concatenate(([0], np.cumsum(num_steps)))
         nodes = np.empty(int(starts[-1]), dtype=np.int64)
         for depth, (alive, at) in enumerate(steps):

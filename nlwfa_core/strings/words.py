@@ -232,8 +232,7 @@ class Words:
                     f"the {name} of words must be an array of integers; got an array of "
                     f"{array.dtype}"
                 )
-        if not isinstance(self.alphabet, Alphabet | None):
-            raise TypeError(f"alphabet must be an Alphabet or None; got {self.alphabet!r:.60}")
+        _check_is_alphabet(self.alphabet)
         if (
             self.symbols.ndim != 1
             or self.offsets.ndim != 1
@@ -334,7 +333,7 @@ class Words:
         own = self.alphabet
         if own is None or alphabet is None or own is alphabet:
             return self
-        check_type("alphabet", alphabet, Alphabet | None)
+        _check_is_alphabet(alphabet)
         if own == alphabet:
             return self
         check_symbols(self, len(own))
@@ -609,9 +608,14 @@ def check_symbols(words: Words, num_symbols: int) -> None:
         )
 
 
+def _check_is_alphabet(alphabet: object) -> None:
+    if not isinstance(alphabet, Alphabet | None):
+        raise TypeError(f"alphabet must be an Alphabet or None; got {alphabet!r:.60}")
+
+
 def check_alphabet(alphabet: Alphabet | None, num_symbols: int, owner: str = "model") -> None:
     """Raise RecipeError if an alphabet does not have the number of symbols that its owner has."""
-    check_type("alphabet", alphabet, Alphabet | None)
+    _check_is_alphabet(alphabet)
     if alphabet is not None and len(alphabet) != num_symbols:
         raise RecipeError(
             f"the alphabet of a {owner} with {plural(num_symbols, 'symbol')} can't have "

@@ -421,9 +421,7 @@ def fit_pfas(
         training strings.
     """
     check_between("the number of states of a PFA", num_states, 1, limits.most("rank"))
-    limits.check_at_most(
-        "symbols × rank²", train.num_symbols * num_states**2, limits.most("transition_numbers")
-    )
+    limits.check_limit("symbols × rank²", train.num_symbols * num_states**2, "transition_numbers")
     if not len(train.words):
         raise RecipeError("the sample has no strings: EM has nothing to learn from")
     check_validation(validation, train.num_symbols)

@@ -99,10 +99,10 @@ def refine_values(
     sizes = [min(len(best), num_strings)]
     # strings × starts
     most = max(min(restarts, STARTS_PER_BATCH) * sizes[0], (MIN_FULL_STARTS + 1) * num_strings)
-    limits.check_at_most(
+    limits.check_limit(
         "the size of the Jacobians (starts × strings × parameters)",
         most * len(best),
-        limits.most("jacobian_numbers"),
+        "jacobian_numbers",
     )
     while sizes[-1] < num_strings:
         sizes.append(min(2 * sizes[-1], num_strings))
