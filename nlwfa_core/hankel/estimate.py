@@ -167,9 +167,10 @@ def _rows_along(words: Words, basis: Basis) -> tuple[IntArray, IntArray, IntArra
     edge : array, shape (num_edge,), ascending
         The words uσ outside P that occur, each as the number (row of u) · |Σ| + σ.
     """
-    tree, num_symbols = basis.prefix_tree, basis.num_symbols
-    row_of_node = np.empty(tree.num_nodes, dtype=np.int64)
-    row_of_node[tree.ends] = np.arange(len(basis.prefixes))
+    tree = basis.prefix_tree
+    num_symbols = basis.num_symbols
+    num_prefixes = len(basis.prefixes)
+    row_of_node = tree.word_of_node
     nodes, starts = tree.walk(words)
     steps = np.diff(starts)
     beyond = np.flatnonzero(words.lengths >= steps)  # words that continue outside P
@@ -177,8 +178,8 @@ def _rows_along(words: Words, basis: Basis) -> tuple[IntArray, IntArray, IntArra
         row_of_node[nodes[starts[beyond + 1] - 1]] * num_symbols
         + words.symbols[words.offsets[beyond] + steps[beyond] - 1]
     )
-    edge, inverse = unique_keys(keys, len(basis.prefixes) * num_symbols)
-    rows = np.insert(row_of_node[nodes], starts[beyond + 1], len(basis.prefixes) + inverse)
+    edge, inverse = unique_keys(keys, num_prefixes * num_symbols)
+    rows = np.insert(row_of_node[nodes], starts[beyond + 1], num_prefixes + inverse)
     return rows, starts + np.concatenate(([0], np.cumsum(words.lengths >= steps))), edge
 
 
@@ -187,7 +188,8 @@ def _count_whole_rests(words: Words, basis: Basis, occurrences: Occurrences) -> 
     (num_rows, num_suffixes).
     """
     rows, positions, owners, counts, num_rows = occurrences
-    tree, column_of_node = _suffix_tree(basis.suffixes.reversed(), basis.num_symbols)
+    tree = Trie.of(basis.suffixes.reversed(), basis.num_symbols)
+    column_of_node = tree.word_of_node
     nodes, starts = tree.walk(words, backward=True)
     # symbols that follow
     num_left = (words.offsets[1:] + np.arange(len(words)))[owners] - positions
@@ -205,7 +207,8 @@ def _count_all_suffixes(words: Words, basis: Basis, occurrences: Occurrences) ->
     to each node then turns these counts into counts of columns.
     """
     rows, positions, owners, counts, num_rows = occurrences
-    tree, column_of_node = _suffix_tree(basis.suffixes, basis.num_symbols)
+    tree = Trie.of(basis.suffixes, basis.num_symbols)
+    column_of_node = tree.word_of_node
     different, inverse = unique_keys(positions, len(words.symbols) + len(words))
     nodes, starts = tree.walk(_windows(words, len(tree.levels) - 2, different))
     with_last = _summed(
@@ -234,21 +237,10 @@ def _summed(
     )
 
 
-def _suffix_tree(suffixes: Words, num_symbols: int) -> tuple[Trie, IntArray]:
-    """Make the tree of some suffixes, and find the column of each node: −1 if no suffix ends
-    there.
-    """
-    tree = Trie.of(suffixes, num_symbols)
-    column_of_node = np.full(tree.num_nodes, -1, dtype=np.int64)
-    column_of_node[tree.ends] = np.arange(len(suffixes))
-    return tree, column_of_node
-
-
 def _shift_within_basis(shifted: npt.NDArray[np.int32], basis: Basis) -> None:
     """Fill in `shifted` for those uσ that are in P themselves, including those that do not occur in
     the sample.
     """
     tree = basis.prefix_tree
-    row_of_node = np.empty(tree.num_nodes, dtype=np.int32)
-    row_of_node[tree.ends] = np.arange(len(basis.prefixes))
+    row_of_node = tree.word_of_node
     shifted[row_of_node[tree.parent[1:]], tree.symbol[1:]] = row_of_node[1:]

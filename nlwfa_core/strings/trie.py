@@ -85,6 +85,15 @@ class Trie:
             paths[path_starts[:alive] + depth + 1] = nodes
         return level.tree(paths, starts)
 
+    @cached_property
+    def word_of_node(self) -> IntArray:
+        """Return the number of the word that ends at each node, shape (num_nodes,): −1 if none
+        does. The words must be distinct.
+        """
+        numbers = np.full(self.num_nodes, -1, dtype=np.int64)
+        numbers[self.ends] = np.arange(len(self.starts) - 1)
+        return numbers
+
     @property
     def num_nodes(self) -> int:
         return len(self.parent)
