@@ -110,24 +110,13 @@ class CrossValidation:
 def folds(sample: Sample, number: int, seed: int = 0) -> list[Fold]:
     """Split a sample at random into folds whose sizes differ by at most 1.
 
-    Parameters
-    ----------
-    sample : Sample
-    number : int
-        The number of folds: at least 2, and at most the number of strings.
-    seed : int
-        Equal seeds give equal folds.
+    `number`: the number of folds: at least 2, and at most the number of strings. `seed`: equal
+    seeds give equal folds.
 
-    Returns
-    -------
-    list of (Sample, Sample)
-        For each fold, the training strings, which are those of all other folds, and the strings of
-        the fold, which are held out.
+    Returns for each fold, the training strings, which are those of all other folds, and the strings
+    of the fold, which are held out.
 
-    Raises
-    ------
-    RecipeError
-        If the number of folds is out of range.
+    Raises RecipeError if the number of folds is out of range.
     """
     total = int(sample.counts.sum())
     check_between("folds", number, 2, total, "at most one for each string")

@@ -240,10 +240,7 @@ class Workbench:
     """Runs recipes one after another, and reuses the data and the Hankel matrix if the next recipe
     needs the same ones.
 
-    Attributes
-    ----------
-    prepared : Prepared or None
-        The data and matrix of the last recipe. Set it to None to free their memory.
+    `prepared`: the data and matrix of the last recipe. Set it to None to free their memory.
     """
 
     def __init__(self) -> None:

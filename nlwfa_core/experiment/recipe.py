@@ -431,19 +431,11 @@ def with_fields(
     >>> with_fields(Recipe(), {"rank": "3", "learner": "both.non"}).learning.rank
     3
 
-    Parameters
-    ----------
-    recipe : Recipe
-        Its other fields keep their values, if they have an effect in the result.
-    fields : mapping
-    values : mapping, optional
-        Values of fields that need not have an effect in the result, where they then count for
-        nothing.
+    `recipe`: its other fields keep their values, if they have an effect in the result. `values`:
+    values of fields that need not have an effect in the result, where they then count for nothing.
 
-    Raises
-    ------
-    RecipeError
-        If there is no such field, or it has no effect in the result, or the value is not allowed.
+    Raises RecipeError if there is no such field, or it has no effect in the result, or the value is
+    not allowed.
     """
     changed = _by_part(fields)
     kept = {
@@ -574,22 +566,12 @@ def number_ranges(name: str, text: str, most: int) -> tuple[int, ...]:
     >>> number_ranges("ranks", "1,2-5,10-20:5", most=1000)
     (1, 2, 3, 4, 5, 10, 15, 20)
 
-    Parameters
-    ----------
-    name : str
-        The field's name, for error messages.
-    most : int
-        The largest number allowed.
+    `name`: the field's name, for error messages. `most`: the largest number allowed.
 
-    Returns
-    -------
-    tuple of int
-        In the order of the text, each number once.
+    Returns a tuple of int: in the order of the text, each number once.
 
-    Raises
-    ------
-    RecipeError
-        If the text has another form, a range ends before it begins, or a number is too large.
+    Raises RecipeError if the text has another form, a range ends before it begins, or a number is
+    too large.
     """
     numbers: list[int] = []
     for part in text.split(","):

@@ -223,12 +223,8 @@ def _alphabetical(backward: Trie, nodes: IntArray) -> IntArray:
     """Compute the alphabetical rank of each node's word, read forwards, among the words of the same
     length.
 
-    Parameters
-    ----------
-    backward : Trie
-        A tree of reversed words.
-    nodes : array, shape (n,)
-        Nodes in ascending order, with all of their parents.
+    `backward`: a tree of reversed words. `nodes` (n,): nodes in ascending order, with all of their
+    parents.
     """
     rank = np.zeros(backward.num_nodes, dtype=np.int64)
     bounds = np.searchsorted(nodes, backward.levels)

@@ -121,24 +121,15 @@ def build_hankel(train: Sample, recipe: HankelRecipe) -> HankelMatrix:
 
 
 class Occurrences(NamedTuple):
-    """The places in words where the rows u of H occur.
+    """The places in words where the rows u of H occur."""
 
-    Attributes
-    ----------
-    rows, positions, owners : arrays, shape (num_occurrences,)
-        For each occurrence, the number of the row u, the position in the words at which u ends, and
-        the number of the word.
-    counts : array, shape (num_words,)
-        How often each word occurs in the sample.
-    num_rows : int
-        The number of different rows.
-    """
-
+    # rows, positions, owners (num_occurrences,): for each occurrence, the number of the row u, the
+    # position in the words at which u ends, and the number of the word
     rows: IntArray
     positions: IntArray
     owners: IntArray
-    counts: IntArray
-    num_rows: int
+    counts: IntArray  # (num_words,): how often each word occurs in the sample
+    num_rows: int  # the number of different rows
 
 
 def _windows(words: Words, length: int, positions: IntArray) -> Words:
@@ -157,15 +148,10 @@ def _windows(words: Words, length: int, positions: IntArray) -> Words:
 def _rows_along(words: Words, basis: Basis) -> tuple[IntArray, IntArray, IntArray]:
     """Find the rows of those prefixes of each word that are in P', from λ on.
 
-    Returns
-    -------
-    rows : array, shape (total,)
-        The row numbers, one word after the other: 0 … |P| − 1 for prefixes in P, then one number
-        for each entry of `edge`.
-    starts : array, shape (num_words + 1,)
-        The rows of word i are `rows[starts[i]:starts[i + 1]]`.
-    edge : array, shape (num_edge,), ascending
-        The words uσ outside P that occur, each as the number (row of u) · |Σ| + σ.
+    Returns `rows` (total,): the row numbers, one word after the other: 0 … |P| − 1 for prefixes in
+    P, then one number for each entry of `edge`. `starts` (num_words + 1,): the rows of word i are
+    `rows[starts[i]:starts[i + 1]]`. `edge` (num_edge,), ascending: the words uσ outside P that
+    occur, each as the number (row of u) · |Σ| + σ.
     """
     tree = basis.prefix_tree
     num_symbols = basis.num_symbols

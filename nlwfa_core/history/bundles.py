@@ -61,10 +61,7 @@ def export_runs(
     """Pack finished runs; for an owner (see `owners`), only those on the owner's list, with the
     owner's names.
 
-    Raises
-    ------
-    RecipeError
-        If a run is not finished, or the bundle would have too many runs or bytes.
+    Raises RecipeError if a run is not finished, or the bundle would have too many runs or bytes.
     """
     check_at_most("the number of runs in a bundle", len(keys), MAX_RUNS)
     listing: dict[str, Any] = {"format": FORMAT, "version": __version__, "runs": {}}
@@ -89,10 +86,7 @@ def import_runs(home: Path, history: History, data: bytes) -> Imported:
     """Import a bundle's runs, all or none. New runs get the bundle's names and tags; deleted runs
     are restored.
 
-    Raises
-    ------
-    RecipeError
-        If the bundle is not valid; nothing is changed then.
+    Raises RecipeError if the bundle is not valid; nothing is changed then.
     """
     check_limit("the size of the file in bytes", len(data), "file_bytes")
     with TemporaryDirectory(prefix="nlwfa-bundle-") as folder:

@@ -285,11 +285,8 @@ def over_one_alphabet(model: Model, test: TestSet) -> tuple[Model, TestSet]:
     """Extend a model to those symbols of a test set that it does not know, and renumber the test
     set's symbols to match it.
 
-    Raises
-    ------
-    RecipeError
-        If the test set is empty, all of its strings have symbols that the model does not know, or
-        the true model has another alphabet.
+    Raises RecipeError if the test set is empty, all of its strings have symbols that the model does
+    not know, or the true model has another alphabet.
     """
     if not len(test.words):
         raise RecipeError("the test set has no strings")

@@ -678,10 +678,7 @@ def _gramian(wfa: WFA) -> FloatArray:
     where their matrix is too large, GMRES solves them with products of k × k matrices alone, and
     refines its solution by that of the residual.
 
-    Raises
-    ------
-    RecipeError
-        If there are more states than that, and GMRES does not converge.
+    Raises RecipeError if there are more states than that, and GMRES does not converge.
     """
     k = wfa.num_states
     if k <= MEDIUM:

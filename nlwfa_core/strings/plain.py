@@ -48,10 +48,7 @@ def as_alphabet(symbols: Alphabet | str | Iterable[str] | int) -> Alphabet:
     >>> as_alphabet("ba").symbols, as_alphabet(2).symbols
     (('a', 'b'), ('0', '1'))
 
-    Raises
-    ------
-    RecipeError
-        If there is no symbol.
+    Raises RecipeError if there is no symbol.
     """
     if isinstance(symbols, Alphabet):
         return symbols
@@ -68,13 +65,8 @@ def as_word(word: WordLike, alphabet: Alphabet | None) -> Word:
     ... )
     ((0, 1), (0, 1), (0, 1))
 
-    Raises
-    ------
-    RecipeError
-        If a symbol is not in the alphabet.
-    TypeError
-        If the string is none of the forms above, or it has symbols in writing and there is no
-        alphabet.
+    Raises RecipeError if a symbol is not in the alphabet. Raises TypeError if the string is none of
+    the forms above, or it has symbols in writing and there is no alphabet.
     """
     if isinstance(word, str) and alphabet is not None:
         return alphabet.encode(word)
@@ -87,16 +79,9 @@ def as_words(strings: WordsLike, alphabet: Alphabet | None = None) -> Words:
     >>> list(as_words(["ab", "b"], Alphabet(("a", "b"))))
     [(0, 1), (1,)]
 
-    Parameters
-    ----------
-    strings : Words, Sample, or iterable of strings
-    alphabet : Alphabet, optional
-        The symbols that are allowed; without it, strings of numbers stay numbers.
+    `alphabet`: the symbols that are allowed; without it, strings of numbers stay numbers.
 
-    Raises
-    ------
-    RecipeError, TypeError
-        As in `as_word`.
+    Raises RecipeError or TypeError as in `as_word`.
     """
     if isinstance(strings, Sample):
         return strings.in_alphabet(alphabet).words if alphabet else strings.words

@@ -328,22 +328,12 @@ def frequent_prefixes(
     a node to its children. A branch is not extended beyond a prefix if `number` other prefixes are
     neither longer nor rarer. Among equally frequent prefixes, the shorter ones come first.
 
-    Parameters
-    ----------
-    words : Words
-    counts : array, shape (num_words,)
-        How often each word was seen.
-    reading : str
-        "backward": words are read from their ends, so the prefixes are reversed suffixes.
-        "anywhere": words are read from every position in them, so the prefixes are factors, counted
-        as often as they occur.
+    `counts` (num_words,): how often each word was seen. `reading`: "backward": words are read from
+    their ends, so the prefixes are reversed suffixes. "anywhere": words are read from every
+    position in them, so the prefixes are factors, counted as often as they occur.
 
-    Returns
-    -------
-    tree : Trie
-        The tree; its `paths` are empty, because only prefixes of the words are in it.
-    counts : array, shape (num_nodes,)
-        The frequency of each node's prefix.
+    Returns `tree`: the tree; its `paths` are empty, because only prefixes of the words are in it.
+    `counts` (num_nodes,): the frequency of each node's prefix.
     """
     check_symbols(words, num_symbols)
     level = _Levels(num_symbols)
@@ -393,17 +383,10 @@ class _Levels:
     def grow(self, at: IntArray, symbols: IntArray) -> IntArray:
         """Add a level to the tree: the children of its deepest nodes.
 
-        Parameters
-        ----------
-        at : array, shape (n,)
-            The node of the prefix of each word that is already in the tree.
-        symbols : array, shape (n,)
-            The next symbol of each word.
+        `at` (n,): the node of the prefix of each word that is already in the tree. `symbols` (n,):
+        the next symbol of each word.
 
-        Returns
-        -------
-        array, shape (n,)
-            The node of each word's prefix with that symbol.
+        Returns an array (n,): the node of each word's prefix with that symbol.
         """
         above, start = self.bounds[-2:]
         # All possible children of the level, ordered by node and symbol, as nodes are numbered.
@@ -457,13 +440,9 @@ def chain_weights(
     """Compute P(x) for each word of a tree, shape (num_words,), as the product of next-symbol
     probabilities and that of the end.
 
-    Parameters
-    ----------
-    next_probabilities : array, shape (num_nodes, num_symbols + 1)
-        The probability of each symbol after each node's prefix; the last column is the end of the
-        string.
-    ends : array, optional
-        Nodes: if given, P(x) is computed for their prefixes instead of the tree's words.
+    `next_probabilities` (num_nodes, num_symbols + 1): the probability of each symbol after each
+    node's prefix; the last column is the end of the string. `ends`: nodes: if given, P(x) is
+    computed for their prefixes instead of the tree's words.
     """
     ends = trie.ends if ends is None else ends
     prefix_probabilities = np.ones(trie.num_nodes)

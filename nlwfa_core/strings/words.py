@@ -524,12 +524,8 @@ def whole_numbers(name: str, values: npt.ArrayLike) -> IntArray:
     >>> whole_numbers("counts", [1.0, 2.0]).tolist()
     [1, 2]
 
-    Raises
-    ------
-    TypeError
-        If the values are not numbers. (True and False do not count as numbers.)
-    RecipeError
-        If a value is not a whole number, or is too large for an int64.
+    Raises TypeError if the values are not numbers. (True and False do not count as numbers.) Raises
+    RecipeError if a value is not a whole number, or is too large for an int64.
     """
     array = np.asarray(values)
     if not array.size:
@@ -556,12 +552,8 @@ def float64_array(name: str, values: npt.ArrayLike) -> FloatArray:
     >>> float64_array("initial", [1, 0])
     array([1., 0.])
 
-    Raises
-    ------
-    TypeError
-        If the values are not an array of real numbers. (True and False are not numbers.)
-    RecipeError
-        If a number would be rounded.
+    Raises TypeError if the values are not an array of real numbers. (True and False are not
+    numbers.) Raises RecipeError if a number would be rounded.
     """
     if isinstance(values, np.ndarray) and values.dtype == np.float64:
         return values
@@ -631,10 +623,7 @@ def distinct(words: Words) -> tuple[IntArray, IntArray]:
     >>> first.tolist(), inverse.tolist()
     ([0, 1], [0, 1, 0])
 
-    Returns
-    -------
-    first : array, shape (num_distinct,), ascending
-    inverse : array, shape (num_words,)
+    Returns `first` (num_distinct,), ascending. `inverse` (num_words,).
     """
     first, inverse = _group(_fingerprints(words))
     collisions: list[int] = []  # words that differ from the first word with the same fingerprint
