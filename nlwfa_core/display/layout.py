@@ -110,8 +110,9 @@ def layered(
     States of a column stand below each other, in an order that keeps arrows to the column before
     short. If there are more than two states and only one column, they are placed on a circle.
 
-    `columns`: one for each state; 0 is at the left. `labels`: (source, target) -> the lines of the arrow's label.
-    `spare`: whether to leave room for one more column at the right, for a state that is missing.
+    `columns`: one for each state; 0 is at the left. `labels`: (source, target) -> the lines of the
+    arrow's label. `spare`: whether to leave room for one more column at the right, for a state that
+    is missing.
 
     Raises RecipeError if there is no state.
     """

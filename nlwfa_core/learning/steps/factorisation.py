@@ -250,8 +250,8 @@ def start_at_svd(
     them until training changes that.
 
     `layers` (width_i, width_{i+1}): all layers of the encoder, then of the decoder, which change in
-    place. `seeded`, of the same shapes: the random weights. `V` (num_suffixes, k): right singular vectors of H.
-    `scale`: the factor c.
+    place. `seeded`, of the same shapes: the random weights. `V` (num_suffixes, k): right singular
+    vectors of H. `scale`: the factor c.
     """
     k = V.shape[1]
     with torch.no_grad():
