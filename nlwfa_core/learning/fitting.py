@@ -196,9 +196,10 @@ def fit(
             held_out = _in_alphabet_of(data, validation, "validation")
         else:
             held_out = None
-        return _fit_matrix(data, settings, train, held_out, cache, report, cancelled)
-    if strings is not None:
-        raise TypeError("strings go with a HankelMatrix; data has the strings already")
+        return _fit_matrix(data, settings, train, held_out, cache or FitCache(), report, cancelled)
+    for name, value in (("strings", strings), ("cache", cache)):
+        if value is not None:
+            raise TypeError(f"{name} can only be passed with a HankelMatrix; got {data!r:.60}")
     held_out = _validation_of(data, validation)
     if isinstance(settings, StringLearner):
         for name in counting:
@@ -206,7 +207,7 @@ def fit(
         return _fit_strings(data, held_out, settings, report, cancelled)
     assert isinstance(settings, HankelLearner)
     hankel = build_hankel(data, _hankel_recipe(settings, counting))
-    return _fit_matrix(hankel, settings, data, held_out, cache, report, cancelled)
+    return _fit_matrix(hankel, settings, data, held_out, FitCache(), report, cancelled)
 
 
 def _sample_of(data: SampleLike) -> Sample:
@@ -231,7 +232,7 @@ def _fit_matrix(
     settings: HankelLearner,
     train: Sample | None,
     validation: Sample | None,
-    cache: FitCache | None,
+    cache: FitCache,
     report: Report,
     cancelled: CancelCheck,
 ) -> Fit:
@@ -241,7 +242,6 @@ def _fit_matrix(
     if settings.refine == "likelihood" and train is None:
         raise RecipeError("refining by likelihood needs training strings; got none")
     check_cancelled(cancelled)
-    cache = cache or FitCache()
     steps, svd, start_errors = settings.two_steps(hankel, validation, cache, report, cancelled)
     started = perf_counter()
     if settings.refine == "hankel":

@@ -237,7 +237,7 @@ MISTAKES: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
     "fit with strings twice": (
         lambda: fit(SAMPLE, "SP", 2, strings=SAMPLE),
         TypeError,
-        "strings go with a HankelMatrix; data has the strings already",
+        "strings can only be passed with a HankelMatrix; got <Sample of 5 strings, 4 distinct",
     ),
     "options of the wrong type": (
         lambda: options("fac.non", hidden=2),
