@@ -193,44 +193,13 @@ def needed_learners(
 
 
 class Networks(LearnerOptions):
-    """The options of steps 1 and 2.
-
-    Attributes
-    ----------
-    hidden : tuple of int
-        The widths of the auto-encoder's hidden layers, as multiples of the rank: (2, 1, 2) or (4,
-        2, 1, 2, 4) in the paper.
-    width_transitions : int
-        The number of hidden units of each symbol's map, as a multiple of the rank: 2 in the paper;
-        0 for no hidden layer.
-    optimizer : str
-        How steps 1 and 2 are trained, one of `names.STEP_OPTIMIZERS`. All but "adamax" solve
-        exactly whatever has a closed form.
-    start : str
-        Where training in steps 1 and 2 starts, one of `names.STARTS`.
-    starts : int
-        How many starts of steps 1 and 2 are tried, each with its own random weights, or
-        `names.BY_RANK` (0) to let the rank decide. `fit` uses the start with the fewest bits per
-        symbol on the validation strings. Without validation strings, it uses the start whose model
-        computes the rows of H with the smallest error (`learning.refine.hankel.rolled_out_error`).
-    epochs_factorisation, epochs_transitions : int
-        The largest number of evaluations of the loss and its gradient on all data, in step 1 and in
-        step 2.
-    tolerance : float
-        For L-BFGS: a step ends when the last `names.WINDOW` epochs lowered its loss by less than
-        this share.
-    rate_factorisation, rate_transitions : float
-        For "adamax": the learning rates of steps 1 and 2, in the paper 0.015 and 0.001.
-    schedule : str
-        For "adamax": one of `names.SCHEDULES`. The rates stay constant, or fall to 0 along half a
-        cosine.
-    seed : int
-        The seed of all random numbers in steps 1 and 2.
-    """
+    """The options of steps 1 and 2."""
 
     needs_hankel: ClassVar[bool] = True
     networks: ClassVar[bool] = True
 
+    # the widths of the auto-encoder's hidden layers, as multiples of the rank: (2, 1, 2) or (4, 2,
+    # 1, 2, 4) in the paper
     hidden: tuple[int, ...] = option(
         (2, 1, 2),
         title="hidden layers (multiples of k)",
@@ -243,6 +212,8 @@ class Networks(LearnerOptions):
             "refine": REFINED,
         },
     )
+    # the number of hidden units of each symbol's map, as a multiple of the rank: 2 in the paper; 0
+    # for no hidden layer
     width_transitions: int = option(
         2,
         title="hidden units of the transitions (multiples of k)",
@@ -254,12 +225,15 @@ class Networks(LearnerOptions):
         ge=0,
         le=16,
     )
+    # How steps 1 and 2 are trained, one of `names.STEP_OPTIMIZERS`. All but "adamax" solve exactly
+    # whatever has a closed form.
     optimizer: str = option(
         "lbfgs",
         title="optimiser",
         help=f"How steps 1 and 2 are trained: {_described(STEP_OPTIMIZERS)}.",
         choices=STEP_OPTIMIZERS,
     )
+    # where training in steps 1 and 2 starts, one of `names.STARTS`
     start: str = option(
         "svd",
         title="start",
@@ -267,7 +241,13 @@ class Networks(LearnerOptions):
         choices=STARTS,
         when={"nonlinear_factorisation": [True], "from_values": [True], "optimizer": ["adamax"]},
     )
+    # How many starts of steps 1 and 2 are tried, each with its own random weights, or
+    # `names.BY_RANK` (0) to let the rank decide. `fit` uses the start with the fewest bits per
+    # symbol on the validation strings. Without validation strings, it uses the start whose model
+    # computes the rows of H with the smallest error (`learning.refine.hankel.rolled_out_error`).
     starts: int = starts_option(when={"from_values": [False]})
+    # epochs_factorisation, epochs_transitions: the largest number of evaluations of the loss and
+    # its gradient on all data, in step 1 and in step 2
     epochs_factorisation: int = option(
         CONVERGED_EPOCHS,
         title="epochs of the factorisation",
@@ -287,6 +267,8 @@ class Networks(LearnerOptions):
         ),
         ge=0,
     )
+    # for L-BFGS: a step ends when the last `names.WINDOW` epochs lowered its loss by less than this
+    # share
     tolerance: float = option(
         TOLERANCE,
         title="tolerance",
@@ -295,6 +277,8 @@ class Networks(LearnerOptions):
         ge=0,
         lt=1,
     )
+    # rate_factorisation, rate_transitions: for "adamax": the learning rates of steps 1 and 2, in
+    # the paper 0.015 and 0.001
     rate_factorisation: float = option(
         0.015,
         title="learning rate of the factorisation",
@@ -314,6 +298,8 @@ class Networks(LearnerOptions):
         gt=0,
         le=LARGEST_RATE,
     )
+    # For "adamax": one of `names.SCHEDULES`. The rates stay constant, or fall to 0 along half a
+    # cosine.
     schedule: str = option(
         "constant",
         title="schedule of the learning rates",
@@ -321,7 +307,7 @@ class Networks(LearnerOptions):
         choices=SCHEDULES,
         when={"optimizer": ["adamax"]},
     )
-    seed: int = seed_option()
+    seed: int = seed_option()  # the seed of all random numbers in steps 1 and 2
 
     @field_validator("hidden", mode="before")
     @classmethod
@@ -353,44 +339,16 @@ class Networks(LearnerOptions):
 
 
 class Refined(LearnerOptions):
-    """The options of the third step, which trains all parameters together after steps 1 and 2.
+    """The options of the third step, which trains all parameters together after steps 1 and 2."""
 
-    Attributes
-    ----------
-    refine : str
-        What is trained on, one of `names.REFINEMENTS`.
-    optimizer_refinement : str
-        For "hankel": one of `names.OPTIMIZERS`.
-    epochs_refinement : int
-        For "hankel": the largest number of evaluations of the loss and its gradient. For
-        "likelihood": the number of passes over the training strings.
-    tolerance_refinement : float
-        For "hankel" with "lbfgs": training ends when the last `names.WINDOW` epochs lowered the
-        loss by less than this share.
-    rate_refinement : float
-        For "likelihood", and for "hankel" with "adamax": the learning rate of the first epoch,
-        which falls to 0 along half a cosine.
-    batch : int
-        For "likelihood": the number of strings per step.
-    weight_decay : float
-        For "likelihood": the weight decay of AdamW (Loshchilov and Hutter 2019).
-    dropout : float
-        For "likelihood", and for networks only: the share of the entries of states that is set to 0
-        at random in a step. (SP becomes a network if the matrix is transformed or has boundary
-        symbols.)
-    restarts : int
-        For "likelihood": the number of random starts besides the model of steps 1 and 2. The best
-        result is returned: the best on the validation strings if there are any, and otherwise on
-        the training data.
-    refinement_seed : int
-    """
-
+    # what is trained on, one of `names.REFINEMENTS`
     refine: str = option(
         "none",
         title="refinement",
         help=f"A third step that trains all parameters together: {', '.join(REFINEMENTS)}.",
         choices=REFINEMENTS,
     )
+    # for "hankel": one of `names.OPTIMIZERS`
     optimizer_refinement: str = option(
         "lbfgs",
         title="optimiser of the refinement",
@@ -398,6 +356,8 @@ class Refined(LearnerOptions):
         choices=OPTIMIZERS,
         when={"refine": ["hankel"]},
     )
+    # For "hankel": the largest number of evaluations of the loss and its gradient. For
+    # "likelihood": the number of passes over the training strings.
     epochs_refinement: int = option(
         {"hankel": CONVERGED_EPOCHS, "likelihood": LIKELIHOOD_EPOCHS},
         by="refine",
@@ -407,6 +367,8 @@ class Refined(LearnerOptions):
         when={"refine": REFINED},
         ge=0,
     )
+    # for "hankel" with "lbfgs": training ends when the last `names.WINDOW` epochs lowered the loss
+    # by less than this share
     tolerance_refinement: float = option(
         TOLERANCE,
         title="tolerance of the refinement",
@@ -416,6 +378,8 @@ class Refined(LearnerOptions):
         ge=0,
         lt=1,
     )
+    # for "likelihood", and for "hankel" with "adamax": the learning rate of the first epoch, which
+    # falls to 0 along half a cosine
     rate_refinement: float = option(
         0.01,
         title="learning rate of the refinement",
@@ -424,6 +388,7 @@ class Refined(LearnerOptions):
         gt=0,
         le=LARGEST_RATE,
     )
+    # for "likelihood": the number of strings per step
     batch: int = option(
         500,
         title="strings per step",
@@ -432,6 +397,7 @@ class Refined(LearnerOptions):
         ge=1,
         le=limits.ceiling("generated_strings"),
     )
+    # for "likelihood": the weight decay of AdamW (Loshchilov and Hutter 2019)
     weight_decay: float = option(
         0.0,
         title="weight decay",
@@ -440,6 +406,9 @@ class Refined(LearnerOptions):
         ge=0,
         le=100,
     )
+    # For "likelihood", and for networks only: the share of the entries of states that is set to 0
+    # at random in a step. (SP becomes a network if the matrix is transformed or has boundary
+    # symbols.)
     dropout: float = option(
         0.0,
         title="dropout of states",
@@ -448,6 +417,9 @@ class Refined(LearnerOptions):
         ge=0,
         lt=1,
     )
+    # For "likelihood": the number of random starts besides the model of steps 1 and 2. The best
+    # result is returned: the best on the validation strings if there are any, and otherwise on the
+    # training data.
     restarts: int = option(
         0,
         title="additional random starts",
@@ -476,25 +448,20 @@ class Refined(LearnerOptions):
 class FromValues(LearnerOptions):
     """The options of the third step of learning from values
     (`learning.functions.fit_values.fit_values`).
-
-    Attributes
-    ----------
-    refine : str
-        One of `names.VALUE_REFINEMENTS`.
-    restarts : int
-        For "values": the number of random starts besides the model of steps 1 and 2. The best
-        result is returned.
     """
 
     needs_hankel: ClassVar[bool] = True
     from_values: ClassVar[bool] = True
 
+    # one of `names.VALUE_REFINEMENTS`
     refine: str = option(
         "none",
         title="refinement",
         help=f"A third step: {', '.join(VALUE_REFINEMENTS)}.",
         choices=VALUE_REFINEMENTS,
     )
+    # For "values": the number of random starts besides the model of steps 1 and 2. The best result
+    # is returned.
     restarts: int = option(
         RESTARTS,
         title="additional random starts",
@@ -523,12 +490,8 @@ def options_from(
     """Combine the forms in which a caller can pass options: a record or a learner's name, and
     fields as keywords, which replace those of the record.
 
-    Raises
-    ------
-    RecipeError
-        If the learner is not in the registry, or a field has no effect, or is not valid.
-    TypeError
-        If there is no learner, or it is passed twice.
+    Raises RecipeError if the learner is not in the registry, or a field has no effect, or is not
+    valid. Raises TypeError if there is no learner, or it is passed twice.
     """
     if isinstance(options, LearnerOptions):
         check_one_of("learner", options.learner, registry)

@@ -10,9 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nlwfa_core.experiment.datasets import Data, load_data
-from nlwfa_core.experiment.pipeline import build_hankel
-from nlwfa_core.experiment.recipe import DataRecipe, HankelRecipe
+from nlwfa_core.experiment.recipe import DataRecipe
+from nlwfa_core.hankel.estimate import build_hankel
 from nlwfa_core.hankel.matrix import HankelMatrix
+from nlwfa_core.hankel.recipe import HankelRecipe
 from nlwfa_core.learning.fitting import fit
 from nlwfa_core.learning.spectral import TruncatedSVD, fit_spectral, truncated_svd
 from nlwfa_core.metrics.evaluate import evaluate

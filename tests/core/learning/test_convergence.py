@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from nlwfa_core.errors import RecipeError
-from nlwfa_core.experiment.pipeline import build_hankel
-from nlwfa_core.experiment.recipe import HankelRecipe
 from nlwfa_core.hankel.basis import Basis
+from nlwfa_core.hankel.estimate import build_hankel
 from nlwfa_core.hankel.matrix import HankelMatrix
+from nlwfa_core.hankel.recipe import HankelRecipe
 from nlwfa_core.learning.fitting import FitReport, fit
 from nlwfa_core.learning.names import CONVERGED_EPOCHS, LIKELIHOOD_EPOCHS, TOLERANCE, WINDOW
 from nlwfa_core.learning.progress import BITS, TrainingLog

@@ -13,11 +13,11 @@ from scipy.linalg import block_diag
 
 from nlwfa_core.errors import RecipeError
 from nlwfa_core.experiment.datasets import load_data
-from nlwfa_core.experiment.pipeline import build_hankel
-from nlwfa_core.experiment.recipe import DataRecipe, HankelRecipe
+from nlwfa_core.experiment.recipe import DataRecipe
 from nlwfa_core.hankel.basis import Basis, select_basis
-from nlwfa_core.hankel.estimate import estimate_hankel
+from nlwfa_core.hankel.estimate import build_hankel, estimate_hankel
 from nlwfa_core.hankel.matrix import exact_hankel
+from nlwfa_core.hankel.recipe import HankelRecipe
 from nlwfa_core.learning import spectral
 from nlwfa_core.learning.fitting import fit
 from nlwfa_core.learning.spectral import fit_spectral, truncated_svd
