@@ -19,7 +19,7 @@ import pytest
 import sqlalchemy as sa
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from sqlalchemy.exc import DatabaseError
+from sqlalchemy.exc import DatabaseError, OperationalError
 
 from nlwfa_core.display import run_tables as lab_history
 from nlwfa_core.errors import RecipeError
@@ -172,6 +172,24 @@ def test_a_run_that_is_found_on_disk_before_its_events_are_written_is_done(
     lock.execute("ROLLBACK")
     lock.close()
     assert writer.close(PATIENCE_SECONDS) and states(tmp_path) == {key: "done"}
+
+
+def test_a_history_that_can_not_be_written_is_told_of_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(recorder, "RETRY_SECONDS", 0.01)
+    tries = iter([True, True, True, False])
+
+    def write() -> str:
+        if next(tries):
+            raise OperationalError("INSERT", {}, sqlite3.OperationalError("database is locked"))
+        return "written"
+
+    writer = Recorder(tmp_path)
+    assert writer._insist(write) == "written"
+    told = [record.message for record in caplog.records if record.name == recorder.__name__]
+    assert len(told) == 1 and "database is locked" in told[0]
+    assert writer.close(PATIENCE_SECONDS)
 
 
 def test_what_could_not_be_written_is_found_on_disk(
