@@ -153,8 +153,11 @@ def test_the_gradient_of_a_log_is_the_norm_over_all_layers() -> None:
         torch.tensor(values, dtype=torch.float64, requires_grad=True)
         for values in ([3.0, 4.0], [12.0])
     ]
+
+    def loss() -> torch.Tensor:
+        return torch.stack([layer.square().sum() / 2 for layer in layers]).sum()
+
     descent = Descent(0, 0.1, optimizer="lbfgs")
-    loss = lambda: torch.stack([layer.square().sum() / 2 for layer in layers]).sum()  # noqa: E731
     assert train(Epochs(layers, loss, "refinement", descent)).gradient == 13
 
 

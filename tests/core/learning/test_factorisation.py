@@ -208,9 +208,7 @@ def test_the_start_at_the_svd_has_states_of_the_size_at_which_tanh_is_the_identi
 
 
 def test_the_last_layer_given_back_is_the_best_for_its_states() -> None:
-    """After two epochs of L-BFGS, least squares from the last hidden layer to H finds none with
-    half a loss.
-    """
+    """After two epochs of L-BFGS: least squares from the states to H leaves no smaller loss."""
     options = learning_of("fac.non", 2, hidden=(1,), epochs_factorisation=2, start="random")
     factors = fit_factorisation(RING, options)
     H = RING.matrix.toarray() / factors.scale
