@@ -295,7 +295,8 @@ def test_delete_and_undo(tmp_path: Path, history: History, monkeypatch: pytest.M
 def test_a_clock_that_is_ahead_takes_no_deleted_run(
     history: History, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    week, now = recorder.KEEP_DELETED_SECONDS, time()
+    week, now = 7 * 24 * 3600, time()
+    assert week == recorder.KEEP_DELETED_SECONDS
     old, late = "0" * 64, "1" * 64
     history.note([Event(key, recipe_of(), "queued", now - 3 * week) for key in (old, late)])
     for key, moment in ((old, now - 2 * week), (late, now)):
