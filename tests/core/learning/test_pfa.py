@@ -440,6 +440,19 @@ def test_an_unreachable_state_keeps_its_zeros(
         assert model.transitions.sum(axis=(0, 2)) + model.termination == pytest.approx([1, 1])
 
 
+def test_a_state_without_counts_has_equal_shares_of_what_is_possible() -> None:
+    """State 0 has counts; what state 1 may do is an a to either state, and not end."""
+    possible = PFAs(
+        np.array([[1.0, 0.0]]),
+        np.array([[[[0.0, 0.5], [0.2, 0.8]], [[0.0, 0.0], [0.0, 0.0]]]]),
+        np.array([[0.5, 0.0]]),
+    )
+    moves = np.array([[[[0.0, 3.0], [0.0, 0.0]], [[0.0, 0.0], [0.0, 0.0]]]])
+    made = PFAs.of_counts(possible.initial, moves, np.array([[1.0, 0.0]]), possible=possible)
+    np.testing.assert_array_equal(made.transitions[0, 0], [[0, 3 / 4], [1 / 2, 1 / 2]])
+    assert not made.transitions[0, 1].any() and made.termination.tolist() == [[1 / 4, 0]]
+
+
 def test_zeros_are_kept_in_the_m_step_of_an_hmm_too() -> None:
     moves = np.array([[0.5, 0.5], [0.0, 1.0]])  # from left to right
     # only state 1 ends, and it emits no a

@@ -209,6 +209,9 @@ def test_what_can_not_be_learned_is_refused() -> None:
         fit_recurrent(sample, "GRU", 0)
     with pytest.raises(RecipeError, match=r"dropout at least 0 and below 1 \(got 1.0\)"):
         Training(dropout=1.0)
+    with pytest.raises(RecipeError, match=r"weight_decay at least 0 \(got -0.1\)"):
+        Training(weight_decay=-0.1)
+    assert Training(weight_decay=0.0).weight_decay == 0
     with pytest.raises(RecipeError, match="updates must be between 1 and .*; got 0"):
         Training(updates=0)
     with pytest.raises(RecipeError, match="the LSTM has nothing to learn from"):

@@ -18,9 +18,12 @@ from nlwfa_core.hankel.recipe import HankelRecipe
 from nlwfa_core.learning.fitting import fit
 from nlwfa_core.learning.learners import HANKEL_LEARNERS, LEARNERS
 from nlwfa_core.learning.names import REFINEMENTS
+from nlwfa_core.learning.progress import never
 from nlwfa_core.learning.refine.likelihood import (
     _as_distribution,
     _balanced,
+    _eigenvectors_by_part,
+    _train_from,
     _Trained,
     refine_likelihood,
 )
@@ -270,6 +273,38 @@ def test_states_that_are_0_stay_0_in_balanced_coordinates(rank: int) -> None:
     weights, before = _balanced(start, DATA.train).weights(words), start.weights(words)
     assert ((weights == 0) == (before == 0)).all() and (before == 0).any() and (before != 0).any()
     np.testing.assert_allclose(weights, before, rtol=1e-9)
+
+
+def test_parts_may_hang_together_by_negative_entries() -> None:
+    matrix = np.array([[2.0, -1.0, 0.0], [-1.0, 2.0, 0.0], [0.0, 0.0, 5.0]])
+    values, vectors = _eigenvectors_by_part(matrix)
+    assert values == pytest.approx([1, 3, 5])
+    np.testing.assert_allclose((vectors * values) @ vectors.T, matrix, atol=1e-12)
+
+
+def test_the_model_of_an_epoch_is_an_average() -> None:
+    """The first step of Adam has the size of the learning rate in every parameter; the first
+    average is halfway.
+    """
+    rate, averages = 0.01, list[np.ndarray]()
+    options = learning_of(
+        "SP",
+        2,
+        refine="likelihood",
+        epochs_refinement=1,
+        batch=int(DATA.train.counts.sum()),
+        rate_refinement=rate,
+        weight_decay=0.0,
+        dropout=0.0,
+    )
+    start = WFA([0.6, 0.4], [[[0.2, 0.1], [0.1, 0.2]], [[0.1, 0.2], [0.3, 0.1]]], [0.4, 0.3])
+
+    def note(_: int, __: float, average: _Trained) -> None:
+        averages.extend(tensor.detach().numpy().copy() for tensor in average.tensors)
+
+    _train_from(start, DATA.train, VALIDATION, options, note, never)
+    for average, tensor in zip(averages, _Trained.of(start).tensors, strict=True):
+        np.testing.assert_allclose(np.abs(average - tensor.detach().numpy()), rate / 2, rtol=1e-3)
 
 
 def test_a_refinement_that_never_trains_returns_the_model() -> None:
