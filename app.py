@@ -55,9 +55,9 @@ def draw() -> None:
         with tools:
             share_link.share()
             sidebar.undo_control(recipe)
-        with (  # Learn hides the sidebar
+        with (  # where the sidebar is hidden
             st.container(horizontal_alignment="right")
-            if name == "start" and visitor.signed_in() is not None
+            if name in (FIRST, "learn") and visitor.signed_in() is not None
             else tools
         ):
             visitor.sign_in_control()

@@ -6,16 +6,13 @@ from nlwfa_core import (
     DataRecipe,
     Scores,
     TestSet,
-    estimate_hankel,
     evaluate,
     fit,
     load_data,
-    select_basis,
 )
 
 data = load_data(DataRecipe(num_strings=500, num_test=500))
-hankel = estimate_hankel(data.train, select_basis(data.train, num_prefixes=50, num_suffixes=50))
-model = fit(hankel, "SP", rank=5).model
+model = fit(data.train, "SP", rank=5, num_prefixes=50, num_suffixes=50).model
 scores: Scores = evaluate(model, data.test)
 again: Scores = evaluate(model, TestSet.empirical(data.test.sample))
 wer: float = scores.wer

@@ -10,8 +10,8 @@ from time import perf_counter
 
 import numpy as np
 
-from nlwfa_core.experiment.pipeline import build_hankel
 from nlwfa_core.experiment.presets import PAPER, PRESETS
+from nlwfa_core.hankel.estimate import build_hankel
 from nlwfa_core.hankel.matrix import HankelMatrix
 from nlwfa_core.learning.assembly import mapped_rows
 from nlwfa_core.learning.fitting import fit

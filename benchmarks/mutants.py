@@ -645,9 +645,8 @@ def results(log: str) -> dict[str, str]:
 def cover(folder: Path, paths: Sequence[str]) -> None:
     """Run tests with coverage, with one coverage context per test."""
     settings = folder / "coveragerc"
-    settings.write_text(
-        COVERAGE_SETTINGS + "".join(f"    {LIBRARY}/{package}/*\n" for package in PACKAGES)
-    )
+    files = [f"{LIBRARY}/*.py", *(f"{LIBRARY}/{package}/*" for package in PACKAGES)]
+    settings.write_text(COVERAGE_SETTINGS + "".join(f"    {file}\n" for file in files))
     data = folder / "coverage.data"
     command = [sys.executable, "-m", "pytest", "-q", "-vv", "-n", str(WORKERS)]
     command += ["-p", "no:randomly", "-p", "no:cacheprovider"]

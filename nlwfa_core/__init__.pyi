@@ -5,7 +5,6 @@ from .experiment.pipeline import prepare as prepare
 from .experiment.pipeline import reference_models as reference_models
 from .experiment.pipeline import run as run
 from .experiment.recipe import DataRecipe as DataRecipe
-from .experiment.recipe import HankelRecipe as HankelRecipe
 from .experiment.recipe import Recipe as Recipe
 from .export.svg import heat_map_png as heat_map_png
 from .export.svg import loss_svgs as loss_svgs
@@ -18,9 +17,9 @@ from .hankel.estimate import estimate_hankel as estimate_hankel
 from .hankel.matrix import HankelMatrix as HankelMatrix
 from .hankel.matrix import dense_hankel as dense_hankel
 from .hankel.matrix import exact_hankel as exact_hankel
+from .hankel.recipe import HankelRecipe as HankelRecipe
 from .hankel.valued_strings import value_scores as value_scores
 from .learning.fitting import fit as fit
-from .learning.fitting import fit_strings as fit_strings
 from .learning.functions.fit_values import fit_values as fit_values
 from .learning.functions.queries import conformance_oracle as conformance_oracle
 from .learning.functions.queries import conformance_words as conformance_words

@@ -39,11 +39,7 @@ class FieldError(RecipeError):
     """A field of a recipe with a value that is not allowed; the message begins with the field's
     name.
 
-    Parameters
-    ----------
-    message : str
-    field : str
-        Its name in the message, so that a command can name its option instead.
+    `field`: its name in the message, so that a command can name its option instead.
     """
 
     def __init__(self, message: str, field: str = "") -> None:
@@ -61,12 +57,8 @@ class RunsFailed(RecipeError):
 class FormatError(RecipeError):
     """A file that can't be read.
 
-    Parameters
-    ----------
-    message : str
-        What was wrong, what was given, what is allowed.
-    line : int or None
-        The line of the file to blame, counted from 1.
+    `message`: what was wrong, what was given, what is allowed. `line`: the line of the file to
+    blame, counted from 1.
     """
 
     def __init__(self, message: str, line: int | None = None) -> None:
@@ -90,15 +82,8 @@ class MissingExtra(ImportError):
 def check_extra(extra: str, *libraries: str) -> None:
     """Raise MissingExtra unless the libraries of one of the package's extras are installed.
 
-    Parameters
-    ----------
-    extra : str
-        Its name in pyproject.toml, such as "lab".
-    libraries : str
-        Names to import.
+    `extra`: its name in pyproject.toml, such as "lab". `libraries`: names to import.
 
-    Examples
-    --------
     >>> check_extra("lab", "streamlite")
     Traceback (most recent call last):
     nlwfa_core.errors.MissingExtra: streamlite is not installed; pip install 'nlwfa-lab[lab]' installs it

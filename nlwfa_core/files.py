@@ -49,16 +49,10 @@ def write_atomically(path: Path, data: bytes, sync: bool = True) -> None:
     """Write a temporary file beside `path`, then rename it to `path`. Its permissions follow the
     process's umask.
 
-    Parameters
-    ----------
-    sync : bool
-        Whether to wait until the content, and then the name, are on the disk. Without it, a power
-        cut may leave an empty file.
+    `sync`: whether to wait until the content, and then the name, are on the disk. Without it, a
+    power cut may leave an empty file.
 
-    Raises
-    ------
-    RecipeError
-        If the disk refuses; no part of the file stays behind.
+    Raises RecipeError if the disk refuses; no part of the file stays behind.
     """
     temporary = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
     try:
@@ -91,11 +85,8 @@ def _sync_folder(folder: Path) -> None:
 def read_capped(path: Path, max_bytes: int) -> bytes:
     """Read a file's bytes.
 
-    Raises
-    ------
-    RecipeError
-        If it does not exist, can't be read or is larger than `max_bytes`. A pipe or a device, whose
-        size nobody knows, is read up to that limit.
+    Raises RecipeError if it does not exist, can't be read or is larger than `max_bytes`. A pipe or
+    a device, whose size nobody knows, is read up to that limit.
     """
     try:
         if path.is_dir():
@@ -233,7 +224,7 @@ class FileShelf:
             The name that a person knows it by. If the same content comes again, the first title
             stays.
         """
-        limits.check_at_most("the size of the file in bytes", len(data), limits.most("file_bytes"))
+        limits.check_limit("the size of the file in bytes", len(data), "file_bytes")
         name = hashlib.sha256(data).hexdigest()
         if (self.directory / name).exists():
             self._touch(name)
@@ -284,18 +275,10 @@ def make_room(
     """Remove the files of a shelf that nobody has used for longest, until another one fits below a
     sum.
 
-    Parameters
-    ----------
-    shelf : FileShelf
-    num_bytes, max_bytes : int
-        The size of the new file, and the largest sum of all.
-    needed : callable
-        Called if there is too little room: returns the names of files that must stay.
+    `num_bytes` and `max_bytes`: the size of the new file, and the largest sum of all. `needed`:
+    called if there is too little room: returns the names of files that must stay.
 
-    Raises
-    ------
-    RecipeError
-        If the files that must stay leave too little room.
+    Raises RecipeError if the files that must stay leave too little room.
     """
     files = _sizes_and_times(shelf.directory)
     total = num_bytes + sum(size for size, _ in files.values())

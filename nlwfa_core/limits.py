@@ -24,17 +24,10 @@ WHOLE_FILE = 0  # the line to blame when a file as a whole exceeds a limit
 
 @dataclass(frozen=True)
 class Limit:
-    """One limit.
-
-    Attributes
-    ----------
-    default : int
-    what : str
-        What is counted, as errors and the documentation describe it.
-    """
+    """One limit."""
 
     default: int
-    what: str
+    what: str  # what is counted, as errors and the documentation describe it
 
 
 LIMITS = {
@@ -108,21 +101,21 @@ def check_at_most(what: str, number: int, maximum: int, line: int | None = None)
     Traceback (most recent call last):
     nlwfa_core.errors.RecipeError: rank must be at most 30; got 31
 
-    Parameters
-    ----------
-    what : str
-        What `number` is: the subject of the message.
-    line : int, optional
-        The line of the file to blame, or WHOLE_FILE.
+    `what`: what `number` is: the subject of the message. `line`: the line of the file to blame, or
+    WHOLE_FILE.
 
-    Raises
-    ------
-    RecipeError
-        A FormatError if there is a file to blame.
+    Raises RecipeError: a FormatError if there is a file to blame.
     """
     if number > maximum:
         message = f"{what} must be at most {maximum:,}; got {number:,}"
         raise RecipeError(message) if line is None else FormatError(message, line or None)
+
+
+def check_limit(what: str, number: int, name: str, line: int | None = None) -> None:
+    """Raise the error of `check_at_most` if `number` is above the limit under a name of
+    `LIMITS`.
+    """
+    check_at_most(what, number, most(name), line)
 
 
 def read_limits(data: bytes) -> dict[str, int]:
@@ -131,11 +124,8 @@ def read_limits(data: bytes) -> dict[str, int]:
     >>> read_limits(b"rank = 20  # a small class")
     {'rank': 20}
 
-    Raises
-    ------
-    RecipeError
-        If it is not TOML, if it names an unknown limit, or if a limit is not a positive whole
-        number.
+    Raises RecipeError if it is not TOML, if it names an unknown limit, or if a limit is not a
+    positive whole number.
     """
     check_at_most("the size of the limits' file in bytes", len(data), MAX_SETTINGS_BYTES)
     try:

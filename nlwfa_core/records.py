@@ -54,48 +54,24 @@ class Bounds(TypedDict, total=False):
 
 @dataclass(frozen=True)
 class Option:
-    """A field of a record, as its users see it.
-
-    Attributes
-    ----------
-    name : str
-    title : str
-        The field's label on pages and in tables.
-    help : str
-        What it sets, in a line.
-    kind : type
-        The annotation of the field.
-    default : object
-        The value of a record that does not set the field. If `by` is set, a mapping: value of the
-        field `by` -> default. The first default is that for all values that are not in it.
-    bounds : mapping
-        Some of "ge", "gt", "le", "lt" -> number.
-    limit : str
-        The name of the limit of this installation (`limits.LIMITS`) on the value, or "".
-    choices : mapping of str to str
-        The values of a field that has only some, each with a text; empty for other fields.
-    when : tuple of Condition
-        The field has an effect if all conditions are met.
-    by : str
-        The field on which the default depends, or "".
-    derived : bool
-        Whether the field follows from other fields, so that users don't set it.
-    implied : bool
-        Whether JSON and key leave the field out while it has its default. So records keep the keys
-        that they had before the field existed.
-    """
+    """A field of a record, as its users see it."""
 
     name: str
-    title: str
-    help: str
-    kind: Any
+    title: str  # the field's label on pages and in tables
+    help: str  # what it sets, in a line
+    kind: Any  # the annotation of the field
+    # The value of a record that does not set the field. If `by` is set, a mapping: value of the
+    # field `by` -> default. The first default is that for all values that are not in it.
     default: Any
-    bounds: Mapping[str, float]
-    limit: str
+    bounds: Mapping[str, float]  # some of "ge", "gt", "le", "lt" -> number
+    limit: str  # the name of the limit of this installation (`limits.LIMITS`) on the value, or ""
+    # the values of a field that has only some, each with a text; empty for other fields
     choices: Mapping[str, str]
-    when: tuple[Condition, ...]
-    by: str
-    derived: bool
+    when: tuple[Condition, ...]  # the field has an effect if all conditions are met
+    by: str  # the field on which the default depends, or ""
+    derived: bool  # whether the field follows from other fields, so that users don't set it
+    # Whether JSON and key leave the field out while it has its default. So records keep the keys
+    # that they had before the field existed.
     implied: bool
 
     def default_in(self, values: Mapping[str, Any]) -> Any:
@@ -243,13 +219,8 @@ def _option_of(name: str, info: FieldInfo) -> Option:
 class NoEffect(FieldError):
     """A field that was set, but has no effect with the values of other fields.
 
-    Parameters
-    ----------
-    field : str
-    setting : mapping of str to str
-        The fields on which this depends, with their values.
-    needs : mapping of str to sequence of str
-        Fields, one of which must have one of these values. Empty if no value would help.
+    `setting`: the fields on which this depends, with their values. `needs`: fields, one of which
+    must have one of these values. Empty if no value would help.
     """
 
     def __init__(

@@ -95,16 +95,9 @@ ONE_THREAD = dict.fromkeys(
 def flush_rows(products: FloatArray, states: FloatArray, magnitudes: FloatArray) -> FloatArray:
     """Set the rows of products that are zero by the rule to 0, in place.
 
-    Parameters
-    ----------
-    products : array, shape (n, m)
-        states @ A, as computed.
-    states : array, shape (n, k)
-    magnitudes : array, shape (k, m)
-        |A|; for a product of matrices, the product of their magnitudes.
+    `products` (n, m): states @ A, as computed. `states` (n, k). `magnitudes` (k, m): |A|; for a
+    product of matrices, the product of their magnitudes.
 
-    Examples
-    --------
     >>> states, A = np.array([[0.1, 0.2, -0.3]]), np.ones((3, 1))
     >>> (states @ A).tolist(), flush_rows(states @ A, states, np.abs(A)).tolist()
     ([[5.551115123125783e-17]], [[0.0]])
@@ -129,17 +122,10 @@ def flush_entries(
     >>> flush_entries(states @ A, states, np.abs(A)).tolist()
     [[0.0, 0.1]]
 
-    Parameters
-    ----------
-    products : array, shape (n, m)
-        states @ A, as computed.
-    states : array, shape (n, k)
-    magnitudes : array, shape (k, m)
-        |A|.
-    bounds : callable, optional
-        Called once, if the first condition of the rule holds for an entry. Returns the bounds of
-        the errors of the states, shape (n, k), and of A, shape (k, m). Without it, the first
-        condition decides.
+    `products` (n, m): states @ A, as computed. `states` (n, k). `magnitudes` (k, m): |A|. `bounds`:
+    called once, if the first condition of the rule holds for an entry. Returns the bounds of the
+    errors of the states, shape (n, k), and of A, shape (k, m). Without it, the first condition
+    decides.
     """
     errors: tuple[FloatArray, FloatArray] | None = None
     with np.errstate(over="ignore", invalid="ignore"):
@@ -188,14 +174,9 @@ def has_vanishing_states(
 ) -> bool:
     """Return whether the first condition of the rule holds for a state of a prefix tree.
 
-    Parameters
-    ----------
-    states : array, shape (num_nodes, k)
-        The state of each node: its parent's, times A_σ.
-    parent, symbol : arrays, shape (num_nodes,)
-        As in `trie.Trie`: a parent comes before its children, and the first node is the root.
-    magnitudes : array, shape (num_symbols, k, k)
-        |A_σ|.
+    `states` (num_nodes, k): the state of each node: its parent's, times A_σ. `parent` and `symbol`
+    (num_nodes,): as in `trie.Trie`: a parent comes before its children, and the first node is the
+    root. `magnitudes` (num_symbols, k, k): |A_σ|.
     """
     size = sizes(states)
     with np.errstate(over="ignore", invalid="ignore"):
@@ -207,19 +188,11 @@ def step_with_errors(states: FloatArray, A: FloatArray, magnitudes: FloatArray) 
     """Multiply states by A, carry the bounds of their errors along, and set states that are zero by
     the rule to 0.
 
-    Parameters
-    ----------
-    states : array, shape (n, 2k)
-        The states, and after them the bounds of the errors of their entries.
-    A, magnitudes : arrays, shape (k, k)
-        A and |A|.
+    `states` (n, 2k): the states, and after them the bounds of the errors of their entries. `A` and
+    `magnitudes` (k, k): A and |A|.
 
-    Returns
-    -------
-    array, shape (n, 2k)
+    Returns an array (n, 2k).
 
-    Examples
-    --------
     >>> state = np.array([[0.1, 0.2, -0.3, 0.0, 0.0, 0.0]])  # known to be exact
     >>> step_with_errors(state, np.ones((3, 3)), np.ones((3, 3))).tolist()
     [[0.0, 0.0, 0.0, 0.0, 0.0, 0.0]]
@@ -245,15 +218,8 @@ def vanishing(
 ) -> IntArray:
     """Select the rows whose state is zero by the rule.
 
-    Parameters
-    ----------
-    rows : array, shape (n,)
-        Numbers of the rows.
-    after, before : arrays, shape (n, k)
-        The state of each row, and the state before its last symbol.
-    symbols : array, shape (n,)
-        This symbol.
-    magnitudes : array, shape (num_symbols, k, k)
+    `rows` (n,): numbers of the rows. `after` and `before` (n, k): the state of each row, and the
+    state before its last symbol. `symbols` (n,): this symbol. `magnitudes` (num_symbols, k, k).
     """
     zero = np.zeros(len(rows), dtype=bool)
     for symbol in np.unique(symbols).tolist():
@@ -393,14 +359,8 @@ def told_apart(
 
     Numbers that are equal up to rounding have equal texts.
 
-    Parameters
-    ----------
-    values : sequence of float or None
-    write : callable
-        Writes a number with so many digits more than usual.
+    `write`: writes a number with so many digits more than usual.
 
-    Examples
-    --------
     >>> format_apart(1.0, 0.99996), format_apart(0.005, 0.005), format_apart(0.3, 0.1 + 0.2)
     (('1', '0.99996'), ('0.005', '0.005'), ('0.3', '0.3'))
     """

@@ -8,6 +8,5 @@ from pages.views import explore as view
 
 with st.container(key="explore_title"):
     st.title("Explore")  # for screen readers: the headline is in the picture
-st.set_page_config(initial_sidebar_state="collapsed")  # its settings are a drawer here
 view.ways_in()
 view.picture(Context(sidebar.current()))

@@ -14,9 +14,10 @@ import numpy as np
 from scipy import stats
 
 from nlwfa_core.experiment.datasets import Data, load_data
-from nlwfa_core.experiment.pipeline import build_hankel, fit_recipe
-from nlwfa_core.experiment.recipe import DataRecipe, HankelRecipe, Recipe
-from nlwfa_core.learning.learners import options
+from nlwfa_core.experiment.recipe import DataRecipe
+from nlwfa_core.hankel.estimate import build_hankel
+from nlwfa_core.hankel.recipe import HankelRecipe
+from nlwfa_core.learning.fitting import fit
 from nlwfa_core.metrics.evaluate import evaluate, next_symbol_score
 from nlwfa_core.metrics.score_table import Scores
 from nlwfa_core.search.loop import network_candidates
@@ -46,7 +47,7 @@ def nonlinear(data: Data, states: int, seed: int) -> Scores:
     for start in range(seed, seed + starts):
         for candidate in network_candidates(states, data.train, STEPS, REGULARISATIONS, start):
             hankel = build_hankel(data.train, candidate.hankel)
-            model = fit_recipe(candidate, hankel, (data.train, validation)).model
+            model = fit(hankel, candidate.learning, strings=data.train, validation=validation).model
             tried.append(
                 (
                     next_symbol_score(model, validation).bits_per_symbol,
@@ -66,10 +67,8 @@ def linear(data: Data, states: int) -> tuple[float, float]:
         basis = HankelRecipe(num_prefixes=500, num_suffixes=500, statistic=statistic)
         hankel = build_hankel(data.train, basis)
         largest = min(states, hankel.num_prefixes, hankel.num_suffixes)
-        recipes = [
-            Recipe(hankel=basis, learning=options("SP", rank=k)) for k in range(1, largest + 1)
-        ]
-        found += [evaluate(fit_recipe(recipe, hankel).model, data.test) for recipe in recipes]
+        models = [fit(hankel, "SP", rank=rank).model for rank in range(1, largest + 1)]
+        found += [evaluate(model, data.test) for model in models]
     return min(scores.wer for scores in found), min(scores.log2_pauto for scores in found)
 
 

@@ -17,8 +17,9 @@ import numpy as np
 from scipy import stats
 
 from nlwfa_core.experiment.datasets import load_data
-from nlwfa_core.experiment.pipeline import build_hankel
-from nlwfa_core.experiment.recipe import DataRecipe, HankelRecipe
+from nlwfa_core.experiment.recipe import DataRecipe
+from nlwfa_core.hankel.estimate import build_hankel
+from nlwfa_core.hankel.recipe import HankelRecipe
 from nlwfa_core.learning.fitting import fit
 from nlwfa_core.learning.learners import HANKEL_LEARNERS
 from nlwfa_core.learning.names import STEP_OPTIMIZERS

@@ -69,7 +69,7 @@ def matching_basis(
     """
     for name, number in (("num_prefixes", num_prefixes), ("num_suffixes", num_suffixes)):
         check_at_least(name, number, 1)
-        limits.check_at_most(name, number, limits.most("basis"))
+        limits.check_limit(name, number, "basis")
     sample = as_sample(sample)
     number = min(CANDIDATES * max(num_prefixes, num_suffixes), limits.most("basis"))
     candidates = select_basis(sample, number, number, statistic)

@@ -20,7 +20,7 @@ QUICK: dict[str, Any] = {
 # Page -> its heading.
 TITLES = {
     "explore": "Explore",
-    "start": "Learn automata from strings, and see it happen",
+    "learn": "Learn automata from strings, and see it happen",
     "data": "Data",
     "hankel": "The Hankel matrix",
     "train": "Train",

@@ -22,6 +22,7 @@ const SCORES = [
 ];
 const MOST_BARS = 5; // symbols that are drawn after a prefix
 const MOST_TAPE = 40; // symbols of the string that is followed
+const SETTINGS = "[data-testid=stExpandSidebarButton] button, button[data-testid=stExpandSidebarButton]";
 const MARGIN = 14; // of a matrix: the groups of its rows and columns
 const PALEST = 2e-5; // of the largest entry: paler is not seen
 
@@ -87,15 +88,6 @@ class Material {
 
   take(networks) {
     Object.assign(this.networks, networks);
-  }
-
-  // The highest rank of the cut and of the charts.
-  get mostRank() {
-    return Math.max(
-      this.singular.length,
-      ...Object.values(this.networks).flatMap((ranks) => Object.keys(ranks).map(Number)),
-      1,
-    );
   }
 
   entry(learner, rank) {
@@ -596,6 +588,7 @@ class Explore {
     matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.change(), {
       signal: this.closing.signal,
     });
+    this.nameSettings();
     this.sizes = new ResizeObserver(() => this.change());
     this.sizes.observe(this.box);
   }
@@ -675,6 +668,8 @@ class Explore {
     this.rest = null;
     this.put = material.orders[state.order].map((places) => Float64Array.from(places));
     this.moves.clear();
+    const size = `${material.numRows} beginnings by ${material.numColumns} endings`;
+    this.find(".left .heat").setAttribute("aria-label", `H, the Hankel matrix: ${size}`);
     this.find(".counted").textContent =
       `${material.total.toLocaleString("en")} in all, ${material.distinct.toLocaleString("en")} different`;
     const { title, names } = material.groups;
@@ -884,6 +879,10 @@ class Explore {
         this.choose({ learner: Object.keys(NETWORKS).find((name) => isSame(NETWORKS[name], wanted)) ?? "SP" });
       });
     }
+    for (const button of this.box.querySelectorAll("[data-open]")) {
+      button.addEventListener("click", () => this.tell(button.dataset.open));
+    }
+    on(".settings", "click", () => this.toggleSettings());
     on(
       "[data-pick=show]",
       "click",
@@ -1381,7 +1380,79 @@ class Explore {
       noun: material.ladder.isNested ? "depth" : "string",
     });
     this.find(".verdict h2").textContent = head;
-    this.find(".verdict p").replaceChildren(...line.map(([text, name]) => html("span", text, name)));
+    this.find(".verdict .line").replaceChildren(...line.map(([text, name]) => html("span", text, name)));
+  }
+
+  // The sidebar is a drawer here (assets/lab.css), and on a phone the menu.
+  toggleSettings() {
+    const { documentElement: page } = document;
+    if (matchMedia("(max-width: 767px)").matches) document.querySelector(SETTINGS)?.click();
+    else page.toggleAttribute("data-settings");
+    this.nameSettings();
+  }
+
+  nameSettings() {
+    const isOpen = document.documentElement.hasAttribute("data-settings");
+    this.find(".settings").textContent = isOpen ? "Fewer settings" : "More settings";
+  }
+
+  // A dialog: why a model with so few states fails, or the scores of all learners.
+  tell(what) {
+    const dialog = this.find("dialog");
+    const close = html("button", "Close");
+    close.type = "button";
+    close.addEventListener("click", () => dialog.close());
+    dialog.replaceChildren(...(what === "why" ? this.reasons() : this.table()), close);
+    dialog.showModal();
+  }
+
+  reasons() {
+    const { material, state } = this;
+    const blocks = material.ladder.isNested
+      ? "Sorted by how many brackets are open, H falls into blocks."
+      : "Sorted by what can follow, similar rows of H stand together.";
+    const patterns = state.rank === 1 ? "a multiple of one pattern" : `a sum of ${state.rank} patterns`;
+    return [
+      html("h2", `What ${states(state.rank)} can hold`),
+      html("p", "A row of H says what follows a beginning. A model keeps a few numbers for each beginning: its state."),
+      html(
+        "p",
+        `${blocks} In a linear model each row is ${patterns}, those of the largest singular values. They go to what is ` +
+          "frequent. A row that would need another pattern gets weight 0, exactly: it is lost, whatever follows.",
+      ),
+      html(
+        "p",
+        "With a bend (tanh) a row need not be a sum of patterns: several kinds of beginnings share the same few numbers, " +
+          "and rare ones keep some weight, blurred. Where there are states enough for all that was seen, a bend buys " +
+          "nothing, and it may cost: such a network is harder to train.",
+      ),
+    ];
+  }
+
+  table() {
+    const { material, state } = this;
+    const row = (cells, kind) => {
+      const line = html("tr");
+      line.append(...cells.map((cell) => html(kind, cell)));
+      return line;
+    };
+    const named = (name, scores) => row([name, ...scores.slice(0, 3).map(three), scores[3], scores[4]], "td");
+    const body = html("table");
+    body.append(row(["", "TV", "WER", "bits", "weight 0", "below 0"], "th"));
+    for (const learner of ["SP", ...Object.keys(NETWORKS)]) {
+      const scores = material.entry(learner, state.rank)?.scores;
+      if (scores) body.append(named(learner, scores));
+    }
+    if (material.truth.scores) body.append(named("truth", material.truth.scores));
+    return [
+      html("h2", `${states(state.rank)}, ${material.tests.toLocaleString("en")} test strings`),
+      body,
+      html(
+        "p",
+        "TV: total variation over the distinct test strings. WER: word error rate. Bits: a symbol. Both count the end " +
+          "of a string. Weight 0, below 0: how many test strings have such a weight.",
+      ),
+    ];
   }
 
   say() {

@@ -277,7 +277,8 @@ function matrices(text, count, height, width) {
   return Array.from({ length: count }, (_, n) => new Matrix(cells.slice(n * size, (n + 1) * size), height, width));
 }
 
-// The linear automaton of rank k: the leading blocks of the largest one.
+// The linear automaton of rank k: the leading blocks of the largest one. sums and errors are those of
+// the highest ranks.
 function linearOf({ initial, transitions, termination, sums, errors, symbols }, k) {
   const first = numbers(initial);
   const most = first.length;
@@ -285,8 +286,8 @@ function linearOf({ initial, transitions, termination, sums, errors, symbols }, 
     initial: first.slice(0, k),
     transitions: matrices(transitions, symbols, most, most).map((A) => A.leading(k)),
     termination: numbers(termination).slice(0, k),
-    sums: numbers(sums[k - 1]),
-    errors: numbers(errors[k - 1]),
+    sums: numbers(sums.at(k - most - 1)),
+    errors: numbers(errors.at(k - most - 1)),
   });
 }
 

@@ -32,16 +32,10 @@ from nlwfa_core.display.formulas.by_hand import by_hand
 from nlwfa_core.experiment.datasets import load_data
 from nlwfa_core.experiment.pipeline import run
 from nlwfa_core.experiment.presets import PRESETS
-from nlwfa_core.experiment.recipe import (
-    DataRecipe,
-    HankelRecipe,
-    Recipe,
-    recipe_code,
-    recipe_of,
-    with_fields,
-)
+from nlwfa_core.experiment.recipe import DataRecipe, Recipe, recipe_code, recipe_of, with_fields
 from nlwfa_core.experiment.results import load_result, save_result
 from nlwfa_core.experiment.sweeps import Grid
+from nlwfa_core.hankel.recipe import HankelRecipe
 from nlwfa_core.history.bundles import export_runs, import_runs
 from nlwfa_core.history.database import engine_of
 from nlwfa_core.history.runs import History

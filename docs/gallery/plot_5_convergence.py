@@ -6,11 +6,12 @@ A network that was stopped too early says little about networks. The report of a
 after each epoch.
 """
 
-from nlwfa_core import DataRecipe, estimate_hankel, fit, load_data, plot, select_basis
+from nlwfa_core import DataRecipe, fit, load_data, plot
 
 data = load_data(DataRecipe(num_strings=1_000, num_test=100))
-hankel = estimate_hankel(data.train, select_basis(data.train, 30, 30))
-report = fit(hankel, "both.non", rank=3, epochs_factorisation=60, epochs_transitions=60).report
+size = {"num_prefixes": 30, "num_suffixes": 30}
+epochs = {"epochs_factorisation": 60, "epochs_transitions": 60}
+report = fit(data.train, "both.non", rank=3, **size, **epochs).report
 curves = {}
 for log in report.logs:
     epochs, losses = log.thinned()

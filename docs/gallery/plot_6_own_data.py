@@ -8,7 +8,7 @@ A file of sentences and counts becomes an automaton, and the automaton says what
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from nlwfa_core import estimate_hankel, fit, plot, read_strings, select_basis
+from nlwfa_core import fit, plot, read_strings
 
 with TemporaryDirectory() as folder:
     path = Path(folder, "sentences.csv")
@@ -17,6 +17,6 @@ with TemporaryDirectory() as folder:
     )
     train = read_strings(path).sample()
 print(train.num_strings, "strings over", train.alphabet.symbols)
-model = fit(estimate_hankel(train, select_basis(train, 20, 20)), "SP", rank=5).model
+model = fit(train, "SP", rank=5).model
 print({symbol: round(share, 3) for symbol, share in model.next("the").items()})
 plot.automaton(model, smallest=0.3)

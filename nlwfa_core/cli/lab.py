@@ -36,12 +36,8 @@ def lab(
 def streamlit_arguments(port: int, address: str | None) -> list[str]:
     """Return the arguments with which Streamlit starts the lab.
 
-    Raises
-    ------
-    MissingExtra
-        If the lab's libraries are not installed.
-    RecipeError
-        If the lab's own files are missing.
+    Raises MissingExtra if the lab's libraries are not installed. Raises RecipeError if the lab's
+    own files are missing.
     """
     check_extra("lab", "streamlit", "plotly", "pandas", "PIL")
     entry = LAB_FOLDER / "app.py"

@@ -48,8 +48,7 @@ from .terminal import (
 from .text import fit_summary, folds_summary, json_text, ranks_summary, search_notes, search_summary
 
 if TYPE_CHECKING:
-    from ..experiment.pipeline import Strings
-    from ..learning.fitting import Fit, StringFit
+    from ..learning.fitting import Fit
     from ..strings.sample import Sample
 
 Train = Annotated[Path, typer.Option(help=f"Training strings: {STRINGS}")]
@@ -150,7 +149,7 @@ def fit(
     started = perf_counter()
     sample, held_out, notes = _read_strings(train, validation, format, max_distinct)
     print_notes(notes)
-    learned, text, fit_notes = _fit_recipe(recipe, (sample, held_out), perf_counter() - started)
+    learned, text, fit_notes = _fit_recipe(recipe, sample, held_out, perf_counter() - started)
     messages = learned.report.messages
     info = {
         "recipe": recipe.model_dump(mode="json", exclude={"data"}),
@@ -228,33 +227,34 @@ def _read_strings(
 
 
 def _fit_recipe(
-    recipe: Recipe, strings: Strings, reading: float
-) -> tuple[Fit | StringFit, str, tuple[str, ...]]:
+    recipe: Recipe, train: Sample, validation: Sample | None, reading: float
+) -> tuple[Fit, str, tuple[str, ...]]:
     """Fit a recipe to strings.
 
     Returns the fit, its description and notes; `reading` is the seconds spent on reading the files.
     """
-    from ..experiment.pipeline import basis_notes, build_hankel, fit_recipe
-    from ..learning.fitting import fit_strings
+    from ..experiment.pipeline import basis_notes
+    from ..hankel.estimate import build_hankel
+    from ..learning import fitting
 
-    started, sample = perf_counter(), strings[0]
-    learned: Fit | StringFit
-    if recipe.learning.needs_hankel:
-        hankel = build_hankel(sample, recipe.hankel)
+    started = perf_counter()
+    learning = recipe.learning
+    if learning.needs_hankel:
+        hankel = build_hankel(train, recipe.hankel)
         middle = perf_counter()
         with progress_bar() as report:
-            learned = fit_recipe(recipe, hankel, strings, report=report)
-        seconds, notes = (
-            {"hankel": middle - started, **learned.report.seconds},
-            basis_notes(hankel, recipe.hankel),
-        )
+            learned = fitting.fit(
+                hankel, learning, strings=train, validation=validation, report=report
+            )
+        seconds = {"hankel": middle - started, **learned.report.seconds}
+        notes = basis_notes(hankel, recipe.hankel)
     else:
         hankel, notes = None, ()
         with progress_bar() as report:
-            learned = fit_strings(sample, recipe.learning, validation=strings[1], report=report)
+            learned = fitting.fit(train, learning, validation=validation, report=report)
         seconds = {"learning": perf_counter() - started}
     times = {"reading": reading, **seconds, "total": reading + perf_counter() - started}
-    return learned, fit_summary(sample, hankel, learned.report, times, peak_memory()), notes
+    return learned, fit_summary(train, hankel, learned.report, times, peak_memory()), notes
 
 
 def _recipe(learner: str | None, rank: int | None, field_values: Mapping[str, Any]) -> Recipe:

@@ -206,7 +206,7 @@ def next_symbol(
 
     saved = read_model(model)
     word = saved.alphabet.encode(prefix)
-    limits.check_at_most("the length of --prefix", len(word), limits.most("string_length"))
+    limits.check_limit("the length of --prefix", len(word), "string_length")
     trie = Trie.of(Words.of([word]), len(saved.alphabet))
     scores, exponents = scaled_next_scores(saved.model, trie)
     end = trie.ends[0]

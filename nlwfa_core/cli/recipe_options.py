@@ -145,14 +145,8 @@ def no_effect(option: str, setting: str, need: str) -> RecipeError:
 def check_effects(options: Options, field_values: Mapping[str, Any], recipe: Recipe) -> None:
     """Raise RecipeError if an option was entered that has no effect.
 
-    Parameters
-    ----------
-    options : mapping
-        The options of the command.
-    field_values : mapping
-        Name of a field -> value, for the options that were entered.
-    recipe : Recipe
-        The recipe with these values.
+    `options`: the options of the command. `field_values`: name of a field -> value, for the options
+    that were entered. `recipe`: the recipe with these values.
     """
     current = flat(recipe)
     for name, fields in options.items():

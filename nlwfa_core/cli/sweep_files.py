@@ -46,29 +46,15 @@ def read_sweep(
     """Read a sweep, and store the files that the sweep or the command's options name by their
     paths.
 
-    Parameters
-    ----------
-    content : bytes
-        The content of the sweep's file.
-    folder : Path
-        The folder of that file, to which the paths in the file are relative.
-    options : mapping of str to Path
-        Key of `FIELDS` -> path of a file, which replaces the path in the sweep's file.
-    format : str or None
-        The format of the strings, which replaces `format` in the sweep's file.
-    shelf : FileShelf
-        The place where files are stored under their hashes.
+    `content`: the content of the sweep's file. `folder`: the folder of that file, to which the
+    paths in the file are relative. `options`: key of `FIELDS` -> path of a file, which replaces the
+    path in the sweep's file. `format`: the format of the strings, which replaces `format` in the
+    sweep's file. `shelf`: the place where files are stored under their hashes.
 
-    Returns
-    -------
-    tuple of bytes and list of str
-        The sweep as JSON that names the files by their hashes, and for each file a sentence on how
-        it was read.
+    Returns the sweep as JSON that names the files by their hashes, and for each file a sentence on
+    how it was read.
 
-    Raises
-    ------
-    RecipeError
-        If a file can't be read.
+    Raises RecipeError if a file can't be read.
     """
     if kind := kind_of(first_rows(clean(content))):
         raise RecipeError(f"a sweep must be a JSON file with base, learners, ranks, …; got {kind}")

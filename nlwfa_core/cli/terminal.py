@@ -110,43 +110,24 @@ def table_form(table: str | None, as_json: bool) -> str | None:
 
 @dataclass(frozen=True)
 class Output:
-    """Holds the text that a command prints.
+    """Holds the text that a command prints."""
 
-    Attributes
-    ----------
-    text : str
-        The text for stdout.
-    notes : tuple of str
-        Lines for stderr.
-    code : int
-        The exit code: 0, or RUN_FAILED if some of several runs failed.
-    is_data : bool
-        Whether the text is for programs. In text for people, and in all that a terminal shows,
-        control characters are escaped.
-    """
-
-    text: str
-    notes: tuple[str, ...] = ()
-    code: int = 0
+    text: str  # the text for stdout
+    notes: tuple[str, ...] = ()  # lines for stderr
+    code: int = 0  # the exit code: 0, or RUN_FAILED if some of several runs failed
+    # Whether the text is for programs. In text for people, and in all that a terminal shows,
+    # control characters are escaped.
     is_data: bool = False
 
 
 def execute(app: typer.Typer, arguments: Sequence[str] | None) -> int:
     """Run a command and print its output.
 
-    Parameters
-    ----------
-    app : typer.Typer
-        The program, whose commands return an `Output`.
-    arguments : sequence of str or None
-        The arguments of the command; None for those of this process, in which Python's warnings are
-        then switched off.
+    `app`: the program, whose commands return an `Output`. `arguments`: the arguments of the
+    command; None for those of this process, in which Python's warnings are then switched off.
 
-    Returns
-    -------
-    int
-        The exit code: 0; 1 if some of several runs failed, each with a line on stderr; 2 for input
-        that can't be used, with the error as the last line on stderr; 130 after Ctrl-C.
+    Returns the exit code: 0; 1 if some of several runs failed, each with a line on stderr; 2 for
+    input that can't be used, with the error as the last line on stderr; 130 after Ctrl-C.
     """
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
@@ -401,10 +382,8 @@ def read_sample(
     """Read and count training strings, with notes, the first on how the file was read. PAutomaC and
     SPiCe files may have any size.
 
-    Raises
-    ------
-    RecipeError
-        If the file can't be read, or is of another format and `max_distinct` is not None.
+    Raises RecipeError if the file can't be read, or is of another format and `max_distinct` is not
+    None.
     """
     try:
         if path.is_dir():
@@ -427,10 +406,10 @@ def read_sample(
                 raise RecipeError(
                     f"--max-distinct has no effect with {path}; it needs a PAutomaC or SPiCe file"
                 )
-            limits.check_at_most(
+            limits.check_limit(
                 f"the size of {path} in bytes",
                 os.fstat(file.fileno()).st_size,
-                limits.most("file_bytes"),
+                "file_bytes",
             )
             whole = read_strings(head + read_rest(file, limits.most("file_bytes")), format)
             return whole.sample(), (reading_of(file_name(path), whole.reading), *whole.notes)
@@ -444,11 +423,8 @@ def read_scored_words(
     """Read strings that a model over `alphabet` scores, with a note on those that have other
     symbols. Errors name the file.
 
-    Raises
-    ------
-    RecipeError
-        If the file can't be read, or every string has a symbol that is not in the alphabet: it
-        belongs to another model.
+    Raises RecipeError if the file can't be read, or every string has a symbol that is not in the
+    alphabet: it belongs to another model.
     """
     file = read_words(path, format, alphabet)
     if len(file.alphabet) == len(alphabet):
@@ -567,10 +543,7 @@ def check_new_file(path: Path | None, force: bool, used: Iterable[Path | None] =
 
     Devices and pipes can be written to at any time.
 
-    Parameters
-    ----------
-    used : iterable of Path
-        The other files that the command reads or writes.
+    `used`: the other files that the command reads or writes.
     """
     if path is None:
         return

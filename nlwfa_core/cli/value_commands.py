@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ..errors import plural
-from ..experiment.recipe import OPTIONS, HankelRecipe
+from ..experiment.recipe import OPTIONS
+from ..hankel.recipe import HankelRecipe
 from ..learning.learners import HANKEL_LEARNERS, VALUE_LEARNERS
 from ..learning.names import VALUE_TRANSFORMS
 from ..learning.options import options_from

@@ -52,17 +52,10 @@ def lan_address() -> str:
 def shared_link(link: str, listens_on: str, lan: str) -> tuple[str, str]:
     """Return a link that people at other machines can open, and a warning if there is none.
 
-    Parameters
-    ----------
-    link : str
-        The address as this machine's browser has it.
-    listens_on : str
-        The address on which the server listens; "" for every interface.
-    lan : str
-        The machine's name or address in its network; "" if it is not known.
+    `link`: the address as this machine's browser has it. `listens_on`: the address on which the
+    server listens; "" for every interface. `lan`: the machine's name or address in its network; ""
+    if it is not known.
 
-    Examples
-    --------
     >>> shared_link("http://localhost:8501/train?rank=3", "", "192.168.1.7")
     ('http://192.168.1.7:8501/train?rank=3', '')
     """

@@ -22,22 +22,12 @@ def network_drawing(
 ) -> dict[str, Any]:
     """Make the payload of the drawing.
 
-    Parameters
-    ----------
-    network : NetworkPicture
-    basis : Basis
-        The prefixes and suffixes of H.
-    alphabet : Alphabet
-        The symbols of the basis.
-    training : bool
-        Whether the network is still being trained.
+    `basis`: the prefixes and suffixes of H. `alphabet`: the symbols of the basis. `training`:
+    whether the network is still being trained.
 
-    Returns
-    -------
-    dict
-        "prefixes", "suffixes": labels of the rows and columns that are drawn. "whole":
-        [num_prefixes, num_suffixes] of H. The numbers of the network, under the names that they
-        have there. "training", "scale" and "colours".
+    Returns "prefixes", "suffixes": labels of the rows and columns that are drawn. "whole":
+    [num_prefixes, num_suffixes] of H. The numbers of the network, under the names that they have
+    there. "training", "scale" and "colours".
     """
     num_rows, num_columns = len(network.inputs), len(network.outputs[0])
     return asdict(network) | {

@@ -88,7 +88,7 @@ def explore_payload(
         - "hasCounts": whether an entry of H, times "total", is a count
         - "groups": "title", what groups are; "names"; and the group of each row and each column
           ("rows", "columns"; −1: none)
-        - "singular", "numericalRank": singular values
+        - "singular", "numericalRank": singular values; "mostRank": the highest rank to choose
         - "linear": "model", a linear model, or None; "why" there is none; "scores", one for each
           rank from 1
         - "networks": see `networks_payload`
@@ -126,6 +126,7 @@ def explore_payload(
         "groups": _groups(data.alphabet, prefixes, suffixes, block, left),
         "singular": [float(value) for value in svd.singular_values[:MAX_RANK]],
         "numericalRank": int(svd.numerical_rank),
+        "mostRank": max(1, min(limits.most("rank"), MAX_RANK, len(svd.singular_values))),
         "linear": _linear(hankel, svd, data.test),
         "networks": networks_payload(results),
         "truth": _truth(data, prefixes),

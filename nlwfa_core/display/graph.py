@@ -121,17 +121,10 @@ def dot(
     An arrow's label has a line for each symbol with its weight, of three digits. A comment says how
     many weights are left out.
 
-    Parameters
-    ----------
-    smallest : float
-        Transitions with a smaller |weight| have no arrow. By default SHARE_IN_FILES of the largest.
-    dark : bool
-        Whether the graph is for a dark page; its own background is transparent.
-    labels : bool
-        Whether arrows have labels.
+    `smallest`: transitions with a smaller |weight| have no arrow. By default SHARE_IN_FILES of the
+    largest. `dark`: whether the graph is for a dark page; its own background is transparent.
+    `labels`: whether arrows have labels.
 
-    Examples
-    --------
     >>> wfa = WFA(np.array([1.0]), np.array([[[0.5]]]), np.array([0.25]))
     >>> [line.strip() for line in dot(wfa, ["a"], 0.1).splitlines() if "->" in line]
     ['1 -> 1 [label="a  0.5\\\\l", color="#0072B2", penwidth=4, arrowsize=1];']

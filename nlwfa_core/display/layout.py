@@ -66,23 +66,13 @@ class Arrow:
 
 @dataclass(frozen=True)
 class Layout:
-    """A placed graph.
+    """A placed graph."""
 
-    Attributes
-    ----------
-    places : tuple of points
-        The centre of each state.
-    columns : tuple of float
-        Where each column is, from the left, with the spare one if there is one. Empty if the states
-        are on a circle.
-    arrows : tuple of Arrow
-        In the order of `pairs`.
-    width, height : float
-    """
-
-    places: tuple[Point, ...]
+    places: tuple[Point, ...]  # the centre of each state
+    # Where each column is, from the left, with the spare one if there is one. Empty if the states
+    # are on a circle.
     columns: tuple[float, ...]
-    arrows: tuple[Arrow, ...]
+    arrows: tuple[Arrow, ...]  # in the order of `pairs`
     width: float
     height: float
 
@@ -120,19 +110,11 @@ def layered(
     States of a column stand below each other, in an order that keeps arrows to the column before
     short. If there are more than two states and only one column, they are placed on a circle.
 
-    Parameters
-    ----------
-    columns : sequence of int, one for each state
-        0 is at the left.
-    labels : mapping
-        (source, target) -> the lines of the arrow's label.
-    spare : bool
-        Whether to leave room for one more column at the right, for a state that is missing.
+    `columns`: one for each state; 0 is at the left. `labels`: (source, target) -> the lines of the
+    arrow's label. `spare`: whether to leave room for one more column at the right, for a state that
+    is missing.
 
-    Raises
-    ------
-    RecipeError
-        If there is no state.
+    Raises RecipeError if there is no state.
     """
     if not len(columns):
         raise RecipeError("a graph needs at least one state; got none")

@@ -54,20 +54,12 @@ _LOWERED = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
 
 @dataclass(frozen=True, eq=False)
 class LowRank:
-    """Represents L Rᵀ, or a sparse matrix minus L Rᵀ, without storing the dense matrix.
+    """Represents L Rᵀ, or a sparse matrix minus L Rᵀ, without storing the dense matrix."""
 
-    Attributes
-    ----------
-    left : array, shape (num_rows, k)
-        L.
-    right : array, shape (num_columns, k)
-        R.
-    minuend : sparse array, shape (num_rows, num_columns), or None
-        The matrix is L Rᵀ if this is None, otherwise `minuend` − L Rᵀ.
-    """
-
-    left: FloatArray
-    right: FloatArray
+    left: FloatArray  # (num_rows, k): L
+    right: FloatArray  # (num_columns, k): R
+    # (num_rows, num_columns), or None: the matrix is L Rᵀ if this is None, otherwise `minuend` − L
+    # Rᵀ
     minuend: sparse.csr_array | None = None
 
     @property
@@ -94,22 +86,12 @@ Matrix = sparse.csr_array | LowRank
 class MatrixChoice:
     """Names the matrix that the lens shows: a block of H, an approximation Ĥ of it, or the
     difference.
-
-    Attributes
-    ----------
-    symbol : int
-        −1 for H_λ, whose rows are u; otherwise σ of H_σ, whose rows are uσ.
-    layer : str
-        One of LAYERS.
-    rank : int
-        The rank of Ĥ.
-    model : str
-        The key of the run whose model gives Ĥ, as f(uv); empty if Ĥ is the truncated SVD.
     """
 
-    symbol: int = -1
-    layer: str = "H"
-    rank: int = 0
+    symbol: int = -1  # −1 for H_λ, whose rows are u; otherwise σ of H_σ, whose rows are uσ
+    layer: str = "H"  # one of LAYERS
+    rank: int = 0  # the rank of Ĥ
+    # the key of the run whose model gives Ĥ, as f(uv); empty if Ĥ is the truncated SVD
     model: str = ""
 
     @property
@@ -167,12 +149,8 @@ def relative_error(
 ) -> float:
     """Compute ‖H − Ĥ‖ / ‖H‖ (Frobenius norm) from `rest` = H − Ĥ; nan if H is 0.
 
-    Parameters
-    ----------
-    block, rest : matrices, shape (num_rows, num_columns)
-    weights : array, shape (num_rows,), optional
-        The weights of the rows, as the decomposition of H has them; without these, all have the
-        same.
+    `block` and `rest` (num_rows, num_columns). `weights` (num_rows,): the weights of the rows, as
+    the decomposition of H has them; without these, all have the same.
     """
     block = weighted_rows(block, weights)
     whole = float((block.data**2).sum())
@@ -225,10 +203,7 @@ def model_block(model: LearnedModel, hankel: HankelMatrix, after: Word = ()) -> 
     decoder that string weights need, so this matrix shows the effect of its factorisation and its
     transitions together.
 
-    Raises
-    ------
-    RecipeError
-        If there are more than MAX_MODEL_CELLS cells, or a weight is not finite.
+    Raises RecipeError if there are more than MAX_MODEL_CELLS cells, or a weight is not finite.
     """
     shape = hankel.block.shape
     if shape[0] * shape[1] > MAX_MODEL_CELLS:
@@ -254,23 +229,16 @@ def part(matrix: Matrix, rows: slice, columns: slice) -> FloatArray:
 
 @dataclass(frozen=True, eq=False)
 class Pooled:
-    """A matrix reduced to the size of a screen.
+    """A matrix reduced to the size of a screen."""
 
-    Attributes
-    ----------
-    values : array, shape (at most max_rows, at most max_columns)
-        The entry of largest magnitude in each tile, with its sign.
-    row_factor, column_factor : int
-        The number of the matrix's rows and columns in a tile; 1 and 1 if the matrix is small
-        enough.
-    shape : (int, int)
-        The shape of the whole matrix.
-    """
-
+    # (at most max_rows, at most max_columns): the entry of largest magnitude in each tile, with its
+    # sign
     values: FloatArray
+    # row_factor, column_factor: the number of the matrix's rows and columns in a tile; 1 and 1 if
+    # the matrix is small enough
     row_factor: int
     column_factor: int
-    shape: tuple[int, int]
+    shape: tuple[int, int]  # the shape of the whole matrix
 
 
 def pool(matrix: sparse.csr_array, max_rows: int, max_columns: int) -> Pooled:
@@ -328,11 +296,8 @@ def floor_of(block: sparse.csr_array) -> float:
 def matrix_payload(matrix: Matrix, floor: float | None = None) -> dict[str, Any]:
     """Make the payload of a matrix: its picture, its scale and, if they are few, its exact cells.
 
-    Parameters
-    ----------
-    floor : float, optional
-        Entries with smaller magnitudes are left blank. An approximation needs this, because none of
-        its entries is exactly 0.
+    `floor`: entries with smaller magnitudes are left blank. An approximation needs this, because
+    none of its entries is exactly 0.
     """
     pooled = _pooled(matrix)
     magnitudes = np.abs(pooled.values)
@@ -441,16 +406,9 @@ def points_payload(vectors: FloatArray, title: str) -> dict[str, Any]:
     Rows of nan have no point. In the payload, `zeros` are the rows of zero vectors, which share one
     marked point.
 
-    Parameters
-    ----------
-    vectors : array, shape (num_prefixes, size)
-        A row for each prefix: its row in the matrix, or its state.
-    title : str
+    `vectors` (num_prefixes, size): a row for each prefix: its row in the matrix, or its state.
 
-    Raises
-    ------
-    RecipeError
-        If a vector with a point is not finite.
+    Raises RecipeError if a vector with a point is not finite.
     """
     has_point = ~np.isnan(vectors).all(axis=1)
     projection: Projection = project(vectors[has_point], 2, unit_length=True)
@@ -537,13 +495,10 @@ def singular_values_payload(svd: TruncatedSVD, hankel: HankelMatrix) -> dict[str
     """Make the payload of the bars: heights on a logarithmic scale, names, and the share of H_λ
     that each rank keeps.
 
-    Returns
-    -------
-    dict
-        "heights": one for each value, from 0.01 to 1, or 0 for rounding errors. "names": the label
-        of each value. "kept": the share of the matrix's squared norm that ranks 1, 2, … keep; the
-        last share is for all ranks beyond the computed values. "said": a sentence for the browser
-        to fill in, with {rank} and {kept}. "ticks": pairs of a text and a height. "colours".
+    Returns "heights": one for each value, from 0.01 to 1, or 0 for rounding errors. "names": the
+    label of each value. "kept": the share of the matrix's squared norm that ranks 1, 2, … keep; the
+    last share is for all ranks beyond the computed values. "said": a sentence for the browser to
+    fill in, with {rank} and {kept}. "ticks": pairs of a text and a height. "colours".
     """
     values, block = svd.singular_values, weighted_block(hankel)
     heights, ticks = _heights(values)

@@ -56,10 +56,7 @@ def paired_table(names: tuple[str, str], models: tuple[StringScores, StringScore
     """Make a table with a row for each score: both models' values, their difference with its 95 %
     interval and p value, and which model is ahead.
 
-    Raises
-    ------
-    RecipeError
-        If the two models were scored on different test strings.
+    Raises RecipeError if the two models were scored on different test strings.
     """
     differences = paired_differences(*models)
     fields = [score for score in SCORES if score.field in differences]
@@ -97,18 +94,9 @@ def compared_table(
     """Make a table of two models, A and B: each score with its interval, the difference A − B with
     interval and p value.
 
-    Parameters
-    ----------
-    models : pair of mappings
-        Field of `Scores` -> interval, or the value alone as an interval without ends, of each
-        model.
-    differences : mapping
-        From `paired_differences`.
-    ahead : mapping
-        From `leaders`.
-    together : bool
-        Whether an interval stands in brackets behind its number; otherwise its ends have columns of
-        their own.
+    `models`: field of `Scores` -> interval, or the value alone as an interval without ends, of each
+    model. `differences`: from `paired_differences`. `ahead`: from `leaders`. `together`: whether an
+    interval stands in brackets behind its number; otherwise its ends have columns of their own.
     """
     fields = [score for score in SCORES if score.field in differences]
     table: Table = {"score": [score.column for score in fields]}
@@ -170,17 +158,9 @@ def lead_sentence(
     """Say which of two models is better by a score on the same test strings; undecided if the
     difference's interval holds 0.
 
-    Parameters
-    ----------
-    names, scores : pairs
-        Of the two models.
-    difference : Interval
-        First − second, from `paired_differences`.
-    has_truth : bool
-        `StringScores.has_truth`.
+    `names` and `scores`: of the two models. `difference`: first − second, from
+    `paired_differences`. `has_truth`: `StringScores.has_truth`.
 
-    Examples
-    --------
     >>> lead_sentence(("SP", "5-gram"), (0.571, 0.422), Interval(0.149, 0.12, 0.18))
     'WER on the test strings: SP: 0.571; 5-gram: 0.422. 5-gram is better (difference +0.149, 95 % interval +0.120 to +0.180).'
     """  # noqa: E501

@@ -35,33 +35,21 @@ MOSTLY = 0.9  # a matrix with one part that has more of its rows does not fall i
 
 @dataclass(frozen=True, eq=False)
 class StateOrder:
-    """An order of rows and columns in which those of one state are neighbours.
+    """An order of rows and columns in which those of one state are neighbours."""
 
-    Attributes
-    ----------
-    rows, columns : arrays, shape (num_rows,) and (num_columns,)
-        Indices in their new order.
-    blocks : tuple of (int, int, int)
-        For each state, the number of its rows and of its columns, and its first row's index. Rows
-        and columns that are 0 come last, and belong to none.
-    """
-
-    rows: IntArray
+    rows: IntArray  # rows, columns (num_rows,) and (num_columns,): indices in their new order
     columns: IntArray
+    # For each state, the number of its rows and of its columns, and its first row's index. Rows and
+    # columns that are 0 come last, and belong to none.
     blocks: tuple[tuple[int, int, int], ...]
 
 
 def state_order(block: sparse.csr_array, left: FloatArray) -> StateOrder:
     """Order the rows and columns of a matrix by state.
 
-    Parameters
-    ----------
-    block : sparse array, shape (num_rows, num_columns)
-    left : array, shape (num_rows, k)
-        A vector for each row: rows whose vectors have one direction have one state.
+    `block` (num_rows, num_columns). `left` (num_rows, k): a vector for each row: rows whose vectors
+    have one direction have one state.
 
-    Examples
-    --------
     >>> order = state_order(
     ...     sparse.csr_array(np.array([[0, 2.0], [3, 0], [0, 1], [0, 0]])), np.eye(4)
     ... )
@@ -150,15 +138,12 @@ def panels_payload(
 ) -> dict[str, Any]:
     """Make the payload of the three panels H, Ĥ and H − Ĥ for a block of H.
 
-    Returns
-    -------
-    dict
-        "cells": the first rows and columns of the block, row by row; "left" and "right": the
-        factors H V and V of Ĥ, row by row; "most": their number of columns, which is the highest
-        rank; "errors": ‖H − Ĥ‖ / ‖H‖ of the whole block for each rank; "weighted": whether these
-        norms weight the rows, as the decomposition does; "words": for each cell, the number of its
-        string uv, so that equal strings have equal numbers; "order": the order by state; "name":
-        the index of the block in H_λ or H_b; labels, scale and colours.
+    Returns "cells": the first rows and columns of the block, row by row; "left" and "right": the
+    factors H V and V of Ĥ, row by row; "most": their number of columns, which is the highest rank;
+    "errors": ‖H − Ĥ‖ / ‖H‖ of the whole block for each rank; "weighted": whether these norms weight
+    the rows, as the decomposition does; "words": for each cell, the number of its string uv, so
+    that equal strings have equal numbers; "order": the order by state; "name": the index of the
+    block in H_λ or H_b; labels, scale and colours.
     """
     block = choice.block(hankel)
     num_rows, num_columns = (min(MAX_SIDE, size) for size in block.shape)

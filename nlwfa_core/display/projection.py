@@ -72,21 +72,12 @@ def next_entropy(shares: FloatArray) -> FloatArray:
 class Projection:
     """Holds the principal components of some states, onto which these and other states can be
     projected.
-
-    Attributes
-    ----------
-    mean : array, shape (num_states,)
-    axes : array, shape (num_components, num_states)
-    explained : array, shape (num_components,)
-        Share of the variance along each axis.
-    unit_length : bool
-        Whether states are divided by their length before they are projected.
     """
 
-    mean: FloatArray
-    axes: FloatArray
-    explained: FloatArray
-    unit_length: bool
+    mean: FloatArray  # (num_states,)
+    axes: FloatArray  # (num_components, num_states)
+    explained: FloatArray  # (num_components,): share of the variance along each axis
+    unit_length: bool  # whether states are divided by their length before they are projected
 
     def explained_by(self, num_axes: int) -> float:
         """Sum the shares of the variance along the first axes."""
@@ -106,10 +97,7 @@ def project(states: FloatArray, num_components: int = 3, unit_length: bool = Fal
     If there are fewer directions of variance than `num_components`, the remaining axes explain a
     share of 0.
 
-    Raises
-    ------
-    RecipeError
-        If a state is not finite.
+    Raises RecipeError if a state is not finite.
     """
     if not np.isfinite(states).all():
         raise RecipeError(
@@ -135,11 +123,8 @@ def colouring(
     At most MAX_CLASSES classes keep their names, the most frequent ones; all other prefixes are in
     the class "others".
 
-    Raises
-    ------
-    RecipeError
-        If the kind is not one of COLOURINGS, or if it needs something that is missing: training
-        strings for the row weight, a model for entropy and next symbol.
+    Raises RecipeError if the kind is not one of COLOURINGS, or if it needs something that is
+    missing: training strings for the row weight, a model for entropy and next symbol.
     """
     check_one_of("colouring", kind, COLOURINGS)
     if kind == "row weight" and train is None:
@@ -180,22 +165,15 @@ def _likeliest(shares: FloatArray, names: Sequence[str]) -> str:
 class Alignment:
     """Holds the points of two models A and B after B's points were moved onto A's, in the larger of
     their numbers of dimensions.
-
-    Attributes
-    ----------
-    target, moved : arrays, shape (n, num_dimensions)
-        A's points, padded with zeros if they have fewer dimensions; B's after translation, rotation
-        or reflection, and scaling.
-    scale : float
-        The factor by which B's points were multiplied.
-    residual : float
-        Share of the variance of A's points that B's points do not explain: 0 if they coincide, 1 if
-        B says nothing about A.
     """
 
+    # target, moved (n, num_dimensions): a's points, padded with zeros if they have fewer
+    # dimensions; B's after translation, rotation or reflection, and scaling
     target: FloatArray
     moved: FloatArray
-    scale: float
+    scale: float  # the factor by which B's points were multiplied
+    # share of the variance of A's points that B's points do not explain: 0 if they coincide, 1 if B
+    # says nothing about A
     residual: float
 
 
@@ -214,10 +192,8 @@ def align(target: FloatArray, points: FloatArray) -> Alignment:
     ... )
     (True, 0.0, 0.333333333)
 
-    Raises
-    ------
-    RecipeError
-        If there is not the same number of points in both, at least 1, or a point is not finite.
+    Raises RecipeError if there is not the same number of points in both, at least 1, or a point is
+    not finite.
     """
     if target.ndim != 2 or points.ndim != 2 or len(target) != len(points) or not len(target):
         raise RecipeError(

@@ -65,10 +65,7 @@ def difference_table(
     """Make a table with a column for each recipe, and a row for each option or only for each that
     differs.
 
-    Parameters
-    ----------
-    titles : mapping of str to str, optional
-        SHA-256 -> title of an uploaded file.
+    `titles`: SHA-256 -> title of an uploaded file.
     """
     by_run = {name: options(recipe) for name, recipe in recipes.items()}
     names = list(next(iter(by_run.values()))) if all_options else differing(list(recipes.values()))
@@ -113,13 +110,8 @@ def run_table(outcomes: Mapping[str, Outcome], metric: str, all_options: bool = 
     """Make a table with a row for each run, the best on validation strings first: options, test
     scores, diagnostics.
 
-    Parameters
-    ----------
-    outcomes : mapping of str to Outcome
-    metric : str
-        The score by which the runs are ordered: one of `metrics.score_table.RANK_METRICS`.
-    all_options : bool
-        Whether to show options that are the same in all runs, too.
+    `metric`: the score by which the runs are ordered: one of `metrics.score_table.RANK_METRICS`.
+    `all_options`: whether to show options that are the same in all runs, too.
     """
     order = ranking(outcomes, metric)
     ordered = [outcomes[name] for name in order]

@@ -20,32 +20,18 @@ from ..metrics.tables import Numbers, Table, format_score
 
 
 class Problem(BaseModel):
-    """A public problem of a competition.
-
-    Attributes
-    ----------
-    title : str
-        The competition and the problem's number.
-    score : str
-        What the score is.
-    higher_is_better : bool
-    kind : str
-        What it is known to be, such as "Pfa".
-    files : tuple of str
-        The SHA-256 of the two files from which a score follows: PAutomaC's test strings and
-        solution, or SPiCe's prefixes and targets.
-    figures : dict
-        Who -> published score on these files.
-    """
+    """A public problem of a competition."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    title: str
-    score: str
+    title: str  # the competition and the problem's number
+    score: str  # what the score is
     higher_is_better: bool
-    kind: str
+    kind: str  # what it is known to be, such as "Pfa"
+    # the SHA-256 of the two files from which a score follows: PAutomaC's test strings and solution,
+    # or SPiCe's prefixes and targets
     files: tuple[str, str]
-    figures: dict[str, float]
+    figures: dict[str, float]  # who -> published score on these files
 
     def score_of(self, scores: Scores) -> float | None:
         """Return the competition's score of a model; None if it is not known.

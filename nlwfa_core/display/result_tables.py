@@ -69,12 +69,8 @@ def shown_scores(rows: Iterable[Scores], named: Collection[str] = ()) -> tuple[S
     """Select the scores that a table of these rows shows first: the main ones, and those that say
     where a model fails.
 
-    Parameters
-    ----------
-    rows : iterable of Scores
-    named : collection of str
-        Short titles of further scores to show, for example because a text beside the table speaks
-        of them.
+    `named`: short titles of further scores to show, for example because a text beside the table
+    speaks of them.
     """
     entries = list(rows)
     return tuple(
@@ -267,13 +263,8 @@ def points_table(
     """Tabulate the points of a figure of states: their prefixes, their coordinates ("component 1"
     …), and their colours as `title`.
 
-    Parameters
-    ----------
-    coordinates : array, shape (num_prefixes, num_components)
-    colours : sequence
-        For each prefix a number or the name of a class, as `projection.colouring` returns them.
-    title : str
-        The title of the last column.
+    `coordinates` (num_prefixes, num_components). `colours`: for each prefix a number or the name of
+    a class, as `projection.colouring` returns them. `title`: the title of the last column.
     """
     components = {
         f"component {index + 1}": column.tolist() for index, column in enumerate(coordinates.T)
@@ -358,14 +349,10 @@ def verdicts(
 
     With too few test strings for an interval, a sentence says so instead.
 
-    Parameters
-    ----------
-    rows : mapping of str to Scores
-        Model -> its scores on the same test strings.
-    is_level : callable, optional
-        Given two names from `rows`, says whether these test strings leave open which of the two has
-        the lower WER (see `Interval.level`). Then a sentence says so of the models that it
-        compares. Without it, values alone decide.
+    `rows`: model -> its scores on the same test strings. `is_level`: given two names from `rows`,
+    says whether these test strings leave open which of the two has the lower WER (see
+    `Interval.level`). Then a sentence says so of the models that it compares. Without it, values
+    alone decide.
     """
 
     def is_open(first: str, second: str) -> bool:

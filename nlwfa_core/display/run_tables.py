@@ -97,16 +97,9 @@ def runs_table(
     If several runs have the same name, the column "difference" lists the options that differ
     between them.
 
-    Parameters
-    ----------
-    runs : sequence of Run
-    order : str
-        The order of the runs, as in `listing.Query`. If they are ordered by a score, that score is
-        the first of the score columns.
-    zone : str, optional
-        The reader's time zone, for example "Europe/Paris".
-    titles : mapping of str to str, optional
-        SHA-256 -> title of an uploaded file.
+    `order`: the order of the runs, as in `listing.Query`. If they are ordered by a score, that
+    score is the first of the score columns. `zone`: the reader's time zone, for example
+    "Europe/Paris". `titles`: SHA-256 -> title of an uploaded file.
     """
     recipes = [recipe_of(run) for run in runs]
     readable = [recipe for recipe in recipes if recipe is not None]

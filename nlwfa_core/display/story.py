@@ -28,18 +28,12 @@ SIZE, STRINGS, RANK, LONGEST, NEXT = 7, 6, 5, 6, 6
 def story_payload(sample: Sample) -> dict[str, Any]:
     """Make the payload of the story of a sample.
 
-    Returns
-    -------
-    dict
-        "scenes": name and sentence of each; "strings": text and share of the most frequent ones;
-        "rows", "columns", "cells" of H; "marks", the cells whose string is "word"; "left" (UD) and
-        "right" (Vᵀ); "prefixes" of the word with their "states"; "next": symbol and probability of
-        what follows the word's first symbol.
+    Returns "scenes": name and sentence of each; "strings": text and share of the most frequent
+    ones; "rows", "columns", "cells" of H; "marks", the cells whose string is "word"; "left" (UD)
+    and "right" (Vᵀ); "prefixes" of the word with their "states"; "next": symbol and probability of
+    what follows the word's first symbol.
 
-    Raises
-    ------
-    RecipeError
-        If the matrix of the sample is 0, so that there is nothing to factorise.
+    Raises RecipeError if the matrix of the sample is 0, so that there is nothing to factorise.
     """
     basis = select_basis(sample, SIZE, SIZE)
     hankel = estimate_hankel(sample, basis)

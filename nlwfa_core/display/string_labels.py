@@ -9,8 +9,9 @@ from __future__ import annotations
 import numpy as np
 
 from ..experiment.datasets import LARGEST_SHARE, Data, tests_on_training_strings
-from ..experiment.recipe import DataRecipe, HankelRecipe
+from ..experiment.recipe import DataRecipe
 from ..hankel.boundary import bounded_sample
+from ..hankel.recipe import HankelRecipe
 from ..metrics.tables import Numbers, Table, format_score
 from ..rounding import format_significant
 from ..sources.registry import GENERATORS

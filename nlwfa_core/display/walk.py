@@ -156,21 +156,12 @@ def _numbers(values: FloatArray) -> list[float | None]:
 
 @dataclass(frozen=True, eq=False)
 class Graph:
-    """A drawing of an automaton, with what is needed to draw a state into it.
+    """A drawing of an automaton, with what is needed to draw a state into it."""
 
-    Attributes
-    ----------
-    view : dict
-        The payload of the drawing.
-    layout : Layout
-    model : LearnedModel
-    groups : Groups or None
-        The groups that are the drawing's nodes; None if its nodes are single states.
-    """
-
-    view: dict[str, Any]
+    view: dict[str, Any]  # the payload of the drawing
     layout: Layout
     model: LearnedModel
+    # the groups that are the drawing's nodes; None if its nodes are single states
     groups: Groups | None = None
 
 
@@ -182,12 +173,7 @@ def automaton_graph(
     Transitions and initial weights up to RELATIVE_ERROR of the largest are rounding errors, and
     left out.
 
-    Parameters
-    ----------
-    names : sequence of str
-        The names of the states; by default 1, 2, …
-    digits : int
-        Significant digits of weights.
+    `names`: the names of the states; by default 1, 2, … `digits`: significant digits of weights.
     """
     sizes = np.abs(model.transitions)
     labels: dict[tuple[int, int], list[tuple[int, float]]] = {}
@@ -336,17 +322,10 @@ def _view(
 
 @dataclass(frozen=True, eq=False)
 class Groups:
-    """Groups of states.
+    """Groups of states."""
 
-    Attributes
-    ----------
-    centres : array, shape (num_groups, num_states)
-    unit_length : bool
-        Whether states are divided by their length before they are compared.
-    """
-
-    centres: FloatArray
-    unit_length: bool
+    centres: FloatArray  # (num_groups, num_states)
+    unit_length: bool  # whether states are divided by their length before they are compared
 
     def nearest(self, states: FloatArray) -> IntArray:
         """Return the group whose centre is nearest to each state, shape (n,)."""
@@ -370,10 +349,7 @@ def group_states(states: FloatArray, number: int, unit_length: bool) -> Groups:
     >>> groups.centres.tolist(), groups.nearest(np.array([[0.2, 0.9]])).tolist()
     ([[0.0, 1.05], [3.05, 0.0]], [0])
 
-    Raises
-    ------
-    RecipeError
-        If the number is below 1, a state is not finite, or all are 0.
+    Raises RecipeError if the number is below 1, a state is not finite, or all are 0.
     """
     check_at_least("groups", number, 1)
     if not np.isfinite(states).all():
@@ -413,10 +389,7 @@ def grouped_graph(
     Columns are numbers of open brackets if strings are made of brackets, and otherwise distances
     from the group of λ. Only prefixes that occur in the training strings are followed by an arrow.
 
-    Parameters
-    ----------
-    prefixes : Words
-        The most frequent prefixes, λ first.
+    `prefixes`: the most frequent prefixes, λ first.
     """
     alphabet = data.alphabet
     states = prefix_states(model, prefixes)
@@ -557,12 +530,9 @@ def drawing_payload(graph: Graph, ladder: Words) -> dict[str, Any]:
 def walk_payload(graph: Graph, word: Word) -> dict[str, Any]:
     """Make the payload of a word's walk through a graph.
 
-    Returns
-    -------
-    dict
-        "steps": for each prefix of the word, from λ, its "state", the "nodes" that are not 0 with
-        their "shares" of Σ|state|, and "at", the mean place of these nodes, None for the zero
-        vector; "weight": f(word). Numbers that are not finite are None.
+    Returns "steps": for each prefix of the word, from λ, its "state", the "nodes" that are not 0
+    with their "shares" of Σ|state|, and "at", the mean place of these nodes, None for the zero
+    vector; "weight": f(word). Numbers that are not finite are None.
     """
     states = prefix_states(graph.model, prefixes_of(word))
     weight = _numbers(graph.model.weights(Words.of([word])))[0]

@@ -17,7 +17,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..errors import RecipeError, check_between, check_one_of, check_types, plural
-from ..learning.fitting import fit_strings
+from ..hankel.estimate import build_hankel
+from ..learning.fitting import fit
 from ..learning.progress import CancelCheck, Progress, Report, check_cancelled, never, silent
 from ..learning.two_steps import FitCache, check_rank
 from ..metrics.evaluate import evaluate
@@ -29,7 +30,7 @@ from ..models.model import Model
 from ..strings.plain import SampleLike, as_sample
 from ..strings.sample import Sample
 from ..strings.words import Words
-from .pipeline import basis_notes, build_hankel, fit_recipe
+from .pipeline import basis_notes
 from .recipe import Recipe
 
 RANKS_SHOWN = 8  # in the repr
@@ -109,24 +110,13 @@ class CrossValidation:
 def folds(sample: Sample, number: int, seed: int = 0) -> list[Fold]:
     """Split a sample at random into folds whose sizes differ by at most 1.
 
-    Parameters
-    ----------
-    sample : Sample
-    number : int
-        The number of folds: at least 2, and at most the number of strings.
-    seed : int
-        Equal seeds give equal folds.
+    `number`: the number of folds: at least 2, and at most the number of strings. `seed`: equal
+    seeds give equal folds.
 
-    Returns
-    -------
-    list of (Sample, Sample)
-        For each fold, the training strings, which are those of all other folds, and the strings of
-        the fold, which are held out.
+    Returns for each fold, the training strings, which are those of all other folds, and the strings
+    of the fold, which are held out.
 
-    Raises
-    ------
-    RecipeError
-        If the number of folds is out of range.
+    Raises RecipeError if the number of folds is out of range.
     """
     total = int(sample.counts.sum())
     check_between("folds", number, 2, total, "at most one for each string")
@@ -212,23 +202,23 @@ def cross_validate(
             check_cancelled(cancelled)
             report(Progress("folds", fold * len(recipes) + place, number * len(recipes)))
             if hankel is None:
-                model, messages = _from_strings(train, one, cache, report, cancelled)
+                learned = fit(train, one.learning, cache=cache, report=report, cancelled=cancelled)
             else:
-                learned = fit_recipe(one, hankel, (train, None), cache, report, cancelled)
-                model, messages = learned.model, learned.report.messages
-            scores[place].append(evaluate(model, test))
+                learned = fit(
+                    hankel,
+                    one.learning,
+                    strings=train,
+                    cache=cache,
+                    report=report,
+                    cancelled=cancelled,
+                )
+            scores[place].append(evaluate(learned.model, test))
             notes += (
-                f"Fold {fold + 1}, rank {one.learning.rank}: {message}" for message in messages
+                f"Fold {fold + 1}, rank {one.learning.rank}: {message}"
+                for message in learned.report.messages
             )
     report(Progress("folds", number * len(recipes), number * len(recipes)))
     by_rank = tuple(
         (one.learning.rank, tuple(own)) for one, own in zip(recipes, scores, strict=True)
     )
     return CrossValidation(by_rank, tuple(notes))
-
-
-def _from_strings(
-    train: Sample, recipe: Recipe, cache: FitCache, report: Report, cancelled: CancelCheck
-) -> tuple[Model, tuple[str, ...]]:
-    learned = fit_strings(train, recipe.learning, cache=cache, report=report, cancelled=cancelled)
-    return learned.model, learned.report.messages

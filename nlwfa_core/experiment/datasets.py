@@ -244,11 +244,8 @@ def file_test_set(
     """Make the test set of a file's strings, with a solution, the true model, both or neither; see
     `TestSet.of`.
 
-    Raises
-    ------
-    RecipeError
-        If the solution has another length than the file, or gives two equal strings different
-        probabilities: it then belongs to another file.
+    Raises RecipeError if the solution has another length than the file, or gives two equal strings
+    different probabilities: it then belongs to another file.
     """
     if solution is not None and len(solution) == len(file.words):
         first, string = distinct(file.words)
@@ -270,18 +267,11 @@ def file_test_set(
 def reading_alone(field: str, data: bytes, format: str = "auto") -> str:
     """Describe how an uploaded file would be read, if it were the only one.
 
-    Parameters
-    ----------
-    field : str
-        The recipe's field for this file: "upload", "upload_test", "upload_solution",
-        "upload_model", "upload_prefixes" or "upload_targets".
-    format : str
-        The format of strings, one of `sources.names.FORMATS`.
+    `field`: the recipe's field for this file: "upload", "upload_test", "upload_solution",
+    "upload_model", "upload_prefixes" or "upload_targets". `format`: the format of strings, one of
+    `sources.names.FORMATS`.
 
-    Raises
-    ------
-    RecipeError
-        If the file can't be read.
+    Raises RecipeError if the file can't be read.
     """
     if field == "upload_solution":
         return solution_reading(read_solution(data))
@@ -353,6 +343,8 @@ def _split(
 
 
 def _test_of(sample: Sample, model: Model | None) -> TestSet:
+    if model is None:
+        return TestSet.empirical(sample)
     return TestSet.of(sample.words, sample.alphabet, sample.counts, true_model=model)
 
 
@@ -415,12 +407,8 @@ def _overlap_note(
 ) -> tuple[str, ...]:
     """Write the sentence of `overlap_notes`.
 
-    Parameters
-    ----------
-    is_shared : array of bool, shape (num_distinct,)
-        Which distinct test strings are training strings.
-    is_all_of_train : bool
-        Whether all training strings are among them.
+    `is_shared` (num_distinct,): which distinct test strings are training strings.
+    `is_all_of_train`: whether all training strings are among them.
     """
     if not is_shared.any():
         return ()

@@ -25,8 +25,10 @@ import numpy as np
 import numpy.typing as npt
 
 from ..errors import check_extra, check_one_of
-from ..learning.fitting import fit_strings
-from ..learning.learners import LEARNERS, NETWORK_LEARNERS, options
+from ..hankel.estimate import build_hankel
+from ..hankel.recipe import HankelRecipe
+from ..learning.fitting import fit
+from ..learning.learners import LEARNERS, NETWORK_LEARNERS
 from ..metrics.evaluate import evaluate
 from ..metrics.testset import TestSet
 from ..models.model import LogModel, Model, next_distributions, scaled_next_scores
@@ -34,8 +36,6 @@ from ..strings.plain import WordLike, as_sample, as_words
 from ..strings.sample import Sample
 from ..strings.trie import Trie
 from ..strings.words import Alphabet, FloatArray
-from .pipeline import build_hankel, fit_recipe
-from .recipe import HankelRecipe, Recipe
 
 check_extra("scikit-learn", "sklearn")
 from sklearn.base import BaseEstimator  # noqa: E402
@@ -224,8 +224,7 @@ class SpectralWFA(_StringEstimator):
         )
         hankel = build_hankel(sample, recipe)
         rank = min(self.rank, hankel.num_prefixes, hankel.num_suffixes)
-        learning = options("SP", rank=rank)
-        return fit_recipe(Recipe(hankel=recipe, learning=learning), hankel).model
+        return fit(hankel, "SP", rank=rank).model
 
 
 class NonlinearWFA(_StringEstimator):
@@ -293,7 +292,7 @@ class NonlinearWFA(_StringEstimator):
         epochs = {} if self.epochs is None else dict.fromkeys(steps, self.epochs)
         # a linear step, which is solved exactly, has no epochs
         learning = LEARNERS[self.learner].adapted(epochs, rank=rank, seed=self.seed)
-        return fit_recipe(Recipe(hankel=recipe, learning=learning), hankel).model
+        return fit(hankel, learning).model
 
 
 class HMM(_StringEstimator):
@@ -333,4 +332,4 @@ class HMM(_StringEstimator):
         self.seed = seed
 
     def _learn(self, sample: Sample) -> Model:
-        return fit_strings(sample, "HMM", self.rank, seed=self.seed).model
+        return fit(sample, "HMM", self.rank, seed=self.seed).model

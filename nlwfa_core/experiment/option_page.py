@@ -8,10 +8,11 @@ from collections.abc import Iterable, Mapping
 
 from ..errors import alternatives
 from ..files import LAB_FOLDER
+from ..hankel.recipe import HankelRecipe
 from ..learning.learners import LEARNERS, VALUE_LEARNERS
 from ..learning.options import LearnerOptions
 from ..records import Option, options_of
-from .recipe import DataRecipe, HankelRecipe
+from .recipe import DataRecipe
 
 PAGE = LAB_FOLDER / "docs" / "options.md"
 ABOUT = """\

@@ -10,33 +10,20 @@ from dataclasses import dataclass, field
 from time import perf_counter
 
 from ..errors import check_types
-from ..hankel.basis import select_basis
-from ..hankel.boundary import bounded_sample
-from ..hankel.estimate import estimate_hankel
+from ..hankel.estimate import build_hankel
 from ..hankel.matrix import HankelMatrix
-from ..hankel.transforms import transformed
-from ..learning.fitting import Fit, FitReport, fit, fit_strings
+from ..hankel.recipe import HankelRecipe
+from ..learning.fitting import fit
 from ..learning.progress import CancelCheck, Progress, Report, check_cancelled, never, silent
 from ..learning.two_steps import FitCache
 from ..metrics.diagnostics import diagnostics
 from ..metrics.evaluate import evaluate
 from ..models.model import Model
-from ..models.model_files import LearnedModel
 from ..models.ngram import NGram, Uniform
 from ..rounding import on_one_thread
-from ..strings.sample import Sample
 from .datasets import Data, Files, load_data, no_files
-from .recipe import DataRecipe, HankelRecipe, Recipe
+from .recipe import DataRecipe, Recipe
 from .results import Result
-
-
-def build_hankel(train: Sample, recipe: HankelRecipe) -> HankelMatrix:
-    """Choose the basis, estimate the Hankel matrix from a sample, and transform its entries."""
-    sample = bounded_sample(train, recipe.statistic) if recipe.bounded else train
-    basis = select_basis(sample, recipe.num_prefixes, recipe.num_suffixes, recipe.statistic)
-    return transformed(
-        estimate_hankel(sample, basis, recipe.statistic, recipe.bounded), recipe.transform
-    )
 
 
 def basis_notes(hankel: HankelMatrix, recipe: HankelRecipe) -> tuple[str, ...]:
@@ -72,26 +59,6 @@ def validation_notes(recipe: Recipe, data: Data) -> tuple[str, ...]:
             "it may fit them too closely.",
         )
     return ()
-
-
-# training strings, and validation strings for early stopping
-Strings = tuple[Sample, Sample | None]
-
-
-def fit_recipe(
-    recipe: Recipe,
-    hankel: HankelMatrix,
-    strings: Strings | None = None,
-    cache: FitCache | None = None,
-    report: Report = silent,
-    cancelled: CancelCheck = never,
-) -> Fit:
-    """Fit a recipe's learner to a Hankel matrix, with the parameters and errors of
-    `learning.fitting.fit`.
-    """
-    return fit(
-        hankel, recipe.learning, strings=strings, cache=cache, report=report, cancelled=cancelled
-    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -218,26 +185,29 @@ def run(
     check_cancelled(cancelled)
     started = perf_counter()
     report(Progress("learning", 0, 1))
-    strings = (data.train, data.validation.sample if data.validation else None)
-    model: LearnedModel
-    learned: FitReport
+    validation_strings = data.validation.sample if data.validation else None
+    notes = data.notes
     if hankel is not None and recipe.learning.needs_hankel:
-        fitted = fit_recipe(recipe, hankel, strings, prepared.cache, report, cancelled)
-        model = fitted.model
-        learned = fitted.report
-        notes = data.notes + basis_notes(hankel, recipe.hankel)
-    else:
-        from_strings = fit_strings(
-            strings[0],
+        fitted = fit(
+            hankel,
             recipe.learning,
-            validation=strings[1],
+            strings=data.train,
+            validation=validation_strings,
             cache=prepared.cache,
             report=report,
             cancelled=cancelled,
         )
-        model = from_strings.model
-        learned = from_strings.report
-        notes = data.notes
+        notes += basis_notes(hankel, recipe.hankel)
+    else:
+        fitted = fit(
+            data.train,
+            recipe.learning,
+            validation=validation_strings,
+            report=report,
+            cancelled=cancelled,
+        )
+    model = fitted.model
+    learned = fitted.report
     notes += validation_notes(recipe, data)
     check_cancelled(cancelled)
     middle = perf_counter()
@@ -270,10 +240,7 @@ class Workbench:
     """Runs recipes one after another, and reuses the data and the Hankel matrix if the next recipe
     needs the same ones.
 
-    Attributes
-    ----------
-    prepared : Prepared or None
-        The data and matrix of the last recipe. Set it to None to free their memory.
+    `prepared`: the data and matrix of the last recipe. Set it to None to free their memory.
     """
 
     def __init__(self) -> None:

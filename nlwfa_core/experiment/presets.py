@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..hankel.recipe import HankelRecipe
 from ..learning.learners import options
-from .recipe import DataRecipe, HankelRecipe, Recipe
+from .recipe import DataRecipe, Recipe
 
 # Options of networks that are trained as in the paper: by Adamax, from random weights, at its
 # constant rates, which are the defaults, too. The paper does not say for how many epochs it

@@ -33,7 +33,8 @@ from pydantic import (
 from .. import limits
 from ..errors import RecipeError, check_one_of, check_types
 from ..files import SHA256
-from ..hankel.statistics import LINEAR_ONLY, STATISTICS, TRANSFORMS
+from ..hankel.recipe import HankelRecipe
+from ..hankel.statistics import LINEAR_ONLY
 from ..learning.learners import HANKEL_LEARNERS, LEARNERS, NETWORK_LEARNERS, SP
 from ..learning.options import LARGEST_SEED, LearnerOptions, options_from
 from ..records import NoEffect, Option, Record, option, options_of
@@ -214,73 +215,6 @@ UPLOADS = (
     "upload_prefixes",
     "upload_targets",
 )
-
-
-class HankelRecipe(Record):
-    """Basis, statistic and transform of the Hankel matrix.
-
-    Attributes
-    ----------
-    num_prefixes, num_suffixes : int
-        The numbers of the most frequent prefixes and suffixes (`hankel.basis.select_basis`).
-    statistic : str
-        "string", "prefix", "factor" or "suffix": see `hankel.statistics.STATISTICS`.
-    bounded : bool
-        Whether strings are counted with boundary symbols; see `LearnerOptions.needs_boundary`.
-    transform : str
-        "none", "sqrt" or "row": see `hankel.statistics.TRANSFORMS`.
-
-    Examples
-    --------
-    >>> from nlwfa_core import HankelRecipe
-    >>> HankelRecipe(num_prefixes=200, statistic="factor").changed(num_suffixes=50).num_suffixes
-    50
-    """
-
-    num_prefixes: int = option(
-        1000,
-        title="prefixes",
-        help="How many prefixes are the rows of the Hankel matrix.",
-        limit="basis",
-        ge=1,
-    )
-    num_suffixes: int = option(
-        1000, title="suffixes", help="How many suffixes are its columns.", limit="basis", ge=1
-    )
-    statistic: str = option(
-        "string",
-        title="statistic",
-        help=f"What the Hankel matrix counts: {', '.join(STATISTICS)}.",
-        choices=STATISTICS,
-    )
-    bounded: bool = option(
-        False,
-        title="boundary symbols",
-        help="Whether strings are counted with symbols that mark their ends.",
-        derived=True,
-    )
-    transform: str = option(
-        "none",
-        title="transform",
-        help=f"What is done to its entries: {', '.join(TRANSFORMS)}.",
-        choices=TRANSFORMS,
-    )
-
-    @model_validator(mode="after")
-    def _check_boundary(self) -> Self:
-        if self.statistic == "suffix" and (self.bounded or self.transform != "none"):
-            raise ValueError(LINEAR_ONLY)
-        if self.bounded and self.statistic == "string":
-            raise ValueError(
-                "bounded must be false with string statistics: boundary symbols are for "
-                "prefix and factor statistics"
-            )
-        if self.transform != "none" and self.statistic != "string" and not self.bounded:
-            raise ValueError(
-                f"transform {self.transform!r} needs boundary symbols (bounded) with "
-                f"{self.statistic} statistics"
-            )
-        return self
 
 
 class Recipe(Record):
@@ -508,19 +442,11 @@ def with_fields(
     >>> with_fields(Recipe(), {"rank": "3", "learner": "both.non"}).learning.rank
     3
 
-    Parameters
-    ----------
-    recipe : Recipe
-        Its other fields keep their values, if they have an effect in the result.
-    fields : mapping
-    values : mapping, optional
-        Values of fields that need not have an effect in the result, where they then count for
-        nothing.
+    `recipe`: its other fields keep their values, if they have an effect in the result. `values`:
+    values of fields that need not have an effect in the result, where they then count for nothing.
 
-    Raises
-    ------
-    RecipeError
-        If there is no such field, or it has no effect in the result, or the value is not allowed.
+    Raises RecipeError if there is no such field, or it has no effect in the result, or the value is
+    not allowed.
     """
     changed = _by_part(fields)
     kept = {
@@ -651,22 +577,12 @@ def number_ranges(name: str, text: str, most: int) -> tuple[int, ...]:
     >>> number_ranges("ranks", "1,2-5,10-20:5", most=1000)
     (1, 2, 3, 4, 5, 10, 15, 20)
 
-    Parameters
-    ----------
-    name : str
-        The field's name, for error messages.
-    most : int
-        The largest number allowed.
+    `name`: the field's name, for error messages. `most`: the largest number allowed.
 
-    Returns
-    -------
-    tuple of int
-        In the order of the text, each number once.
+    Returns a tuple of int: in the order of the text, each number once.
 
-    Raises
-    ------
-    RecipeError
-        If the text has another form, a range ends before it begins, or a number is too large.
+    Raises RecipeError if the text has another form, a range ends before it begins, or a number is
+    too large.
     """
     numbers: list[int] = []
     for part in text.split(","):

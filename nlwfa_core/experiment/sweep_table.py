@@ -65,16 +65,10 @@ class SweepTable:
     """A table that grows while a sweep runs. At any moment, the file has only whole rows, in the
     order of the sweep's recipes.
 
-    Parameters
-    ----------
-    path : Path
-        The file. Its folder is made when the table is first written. If it is a symbolic link, the
-        file that it points to is written.
-    recipes : mapping
-        Key -> recipe, for every run of the sweep.
-    files : callable, optional
-        A function SHA-256 of an uploaded file -> its bytes. If it is passed, the test strings are
-        loaded again, and two more columns for each score hold the ends of its confidence interval.
+    `path`: the file. Its folder is made when the table is first written. If it is a symbolic link,
+    the file that it points to is written. `recipes`: key -> recipe, for every run of the sweep.
+    `files`: a function SHA-256 of an uploaded file -> its bytes. If it is passed, the test strings
+    are loaded again, and two more columns for each score hold the ends of its confidence interval.
     """
 
     def __init__(
@@ -131,10 +125,8 @@ def num_rows_of_others(path: Path, keys: Collection[str]) -> int | None:
     """Count the rows of an existing table that belong to no run of a sweep, and would be lost if
     the sweep wrote its table there.
 
-    Returns
-    -------
-    int or None
-        0 if there is no such file; None if the file is not the table of a sweep.
+    Returns an int or None: 0 if there is no such file; None if the file is not the table of a
+    sweep.
     """
     try:
         with path.open(encoding="utf-8", newline="") as file:

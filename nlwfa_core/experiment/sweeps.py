@@ -17,7 +17,7 @@ from pydantic import Field
 from ..errors import RecipeError, alternatives, check_one_of, did_you_mean
 from ..files import from_json
 from ..learning.learners import LEARNERS, SP
-from ..limits import check_at_most, most
+from ..limits import check_at_most, check_limit
 from ..metrics.diagnostics import Diagnostics
 from ..metrics.score_table import Scores
 from ..metrics.seeds import Spread, badness
@@ -62,21 +62,6 @@ class Grid(Record):
     seeds also draw other strings, and learners that need no Hankel matrix have one run for all
     statistics and transforms.
 
-    Attributes
-    ----------
-    base : Recipe
-    learners, ranks, statistics, transforms, sample_sizes : tuple
-    seeds : tuple of int
-        The seeds of learning and refinement.
-    num_seeds : int
-        How many consecutive seeds to use in place of `seeds`. Each seed of the recipe starts from
-        its value in the base recipe.
-    new_strings : bool
-        Whether a seed draws other strings too.
-    options : tuple of (str, value)
-        Options of learning, under their flat names, for all learners for which they have an effect.
-        (The base recipe has only those of its own learner.)
-
     >>> len(Grid(learners=("SP", "fac.non"), ranks=(1, 2), seeds=(0, 1, 2)).recipes())
     8
     """
@@ -87,9 +72,13 @@ class Grid(Record):
     statistics: tuple[str, ...] = ()
     transforms: tuple[str, ...] = ()
     sample_sizes: tuple[int, ...] = ()
-    seeds: tuple[Seed, ...] = ()
+    seeds: tuple[Seed, ...] = ()  # the seeds of learning and refinement
+    # How many consecutive seeds to use in place of `seeds`. Each seed of the recipe starts from its
+    # value in the base recipe.
     num_seeds: int = Field(default=1, ge=1, le=2**31)
-    new_strings: bool = False
+    new_strings: bool = False  # whether a seed draws other strings too
+    # Options of learning, under their flat names, for all learners for which they have an effect.
+    # (The base recipe has only those of its own learner.)
     options: tuple[tuple[str, Value], ...] = ()
 
     @classmethod
@@ -176,10 +165,7 @@ class Grid(Record):
         """List the sweep's recipes: key -> recipe. Recipes that share their strings and their
         matrix follow each other.
 
-        Raises
-        ------
-        RecipeError
-            If a recipe is not valid, or there are too many recipes.
+        Raises RecipeError if a recipe is not valid, or there are too many recipes.
         """
         by_key: dict[str, Recipe] = {}
         for _, recipe in self._runs():
@@ -191,10 +177,7 @@ class Grid(Record):
 
         Where several seeds give the same recipe, only the point with the smallest seed is listed.
 
-        Raises
-        ------
-        RecipeError
-            If a recipe is not valid, or there are too many.
+        Raises RecipeError if a recipe is not valid, or there are too many.
         """
         return _points(self)
 
@@ -212,8 +195,8 @@ class Grid(Record):
             self.ranks,
         )
         number = self.num_seeds * prod(max(1, len(values)) for values in lists)
-        check_at_most(
-            "the number of runs of a sweep (the product of all lists)", number, most("sweep_runs")
+        check_limit(
+            "the number of runs of a sweep (the product of all lists)", number, "sweep_runs"
         )
         starts = product(
             _listed("statistic", self.statistics),
@@ -354,27 +337,14 @@ def _points(grid: Grid) -> Mapping[Point, Recipe]:
 
 @dataclass(frozen=True, eq=False)
 class Outcome:
-    """A finished run without its model: small enough to hold hundreds in memory.
-
-    Attributes
-    ----------
-    recipe : Recipe
-    scores : Scores
-        On the test strings.
-    validation : Scores or None
-    diagnostics : Diagnostics
-    training : str
-        Whether the training is finished (`FitReport.training`).
-    num_train : int
-        The number of strings that the model was learned from.
-    """
+    """A finished run without its model: small enough to hold hundreds in memory."""
 
     recipe: Recipe
-    scores: Scores
+    scores: Scores  # on the test strings
     validation: Scores | None
     diagnostics: Diagnostics
-    training: str
-    num_train: int
+    training: str  # whether the training is finished (`FitReport.training`)
+    num_train: int  # the number of strings that the model was learned from
 
     @classmethod
     def of(cls, result: Result) -> Outcome:

@@ -112,10 +112,7 @@ def openfst_symbols(alphabet: Alphabet) -> str:
     >>> openfst_symbols(Alphabet(("a", "b"))).split()
     ['<eps>', '0', 'a', '1', 'b', '2']
 
-    Raises
-    ------
-    RecipeError
-        If a symbol has white space in it, or is that of ε.
+    Raises RecipeError if a symbol has white space in it, or is that of ε.
     """
     for symbol in alphabet.symbols:
         if symbol == EPSILON or len(symbol.split()) != 1:

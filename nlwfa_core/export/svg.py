@@ -54,16 +54,10 @@ SMALLEST_LOSS = 1e-15
 
 @dataclass(frozen=True)
 class Panel:
-    """One of a chart's coordinate systems.
-
-    Attributes
-    ----------
-    title : str
-    series : mapping
-        Name of a line -> x -> the mean and standard deviation of y over seeds, or a single value.
-    """
+    """One of a chart's coordinate systems."""
 
     title: str
+    # name of a line -> x -> the mean and standard deviation of y over seeds, or a single value
     series: Mapping[str, Mapping[int, Spread]]
 
 
@@ -102,14 +96,9 @@ def line_chart(
     would fill the chart. If a value is not finite for some seed, the point has no band, and an ∞ is
     drawn at the upper edge.
 
-    Parameters
-    ----------
-    title, description : str
-        What screen readers say instead of the figure.
-    log_x : bool
-        Whether the x-axis is logarithmic; each x then has its own tick, unless there are too many.
-    log_y : bool
-        Whether the y-axis is logarithmic; values at or below 0 are then omitted.
+    `title` and `description`: what screen readers say instead of the figure. `log_x`: whether the
+    x-axis is logarithmic; each x then has its own tick, unless there are too many. `log_y`: whether
+    the y-axis is logarithmic; values at or below 0 are then omitted.
     """
     spreads = [
         spread for panel in panels for points in panel.series.values() for spread in points.values()
@@ -161,11 +150,8 @@ def bars(values: FloatArray, num_coloured: int, title: str, x_title: str, y_titl
     """Draw an SVG document of numbered bars on a logarithmic axis. Values at or below 0 have no
     bar.
 
-    Parameters
-    ----------
-    values : array, shape (num_bars,)
-    num_coloured : int
-        How many of the first bars are coloured; the others are grey.
+    `values` (num_bars,). `num_coloured`: how many of the first bars are coloured; the others are
+    grey.
     """
     low, high, ticks = _axis(values.tolist(), log=True)
     y, width = Scale(low, high, TOP + HEIGHT, TOP, log=True), PANEL_WIDTHS[0]
@@ -231,11 +217,8 @@ def loss_svgs(report: FitReport, linear_loss: float | None = None) -> dict[str, 
 
     Examples
     --------
-    >>> from nlwfa_core import as_sample, estimate_hankel, fit, loss_svgs, select_basis
-    >>> sample = as_sample(["ab", "ab", "b", ""])
-    >>> loss_svgs(
-    ...     fit(estimate_hankel(sample, select_basis(sample, 3, 3)), "SP", rank=2).report
-    ... )  # SP has a closed form
+    >>> from nlwfa_core import fit, loss_svgs
+    >>> loss_svgs(fit(["ab", "ab", "b", ""], "SP", rank=2).report)  # SP has a closed form
     {}
     """
     figures = {}

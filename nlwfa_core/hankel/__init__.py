@@ -6,6 +6,7 @@
 - `boundary`: boundary symbols around strings.
 - `matrix`: `HankelMatrix` over the p-closure of a basis, of counts, a function or arrays.
 - `transforms`: what is done to its entries before they are factorised.
+- `recipe`: `HankelRecipe`, the options of a matrix.
 - `estimate`: estimates a matrix from a sample, for each statistic.
 - `valued_strings`: strings with values, and the cells that they fill.
 

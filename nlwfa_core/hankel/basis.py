@@ -12,7 +12,7 @@ from itertools import pairwise, product
 import numpy as np
 
 from .. import limits
-from ..errors import RecipeError, check_at_least, check_fields, check_types, plural
+from ..errors import RecipeError, check_at_least, check_fields, check_one_of, check_types, plural
 from ..strings.plain import SampleLike, as_alphabet, as_sample
 from ..strings.trie import Trie, frequent_prefixes
 from ..strings.words import (
@@ -24,7 +24,7 @@ from ..strings.words import (
     distinct,
     first_words,
 )
-from .statistics import check_statistic
+from .statistics import STATISTICS
 
 
 @dataclass(frozen=True, eq=False)
@@ -143,8 +143,8 @@ def all_words(name: str, num_symbols: int, max_length: int) -> Words:
     number = 1
     for length in range(max_length):
         number += num_symbols ** (length + 1)
-        limits.check_at_most(
-            f"the number of words up to {name}_length {max_length:,}", number, limits.most("basis")
+        limits.check_limit(
+            f"the number of words up to {name}_length {max_length:,}", number, "basis"
         )
     return Words.of(
         word
@@ -187,10 +187,10 @@ def select_basis(
     RecipeError
         If a number is below 1 or above the limit, the statistic is unknown, or the sample is empty.
     """
-    check_statistic(statistic)
+    check_one_of("statistic", statistic, STATISTICS)
     for name, number in (("num_prefixes", num_prefixes), ("num_suffixes", num_suffixes)):
         check_at_least(name, number, 1)
-        limits.check_at_most(name, number, limits.most("basis"))
+        limits.check_limit(name, number, "basis")
     sample = as_sample(sample)
     if not len(sample.words):
         raise RecipeError(
@@ -223,12 +223,8 @@ def _alphabetical(backward: Trie, nodes: IntArray) -> IntArray:
     """Compute the alphabetical rank of each node's word, read forwards, among the words of the same
     length.
 
-    Parameters
-    ----------
-    backward : Trie
-        A tree of reversed words.
-    nodes : array, shape (n,)
-        Nodes in ascending order, with all of their parents.
+    `backward`: a tree of reversed words. `nodes` (n,): nodes in ascending order, with all of their
+    parents.
     """
     rank = np.zeros(backward.num_nodes, dtype=np.int64)
     bounds = np.searchsorted(nodes, backward.levels)

@@ -12,14 +12,17 @@ import numpy.typing as npt
 from scipy import sparse
 
 from .. import limits
-from ..errors import RecipeError, check_types
+from ..errors import RecipeError, check_one_of, check_types
 from ..strings.plain import SampleLike, as_sample
 from ..strings.sample import Sample
 from ..strings.trie import Trie
 from ..strings.words import IntArray, Words, unique_keys
-from .basis import Basis
+from .basis import Basis, select_basis
+from .boundary import bounded_sample
 from .matrix import HankelMatrix
-from .statistics import check_statistic
+from .recipe import HankelRecipe
+from .statistics import STATISTICS
+from .transforms import transformed
 
 
 @check_types
@@ -58,7 +61,7 @@ def estimate_hankel(
         If the statistic is unknown, the sample has a symbol that the basis's alphabet lacks, or the
         index would be too large.
     """
-    check_statistic(statistic)
+    check_one_of("statistic", statistic, STATISTICS)
     if not isinstance(sample, Sample):
         sample = as_sample(sample, None if bounded else basis.alphabet)
     if basis.alphabet is not None and not bounded:  # boundary symbols are the last ones of both
@@ -73,9 +76,7 @@ def estimate_hankel(
             f"the basis has {basis.num_symbols} symbols, but the sample has {sample.num_symbols}"
         )
     num_prefixes = len(basis.prefixes)
-    limits.check_at_most(
-        "prefixes × symbols", num_prefixes * basis.num_symbols, limits.most("shifted_rows")
-    )
+    limits.check_limit("prefixes × symbols", num_prefixes * basis.num_symbols, "shifted_rows")
     words = sample.words
     # the words to read prefixes from, and the word that each belongs to
     starts, owners = words, np.arange(len(words))
@@ -110,25 +111,25 @@ def estimate_hankel(
     return HankelMatrix(named, matrix, shifted, closure, statistic, bounded)
 
 
+def build_hankel(train: Sample, recipe: HankelRecipe) -> HankelMatrix:
+    """Choose the basis, estimate the Hankel matrix from a sample, and transform its entries."""
+    sample = bounded_sample(train, recipe.statistic) if recipe.bounded else train
+    basis = select_basis(sample, recipe.num_prefixes, recipe.num_suffixes, recipe.statistic)
+    return transformed(
+        estimate_hankel(sample, basis, recipe.statistic, recipe.bounded), recipe.transform
+    )
+
+
 class Occurrences(NamedTuple):
-    """The places in words where the rows u of H occur.
+    """The places in words where the rows u of H occur."""
 
-    Attributes
-    ----------
-    rows, positions, owners : arrays, shape (num_occurrences,)
-        For each occurrence, the number of the row u, the position in the words at which u ends, and
-        the number of the word.
-    counts : array, shape (num_words,)
-        How often each word occurs in the sample.
-    num_rows : int
-        The number of different rows.
-    """
-
+    # rows, positions, owners (num_occurrences,): for each occurrence, the number of the row u, the
+    # position in the words at which u ends, and the number of the word
     rows: IntArray
     positions: IntArray
     owners: IntArray
-    counts: IntArray
-    num_rows: int
+    counts: IntArray  # (num_words,): how often each word occurs in the sample
+    num_rows: int  # the number of different rows
 
 
 def _windows(words: Words, length: int, positions: IntArray) -> Words:
@@ -147,19 +148,15 @@ def _windows(words: Words, length: int, positions: IntArray) -> Words:
 def _rows_along(words: Words, basis: Basis) -> tuple[IntArray, IntArray, IntArray]:
     """Find the rows of those prefixes of each word that are in P', from λ on.
 
-    Returns
-    -------
-    rows : array, shape (total,)
-        The row numbers, one word after the other: 0 … |P| − 1 for prefixes in P, then one number
-        for each entry of `edge`.
-    starts : array, shape (num_words + 1,)
-        The rows of word i are `rows[starts[i]:starts[i + 1]]`.
-    edge : array, shape (num_edge,), ascending
-        The words uσ outside P that occur, each as the number (row of u) · |Σ| + σ.
+    Returns `rows` (total,): the row numbers, one word after the other: 0 … |P| − 1 for prefixes in
+    P, then one number for each entry of `edge`. `starts` (num_words + 1,): the rows of word i are
+    `rows[starts[i]:starts[i + 1]]`. `edge` (num_edge,), ascending: the words uσ outside P that
+    occur, each as the number (row of u) · |Σ| + σ.
     """
-    tree, num_symbols = basis.prefix_tree, basis.num_symbols
-    row_of_node = np.empty(tree.num_nodes, dtype=np.int64)
-    row_of_node[tree.ends] = np.arange(len(basis.prefixes))
+    tree = basis.prefix_tree
+    num_symbols = basis.num_symbols
+    num_prefixes = len(basis.prefixes)
+    row_of_node = tree.word_of_node
     nodes, starts = tree.walk(words)
     steps = np.diff(starts)
     beyond = np.flatnonzero(words.lengths >= steps)  # words that continue outside P
@@ -167,8 +164,8 @@ def _rows_along(words: Words, basis: Basis) -> tuple[IntArray, IntArray, IntArra
         row_of_node[nodes[starts[beyond + 1] - 1]] * num_symbols
         + words.symbols[words.offsets[beyond] + steps[beyond] - 1]
     )
-    edge, inverse = unique_keys(keys, len(basis.prefixes) * num_symbols)
-    rows = np.insert(row_of_node[nodes], starts[beyond + 1], len(basis.prefixes) + inverse)
+    edge, inverse = unique_keys(keys, num_prefixes * num_symbols)
+    rows = np.insert(row_of_node[nodes], starts[beyond + 1], num_prefixes + inverse)
     return rows, starts + np.concatenate(([0], np.cumsum(words.lengths >= steps))), edge
 
 
@@ -177,7 +174,8 @@ def _count_whole_rests(words: Words, basis: Basis, occurrences: Occurrences) -> 
     (num_rows, num_suffixes).
     """
     rows, positions, owners, counts, num_rows = occurrences
-    tree, column_of_node = _suffix_tree(basis.suffixes.reversed(), basis.num_symbols)
+    tree = Trie.of(basis.suffixes.reversed(), basis.num_symbols)
+    column_of_node = tree.word_of_node
     nodes, starts = tree.walk(words, backward=True)
     # symbols that follow
     num_left = (words.offsets[1:] + np.arange(len(words)))[owners] - positions
@@ -195,7 +193,8 @@ def _count_all_suffixes(words: Words, basis: Basis, occurrences: Occurrences) ->
     to each node then turns these counts into counts of columns.
     """
     rows, positions, owners, counts, num_rows = occurrences
-    tree, column_of_node = _suffix_tree(basis.suffixes, basis.num_symbols)
+    tree = Trie.of(basis.suffixes, basis.num_symbols)
+    column_of_node = tree.word_of_node
     different, inverse = unique_keys(positions, len(words.symbols) + len(words))
     nodes, starts = tree.walk(_windows(words, len(tree.levels) - 2, different))
     with_last = _summed(
@@ -224,21 +223,10 @@ def _summed(
     )
 
 
-def _suffix_tree(suffixes: Words, num_symbols: int) -> tuple[Trie, IntArray]:
-    """Make the tree of some suffixes, and find the column of each node: −1 if no suffix ends
-    there.
-    """
-    tree = Trie.of(suffixes, num_symbols)
-    column_of_node = np.full(tree.num_nodes, -1, dtype=np.int64)
-    column_of_node[tree.ends] = np.arange(len(suffixes))
-    return tree, column_of_node
-
-
 def _shift_within_basis(shifted: npt.NDArray[np.int32], basis: Basis) -> None:
     """Fill in `shifted` for those uσ that are in P themselves, including those that do not occur in
     the sample.
     """
     tree = basis.prefix_tree
-    row_of_node = np.empty(tree.num_nodes, dtype=np.int32)
-    row_of_node[tree.ends] = np.arange(len(basis.prefixes))
+    row_of_node = tree.word_of_node
     shifted[row_of_node[tree.parent[1:]], tree.symbol[1:]] = row_of_node[1:]

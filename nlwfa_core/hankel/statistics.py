@@ -4,8 +4,6 @@ recipes can import cheaply.
 
 from __future__ import annotations
 
-from ..errors import check_one_of
-
 STATISTICS = {
     "string": "f(x) is the probability of the string x",
     "prefix": "f(u) is the probability that a string begins with u",
@@ -28,8 +26,3 @@ TRANSFORMS = {
     "entries weigh more",
     "row": "rows divided by their prefix's frequency: what follows a prefix, given the prefix",
 }
-
-
-def check_statistic(statistic: str) -> None:
-    """Raise RecipeError unless it is one of `STATISTICS`."""
-    check_one_of("statistic", statistic, STATISTICS)

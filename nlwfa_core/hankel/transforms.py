@@ -25,10 +25,7 @@ def transformed(hankel: HankelMatrix, transform: str) -> HankelMatrix:
     otherwise the sum of the row. This frequency becomes the row's weight, so a prefix that never
     occurs has the weight 0.
 
-    Raises
-    ------
-    RecipeError
-        If the transform is unknown, or is not "none" and H has negative entries.
+    Raises RecipeError if the transform is unknown, or is not "none" and H has negative entries.
     """
     check_one_of("transform", transform, TRANSFORMS)
     if transform == "none":

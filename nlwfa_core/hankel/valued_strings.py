@@ -113,17 +113,12 @@ class ValuedStrings:
 def observed_hankel(strings: ValuedStrings, basis: Basis) -> HankelMatrix:
     """Fill the observed cells of H: H[u, v] = f(uv) if uv is one of the strings.
 
-    Returns
-    -------
-    HankelMatrix
-        A matrix with the statistic `VALUE`. The entries that its `matrix` stores, which may be 0,
-        are the observed cells. The row that all uσ without observed cells share is unknown, not
-        zero.
+    Returns a matrix with the statistic `VALUE`. The entries that its `matrix` stores, which may be
+    0, are the observed cells. The row that all uσ without observed cells share is unknown, not
+    zero.
 
-    Raises
-    ------
-    RecipeError
-        If a string has a symbol that the basis's alphabet lacks, or the index would be too large.
+    Raises RecipeError if a string has a symbol that the basis's alphabet lacks, or the index would
+    be too large.
     """
     # Each cell belongs to one string. With string i counted i times, the frequency in a cell
     # identifies its string.
@@ -140,9 +135,7 @@ def observed_transitions(hankel: HankelMatrix, num_cells: int = 1) -> npt.NDArra
     """Find the u and σ for which the rows of u and uσ both have at least `num_cells` observed
     cells.
 
-    Returns
-    -------
-    array of bool, shape (num_prefixes, num_symbols)
+    Returns an array (num_prefixes, num_symbols).
     """
     observed = np.diff(hankel.matrix.indptr) >= num_cells
     both: npt.NDArray[np.bool_] = observed[: hankel.num_prefixes, None] & observed[hankel.shifted]

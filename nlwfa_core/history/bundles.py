@@ -18,7 +18,6 @@ from tempfile import TemporaryDirectory
 from time import time
 from typing import Any
 
-from .. import limits
 from ..errors import RecipeError
 from ..experiment.results import load_result
 from ..files import (
@@ -32,7 +31,7 @@ from ..files import (
     write_atomically,
     zipped,
 )
-from ..limits import check_at_most
+from ..limits import check_at_most, check_limit
 from .listing import get_runs
 from .runs import MAX_NAME, MAX_TAG, MAX_TAGS, History, Run, run_of_result
 
@@ -62,10 +61,7 @@ def export_runs(
     """Pack finished runs; for an owner (see `owners`), only those on the owner's list, with the
     owner's names.
 
-    Raises
-    ------
-    RecipeError
-        If a run is not finished, or the bundle would have too many runs or bytes.
+    Raises RecipeError if a run is not finished, or the bundle would have too many runs or bytes.
     """
     check_at_most("the number of runs in a bundle", len(keys), MAX_RUNS)
     listing: dict[str, Any] = {"format": FORMAT, "version": __version__, "runs": {}}
@@ -90,12 +86,9 @@ def import_runs(home: Path, history: History, data: bytes) -> Imported:
     """Import a bundle's runs, all or none. New runs get the bundle's names and tags; deleted runs
     are restored.
 
-    Raises
-    ------
-    RecipeError
-        If the bundle is not valid; nothing is changed then.
+    Raises RecipeError if the bundle is not valid; nothing is changed then.
     """
-    check_at_most("the size of the file in bytes", len(data), limits.most("file_bytes"))
+    check_limit("the size of the file in bytes", len(data), "file_bytes")
     with TemporaryDirectory(prefix="nlwfa-bundle-") as folder:
         unpacked = Path(folder)
         labels = _unpack(data, unpacked)

@@ -26,7 +26,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from ..errors import RecipeError, check_at_least
-from ..limits import check_at_most, most
+from ..limits import check_at_most, check_limit, most
 from .database import reading
 from .runs import clean
 
@@ -96,55 +96,28 @@ HAND_INS = _table(
 
 @dataclass(frozen=True)
 class Member:
-    """A person in a session; moments are seconds since 1970.
+    """A person in a session; moments are seconds since 1970."""
 
-    Attributes
-    ----------
-    member : str
-        The pseudonym.
-    nickname : str
-        May be empty.
-    place : str
-        The lesson and step, such as `rank/2`, or the page that the person has opened; may be empty.
-    joined, seen : float
-        `seen` is when the person went to `place`.
-    removed : float or None
-        When the teacher removed the person, whose answers are then no longer read.
-    """
-
-    member: str
-    nickname: str
-    joined: float
+    member: str  # the pseudonym
+    nickname: str  # may be empty
+    joined: float  # joined, seen: `seen` is when the person went to `place`
+    # the lesson and step, such as `rank/2`, or the page that the person has opened; may be empty
     place: str
     seen: float
+    # when the teacher removed the person, whose answers are then no longer read
     removed: float | None = None
 
 
 @dataclass(frozen=True)
 class Answer:
-    """One try of a member at a question.
-
-    Attributes
-    ----------
-    member : str
-    task : str
-        The question's name, as in `teaching.questions.Response`.
-    seed : int
-    attempt : int
-        From 1.
-    answer : str
-        As it was entered.
-    credit : float
-        Between 0 and 1, which is correct.
-    moment : float
-    """
+    """One try of a member at a question."""
 
     member: str
-    task: str
+    task: str  # the question's name, as in `teaching.questions.Response`
     seed: int
-    attempt: int
-    answer: str
-    credit: float
+    attempt: int  # from 1
+    answer: str  # as it was entered
+    credit: float  # between 0 and 1, which is correct
     moment: float
 
 
@@ -160,31 +133,20 @@ class HandIn:
 
 @dataclass(frozen=True)
 class ClassRecord:
-    """Everything in a session, for its teacher.
-
-    Attributes
-    ----------
-    code : str
-    opened : float
-    closed, locked : float or None
-        When the teacher closed the session, and when joining was locked.
-    revealed : tuple of str
-        The questions whose answers the teacher has revealed, as `question_name` writes them.
-    members, answers, hand_ins : tuple
-        In the order in which they came, without those of removed members.
-    removed : tuple of Member
-        Those whom the teacher has removed.
-    """
+    """Everything in a session, for its teacher."""
 
     code: str
     opened: float
+    # closed, locked: when the teacher closed the session, and when joining was locked
     closed: float | None
     locked: float | None
+    # the questions whose answers the teacher has revealed, as `question_name` writes them
     revealed: tuple[str, ...]
+    # members, answers, hand_ins: in the order in which they came, without those of removed members
     members: tuple[Member, ...]
     answers: tuple[Answer, ...]
     hand_ins: tuple[HandIn, ...]
-    removed: tuple[Member, ...] = ()
+    removed: tuple[Member, ...] = ()  # those whom the teacher has removed
 
 
 @dataclass(frozen=True)
@@ -227,10 +189,7 @@ def read_code(text: str) -> str:
 class Classes:
     """The sessions in a history's database. All methods may be called from any thread and process.
 
-    Parameters
-    ----------
-    engine : sqlalchemy.Engine
-        That of a `History`.
+    `engine`: that of a `History`.
     """
 
     def __init__(self, engine: sa.Engine) -> None:
@@ -245,17 +204,11 @@ class Classes:
         sessions in vain, or joins them alone, pushes out their own. The same holds for the sessions
         of one browser.
 
-        Parameters
-        ----------
-        token_of : callable
-            Code -> the teacher's token, of at least 32 characters, which nobody can guess.
-        opener : str
-            The pseudonym of the browser that opens it.
+        `token_of`: code -> the teacher's token, of at least 32 characters, which nobody can guess.
+        `opener`: the pseudonym of the browser that opens it.
 
-        Raises
-        ------
-        RecipeError
-            If there are too many sessions with `CLASS_SIZE` members, or the token is too short.
+        Raises RecipeError if there are too many sessions with `CLASS_SIZE` members, or the token is
+        too short.
         """
         with self._engine.begin() as connection:
             _forget_old(connection)
@@ -320,16 +273,13 @@ class Classes:
     def join(self, code: str, member: str, nickname: str = "") -> None:
         """Add a member, or change the nickname of one.
 
-        Raises
-        ------
-        RecipeError
-            If there is no such session, it is closed, locked or full, the teacher has removed this
-            member, too many people join at this moment, or the nickname is too long.
+        Raises RecipeError if there is no such session, it is closed, locked or full, the teacher
+        has removed this member, too many people join at this moment, or the nickname is too long.
         """
         name = " ".join(
             clean("".join(letter if letter.isprintable() else " " for letter in nickname)).split()
         )
-        check_at_most("the length of a nickname", len(name), most("nickname"))
+        check_limit("the length of a nickname", len(name), "nickname")
         with self._engine.begin() as connection:
             session = _check_open(connection, code)
             here = MEMBERS.c.session == code, MEMBERS.c.member == member
@@ -344,7 +294,7 @@ class Classes:
                     f"Nobody else can join the class session {code} now: its teacher has locked it."
                 )
             number = _count(connection, MEMBERS, code, MEMBERS.c.removed.is_(None)) + 1
-            check_at_most("the number of people in a class session", number, most("class_members"))
+            check_limit("the number of people in a class session", number, "class_members")
             since = time() - JOIN_SECONDS
             if _count(connection, MEMBERS, code, MEMBERS.c.joined > since) >= most(
                 "joins_per_minute"
@@ -389,17 +339,14 @@ class Classes:
         """Record answers, all or none. One that is recorded already stays as it is, so an answer
         may be sent again.
 
-        Raises
-        ------
-        RecipeError
-            If there is no such session, it is closed, the members have not joined it, or it has too
-            many answers: the limit of a session, or of a member who has used up a member's share of
-            it.
+        Raises RecipeError if there is no such session, it is closed, the members have not joined
+        it, or it has too many answers: the limit of a session, or of a member who has used up a
+        member's share of it.
         """
         answers = list(answers)
         for answer in answers:
             check_at_most("the length of a question's name", len(answer.task), MAX_NAME)
-            check_at_most("the length of an answer", len(answer.answer), most("answer_characters"))
+            check_limit("the length of an answer", len(answer.answer), "answer_characters")
         with self._engine.begin() as connection:
             _check_open(connection, code)
             number = _count(connection, ANSWERS, code)
@@ -441,16 +388,13 @@ class Classes:
     def hand_in(self, code: str, member: str, content: str) -> None:
         """Hand in a link or a text.
 
-        Raises
-        ------
-        RecipeError
-            If it is empty or too long, there are too many, or the session does not exist or is
-            closed.
+        Raises RecipeError if it is empty or too long, there are too many, or the session does not
+        exist or is closed.
         """
         text = clean(content).strip()
         if not text:
             raise RecipeError("paste a link or write a text first")
-        check_at_most("the number of characters to hand in", len(text), most("hand_in_characters"))
+        check_limit("the number of characters to hand in", len(text), "hand_in_characters")
         with self._engine.begin() as connection:
             _check_open(connection, code)
             _check_member(connection, code, member)

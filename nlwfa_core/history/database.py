@@ -63,18 +63,11 @@ def connect(home: Path, busy_seconds: int | None = None) -> sa.Engine:
     If the lab's own file is damaged, it is set aside and replaced by a new one: the runs are on
     disk and are added again.
 
-    Parameters
-    ----------
-    busy_seconds : int, optional
-        How long to wait for other writers; by default `BUSY_SECONDS`.
+    `busy_seconds`: how long to wait for other writers; by default `BUSY_SECONDS`.
 
-    Raises
-    ------
-    RecipeError
-        If the folder can't be created, the address is not valid, or the tables have a revision that
-        `migrations` does not know.
-    sqlalchemy.exc.DatabaseError
-        If the database can't be reached, stays locked for so long, or is not a database.
+    Raises RecipeError if the folder can't be created, the address is not valid, or the tables have
+    a revision that `migrations` does not know. Raises sqlalchemy.exc.DatabaseError if the database
+    can't be reached, stays locked for so long, or is not a database.
     """
     patience = BUSY_SECONDS if busy_seconds is None else busy_seconds
     url = os.environ.get(VARIABLE)
@@ -272,11 +265,8 @@ def _json(text: str) -> Any:
 class Transactions:
     """Begins the transactions of one engine, and watches over its database.
 
-    Parameters
-    ----------
-    patience : int
-        Seconds to wait for other writers. After a wait in vain, transactions fail at once for a few
-        seconds: otherwise the pages of a whole class would wait, one after the other.
+    `patience`: seconds to wait for other writers. After a wait in vain, transactions fail at once
+    for a few seconds: otherwise the pages of a whole class would wait, one after the other.
     """
 
     def __init__(self, patience: int) -> None:

@@ -36,37 +36,25 @@ RANK = re.compile(r"\bk\s*=\s*(\d{1,9})\b", re.IGNORECASE)  # as in a run's titl
 
 @dataclass(frozen=True)
 class Query:
-    """A query for runs: filters and an order.
+    """A query for runs: filters and an order."""
 
-    Attributes
-    ----------
-    text : str
-        Each of its words must occur in a text of the run's row, whatever its case: the name, the
-        title (such as "SP, k = 10"), the status, the source, a file's title, the statistic,
-        transform or refinement, a tag, the version, why the run failed; or at the beginning of the
-        key. "k = 10" is one word, and means this rank alone. At most MAX_SEARCH characters and
-        MAX_WORDS words.
-    states, learners, sources, tags : tuple of str
-        Runs with any of these; empty for all.
-    order : str
-        `NEWEST`, or one of `FIELDS`, with the best first. Runs without that score come last, even
-        if `last` is true.
-    last : bool
-        Reverse the order: the oldest or the worst first.
-    owner : str or None
-        A pseudonym: only runs on this person's list, with their names and tags.
-    titles : tuple of (str, str)
-        SHA-256 and title of each uploaded file that `text` may name.
-    """
-
+    # Each of its words must occur in a text of the run's row, whatever its case: the name, the
+    # title (such as "SP, k = 10"), the status, the source, a file's title, the statistic, transform
+    # or refinement, a tag, the version, why the run failed; or at the beginning of the key. "k =
+    # 10" is one word, and means this rank alone. At most MAX_SEARCH characters and MAX_WORDS words.
     text: str = ""
+    # states, learners, sources, tags: runs with any of these; empty for all
     states: tuple[str, ...] = ()
     learners: tuple[str, ...] = ()
     sources: tuple[str, ...] = ()
     tags: tuple[str, ...] = ()
+    # `NEWEST`, or one of `FIELDS`, with the best first. Runs without that score come last, even if
+    # `last` is true.
     order: str = NEWEST
-    last: bool = False
+    last: bool = False  # reverse the order: the oldest or the worst first
+    # a pseudonym: only runs on this person's list, with their names and tags
     owner: str | None = None
+    # SHA-256 and title of each uploaded file that `text` may name
     titles: tuple[tuple[str, str], ...] = ()
 
 

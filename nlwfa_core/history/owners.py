@@ -28,12 +28,8 @@ def pseudonym(home: Path, who: str) -> str:
     """Make 64 hexadecimal digits for a person or a browser. In one lab's folder, the same `who`
     always gets the same digits.
 
-    Raises
-    ------
-    RecipeError
-        If the folder can't be created.
-    OSError
-        If its secret can be neither read nor written.
+    Raises RecipeError if the folder can't be created. Raises OSError if its secret can be neither
+    read nor written.
     """
     return hmac.digest(_secret(home), who.encode("utf-8", "replace"), "sha256").hex()
 
@@ -59,11 +55,7 @@ def _secret(home: Path) -> bytes:
 class OwnList(RunLabels):
     """One person's list of runs. Its methods change this list only.
 
-    Parameters
-    ----------
-    history : History
-    owner : str
-        The person's pseudonym.
+    `owner`: the person's pseudonym.
     """
 
     def __init__(self, history: History, owner: str) -> None:

@@ -51,17 +51,10 @@ class Recorder:
     """A process's writer of the history. All methods may be called from any thread, and all but
     `close` return at once.
 
-    Parameters
-    ----------
-    home : Path
-        The lab's folder; finished runs are in `home/runs/<key>`.
+    `home`: the lab's folder; finished runs are in `home/runs/<key>`.
 
-    Attributes
-    ----------
-    server : str
-        The name of this process: while it records, `home/servers` has a file of this name.
-    leaving : bool
-        Set when the process is about to end: runs cancelled after that count as interrupted.
+    `server`: the name of this process: while it records, `home/servers` has a file of this name.
+    `leaving`: set when the process is about to end: runs cancelled after that count as interrupted.
     """
 
     def __init__(self, home: Path) -> None:
@@ -184,12 +177,7 @@ class Presence:
     A server's file is locked for as long as the server lives. `.guard` is locked while a file is
     made or looked at, so that nobody sees a file before it is locked.
 
-    Parameters
-    ----------
-    home : Path
-        The lab's folder.
-    name : str
-        The server's name, and its file's.
+    `home`: the lab's folder. `name`: the server's name, and its file's.
     """
 
     def __init__(self, home: Path, name: str) -> None:

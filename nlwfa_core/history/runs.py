@@ -72,56 +72,32 @@ class Run:
 
     Numbers that are not finite are the strings "inf", "-inf" and "nan"; moments are seconds since
     1970.
-
-    Attributes
-    ----------
-    key : str
-        The key of its recipe.
-    state : str
-        One of `STATES`; "interrupted" if its server stopped before it was done.
-    recipe : dict
-        JSON that `read_recipe` turns into a Recipe.
-    version : str
-        The version of the lab that ran it.
-    source, learner, rank, num_strings, seed :
-        From the recipe, for tables; the seed is `Recipe.seed`.
-    name, tags : str, list of str
-        The labels that people have given the run.
-    scores, validation, diagnostics : dict or None
-        As `metrics.Scores` and `diagnostics.Diagnostics`.
-    curves : dict or None
-        Stage -> a `Curve`: some of the epochs with their losses, and the measure, the state and the
-        summary of its `progress.TrainingLog`.
-    seconds : dict or None
-        Stage -> wall time.
-    sentences : list of str or None
-        Sentences for the user about data, basis and learning.
-    message : str or None
-        Why it failed.
-    server : str
-        The name of the server process that runs it, or was the last to do so.
-    submitted, started, ended, deleted : float or None
     """
 
-    key: str
-    state: str
-    recipe: dict[str, Any]
-    version: str
+    key: str  # the key of its recipe
+    state: str  # one of `STATES`; "interrupted" if its server stopped before it was done
+    recipe: dict[str, Any]  # JSON that `read_recipe` turns into a Recipe
+    version: str  # the version of the lab that ran it
+    # source, learner, rank, num_strings, seed: from the recipe, for tables; the seed is
+    # `Recipe.seed`
     source: str
     learner: str
     rank: int
     num_strings: int
     seed: int
-    name: str = ""
+    name: str = ""  # name, tags: the labels that people have given the run
     tags: list[str] = field(default_factory=list)
+    # scores, validation, diagnostics: as `metrics.Scores` and `diagnostics.Diagnostics`
     scores: dict[str, Any] | None = None
     validation: dict[str, Any] | None = None
     diagnostics: dict[str, Any] | None = None
+    # stage -> a `Curve`: some of the epochs with their losses, and the measure, the state and the
+    # summary of its `progress.TrainingLog`
     curves: dict[str, Any] | None = None
-    seconds: dict[str, float] | None = None
-    sentences: list[str] | None = None
-    message: str | None = None
-    server: str = ""
+    seconds: dict[str, float] | None = None  # stage -> wall time
+    sentences: list[str] | None = None  # sentences for the user about data, basis and learning
+    message: str | None = None  # why it failed
+    server: str = ""  # the name of the server process that runs it, or was the last to do so
     submitted: float = 0.0
     started: float | None = None
     ended: float | None = None
@@ -222,14 +198,8 @@ class RunLabels:
     """Names, tags and deletions of runs, in everyone's list (`History`) or one person's
     (`owners.OwnList`).
 
-    Parameters
-    ----------
-    engine : sqlalchemy.Engine
-    table : sqlalchemy.TableClause
-    key, removed : str
-        The columns with a run's key and the time when it was deleted.
-    conditions : list of sqlalchemy.ColumnElement
-        Conditions that select the list's rows.
+    `key` and `removed`: the columns with a run's key and the time when it was deleted.
+    `conditions`: conditions that select the list's rows.
     """
 
     def __init__(
@@ -353,10 +323,7 @@ class History(RunLabels):
         """Make a data frame of all runs that are not deleted, the last submitted first: options,
         scores, and total seconds.
 
-        Raises
-        ------
-        MissingExtra
-            Without pandas.
+        Raises MissingExtra without pandas.
         """
         check_extra("pandas", "pandas")
         import pandas as pd

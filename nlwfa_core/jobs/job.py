@@ -24,68 +24,35 @@ GROWTH = 1.03  # the smallest ratio of successive epochs in a thinned curve, exc
 class Curve:
     """Holds the losses of a stage of training so far, thinned as by `Points`. The newest loss is
     always included.
-
-    Attributes
-    ----------
-    epochs : tuple of int
-    losses : tuple of float
-        The loss after each of `epochs`.
-    measure : str
-        What the losses measure, as in `learning.progress.Progress`.
     """
 
     epochs: tuple[int, ...]
-    losses: tuple[float, ...]
-    measure: str
+    losses: tuple[float, ...]  # the loss after each of `epochs`
+    measure: str  # what the losses measure, as in `learning.progress.Progress`
 
 
 @dataclass(frozen=True)
 class JobStatus:
-    """Holds the status of a job at one moment, for a page.
-
-    Attributes
-    ----------
-    key : str
-    recipe : Recipe
-    state : str
-        "queued", "running", "done", "failed" or "cancelled".
-    position : int or None
-        Position in the queue: 1 starts next. None if the job is not queued.
-    num_queued : int
-        The number of waiting jobs of all sessions.
-    progress : Progress or None
-        The latest progress of a running job.
-    losses : dict
-        Stage -> Curve. Empty for a result that was on disk when the server started; the result
-        itself has all losses.
-    message : str or None
-        A sentence for the user, if the job failed.
-    seconds : float
-        The time that the job has worked, without pauses.
-    paused : bool
-        Whether someone has paused the job: it is held after the next epochs.
-    held : bool
-        Whether the job is waiting between two epochs now.
-    seconds_left : float or None
-        The estimated time until the present stage of a running job ends, or until a queued job
-        starts; None without an estimate.
-    picture : Snapshot or None
-        The latest positions of the prefixes' states in the plane.
-    """
+    """Holds the status of a job at one moment, for a page."""
 
     key: str
     recipe: Recipe
-    state: str
+    state: str  # "queued", "running", "done", "failed" or "cancelled"
+    # Position in the queue: 1 starts next. None if the job is not queued.
     position: int | None
-    num_queued: int
-    progress: Progress | None
+    num_queued: int  # the number of waiting jobs of all sessions
+    progress: Progress | None  # the latest progress of a running job
+    # Stage -> Curve. Empty for a result that was on disk when the server started; the result itself
+    # has all losses.
     losses: dict[str, Curve]
-    message: str | None
-    seconds: float
-    paused: bool = False
-    held: bool = False
+    message: str | None  # a sentence for the user, if the job failed
+    seconds: float  # the time that the job has worked, without pauses
+    paused: bool = False  # whether someone has paused the job: it is held after the next epochs
+    held: bool = False  # whether the job is waiting between two epochs now
+    # the estimated time until the present stage of a running job ends, or until a queued job
+    # starts; None without an estimate
     seconds_left: float | None = None
-    picture: Snapshot | None = None
+    picture: Snapshot | None = None  # the latest positions of the prefixes' states in the plane
 
 
 class Points:
@@ -125,88 +92,48 @@ class Points:
 
 @dataclass(frozen=True)
 class Person:
-    """Who submits jobs, from any number of sessions.
+    """Who submits jobs, from any number of sessions."""
 
-    Attributes
-    ----------
-    name : str
-        Of a browser, or of somebody who has signed in.
-    is_known : bool
-        Whether the server knows more of them than this name, such as that they belong to a class.
-        Others are strangers.
-    since : float
-        Since when it knows them; 0 for those who have signed in.
-    """
-
-    name: str
+    name: str  # of a browser, or of somebody who has signed in
+    # Whether the server knows more of them than this name, such as that they belong to a class.
+    # Others are strangers.
     is_known: bool = True
-    since: float = 0.0
+    since: float = 0.0  # since when it knows them; 0 for those who have signed in
 
 
 @dataclass(eq=False)
 class Job:
     """Holds one run of a recipe. A recipe that is submitted again after its job failed or was
     cancelled gets a new job.
-
-    Attributes
-    ----------
-    key, recipe, state, message, progress :
-        The same as in `JobStatus`.
-    starter : str
-        The session that submitted the job first.
-    person : Person
-        Whose session that is; the job leaves the queue when it is this person's turn.
-    sessions : set of str
-        The sessions that want the job: those that submitted or watched it, and have not cancelled
-        it.
-    withdrawn : set of str
-        The sessions that have cancelled the job.
-    started : float
-        When the job started (monotonic clock).
-    seconds : float
-        How long the job worked, set when it ends.
-    points : dict
-        Stage -> Points.
-    paused, held, picture :
-        The same as in `JobStatus`.
-    hold_after : int
-        The number of epochs that a paused job still runs before it is held.
-    touched : float
-        When someone last created or paused the job, or let it run some more epochs (monotonic
-        clock).
-    wanted : float
-        When a session that wants the job was last known to be connected (monotonic clock).
-    held_since : float
-        When the job was last held (monotonic clock).
-    waited : float
-        The seconds for which the job was held before that.
-    pace : Pace
-        The speed of the job, from which its remaining time is estimated.
-    report : callable
-        Called with (key, recipe, state, message) when the job starts and when it ends.
     """
 
-    key: str
+    key: str  # key, recipe, state, message, progress: the same as in `JobStatus`
     recipe: Recipe
-    starter: str = ""
+    starter: str = ""  # the session that submitted the job first
+    # whose session that is; the job leaves the queue when it is this person's turn
     person: Person = Person("")
     state: str = "queued"
     message: str | None = None
     progress: Progress | None = None
+    # the sessions that want the job: those that submitted or watched it, and have not cancelled it
     sessions: set[str] = field(default_factory=set)
-    withdrawn: set[str] = field(default_factory=set)
-    started: float = 0.0
-    seconds: float = 0.0
-    points: dict[str, Points] = field(default_factory=dict)
-    paused: bool = False
+    withdrawn: set[str] = field(default_factory=set)  # the sessions that have cancelled the job
+    started: float = 0.0  # when the job started (monotonic clock)
+    seconds: float = 0.0  # how long the job worked, set when it ends
+    points: dict[str, Points] = field(default_factory=dict)  # stage -> Points
+    paused: bool = False  # paused, held, picture: the same as in `JobStatus`
     held: bool = False
-    hold_after: int = 0
+    hold_after: int = 0  # the number of epochs that a paused job still runs before it is held
+    # when someone last created or paused the job, or let it run some more epochs (monotonic clock)
     touched: float = field(default_factory=monotonic)
+    # when a session that wants the job was last known to be connected (monotonic clock)
     wanted: float = field(default_factory=monotonic)
-    held_since: float = 0.0
-    waited: float = 0.0
+    held_since: float = 0.0  # when the job was last held (monotonic clock)
+    waited: float = 0.0  # the seconds for which the job was held before that
+    # the speed of the job, from which its remaining time is estimated
     pace: Pace = field(default_factory=Pace)
     picture: Snapshot | None = None
+    # called with (key, recipe, state, message) when the job starts and when it ends
     report: Callable[..., None] = lambda *event: None
 
     @cached_property

@@ -51,27 +51,17 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Overview:
-    """Holds a server's load at one moment, in numbers that do not reveal who submitted which run.
+    """A server's load at one moment, in numbers that do not reveal who submitted which run."""
 
-    Attributes
-    ----------
-    waiting, running, paused : int
-        The numbers of jobs; a paused job does not count as running.
-    people : tuple of (int, int)
-        For each person who has jobs: how many are waiting, and how many are running or paused. The
-        one with most comes first.
-    num_working : int
-        The number of jobs that may compute at the same time.
-    pids : tuple of int
-        The process numbers of the workers that are alive.
-    """
-
+    # waiting, running, paused: the numbers of jobs; a paused job does not count as running
     waiting: int
     running: int
     paused: int
+    # For each person who has jobs: how many are waiting, and how many are running or paused. The
+    # one with most comes first.
     people: tuple[tuple[int, int], ...]
-    num_working: int
-    pids: tuple[int, ...]
+    num_working: int  # the number of jobs that may compute at the same time
+    pids: tuple[int, ...]  # the process numbers of the workers that are alive
 
     @classmethod
     def of(cls, jobs: Iterable[Job], num_working: int, pids: tuple[int, ...]) -> Self:
@@ -139,26 +129,14 @@ class Runner:
     when the last of them has cancelled it. When the queue is full, waiting jobs whose sessions have
     all been gone for a minute are cancelled to make room.
 
-    Parameters
-    ----------
-    home : Path
-        Results go to `home/runs/<key>`, uploaded files are read from `home/uploads`, and events go
-        to the history.
-    num_workers : int, optional
-        By default one less than the number of cores, but at least 1.
-    max_queued : int, optional
-        How many jobs may wait; by default the number in `limits`.
-    shipped : Path, optional
-        The folder with the results that are shipped with the lab, laid out like `home/runs`.
-    is_active : callable
-        Session -> whether it is still connected.
-    person_of : callable
-        Session -> the person whose it is; by default each session is a person.
+    `home`: results go to `home/runs/<key>`, uploaded files are read from `home/uploads`, and events
+    go to the history. `num_workers`: by default one less than the number of cores, but at least 1.
+    `max_queued`: how many jobs may wait; by default the number in `limits`. `shipped`: the folder
+    with the results that are shipped with the lab, laid out like `home/runs`. `is_active`: session
+    -> whether it is still connected. `person_of`: session -> the person whose it is; by default
+    each session is a person.
 
-    Raises
-    ------
-    RecipeError
-        If a setting of the server is wrong: see `limits.check_settings`.
+    Raises RecipeError if a setting of the server is wrong: see `limits.check_settings`.
     """
 
     def __init__(
@@ -200,23 +178,12 @@ class Runner:
     def submit(self, recipe: Recipe, session: str, hold: bool = False) -> str:
         """Queue a recipe, unless it is already waiting, running or done.
 
-        Parameters
-        ----------
-        recipe : Recipe
-        session : str
-        hold : bool
-            Whether to stop at the first epoch and wait there. Calling `pause` afterwards makes the
-            job a paused one.
+        `hold`: whether to stop at the first epoch and wait there. Calling `pause` afterwards makes
+        the job a paused one.
 
-        Returns
-        -------
-        str
-            The job's key, which is the key of the recipe.
+        Returns the job's key, which is the key of the recipe.
 
-        Raises
-        ------
-        RecipeError
-            If the recipe exceeds a limit, or too many jobs are waiting.
+        Raises RecipeError if the recipe exceeds a limit, or too many jobs are waiting.
         """
         key = recipe.key()
         self._find(key)  # finds a result on disk, so that the recipe is not run again
@@ -287,11 +254,8 @@ class Runner:
         itself when all of its sessions have been gone for a minute, or when nobody has touched it
         for a quarter of an hour.
 
-        Raises
-        ------
-        RecipeError
-            If the job has ended, if this session did not start it and another session wants it too,
-            or if too many jobs are paused.
+        Raises RecipeError if the job has ended, if this session did not start it and another
+        session wants it too, or if too many jobs are paused.
         """
         with self._changed:
             job = self._jobs.get(key)

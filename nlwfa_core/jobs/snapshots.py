@@ -51,31 +51,18 @@ class NetworkPicture:
 
 @dataclass(frozen=True)
 class Snapshot:
-    """Holds the positions of prefixes' states in the plane at one epoch.
-
-    Attributes
-    ----------
-    stage : str
-    epoch : int
-    rows : tuple of int
-        The rows of the Hankel matrix whose prefixes are shown.
-    points : tuple of (float, float)
-        The position of each row's state.
-    targets : tuple of (float, float)
-        The positions at which the stage of training aims to have the states, in the same plane;
-        empty if it has no such targets.
-    explained : float
-        The share of the states' variance that lies in the plane; 1 if there is no variance.
-    network : NetworkPicture or None
-        The auto-encoder; after the stage that trains it, as that stage left it.
-    """
+    """Holds the positions of prefixes' states in the plane at one epoch."""
 
     stage: str
     epoch: int
-    rows: tuple[int, ...]
-    points: tuple[tuple[float, float], ...]
+    rows: tuple[int, ...]  # the rows of the Hankel matrix whose prefixes are shown
+    points: tuple[tuple[float, float], ...]  # the position of each row's state
+    # the positions at which the stage of training aims to have the states, in the same plane; empty
+    # if it has no such targets
     targets: tuple[tuple[float, float], ...]
+    # the share of the states' variance that lies in the plane; 1 if there is no variance
     explained: float
+    # the auto-encoder; after the stage that trains it, as that stage left it
     network: NetworkPicture | None = None
 
 

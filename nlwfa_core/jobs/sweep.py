@@ -59,20 +59,11 @@ Group = dict[str, str]
 class Swept:
     """Holds the outcome of a sweep. Runs that are in none of the three attributes were not started,
     because the time was over.
-
-    Attributes
-    ----------
-    present : tuple of str
-        The keys of runs that were on disk before.
-    new : tuple of str
-        The keys of runs that were done in this call.
-    failed : mapping
-        Key -> the reason why the run failed.
     """
 
-    present: tuple[str, ...]
-    new: tuple[str, ...]
-    failed: Mapping[str, str]
+    present: tuple[str, ...]  # the keys of runs that were on disk before
+    new: tuple[str, ...]  # the keys of runs that were done in this call
+    failed: Mapping[str, str]  # key -> the reason why the run failed
 
 
 def run_missing(
@@ -88,34 +79,17 @@ def run_missing(
     """Run the recipes that have no folder in `home/runs` yet, and record them in the history of
     `home`.
 
-    Parameters
-    ----------
-    recipes : mapping
-        Key -> recipe, in the order in which they start; runs that share strings and matrix are
-        neighbours.
-    home : Path
-        A lab's folder, with `runs`, `uploads` and a history.
-    jobs : int
-        The number of worker processes.
-    scheduler : str, optional
-        The address of a Dask scheduler, whose workers then run the recipes instead of processes on
-        this machine.
-    report : callable
-        Called with a Progress, in which a step is a run.
-    seconds : float, optional
-        After this time no run is started; those that are running are finished.
-    each : callable
-        Called in this process as soon as a run has ended, with its key, and with the reason if it
-        failed, otherwise None.
-    history : bool
-        Whether to write a history. False is for a temporary home: nothing is written even if the
-        history is a shared database.
+    `recipes`: key -> recipe, in the order in which they start; runs that share strings and matrix
+    are neighbours. `home`: a lab's folder, with `runs`, `uploads` and a history. `jobs`: the number
+    of worker processes. `scheduler`: the address of a Dask scheduler, whose workers then run the
+    recipes instead of processes on this machine. `report`: called with a Progress, in which a step
+    is a run. `seconds`: after this time no run is started; those that are running are finished.
+    `each`: called in this process as soon as a run has ended, with its key, and with the reason if
+    it failed, otherwise None. `history`: whether to write a history. False is for a temporary home:
+    nothing is written even if the history is a shared database.
 
-    Raises
-    ------
-    RecipeError
-        If the cluster can't be reached, or a result can't be written. Runs that were finished
-        before stay on disk.
+    Raises RecipeError if the cluster can't be reached, or a result can't be written. Runs that were
+    finished before stay on disk.
     """
     folders = RunFolders(home / "runs")
     present = tuple(key for key in recipes if folders.has(key))

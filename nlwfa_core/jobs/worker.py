@@ -82,10 +82,7 @@ class WorkerProcess:
     """Controls a worker process from the server. The process is started when it is first needed,
     and restarted if it has died.
 
-    Attributes
-    ----------
-    job : Job or None
-        The job that the worker is working on.
+    `job`: the job that the worker is working on.
     """
 
     def __init__(self) -> None:
@@ -206,16 +203,9 @@ class Inbox:
     """Reads the server's messages in a thread of its own, so that a cancel takes effect in the
     middle of a run.
 
-    Attributes
-    ----------
-    orders : SimpleQueue
-        The messages with experiments to run.
-    cancelled : Event
-        Is set when the current experiment has to stop.
-    pause : Pause
-    saving : Lock
-        Must be held while a result is written: if the input ends meanwhile, the process waits for
-        it before it exits.
+    `orders`: the messages with experiments to run. `cancelled`: is set when the current experiment
+    has to stop. `saving`: must be held while a result is written: if the input ends meanwhile, the
+    process waits for it before it exits.
     """
 
     def __init__(self, stream: BinaryIO) -> None:
@@ -397,27 +387,14 @@ def run_group(
 ) -> dict[str, Outcome]:
     """Run recipes one after another in a worker of a sweep.
 
-    Parameters
-    ----------
-    recipes : mapping
-        Key -> recipe as JSON.
-    home : str
-        The folder of the lab; uploads are read from `home/uploads`.
-    server : str
-        The name of the sweep's file in `home/servers`. If this worker can read the file, it shares
-        the sweep's disk, and writes results to `home/runs`.
-    seconds : float, optional
-        After this time no run is started.
+    `recipes`: key -> recipe as JSON. `home`: the folder of the lab; uploads are read from
+    `home/uploads`. `server`: the name of the sweep's file in `home/servers`. If this worker can
+    read the file, it shares the sweep's disk, and writes results to `home/runs`. `seconds`: after
+    this time no run is started.
 
-    Returns
-    -------
-    dict
-        Key -> the outcome of each run that was started.
+    Returns a dict: key -> the outcome of each run that was started.
 
-    Raises
-    ------
-    RecipeError
-        If a result can't be written.
+    Raises RecipeError if a result can't be written.
     """
     if not hasattr(_own, "bench"):
         _own.bench = Workbench()

@@ -5,7 +5,7 @@ are compared with.
 - `options`: the options that learners share: of networks, and of the third step.
 - `kinds`: what learners from a Hankel matrix do, and learners from strings.
 - `learners`: a record of options for each learner, and the registry.
-- `fitting`: `fit`, which learns from a Hankel matrix, and `fit_strings`, which learns from strings.
+- `fitting`: `fit`, which learns from strings, or from a Hankel matrix.
 - `two_steps`: steps 1 and 2 on a Hankel matrix: the SVD and linear maps, or networks from several
   starts.
 - `progress`: reports, logs and cancelling.

@@ -20,28 +20,17 @@ from .progress import MAX_SHOWN, TrainingLog
 
 @dataclass(frozen=True, eq=False)
 class Steps:
-    """The parameters that steps 1 and 2 learned, from which a model is built.
+    """The parameters that steps 1 and 2 learned, from which a model is built."""
 
-    Attributes
-    ----------
-    initial : array, shape (num_states,)
-    transitions : tuple of arrays, shapes (num_maps, width_i, width_{i+1})
-    decoder : tuple of arrays, shapes (width_i, width_{i+1})
-        The layers of φ', which computes a row of H, unscaled, from a state. The last layer is
-        linear.
-    nonlinear : (bool, bool)
-        Whether θ is tanh in the transitions, and in the decoder; otherwise it is the identity.
-    logs : tuple of TrainingLog
-    seconds : dict
-        Stage -> its wall time.
-    """
-
-    initial: FloatArray
-    transitions: tuple[FloatArray, ...]
+    initial: FloatArray  # (num_states,)
+    transitions: tuple[FloatArray, ...]  # (num_maps, width_i, width_{i+1})
+    # (width_i, width_{i+1}): the layers of φ', which computes a row of H, unscaled, from a state.
+    # The last layer is linear.
     decoder: tuple[FloatArray, ...]
+    # whether θ is tanh in the transitions, and in the decoder; otherwise it is the identity
     nonlinear: tuple[bool, bool]
     logs: tuple[TrainingLog, ...]
-    seconds: dict[str, float]
+    seconds: dict[str, float]  # stage -> its wall time
 
 
 def reading_of(hankel: HankelMatrix) -> Reading:
@@ -53,9 +42,7 @@ def mapped_rows(hankel: HankelMatrix) -> npt.NDArray[np.int32]:
     """Find the rows uσ that maps lead to: the columns of `shifted` for the strings' symbols, and
     for ⊣ if it has a map.
 
-    Returns
-    -------
-    array, shape (num_prefixes, num_maps)
+    Returns an array (num_prefixes, num_maps).
     """
     num_symbols = hankel.num_symbols - hankel.num_marks
     return hankel.shifted[:, : num_symbols + reading_of(hankel).has_end_map]
@@ -81,11 +68,7 @@ def as_network(
 def first_strings(hankel: HankelMatrix) -> tuple[IntArray, Words]:
     """Select the rows, among the first MAX_SHOWN, whose prefixes are beginnings of strings.
 
-    Returns
-    -------
-    rows : array, shape (n,)
-    beginnings : Words
-        The prefix of each row, without boundary symbols.
+    Returns `rows` (n,). `beginnings`: the prefix of each row, without boundary symbols.
     """
     num_symbols = hankel.num_symbols - hankel.num_marks
     begin = (num_symbols + 1,) if hankel.num_marks == 2 else ()

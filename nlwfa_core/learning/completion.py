@@ -32,20 +32,13 @@ SWEEPS_PER_HALVING = 4  # of the ridge
 class Completion:
     """A completed matrix, left · diag(singular_values) · rightᵀ, which approximates the known cells
     of H.
-
-    Attributes
-    ----------
-    left : array, shape (num_rows, rank)
-        Its columns are orthonormal, as are those of `right`.
-    singular_values : array, shape (rank,), descending
-    right : array, shape (num_suffixes, rank)
-    losses : array, shape (num_sweeps,)
-        The squared error on the known cells after each sweep, divided by the sum of their squares.
     """
 
-    left: FloatArray
-    singular_values: FloatArray
-    right: FloatArray
+    left: FloatArray  # (num_rows, rank): its columns are orthonormal, as are those of `right`
+    singular_values: FloatArray  # (rank,), descending
+    right: FloatArray  # (num_suffixes, rank)
+    # (num_sweeps,): the squared error on the known cells after each sweep, divided by the sum of
+    # their squares
     losses: FloatArray
 
 
@@ -67,23 +60,12 @@ def complete(
     and is halved every SWEEPS_PER_HALVING sweeps until it reaches `ridge`: starting with a small
     ridge leads to worse minima.
 
-    Parameters
-    ----------
-    hankel : HankelMatrix
-        From `hankel.valued_strings.observed_hankel`.
-    rank : int
-    ridge : float
-        The final ridge, for H divided by its largest entry. About 0.001 suits values with errors of
-        a few per cent.
-    sweeps : int
-        At least 1.
+    `hankel`: from `hankel.valued_strings.observed_hankel`. `ridge`: the final ridge, for H divided
+    by its largest entry. About 0.001 suits values with errors of a few per cent. `sweeps`: at least
+    1.
 
-    Raises
-    ------
-    RecipeError
-        If H has no finite entry other than 0, the rank or the number of sweeps is below 1, or the
-        ridge is not above 0 or too large.
-    Cancelled
+    Raises RecipeError if H has no finite entry other than 0, the rank or the number of sweeps is
+    below 1, or the ridge is not above 0 or too large. Raises Cancelled.
     """
     matrix = hankel.matrix
     scale = float(abs(matrix).max()) if matrix.nnz else 0.0
@@ -152,18 +134,11 @@ def linear_transitions(
     """Fit one matrix A_σ per symbol by least squares: it minimises Σ_u ‖z_u A_σ − z_{uσ}‖² and has
     the least norm.
 
-    Parameters
-    ----------
-    states : array, shape (num_rows, rank)
-        The state z of each row of H. The rows of the prefixes u come first.
-    shifted : array, shape (num_prefixes, num_symbols)
-        The number of the row of uσ.
-    observed : array of bool, shape (num_prefixes, num_symbols)
-        Whether the pair of u and uσ counts in the sum.
+    `states` (num_rows, rank): the state z of each row of H. The rows of the prefixes u come first.
+    `shifted` (num_prefixes, num_symbols): the number of the row of uσ. `observed` (num_prefixes,
+    num_symbols): whether the pair of u and uσ counts in the sum.
 
-    Returns
-    -------
-    array, shape (num_symbols, rank, rank)
+    Returns an array (num_symbols, rank, rank).
     """
     pairs = [np.flatnonzero(column) for column in observed.T]
     solved = [

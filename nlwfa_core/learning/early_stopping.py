@@ -55,18 +55,10 @@ class EarlyStopping(Generic[M]):
     """Keeps the model with the fewest bits per symbol on validation strings, or the last model if
     there are no such strings.
 
-    Parameters
-    ----------
-    validation : Sample or None
-    num_symbols : int
-        The number of symbols of the training sample.
-    patience : int
-        How many models in a row may be no better than the best one before `is_late` becomes true.
+    `num_symbols`: the number of symbols of the training sample. `patience`: how many models in a
+    row may be no better than the best one before `is_late` becomes true.
 
-    Raises
-    ------
-    RecipeError
-        If the validation sample is empty or has another number of symbols.
+    Raises RecipeError if the validation sample is empty or has another number of symbols.
     """
 
     def __init__(self, validation: Sample | None, num_symbols: int, patience: int) -> None:

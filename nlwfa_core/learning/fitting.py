@@ -1,23 +1,23 @@
-"""Runs any learner: `fit` learns from a Hankel matrix, `fit_strings` from the strings themselves.
+"""Runs any learner: `fit` learns from strings, or from a Hankel matrix.
 
-`fit` offers SP, fac.non, tran.non and both.non (Li, Rabusseau, Precup 2018, §4.5), followed by a
-refinement (the third step) if the options ask for one; `fit_strings` offers HMM, PFA, PDFA, GRU and
-LSTM. Both offer networks that are trained by likelihood, without a matrix.
 `learning.functions.fit_values.fit_values` learns from the values of strings instead.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from time import perf_counter
 from typing import Any
 
-from ..errors import RecipeError, check_at_least, check_one_of, check_type, check_types, plural
+from ..errors import RecipeError, check_types, enumeration, plural
+from ..hankel.estimate import build_hankel
 from ..hankel.matrix import HankelMatrix
+from ..hankel.recipe import HankelRecipe
 from ..metrics.diagnostics import divergence_warnings
-from ..models.nlwfa import NLWFA
-from ..models.recurrent import RecurrentModel
+from ..models.model_files import LearnedModel
 from ..models.wfa import WFA
+from ..records import NoEffect, options_of
 from ..rounding import on_one_thread
 from ..strings.plain import SampleLike, as_sample
 from ..strings.sample import Sample
@@ -28,7 +28,6 @@ from .learners import (
     HANKEL_LEARNERS,
     LEARNERS,
     NETWORK_LEARNERS,
-    STRING_LEARNERS,
     NetworkLearner,
 )
 from .names import PROCESSOR_DEPENDENT
@@ -45,8 +44,8 @@ from .progress import (
 )
 from .two_steps import FitCache, check_rank, check_size, string_model
 
-OF_MATRICES = {name: LEARNERS[name] for name in HANKEL_LEARNERS}
-OF_STRINGS = {name: LEARNERS[name] for name in STRING_LEARNERS}
+# Fields of a Hankel matrix that `fit` takes as keywords; whether it has boundary symbols follows.
+MATRIX_FIELDS = [name for name, entry in options_of(HankelRecipe).items() if not entry.derived]
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,98 +105,151 @@ class FitReport:
 
 @dataclass(frozen=True, eq=False)
 class Fit:
-    """A model learned from a Hankel matrix or from values, or a network learned by likelihood, and
-    the report of its learning.
-    """
+    """A learned model, and the report of its learning."""
 
-    model: WFA | NLWFA
-    report: FitReport
-
-
-@dataclass(frozen=True, eq=False)
-class StringFit:
-    """A model learned from the strings themselves, and the report of its learning."""
-
-    model: WFA | NLWFA | RecurrentModel
+    model: LearnedModel
     report: FitReport
 
 
 @check_types
 @on_one_thread
 def fit(
-    hankel: HankelMatrix | SampleLike,
+    data: SampleLike | HankelMatrix,
     options: LearnerOptions | str | None = None,
     rank: int | None = None,
     *,
-    strings: tuple[SampleLike, SampleLike | None] | None = None,
+    validation: SampleLike | None = None,
+    strings: SampleLike | None = None,
     cache: FitCache | None = None,
     report: Report = silent,
     cancelled: CancelCheck = never,
     **fields: Any,
 ) -> Fit:
-    """Learn a model from a Hankel matrix, with the options of a learner (`learners.options`) or, in
-    short, with keywords: `fit(hankel, "SP", rank=5)`.
+    """Learn a model from strings, with the options of a learner (`learners.options`) or, in short,
+    with keywords: `fit(strings, "SP", rank=5)`.
+
+    SP, fac.non, tran.non and both.non (Li, Rabusseau, Precup 2018, §4.5) learn from a Hankel matrix
+    of the strings. It has the defaults of `HankelRecipe` unless `fields` has others, and boundary
+    symbols if the learner needs them (`LearnerOptions.needs_boundary`). A matrix can also be passed
+    in place of the strings, for example one of a function (`exact_hankel`), or one from which
+    several models are learned. HMM, PFA, PDFA, GRU and LSTM learn from the strings themselves, and
+    so do networks with `objective="likelihood"`.
 
     The result is always a model of string probabilities. If the matrix counts prefixes or factors,
-    a linear model is converted (Balle et al. 2014), while networks need a matrix with boundary
-    symbols (see `LearnerOptions.needs_boundary`). Networks are trained until their loss hardly
+    a linear model is converted (Balle et al. 2014). Networks are trained until their loss hardly
     falls any more: by L-BFGS, from one start, the SVD of H.
 
-    With `objective="likelihood"`, networks are trained on the training strings instead, without a
-    matrix: `fit(strings, "both.non", rank=3, objective="likelihood")`. Then `fit_strings` does the
-    same.
-
-    >>> from nlwfa_core import estimate_hankel, select_basis
+    >>> from nlwfa_core import fit
     >>> strings = ["ab", "ab", "b", "abb"]
-    >>> model = fit(estimate_hankel(strings, select_basis(strings, 5, 5)), "SP", rank=2).model
-    >>> round(model("ab"), 3)
+    >>> round(fit(strings, "SP", rank=2).model("ab"), 3)
     0.213
+    >>> fit(strings, "SP", rank=3, statistic="factor", num_suffixes=4).model.num_states
+    3
+    >>> fit(strings, "HMM", rank=2).model.num_states
+    2
 
     Parameters
     ----------
-    hankel : HankelMatrix, or Sample or strings
-        Strings only for networks by likelihood, which read no matrix.
+    data : Sample, strings as `strings.plain.as_sample` takes them, or HankelMatrix
     options : LearnerOptions or str, optional
         The options of a learner, or a learner's name.
     rank : int, optional
-        In place of the rank in `options`.
-    strings : (Sample or strings, the same or None), optional
-        Training strings, which a training or a refinement by likelihood needs, and validation
-        strings, which are used for early stopping and to choose among several starts. If their
-        alphabet is not the matrix's, their symbols are renumbered to match it.
+        The number of states, and for a PDFA the largest one; in place of the rank in `options`.
+    validation : Sample or strings, optional
+        Strings for early stopping, and to choose among several starts; for a PDFA, to choose the
+        options of merging. Symbols of other alphabets are renumbered to match the training strings
+        or the matrix, and so are those of `strings`.
+    strings : Sample or strings, optional
+        With a matrix: the training strings, which a training or refinement by likelihood needs.
     cache : FitCache, optional
-        Intermediate results of earlier calls on the same matrix; `fit` uses them and adds its own.
+        With a matrix, or for networks by likelihood: intermediate results of earlier calls on it,
+        or on the same strings; `fit` uses them and adds its own.
     fields
-        Fields of the learner's options, in place of those in `options`.
+        Fields of the learner's options, in place of those in `options`; with strings, also those of
+        the matrix: `num_prefixes`, `num_suffixes`, `statistic` and `transform`.
 
     Raises
     ------
     RecipeError
         If the learner or an option is unknown, has no effect or is not allowed, the rank is above
-        what the basis allows, or a training or refinement by likelihood has no strings.
+        what the basis allows, there are no strings, a validation string has an unknown symbol, or a
+        learner gets a matrix that learns from strings, or whose refinement needs them.
     TypeError
-        If the learner or the rank is missing, or there are strings in place of the matrix that a
-        learner needs.
+        If the learner or the rank is missing, or an argument has another type.
     Cancelled
         If `cancelled()` returns true.
     """
-    if fields.get("objective", getattr(options, "objective", "hankel")) == "hankel":
-        check_type("hankel", hankel, HankelMatrix)
-    settings = called_options(OF_MATRICES, options, rank, fields)
-    if isinstance(settings, NetworkLearner) and not settings.needs_hankel:
-        train = _training_strings(hankel, strings)
-        return _fit_by_likelihood(train, settings, cache, report, cancelled)
-    assert isinstance(settings, HankelLearner) and isinstance(hankel, HankelMatrix)
+    if not isinstance(data, HankelMatrix):
+        data = _sample_of(data)
+    counting = {name: fields.pop(name) for name in MATRIX_FIELDS if name in fields}
+    settings = called_options(LEARNERS, options, rank, fields)
+    if isinstance(data, HankelMatrix):
+        if not isinstance(settings, HankelLearner):
+            raise RecipeError(f"{settings.learner} learns from strings; got a HankelMatrix")
+        if counting and settings.needs_hankel:
+            raise RecipeError(
+                f"{enumeration(list(counting))} can be chosen with strings, but a Hankel matrix "
+                "was passed, which has its own"
+            )
+        train = None if strings is None else _in_alphabet_of(data, strings, "strings")
+        if not settings.needs_hankel:
+            return _fit_by_likelihood(train, settings, counting, cache, report, cancelled)
+        if train is not None:
+            held_out = _validation_of(train, validation)
+        elif validation is not None:
+            held_out = _in_alphabet_of(data, validation, "validation")
+        else:
+            held_out = None
+        return _fit_matrix(data, settings, train, held_out, cache or FitCache(), report, cancelled)
+    useless = {"strings": strings, "cache": cache if settings.needs_hankel else None}
+    for name, value in useless.items():
+        if value is not None:
+            raise TypeError(f"{name} can only be passed with a HankelMatrix; got {data!r:.60}")
+    held_out = _validation_of(data, validation)
+    if isinstance(settings, StringLearner):
+        for name in counting:
+            raise NoEffect(name, {"learner": settings.learner}, {"learner": HANKEL_LEARNERS})
+        return _fit_strings(data, held_out, settings, report, cancelled)
+    assert isinstance(settings, HankelLearner)
+    if not settings.needs_hankel:
+        return _fit_by_likelihood(data, settings, counting, cache, report, cancelled)
+    hankel = build_hankel(data, _hankel_recipe(settings, counting))
+    return _fit_matrix(hankel, settings, data, held_out, FitCache(), report, cancelled)
+
+
+def _sample_of(data: SampleLike) -> Sample:
+    try:
+        return as_sample(data, name="data")
+    except TypeError as error:
+        raise TypeError(f"{error}; data may also be a HankelMatrix") from None
+
+
+def _hankel_recipe(settings: HankelLearner, fields: Mapping[str, Any]) -> HankelRecipe:
+    """Make the recipe of a learner's matrix, with boundary symbols if the learner needs them."""
+    statistic, transform = (
+        fields.get(name, options_of(HankelRecipe)[name].default)
+        for name in ("statistic", "transform")
+    )
+    bounded = settings.needs_boundary(statistic, transform)
+    return HankelRecipe(**fields, bounded=bounded)
+
+
+def _fit_matrix(
+    hankel: HankelMatrix,
+    settings: HankelLearner,
+    train: Sample | None,
+    validation: Sample | None,
+    cache: FitCache,
+    report: Report,
+    cancelled: CancelCheck,
+) -> Fit:
+    """Learn a model from a matrix: two steps, then a refinement, which may need `train`."""
     check_rank(hankel, settings.rank)
     settings.check_limits()
-    if settings.refine == "likelihood" and strings is None:
+    if settings.refine == "likelihood" and train is None:
         raise RecipeError("refining by likelihood needs training strings; got none")
-    samples = None if strings is None else _in_alphabet_of(hankel, *strings)
     check_cancelled(cancelled)
-    cache = cache or FitCache()
-    steps, svd, start_errors = settings.two_steps(
-        hankel, samples[1] if samples else None, cache, report, cancelled
-    )
+    steps, svd, start_errors = settings.two_steps(hankel, validation, cache, report, cancelled)
     started = perf_counter()
     if settings.refine == "hankel":
         from .refine.hankel import refine_hankel
@@ -206,11 +258,11 @@ def fit(
     model = replace(string_model(hankel, steps), alphabet=hankel.alphabet)
     logs = steps.logs
     seconds = steps.seconds
-    if settings.refine == "likelihood" and samples:
+    if settings.refine == "likelihood" and train is not None:
         from .refine.likelihood import refine_likelihood
 
         model, log = refine_likelihood(
-            model, *samples, settings, report, cancelled, first_strings(hankel)
+            model, train, validation, settings, report, cancelled, first_strings(hankel)
         )
         model = replace(model, alphabet=hankel.alphabet)
         logs = (*logs, log)
@@ -242,98 +294,48 @@ def fit(
     )
 
 
-@check_types
-@on_one_thread
-def fit_strings(
-    train: SampleLike,
-    options: LearnerOptions | str | None = None,
-    rank: int | None = None,
-    *,
-    validation: SampleLike | None = None,
-    cache: FitCache | None = None,
-    report: Report = silent,
-    cancelled: CancelCheck = never,
-    **fields: Any,
-) -> StringFit:
-    """Learn an HMM, a PFA, a PDFA, a GRU or an LSTM from strings, or a network by likelihood.
-
-    >>> fit_strings(["ab", "b", "abb"], "HMM", 2).model.num_states
-    2
-
-    Parameters
-    ----------
-    train : Sample, or strings as `strings.plain.as_sample` takes them
-    options : LearnerOptions or str, optional
-        The options of a learner, or a learner's name.
-    rank : int, optional
-        The number of states, and for a PDFA the largest one; in place of the rank in `options`.
-    validation : the same, optional
-        Strings for early stopping; for a PDFA, to choose the options of merging. Networks by
-        likelihood do not read them.
-    cache : FitCache, optional
-        Networks by likelihood of earlier calls with the same strings.
-    fields
-        Fields of the learner's options, in place of those in `options`.
-
-    Raises
-    ------
-    RecipeError
-        If the learner is not one of `STRING_LEARNERS` or a network by likelihood, an option is
-        unknown, has no effect or is not allowed, a sample is empty, or a number is out of range.
-    TypeError
-        If the learner or the rank is missing.
-    Cancelled
-    """
-    train = as_sample(train, name="train")
-    settings = called_options(LEARNERS, options, rank, fields)
-    if settings.needs_hankel:
-        check_one_of("learner", settings.learner, OF_STRINGS)
-    if isinstance(settings, NetworkLearner):
-        network = _fit_by_likelihood(train, settings, cache, report, cancelled)
-        return StringFit(network.model, network.report)
-    assert isinstance(settings, StringLearner)
-    validation = _validation_of(train, validation)
-    model = settings.fit(train, validation, report, cancelled)
-    model = replace(model, alphabet=train.alphabet)
-    radius = model.spectral_radius if isinstance(model, WFA) else None
+def _fit_strings(
+    train: Sample,
+    validation: Sample | None,
+    settings: StringLearner,
+    report: Report,
+    cancelled: CancelCheck,
+) -> Fit:
+    """Learn a model from the strings themselves."""
+    model = replace(settings.fit(train, validation, report, cancelled), alphabet=train.alphabet)
     learned = FitReport(
         settings.learner,
-        settings.rank,
-        model.num_states,
-        None,
-        None,
-        radius,
-        (),
-        divergence_warnings(model),
-        {},
+        rank=settings.rank,
+        num_states=model.num_states,
+        singular_values=None,
+        numerical_rank=None,
+        spectral_radius=model.spectral_radius if isinstance(model, WFA) else None,
+        logs=(),
+        messages=divergence_warnings(model),
+        seconds={},
     )
-    return StringFit(model, learned)
-
-
-def _training_strings(
-    hankel: HankelMatrix | SampleLike, strings: tuple[SampleLike, SampleLike | None] | None
-) -> Sample:
-    """Select the training strings among the arguments of `fit`, for a learner without a matrix."""
-    if not isinstance(hankel, HankelMatrix):
-        if strings is not None:
-            raise TypeError("training strings are passed twice: in place of a matrix, and strings")
-        return as_sample(hankel, name="hankel")
-    if strings is None:
-        raise RecipeError("training by likelihood needs training strings; got none")
-    return _in_alphabet_of(hankel, *strings)[0]
+    return Fit(model, learned)
 
 
 def _fit_by_likelihood(
-    train: Sample,
-    settings: NetworkLearner,
+    train: Sample | None,
+    settings: HankelLearner,
+    counting: Mapping[str, Any],
     cache: FitCache | None,
     report: Report,
     cancelled: CancelCheck,
 ) -> Fit:
-    """Learn a network from strings."""
+    """Learn a network from strings, for which no fields of a matrix have an effect."""
+    assert isinstance(settings, NetworkLearner)
+    for name in counting:
+        setting = {"learner": settings.learner, "objective": settings.objective}
+        raise NoEffect(name, setting, {"objective": ["hankel"]})
+    if train is None:
+        raise RecipeError("training by likelihood needs training strings; got none")
+    if not train.num_strings:
+        raise RecipeError("the sample has no strings: there is nothing to learn from")
     check_size(train.num_symbols, settings.rank)
     settings.check_limits()
-    check_at_least("the number of training strings", train.num_strings, 1)
     check_cancelled(cancelled)
     started = perf_counter()
     stage = settings.by_likelihood(train, cache or FitCache(), report, cancelled)
@@ -355,21 +357,17 @@ def _fit_by_likelihood(
     )
 
 
-def _in_alphabet_of(
-    hankel: HankelMatrix, train: SampleLike, validation: SampleLike | None
-) -> tuple[Sample, Sample | None]:
-    """Renumber strings to match the alphabet of a matrix or, if it has none, validation strings to
-    match the training strings.
-    """
-    train = as_sample(train, None if isinstance(train, Sample) else hankel.alphabet, "strings[0]")
+def _in_alphabet_of(hankel: HankelMatrix, strings: SampleLike, name: str) -> Sample:
+    """Renumber strings to match the alphabet of a matrix, if it has one."""
+    sample = as_sample(strings, None if isinstance(strings, Sample) else hankel.alphabet, name)
     if hankel.alphabet is not None:
-        train = train.in_alphabet(hankel.alphabet, "the Hankel matrix's")
-    if train.num_symbols != (number := hankel.num_symbols - hankel.num_marks):
+        sample = sample.in_alphabet(hankel.alphabet, "the Hankel matrix's")
+    if sample.num_symbols != (number := hankel.num_symbols - hankel.num_marks):
         raise RecipeError(
-            f"the Hankel matrix has {plural(number, 'symbol')}, but the training strings "
-            f"have {train.alphabet.summary}"
+            f"the Hankel matrix has {plural(number, 'symbol')}, but {name} has "
+            f"{sample.alphabet.summary}"
         )
-    return train, _validation_of(train, validation)
+    return sample
 
 
 def _validation_of(train: Sample, validation: SampleLike | None) -> Sample | None:

@@ -284,20 +284,13 @@ class LSTM(RecurrentLearner):
 
 
 class ValueSP(FromValues):
-    """The options of SP for functions learned from values.
-
-    Attributes
-    ----------
-    ridge : float
-        The ridge of the matrix completion (see `completion.complete`).
-    seed : int
-        The seed of the refinement's random starts.
-    """
+    """The options of SP for functions learned from values."""
 
     title: ClassVar[str] = SP.title
     is_random: ClassVar[bool] = False
 
     learner: Literal["SP"] = learner_option("SP")
+    # the ridge of the matrix completion (see `completion.complete`)
     ridge: float = option(
         1e-6,
         title="ridge",
@@ -305,6 +298,7 @@ class ValueSP(FromValues):
         gt=0,
         le=1000,
     )
+    # the seed of the refinement's random starts
     seed: int = seed_option(when={"refine": ["values"]})
 
 

@@ -26,7 +26,7 @@ import numpy as np
 from scipy.special import xlogy
 
 from .. import limits
-from ..errors import RecipeError, check_at_least, check_between, check_types
+from ..errors import RecipeError, check_at_least, check_between
 from ..models.wfa import WFA
 from ..strings.sample import Sample
 from ..strings.trie import Trie
@@ -48,26 +48,17 @@ NEARLY_EQUAL = 1e-9
 class PDFATraining:
     """The options of state merging.
 
-    Attributes
-    ----------
-    penalty : float, optional
-        How many nats of log-likelihood a merge may lose for each parameter that it removes.
-    min_count : int, optional
-        How many strings must pass a node for the node to be counted in the comparison of two
-        states. Without `penalty` or `min_count`, validation strings choose among PENALTIES and
-        MIN_COUNTS, and without validation strings the first of these are used.
-    pseudo_count : float
-        A number added to the count of each symbol, and of the end, in each state. A symbol that
-        never occurred in a state leads to the state to which this symbol leads most often.
-
-    Raises
-    ------
-    RecipeError
-        If a number is not possible.
+    Raises RecipeError if a number is not possible.
     """
 
+    # how many nats of log-likelihood a merge may lose for each parameter that it removes
     penalty: float | None = None
+    # How many strings must pass a node for the node to be counted in the comparison of two states.
+    # Without `penalty` or `min_count`, validation strings choose among PENALTIES and MIN_COUNTS,
+    # and without validation strings the first of these are used.
     min_count: int | None = None
+    # A number added to the count of each symbol, and of the end, in each state. A symbol that never
+    # occurred in a state leads to the state to which this symbol leads most often.
     pseudo_count: float = PSEUDO_COUNT
 
     def __post_init__(self) -> None:
@@ -76,7 +67,6 @@ class PDFATraining:
                 check_at_least(name, value, 0)
 
 
-@check_types
 def fit_pdfa(
     train: Sample,
     max_states: int,
@@ -115,9 +105,7 @@ def fit_pdfa(
     Cancelled
     """
     check_between("the number of states of a PDFA", max_states, 1, limits.most("rank"))
-    limits.check_at_most(
-        "symbols × rank²", train.num_symbols * max_states**2, limits.most("transition_numbers")
-    )
+    limits.check_limit("symbols × rank²", train.num_symbols * max_states**2, "transition_numbers")
     if not len(train.words):
         raise RecipeError(
             "the sample has no strings: there is no prefix tree whose states could be merged"
@@ -159,13 +147,9 @@ def _bits(model: WFA, sample: Sample) -> float:
 def _automaton(counts: FloatArray, targets: IntArray, pseudo_count: float) -> WFA:
     """Turn the counts of a deterministic automaton into probabilities.
 
-    Parameters
-    ----------
-    counts : array, shape (num_states, num_symbols + 1)
-        How often each symbol, and last the end, followed in each state. State 0 is the start.
-    targets : array, shape (num_states, num_symbols)
-        The state to which each symbol leads, or −1 if it never occurred there.
-    pseudo_count : float
+    `counts` (num_states, num_symbols + 1): how often each symbol, and last the end, followed in
+    each state. State 0 is the start. `targets` (num_states, num_symbols): the state to which each
+    symbol leads, or −1 if it never occurred there.
     """
     num_states, num_symbols = targets.shape
     visits = counts.sum(axis=1)
@@ -182,33 +166,20 @@ def _automaton(counts: FloatArray, targets: IntArray, pseudo_count: float) -> WF
 
 
 class _Fold(NamedTuple):
-    """Which nodes are merged if a candidate is merged into each of several states.
+    """Which nodes are merged if a candidate is merged into each of several states."""
 
-    Attributes
-    ----------
-    states : array, shape (num_pairs,)
-        The position of the state in the list of states.
-    into, nodes : arrays, shape (num_pairs,)
-        Each node, and the node into which it is merged.
-    """
-
-    states: IntArray
-    into: IntArray
+    states: IntArray  # (num_pairs,): the position of the state in the list of states
+    into: IntArray  # into, nodes (num_pairs,): each node, and the node into which it is merged
     nodes: IntArray
 
 
 class _Merging:
     """The prefix tree while its states are merged.
 
-    Attributes
-    ----------
-    children : array, shape (num_nodes, num_symbols)
-        The node to which each symbol leads, or −1.
-    counts : array, shape (num_nodes, num_symbols + 1)
-        How often each symbol, and last the end, followed at each node.
-    log_likelihoods, num_parameters : arrays, shape (num_nodes,)
-        Σ c log(c / n) of each node's counts c with their sum n, in nats; how many of the counts are
-        not 0, minus 1.
+    `children` (num_nodes, num_symbols): the node to which each symbol leads, or −1. `counts`
+    (num_nodes, num_symbols + 1): how often each symbol, and last the end, followed at each node.
+    `log_likelihoods` and `num_parameters` (num_nodes,): Σ c log(c / n) of each node's counts c with
+    their sum n, in nats; how many of the counts are not 0, minus 1.
     """
 
     def __init__(self, tree: Trie, train: Sample, penalty: float, min_count: int) -> None:

@@ -67,22 +67,11 @@ def log_likelihood(
     """Compute Σ_i w_i ln p(symbol_i | row_i) in blocks, where p comes from the scores S = `hidden`
     · `columns`.
 
-    Parameters
-    ----------
-    hidden : tensor, shape (num_rows, width)
-    columns : tensor, shape (width, num_outputs)
-    rows, symbols : tensors of int, shape (n,)
-        Distinct pairs of a row and a column of S.
-    weights : tensor, shape (n,)
-        w_i: a constant.
-    softmax : bool
-        Whether p is the softmax of a row of S. If not, it is |S_ij| / Σ_j |S_ij| +
-        `MIN_PROBABILITY`.
+    `hidden` (num_rows, width). `columns` (width, num_outputs). `rows` and `symbols` (n,): distinct
+    pairs of a row and a column of S. `weights` (n,): w_i: a constant. `softmax`: whether p is the
+    softmax of a row of S. If not, it is |S_ij| / Σ_j |S_ij| + `MIN_PROBABILITY`.
 
-    Returns
-    -------
-    tensor, shape ()
-        With gradients with respect to `hidden` and `columns`.
+    Returns a number with gradients with respect to `hidden` and `columns`.
     """
     with_gradients = torch.is_grad_enabled()
     arguments = (hidden, columns, rows, symbols, weights, softmax, with_gradients)

@@ -230,44 +230,13 @@ class ByObjective(LearnerOptions):
 
 
 class Networks(LearnerOptions):
-    """The options of steps 1 and 2.
-
-    Attributes
-    ----------
-    hidden : tuple of int
-        The widths of the auto-encoder's hidden layers, as multiples of the rank: (2, 1, 2) or (4,
-        2, 1, 2, 4) in the paper.
-    width_transitions : int
-        The number of hidden units of each symbol's map, as a multiple of the rank: 2 in the paper;
-        0 for no hidden layer.
-    optimizer : str
-        How steps 1 and 2 are trained, one of `names.STEP_OPTIMIZERS`. All but "adamax" solve
-        exactly whatever has a closed form.
-    start : str
-        Where training in steps 1 and 2 starts, one of `names.STARTS`.
-    starts : int
-        How many starts of steps 1 and 2 are tried, each with its own random weights, or
-        `names.BY_RANK` (0) to let the rank decide. `fit` uses the start with the fewest bits per
-        symbol on the validation strings. Without validation strings, it uses the start whose model
-        computes the rows of H with the smallest error (`learning.refine.hankel.rolled_out_error`).
-    epochs_factorisation, epochs_transitions : int
-        The largest number of evaluations of the loss and its gradient on all data, in step 1 and in
-        step 2.
-    tolerance : float
-        For L-BFGS: a step ends when the last `names.WINDOW` epochs lowered its loss by less than
-        this share.
-    rate_factorisation, rate_transitions : float
-        For "adamax": the learning rates of steps 1 and 2, in the paper 0.015 and 0.001.
-    schedule : str
-        For "adamax": one of `names.SCHEDULES`. The rates stay constant, or fall to 0 along half a
-        cosine.
-    seed : int
-        The seed of all random numbers in steps 1 and 2.
-    """
+    """The options of steps 1 and 2."""
 
     from_hankel: ClassVar[bool] = True
     networks: ClassVar[bool] = True
 
+    # the widths of the auto-encoder's hidden layers, as multiples of the rank: (2, 1, 2) or (4, 2,
+    # 1, 2, 4) in the paper
     hidden: tuple[int, ...] = option(
         (2, 1, 2),
         title="hidden layers (multiples of k)",
@@ -283,6 +252,8 @@ class Networks(LearnerOptions):
             },
         ),
     )
+    # the number of hidden units of each symbol's map, as a multiple of the rank: 2 in the paper; 0
+    # for no hidden layer
     width_transitions: int = option(
         2,
         title="hidden units of the transitions (multiples of k)",
@@ -295,6 +266,8 @@ class Networks(LearnerOptions):
         ge=0,
         le=16,
     )
+    # How steps 1 and 2 are trained, one of `names.STEP_OPTIMIZERS`. All but "adamax" solve exactly
+    # whatever has a closed form.
     optimizer: str = option(
         "lbfgs",
         title="optimiser",
@@ -302,6 +275,7 @@ class Networks(LearnerOptions):
         choices=STEP_OPTIMIZERS,
         when=BY_MATRIX,
     )
+    # where training in steps 1 and 2 starts, one of `names.STARTS`
     start: str = option(
         "svd",
         title="start",
@@ -312,7 +286,13 @@ class Networks(LearnerOptions):
             {"nonlinear_factorisation": [True], "from_values": [True], "optimizer": ["adamax"]},
         ),
     )
+    # How many starts of steps 1 and 2 are tried, each with its own random weights, or
+    # `names.BY_RANK` (0) to let the rank decide. `fit` uses the start with the fewest bits per
+    # symbol on the validation strings. Without validation strings, it uses the start whose model
+    # computes the rows of H with the smallest error (`learning.refine.hankel.rolled_out_error`).
     starts: int = starts_option(when=(BY_MATRIX, {"from_values": [False]}))
+    # epochs_factorisation, epochs_transitions: the largest number of evaluations of the loss and
+    # its gradient on all data, in step 1 and in step 2
     epochs_factorisation: int = option(
         CONVERGED_EPOCHS,
         title="epochs of the factorisation",
@@ -336,6 +316,8 @@ class Networks(LearnerOptions):
         ),
         ge=0,
     )
+    # for L-BFGS: a step ends when the last `names.WINDOW` epochs lowered its loss by less than this
+    # share
     tolerance: float = option(
         TOLERANCE,
         title="tolerance",
@@ -344,6 +326,8 @@ class Networks(LearnerOptions):
         ge=0,
         lt=1,
     )
+    # rate_factorisation, rate_transitions: for "adamax": the learning rates of steps 1 and 2, in
+    # the paper 0.015 and 0.001
     rate_factorisation: float = option(
         0.015,
         title="learning rate of the factorisation",
@@ -364,6 +348,8 @@ class Networks(LearnerOptions):
         gt=0,
         le=LARGEST_RATE,
     )
+    # For "adamax": one of `names.SCHEDULES`. The rates stay constant, or fall to 0 along half a
+    # cosine.
     schedule: str = option(
         "constant",
         title="schedule of the learning rates",
@@ -371,7 +357,7 @@ class Networks(LearnerOptions):
         choices=SCHEDULES,
         when={"optimizer": ["adamax"]},
     )
-    seed: int = seed_option()
+    seed: int = seed_option()  # the seed of all random numbers in steps 1 and 2
 
     @field_validator("hidden", mode="before")
     @classmethod
@@ -403,38 +389,9 @@ class Networks(LearnerOptions):
 
 
 class Refined(LearnerOptions):
-    """The options of the third step, which trains all parameters together after steps 1 and 2.
+    """The options of the third step, which trains all parameters together after steps 1 and 2."""
 
-    Attributes
-    ----------
-    refine : str
-        What is trained on, one of `names.REFINEMENTS`.
-    optimizer_refinement : str
-        For "hankel": one of `names.OPTIMIZERS`.
-    epochs_refinement : int
-        For "hankel": the largest number of evaluations of the loss and its gradient. For
-        "likelihood": the number of passes over the training strings.
-    tolerance_refinement : float
-        For "hankel" with "lbfgs": training ends when the last `names.WINDOW` epochs lowered the
-        loss by less than this share.
-    rate_refinement : float
-        For "likelihood", and for "hankel" with "adamax": the learning rate of the first epoch,
-        which falls to 0 along half a cosine.
-    batch : int
-        For "likelihood": the number of strings per step.
-    weight_decay : float
-        For "likelihood": the weight decay of AdamW (Loshchilov and Hutter 2019).
-    dropout : float
-        For "likelihood", and for networks only: the share of the entries of states that is set to 0
-        at random in a step. (SP becomes a network if the matrix is transformed or has boundary
-        symbols.)
-    restarts : int
-        For "likelihood": the number of random starts besides the model of steps 1 and 2. The best
-        result is returned: the best on the validation strings if there are any, and otherwise on
-        the training data.
-    refinement_seed : int
-    """
-
+    # what is trained on, one of `names.REFINEMENTS`
     refine: str = option(
         "none",
         title="refinement",
@@ -442,6 +399,7 @@ class Refined(LearnerOptions):
         choices=REFINEMENTS,
         when=BY_MATRIX,
     )
+    # for "hankel": one of `names.OPTIMIZERS`
     optimizer_refinement: str = option(
         "lbfgs",
         title="optimiser of the refinement",
@@ -449,6 +407,8 @@ class Refined(LearnerOptions):
         choices=OPTIMIZERS,
         when={"refine": ["hankel"]},
     )
+    # For "hankel": the largest number of evaluations of the loss and its gradient. For
+    # "likelihood": the number of passes over the training strings.
     epochs_refinement: int = option(
         {"hankel": CONVERGED_EPOCHS, "likelihood": LIKELIHOOD_EPOCHS},
         by="refine",
@@ -458,6 +418,8 @@ class Refined(LearnerOptions):
         when={"refine": REFINED},
         ge=0,
     )
+    # for "hankel" with "lbfgs": training ends when the last `names.WINDOW` epochs lowered the loss
+    # by less than this share
     tolerance_refinement: float = option(
         TOLERANCE,
         title="tolerance of the refinement",
@@ -467,6 +429,8 @@ class Refined(LearnerOptions):
         ge=0,
         lt=1,
     )
+    # for "likelihood", and for "hankel" with "adamax": the learning rate of the first epoch, which
+    # falls to 0 along half a cosine
     rate_refinement: float = option(
         0.01,
         title="learning rate of the refinement",
@@ -475,6 +439,7 @@ class Refined(LearnerOptions):
         gt=0,
         le=LARGEST_RATE,
     )
+    # for "likelihood": the number of strings per step
     batch: int = option(
         500,
         title="strings per step",
@@ -483,6 +448,7 @@ class Refined(LearnerOptions):
         ge=1,
         le=limits.ceiling("generated_strings"),
     )
+    # for "likelihood": the weight decay of AdamW (Loshchilov and Hutter 2019)
     weight_decay: float = option(
         0.0,
         title="weight decay",
@@ -491,6 +457,9 @@ class Refined(LearnerOptions):
         ge=0,
         le=100,
     )
+    # For "likelihood", and for networks only: the share of the entries of states that is set to 0
+    # at random in a step. (SP becomes a network if the matrix is transformed or has boundary
+    # symbols.)
     dropout: float = option(
         0.0,
         title="dropout of states",
@@ -499,6 +468,9 @@ class Refined(LearnerOptions):
         ge=0,
         lt=1,
     )
+    # For "likelihood": the number of random starts besides the model of steps 1 and 2. The best
+    # result is returned: the best on the validation strings if there are any, and otherwise on the
+    # training data.
     restarts: int = option(
         0,
         title="additional random starts",
@@ -527,26 +499,21 @@ class Refined(LearnerOptions):
 class FromValues(LearnerOptions):
     """The options of the third step of learning from values
     (`learning.functions.fit_values.fit_values`).
-
-    Attributes
-    ----------
-    refine : str
-        One of `names.VALUE_REFINEMENTS`.
-    restarts : int
-        For "values": the number of random starts besides the model of steps 1 and 2. The best
-        result is returned.
     """
 
     from_hankel: ClassVar[bool] = True
     from_values: ClassVar[bool] = True
     objective: ClassVar[str] = "hankel"
 
+    # one of `names.VALUE_REFINEMENTS`
     refine: str = option(
         "none",
         title="refinement",
         help=f"A third step: {', '.join(VALUE_REFINEMENTS)}.",
         choices=VALUE_REFINEMENTS,
     )
+    # For "values": the number of random starts besides the model of steps 1 and 2. The best result
+    # is returned.
     restarts: int = option(
         RESTARTS,
         title="additional random starts",
@@ -575,12 +542,8 @@ def options_from(
     """Combine the forms in which a caller can pass options: a record or a learner's name, and
     fields as keywords, which replace those of the record.
 
-    Raises
-    ------
-    RecipeError
-        If the learner is not in the registry, or a field has no effect, or is not valid.
-    TypeError
-        If there is no learner, or it is passed twice.
+    Raises RecipeError if the learner is not in the registry, or a field has no effect, or is not
+    valid. Raises TypeError if there is no learner, or it is passed twice.
     """
     if isinstance(options, LearnerOptions):
         check_one_of("learner", options.learner, registry)

@@ -46,49 +46,30 @@ NETWORK_ROWS, NETWORK_COLUMNS, MOST_UNITS = 24, 16, 40
 class NetworkState:
     """The auto-encoder at one moment of its training, for the first rows and columns of H. H is
     divided by its largest entry.
-
-    Attributes
-    ----------
-    inputs, outputs : arrays, shape (num_rows, num_columns)
-        A part of H, and what the network makes of it.
-    layers : tuple of arrays, shapes (num_rows, width_i)
-        What the units of each hidden layer compute, for each row.
-    weights : tuple of arrays, shapes (width_i, width_{i+1})
-        From the shown inputs to the first hidden layer, and so on, to the shown outputs.
-    waist : int
-        The index of the layer of k units, whose values are the states.
-    nonlinear : bool
-        Whether the hidden units are tanh units.
     """
 
+    # inputs, outputs (num_rows, num_columns): a part of H, and what the network makes of it
     inputs: FloatArray
+    # (num_rows, width_i): what the units of each hidden layer compute, for each row
     layers: tuple[FloatArray, ...]
     outputs: FloatArray
+    # (width_i, width_{i+1}): from the shown inputs to the first hidden layer, and so on, to the
+    # shown outputs
     weights: tuple[FloatArray, ...]
-    waist: int
-    nonlinear: bool
+    waist: int  # the index of the layer of k units, whose values are the states
+    nonlinear: bool  # whether the hidden units are tanh units
 
 
 @dataclass(frozen=True, eq=False)
 class RowStates:
-    """The states of the n most frequent prefixes at one moment of a training.
+    """The states of the n most frequent prefixes at one moment of a training."""
 
-    Attributes
-    ----------
-    rows : array, shape (n,)
-        The numbers of the prefixes' rows in the Hankel matrix.
-    states : array, shape (n, rank)
-        The state of each prefix at this moment.
-    targets : array, shape (n, rank), or None
-        The states that the stage tries to reach; None if they change during training.
-    network : NetworkState, optional
-        The auto-encoder, in the stage that trains it.
-    """
-
-    rows: IntArray
-    states: FloatArray
+    rows: IntArray  # (n,): the numbers of the prefixes' rows in the Hankel matrix
+    states: FloatArray  # (n, rank): the state of each prefix at this moment
+    # (n, rank), or None: the states that the stage tries to reach; None if they change during
+    # training
     targets: FloatArray | None = None
-    network: NetworkState | None = None
+    network: NetworkState | None = None  # the auto-encoder, in the stage that trains it
 
 
 Look = Callable[[], RowStates]
@@ -96,29 +77,17 @@ Look = Callable[[], RowStates]
 
 @dataclass(frozen=True)
 class Progress:
-    """A progress report: how far a stage has come.
+    """A progress report: how far a stage has come."""
 
-    Attributes
-    ----------
-    stage : str
-        "data", "hankel", "factorisation", "transitions", "scores", …
-    step, total : int
-        The number of steps done, and the number of all steps. When networks are trained, steps are
-        epochs.
-    loss : float or None
-        The stage's loss after `step` epochs.
-    measure : str
-        The kind of loss: `RELATIVE`, `BITS` or `PENALISED_BITS`.
-    look : callable or None
-        () -> the states after this step, as `RowStates`. They are computed only if it is called,
-        which must be before the next step.
-    """
-
-    stage: str
+    stage: str  # "data", "hankel", "factorisation", "transitions", "scores", …
+    # step, total: the number of steps done, and the number of all steps. When networks are trained,
+    # steps are epochs.
     step: int
     total: int
-    loss: float | None = None
-    measure: str = RELATIVE
+    loss: float | None = None  # the stage's loss after `step` epochs
+    measure: str = RELATIVE  # the kind of loss: `RELATIVE`, `BITS` or `PENALISED_BITS`
+    # () -> the states after this step, as `RowStates`. They are computed only if it is called,
+    # which must be before the next step.
     look: Look | None = field(default=None, compare=False, repr=False)
 
 

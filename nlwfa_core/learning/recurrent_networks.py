@@ -284,10 +284,7 @@ def seconds_per_update(
     """Measure how long a step of AdamW takes: the time of a few batches, divided by their number.
     Parameters as in `fit_recurrent`.
 
-    Parameters
-    ----------
-    timer : callable
-        Returns a time in seconds.
+    `timer`: returns a time in seconds.
     """
     with one_thread(), torch.random.fork_rng(devices=[]):
         network, optimizer = _initial(train.num_symbols, kind, num_states, training)

@@ -293,11 +293,7 @@ def truncation_loss(svd: TruncatedSVD, squared_norm: float) -> float:
     """Compute the relative loss of the best approximation of this rank, 1 − Σσ² / ‖H‖² (Eckart and
     Young 1936).
 
-    Parameters
-    ----------
-    svd : TruncatedSVD
-    squared_norm : float
-        ‖H‖².
+    `squared_norm`: ‖H‖².
     """
     return max(1 - float(svd.singular_values @ svd.singular_values) / squared_norm, 0.0)
 
@@ -362,13 +358,8 @@ def fit_linear_maps(hankel: HankelMatrix, svd: TruncatedSVD, rank: int) -> WFA:
     ‖z_uᵀ A_σ − z_{uσ}ᵀ‖². There is one A_σ for each map that the model needs, ⊣ included if it has
     one. α∞ is the λ-column of Vᵀ.
 
-    Parameters
-    ----------
-    hankel : HankelMatrix
-        A matrix that is transformed or has boundary symbols.
-    svd : TruncatedSVD
-        The SVD of its `weighted_block`, with at least `rank` values.
-    rank : int
+    `hankel`: a matrix that is transformed or has boundary symbols. `svd`: the SVD of its
+    `weighted_block`, with at least `rank` values.
     """
     k = max(1, min(rank, svd.numerical_rank))
     V = svd.right[:, :k]

@@ -66,19 +66,11 @@ class FitCache:
 
 
 class Learned(NamedTuple):
-    """The result of steps 1 and 2.
-
-    Attributes
-    ----------
-    steps : Steps
-    svd : TruncatedSVD or None
-        The SVD of H_λ; None if networks were trained.
-    start_errors : tuple of float
-        The number by which each start was judged (see `fitting.FitReport`).
-    """
+    """The result of steps 1 and 2."""
 
     steps: Steps
-    svd: TruncatedSVD | None = None
+    svd: TruncatedSVD | None = None  # the SVD of H_λ; None if networks were trained
+    # the number by which each start was judged (see `fitting.FitReport`)
     start_errors: tuple[float, ...] = ()
 
 
@@ -94,10 +86,8 @@ def check_rank(hankel: HankelMatrix, rank: int) -> None:
 
 def check_size(num_symbols: int, rank: int) -> None:
     """Raise RecipeError if a model would be too large."""
-    limits.check_at_most("rank", rank, limits.most("rank"))
-    limits.check_at_most(
-        "symbols × rank²", num_symbols * rank * rank, limits.most("transition_numbers")
-    )
+    limits.check_limit("rank", rank, "rank")
+    limits.check_limit("symbols × rank²", num_symbols * rank * rank, "transition_numbers")
 
 
 def svd_size(hankel: HankelMatrix, rank: int) -> int:
@@ -143,16 +133,11 @@ def network_steps(
 ) -> Steps:
     """Train the networks of steps 1 and 2: the auto-encoder, then the maps of all symbols.
 
-    Parameters
-    ----------
-    start : int
-        The number of the start, which determines the random weights; start 0 uses `options.seed`
-        itself (see `seed_of_start`).
-    observed : array of bool, shape (num_prefixes, num_symbols), optional
-        For a matrix that holds the values of only some strings (see
-        `learning.functions.fit_values.fit_values`): which
-        pairs of rows u and uσ the maps are trained on. The loss of step 1 is then over the stored
-        cells only.
+    `start`: the number of the start, which determines the random weights; start 0 uses
+    `options.seed` itself (see `seed_of_start`). `observed` (num_prefixes, num_symbols): for a
+    matrix that holds the values of only some strings (see
+    `learning.functions.fit_values.fit_values`): which pairs of rows u and uσ the maps are trained
+    on. The loss of step 1 is then over the stored cells only.
     """
     if observed is None and hankel.statistic == "suffix":
         raise RecipeError(LINEAR_ONLY)

@@ -62,10 +62,8 @@ class Comparison:
         >>> compare(half, half, ["a", "aa", ""] * 10)["bits_per_symbol"].text()
         '0.000 [0.000, 0.000]'
 
-        Raises
-        ------
-        RecipeError
-            If there is no such difference, for example because the true model is not known.
+        Raises RecipeError if there is no such difference, for example because the true model is not
+        known.
         """
         check_one_of("field", field, self.differences)
         return self.differences[field]

@@ -129,14 +129,8 @@ class LearningReport(Protocol):
 def diagnostics(model: Model, scores: Scores, report: LearningReport | None = None) -> Diagnostics:
     """Diagnose a model from its scores and the report of its learning.
 
-    Parameters
-    ----------
-    model : Model
-    scores : Scores
-        The model's scores on the test words.
-    report : FitReport, optional
-        The report of the model's learning. Without it, its rank and its warnings are not part of
-        the diagnosis.
+    `scores`: the model's scores on the test words. `report`: the report of the model's learning.
+    Without it, its rank and its warnings are not part of the diagnosis.
     """
     masses = masses_by_length(model)
     warnings = list(report.messages if report else divergence_warnings(model))
@@ -180,9 +174,7 @@ def masses_by_length(model: Model, max_summed: int = MAX_SUMMED) -> FloatArray:
     """Sum the weights of all strings of length 0, of length 1, and so on, while the strings have at
     most `max_summed` symbols.
 
-    Returns
-    -------
-    array, shape (num_lengths,)
+    Returns an array (num_lengths,).
     """
     words, numbers = _short_words(model.num_symbols, max_summed)
     with np.errstate(over="ignore", invalid="ignore"):

@@ -31,7 +31,6 @@ from .score_table import Scores
 from .testset import TestSet, as_test_set, over_one_alphabet, used_alphabet
 
 
-@check_types
 def next_symbol_score(
     model: Model, test: Sample, floor: float = 0.0, truth: FloatArray | None = None
 ) -> NextSymbolScore:
@@ -143,22 +142,11 @@ def outputs_on(
     """Compute a model's outputs on the words of a test set's T (`test.words`), and their
     logarithms.
 
-    Parameters
-    ----------
-    model : Model
-    test : TestSet
-    next_scores : array, shape (num_nodes, num_symbols + 1)
-        The model's scores at the nodes of `test.trie`, from `scaled_next_scores`.
-    exponents : array, shape (num_nodes,), or None
-        Their exponents.
+    `next_scores` (num_nodes, num_symbols + 1): the model's scores at the nodes of `test.trie`, from
+    `scaled_next_scores`. `exponents` (num_nodes,), or None: their exponents.
 
-    Returns
-    -------
-    outputs : array, shape (num_words,)
-        f(x).
-    log2_outputs : array, shape (num_words,), or None
-        log₂ |f(x)|; None if the model does not compute logarithms, and no output is too small for
-        float64.
+    Returns `outputs` (num_words,): f(x). `log2_outputs` (num_words,), or None: log₂ |f(x)|; None if
+    the model does not compute logarithms, and no output is too small for float64.
     """
     trie, ends = test.trie(model.num_symbols), test.ends(model.num_symbols)
     if ends is None or not isinstance(model, SharedModel):

@@ -516,7 +516,6 @@ def too_few_strings(num_strings: int) -> str:
     )
 
 
-@check_types
 def paired_differences(
     first: StringScores,
     second: StringScores,
@@ -551,17 +550,10 @@ def paired_differences(
     >>> paired_differences(scores, scores)["wer"].level  # a model is level with itself
     True
 
-    Parameters
-    ----------
-    first, second : StringScores
-        From `string_scores`, with the same test set.
-    num_resamples, seed, confidence
-        As in `intervals`.
+    `first` and `second`: from `string_scores`, with the same test set. `num_resamples`, `seed` and
+    `confidence`: as in `intervals`.
 
-    Raises
-    ------
-    RecipeError
-        As in `intervals`, or if the models were scored on other strings.
+    Raises RecipeError as in `intervals`, or if the models were scored on other strings.
     """
     if not first.on_strings_of(second):
         raise RecipeError(
@@ -600,17 +592,9 @@ def difference_interval(
 ) -> Interval:
     """Compute the interval and the p value of a difference, as `paired_differences` describes them.
 
-    Parameters
-    ----------
-    values : array, shape (num_resamples,)
-        The differences on the resamples.
-    estimate : float
-        The difference on the test strings.
-    left_out : array, shape (num_distinct,), or None
-        The differences on the test strings without one draw of each.
-    counts : array, shape (num_distinct,)
-        How often each string was drawn.
-    confidence : float
+    `values` (num_resamples,): the differences on the resamples. `estimate`: the difference on the
+    test strings. `left_out` (num_distinct,), or None: the differences on the test strings without
+    one draw of each. `counts` (num_distinct,): how often each string was drawn.
     """
     acceleration = _acceleration(left_out, counts)
     interval = _interval(values, estimate, confidence, acceleration)
@@ -680,12 +664,7 @@ def leaders(differences: Mapping[str, Interval], has_truth: bool) -> dict[str, s
     ... )
     {'wer': 'first', 'log2_pauto': 'no verdict'}
 
-    Parameters
-    ----------
-    differences : mapping
-        From `paired_differences`.
-    has_truth : bool
-        `StringScores.has_truth`.
+    `differences`: from `paired_differences`. `has_truth`: `StringScores.has_truth`.
     """
     return {
         field: "no verdict" if field == "log2_pauto" and not has_truth else leader(field, one)
@@ -721,16 +700,10 @@ def _check_resamples(num_resamples: int | None, seed: int) -> None:
 def resamples(counts: IntArray, num_resamples: int, seed: int) -> Iterator[FloatArray]:
     """Resample strings with replacement, as many as there are, and yield how often each is drawn.
 
-    Parameters
-    ----------
-    counts : array, shape (num_distinct,)
-        How often each distinct string occurs.
+    `counts` (num_distinct,): how often each distinct string occurs.
 
-    Yields
-    ------
-    array, shape (size of the block, num_distinct)
-        One row per resample, which sums to the sum of the counts. The size of the blocks does not
-        change the numbers.
+    Yields an array (size of the block, num_distinct): one row per resample, which sums to the sum
+    of the counts. The size of the blocks does not change the numbers.
     """
     rng, total = np.random.default_rng(seed), int(counts.sum())
     block = max(1, CELLS_AT_ONCE // max(len(counts), 1))
@@ -777,17 +750,11 @@ def _acceleration(left_out: FloatArray | None, counts: IntArray) -> float:
     """Compute a sixth of the skewness of a score's influence function (Efron and Tibshirani 1993,
     equation 14.15).
 
-    Parameters
-    ----------
-    left_out : array, shape (num_distinct,), or None
-        The score without one draw of each string.
-    counts : array, shape (num_distinct,)
+    `left_out` (num_distinct,), or None: the score without one draw of each string. `counts`
+    (num_distinct,).
 
-    Returns
-    -------
-    float
-        0 if the score does not vary, or is not finite without one of the strings, or if `left_out`
-        is None.
+    Returns a float: 0 if the score does not vary, or is not finite without one of the strings, or
+    if `left_out` is None.
     """
     if left_out is None or not np.isfinite(left_out).all():
         return 0.0
@@ -831,15 +798,8 @@ def _bca_tails(
     >>> _bca_tails(0.5, 0.0, 0.025, 1999)
     (0.025, 0.025)
 
-    Parameters
-    ----------
-    share_below : float
-        The share of resampled values below the estimate.
-    acceleration : float
-    tail : float
-        The share on each side that a percentile interval leaves out.
-    number : int
-        How many resamples there are.
+    `share_below`: the share of resampled values below the estimate. `tail`: the share on each side
+    that a percentile interval leaves out. `number`: how many resamples there are.
     """
     if share_below == 0.5 and acceleration == 0:
         return tail, tail

@@ -173,10 +173,7 @@ def _total_bits(
 ) -> tuple[float, int]:
     """Add up −log₂ of the probabilities of what followed, and count how often that has the score 0.
 
-    Parameters
-    ----------
-    magnitudes, normaliser : arrays, shapes (num_nodes, num_symbols + 1) and (num_nodes,)
-        As in `_Guesses`.
+    `magnitudes` and `normaliser` (num_nodes, num_symbols + 1) and (num_nodes,): as in `_Guesses`.
     """
     begins, ends = trie.prefix_counts(counts), trie.end_counts(counts)
     parents, symbols = trie.parent[1:], trie.symbol[1:]
@@ -203,33 +200,19 @@ class NextSymbolsByString:
 
     For strings with counts c, `NextSymbolScore.bits_per_symbol` is (c @ bits) / (c @
     num_predictions), and so on.
-
-    Attributes
-    ----------
-    num_predictions : array
-        The length of the string, plus 1 for its end.
-    right, right_without_end : array
-        The expected number of correct predictions, with the end as a symbol and without it.
-    bits : array
-        The sum of −log₂ of the probabilities of what followed; ∞ if one of them is 0.
-    gains : array
-        The sum of NDCG@5 against what followed.
-    impossible : array
-        How often what followed has the score 0.
-    true_gains, next_kl : array or None
-        The sums of NDCG@5 against the true next-symbol distributions, and of the divergence from
-        them; None if these are not known.
-
-    All but `num_predictions` and `impossible` are nan for a string along which a score is not a
-    finite number.
     """
 
-    num_predictions: FloatArray
+    num_predictions: FloatArray  # the length of the string, plus 1 for its end
+    # right, right_without_end: the expected number of correct predictions, with the end as a symbol
+    # and without it
     right: FloatArray
     right_without_end: FloatArray
+    # the sum of −log₂ of the probabilities of what followed; ∞ if one of them is 0
     bits: FloatArray
-    gains: FloatArray
-    impossible: FloatArray
+    gains: FloatArray  # the sum of NDCG@5 against what followed
+    impossible: FloatArray  # how often what followed has the score 0
+    # true_gains, next_kl: the sums of NDCG@5 against the true next-symbol distributions, and of the
+    # divergence from them; None if these are not known
     true_gains: FloatArray | None
     next_kl: FloatArray | None
 
@@ -288,30 +271,19 @@ def _path_sums(at_nodes: FloatArray, trie: Trie) -> FloatArray:
 
 @dataclass(frozen=True, eq=False)
 class _Guesses:
-    """A model's predictions after each prefix.
+    """A model's predictions after each prefix."""
 
-    Attributes
-    ----------
-    ranked : array, shape (num_nodes, num_symbols + 1)
-        The scores, with −∞ in place of nan, so that a score of nan is never the highest.
-    tolerance : array, shape (num_nodes,)
-        Scores that differ by less than this count as equal.
-    likeliest : array of bool, shape (num_nodes, num_symbols + 1)
-        Which symbols have the highest score.
-    inner : array of bool, shape (num_nodes, num_symbols)
-        Which symbols have the highest score if the end is left out.
-    magnitudes : array, shape (num_nodes, num_symbols + 1)
-        |scores|. With a floor, they are normalised and then raised to the floor.
-    normaliser : array, shape (num_nodes,)
-        The sum of each row of `magnitudes`.
-    """
-
+    # (num_nodes, num_symbols + 1): the scores, with −∞ in place of nan, so that a score of nan is
+    # never the highest
     ranked: FloatArray
-    tolerance: FloatArray
-    likeliest: BoolArray
+    tolerance: FloatArray  # (num_nodes,): scores that differ by less than this count as equal
+    likeliest: BoolArray  # (num_nodes, num_symbols + 1): which symbols have the highest score
+    # (num_nodes, num_symbols): which symbols have the highest score if the end is left out
     inner: BoolArray
+    # (num_nodes, num_symbols + 1): |scores|. With a floor, they are normalised and then raised to
+    # the floor.
     magnitudes: FloatArray
-    normaliser: FloatArray
+    normaliser: FloatArray  # (num_nodes,): the sum of each row of `magnitudes`
 
     @classmethod
     def of(cls, scores: FloatArray, floor: float) -> _Guesses:
@@ -338,10 +310,8 @@ class _Guesses:
         Symbols with equal scores share the discounts of the ranks that they occupy; ranks beyond
         the fifth have the discount 0.
 
-        Returns
-        -------
-        tuple of (array of bool, shape (num_nodes, num_symbols + 1); array, shape (num_nodes,))
-            For each group: which symbols belong to it, and the discount of each of them.
+        Returns for each group which symbols belong to it, (num_nodes, num_symbols + 1), and the
+        discount of each of them, (num_nodes,).
         """
         size = min(TOP, self.ranked.shape[1])
         summed = np.concatenate(([0.0], np.cumsum(discounts(size))))
@@ -402,11 +372,8 @@ def likeliest(scores: FloatArray) -> list[int]:
 def _followed(guesses: BoolArray, trie: Trie, begins: IntArray, ends: IntArray) -> IntArray:
     """Count how often each prefix is followed by one of its guesses, shape (num_nodes,).
 
-    Parameters
-    ----------
-    guesses : array of bool, shape (num_nodes, num_symbols + 1) or, without the end, (num_nodes,
-        num_symbols)
-        Which symbols are guessed after each prefix.
+    `guesses` (num_nodes, num_symbols + 1) or, without the end, (num_nodes, num_symbols): which
+    symbols are guessed after each prefix.
     """
     parents = trie.parent[1:]
     times = np.where(guesses[parents, trie.symbol[1:]], begins[1:], 0)

@@ -22,25 +22,14 @@ MACHINE_EPSILON = float(np.finfo(float).eps)
 
 @dataclass(frozen=True)
 class Convention:
-    """A way to treat outputs that are not positive.
+    """A way to treat outputs that are not positive."""
 
-    Attributes
-    ----------
-    rule : str
-        A description in words.
-    source : str
-        The program or paper that uses this convention.
-    replace : callable
-        (outputs, substitutes), each of shape (num_words,) -> the outputs to use instead. nan leaves
-        a word out.
-    normalised : bool
-        Whether the new outputs are then divided by their sum over T.
-    """
-
-    rule: str
-    source: str
+    rule: str  # a description in words
+    source: str  # the program or paper that uses this convention
+    # (outputs, substitutes), each of shape (num_words,) -> the outputs to use instead. nan leaves a
+    # word out.
     replace: Callable[[FloatArray, FloatArray], FloatArray]
-    normalised: bool = True
+    normalised: bool = True  # whether the new outputs are then divided by their sum over T
 
 
 def _floor(epsilon: float) -> Callable[[FloatArray, FloatArray], FloatArray]:
@@ -102,19 +91,13 @@ CONVENTIONS = {
 
 @dataclass(frozen=True)
 class PautomacScore:
-    """The Pautomac score, and counts of the outputs that it was computed from.
+    """The Pautomac score, and counts of the outputs that it was computed from."""
 
-    Attributes
-    ----------
-    log2 : float
-        log₂ of the perplexity. ∞ if the model's output is 0 for a word with P* above 0. nan if an
-        output is not a finite number, or is negative under a convention that leaves it negative.
-    num_words, num_zero, num_negative, num_nonfinite : int
-        The number of words in T, and of those whose output is exactly 0, below 0, and not a finite
-        number.
-    """
-
+    # log₂ of the perplexity. ∞ if the model's output is 0 for a word with P* above 0. nan if an
+    # output is not a finite number, or is negative under a convention that leaves it negative.
     log2: float
+    # num_words, num_zero, num_negative, num_nonfinite: the number of words in T, and of those whose
+    # output is exactly 0, below 0, and not a finite number
     num_words: int
     num_zero: int
     num_negative: int
@@ -270,23 +253,14 @@ def _mass(outputs: FloatArray, target: FloatArray) -> float:
 
 @dataclass(frozen=True)
 class Divergence:
-    """The distance between a model and the target over the test words T, by the convention "abs".
+    """The distance between a model and the target over the test words T, by convention "abs"."""
 
-    Attributes
-    ----------
-    kl : float
-        The Kullback–Leibler divergence Σ P*(x) log₂ (P*(x) / P_M(x)), in bits, both normalised over
-        T. It is the log₂ Pautomac score minus the lowest possible one, so a word that occurs n
-        times in T counts n times. ∞ if the output is 0 for a word with P* above 0.
-    total_variation : float
-        ½ Σ |P*(x) − P_M(x)| over the distinct words of T, both normalised over these; between 0 and
-        1. If no word occurs twice in T, it is at most √(kl · ln 2 / 2) (Pinsker's inequality).
-
-    Both are nan if an output is not a finite number. If all outputs are 0, they can't be
-    normalised: the total variation is nan.
-    """
-
+    # The Kullback–Leibler divergence Σ P*(x) log₂ (P*(x) / P_M(x)), in bits, both normalised over
+    # T. It is the log₂ Pautomac score minus the lowest possible one, so a word that occurs n times
+    # in T counts n times. ∞ if the output is 0 for a word with P* above 0.
     kl: float
+    # ½ Σ |P*(x) − P_M(x)| over the distinct words of T, both normalised over these; between 0 and
+    # 1. If no word occurs twice in T, it is at most √(kl · ln 2 / 2) (Pinsker's inequality).
     total_variation: float
 
 

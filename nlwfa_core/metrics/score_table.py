@@ -23,35 +23,18 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Score:
-    """The names, unit and meaning of a score.
+    """The names, unit and meaning of a score."""
 
-    Attributes
-    ----------
-    field : str
-        The name of its field in `Scores`.
-    title : str
-        The name on an axis or in a list of choices.
-    short_title : str
-        The name at the head of a column.
-    unit : str
-        The unit, such as "bits" for logarithms to base 2; empty for a number without a unit.
-    meaning : str
-        One or two sentences for the help of a column.
-    higher_is_better : bool
-    form : str
-        The format specification with which values are written.
-    is_metric : bool
-        Whether it measures how good a model is. The other fields are shares and counts that are
-        needed to interpret the metrics.
-    """
-
-    field: str
-    title: str
-    short_title: str
+    field: str  # the name of its field in `Scores`
+    title: str  # the name on an axis or in a list of choices
+    short_title: str  # the name at the head of a column
+    # the unit, such as "bits" for logarithms to base 2; empty for a number without a unit
     unit: str
-    meaning: str
+    meaning: str  # one or two sentences for the help of a column
     higher_is_better: bool = False
-    form: str = ".3f"
+    form: str = ".3f"  # the format specification with which values are written
+    # Whether it measures how good a model is. The other fields are shares and counts that are
+    # needed to interpret the metrics.
     is_metric: bool = True
 
     @property

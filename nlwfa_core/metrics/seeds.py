@@ -121,12 +121,8 @@ def badness(scores: Sequence[float], zeros: Sequence[int]) -> tuple[int, float, 
     ... )
     ([0.3, 0.5], [0, 0])
 
-    Parameters
-    ----------
-    scores : sequence of float
-        The model's score for each seed; at least one.
-    zeros : sequence of int
-        The number of outputs of exactly 0, for each seed.
+    `scores`: the model's score for each seed; at least one. `zeros`: the number of outputs of
+    exactly 0, for each seed.
     """
     values, numbers = _scores("scores", scores), _scores("zeros", zeros)
     if not values or len(values) != len(numbers):

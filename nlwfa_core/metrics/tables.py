@@ -17,25 +17,17 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Self
 
-from ..errors import PLAIN_DIGITS, check_one_of, check_type
+from ..errors import PLAIN_DIGITS, check_one_of
 from ..files import ascii_json
 from ..rounding import format_share, format_significant, told_apart
 
 
 @dataclass(frozen=True, eq=False)
 class Numbers:
-    """A column of numbers: a table sorts by and exports `values`, and shows `texts`.
+    """A column of numbers: a table sorts by and exports `values`, and shows `texts`."""
 
-    Attributes
-    ----------
-    values : tuple of (float or None)
-        A missing number is None; an undefined one is nan.
-    texts : tuple of str
-        One for each value.
-    """
-
-    values: tuple[float | None, ...]
-    texts: tuple[str, ...]
+    values: tuple[float | None, ...]  # a missing number is None; an undefined one is nan
+    texts: tuple[str, ...]  # one for each value
 
     @classmethod
     def written(cls, values: Iterable[float | None], write: Callable[[float | None], str]) -> Self:
@@ -85,14 +77,9 @@ def format_score(value: float | None, form: str = ".3f", extra: int = 0) -> str:
     ... )
     ('76%', '<1%', '0%', '>99.9%')
 
-    Parameters
-    ----------
-    value : float or None
-    form : str
-        A Python format specification, as in the field `form` of a `Score`: a number of decimals
-        (".3f", ",.0f"), of significant digits (".3g") or of decimals of a percentage (".0%").
-    extra : int
-        So many digits more: see `format_scores_apart`.
+    `form`: a Python format specification, as in the field `form` of a `Score`: a number of decimals
+    (".3f", ",.0f"), of significant digits (".3g") or of decimals of a percentage (".0%"). `extra`:
+    so many digits more: see `format_scores_apart`.
     """
     if value is None or not math.isfinite(value):
         return format_significant(value)
@@ -173,25 +160,14 @@ def write_table(table: Mapping[str, Column], form: str, caption: str = "") -> st
     | --- | ---: |
     | SP | 0.433 |
 
-    Parameters
-    ----------
-    table : mapping
-        Title of a column -> the column.
-    form : str
-        One of `TABLE_FORMATS`. LaTeX and Markdown have the texts of `Numbers`. CSV and JSON, a list
-        with an object for each row, have their values with all digits; a missing number is empty in
-        CSV and null in JSON, and ∞ is inf.
-    caption : str
-        The caption of a table in LaTeX, and a line below one in Markdown; CSV and JSON have none.
+    `table`: title of a column -> the column. `form`: one of `TABLE_FORMATS`. LaTeX and Markdown
+    have the texts of `Numbers`. CSV and JSON, a list with an object for each row, have their values
+    with all digits; a missing number is empty in CSV and null in JSON, and ∞ is inf. `caption`: the
+    caption of a table in LaTeX, and a line below one in Markdown; CSV and JSON have none.
 
-    Raises
-    ------
-    RecipeError
-        If the form is unknown.
+    Raises RecipeError if the form is unknown.
     """
-    check_type("table", table, Mapping)
     check_one_of("form", form, TABLE_FORMATS)
-    check_type("caption", caption, str)
     texts = [column.texts if isinstance(column, Numbers) else column for column in table.values()]
     rows = list(zip(*texts, strict=True))
     if form == "latex":

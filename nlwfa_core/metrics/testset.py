@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from ..errors import RecipeError, check_type, check_types, plural
+from ..errors import RecipeError, check_fields, check_type, check_types, plural
 from ..models.model import (
     MODELS_ALPHABET,
     LogModel,
@@ -70,10 +70,8 @@ class TestSet:
     prefixes: Prefixes | None = None
 
     def __post_init__(self) -> None:
-        check_type("words", self.words, Words)
-        check_type("sample", self.sample, Sample)
-        check_type("target_is_true", self.target_is_true, bool)
         object.__setattr__(self, "target", float64_array("target", self.target))
+        check_fields(self)
         if self.true_model is not None:
             object.__setattr__(self, "true_model", model_of(self.true_model, "true_model"))
         if np.shape(self.target) != (len(self.words),):
@@ -82,7 +80,9 @@ class TestSet:
                 f"of shape {np.shape(self.target)}"
             )
         words = self.words.in_alphabet(self.alphabet, "the test sample's")
-        object.__setattr__(self, "words", replace(words, alphabet=self.alphabet))
+        if words.alphabet is None:
+            words = replace(words, alphabet=self.alphabet)
+        object.__setattr__(self, "words", words)
 
     def __repr__(self) -> str:
         """Describe the test set in a line.
@@ -255,7 +255,6 @@ class TestSet:
         return cls(words, target, sample, target_is_true=True, true_model=true_model)
 
     @classmethod
-    @check_types
     def empirical(cls, sample: SampleLike) -> TestSet:
         """Make a test set in which T is the distinct strings of a sample, and P* their frequencies.
 
@@ -286,11 +285,8 @@ def over_one_alphabet(model: Model, test: TestSet) -> tuple[Model, TestSet]:
     """Extend a model to those symbols of a test set that it does not know, and renumber the test
     set's symbols to match it.
 
-    Raises
-    ------
-    RecipeError
-        If the test set is empty, all of its strings have symbols that the model does not know, or
-        the true model has another alphabet.
+    Raises RecipeError if the test set is empty, all of its strings have symbols that the model does
+    not know, or the true model has another alphabet.
     """
     if not len(test.words):
         raise RecipeError("the test set has no strings")

@@ -177,7 +177,6 @@ def counterexample(left: WFA, right: WFA, tolerance: float = TOLERANCE) -> Word 
     return None
 
 
-@check_types
 def reaching_words(wfa: WFA) -> list[Word]:
     """Find words whose states α₀ᵀ A_u span all states that any word leads to: the shortest ones, in
     the order of the symbols.
@@ -679,10 +678,7 @@ def _gramian(wfa: WFA) -> FloatArray:
     where their matrix is too large, GMRES solves them with products of k × k matrices alone, and
     refines its solution by that of the residual.
 
-    Raises
-    ------
-    RecipeError
-        If there are more states than that, and GMRES does not converge.
+    Raises RecipeError if there are more states than that, and GMRES does not converge.
     """
     k = wfa.num_states
     if k <= MEDIUM:

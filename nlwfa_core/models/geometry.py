@@ -31,20 +31,13 @@ def principal_axes(points: FloatArray, num_axes: int) -> tuple[FloatArray, Float
 
     An axis is determined only up to its sign. This function leaves the sign as the SVD gives it.
 
-    Parameters
-    ----------
-    points : array, shape (n, k)
-    num_axes : int
-        How many axes to return. Only the first min(n, k) of them can be other than zero.
+    `points` (n, k). `num_axes`: how many axes to return. Only the first min(n, k) of them can be
+    other than zero.
 
-    Returns
-    -------
-    mean : array, shape (k,)
-    axes : array, shape (num_axes, k)
-        One unit vector per row, in descending order of the variance along it. Rows from min(n, k)
-        on are zero, and all rows are zero if the points coincide.
-    shares : array, shape (num_axes,)
-        The share of the total variance along each axis; 0 for zero rows.
+    Returns `mean` (k,). `axes` (num_axes, k): one unit vector per row, in descending order of the
+    variance along it. Rows from min(n, k) on are zero, and all rows are zero if the points
+    coincide. `shares` (num_axes,): the share of the total variance along each axis; 0 for zero
+    rows.
     """
     mean: FloatArray = points.mean(axis=0)
     _, sizes, rows = np.linalg.svd(points - mean, full_matrices=False)
@@ -59,17 +52,11 @@ def aligning_turn(points: FloatArray, target: FloatArray) -> tuple[FloatArray, f
     """Find the orthogonal matrix R, a rotation or a reflection, for which ‖points R − target‖ is
     smallest.
 
-    Parameters
-    ----------
-    points, target : arrays, shape (n, k)
+    `points` and `target` (n, k).
 
-    Returns
-    -------
-    turn : array, shape (k, k)
-        R = U Vᵀ, where pointsᵀ target = U S Vᵀ.
-    similarity : float
-        ⟨points R, target⟩, which is the sum of the singular values S. It is at most ‖points‖
-        ‖target‖, and equals this bound if the turned points are a positive multiple of the target.
+    Returns `turn` (k, k): R = U Vᵀ, where pointsᵀ target = U S Vᵀ. `similarity`: ⟨points R,
+    target⟩, which is the sum of the singular values S. It is at most ‖points‖ ‖target‖, and equals
+    this bound if the turned points are a positive multiple of the target.
     """
     U, S, Vt = np.linalg.svd(points.T @ target)
     turn: FloatArray = U @ Vt

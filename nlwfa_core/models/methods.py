@@ -43,10 +43,7 @@ class Methods:
         >>> half("aa"), half((0, 0)), half(["", "a"]).tolist()
         (0.125, 0.125, [0.5, 0.25])
 
-        Raises
-        ------
-        RecipeError
-            If a symbol is not in the model's alphabet.
+        Raises RecipeError if a symbol is not in the model's alphabet.
         """
         model = cast("Model", self)
         if isinstance(strings, (str, tuple)):
@@ -64,11 +61,8 @@ class Methods:
         >>> WFA([1], [[[0.25]], [[0.25]]], [0.5], Alphabet(("a", "b"))).next("ab")
         {'a': 0.25, 'b': 0.25, 'end': 0.5}
 
-        Raises
-        ------
-        RecipeError
-            If a symbol is not in the model's alphabet, or that has a symbol "end" (`next_scores`
-            has the numbers then).
+        Raises RecipeError if a symbol is not in the model's alphabet, or that has a symbol "end"
+        (`next_scores` has the numbers then).
         """
         model = cast("Model", self)
         alphabet = alphabet_of(model) or Alphabet.numbered(model.num_symbols)
@@ -93,11 +87,8 @@ class Methods:
         >>> WFA([1], [[[0.5]]], [0.5], Alphabet(("a",))).sample(3000).num_strings
         3000
 
-        Raises
-        ------
-        RecipeError
-            If strings do not end within `max_length` symbols, or all scores after a prefix are 0:
-            the others alone would not be a sample of the model.
+        Raises RecipeError if strings do not end within `max_length` symbols, or all scores after a
+        prefix are 0: the others alone would not be a sample of the model.
         """
         check_type("num_strings", num_strings, int)
         model = cast("Model", self)

@@ -180,7 +180,6 @@ class Mixture(Methods):
         array, shape (num_nodes, num_models)
             Each row sums to 1, or is 0 if all scores are.
         """
-        check_type("trie", trie, Trie)
         amounts = np.zeros((trie.num_nodes, len(self.models)))
         used = np.flatnonzero(self.shares)
         if self.is_chain:
@@ -373,9 +372,7 @@ def mixture(
 
 def _direct_sum(automata: Sequence[WFA], shares: FloatArray) -> WFA:
     k, num_symbols = sum(automaton.num_states for automaton in automata), automata[0].num_symbols
-    limits.check_at_most(
-        "symbols × states² of a mixture", num_symbols * k * k, limits.most("transition_numbers")
-    )
+    limits.check_limit("symbols × states² of a mixture", num_symbols * k * k, "transition_numbers")
     first, *others = (
         share * automaton for share, automaton in zip(shares.tolist(), automata, strict=True)
     )
@@ -463,11 +460,7 @@ def mixture_weights(logs: FloatArray, counts: IntArray) -> FloatArray:
     >>> mixture_weights(np.log2([[0.9, 0.1], [0.1, 0.9]]), np.array([5, 5])).tolist()
     [0.5, 0.5]
 
-    Parameters
-    ----------
-    logs : array, shape (num_words, num_models)
-        log₂ P_m(x); −∞ for 0.
-    counts : array, shape (num_words,)
+    `logs` (num_words, num_models): log₂ P_m(x); −∞ for 0. `counts` (num_words,).
     """
     highest = logs.max(axis=1)
     possible = np.isfinite(highest)
@@ -493,12 +486,7 @@ def mixed_log2_probabilities(logs: FloatArray, shares: FloatArray) -> FloatArray
     ... ]
     True
 
-    Parameters
-    ----------
-    logs : array, shape (num_words, num_models)
-        log₂ P_m(x); −∞ for 0.
-    shares : array, shape (num_models,)
-        The weights w_m.
+    `logs` (num_words, num_models): log₂ P_m(x); −∞ for 0. `shares` (num_models,): the weights w_m.
     """
     highest = logs.max(axis=1)
     highest[~np.isfinite(highest)] = 0.0
@@ -511,12 +499,9 @@ def next_log2_probabilities(model: Model, words: Words) -> tuple[FloatArray, Flo
     """log₂ p(σ | u) of the symbol that follows each distinct prefix of some words, and of the ends;
     −∞ for 0.
 
-    Returns
-    -------
-    next_logs : array, shape (num_events,)
-        In an order that depends on the words alone; `next_counts` says how often each happens.
-    logs : array, shape (num_words,)
-        The sum for each word and its end. If the model is a distribution, it is log₂ f(x).
+    Returns `next_logs` (num_events,): in an order that depends on the words alone; `next_counts`
+    says how often each happens. `logs` (num_words,): the sum for each word and its end. If the
+    model is a distribution, it is log₂ f(x).
     """
     parts, logs = list[FloatArray](), np.empty(len(words))
     for rows, trie in batches(words, model.num_symbols):

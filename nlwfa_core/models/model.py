@@ -167,10 +167,7 @@ def scaled_weights(model: Model, words: Words) -> tuple[FloatArray, IntArray]:
 
     e is 0 for all but those that would be below 2⁻¹⁰²² or above 2¹⁰²⁴.
 
-    Parameters
-    ----------
-    words : Words
-        In the model's alphabet.
+    `words`: in the model's alphabet.
     """
     weights, exponents = model.weights(words), np.zeros(len(words), dtype=np.int64)
     beyond = np.flatnonzero((np.abs(weights) < SMALLEST_NORMAL) | ~np.isfinite(weights))

@@ -13,7 +13,6 @@ from ..errors import (
     check_at_least,
     check_fields,
     check_one_of,
-    check_type,
     check_types,
 )
 from ..strings.plain import SampleLike, as_sample
@@ -56,7 +55,6 @@ class Uniform(Methods):
 
     def log2_weights(self, words: Words) -> FloatArray:
         """log₂ P(x), shape (num_words,)."""
-        check_type("words", words, Words)
         check_symbols(words, self.num_symbols)
         logs: FloatArray = -(words.lengths + 1.0) * np.log2(self.num_symbols + 1.0)
         return logs
@@ -368,14 +366,10 @@ def _words_of_rows(table: IntArray) -> Words:
 def _windows(sample: Sample, order: int) -> tuple[IntArray, FloatArray]:
     """Count each symbol, and each end of a string, together with the `order` − 1 symbols before it.
 
-    Returns
-    -------
-    windows : array, shape (num_windows, order)
-        The distinct windows, the oldest symbol first. `num_symbols` stands for the end in the last
-        column, and for the beginning of the string in the others, in which −1 stands for what would
-        be before it.
-    totals : array, shape (num_windows,)
-        How often each window occurs.
+    Returns `windows` (num_windows, order): the distinct windows, the oldest symbol first.
+    `num_symbols` stands for the end in the last column, and for the beginning of the string in the
+    others, in which −1 stands for what would be before it. `totals` (num_windows,): how often each
+    window occurs.
     """
     num_words, num_codes = len(sample.words), sample.num_symbols + 2
     lengths, offsets, mark = (

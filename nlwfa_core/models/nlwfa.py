@@ -68,10 +68,8 @@ class NLWFA(Methods):
 
     Examples
     --------
-    >>> from nlwfa_core import as_sample, estimate_hankel, fit, select_basis
-    >>> sample = as_sample(["ab", "ab", "b", ""])
-    >>> hankel = estimate_hankel(sample, select_basis(sample, 3, 3))
-    >>> model = fit(hankel, "tran.non", rank=2, epochs_transitions=10).model
+    >>> from nlwfa_core import fit
+    >>> model = fit(["ab", "ab", "b", ""], "tran.non", rank=2, epochs_transitions=10).model
     >>> model.num_states, type(model).__name__
     (2, 'NLWFA')
     """

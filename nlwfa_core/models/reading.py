@@ -81,33 +81,21 @@ class Network(Protocol):
 
 @dataclass(frozen=True)
 class Reading(ABC):
-    """A rule that turns a network's outputs into weights of strings and scores of what comes next.
+    """A rule that turns a network's outputs into weights of strings and scores of next symbols."""
 
-    Attributes
-    ----------
-    link : str
-        The function applied to each output, one of `LINKS`. "softmax" is for conditional readings
-        only.
-    normalised : bool
-        Whether the model is a distribution: |scores| of what comes next are divided by their sum,
-        and the weight of a string is the product of its normalised scores.
-    name : str
-        The reading's name in `READINGS` and in model files.
-    sentence : str
-        A description of the reading for users.
-    has_end_map : bool
-        Whether the end of a string is a symbol with a map of its own, G_⊣.
-    looks_ahead : bool
-        Whether the score of a next symbol σ is computed from the state after σ, rather than from
-        the current state.
-    """
-
+    # The function applied to each output, one of `LINKS`. "softmax" is for conditional readings
+    # only.
     link: str = "identity"
+    # whether the model is a distribution: |scores| of what comes next are divided by their sum, and
+    # the weight of a string is the product of its normalised scores
     normalised: bool = False
 
-    name: ClassVar[str]
-    sentence: ClassVar[str]
+    name: ClassVar[str]  # the reading's name in `READINGS` and in model files
+    sentence: ClassVar[str]  # a description of the reading for users
+    # whether the end of a string is a symbol with a map of its own, G_⊣
     has_end_map: ClassVar[bool] = False
+    # whether the score of a next symbol σ is computed from the state after σ, rather than from the
+    # current state
     looks_ahead: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
@@ -188,20 +176,12 @@ class Reading(ABC):
     ) -> FloatArray:
         """Reduce a factorisation's last layer to the part that a model needs (see `NLWFA.output`).
 
-        Parameters
-        ----------
-        last : array, shape (decoder_width, num_suffixes)
-            The layer that maps the last hidden layer to a row of the matrix.
-        suffixes : Words
-            The matrix's suffixes. Symbol number num_symbols is ⊣, and the next one is ⊢.
-        num_symbols : int
-            The number of symbols, not counting boundary symbols.
-        bounded : bool
-            Whether the matrix counts strings with boundary symbols.
+        `last` (decoder_width, num_suffixes): the layer that maps the last hidden layer to a row of
+        the matrix. `suffixes`: the matrix's suffixes. Symbol number num_symbols is ⊣, and the next
+        one is ⊢. `num_symbols`: the number of symbols, not counting boundary symbols. `bounded`:
+        whether the matrix counts strings with boundary symbols.
 
-        Returns
-        -------
-        array, shape (decoder_width, num_outputs)
+        Returns an array (decoder_width, num_outputs).
         """
 
     # In LaTeX
@@ -213,14 +193,9 @@ class Reading(ABC):
     def formulas(self, entry: Callable[[str, str], str], following: str) -> tuple[str, ...]:
         """Write the LaTeX of f(x) before normalisation, one formula per line.
 
-        Parameters
-        ----------
-        entry : callable
-            (word, end) -> the LaTeX of the network's output in the λ-column for that word. `end` is
-            the symbol ⊣ if the map of the end of the string is applied as well, and otherwise
-            empty.
-        following : str
-            The LaTeX of the network's output for a prefix u and a next symbol σ.
+        `entry`: (word, end) -> the LaTeX of the network's output in the λ-column for that word.
+        `end` is the symbol ⊣ if the map of the end of the string is applied as well, and otherwise
+        empty. `following`: the LaTeX of the network's output for a prefix u and a next symbol σ.
         """
         end = r"{\dashv}" if self.has_end_map else ""
         return (f"f(x)={self.link_formula(entry('x', end))}",)
@@ -340,15 +315,9 @@ def reading_named(name: str, link: str, normalised: bool) -> Reading:
 def reading_for(transform: str, bounded: bool) -> Reading:
     """Choose the reading of networks that compute the rows of a Hankel matrix.
 
-    Parameters
-    ----------
-    transform : str
-        The transform of the matrix's entries, one of `hankel.statistics.TRANSFORMS`.
-    bounded : bool
-        Whether the matrix counts strings with boundary symbols.
+    `transform`: the transform of the matrix's entries, one of `hankel.statistics.TRANSFORMS`.
+    `bounded`: whether the matrix counts strings with boundary symbols.
 
-    Examples
-    --------
     >>> reading_for("sqrt", bounded=False)
     StringReading(link='square', normalised=False)
     """

@@ -27,28 +27,18 @@ class RecurrentModel(ChainModel, Methods):
     of the string.
 
     Gates are in torch's order.
-
-    Attributes
-    ----------
-    kind : str
-        "GRU" (gates r, z, n) or "LSTM" (gates i, f, g, o).
-    inputs : array, shape (num_symbols + 1, num_gates · num_states)
-        The numbers that each symbol adds to the gates: embedding, input weights and bias combined
-        in one table. The last row is the beginning of a string.
-    recurrent : array, shape (num_states, num_gates · num_states)
-    recurrent_bias : array, shape (num_gates · num_states,)
-    output : array, shape (num_states, num_symbols + 1)
-    output_bias : array, shape (num_symbols + 1,)
-    alphabet : Alphabet or None
-        The symbols of `inputs` and `output`; None if symbols are known only by their numbers.
     """
 
-    kind: str
+    kind: str  # "GRU" (gates r, z, n) or "LSTM" (gates i, f, g, o)
+    # (num_symbols + 1, num_gates · num_states): the numbers that each symbol adds to the gates:
+    # embedding, input weights and bias combined in one table. The last row is the beginning of a
+    # string.
     inputs: FloatArray
-    recurrent: FloatArray
-    recurrent_bias: FloatArray
-    output: FloatArray
-    output_bias: FloatArray
+    recurrent: FloatArray  # (num_states, num_gates · num_states)
+    recurrent_bias: FloatArray  # (num_gates · num_states,)
+    output: FloatArray  # (num_states, num_symbols + 1)
+    output_bias: FloatArray  # (num_symbols + 1,)
+    # the symbols of `inputs` and `output`; None if symbols are known only by their numbers
     alphabet: Alphabet | None = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:

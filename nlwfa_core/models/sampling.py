@@ -29,37 +29,26 @@ class Drawn:
 
     Of equally frequent strings, shorter ones come first, and strings of the same length are in
     alphabetical order.
-
-    Attributes
-    ----------
-    words : Words
-    counts : array, shape (num_words,)
-    weights : array, shape (num_words,)
-        The model's weight f(x) of each string, which need not be the probability with which it is
-        drawn.
-    chances : array, shape (num_words,)
-        The probability with which each string is drawn: the product of its normalised |scores|, its
-        end included.
-    num_strings : int
-        The number of strings that was asked for: Σ counts + num_cut + num_stuck.
-    num_cut, num_stuck : int
-        How many strings were given up because they reached the largest length without an end, and
-        because the scores after a prefix could not be normalised.
-    negative_share : float
-        The share of negative scores in the sum of |scores|, averaged over all choices of a next
-        symbol.
-    num_negative, num_choices : int
-        The number of choices with at least one negative score, and of all choices.
     """
 
     words: Words
-    counts: IntArray
+    counts: IntArray  # (num_words,)
+    # (num_words,): the model's weight f(x) of each string, which need not be the probability with
+    # which it is drawn
     weights: FloatArray
+    # (num_words,): the probability with which each string is drawn: the product of its normalised
+    # |scores|, its end included
     chances: FloatArray
-    num_strings: int
+    num_strings: int  # the number of strings that was asked for: Σ counts + num_cut + num_stuck
+    # num_cut, num_stuck: how many strings were given up because they reached the largest length
+    # without an end, and because the scores after a prefix could not be normalised
     num_cut: int
     num_stuck: int
+    # the share of negative scores in the sum of |scores|, averaged over all choices of a next
+    # symbol
     negative_share: float
+    # num_negative, num_choices: the number of choices with at least one negative score, and of all
+    # choices
     num_negative: int
     num_choices: int
 
@@ -74,17 +63,12 @@ def next_shares(scores: FloatArray) -> tuple[FloatArray, FloatArray]:
     >>> shares.tolist(), negative.tolist()
     ([[0.5, 0.25, 0.25], [0.0, 0.0, 0.0]], [0.25, 0.0])
 
-    Parameters
-    ----------
-    scores : array, shape (n, num_symbols + 1)
+    `scores` (n, num_symbols + 1).
 
-    Returns
-    -------
-    shares : array, shape (n, num_symbols + 1)
-        |scores| divided by their sum. A row is 0 if all of its scores are 0, or one of them is not finite.
-    negative : array, shape (n,)
-        The share of negative scores in the sum of |scores| of each row.
-    """  # noqa: E501
+    Returns `shares` (n, num_symbols + 1): |scores| divided by their sum. A row is 0 if all of its
+    scores are 0, or one of them is not finite. `negative` (n,): the share of negative scores in the
+    sum of |scores| of each row.
+    """
     shares = next_distributions(scores)
     shares[~np.isfinite(shares).all(axis=1)] = 0.0
     return shares, np.where((scores < 0) & (shares > ROUNDING), shares, 0.0).sum(axis=1)

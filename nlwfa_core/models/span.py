@@ -62,18 +62,11 @@ class Bounded(NamedTuple):
 
 
 class Maps(NamedTuple):
-    """α₀, the A_σ and α∞ of an automaton.
+    """α₀, the A_σ and α∞ of an automaton."""
 
-    Attributes
-    ----------
-    initial : Bounded, shape (num_states,)
-    transitions : Bounded, shape (num_symbols, num_states, num_states)
-    termination : Bounded, shape (num_states,)
-    """
-
-    initial: Bounded
-    transitions: Bounded
-    termination: Bounded
+    initial: Bounded  # (num_states,)
+    transitions: Bounded  # (num_symbols, num_states, num_states)
+    termination: Bounded  # (num_states,)
 
     @classmethod
     def exact(cls, initial: FloatArray, transitions: FloatArray, termination: FloatArray) -> Maps:
@@ -91,11 +84,7 @@ class Maps(NamedTuple):
 class Span:
     """Orthonormal rows that span the vectors that were added.
 
-    Attributes
-    ----------
-    rows : array, shape (num_rows, num_states)
-    errors : array, shape (num_rows, num_states)
-        Bounds of their errors.
+    `rows` (num_rows, num_states). `errors` (num_rows, num_states): bounds of their errors.
     """
 
     def __init__(self, num_states: int) -> None:
@@ -160,19 +149,12 @@ def reachable_span(maps: Maps) -> Span:
 
 
 class Reduction(NamedTuple):
-    """The smallest automaton of a function.
+    """The smallest automaton of a function."""
 
-    Attributes
-    ----------
-    initial, transitions, termination : arrays
-        α₀, the A_σ and α∞, as in `wfa.WFA`.
-    projection : array, shape (num_states of the automaton before, num_states)
-        P: the states are zᵀP.
-    """
-
-    initial: FloatArray
+    initial: FloatArray  # initial, transitions, termination: α₀, the A_σ and α∞, as in `wfa.WFA`
     transitions: FloatArray
     termination: FloatArray
+    # (num_states of the automaton before, num_states): P: the states are zᵀP
     projection: FloatArray
 
 
@@ -211,11 +193,7 @@ def balance(
     >>> scale.tolist(), maps.initial.values.tolist()
     ([1048576.0, 1.0], [1.0, 1.0])
 
-    Returns
-    -------
-    maps : Maps
-    scale : array, shape (num_states,)
-        The factor of each state.
+    Returns `maps`. `scale` (num_states,): the factor of each state.
     """
     from scipy.linalg import matrix_balance  # here, because it takes long to import
 

@@ -22,17 +22,10 @@ Mask = npt.NDArray[np.bool_]
 
 @dataclass(frozen=True, eq=False)
 class WithUnseen:
-    """A model over more symbols than it knows.
-
-    Attributes
-    ----------
-    model : Model
-    alphabet : Alphabet
-        The symbols of the model with their numbers, then the others.
-    """
+    """A model over more symbols than it knows."""
 
     model: Model
-    alphabet: Alphabet
+    alphabet: Alphabet  # the symbols of the model with their numbers, then the others
 
     @property
     def num_symbols(self) -> int:

@@ -411,11 +411,8 @@ class WFA(Methods):
         >>> (half + half)((0,)), (half - 2 * half)((0,)), (half * half)((0,))
         (0.5, -0.25, 0.0625)
 
-        Raises
-        ------
-        RecipeError
-            If the automata do not have the same symbols. (Their order may differ; the result has
-            that of the first.)
+        Raises RecipeError if the automata do not have the same symbols. (Their order may differ;
+        the result has that of the first.)
         """
         if not isinstance(other, WFA):
             return NotImplemented
@@ -479,10 +476,7 @@ class WFA(Methods):
         >>> (half / 2)((0,)), (-half)((0,))
         (0.125, -0.25)
 
-        Raises
-        ------
-        ZeroDivisionError
-            If the number is 0.
+        Raises ZeroDivisionError if the number is 0.
         """
         if not isinstance(other, Real):
             return NotImplemented
@@ -544,11 +538,8 @@ def _sums(A: FloatArray, termination: FloatArray) -> FloatArray | None:
 def _closure(states: npt.NDArray[np.bool_], edges: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
     """Find all states that can be reached from some states, which are included.
 
-    Parameters
-    ----------
-    states : array of bool, shape (num_states,)
-    edges : array of bool, shape (num_states, num_states)
-        Whether an edge leads from state i to state j.
+    `states` (num_states,). `edges` (num_states, num_states): whether an edge leads from state i to
+    state j.
     """
     closure, frontier = states.copy(), np.flatnonzero(states)
     while len(frontier):

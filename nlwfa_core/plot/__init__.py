@@ -328,12 +328,9 @@ def states(
 ) -> Axes:
     """Draw the states after some prefixes in the plane of their first two principal components.
 
-    >>> from nlwfa_core import estimate_hankel, fit, select_basis
-    >>> strings = ["ab", "ab", "b", "abb"]
-    >>> ax = states(
-    ...     fit(estimate_hankel(strings, select_basis(strings, 5, 5)), "SP", rank=2).model,
-    ...     ["", "a", "ab", "b"],
-    ... )
+    >>> from nlwfa_core import fit
+    >>> model = fit(["ab", "ab", "b", "abb"], "SP", rank=2).model
+    >>> ax = states(model, ["", "a", "ab", "b"])
     >>> ax.get_xlabel()
     'component 1 (97% of variance)'
 
@@ -393,12 +390,9 @@ def trajectories(
     """Draw the way of each string through the states: a line from the state of λ, over one point
     for each of its symbols.
 
-    >>> from nlwfa_core import estimate_hankel, fit, select_basis
-    >>> strings = ["ab", "ab", "b", "abb"]
-    >>> ax = trajectories(
-    ...     fit(estimate_hankel(strings, select_basis(strings, 5, 5)), "SP", rank=2).model,
-    ...     ["ab", "abb"],
-    ... )
+    >>> from nlwfa_core import fit
+    >>> model = fit(["ab", "ab", "b", "abb"], "SP", rank=2).model
+    >>> ax = trajectories(model, ["ab", "abb"])
     >>> [text.get_text() for text in ax.get_legend().get_texts()]
     ['ab', 'abb']
 

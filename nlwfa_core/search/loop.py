@@ -13,7 +13,7 @@ while there is time. At the end, a mixture of the best few models is chosen, wit
 
 Which trainings run depends on the clock. Each of them has a recipe with a seed and its number of
 iterations, so a model can be learned again from its recipe: `em_training.fit_em`,
-`merging.fit_pdfa`, `experiment.pipeline.fit_recipe`, `NGram.fit`,
+`merging.fit_pdfa`, `fitting.fit`, `NGram.fit`,
 `recurrent_networks.fit_recurrent`.
 
 If the result need not be an automaton, n-grams and an LSTM may be part of the mixture, and next
@@ -36,9 +36,10 @@ import numpy as np
 
 from .. import limits
 from ..errors import Cancelled, RecipeError, check_one_of, check_types
-from ..experiment.pipeline import build_hankel, fit_recipe
 from ..experiment.presets import PAPER
-from ..experiment.recipe import HankelRecipe, Recipe
+from ..experiment.recipe import Recipe
+from ..hankel.estimate import build_hankel
+from ..hankel.recipe import HankelRecipe
 from ..learning.em.em_training import (
     ACCELERATION,
     EM_FAMILIES,
@@ -48,6 +49,7 @@ from ..learning.em.em_training import (
     continued,
 )
 from ..learning.em.pfa import MAX_NUMBERS, MoveTree
+from ..learning.fitting import fit
 from ..learning.learners import options
 from ..learning.merging import MIN_COUNTS, PENALTIES, PDFATraining, fit_pdfa
 from ..learning.progress import BITS, CancelCheck, Progress, Report, never, silent
@@ -190,33 +192,18 @@ _PLAIN = (EMRecipe, PDFATraining, NGramRecipe, LSTMRecipe)
 
 @dataclass(eq=False)
 class Candidate:
-    """A model of one family, and how good it is.
+    """A model of one family, and how good it is."""
 
-    Attributes
-    ----------
-    family : str
-        "n-gram", "SP", "PDFA", "PFA", "HMM", "both.non" or "LSTM".
-    model : Model
-    bits : float
-        Bits per symbol on the validation strings.
-    seconds : float
-        The time of its training.
-    recipe : EMRecipe or PDFATraining or Recipe or NGramRecipe or LSTMRecipe
-        What it was learned by.
-    logs : tuple of two arrays, optional
-        What `mixture.next_log2_probabilities` returns on the validation strings, if it has been
-        computed.
-    is_whole : bool
-        Whether the training came to its end, so that one on all strings, which no validation
-        strings stop, is likely to be as good.
-    """
-
-    family: str
+    family: str  # "n-gram", "SP", "PDFA", "PFA", "HMM", "both.non" or "LSTM"
     model: Model
-    bits: float
-    seconds: float
-    recipe: EMRecipe | PDFATraining | Recipe | NGramRecipe | LSTMRecipe
+    bits: float  # bits per symbol on the validation strings
+    seconds: float  # the time of its training
+    recipe: EMRecipe | PDFATraining | Recipe | NGramRecipe | LSTMRecipe  # what it was learned by
+    # what `mixture.next_log2_probabilities` returns on the validation strings, if it has been
+    # computed
     logs: tuple[FloatArray, FloatArray] | None = None
+    # whether the training came to its end, so that one on all strings, which no validation strings
+    # stop, is likely to be as good
     is_whole: bool = True
 
     @property
@@ -291,77 +278,43 @@ def _perplexity(bits: float, symbols: float) -> float:
 
 @dataclass(frozen=True)
 class FamilyResult:
-    """What a family reached.
-
-    Attributes
-    ----------
-    family : str
-    title : str
-        Of its best candidate.
-    num_states, num_candidates : int
-        Of the best candidate; of the family.
-    seconds : float
-        The time of all its trainings, added up over the threads.
-    bits, perplexity : float
-        Of the best candidate, on the validation strings: bits per symbol, and 2 to the power of the
-        bits per string.
-    """
+    """What a family reached."""
 
     family: str
-    title: str
-    num_states: int
+    title: str  # of its best candidate
+    num_states: int  # num_states, num_candidates: of the best candidate; of the family
     num_candidates: int
-    seconds: float
+    seconds: float  # the time of all its trainings, added up over the threads
+    # bits, perplexity: of the best candidate, on the validation strings: bits per symbol, and 2 to
+    # the power of the bits per string
     bits: float
     perplexity: float
 
 
 @dataclass(frozen=True, eq=False)
 class SearchResult:
-    """The model that `search` chose.
+    """The model that `search` chose."""
 
-    Attributes
-    ----------
-    model : Model
-        A WFA wherever possible.
-    components : tuple of Candidate
-        The candidates in it; one, or those of a mixture.
-    shares : array, shape (num_components,)
-        Their weights.
-    bits : float
-        Bits per symbol on the validation strings, before training on all strings.
-    families : tuple of FamilyResult
-        The best first; the mixture is the family "mixture". An n-gram, which has no states, may be
-        better than the model.
-    num_train, num_validation : int
-        The numbers of strings that the candidates learned from, and that chose among them.
-    num_trained_on : int
-        How many strings the final model learned from: all of them if the validation strings were
-        held out from the training strings and there was time to train on them.
-    seconds : float
-    stopped : bool
-        Whether the search was stopped before its time.
-    converged : bool
-        Whether it ended before its time because no more training helped.
-    level : str
-        What a mixture averages, one of `mixture.LEVELS`.
-    ndcg5 : float, optional
-        Of the model's rankings on beginnings of validation strings, before training on all strings,
-        if it was chosen by that.
-    """
-
-    model: Model
-    components: tuple[Candidate, ...]
-    shares: FloatArray
-    bits: float
+    model: Model  # a WFA wherever possible
+    components: tuple[Candidate, ...]  # the candidates in it; one, or those of a mixture
+    shares: FloatArray  # (num_components,): their weights
+    bits: float  # bits per symbol on the validation strings, before training on all strings
+    # The best first; the mixture is the family "mixture". An n-gram, which has no states, may be
+    # better than the model.
     families: tuple[FamilyResult, ...]
+    # num_train, num_validation: the numbers of strings that the candidates learned from, and that
+    # chose among them
     num_train: int
     num_validation: int
+    # how many strings the final model learned from: all of them if the validation strings were held
+    # out from the training strings and there was time to train on them
     num_trained_on: int
     seconds: float
-    stopped: bool
-    converged: bool
-    level: str = BY_STRING
+    stopped: bool  # whether the search was stopped before its time
+    converged: bool  # whether it ended before its time because no more training helped
+    level: str = BY_STRING  # what a mixture averages, one of `mixture.LEVELS`
+    # of the model's rankings on beginnings of validation strings, before training on all strings,
+    # if it was chosen by that
     ndcg5: float | None = None
 
     @property
@@ -606,7 +559,7 @@ class _Search:
             if self.train.num_symbols * rank**2 > limits.most("transition_numbers") // 8:
                 return
             recipe = Recipe(hankel=hankel_recipe, learning=options("SP", rank=rank))
-            model = fit_recipe(recipe, hankel, cache=cache).model
+            model = fit(hankel, recipe.learning, cache=cache).model
             bits = bits_per_symbol(model, self.validation)
             worse = 0 if bits <= self._best_of("SP") else worse + 1
             self._add(Candidate("SP", model, bits, self.timer() - started, recipe))
@@ -651,8 +604,12 @@ class _Search:
             return short or self.clock.is_over()
 
         try:
-            model = fit_recipe(
-                possible, hankel, (self.train, self.validation), cancelled=cancelled
+            model = fit(
+                hankel,
+                possible.learning,
+                strings=self.train,
+                validation=self.validation,
+                cancelled=cancelled,
             ).model
         except Cancelled:
             self.spent["both.non"] = self.spent.get("both.non", 0.0) + self.timer() - started
@@ -1341,8 +1298,8 @@ class _Search:
             if one.family != "SP" and one.seconds * share > clock.left:
                 return None
             try:
-                model = fit_recipe(
-                    one.recipe, hankel, (everything, None), cancelled=clock.is_over
+                model = fit(
+                    hankel, one.recipe.learning, strings=everything, cancelled=clock.is_over
                 ).model
             except Cancelled:
                 return None
@@ -1361,11 +1318,7 @@ def held_out_prefixes(strings: Sample, seed: int) -> Prefixes:
     There are about MOST_PREFIXES, and fewer if there would be more than about MOST_SCORES scores of
     next symbols.
 
-    Parameters
-    ----------
-    strings : Sample
-    seed : int
-        Of the random numbers.
+    `seed`: of the random numbers.
     """
     rng = np.random.default_rng(seed)
     rows = np.repeat(np.arange(len(strings.words)), strings.counts)
@@ -1441,12 +1394,8 @@ def _greedy(logs: FloatArray, counts: FloatArray, states: Sequence[int], total: 
     """Choose columns of log probabilities whose mixture makes the strings likeliest, one after the
     other.
 
-    Parameters
-    ----------
-    logs : array, shape (num_words, num_models)
-    counts : array, shape (num_words,)
-    states : sequence of int
-        Of each model; those of the chosen ones sum to at most `total`.
+    `logs` (num_words, num_models). `counts` (num_words,). `states`: of each model; those of the
+    chosen ones sum to at most `total`.
     """
     highest = logs.max(axis=1)
     possible = np.isfinite(highest)

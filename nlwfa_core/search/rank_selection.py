@@ -8,9 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..errors import RecipeError, check_one_of, check_types
-from ..experiment.pipeline import basis_notes, build_hankel, fit_recipe
+from ..experiment.pipeline import basis_notes
 from ..experiment.recipe import Recipe
-from ..learning.fitting import Fit, StringFit, fit_strings
+from ..hankel.estimate import build_hankel
+from ..learning.fitting import fit
 from ..learning.progress import CancelCheck, Progress, Report, never, silent
 from ..learning.two_steps import FitCache, check_rank
 from ..metrics.evaluate import evaluate
@@ -110,9 +111,8 @@ def select_rank(
     scores: list[tuple[int, Scores]] = []
     for number, (rank, one) in enumerate(zip(ranks, recipes, strict=True)):
         report(Progress("ranks", number, len(recipes)))
-        learned: Fit | StringFit
         if hankel is None:
-            learned = fit_strings(
+            learned = fit(
                 train,
                 one.learning,
                 validation=validation.sample,
@@ -121,7 +121,15 @@ def select_rank(
                 cancelled=cancelled,
             )
         else:
-            learned = fit_recipe(one, hankel, (train, validation.sample), cache, report, cancelled)
+            learned = fit(
+                hankel,
+                one.learning,
+                strings=train,
+                validation=validation.sample,
+                cache=cache,
+                report=report,
+                cancelled=cancelled,
+            )
         scores.append((rank, evaluate(learned.model, validation)))
         notes += (f"Rank {rank}: {message}" for message in learned.report.messages)
     if metric == "log2_pauto" and not validation.target_is_true:

@@ -56,31 +56,19 @@ MAX_DISTINCT = 1_000_000
 class Counts:
     """Holds how often each string of a file occurs, counted in limited memory: rare strings may be
     missing, and counts too low.
-
-    Attributes
-    ----------
-    num_symbols : int
-    seen : Counter of bytes
-        The strings in memory, in the order in which they were added, each with the number of times
-        it was read since it was added. A string is the bytes of its symbols, as integers of
-        `symbol_type(num_symbols)`.
-    missed : dict of bytes to int
-        For a string in memory, an upper bound on how often it was read before it was added; 0 for
-        strings without an entry.
-    most_missed : int
-        An upper bound on how often any string that is not in memory was read.
-    num_strings : int
-        The number of strings that were read, repeated ones included.
-    notes : tuple of str
-        What a user should know about the file, one sentence each.
     """
 
     num_symbols: int
+    # The strings in memory, in the order in which they were added, each with the number of times it
+    # was read since it was added. A string is the bytes of its symbols, as integers of
+    # `symbol_type(num_symbols)`.
     seen: Counter[bytes]
+    # for a string in memory, an upper bound on how often it was read before it was added; 0 for
+    # strings without an entry
     missed: dict[bytes, int]
-    most_missed: int
-    num_strings: int
-    notes: tuple[str, ...] = ()
+    most_missed: int  # an upper bound on how often any string that is not in memory was read
+    num_strings: int  # the number of strings that were read, repeated ones included
+    notes: tuple[str, ...] = ()  # what a user should know about the file, one sentence each
 
     @property
     def num_dropped(self) -> int:

@@ -18,7 +18,7 @@ from functools import lru_cache
 import numpy as np
 
 from .. import limits
-from ..errors import RecipeError, check_at_least, check_between, check_type
+from ..errors import RecipeError, check_at_least, check_between
 from ..models.methods import Methods
 from ..models.model import model_words
 from ..strings.sample import Sample
@@ -61,6 +61,7 @@ class Dyck(Methods):
     wrap: float = 0.4
 
     alphabet = ALPHABET
+    num_symbols = len(ALPHABET)
 
     def __post_init__(self) -> None:
         for name, value in (("split", self.split), ("wrap", self.wrap)):
@@ -81,10 +82,6 @@ class Dyck(Methods):
     def leaf(self) -> float:
         """Return the probability of S → []."""
         return 1 - self.split - self.wrap
-
-    @property
-    def num_symbols(self) -> int:
-        return len(ALPHABET)
 
     @property
     def nesting(self) -> float:
@@ -139,7 +136,6 @@ class Dyck(Methods):
         """Compute `next_scores`, and for each node u the logarithm ln P(uΣ*) that a string begins
         with u, shape (num_nodes,).
         """
-        check_type("trie", trie, Trie)
         if trie.num_symbols != self.num_symbols:
             raise RecipeError(
                 f"the prefix tree has {trie.num_symbols} symbols, but the grammar has "
@@ -201,11 +197,11 @@ class Dyck(Methods):
             strings has some 200 symbols.
         """
         check_at_least("num_strings", num_strings, 1)
-        limits.check_at_most("num_strings", num_strings, limits.most("generated_strings"))
-        limits.check_at_most(
+        limits.check_limit("num_strings", num_strings, "generated_strings")
+        limits.check_limit(
             "num_strings × mean length",
             math.ceil(num_strings * self.mean_length),
-            limits.most("file_bytes"),
+            "file_bytes",
         )
         rng = np.random.default_rng(seed)
         at_once = max(1, int(RULES_AT_ONCE / self.mean_length))

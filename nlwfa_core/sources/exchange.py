@@ -14,10 +14,9 @@ from pathlib import Path
 
 import numpy as np
 
-from .. import limits
 from ..errors import FormatError, RecipeError, check_one_of, check_types
 from ..files import from_json
-from ..limits import WHOLE_FILE, check_at_most
+from ..limits import WHOLE_FILE, check_limit
 from ..models.wfa import WFA
 from ..strings.words import Alphabet, check_written
 from .other_files import check_no_other_file
@@ -31,7 +30,6 @@ READS = "import reads JSON, PAutomaC and OpenFst"
 EPSILON = 0  # the label of an arc without a symbol
 
 
-@check_types
 def automaton_format(data: bytes) -> str:
     """Recognise an automaton by how its file begins: "json", "pautomac", or "" for anything else.
 
@@ -58,16 +56,10 @@ def read_weights_json(data: bytes | Path) -> WFA:
     ... )("aa")
     0.125
 
-    Parameters
-    ----------
-    data : bytes or Path
-        The file. Without "symbols", they are the numbers 0, 1, …
+    `data`: the file. Without "symbols", they are the numbers 0, 1, …
 
-    Raises
-    ------
-    RecipeError
-        If the file is not JSON or lacks a field, the shapes do not fit, a number is not finite, or
-        the automaton is too large.
+    Raises RecipeError if the file is not JSON or lacks a field, the shapes do not fit, a number is
+    not finite, or the automaton is too large.
     """
     content = from_json(clean(bytes_of(data)))
     if not isinstance(content, dict) or not all(name in content for name in JSON_FIELDS):
@@ -110,10 +102,7 @@ def read_symbol_table(data: bytes | Path) -> dict[str, int]:
     >>> read_symbol_table(b"<eps> 0\\na 1\\nb 2\\n")
     {'<eps>': 0, 'a': 1, 'b': 2}
 
-    Raises
-    ------
-    FormatError
-        If a line is not a name and a number, or a name or a number occurs twice.
+    Raises FormatError if a line is not a name and a number, or a name or a number occurs twice.
     """
     table: dict[str, int] = {}
     for line, row in enumerate(clean(bytes_of(data)).decode("utf-8").split("\n"), start=1):
@@ -146,28 +135,17 @@ def read_openfst(
     >>> round(half("0 0"), 6)
     0.125
 
-    Parameters
-    ----------
-    data : bytes or Path
-        A line `state state label [weight]` for each arc and `state [weight]` for each final state.
-        The first line begins with the initial state. Arcs may also have two equal labels, as
-        `fstprint` writes them by default.
-    symbols : dict, optional
-        The name and number of each symbol, from `read_symbol_table`. Without it, label n is the
-        symbol number n − 1, as our export writes it.
-    semiring : str
-        "log": a number w stands for the weight e⁻ʷ, as in OpenFst's log semiring; "real": for
-        itself. An arc without a number has the weight 1.
-    labels : str
-        Whether arcs have the symbols' "numbers" or, as from `fstprint --isymbols`, their "names".
+    `data`: a line `state state label [weight]` for each arc and `state [weight]` for each final
+    state. The first line begins with the initial state. Arcs may also have two equal labels, as
+    `fstprint` writes them by default. `symbols`: the name and number of each symbol, from
+    `read_symbol_table`. Without it, label n is the symbol number n − 1, as our export writes it.
+    `semiring`: "log": a number w stands for the weight e⁻ʷ, as in OpenFst's log semiring; "real":
+    for itself. An arc without a number has the weight 1. `labels`: whether arcs have the symbols'
+    "numbers" or, as from `fstprint --isymbols`, their "names".
 
-    Raises
-    ------
-    FormatError
-        If a line is malformed or a label unknown, an arc has two different labels, it is not clear
-        whether numbers are labels or weights, or the automaton would be too large.
-    RecipeError
-        If names are to be read without a table, or the sum over paths of ε diverges.
+    Raises FormatError if a line is malformed or a label unknown, an arc has two different labels,
+    it is not clear whether numbers are labels or weights, or the automaton would be too large.
+    Raises RecipeError if names are to be read without a table, or the sum over paths of ε diverges.
     """
     check_one_of("semiring", semiring, SEMIRINGS)
     check_one_of("labels", labels, LABELS)
@@ -267,10 +245,8 @@ def _labels_of_arcs(rows: list[tuple[int, list[str]]]) -> int:
     A fourth field may be an output label or a weight. It is a label if a fifth follows, or if it
     equals the third in all arcs.
 
-    Raises
-    ------
-    FormatError
-        If an arc has two different labels, or fourth fields are whole numbers that may be either.
+    Raises FormatError if an arc has two different labels, or fourth fields are whole numbers that
+    may be either.
     """
     arcs = [
         (line, fields)
@@ -352,10 +328,10 @@ def _holds_numbers(value: object) -> bool:
 
 
 def _check_size(num_symbols: int, num_states: int) -> None:
-    check_at_most("the alphabet size", num_symbols, limits.most("symbols"), WHOLE_FILE)
-    check_at_most(
+    check_limit("the alphabet size", num_symbols, "symbols", WHOLE_FILE)
+    check_limit(
         "symbols × states²",
         num_symbols * num_states**2,
-        limits.most("automaton_numbers"),
+        "automaton_numbers",
         WHOLE_FILE,
     )

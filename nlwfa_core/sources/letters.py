@@ -125,10 +125,7 @@ def empty_word_notes(parts: Sequence[Words], alphabet: Alphabet, in_tokens: bool
     >>> empty_word_notes([words], Alphabet(("a", "ε")), in_tokens=False)
     ['ε alone on 2 lines is read as a symbol; the empty word is λ or nothing.']
 
-    Parameters
-    ----------
-    in_tokens : bool
-        Whether strings were split at white space; otherwise each character is a symbol.
+    `in_tokens`: whether strings were split at white space; otherwise each character is a symbol.
     """
     index = {symbol: number for number, symbol in enumerate(alphabet.symbols)}
     notes = []

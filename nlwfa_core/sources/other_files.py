@@ -37,20 +37,12 @@ PARTS_OF_SPEECH = frozenset(
 
 @dataclass(frozen=True)
 class Rule:
-    """One kind of file.
+    """One kind of file."""
 
-    Attributes
-    ----------
-    name : str
-        What the file is, with its article.
-    matches : callable
-        The first lines that are not blank -> whether they are those of such a file.
-    remedy : str
-        What to do, for somebody who wants to learn from this file.
-    """
-
-    name: str
+    name: str  # what the file is, with its article
+    # the first lines that are not blank -> whether they are those of such a file
     matches: Predicate
+    # what to do, for somebody who wants to learn from this file
     remedy: str = "write its strings on lines of their own, with spaces between the symbols"
 
 
@@ -84,11 +76,8 @@ def check_no_other_file(rows: Sequence[str], reads: str = "") -> None:
     Traceback (most recent call last):
     nlwfa_core.errors.FormatError: this is a HOA file; import reads JSON, PAutomaC and OpenFst
 
-    Parameters
-    ----------
-    reads : str
-        What is read instead, for a reader of something other than strings; by default, the rule's
-        own advice for strings.
+    `reads`: what is read instead, for a reader of something other than strings; by default, the
+    rule's own advice for strings.
     """
     if rule := other_file(rows):
         advice = (

@@ -14,9 +14,8 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from .. import limits
 from ..errors import FormatError, check_types, plural
-from ..limits import WHOLE_FILE, check_at_most
+from ..limits import WHOLE_FILE, check_limit
 from ..models.wfa import WFA
 from ..rounding import format_apart
 from ..strings.words import Alphabet, FloatArray, Words, check_symbols
@@ -174,10 +173,8 @@ def read_pautomac_model(
             f"the model emits symbol {emitted - 1}, but the alphabet has only "
             f"{plural(size, 'symbol')}"
         )
-    check_at_most("the alphabet size", size, limits.most("symbols"), WHOLE_FILE)
-    check_at_most(
-        "symbols × states²", size * num_states**2, limits.most("automaton_numbers"), WHOLE_FILE
-    )
+    check_limit("the alphabet size", size, "symbols", WHOLE_FILE)
+    check_limit("symbols × states²", size * num_states**2, "automaton_numbers", WHOLE_FILE)
     initial, termination = np.zeros(num_states), np.zeros(num_states)
     transitions = np.zeros((size, num_states, num_states))
     for (state,), value in entries["I"].items():

@@ -41,26 +41,13 @@ def random_automaton(
     The probabilities of a state's transitions are drawn uniformly among all that sum to 1 (a
     Dirichlet distribution with parameters 1).
 
-    Parameters
-    ----------
-    num_states, num_symbols : int
-    seed : int or sequence of int
-    mean_length : float
-        The mean length of the strings. It is reached exactly, by multiplying the odds of stopping
-        of all states by one factor.
-    density : float
-        The share of transitions that are not 0. One cycle through all states always exists, so that
-        every state can be reached.
+    `mean_length`: the mean length of the strings. It is reached exactly, by multiplying the odds of
+    stopping of all states by one factor. `density`: the share of transitions that are not 0. One
+    cycle through all states always exists, so that every state can be reached.
 
-    Returns
-    -------
-    WFA
-        An automaton with total weight 1 and a spectral radius below 1.
+    Returns an automaton with total weight 1 and a spectral radius below 1.
 
-    Raises
-    ------
-    RecipeError
-        If a number is out of range.
+    Raises RecipeError if a number is out of range.
     """
     _check_size(num_states, num_symbols)
     if not 0 < density <= 1:
@@ -89,26 +76,14 @@ def random_hmm(
     So A_σ = diag(probability of emitting σ in each state) T, with one matrix T of moves for all
     symbols.
 
-    Parameters
-    ----------
-    num_states, num_symbols : int
-    seed : int or sequence of int
-    mean_length : float
-        The mean length of the strings, reached as in `random_automaton`.
-    concentration : float
-        The parameter of the Dirichlet distributions from which each state's emissions and moves are
-        drawn. Far below 1, a state has few likely symbols and successors; far above, all of them
-        are almost equally likely.
+    `mean_length`: the mean length of the strings, reached as in `random_automaton`.
+    `concentration`: the parameter of the Dirichlet distributions from which each state's emissions
+    and moves are drawn. Far below 1, a state has few likely symbols and successors; far above, all
+    of them are almost equally likely.
 
-    Returns
-    -------
-    WFA
-        An automaton with total weight 1 and a spectral radius below 1.
+    Returns an automaton with total weight 1 and a spectral radius below 1.
 
-    Raises
-    ------
-    RecipeError
-        If a number is out of range.
+    Raises RecipeError if a number is out of range.
     """
     rng = _rng(num_states, num_symbols, seed, mean_length, concentration)
     initial = rng.dirichlet(np.ones(num_states))
@@ -197,13 +172,9 @@ def _with_mean_length(
 ) -> WFA:
     """Give each state a probability of stopping, so that strings have a mean length.
 
-    Parameters
-    ----------
-    initial : array, shape (num_states,)
-    following : array, shape (num_symbols, num_states, num_states)
-        The probability of each symbol and next state, if the state does not stop.
-    odds : array, shape (num_states,)
-        The odds of stopping, up to a common factor, which is computed here.
+    `initial` (num_states,). `following` (num_symbols, num_states, num_states): the probability of
+    each symbol and next state, if the state does not stop. `odds` (num_states,): the odds of
+    stopping, up to a common factor, which is computed here.
     """
 
     def stopping(log_scale: float) -> FloatArray:
@@ -233,23 +204,14 @@ def random_wfa(
 ) -> WFA:
     """Draw an automaton f with signed, normally distributed entries, for which Σ f² converges.
 
-    Parameters
-    ----------
-    num_states, num_symbols : int
-        The limit on the rank applies to num_states², the number of states of the automaton's
-        square.
-    seed : int or sequence of int
-    radius : float
-        The spectral radius of Σ_σ A_σ ⊗ A_σ, above 0 and below 1: near 1, long strings carry much
-        of Σ f².
+    `num_states` and `num_symbols`: the limit on the rank applies to num_states², the number of
+    states of the automaton's square. `radius`: the spectral radius of Σ_σ A_σ ⊗ A_σ, above 0 and
+    below 1: near 1, long strings carry much of Σ f².
 
-    Raises
-    ------
-    RecipeError
-        If a number is out of range.
+    Raises RecipeError if a number is out of range.
     """
     _check_size(num_states, num_symbols)
-    limits.check_at_most("num_states²", num_states**2, limits.most("rank"))
+    limits.check_limit("num_states²", num_states**2, "rank")
     if not 0 < radius < 1:
         raise RecipeError(f"radius must be above 0 and below 1; got {radius}")
     rng = np.random.default_rng(seed)
@@ -270,10 +232,7 @@ def squared_automaton(
     for rounding errors. Its rank is at most num_states (num_states + 1) / 2, the dimension of the
     symmetric products of f's states with themselves.
 
-    Raises
-    ------
-    RecipeError
-        If a number is out of range, or the automaton would be too large.
+    Raises RecipeError if a number is out of range, or the automaton would be too large.
     """
     _check_size(num_states**2, num_symbols)
     square = random_wfa(num_states, num_symbols, seed, radius).squared()
@@ -283,11 +242,9 @@ def squared_automaton(
 def _check_size(num_states: int, num_symbols: int) -> None:
     for name, number in (("num_states", num_states), ("num_symbols", num_symbols)):
         check_at_least(name, number, 1)
-    limits.check_at_most("num_states", num_states, limits.most("rank"))
-    limits.check_at_most("num_symbols", num_symbols, limits.most("symbols"))
-    limits.check_at_most(
-        "num_symbols × states²", num_symbols * num_states**2, limits.most("transition_numbers")
-    )
+    limits.check_limit("num_states", num_states, "rank")
+    limits.check_limit("num_symbols", num_symbols, "symbols")
+    limits.check_limit("num_symbols × states²", num_symbols * num_states**2, "transition_numbers")
 
 
 @check_types
@@ -324,7 +281,7 @@ def sample_words(
     (1000, 1.0)
     """
     check_at_least("num_strings", num_strings, 1)
-    limits.check_at_most("num_strings", num_strings, limits.most("generated_strings"))
+    limits.check_limit("num_strings", num_strings, "generated_strings")
     seeds: Sequence[int] = seed if isinstance(seed, Sequence) else [seed]
     check_entries("seed", seeds, int)
     for number in seeds:

@@ -119,12 +119,8 @@ def check_kind(rows: Sequence[str], wanted: str) -> None:
     Traceback (most recent call last):
     nlwfa_core.errors.FormatError: this must be a file of strings; got a PAutomaC solution
 
-    Parameters
-    ----------
-    rows : sequence of str
-        The first lines that are not blank.
-    wanted : str
-        The expected kind: STRINGS (a file of strings in any format), SOLUTION or MODEL.
+    `rows`: the first lines that are not blank. `wanted`: the expected kind: STRINGS (a file of
+    strings in any format), SOLUTION or MODEL.
     """
     kind = kind_of(rows)
     if kind not in ("", wanted):
@@ -270,29 +266,14 @@ COLUMN_NAMES = COUNT_NAMES | VALUE_NAMES | OTHER_NAMES | frozenset(STRING_NAMES)
 
 @dataclass(frozen=True)
 class Table:
-    """Holds which columns of a table have the strings and the counts.
+    """Holds which columns of a table have the strings and the counts."""
 
-    Attributes
-    ----------
-    delimiter : str
-        The character between two columns: one of `DELIMITERS`.
-    num_columns : int
-    strings : int
-        The index of the column of strings, from 0.
-    counts : int or None
-        The index of the column of counts; None if each string counts once.
-    has_header : bool
-        Whether the first row that is not blank names the columns.
-    detail : str
-        A description of these columns for the user, as the end of a sentence.
-    """
-
-    delimiter: str = ","
+    delimiter: str = ","  # the character between two columns: one of `DELIMITERS`
     num_columns: int = 2
-    strings: int = 0
-    counts: int | None = 1
-    has_header: bool = False
-    detail: str = ""
+    strings: int = 0  # the index of the column of strings, from 0
+    counts: int | None = 1  # the index of the column of counts; None if each string counts once
+    has_header: bool = False  # whether the first row that is not blank names the columns
+    detail: str = ""  # a description of these columns for the user, as the end of a sentence
 
 
 def table_of(rows: Sequence[str], all_rows: bool, certain: bool = False) -> Table | None:
@@ -305,24 +286,12 @@ def table_of(rows: Sequence[str], all_rows: bool, certain: bool = False) -> Tabl
     >>> table_of(["the cat, sat", "the dog, 3 times"], all_rows=True) is None
     True
 
-    Parameters
-    ----------
-    rows : sequence of str
-        The first lines that are not blank.
-    all_rows : bool
-        Whether these are all lines of the file.
-    certain : bool
-        Whether the user says that the file is a table.
+    `rows`: the first lines that are not blank. `all_rows`: whether these are all lines of the file.
+    `certain`: whether the user says that the file is a table.
 
-    Returns
-    -------
-    Table or None
-        None if the file is not a table, or has fewer than two rows, which are too few to tell.
+    Returns None if the file is not a table, or has fewer than two rows, which are too few to tell.
 
-    Raises
-    ------
-    FormatError
-        If the file is a table of something other than strings and counts.
+    Raises FormatError if the file is a table of something other than strings and counts.
     """
     if max(map(len, rows)) <= LONGEST_ROW:
         for delimiter in _delimiters(rows):
@@ -516,21 +485,12 @@ def value_table_of(rows: Sequence[str], all_rows: bool) -> Table:
     >>> value_table_of(["string;value", "ab;0,5", "ba;-1"], all_rows=True).delimiter
     ';'
 
-    Parameters
-    ----------
-    rows, all_rows
-        The same as for `table_of`.
+    `rows` and `all_rows`: the same as for `table_of`.
 
-    Returns
-    -------
-    Table
-        Its `counts` are the column of values. If nothing is recognised, a string and a value,
-        separated by a comma.
+    Returns a Table: its `counts` are the column of values. If nothing is recognised, a string and a
+    value, separated by a comma.
 
-    Raises
-    ------
-    FormatError
-        If the file is a table of something other than strings and values.
+    Raises FormatError if the file is a table of something other than strings and values.
     """
     if max(map(len, rows)) <= LONGEST_ROW:
         for delimiter in _delimiters(rows):
@@ -796,21 +756,12 @@ def _otherwise() -> str:
 
 @dataclass(frozen=True)
 class JsonLines:
-    """Holds where lines of JSON have the string and its count.
+    """Holds where lines of JSON have the string and its count."""
 
-    Attributes
-    ----------
-    strings : str
-        The field of an object that holds the string; empty if each line is the string itself.
-    counts : str
-        The field that holds the string's count; empty if each string counts once.
-    detail : str
-        A description of these fields for the user, as the end of a sentence.
-    """
-
+    # the field of an object that holds the string; empty if each line is the string itself
     strings: str = ""
-    counts: str = ""
-    detail: str = ""
+    counts: str = ""  # the field that holds the string's count; empty if each string counts once
+    detail: str = ""  # a description of these fields for the user, as the end of a sentence
 
     def cell(self, row: str, line: int) -> tuple[str, str, bool]:
         """Parse a line: return its string and its count as text, and whether the string was a list
@@ -823,10 +774,7 @@ class JsonLines:
         >>> JsonLines().cell('["a", "b"]', line=1)
         ('a b', '1', True)
 
-        Raises
-        ------
-        FormatError
-            If the line is not JSON of this form.
+        Raises FormatError if the line is not JSON of this form.
         """
         value = _parsed(row, line)
         count = "1"
@@ -865,15 +813,9 @@ def json_lines_of(rows: Sequence[str], all_rows: bool) -> JsonLines | None:
     >>> json_lines_of(["[[]]", "[]"], all_rows=True) is None  # brackets may be symbols
     True
 
-    Parameters
-    ----------
-    rows, all_rows
-        The same as for `table_of`.
+    `rows` and `all_rows`: the same as for `table_of`.
 
-    Raises
-    ------
-    FormatError
-        If the file is JSON in another form.
+    Raises FormatError if the file is JSON in another form.
     """
     if rows[0].strip()[:1] not in ("{", "[", '"'):
         return None

@@ -28,22 +28,12 @@ LETTERS = "abcdefghijklmnopqrstuvwxyz"  # the symbols of random automata
 
 @dataclass(frozen=True)
 class Generator:
-    """Holds a model from which strings are drawn, so that the probability of each string is known.
-
-    Attributes
-    ----------
-    alphabet : Alphabet
-    model : WFA or Dyck
-    draw : callable
-        A function (number of strings, seed) -> Words.
-    title : str
-        A description of the model for pages.
-    """
+    """A model from which strings are drawn, so that the probability of each string is known."""
 
     alphabet: Alphabet
     model: TrueModel
-    draw: Callable[[int, Seed], Words]
-    title: str
+    draw: Callable[[int, Seed], Words]  # a function (number of strings, seed) -> Words
+    title: str  # a description of the model for pages
 
 
 def _dyck(model_seed: Seed, split_probability: float, wrap_probability: float) -> Generator:

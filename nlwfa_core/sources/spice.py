@@ -156,17 +156,13 @@ def read_targets(data: bytes | Path, alphabet: Alphabet | None = None) -> Target
     )
 
 
-@check_types
 def targets_of(targets: Targets, num_prefixes: int) -> tuple[Targets, tuple[str, ...]]:
     """Return one target for each prefix, without surplus ones at the end, and a note for the user
     if there are any.
 
     One of the competition's files has a line too many.
 
-    Raises
-    ------
-    FormatError
-        If there are fewer targets than prefixes.
+    Raises FormatError if there are fewer targets than prefixes.
     """
     if len(targets) < num_prefixes:
         raise FormatError(
@@ -203,15 +199,9 @@ def write_targets(targets: Targets, alphabet: Alphabet | None = None) -> str:
     >>> write_targets(Targets.of([3, -1]))
     '1.0 3 1.0\\n1.0 -1 1.0\\n'
 
-    Parameters
-    ----------
-    alphabet : Alphabet, optional
-        The names to write for the symbols; by default, their numbers.
+    `alphabet`: the names to write for the symbols; by default, their numbers.
 
-    Raises
-    ------
-    RecipeError
-        If a symbol has no name, or one that can't stand in such a file.
+    Raises RecipeError if a symbol has no name, or one that can't stand in such a file.
     """
     names = _written(targets.symbols, alphabet)
     pairs = [

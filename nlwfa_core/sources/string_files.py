@@ -34,7 +34,7 @@ import numpy as np
 from .. import limits
 from ..errors import FormatError, RecipeError, check_one_of, check_types, listed, plural
 from ..files import LAB_FOLDER, read_capped
-from ..limits import WHOLE_FILE, check_at_most
+from ..limits import WHOLE_FILE, check_at_most, check_limit
 from ..strings.plain import hold_tokens
 from ..strings.sample import Sample
 from ..strings.words import LAMBDA, Alphabet, IntArray, Words, in_order, offsets_of, smallest
@@ -98,12 +98,9 @@ def clean(data: bytes) -> bytes:
     >>> clean(b"ab\\r\\nc\\r")
     b'ab\\nc\\n'
 
-    Raises
-    ------
-    FormatError
-        If the file is empty, too large, or not UTF-8.
+    Raises FormatError if the file is empty, too large, or not UTF-8.
     """
-    check_at_most("the file size in bytes", len(data), limits.most("file_bytes"), WHOLE_FILE)
+    check_limit("the file size in bytes", len(data), "file_bytes", WHOLE_FILE)
     check_text(data[:HEAD_BYTES])
     cleaned = _with_plain_line_ends(data.removeprefix(BYTE_ORDER_MARK))
     check_at_most(
@@ -121,16 +118,11 @@ def pieces(reads: Iterable[bytes]) -> Iterator[tuple[int, bytes]]:
     >>> list(pieces([b"ab\\r", b"\\nc", b"d\\ne"]))
     [(0, b'ab\\n'), (1, b'cd\\n'), (2, b'e')]
 
-    Parameters
-    ----------
-    reads : iterable of bytes
-        The bytes of the file in order, divided at any positions. Memory holds one of them at a
-        time, and an unfinished line.
+    `reads`: the bytes of the file in order, divided at any positions. Memory holds one of them at a
+    time, and an unfinished line.
 
-    Raises
-    ------
-    FormatError
-        If the file is empty, has a line that is longer than a whole file may be, or is not UTF-8.
+    Raises FormatError if the file is empty, has a line that is longer than a whole file may be, or
+    is not UTF-8.
     """
     num_lines = num_bytes = 0
     visible = False
@@ -211,10 +203,10 @@ def _whole_lines_of(reads: Iterable[bytes]) -> Iterator[bytes]:
             unfinished, num_unfinished = [], 0
         unfinished.append(read[cut:])
         num_unfinished += len(read) - cut
-        check_at_most(
+        check_limit(
             "the number of bytes without a line end",
             num_unfinished,
-            limits.most("file_bytes"),
+            "file_bytes",
             WHOLE_FILE,
         )
     if num_unfinished:
@@ -296,7 +288,7 @@ def positive_count(text: str, line: int) -> int:
     count = int(token) if len(token) <= MAX_DIGITS else (-1 if token[0] == "-" else 10**MAX_DIGITS)
     if count < 1:
         raise FormatError(f"a count must be at least 1; got {quoted(token)}", line)
-    check_at_most("a count", count, limits.most("strings"), line)
+    check_limit("a count", count, "strings", line)
     return count
 
 
@@ -322,20 +314,11 @@ def finite(text: str, line: int, at_least: float = -np.inf) -> float:
 
 @dataclass(frozen=True, eq=False)
 class Block:
-    """Holds consecutive strings of a PAutomaC file.
+    """Holds consecutive strings of a PAutomaC file."""
 
-    Attributes
-    ----------
-    words : Words
-        The strings in the file's order.
-    num_symbols : int
-        The size of the alphabet, as the file's header states it.
-    num_blank : int
-        Blank lines that were skipped between the file's beginning and the last of these strings.
-    """
-
-    words: Words
-    num_symbols: int
+    words: Words  # the strings in the file's order
+    num_symbols: int  # the size of the alphabet, as the file's header states it
+    # blank lines that were skipped between the file's beginning and the last of these strings
     num_blank: int
 
     @property
@@ -360,18 +343,11 @@ def parse_pautomac(
     >>> list(block.words), block.num_symbols, block.num_blank
     ([(0, 1), (), (1,)], 2, 0)
 
-    Parameters
-    ----------
-    pieces : iterable of int and bytes
-        The file in the form in which the function `pieces` yields it.
-    max_strings : int, optional
-        The largest number of strings that the header may promise.
+    `pieces`: the file in the form in which the function `pieces` yields it. `max_strings`: the
+    largest number of strings that the header may promise.
 
-    Raises
-    ------
-    FormatError
-        If the header or a line is malformed or, after the last block, if the number of strings is
-        not that of the header.
+    Raises FormatError if the header or a line is malformed or, after the last block, if the number
+    of strings is not that of the header.
     """
     header: tuple[int, int, int] | None = None
     num_read = 0
@@ -424,7 +400,7 @@ def _header(
     num_strings, num_symbols = int(numbers[0]), int(numbers[1])
     if max_strings is not None:
         check_at_most("the number of strings", num_strings, max_strings, line)
-    check_at_most("the alphabet size", num_symbols, limits.most("symbols"), line)
+    check_limit("the alphabet size", num_symbols, "symbols", line)
     if num_symbols < 1:
         raise FormatError(f"the alphabet size must be at least 1; got {num_symbols}", line)
     return num_strings, num_symbols, line
@@ -433,14 +409,8 @@ def _header(
 def _words_of_rows(numbers: IntArray, widths: IntArray, lines: IntArray, num_symbols: int) -> Words:
     """Make words from rows of numbers, each of which holds a string's length, then its symbols.
 
-    Parameters
-    ----------
-    numbers : array
-        The numbers of all rows.
-    widths, lines : arrays, shape (num_strings,)
-        How many numbers each row has, and the number of its line.
-    num_symbols : int
-        The size of the alphabet.
+    `numbers`: the numbers of all rows. `widths` and `lines` (num_strings,): how many numbers each
+    row has, and the number of its line. `num_symbols`: the size of the alphabet.
     """
     # the position of each row's first number, the string's length
     firsts = np.cumsum(widths) - widths
@@ -472,11 +442,8 @@ def _rows_of_numbers(piece: bytes, lines_before: int) -> tuple[IntArray, IntArra
 
     This is several times as fast as a parser that reads one token after the other.
 
-    Returns
-    -------
-    numbers : array, shape (num_tokens,)
-    widths, lines : arrays, shape (num_lines,)
-        For each line that is not blank, how many numbers it has, and its line number in the file.
+    Returns `numbers` (num_tokens,). `widths` and `lines` (num_lines,): for each line that is not
+    blank, how many numbers it has, and its line number in the file.
     """
     if piece.translate(None, b"0123456789 \t\n\v\f"):
         raise _not_a_number(piece, lines_before)
@@ -577,26 +544,15 @@ class CsvCells:
     determined whether strings are split into tokens; `cells` then yields the strings. Storing all
     cells in between would need many times the file's size.
 
-    Parameters
-    ----------
-    second_column : str
-        The name of the second column in a header.
-    read : callable
-        Called with the second cells of some rows and the line of each; may raise FormatError.
-    notes : list
-        A sentence is appended if there are blank lines.
-    table : Table, optional
-        The columns; by default a string and a number, separated by a comma.
+    `second_column`: the name of the second column in a header. `read`: called with the second cells
+    of some rows and the line of each; may raise FormatError. `notes`: a sentence is appended if
+    there are blank lines. `table`: the columns; by default a string and a number, separated by a
+    comma.
 
-    Attributes
-    ----------
-    in_tokens : bool
-        Whether strings are split into tokens at white space; otherwise each character is a symbol.
+    `in_tokens`: whether strings are split into tokens at white space; otherwise each character is a
+    symbol.
 
-    Raises
-    ------
-    FormatError
-        If a row does not have these columns, or `read` raises the error.
+    Raises FormatError if a row does not have these columns, or `read` raises the error.
     """
 
     def __init__(
@@ -720,23 +676,13 @@ class JsonCells:
     """Reads the strings of lines of JSON. As by `CsvCells`, and for the same reason, the file is
     parsed twice.
 
-    Parameters
-    ----------
-    layout : JsonLines
-        Where a line holds the string and its count.
-    read : callable
-        Called with the counts of some lines, as text, and the number of each line; may raise
-        FormatError.
+    `layout`: where a line holds the string and its count. `read`: called with the counts of some
+    lines, as text, and the number of each line; may raise FormatError.
 
-    Attributes
-    ----------
-    in_tokens : bool
-        Whether strings are split into tokens at white space; otherwise each character is a symbol.
+    `in_tokens`: whether strings are split into tokens at white space; otherwise each character is a
+    symbol.
 
-    Raises
-    ------
-    FormatError
-        If a line is not JSON of this layout, or `read` raises the error.
+    Raises FormatError if a line is not JSON of this layout, or `read` raises the error.
     """
 
     def __init__(
@@ -806,10 +752,7 @@ def encode_cells(
     """Convert blocks of cells to words. Return packed words for each block, and their alphabet:
     `alphabet`, then new symbols.
 
-    Raises
-    ------
-    FormatError
-        If a string is too long, or there are too many symbols or none.
+    Raises FormatError if a string is too long, or there are too many symbols or none.
     """
     first_symbols = alphabet.symbols if alphabet else ()
     numbers, parts = _SymbolNumbers(first_symbols), list[Words]()
@@ -821,9 +764,7 @@ def encode_cells(
             longest, line = int(lengths.max()), lines[int(lengths.argmax())]
         del cells, lengths
     _check_length(longest, line)
-    check_at_most(
-        "the number of different symbols", numbers.num_symbols, limits.most("symbols"), WHOLE_FILE
-    )
+    check_limit("the number of different symbols", numbers.num_symbols, "symbols", WHOLE_FILE)
     if not numbers:
         raise FormatError(
             "every string is empty: at least one symbol is needed to make an alphabet"
@@ -1149,17 +1090,14 @@ class _CountColumn:
         for row, (text, line) in enumerate(zip(texts, lines, strict=True)):
             counts[row] = count = positive_count(text, line)
             self._total += count
-            check_at_most("the sum of the counts", self._total, limits.most("strings"), line)
+            check_limit("the sum of the counts", self._total, "strings", line)
         self.blocks.append(smallest(counts))
 
 
 def shipped_verbs() -> StringFile:
     """Read the English verb forms of `assets/verbs.txt`, character by character.
 
-    Raises
-    ------
-    RecipeError
-        If the file is missing because the library was installed without its assets.
+    Raises RecipeError if the file is missing because the library was installed without its assets.
     """
     if not VERBS.is_file():
         raise RecipeError(f"the list of verbs is missing: {VERBS} is not a file")

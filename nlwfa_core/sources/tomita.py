@@ -23,18 +23,11 @@ STOP = 0.2
 class Language:
     """Holds the smallest automaton of a language, without its dead state. State 0 is the initial
     state.
-
-    Attributes
-    ----------
-    title : str
-        A description of the language's strings for pages.
-    following : tuple of (int or None, int or None)
-        For each state, the states after 0 and after 1; None if no string of the language continues
-        with this symbol.
-    accepting : tuple of int
     """
 
-    title: str
+    title: str  # a description of the language's strings for pages
+    # for each state, the states after 0 and after 1; None if no string of the language continues
+    # with this symbol
     following: tuple[tuple[int | None, int | None], ...]
     accepting: tuple[int, ...]
 
@@ -66,15 +59,9 @@ def tomita_automaton(grammar: int) -> WFA:
     >>> tomita_automaton(2).weights(Words.of([(), (1, 0), (1, 0, 1, 0), (1,)])).round(3).tolist()
     [0.2, 0.16, 0.128, 0.0]
 
-    Parameters
-    ----------
-    grammar : int
-        The number of the language, 1 … 7.
+    `grammar`: the number of the language, 1 … 7.
 
-    Raises
-    ------
-    RecipeError
-        If the number is not between 1 and 7.
+    Raises RecipeError if the number is not between 1 and 7.
     """
     if grammar not in LANGUAGES:
         raise RecipeError(f"grammar must be between 1 and {len(LANGUAGES)}; got {grammar}")

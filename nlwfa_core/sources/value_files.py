@@ -139,7 +139,7 @@ class _Labels:
     def __init__(self, cleaned: bytes, alphabet: Alphabet | None) -> None:
         header, *lines = cleaned.decode().split("\n")
         num_strings, num_symbols = map(int, header.split())
-        limits.check_at_most("the number of symbols", num_symbols, limits.most("symbols"))
+        limits.check_limit("the number of symbols", num_symbols, "symbols")
         numbered = Alphabet.numbered(num_symbols)
         known = alphabet.symbols if alphabet else ()
         self.alphabet = Alphabet(

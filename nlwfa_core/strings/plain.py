@@ -18,7 +18,7 @@ from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 
-from ..errors import RecipeError, check_type, check_types
+from ..errors import RecipeError, check_type
 from .sample import Sample
 from .words import LAMBDA, Alphabet, Word, Words, check_symbols, in_order
 
@@ -42,17 +42,13 @@ SampleLike: TypeAlias = Sample | HasSample | Words | Mapping[str, int] | Iterabl
 FORMS = "text, a sequence of tokens, or a sequence of symbol numbers"
 
 
-@check_types
 def as_alphabet(symbols: Alphabet | str | Iterable[str] | int) -> Alphabet:
     """Make an alphabet of symbols, in the order of `Alphabet.of`, or of the numbers below another.
 
     >>> as_alphabet("ba").symbols, as_alphabet(2).symbols
     (('a', 'b'), ('0', '1'))
 
-    Raises
-    ------
-    RecipeError
-        If there is no symbol.
+    Raises RecipeError if there is no symbol.
     """
     if isinstance(symbols, Alphabet):
         return symbols
@@ -69,15 +65,9 @@ def as_word(word: WordLike, alphabet: Alphabet | None) -> Word:
     ... )
     ((0, 1), (0, 1), (0, 1))
 
-    Raises
-    ------
-    RecipeError
-        If a symbol is not in the alphabet.
-    TypeError
-        If the string is none of the forms above, or it has symbols in writing and there is no
-        alphabet.
+    Raises RecipeError if a symbol is not in the alphabet. Raises TypeError if the string is none of
+    the forms above, or it has symbols in writing and there is no alphabet.
     """
-    check_type("alphabet", alphabet, Alphabet | None)
     if isinstance(word, str) and alphabet is not None:
         return alphabet.encode(word)
     return as_words([word], alphabet)[0]
@@ -89,18 +79,10 @@ def as_words(strings: WordsLike, alphabet: Alphabet | None = None) -> Words:
     >>> list(as_words(["ab", "b"], Alphabet(("a", "b"))))
     [(0, 1), (1,)]
 
-    Parameters
-    ----------
-    strings : Words, Sample, or iterable of strings
-    alphabet : Alphabet, optional
-        The symbols that are allowed; without it, strings of numbers stay numbers.
+    `alphabet`: the symbols that are allowed; without it, strings of numbers stay numbers.
 
-    Raises
-    ------
-    RecipeError, TypeError
-        As in `as_word`.
+    Raises RecipeError or TypeError as in `as_word`.
     """
-    check_type("alphabet", alphabet, Alphabet | None)
     if isinstance(strings, Sample):
         return strings.in_alphabet(alphabet).words if alphabet else strings.words
     if isinstance(strings, Words):
@@ -158,9 +140,9 @@ def as_sample(
     TypeError
         If strings have none of these forms.
     """
-    check_type("alphabet", alphabet, Alphabet | None)
     if isinstance(strings, Sample):
-        return strings.in_alphabet(alphabet) if alphabet and not extend else strings
+        return strings if alphabet is None or extend else strings.in_alphabet(alphabet)
+    check_type("alphabet", alphabet, Alphabet | None)
     if hasattr(strings, "sample") and hasattr(strings, "words"):
         return as_sample(
             strings.sample() if callable(strings.sample) else strings.sample, alphabet, name, extend

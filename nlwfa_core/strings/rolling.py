@@ -36,20 +36,12 @@ def end_states(
 ) -> FloatArray | None:
     """Compute the state at the end of each word. A prefix that many words share is computed once.
 
-    Parameters
-    ----------
-    initial : array, shape (num_states,)
-        The state of λ.
-    transition : Transitions
-    magnitudes : array, shape (num_symbols, num_states, num_states), optional
-        |A_σ|, for models whose steps are products with A_σ.
+    `initial` (num_states,): the state of λ. `magnitudes` (num_symbols, num_states, num_states):
+    |A_σ|, for models whose steps are products with A_σ.
 
-    Returns
-    -------
-    array, shape (num_words, num_states), or None
-        None if `magnitudes` are given, and a state may be 0 except for rounding errors: the first
-        condition of the rule of `rounding` holds for it. That is rare, and this walk carries no
-        error bounds, so the caller must decide.
+    Returns an array (num_words, num_states), or None: None if `magnitudes` are given, and a state
+    may be 0 except for rounding errors: the first condition of the rule of `rounding` holds for it.
+    That is rare, and this walk carries no error bounds, so the caller must decide.
     """
     check_symbols(words, num_symbols)
     order, num_longer = words.longest_first()

@@ -17,7 +17,6 @@ from ..errors import (
     check_entries,
     check_extra,
     check_type,
-    check_types,
     plural,
 )
 from .words import (
@@ -70,16 +69,17 @@ class Sample:
     num_dropped: int = 0
 
     def __post_init__(self) -> None:
-        check_type("words", self.words, Words)
-        check_type("alphabet", self.alphabet, Alphabet)
-        check_type("num_dropped", self.num_dropped, int)
-        counts, words = (
-            _checked_counts(self.counts, len(self.words)),
-            self.words.in_alphabet(self.alphabet, "the sample's"),
-        )
+        if not isinstance(self.words, Words) or not isinstance(self.alphabet, Alphabet):
+            raise TypeError(
+                "a sample is made of Words and their Alphabet; got "
+                f"{type(self.words).__name__} and {type(self.alphabet).__name__}"
+            )
+        words = self.words.in_alphabet(self.alphabet, "the sample's")
         check_symbols(words, len(self.alphabet))
-        object.__setattr__(self, "counts", counts)
-        object.__setattr__(self, "words", replace(words, alphabet=self.alphabet))
+        if words.alphabet is None:
+            words = replace(words, alphabet=self.alphabet)
+        object.__setattr__(self, "counts", _checked_counts(self.counts, len(words)))
+        object.__setattr__(self, "words", words)
 
     @classmethod
     def of(cls, words: Words, alphabet: Alphabet, counts: npt.ArrayLike | None = None) -> Sample:
@@ -90,6 +90,8 @@ class Sample:
         ([(0,), (1,)], [2, 1])
         """
         check_type("words", words, Words)
+        if counts is not None:
+            counts = _checked_counts(counts, len(words))
         return cls._of(words, alphabet, counts, packed=False)
 
     @classmethod
@@ -110,7 +112,6 @@ class Sample:
         counts : array, shape (num_words of all parts,), optional
             How often each word was seen; 1 each by default.
         """
-        check_entries("parts", parts, Words)
         if not parts:
             raise RecipeError("there are no parts of a file to merge")
         if counts is not None:
@@ -131,11 +132,7 @@ class Sample:
         return cls._of(joined, alphabet, np.concatenate(totals), packed=True)
 
     @classmethod
-    def _of(
-        cls, words: Words, alphabet: Alphabet, counts: npt.ArrayLike | None, packed: bool
-    ) -> Sample:
-        if counts is not None:
-            counts = _checked_counts(counts, len(words))
+    def _of(cls, words: Words, alphabet: Alphabet, counts: IntArray | None, packed: bool) -> Sample:
         first, inverse = distinct(words)
         totals = np.zeros(len(first), dtype=np.int64)
         np.add.at(totals, inverse, 1 if counts is None else counts)
@@ -158,7 +155,6 @@ class Sample:
             float(self.words.lengths @ self.counts / self.counts.sum()) if len(self.counts) else 0.0
         )
 
-    @check_types
     def in_alphabet(self, alphabet: Alphabet, owner: str = "the") -> Sample:
         """Renumber the symbols of the sample's words by another alphabet (see `Words.in_alphabet`).
 
@@ -166,11 +162,10 @@ class Sample:
         >>> list(sample.in_alphabet(Alphabet(("a", "b", "c"))).words)
         [(0, 2)]
         """
-        if alphabet == self.alphabet:
+        words = self.words.in_alphabet(alphabet, owner)
+        if words is self.words:
             return self
-        return Sample(
-            self.words.in_alphabet(alphabet, owner), self.counts, alphabet, self.num_dropped
-        )
+        return Sample(words, self.counts, alphabet, self.num_dropped)
 
     def to_series(self) -> pd.Series[int]:
         """Return the counts as a pandas Series, indexed by the written strings: as `value_counts`

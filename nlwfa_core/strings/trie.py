@@ -17,7 +17,7 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from ..errors import check_type, plural
+from ..errors import plural
 from ..rounding import sizes
 from .rolling import Transition
 from .words import FloatArray, IntArray, Words, by_symbol, check_symbols, unique_keys
@@ -29,10 +29,7 @@ SCORES_AT_ONCE = 2**24  # scores of next symbols that are held in memory togethe
 
 
 def check_tree(trie: Trie, num_symbols: int) -> None:
-    """Raise TypeError or RecipeError unless something is a prefix tree whose symbols are in 0 …
-    num_symbols − 1.
-    """
-    check_type("trie", trie, Trie)
+    """Raise RecipeError unless the symbols of a prefix tree are in 0 … num_symbols − 1."""
     if trie.num_symbols > num_symbols:
         check_symbols(Words(trie.symbol[1:], np.array([0, trie.num_nodes - 1])), num_symbols)
 
@@ -75,19 +72,27 @@ class Trie:
         >>> trie.parent.tolist(), trie.symbol.tolist(), trie.ends.tolist()
         ([-1, 0, 1, 1], [-1, 0, 0, 1], [3, 2, 1])
         """
-        check_type("words", words, Words)
-        check_type("num_symbols", num_symbols, int)
         check_symbols(words, num_symbols)
-        starts = words.offsets + np.arange(len(words) + 1)
+        num_words = len(words)
+        starts = words.offsets + np.arange(num_words + 1)
         paths = np.zeros(int(starts[-1]), dtype=np.int64)
         level = _Levels(num_symbols)
         order, num_longer = words.longest_first()
         first_symbols, path_starts = words.offsets[order], starts[order]
-        nodes = np.zeros(len(words), dtype=np.int64)
+        nodes = np.zeros(num_words, dtype=np.int64)
         for depth, alive in enumerate(num_longer):
             nodes = level.grow(nodes[:alive], words.symbols[first_symbols[:alive] + depth])
             paths[path_starts[:alive] + depth + 1] = nodes
         return level.tree(paths, starts)
+
+    @cached_property
+    def word_of_node(self) -> IntArray:
+        """Return the number of the word that ends at each node, shape (num_nodes,): −1 if none
+        does. The words must be distinct.
+        """
+        numbers = np.full(self.num_nodes, -1, dtype=np.int64)
+        numbers[self.ends] = np.arange(len(self.starts) - 1)
+        return numbers
 
     @property
     def num_nodes(self) -> int:
@@ -192,12 +197,11 @@ class Trie:
         starts : array, shape (num_words + 1,)
             The path of word i is `nodes[starts[i]:starts[i + 1]]`.
         """
-        alive, at = np.arange(len(words)), np.zeros(len(words), dtype=np.int64)
-        steps, lengths, (first_symbols, step) = (
-            [(alive, at)],
-            words.lengths,
-            words.reading_order(backward),
-        )
+        num_words = len(words)
+        lengths = words.lengths
+        first_symbols, step = words.reading_order(backward)
+        alive, at = np.arange(num_words), np.zeros(num_words, dtype=np.int64)
+        steps = [(alive, at)]
         for depth in range(len(self.levels) - 2):
             further = lengths[alive] > depth
             alive, at = alive[further], at[further]
@@ -206,7 +210,7 @@ class Trie:
             if not len(alive):
                 break
             steps.append((alive, at))
-        num_steps = np.bincount(np.concatenate([alive for alive, _ in steps]), minlength=len(words))
+        num_steps = np.bincount(np.concatenate([alive for alive, _ in steps]), minlength=num_words)
         starts = np.concatenate(([0], np.cumsum(num_steps)))
         nodes = np.empty(int(starts[-1]), dtype=np.int64)
         for depth, (alive, at) in enumerate(steps):
@@ -324,22 +328,12 @@ def frequent_prefixes(
     a node to its children. A branch is not extended beyond a prefix if `number` other prefixes are
     neither longer nor rarer. Among equally frequent prefixes, the shorter ones come first.
 
-    Parameters
-    ----------
-    words : Words
-    counts : array, shape (num_words,)
-        How often each word was seen.
-    reading : str
-        "backward": words are read from their ends, so the prefixes are reversed suffixes.
-        "anywhere": words are read from every position in them, so the prefixes are factors, counted
-        as often as they occur.
+    `counts` (num_words,): how often each word was seen. `reading`: "backward": words are read from
+    their ends, so the prefixes are reversed suffixes. "anywhere": words are read from every
+    position in them, so the prefixes are factors, counted as often as they occur.
 
-    Returns
-    -------
-    tree : Trie
-        The tree; its `paths` are empty, because only prefixes of the words are in it.
-    counts : array, shape (num_nodes,)
-        The frequency of each node's prefix.
+    Returns `tree`: the tree; its `paths` are empty, because only prefixes of the words are in it.
+    `counts` (num_nodes,): the frequency of each node's prefix.
     """
     check_symbols(words, num_symbols)
     level = _Levels(num_symbols)
@@ -389,17 +383,10 @@ class _Levels:
     def grow(self, at: IntArray, symbols: IntArray) -> IntArray:
         """Add a level to the tree: the children of its deepest nodes.
 
-        Parameters
-        ----------
-        at : array, shape (n,)
-            The node of the prefix of each word that is already in the tree.
-        symbols : array, shape (n,)
-            The next symbol of each word.
+        `at` (n,): the node of the prefix of each word that is already in the tree. `symbols` (n,):
+        the next symbol of each word.
 
-        Returns
-        -------
-        array, shape (n,)
-            The node of each word's prefix with that symbol.
+        Returns an array (n,): the node of each word's prefix with that symbol.
         """
         above, start = self.bounds[-2:]
         # All possible children of the level, ordered by node and symbol, as nodes are numbered.
@@ -453,13 +440,9 @@ def chain_weights(
     """Compute P(x) for each word of a tree, shape (num_words,), as the product of next-symbol
     probabilities and that of the end.
 
-    Parameters
-    ----------
-    next_probabilities : array, shape (num_nodes, num_symbols + 1)
-        The probability of each symbol after each node's prefix; the last column is the end of the
-        string.
-    ends : array, optional
-        Nodes: if given, P(x) is computed for their prefixes instead of the tree's words.
+    `next_probabilities` (num_nodes, num_symbols + 1): the probability of each symbol after each
+    node's prefix; the last column is the end of the string. `ends`: nodes: if given, P(x) is
+    computed for their prefixes instead of the tree's words.
     """
     ends = trie.ends if ends is None else ends
     prefix_probabilities = np.ones(trie.num_nodes)

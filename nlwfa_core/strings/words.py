@@ -224,12 +224,15 @@ class Words:
     alphabet: Alphabet | None = None
 
     def __post_init__(self) -> None:
-        check_fields(self)
-        for name in ("symbols", "offsets"):
-            if (kind := getattr(self, name).dtype).kind not in "iu":
+        for name, array in (("symbols", self.symbols), ("offsets", self.offsets)):
+            if not isinstance(array, np.ndarray):
+                raise TypeError(f"{name} must be a numpy array; got {array!r:.60}")
+            if array.dtype.kind not in "iu":
                 raise RecipeError(
-                    f"the {name} of words must be an array of integers; got an array of {kind}"
+                    f"the {name} of words must be an array of integers; got an array of "
+                    f"{array.dtype}"
                 )
+        _check_is_alphabet(self.alphabet)
         if (
             self.symbols.ndim != 1
             or self.offsets.ndim != 1
@@ -286,7 +289,6 @@ class Words:
 
         All parts must have the same alphabet.
         """
-        check_entries("parts", parts, Words)
         num_words, num_symbols = sum(map(len, parts)), sum(len(part.symbols) for part in parts)
         symbols = np.empty(
             num_symbols,
@@ -328,9 +330,11 @@ class Words:
         RecipeError
             If a symbol of these words is not in that alphabet.
         """
-        check_type("alphabet", alphabet, Alphabet | None)
         own = self.alphabet
-        if own is None or alphabet is None or own is alphabet or own == alphabet:
+        if own is None or alphabet is None or own is alphabet:
+            return self
+        _check_is_alphabet(alphabet)
+        if own == alphabet:
             return self
         check_symbols(self, len(own))
         present = np.zeros(len(own), dtype=bool)
@@ -520,12 +524,8 @@ def whole_numbers(name: str, values: npt.ArrayLike) -> IntArray:
     >>> whole_numbers("counts", [1.0, 2.0]).tolist()
     [1, 2]
 
-    Raises
-    ------
-    TypeError
-        If the values are not numbers. (True and False do not count as numbers.)
-    RecipeError
-        If a value is not a whole number, or is too large for an int64.
+    Raises TypeError if the values are not numbers. (True and False do not count as numbers.) Raises
+    RecipeError if a value is not a whole number, or is too large for an int64.
     """
     array = np.asarray(values)
     if not array.size:
@@ -552,12 +552,8 @@ def float64_array(name: str, values: npt.ArrayLike) -> FloatArray:
     >>> float64_array("initial", [1, 0])
     array([1., 0.])
 
-    Raises
-    ------
-    TypeError
-        If the values are not an array of real numbers. (True and False are not numbers.)
-    RecipeError
-        If a number would be rounded.
+    Raises TypeError if the values are not an array of real numbers. (True and False are not
+    numbers.) Raises RecipeError if a number would be rounded.
     """
     if isinstance(values, np.ndarray) and values.dtype == np.float64:
         return values
@@ -604,9 +600,14 @@ def check_symbols(words: Words, num_symbols: int) -> None:
         )
 
 
+def _check_is_alphabet(alphabet: object) -> None:
+    if not isinstance(alphabet, Alphabet | None):
+        raise TypeError(f"alphabet must be an Alphabet or None; got {alphabet!r:.60}")
+
+
 def check_alphabet(alphabet: Alphabet | None, num_symbols: int, owner: str = "model") -> None:
     """Raise RecipeError if an alphabet does not have the number of symbols that its owner has."""
-    check_type("alphabet", alphabet, Alphabet | None)
+    _check_is_alphabet(alphabet)
     if alphabet is not None and len(alphabet) != num_symbols:
         raise RecipeError(
             f"the alphabet of a {owner} with {plural(num_symbols, 'symbol')} can't have "
@@ -622,10 +623,7 @@ def distinct(words: Words) -> tuple[IntArray, IntArray]:
     >>> first.tolist(), inverse.tolist()
     ([0, 1], [0, 1, 0])
 
-    Returns
-    -------
-    first : array, shape (num_distinct,), ascending
-    inverse : array, shape (num_words,)
+    Returns `first` (num_distinct,), ascending. `inverse` (num_words,).
     """
     first, inverse = _group(_fingerprints(words))
     collisions: list[int] = []  # words that differ from the first word with the same fingerprint

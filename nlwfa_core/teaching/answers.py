@@ -39,18 +39,10 @@ TWO_MEANINGS = re.compile("[+-]?[1-9][0-9]{0,2}(,[0-9]{3})+")
 
 @dataclass(frozen=True)
 class Verdict:
-    """Says how much of an answer is right, and why not all of it.
+    """Says how much of an answer is right, and why not all of it."""
 
-    Attributes
-    ----------
-    credit : float
-        From 0 to 1; 1 is a correct answer.
-    reason : str
-        Markdown: what is wrong; empty for a correct answer.
-    """
-
-    credit: float
-    reason: str = ""
+    credit: float  # from 0 to 1; 1 is a correct answer
+    reason: str = ""  # Markdown: what is wrong; empty for a correct answer
 
     @property
     def correct(self) -> bool:
@@ -77,17 +69,10 @@ class Key(Protocol):
 
 @dataclass(frozen=True)
 class Hint:
-    """A typical wrong answer, and what to tell a person who enters it.
-
-    Attributes
-    ----------
-    answer : str
-    reason : str
-        Markdown: the mistake that leads to this answer.
-    """
+    """A typical wrong answer, and what to tell a person who enters it."""
 
     answer: str
-    reason: str
+    reason: str  # Markdown: the mistake that leads to this answer
 
 
 @dataclass(frozen=True)
@@ -403,10 +388,7 @@ def read_number(text: str) -> float:
     >>> [read_number(text) for text in ("0,3", "3/10", "30 %", "3·10^-1", "3·10⁻¹", "10^-3", "−∞")]
     [0.3, 0.3, 0.3, 0.3, 0.3, 0.001, -inf]
 
-    Raises
-    ------
-    RecipeError
-        If the text is no number, or may mean two.
+    Raises RecipeError if the text is no number, or may mean two.
     """
     typed = _short(text)
     plain = re.sub(

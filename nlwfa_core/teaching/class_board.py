@@ -23,19 +23,10 @@ OTHERS = "others"
 
 @dataclass(frozen=True)
 class Bar:
-    """One bar of a histogram.
+    """One bar of a histogram."""
 
-    Attributes
-    ----------
-    label : str
-        An answer: Markdown for the option of a choice, otherwise as people entered it.
-    count : int
-        How many people entered it.
-    right : bool
-    """
-
-    label: str
-    count: int
+    label: str  # an answer: Markdown for the option of a choice, otherwise as people entered it
+    count: int  # how many people entered it
     right: bool
 
 

@@ -22,27 +22,17 @@ INTRODUCTION = ""  # the name of the note with the sections that belong to no st
 
 @dataclass(frozen=True)
 class Note:
-    """What a teacher should know about a step; `say` of the introduction is all of its text.
-
-    Attributes
-    ----------
-    minutes : int
-    say, wrong : str
-        Markdown.
-    """
+    """What a teacher should know about a step; `say` of the introduction is all of its text."""
 
     minutes: int
-    say: str
+    say: str  # say, wrong: Markdown
     wrong: str
 
 
 def read_notes(text: str) -> dict[str, Note]:
     """Read the notes: step, such as `rank/1`, -> note; "" -> the introduction.
 
-    Raises
-    ------
-    FormatError
-        With the number of the line that has the error.
+    Raises FormatError with the number of the line that has the error.
     """
     notes, introduction = {}, []
     for part in sections(text):

@@ -32,20 +32,13 @@ STEP = ("page", "show", "recipe", "do", "models", "look", "hide")
 
 @dataclass(frozen=True)
 class Action:
-    """Describes a button in a step of a lesson, which sets fields of the recipe.
-
-    Attributes
-    ----------
-    label : str
-    fields : tuple of (str, str)
-        The fields to set and their values, under a recipe's flat names.
-    recipe : Recipe or None
-        The whole recipe after the click; None if the fields are set in the recipe that the sidebar
-        holds.
-    """
+    """Describes a button in a step of a lesson, which sets fields of the recipe."""
 
     label: str
+    # the fields to set and their values, under a recipe's flat names
     fields: tuple[tuple[str, str], ...]
+    # the whole recipe after the click; None if the fields are set in the recipe that the sidebar
+    # holds
     recipe: Recipe | None
 
     def applied(self, recipe: Recipe) -> Recipe:
@@ -55,62 +48,39 @@ class Action:
 
 @dataclass(frozen=True)
 class Step:
-    """Holds one step of a lesson.
-
-    Attributes
-    ----------
-    title, text : str
-    pages : tuple of str
-        Pages in order of preference: the first one that exists in the lab is opened.
-    show : tuple of str
-        The controls that the sidebar shows; if empty, all of them.
-    actions : tuple of Action
-    models : tuple of Recipe
-        Recipes whose trained models are shipped with the lab, so that nobody waits at this step.
-    recipe : Recipe or None
-        The recipe that the sidebar is set to when the step opens, because the text is about it:
-        that of the step's line `recipe`, otherwise of its first action, otherwise of the step
-        before. None in a lesson that starts from no recipe.
-    look : tuple of str
-        The keys of the elements that the step is about, which are scrolled into view; empty if it
-        is about the top of the page.
-    hide : tuple of str
-        The keys of the elements that contain the answer, which are hidden until the question has
-        been answered.
-    question : Question or None
-    """
+    """Holds one step of a lesson."""
 
     title: str
+    # pages in order of preference: the first one that exists in the lab is opened
     pages: tuple[str, ...]
     text: str
-    show: tuple[str, ...]
+    show: tuple[str, ...]  # the controls that the sidebar shows; if empty, all of them
     actions: tuple[Action, ...]
+    # recipes whose trained models are shipped with the lab, so that nobody waits at this step
     models: tuple[Recipe, ...]
+    # The recipe that the sidebar is set to when the step opens, because the text is about it: that
+    # of the step's line `recipe`, otherwise of its first action, otherwise of the step before. None
+    # in a lesson that starts from no recipe.
     recipe: Recipe | None
+    # the keys of the elements that the step is about, which are scrolled into view; empty if it is
+    # about the top of the page
     look: tuple[str, ...]
+    # the keys of the elements that contain the answer, which are hidden until the question has been
+    # answered
     hide: tuple[str, ...]
     question: Question | None
 
 
 @dataclass(frozen=True)
 class Lesson:
-    """Holds a lesson with its steps.
+    """Holds a lesson with its steps."""
 
-    Attributes
-    ----------
-    name : str
-        The file's name without its leading number and its ending; links to the lesson contain it.
-    title, summary : str
-    minutes : int
-    strings : bytes
-        The lesson's own strings, one on each line, used like an upload; empty if it has none.
-    steps : tuple of Step
-    """
-
+    # the file's name without its leading number and its ending; links to the lesson contain it
     name: str
     title: str
     minutes: int
     summary: str
+    # the lesson's own strings, one on each line, used like an upload; empty if it has none
     strings: bytes
     steps: tuple[Step, ...]
 
@@ -133,10 +103,7 @@ def read_lessons(folder: Path) -> dict[str, Lesson]:
     A number at the beginning of a file name only determines this order and is no part of the
     lesson's name.
 
-    Raises
-    ------
-    RecipeError
-        If a file has an error; the message names the file and the line.
+    Raises RecipeError if a file has an error; the message names the file and the line.
     """
     return read_folder(folder, lambda name, text: [(name, read_lesson(name, text), 1)])
 
@@ -144,10 +111,7 @@ def read_lessons(folder: Path) -> dict[str, Lesson]:
 def read_lesson(name: str, text: str) -> Lesson:
     """Read a lesson from the text of its file.
 
-    Raises
-    ------
-    FormatError
-        If the text has an error; it contains the number of the line.
+    Raises FormatError if the text has an error; it contains the number of the line.
     """
     section = read_heading(text, "a lesson")
     heading = {key: value for _, key, value in named_values(section, HEADING)}

@@ -20,17 +20,10 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Section:
-    """Lines of a file.
-
-    Attributes
-    ----------
-    lines : list of str
-    first : int
-        The number of the first line in the file, counted from 1.
-    """
+    """Lines of a file."""
 
     lines: list[str]
-    first: int
+    first: int  # the number of the first line in the file, counted from 1
 
     @property
     def title(self) -> str:
@@ -66,15 +59,9 @@ def sections(text: str) -> list[Section]:
 def read_heading(text: str, file: str) -> Section:
     """Return the lines of the heading.
 
-    Parameters
-    ----------
-    file : str
-        What the file is, in error messages: such as "a lesson".
+    `file`: what the file is, in error messages: such as "a lesson".
 
-    Raises
-    ------
-    FormatError
-        If the file does not begin with a heading.
+    Raises FormatError if the file does not begin with a heading.
     """
     lines = text.split("\n")
     if lines[0].strip() != "---" or "---" not in lines[1:]:
@@ -86,10 +73,7 @@ def read_parts(text: str, heading: Section, file: str, part: str) -> list[Sectio
     """Return the parts below a heading. `part` is what one of them is, in error messages: such as
     "step".
 
-    Raises
-    ------
-    FormatError
-        If there is no part, or text before the first one.
+    Raises FormatError if there is no part, or text before the first one.
     """
     end, parts = heading.first + len(heading.lines), sections(text)
     if not parts:
@@ -103,10 +87,7 @@ def read_parts(text: str, heading: Section, file: str, part: str) -> list[Sectio
 def named_values(section: Section, names: tuple[str, ...]) -> Iterator[tuple[int, str, str]]:
     """Yield the number, the name and the value of each line `name: value`.
 
-    Raises
-    ------
-    FormatError
-        If a line has no colon, or its name is not one of `names`.
+    Raises FormatError if a line has no colon, or its name is not one of `names`.
     """
     for line, text in enumerate(section.lines, section.first):
         name, colon, value = text.partition(":")
@@ -136,16 +117,11 @@ def read_folder(
     """Read all Markdown files of a folder, in the order of their names: name -> what `read` makes
     of it.
 
-    Parameters
-    ----------
-    read : callable
-        A function (name, text) of a file -> names, values, and the line of each. A number at the
-        beginning of the file's name only determines the order, and is no part of the name.
+    `read`: a function (name, text) of a file -> names, values, and the line of each. A number at
+    the beginning of the file's name only determines the order, and is no part of the name.
 
-    Raises
-    ------
-    RecipeError
-        If a file has an error, or two values have the same name; the message names the file.
+    Raises RecipeError if a file has an error, or two values have the same name; the message names
+    the file.
     """
     values: dict[str, T] = {}
     for path in sorted(folder.glob("*.md")):

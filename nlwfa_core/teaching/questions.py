@@ -62,31 +62,16 @@ class Question:
 
 @dataclass(frozen=True)
 class Response:
-    """What a person has answered to one question so far: a small value that can be stored.
+    """What a person has answered to one question so far: a small value that can be stored."""
 
-    Attributes
-    ----------
-    task : str
-        The name of the question: `rank/1` is the first step of the lesson *rank*, `cell` a task of
-        the bank.
-    seed : int
-        The seed of a task's numbers; 0 in a lesson.
-    answers : tuple of str
-        The tries as they were entered, at most `MAX_TRIES`.
-    credits : tuple of float
-        One for each try.
-    reason : str
-        What is wrong with the last try.
-    shown : bool
-        Whether the person asked for the solution.
-    """
-
+    # the name of the question: `rank/1` is the first step of the lesson *rank*, `cell` a task of
+    # the bank
     task: str
-    seed: int = 0
-    answers: tuple[str, ...] = ()
-    credits: tuple[float, ...] = ()
-    reason: str = ""
-    shown: bool = False
+    seed: int = 0  # the seed of a task's numbers; 0 in a lesson
+    answers: tuple[str, ...] = ()  # the tries as they were entered, at most `MAX_TRIES`
+    credits: tuple[float, ...] = ()  # one for each try
+    reason: str = ""  # what is wrong with the last try
+    shown: bool = False  # whether the person asked for the solution
 
     @property
     def tries(self) -> int:
@@ -151,10 +136,7 @@ def read_question(lines: Sequence[str], first: int) -> Question:
     """Read a question from its lines, the first of which begins with `? ` and is line `first` of
     the file.
 
-    Raises
-    ------
-    FormatError
-        With the number of the line that has the error.
+    Raises FormatError with the number of the line that has the error.
     """
     end = next(
         (index for index, line in enumerate(lines[1:], 1) if not LINE.match(line)), len(lines)
@@ -176,10 +158,7 @@ def read_question(lines: Sequence[str], first: int) -> Question:
 def read_key(declarations: Sequence[Declaration]) -> Key:
     """Read a key from the lines that declare it.
 
-    Raises
-    ------
-    FormatError
-        With the number of the line that has the error.
+    Raises FormatError with the number of the line that has the error.
     """
     line, values = declarations[0][0], {name: value for _, name, value in declarations}
     kinds = [name for name in KEYS if name in values]

@@ -36,17 +36,9 @@ FEWEST = 5  # people for whom an interval is computed
 
 @dataclass(frozen=True)
 class Quiz:
-    """A lesson's quiz.
+    """A lesson's quiz."""
 
-    Attributes
-    ----------
-    name : str
-        That of the lesson.
-    title : str
-    items : tuple of Kind
-    """
-
-    name: str
+    name: str  # that of the lesson
     title: str
     items: tuple[Kind, ...]
 
@@ -62,23 +54,14 @@ class Quiz:
 
 @dataclass(frozen=True)
 class Gain:
-    """How much a class has learned, as shares of the items that were right.
+    """How much a class has learned, as shares of the items that were right."""
 
-    Attributes
-    ----------
-    number : int
-        The people who took the quiz both before and after.
-    before, after : float
-        Their average shares; nan if there is nobody.
-    gain : Interval or None
-        (after − before) / (1 − before), with a 95 % bootstrap interval over people; its ends are
-        nan for fewer than `FEWEST` people, or if the gain is undefined in some resample. None if it
-        is undefined, because all items were right before.
-    """
-
-    number: int
-    before: float
+    number: int  # the people who took the quiz both before and after
+    before: float  # before, after: their average shares; nan if there is nobody
     after: float
+    # (after − before) / (1 − before), with a 95 % bootstrap interval over people; its ends are nan
+    # for fewer than `FEWEST` people, or if the gain is undefined in some resample. None if it is
+    # undefined, because all items were right before.
     gain: Interval | None
 
     def text(self) -> str:
@@ -109,10 +92,7 @@ def read_quizzes(folder: Path, bank: Mapping[str, Kind]) -> dict[str, Quiz]:
     """Read all quizzes of a folder: name -> quiz, in the order of the files, which are named as
     those of the lessons.
 
-    Raises
-    ------
-    RecipeError
-        If a file has an error; the message names the file.
+    Raises RecipeError if a file has an error; the message names the file.
     """
     return read_folder(folder, lambda name, text: [(name, read_quiz(name, text, bank), 1)])
 
@@ -120,10 +100,7 @@ def read_quizzes(folder: Path, bank: Mapping[str, Kind]) -> dict[str, Quiz]:
 def read_quiz(name: str, text: str, bank: Mapping[str, Kind]) -> Quiz:
     """Read a quiz from the text of its file.
 
-    Raises
-    ------
-    FormatError
-        If the text has an error, or not `NUM_ITEMS` different items.
+    Raises FormatError if the text has an error, or not `NUM_ITEMS` different items.
     """
     heading, own = read_kinds(text, HEADING)
     kinds = {**bank, **{kind.name: kind for kind in own}}
@@ -166,15 +143,10 @@ def normalised_gain(before: Sequence[float], after: Sequence[float]) -> Gain:
     >>> normalised_gain([0.25, 0.75], [0.75, 0.75]).gain.estimate
     0.5
 
-    Parameters
-    ----------
-    before, after : sequence of float
-        For each person who took both, the share of items that were right, between 0 and 1.
+    `before` and `after`: for each person who took both, the share of items that were right, between
+    0 and 1.
 
-    Raises
-    ------
-    RecipeError
-        If the sequences have different lengths, or a share is not between 0 and 1.
+    Raises RecipeError if the sequences have different lengths, or a share is not between 0 and 1.
     """
     if len(before) != len(after):
         raise RecipeError(

@@ -50,23 +50,12 @@ def make_results(folder: Path, lessons: Iterable[Lesson], again: bool = False) -
     """Train the results to ship that a folder lacks, and delete its results that are no longer
     shipped.
 
-    Parameters
-    ----------
-    folder : Path
-    lessons : iterable of Lesson
-        The lessons whose models are shipped, beside those of the presets.
-    again : bool
-        Whether to delete and train all of them, not only those that are missing.
+    `lessons`: the lessons whose models are shipped, beside those of the presets. `again`: whether
+    to delete and train all of them, not only those that are missing.
 
-    Returns
-    -------
-    list of str
-        The learner, rank and source of each run that was trained.
+    Returns the learner, rank and source of each run that was trained.
 
-    Raises
-    ------
-    RecipeError
-        If a run fails.
+    Raises RecipeError if a run fails.
     """
     lessons = tuple(lessons)
     recipes = shipped_recipes(lessons)

@@ -29,10 +29,11 @@ from nlwfa_core import DataRecipe, HankelRecipe, Recipe, RecipeError, evaluate, 
 from nlwfa_core.display import pairs
 from nlwfa_core.display.lens import MAX_SINGULAR_VALUES, Matrix, MatrixChoice
 from nlwfa_core.experiment.datasets import Data, load_data, no_files
-from nlwfa_core.experiment.pipeline import build_hankel, reference_models
+from nlwfa_core.experiment.pipeline import reference_models
 from nlwfa_core.experiment.recipe import with_fields
 from nlwfa_core.experiment.results import Result
 from nlwfa_core.hankel.boundary import hankel_alphabet
+from nlwfa_core.hankel.estimate import build_hankel
 from nlwfa_core.hankel.matrix import HankelMatrix
 from nlwfa_core.jobs.folders import RunFolders
 from nlwfa_core.learning.learners import LEARNERS

@@ -14,7 +14,7 @@ FOLDER = Path(__file__).resolve().parents[1]
 # Without icons: the browser would fetch a page's icon from the network, to show it in the tab.
 PAGES = (
     "explore",
-    "start",
+    "learn",
     "data",
     "hankel",
     "train",
@@ -29,7 +29,7 @@ PAGES = (
     "status",
 )
 FIRST = PAGES[0]  # the lab opens on it
-NAMES = {"start": "Learn", "classroom": "Class"}  # in the bar, if not the file's
+NAMES = {"classroom": "Class"}  # in the bar, if not the file's
 
 _menu = st.components.v2.component(
     "nlwfa.menu", js=(ASSETS / "menu" / "menu.js").read_text(encoding="utf-8")

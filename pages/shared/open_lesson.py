@@ -164,7 +164,7 @@ def leaves_open(key: str) -> bool:
 
 def page_of(step: Step) -> str:
     """Return the page of a step: the first of the pages it names that exists."""
-    return next((name for name in step.pages if name in PAGES), "start")
+    return next((name for name in step.pages if name in PAGES), "learn")
 
 
 def panel(page: str) -> None:

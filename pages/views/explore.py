@@ -8,7 +8,7 @@ from typing import Any
 
 import streamlit as st
 
-from nlwfa_core import RecipeError
+from nlwfa_core import RecipeError, limits
 from nlwfa_core.display.explore import (
     NETWORK_RANKS,
     NETWORKS,
@@ -70,7 +70,7 @@ def _keys(recipe: Recipe, remembered: dict[str, Any]) -> dict[str, dict[int, str
     """Return learner -> rank -> the key of the run that differs from a recipe in these alone."""
     keys: dict[str, dict[int, str]] = {learner: {} for learner in NETWORKS}
     for learner, by_rank in keys.items():
-        for rank in NETWORK_RANKS:
+        for rank in NETWORK_RANKS[: limits.most("rank")]:
             with suppress(RecipeError):  # the matrix is too small for this rank
                 options = {"learner": learner, "rank": rank}
                 by_rank[rank] = with_fields(recipe, options, remembered).key()
@@ -115,7 +115,7 @@ def ways_in() -> None:
             args=(lesson.name,),
         )
         for label, icon, page in (
-            ("All lessons, and the story", "play_circle", "start"),
+            ("All lessons, and the story", "play_circle", "learn"),
             ("Your own strings", "upload_file", "data"),
             ("I teach", "groups", "classroom"),
         ):

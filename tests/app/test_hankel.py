@@ -15,7 +15,7 @@ from nlwfa_core import run
 from nlwfa_core.display.lens import LAYERS, model_block
 from nlwfa_core.errors import RecipeError
 from nlwfa_core.experiment.datasets import load_data, no_files
-from nlwfa_core.experiment.pipeline import build_hankel
+from nlwfa_core.hankel.estimate import build_hankel
 from pages.shared.server import ASSETS
 from tests.app.lab import (
     QUICK,

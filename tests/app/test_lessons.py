@@ -77,8 +77,8 @@ def keys(app):
 
 def test_next_alone_shows_what_each_step_speaks_about():
     """Words in italics that begin with a capital are headings, labels and buttons of the page."""
-    app = open_lab("start", **QUICK | {"rank": 7})
-    app.button(key="start.lesson.hankel-matrix").click().run()
+    app = open_lab("learn", **QUICK | {"rank": 7})
+    app.button(key="learn.lesson.hankel-matrix").click().run()
     titles, missing = {}, []
     for name, place in STEPS:
         step = LESSONS[name].steps[place]
@@ -116,9 +116,9 @@ def test_next_alone_shows_what_each_step_speaks_about():
 
 
 def test_a_recipe_of_ones_own_can_be_kept_when_a_step_sets_another():
-    app = open_lab("start", **QUICK | {"rank": 7})
+    app = open_lab("learn", **QUICK | {"rank": 7})
     mine = recipe_of(app)
-    app.button(key="start.lesson.rank").click().run()
+    app.button(key="learn.lesson.rank").click().run()
     assert recipe_of(app).key() == LESSONS["rank"].steps[0].recipe.key()
     app.button(key="lesson.mine").click().run()
     assert recipe_of(app) == mine and not [
@@ -174,10 +174,10 @@ def test_the_start_page_reads_no_strings(monkeypatch):
         raise AssertionError("the Start page is light")
 
     monkeypatch.setattr(context, "load_data", never)
-    app = open_lab("start", **QUICK | {"data_seed": 477})
+    app = open_lab("learn", **QUICK | {"data_seed": 477})
     assert not complaints(app)
     assert len(
-        [button for button in app.button if (button.key or "").startswith("start.lesson.")]
+        [button for button in app.button if (button.key or "").startswith("learn.lesson.")]
     ) == len(LESSONS)
 
 
@@ -185,7 +185,7 @@ def test_a_run_is_resumed_from_the_start_page():
     app = trained(open_lab("train", **QUICK | {"learner": "SP", "data_seed": 421}))
     # on the Train page, this would train
     go(app, "data").number_input(key="rank").set_value(9).run()
-    found = go(app, "start").button(key="start.run.0")
+    found = go(app, "learn").button(key="learn.run.0")
     assert found.label.replace("\\", "") == "SP, k = 2, finished"
     found.click().run()
     assert (
@@ -194,7 +194,7 @@ def test_a_run_is_resumed_from_the_start_page():
         and recipe_of(app).learning.rank == 2
     )
     assert not [
-        button for button in open_lab("start").button if (button.key or "").startswith("start.run")
+        button for button in open_lab("learn").button if (button.key or "").startswith("learn.run")
     ]
 
 

@@ -329,11 +329,11 @@ def test_the_server_never_imports_torch() -> None:
 
 
 def test_an_experiment_sets_its_recipe_and_goes_to_train() -> None:
-    app = open_lab("start")
+    app = open_lab("learn")
     for _ in range(2):  # also if it is set already
-        app.button(key="start.paper-dyck").click().run()
+        app.button(key="learn.paper-dyck").click().run()
         assert recipe_of(app) == PRESETS["paper-dyck"][1] and app.main.title[0].value == "Train"
-        go(app, "start")
+        go(app, "learn")
 
 
 def test_a_rank_above_the_basis_is_told_before_training() -> None:

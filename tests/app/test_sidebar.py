@@ -111,7 +111,7 @@ def test_a_learner_that_needs_boundary_symbols_is_given_them_and_hidden_controls
 @pytest.mark.parametrize("preset", PRESETS)
 def test_a_preset_sets_every_control(preset: str) -> None:
     app = open_lab(
-        "start",
+        "learn",
         num_strings=300,
         rank=2,
         num_test=40,
@@ -130,8 +130,8 @@ def test_a_preset_sets_every_control(preset: str) -> None:
 
 @pytest.mark.parametrize("name", ["first-steps", "paper-dyck", "verbs"])
 def test_a_button_on_the_start_page_sets_every_control(name: str) -> None:
-    app = open_lab("start", num_strings=300, rank=2, num_test=40, learner="SP")
-    app.button(key=f"start.{name}").click().run()
+    app = open_lab("learn", num_strings=300, rank=2, num_test=40, learner="SP")
+    app.button(key=f"learn.{name}").click().run()
     assert recipe_of(app) == PRESETS[name][1]
 
 
@@ -283,7 +283,7 @@ def test_the_address_follows_a_preset() -> None:
     ids=str,
 )
 def test_a_mangled_link_falls_back_to_the_defaults(parameters: dict[str, str]) -> None:
-    app = open_lab("start", **parameters)
+    app = open_lab("learn", **parameters)
     assert all("is used instead" in text for text in complaints(app))
     recipe = recipe_of(app)
     assert (recipe.learning, recipe.hankel) == (FIRST.learning, FIRST.hankel)

@@ -60,7 +60,7 @@ def test_a_string_that_is_too_long_is_refused_not_cut() -> None:
     """From the keyboard or a link, and also when the page is drawn again."""
     written, linked = (
         learned("states", **SP),
-        go(open_lab("start", **SP, follow="[]" * 600), "states"),
+        go(open_lab("learn", **SP, follow="[]" * 600), "states"),
     )
     written.text_input(key="states.string").set_value("[]" * 600)
     for app in (written, linked):

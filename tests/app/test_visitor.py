@@ -172,7 +172,7 @@ def test_who_has_signed_in_is_the_same_in_every_browser(monkeypatch: pytest.Monk
     assert not complaints(app) and [
         button.key for button in app.sidebar.button if "sign" in button.key
     ] == ["people.sign_out"]
-    app = open_lab("start")  # its sidebar is hidden
+    app = open_lab("learn")  # its sidebar is hidden
     assert [button.key for button in app.main.button if "sign" in button.key] == ["people.sign_out"]
 
 
@@ -180,7 +180,7 @@ def test_signing_in_is_offered_where_it_is_set_up_and_nowhere_else(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     def offered() -> list[str]:
-        start, data = open_lab("start"), open_lab("data")
+        start, data = open_lab("learn"), open_lab("data")
         assert not complaints(start) and not complaints(data)
         places = [
             [button.label for button in place.button if "sign_in" in button.key]
@@ -199,6 +199,6 @@ def test_signing_in_is_offered_where_it_is_set_up_and_nowhere_else(
         {"auth": {"redirect_uri": "y", "school": {"client_id": "x"}, "google": {"client_id": "z"}}},
     )
     assert offered() == ["Sign in with school", "Sign in with google"]
-    app = open_lab("start")
+    app = open_lab("learn")
     app.button(key="people.sign_in.school").click().run()
     assert len(complaints(app)) == 1 and "not set up completely" in complaints(app)[0]

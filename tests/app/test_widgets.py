@@ -121,7 +121,7 @@ def test_a_sessions_pages_are_looked_up_once(monkeypatch: pytest.MonkeyPatch) ->
         lambda *arguments, **options: made.append(options) or page(*arguments, **options),
     )
     # all tests are one session; others offer more
-    monkeypatch.setattr(navigation, "offered_pages", lambda: ("start", "hankel"))
+    monkeypatch.setattr(navigation, "offered_pages", lambda: ("learn", "hankel"))
     app = open_lab("hankel", **QUICK)
     app.number_input(key="rank").set_value(3).run()
     assert not complaints(app) and [options["url_path"] for options in made] == list(

@@ -85,11 +85,12 @@ def main() -> None:
                 be_at_the_machine(page, lab, Path(home))
                 visit(page, lab, path, **SHOWN)
                 page.set_viewport_size(LOOKS[look]["viewport"])
-                everything_visible(page)
+                if path or look == "phone":  # Explore fills the window
+                    everything_visible(page)
                 settled(page)
                 page.wait_for_timeout(2_500)  # charts are drawn after the script's end
                 picture = Image.open(io.BytesIO(page.screenshot())).convert("RGB")
-                name = FOLDER / f"{path or 'start'}-{look}.png"
+                name = FOLDER / f"{path or 'explore'}-{look}.png"
                 picture.quantize(
                     COLOURS, Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE
                 ).save(name, optimize=True)

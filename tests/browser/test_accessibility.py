@@ -36,7 +36,8 @@ SCHEMES = ("light", "dark")
 # Page -> a control of its own, which the keyboard has to reach. Status has nothing to press; Train
 # and Hankel are in the scenarios.
 CONTROLS = {
-    "": "start.lesson.hankel-matrix",
+    "": "explore.lesson",
+    "learn": "learn.lesson.hankel-matrix",
     "data": "own_strings",
     "states": "states.learner",
     "predict": "predict.string",
@@ -105,7 +106,7 @@ def test_a_page_is_reached_by_keyboard_fits_a_phone_and_has_no_serious_violation
     page, found = walker
     page.set_viewport_size(DESKTOP)  # with the bar of pages
     # the keyboard is then in the bar: the sidebar above it is the same on every page
-    go(page, path or "start")
+    go(page, path or "explore")
     if path in CONTROLS:
         tabbed_to(page, keyed(page, CONTROLS[path])).evaluate(
             "box => box.getRootNode().activeElement.blur()"

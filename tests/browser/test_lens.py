@@ -13,8 +13,8 @@ from playwright.sync_api import Page, WebSocket, expect
 from nlwfa_core import Recipe
 from nlwfa_core.display.palette import MARK
 from nlwfa_core.experiment.datasets import load_data
-from nlwfa_core.experiment.pipeline import build_hankel
 from nlwfa_core.experiment.recipe import with_fields
+from nlwfa_core.hankel.estimate import build_hankel
 from nlwfa_core.rounding import format_apart, format_significant
 from tests.browser.screen import (
     PHONE,

@@ -58,9 +58,9 @@ def asked(page: Page) -> dict[str, str]:
 
 def test_a_lesson_from_the_start_page_to_its_models(page: Page, lab: str) -> None:
     with watched(page) as found:
-        visit(page, lab)
+        visit(page, lab, "learn")
         entries = page.evaluate("history.length")
-        press(page, "start.lesson.rank")
+        press(page, "learn.lesson.rank")
         step(page, "Predict the rank")
         expect(heading(page, "data")).to_be_visible()
         expect(page).to_have_url(re.compile("grammar=6"))  # the step has set it
@@ -118,7 +118,7 @@ def test_a_lesson_from_the_start_page_to_its_models(page: Page, lab: str) -> Non
         step(page, "Predict the rank")
         assert asked(page)["grammar"] == "6"
         page.go_back()
-        expect(heading(page, "start")).to_be_visible()
+        expect(heading(page, "learn")).to_be_visible()
         settled(page)
         assert not {"rank", "grammar"} & set(asked(page))
         page.go_forward()
@@ -145,9 +145,9 @@ def test_back_eight_times_returns_the_way_one_came(page: Page, lab: str) -> None
         go(page, path)
         write(page, "rank", rank)
         leaves(path)
-    go(page, "start")
-    leaves("start")
-    press(page, "start.lesson.rank")
+    go(page, "learn")
+    leaves("learn")
+    press(page, "learn.lesson.rank")
     step(page, "Predict the rank")
     leaves("data")
     press(page, "lesson.next")
@@ -377,11 +377,11 @@ def test_a_lesson_on_a_phone(page: Page, lab: str) -> None:
         visit(page, lab, path, lesson="rank", step=number)
         expect(keyed(page, "lesson.next")).to_be_visible()
         page.wait_for_function(FITS, arg=PHONE["width"])
-    visit(page, lab)
+    visit(page, lab, "learn")
     page.wait_for_function(FITS, arg=PHONE["width"])
-    assert TITLES["start"] in page.inner_text("h1")
+    assert TITLES["learn"] in page.inner_text("h1")
     page.emulate_media(reduced_motion="reduce")
-    press(page, "start.story")
+    press(page, "learn.story")
     story = page.locator(".story")
     expect(story.locator(".said")).to_contain_text("strings. The sample tells us")
     # it does not start by itself then

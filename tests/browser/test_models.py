@@ -104,8 +104,6 @@ def test_what_is_only_rounding_is_0_in_both(script: Page, seed: int) -> None:
     start, end = rng.normal(size=(2, 3))
     model = WFA(Q.T @ start, [Q.T @ step @ Q, Q.T @ stay @ Q], Q.T @ end)
     payload = json.loads(json.dumps(linear_payload([model])))
-    payload["sums"] = payload["sums"] * 3
-    payload["errors"] = payload["errors"] * 3
     words = all_words(2, 6)
     assert (model.weights(words) == 0).any()
     compare(script, payload, words, "linear", model)

@@ -6,7 +6,8 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from nlwfa_core.experiment.recipe import UPLOADS, DataRecipe, HankelRecipe, Recipe, with_fields
+from nlwfa_core.experiment.recipe import UPLOADS, DataRecipe, Recipe, with_fields
+from nlwfa_core.hankel.recipe import HankelRecipe
 from nlwfa_core.learning.learners import LEARNERS
 from nlwfa_core.records import Option, Record, options_of
 

@@ -10,7 +10,8 @@ import pytest
 import sqlalchemy as sa
 
 from nlwfa_core.experiment.presets import PAPER
-from nlwfa_core.experiment.recipe import DataRecipe, HankelRecipe, Recipe, with_fields
+from nlwfa_core.experiment.recipe import DataRecipe, Recipe, with_fields
+from nlwfa_core.hankel.recipe import HankelRecipe
 from nlwfa_core.history.runs import RUNS, History, Run, run_of_row
 
 posix = pytest.mark.skipif(

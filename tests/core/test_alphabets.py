@@ -14,11 +14,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nlwfa_core.errors import RecipeError
-from nlwfa_core.experiment.recipe import HankelRecipe, Recipe
+from nlwfa_core.experiment.recipe import Recipe
 from nlwfa_core.hankel.basis import Basis, select_basis
 from nlwfa_core.hankel.boundary import bounded_sample
 from nlwfa_core.hankel.estimate import estimate_hankel
-from nlwfa_core.learning.fitting import fit, fit_strings
+from nlwfa_core.hankel.recipe import HankelRecipe
+from nlwfa_core.learning.fitting import fit
 from nlwfa_core.learning.functions.fit_values import fit_values
 from nlwfa_core.learning.learners import options
 from nlwfa_core.metrics.evaluate import evaluate, next_symbol_score
@@ -124,17 +125,15 @@ USES: dict[str, Callable[[Sample], Any]] = {
         ).scores
     ),
     "fit, validation strings": lambda test: (
-        fit(hankel_of(TRAIN), "SP", 2, strings=(TRAIN, test), **LIKELIHOOD)
+        fit(hankel_of(TRAIN), "SP", 2, strings=TRAIN, validation=test, **LIKELIHOOD)
         .report.logs[-1]
         .losses.tolist()
     ),
     "fit, training strings": lambda test: (
-        fit(hankel_of(TRAIN), "SP", 2, strings=(test, None), **LIKELIHOOD)
-        .report.logs[-1]
-        .losses.tolist()
+        fit(hankel_of(TRAIN), "SP", 2, strings=test, **LIKELIHOOD).report.logs[-1].losses.tolist()
     ),
-    "fit_strings, validation strings": lambda test: (
-        fit_strings(TRAIN, "HMM", 2, validation=test).model.weights(TRAIN.words).tolist()
+    "fit of an HMM, validation strings": lambda test: (
+        fit(TRAIN, "HMM", 2, validation=test).model.weights(TRAIN.words).tolist()
     ),
     "Sample": lambda test: list(Sample(test.words, test.counts, ABCD).words),
     "TestSet": lambda test: list(
@@ -209,8 +208,8 @@ def test_what_is_learned_knows_its_alphabet() -> None:
         fit(hankel, "SP", 2).model,
         fit(hankel, "both.non", 2, **QUICK).model,
         fit(marked, "tran.non", 2, epochs_transitions=2).model,
-        fit(hankel, "SP", 2, strings=(TRAIN, None), **LIKELIHOOD).model,
-        fit_strings(TRAIN, "HMM", 2).model,
+        fit(hankel, "SP", 2, strings=TRAIN, **LIKELIHOOD).model,
+        fit(TRAIN, "HMM", 2).model,
         NGram.fit(TRAIN, 2),
     ]
     assert [alphabet_of(model) for model in models] == [ABCD] * len(models)
@@ -271,4 +270,4 @@ def test_alphabets_that_can_not_fit_are_refused() -> None:
         RecipeError,
         match="symbols 'b', 'c', 'd' are not in the Hankel matrix's alphabet of 1 symbol: a",
     ):
-        fit(ones, "SP", 1, strings=(TRAIN, None), **LIKELIHOOD)
+        fit(ones, "SP", 1, strings=TRAIN, **LIKELIHOOD)

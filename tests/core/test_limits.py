@@ -13,13 +13,8 @@ import pytest
 from nlwfa_core import limits
 from nlwfa_core.cli.main import main
 from nlwfa_core.errors import Cancelled, FormatError, RecipeError
-from nlwfa_core.experiment.recipe import (
-    DataRecipe,
-    HankelRecipe,
-    Recipe,
-    check_allowed,
-    over_limit,
-)
+from nlwfa_core.experiment.recipe import DataRecipe, Recipe, check_allowed, over_limit
+from nlwfa_core.hankel.recipe import HankelRecipe
 
 ROOT = Path(__file__).resolve().parents[2]
 

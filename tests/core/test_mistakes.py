@@ -25,7 +25,6 @@ from nlwfa_core import (
     estimate_hankel,
     evaluate,
     fit,
-    fit_strings,
     fit_values,
     load,
     load_info,
@@ -49,7 +48,6 @@ from nlwfa_core.metrics.intervals import (
     leader,
     string_scores,
 )
-from nlwfa_core.strings.trie import Trie
 
 AB = Alphabet(("a", "b"))
 FILE = read_strings(b"ab\na\n\nba\nab\n")
@@ -133,15 +131,25 @@ MISTAKES: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
         TypeError,
         "number must be a whole number; got '5'",
     ),
-    "a tree of lists": (
-        lambda: Trie.of([[0, 1]], 2),
+    "weights of a list": (
+        lambda: FIT.model.weights([[0, 1]]),
         TypeError,
         "words must be Words; got list (Words.of(list) makes them)",
     ),
-    "a tree over an alphabet": (
-        lambda: Trie.of(TWO, AB),
+    "a sample of a list": (
+        lambda: Sample([(0, 1)], np.ones(1, dtype=int), AB),
         TypeError,
-        "num_symbols must be a whole number; got Alphabet (its length is: len(alphabet))",
+        "a sample is made of Words and their Alphabet; got list and Alphabet",
+    ),
+    "words over text": (
+        lambda: Words(np.array([0]), np.array([0, 1]), "ab"),
+        TypeError,
+        "alphabet must be an Alphabet or None; got 'ab'",
+    ),
+    "words of a list": (
+        lambda: Words([0], np.array([0, 1])),
+        TypeError,
+        "symbols must be a numpy array; got [0]",
     ),
     "a format that is not there": (
         lambda: read_strings(b"a", "xml"),
@@ -163,11 +171,28 @@ MISTAKES: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
         TypeError,
         "basis must be a Basis; got 10",
     ),
-    "fit of a sample": (
-        lambda: fit(SAMPLE, "SP", rank=2),
+    "fit of a number": (
+        lambda: fit(5, "SP", rank=2),
         TypeError,
-        "hankel must be a HankelMatrix; got Sample (estimate_hankel(sample, "
-        "select_basis(sample, …)) makes one)",
+        "data must be a Sample, or strings, such as a list of text; got int; data may also be a "
+        "HankelMatrix",
+    ),
+    "fit with a basis of a matrix that has one": (
+        lambda: fit(HANKEL, "SP", rank=2, num_prefixes=3, statistic="factor"),
+        RecipeError,
+        "num_prefixes and statistic can be chosen with strings, but a Hankel matrix was passed, "
+        "which has its own",
+    ),
+    "fit with a basis that is not used": (
+        lambda: fit(SAMPLE, "HMM", rank=2, num_prefixes=3),
+        RecipeError,
+        "num_prefixes has no effect with learner HMM; it needs learner SP, fac.non, tran.non or "
+        "both.non",
+    ),
+    "fit with a statistic that networks can't learn": (
+        lambda: fit(SAMPLE, "fac.non", rank=1, statistic="suffix"),
+        RecipeError,
+        "suffix statistics need the learner SP and the transform none",
     ),
     "fit with a fraction of a rank": (
         lambda: fit(HANKEL, "SP", rank=2.5),
@@ -209,10 +234,10 @@ MISTAKES: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
         RecipeError,
         "tolerance has no effect with learner SP; it needs learner fac.non, tran.non or both.non",
     ),
-    "fit with one set of strings": (
-        lambda: fit(HANKEL, "SP", 2, strings=SAMPLE),
+    "fit with strings twice": (
+        lambda: fit(SAMPLE, "SP", 2, strings=SAMPLE),
         TypeError,
-        "strings must be a tuple or None; got Sample",
+        "strings can only be passed with a HankelMatrix; got <Sample of 5 strings, 4 distinct",
     ),
     "options of the wrong type": (
         lambda: options("fac.non", hidden=2),
@@ -224,10 +249,10 @@ MISTAKES: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
         RecipeError,
         "epochs_refinement must be a whole number; got 'many'",
     ),
-    "fit_strings of a matrix": (
-        lambda: fit_strings(HANKEL, "HMM", 2),
-        TypeError,
-        "train must be a Sample, or strings, such as a list of text; got HankelMatrix",
+    "fit of a matrix by a learner from strings": (
+        lambda: fit(HANKEL, "HMM", 2),
+        RecipeError,
+        "HMM learns from strings; got a HankelMatrix",
     ),
     "fit_values of a file": (
         lambda: fit_values(read_values(b"a,1\n"), "SP", 1),

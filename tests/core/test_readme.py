@@ -50,7 +50,7 @@ REFINED = PRESETS["refined"][1]
         f"{KINDS} kinds of tasks for Practice, {AUTOMATA} for Build, and a quiz for each of "
         f"{WORDS[QUIZZES]} lessons",
         f"{WORDS[AUTOMATA].capitalize()} tasks ask for an automaton",
-        f"**Start** has {WORDS[LESSONS]} lessons",
+        f"**Learn** has {WORDS[LESSONS]} lessons",
         f"{WORDS[LESSONS]} lessons in Markdown",
         f"a gallery of {WORDS[PROGRAMS]} programs",
         f"Choose *{PRESETS['refined'][0].split(',')[0]}, k = {REFINED.learning.rank}*",

@@ -10,9 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nlwfa_core.experiment.datasets import Data, load_data
-from nlwfa_core.experiment.pipeline import build_hankel
-from nlwfa_core.experiment.recipe import DataRecipe, HankelRecipe
+from nlwfa_core.experiment.recipe import DataRecipe
+from nlwfa_core.hankel.estimate import build_hankel
 from nlwfa_core.hankel.matrix import HankelMatrix
+from nlwfa_core.hankel.recipe import HankelRecipe
 from nlwfa_core.learning.fitting import fit
 from nlwfa_core.learning.spectral import TruncatedSVD, fit_spectral, truncated_svd
 from nlwfa_core.metrics.evaluate import evaluate
@@ -245,6 +246,14 @@ def test_what_is_certain_to_differ_from_zero_stays(wfa: WFA, length: int, expect
     trie = Trie.of(words, 1)
     assert wfa.next_scores(trie)[trie.ends, -1] == pytest.approx([expected], rel=1e-3)
     assert np.exp2(wfa.log2_weights(words)) == pytest.approx([abs(expected)], rel=1e-3)
+
+
+@pytest.mark.parametrize("unit", [1.0, 2.0**-40])
+def test_a_certain_next_score_stays_however_small_all_weights_are(unit: float) -> None:
+    """f(a) = (1 − (1 − 2⁻³⁶)) · unit, in numbers that are exact."""
+    leads = [[0, 0, 1], [0, 0, 2.0**-36 - 1], [0, 0, 0]]
+    wfa = WFA([1, 1, 0], [leads], [0, 0, unit])
+    assert wfa.next_scores(Trie.of(Words.of([()]), 1)).tolist() == [[2.0**-36 * unit, 0]]
 
 
 def test_states_that_differ_in_the_eleventh_digit_are_no_zero_state() -> None:

@@ -17,11 +17,7 @@ def error_curve_figure(numbers: Sequence[int], errors: FloatArray) -> go.Figure:
     """Draw a dot for each sample, a line through the medians, and a dashed line that falls like
     1/√n. Both axes are logarithmic.
 
-    Parameters
-    ----------
-    numbers : sequence of int
-        The numbers of strings.
-    errors : array, shape (len(numbers), num_samples)
+    `numbers`: the numbers of strings. `errors` (len(numbers), num_samples).
     """
     sizes = np.array(numbers, dtype=np.float64)
     medians = np.median(errors, axis=1)

@@ -60,13 +60,9 @@ def loss_options(
     A logarithmic axis begins at epoch 1. A stage that was solved exactly, without epochs, is drawn
     as a point at epoch 1.
 
-    Parameters
-    ----------
-    curves : mapping
-        Stage of training -> (epochs, losses).
-    linear_loss : float, optional
-        SP's loss at the same rank (`learning.spectral.linear_loss`), drawn as a dashed line if the
-        factorisation is among the stages.
+    `curves`: stage of training -> (epochs, losses). `linear_loss`: SP's loss at the same rank
+    (`learning.spectral.linear_loss`), drawn as a dashed line if the factorisation is among the
+    stages.
     """
     relative = measure == RELATIVE
     series: list[dict[str, Any]] = []
@@ -187,15 +183,9 @@ def picture_options(
     """Make the options of a figure of states in the plane; ECharts animates the points from one
     figure to the next.
 
-    Parameters
-    ----------
-    picture : Snapshot
-        The positions of the states at one epoch.
-    labels : sequence of str
-        The prefix of each point.
-    classes : sequence of str
-        The class of each point; each class is a series, in an order that does not depend on the
-        positions.
+    `picture`: the positions of the states at one epoch. `labels`: the prefix of each point.
+    `classes`: the class of each point; each class is a series, in an order that does not depend on
+    the positions.
     """
     symbol = {"type": "scatter", "symbolSize": 9, "emphasis": {"focus": "series"}}
     rings = [

@@ -28,13 +28,8 @@ def parallel_figure(
     in ascending order. On an axis of numbers, values that are not finite are drawn above all
     others, at ∞.
 
-    Parameters
-    ----------
-    axes : mapping
-        Name -> one value for each run.
-    colour_by : str
-        The axis, one of numbers, whose values determine the colours of the lines; low values have
-        the strongest contrast.
+    `axes`: name -> one value for each run. `colour_by`: the axis, one of numbers, whose values
+    determine the colours of the lines; low values have the strongest contrast.
     """
     dimensions = [_dimension(name, values) for name, values in axes.items()]
     index, text = list(axes).index(colour_by), TEXT_COLOURS[dark]

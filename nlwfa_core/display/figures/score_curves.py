@@ -32,12 +32,9 @@ def metric_figure(
     With two or three seeds, an interval may be far wider than the differences between learners: the
     axis then shows only a part of it.
 
-    Parameters
-    ----------
-    curves : mapping
-        Learner -> x -> score over seeds, where x is the rank or the number of strings.
-    references : mapping
-        Reference model -> its score (drawn as a horizontal line), or its score for each x.
+    `curves`: learner -> x -> score over seeds, where x is the rank or the number of strings.
+    `references`: reference model -> its score (drawn as a horizontal line), or its score for each
+    x.
     """
     spreads = [spread for points in curves.values() for spread in points.values()]
     finite = [spread.mean for spread in spreads if spread.mean is not None]
@@ -85,13 +82,8 @@ def score_bars(
     """Draw a score of several models as bars, the best on top, with the models' scores at the ends
     of the bars.
 
-    Parameters
-    ----------
-    scores : mapping
-        Learner -> score over seeds. With several seeds, a whisker is the 95 % t interval of the
-        mean.
-    references : mapping
-        Reference model -> its score.
+    `scores`: learner -> score over seeds. With several seeds, a whisker is the 95 % t interval of
+    the mean. `references`: reference model -> its score.
     """
     sign = -1.0 if SCORE_OF[metric].higher_is_better else 1.0
     bars = dict(scores) | {name: Spread.of([value]) for name, value in references.items()}

@@ -37,23 +37,13 @@ def states_figure(
 ) -> go.Figure:
     """Draw the states after prefixes as points along their principal components.
 
-    Parameters
-    ----------
-    coordinates : array, shape (n, num_components)
-    projection : Projection
-        The principal components, for the titles of the axes and the position of the zero vector.
-    names : sequence of str
-        The prefix of each point.
-    colours : sequence
-        A number for each point, coloured on a continuous scale, or the name of a class.
-    colour_title : str
-    trajectory : (array, shape (steps, num_components), names), optional
-        The projected states of one string's prefixes, connected by a line.
-    three : bool
-        Whether to draw three components rather than two.
-    num_zero : int
-        How many of the states are the zero vector, which is marked if there are any: in the
-        projection it looks like other points.
+    `coordinates` (n, num_components). `projection`: the principal components, for the titles of the
+    axes and the position of the zero vector. `names`: the prefix of each point. `colours`: a number
+    for each point, coloured on a continuous scale, or the name of a class. `trajectory`: the
+    projected states (steps, num_components) of one string's prefixes, connected by a line, and
+    their names. `three`: whether to draw three components rather than two. `num_zero`: how many of
+    the states are the zero vector, which is marked if there are any: in the projection it looks
+    like other points.
     """
     names = plain(names)
     figure = go.Figure()
@@ -147,11 +137,8 @@ def overlay_figure(
     """Draw two models' states after the same prefixes in one figure, with a thin line between the
     two points of each prefix.
 
-    Parameters
-    ----------
-    first, second : arrays, shape (n, num_components)
-    projection : Projection
-        The principal components of the first model's states.
+    `first` and `second` (n, num_components). `projection`: the principal components of the first
+    model's states.
     """
     names = plain(names)
     figure = go.Figure()
@@ -219,14 +206,8 @@ def add_trajectory(
 
     The figure contains all frames, so playing them makes no request to the server.
 
-    Parameters
-    ----------
-    figure : Figure
-        Made by `states_figure`; it is changed.
-    points : array, shape (length + 1, num_components)
-        The states of λ and every longer prefix, projected.
-    names : sequence of str
-        The prefixes as text.
+    `figure`: made by `states_figure`; it is changed. `points` (length + 1, num_components): the
+    states of λ and every longer prefix, projected. `names`: the prefixes as text.
     """
     names = plain(names)
     kind: Any = go.Scatter3d if three else go.Scatter

@@ -35,21 +35,14 @@ ROUNDING_NOTE = (
 class Block:
     """Holds one intermediate result of a calculation: its name, the expression that gives it, and
     its numbers.
-
-    Attributes
-    ----------
-    name, expression : str
-        In plain text, for example "z1" and "z0 · A_a". Parameters of the model have no expression.
-    formula : str
-        "name = expression" or "name", in LaTeX.
-    values : array, shape (rows, columns)
-        A state is one row.
     """
 
+    # name, expression: in plain text, for example "z1" and "z0 · A_a". Parameters of the model have
+    # no expression.
     name: str
     expression: str
-    formula: str
-    values: FloatArray
+    formula: str  # "name = expression" or "name", in LaTeX
+    values: FloatArray  # (rows, columns): a state is one row
 
     def lines(self, digits: int) -> Iterator[str]:
         """Write the block as plain text: a heading, then one line for each row of numbers."""
@@ -87,40 +80,20 @@ class Term:
 
 @dataclass(frozen=True, eq=False)
 class Calculation:
-    """Holds the calculation of a string's weight f(x) step by step.
+    """Holds the calculation of a string's weight f(x) step by step."""
 
-    Attributes
-    ----------
-    string : str
-        The string x, as text.
-    parameters : tuple of Block
-        The parameters of the model that the string needs, in the order of their use.
-    steps : tuple of Block
-        The intermediate results.
-    states : tuple of Block
-        Those of the steps that are states: the state of the empty string, and the state after each
-        symbol.
-    terms : tuple of Term
-        The terms of the last line, which gives the weight.
-    is_product : bool
-        Whether the terms are multiplied; otherwise they are added.
-    is_squared : bool
-        Whether the sum of the terms is squared.
-    weight : float
-        f(x).
-    notes : tuple of str
-        Sentences about anything that the formulas do not show.
-    """
-
-    string: str
+    string: str  # the string x, as text
+    # the parameters of the model that the string needs, in the order of their use
     parameters: tuple[Block, ...]
-    steps: tuple[Block, ...]
+    steps: tuple[Block, ...]  # the intermediate results
+    # those of the steps that are states: the state of the empty string, and the state after each
+    # symbol
     states: tuple[Block, ...]
-    terms: tuple[Term, ...]
-    is_product: bool
-    is_squared: bool
-    weight: float
-    notes: tuple[str, ...]
+    terms: tuple[Term, ...]  # the terms of the last line, which gives the weight
+    is_product: bool  # whether the terms are multiplied; otherwise they are added
+    is_squared: bool  # whether the sum of the terms is squared
+    weight: float  # f(x)
+    notes: tuple[str, ...]  # sentences about anything that the formulas do not show
 
     @property
     def num_numbers(self) -> int:
@@ -219,11 +192,8 @@ def _factor(formula: str) -> str:
 def by_hand(model: Model, word: Word, alphabet: Alphabet) -> Calculation:
     """Calculate the weight of a word step by step.
 
-    Raises
-    ------
-    RecipeError
-        If the model is neither a WFA nor an NL-WFA, or the calculation has more than MAX_NUMBERS
-        numbers.
+    Raises RecipeError if the model is neither a WFA nor an NL-WFA, or the calculation has more than
+    MAX_NUMBERS numbers.
     """
     if not isinstance(model, WFA | NLWFA):
         raise RecipeError(

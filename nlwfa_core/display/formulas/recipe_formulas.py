@@ -6,7 +6,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ...experiment.recipe import HankelRecipe, Recipe
+from ...experiment.recipe import Recipe
+from ...hankel.recipe import HankelRecipe
 from ...learning.options import LearnerOptions
 from ...models.reading import ConditionalReading, reading_for
 from .latex import gathered

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ...experiment.recipe import HankelRecipe
 from ...hankel.matrix import HankelMatrix
+from ...hankel.recipe import HankelRecipe
 from ...learning.fitting import fit
 from ...learning.spectral import TruncatedSVD, fit_linear_maps, fit_spectral, weighted_block
 from ...learning.two_steps import FitCache, svd_size
@@ -63,27 +63,13 @@ class Spectral:
 
 @dataclass(frozen=True)
 class Step:
-    """Holds one step of the demonstration.
+    """Holds one step of the demonstration."""
 
-    Attributes
-    ----------
-    name : str
-        One to three words for a button; links to the step contain them.
-    title : str
-        Markdown.
-    formula : str
-        LaTeX.
-    numbers : tuple of str
-        The formula with numbers, one LaTeX formula per line.
-    notice : str
-        What to look at, in Markdown.
-    """
-
-    name: str
-    title: str
-    formula: str
-    numbers: tuple[str, ...]
-    notice: str
+    name: str  # one to three words for a button; links to the step contain them
+    title: str  # Markdown
+    formula: str  # LaTeX
+    numbers: tuple[str, ...]  # the formula with numbers, one LaTeX formula per line
+    notice: str  # what to look at, in Markdown
 
 
 def spectral(hankel: HankelMatrix, rank: int) -> Spectral:
@@ -93,6 +79,7 @@ def spectral(hankel: HankelMatrix, rank: int) -> Spectral:
     """
     cache = FitCache()
     model = fit(hankel, learner="SP", rank=rank, cache=cache).model
+    assert isinstance(model, WFA | NLWFA)
     svd = cache.svds[svd_size(hankel, rank)]
     plain = hankel.transform == "none" and not hankel.bounded
     return Spectral(
@@ -123,17 +110,9 @@ def steps(
 ) -> Iterator[Step]:
     """Write the steps of spectral learning with their numbers.
 
-    Parameters
-    ----------
-    alphabet : Alphabet
-        The alphabet of the matrix, which includes its boundary symbols: see
-        `hankel.boundary.hankel_alphabet`.
-    train : Sample
-        The training strings.
-    symbol : int
-        The symbol whose map is shown.
-    word : tuple of int
-        The string whose weight is computed.
+    `alphabet`: the alphabet of the matrix, which includes its boundary symbols: see
+    `hankel.boundary.hankel_alphabet`. `train`: the training strings. `symbol`: the symbol whose map
+    is shown. `word`: the string whose weight is computed.
     """
     yield _estimate(result, recipe, alphabet)
     yield _decompose(result)

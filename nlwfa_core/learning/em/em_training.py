@@ -52,37 +52,18 @@ ACCELERATION, LONGEST_STEP, LARGEST_FACTOR = 1.2, 10, 100.0
 class EMRecipe:
     """What determines a model that EM learns from some strings.
 
-    Attributes
-    ----------
-    learner : str
-        One of `EM_FAMILIES`.
-    num_states : int
-    start : str
-        One of `learning.names.EM_STARTS`; for an HMM, only "random".
-    seed : int
-    pseudo_count : float
-        As in `pfa.PFATraining`.
-    iterations : int
-        Iterations of EM on the training strings without the validation strings.
-    iterations_on_all : int
-        Iterations after these on all strings; these are plain EM.
-    acceleration : float
-        The factor by which the step of over-relaxed EM grows with each iteration that raised the
-        likelihood; 1 for plain EM.
-
-    Raises
-    ------
-    RecipeError
-        If a number is not possible, or a name is unknown.
+    Raises RecipeError if a number is not possible, or a name is unknown.
     """
 
-    learner: str
+    learner: str  # one of `EM_FAMILIES`
     num_states: int
-    start: str = "random"
+    start: str = "random"  # one of `learning.names.EM_STARTS`; for an HMM, only "random"
     seed: int = 0
-    pseudo_count: float = PSEUDO_COUNT
-    iterations: int = 0
-    iterations_on_all: int = 0
+    pseudo_count: float = PSEUDO_COUNT  # as in `pfa.PFATraining`
+    iterations: int = 0  # iterations of EM on the training strings without the validation strings
+    iterations_on_all: int = 0  # iterations after these on all strings; these are plain EM
+    # the factor by which the step of over-relaxed EM grows with each iteration that raised the
+    # likelihood; 1 for plain EM
     acceleration: float = 1.0
 
     def __post_init__(self) -> None:
@@ -105,25 +86,13 @@ class EMRecipe:
 
 @dataclass(eq=False)
 class _Course:
-    """The course of EM: the model at hand, and the next step.
-
-    Attributes
-    ----------
-    recipe : EMRecipe
-    result : PFAs
-        The model of the last M step.
-    position : PFAs
-        Where the next E step is: the model of the last M step, or a point beyond it.
-    step : float
-        How many times as far as EM the next iteration goes.
-    log_likelihood : float
-        Of the training strings, at the last position from which EM went on; −∞ if none is known.
-    """
+    """The course of EM: the model at hand, and the next step."""
 
     recipe: EMRecipe
-    result: PFAs
-    position: PFAs
-    step: float = 1.0
+    result: PFAs  # the model of the last M step
+    position: PFAs  # where the next E step is: the model of the last M step, or a point beyond it
+    step: float = 1.0  # how many times as far as EM the next iteration goes
+    # of the training strings, at the last position from which EM went on; −∞ if none is known
     log_likelihood: float = -np.inf
 
     def advance(self, tree: MoveTree) -> bool:
@@ -168,28 +137,16 @@ def over_relaxed(before: PFAs, after: PFAs, step: float) -> PFAs:
 class EMTraining:
     """A training: the course of EM, the best model by the validation strings, and how the loss
     fell.
-
-    Attributes
-    ----------
-    recipe : EMRecipe
-        Without iterations; `result_recipe` has those of the best model.
-    course : object or None
-        The current model and the next step; None before the first iteration.
-    best : PFAs or None
-        The best model; None before the first iteration.
-    losses : list of float
-        The bits per symbol on the validation strings after each iteration.
-    seconds : float
-        Time spent so far, by `timer`.
-    timer : callable
-        Returns a time in seconds: `time.perf_counter` or `time.thread_time`.
     """
 
-    recipe: EMRecipe
+    recipe: EMRecipe  # without iterations; `result_recipe` has those of the best model
+    # the current model and the next step; None before the first iteration
     course: _Course | None = None
-    best: PFAs | None = None
+    best: PFAs | None = None  # the best model; None before the first iteration
+    # the bits per symbol on the validation strings after each iteration
     losses: list[float] = field(default_factory=list)
-    seconds: float = 0.0
+    seconds: float = 0.0  # time spent so far, by `timer`
+    # returns a time in seconds: `time.perf_counter` or `time.thread_time`
     timer: Callable[[], float] = perf_counter
 
     @property
@@ -248,12 +205,7 @@ class EMTraining:
         """Run iterations of EM until they are done, training has converged, or `is_over()` returns
         true. Returns itself.
 
-        Parameters
-        ----------
-        train : Sample
-            For spectral starts.
-        trees : (MoveTree, MoveTree)
-            Of the training and of the validation strings.
+        `train`: for spectral starts. `trees`: of the training and of the validation strings.
         """
         tree, held_out = trees
         started = self.timer()
@@ -311,11 +263,7 @@ def continued(
     """Run `recipe.iterations_on_all` iterations on the tree of all strings, but none after
     `is_over()` returned true.
 
-    Returns
-    -------
-    models : PFAs
-    iterations : int
-        How many were run.
+    Returns `models`. `iterations`: how many were run.
     """
     for iteration in range(recipe.iterations_on_all):
         if is_over():

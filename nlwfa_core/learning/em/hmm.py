@@ -56,24 +56,16 @@ class HMM:
 
 @dataclass(frozen=True, eq=False)
 class Expectations:
-    """The result of the E step: the expected counts of hidden events, and the likelihood.
+    """The result of the E step: the expected counts of hidden events, and the likelihood."""
 
-    Attributes
-    ----------
-    initial, moves, emissions : arrays, with the shapes of the fields of `HMM`
-        How often strings are expected to start in each state, to move from each state to each
-        other, and to emit each symbol or the end in each state.
-    log_likelihood : float
-        Σ_x count(x) log₂ P(x).
-    model : HMM
-        The model of the E step.
-    """
-
+    # initial, moves, emissions, with the shapes of the fields of `HMM`: how often strings are
+    # expected to start in each state, to move from each state to each other, and to emit each
+    # symbol or the end in each state
     initial: FloatArray
     moves: FloatArray
     emissions: FloatArray
-    log_likelihood: float
-    model: HMM
+    log_likelihood: float  # Σ_x count(x) log₂ P(x)
+    model: HMM  # the model of the E step
 
     def maximised(self, pseudo_count: float) -> HMM:
         """Carry out the M step: compute relative frequencies, after adding `pseudo_count` to each

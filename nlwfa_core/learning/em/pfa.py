@@ -52,20 +52,13 @@ SUM_ERROR = 1e-6  # of probabilities that must sum to 1: model files may hold fe
 
 @dataclass(frozen=True, eq=False)
 class PFAs:
-    """The probabilities of several PFA with equally many states.
+    """The probabilities of several PFA with equally many states."""
 
-    Attributes
-    ----------
-    initial : array, shape (num_models, num_states)
-        Each row sums to 1.
-    transitions : array, shape (num_models, num_symbols, num_states, num_states)
-        P(σ, j | i): the probability of emitting σ and moving to state j, in state i.
-    termination : array, shape (num_models, num_states)
-        P(end | i). With all transitions from state i, it sums to 1.
-    """
-
-    initial: FloatArray
+    initial: FloatArray  # (num_models, num_states): each row sums to 1
+    # (num_models, num_symbols, num_states, num_states): P(σ, j | i): the probability of emitting σ
+    # and moving to state j, in state i
     transitions: FloatArray
+    # (num_models, num_states): P(end | i). With all transitions from state i, it sums to 1.
     termination: FloatArray
 
     def __len__(self) -> int:
@@ -120,24 +113,16 @@ class PFAs:
 
 @dataclass(frozen=True, eq=False)
 class PFAExpectations:
-    """The result of the E step: the expected counts of hidden events, and the likelihood.
+    """The result of the E step: the expected counts of hidden events, and the likelihood."""
 
-    Attributes
-    ----------
-    initial, transitions, termination : arrays, with the shapes of the fields of `PFAs`
-        How often strings are expected to start in each state, to make each move with each symbol,
-        and to end in each state.
-    log_likelihoods : array, shape (num_models,)
-        Σ_x count(x) log₂ P(x).
-    models : PFAs
-        The models of the E step.
-    """
-
+    # initial, transitions, termination, with the shapes of the fields of `PFAs`: how often strings
+    # are expected to start in each state, to make each move with each symbol, and to end in each
+    # state
     initial: FloatArray
     transitions: FloatArray
     termination: FloatArray
-    log_likelihoods: FloatArray
-    models: PFAs
+    log_likelihoods: FloatArray  # (num_models,): Σ_x count(x) log₂ P(x)
+    models: PFAs  # the models of the E step
 
     def maximised(self, pseudo_count: float) -> PFAs:
         """Carry out the M step: relative frequencies, after adding `pseudo_count` for each symbol
@@ -190,11 +175,7 @@ class MoveTree:
     Within each level, nodes are in the order of their symbols, so that all products with one A_σ in
     a level are one product.
 
-    Attributes
-    ----------
-    num_nodes : int
-    num_predictions : int
-        Symbols and ends of all strings, repeated ones included.
+    `num_predictions`: symbols and ends of all strings, repeated ones included.
     """
 
     def __init__(self, sample: Sample) -> None:
@@ -225,15 +206,11 @@ class MoveTree:
     def forward(self, models: PFAs) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Run the forward recursion: from the root of the tree down.
 
-        Returns
-        -------
-        states : array, shape (num_nodes, num_models, num_states)
-            The probability of each state after each prefix, given the prefix: scaled to sum to 1,
-            so that nothing underflows.
-        chances : array, shape (num_nodes, num_models)
-            The probability of each prefix's last symbol, given the symbols before it.
-        stops : array, shape (num_final, num_models)
-            The probability of the end after each prefix that is a whole string.
+        Returns `states` (num_nodes, num_models, num_states): the probability of each state after
+        each prefix, given the prefix: scaled to sum to 1, so that nothing underflows. `chances`
+        (num_nodes, num_models): the probability of each prefix's last symbol, given the symbols
+        before it. `stops` (num_final, num_models): the probability of the end after each prefix
+        that is a whole string.
         """
         states = np.empty((self.num_nodes, *models.initial.shape), dtype=models.initial.dtype)
         chances = np.ones(states.shape[:2], dtype=states.dtype)
@@ -295,44 +272,26 @@ class MoveTree:
 class PFATraining:
     """Options of EM for a PFA.
 
-    Attributes
-    ----------
-    start : str
-        One of `learning.names.EM_STARTS`: a random model; a spectral model, projected on
-        distributions
-        (`spectral_pfa`); or a small random model whose states are split again and again, with EM in
-        between (`split_states`).
-    starts : int
-        How many starts are tried, each with its own random numbers.
-    iterations : int
-        The largest number of iterations.
-    pseudo_count : float
-        A number added to the expected count of each symbol, and of the end, in each state, so that
-        no string has probability 0 and a string can end in every state. With 0, the likelihood of
-        the training strings never falls from one iteration to the next. It is not added to what has
-        the probability 0 at the start.
-    patience : int
-        With validation strings, EM stops after this many iterations in a row without a better
-        model.
-    tolerance : float
-        Without validation strings, EM stops when `patience` iterations lowered the bits per symbol
-        by less than this share.
-    seed : int
-        The seed of the random numbers.
-
-    Raises
-    ------
-    RecipeError
-        If a number is not possible, or the start is unknown.
+    Raises RecipeError if a number is not possible, or the start is unknown.
     """
 
+    # one of `learning.names.EM_STARTS`: a random model; a spectral model, projected on
+    # distributions (`spectral_pfa`); or a small random model whose states are split again and
+    # again, with EM in between (`split_states`)
     start: str = "random"
-    starts: int = 1
-    iterations: int = 500
+    starts: int = 1  # how many starts are tried, each with its own random numbers
+    iterations: int = 500  # the largest number of iterations
+    # A number added to the expected count of each symbol, and of the end, in each state, so that no
+    # string has probability 0 and a string can end in every state. With 0, the likelihood of the
+    # training strings never falls from one iteration to the next. It is not added to what has the
+    # probability 0 at the start.
     pseudo_count: float = PSEUDO_COUNT
+    # with validation strings, EM stops after this many iterations in a row without a better model
     patience: int = 20
+    # without validation strings, EM stops when `patience` iterations lowered the bits per symbol by
+    # less than this share
     tolerance: float = 1e-5
-    seed: int = 0
+    seed: int = 0  # the seed of the random numbers
 
     def __post_init__(self) -> None:
         check_one_of("em_start", self.start, EM_STARTS)
@@ -360,33 +319,18 @@ def fit_pfa(
 ) -> WFA:
     """Learn a PFA by EM, and return the best model of all starts.
 
-    Parameters
-    ----------
-    train : Sample
-    num_states : int
-    training : PFATraining
-    initial : WFA, optional
-        A probabilistic automaton from which EM starts, in place of the starts of `training`: with
-        `num_states` states and the symbols of `train`. EM keeps its zeros: what it holds impossible
-        stays impossible, so it can fix a structure, such as moves from left to right only.
-    validation : Sample, optional
-        Strings that decide when EM stops, and which start and iteration has the best model: the one
-        with the fewest bits per symbol on them. Without validation strings, it is the last model of
-        the start with the largest likelihood.
-    report, cancelled : callables
-        The reported loss is the bits per symbol on the training strings, of the best start.
+    `initial`: a probabilistic automaton from which EM starts, in place of the starts of `training`:
+    with `num_states` states and the symbols of `train`. EM keeps its zeros: what it holds
+    impossible stays impossible, so it can fix a structure, such as moves from left to right only.
+    `validation`: strings that decide when EM stops, and which start and iteration has the best
+    model: the one with the fewest bits per symbol on them. Without validation strings, it is the
+    last model of the start with the largest likelihood. `report` and `cancelled`: the reported loss
+    is the bits per symbol on the training strings, of the best start.
 
-    Returns
-    -------
-    WFA
-        The model, as an automaton that computes the probabilities of strings.
+    Returns the model, as an automaton that computes the probabilities of strings.
 
-    Raises
-    ------
-    RecipeError
-        If a number is not possible, a sample is empty, or `initial` is no such automaton, or gives
-        a training string the probability 0.
-    Cancelled
+    Raises RecipeError if a number is not possible, a sample is empty, or `initial` is no such
+    automaton, or gives a training string the probability 0. Raises Cancelled.
     """
     models, losses = fit_pfas(
         train,
@@ -412,18 +356,11 @@ def fit_pfas(
 ) -> tuple[PFAs, FloatArray]:
     """Learn a PFA from each start, with the parameters and errors of `fit_pfa`.
 
-    Returns
-    -------
-    models : PFAs
-        The best model of each start.
-    losses : array, shape (starts,)
-        Its bits per symbol, on the validation strings if there are any, and otherwise on the
-        training strings.
+    Returns `models`: the best model of each start. `losses` (starts,): its bits per symbol, on the
+    validation strings if there are any, and otherwise on the training strings.
     """
     check_between("the number of states of a PFA", num_states, 1, limits.most("rank"))
-    limits.check_at_most(
-        "symbols × rank²", train.num_symbols * num_states**2, limits.most("transition_numbers")
-    )
+    limits.check_limit("symbols × rank²", train.num_symbols * num_states**2, "transition_numbers")
     if not len(train.words):
         raise RecipeError("the sample has no strings: EM has nothing to learn from")
     check_validation(validation, train.num_symbols)
@@ -606,10 +543,7 @@ def spectral_pfa(train: Sample, num_states: int, rng: np.random.Generator) -> PF
     prefixes. It sums to 1, but some numbers are negative. These are set to 0, each row is divided
     by its sum, and the result is mixed with a random model, whose share is NOISE.
 
-    Returns
-    -------
-    PFAs
-        One model. It has fewer states than `num_states` if the numerical rank is smaller.
+    Returns one model. It has fewer states than `num_states` if the numerical rank is smaller.
     """
     basis = select_basis(train, SPECTRAL_BASIS, SPECTRAL_BASIS, "prefix")
     hankel = estimate_hankel(train, basis, "prefix")

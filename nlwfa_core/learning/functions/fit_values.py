@@ -197,15 +197,10 @@ def map_messages(observed: npt.NDArray[np.bool_], num_states: int, alphabet: Alp
     """Warn of symbols whose maps the known cells do not determine: no pair of rows shows the map,
     or fewer pairs than states.
 
-    Parameters
-    ----------
-    observed : array of bool, shape (num_prefixes, num_symbols)
-        Which pairs of rows u and uσ are known, from `observed_transitions`.
+    `observed` (num_prefixes, num_symbols): which pairs of rows u and uσ are known, from
+    `observed_transitions`.
 
-    Returns
-    -------
-    list of str
-        At most one sentence for each of the two cases.
+    Returns at most one sentence for each of the two cases.
     """
     pairs = observed.sum(axis=0)
     sentences = (

@@ -43,21 +43,12 @@ SMALLEST_EIGENVALUE = 1e-9  # relative to the largest: a map with smaller ones h
 def square_root(model: WFA, num_states: int, basis: Basis) -> WFA | None:
     """Find a model of f, given a model of f².
 
-    Parameters
-    ----------
-    model : WFA
-        A model of f² with k (k + 1) / 2 states. With any other number of states, there is no
-        result.
-    num_states : int
-        The number k of states of f.
-    basis : Basis
-        Prefixes and suffixes on which the values of f determine k states.
+    `model`: a model of f² with k (k + 1) / 2 states. With any other number of states, there is no
+    result. `num_states`: the number k of states of f. `basis`: prefixes and suffixes on which the
+    values of f determine k states.
 
-    Returns
-    -------
-    WFA or None
-        A model of f with at most k states; None if the states of `model` could not be recognised as
-        products of k numbers.
+    Returns a model of f with at most k states; None if the states of `model` could not be
+    recognised as products of k numbers.
     """
     if model.num_states != num_states * (num_states + 1) // 2:
         return None
@@ -94,21 +85,12 @@ def square_root(model: WFA, num_states: int, basis: Basis) -> WFA | None:
 
 @dataclass(frozen=True, eq=False)
 class _Products:
-    """Coordinates in which the states of a model of f² are products of k numbers.
+    """Coordinates in which the states of a model of f² are products of k numbers."""
 
-    Attributes
-    ----------
-    vectors : array, shape (num_products, num_products)
-        A state, as a row vector, times column p is product number p.
-    places : array, shape (k, k)
-        Entry (i, j) is the number p of the product z_i z_j.
-    error : float
-        The largest relative error of an equation μ_ii μ_jj = μ_ij² between eigenvalues.
-    """
-
+    # (num_products, num_products): a state, as a row vector, times column p is product number p
     vectors: ComplexArray
-    places: npt.NDArray[np.int64]
-    error: float
+    places: npt.NDArray[np.int64]  # (k, k): entry (i, j) is the number p of the product z_i z_j
+    error: float  # the largest relative error of an equation μ_ii μ_jj = μ_ij² between eigenvalues
 
     def factors(self, model: WFA) -> tuple[ComplexArray, ComplexArray, ComplexArray]:
         """Compute α₀, all A_σ and α∞ of f, as complex numbers, from the model of f²."""

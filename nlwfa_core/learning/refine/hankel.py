@@ -76,10 +76,7 @@ class _RolledOutRows:
     """The rows of H that a model can reach, and the model's parameters as tensors, from which its
     own rows are computed.
 
-    Attributes
-    ----------
-    tensors : list of tensors
-        α₀, the layers of the transitions, and the layers of the decoder.
+    `tensors`: α₀, the layers of the transitions, and the layers of the decoder.
     """
 
     def __init__(self, hankel: HankelMatrix, steps: Steps) -> None:

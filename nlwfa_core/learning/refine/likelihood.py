@@ -262,22 +262,13 @@ def refine_likelihood(
     or on the training strings if there are no validation strings. If no epoch improves on the model
     that was passed in, that model is returned unchanged.
 
-    Parameters
-    ----------
-    shown : (array, Words), optional
-        The rows of a Hankel matrix, and their prefixes as strings, whose states are part of
-        progress reports.
+    `shown`: the rows of a Hankel matrix, and their prefixes as strings, whose states are part of
+    progress reports.
 
-    Returns
-    -------
-    model : WFA or NLWFA
-    log : TrainingLog
-        Its losses are bits per symbol on the validation strings, or else the training strings:
-        first of the model that was passed in, then of each epoch of the best start.
+    Returns `model`. `log`: its losses are bits per symbol on the validation strings, or else the
+    training strings: first of the model that was passed in, then of each epoch of the best start.
 
-    Raises
-    ------
-    Cancelled
+    Raises Cancelled.
     """
     held_out = train if validation is None else validation
     before = bits_per_symbol(model, held_out)

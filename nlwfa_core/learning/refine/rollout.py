@@ -20,10 +20,7 @@ Step = Callable[[torch.Tensor, int], torch.Tensor]
 class Rollout:
     """The order in which the states of a tree's nodes are computed: by length, then by last symbol.
 
-    Attributes
-    ----------
-    row : tensor, shape (num_nodes,)
-        The row of each node in the tensor that `states` returns.
+    `row` (num_nodes,): the row of each node in the tensor that `states` returns.
     """
 
     def __init__(self, trie: Trie) -> None:
@@ -42,18 +39,10 @@ class Rollout:
     def states(self, initial: torch.Tensor, step: Step) -> torch.Tensor:
         """Compute the state of every node of the tree.
 
-        Parameters
-        ----------
-        initial : tensor, shape (num_states,)
-            The state of λ, the root.
-        step : callable
-            (states, shape (n, num_states), symbol) -> the states after that symbol, of the same
-            shape.
+        `initial` (num_states,): the state of λ, the root. `step`: (states, shape (n, num_states),
+        symbol) -> the states after that symbol, of the same shape.
 
-        Returns
-        -------
-        tensor, shape (num_nodes, num_states)
-            The state of node i is in row `self.row[i]`.
+        Returns an array (num_nodes, num_states): the state of node i is in row `self.row[i]`.
         """
         level = initial[None]
         levels = [level]
@@ -77,15 +66,10 @@ def theta(values: torch.Tensor, nonlinear: bool) -> torch.Tensor:
 def transition_step(layers: Sequence[torch.Tensor], nonlinear: bool, unit: bool = False) -> Step:
     """Make the maps G_σ into a function from states and a symbol to the next states.
 
-    Parameters
-    ----------
-    layers : tensors, shapes (num_maps, width_i, width_{i+1})
-        The layers of all maps.
-    nonlinear : bool
-        Whether θ is tanh; otherwise it is the identity.
-    unit : bool
-        Whether each new state is divided by its norm. This is only for linear models whose scores
-        matter up to a factor: without it, the states of long prefixes would vanish.
+    `layers` (num_maps, width_i, width_{i+1}): the layers of all maps. `nonlinear`: whether θ is
+    tanh; otherwise it is the identity. `unit`: whether each new state is divided by its norm. This
+    is only for linear models whose scores matter up to a factor: without it, the states of long
+    prefixes would vanish.
     """
     by_symbol = [layer.unbind() for layer in layers]
 
@@ -105,13 +89,9 @@ class Continuations(Rollout):
     """The prefix tree of some strings, with the distinct pairs of a prefix and the symbol (or end)
     that follows it.
 
-    Attributes
-    ----------
-    rows, symbols : tensors, shape (num_continuations,)
-        For each pair, the row of the prefix in `states`, and the symbol that follows, where
-        num_symbols stands for the end.
-    shares : tensor, shape (num_continuations,)
-        How often each pair occurs, as a share of all occurrences.
+    `rows` and `symbols` (num_continuations,): for each pair, the row of the prefix in `states`, and
+    the symbol that follows, where num_symbols stands for the end. `shares` (num_continuations,):
+    how often each pair occurs, as a share of all occurrences.
     """
 
     def __init__(self, sample: Sample, num_symbols: int) -> None:

@@ -61,36 +61,20 @@ def refine_values(
     strings, and so on up to all strings. A step costs O(starts · parameters · (num_nodes ·
     num_states + parameters²)), where num_nodes is the size of the strings' prefix tree.
 
-    Parameters
-    ----------
-    model : WFA or NLWFA
-        Its outputs may be squared, but not normalised.
-    restarts : int
-        The number of random models, which are tried in batches of STARTS_PER_BATCH. The search ends
-        early if a model is exact up to rounding.
-    iterations : int
-        The largest number of steps with each number of strings.
-    root : WFA, optional
-        Another start, from `square_root`, which is used if `model` has linear transitions, no
-        hidden layer in its decoder, as many states as `root`, and squares its output. If it fits
-        the values, there are no random starts.
+    `model`: its outputs may be squared, but not normalised. `restarts`: the number of random
+    models, which are tried in batches of STARTS_PER_BATCH. The search ends early if a model is
+    exact up to rounding. `iterations`: the largest number of steps with each number of strings.
+    `root`: another start, from `square_root`, which is used if `model` has linear transitions, no
+    hidden layer in its decoder, as many states as `root`, and squares its output. If it fits the
+    values, there are no random starts.
 
-    Returns
-    -------
-    model : WFA or NLWFA
-        The model with the smallest error on all strings, which is never larger than that of the
-        model passed in. A network keeps only its λ-column, so it can no longer compute scores of
-        next symbols.
-    log : TrainingLog
-        Its losses are the relative squared error of the model passed in, after training from `root`
-        if there is one, and after each batch.
+    Returns `model`: the model with the smallest error on all strings, which is never larger than
+    that of the model passed in. A network keeps only its λ-column, so it can no longer compute
+    scores of next symbols. `log`: its losses are the relative squared error of the model passed in,
+    after training from `root` if there is one, and after each batch.
 
-    Raises
-    ------
-    RecipeError
-        If a number is negative, all values are 0, or the Jacobians, which hold starts × strings ×
-        parameters numbers, are too large.
-    Cancelled
+    Raises RecipeError if a number is negative, all values are 0, or the Jacobians, which hold
+    starts × strings × parameters numbers, are too large. Raises Cancelled.
     """
     for name, number in (("restarts", restarts), ("iterations", iterations)):
         check_at_least(name, number, 0)
@@ -99,10 +83,10 @@ def refine_values(
     sizes = [min(len(best), num_strings)]
     # strings × starts
     most = max(min(restarts, STARTS_PER_BATCH) * sizes[0], (MIN_FULL_STARTS + 1) * num_strings)
-    limits.check_at_most(
+    limits.check_limit(
         "the size of the Jacobians (starts × strings × parameters)",
         most * len(best),
-        limits.most("jacobian_numbers"),
+        "jacobian_numbers",
     )
     while sizes[-1] < num_strings:
         sizes.append(min(2 * sizes[-1], num_strings))
@@ -140,14 +124,9 @@ def refine_values(
 class _Problem:
     """A model's parameters as one vector, and the strings whose values it should compute.
 
-    Attributes
-    ----------
-    strings : ValuedStrings
-        The strings, shortest first, with all values divided by the same number.
-    start : tensor, shape (num_parameters,)
-        The model's own parameters.
-    reading : Reading
-        How outputs are read, which says whether they are squared. Those of a WFA are not.
+    `strings`: the strings, shortest first, with all values divided by the same number. `start`
+    (num_parameters,): the model's own parameters. `reading`: how outputs are read, which says
+    whether they are squared. Those of a WFA are not.
     """
 
     def __init__(self, model: WFA | NLWFA, strings: ValuedStrings) -> None:

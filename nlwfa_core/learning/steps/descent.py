@@ -42,34 +42,19 @@ NUDGE = 1e-3
 class Descent:
     """How a loss is minimised, and when to stop.
 
-    Attributes
-    ----------
-    epochs : int
-        The largest number of epochs. An epoch is one evaluation of the loss and its gradient on all
-        data; a step of Adamax takes one epoch, a step of L-BFGS one or a few.
-    rate : float
-        For Adamax: the learning rate of the first epoch.
-    schedule : str
-        For Adamax, one of `learning.names.SCHEDULES`: "constant" (the paper mentions no schedule),
-        or
-        "cosine", with which the rate falls to 0 along half a cosine.
-    optimizer : str
-        One of `OPTIMIZERS`.
-    tolerance : float
-        For L-BFGS: training ends when the last `learning.names.WINDOW` epochs lowered the loss by
-        less than
-        this share.
-
-    Raises
-    ------
-    RecipeError
-        If the optimiser or the schedule is unknown.
+    Raises RecipeError if the optimiser or the schedule is unknown.
     """
 
+    # The largest number of epochs. An epoch is one evaluation of the loss and its gradient on all
+    # data; a step of Adamax takes one epoch, a step of L-BFGS one or a few.
     epochs: int
-    rate: float
+    rate: float  # for Adamax: the learning rate of the first epoch
+    # for Adamax, one of `learning.names.SCHEDULES`: "constant" (the paper mentions no schedule), or
+    # "cosine", with which the rate falls to 0 along half a cosine
     schedule: str = "constant"
-    optimizer: str = "adamax"
+    optimizer: str = "adamax"  # one of `OPTIMIZERS`
+    # for L-BFGS: training ends when the last `learning.names.WINDOW` epochs lowered the loss by
+    # less than this share
     tolerance: float = 0.0
 
     def __post_init__(self) -> None:
@@ -211,30 +196,15 @@ class Epochs:
     Calling the object is one epoch: it evaluates the loss at the current weights and stores the
     gradient in the layers.
 
-    Parameters
-    ----------
-    layers : sequence of tensors
-        The weights to train, which change in place.
-    loss_of : callable
-        () -> the loss at the current weights, a tensor with one number that autograd can
-        differentiate with respect to the layers.
-    stage : str
-        The training's name in reports and in the log.
-    descent : Descent
-        The optimiser and its stopping rule.
-    report : callable, optional
-        Called with a Progress after each epoch.
-    cancelled : callable, optional
-        Called before each epoch; if it returns true, the training stops.
-    look : callable, optional
-        The field `look` of every Progress that is reported.
+    `layers`: the weights to train, which change in place. `loss_of`: () -> the loss at the current
+    weights, a tensor with one number that autograd can differentiate with respect to the layers.
+    `stage`: the training's name in reports and in the log. `descent`: the optimiser and its
+    stopping rule. `report`: called with a Progress after each epoch. `cancelled`: called before
+    each epoch; if it returns true, the training stops. `look`: the field `look` of every Progress
+    that is reported.
 
-    Attributes
-    ----------
-    losses : list of float
-        The loss of each epoch so far; the first is that of the start.
-    stopped : str
-        Why the training ended: one of the values of `TrainingLog.stopped`.
+    `losses`: the loss of each epoch so far; the first is that of the start. `stopped`: why the
+    training ended: one of the values of `TrainingLog.stopped`.
     """
 
     def __init__(
@@ -258,11 +228,8 @@ class Epochs:
     def __call__(self) -> torch.Tensor:
         """Evaluate the loss and its gradient at the current weights.
 
-        Raises
-        ------
-        StopTraining
-            If this evaluation is the last one, or its loss is not finite.
-        Cancelled
+        Raises StopTraining if this evaluation is the last one, or its loss is not finite. Raises
+        Cancelled.
         """
         check_cancelled(self.cancelled)
         for layer in self.layers:

@@ -55,25 +55,16 @@ ROUNDING = 1e-12  # of a relative loss
 
 @dataclass(frozen=True, eq=False)
 class Factorisation:
-    """A trained auto-encoder of Hankel rows.
+    """A trained auto-encoder of Hankel rows."""
 
-    Attributes
-    ----------
-    latent : array, shape (num_rows, rank)
-        The code φ(H_r / scale) of every row r of the Hankel matrix.
-    encoder, decoder : tuples of arrays, shapes (width_i, width_{i+1})
-        The layers of φ, which takes rows of H divided by `scale`, and of φ', which returns rows
-        divided by `scale`.
-    scale : float
-        The largest absolute entry of H. Frequencies range from 10⁻⁵ to 0.4, and the paper does not
-        say whether it scales them.
-    nonlinear : bool
-    log : TrainingLog
-    """
-
+    # (num_rows, rank): the code φ(H_r / scale) of every row r of the Hankel matrix
     latent: FloatArray
+    # encoder, decoder (width_i, width_{i+1}): the layers of φ, which takes rows of H divided by
+    # `scale`, and of φ', which returns rows divided by `scale`
     encoder: tuple[FloatArray, ...]
     decoder: tuple[FloatArray, ...]
+    # The largest absolute entry of H. Frequencies range from 10⁻⁵ to 0.4, and the paper does not
+    # say whether it scales them.
     scale: float
     nonlinear: bool
     log: TrainingLog
@@ -124,20 +115,12 @@ def fit_factorisation(
     The row that all zero rows of H share represents them exactly: a network without biases maps it
     to 0, so it adds nothing to the loss or to the gradient.
 
-    Parameters
-    ----------
-    options : Networks
-        θ is tanh if the learner's first step is nonlinear, and otherwise the identity. The `start`
-        "random" means seeded random weights, and "svd" the truncated SVD of H (see `start_at_svd`).
-    masked : bool
-        Whether the loss is over the stored cells of H only, stored zeros included (see `values`).
-        For the encoder, an unknown cell is 0.
+    `options`: θ is tanh if the learner's first step is nonlinear, and otherwise the identity. The
+    `start` "random" means seeded random weights, and "svd" the truncated SVD of H (see
+    `start_at_svd`). `masked`: whether the loss is over the stored cells of H only, stored zeros
+    included (see `values`). For the encoder, an unknown cell is 0.
 
-    Raises
-    ------
-    RecipeError
-        If H has no finite entry other than 0.
-    Cancelled
+    Raises RecipeError if H has no finite entry other than 0. Raises Cancelled.
     """
     # hidden layers of the encoder: those up to and including the middle one, of width k
     depth = len(options.hidden) // 2 + 1
@@ -266,16 +249,9 @@ def start_at_svd(
     each layer hold the states. The other units have random input weights, and no later layer reads
     them until training changes that.
 
-    Parameters
-    ----------
-    layers : tensors, shapes (width_i, width_{i+1})
-        All layers of the encoder, then of the decoder, which change in place.
-    seeded : arrays of the same shapes
-        The random weights.
-    V : array, shape (num_suffixes, k)
-        Right singular vectors of H.
-    scale : float
-        The factor c.
+    `layers` (width_i, width_{i+1}): all layers of the encoder, then of the decoder, which change in
+    place. `seeded`, of the same shapes: the random weights. `V` (num_suffixes, k): right singular
+    vectors of H. `scale`: the factor c.
     """
     k = V.shape[1]
     with torch.no_grad():

@@ -38,16 +38,9 @@ class TwoLayers:
     The loss is Σ_c w_c ‖g(z_c) − t_c‖² + μ (‖E‖² + ‖F‖²), where c runs over the classes of prefixes
     with the same state.
 
-    Parameters
-    ----------
-    states : array, shape (num_classes, k)
-        The state z_c of each class.
-    targets : array, shape (num_classes, k)
-        The state t_c that the map should give.
-    weights : array, shape (num_classes,)
-        The weight w_c.
-    width : int
-        The number of hidden units.
+    `states` (num_classes, k): the state z_c of each class. `targets` (num_classes, k): the state
+    t_c that the map should give. `weights` (num_classes,): the weight w_c. `width`: the number of
+    hidden units.
     """
 
     def __init__(
@@ -115,23 +108,14 @@ def fit_maps(
 ) -> TrainingLog:
     """Train the maps of all symbols, one after another, starting from the current layers.
 
-    Parameters
-    ----------
-    epochs : Epochs
-        Holds the layers E and F of all symbols, which change in place, and the callback for
-        reports. Each map takes at most `epochs.descent.epochs` steps that lower its loss.
-    states, targets, weights
-        As for `losses.BatchedSquaredError`.
+    `epochs`: holds the layers E and F of all symbols, which change in place, and the callback for
+    reports. Each map takes at most `epochs.descent.epochs` steps that lower its loss. `states`,
+    `targets` and `weights`: as for `losses.BatchedSquaredError`.
 
-    Returns
-    -------
-    TrainingLog
-        Its losses are the error of all maps together after each step, without the ridge. Its
-        gradient is that of the loss with the ridge.
+    Returns a TrainingLog: its losses are the error of all maps together after each step, without
+    the ridge. Its gradient is that of the loss with the ridge.
 
-    Raises
-    ------
-    Cancelled
+    Raises Cancelled.
     """
     E, F = (layer.detach().numpy() for layer in epochs.layers)
     problems = [

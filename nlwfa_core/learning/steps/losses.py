@@ -206,16 +206,9 @@ class BatchedSquaredError:
     symbols and some classes, so that no array is larger than a block. Internally, states are
     columns, because these products are then fastest.
 
-    Parameters
-    ----------
-    states : array, shape (num_classes, rank)
-        The state z_c of each class.
-    targets : array, shape (num_symbols, num_classes, rank)
-        The states t_σc that the maps should give.
-    weights : array, shape (num_symbols, num_classes)
-        The weights w_σc.
-    nonlinear : bool
-        Whether θ is tanh in the maps g_σ; otherwise it is the identity.
+    `states` (num_classes, rank): the state z_c of each class. `targets` (num_symbols, num_classes,
+    rank): the states t_σc that the maps should give. `weights` (num_symbols, num_classes): the
+    weights w_σc. `nonlinear`: whether θ is tanh in the maps g_σ; otherwise it is the identity.
     """
 
     def __init__(

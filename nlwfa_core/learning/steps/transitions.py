@@ -40,30 +40,18 @@ def fit_transitions(
     "lm", nonlinear maps that have a hidden layer and at most LARGEST_MAP weights are trained by
     `levenberg_marquardt.fit_maps`.
 
-    Parameters
-    ----------
-    latent : array, shape (num_rows, rank)
-        The code φ(H_r) of every row r of H. Rows 0 … num_prefixes − 1 are the prefixes.
-    shifted : array, shape (num_prefixes, num_symbols)
-        The number of the row of uσ.
-    options : Networks
-        θ is tanh if the learner's second step is nonlinear, and otherwise the identity. Without
-        hidden units (`width_transitions` 0), g_σ(z) = θ(zᵀF). The number of states is that of
-        `latent`, not `options.rank`.
-    weights : array, shape (num_prefixes, num_symbols), or None
-        How much each pair (u, σ) counts in the error; None if all count the same.
+    `latent` (num_rows, rank): the code φ(H_r) of every row r of H. Rows 0 … num_prefixes − 1 are
+    the prefixes. `shifted` (num_prefixes, num_symbols): the number of the row of uσ. `options`: θ
+    is tanh if the learner's second step is nonlinear, and otherwise the identity. Without hidden
+    units (`width_transitions` 0), g_σ(z) = θ(zᵀF). The number of states is that of `latent`, not
+    `options.rank`. `weights` (num_prefixes, num_symbols), or None: how much each pair (u, σ) counts
+    in the error; None if all count the same.
 
-    Returns
-    -------
-    layers : tuple of arrays
-        E, shape (num_symbols, rank, width·rank), and F, shape (num_symbols, width·rank, rank),
-        where width is `width_transitions`. Without a hidden layer, or if solved by least squares,
-        only F, shape (num_symbols, rank, rank).
-    log : TrainingLog
+    Returns `layers`: E, shape (num_symbols, rank, width·rank), and F, shape (num_symbols,
+    width·rank, rank), where width is `width_transitions`. Without a hidden layer, or if solved by
+    least squares, only F, shape (num_symbols, rank, rank). `log`.
 
-    Raises
-    ------
-    Cancelled
+    Raises Cancelled.
     """
     num_prefixes, num_symbols = shifted.shape
     rank = latent.shape[1]
@@ -116,18 +104,11 @@ def least_squares(states: FloatArray, targets: FloatArray, weights: FloatArray) 
 
     c runs over the classes of prefixes with the same state.
 
-    Parameters
-    ----------
-    states : array, shape (num_classes, rank)
-        The state z_c of each class.
-    targets : array, shape (num_symbols, num_classes, rank)
-        The states t_σc that the maps should give.
-    weights : array, shape (num_symbols, num_classes)
-        The weights w_σc.
+    `states` (num_classes, rank): the state z_c of each class. `targets` (num_symbols, num_classes,
+    rank): the states t_σc that the maps should give. `weights` (num_symbols, num_classes): the
+    weights w_σc.
 
-    Returns
-    -------
-    array, shape (num_symbols, rank, rank)
+    Returns an array (num_symbols, rank, rank).
     """
     maps = np.zeros((len(targets), states.shape[1], targets.shape[2]))
     for symbol, (each, weight) in enumerate(zip(targets, weights, strict=True)):
@@ -158,16 +139,10 @@ def _class_targets(
     The prefixes of a class have the same state, so a map gives them the same g. With W = Σ w,
     Σ w ‖g − t‖² = W ‖g − t̄‖² + Σ w ‖t − t̄‖².
 
-    Returns
-    -------
-    counts : array, shape (num_symbols, num_classes)
-        W for each symbol and class.
-    means : array, shape (num_symbols, num_classes, rank)
-        t̄ for each symbol and class: the weighted mean of φ(H_{uσ}) over the prefixes u of the
-        class.
-    norm, spread : float
-        Σ w ‖t‖² over everything (1 if that is 0), and the sum of the last terms, which no network
-        can lower.
+    Returns `counts` (num_symbols, num_classes): W for each symbol and class. `means` (num_symbols,
+    num_classes, rank): t̄ for each symbol and class: the weighted mean of φ(H_{uσ}) over the
+    prefixes u of the class. `norm` and `spread`: Σ w ‖t‖² over everything (1 if that is 0), and the
+    sum of the last terms, which no network can lower.
     """
     # (num_classes, num_prefixes)
     together = sparse.csr_array((np.ones(len(classes)), (classes, np.arange(len(classes)))))

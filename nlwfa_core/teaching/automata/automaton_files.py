@@ -40,10 +40,8 @@ def read_automaton(data: bytes) -> Draft:
     """Read an automaton from a file, in one of the forms that `automaton_files` and the lab's
     downloads have.
 
-    Raises
-    ------
-    RecipeError
-        If it is none of these, is damaged, is not a linear model, or is too large to be drawn.
+    Raises RecipeError if it is none of these, is damaged, is not a linear model, or is too large to
+    be drawn.
     """
     check_at_most("the size of the file in bytes", len(data), MAX_BYTES)
     if not data.strip():

@@ -36,30 +36,16 @@ NEARLY = 0.01  # relative error of a weight that was rounded
 
 @dataclass(frozen=True)
 class Challenge:
-    """A function for which an automaton is to be made.
+    """A function for which an automaton is to be made."""
 
-    Attributes
-    ----------
-    name, title, topic : str
-        Its name in links, its title, and the title of its file.
-    symbols : tuple of str
-    text : str
-        Markdown.
-    hints : tuple of str
-        Markdown, shown one after the other.
-    solution : Draft
-    explanation : str
-        Markdown: why the solution is one.
-    """
-
-    name: str
+    name: str  # name, title, topic: its name in links, its title, and the title of its file
     title: str
     topic: str
     symbols: tuple[str, ...]
-    text: str
-    hints: tuple[str, ...]
+    text: str  # Markdown
+    hints: tuple[str, ...]  # Markdown, shown one after the other
     solution: Draft
-    explanation: str
+    explanation: str  # Markdown: why the solution is one
 
     @property
     def alphabet(self) -> Alphabet:
@@ -73,10 +59,8 @@ class Challenge:
     def check(self, draft: Draft) -> Verdict:
         """Check an attempt. Rows with a mistake are left out, as in the drawing.
 
-        Raises
-        ------
-        RecipeError
-            If the attempt has no state, or reads symbols that the challenge does not have.
+        Raises RecipeError if the attempt has no state, or reads symbols that the challenge does not
+        have.
         """
         wfa, target = _over(draft, self.alphabet), self.automaton
         smallest = minimise(target).num_states
@@ -138,11 +122,8 @@ def _over(draft: Draft, alphabet: Alphabet) -> WFA:
 def read_challenges(folder: Path) -> dict[str, Challenge]:
     """Read all challenges of a folder: name -> challenge, in the order of the files.
 
-    Raises
-    ------
-    RecipeError
-        If a file has an error, or two challenges have the same name; the message names the file and
-        the line.
+    Raises RecipeError if a file has an error, or two challenges have the same name; the message
+    names the file and the line.
     """
     return read_folder(folder, lambda _, text: _read_file(text))
 

@@ -90,28 +90,18 @@ def weight_text(value: float) -> str:
 
 @dataclass(frozen=True)
 class Draft:
-    """An automaton as it is being made.
-
-    Attributes
-    ----------
-    states : tuple of StateRow
-    arrows : tuple of ArrowRow
-    symbols : tuple of str
-        Symbols that belong to the alphabet even if no arrow reads them.
-    """
+    """An automaton as it is being made."""
 
     states: tuple[StateRow, ...]
     arrows: tuple[ArrowRow, ...] = ()
-    symbols: tuple[str, ...] = ()
+    symbols: tuple[str, ...] = ()  # symbols that belong to the alphabet even if no arrow reads them
 
     @classmethod
     def of(cls, wfa: WFA, names: Sequence[str] = ()) -> Draft:
         """Write an automaton as a draft, its states named 1, 2, … unless there are names.
 
-        Raises
-        ------
-        RecipeError
-            If it has too many states or symbols, or a symbol that can't be written in a table.
+        Raises RecipeError if it has too many states or symbols, or a symbol that can't be written
+        in a table.
         """
         alphabet = wfa.alphabet or Alphabet.numbered(wfa.num_symbols)
         for what, number, most in (
@@ -168,10 +158,7 @@ class Draft:
     def automaton(self) -> WFA:
         """Make the automaton of all rows without a mistake.
 
-        Raises
-        ------
-        RecipeError
-            If there is no state, or no symbol.
+        Raises RecipeError if there is no state, or no symbol.
         """
         reading = self._reading
         if not reading.index:
@@ -404,10 +391,7 @@ def read_draft(text: str, first_line: int = 1) -> Draft:
     >>> read_draft("state 1 1 1/2\\narrow 1 a 1 1/2").automaton.total_weight()
     1.0
 
-    Raises
-    ------
-    FormatError
-        With the number of the line that has the error.
+    Raises FormatError with the number of the line that has the error.
     """
     states, arrows, symbols = list[StateRow](), list[ArrowRow](), tuple[str, ...]()
     for number, line in enumerate(text.split("\n"), first_line):
@@ -462,16 +446,10 @@ EDITS = ("add-state", "state", "remove-state", "arrow", "remove-arrow")
 def edited(draft: Draft, edit: Mapping[str, Any]) -> Draft:
     """Carry out an edit that a person made in the drawing.
 
-    Parameters
-    ----------
-    edit : mapping
-        "kind", one of EDITS, and texts: "name", "initial" and "termination" of a state, or
-        "source", "symbol", "target" and "weight" of an arrow.
+    `edit`: "kind", one of EDITS, and texts: "name", "initial" and "termination" of a state, or
+    "source", "symbol", "target" and "weight" of an arrow.
 
-    Raises
-    ------
-    RecipeError
-        If the edit would be a mistake; the draft then stays as it is.
+    Raises RecipeError if the edit would be a mistake; the draft then stays as it is.
     """
     texts = {name: text.strip()[:MAX_TEXT] for name, text in edit.items() if isinstance(text, str)}
     kind = texts.get("kind")

@@ -76,24 +76,12 @@ def hankel_block(wfa: WFA, prefixes: int, suffixes: int) -> HankelMatrix:
 
 @dataclass(frozen=True)
 class Mass:
-    """What the weights of all strings sum to, and whether they are probabilities.
+    """What the weights of all strings sum to, and whether they are probabilities."""
 
-    Attributes
-    ----------
-    total : float
-        Σ f(x); ∞ if the sum diverges.
-    radius : float
-        The spectral radius of Σ_σ A_σ; the sum converges if it is below 1.
-    is_distribution : bool
-        Whether the weights sum to 1 and none of them was found to be negative.
-    sentence : str
-        Whether it is a distribution, and why not.
-    """
-
-    total: float
-    radius: float
-    is_distribution: bool
-    sentence: str
+    total: float  # Σ f(x); ∞ if the sum diverges
+    radius: float  # the spectral radius of Σ_σ A_σ; the sum converges if it is below 1
+    is_distribution: bool  # whether the weights sum to 1 and none of them was found to be negative
+    sentence: str  # whether it is a distribution, and why not
 
     @property
     def is_scalable(self) -> bool:
@@ -110,10 +98,7 @@ def mass(wfa: WFA, names: tuple[str, ...]) -> Mass:
     algorithm decides it for all automata (the problem is undecidable, as that of a threshold is for
     probabilistic automata: Paz 1971).
 
-    Parameters
-    ----------
-    names : tuple of str
-        The names of the states.
+    `names`: the names of the states.
     """
     alphabet = wfa.alphabet or Alphabet.numbered(wfa.num_symbols)
     total, radius = wfa.total_weight(), wfa.spectral_radius
@@ -182,10 +167,7 @@ def scaled_to_one(wfa: WFA) -> WFA:
     >>> scaled_to_one(WFA([3], [[[0.5]]], [1])).termination.tolist()
     [0.5]
 
-    Raises
-    ------
-    RecipeError
-        If an entry is negative, the sum is 0, or it diverges.
+    Raises RecipeError if an entry is negative, the sum is 0, or it diverges.
     """
     useful = trim(wfa)
     lowest = min(

@@ -56,11 +56,8 @@ def source_files(
     JSON lines, which can write any symbols; the numbers in the other files stand for the symbols in
     their order.
 
-    Raises
-    ------
-    RecipeError
-        If the automaton is no probability distribution, a drawn string is too long, or a symbol
-        occurs in no string.
+    Raises RecipeError if the automaton is no probability distribution, a drawn string is too long,
+    or a symbol occurs in no string.
     """
     check_at_least("num_strings", num_strings, 5)
     alphabet = wfa.alphabet or Alphabet.numbered(wfa.num_symbols)
@@ -104,12 +101,7 @@ def source_recipe(
 ) -> DataRecipe:
     """Make the data recipe of such files.
 
-    Parameters
-    ----------
-    recipe : DataRecipe
-        Whose other fields stay.
-    hashes : dict
-        Field -> SHA-256 of its file.
+    `recipe`: whose other fields stay. `hashes`: field -> SHA-256 of its file.
     """
     uploads = {
         name: ""
@@ -136,27 +128,14 @@ def _json_lines(words: Words, alphabet: Alphabet) -> bytes:
 
 @dataclass(frozen=True, eq=False)
 class LearningCurve:
-    """How far learned weights are from the true ones.
+    """How far learned weights are from the true ones."""
 
-    Attributes
-    ----------
-    sizes : tuple of int
-        Numbers of strings.
-    errors : array, shape (num_sizes, num_seeds)
-        Σ |f̂(x) − f(x)| over the strings that are compared.
-    rank : int
-        The rank that was learned: the smallest number of states of f.
-    longest : int
-        All strings of up to so many symbols are compared.
-    compared_mass : float
-        Σ f(x) over these.
-    """
-
-    sizes: tuple[int, ...]
+    sizes: tuple[int, ...]  # numbers of strings
+    # (num_sizes, num_seeds): Σ |f̂(x) − f(x)| over the strings that are compared
     errors: FloatArray
-    rank: int
-    longest: int
-    compared_mass: float
+    rank: int  # the rank that was learned: the smallest number of states of f
+    longest: int  # all strings of up to so many symbols are compared
+    compared_mass: float  # Σ f(x) over these
 
 
 def learning_curve(
@@ -168,10 +147,8 @@ def learning_curve(
     The rank is the true one. The Hankel matrix has the 30 most frequent prefixes and suffixes of
     each sample. If a sample is too small for the rank, the largest possible rank is used.
 
-    Raises
-    ------
-    RecipeError
-        If the automaton is no probability distribution, or a drawn string is too long.
+    Raises RecipeError if the automaton is no probability distribution, or a drawn string is too
+    long.
     """
     alphabet = wfa.alphabet or Alphabet.numbered(wfa.num_symbols)
     rank = minimise(wfa).num_states

@@ -92,49 +92,25 @@ LARGEST_SEED = 2**31 - 1
 
 @dataclass(frozen=True)
 class Task:
-    """A task with its numbers.
-
-    Attributes
-    ----------
-    kind : Kind
-    seed : int
-    text : str
-        Markdown.
-    question : Question
-        With a key.
-    """
+    """A task with its numbers."""
 
     kind: Kind
     seed: int
-    text: str
-    question: Question
+    text: str  # Markdown
+    question: Question  # with a key
 
 
 @dataclass(frozen=True)
 class Kind:
-    """A kind of task.
+    """A kind of task."""
 
-    Attributes
-    ----------
-    name, title, topic : str
-        Its name in links, its title, and the title of its file.
-    generator : str
-        A key of `GENERATORS`.
-    text : str
-        Markdown with placeholders.
-    question : tuple of str
-        The lines of its question, with placeholders.
-    line : int
-        The line of the file at which the question begins.
-    """
-
-    name: str
+    name: str  # name, title, topic: its name in links, its title, and the title of its file
     title: str
     topic: str
-    generator: str
-    text: str
-    question: tuple[str, ...]
-    line: int
+    generator: str  # a key of `GENERATORS`
+    text: str  # Markdown with placeholders
+    question: tuple[str, ...]  # the lines of its question, with placeholders
+    line: int  # the line of the file at which the question begins
 
     def values(self, seed: int) -> dict[str, str]:
         """Generate the values of a seed. Raises RecipeError if the seed is negative."""
@@ -156,11 +132,8 @@ class Kind:
 def read_bank(folder: Path) -> dict[str, Kind]:
     """Read all kinds of a folder: name -> kind, in the order of the files.
 
-    Raises
-    ------
-    RecipeError
-        If a file has an error, or two kinds have the same name; the message names the file and the
-        line.
+    Raises RecipeError if a file has an error, or two kinds have the same name; the message names
+    the file and the line.
     """
     return read_folder(
         folder, lambda _, text: [(kind.name, kind, kind.line) for kind in read_kinds(text)[1]]
@@ -170,15 +143,9 @@ def read_bank(folder: Path) -> dict[str, Kind]:
 def read_kinds(text: str, heading: tuple[str, ...] = HEADING) -> tuple[dict[str, str], list[Kind]]:
     """Read the heading and the kinds of a file, and try each with one seed.
 
-    Parameters
-    ----------
-    heading : tuple of str
-        The names of the lines in the heading, `title` among them.
+    `heading`: the names of the lines in the heading, `title` among them.
 
-    Raises
-    ------
-    FormatError
-        With the number of the line that has the error.
+    Raises FormatError with the number of the line that has the error.
     """
     section = read_heading(text, "a file of tasks")
     values = required_values(section, heading)
@@ -192,17 +159,10 @@ def scheduled_task(bank: dict[str, Kind], names: Sequence[str], number: int) -> 
     """Make task `number` of a practice with some kinds: in each round, every kind occurs once, in
     an order of the round's own.
 
-    Parameters
-    ----------
-    names : sequence of str
-        Kinds of the bank; all of them if empty.
-    number : int
-        At least 1. It is also the task's seed.
+    `names`: kinds of the bank; all of them if empty. `number`: at least 1. It is also the task's
+    seed.
 
-    Raises
-    ------
-    RecipeError
-        If a name is not in the bank, or the number below 1.
+    Raises RecipeError if a name is not in the bank, or the number below 1.
     """
     check_at_least("number", number, 1)
     for name in names:

@@ -1006,11 +1006,11 @@ def test_bad_input_is_one_line_and_exit_code_2(
     [
         (
             "fit --train {train} --learner SP --rank 1 --out {new}",
-            "nlwfa_core.experiment.pipeline.build_hankel",
+            "nlwfa_core.hankel.estimate.build_hankel",
         ),
         (
             "fit --train {train} --learner GRU --rank 1 --out {new}",
-            "nlwfa_core.learning.fitting.fit_strings",
+            "nlwfa_core.learning.fitting.fit",
         ),
         ("fit --train {train} --preset best --out {new}", "nlwfa_core.search.loop.search"),
         (

@@ -19,10 +19,10 @@ from nlwfa_core.cli.main import app, main
 from nlwfa_core.cli.recipe_options import LEARNING, typed
 from nlwfa_core.cli.value_commands import VALUE_OPTIONS
 from nlwfa_core.experiment.datasets import load_data
-from nlwfa_core.experiment.pipeline import build_hankel, fit_recipe
 from nlwfa_core.experiment.recipe import DataRecipe, Recipe, flat, with_fields
+from nlwfa_core.hankel.estimate import build_hankel
 from nlwfa_core.hankel.valued_strings import ValuedStrings
-from nlwfa_core.learning.fitting import Fit
+from nlwfa_core.learning.fitting import Fit, fit
 from nlwfa_core.learning.functions.fit_values import fit_values
 from nlwfa_core.learning.learners import (
     HANKEL_LEARNERS,
@@ -114,10 +114,11 @@ def test_every_field_of_a_recipe_changes_the_model(
         both["optimizer_refinement"] = optimizer
     base = with_fields(Recipe(), {"learner": learner, "refine": refine}, both)
     assert data.validation is not None
-    strings = (data.train, data.validation.sample)
+    validation = data.validation.sample
 
     def learned(recipe: Recipe) -> Fit:
-        return fit_recipe(recipe, build_hankel(data.train, recipe.hankel), strings)
+        hankel = build_hankel(data.train, recipe.hankel)
+        return fit(hankel, recipe.learning, strings=data.train, validation=validation)
 
     first = learned(base)
     wrong = []

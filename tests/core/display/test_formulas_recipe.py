@@ -7,7 +7,8 @@ import re
 import pytest
 
 from nlwfa_core.display.formulas.recipe_formulas import entries, marks, steps
-from nlwfa_core.experiment.recipe import HankelRecipe, Recipe
+from nlwfa_core.experiment.recipe import Recipe
+from nlwfa_core.hankel.recipe import HankelRecipe
 from nlwfa_core.hankel.statistics import FOR_ALL_LEARNERS, TRANSFORMS
 from nlwfa_core.learning.learners import HANKEL_LEARNERS, LEARNERS, NETWORK_LEARNERS, options
 from nlwfa_core.learning.names import REFINEMENTS

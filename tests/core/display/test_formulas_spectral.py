@@ -14,12 +14,13 @@ from nlwfa_core.display.formulas.by_hand import by_hand
 from nlwfa_core.display.formulas.spectral_steps import spectral, steps
 from nlwfa_core.errors import RecipeError
 from nlwfa_core.experiment.datasets import load_data
-from nlwfa_core.experiment.pipeline import build_hankel, run
-from nlwfa_core.experiment.recipe import DataRecipe, HankelRecipe, Recipe
+from nlwfa_core.experiment.pipeline import run
+from nlwfa_core.experiment.recipe import DataRecipe, Recipe
 from nlwfa_core.hankel.basis import Basis
 from nlwfa_core.hankel.boundary import hankel_alphabet
-from nlwfa_core.hankel.estimate import estimate_hankel
+from nlwfa_core.hankel.estimate import build_hankel, estimate_hankel
 from nlwfa_core.hankel.matrix import exact_hankel
+from nlwfa_core.hankel.recipe import HankelRecipe
 from nlwfa_core.hankel.statistics import FOR_ALL_LEARNERS, TRANSFORMS
 from nlwfa_core.learning.learners import SP
 from nlwfa_core.models.wfa import WFA

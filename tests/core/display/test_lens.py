@@ -31,13 +31,15 @@ from nlwfa_core.display.lens import (
 from nlwfa_core.display.string_labels import count_by_hand, occurrences
 from nlwfa_core.errors import RecipeError
 from nlwfa_core.experiment.datasets import load_data, no_files
-from nlwfa_core.experiment.pipeline import build_hankel, fit_recipe, run
-from nlwfa_core.experiment.recipe import DataRecipe, HankelRecipe, Recipe
+from nlwfa_core.experiment.pipeline import run
+from nlwfa_core.experiment.recipe import DataRecipe, Recipe
 from nlwfa_core.hankel.basis import select_basis
 from nlwfa_core.hankel.boundary import bounded_sample, hankel_alphabet
-from nlwfa_core.hankel.estimate import estimate_hankel
+from nlwfa_core.hankel.estimate import build_hankel, estimate_hankel
 from nlwfa_core.hankel.matrix import HankelMatrix, exact_hankel
+from nlwfa_core.hankel.recipe import HankelRecipe
 from nlwfa_core.hankel.statistics import STATISTICS, WITH_BOUNDARY
+from nlwfa_core.learning.fitting import fit
 from nlwfa_core.learning.learners import SP
 from nlwfa_core.learning.spectral import fit_spectral, truncated_svd, weighted_block
 from nlwfa_core.rounding import format_share
@@ -202,7 +204,7 @@ def test_points_are_the_states_of_prefixes_that_begin_strings(statistic: str) ->
         transform="sqrt",
     )
     hankel = build_hankel(data.train, recipe)
-    model = fit_recipe(Recipe(hankel=recipe, learning=SP(rank=3)), hankel).model
+    model = fit(hankel, SP(rank=3)).model
     states = lens.basis_states(model, hankel)
     written = [
         hankel_alphabet(data.alphabet, recipe.statistic, recipe.bounded).decode(word)

@@ -17,7 +17,7 @@ from nlwfa_core.display.lens import MatrixChoice, reconstruction
 from nlwfa_core.display.panels import MAX_SIDE, panels_payload, relative_errors, state_order
 from nlwfa_core.display.walk import open_brackets
 from nlwfa_core.experiment.datasets import Data, load_data
-from nlwfa_core.experiment.pipeline import build_hankel
+from nlwfa_core.hankel.estimate import build_hankel
 from nlwfa_core.hankel.matrix import HankelMatrix
 from nlwfa_core.learning.spectral import truncated_svd
 

@@ -19,8 +19,9 @@ from nlwfa_core.display.run_tables import (
     training_lines,
 )
 from nlwfa_core.experiment.pipeline import run
-from nlwfa_core.experiment.recipe import DataRecipe, HankelRecipe, Recipe
+from nlwfa_core.experiment.recipe import DataRecipe, Recipe
 from nlwfa_core.experiment.results import Result
+from nlwfa_core.hankel.recipe import HankelRecipe
 from nlwfa_core.history.runs import Event, Run, run_of_result
 from nlwfa_core.learning.learners import FacNon
 from nlwfa_core.metrics.diagnostics import diagnostics, format_diagnostic

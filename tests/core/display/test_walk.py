@@ -13,7 +13,7 @@ import pytest
 from nlwfa_core import WFA, Alphabet, Recipe, RecipeError, Words, fit, select_basis
 from nlwfa_core.display import walk
 from nlwfa_core.experiment.datasets import Data, load_data
-from nlwfa_core.experiment.pipeline import build_hankel
+from nlwfa_core.hankel.estimate import build_hankel
 from nlwfa_core.hankel.matrix import HankelMatrix
 from nlwfa_core.sources.dyck import ALPHABET
 

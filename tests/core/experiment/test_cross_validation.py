@@ -14,9 +14,10 @@ from hypothesis import strategies as st
 from nlwfa_core import options
 from nlwfa_core.errors import Cancelled, RecipeError
 from nlwfa_core.experiment.cross_validation import cross_validate, folds
-from nlwfa_core.experiment.recipe import HankelRecipe, Recipe
+from nlwfa_core.experiment.recipe import Recipe
 from nlwfa_core.hankel.basis import select_basis
 from nlwfa_core.hankel.estimate import estimate_hankel
+from nlwfa_core.hankel.recipe import HankelRecipe
 from nlwfa_core.learning.fitting import fit
 from nlwfa_core.metrics.evaluate import evaluate
 from nlwfa_core.metrics.testset import TestSet

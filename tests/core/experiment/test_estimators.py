@@ -22,7 +22,6 @@ from nlwfa_core import (
     estimate_hankel,
     evaluate,
     fit,
-    fit_strings,
     read_strings,
     select_basis,
 )
@@ -67,7 +66,7 @@ def test_the_other_families() -> None:
         .model_.num_symbols
         == 2
     )
-    own = fit_strings(DYCK[:100], "HMM", 2).model
+    own = fit(DYCK[:100], "HMM", 2).model
     hmm = ESTIMATORS[2].fit(DYCK[:100])
     assert (hmm.model_.transitions == own.transitions).all()
     drawn = hmm.sample(50, seed=1)

@@ -13,15 +13,11 @@ from nlwfa_core.errors import Cancelled, RecipeError
 from nlwfa_core.experiment.datasets import load_data
 from nlwfa_core.experiment.pipeline import Prepared, prepare, reference_models, run
 from nlwfa_core.experiment.presets import PAPER
-from nlwfa_core.experiment.recipe import (
-    DataRecipe,
-    HankelRecipe,
-    Recipe,
-    with_fields,
-)
+from nlwfa_core.experiment.recipe import DataRecipe, Recipe, with_fields
 from nlwfa_core.experiment.results import Result, load_result, save_result
 from nlwfa_core.files import FileShelf
-from nlwfa_core.learning.fitting import fit_strings
+from nlwfa_core.hankel.recipe import HankelRecipe
+from nlwfa_core.learning.fitting import fit
 from nlwfa_core.learning.learners import HANKEL_LEARNERS, LEARNERS, STRING_LEARNERS
 from nlwfa_core.learning.progress import BITS, Progress
 from nlwfa_core.metrics.diagnostics import diagnostics
@@ -153,7 +149,7 @@ def test_unseen_test_symbols_are_zeros_and_told(tmp_path: Path, learner: str) ->
     loaded = load_data(data, shelf.get)
     for model in (
         *reference_models(loaded, 3).values(),
-        fit_strings(["ab", "a", "b"] * 9, learner="HMM", rank=2).model,
+        fit(["ab", "a", "b"] * 9, learner="HMM", rank=2).model,
     ):
         scores = evaluate(model, loaded.test)
         assert (scores.num_unknown, scores.num_zero) == (1, 1)
@@ -274,7 +270,7 @@ def test_an_opponents_result_is_that_of_its_function_and_comes_back_from_disk(
     assert {step.measure for step in seen if step.loss is not None} == {BITS}
     data = load_data(recipe.data)
     assert data.validation is not None
-    model = fit_strings(data.train, recipe.learning, validation=data.validation.sample).model
+    model = fit(data.train, recipe.learning, validation=data.validation.sample).model
     assert result.model.weights(data.test.words).tolist() == model.weights(data.test.words).tolist()
     assert (result.scores, result.report.num_states) == (evaluate(model, data.test), 3)
     save_result(tmp_path, result)

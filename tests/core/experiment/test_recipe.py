@@ -14,7 +14,8 @@ from hypothesis import given
 from nlwfa_core import options
 from nlwfa_core.errors import RecipeError
 from nlwfa_core.experiment.presets import PAPER, PRESETS
-from nlwfa_core.experiment.recipe import DataRecipe, HankelRecipe, Recipe
+from nlwfa_core.experiment.recipe import DataRecipe, Recipe
+from nlwfa_core.hankel.recipe import HankelRecipe
 from nlwfa_core.hankel.statistics import FOR_ALL_LEARNERS, TRANSFORMS
 from nlwfa_core.learning.learners import (
     HANKEL_LEARNERS,

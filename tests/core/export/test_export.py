@@ -35,7 +35,7 @@ from nlwfa_core.display.graph import dot, quoted
 from nlwfa_core.display.recipe_differences import NO_EFFECT, options
 from nlwfa_core.display.result_tables import as_sentence
 from nlwfa_core.experiment.datasets import load_data
-from nlwfa_core.experiment.pipeline import build_hankel, prepare
+from nlwfa_core.experiment.pipeline import prepare
 from nlwfa_core.experiment.results import Result
 from nlwfa_core.export.automaton_formats import openfst, pautomac, weights_json
 from nlwfa_core.export.downloads import data_files, figure_files, model_files, refusals
@@ -43,6 +43,7 @@ from nlwfa_core.export.notebook import notebook
 from nlwfa_core.export.report import report
 from nlwfa_core.export.script import script
 from nlwfa_core.files import FileShelf, zipped
+from nlwfa_core.hankel.estimate import build_hankel
 from nlwfa_core.learning.learners import SP, BothNon
 from nlwfa_core.metrics.evaluate import evaluate
 from nlwfa_core.models.ngram import Uniform

@@ -20,7 +20,6 @@ from nlwfa_core.errors import RecipeError
 from nlwfa_core.history import classes
 from nlwfa_core.history.classes import (
     CODE_LENGTH,
-    KEEP_SECONDS,
     LETTERS,
     Answer,
     Classes,
@@ -172,8 +171,10 @@ def test_closed_deleted_and_forgotten(room: Classes, monkeypatch: pytest.MonkeyP
     )
     with pytest.raises(RecipeError, match=f"There is no class session {code}"):
         room.join(code, ADA)
-    later = time() + KEEP_SECONDS + 1
-    monkeypatch.setattr(classes, "time", lambda: later)
+    opened, day = time(), 24 * 3600
+    monkeypatch.setattr(classes, "time", lambda: opened + 29.9 * day)
+    assert room.exists(other)
+    monkeypatch.setattr(classes, "time", lambda: opened + 30 * day + 1)
     assert not room.exists(other) and not room.is_teacher(other, TOKEN)
     room.forget_old()
     monkeypatch.undo()

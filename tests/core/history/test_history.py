@@ -19,7 +19,7 @@ import pytest
 import sqlalchemy as sa
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from sqlalchemy.exc import DatabaseError
+from sqlalchemy.exc import DatabaseError, OperationalError
 
 from nlwfa_core.display import run_tables as lab_history
 from nlwfa_core.errors import RecipeError
@@ -174,6 +174,24 @@ def test_a_run_that_is_found_on_disk_before_its_events_are_written_is_done(
     assert writer.close(PATIENCE_SECONDS) and states(tmp_path) == {key: "done"}
 
 
+def test_a_history_that_can_not_be_written_is_told_of_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(recorder, "RETRY_SECONDS", 0.01)
+    tries = iter([True, True, True, False])
+
+    def write() -> str:
+        if next(tries):
+            raise OperationalError("INSERT", {}, sqlite3.OperationalError("database is locked"))
+        return "written"
+
+    writer = Recorder(tmp_path)
+    assert writer._insist(write) == "written"
+    told = [record.message for record in caplog.records if record.name == recorder.__name__]
+    assert len(told) == 1 and "database is locked" in told[0]
+    assert writer.close(PATIENCE_SECONDS)
+
+
 def test_what_could_not_be_written_is_found_on_disk(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -277,7 +295,8 @@ def test_delete_and_undo(tmp_path: Path, history: History, monkeypatch: pytest.M
 def test_a_clock_that_is_ahead_takes_no_deleted_run(
     history: History, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    week, now = recorder.KEEP_DELETED_SECONDS, time()
+    week, now = 7 * 24 * 3600, time()
+    assert week == recorder.KEEP_DELETED_SECONDS
     old, late = "0" * 64, "1" * 64
     history.note([Event(key, recipe_of(), "queued", now - 3 * week) for key in (old, late)])
     for key, moment in ((old, now - 2 * week), (late, now)):

@@ -19,7 +19,8 @@ from sqlalchemy.dialects import postgresql
 
 from nlwfa_core.display.run_tables import reason, state_word
 from nlwfa_core.errors import RecipeError
-from nlwfa_core.experiment.recipe import DataRecipe, HankelRecipe, Recipe, run_title
+from nlwfa_core.experiment.recipe import DataRecipe, Recipe, run_title
+from nlwfa_core.hankel.recipe import HankelRecipe
 from nlwfa_core.history.listing import FIELDS, Query, choices, get_runs, list_runs
 from nlwfa_core.history.owners import OwnList
 from nlwfa_core.history.runs import Event, History, Run

@@ -59,7 +59,8 @@ def test_durations_are_rounded_up() -> None:
     for seconds in (0.0, 0.4, 1.0, 7.1, 89.0, 90.0):
         told = int(duration(seconds).removesuffix(" s"))
         assert told in STEPS and told >= seconds
-    assert [duration(seconds) for seconds in (91, 120, 121, 3600 * 2)] == [
+    assert [duration(seconds) for seconds in (61, 91, 120, 121, 3600 * 2)] == [
+        "75 s",
         "2 min",
         "2 min",
         "3 min",

@@ -220,6 +220,9 @@ def test_no_more_than_some_are_paused_at_a_time(
     runner.pause(first, "a", 3)
     with pytest.raises(RecipeError, match=r"No more runs can be paused \(limit 1\)"):
         runner.pause(second, "a")
+    monkeypatch.setitem(limits.IN_FORCE, "paused_jobs", 0)  # exceeded already
+    with pytest.raises(RecipeError, match=r"No more runs can be paused \(limit 0\)"):
+        runner.pause(second, "a")
 
 
 def test_a_pause_ends_when_everybody_has_gone_or_nobody_touches_it(

@@ -12,9 +12,10 @@ from pydantic import TypeAdapter
 from nlwfa_core.display.autoencoder import network_drawing
 from nlwfa_core.display.projection import prefix_states
 from nlwfa_core.experiment.datasets import load_data
-from nlwfa_core.experiment.pipeline import build_hankel
-from nlwfa_core.experiment.recipe import DataRecipe, HankelRecipe
+from nlwfa_core.experiment.recipe import DataRecipe
+from nlwfa_core.hankel.estimate import build_hankel
 from nlwfa_core.hankel.matrix import HankelMatrix
+from nlwfa_core.hankel.recipe import HankelRecipe
 from nlwfa_core.jobs.snapshots import Snapshot, snapshot
 from nlwfa_core.learning.assembly import first_strings
 from nlwfa_core.learning.fitting import fit
@@ -166,7 +167,7 @@ def test_the_third_stage_is_seen_too(options: dict[str, object], objective: str)
     third = {"refine": objective, "epochs_refinement": 3}
     if objective == "likelihood":
         third["batch"] = 200
-    found, model = looks(hankel, "both.non", **third, strings=(sample, None))
+    found, model = looks(hankel, "both.non", **third, strings=sample)
     rows, strings = first_strings(hankel)
     assert found["refinement"]
     for part in found["refinement"]:

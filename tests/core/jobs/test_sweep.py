@@ -24,18 +24,19 @@ import pytest
 from nlwfa_core.cli.main import main
 from nlwfa_core.errors import RecipeError
 from nlwfa_core.experiment.pipeline import Workbench
-from nlwfa_core.experiment.recipe import Recipe
+from nlwfa_core.experiment.recipe import DataRecipe, Recipe
 from nlwfa_core.experiment.results import load_result
 from nlwfa_core.experiment.sweep_table import RUN_COLUMNS
 from nlwfa_core.experiment.sweeps import Grid
-from nlwfa_core.files import plain
+from nlwfa_core.files import FileShelf, plain
+from nlwfa_core.history.database import FILE
 from nlwfa_core.history.recorder import Recorder
 from nlwfa_core.jobs import sweep as sweeping
 from nlwfa_core.jobs import worker
 from nlwfa_core.jobs.sweep import Cluster, Swept, Waiting, run_missing
 from nlwfa_core.learning.progress import Progress
 from tests.core.here import Here, run_here
-from tests.core.small import children, posix, servers, states
+from tests.core.small import children, posix, recipe_of, servers, states
 from tests.waiting import PATIENCE_SECONDS, wait_for
 
 SWEEP: dict[str, Any] = {
@@ -295,6 +296,19 @@ def test_results_come_from_workers_that_do_not_see_the_disk(
         scores = [asdict(load_result(home / "runs" / key).scores) for home in (near, far)]
         # some are undefined: nan is not nan, but "nan" is "nan"
         assert plain(scores[0]) == plain(scores[1])
+
+
+@pytest.mark.usefixtures("in_this_process")
+def test_a_sweep_without_a_history_reads_uploads_and_leaves_only_runs(tmp_path: Path) -> None:
+    upload = FileShelf(tmp_path / "uploads").put(b"a b\na\nb a\n" * 20)
+    data = DataRecipe(
+        source="upload", upload=upload, upload_format="tokens", num_validation=5, num_test=5
+    )
+    recipe = recipe_of().changed(data=data)
+    swept = run_missing({recipe.key(): recipe}, tmp_path, history=False)
+    assert (swept.new, dict(swept.failed)) == ((recipe.key(),), {})
+    assert load_result(tmp_path / "runs" / recipe.key()).recipe == recipe
+    assert not (tmp_path / FILE).exists()
 
 
 def test_after_its_time_a_sweep_begins_nothing_and_later_goes_on(

@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from nlwfa_core.errors import RecipeError
-from nlwfa_core.experiment.pipeline import build_hankel
-from nlwfa_core.experiment.recipe import HankelRecipe
 from nlwfa_core.hankel.basis import Basis
+from nlwfa_core.hankel.estimate import build_hankel
 from nlwfa_core.hankel.matrix import HankelMatrix
+from nlwfa_core.hankel.recipe import HankelRecipe
 from nlwfa_core.learning.fitting import FitReport, fit
 from nlwfa_core.learning.names import CONVERGED_EPOCHS, LIKELIHOOD_EPOCHS, TOLERANCE, WINDOW
 from nlwfa_core.learning.progress import BITS, TrainingLog
@@ -145,6 +145,20 @@ def test_it_stops_when_the_loss_hardly_falls() -> None:
     assert log.losses.min() == pytest.approx(1.0) and log.gradient < 1e-6
     log = train(Epochs(*quadratic([1.0, 10.0]), "refinement", Descent(30, 0.1, optimizer="adamax")))
     assert log.stopped == "epochs" and log.epochs == 30 and not log.is_finished
+
+
+def test_the_gradient_of_a_log_is_the_norm_over_all_layers() -> None:
+    """½ ‖w‖² has the gradient w: here 3, 4 and 12 in two layers, of norm 13."""
+    layers = [
+        torch.tensor(values, dtype=torch.float64, requires_grad=True)
+        for values in ([3.0, 4.0], [12.0])
+    ]
+
+    def loss() -> torch.Tensor:
+        return torch.stack([layer.square().sum() / 2 for layer in layers]).sum()
+
+    descent = Descent(0, 0.1, optimizer="lbfgs")
+    assert train(Epochs(layers, loss, "refinement", descent)).gradient == 13
 
 
 def test_what_a_log_says() -> None:

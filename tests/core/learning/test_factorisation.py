@@ -15,7 +15,7 @@ from nlwfa_core.errors import RecipeError
 from nlwfa_core.hankel.basis import Basis
 from nlwfa_core.hankel.matrix import HankelMatrix, exact_hankel
 from nlwfa_core.hankel.statistics import VALUE
-from nlwfa_core.learning.steps.factorisation import fit_factorisation
+from nlwfa_core.learning.steps.factorisation import MAX_STATE_AT_SVD, fit_factorisation
 from nlwfa_core.learning.steps.losses import (
     SparseRows,
     activate,
@@ -196,6 +196,24 @@ def test_training_starts_at_the_best_matrix_of_its_rank(rank: int, hidden: tuple
         fit_factorisation(RING, options.changed(epochs_factorisation=20)).log.losses.min()
         <= log.losses[0]
     )
+
+
+def test_the_start_at_the_svd_has_states_of_the_size_at_which_tanh_is_the_identity() -> None:
+    options = learning_of(
+        "tran.non", 2, hidden=(1,), epochs_factorisation=0, optimizer="adamax", start="svd"
+    )
+    factors = fit_factorisation(RING, options)
+    (largest,) = MAX_STATE_AT_SVD["adamax"]
+    assert np.abs(factors.latent).max() == pytest.approx(largest, rel=1e-9)
+
+
+def test_the_last_layer_given_back_is_the_best_for_its_states() -> None:
+    """After two epochs of L-BFGS: least squares from the states to H leaves no smaller loss."""
+    options = learning_of("fac.non", 2, hidden=(1,), epochs_factorisation=2, start="random")
+    factors = fit_factorisation(RING, options)
+    H = RING.matrix.toarray() / factors.scale
+    best = factors.latent @ np.linalg.lstsq(factors.latent, H)[0]
+    assert factors.log.losses.min() == pytest.approx(((best - H) ** 2).sum() / (H**2).sum())
 
 
 @pytest.mark.parametrize("value", [0, np.inf, np.nan])

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 import numpy as np
 import pytest
 
 from nlwfa_core import limits
 from nlwfa_core.errors import Cancelled, RecipeError
 from nlwfa_core.hankel.basis import select_basis
+from nlwfa_core.hankel.boundary import bounded_sample
 from nlwfa_core.hankel.estimate import estimate_hankel
 from nlwfa_core.hankel.matrix import HankelMatrix, exact_hankel
 from nlwfa_core.learning.fitting import Fit, fit
@@ -78,7 +81,8 @@ def test_options_out_of_range_are_refused(
     dyck: HankelMatrix, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with pytest.raises(
-        RecipeError, match="learner must be one of SP, fac.non, tran.non, both.non; got 'RNN'"
+        RecipeError,
+        match="learner must be one of SP, fac.non, tran.non, both.non, HMM, .*; got 'RNN'",
     ):
         fit(dyck, learner="RNN", rank=3)
     with pytest.raises(RecipeError, match="schedule must be one of constant, cosine; got 'step'"):
@@ -259,6 +263,39 @@ def test_options_are_one_value_or_keywords(dyck: HankelMatrix) -> None:
         fit(dyck, "SP", 2, learner="fac.non")
     with pytest.raises(TypeError, match="options must be .*; got 5"):
         fit(dyck, 5)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("learner", "statistic", "marked"),
+    [
+        ("SP", "string", False),
+        ("SP", "factor", False),
+        ("fac.non", "string", False),
+        ("both.non", "prefix", True),
+    ],
+)
+def test_strings_are_counted_first(learner: str, statistic: str, marked: bool) -> None:
+    """So their model is that of the matrix that anybody counts, with marks where networks need
+    them.
+    """
+    options = learning_of(learner, 3, **QUICK)
+    sample = bounded_sample(SAMPLE, statistic) if marked else SAMPLE
+    basis = select_basis(sample, 30, 20, statistic)
+    expected = fit(estimate_hankel(sample, basis, statistic, bounded=marked), options)
+    for strings in (SAMPLE, list(SAMPLE), Counter(SAMPLE)):
+        learned = fit(strings, options, num_prefixes=30, num_suffixes=20, statistic=statistic)
+        for mine, others in zip(arrays(learned), arrays(expected), strict=True):
+            np.testing.assert_array_equal(mine, others)
+
+
+def test_strings_are_at_hand_for_a_refinement() -> None:
+    third = {"refine": "likelihood", "epochs_refinement": 3}
+    validation = Dyck().sample(50, seed=1)
+    learned = fit(SAMPLE, "SP", 3, validation=validation, **third)
+    hankel = estimate_hankel(SAMPLE, select_basis(SAMPLE, 1000, 1000))
+    expected = fit(hankel, "SP", 3, strings=SAMPLE, validation=validation, **third)
+    for mine, others in zip(arrays(learned), arrays(expected), strict=True):
+        np.testing.assert_array_equal(mine, others)
 
 
 def test_a_cache_changes_nothing(dyck: HankelMatrix) -> None:

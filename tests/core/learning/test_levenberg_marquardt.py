@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nlwfa_core.errors import Cancelled, RecipeError
-from nlwfa_core.experiment.pipeline import build_hankel
-from nlwfa_core.experiment.recipe import HankelRecipe
+from nlwfa_core.hankel.estimate import build_hankel
+from nlwfa_core.hankel.recipe import HankelRecipe
 from nlwfa_core.learning.assembly import mapped_rows
 from nlwfa_core.learning.fitting import fit
 from nlwfa_core.learning.names import LARGEST_MAP

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from nlwfa_core.errors import Cancelled, RecipeError
 from nlwfa_core.learning import merging
-from nlwfa_core.learning.fitting import fit_strings
+from nlwfa_core.learning.fitting import fit
 from nlwfa_core.learning.merging import PDFATraining, fit_pdfa
 from nlwfa_core.models.wfa import WFA
 from nlwfa_core.sources.pautomac import read_solution
@@ -152,7 +152,7 @@ def test_validation_strings_choose_the_options() -> None:
 
 
 def test_it_is_a_learner_like_the_others() -> None:
-    learned = fit_strings(sample_of(PARITY, 2_000), "PDFA", 20)
+    learned = fit(sample_of(PARITY, 2_000), "PDFA", 20)
     assert (learned.report.learner, learned.report.rank, learned.report.num_states) == (
         "PDFA",
         20,

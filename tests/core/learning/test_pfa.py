@@ -26,7 +26,7 @@ from nlwfa_core.learning.em.pfa import (
     random_pfas,
     spectral_pfa,
 )
-from nlwfa_core.learning.fitting import fit_strings
+from nlwfa_core.learning.fitting import fit
 from nlwfa_core.learning.progress import Progress
 from nlwfa_core.metrics.evaluate import next_symbol_score
 from nlwfa_core.models.wfa import WFA
@@ -302,14 +302,14 @@ def test_em_stops_by_validation_strings_or_by_its_tolerance_and_the_seed_decides
     fit_pfa(train, 1, PFATraining(patience=3), report=steps.append)
     assert len(steps) == 5
     again, other = (fit_pfa(train, 4, PFATraining(iterations=3, seed=seed)) for seed in (0, 1))
-    assert (fit_strings(train, "PFA", 4).model.weights(train.words) > 0).all()
+    assert (fit(train, "PFA", 4).model.weights(train.words) > 0).all()
     assert (fit_pfa(train, 4, PFATraining(iterations=3)).transitions == again.transitions).all()
     assert (other.transitions != again.transitions).any()
 
 
 def test_options_of_em_reach_the_learner() -> None:
     train = Sample.of(sample_words(KNOWN, 50, 0), AB)
-    model = fit_strings(train, "PFA", 3, starts=2, em_start="split", pseudo_count=0.5, seed=7).model
+    model = fit(train, "PFA", 3, starts=2, em_start="split", pseudo_count=0.5, seed=7).model
     expected = fit_pfa(train, 3, PFATraining("split", 2, pseudo_count=0.5, seed=7))
     assert (
         isinstance(model, WFA)
@@ -438,6 +438,19 @@ def test_an_unreachable_state_keeps_its_zeros(
             model.initial == start.initial
         ).all()
         assert model.transitions.sum(axis=(0, 2)) + model.termination == pytest.approx([1, 1])
+
+
+def test_a_state_without_counts_has_equal_shares_of_what_is_possible() -> None:
+    """State 0 has counts; what state 1 may do is an a to either state, and not end."""
+    possible = PFAs(
+        np.array([[1.0, 0.0]]),
+        np.array([[[[0.0, 0.5], [0.2, 0.8]], [[0.0, 0.0], [0.0, 0.0]]]]),
+        np.array([[0.5, 0.0]]),
+    )
+    moves = np.array([[[[0.0, 3.0], [0.0, 0.0]], [[0.0, 0.0], [0.0, 0.0]]]])
+    made = PFAs.of_counts(possible.initial, moves, np.array([[1.0, 0.0]]), possible=possible)
+    np.testing.assert_array_equal(made.transitions[0, 0], [[0, 3 / 4], [1 / 2, 1 / 2]])
+    assert not made.transitions[0, 1].any() and made.termination.tolist() == [[1 / 4, 0]]
 
 
 def test_zeros_are_kept_in_the_m_step_of_an_hmm_too() -> None:

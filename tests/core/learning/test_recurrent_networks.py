@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from nlwfa_core.errors import Cancelled, RecipeError
-from nlwfa_core.learning.fitting import fit_strings
+from nlwfa_core.learning.fitting import fit
 from nlwfa_core.learning.learners import STRING_LEARNERS
 from nlwfa_core.learning.progress import Progress
 from nlwfa_core.learning.recurrent_networks import (
@@ -185,14 +185,14 @@ def test_validation_stops_early() -> None:
 
 def test_learners_of_strings_by_name() -> None:
     train = Dyck().sample(100, 0)
-    hmm = fit_strings(train, learner="HMM", rank=2)
+    hmm = fit(train, learner="HMM", rank=2)
     assert isinstance(hmm.model, WFA) and hmm.model.num_states == hmm.report.num_states == 2
     assert hmm.report.spectral_radius == hmm.model.spectral_radius
     assert STRING_LEARNERS == ("HMM", "PFA", "PDFA", "GRU", "LSTM")
     stopped: list[str] = []
     for kind in GATES:
         with pytest.raises(Cancelled):
-            fit_strings(
+            fit(
                 train,
                 learning_of(kind, 2),
                 report=lambda one: stopped.append(one.stage),
@@ -209,16 +209,15 @@ def test_what_can_not_be_learned_is_refused() -> None:
         fit_recurrent(sample, "GRU", 0)
     with pytest.raises(RecipeError, match=r"dropout at least 0 and below 1 \(got 1.0\)"):
         Training(dropout=1.0)
+    with pytest.raises(RecipeError, match=r"weight_decay at least 0 \(got -0.1\)"):
+        Training(weight_decay=-0.1)
+    assert Training(weight_decay=0.0).weight_decay == 0
     with pytest.raises(RecipeError, match="updates must be between 1 and .*; got 0"):
         Training(updates=0)
     with pytest.raises(RecipeError, match="the LSTM has nothing to learn from"):
         fit_recurrent(Sample.of(Words.of([]), AB), "LSTM", 2)
     with pytest.raises(RecipeError, match="over 1 symbol$"):
         fit_recurrent(sample, "GRU", 2, validation=Sample.of(Words.of([(0,)]), Alphabet(("a",))))
-    with pytest.raises(
-        RecipeError, match="learner must be one of HMM, PFA, PDFA, GRU, LSTM; got 'SP'"
-    ):
-        fit_strings(sample, learner="SP", rank=2)
     with pytest.raises(RecipeError, match="arrays of a GRU with 2 states must have the shapes"):
         RecurrentModel(
             "GRU", np.zeros((3, 6)), np.zeros((2, 6)), np.zeros(6), np.zeros((2, 3)), np.zeros(2)

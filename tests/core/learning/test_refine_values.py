@@ -81,6 +81,25 @@ def test_no_step_changes_nothing() -> None:
     assert log.losses[0] == log.losses[1]
 
 
+@pytest.mark.parametrize("factor", [2.0**-12, 2.0**12])
+def test_values_in_another_unit_are_refined_alike(factor: float) -> None:
+    """Powers of 4 round nothing: the values of the refined model are those in the other unit."""
+    values = np.random.default_rng(0).normal(size=15)
+    model = random_wfa(2, 2, 0)
+    (one, log), (other, other_log) = (
+        refine_values(
+            replace(model, termination=by * model.termination),
+            valued(by * values, 3),
+            restarts=0,
+            iterations=4,
+        )
+        for by in (1.0, factor)
+    )
+    assert log.losses[-1] < log.losses[0] and log.losses.tolist() == other_log.losses.tolist()
+    words = all_words(2, 4)
+    np.testing.assert_array_equal(other.weights(words), factor * one.weights(words))
+
+
 def test_the_jacobian_is_that_of_finite_differences() -> None:
     problem = _Problem(
         random_network(2, 0, (True, True), "square", True), valued(np.arange(7.0), 2)

@@ -10,15 +10,20 @@ import torch
 
 from nlwfa_core.errors import Cancelled, RecipeError
 from nlwfa_core.experiment.datasets import load_data
-from nlwfa_core.experiment.pipeline import build_hankel, fit_recipe, run
-from nlwfa_core.experiment.recipe import DataRecipe, HankelRecipe, Recipe
+from nlwfa_core.experiment.pipeline import run
+from nlwfa_core.experiment.recipe import DataRecipe, Recipe
+from nlwfa_core.hankel.estimate import build_hankel
 from nlwfa_core.hankel.matrix import HankelMatrix
+from nlwfa_core.hankel.recipe import HankelRecipe
 from nlwfa_core.learning.fitting import fit
 from nlwfa_core.learning.learners import HANKEL_LEARNERS, LEARNERS
 from nlwfa_core.learning.names import REFINEMENTS
+from nlwfa_core.learning.progress import never
 from nlwfa_core.learning.refine.likelihood import (
     _as_distribution,
     _balanced,
+    _eigenvectors_by_part,
+    _train_from,
     _Trained,
     refine_likelihood,
 )
@@ -100,17 +105,17 @@ def test_what_is_minimised_is_what_is_reported(
 def test_likelihood_never_ends_above_its_start(
     learner: str, statistic: str, transform: str
 ) -> None:
-    hankel, strings = counted(learner, statistic, transform), (DATA.train, VALIDATION)
+    hankel = counted(learner, statistic, transform)
     before = fit(hankel, learning_of(learner, 3, **QUICK)).model
     third = {"refine": "likelihood", "epochs_refinement": 4, "batch": 200, "dropout": 0.1}
     options = learning_of(learner, 3, **QUICK, **third)
-    after = fit(hankel, options, strings=strings)
+    after = fit(hankel, options, strings=DATA.train, validation=VALIDATION)
     scores = [
         next_symbol_score(model, VALIDATION).bits_per_symbol for model in (before, after.model)
     ]
     assert scores[1] <= scores[0] or (np.isfinite(scores[1]) and not np.isfinite(scores[0]))
     assert after.report.logs[-1].measure == "bits per symbol"
-    again = fit(hankel, options, strings=strings)
+    again = fit(hankel, options, strings=DATA.train, validation=VALIDATION)
     np.testing.assert_array_equal(
         after.model.weights(DATA.test.words), again.model.weights(DATA.test.words)
     )
@@ -178,7 +183,8 @@ def test_refined_distributions_sum_to_one() -> None:
         refine="likelihood",
         epochs_refinement=30,
         batch=100,
-        strings=(DATA.train, VALIDATION),
+        strings=DATA.train,
+        validation=VALIDATION,
     ).model
     assert (
         isinstance(learned, NLWFA)
@@ -196,7 +202,8 @@ def test_refined_distributions_sum_to_one() -> None:
         refine="likelihood",
         epochs_refinement=5,
         rate_refinement=0.003,
-        strings=(DATA.train, VALIDATION),
+        strings=DATA.train,
+        validation=VALIDATION,
     ).model
     assert isinstance(refined, WFA)
     assert refined.spectral_radius >= 1 or refined.total_weight() == pytest.approx(1, abs=0.05)
@@ -243,12 +250,12 @@ def test_what_is_refused() -> None:
 @pytest.mark.parametrize("objective", ["hankel", "likelihood"])
 def test_refinement_can_be_cancelled(objective: str) -> None:
     stages: list[str] = []
-    recipe = Recipe(learning=learning_of("SP", 2, refine=objective, epochs_refinement=50))
+    options = learning_of("SP", 2, refine=objective, epochs_refinement=50)
     with pytest.raises(Cancelled):
-        fit_recipe(
-            recipe,
+        fit(
             counted("SP", "string", "none"),
-            (DATA.train, None),
+            options,
+            strings=DATA.train,
             report=lambda progress: stages.append(progress.stage),
             cancelled=lambda: stages.count("refinement") >= 3,
         )
@@ -266,6 +273,38 @@ def test_states_that_are_0_stay_0_in_balanced_coordinates(rank: int) -> None:
     weights, before = _balanced(start, DATA.train).weights(words), start.weights(words)
     assert ((weights == 0) == (before == 0)).all() and (before == 0).any() and (before != 0).any()
     np.testing.assert_allclose(weights, before, rtol=1e-9)
+
+
+def test_parts_may_hang_together_by_negative_entries() -> None:
+    matrix = np.array([[2.0, -1.0, 0.0], [-1.0, 2.0, 0.0], [0.0, 0.0, 5.0]])
+    values, vectors = _eigenvectors_by_part(matrix)
+    assert values == pytest.approx([1, 3, 5])
+    np.testing.assert_allclose((vectors * values) @ vectors.T, matrix, atol=1e-12)
+
+
+def test_the_model_of_an_epoch_is_an_average() -> None:
+    """The first step of Adam has the size of the learning rate in every parameter; the first
+    average is halfway.
+    """
+    rate, averages = 0.01, list[np.ndarray]()
+    options = learning_of(
+        "SP",
+        2,
+        refine="likelihood",
+        epochs_refinement=1,
+        batch=int(DATA.train.counts.sum()),
+        rate_refinement=rate,
+        weight_decay=0.0,
+        dropout=0.0,
+    )
+    start = WFA([0.6, 0.4], [[[0.2, 0.1], [0.1, 0.2]], [[0.1, 0.2], [0.3, 0.1]]], [0.4, 0.3])
+
+    def note(_: int, __: float, average: _Trained) -> None:
+        averages.extend(tensor.detach().numpy().copy() for tensor in average.tensors)
+
+    _train_from(start, DATA.train, VALIDATION, options, note, never)
+    for average, tensor in zip(averages, _Trained.of(start).tensors, strict=True):
+        np.testing.assert_allclose(np.abs(average - tensor.detach().numpy()), rate / 2, rtol=1e-3)
 
 
 def test_a_refinement_that_never_trains_returns_the_model() -> None:

@@ -13,14 +13,14 @@ from scipy.linalg import block_diag
 
 from nlwfa_core.errors import RecipeError
 from nlwfa_core.experiment.datasets import load_data
-from nlwfa_core.experiment.pipeline import build_hankel
-from nlwfa_core.experiment.recipe import DataRecipe, HankelRecipe
+from nlwfa_core.experiment.recipe import DataRecipe
 from nlwfa_core.hankel.basis import Basis, select_basis
-from nlwfa_core.hankel.estimate import estimate_hankel
+from nlwfa_core.hankel.estimate import build_hankel, estimate_hankel
 from nlwfa_core.hankel.matrix import exact_hankel
+from nlwfa_core.hankel.recipe import HankelRecipe
 from nlwfa_core.learning import spectral
 from nlwfa_core.learning.fitting import fit
-from nlwfa_core.learning.spectral import fit_spectral, truncated_svd
+from nlwfa_core.learning.spectral import fit_linear_maps, fit_spectral, truncated_svd
 from nlwfa_core.metrics.evaluate import evaluate
 from nlwfa_core.metrics.pautomac_score import pautomac_score
 from nlwfa_core.models.wfa import WFA
@@ -261,6 +261,24 @@ def test_parts_that_share_no_entry_stay_apart(seed: int) -> None:
     owners = np.where(owners == 1, 3 + columns, owners)  # the diagonal block is three
     for vector in svd.right.T:
         assert len(set(owners[vector != 0])) == 1
+
+
+def test_no_map_leads_from_a_part_to_another_without_a_prefix_that_does() -> None:
+    """Rows of the bracket grammar with different depths share no column, so that each depth is a
+    part, and a bracket's map is exactly 0 between all but neighbouring depths.
+    """
+    recipe = HankelRecipe(num_prefixes=60, num_suffixes=50, transform="row")
+    hankel = build_hankel(load_data(DataRecipe(num_strings=2_000)).train, recipe)
+    svd = spectral.hankel_svd(hankel, 12)
+    model = fit_linear_maps(hankel, svd, 12)
+    # which parts the row of each prefix has, shape (num_rows, num_parts)
+    rows, parts = hankel.matrix @ svd.right != 0, np.unique(svd.parts)
+    has = np.stack([rows[:, svd.parts == part].any(axis=1) for part in parts], axis=1).astype(int)
+    assert len(parts) > 3
+    for symbol, after in enumerate(hankel.shifted.T):
+        leads = has[: hankel.num_prefixes].T @ has[after] > 0
+        allowed = leads[svd.parts][:, svd.parts]
+        assert leads.any() and not model.transitions[symbol][~allowed].any()
 
 
 @pytest.mark.parametrize("rank", range(1, 7))

@@ -11,10 +11,12 @@ import numpy as np
 import pytest
 
 from nlwfa_core.errors import Cancelled, RecipeError
-from nlwfa_core.experiment.pipeline import build_hankel, run
-from nlwfa_core.experiment.recipe import DataRecipe, HankelRecipe, Recipe
+from nlwfa_core.experiment.pipeline import run
+from nlwfa_core.experiment.recipe import DataRecipe, Recipe
 from nlwfa_core.experiment.results import load_result, save_result
+from nlwfa_core.hankel.estimate import build_hankel
 from nlwfa_core.hankel.matrix import HankelMatrix
+from nlwfa_core.hankel.recipe import HankelRecipe
 from nlwfa_core.learning.assembly import Steps
 from nlwfa_core.learning.fitting import fit
 from nlwfa_core.learning.names import BY_RANK, FEW_STATES, STARTS_OF_FEW_STATES
@@ -102,7 +104,7 @@ def test_each_start_has_weights_of_its_own(learner: str) -> None:
 def test_validation_strings_choose_the_start() -> None:
     validation = Dyck().sample(100, seed=2)
     options = learning_of("both.non", 3, starts=4, **SHORT)
-    learned = fit(HANKEL, options, strings=(SAMPLE, validation))
+    learned = fit(HANKEL, options, validation=validation)
     models = [
         fit(
             HANKEL,

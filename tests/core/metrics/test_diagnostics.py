@@ -13,6 +13,7 @@ from nlwfa_core.metrics.diagnostics import diagnostics, masses_by_length
 from nlwfa_core.metrics.evaluate import evaluate
 from nlwfa_core.metrics.testset import TestSet
 from nlwfa_core.models.ngram import Uniform
+from nlwfa_core.models.wfa import WFA
 from nlwfa_core.sources.dyck import ALPHABET, Dyck
 from nlwfa_core.strings.sample import Sample
 from nlwfa_core.strings.words import Alphabet
@@ -46,6 +47,16 @@ def test_an_automaton_that_converges_has_its_mass() -> None:
         (),
     )
     assert health.numerical_rank is None
+
+
+def test_the_mass_of_short_strings_says_how_long_they_are() -> None:
+    """Strings aⁿ of probability 0.001 · 0.999ⁿ: those of at most m symbols have the mass
+    1 − 0.999^(m + 1).
+    """
+    slow = WFA([1], [[[0.999]]], [0.001])
+    words = Sample.of(all_words(1, 2), Alphabet(("a",)))
+    health = diagnostics(slow, evaluate(slow, TestSet.empirical(words)))
+    assert health.short_mass == pytest.approx(1 - 0.999 ** (health.short_length + 1), rel=1e-9)
 
 
 def test_what_diverges_and_what_is_no_probability_is_told_in_words() -> None:

@@ -453,6 +453,32 @@ def test_the_p_value_is_the_level_at_which_zero_leaves_the_interval() -> None:
     assert all(np.isnan(interval.p_value) for interval in intervals(one).values())
 
 
+def test_beyond_the_end_of_the_transformation_zero_is_as_far_out_as_resamples_show() -> None:
+    """With an acceleration of ½, equation 14.10 has no solution for a 0 below all 999 values: no
+    interval of 999 resamples holds it, of which the widest leaves out 2 / 1,000.
+    """
+    assert module._p_value(np.linspace(1, 2, 999), 1.5, 0.5) == 2 / 1_000
+
+
+def test_beyond_the_end_of_the_transformation_an_interval_is_bias_corrected_only() -> None:
+    """Φ(2 z₀ + z), as before there was an acceleration (Efron 1981)."""
+    below, above = module._bca_tails(0.3, 2.0, 0.025, 999)
+    bias, z = stats.norm.ppf([0.3, 0.975])
+    assert above == pytest.approx(1 - stats.norm.cdf(2 * bias + z))
+    assert below == pytest.approx(stats.norm.cdf(bias + (bias - z) / (1 - 2 * (bias - z))))
+
+
+def test_the_interval_of_few_strings_is_at_least_that_of_scipys_t_test() -> None:
+    values = np.array([0.5, 2.0, -1.0, 3.0, 1.5])
+    mean, error = float(values.mean()), float(values.std()) / np.sqrt(5)
+    # the resampled means have this mean and this standard deviation
+    resampled = np.array([mean - error, mean + error])
+    found = module._at_least_students(Interval(mean, mean, mean, 0.0), resampled, 5, 0.95)
+    theirs = stats.ttest_1samp(values, 0)
+    assert (found.low, found.high) == pytest.approx(theirs.confidence_interval())
+    assert found.p_value == pytest.approx(theirs.pvalue)
+
+
 def test_rounding_errors_are_no_difference() -> None:
     """The same function in another basis: its scores differ in the last digits."""
     rng = np.random.default_rng(0)

@@ -148,6 +148,14 @@ def test_norm_and_distance_are_sums_over_all_strings() -> None:
     )
 
 
+def test_functions_whose_squares_have_no_sum_may_be_near_each_other() -> None:
+    """1 + 2⁻ⁿ and 1 differ by √(Σ 4⁻ⁿ) = √(4/3), and 2ⁿ and 2 · 2ⁿ by 2ⁿ."""
+    one = WFA([1], [[[1.0]]], [1])
+    assert distance(WFA([1, 1], [np.diag([1, 0.5])], [1, 1]), one) == pytest.approx((4 / 3) ** 0.5)
+    doubling = WFA([1], [[[2.0]]], [1])
+    assert distance(doubling, 2 * doubling) == float("inf")
+
+
 def test_relative_entropy_is_the_sum_over_all_strings() -> None:
     p, q = DETERMINISTIC, WFA([1, 0], [[[0.3, 0], [0, 0.1]], [[0, 0.1], [0.2, 0]]], [0.6, 0.7])
     assert p.total_weight() == pytest.approx(1)

@@ -13,6 +13,7 @@ from nlwfa_core.errors import RecipeError
 from nlwfa_core.metrics.evaluate import bits_per_symbol, evaluate
 from nlwfa_core.metrics.testset import TestSet
 from nlwfa_core.models import ngram
+from nlwfa_core.models.model import scaled_weights
 from nlwfa_core.models.ngram import SMOOTHINGS, NGram, Uniform
 from nlwfa_core.sources.dyck import ALPHABET, Dyck
 from nlwfa_core.strings.sample import Sample
@@ -245,6 +246,8 @@ def test_long_strings_are_no_zeros(order: int) -> None:
         and np.isfinite(scores.log2_pauto)
         and np.isfinite(scores.bits_per_symbol)
     )
+    numbers, exponents = scaled_weights(model, words)
+    np.testing.assert_allclose(np.log2(numbers) + exponents, logs, rtol=1e-12)
     # P* is 1/3 for each; nearly all of the model's mass is on the short string.
     shares = logs - logs.max()
     assert scores.log2_pauto == pytest.approx(-shares.mean(), rel=1e-9)

@@ -16,6 +16,7 @@ from nlwfa_core.metrics.evaluate import evaluate
 from nlwfa_core.models.model import next_distributions, scaled_weights
 from nlwfa_core.models.nlwfa import NLWFA
 from nlwfa_core.models.reading import BoundaryReading, Reading, StringReading
+from nlwfa_core.models.wfa import WFA
 from nlwfa_core.strings import rolling
 from nlwfa_core.strings.trie import Trie
 from nlwfa_core.strings.words import Word, Words
@@ -126,6 +127,13 @@ def test_long_strings_do_not_underflow(nonlinear: tuple[bool, bool], reading: Re
     np.testing.assert_allclose(normalised.next_scores(trie)[trie.ends[0]], expected, rtol=1e-12)
 
 
+def test_linear_states_may_grow_beyond_float64() -> None:
+    """f(aⁿ) = 8ⁿ."""
+    model = as_nlwfa(WFA([1], [[[8.0]]], [1]))
+    words = Words.of([(0,) * 300, (0,) * 1000])
+    np.testing.assert_allclose(model.log2_weights(words), [900, 3000], rtol=1e-12)
+
+
 @pytest.mark.parametrize("few", [0, rolling.NUMBERS_PER_CALL])
 @given(model=st.sampled_from(MODELS), data=st.data())
 def test_what_steps_together_changes_nothing(few: int, model: NLWFA, data: st.DataObject) -> None:
@@ -185,7 +193,7 @@ def test_tanh_by_hand() -> None:
 
 
 @pytest.mark.parametrize(
-    "change", ["initial", "transitions", "decoder", "output", "nothing", "number"]
+    "change", ["initial", "transitions", "decoder", "taller", "output", "nothing", "number"]
 )
 def test_layers_that_do_not_fit_are_refused(change: str) -> None:
     model = random_nlwfa(3, 2, seed=0)
@@ -199,6 +207,7 @@ def test_layers_that_do_not_fit_are_refused(change: str) -> None:
         "initial": {"initial": np.ones(4)},
         "transitions": {"transitions": (model.transitions[0], model.transitions[1][:1])},
         "decoder": {"decoder": (np.ones((2, 6)),)},
+        "taller": {"decoder": (np.ones((4, 6)),)},
         "output": {"output": np.ones((6, 1))},
         "nothing": {"transitions": ()},
         "number": {"initial": np.float64(1).reshape(())},

@@ -463,6 +463,18 @@ def test_over_relaxed_em_is_ahead_of_em_after_as_many_iterations(learner: str) -
         np.testing.assert_allclose(moves[0], moves[1], atol=1e-6)
 
 
+def test_em_on_all_strings_counts_all_of_them_unless_one_is_impossible() -> None:
+    """One state has closed forms: the shares of a, b and ends among what was read."""
+    train, everything = (
+        Sample.of(Words.of(rows), AB) for rows in ([(0,), (0, 0)], [(0,), (0, 0), (0, 1)])
+    )
+    for pseudo_count, shares in ((1.0, (5 / 11, 2 / 11, 4 / 11)), (0.0, (3 / 5, 0, 2 / 5))):
+        recipe = EMRecipe("PFA", 1, pseudo_count=pseudo_count, iterations=1, iterations_on_all=1)
+        model = fit_em(recipe, train, everything)
+        found = (*model.transitions[:, 0, 0], model.termination[0])
+        assert found == pytest.approx(shares, rel=1e-6)
+
+
 def test_recipes_of_em_are_checked() -> None:
     with pytest.raises(RecipeError, match="acceleration must be between 1 and 10; got 0.5"):
         EMRecipe("PFA", 3, acceleration=0.5)

@@ -10,8 +10,10 @@ import pytest
 from nlwfa_core import options
 from nlwfa_core.errors import RecipeError
 from nlwfa_core.experiment.datasets import load_data
-from nlwfa_core.experiment.pipeline import build_hankel, reference_models
-from nlwfa_core.experiment.recipe import DataRecipe, HankelRecipe, Recipe
+from nlwfa_core.experiment.pipeline import reference_models
+from nlwfa_core.experiment.recipe import DataRecipe, Recipe
+from nlwfa_core.hankel.estimate import build_hankel
+from nlwfa_core.hankel.recipe import HankelRecipe
 from nlwfa_core.learning.fitting import fit
 from nlwfa_core.learning.progress import Progress
 from nlwfa_core.metrics.evaluate import evaluate

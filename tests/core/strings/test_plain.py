@@ -25,14 +25,14 @@ from nlwfa_core import (
     estimate_hankel,
     evaluate,
     fit,
-    fit_strings,
     options,
     read_strings,
     select_basis,
     select_rank,
 )
 from nlwfa_core.experiment.cross_validation import cross_validate
-from nlwfa_core.experiment.recipe import HankelRecipe, Recipe
+from nlwfa_core.experiment.recipe import Recipe
+from nlwfa_core.hankel.recipe import HankelRecipe
 from nlwfa_core.strings.plain import as_word, as_words
 
 TEXTS = ["ab", "b", "ab", "", "abb"]
@@ -167,7 +167,7 @@ def test_learning_and_scoring_take_them() -> None:
     assert repr(evaluate(NGram.fit(TEXTS, 2), test)) == repr(
         evaluate(NGram.fit(train, 2), test_set)
     )
-    hmm = fit_strings(TEXTS, "HMM", 2, validation=test).model
+    hmm = fit(TEXTS, "HMM", 2, validation=test).model
     assert hmm.alphabet == AB
     recipe = Recipe(
         hankel=HankelRecipe(num_prefixes=5, num_suffixes=5),

@@ -77,6 +77,8 @@ def test_offsets_must_cover_the_symbols() -> None:
         match=r"offsets must run from 0 to the number of symbols; got shapes \(3,\) and \(2,\)",
     ):
         Words(np.array([0, 1, 0]), np.array([0, 2]))
+    with pytest.raises(RecipeError, match="offsets must run from 0 to the number of symbols"):
+        Words(np.array([0, 1, 0]), np.array([0, 4]))
 
 
 @pytest.mark.parametrize(("word", "bad"), [((0, 2), 2), ((-1, 0), -1)])

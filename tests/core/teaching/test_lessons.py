@@ -19,9 +19,10 @@ from nlwfa_core.display.projection import prefix_states
 from nlwfa_core.display.string_labels import most_frequent
 from nlwfa_core.errors import FormatError
 from nlwfa_core.experiment.datasets import load_data
-from nlwfa_core.experiment.pipeline import build_hankel, reference_models, run
+from nlwfa_core.experiment.pipeline import reference_models, run
 from nlwfa_core.experiment.recipe import with_fields
 from nlwfa_core.experiment.results import Result, load_result
+from nlwfa_core.hankel.estimate import build_hankel
 from nlwfa_core.learning.spectral import truncated_svd, weighted_block
 from nlwfa_core.metrics.evaluate import evaluate
 from nlwfa_core.metrics.score_table import Scores

@@ -1,4 +1,4 @@
-"""Draw the Start page: runs to resume, lessons, presets.
+"""Draw the Learn page: runs to resume, lessons, presets.
 
 To open at once, it reads no strings and trains nothing.
 """
@@ -23,17 +23,17 @@ CLASS = (
     "makes a link that opens the same step for everyone, with only the controls you choose, "
     "or as a slide."
 )
-STORY = "start.story_open"
+STORY = "learn.story_open"
 STATES = {"queued": "waiting", "running": "running", "done": "finished"}
 
 
 def way_in() -> None:
     """Draw the large button that opens the first lesson, and the button that plays the story."""
     first = next(iter(contents.lessons().values()))
-    with st.container(horizontal=True, key="start_way", vertical_alignment="center"):
+    with st.container(horizontal=True, key="learn_way", vertical_alignment="center"):
         st.button(
             "Begin with lesson 1",
-            key="start.begin",
+            key="learn.begin",
             type="primary",
             icon=":material/school:",
             on_click=open_lesson.open_lesson,
@@ -44,7 +44,7 @@ def way_in() -> None:
             if st.session_state.get(STORY)
             else ("Play the story", "play_circle")
         )
-        st.button(label, key="start.story", icon=f":material/{icon}:", on_click=_toggle_story)
+        st.button(label, key="learn.story", icon=f":material/{icon}:", on_click=_toggle_story)
         st.caption(
             f"{first.title} {first.minutes} minutes, nothing to know before.", width="content"
         )
@@ -62,7 +62,7 @@ def picture() -> None:
         with errors_as_messages():
             context = Context(sidebar.current())
             story = computed(story_payload, context.data_key, context.data.train)
-            components.story("start_story", story | {"id": context.data_key})
+            components.story("learn_story", story | {"id": context.data_key})
         st.caption(
             "These are the training strings of *Data*, your own if you have uploaded some. "
             "For the story the matrix has only the "
@@ -88,7 +88,7 @@ def lesson_cards() -> None:
                 )
                 st.button(
                     "Begin",
-                    key=f"start.lesson.{lesson.name}",
+                    key=f"learn.lesson.{lesson.name}",
                     on_click=open_lesson.open_lesson,
                     args=(lesson.name,),
                 )
@@ -100,7 +100,7 @@ def presets() -> None:
     """Draw the buttons that set a recipe and go to Train."""
     with st.container(horizontal=True, key="presets"):
         for name, (title, _) in PRESETS.items():
-            if st.button(title, key=f"start.{name}", on_click=sidebar.apply_preset, args=(name,)):
+            if st.button(title, key=f"learn.{name}", on_click=sidebar.apply_preset, args=(name,)):
                 switch("train")
 
 
@@ -123,7 +123,7 @@ def resume() -> None:
             label = f"{escape_markdown(status.recipe.title)}, {STATES[status.state]}"
             if st.button(
                 label,
-                key=f"start.run.{number}",
+                key=f"learn.run.{number}",
                 icon=":material/history:",
                 on_click=sidebar.set_recipe,
                 args=(status.recipe,),

@@ -1,9 +1,9 @@
-"""Start page: explains the lab, and offers its lessons and presets."""
+"""Learn page: explains the lab, and offers its lessons and presets."""
 
 import streamlit as st
 
 from pages.shared import sidebar
-from pages.views import start as view
+from pages.views import learn as view
 
 sidebar.page_recipe(
     "Learn automata from strings, and see it happen",
