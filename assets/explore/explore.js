@@ -115,7 +115,7 @@ class Material {
       ladder,
       error: Math.sqrt(far) / this.norm,
       points: rows.map((row) => this.pointOf(row)),
-      lost: ends.filter(isZero).length,
+      lost: ends.filter((z) => model.isLost(z)).length,
       hasNegative: cells.some((value) => value < -PALEST * this.largest),
     };
     lane.reach = this.reachOf(ladder);
@@ -319,7 +319,9 @@ class Lane {
     const off = `${Math.round(lane.error * 100)}%`;
     const below = lane.hasNegative ? "; orange: below 0" : "";
     this.captions[0].textContent =
-      state.show === "estimate" ? `Ĥ: off by ${off} of H${below}` : `H − Ĥ: ${off} missed; orange: too much`;
+      state.show === "estimate"
+        ? `Ĥ: ${material.hasCounts ? `off by ${off} of H` : "weights of strings"}${below}`
+        : `H − Ĥ: ${material.hasCounts ? `${off} missed; ` : ""}orange: too much`;
     this.captions[1].textContent = lane.lost
       ? `States: ${lane.lost} of ${material.numRows} lost`
       : "States: one dot a beginning";
