@@ -139,9 +139,11 @@ def fit(
             raise RecipeError(f"{name} is only for --preset{other}")
     learning = recipe.learning
     chooses = isinstance(learning, Networks) and learning.number_of_starts > 1
-    used = not learning.needs_hankel or learning.refinement == "likelihood" or chooses
+    used = not learning.from_hankel or learning.refinement == "likelihood" or chooses
     if validation is not None and not used:
         setting = f"--learner {learner} --refine {learning.refinement}"
+        if not learning.needs_hankel:
+            setting = f"--learner {learner} --objective likelihood"
         raise no_effect("--validation", setting, "--refine likelihood, --starts or --preset best")
     check_new_model(out, force)
     started = perf_counter()

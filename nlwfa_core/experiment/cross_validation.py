@@ -202,7 +202,7 @@ def cross_validate(
             check_cancelled(cancelled)
             report(Progress("folds", fold * len(recipes) + place, number * len(recipes)))
             if hankel is None:
-                learned = fit(train, one.learning, report=report, cancelled=cancelled)
+                learned = fit(train, one.learning, cache=cache, report=report, cancelled=cancelled)
             else:
                 learned = fit(
                     hankel,

@@ -47,7 +47,7 @@ def validation_notes(recipe: Recipe, data: Data) -> tuple[str, ...]:
     if data.validation is not None:
         return ()
     learner = recipe.learning.learner
-    if not recipe.learning.needs_hankel:
+    if not recipe.learning.from_hankel:
         return (
             f"Without validation strings, {learner} is not stopped early: it trains for all "
             "its epochs.",
@@ -203,6 +203,7 @@ def run(
             data.train,
             recipe.learning,
             validation=validation_strings,
+            cache=prepared.cache,
             report=report,
             cancelled=cancelled,
         )

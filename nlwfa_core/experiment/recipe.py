@@ -278,11 +278,11 @@ class Recipe(Record):
 
     def needs(self, name: str) -> Mapping[str, Sequence[Any]]:
         """Return what would have to change for a part to exist; see `Record.needs`."""
-        return {} if self.has(name) else {"learner": HANKEL_LEARNERS}
+        return {} if self.has(name) else _hankel_needs(self.learning)
 
     def setting(self, name: str) -> Mapping[str, Any]:
         """Return that on which it depends that a part does not exist."""
-        return {"learner": self.learning.learner}
+        return _no_hankel(self.learning)
 
     def to_json(self) -> str:
         """Return the recipe as JSON text."""
@@ -333,6 +333,17 @@ def drops_states(learning: LearnerOptions, hankel: HankelRecipe) -> bool:
     matrix without transform or boundary symbols.
     """
     return learning.networks or hankel.transform != "none" or hankel.bounded
+
+
+def _hankel_needs(learning: LearnerOptions) -> Mapping[str, Sequence[Any]]:
+    """Return what would have to change in options for a Hankel matrix to be needed."""
+    return {"objective": ["hankel"]} if learning.from_hankel else {"learner": HANKEL_LEARNERS}
+
+
+def _no_hankel(learning: LearnerOptions) -> Mapping[str, Any]:
+    """Return the options on which it depends that no Hankel matrix is needed."""
+    names = ("learner", "objective") if learning.from_hankel else ("learner",)
+    return {name: getattr(learning, name) for name in names}
 
 
 def _no_dropout(learning: LearnerOptions, hankel: HankelRecipe) -> NoEffect:
@@ -450,7 +461,7 @@ def with_fields(
     data = DataRecipe.adapted(kept["data"], **changed["data"])
     if not learning.needs_hankel:
         for name in changed["hankel"]:
-            raise NoEffect(name, {"learner": learner}, {"learner": HANKEL_LEARNERS})
+            raise NoEffect(name, _no_hankel(learning), _hankel_needs(learning))
         return Recipe(data=data, learning=learning)
     statistic, transform = (
         changed["hankel"].get(name, kept["hankel"].get(name, OPTIONS[name].default))
@@ -490,7 +501,7 @@ def needs(recipe: Recipe, name: str) -> Mapping[str, Sequence[Any]]:
     """
     part, field = FIELDS[name]
     if part == "hankel":
-        return {} if recipe.learning.needs_hankel else {"learner": HANKEL_LEARNERS}
+        return {} if recipe.learning.needs_hankel else _hankel_needs(recipe.learning)
     needed: Mapping[str, Sequence[Any]] = getattr(recipe, part).needs(field)
     if field == "dropout" and not needed and not drops_states(recipe.learning, recipe.hankel):
         return DROPOUT_NEEDS

@@ -258,7 +258,7 @@ def _with_options(lists: dict[str, Any]) -> dict[str, Any]:
     if isinstance(listed, list):
         known = [name for name in listed if isinstance(name, str) and name in LEARNERS]
     # a base with a Hankel matrix needs a learner that has one
-    learner = next((name for name in known if LEARNERS[name].needs_hankel), None)
+    learner = next((name for name in known if LEARNERS[name].from_hankel), None)
     own = {"learner": learner or next(iter(known), first)}
     options = []
     for field, value in learning.items():

@@ -77,7 +77,9 @@ ALL_SCORES = "print(json.dumps(asdict(result.scores), indent=1))"
 def notebook(recipe: Recipe) -> str:
     """Write a notebook that repeats a run, as JSON text."""
     files = ", files=files" if recipe.data.uploads else ""
-    linear = ", linear_loss(hankel, recipe.learning.rank)" if recipe.learning.networks else ""
+    learning = recipe.learning
+    has_linear = learning.networks and learning.needs_hankel
+    linear = ", linear_loss(hankel, recipe.learning.rank)" if has_linear else ""
     cells = [
         _text(
             f"# A run of NL-WFA Lab {__version__}: {recipe.title}\n\n"
@@ -123,15 +125,13 @@ def notebook(recipe: Recipe) -> str:
                 "blue ones."
             ),
             _code(SVD),
-            _text(
-                "## Learning\n\n"
-                + "\n\n".join(f"{title}\n\n$$\n{formula}\n$$" for title, formula in steps(recipe))
-            ),
         ]
+    if learning.from_hankel:
+        method = "\n\n".join(f"{title}\n\n$$\n{formula}\n$$" for title, formula in steps(recipe))
     else:
-        learning = "The model is learned from the training strings themselves. "
-        learning += "Training stops when scores on the validation strings no longer improve."
-        cells.append(_text(f"## Learning\n\n{learning}"))
+        method = "The model is learned from the training strings themselves. "
+        method += "Training stops when scores on the validation strings no longer improve."
+    cells.append(_text(f"## Learning\n\n{method}"))
     cells += [
         _code(LEARN.format(files=files, linear=linear)),
         _text(

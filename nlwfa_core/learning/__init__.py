@@ -14,6 +14,7 @@ are compared with.
 - `steps`: the two steps of NL-WFA (§4): the auto-encoder of the rows of H, one network per symbol,
   and what trains them.
 - `assembly`: builds a model from the parameters that the two steps learned.
+- `likelihood`: networks of few states by likelihood, without a matrix.
 - `refine`: a third step (§4.4), which trains all parameters together.
 - `functions`: functions learned from values, or by asking for them.
 - `em`: hidden Markov models and probabilistic automata by EM.

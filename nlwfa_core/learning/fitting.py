@@ -28,6 +28,7 @@ from .learners import (
     HANKEL_LEARNERS,
     LEARNERS,
     NETWORK_LEARNERS,
+    NetworkLearner,
 )
 from .names import PROCESSOR_DEPENDENT
 from .options import LearnerOptions, called_options
@@ -41,7 +42,7 @@ from .progress import (
     silent,
     training_state,
 )
-from .two_steps import FitCache, check_rank, string_model
+from .two_steps import FitCache, check_rank, check_size, string_model
 
 # Fields of a Hankel matrix that `fit` takes as keywords; whether it has boundary symbols follows.
 MATRIX_FIELDS = [name for name, entry in options_of(HankelRecipe).items() if not entry.derived]
@@ -131,7 +132,8 @@ def fit(
     of the strings. It has the defaults of `HankelRecipe` unless `fields` has others, and boundary
     symbols if the learner needs them (`LearnerOptions.needs_boundary`). A matrix can also be passed
     in place of the strings, for example one of a function (`exact_hankel`), or one from which
-    several models are learned. HMM, PFA, PDFA, GRU and LSTM learn from the strings themselves.
+    several models are learned. HMM, PFA, PDFA, GRU and LSTM learn from the strings themselves, and
+    so do networks with `objective="likelihood"`.
 
     The result is always a model of string probabilities. If the matrix counts prefixes or factors,
     a linear model is converted (Balle et al. 2014). Networks are trained until their loss hardly
@@ -158,10 +160,10 @@ def fit(
         options of merging. Symbols of other alphabets are renumbered to match the training strings
         or the matrix, and so are those of `strings`.
     strings : Sample or strings, optional
-        With a matrix: the training strings, which a refinement by likelihood needs.
+        With a matrix: the training strings, which a training or a refinement by likelihood needs.
     cache : FitCache, optional
-        With a matrix: intermediate results of earlier calls on it; `fit` uses them and adds its
-        own.
+        With a matrix, or by likelihood: intermediate results of earlier calls on the same matrix or
+        strings; `fit` uses them and adds its own.
     fields
         Fields of the learner's options, in place of those in `options`; with strings, also those of
         the matrix: `num_prefixes`, `num_suffixes`, `statistic` and `transform`.
@@ -184,6 +186,10 @@ def fit(
     if isinstance(data, HankelMatrix):
         if not isinstance(settings, HankelLearner):
             raise RecipeError(f"{settings.learner} learns from strings; got a HankelMatrix")
+        if not settings.needs_hankel and strings is None:
+            raise RecipeError(
+                "training by likelihood needs strings; got a HankelMatrix, and no strings"
+            )
         if counting:
             raise RecipeError(
                 f"{enumeration(list(counting))} can be chosen with strings, but a Hankel matrix "
@@ -196,11 +202,18 @@ def fit(
             held_out = _in_alphabet_of(data, validation, "validation")
         else:
             held_out = None
+        if isinstance(settings, NetworkLearner) and train is not None and not settings.needs_hankel:
+            return _fit_by_likelihood(train, settings, cache or FitCache(), report, cancelled)
         return _fit_matrix(data, settings, train, held_out, cache or FitCache(), report, cancelled)
-    for name, value in (("strings", strings), ("cache", cache)):
-        if value is not None:
-            raise TypeError(f"{name} can only be passed with a HankelMatrix; got {data!r:.60}")
+    if strings is not None:
+        raise TypeError(f"strings can only be passed with a HankelMatrix; got {data!r:.60}")
+    if cache is not None and settings.needs_hankel:
+        raise TypeError(f"cache can only be passed with a HankelMatrix; got {data!r:.60}")
     held_out = _validation_of(data, validation)
+    if isinstance(settings, NetworkLearner) and not settings.needs_hankel:
+        for name in counting:
+            raise NoEffect(name, {"objective": settings.objective}, {"objective": ("hankel",)})
+        return _fit_by_likelihood(data, settings, cache or FitCache(), report, cancelled)
     if isinstance(settings, StringLearner):
         for name in counting:
             raise NoEffect(name, {"learner": settings.learner}, {"learner": HANKEL_LEARNERS})
@@ -306,6 +319,35 @@ def _fit_strings(
         logs=(),
         messages=divergence_warnings(model),
         seconds={},
+    )
+    return Fit(model, learned)
+
+
+def _fit_by_likelihood(
+    train: Sample,
+    settings: NetworkLearner,
+    cache: FitCache,
+    report: Report,
+    cancelled: CancelCheck,
+) -> Fit:
+    """Learn a network from the strings, without a matrix."""
+    check_size(train.num_symbols, settings.rank)
+    settings.check_limits()
+    check_cancelled(cancelled)
+    started = perf_counter()
+    stage = settings.by_likelihood(train, cache, report, cancelled)
+    model = replace(stage.padded.model(), alphabet=train.alphabet)
+    messages = [message for message in (stage.log.message, stage.message) if message]
+    learned = FitReport(
+        settings.learner,
+        rank=settings.rank,
+        num_states=model.num_states,
+        singular_values=None,
+        numerical_rank=None,
+        spectral_radius=None,
+        logs=(stage.log,),
+        messages=(*messages, *divergence_warnings(model)),
+        seconds={"likelihood": perf_counter() - started},
     )
     return Fit(model, learned)
 

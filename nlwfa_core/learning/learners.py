@@ -13,6 +13,7 @@ from ..records import option
 from .kinds import HankelLearner, StringLearner
 from .names import EM_STARTS, PSEUDO_COUNT
 from .options import (
+    ByObjective,
     FromValues,
     LearnerOptions,
     Networks,
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from ..models.recurrent import RecurrentModel
     from ..models.wfa import WFA
     from ..strings.sample import Sample
+    from .likelihood.path import Stage
     from .progress import CancelCheck, Report
     from .two_steps import FitCache, Learned
 
@@ -42,6 +44,7 @@ class SP(HankelLearner):
 
     title: ClassVar[str] = "spectral learning, linear"
     is_random: ClassVar[bool] = False
+    objective: ClassVar[str] = "hankel"
 
     learner: Literal["SP"] = learner_option("SP")
 
@@ -59,8 +62,18 @@ class SP(HankelLearner):
         return spectral_steps(hankel, self.rank, cache, report)
 
 
-class NetworkLearner(HankelLearner, Networks):
-    """The options of an auto-encoder and a network for each symbol."""
+class NetworkLearner(HankelLearner, Networks, ByObjective):
+    """The options of an auto-encoder and a network for each symbol, or of networks by likelihood.
+
+    >>> from nlwfa_core import options
+    >>> options("both.non", rank=3, objective="likelihood")
+    BothNon(learner='both.non', rank=3, objective='likelihood', ridge=1.0, seed=0)
+    """
+
+    @property
+    def needs_hankel(self) -> bool:
+        """Return whether it learns from a Hankel matrix with these options."""
+        return self.objective == "hankel"
 
     def two_steps(
         self,
@@ -74,6 +87,18 @@ class NetworkLearner(HankelLearner, Networks):
         from .two_steps import best_start
 
         return best_start(hankel, self, validation, cache, report, cancelled)
+
+    def by_likelihood(
+        self, train: Sample, cache: FitCache, report: Report, cancelled: CancelCheck
+    ) -> Stage:
+        """Train networks of all ranks up to this one on what follows each prefix."""
+        from .likelihood.path import Path
+
+        key = self.learner, self.ridge, self.seed
+        if key not in cache.paths or not cache.paths[key].is_of(train):
+            tanh = self.nonlinear_transitions, self.nonlinear_factorisation
+            cache.paths[key] = Path(train, *tanh, self.ridge, self.seed)
+        return cache.paths[key].up_to(self.rank, report, cancelled)
 
 
 class FacNon(NetworkLearner):
@@ -323,9 +348,9 @@ LEARNERS = registry_of(
 # Learners of functions from values.
 VALUE_LEARNERS = registry_of(ValueSP, ValueFacNon, ValueTranNon, ValueBothNon)
 
-HANKEL_LEARNERS = tuple(name for name, kind in LEARNERS.items() if kind.needs_hankel)
+HANKEL_LEARNERS = tuple(name for name, kind in LEARNERS.items() if kind.from_hankel)
 NETWORK_LEARNERS = tuple(name for name, kind in LEARNERS.items() if kind.networks)
-STRING_LEARNERS = tuple(name for name, kind in LEARNERS.items() if not kind.needs_hankel)
+STRING_LEARNERS = tuple(name for name, kind in LEARNERS.items() if not kind.from_hankel)
 
 
 @check_types

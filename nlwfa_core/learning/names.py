@@ -9,6 +9,10 @@ REFINEMENTS = {
     "hankel": "all parameters together, on the rows of H",
     "likelihood": "all parameters together, on what follows each prefix of the training strings",
 }
+OBJECTIVES = {
+    "hankel": "the rows of the Hankel matrix, in the paper's two steps",
+    "likelihood": "what follows each prefix of the training strings, without a matrix",
+}
 LARGEST_MAP = 2_000  # a step of Levenberg–Marquardt solves a system with this many unknowns
 OPTIMIZERS = {
     "adamax": "Adamax, the paper's: a given number of epochs",

@@ -19,6 +19,7 @@ from .names import (
     CONVERGED_EPOCHS,
     FEW_STATES,
     LIKELIHOOD_EPOCHS,
+    OBJECTIVES,
     OPTIMIZERS,
     REFINEMENTS,
     SCHEDULES,
@@ -33,6 +34,8 @@ from .names import (
 LARGEST_SEED = 2**31 - 1
 LARGEST_RATE = 1e300
 REFINED = ("hankel", "likelihood")
+# the condition of options of the two steps and of the third
+BY_MATRIX = {"objective": ["hankel"]}
 RESTARTS = 128  # of the refinement by values
 
 
@@ -84,9 +87,8 @@ class LearnerOptions(Record):
         it is the largest number.
     title : str
         The learner in words, for menus and tables.
-    needs_hankel : bool
-        Whether it learns from a Hankel matrix, which allows a refinement; otherwise it learns from
-        the strings themselves.
+    from_hankel : bool
+        Whether it can learn from a Hankel matrix; otherwise it learns from the strings themselves.
     networks : bool
         Whether it trains the networks of steps 1 and 2.
     is_random : bool
@@ -98,7 +100,7 @@ class LearnerOptions(Record):
     """
 
     title: ClassVar[str] = ""
-    needs_hankel: ClassVar[bool] = False
+    from_hankel: ClassVar[bool] = False
     networks: ClassVar[bool] = False
     is_random: ClassVar[bool] = True
     nonlinear_factorisation: ClassVar[bool] = False
@@ -162,7 +164,7 @@ class LearnerOptions(Record):
         untransformed: only then is there a formula that converts the model to string probabilities
         (`models.conversion`).
         """
-        return cls.needs_hankel and statistic != "string" and (cls.networks or transform != "none")
+        return cls.from_hankel and statistic != "string" and (cls.networks or transform != "none")
 
     def depends_on_processor(self, transform: str) -> bool:
         """Return whether another type of processor changes the result so much that the digits shown
@@ -175,6 +177,11 @@ class LearnerOptions(Record):
         """
         softmax = transform == "row" and self.nonlinear_factorisation
         return self.refinement == "likelihood" and not softmax
+
+    @property
+    def needs_hankel(self) -> bool:
+        """Return whether it learns from a Hankel matrix with these options."""
+        return self.from_hankel
 
     @property
     def refinement(self) -> str:
@@ -192,10 +199,40 @@ def needed_learners(
     return {"learner": learners} if learners else {}
 
 
+class ByObjective(LearnerOptions):
+    """The options by which networks are trained on the rows of a Hankel matrix, or by likelihood
+    without one.
+
+    Attributes
+    ----------
+    objective : str
+        What is trained on, one of `names.OBJECTIVES`. With "likelihood" there are no two steps, so
+        that none of their options exists: see `learning.likelihood`.
+    ridge : float
+        For "likelihood": ρ, the strength of the prior. Each weight is normal with variance 1/ρ.
+    """
+
+    objective: str = option(
+        "hankel",
+        title="objective",
+        help=f"What networks are trained on: {_described(OBJECTIVES)}.",
+        choices=OBJECTIVES,
+        implied=True,
+    )
+    ridge: float = option(
+        1.0,
+        title="ridge",
+        help="Strength of the prior of the weights, by likelihood: their variance is 1 / ridge.",
+        when={"objective": ["likelihood"]},
+        gt=0,
+        le=1_000_000,
+    )
+
+
 class Networks(LearnerOptions):
     """The options of steps 1 and 2."""
 
-    needs_hankel: ClassVar[bool] = True
+    from_hankel: ClassVar[bool] = True
     networks: ClassVar[bool] = True
 
     # the widths of the auto-encoder's hidden layers, as multiples of the rank: (2, 1, 2) or (4, 2,
@@ -205,12 +242,15 @@ class Networks(LearnerOptions):
         title="hidden layers (multiples of k)",
         help="Hidden layers of the factorisation, in multiples of the rank.",
         # a linear step is solved exactly; refinement trains all layers, of any widths
-        when={
-            "nonlinear_factorisation": [True],
-            "from_values": [True],
-            "optimizer": ["adamax"],
-            "refine": REFINED,
-        },
+        when=(
+            BY_MATRIX,
+            {
+                "nonlinear_factorisation": [True],
+                "from_values": [True],
+                "optimizer": ["adamax"],
+                "refine": REFINED,
+            },
+        ),
     )
     # the number of hidden units of each symbol's map, as a multiple of the rank: 2 in the paper; 0
     # for no hidden layer
@@ -219,6 +259,7 @@ class Networks(LearnerOptions):
         title="hidden units of the transitions (multiples of k)",
         help="Hidden units of the transitions, in multiples of the rank; 0: no hidden layer.",
         when=(
+            BY_MATRIX,
             {"nonlinear_transitions": [True], "from_values": [False]},
             {"nonlinear_transitions": [True], "optimizer": ["adamax"]},
         ),
@@ -232,6 +273,7 @@ class Networks(LearnerOptions):
         title="optimiser",
         help=f"How steps 1 and 2 are trained: {_described(STEP_OPTIMIZERS)}.",
         choices=STEP_OPTIMIZERS,
+        when=BY_MATRIX,
     )
     # where training in steps 1 and 2 starts, one of `names.STARTS`
     start: str = option(
@@ -239,13 +281,16 @@ class Networks(LearnerOptions):
         title="start",
         help=f"Where steps 1 and 2 start: {_described(STARTS)}.",
         choices=STARTS,
-        when={"nonlinear_factorisation": [True], "from_values": [True], "optimizer": ["adamax"]},
+        when=(
+            BY_MATRIX,
+            {"nonlinear_factorisation": [True], "from_values": [True], "optimizer": ["adamax"]},
+        ),
     )
     # How many starts of steps 1 and 2 are tried, each with its own random weights, or
     # `names.BY_RANK` (0) to let the rank decide. `fit` uses the start with the fewest bits per
     # symbol on the validation strings. Without validation strings, it uses the start whose model
     # computes the rows of H with the smallest error (`learning.refine.hankel.rolled_out_error`).
-    starts: int = starts_option(when={"from_values": [False]})
+    starts: int = starts_option(when=(BY_MATRIX, {"from_values": [False]}))
     # epochs_factorisation, epochs_transitions: the largest number of evaluations of the loss and
     # its gradient on all data, in step 1 and in step 2
     epochs_factorisation: int = option(
@@ -253,7 +298,10 @@ class Networks(LearnerOptions):
         title="epochs of the factorisation",
         help="Epochs of step 1 at most; the weights of the best one are kept.",
         limit="epochs",
-        when={"nonlinear_factorisation": [True], "from_values": [True], "optimizer": ["adamax"]},
+        when=(
+            BY_MATRIX,
+            {"nonlinear_factorisation": [True], "from_values": [True], "optimizer": ["adamax"]},
+        ),
         ge=0,
     )
     epochs_transitions: int = option(
@@ -262,6 +310,7 @@ class Networks(LearnerOptions):
         help="Epochs of step 2 at most; the weights of the best one are kept.",
         limit="epochs",
         when=(
+            BY_MATRIX,
             {"nonlinear_transitions": [True], "from_values": [False]},
             {"nonlinear_transitions": [True], "optimizer": ["adamax"]},
         ),
@@ -273,7 +322,7 @@ class Networks(LearnerOptions):
         TOLERANCE,
         title="tolerance",
         help=f"L-BFGS stops when {WINDOW} epochs lowered the loss by less than this share.",
-        when={"optimizer": ["lbfgs", "lm"]},
+        when=(BY_MATRIX, {"optimizer": ["lbfgs", "lm"]}),
         ge=0,
         lt=1,
     )
@@ -292,6 +341,7 @@ class Networks(LearnerOptions):
         title="learning rate of the transitions",
         help="Learning rate of step 2 (Adamax).",
         when=(
+            BY_MATRIX,
             {"nonlinear_transitions": [True], "from_values": [False]},
             {"optimizer": ["adamax"]},
         ),
@@ -347,6 +397,7 @@ class Refined(LearnerOptions):
         title="refinement",
         help=f"A third step that trains all parameters together: {', '.join(REFINEMENTS)}.",
         choices=REFINEMENTS,
+        when=BY_MATRIX,
     )
     # for "hankel": one of `names.OPTIMIZERS`
     optimizer_refinement: str = option(
@@ -437,7 +488,7 @@ class Refined(LearnerOptions):
         le=LARGEST_SEED,
     )
 
-    needs_hankel: ClassVar[bool] = True
+    from_hankel: ClassVar[bool] = True
 
     @property
     def refinement(self) -> str:
@@ -450,8 +501,9 @@ class FromValues(LearnerOptions):
     (`learning.functions.fit_values.fit_values`).
     """
 
-    needs_hankel: ClassVar[bool] = True
+    from_hankel: ClassVar[bool] = True
     from_values: ClassVar[bool] = True
+    objective: ClassVar[str] = "hankel"
 
     # one of `names.VALUE_REFINEMENTS`
     refine: str = option(

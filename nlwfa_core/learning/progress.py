@@ -18,6 +18,8 @@ from .names import WINDOW
 # the squared error divided by the squared norm of the targets: all zeros give 1.0
 RELATIVE = "relative loss"
 BITS = "bits per symbol"
+# of the training strings, with the prior of the weights
+PENALISED_BITS = "bits per symbol with prior"
 # A training that ended by its number of epochs counts as finished if the last `names.WINDOW`
 # lowered the loss by less than this share. That is stricter than the tolerance of L-BFGS, because
 # Adamax takes steps of a fixed size, which may be small.
@@ -83,7 +85,7 @@ class Progress:
     step: int
     total: int
     loss: float | None = None  # the stage's loss after `step` epochs
-    measure: str = RELATIVE  # the kind of loss: `RELATIVE` or `BITS`
+    measure: str = RELATIVE  # the kind of loss: `RELATIVE`, `BITS` or `PENALISED_BITS`
     # () -> the states after this step, as `RowStates`. They are computed only if it is called,
     # which must be before the next step.
     look: Look | None = field(default=None, compare=False, repr=False)
@@ -114,7 +116,7 @@ class TrainingLog:
     diverged_at : int or None
         The epoch after which the loss was no longer a finite number; None if that did not happen.
     measure : str
-        The kind of loss: `RELATIVE` or `BITS`.
+        The kind of loss: `RELATIVE`, `BITS` or `PENALISED_BITS`.
     stopped : str
         What ended the training: "epochs" (all of them are done), "tolerance" (the loss hardly fell
         any more), "minimum" (the last steps of Levenberg–Marquardt hardly lowered the loss),

@@ -29,6 +29,7 @@ from .progress import CancelCheck, Progress, Report
 from .spectral import TruncatedSVD, fit_linear_maps, fit_spectral, truncated_svd, weighted_block
 
 if TYPE_CHECKING:  # it needs torch, which takes seconds to import
+    from .likelihood.path import Path
     from .steps.factorisation import Factorisation
 
 # Sizes of truncated SVDs. A rank uses the smallest that holds it, so its result does not depend on
@@ -38,7 +39,7 @@ SVD_SIZES = (5, 10, 20, 50, 100, 200, 500, 1000)
 
 @dataclass(frozen=True, eq=False)
 class FitCache:
-    """Intermediate results that several calls of `fit` on the same matrix can share.
+    """Intermediate results that several calls of `fit` on the same matrix, or strings, can share.
 
     A cache saves time but does not change the results, which are the same to the last bit without
     it.
@@ -52,12 +53,16 @@ class FitCache:
         Whether the auto-encoder is nonlinear -> the options of the last such auto-encoder, and the
         auto-encoder itself. With Adamax, fac.non and both.non have the same auto-encoder, because
         they differ only in step 2.
+    paths : dict
+        The learner, the ridge and the seed of a training by likelihood -> the last such path, with
+        the networks of all ranks up to the largest that was asked for.
     """
 
     svds: dict[int, TruncatedSVD] = field(default_factory=dict)
     factorisations: dict[bool, tuple[tuple[object, ...], Factorisation]] = field(
         default_factory=dict
     )
+    paths: dict[tuple[str, float, int], Path] = field(default_factory=dict)
 
 
 class Learned(NamedTuple):
@@ -76,8 +81,13 @@ def check_rank(hankel: HankelMatrix, rank: int) -> None:
     largest = min(hankel.num_prefixes, hankel.num_suffixes)
     basis = f"the basis has {hankel.num_prefixes} prefixes and {hankel.num_suffixes} suffixes"
     check_between("rank", rank, 1, largest, basis)
+    check_size(hankel.num_symbols, rank)
+
+
+def check_size(num_symbols: int, rank: int) -> None:
+    """Raise RecipeError if a model would be too large."""
     limits.check_limit("rank", rank, "rank")
-    limits.check_limit("symbols × rank²", hankel.num_symbols * rank * rank, "transition_numbers")
+    limits.check_limit("symbols × rank²", num_symbols * rank * rank, "transition_numbers")
 
 
 def svd_size(hankel: HankelMatrix, rank: int) -> int:

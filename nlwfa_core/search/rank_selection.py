@@ -116,6 +116,7 @@ def select_rank(
                 train,
                 one.learning,
                 validation=validation.sample,
+                cache=cache,
                 report=report,
                 cancelled=cancelled,
             )

@@ -103,7 +103,8 @@ def recipe_controls() -> Recipe:
             placeholder="Choose a preset",
         )
         _data_controls(effective)
-        _hankel_controls()
+        if "num_prefixes" in effective:
+            _hankel_controls()
         _learning_controls(effective)
     values = {name: st.session_state[name] for name in CONTROLS if name in st.session_state}
     st.session_state[VALUES] = values
@@ -435,7 +436,8 @@ def _learning_controls(effective: list[str]) -> None:
     if networks:
         with st.expander("Networks"):
             _controls(*networks)
-    _control("refine")
+    if "refine" in names:
+        _control("refine")
     if refinement:
         with st.expander("Options of the refinement"):
             _controls(*refinement)

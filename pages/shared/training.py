@@ -47,6 +47,7 @@ STAGES = {
     "factorisation": "training the factorisation",
     "transitions": "training the transitions",
     "refinement": "refining",
+    "likelihood": "training by likelihood",
     "EM": "learning by EM",
     "GRU": "training the network",
     "LSTM": "training the network",
@@ -573,6 +574,8 @@ def _stages(status: JobStatus) -> str:
     now = status.progress.stage if status.progress else ""
     names = ["factorisation", "transitions"] if learning.networks else ["spectral"]
     names += ["refinement"] if learning.refinement != "none" else []
+    if learning.from_hankel and not learning.needs_hankel:
+        names = ["likelihood"]
     return " → ".join(
         f":{'blue' if name == now else 'grey'}-badge[{number} {name}]"
         for number, name in enumerate(names, start=1)

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ...jobs.snapshots import Snapshot
-from ...learning.progress import BITS, RELATIVE, curve_from_one
+from ...learning.progress import BITS, PENALISED_BITS, RELATIVE, curve_from_one
 from ...rounding import format_significant, power_of_ten
 from ..palette import ACCENT, COLOURS, GREY, LINEAR_LOSS, MONOSPACE, MUTED, class_colours
 
@@ -36,6 +36,8 @@ LOSS_NOTES = {
     BITS: "Bits per symbol are measured on the validation strings; the end of each string counts "
     "as a symbol. Epoch 0 is the model "
     "before refinement.",
+    PENALISED_BITS: "Bits per symbol are measured on the training strings, with the prior of the "
+    "weights as a part of them; the end of each string counts as a symbol.",
 }
 
 

@@ -8,7 +8,8 @@ from collections.abc import Iterator
 
 from ...experiment.recipe import Recipe
 from ...hankel.recipe import HankelRecipe
-from ...models.reading import reading_for
+from ...learning.options import LearnerOptions
+from ...models.reading import ConditionalReading, reading_for
 from .latex import gathered
 
 COUNTS = {
@@ -53,6 +54,16 @@ REFINED = {
     "hankel": r"\min\textstyle\sum_{u\in P'} %s\|%s-\mathbf{H}_u\|^2",
     "likelihood": r"\min\; -\textstyle\sum_x\sum_t \log_2\, p(x_t\mid x_1\cdots x_{t-1})",
 }
+# Trained by likelihood: the maps and the decoder, by whether they have tanh.
+MAPS = {
+    True: r"\mathbf{z}_{u\sigma}=\tanh(\tanh(\mathbf{z}_u\mathbf{E}_\sigma)\mathbf{F}_\sigma)",
+    False: r"\mathbf{z}_{u\sigma}=\mathbf{z}_u\mathbf{A}_\sigma",
+}
+DECODERS = {True: r"\tanh(\mathbf{z}_u\mathbf{C})\mathbf{D}", False: r"\mathbf{z}_u\mathbf{D}"}
+LIKELIHOOD = (
+    r"\min\; -\textstyle\sum_{u}\sum_\sigma c(u\sigma)\ln p(\sigma\mid u)+"
+    r"\tfrac{\rho}{2}\|\theta\|^2"
+)
 
 
 def entries(recipe: HankelRecipe) -> str:
@@ -117,6 +128,9 @@ def steps(recipe: Recipe) -> Iterator[tuple[str, str]]:
     narrow enough for a phone.
     """
     kind = recipe.learning
+    if not kind.needs_hankel:
+        yield from _by_likelihood(kind)
+        return
     hankel = recipe.hankel
     by_row, plain = hankel.transform == "row", hankel.transform == "none" and not hankel.bounded
     if hankel.transform == "sqrt":
@@ -179,6 +193,21 @@ def steps(recipe: Recipe) -> Iterator[tuple[str, str]]:
             "the training strings, ends included",
             REFINED["likelihood"],
         )
+
+
+def _by_likelihood(learning: LearnerOptions) -> Iterator[tuple[str, str]]:
+    """Describe a network that is trained without a matrix."""
+    decoded = DECODERS[learning.nonlinear_factorisation]
+    reading = ConditionalReading("softmax", normalised=True)
+    yield (
+        "**The network**: a state for each prefix $u$, and the probabilities of what follows it",
+        gathered((MAPS[learning.nonlinear_transitions], *reading.formulas(lambda *_: "", decoded))),
+    )
+    yield (
+        "**Training**: all parameters together, on what follows each prefix of the training "
+        "strings, ends included; $c$ counts it",
+        LIKELIHOOD,
+    )
 
 
 def third_step(recipe: Recipe) -> Iterator[tuple[str, str]]:

@@ -234,6 +234,31 @@ def test_fit_says_what_it_did(run: Run, folder: Path, tmp_path: Path, learner: s
     assert all(stage in lines["seconds"] for stage in ("reading", "hankel", "total"))
 
 
+def test_fit_by_likelihood_has_no_matrix(run: Run, folder: Path, tmp_path: Path) -> None:
+    """The model is a distribution, which is scored as any other."""
+    answer = run(
+        *("fit", "--train", folder / "test", "--learner", "fac.non", "--rank", 2),
+        *("--objective", "likelihood", "--ridge", 2, "--seed", 3, "--out", tmp_path / "m"),
+    )
+    assert answer.code == 0
+    lines = dict(line.split(maxsplit=1) for line in answer.out.splitlines())
+    assert lines["states"] == "2 (requested rank 2)" and "basis" not in lines
+    assert "likelihood: bits per symbol with prior" in lines["loss"]
+    recipe = load_info(tmp_path / "m")["recipe"]
+    assert "hankel" not in recipe
+    assert recipe["learning"] == {
+        "learner": "fac.non",
+        "rank": 2,
+        "objective": "likelihood",
+        "ridge": 2.0,
+        "seed": 3,
+    }
+    scored = run("score", "--model", tmp_path / "m", "--test", folder / "test", "--json")
+    scores = json.loads(scored.out)
+    assert scores["num_zero"] == scores["num_negative"] == 0
+    assert 0 < scores["bits_per_symbol"] < np.log2(3)
+
+
 @pytest.mark.parametrize("learner", LEARNERS)
 def test_the_same_seed_writes_the_same_bytes(
     run: Run, folder: Path, tmp_path: Path, learner: str
@@ -1319,7 +1344,9 @@ def test_two_strings_are_too_few_for_a_verdict(run: Run, folder: Path, tmp_path:
         if line.startswith(("WER", "bits / symbol", "zero"))
     )
     assert "[" not in rows[1] and "ahead: level if" not in compared.out
-    scored = run("score", "--model", folder / "SP", "--test", two, "--against", folder / "fac.non")
+    scored = run(
+        "evaluate", "--model", folder / "SP", "--test", two, "--against", folder / "fac.non"
+    )
     assert (
         "n = 2 strings: too few for an interval" in scored.out
         and " [" not in scored.out.replace("[0", "")

@@ -24,7 +24,13 @@ from nlwfa_core.hankel.estimate import build_hankel
 from nlwfa_core.hankel.valued_strings import ValuedStrings
 from nlwfa_core.learning.fitting import Fit, fit
 from nlwfa_core.learning.functions.fit_values import fit_values
-from nlwfa_core.learning.learners import HANKEL_LEARNERS, LEARNERS, STRING_LEARNERS, VALUE_LEARNERS
+from nlwfa_core.learning.learners import (
+    HANKEL_LEARNERS,
+    LEARNERS,
+    NETWORK_LEARNERS,
+    STRING_LEARNERS,
+    VALUE_LEARNERS,
+)
 from nlwfa_core.learning.names import OPTIMIZERS, REFINEMENTS
 from nlwfa_core.strings.words import Alphabet
 from tests.references import all_words, ring
@@ -63,6 +69,7 @@ OTHER: dict[str, Any] = {
     "refinement_seed": 5,
     "ridge": 0.5,
     "seed": 5,
+    "objective": "likelihood",
 }
 # Their effect does not show in few epochs, or only if the first start is not the best; seeds of
 # both parts are one option.
@@ -299,6 +306,8 @@ def test_every_field_is_refused_where_it_changes_nothing(run: Run, learner: str)
             for option, fields in LEARNING.items():
                 if option == "refine" and learner in HANKEL_LEARNERS:
                     continue
+                if option == "objective" and LEARNERS[learner].networks:
+                    continue  # with it, the refinement has no effect: see the next test
                 value = "lbfgs" if option == "optimizer" else OTHER[fields[0]]
                 chosen = {"learner": learner, "refine": refine}
                 if learner in STRING_LEARNERS:
@@ -317,6 +326,28 @@ def test_every_field_is_refused_where_it_changes_nothing(run: Run, learner: str)
                 f"fit --train none --learner {learner} --rank 2 --out new --validation none {seed}"
             )[1]
         )
+
+
+@pytest.mark.parametrize("learner", NETWORK_LEARNERS)
+def test_by_likelihood_only_the_ridge_and_the_seed_have_an_effect(run: Run, learner: str) -> None:
+    for command, ranks in (("fit", "--rank 2 --out new"), ("select-rank", "--ranks 2")):
+        base = f"{command} --train none --learner {learner} {ranks} --objective likelihood"
+        base += " --validation none" if command == "select-rank" else ""
+        assert "can't read none" in run(base)[1]
+        for option, fields in LEARNING.items():
+            if option == "objective":
+                continue
+            value = "lbfgs" if option == "optimizer" else OTHER[fields[0]]
+            code, said = run(f"{base} --{option.replace('_', '-')} {value}")
+            refused = option not in ("ridge", "seed")
+            no_effect = f"--{option.replace('_', '-')} has no effect with --learner {learner}"
+            assert code == 2 and (no_effect in said) == refused, said
+            assert ("; it needs --" if refused else "can't read none") in said
+    code, said = run(
+        f"fit --train none --learner {learner} --rank 2 --out new --objective likelihood "
+        "--validation none"
+    )
+    assert code == 2 and "--validation has no effect with" in said
 
 
 @pytest.mark.parametrize("learner", HANKEL_LEARNERS)

@@ -10,7 +10,7 @@ from nlwfa_core.display.formulas.recipe_formulas import entries, marks, steps
 from nlwfa_core.experiment.recipe import Recipe
 from nlwfa_core.hankel.recipe import HankelRecipe
 from nlwfa_core.hankel.statistics import FOR_ALL_LEARNERS, TRANSFORMS
-from nlwfa_core.learning.learners import HANKEL_LEARNERS, LEARNERS, options
+from nlwfa_core.learning.learners import HANKEL_LEARNERS, LEARNERS, NETWORK_LEARNERS, options
 from nlwfa_core.learning.names import REFINEMENTS
 
 
@@ -45,6 +45,16 @@ def test_formulas_agree_with_the_steps_of_the_learner(
     assert (r"\phi'" in text) == LEARNERS[learner].networks
     assert (r"\dashv" in text) == (recipe.hankel.bounded and transform != "row")
     assert bool(re.search(r"\\bigr\)\^2", text)) == (transform == "sqrt")
+
+
+@pytest.mark.parametrize("learner", NETWORK_LEARNERS)
+def test_formulas_of_a_training_by_likelihood_have_the_tanh_of_the_learner(learner: str) -> None:
+    network, training = dict(
+        steps(Recipe(learning=options(learner, objective="likelihood")))
+    ).values()
+    num_tanh = 2 * (learner != "fac.non") + (learner != "tran.non")
+    assert network.count(r"\tanh") == num_tanh and r"\operatorname{softmax}" in network
+    assert r"\rho" in training and r"\mathbf{H}" not in network + training
 
 
 def test_suffixes_are_converted_at_the_beginning_alone() -> None:

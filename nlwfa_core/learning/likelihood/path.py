@@ -1,0 +1,315 @@
+"""The path of ranks: the networks of ranks 1, 2, 3 …, each found with the help of the one below it.
+
+Networks of up to FRESH_UP_TO states start at random, short strings first: on long ones the gradient
+of a bad start is of any size, and prefixes of at most 10 symbols are few. A larger network is the
+one below with a state more, which at first changes nothing (growing networks: Fahlman and Lebiere,
+*The cascade-correlation learning architecture*, NIPS 1990; without changing the function: Chen,
+Goodfellow, Shlens, *Net2Net*, ICLR 2016). It replaces the one below only if it is worth its weights
+(`curvature.evidence`); otherwise its new weights are 0. So what is minimised never rises with the
+rank, and the network of a rank does not depend on the largest rank that is asked for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
+from itertools import pairwise
+
+import numpy as np
+
+from ...errors import plural
+from ...strings.sample import Sample
+from ...strings.words import FloatArray
+from ..progress import PENALISED_BITS, CancelCheck, Progress, Report, TrainingLog
+from .curvature import evidence, gauss_newton
+from .network import Network
+from .newton import STEPS, Descended, descend, is_large
+from .prefixes import PrefixCounts
+
+STAGE = "likelihood"
+FRESH_UP_TO = 3  # states
+FRESH, FIRST_STEPS, KEPT = 16, 10, 4  # random starts; steps of each; starts that go on from there
+GROWN, GROWN_STEPS = 4, 6  # random directions of a new state; steps of each
+RUNGS = (10, 25, 50, 100, 200, 400)  # lengths of prefixes, as far as the strings are twice as long
+# Rounds of a start on each rung, and of the best on all prefixes.
+RUNG_ROUNDS, LAST_ROUNDS = 4, 30
+RUNG_SHARE = 2e-4  # on a rung, a round that lowers J by a smaller share is the last
+WIDTH = 2  # hidden units of the maps and of the decoder, per state
+CURVATURE_STRINGS = 2_000  # of a larger sample, this many strings make the Gauss–Newton matrix
+# Of a network whose Gauss–Newton matrix is too large to compute.
+NATS_PER_WEIGHT = 1.0
+
+
+@dataclass(frozen=True, eq=False)
+class Stage:
+    """The network of a rank.
+
+    Attributes
+    ----------
+    rank : int
+    network : Network
+        It may have fewer states than `rank`, if the others gained nothing.
+    descended : Descended
+        The training that led to it.
+    evidence : float
+        See `curvature.evidence`; nan for a large network.
+    """
+
+    rank: int
+    network: Network
+    descended: Descended
+    evidence: float
+
+    @property
+    def padded(self) -> Network:
+        """Return the network with as many states as the rank, the new ones with weights 0."""
+        return widened(self.network, self.rank, lambda shape, inputs: np.zeros(shape))
+
+    @property
+    def log(self) -> TrainingLog:
+        """Return the log of the training; its epochs are the steps of L-BFGS on all prefixes."""
+        return TrainingLog(
+            STAGE,
+            np.array(self.descended.values) / np.log(2),
+            measure=PENALISED_BITS,
+            stopped="tolerance" if self.descended.converged else "epochs",
+        )
+
+    @property
+    def message(self) -> str | None:
+        """Return a sentence for the user if the network has fewer states than its rank."""
+        used = self.network.num_states
+        if used == self.rank:
+            return None
+        return (
+            f"Rank {self.rank} was asked for, but more than {plural(used, 'state')} gained less "
+            "than the price of their weights: the others are always 0."
+        )
+
+
+class Path:
+    """The networks of ranks 1, 2, 3 … for a sample, computed as far as they are asked for.
+
+    Parameters
+    ----------
+    train : Sample
+    tanh_maps, tanh_decoder : bool
+        Whether the maps, and the decoder, have a hidden layer with tanh.
+    prior : float
+        ρ.
+    seed : int
+    """
+
+    def __init__(
+        self, train: Sample, tanh_maps: bool, tanh_decoder: bool, prior: float, seed: int
+    ) -> None:
+        self.train = train
+        self.tanh_maps, self.tanh_decoder = tanh_maps, tanh_decoder
+        self.prior, self.seed = prior, seed
+        self.prefixes = PrefixCounts.of(train)
+        self.curvature_of = self.prefixes
+        if train.num_strings > CURVATURE_STRINGS:
+            self.curvature_of = PrefixCounts.of(_drawn(train, CURVATURE_STRINGS, seed))
+        self.stages: list[Stage] = []
+
+    def up_to(self, rank: int, report: Report, cancelled: CancelCheck) -> Stage:
+        """Return the network of a rank, and compute those below it that are missing."""
+        missing = range(len(self.stages) + 1, rank + 1)
+        work = _Work(sum(map(self._num_trainings, missing)), report, cancelled)
+        for each in missing:
+            self.stages.append(self._stage(each, work))
+        return self.stages[rank - 1]
+
+    def is_of(self, train: Sample) -> bool:
+        """Return whether these are the strings of this path."""
+        own = self.train
+        return own is train or (
+            own.alphabet == train.alphabet
+            and np.array_equal(own.counts, train.counts)
+            and np.array_equal(own.words.offsets, train.words.offsets)
+            and np.array_equal(own.words.symbols, train.words.symbols)
+        )
+
+    def _rungs(self) -> list[int]:
+        longest = self.prefixes.longest
+        return [*(length for length in RUNGS if 2 * length < longest), longest]
+
+    def _num_trainings(self, rank: int) -> int:
+        fresh = FRESH + KEPT * len(self._rungs()) + 1 if rank <= FRESH_UP_TO else 0
+        return fresh + (GROWN + 1 if rank > 1 else 0)
+
+    def _stage(self, rank: int, work: _Work) -> Stage:
+        """Train the network of a rank, given those below it."""
+        below = self.stages[-1] if self.stages else None
+        candidates: list[Stage] = []
+        if rank <= FRESH_UP_TO:
+            candidates.append(self._judged(rank, self._fresh(rank, work)))
+        if below is None:
+            return candidates[0]
+        candidates.append(self._judged(rank, self._grown(rank, below.network, work)))
+        worthy = [each for each in candidates if self._is_worth(each, below)]
+        if not worthy:
+            value = below.descended.value
+            kept = replace(below.descended, values=(value, value))
+            return replace(below, rank=rank, descended=kept)
+        return min(worthy, key=lambda each: each.descended.value)
+
+    def _judged(self, rank: int, descended: Descended) -> Stage:
+        network = descended.network
+        judged = np.nan
+        if not is_large(network, self.curvature_of):
+            matrix = gauss_newton(network, self.curvature_of)
+            judged = evidence(network, self.prefixes, matrix, self.prior)
+        return Stage(rank, network, descended, judged)
+
+    def _is_worth(self, stage: Stage, below: Stage) -> bool:
+        """Return whether a network is worth the weights that it has more than the one below."""
+        gain = (below.descended.value - stage.descended.value) * self.prefixes.total
+        if np.isnan(stage.evidence):
+            more = len(stage.network.vector) - len(below.network.vector)
+            return bool(gain > NATS_PER_WEIGHT * more)
+        return bool(gain > 0 and not stage.evidence <= below.evidence)
+
+    def _fresh(self, rank: int, work: _Work) -> Descended:
+        """Train networks from random weights, on longer and longer prefixes."""
+        random = np.random.default_rng((self.seed, rank, 0))
+        starts = [self._random_network(rank, random) for _ in range(FRESH)]
+        for place, length in enumerate(self._rungs()):
+            if place == 0:
+                tried = self._descended(starts, length, work, rounds=1, steps=FIRST_STEPS)
+                starts = [each.network for each in _best(tried)[:KEPT]]
+            tried = self._descended(
+                starts, length, work, rounds=RUNG_ROUNDS, least_share=RUNG_SHARE
+            )
+            best = _best(tried)
+            starts = [each.network for each in best]
+        (last,) = self._descended(starts[:1], self.prefixes.longest, work, rounds=LAST_ROUNDS)
+        return replace(last, values=best[0].values + last.values[1:])
+
+    def _grown(self, rank: int, below: Network, work: _Work) -> Descended:
+        """Train a network with a state more from a network."""
+        random = np.random.default_rng((self.seed, rank, 1))
+        starts = [self._with_random_state(below, random) for _ in range(GROWN)]
+        length = self.prefixes.longest
+        first = _best(self._descended(starts, length, work, rounds=1, steps=GROWN_STEPS))[0]
+        (last,) = self._descended([first.network], length, work, rounds=LAST_ROUNDS)
+        return replace(last, values=first.values + last.values[1:])
+
+    def _descended(
+        self,
+        starts: Iterable[Network],
+        length: int,
+        work: _Work,
+        *,
+        rounds: int,
+        steps: int = STEPS,
+        least_share: float = 0.0,
+    ) -> list[Descended]:
+        """Train networks on the prefixes of at most some length."""
+        prefixes, curvature_of = self.prefixes, self.curvature_of
+        if length < prefixes.longest:
+            prefixes, curvature_of = prefixes.up_to(length), curvature_of.up_to(length)
+
+        def descents() -> Iterator[Descended]:
+            for start in starts:
+                done = descend(
+                    start,
+                    prefixes,
+                    self.prior / self.prefixes.total,
+                    rounds,
+                    steps,
+                    curvature_of=curvature_of,
+                    least_share=least_share,
+                    cancelled=work.cancelled,
+                )
+                work.note(done.value)
+                yield done
+
+        return list(descents())
+
+    def _random_network(self, rank: int, random: np.random.Generator) -> Network:
+        num_symbols, hidden = self.prefixes.num_symbols, WIDTH * rank
+
+        def layer(*shape: int) -> FloatArray:
+            weights: FloatArray = random.normal(size=shape) / np.sqrt(shape[-2])
+            return weights
+
+        initial = random.normal(size=rank) / 2
+        widths = (rank, hidden, rank) if self.tanh_maps else (rank, rank)
+        maps = tuple(layer(num_symbols, before, after) for before, after in pairwise(widths))
+        decoder = (layer(rank, hidden),) if self.tanh_decoder else ()
+        width = hidden if self.tanh_decoder else rank
+        return Network(initial, maps, decoder, np.zeros((width, num_symbols + 1)))
+
+    def _with_random_state(self, network: Network, random: np.random.Generator) -> Network:
+        """Add a state that reads all others, and that nothing reads yet."""
+        return widened(
+            network,
+            network.num_states + 1,
+            lambda shape, inputs: random.normal(size=shape) / (np.sqrt(inputs) if inputs else 2.0),
+        )
+
+
+class _Work:
+    """Counts trainings, and reports each."""
+
+    def __init__(self, total: int, report: Report, cancelled: CancelCheck) -> None:
+        self.total, self.report, self.cancelled = total, report, cancelled
+        self.done = 0
+
+    def note(self, value: float) -> None:
+        self.done += 1
+        loss = value / np.log(2) if np.isfinite(value) else None
+        self.report(Progress(STAGE, self.done, self.total, loss, PENALISED_BITS))
+
+
+def widened(
+    network: Network, num_states: int, new_weights: Callable[[tuple[int, ...], int], FloatArray]
+) -> Network:
+    """Add states, and hidden units in proportion, that nothing old reads: the function stays.
+
+    Parameters
+    ----------
+    new_weights : callable
+        (shape, number of inputs) -> the weights by which new units read all units below them; with
+        0 inputs, the new entries of α₀.
+    """
+    k = network.num_states
+    if num_states == k:
+        return network
+
+    def grown(layer: FloatArray, before: int, after: int) -> FloatArray:
+        old_before, old_after = layer.shape[-2:]
+        wide = np.zeros((*layer.shape[:-2], before, after))
+        wide[..., :old_before, :old_after] = layer
+        shape = (*layer.shape[:-2], before, after - old_after)
+        wide[..., :, old_after:] = new_weights(shape, before)
+        return wide
+
+    initial = np.concatenate((network.initial, new_weights((num_states - k,), 0)))
+    maps, before = [], num_states
+    for layer in network.maps:
+        after = layer.shape[2] // k * num_states
+        maps.append(grown(layer, before, after))
+        before = after
+    decoder, before = [], num_states
+    for layer in network.decoder:
+        after = layer.shape[1] // k * num_states
+        decoder.append(grown(layer, before, after))
+        before = after
+    output = np.zeros((before, network.output.shape[1]))
+    output[: len(network.output)] = network.output
+    return Network(initial, tuple(maps), tuple(decoder), output)
+
+
+def _best(tried: Iterable[Descended]) -> list[Descended]:
+    return sorted(tried, key=lambda each: each.value)
+
+
+def _drawn(sample: Sample, number: int, seed: int) -> Sample:
+    """Draw strings of a sample without replacement."""
+    counts = np.random.default_rng((seed, 0)).multivariate_hypergeometric(
+        sample.counts, number, method="marginals"
+    )
+    chosen = np.flatnonzero(counts)
+    return Sample(sample.words.take(chosen), counts[chosen], sample.alphabet)
