@@ -40,6 +40,7 @@ from .walk import first_word, is_bracketed, ladder_words, open_brackets
 
 NETWORKS = HANKEL_LEARNERS[1:]
 NETWORK_RANKS = range(1, 13)  # of the networks that are looked for among the finished runs
+LIKELIHOOD_RANKS = range(1, 9)  # of the shipped networks that are trained by likelihood
 MAX_RANK = 20  # of the linear model
 MOST_NUMBERS = 50_000  # in the transitions that are sent of one model
 MOST_STRINGS = 40

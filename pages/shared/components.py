@@ -85,7 +85,8 @@ def explore(
     texts: tuple[str, str],
     on_chosen: Callable[[], None],
 ) -> str:
-    """Draw Explore. The state has "chosen", the rank and the learner that were chosen in it.
+    """Draw Explore. The state has "chosen", the rank, the learner and the objective that
+    were chosen in it.
 
     What changes comes in parts of its own: otherwise Streamlit would send the component's script
     again, too.
@@ -93,7 +94,8 @@ def explore(
     Parameters
     ----------
     now : dict
-        "id" of the payload, "rank", "learner", and "isFirst": whether it begins in motion.
+        "id" of the payload, "rank", "learner", "objective", and "isFirst": whether it begins in
+        motion.
     texts : (str, str)
         The payload as JSON, and the networks that come after the first picture.
 

@@ -16,7 +16,7 @@ from nlwfa_core.display.explore import (
     networks_payload,
 )
 from nlwfa_core.experiment.datasets import Data
-from nlwfa_core.experiment.recipe import Recipe, with_fields
+from nlwfa_core.experiment.recipe import OPTIONS, Recipe, flat, with_fields
 from nlwfa_core.hankel.matrix import HankelMatrix
 from nlwfa_core.learning.spectral import TruncatedSVD
 from pages.shared import components, contents, open_lesson, sidebar
@@ -50,6 +50,7 @@ def picture(context: Context) -> None:
             "id": name,
             "rank": recipe.learning.rank,
             "learner": recipe.learning.learner,
+            "objective": _objective(recipe),
             "isFirst": not st.session_state.get(SEEN) and "rank" not in st.query_params,
         },
         texts,
@@ -58,6 +59,12 @@ def picture(context: Context) -> None:
     st.session_state[SEEN] = True
     if room in PAGES:
         switch(room)
+
+
+def _objective(recipe: Recipe) -> str:
+    """Return how networks of a recipe are trained, one of `OBJECTIVES`."""
+    values = flat(recipe) if recipe.learning.networks else sidebar.hidden_options()
+    return str(values.get("objective", OPTIONS["objective"].default))
 
 
 def _options_key(recipe: Recipe) -> str:
@@ -94,11 +101,12 @@ def _json(payload: dict[str, Any]) -> str:
 
 
 def _take_chosen() -> None:
-    """Set the sidebar to the rank and the learner that were chosen in the picture."""
+    """Set the sidebar to what was chosen in the picture: rank, learner, and how it is trained."""
     chosen = st.session_state[COMPONENT].get("chosen")
     if chosen:
         sidebar.set_rank(int(chosen["rank"]))
         st.session_state["learner"] = chosen["learner"]
+        st.session_state["objective"] = chosen["objective"]
 
 
 def ways_in() -> None:
