@@ -30,7 +30,7 @@ from nlwfa_core import (
 )
 from nlwfa_core.errors import Cancelled, RecipeError
 from nlwfa_core.experiment.pipeline import build_hankel
-from nlwfa_core.learning.fitting import Fit, fit_strings
+from nlwfa_core.learning.fitting import Fit
 from nlwfa_core.learning.likelihood import newton
 from nlwfa_core.learning.likelihood.curvature import evidence, gauss_newton
 from nlwfa_core.learning.likelihood.network import (
@@ -212,12 +212,12 @@ def test_a_rank_does_not_depend_on_the_largest_one() -> None:
     """Nor on the form in which the strings are passed."""
     sample = Dyck().sample(20, seed=4)
     cache = FitCache()
-    fit_strings(sample, "both.non", 3, objective="likelihood", cache=cache)
+    fit(sample, "both.non", 3, objective="likelihood", cache=cache)
     hankel = build_hankel(sample, HankelRecipe(num_prefixes=6, num_suffixes=6))
     models: list[Any] = [
         fit(sample, "both.non", 2, objective="likelihood", cache=cache).model,
         fit(sample, "both.non", 2, objective="likelihood").model,
-        fit(hankel, "both.non", 2, objective="likelihood", strings=(sample, None)).model,
+        fit(hankel, "both.non", 2, objective="likelihood", strings=sample).model,
     ]
     for other in models[1:]:
         for layer, same in zip(models[0].transitions, other.transitions, strict=True):
@@ -349,14 +349,14 @@ def test_strings_are_needed_once() -> None:
     sample = as_sample(WORDS)
     hankel = build_hankel(sample, HankelRecipe(num_prefixes=4, num_suffixes=4))
     by_likelihood = options("both.non", rank=1, objective="likelihood")
-    with pytest.raises(RecipeError, match="training by likelihood needs training strings"):
+    with pytest.raises(
+        RecipeError, match="training by likelihood needs strings; got a HankelMatrix"
+    ):
         fit(hankel, by_likelihood)
-    with pytest.raises(TypeError, match="training strings are passed twice"):
-        fit(sample, by_likelihood, strings=(sample, None))
-    with pytest.raises(TypeError, match="hankel must be a HankelMatrix; got Sample"):
-        fit(sample, "both.non", 1)
-    with pytest.raises(RecipeError, match="learner must be one of HMM"):
-        fit_strings(sample, "both.non", 1)
+    with pytest.raises(TypeError, match="strings can only be passed with a HankelMatrix"):
+        fit(sample, by_likelihood, strings=sample)
+    with pytest.raises(RecipeError, match="num_prefixes has no effect with objective likelihood"):
+        fit(sample, by_likelihood, num_prefixes=4)
     with pytest.raises(RecipeError, match="no strings"):
         fit([], by_likelihood)
 
