@@ -84,6 +84,7 @@ def explore(
     now: dict[str, Any],
     texts: tuple[str, str],
     on_chosen: Callable[[], None],
+    on_room: Callable[[], None],
 ) -> str:
     """Draw Explore. The state has "chosen", the rank, the learner and the objective that
     were chosen in it.
@@ -104,7 +105,7 @@ def explore(
     str
         The room that was entered in this run; empty if none was.
     """
-    answer = _explore(key=key, data={}, on_chosen_change=on_chosen, on_room_change=_nothing)
+    answer = _explore(key=key, data={}, on_chosen_change=on_chosen, on_room_change=on_room)
     parts = {
         name: {"id": now["id"], "json": text}
         for name, text in zip(("text", "rest"), texts, strict=True)
