@@ -70,8 +70,7 @@ class Option:
     when: tuple[Condition, ...]  # the field has an effect if all conditions are met
     by: str  # the field on which the default depends, or ""
     derived: bool  # whether the field follows from other fields, so that users don't set it
-    # Whether JSON and key leave the field out while it has its default. So records keep the keys
-    # that they had before the field existed.
+    # Whether JSON and key leave the field out while it has its default.
     implied: bool
 
     def default_in(self, values: Mapping[str, Any]) -> Any:

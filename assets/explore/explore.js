@@ -20,6 +20,7 @@ const SCORES = [
   ["WER", "word error rate: wrong guesses of the next symbol"],
   ["bits", "bits per symbol; ∞: a test string has weight 0"],
 ];
+const WAYS = { likelihood: "by likelihood", hankel: "as in the paper" };
 const MOST_BARS = 5; // symbols that are drawn after a prefix
 const MOST_TAPE = 40; // symbols of the string that is followed
 const SETTINGS = "[data-testid=stExpandSidebarButton] button, button[data-testid=stExpandSidebarButton]";
@@ -115,7 +116,7 @@ class Material {
       ladder,
       error: Math.sqrt(far) / this.norm,
       points: rows.map((row) => this.pointOf(row)),
-      lost: ends.filter(isZero).length,
+      lost: ends.filter((z) => model.isLost(z)).length,
       hasNegative: cells.some((value) => value < -PALEST * this.largest),
     };
     lane.reach = this.reachOf(ladder);
@@ -266,8 +267,11 @@ class Lane {
     const lane = material.lane(learner, state.rank);
     this.root.classList.toggle("same", this.isLower && learner === "SP");
     const training = entry?.training === "not finished" ? " · not trained to its end" : "";
+    const way = WAYS[state.objective];
     this.sub.textContent = this.isLower
-      ? `${learner === "SP" ? "" : `${learner}: `}${DOES[learner]}${training}`
+      ? learner === "SP"
+        ? DOES.SP
+        : `${learner}: ${DOES[learner]}, ${way}${training}`
       : "SP: matrices only";
     this.scored.replaceChildren(...this.score(entry?.scores));
     const isThere = Boolean(lane);
@@ -308,7 +312,10 @@ class Lane {
     button.type = "button";
     button.addEventListener("click", () => this.explore.enter("train"));
     this.missing.replaceChildren(
-      html("span", `${this.learner} with ${states(state.rank)} has not been trained on these strings.`),
+      html(
+        "span",
+        `${this.learner} with ${states(state.rank)} has not been trained on these strings, ${WAYS[state.objective]}.`,
+      ),
       html("br"),
       button,
     );
@@ -319,7 +326,9 @@ class Lane {
     const off = `${Math.round(lane.error * 100)}%`;
     const below = lane.hasNegative ? "; orange: below 0" : "";
     this.captions[0].textContent =
-      state.show === "estimate" ? `Ĥ: off by ${off} of H${below}` : `H − Ĥ: ${off} missed; orange: too much`;
+      state.show === "estimate"
+        ? `Ĥ: ${material.hasCounts ? `off by ${off} of H` : "weights of strings"}${below}`
+        : `H − Ĥ: ${material.hasCounts ? `${off} missed; ` : ""}orange: too much`;
     this.captions[1].textContent = lane.lost
       ? `States: ${lane.lost} of ${material.numRows} lost`
       : "States: one dot a beginning";
@@ -568,6 +577,7 @@ class Explore {
     this.state = {
       rank: 1,
       learner: "both.non",
+      objective: "hankel",
       show: "estimate",
       order: "state",
       score: 0,
@@ -627,22 +637,24 @@ class Explore {
   }
 
   // What Python says, unless a person has just said something else here.
-  settle({ rank, learner }, isNew = false) {
-    const isHeard = this.asking && rank === this.asking.rank && learner === this.asking.learner;
+  settle({ rank, learner, objective }, isNew = false) {
+    const isHeard = this.asking && JSON.stringify(this.asking.chosen) === JSON.stringify({ rank, learner, objective });
     if (isHeard) this.asking = null;
     if (this.asking && Date.now() < this.asking.until) return;
-    if (rank === this.state.rank && learner === this.state.learner) return;
-    this.change({ rank: Math.min(rank, this.material.mostRank), learner });
+    const { state } = this;
+    if (rank === state.rank && learner === state.learner && objective === state.objective) return;
+    this.change({ rank: Math.min(rank, this.material.mostRank), learner, objective });
     if (isNew) this.before = null; // nothing was shown before
   }
 
   // After a change of rank or learner by hand: Python hears it when it stands still, and the cut has
   // been let go.
   ask() {
-    const { rank, learner } = this.state;
-    this.asking = { rank, learner, until: Date.now() + PATIENCE_MS };
+    const { rank, learner, objective } = this.state;
+    const chosen = { rank, learner, objective };
+    this.asking = { chosen, until: Date.now() + PATIENCE_MS };
     clearTimeout(this.timer);
-    if (this.dragging === undefined) this.timer = setTimeout(() => this.send("chosen", { rank, learner }), SETTLED_MS);
+    if (this.dragging === undefined) this.timer = setTimeout(() => this.send("chosen", chosen), SETTLED_MS);
   }
 
   enter(room) {
@@ -857,7 +869,9 @@ class Explore {
       this.find(`[data-bend=${bend}]`).setAttribute("aria-checked", Boolean(on));
     }
     this.find(".order").textContent = state.order === "state" ? "sort by frequency" : "sort by state";
-    for (const [pick, value] of Object.entries({ show: state.show, score: String(state.score) })) {
+    for (const part of this.box.querySelectorAll(".way")) part.hidden = state.learner === "SP";
+    const { show, objective } = state;
+    for (const [pick, value] of Object.entries({ show, objective, score: String(state.score) })) {
       for (const button of this.find(`[data-pick=${pick}]`).children)
         button.setAttribute("aria-pressed", button.dataset.value === value);
     }
@@ -883,6 +897,9 @@ class Explore {
       button.addEventListener("click", () => this.tell(button.dataset.open));
     }
     on(".settings", "click", () => this.toggleSettings());
+    on("[data-pick=objective]", "click", ({ target: { dataset } }) => {
+      if (dataset.value) this.choose({ objective: dataset.value });
+    });
     on(
       "[data-pick=show]",
       "click",

@@ -108,6 +108,10 @@ class Linear {
     return this.product(z, this.end);
   }
 
+  isLost(z) {
+    return isZero(z);
+  }
+
   // Scores of what follows: of each symbol, and of the end.
   scores(z) {
     return [...this.ahead.map((column) => this.product(z, column)), this.weight(z)];
@@ -168,9 +172,46 @@ class Network {
     return this.outputs(z)[0];
   }
 
+  isLost(z) {
+    return isZero(z);
+  }
+
   scores(z) {
     const ahead = this.layers[0].map((_, symbol) => this.outputs(this.step(z, symbol))[1]);
     return [...ahead, this.weight(z)];
+  }
+}
+
+// A nonlinear automaton whose outputs, after a softmax, are the probabilities of what follows. The
+// weight of a string is their product. A state is {z, weight}: the network's state, and the product
+// up to here.
+class Chain {
+  constructor(network) {
+    Object.assign(this, { network, k: network.k, initial: { z: network.initial, weight: 1 } });
+  }
+
+  step(state, symbol) {
+    const weight = state.weight * this.scores(state)[symbol];
+    return { z: this.network.step(state.z, symbol), weight };
+  }
+
+  weight(state) {
+    return state.weight * this.scores(state).at(-1);
+  }
+
+  scores(state) {
+    if (!state.scores) {
+      const outputs = Array.from(this.network.outputs(state.z));
+      const most = Math.max(...outputs);
+      const powers = outputs.map((output) => Math.exp(output - most));
+      const sum = powers.reduce((total, power) => total + power, 0);
+      state.scores = powers.map((power) => power / sum);
+    }
+    return state.scores;
+  }
+
+  isLost({ weight }) {
+    return weight === 0;
   }
 }
 
@@ -291,13 +332,16 @@ function linearOf({ initial, transitions, termination, sums, errors, symbols }, 
   });
 }
 
-function networkOf({ initial, widths, layers, heights, decoder, output, symbols, bends }) {
-  return new Network({
+// Reading "string": a Network; "conditional": a Chain.
+function networkOf({ initial, widths, layers, heights, decoder, output, symbols, bends, reading }) {
+  const columns = reading === "conditional" ? symbols + 1 : 2;
+  const network = new Network({
     initial: numbers(initial),
     layers: layers.map((text, n) => matrices(text, symbols, widths[n], widths[n + 1])),
     decoder: decoder.map((text, n) => matrices(text, 1, heights[n], heights[n + 1])[0]),
-    output: matrices(output, 1, heights.at(-1), 2)[0],
+    output: matrices(output, 1, heights.at(-1), columns)[0],
     bendsSteps: bends.steps,
     bendsDecoder: bends.decoder,
   });
+  return reading === "conditional" ? new Chain(network) : network;
 }

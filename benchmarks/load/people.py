@@ -21,7 +21,7 @@ from .client import Seen, Session
 
 LINK = QUICK | {"epochs_factorisation": 60, "epochs_transitions": 30}
 RANKS, STRINGS = range(2, 9), range(300, 380, 20)
-PAGES = tuple(name for name in navigation.PAGES if name != "learn")
+PAGES = tuple(name for name in navigation.PAGES if name != navigation.FIRST)
 TABLES = 3  # groups of a class that share their strings
 # Actions and their shares; people who do not train leave out the last.
 SHARES = {"rank": 0.55, "num_strings": 0.1, "page": 0.3, "train": 0.05}

@@ -19,6 +19,7 @@ from .. import limits
 from ..experiment.datasets import Data
 from ..experiment.results import Result
 from ..hankel.matrix import HankelMatrix
+from ..hankel.recipe import HankelRecipe
 from ..learning.fitting import fit
 from ..learning.learners import HANKEL_LEARNERS
 from ..learning.spectral import TruncatedSVD
@@ -28,7 +29,7 @@ from ..metrics.score_table import Scores
 from ..metrics.testset import TestSet
 from ..models.model_files import LearnedModel
 from ..models.nlwfa import NLWFA
-from ..models.reading import StringReading
+from ..models.reading import ConditionalReading, StringReading
 from ..models.wfa import WFA
 from ..sources import dyck
 from ..strings.words import Alphabet, Word, Words
@@ -39,11 +40,14 @@ from .walk import first_word, is_bracketed, ladder_words, open_brackets
 
 NETWORKS = HANKEL_LEARNERS[1:]
 NETWORK_RANKS = range(1, 13)  # of the networks that are looked for among the finished runs
+LIKELIHOOD_RANKS = range(1, 9)  # of the shipped networks that are trained by likelihood
 MAX_RANK = 20  # of the linear model
 MOST_NUMBERS = 50_000  # in the transitions that are sent of one model
 MOST_STRINGS = 40
 MOST_GROUPS = 6
 MAX_NAME = 8  # characters of a group's name
+# of networks that the browser can compute
+READINGS = (StringReading(), ConditionalReading("softmax", normalised=True))
 NESTED = "brackets open"
 THREE_NESTED: Word = (dyck.OPEN,) * 3 + (dyck.CLOSE,) * 3
 WHY_NO_LINEAR = (
@@ -51,7 +55,9 @@ WHY_NO_LINEAR = (
     "“string”, no transform, no boundary symbol."
 )
 WHY_TOO_LARGE = "This model has too many numbers to be sent to a browser."
-WHY_NO_NETWORK = "The outputs of this network are read in a way that is not drawn here."
+WHY_NO_NETWORK = (
+    "Networks of such a matrix, or whose outputs are read in such a way, are not drawn."
+)
 
 
 def explore_payload(
@@ -145,7 +151,7 @@ def networks_payload(results: Mapping[str, Mapping[int, Result]]) -> dict[str, A
     }
 
 
-def _is_plain(hankel: HankelMatrix) -> bool:
+def _is_plain(hankel: HankelMatrix | HankelRecipe) -> bool:
     return hankel.statistic == "string" and not hankel.bounded and hankel.transform == "none"
 
 
@@ -226,17 +232,20 @@ def linear_payload(models: Sequence[WFA]) -> dict[str, Any]:
 
 
 def network_payload(model: NLWFA) -> dict[str, Any]:
-    """Make the payload of a network with the reading "string".
+    """Make the payload of a network with one of `READINGS`.
 
     Returns
     -------
     dict
         "initial" (k,); "layers": the layers of the maps G_σ, each (num_symbols, widths[i],
         widths[i + 1]); "decoder": the hidden layers of φ', each (heights[i], heights[i + 1]);
-        "output" (heights[-1], 2); "bends": whether tanh follows the layers of "steps" and of the
+        "output" (heights[-1], 2) or, if "reading" is "conditional", (heights[-1], num_symbols + 1);
+        "bends": whether tanh follows the layers of "steps" and of the
         "decoder".
     """
-    output = np.column_stack((model.output[:, 0], model.output[:, 1:].sum(axis=1)))
+    output = model.output
+    if model.reading.name == "string":
+        output = np.column_stack((output[:, 0], output[:, 1:].sum(axis=1)))
     return {
         "initial": packed(model.initial, "<f8"),
         "widths": [model.num_states, *(layer.shape[2] for layer in model.transitions)],
@@ -245,12 +254,15 @@ def network_payload(model: NLWFA) -> dict[str, Any]:
         "decoder": [packed(layer, "<f8") for layer in model.decoder],
         "output": packed(output, "<f8"),
         "symbols": model.num_symbols,
+        "reading": model.reading.name,
         "bends": {"steps": model.nonlinear_transitions, "decoder": model.nonlinear_termination},
     }
 
 
 def _network(result: Result) -> dict[str, Any]:
     model, why = _drawable(result.model)
+    if result.recipe.learning.needs_hankel and not _is_plain(result.recipe.hankel):
+        model, why = None, WHY_NO_NETWORK
     return {
         "model": model,
         "why": why,
@@ -261,7 +273,7 @@ def _network(result: Result) -> dict[str, Any]:
 
 def _drawable(model: LearnedModel) -> tuple[dict[str, Any] | None, str]:
     """Return the payload of a network, or why it has none."""
-    if not isinstance(model, NLWFA) or model.reading != StringReading():
+    if not isinstance(model, NLWFA) or model.reading not in READINGS:
         return None, WHY_NO_NETWORK
     size = sum(layer.size for layer in model.transitions) + sum(map(np.size, model.decoder))
     return (network_payload(model), "") if size <= MOST_NUMBERS else (None, WHY_TOO_LARGE)

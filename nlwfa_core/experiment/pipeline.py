@@ -203,6 +203,7 @@ def run(
             data.train,
             recipe.learning,
             validation=validation_strings,
+            cache=prepared.cache,
             report=report,
             cancelled=cancelled,
         )

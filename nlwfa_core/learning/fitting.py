@@ -160,10 +160,10 @@ def fit(
         options of merging. Symbols of other alphabets are renumbered to match the training strings
         or the matrix, and so are those of `strings`.
     strings : Sample or strings, optional
-        With a matrix: the training strings, which a training or refinement by likelihood needs.
+        With a matrix: the training strings, which a training or a refinement by likelihood needs.
     cache : FitCache, optional
-        With a matrix, or for networks by likelihood: intermediate results of earlier calls on it,
-        or on the same strings; `fit` uses them and adds its own.
+        With a matrix, or by likelihood: intermediate results of earlier calls on the same matrix or
+        strings; `fit` uses them and adds its own.
     fields
         Fields of the learner's options, in place of those in `options`; with strings, also those of
         the matrix: `num_prefixes`, `num_suffixes`, `statistic` and `transform`.
@@ -186,33 +186,39 @@ def fit(
     if isinstance(data, HankelMatrix):
         if not isinstance(settings, HankelLearner):
             raise RecipeError(f"{settings.learner} learns from strings; got a HankelMatrix")
-        if counting and settings.needs_hankel:
+        if not settings.needs_hankel and strings is None:
+            raise RecipeError(
+                "training by likelihood needs strings; got a HankelMatrix, and no strings"
+            )
+        if counting:
             raise RecipeError(
                 f"{enumeration(list(counting))} can be chosen with strings, but a Hankel matrix "
                 "was passed, which has its own"
             )
         train = None if strings is None else _in_alphabet_of(data, strings, "strings")
-        if not settings.needs_hankel:
-            return _fit_by_likelihood(train, settings, counting, cache, report, cancelled)
         if train is not None:
             held_out = _validation_of(train, validation)
         elif validation is not None:
             held_out = _in_alphabet_of(data, validation, "validation")
         else:
             held_out = None
+        if isinstance(settings, NetworkLearner) and train is not None and not settings.needs_hankel:
+            return _fit_by_likelihood(train, settings, cache or FitCache(), report, cancelled)
         return _fit_matrix(data, settings, train, held_out, cache or FitCache(), report, cancelled)
-    useless = {"strings": strings, "cache": cache if settings.needs_hankel else None}
-    for name, value in useless.items():
-        if value is not None:
-            raise TypeError(f"{name} can only be passed with a HankelMatrix; got {data!r:.60}")
+    if strings is not None:
+        raise TypeError(f"strings can only be passed with a HankelMatrix; got {data!r:.60}")
+    if cache is not None and settings.needs_hankel:
+        raise TypeError(f"cache can only be passed with a HankelMatrix; got {data!r:.60}")
     held_out = _validation_of(data, validation)
+    if isinstance(settings, NetworkLearner) and not settings.needs_hankel:
+        for name in counting:
+            raise NoEffect(name, {"objective": settings.objective}, {"objective": ("hankel",)})
+        return _fit_by_likelihood(data, settings, cache or FitCache(), report, cancelled)
     if isinstance(settings, StringLearner):
         for name in counting:
             raise NoEffect(name, {"learner": settings.learner}, {"learner": HANKEL_LEARNERS})
         return _fit_strings(data, held_out, settings, report, cancelled)
     assert isinstance(settings, HankelLearner)
-    if not settings.needs_hankel:
-        return _fit_by_likelihood(data, settings, counting, cache, report, cancelled)
     hankel = build_hankel(data, _hankel_recipe(settings, counting))
     return _fit_matrix(hankel, settings, data, held_out, FitCache(), report, cancelled)
 
@@ -318,43 +324,32 @@ def _fit_strings(
 
 
 def _fit_by_likelihood(
-    train: Sample | None,
-    settings: HankelLearner,
-    counting: Mapping[str, Any],
-    cache: FitCache | None,
+    train: Sample,
+    settings: NetworkLearner,
+    cache: FitCache,
     report: Report,
     cancelled: CancelCheck,
 ) -> Fit:
-    """Learn a network from strings, for which no fields of a matrix have an effect."""
-    assert isinstance(settings, NetworkLearner)
-    for name in counting:
-        setting = {"learner": settings.learner, "objective": settings.objective}
-        raise NoEffect(name, setting, {"objective": ["hankel"]})
-    if train is None:
-        raise RecipeError("training by likelihood needs training strings; got none")
-    if not train.num_strings:
-        raise RecipeError("the sample has no strings: there is nothing to learn from")
+    """Learn a network from the strings, without a matrix."""
     check_size(train.num_symbols, settings.rank)
     settings.check_limits()
     check_cancelled(cancelled)
     started = perf_counter()
-    stage = settings.by_likelihood(train, cache or FitCache(), report, cancelled)
+    stage = settings.by_likelihood(train, cache, report, cancelled)
     model = replace(stage.padded.model(), alphabet=train.alphabet)
     messages = [message for message in (stage.log.message, stage.message) if message]
-    return Fit(
-        model,
-        FitReport(
-            settings.learner,
-            settings.rank,
-            model.num_states,
-            None,
-            None,
-            None,
-            (stage.log,),
-            (*messages, *divergence_warnings(model)),
-            {"likelihood": perf_counter() - started},
-        ),
+    learned = FitReport(
+        settings.learner,
+        rank=settings.rank,
+        num_states=model.num_states,
+        singular_values=None,
+        numerical_rank=None,
+        spectral_radius=None,
+        logs=(stage.log,),
+        messages=(*messages, *divergence_warnings(model)),
+        seconds={"likelihood": perf_counter() - started},
     )
+    return Fit(model, learned)
 
 
 def _in_alphabet_of(hankel: HankelMatrix, strings: SampleLike, name: str) -> Sample:

@@ -14,7 +14,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from ..display.explore import NETWORK_RANKS, NETWORKS
+from ..display.explore import LIKELIHOOD_RANKS, NETWORK_RANKS, NETWORKS
 from ..errors import RecipeError
 from ..experiment.presets import PRESETS
 from ..experiment.recipe import Recipe, with_fields
@@ -34,9 +34,12 @@ def shipped_recipes(lessons: Iterable[Lesson]) -> dict[str, Recipe]:
     presets = [recipe for _, recipe in PRESETS.values() if recipe.data.source != "upload"]
     recipes += [recipe.with_learner(learner) for recipe in presets for learner in HANKEL_LEARNERS]
     recipes += [
-        with_fields(PRESETS["first-steps"][1], {"learner": learner, "rank": rank})
+        with_fields(
+            PRESETS["first-steps"][1], {"learner": learner, "rank": rank, "objective": objective}
+        )
+        for objective, ranks in (("hankel", NETWORK_RANKS), ("likelihood", LIKELIHOOD_RANKS))
         for learner in NETWORKS
-        for rank in NETWORK_RANKS
+        for rank in ranks
     ]
     return {recipe.key(): recipe for recipe in recipes if not depends_on_processor(recipe)}
 

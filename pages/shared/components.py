@@ -84,8 +84,10 @@ def explore(
     now: dict[str, Any],
     texts: tuple[str, str],
     on_chosen: Callable[[], None],
+    on_room: Callable[[], None],
 ) -> str:
-    """Draw Explore. The state has "chosen", the rank and the learner that were chosen in it.
+    """Draw Explore. The state has "chosen", the rank, the learner and the objective that
+    were chosen in it.
 
     What changes comes in parts of its own: otherwise Streamlit would send the component's script
     again, too.
@@ -93,7 +95,8 @@ def explore(
     Parameters
     ----------
     now : dict
-        "id" of the payload, "rank", "learner", and "isFirst": whether it begins in motion.
+        "id" of the payload, "rank", "learner", "objective", and "isFirst": whether it begins in
+        motion.
     texts : (str, str)
         The payload as JSON, and the networks that come after the first picture.
 
@@ -102,7 +105,7 @@ def explore(
     str
         The room that was entered in this run; empty if none was.
     """
-    answer = _explore(key=key, data={}, on_chosen_change=on_chosen, on_room_change=_nothing)
+    answer = _explore(key=key, data={}, on_chosen_change=on_chosen, on_room_change=on_room)
     parts = {
         name: {"id": now["id"], "json": text}
         for name, text in zip(("text", "rest"), texts, strict=True)

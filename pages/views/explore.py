@@ -18,14 +18,17 @@ from nlwfa_core.display.explore import (
 from nlwfa_core.experiment.datasets import Data
 from nlwfa_core.experiment.recipe import Recipe, with_fields
 from nlwfa_core.hankel.matrix import HankelMatrix
+from nlwfa_core.learning.names import OBJECTIVES
 from nlwfa_core.learning.spectral import TruncatedSVD
-from pages.shared import components, contents, open_lesson, sidebar
+from pages.shared import components, contents, open_lesson, sidebar, url_parameters
 from pages.shared.context import Context, computed, finished, has_finished
 from pages.shared.navigation import PAGES, switch
 
 FIRST = "both.non"  # its networks come with the picture, and those of the others after it
 SEEN = "explore.seen"
 COMPONENT = "explore.picture"
+WAY = "way"  # in the address: how networks are trained, if not by FIRST_OBJECTIVE
+FIRST_OBJECTIVE = "likelihood"
 
 
 def picture(context: Context) -> None:
@@ -34,7 +37,11 @@ def picture(context: Context) -> None:
     """
     recipe = context.recipe
     runs = computed(
-        _keys, _options_key(recipe), recipe=recipe, remembered=dict(sidebar.hidden_options())
+        _keys,
+        _options_key(recipe),
+        recipe=recipe,
+        remembered=dict(sidebar.hidden_options()),
+        objective=_objective(),
     )
     found = {
         learner: {rank: key for rank, key in by_rank.items() if has_finished(key)}
@@ -50,29 +57,40 @@ def picture(context: Context) -> None:
             "id": name,
             "rank": recipe.learning.rank,
             "learner": recipe.learning.learner,
+            "objective": _objective(),
             "isFirst": not st.session_state.get(SEEN) and "rank" not in st.query_params,
         },
         texts,
         on_chosen=_take_chosen,
+        on_room=_enter,
     )
     st.session_state[SEEN] = True
+    url_parameters.write(WAY)
     if room in PAGES:
         switch(room)
 
 
+def _objective() -> str:
+    """Return how the networks of the picture were trained, one of `OBJECTIVES`: by likelihood
+    unless the paper's way was chosen here.
+    """
+    chosen = url_parameters.value(WAY)
+    return chosen if chosen in OBJECTIVES else FIRST_OBJECTIVE
+
+
 def _options_key(recipe: Recipe) -> str:
     """Return the key of what a recipe's runs of all learners and ranks share."""
-    options = {"learner": FIRST, "rank": NETWORK_RANKS[0]}
+    options = {"learner": FIRST, "rank": NETWORK_RANKS[0], "objective": _objective()}
     return with_fields(recipe, options, sidebar.hidden_options()).key()
 
 
-def _keys(recipe: Recipe, remembered: dict[str, Any]) -> dict[str, dict[int, str]]:
+def _keys(recipe: Recipe, remembered: dict[str, Any], objective: str) -> dict[str, dict[int, str]]:
     """Return learner -> rank -> the key of the run that differs from a recipe in these alone."""
     keys: dict[str, dict[int, str]] = {learner: {} for learner in NETWORKS}
     for learner, by_rank in keys.items():
         for rank in NETWORK_RANKS[: limits.most("rank")]:
             with suppress(RecipeError):  # the matrix is too small for this rank
-                options = {"learner": learner, "rank": rank}
+                options = {"learner": learner, "rank": rank, "objective": objective}
                 by_rank[rank] = with_fields(recipe, options, remembered).key()
     return keys
 
@@ -99,6 +117,14 @@ def _take_chosen() -> None:
     if chosen:
         sidebar.set_rank(int(chosen["rank"]))
         st.session_state["learner"] = chosen["learner"]
+        is_first = chosen["objective"] == FIRST_OBJECTIVE
+        url_parameters.set_value(WAY, "" if is_first else chosen["objective"])
+
+
+def _enter() -> None:
+    """Before Train opens, set the sidebar to how the picture's networks are trained."""
+    if st.session_state[COMPONENT].get("room") == "train":
+        st.session_state["objective"] = _objective()
 
 
 def ways_in() -> None:

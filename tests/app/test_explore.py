@@ -8,7 +8,7 @@ from typing import Any
 from streamlit.testing.v1 import AppTest
 
 from nlwfa_core import limits
-from nlwfa_core.display.explore import NETWORK_RANKS
+from nlwfa_core.display.explore import LIKELIHOOD_RANKS, NETWORK_RANKS
 from tests.app.lab import complaints, open_lab, trained
 from tests.quick import QUICK
 
@@ -32,9 +32,13 @@ def networks(app: AppTest) -> dict[str, list[int]]:
 def test_the_lab_opens_on_the_shipped_networks_of_every_rank() -> None:
     app = open_lab()
     assert not complaints(app)
-    ranks = list(NETWORK_RANKS)
+    ranks = list(LIKELIHOOD_RANKS)
+    assert parts(app)["now"]["objective"] == "likelihood"
     assert networks(app) == {"fac.non": ranks, "tran.non": ranks, "both.non": ranks}
     assert parts(app)["now"]["isFirst"]
+    ranks = list(NETWORK_RANKS)
+    paper = networks(open_lab(way="hankel"))
+    assert paper == {"fac.non": ranks, "tran.non": ranks, "both.non": ranks}
 
 
 def test_another_rank_sends_no_other_picture() -> None:
@@ -50,7 +54,7 @@ def test_another_rank_sends_no_other_picture() -> None:
 
 def test_a_run_that_was_trained_is_in_the_picture() -> None:
     quick = {**QUICK, "learner": "tran.non", "data_seed": 611, "rank": 3}
-    epochs = {"epochs_factorisation": 5, "epochs_transitions": 5}
+    epochs = {"epochs_factorisation": 5, "epochs_transitions": 5, "way": "hankel"}
     assert not any(networks(open_lab(**quick, **epochs)).values())
     trained(open_lab("train", **quick, **epochs))
     assert networks(open_lab(**quick, **epochs)) == {"fac.non": [], "tran.non": [3], "both.non": []}

@@ -21,7 +21,7 @@ FIRST = PRESETS["first-steps"][1]
 
 
 def shipped(learner: str, rank: int) -> Result:
-    key = with_fields(FIRST, {"learner": learner, "rank": rank}).key()
+    key = with_fields(FIRST, {"learner": learner, "rank": rank, "objective": "likelihood"}).key()
     return load_result(LAB_FOLDER / "assets" / "results" / key)
 
 
@@ -68,6 +68,18 @@ def test_scores_are_those_of_the_results(page: Page, lab: str, learner: str, ran
     shown = f"TV {scores.total_variation:.3f}\u2002·\u2002WER {scores.wer:.3f}"
     expect(page.locator(".explore .lane.lower .scored")).to_have_text(shown)
     assert str(rank) == cut(page).get_attribute("aria-valuenow")
+
+
+def test_networks_of_the_papers_way_are_shown_beside_those_by_likelihood(
+    page: Page, lab: str
+) -> None:
+    visit(page, lab, rank=4)
+    page.get_by_role("button", name="as in the paper").click()
+    expect(page).to_have_url(re.compile("way=hankel"))
+    key = with_fields(FIRST, {"learner": "both.non", "rank": 4}).key()
+    scores = load_result(LAB_FOLDER / "assets" / "results" / key).scores
+    shown = f"TV {scores.total_variation:.3f}"
+    expect(page.locator(".explore .lane.lower .scored")).to_contain_text(shown)
 
 
 def test_weights_of_a_string_that_is_typed_are_those_of_the_models(page: Page, lab: str) -> None:

@@ -14,12 +14,13 @@ import pytest
 from playwright.sync_api import Browser, Page
 
 from nlwfa_core import NLWFA, WFA, fit
-from nlwfa_core.display.explore import MAX_RANK, linear_payload, network_payload
+from nlwfa_core.display.explore import MAX_RANK, READINGS, linear_payload, network_payload
 from nlwfa_core.experiment.datasets import load_data
 from nlwfa_core.experiment.pipeline import build_hankel
 from nlwfa_core.experiment.presets import PRESETS
 from nlwfa_core.files import LAB_FOLDER
 from nlwfa_core.learning.two_steps import FitCache
+from nlwfa_core.models.reading import Reading
 from nlwfa_core.sources.dyck import Dyck
 from nlwfa_core.strings.trie import Trie
 from nlwfa_core.strings.words import FloatArray, Words
@@ -112,8 +113,9 @@ def test_what_is_only_rounding_is_0_in_both(script: Page, seed: int) -> None:
 @pytest.mark.parametrize("bends", list(product([False, True], repeat=2)), ids=str)
 @pytest.mark.parametrize("num_symbols", [1, 3])
 @pytest.mark.parametrize("num_layers", [1, 2])
+@pytest.mark.parametrize("reading", READINGS, ids=lambda reading: reading.name)
 def test_networks_have_the_librarys_numbers(
-    script: Page, bends: tuple[bool, bool], num_symbols: int, num_layers: int
+    script: Page, bends: tuple[bool, bool], num_symbols: int, num_layers: int, reading: Reading
 ) -> None:
     rng = np.random.default_rng(num_symbols + 10 * num_layers)
     widths = [3, *[4] * (num_layers - 1), 3]
@@ -121,9 +123,10 @@ def test_networks_have_the_librarys_numbers(
         rng.normal(size=3),
         tuple(rng.normal(size=(num_symbols, before, after)) for before, after in pairwise(widths)),
         (rng.normal(size=(3, 5)), rng.normal(size=(5, 2))),
-        rng.normal(size=(2, 4)),
+        rng.normal(size=(2, num_symbols + 1 if reading.name == "conditional" else 4)),
         nonlinear_transitions=bends[0],
         nonlinear_termination=bends[1],
+        reading=reading,
     )
     payload = json.loads(json.dumps(network_payload(model)))
     compare(script, payload, all_words(num_symbols, 4), "network", model)

@@ -27,7 +27,7 @@ from .newton import STEPS, Descended, descend, is_large
 from .prefixes import PrefixCounts
 
 STAGE = "likelihood"
-FRESH_UP_TO = 4  # states
+FRESH_UP_TO = 3  # states
 FRESH, FIRST_STEPS, KEPT = 16, 10, 4  # random starts; steps of each; starts that go on from there
 GROWN, GROWN_STEPS = 4, 6  # random directions of a new state; steps of each
 RUNGS = (10, 25, 50, 100, 200, 400)  # lengths of prefixes, as far as the strings are twice as long
