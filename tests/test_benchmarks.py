@@ -25,6 +25,7 @@ from nlwfa_core.strings.sample import Sample
 ROOT = Path(__file__).resolve().parents[1]
 
 
+@pytest.mark.slow  # each benchmark, once
 def test_quick_run(tmp_path: Path) -> None:
     # Without the competitions' files, which are not part of the project.
     environment = os.environ | {"NLWFA_DATA": str(tmp_path / "absent")}

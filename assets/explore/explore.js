@@ -685,7 +685,10 @@ class Explore {
     this.find(".counted").textContent =
       `${material.total.toLocaleString("en")} in all, ${material.distinct.toLocaleString("en")} different`;
     const { title, names } = material.groups;
+    const isPart = material.numRows < material.whole[0] || material.numColumns < material.whole[1];
+    const whole = material.whole.map((count) => count.toLocaleString("en")).join(" × ");
     this.find(".groups").replaceChildren(
+      html("span", isPart ? `${material.numRows} × ${material.numColumns} of ${whole}. ` : ""),
       html("span", `${title}:`),
       ...names.map((name, group) => {
         const [item, dot] = [html("span"), html("i")];

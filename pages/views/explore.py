@@ -18,6 +18,7 @@ from nlwfa_core.display.explore import (
 from nlwfa_core.experiment.datasets import Data
 from nlwfa_core.experiment.recipe import Recipe, with_fields
 from nlwfa_core.hankel.matrix import HankelMatrix
+from nlwfa_core.learning.learners import HANKEL_LEARNERS
 from nlwfa_core.learning.names import OBJECTIVES
 from nlwfa_core.learning.spectral import TruncatedSVD
 from pages.shared import components, contents, open_lesson, sidebar, url_parameters
@@ -29,6 +30,7 @@ SEEN = "explore.seen"
 COMPONENT = "explore.picture"
 WAY = "way"  # in the address: how networks are trained, if not by FIRST_OBJECTIVE
 FIRST_OBJECTIVE = "likelihood"
+OTHER_OBJECTIVES = OBJECTIVES.keys() - {FIRST_OBJECTIVE}
 
 
 def picture(context: Context) -> None:
@@ -75,7 +77,7 @@ def _objective() -> str:
     unless the paper's way was chosen here.
     """
     chosen = url_parameters.value(WAY)
-    return chosen if chosen in OBJECTIVES else FIRST_OBJECTIVE
+    return chosen if chosen in OTHER_OBJECTIVES else FIRST_OBJECTIVE
 
 
 def _options_key(recipe: Recipe) -> str:
@@ -112,13 +114,16 @@ def _json(payload: dict[str, Any]) -> str:
 
 
 def _take_chosen() -> None:
-    """Set the sidebar to the rank and the learner that were chosen in the picture."""
-    chosen = st.session_state[COMPONENT].get("chosen")
-    if chosen:
-        sidebar.set_rank(int(chosen["rank"]))
-        st.session_state["learner"] = chosen["learner"]
-        is_first = chosen["objective"] == FIRST_OBJECTIVE
-        url_parameters.set_value(WAY, "" if is_first else chosen["objective"])
+    """Set the sidebar to the rank and the learner that were chosen in the picture.
+
+    What a browser sends may be anything; what is no choice is ignored.
+    """
+    match st.session_state[COMPONENT].get("chosen"):
+        case {"rank": int(rank), "learner": str(learner), "objective": str(objective)}:
+            sidebar.set_rank(max(1, rank))
+            if learner in HANKEL_LEARNERS:
+                st.session_state["learner"] = learner
+            url_parameters.set_value(WAY, objective if objective in OTHER_OBJECTIVES else "")
 
 
 def _enter() -> None:

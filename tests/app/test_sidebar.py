@@ -71,7 +71,7 @@ def test_the_sidebar_says_the_recipe_that_it_was_set_to(recipe: Recipe) -> None:
 @given(recipes())
 @settings(max_examples=15)
 def test_a_link_sets_the_recipe_that_it_says(recipe: Recipe) -> None:
-    assert recipe_of(open_lab(**flat(recipe))) == recipe
+    assert recipe_of(open_lab("learn", **flat(recipe))) == recipe
 
 
 @given(recipes())
