@@ -1345,7 +1345,7 @@ def test_two_strings_are_too_few_for_a_verdict(run: Run, folder: Path, tmp_path:
     )
     assert "[" not in rows[1] and "ahead: level if" not in compared.out
     scored = run(
-        "evaluate", "--model", folder / "SP", "--test", two, "--against", folder / "fac.non"
+        "score", "--model", folder / "SP", "--test", two, "--against", folder / "fac.non"
     )
     assert (
         "n = 2 strings: too few for an interval" in scored.out

@@ -394,7 +394,7 @@ SWEEPS = {
     '{"rank": [5]}': "unknown field 'rank'; did you mean ranks?",
     '{"depth": [5]}': "unknown field 'depth'; the fields are " + FIELDS,
     '{"base": {"learning": {"epochs": 5}}}': "unknown field 'base.learning.epochs'; the "
-    "fields are learner, rank, hidden, ",
+    "fields are learner, rank, objective, ridge, ",
     '{"base": {"data": {"num_string": 5}}}': "unknown field 'num_string'; did you mean "
     "num_strings?",
     '{"ranks": [0]}': "ranks.0 must be at least 1; got 0",
