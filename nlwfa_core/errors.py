@@ -39,7 +39,7 @@ class FieldError(RecipeError):
     """A field of a recipe with a value that is not allowed; the message begins with the field's
     name.
 
-    `field`: its name in the message, so that a command can name its option instead.
+    `field`: the field's name in the message. Commands replace it by the name of their option.
     """
 
     def __init__(self, message: str, field: str = "") -> None:

@@ -267,7 +267,7 @@ class Lane {
     const lane = material.lane(learner, state.rank);
     this.root.classList.toggle("same", this.isLower && learner === "SP");
     const training = entry?.training === "not finished" ? " · not trained to its end" : "";
-    const way = WAYS[state.objective];
+    const way = WAYS[material.objective];
     this.sub.textContent = this.isLower
       ? learner === "SP"
         ? DOES.SP
@@ -314,7 +314,7 @@ class Lane {
     this.missing.replaceChildren(
       html(
         "span",
-        `${this.learner} with ${states(state.rank)} has not been trained on these strings, ${WAYS[state.objective]}.`,
+        `${this.learner} with ${states(state.rank)} has not been trained on these strings, ${WAYS[material.objective]}.`,
       ),
       html("br"),
       button,
@@ -622,6 +622,7 @@ class Explore {
       this.id = id;
       const before = this.material;
       this.material = new Material(JSON.parse(part.text.json));
+      this.material.objective = part.now.objective; // that of its networks: a choice comes before them
       this.build(before);
       this.settle(part.now, true);
       if (isFirst && !this.isCalm) this.open(part.now.rank);
@@ -1391,6 +1392,8 @@ class Explore {
   tellVerdict() {
     const { material, state } = this;
     const [linear, network] = this.pair.map(([, learner, lane]) => lane ?? material.entry(learner, state.rank));
+    const isComing = !network && state.learner !== "SP" && this.rest !== this.id;
+    if (isComing) return;
     const { head, line } = verdictOf({
       rank: state.rank,
       learner: state.learner,

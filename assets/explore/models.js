@@ -36,13 +36,11 @@ class Matrix {
     return sums;
   }
 
-  // The leading rows and columns.
-  leading(height, width = height) {
-    const cells = new Float64Array(height * width);
-    for (let i = 0; i < height; i++) {
-      cells.set(this.cells.subarray(i * this.width, i * this.width + width), i * width);
-    }
-    return new Matrix(cells, height, width);
+  // The leading block of k rows and columns.
+  leading(k) {
+    const cells = new Float64Array(k * k);
+    for (let i = 0; i < k; i++) cells.set(this.cells.subarray(i * this.width, i * this.width + k), i * k);
+    return new Matrix(cells, k, k);
   }
 }
 

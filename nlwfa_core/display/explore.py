@@ -47,7 +47,7 @@ MOST_STRINGS = 40
 MOST_GROUPS = 6
 MAX_NAME = 8  # characters of a group's name
 # of networks that the browser can compute
-READINGS = (StringReading(), ConditionalReading("softmax", normalised=True))
+BROWSER_READINGS = (StringReading(), ConditionalReading("softmax", normalised=True))
 NESTED = "brackets open"
 THREE_NESTED: Word = (dyck.OPEN,) * 3 + (dyck.CLOSE,) * 3
 WHY_NO_LINEAR = (
@@ -232,7 +232,7 @@ def linear_payload(models: Sequence[WFA]) -> dict[str, Any]:
 
 
 def network_payload(model: NLWFA) -> dict[str, Any]:
-    """Make the payload of a network with one of `READINGS`.
+    """Make the payload of a network with one of `BROWSER_READINGS`.
 
     Returns
     -------
@@ -273,7 +273,7 @@ def _network(result: Result) -> dict[str, Any]:
 
 def _drawable(model: LearnedModel) -> tuple[dict[str, Any] | None, str]:
     """Return the payload of a network, or why it has none."""
-    if not isinstance(model, NLWFA) or model.reading not in READINGS:
+    if not isinstance(model, NLWFA) or model.reading not in BROWSER_READINGS:
         return None, WHY_NO_NETWORK
     size = sum(layer.size for layer in model.transitions) + sum(map(np.size, model.decoder))
     return (network_payload(model), "") if size <= MOST_NUMBERS else (None, WHY_TOO_LARGE)

@@ -114,7 +114,7 @@ def layered(
     arrow's label. `spare`: whether to leave room for one more column at the right, for a state that
     is missing.
 
-    Raises RecipeError if there is no state.
+    Raises RecipeError if there are no states.
     """
     if not len(columns):
         raise RecipeError("a graph needs at least one state; got none")

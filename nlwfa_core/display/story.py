@@ -33,7 +33,7 @@ def story_payload(sample: Sample) -> dict[str, Any]:
     and "right" (Vᵀ); "prefixes" of the word with their "states"; "next": symbol and probability of
     what follows the word's first symbol.
 
-    Raises RecipeError if the matrix of the sample is 0, so that there is nothing to factorise.
+    Raises RecipeError if the matrix of the sample is 0: there is nothing to factorise.
     """
     basis = select_basis(sample, SIZE, SIZE)
     hankel = estimate_hankel(sample, basis)

@@ -445,8 +445,8 @@ def with_fields(
     `recipe`: its other fields keep their values, if they have an effect in the result. `values`:
     values of fields that need not have an effect in the result, where they then count for nothing.
 
-    Raises RecipeError if there is no such field, or it has no effect in the result, or the value is
-    not allowed.
+    Raises RecipeError if a field is unknown or has no effect in the result, or if its value is not
+    allowed.
     """
     changed = _by_part(fields)
     kept = {

@@ -125,8 +125,7 @@ def num_rows_of_others(path: Path, keys: Collection[str]) -> int | None:
     """Count the rows of an existing table that belong to no run of a sweep, and would be lost if
     the sweep wrote its table there.
 
-    Returns an int or None: 0 if there is no such file; None if the file is not the table of a
-    sweep.
+    Returns 0 if the file does not exist, and None if it is not the table of a sweep.
     """
     try:
         with path.open(encoding="utf-8", newline="") as file:

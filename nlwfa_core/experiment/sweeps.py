@@ -77,8 +77,8 @@ class Grid(Record):
     # value in the base recipe.
     num_seeds: int = Field(default=1, ge=1, le=2**31)
     new_strings: bool = False  # whether a seed draws other strings too
-    # Options of learning, under their flat names, for all learners for which they have an effect.
-    # (The base recipe has only those of its own learner.)
+    # Options of learning, under their flat names, for all learners for which they have an effect;
+    # the base recipe has only those of its own learner.
     options: tuple[tuple[str, Value], ...] = ()
 
     @classmethod

@@ -273,8 +273,9 @@ class Classes:
     def join(self, code: str, member: str, nickname: str = "") -> None:
         """Add a member, or change the nickname of one.
 
-        Raises RecipeError if there is no such session, it is closed, locked or full, the teacher
-        has removed this member, too many people join at this moment, or the nickname is too long.
+        Raises RecipeError if the session does not exist, or is closed, locked or full; if the
+        teacher has removed this member; if too many people are joining at this moment; or if the
+        nickname is too long.
         """
         name = " ".join(
             clean("".join(letter if letter.isprintable() else " " for letter in nickname)).split()

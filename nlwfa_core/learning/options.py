@@ -217,7 +217,6 @@ class ByObjective(LearnerOptions):
         title="objective",
         help=f"What networks are trained on: {_described(OBJECTIVES)}.",
         choices=OBJECTIVES,
-        implied=True,
     )
     ridge: float = option(
         1.0,

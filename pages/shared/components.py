@@ -82,7 +82,8 @@ def network(key: str, data: dict[str, Any]) -> None:
 def explore(
     key: str,
     now: dict[str, Any],
-    texts: tuple[str, str],
+    text: str,
+    rest: str,
     on_chosen: Callable[[], None],
     on_room: Callable[[], None],
 ) -> str:
@@ -97,8 +98,10 @@ def explore(
     now : dict
         "id" of the payload, "rank", "learner", "objective", and "isFirst": whether it begins in
         motion.
-    texts : (str, str)
-        The payload as JSON, and the networks that come after the first picture.
+    text : str
+        The payload, as JSON.
+    rest : str
+        The networks that come after the first picture, as JSON.
 
     Returns
     -------
@@ -107,8 +110,7 @@ def explore(
     """
     answer = _explore(key=key, data={}, on_chosen_change=on_chosen, on_room_change=on_room)
     parts = {
-        name: {"id": now["id"], "json": text}
-        for name, text in zip(("text", "rest"), texts, strict=True)
+        name: {"id": now["id"], "json": sent} for name, sent in (("text", text), ("rest", rest))
     }
     for name, part in {"now": now, **parts}.items():
         _part(key=f"{key}_{name}", data={"lens": "explore", name: part}, height=1)

@@ -38,31 +38,32 @@ def picture(context: Context) -> None:
     page.
     """
     recipe = context.recipe
+    objective = _objective()
     runs = computed(
         _keys,
         _options_key(recipe),
         recipe=recipe,
         remembered=dict(sidebar.hidden_options()),
-        objective=_objective(),
+        objective=objective,
     )
     found = {
         learner: {rank: key for rank, key in by_rank.items() if has_finished(key)}
         for learner, by_rank in runs.items()
     }
-    name = " ".join(
-        [context.hankel_key, *(key for keys in found.values() for key in keys.values())]
-    )
-    texts = computed(_texts, name, context.data, context.hankel, context.svd, found=found)
+    keys = [key for by_rank in found.values() for key in by_rank.values()]
+    name = " ".join([context.hankel_key, objective, *keys])
+    text, rest = computed(_texts, name, context.data, context.hankel, context.svd, found=found)
     room = components.explore(
         COMPONENT,
         {
             "id": name,
             "rank": recipe.learning.rank,
             "learner": recipe.learning.learner,
-            "objective": _objective(),
+            "objective": objective,
             "isFirst": not st.session_state.get(SEEN) and "rank" not in st.query_params,
         },
-        texts,
+        text,
+        rest,
         on_chosen=_take_chosen,
         on_room=_enter,
     )

@@ -169,9 +169,9 @@ def test_a_lesson_that_is_not_there_is_told():
     assert "lesson" not in app.query_params
 
 
-def test_the_start_page_reads_no_strings(monkeypatch):
+def test_the_learn_page_reads_no_strings(monkeypatch):
     def never(*_):
-        raise AssertionError("the Start page is light")
+        raise AssertionError("the Learn page is light")
 
     monkeypatch.setattr(context, "load_data", never)
     app = open_lab("learn", **QUICK | {"data_seed": 477})
@@ -181,7 +181,7 @@ def test_the_start_page_reads_no_strings(monkeypatch):
     ) == len(LESSONS)
 
 
-def test_a_run_is_resumed_from_the_start_page():
+def test_a_run_is_resumed_from_the_learn_page():
     app = trained(open_lab("train", **QUICK | {"learner": "SP", "data_seed": 421}))
     # on the Train page, this would train
     go(app, "data").number_input(key="rank").set_value(9).run()

@@ -129,7 +129,7 @@ def test_a_preset_sets_every_control(preset: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["first-steps", "paper-dyck", "verbs"])
-def test_a_button_on_the_start_page_sets_every_control(name: str) -> None:
+def test_a_button_on_the_learn_page_sets_every_control(name: str) -> None:
     app = open_lab("learn", num_strings=300, rank=2, num_test=40, learner="SP")
     app.button(key=f"learn.{name}").click().run()
     assert recipe_of(app) == PRESETS[name][1]

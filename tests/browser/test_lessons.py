@@ -56,7 +56,7 @@ def asked(page: Page) -> dict[str, str]:
     return {name: values[0] for name, values in parse_qs(urlsplit(page.url).query).items()}
 
 
-def test_a_lesson_from_the_start_page_to_its_models(page: Page, lab: str) -> None:
+def test_a_lesson_from_the_learn_page_to_its_models(page: Page, lab: str) -> None:
     with watched(page) as found:
         visit(page, lab, "learn")
         entries = page.evaluate("history.length")

@@ -14,7 +14,7 @@ import pytest
 from playwright.sync_api import Browser, Page
 
 from nlwfa_core import NLWFA, WFA, fit
-from nlwfa_core.display.explore import MAX_RANK, READINGS, linear_payload, network_payload
+from nlwfa_core.display.explore import BROWSER_READINGS, MAX_RANK, linear_payload, network_payload
 from nlwfa_core.experiment.datasets import load_data
 from nlwfa_core.experiment.pipeline import build_hankel
 from nlwfa_core.experiment.presets import PRESETS
@@ -113,7 +113,7 @@ def test_what_is_only_rounding_is_0_in_both(script: Page, seed: int) -> None:
 @pytest.mark.parametrize("bends", list(product([False, True], repeat=2)), ids=str)
 @pytest.mark.parametrize("num_symbols", [1, 3])
 @pytest.mark.parametrize("num_layers", [1, 2])
-@pytest.mark.parametrize("reading", READINGS, ids=lambda reading: reading.name)
+@pytest.mark.parametrize("reading", BROWSER_READINGS, ids=lambda reading: reading.name)
 def test_networks_have_the_librarys_numbers(
     script: Page, bends: tuple[bool, bool], num_symbols: int, num_layers: int, reading: Reading
 ) -> None:

@@ -1344,9 +1344,7 @@ def test_two_strings_are_too_few_for_a_verdict(run: Run, folder: Path, tmp_path:
         if line.startswith(("WER", "bits / symbol", "zero"))
     )
     assert "[" not in rows[1] and "ahead: level if" not in compared.out
-    scored = run(
-        "score", "--model", folder / "SP", "--test", two, "--against", folder / "fac.non"
-    )
+    scored = run("score", "--model", folder / "SP", "--test", two, "--against", folder / "fac.non")
     assert (
         "n = 2 strings: too few for an interval" in scored.out
         and " [" not in scored.out.replace("[0", "")

@@ -6,10 +6,12 @@ from __future__ import annotations
 
 import dataclasses
 import json
+from itertools import pairwise
 from typing import Any
 
 import pytest
 
+from nlwfa_core.display.explore import LIKELIHOOD_RANKS
 from nlwfa_core.experiment.pipeline import run
 from nlwfa_core.experiment.presets import PRESETS
 from nlwfa_core.experiment.recipe import Recipe
@@ -35,17 +37,34 @@ def is_quick(recipe: Recipe) -> bool:
     """Whether a result is computed again here: linear models, unless likelihood has refined them,
     and networks whose training is short and whose scores come back.
 
-    With three states, and on square roots, even the first digits depend on chance.
+    With three states, and on square roots, even the first digits depend on chance. Networks by
+    likelihood take half a minute each; docs/method-notes.md says how much they differ.
     """
     learning = recipe.learning
     if not isinstance(learning, NetworkLearner):
         return learning.learner == "SP" and learning.refinement != "likelihood"
     longest = max(learning.epochs_factorisation, learning.epochs_transitions)
+    if learning.objective == "likelihood":
+        return False
     if learning.refine != "none" or recipe.data.num_strings > 2_000 or longest > 5_000:
         return False
     return learning.optimizer == "adamax" or (
         learning.rank >= 5 and recipe.hankel == START.hankel and recipe.data == START.data
     )
+
+
+def test_by_likelihood_what_is_minimised_never_rises_with_the_rank() -> None:
+    recipes = [recipe for recipe in WANTED.values() if isinstance(recipe.learning, NetworkLearner)]
+    losses: dict[str, dict[int, float]] = {}
+    for recipe in recipes:
+        if recipe.learning.objective == "likelihood":
+            [log] = load_result(RESULTS / recipe.key()).report.logs
+            losses.setdefault(recipe.learning.learner, {})[recipe.learning.rank] = log.losses[-1]
+    assert set(losses) == {"fac.non", "tran.non", "both.non"}
+    for of_rank in losses.values():
+        assert sorted(of_rank) == list(LIKELIHOOD_RANKS)
+        values = [of_rank[rank] for rank in LIKELIHOOD_RANKS]
+        assert all(after <= before + 1e-12 for before, after in pairwise(values))
 
 
 QUICK = [key for key, recipe in WANTED.items() if is_quick(recipe)]
