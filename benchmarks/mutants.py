@@ -872,7 +872,8 @@ class Runner:
         for task in tasks:
             task.tests = [test for test in task.tests if test in usable]
         waiting = [task for task in tasks if task.number not in self.results]
-        random.Random(SEED).shuffle(waiting)  # those that are done at any time are a sample
+        # those with covering tests that are done at any time are a sample of such mutants
+        random.Random(SEED).shuffle(waiting)
         self.schedule(job for task in waiting for job in self.first(task))
         self.check_kills()
         while survivors := [task for task in tasks if self.outcome(task) == FIRST]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 from contextlib import nullcontext
 from functools import cache
@@ -26,6 +27,14 @@ typer.main.get_command = cache(typer.main.get_command)
 # everywhere.
 settings.register_profile("repeatable", deadline=None, derandomize=True, max_examples=60)
 settings.load_profile("repeatable")
+
+
+def pytest_collection_finish() -> None:
+    """Leave the thousands of tests and modules that stay until the end out of garbage collections:
+    Streamlit makes a full one after each run of a page.
+    """
+    gc.collect()
+    gc.freeze()
 
 
 def pytest_terminal_summary(

@@ -625,27 +625,29 @@ def _squares_converge(shortest: WFA) -> bool:
 
     It does if and only if the largest eigenvalue of G ↦ Φ(G) = Σ_σ A_σ G A_σᵀ is below 1: the
     vectors A_v α∞ span the space, so the sums of Φⁿ(α∞ α∞ᵀ) converge only where they do for every
-    matrix. Φ is positive, so ‖Φⁿ‖ = ‖Φⁿ(I)‖; one that is below 1 decides.
+    matrix. Φ is positive, so ‖Φⁿ‖ = ‖Φⁿ(I)‖; one that is clearly below 1 decides. An eigenvalue
+    that differs from 1 by no more than the rounding of the reduction counts as 1.
     """
     k = shortest.num_states
+    below_one = 1 - 64 * k * np.finfo(np.float64).eps
     power = np.eye(k)
     for _ in range(FEW_POWERS):
         power = sum((A @ power @ A.T for A in shortest.transitions), np.zeros((k, k)))
         size = float(np.linalg.norm(power))  # at least the largest singular value
         if not size < LARGEST_POWER:
             break
-        if size < 1:
+        if size < 0.5:
             return True
     if not np.isfinite(shortest.transitions).all():
         return False
     if k <= SMALL:
         radius = float(np.abs(np.linalg.eigvals(_gram_matrix(shortest))).max(initial=0.0))
-        return radius < 1
+        return radius < below_one
     try:
         values = eigs(_gram_map(shortest), k=1, v0=np.eye(k).ravel(), return_eigenvectors=False)
     except ArpackNoConvergence:
         return False  # none of so many powers was small
-    return float(np.abs(values[0])) < 1
+    return float(np.abs(values[0])) < below_one
 
 
 def _gram_map(wfa: WFA) -> LinearOperator:

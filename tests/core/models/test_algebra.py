@@ -149,8 +149,9 @@ def test_norm_and_distance_are_sums_over_all_strings() -> None:
 
 
 def test_functions_whose_squares_have_no_sum_may_be_near_each_other() -> None:
-    """1 + 2⁻ⁿ and 1 differ by √(Σ 4⁻ⁿ) = √(4/3), and 2ⁿ and 2 · 2ⁿ by 2ⁿ."""
+    """1 + 2⁻ⁿ and 1 differ by √(Σ 4⁻ⁿ) = √(4/3), 1 and 2 by 1, and 2ⁿ and 2 · 2ⁿ by 2ⁿ."""
     one = WFA([1], [[[1.0]]], [1])
+    assert distance(one, 2 * one) == float("inf")
     assert distance(WFA([1, 1], [np.diag([1, 0.5])], [1, 1]), one) == pytest.approx((4 / 3) ** 0.5)
     doubling = WFA([1], [[[2.0]]], [1])
     assert distance(doubling, 2 * doubling) == float("inf")

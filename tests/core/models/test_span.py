@@ -160,7 +160,7 @@ def test_norms_of_finite_languages_and_slow_cycles() -> None:
     for k in (10, 21, 30):
         chain = WFA(np.eye(k)[0], np.diag(np.full(k - 1, 0.5), 1)[None], np.ones(k))
         assert norm(chain) == pytest.approx(np.sqrt(sum(0.25**n for n in range(k))), rel=1e-12)
-    for k, weight in ((21, 0.9), (60, 0.9), (60, 1 - 1e-6)):
+    for k, weight in ((21, 0.9), (60, 0.9), (60, 1 - 1e-6), (90, 0.9)):
         ends = np.random.default_rng(k).integers(1, 8, k) / 8
         cycle = WFA(np.eye(k)[0], np.roll(np.diag(np.full(k, weight)), 1, axis=1)[None], ends)
         # one round; each further one is weight^2k of it
