@@ -219,7 +219,7 @@ class ByObjective(LearnerOptions):
         choices=OBJECTIVES,
     )
     ridge: float = option(
-        1.0,
+        2.0,
         title="ridge",
         help="Strength of the prior of the weights, by likelihood: their variance is 1 / ridge.",
         when={"objective": ["likelihood"]},

@@ -629,7 +629,7 @@ def _squares_converge(shortest: WFA) -> bool:
     that differs from 1 by no more than the rounding of the reduction counts as 1.
     """
     k = shortest.num_states
-    below_one = 1 - 64 * k * np.finfo(np.float64).eps
+    below_one = 1 - 64 * k * float(np.finfo(np.float64).eps)
     power = np.eye(k)
     for _ in range(FEW_POWERS):
         power = sum((A @ power @ A.T for A in shortest.transitions), np.zeros((k, k)))

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ...strings.words import FloatArray
-from .network import Network, Outputs, objective, outputs
+from .network import Network, objective, outputs
 from .prefixes import PrefixCounts
 
 Float32 = npt.NDArray[np.float32]
@@ -61,10 +61,11 @@ class _Accumulation:
 
     def __init__(self, network: Network, prefixes: PrefixCounts) -> None:
         self.network, self.prefixes = network, prefixes
-        self.computed: Outputs = outputs(network, prefixes)
-        self.probabilities = np.exp(self.computed.logs)
-        self.states = self.computed.states.astype(np.float32)
-        self.hidden = [values.astype(np.float32) for values in self.computed.hidden]
+        computed = outputs(network.with_vectors(network.vector[None]), prefixes)
+        self.probabilities = np.exp(computed.logs[0])
+        self.states = computed.states[0].astype(np.float32)
+        self.hidden = [values[0].astype(np.float32) for values in computed.hidden]
+        self.decoded = [values[0].astype(np.float32) for values in computed.decoded]
         self.maps = [layer.astype(np.float32) for layer in network.maps]
         self.decoder = [layer.astype(np.float32) for layer in network.decoder]
         self.output = network.output.astype(np.float32)
@@ -128,7 +129,7 @@ class _Accumulation:
         root = self._roots(here)
         jacobian = np.empty((number, root.shape[1], self.starts[-1]), dtype=np.float32)
         slope, layers = root, [self.output, *self.decoder[::-1]]
-        values = [v[here].astype(np.float32) for v in self.computed.decoded[::-1]]
+        values = [v[here] for v in self.decoded[::-1]]
         inputs = [*values, self.states[here]]
         places = range(len(self.network.layers) - 1, -1, -1)
         for index, (layer, before, place) in enumerate(zip(layers, inputs, places, strict=False)):

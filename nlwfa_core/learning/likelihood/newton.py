@@ -7,30 +7,35 @@ cheap to evaluate, for a few steps; then G is computed again.
 
 from __future__ import annotations
 
+from collections.abc import Generator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from scipy.linalg import LinAlgError, cholesky, solve_triangular
-from scipy.optimize import minimize
 
 from ...strings.words import FloatArray
 from ..progress import CancelCheck, check_cancelled, never
 from .curvature import gauss_newton
-from .network import Network, objective, objective_and_gradient
+from .network import Network, objectives_and_gradients
 from .prefixes import PrefixCounts
 
 # Above this number of weights, or of multiplications, the matrix is too large to be computed again
 # and again. Then L-BFGS works in the coordinates of the weights themselves.
 MOST_WEIGHTS, MOST_MULTIPLICATIONS = 1_500, 10**10
-DAMPING = 1e-3  # μ
+DAMPING, MOST_DAMPING = 1e-3, 10.0  # μ
 # relative to the largest diagonal entry of G: it is computed in float32
 JITTER = 1e-6
 STEPS = 20  # of L-BFGS with one matrix
 # Of L-BFGS without a matrix: steps in a round, in place of STEPS, and the share of J that a round
 # has to gain.
 PLAIN_STEPS, PLAIN_SHARE = 100, 1e-3
+SUFFICIENT, CURVED = 1e-4, 0.9  # the constants of the Wolfe conditions
+TRIES = 20  # evaluations in a line search
+SMALLEST_SHARE = 1e-9  # of J, that a step has to gain
 # A round of steps that raises the log-likelihood of the training strings by less is the last.
 LEAST_GAIN = 2.0  # nats
+
+Evaluated = tuple[float, FloatArray]  # J and its gradient
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,7 +67,7 @@ def is_large(network: Network, prefixes: PrefixCounts) -> bool:
 
 
 def descend(
-    network: Network,
+    networks: Sequence[Network],
     prefixes: PrefixCounts,
     ridge: float,
     rounds: int,
@@ -71,16 +76,17 @@ def descend(
     curvature_of: PrefixCounts | None = None,
     least_share: float = 0.0,
     cancelled: CancelCheck = never,
-) -> Descended:
-    """Train a network in rounds, each with a matrix of its own, until a round gains less than
-    LEAST_GAIN, or less than a share of J. J never rises.
+) -> list[Descended]:
+    """Train networks of one shape in rounds, each with a matrix of its own, until a round gains
+    less than LEAST_GAIN, or less than a share of J. J never rises. The networks do not depend on
+    each other; together they take less time.
 
     A network that is too large for a matrix is trained by L-BFGS alone, with more steps in a round,
     which have to gain PLAIN_SHARE.
 
     Parameters
     ----------
-    network : Network
+    networks : sequence of Network
     prefixes : PrefixCounts
     ridge : float
         ρ / N.
@@ -96,40 +102,68 @@ def descend(
     Cancelled
     """
     curvature_of = curvature_of or prefixes
-    plain = is_large(network, curvature_of)
+    shape = networks[0]
+    plain = is_large(shape, curvature_of)
     if plain:
         steps, least_share = steps * PLAIN_STEPS // STEPS, PLAIN_SHARE
-    value = objective(network, prefixes, ridge)
-    values = [value]
-    for _ in range(rounds):
-        factor = None if plain else _factor(network, curvature_of, ridge)
-        if factor is None and not plain:
-            break
-        moved = _round(network, prefixes, ridge, factor, steps, cancelled)
-        if not moved.value < value:
-            return Descended(network, value, tuple(values), bool(np.isfinite(value)))
-        gain = value - moved.value
-        network, value = moved.network, moved.value
-        values += moved.values
-        if gain * prefixes.total < LEAST_GAIN or gain < least_share * value:
-            return Descended(network, value, tuple(values), True)
-    return Descended(network, value, tuple(values))
+
+    def rounds_of(network: Network) -> Generator[FloatArray, Evaluated, Descended]:
+        value, gradient = yield network.vector
+        values = [value]
+        converged = False
+        matrix = None
+        damping = DAMPING
+        for _ in range(rounds):
+            if not np.isfinite(value):
+                break
+            if matrix is None and not plain:
+                matrix = gauss_newton(network, curvature_of)
+                if not np.isfinite(matrix).all():
+                    break
+            factor = None if matrix is None else _factor(matrix, ridge + damping)
+            before = value
+            network, gradient, lower, stuck = yield from _round(
+                network, value, gradient, factor, steps
+            )
+            if lower:
+                values += lower
+                value = lower[-1]
+                matrix = None
+            gain = before - value
+            if stuck and not plain and damping < MOST_DAMPING:
+                damping *= 10
+            elif gain * prefixes.total < LEAST_GAIN or gain < least_share * value:
+                converged = not stuck
+                break
+            else:
+                damping = max(damping / 10, DAMPING)
+        return Descended(network, value, tuple(values), converged)
+
+    descents = [rounds_of(network) for network in networks]
+    asked = {number: next(descent) for number, descent in enumerate(descents)}
+    ended: dict[int, Descended] = {}
+    while asked:
+        check_cancelled(cancelled)
+        answers = objectives_and_gradients(shape, np.stack([*asked.values()]), prefixes, ridge)
+        for number, value, gradient in zip([*asked], *answers, strict=True):
+            try:
+                asked[number] = descents[number].send((float(value), gradient))
+            except StopIteration as end:
+                ended[number] = end.value
+                del asked[number]
+    return [ended[number] for number in range(len(networks))]
 
 
-def _factor(network: Network, prefixes: PrefixCounts, ridge: float) -> FloatArray | None:
-    """Decompose G + (ρ/N + μ) I, with more on the diagonal where rounding makes that fail; None if
-    G is not finite.
-    """
-    matrix = gauss_newton(network, prefixes)
-    if not np.isfinite(matrix).all():
-        return None
-    diagonal = np.einsum("ii->i", matrix)
+def _factor(matrix: FloatArray, damping: float) -> FloatArray:
+    """Decompose G + damping I, with more on the diagonal where rounding makes that fail."""
+    damped = matrix.copy()
+    diagonal = np.einsum("ii->i", damped)
     largest = float(diagonal.max())
-    diagonal += ridge + DAMPING + JITTER * largest
+    diagonal += damping + JITTER * largest
     more = 10 * JITTER * largest
     while True:
         try:
-            factor: FloatArray = cholesky(matrix, check_finite=False)
+            factor: FloatArray = cholesky(damped, check_finite=False)
         except LinAlgError:
             diagonal += more
             more *= 10
@@ -139,40 +173,83 @@ def _factor(network: Network, prefixes: PrefixCounts, ridge: float) -> FloatArra
 
 def _round(
     network: Network,
-    prefixes: PrefixCounts,
-    ridge: float,
+    value: float,
+    gradient: FloatArray,
     factor: FloatArray | None,
     steps: int,
-    cancelled: CancelCheck,
-) -> Descended:
-    """Carry out some steps of L-BFGS from a network."""
-    origin = network.vector
+) -> Generator[FloatArray, Evaluated, tuple[Network, FloatArray, list[float], bool]]:
+    """Carry out some steps of L-BFGS (Nocedal and Wright 2006, algorithm 7.4) from a network with
+    its J and gradient.
+
+    It yields the θ at which it needs J and its gradient. It returns the network, its gradient, and
+    J after each step, and whether a line search found no lower J.
+    """
+    origin = vector = network.vector
+    here = gradient if factor is None else _solved(factor, gradient, turned=True)
     values: list[float] = []
-    latest = np.inf
+    pairs: list[tuple[FloatArray, FloatArray, float]] = []
+    place = np.zeros(len(origin))
+    stuck = False
+    for _ in range(steps):
+        direction = -_times_inverse_hessian(here, pairs)
+        slope = float(direction @ here)
+        if not slope < 0:
+            break
+        # weak Wolfe conditions (Lewis and Overton 2013, algorithm 2.6), with interpolation
+        size, low, high = 1.0, 0.0, np.inf
+        found = None
+        for _ in range(TRIES):
+            tried = place + size * direction
+            moved = origin + (tried if factor is None else _solved(factor, tried))
+            trial, its_gradient = yield moved
+            if not trial <= value + SUFFICIENT * size * slope:
+                high = size
+                lowest = -slope * size / 2 / ((trial - value) / size - slope)
+                size = low + max(0.1 * (high - low), min(lowest - low, 0.5 * (high - low)))
+                continue
+            there = its_gradient if factor is None else _solved(factor, its_gradient, turned=True)
+            found = tried, there, trial, moved, its_gradient
+            if direction @ there >= CURVED * slope:
+                break
+            low = size
+            size = 2 * low if np.isinf(high) else (low + high) / 2
+        if found is None:
+            stuck = True
+            break
+        tried, there, trial, moved, its_gradient = found
+        change = there - here
+        curvature = float(change @ (tried - place))
+        if curvature > 0:
+            pairs = [*pairs[1 - STEPS :], (tried - place, change, 1 / curvature)]
+        lowered = value - trial
+        place, here, value, vector, gradient = tried, there, trial, moved, its_gradient
+        values.append(value)
+        if lowered <= SMALLEST_SHARE * abs(value):
+            break
+    return network.with_vector(vector), gradient, values, stuck
 
-    def place(coordinates: FloatArray) -> FloatArray:
-        if factor is None:
-            return origin + coordinates
-        return origin + np.asarray(solve_triangular(factor, coordinates, check_finite=False))
 
-    def evaluate(coordinates: FloatArray) -> tuple[float, FloatArray]:
-        nonlocal latest
-        check_cancelled(cancelled)
-        moved = network.with_vector(place(coordinates))
-        latest, gradient = objective_and_gradient(moved, prefixes, ridge)
-        if factor is not None:
-            gradient = solve_triangular(factor, gradient, trans=1, check_finite=False)
-        return latest, gradient
+def _times_inverse_hessian(
+    gradient: FloatArray, pairs: Sequence[tuple[FloatArray, FloatArray, float]]
+) -> FloatArray:
+    """Multiply by the inverse Hessian of L-BFGS, from pairs of a step s, the change y of the
+    gradient, and 1 / s·y.
+    """
+    result = gradient.copy()
+    factors = []
+    for step, change, inverse in reversed(pairs):
+        factors.append(inverse * float(step @ result))
+        result -= factors[-1] * change
+    if pairs:
+        _, change, inverse = pairs[-1]
+        result /= inverse * float(change @ change)
+    for (step, change, inverse), each in zip(pairs, reversed(factors), strict=True):
+        result += (each - inverse * float(change @ result)) * step
+    return result
 
-    def note(_: FloatArray) -> None:
-        values.append(latest)
 
-    result = minimize(  # type: ignore[call-overload]
-        evaluate,
-        np.zeros(len(origin)),
-        jac=True,
-        method="L-BFGS-B",
-        callback=note,
-        options={"maxiter": steps, "maxcor": STEPS, "maxfun": 2 * steps, "ftol": 1e-9},
+def _solved(factor: FloatArray, right: FloatArray, turned: bool = False) -> FloatArray:
+    """Solve R x = right, or Rᵀ x = right."""
+    return np.asarray(
+        solve_triangular(factor, right, trans="T" if turned else "N", check_finite=False)
     )
-    return Descended(network.with_vector(place(result.x)), float(result.fun), tuple(values))

@@ -11,7 +11,7 @@ rank, and the network of a rank does not depend on the largest rank that is aske
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
@@ -27,12 +27,27 @@ from .newton import STEPS, Descended, descend, is_large
 from .prefixes import PrefixCounts
 
 STAGE = "likelihood"
-FRESH_UP_TO = 3  # states
-FRESH, FIRST_STEPS, KEPT = 16, 10, 4  # random starts; steps of each; starts that go on from there
+FRESH_UP_TO = 4  # states
+FRESH, FIRST_STEPS, KEPT = (
+    48,
+    10,
+    (12, 8, 6, 4, 3, 2),
+)  # random starts; steps of each; starts that go on from there
 GROWN, GROWN_STEPS = 4, 6  # random directions of a new state; steps of each
-RUNGS = (10, 25, 50, 100, 200, 400)  # lengths of prefixes, as far as the strings are twice as long
+RUNGS = (
+    10,
+    15,
+    25,
+    40,
+    60,
+    90,
+    140,
+    210,
+    320,
+    480,
+)  # lengths of prefixes, as far as the strings are twice as long
 # Rounds of a start on each rung, and of the best on all prefixes.
-RUNG_ROUNDS, LAST_ROUNDS = 4, 30
+RUNG_ROUNDS, LAST_ROUNDS = 2, 30
 RUNG_SHARE = 2e-4  # on a rung, a round that lowers J by a smaller share is the last
 WIDTH = 2  # hidden units of the maps and of the decoder, per state
 CURVATURE_STRINGS = 2_000  # of a larger sample, this many strings make the Gauss–Newton matrix
@@ -130,29 +145,33 @@ class Path:
             and np.array_equal(own.words.symbols, train.words.symbols)
         )
 
-    def _rungs(self) -> list[int]:
+    def _rungs(self) -> list[tuple[int, int]]:
+        """List the lengths of prefixes, and of how many starts networks are trained on them."""
         longest = self.prefixes.longest
-        return [*(length for length in RUNGS if 2 * length < longest), longest]
+        lengths = [length for length in RUNGS if 4 * length < 3 * longest]
+        kept = [*KEPT[: len(lengths)], *[KEPT[-1]] * (len(lengths) - len(KEPT)), KEPT[-1]]
+        return list(zip([*lengths, longest], kept, strict=True))
 
     def _num_trainings(self, rank: int) -> int:
-        fresh = FRESH + KEPT * len(self._rungs()) + 1 if rank <= FRESH_UP_TO else 0
-        return fresh + (GROWN + 1 if rank > 1 else 0)
+        kept = sum(number for _, number in self._rungs())
+        fresh = FRESH + kept if rank <= FRESH_UP_TO else 0
+        return fresh + (GROWN + 1 if rank > 1 else 0) + 1
 
     def _stage(self, rank: int, work: _Work) -> Stage:
         """Train the network of a rank, given those below it."""
         below = self.stages[-1] if self.stages else None
-        candidates: list[Stage] = []
-        if rank <= FRESH_UP_TO:
-            candidates.append(self._judged(rank, self._fresh(rank, work)))
-        if below is None:
-            return candidates[0]
-        candidates.append(self._judged(rank, self._grown(rank, below.network, work)))
-        worthy = [each for each in candidates if self._is_worth(each, below)]
-        if not worthy:
-            value = below.descended.value
-            kept = replace(below.descended, values=(value, value))
-            return replace(below, rank=rank, descended=kept)
-        return min(worthy, key=lambda each: each.descended.value)
+        tried = self._fresh(rank, work) if rank <= FRESH_UP_TO else []
+        if below is not None:
+            tried.append(self._grown(rank, below.network, work))
+        first = _best(tried)[0]
+        longest = self.prefixes.longest
+        (last,) = self._descended([first.network], longest, work, rounds=LAST_ROUNDS)
+        found = self._judged(rank, replace(last, values=first.values + last.values[1:]))
+        if below is None or self._is_worth(found, below):
+            return found
+        value = below.descended.value
+        kept = replace(below.descended, values=(value, value))
+        return replace(below, rank=rank, descended=kept)
 
     def _judged(self, rank: int, descended: Descended) -> Stage:
         network = descended.network
@@ -170,21 +189,18 @@ class Path:
             return bool(gain > NATS_PER_WEIGHT * more)
         return bool(gain > 0 and not stage.evidence <= below.evidence)
 
-    def _fresh(self, rank: int, work: _Work) -> Descended:
+    def _fresh(self, rank: int, work: _Work) -> list[Descended]:
         """Train networks from random weights, on longer and longer prefixes."""
         random = np.random.default_rng((self.seed, rank, 0))
         starts = [self._random_network(rank, random) for _ in range(FRESH)]
-        for place, length in enumerate(self._rungs()):
-            if place == 0:
-                tried = self._descended(starts, length, work, rounds=1, steps=FIRST_STEPS)
-                starts = [each.network for each in _best(tried)[:KEPT]]
+        rungs = self._rungs()
+        tried = self._descended(starts, rungs[0][0], work, rounds=1, steps=FIRST_STEPS)
+        for length, kept in rungs:
+            starts = [each.network for each in _best(tried)[:kept]]
             tried = self._descended(
                 starts, length, work, rounds=RUNG_ROUNDS, least_share=RUNG_SHARE
             )
-            best = _best(tried)
-            starts = [each.network for each in best]
-        (last,) = self._descended(starts[:1], self.prefixes.longest, work, rounds=LAST_ROUNDS)
-        return replace(last, values=best[0].values + last.values[1:])
+        return tried
 
     def _grown(self, rank: int, below: Network, work: _Work) -> Descended:
         """Train a network with a state more from a network."""
@@ -192,12 +208,14 @@ class Path:
         starts = [self._with_random_state(below, random) for _ in range(GROWN)]
         length = self.prefixes.longest
         first = _best(self._descended(starts, length, work, rounds=1, steps=GROWN_STEPS))[0]
-        (last,) = self._descended([first.network], length, work, rounds=LAST_ROUNDS)
+        (last,) = self._descended(
+            [first.network], length, work, rounds=RUNG_ROUNDS, least_share=RUNG_SHARE
+        )
         return replace(last, values=first.values + last.values[1:])
 
     def _descended(
         self,
-        starts: Iterable[Network],
+        starts: Sequence[Network],
         length: int,
         work: _Work,
         *,
@@ -209,23 +227,19 @@ class Path:
         prefixes, curvature_of = self.prefixes, self.curvature_of
         if length < prefixes.longest:
             prefixes, curvature_of = prefixes.up_to(length), curvature_of.up_to(length)
-
-        def descents() -> Iterator[Descended]:
-            for start in starts:
-                done = descend(
-                    start,
-                    prefixes,
-                    self.prior / self.prefixes.total,
-                    rounds,
-                    steps,
-                    curvature_of=curvature_of,
-                    least_share=least_share,
-                    cancelled=work.cancelled,
-                )
-                work.note(done.value)
-                yield done
-
-        return list(descents())
+        ended = descend(
+            starts,
+            prefixes,
+            self.prior / self.prefixes.total,
+            rounds,
+            steps,
+            curvature_of=curvature_of,
+            least_share=least_share,
+            cancelled=work.cancelled,
+        )
+        for each in ended:
+            work.note(each.value)
+        return ended
 
     def _random_network(self, rank: int, random: np.random.Generator) -> Network:
         num_symbols, hidden = self.prefixes.num_symbols, WIDTH * rank

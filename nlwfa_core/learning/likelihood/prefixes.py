@@ -29,12 +29,15 @@ class Step(NamedTuple):
     parents : array, shape (end − start,)
     symbols : int, or array of int of shape (end − start,)
         Their last symbol, if all have the same, or that of each.
+    runs : tuple of pairs of int
+        The prefixes of each last symbol: the first, and the one after the last, from `start` on.
     """
 
     start: int
     end: int
     parents: IntArray
     symbols: int | IntArray
+    runs: tuple[tuple[int, int], ...]
 
 
 @dataclass(frozen=True, eq=False)
@@ -129,13 +132,15 @@ class PrefixCounts:
         for level in self.levels:
             start, end = level[0].start, level[-1].end
             if len(level) > 1 and end - start <= SMALL_STEP * len(level):
-                steps.append(Step(start, end, self.parent[start:end], self.symbol[start:end]))
+                runs = tuple((step.start - start, step.end - start) for step in level)
+                steps.append(Step(start, end, self.parent[start:end], self.symbol[start:end], runs))
             else:
                 steps += level
         return tuple(steps)
 
     def _step(self, start: int, end: int) -> Step:
-        return Step(start, end, self.parent[start:end], int(self.symbol[start]))
+        runs = ((0, end - start),)
+        return Step(start, end, self.parent[start:end], int(self.symbol[start]), runs)
 
 
 def _runs(values: IntArray) -> Sequence[tuple[int, int]]:
