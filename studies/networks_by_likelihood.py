@@ -62,7 +62,7 @@ def compared(
             started = process_time()
             model = learn()
             seconds = process_time() - started
-            scores = evaluate(getattr(model, "model", model), data.test)
+            scores = evaluate(model, data.test)
             variation = np.nan if scores.total_variation is None else scores.total_variation
             wer, bits = scores.wer - true.wer, scores.bits_per_symbol - true.bits_per_symbol
             yield rank, name, (variation, wer, bits, seconds)

@@ -2,13 +2,15 @@
 
 Alone, L-BFGS gets nowhere here: the scales of the layers, and of short and long prefixes, are too
 far apart. With R the Cholesky factor of G + (ρ/N + μ) I it minimises y ↦ J(θ + R⁻¹y), which is as
-cheap to evaluate, for a few steps; then G is computed again.
+cheap to evaluate, for a few steps; then G is computed again. Where no step goes down, μ is raised
+(Levenberg 1944).
 """
 
 from __future__ import annotations
 
-from collections.abc import Generator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass
+from typing import Literal, NamedTuple
 
 import numpy as np
 from scipy.linalg import LinAlgError, cholesky, solve_triangular
@@ -171,6 +173,16 @@ def _factor(matrix: FloatArray, damping: float) -> FloatArray:
             return factor
 
 
+class _Point(NamedTuple):
+    """A point y of a round, with J there, and ∂J/∂y."""
+
+    place: FloatArray
+    value: float
+    slopes: FloatArray
+    weights: FloatArray  # θ
+    gradient: FloatArray  # ∂J/∂θ
+
+
 def _round(
     network: Network,
     value: float,
@@ -181,52 +193,65 @@ def _round(
     """Carry out some steps of L-BFGS (Nocedal and Wright 2006, algorithm 7.4) from a network with
     its J and gradient.
 
-    It yields the θ at which it needs J and its gradient. It returns the network, its gradient, and
-    J after each step, and whether a line search found no lower J.
+    It yields the θ at which it needs J and its gradient. It returns the network, its gradient, J
+    after each step, and whether no step downwards was found.
     """
-    origin = vector = network.vector
-    here = gradient if factor is None else _solved(factor, gradient, turned=True)
+    origin = network.vector
+
+    def slopes(gradient: FloatArray) -> FloatArray:
+        return gradient if factor is None else _solved(factor, gradient, "T")
+
+    def look(place: FloatArray) -> Generator[FloatArray, Evaluated, _Point]:
+        weights = origin + (place if factor is None else _solved(factor, place, "N"))
+        value, gradient = yield weights
+        return _Point(place, value, slopes(gradient), weights, gradient)
+
+    here = _Point(np.zeros(len(origin)), value, slopes(gradient), origin, gradient)
     values: list[float] = []
     pairs: list[tuple[FloatArray, FloatArray, float]] = []
-    place = np.zeros(len(origin))
-    stuck = False
     for _ in range(steps):
-        direction = -_times_inverse_hessian(here, pairs)
-        slope = float(direction @ here)
-        if not slope < 0:
+        direction = -_times_inverse_hessian(here.slopes, pairs)
+        found = yield from _search(here, direction, look)
+        if found is None:
+            return network.with_vector(here.weights), here.gradient, values, True
+        step, change = found.place - here.place, found.slopes - here.slopes
+        curvature = float(step @ change)
+        if curvature > 0:
+            pairs = [*pairs[1 - STEPS :], (step, change, 1 / curvature)]
+        lowered = here.value - found.value
+        here = found
+        values.append(here.value)
+        if lowered <= SMALLEST_SHARE * abs(here.value):
             break
-        # weak Wolfe conditions (Lewis and Overton 2013, algorithm 2.6), with interpolation
-        size, low, high = 1.0, 0.0, np.inf
-        found = None
-        for _ in range(TRIES):
-            tried = place + size * direction
-            moved = origin + (tried if factor is None else _solved(factor, tried))
-            trial, its_gradient = yield moved
-            if not trial <= value + SUFFICIENT * size * slope:
-                high = size
-                lowest = -slope * size / 2 / ((trial - value) / size - slope)
-                size = low + max(0.1 * (high - low), min(lowest - low, 0.5 * (high - low)))
-                continue
-            there = its_gradient if factor is None else _solved(factor, its_gradient, turned=True)
-            found = tried, there, trial, moved, its_gradient
-            if direction @ there >= CURVED * slope:
+    return network.with_vector(here.weights), here.gradient, values, False
+
+
+def _search(
+    here: _Point,
+    direction: FloatArray,
+    look: Callable[[FloatArray], Generator[FloatArray, Evaluated, _Point]],
+) -> Generator[FloatArray, Evaluated, _Point | None]:
+    """Find a point in a direction that meets the weak Wolfe conditions (Lewis and Overton,
+    *Nonsmooth optimization via quasi-Newton methods*, Mathematical Programming 141, 2013, algorithm
+    2.6, here with quadratic interpolation), or else one that lowers J enough; None if there is
+    none.
+    """
+    slope = float(direction @ here.slopes)
+    found = None
+    size, low, high = 1.0, 0.0, np.inf
+    for _ in range(TRIES):
+        tried = yield from look(here.place + size * direction)
+        if tried.value <= here.value + SUFFICIENT * size * slope:
+            found = tried
+            if direction @ tried.slopes >= CURVED * slope:
                 break
             low = size
             size = 2 * low if np.isinf(high) else (low + high) / 2
-        if found is None:
-            stuck = True
-            break
-        tried, there, trial, moved, its_gradient = found
-        change = there - here
-        curvature = float(change @ (tried - place))
-        if curvature > 0:
-            pairs = [*pairs[1 - STEPS :], (tried - place, change, 1 / curvature)]
-        lowered = value - trial
-        place, here, value, vector, gradient = tried, there, trial, moved, its_gradient
-        values.append(value)
-        if lowered <= SMALLEST_SHARE * abs(value):
-            break
-    return network.with_vector(vector), gradient, values, stuck
+        else:
+            high = size
+            lowest = -slope * size / 2 / ((tried.value - here.value) / size - slope)
+            size = low + min(max(lowest - low, 0.1 * (high - low)), 0.5 * (high - low))
+    return found
 
 
 def _times_inverse_hessian(
@@ -248,8 +273,6 @@ def _times_inverse_hessian(
     return result
 
 
-def _solved(factor: FloatArray, right: FloatArray, turned: bool = False) -> FloatArray:
-    """Solve R x = right, or Rᵀ x = right."""
-    return np.asarray(
-        solve_triangular(factor, right, trans="T" if turned else "N", check_finite=False)
-    )
+def _solved(factor: FloatArray, right: FloatArray, turned: Literal["N", "T"]) -> FloatArray:
+    """Solve R x = right, or Rᵀ x = right if turned is "T"."""
+    return np.asarray(solve_triangular(factor, right, trans=turned, check_finite=False))

@@ -28,24 +28,13 @@ from .prefixes import PrefixCounts
 
 STAGE = "likelihood"
 FRESH_UP_TO = 4  # states
-FRESH, FIRST_STEPS, KEPT = (
-    48,
-    10,
-    (12, 8, 6, 4, 3, 2),
-)  # random starts; steps of each; starts that go on from there
+FRESH, FIRST_STEPS = 48, 10  # random starts; steps of each on the shortest prefixes
 GROWN, GROWN_STEPS = 4, 6  # random directions of a new state; steps of each
-RUNGS = (
-    10,
-    15,
-    25,
-    40,
-    60,
-    90,
-    140,
-    210,
-    320,
-    480,
-)  # lengths of prefixes, as far as the strings are twice as long
+# The rungs: lengths of prefixes, as far as they are shorter than three quarters of the longest, and
+# how many starts are trained on each; the last number holds for all further ones. With longer
+# strides the states run wild on the prefixes that are new.
+RUNGS = (10, 15, 25, 40, 60, 90, 140, 210, 320, 480)
+KEPT = (12, 8, 6, 4, 3, 2)
 # Rounds of a start on each rung, and of the best on all prefixes.
 RUNG_ROUNDS, LAST_ROUNDS = 2, 30
 RUNG_SHARE = 2e-4  # on a rung, a round that lowers J by a smaller share is the last
