@@ -11,7 +11,8 @@ const finite = (value) => typeof value === "number";
 // A score as it is written in a sentence: three decimals.
 const score = (value) => (value === "∞" ? "∞" : finite(value) ? value.toFixed(3) : "undefined");
 
-// A lane: {scores, reach: how many strings of the ladder are right, error: ‖H − Ĥ‖ / ‖H‖, training}.
+// A lane: {scores, reach: how many strings of the ladder are right, error: ‖H − Ĥ‖ / ‖H‖, training};
+// only scores and training of a model that is not drawn.
 // objectives: what the linear model and the networks are trained on, "hankel" or "likelihood"; only
 // if they are the same may a difference be called the curve's. learner is "SP" where nothing is
 // bent; linear and network are null if they have not been trained.
@@ -23,7 +24,8 @@ function verdictOf({ rank, learner, objectives, linear, network, hasTruth, noun 
   const name = hasTruth ? "distance to the truth " : "next symbols guessed wrong ";
   if (learner === "SP") {
     const reach = linear.reach ? `matrices are right to ${noun} ${linear.reach}` : "matrices hold no string at all";
-    const head = hasTruth ? reach : `matrices guess ${percent(1 - linear.scores[which])} of what follows`;
+    const guess = `matrices guess ${percent(1 - linear.scores[SCORE.errors])} of what follows`;
+    const head = hasTruth && finite(linear.reach) ? reach : guess;
     return {
       head: start + head,
       line: [
@@ -49,7 +51,7 @@ function verdictOf({ rank, learner, objectives, linear, network, hasTruth, noun 
     [score(network.scores[which]), "network"],
   ];
   if (linear) line.push([" against ", ""], [score(linear.scores[which]), "linear"]);
-  if (linear && hasTruth)
+  if (hasTruth && finite(linear?.reach) && finite(network.reach))
     line.push(
       [` · right to ${noun} `, ""],
       [String(network.reach), "network"],

@@ -226,6 +226,13 @@ def test_a_network_that_is_not_trained_to_its_end_is_named_so(script: Page) -> N
     assert found["line"][-1][0] == " · not trained to its end"
 
 
+def test_of_a_model_that_is_not_drawn_the_scores_alone_are_told(script: Page) -> None:
+    undrawn = {"scores": [0.2, 0.5, 1.0, 0, 0], "training": "–"}
+    for linear, network in ((undrawn, lane(0.1)), (lane(0.2), undrawn)):
+        line = "".join(text for text, _ in verdict(script, linear, network)["line"])
+        assert "against 0.200" in line and "depth" not in line
+
+
 def test_without_a_truth_wrong_guesses_are_compared(script: Page) -> None:
     found = verdict(script, lane(None, 0.8), lane(None, 0.4), hasTruth=False)
     assert found["head"] == "With 4 states, the curve saves 50% of the wrong guesses"
@@ -242,6 +249,9 @@ def test_without_a_bend_the_linear_model_stands_alone(script: Page) -> None:
     assert found["head"] == "With 1 state, matrices are right to depth 3"
     nothing = verdict(script, lane(0.2, reach=0), None, learner="SP", rank=1)
     assert nothing["head"] == "With 1 state, matrices hold no string at all"
+    undrawn = {"scores": [0.2, 0.5, 1.0, 0, 0], "training": "–"}
+    guessed = verdict(script, undrawn, None, learner="SP", rank=1)
+    assert guessed["head"] == "With 1 state, matrices guess 50% of what follows"
     missing = verdict(script, None, None, learner="SP", rank=1)
     assert missing["head"] == "With 1 state, there is no model to draw yet"
 
