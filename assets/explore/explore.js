@@ -663,7 +663,9 @@ class Explore {
   take(part) {
     if (!part?.now) return;
     const { id, isFirst } = part.now;
-    if (this.id !== id && part.text?.id === id) {
+    // the first picture does not wait for the rest; another takes its place when it is whole
+    const isWhole = !this.material || part.rest?.id === id;
+    if (this.id !== id && part.text?.id === id && isWhole) {
       this.id = id;
       const before = this.material;
       this.material = new Material(JSON.parse(part.text.json));
