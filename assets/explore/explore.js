@@ -9,18 +9,28 @@ const PATIENCE_MS = 6000; // for Python to say the same
 const STEP_MS = 700; // of the play button, and of the opening
 const NETWORKS = { "fac.non": [true, false], "tran.non": [false, true], "both.non": [true, true] };
 const DOES = {
-  SP: "no curve: the model above, again",
   "fac.non": "a bend in the compression",
   "tran.non": "a bend in every step",
   "both.non": "a bend in both",
 };
-const COLOURS = { SP: "linear", "fac.non": "fac", "tran.non": "tran", "both.non": "both" };
+const LINEAR = ["SP", "PFA"];
+const COLOURS = { SP: "linear", PFA: "linear", "fac.non": "fac", "tran.non": "tran", "both.non": "both" };
 const SCORES = [
   ["TV", "total variation: distance to the truth"],
   ["WER", "word error rate: wrong guesses of the next symbol"],
   ["bits", "bits per symbol; ∞: a test string has weight 0"],
 ];
-const WAYS = { likelihood: "by likelihood", hankel: "as in the paper" };
+// How a lane's model is trained: what is chosen -> its name, and what it is.
+const WAYS = {
+  linear: {
+    SP: ["from the matrix", "SP, spectral learning: from the largest singular values of H"],
+    PFA: ["by likelihood", "PFA by EM: no weight is below 0, and the best of several starts is kept"],
+  },
+  objective: {
+    hankel: ["from the matrix", "In two steps from the rows of H, as in the paper"],
+    likelihood: ["by likelihood", "On what follows each beginning of the training strings"],
+  },
+};
 const MOST_BARS = 5; // symbols that are drawn after a prefix
 const MOST_TAPE = 40; // symbols of the string that is followed
 const SETTINGS = "[data-testid=stExpandSidebarButton] button, button[data-testid=stExpandSidebarButton]";
@@ -37,6 +47,8 @@ function shape(name, attributes, text) {
   return node;
 }
 const isSame = (one, other) => one.length === other.length && one.every((symbol, i) => symbol === other[i]);
+const chosenOf = ({ rank, learner, objective, linear }) => ({ rank, learner, objective, linear }); // of what Python hears
+const isEqual = (one, other) => JSON.stringify(one) === JSON.stringify(other);
 const three = (value) => (typeof value === "number" ? value.toFixed(3) : (value ?? "–"));
 
 const explores = new WeakMap(); // the root -> its Explore
@@ -87,12 +99,12 @@ class Material {
     this.rowOf = new Map(data.prefixes.map((word, row) => [String(word), row]));
   }
 
-  take(networks) {
-    Object.assign(this.networks, networks);
+  take(trained) {
+    Object.assign(this.trained, trained);
   }
 
   entry(learner, rank) {
-    if (learner !== "SP") return this.networks[learner]?.[rank] ?? null;
+    if (learner !== "SP") return this.trained[learner]?.[rank] ?? null;
     const scores = this.linear.scores[rank - 1];
     return scores ? { model: this.linear.model, scores, training: "exact" } : null;
   }
@@ -104,7 +116,7 @@ class Material {
     if (this.made.has(key)) return this.made.get(key);
     const entry = this.entry(learner, rank);
     if (!entry?.model) return null;
-    const model = learner === "SP" ? linearOf(entry.model, rank) : networkOf(entry.model);
+    const model = LINEAR.includes(learner) ? linearOf(entry.model, rank) : networkOf(entry.model);
     const { states: ends, cells } = estimate(model, ...this.trees);
     const far = cells.reduce((sum, value, n) => sum + (this.H[n] - value) ** 2, 0);
     const rows = ends.map((_, i) => cells.subarray(i * this.numColumns, (i + 1) * this.numColumns));
@@ -201,7 +213,7 @@ class Lane {
     this.head = html("div", "", "head");
     this.sub = html("span", "", "sub");
     this.scored = html("span", "", "scored");
-    this.head.append(html("h2", isLower ? "Nonlinear" : "Linear"), this.sub, this.scored);
+    this.head.append(html("h2", isLower ? "Nonlinear" : "Linear"), this.ways(), this.sub, this.scored);
     const picture = (kind) => {
       const box = html("div", "", kind);
       const canvas = html("canvas");
@@ -222,8 +234,35 @@ class Lane {
     dots.addEventListener("click", (event) => explore.follow(this.dotAt(event)));
   }
 
+  // The switch of how the model is trained.
+  ways() {
+    const kind = this.isLower ? "objective" : "linear";
+    const pick = html("span", "", "pick");
+    pick.dataset.pick = kind;
+    pick.setAttribute("role", "group");
+    pick.setAttribute("aria-label", `How the ${this.isLower ? "nonlinear" : "linear"} model is trained`);
+    for (const [value, [name, title]] of Object.entries(WAYS[kind])) {
+      const button = Object.assign(html("button", name), { type: "button", title });
+      button.dataset.value = value;
+      pick.append(button);
+    }
+    pick.addEventListener("click", ({ target: { dataset } }) => {
+      if (dataset.value) this.explore.choose({ [kind]: dataset.value });
+    });
+    return pick;
+  }
+
+  // The lower lane shows the linear model again where nothing is bent.
+  get isCopy() {
+    return this.isLower && !NETWORKS[this.explore.state.learner];
+  }
+
+  learnerIn({ learner, linear }) {
+    return this.isLower && NETWORKS[learner] ? learner : linear;
+  }
+
   get learner() {
-    return this.isLower ? this.explore.state.learner : "SP";
+    return this.learnerIn(this.explore.state);
   }
 
   // Bars for what follows: of at most MOST_BARS symbols, of all others together, and of the end.
@@ -265,14 +304,9 @@ class Lane {
     const { learner } = this;
     const entry = material.entry(learner, state.rank);
     const lane = material.lane(learner, state.rank);
-    this.root.classList.toggle("same", this.isLower && learner === "SP");
-    const training = entry?.training === "not finished" ? " · not trained to its end" : "";
-    const way = WAYS[material.objective];
-    this.sub.textContent = this.isLower
-      ? learner === "SP"
-        ? DOES.SP
-        : `${learner}: ${DOES[learner]}, ${way}${training}`
-      : "SP: matrices only";
+    this.root.classList.toggle("same", this.isCopy);
+    this.sub.textContent = this.isCopy ? "no curve: the model above, again" : this.about(learner, entry);
+    this.sub.title = this.sub.textContent;
     this.scored.replaceChildren(...this.score(entry?.scores));
     const isThere = Boolean(lane);
     for (const part of [...this.captions, this.matrix, this.plane, this.next]) part.hidden = !isThere;
@@ -281,24 +315,33 @@ class Lane {
     else this.tell(lane);
   }
 
+  about(learner, entry) {
+    if (learner === "SP") return "SP: matrices only";
+    if (learner === "PFA") {
+      const starts = entry?.starts > 1 ? `, best of ${entry.starts} starts` : entry ? ", one start" : "";
+      return `PFA by EM: weights ≥ 0${starts}`;
+    }
+    const training = entry?.training === "not finished" ? " · not trained to its end" : "";
+    return `${learner}: ${DOES[learner]}${training}`;
+  }
+
   score(scores) {
     if (!scores) return [];
-    const before =
-      this.explore.before &&
-      this.explore.material.entry(this.isLower ? this.explore.before.learner : "SP", this.explore.before.rank)?.scores;
+    const { before: was, material } = this.explore;
+    const before = was && material.entry(this.learnerIn(was), was.rank)?.scores;
     return SCORES.slice(0, 2).flatMap(([name], n) => {
       if (scores[n] === null && n === 0) return [];
-      const was = before && before[n] !== scores[n] && before[n] !== null ? ` was ${three(before[n])}` : "";
+      const change = before && before[n] !== scores[n] && before[n] !== null ? ` was ${three(before[n])}` : "";
       return [
         html("span", `${n && scores[0] !== null ? "\u2002·\u2002" : ""}${name} ${three(scores[n])}`),
-        html("small", was),
+        html("small", change),
       ];
     });
   }
 
   tellMissing(entry) {
     const { material, state } = this.explore;
-    if (!this.isLower || this.learner === "SP") {
+    if (this.learner === "SP") {
       this.missing.replaceChildren(
         html("span", material.linear.why || `Ranks above ${material.linear.scores.length} are not drawn here.`),
       );
@@ -308,14 +351,15 @@ class Lane {
       this.missing.replaceChildren(html("span", entry?.why ?? ""));
       return;
     }
-    const button = html("button", "Go to Train");
+    const isLinear = LINEAR.includes(this.learner);
+    const [name, way] = isLinear
+      ? [`A ${this.learner}`, ""]
+      : [this.learner, `, ${WAYS.objective[material.objective][0]}`];
+    const button = html("button", isLinear ? "Train it on Compare" : "Go to Train");
     button.type = "button";
-    button.addEventListener("click", () => this.explore.enter("train"));
+    button.addEventListener("click", () => this.explore.enter(isLinear ? "compare" : "train"));
     this.missing.replaceChildren(
-      html(
-        "span",
-        `${this.learner} with ${states(state.rank)} has not been trained on these strings, ${WAYS[material.objective]}.`,
-      ),
+      html("span", `${name} with ${states(state.rank)} has not been trained on these strings${way}.`),
       html("br"),
       button,
     );
@@ -408,7 +452,7 @@ class Lane {
       state.show === "difference"
         ? (i, j) => H[i * numColumns + j] - lane.cells[i * numColumns + j]
         : (i, j) => lane.cells[i * numColumns + j];
-    this.explore.drawMatrix(this.heat, cell, this.isLower ? COLOURS[this.learner] : "linear");
+    this.explore.drawMatrix(this.heat, cell, COLOURS[this.learner]);
     this.drawPlane(lane, share);
   }
 
@@ -578,6 +622,7 @@ class Explore {
       rank: 1,
       learner: "both.non",
       objective: "hankel",
+      linear: "SP",
       show: "estimate",
       order: "state",
       score: 0,
@@ -613,12 +658,14 @@ class Explore {
   }
 
   // Everything comes in parts of its own (assets/lens/part.js), and Streamlit does not send again
-  // what stayed the same: "text", the picture; "rest", the networks that come after it; and "now",
+  // what stayed the same: "text", the picture; "rest", the models that come after it; and "now",
   // what the sidebar says.
   take(part) {
     if (!part?.now) return;
     const { id, isFirst } = part.now;
-    if (this.id !== id && part.text?.id === id) {
+    // the first picture does not wait for the rest; another takes its place when it is whole
+    const isWhole = !this.material || part.rest?.id === id;
+    if (this.id !== id && part.text?.id === id && isWhole) {
       this.id = id;
       const before = this.material;
       this.material = new Material(JSON.parse(part.text.json));
@@ -638,21 +685,18 @@ class Explore {
   }
 
   // What Python says, unless a person has just said something else here.
-  settle({ rank, learner, objective }, isNew = false) {
-    const isHeard = this.asking && JSON.stringify(this.asking.chosen) === JSON.stringify({ rank, learner, objective });
-    if (isHeard) this.asking = null;
+  settle(now, isNew = false) {
+    const said = chosenOf(now);
+    if (this.asking && isEqual(this.asking.chosen, said)) this.asking = null;
     if (this.asking && Date.now() < this.asking.until) return;
-    const { state } = this;
-    if (rank === state.rank && learner === state.learner && objective === state.objective) return;
-    this.change({ rank: Math.min(rank, this.material.mostRank), learner, objective });
+    if (isEqual(chosenOf(this.state), said)) return;
+    this.change({ ...said, rank: Math.min(said.rank, this.material.mostRank) });
     if (isNew) this.before = null; // nothing was shown before
   }
 
-  // After a change of rank or learner by hand: Python hears it when it stands still, and the cut has
-  // been let go.
+  // After a choice by hand: Python hears it when it stands still, and the cut has been let go.
   ask() {
-    const { rank, learner, objective } = this.state;
-    const chosen = { rank, learner, objective };
+    const chosen = chosenOf(this.state);
     this.asking = { chosen, until: Date.now() + PATIENCE_MS };
     clearTimeout(this.timer);
     if (this.dragging === undefined) this.timer = setTimeout(() => this.send("chosen", chosen), SETTLED_MS);
@@ -736,7 +780,7 @@ class Explore {
     const ranks = Array.from({ length: material.mostRank }, (_, n) => n + 1).sort(
       (a, b) => Math.abs(a - state.rank) - Math.abs(b - state.rank),
     );
-    const todo = ["SP", state.learner, ...Object.keys(NETWORKS)].flatMap((learner) =>
+    const todo = [state.linear, state.learner, ...LINEAR, ...Object.keys(NETWORKS)].flatMap((learner) =>
       ranks.map((rank) => [learner, rank]),
     );
     const next = (idle) => {
@@ -769,10 +813,10 @@ class Explore {
 
   change(some = {}) {
     const { state } = this;
-    const from = { rank: state.rank, learner: state.learner };
+    const { rank, learner, linear } = state;
     Object.assign(state, some);
-    if (from.rank !== state.rank || from.learner !== state.learner) {
-      this.before = from;
+    if (rank !== state.rank || learner !== state.learner || linear !== state.linear) {
+      this.before = { rank, learner, linear };
       this.travel("dots", 320);
     }
     if ("order" in some) this.travel("order", 900);
@@ -873,9 +917,9 @@ class Explore {
       this.find(`[data-bend=${bend}]`).setAttribute("aria-checked", Boolean(on));
     }
     this.find(".order").textContent = state.order === "state" ? "sort by frequency" : "sort by state";
-    for (const part of this.box.querySelectorAll(".way")) part.hidden = state.learner === "SP";
-    const { show, objective } = state;
-    for (const [pick, value] of Object.entries({ show, objective, score: String(state.score) })) {
+    this.find("[data-pick=objective]").hidden = state.learner === "SP";
+    const { show, objective, linear } = state;
+    for (const [pick, value] of Object.entries({ show, objective, linear, score: String(state.score) })) {
       for (const button of this.find(`[data-pick=${pick}]`).children)
         button.setAttribute("aria-pressed", button.dataset.value === value);
     }
@@ -901,9 +945,6 @@ class Explore {
       button.addEventListener("click", () => this.tell(button.dataset.open));
     }
     on(".settings", "click", () => this.toggleSettings());
-    on("[data-pick=objective]", "click", ({ target: { dataset } }) => {
-      if (dataset.value) this.choose({ objective: dataset.value });
-    });
     on(
       "[data-pick=show]",
       "click",
@@ -1158,7 +1199,7 @@ class Explore {
   get pair() {
     const { material, state } = this;
     return [
-      ["linear", "SP", material.lane("SP", state.rank)],
+      ["linear", state.linear, material.lane(state.linear, state.rank)],
       ["nonlinear", state.learner, state.learner === "SP" ? null : material.lane(state.learner, state.rank)],
     ];
   }
@@ -1285,9 +1326,10 @@ class Explore {
     const value = (learner, rank) => material.entry(learner, rank)?.scores[which] ?? null;
     const ranks = Array.from({ length: most }, (_, n) => n + 1);
     const learners = [
-      ...Object.keys(NETWORKS).filter((name) => material.networks[name] && name !== state.learner),
+      ...Object.keys(NETWORKS).filter((name) => material.trained[name] && name !== state.learner),
+      ...LINEAR.filter((name) => name !== state.linear),
       ...(state.learner === "SP" ? [] : [state.learner]),
-      "SP",
+      state.linear,
     ];
     const best = material.truth.scores?.[which] ?? null;
     const finite = learners
@@ -1340,7 +1382,7 @@ class Explore {
       );
     for (const name of learners) {
       const stroke = this.colour(COLOURS[name]);
-      const isFront = name === "SP" || name === state.learner;
+      const isFront = name === state.linear || (name === state.learner && NETWORKS[name]);
       let line = "";
       ranks.forEach((rank) => {
         if (value(name, rank) !== null)
@@ -1383,7 +1425,7 @@ class Explore {
         );
     }
     svg.replaceChildren(...nodes);
-    const here = ["SP", state.learner].map((name) => `${name} ${three(value(name, state.rank))}`).join(", ");
+    const here = [state.linear, state.learner].map((name) => `${name} ${three(value(name, state.rank))}`).join(", ");
     svg.setAttribute("aria-label", `${SCORES[which][0]} by rank: with ${states(state.rank)}, ${here}`);
   }
 
@@ -1392,11 +1434,12 @@ class Explore {
   tellVerdict() {
     const { material, state } = this;
     const [linear, network] = this.pair.map(([, learner, lane]) => lane ?? material.entry(learner, state.rank));
-    const isComing = !network && state.learner !== "SP" && this.rest !== this.id;
-    if (isComing) return;
+    const isMissing = (!network && state.learner !== "SP") || (!linear && state.linear !== "SP");
+    if (isMissing && this.rest !== this.id) return; // it may be coming
     const { head, line } = verdictOf({
       rank: state.rank,
       learner: state.learner,
+      objectives: [state.linear === "SP" ? "hankel" : "likelihood", material.objective],
       linear,
       network: state.learner === "SP" ? null : network,
       hasTruth: material.hasTruth,
@@ -1435,19 +1478,27 @@ class Explore {
       ? "Sorted by how many brackets are open, H falls into blocks."
       : "Sorted by what can follow, similar rows of H stand together.";
     const patterns = state.rank === 1 ? "a multiple of one pattern" : `a sum of ${state.rank} patterns`;
+    const linear =
+      state.linear === "SP"
+        ? "those of the largest singular values. They go to what is frequent. A row that would need another pattern gets " +
+          "weight 0, exactly: it is lost, whatever follows."
+        : "chosen by EM so that the training strings are likely. No weight is below 0, so no row is lost: rows that " +
+          "would need other patterns are blurred into those there are.";
     return [
       html("h2", `What ${states(state.rank)} can hold`),
       html("p", "A row of H says what follows a beginning. A model keeps a few numbers for each beginning: its state."),
-      html(
-        "p",
-        `${blocks} In a linear model each row is ${patterns}, those of the largest singular values. They go to what is ` +
-          "frequent. A row that would need another pattern gets weight 0, exactly: it is lost, whatever follows.",
-      ),
+      html("p", `${blocks} In a linear model each row is ${patterns}, ${linear}`),
       html(
         "p",
         "With a bend (tanh) a row need not be a sum of patterns: several kinds of beginnings share the same few numbers, " +
           "and rare ones keep some weight, blurred. Where there are states enough for all that was seen, a bend buys " +
           "nothing, and it may cost: such a network is harder to train.",
+      ),
+      html(
+        "p",
+        "How a model is trained is another choice, its objective: from the matrix it is fitted to the numbers in H, by " +
+          "likelihood to the training strings themselves, none of which may then have weight 0. To see what the curve " +
+          "alone changes, train both lanes in the same way.",
       ),
     ];
   }
@@ -1462,7 +1513,7 @@ class Explore {
     const named = (name, scores) => row([name, ...scores.slice(0, 3).map(three), scores[3], scores[4]], "td");
     const body = html("table");
     body.append(row(["", "TV", "WER", "bits", "weight 0", "below 0"], "th"));
-    for (const learner of ["SP", ...Object.keys(NETWORKS)]) {
+    for (const learner of [...LINEAR, ...Object.keys(NETWORKS)]) {
       const scores = material.entry(learner, state.rank)?.scores;
       if (scores) body.append(named(learner, scores));
     }
@@ -1496,16 +1547,10 @@ class Explore {
       parts.push(
         ` ${suffix ? "· " : ""}true ${written(material.truthModel.weight(stateAfter(material.truthModel, word)))}`,
       );
-    for (const [name, learner, lane] of this.pair) {
+    for (const [name, , lane] of this.pair) {
+      const kind = name === "linear" ? "linear" : "network";
       if (lane)
-        parts.push(
-          " · ",
-          html(
-            "span",
-            `${name} ${written(lane.model.weight(stateAfter(lane.model, word)))}`,
-            learner === "SP" ? "linear" : "network",
-          ),
-        );
+        parts.push(" · ", html("span", `${name} ${written(lane.model.weight(stateAfter(lane.model, word)))}`, kind));
     }
     this.find(".said").replaceChildren(...parts);
   }

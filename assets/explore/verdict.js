@@ -11,17 +11,21 @@ const finite = (value) => typeof value === "number";
 // A score as it is written in a sentence: three decimals.
 const score = (value) => (value === "∞" ? "∞" : finite(value) ? value.toFixed(3) : "undefined");
 
-// A lane: {scores, reach: how many strings of the ladder are right, error: ‖H − Ĥ‖ / ‖H‖, training}.
-// network is null if it has not been trained, and the linear lane itself where nothing is bent.
+// A lane: {scores, reach: how many strings of the ladder are right, error: ‖H − Ĥ‖ / ‖H‖, training};
+// only scores and training of a model that is not drawn.
+// objectives: what the linear model and the networks are trained on, "hankel" or "likelihood"; only
+// if they are the same may a difference be called the curve's. learner is "SP" where nothing is
+// bent; linear and network are null if they have not been trained.
 // Returns the headline, and the line below it as parts [text, lane or ""].
-function verdictOf({ rank, learner, linear, network, hasTruth, noun }) {
+function verdictOf({ rank, learner, objectives, linear, network, hasTruth, noun }) {
   const start = `With ${states(rank)}, `;
   if (!linear && !network) return { head: `${start}there is no model to draw yet`, line: [] };
   const which = hasTruth ? SCORE.variation : SCORE.errors;
   const name = hasTruth ? "distance to the truth " : "next symbols guessed wrong ";
   if (learner === "SP") {
     const reach = linear.reach ? `matrices are right to ${noun} ${linear.reach}` : "matrices hold no string at all";
-    const head = hasTruth ? reach : `matrices guess ${percent(1 - linear.scores[which])} of what follows`;
+    const guess = `matrices guess ${percent(1 - linear.scores[SCORE.errors])} of what follows`;
+    const head = hasTruth && finite(linear.reach) ? reach : guess;
     return {
       head: start + head,
       line: [
@@ -47,7 +51,7 @@ function verdictOf({ rank, learner, linear, network, hasTruth, noun }) {
     [score(network.scores[which]), "network"],
   ];
   if (linear) line.push([" against ", ""], [score(linear.scores[which]), "linear"]);
-  if (linear && hasTruth)
+  if (hasTruth && finite(linear?.reach) && finite(network.reach))
     line.push(
       [` · right to ${noun} `, ""],
       [String(network.reach), "network"],
@@ -55,11 +59,14 @@ function verdictOf({ rank, learner, linear, network, hasTruth, noun }) {
       [String(linear.reach), "linear"],
     );
   if (!linear) return { head: `${start}the network stands alone`, line };
+  const isLike = objectives[0] === objectives[1];
+  if (!isLike) line.push([" · objectives differ", ""]);
   if (network.training === "not finished") line.push([" · not trained to its end", ""]);
-  return { head: start + comparison(linear, network, which, hasTruth, noun), line };
+  const subject = isLike ? "the curve" : "the network";
+  return { head: start + comparison(linear, network, subject, which, hasTruth, noun), line };
 }
 
-function comparison(linear, network, which, hasTruth, noun) {
+function comparison(linear, network, subject, which, hasTruth, noun) {
   const [a, b] = [linear.scores[which], network.scores[which]];
   if (!finite(a) && !finite(b)) return "neither model can be scored";
   if (!finite(b)) return "the nonlinear model failed";
@@ -68,13 +75,19 @@ function comparison(linear, network, which, hasTruth, noun) {
   const isDeeper = network.reach > linear.reach;
   const ratio = Math.max(a, b) > 0 ? b / (a || Number.MIN_VALUE) : 1;
   if (Math.abs(a - b) <= LEVEL * Math.max(a, b)) {
-    return hasTruth && isDeeper ? "level, but the curve goes deeper" : "level: the curve buys nothing";
+    return hasTruth && isDeeper ? `level, but ${subject} goes deeper` : `level: ${subject} buys nothing`;
   }
-  if (ratio > 1) return hasTruth && isDeeper ? `linear is nearer, but not right to such ${noun}` : "linear is ahead";
-  if (!hasTruth) return `the curve saves ${percent(1 - ratio)} of the wrong guesses`;
-  if (ratio < 0.4) return `the curve leaves ${percent(ratio)} of the error`;
-  if (ratio < 0.6) return "the curve halves the error";
-  return `the curve saves ${percent(1 - ratio)} of the error`;
+  if (ratio < 1) return gain(subject, ratio, hasTruth);
+  if (hasTruth && isDeeper) return `linear is nearer, but not right to such ${noun}`;
+  return gain("the linear model", 1 / ratio, hasTruth);
+}
+
+// The better model's share of the other's error, as loud for either.
+function gain(subject, ratio, hasTruth) {
+  if (!hasTruth) return `${subject} saves ${percent(1 - ratio)} of the wrong guesses`;
+  if (ratio < 0.4) return `${subject} leaves ${percent(ratio)} of the error`;
+  if (ratio < 0.6) return `${subject} halves the error`;
+  return `${subject} saves ${percent(1 - ratio)} of the error`;
 }
 
 const percent = (share) => (finite(share) && Number.isFinite(share) ? `${Math.round(100 * share)}%` : "nothing");

@@ -2,9 +2,10 @@
 other, at every rank.
 
 The browser computes states, Ĥ and next symbols itself, so a change of the rank asks nothing of the
-server. It gets the linear model of the largest rank, whose leading blocks are the models of all
-smaller ranks, and each network with all its weights. `assets/explore/models.js` computes with them,
-and `assets/explore/explore.js` draws. Scores come from here.
+server. It gets SP's model of the largest rank, whose leading blocks are the models of all smaller
+ranks, and all weights of each network and of each linear model that EM has trained.
+`assets/explore/models.js` computes with them, and `assets/explore/explore.js` draws. Scores come
+from here.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from ..experiment.results import Result
 from ..hankel.matrix import HankelMatrix
 from ..hankel.recipe import HankelRecipe
 from ..learning.fitting import fit
-from ..learning.learners import HANKEL_LEARNERS
+from ..learning.learners import HANKEL_LEARNERS, PFA
 from ..learning.spectral import TruncatedSVD
 from ..learning.two_steps import FitCache, svd_size
 from ..metrics.evaluate import evaluate
@@ -39,9 +40,11 @@ from .string_labels import word_labels
 from .walk import first_word, is_bracketed, ladder_words, open_brackets
 
 NETWORKS = HANKEL_LEARNERS[1:]
+LINEAR = (HANKEL_LEARNERS[0], PFA.name())  # fitted to the matrix, and by likelihood
 NETWORK_RANKS = range(1, 13)  # of the networks that are looked for among the finished runs
 LIKELIHOOD_RANKS = range(1, 9)  # of the shipped networks that are trained by likelihood
-MAX_RANK = 20  # of the linear model
+MAX_RANK = 20  # of the linear models
+PFA_STARTS = 8  # of EM, for the shipped linear models by likelihood
 MOST_NUMBERS = 50_000  # in the transitions that are sent of one model
 MOST_STRINGS = 40
 MOST_GROUPS = 6
@@ -51,8 +54,8 @@ BROWSER_READINGS = (StringReading(), ConditionalReading("softmax", normalised=Tr
 NESTED = "brackets open"
 THREE_NESTED: Word = (dyck.OPEN,) * 3 + (dyck.CLOSE,) * 3
 WHY_NO_LINEAR = (
-    "The linear model is drawn for matrices that count whole strings as they are: statistic "
-    "“string”, no transform, no boundary symbol."
+    "SP's model is drawn for matrices that count whole strings as they are: statistic “string”, no "
+    "transform, no boundary symbol."
 )
 WHY_TOO_LARGE = "This model has too many numbers to be sent to a browser."
 WHY_NO_NETWORK = (
@@ -66,7 +69,7 @@ def explore_payload(
     svd: TruncatedSVD,
     results: Mapping[str, Mapping[int, Result]],
 ) -> dict[str, Any]:
-    """Make the payload of Explore. Networks that come later are made by `networks_payload`.
+    """Make the payload of Explore. Models that come later are made by `trained_payload`.
 
     Parameters
     ----------
@@ -95,9 +98,9 @@ def explore_payload(
         - "groups": "title", what groups are; "names"; and the group of each row and each column
           ("rows", "columns"; −1: none)
         - "singular", "numericalRank": singular values; "mostRank": the highest rank to choose
-        - "linear": "model", a linear model, or None; "why" there is none; "scores", one for each
-          rank from 1
-        - "networks": see `networks_payload`
+        - "linear": of SP: "model", a linear model, or None; "why" there is none; "scores", one for
+          each rank from 1
+        - "trained": see `trained_payload`
         - "truth": what is known about the strings, see `_truth`
         - "ladder": strings that go deeper and deeper, see `_ladder`
         - "word": the string that is followed first
@@ -134,19 +137,30 @@ def explore_payload(
         "numericalRank": int(svd.numerical_rank),
         "mostRank": max(1, min(limits.most("rank"), MAX_RANK, len(svd.singular_values))),
         "linear": _linear(hankel, svd, data.test),
-        "networks": networks_payload(results),
+        "trained": trained_payload(results),
         "truth": _truth(data, prefixes),
         "ladder": _ladder(data),
         "word": list(THREE_NESTED if is_bracketed(data.alphabet) else first_word(data)),
     }
 
 
-def networks_payload(results: Mapping[str, Mapping[int, Result]]) -> dict[str, Any]:
-    """Make the payload of networks: learner -> rank, as text -> "model", a network, or None; "why"
-    there is none; "scores"; and "training", whether it was trained to its end.
+def trained_payload(results: Mapping[str, Mapping[int, Result]]) -> dict[str, Any]:
+    """Make the payload of finished runs of `NETWORKS`, and of `PFA`.
+
+    Returns
+    -------
+    dict
+        Learner -> rank, as text ->
+
+        - "model": that of `network_payload`, or that of `linear_payload` for one model; None if
+          none is drawn
+        - "why" none is drawn
+        - "scores": see `explore_payload`
+        - "training": whether it was trained to its end
+        - "starts": how many starts of EM it is the best of; None for a network
     """
     return {
-        learner: {str(rank): _network(result) for rank, result in by_rank.items()}
+        learner: {str(rank): _trained(result) for rank, result in by_rank.items()}
         for learner, by_rank in results.items()
     }
 
@@ -211,7 +225,8 @@ def _linear(hankel: HankelMatrix, svd: TruncatedSVD, test: TestSet) -> dict[str,
 
 
 def linear_payload(models: Sequence[WFA]) -> dict[str, Any]:
-    """Make the payload of linear models of rank 1, 2, …, each the leading blocks of the last one.
+    """Make the payload of one linear model, or of those of rank 1, 2, …, each the leading blocks of
+    the last one.
 
     Returns
     -------
@@ -259,20 +274,25 @@ def network_payload(model: NLWFA) -> dict[str, Any]:
     }
 
 
-def _network(result: Result) -> dict[str, Any]:
+def _trained(result: Result) -> dict[str, Any]:
+    learning = result.recipe.learning
     model, why = _drawable(result.model)
-    if result.recipe.learning.needs_hankel and not _is_plain(result.recipe.hankel):
+    if learning.needs_hankel and not _is_plain(result.recipe.hankel):
         model, why = None, WHY_NO_NETWORK
     return {
         "model": model,
         "why": why,
         "scores": _scores(result.scores),
         "training": result.report.training,
+        "starts": learning.number_of_starts if isinstance(learning, PFA) else None,
     }
 
 
 def _drawable(model: LearnedModel) -> tuple[dict[str, Any] | None, str]:
-    """Return the payload of a network, or why it has none."""
+    """Return the payload of a network or of a linear model, or why it has none."""
+    if isinstance(model, WFA):
+        is_small = model.transitions.size <= MOST_NUMBERS
+        return (linear_payload([model]), "") if is_small else (None, WHY_TOO_LARGE)
     if not isinstance(model, NLWFA) or model.reading not in BROWSER_READINGS:
         return None, WHY_NO_NETWORK
     size = sum(layer.size for layer in model.transitions) + sum(map(np.size, model.decoder))

@@ -14,7 +14,13 @@ from collections.abc import Iterable
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from ..display.explore import LIKELIHOOD_RANKS, NETWORK_RANKS, NETWORKS
+from ..display.explore import (
+    LIKELIHOOD_RANKS,
+    MAX_RANK,
+    NETWORK_RANKS,
+    NETWORKS,
+    PFA_STARTS,
+)
 from ..errors import RecipeError
 from ..experiment.presets import PRESETS
 from ..experiment.recipe import Recipe, with_fields
@@ -33,10 +39,13 @@ def shipped_recipes(lessons: Iterable[Lesson]) -> dict[str, Recipe]:
     recipes = [recipe for lesson in lessons for step in lesson.steps for recipe in step.models]
     presets = [recipe for _, recipe in PRESETS.values() if recipe.data.source != "upload"]
     recipes += [recipe.with_learner(learner) for recipe in presets for learner in HANKEL_LEARNERS]
+    first = PRESETS["first-steps"][1]
     recipes += [
-        with_fields(
-            PRESETS["first-steps"][1], {"learner": learner, "rank": rank, "objective": objective}
-        )
+        with_fields(first, {"learner": "PFA", "rank": rank, "starts": PFA_STARTS})
+        for rank in range(1, MAX_RANK + 1)
+    ]
+    recipes += [
+        with_fields(first, {"learner": learner, "rank": rank, "objective": objective})
         for objective, ranks in (("hankel", NETWORK_RANKS), ("likelihood", LIKELIHOOD_RANKS))
         for learner in NETWORKS
         for rank in ranks

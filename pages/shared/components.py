@@ -87,8 +87,8 @@ def explore(
     on_chosen: Callable[[], None],
     on_room: Callable[[], None],
 ) -> str:
-    """Draw Explore. The state has "chosen", the rank, the learner and the objective that
-    were chosen in it.
+    """Draw Explore. The state has "chosen": the rank, the learner, the objective and the linear
+    learner that were chosen in it.
 
     What changes comes in parts of its own: otherwise Streamlit would send the component's script
     again, too.
@@ -96,12 +96,12 @@ def explore(
     Parameters
     ----------
     now : dict
-        "id" of the payload, "rank", "learner", "objective", and "isFirst": whether it begins in
-        motion.
+        "id" of the payload, "rank", "learner", "objective", "linear", the learner of the linear
+        model, and "isFirst": whether it begins in motion.
     text : str
         The payload, as JSON.
     rest : str
-        The networks that come after the first picture, as JSON.
+        The trained models that come after the first picture, as JSON.
 
     Returns
     -------

@@ -177,7 +177,7 @@ def _ranks(recipe: Recipe) -> list[int]:
     """
     options = [
         rank
-        for rank in RANKS
+        for rank in sorted({*RANKS, recipe.learning.rank})
         if rank <= min(recipe.hankel.num_prefixes, recipe.hankel.num_suffixes, limits.most("rank"))
     ]
     default = [rank for rank in (1, 2, 3, 5, 10) if rank in options]

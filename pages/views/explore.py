@@ -10,27 +10,31 @@ import streamlit as st
 
 from nlwfa_core import RecipeError, limits
 from nlwfa_core.display.explore import (
+    LINEAR,
+    MAX_RANK,
     NETWORK_RANKS,
     NETWORKS,
+    PFA_STARTS,
     explore_payload,
-    networks_payload,
+    trained_payload,
 )
 from nlwfa_core.experiment.datasets import Data
 from nlwfa_core.experiment.recipe import Recipe, with_fields
 from nlwfa_core.hankel.matrix import HankelMatrix
-from nlwfa_core.learning.learners import HANKEL_LEARNERS
+from nlwfa_core.learning.learners import HANKEL_LEARNERS, PFA, STRING_LEARNERS
 from nlwfa_core.learning.names import OBJECTIVES
 from nlwfa_core.learning.spectral import TruncatedSVD
 from pages.shared import components, contents, open_lesson, sidebar, url_parameters
 from pages.shared.context import Context, computed, finished, has_finished
 from pages.shared.navigation import PAGES, switch
 
-FIRST = "both.non"  # its networks come with the picture, and those of the others after it
+FIRST = "both.non"  # its networks come with the picture, and all other trained models after it
 SEEN = "explore.seen"
 COMPONENT = "explore.picture"
 WAY = "way"  # in the address: how networks are trained, if not by FIRST_OBJECTIVE
 FIRST_OBJECTIVE = "likelihood"
 OTHER_OBJECTIVES = OBJECTIVES.keys() - {FIRST_OBJECTIVE}
+LINEAR_WAY = "linear"  # in the address: the linear model, if not the first of LINEAR
 
 
 def picture(context: Context) -> None:
@@ -47,7 +51,11 @@ def picture(context: Context) -> None:
         objective=objective,
     )
     found = {
-        learner: {rank: key for rank, key in by_rank.items() if has_finished(key)}
+        learner: {
+            rank: done[0]
+            for rank, keys in by_rank.items()
+            if (done := [*filter(has_finished, keys)])
+        }
         for learner, by_rank in runs.items()
     }
     keys = [key for by_rank in found.values() for key in by_rank.values()]
@@ -60,6 +68,7 @@ def picture(context: Context) -> None:
             "rank": recipe.learning.rank,
             "learner": recipe.learning.learner,
             "objective": objective,
+            "linear": _linear(),
             "isFirst": not st.session_state.get(SEEN) and "rank" not in st.query_params,
         },
         text,
@@ -68,7 +77,7 @@ def picture(context: Context) -> None:
         on_room=_enter,
     )
     st.session_state[SEEN] = True
-    url_parameters.write(WAY)
+    url_parameters.write(WAY, LINEAR_WAY)
     if room in PAGES:
         switch(room)
 
@@ -81,33 +90,50 @@ def _objective() -> str:
     return chosen if chosen in OTHER_OBJECTIVES else FIRST_OBJECTIVE
 
 
+def _linear() -> str:
+    """Return the learner of the linear lane, one of `LINEAR`."""
+    chosen = url_parameters.value(LINEAR_WAY)
+    return chosen if chosen in LINEAR else LINEAR[0]
+
+
 def _options_key(recipe: Recipe) -> str:
     """Return the key of what a recipe's runs of all learners and ranks share."""
     options = {"learner": FIRST, "rank": NETWORK_RANKS[0], "objective": _objective()}
     return with_fields(recipe, options, sidebar.hidden_options()).key()
 
 
-def _keys(recipe: Recipe, remembered: dict[str, Any], objective: str) -> dict[str, dict[int, str]]:
-    """Return learner -> rank -> the key of the run that differs from a recipe in these alone."""
-    keys: dict[str, dict[int, str]] = {learner: {} for learner in NETWORKS}
+def _keys(
+    recipe: Recipe, remembered: dict[str, Any], objective: str
+) -> dict[str, dict[int, tuple[str, ...]]]:
+    """Return learner -> rank -> the keys of the runs that differ from a recipe in these alone, the
+    first of which that is finished is drawn: of `PFA`, that with the most starts.
+    """
+    keys: dict[str, dict[int, tuple[str, ...]]] = {learner: {} for learner in NETWORKS}
     for learner, by_rank in keys.items():
         for rank in NETWORK_RANKS[: limits.most("rank")]:
             with suppress(RecipeError):  # the matrix is too small for this rank
                 options = {"learner": learner, "rank": rank, "objective": objective}
-                by_rank[rank] = with_fields(recipe, options, remembered).key()
+                by_rank[rank] = (with_fields(recipe, options, remembered).key(),)
+    by_likelihood = with_fields(recipe, {"learner": PFA.name()}, remembered)
+    own = by_likelihood.learning.fields()["starts"]
+    starts = sorted({own, PFA_STARTS}, reverse=True)
+    keys[PFA.name()] = {
+        rank: tuple(with_fields(by_likelihood, {"rank": rank, "starts": n}).key() for n in starts)
+        for rank in range(1, min(MAX_RANK, limits.most("rank")) + 1)
+    }
     return keys
 
 
 def _texts(
     data: Data, hankel: HankelMatrix, svd: TruncatedSVD, found: dict[str, dict[int, str]]
 ) -> tuple[str, str]:
-    """Return the payload as JSON, with the networks of one learner; and those of the others."""
+    """Return the payload as JSON, with the networks of one learner; and what else is trained."""
     results = {
         learner: {rank: finished(key) for rank, key in keys.items()}
         for learner, keys in found.items()
     }
     payload = explore_payload(data, hankel, svd, {FIRST: results.pop(FIRST)})
-    return _json(payload), _json(networks_payload(results))
+    return _json(payload), _json(trained_payload(results))
 
 
 def _json(payload: dict[str, Any]) -> str:
@@ -115,22 +141,37 @@ def _json(payload: dict[str, Any]) -> str:
 
 
 def _take_chosen() -> None:
-    """Set the sidebar to the rank and the learner that were chosen in the picture.
+    """Set the sidebar to the rank and the learner that were chosen in the picture, and the address
+    to how its models are trained.
 
     What a browser sends may be anything; what is no choice is ignored.
     """
     match st.session_state[COMPONENT].get("chosen"):
-        case {"rank": int(rank), "learner": str(learner), "objective": str(objective)}:
+        case {
+            "rank": int(rank),
+            "learner": str(learner),
+            "objective": str(objective),
+            "linear": str(linear),
+        }:
             sidebar.set_rank(max(1, rank))
             if learner in HANKEL_LEARNERS:
                 st.session_state["learner"] = learner
             url_parameters.set_value(WAY, objective if objective in OTHER_OBJECTIVES else "")
+            url_parameters.set_value(LINEAR_WAY, linear if linear in LINEAR[1:] else "")
 
 
 def _enter() -> None:
-    """Before Train opens, set the sidebar to how the picture's networks are trained."""
-    if st.session_state[COMPONENT].get("room") == "train":
+    """Set the room that opens to what the picture shows: Train, to how its networks are trained;
+    Compare, where a linear model by likelihood is trained, to that learner and rank.
+    """
+    room = st.session_state[COMPONENT].get("room")
+    if room == "train":
         st.session_state["objective"] = _objective()
+    if room == "compare" and (linear := _linear()) in STRING_LEARNERS:
+        rank = sidebar.current().learning.rank
+        st.session_state["opponents"] = [linear]
+        st.session_state["ranks"] = sorted({*open_lesson.COMPARED, rank})
+        st.session_state["against"] = "rank"
 
 
 def ways_in() -> None:

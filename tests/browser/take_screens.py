@@ -42,7 +42,8 @@ SWEEP = {
 
 
 def open_page(browser: Browser, look: str) -> Page:
-    context = browser.new_context(**LOOKS[look])
+    # a picture is taken at rest: Explore begins in motion
+    context = browser.new_context(reduced_motion="reduce", **LOOKS[look])
     context.set_default_timeout(PATIENCE_SECONDS * 1000)
     return context.new_page()
 

@@ -10,14 +10,16 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, WebSocket, expect
 
+from nlwfa_core.display.explore import PFA_STARTS
 from nlwfa_core.experiment.presets import PRESETS
 from nlwfa_core.experiment.recipe import with_fields
 from nlwfa_core.experiment.results import Result, load_result
 from nlwfa_core.files import LAB_FOLDER
 from nlwfa_core.strings.words import Words
-from tests.browser.screen import heading, visit
+from tests.browser.screen import heading, train, visit
 
 FIRST = PRESETS["first-steps"][1]
+STRINGS = {"num_strings": 200, "num_validation": 30, "num_test": 30, "data_seed": 77}  # few, fresh
 
 
 def shipped(learner: str, rank: int) -> Result:
@@ -31,6 +33,12 @@ def verdict(page: Page) -> Any:
 
 def cut(page: Page) -> Any:
     return page.get_by_role("slider", name="Rank: number of states")
+
+
+def trained_by(page: Page, lane: str, way: str) -> None:
+    """Chooses how a lane's model is trained."""
+    switch = page.get_by_role("group", name=f"How the {lane} model is trained")
+    switch.get_by_role("button", name=way).click()
 
 
 def sent_by(page: Page) -> list[int]:
@@ -74,12 +82,41 @@ def test_networks_of_the_papers_way_are_shown_beside_those_by_likelihood(
     page: Page, lab: str
 ) -> None:
     visit(page, lab, rank=4)
-    page.get_by_role("button", name="as in the paper").click()
+    trained_by(page, "nonlinear", "from the matrix")
     expect(page).to_have_url(re.compile("way=hankel"))
     key = with_fields(FIRST, {"learner": "both.non", "rank": 4}).key()
     scores = load_result(LAB_FOLDER / "assets" / "results" / key).scores
     shown = f"TV {scores.total_variation:.3f}"
     expect(page.locator(".explore .lane.lower .scored")).to_contain_text(shown)
+
+
+def test_the_linear_model_has_the_same_switch_and_the_address_remembers_it(
+    page: Page, lab: str
+) -> None:
+    visit(page, lab, rank=6)
+    expect(verdict(page)).to_contain_text("the network")
+    trained_by(page, "linear", "by likelihood")
+    fields = {"learner": "PFA", "rank": 6, "starts": PFA_STARTS}
+    result = load_result(LAB_FOLDER / "assets" / "results" / with_fields(FIRST, fields).key())
+    upper = page.locator(".explore .lane.upper")
+    scores = result.scores
+    expect(upper.locator(".scored")).to_contain_text(f"TV {scores.total_variation:.3f}")
+    expect(upper.locator(".scored")).to_contain_text(f"WER {scores.wer:.3f}")
+    expect(upper).to_contain_text(f"best of {PFA_STARTS} starts")
+    expect(verdict(page)).to_contain_text("the curve")
+    weight = float(result.model.weights(Words.of([(0, 0, 0, 1, 1, 1)]))[0])
+    said = page.locator(".explore .said").inner_text()
+    linear = said.split(" · linear ")[1].split(" · ")[0]
+    assert float(linear) == pytest.approx(weight, rel=5e-3)
+    expect(page).to_have_url(re.compile("linear=PFA"))
+    page.get_by_role("button", name="H: what follows what").click()
+    expect(heading(page, "hankel")).to_be_visible()
+    page.go_back()
+    pressed = page.get_by_role("button", name="by likelihood", pressed=True)
+    expect(pressed).to_have_count(2)
+    trained_by(page, "linear", "from the matrix")
+    expect(page).not_to_have_url(re.compile("linear="))
+    expect(verdict(page)).to_contain_text("the network")
 
 
 def test_weights_of_a_string_that_is_typed_are_those_of_the_models(page: Page, lab: str) -> None:
@@ -114,3 +151,17 @@ def test_strings_without_networks_show_the_linear_lane_and_say_what_is_missing(
     expect(lower).to_contain_text("both.non with 4 states has not been trained on these strings")
     lower.get_by_role("button", name="Go to Train").click()
     expect(heading(page, "train")).to_be_visible()
+
+
+def test_a_linear_model_that_is_missing_is_trained_on_compare(page: Page, lab: str) -> None:
+    visit(page, lab, rank=6, linear="PFA", **STRINGS)
+    upper = page.locator(".explore .lane.upper")
+    expect(upper).to_contain_text("A PFA with 6 states has not been trained on these strings.")
+    expect(verdict(page)).to_have_text("With 6 states, there is no model to draw yet")
+    upper.get_by_role("button", name="Train it on Compare").click()
+    expect(heading(page, "compare")).to_be_visible()
+    train(page, "compare")
+    page.get_by_role("link", name="Explore", exact=True).click()
+    expect(upper).to_contain_text("PFA by EM: weights ≥ 0, one start")
+    expect(upper.locator(".scored")).to_contain_text("TV")
+    expect(verdict(page)).to_have_text("With 6 states, the nonlinear model is not trained yet")

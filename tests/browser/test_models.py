@@ -14,10 +14,19 @@ import pytest
 from playwright.sync_api import Browser, Page
 
 from nlwfa_core import NLWFA, WFA, fit
-from nlwfa_core.display.explore import BROWSER_READINGS, MAX_RANK, linear_payload, network_payload
+from nlwfa_core.display.explore import (
+    BROWSER_READINGS,
+    MAX_RANK,
+    PFA_STARTS,
+    linear_payload,
+    network_payload,
+    trained_payload,
+)
 from nlwfa_core.experiment.datasets import load_data
 from nlwfa_core.experiment.pipeline import build_hankel
 from nlwfa_core.experiment.presets import PRESETS
+from nlwfa_core.experiment.recipe import with_fields
+from nlwfa_core.experiment.results import load_result
 from nlwfa_core.files import LAB_FOLDER
 from nlwfa_core.learning.two_steps import FitCache
 from nlwfa_core.models.reading import Reading
@@ -95,6 +104,16 @@ def test_linear_models_of_every_rank_have_the_librarys_numbers(script: Page) -> 
         compare(script, payload, deep_words(), "linear", model)
 
 
+@pytest.mark.parametrize("rank", [1, 3, 20])
+def test_linear_models_by_likelihood_have_the_librarys_numbers(script: Page, rank: int) -> None:
+    fields = {"learner": "PFA", "rank": rank, "starts": PFA_STARTS}
+    key = with_fields(PRESETS["first-steps"][1], fields).key()
+    result = load_result(LAB_FOLDER / "assets" / "results" / key)
+    sent = json.loads(json.dumps(trained_payload({"PFA": {rank: result}})))["PFA"][str(rank)]
+    compare(script, sent["model"], all_words(2, 5), "linear", result.model)
+    compare(script, sent["model"], deep_words(), "linear", result.model)
+
+
 @pytest.mark.parametrize("seed", range(5))
 def test_what_is_only_rounding_is_0_in_both(script: Page, seed: int) -> None:
     """Two states in a rotated basis, and a symbol that leads from one into the other once."""
@@ -160,10 +179,12 @@ VERDICTS = [
     (lane(0.2), lane(0.15), "the curve saves 25% of the error"),
     (lane(0.2), lane(0.19), "level: the curve buys nothing"),
     (lane(0.2), lane(0.2, reach=4), "level, but the curve goes deeper"),
-    (lane(0.1), lane(0.2), "linear is ahead"),
+    (lane(0.1), lane(0.2), "the linear model halves the error"),
+    (lane(0.05), lane(0.2), "the linear model leaves 25% of the error"),
+    (lane(0.15), lane(0.2), "the linear model saves 25% of the error"),
     (lane(0.1), lane(0.2, reach=5), "linear is nearer, but not right to such depth"),
     (lane(0.0), lane(0.0), "level: the curve buys nothing"),
-    (lane(0.0), lane(0.1), "linear is ahead"),
+    (lane(0.0), lane(0.1), "the linear model leaves 0% of the error"),
     (lane(0.4, error=0.9), lane(0.1, error=0.95), "neither holds the strings"),
     (lane(None), lane(0.2), "only the nonlinear model holds any string"),
     (lane(0.2), lane(None), "the nonlinear model failed"),
@@ -186,9 +207,30 @@ def test_the_headline_is_made_from_the_scores(
         assert line == "distance to the truth 0.050 against 0.200 · right to depth 3 against 3"
 
 
+@pytest.mark.parametrize("objectives", [("hankel", "likelihood"), ("likelihood", "hankel")])
+def test_of_other_objectives_nothing_is_put_down_to_the_curve(
+    script: Page, objectives: tuple[str, str]
+) -> None:
+    found = verdict(script, lane(0.2), lane(0.05), objectives=objectives)
+    assert found["head"] == "With 4 states, the network leaves 25% of the error"
+    assert found["line"][-1][0] == " · objectives differ"
+    level = verdict(script, lane(0.2), lane(0.2), objectives=objectives)
+    assert level["head"] == "With 4 states, level: the network buys nothing"
+    like = verdict(script, lane(0.2), lane(0.05), objectives=["likelihood", "likelihood"])
+    assert like["head"] == "With 4 states, the curve leaves 25% of the error"
+    assert "objective" not in "".join(text for text, _ in like["line"])
+
+
 def test_a_network_that_is_not_trained_to_its_end_is_named_so(script: Page) -> None:
     found = verdict(script, lane(0.2), lane(0.1) | {"training": "not finished"})
     assert found["line"][-1][0] == " · not trained to its end"
+
+
+def test_of_a_model_that_is_not_drawn_the_scores_alone_are_told(script: Page) -> None:
+    undrawn = {"scores": [0.2, 0.5, 1.0, 0, 0], "training": "–"}
+    for linear, network in ((undrawn, lane(0.1)), (lane(0.2), undrawn)):
+        line = "".join(text for text, _ in verdict(script, linear, network)["line"])
+        assert "against 0.200" in line and "depth" not in line
 
 
 def test_without_a_truth_wrong_guesses_are_compared(script: Page) -> None:
@@ -198,6 +240,8 @@ def test_without_a_truth_wrong_guesses_are_compared(script: Page) -> None:
     assert line == "next symbols guessed wrong 0.400 against 0.800"
     level = verdict(script, lane(None, 0.8), lane(None, 0.79), hasTruth=False)
     assert level["head"] == "With 4 states, level: the curve buys nothing"
+    linear = verdict(script, lane(None, 0.6), lane(None, 0.8), hasTruth=False)
+    assert linear["head"] == "With 4 states, the linear model saves 25% of the wrong guesses"
 
 
 def test_without_a_bend_the_linear_model_stands_alone(script: Page) -> None:
@@ -205,12 +249,18 @@ def test_without_a_bend_the_linear_model_stands_alone(script: Page) -> None:
     assert found["head"] == "With 1 state, matrices are right to depth 3"
     nothing = verdict(script, lane(0.2, reach=0), None, learner="SP", rank=1)
     assert nothing["head"] == "With 1 state, matrices hold no string at all"
+    undrawn = {"scores": [0.2, 0.5, 1.0, 0, 0], "training": "–"}
+    guessed = verdict(script, undrawn, None, learner="SP", rank=1)
+    assert guessed["head"] == "With 1 state, matrices guess 50% of what follows"
+    missing = verdict(script, None, None, learner="SP", rank=1)
+    assert missing["head"] == "With 1 state, there is no model to draw yet"
 
 
 def verdict(script: Page, linear: Any, network: Any, **others: Any) -> dict[str, Any]:
     asked = {
         "rank": 4,
         "learner": "both.non",
+        "objectives": ["hankel", "hankel"],
         "linear": linear,
         "network": network,
         "hasTruth": True,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from base64 import b64decode
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -15,10 +16,12 @@ from nlwfa_core.display.explore import (
     MOST_NUMBERS,
     NETWORK_RANKS,
     NETWORKS,
+    PFA_STARTS,
     WHY_NO_LINEAR,
     WHY_NO_NETWORK,
+    WHY_TOO_LARGE,
     explore_payload,
-    networks_payload,
+    trained_payload,
 )
 from nlwfa_core.experiment.datasets import Data, load_data
 from nlwfa_core.experiment.pipeline import build_hankel, run
@@ -50,6 +53,11 @@ def payload_of(recipe: Recipe, results: dict[str, dict[int, Result]]) -> dict[st
     text = json.dumps(payload, allow_nan=False)
     found: dict[str, Any] = json.loads(text)
     return found
+
+
+def shipped_pfa(rank: int) -> Result:
+    fields = {"learner": "PFA", "rank": rank, "starts": PFA_STARTS}
+    return load_result(SHIPPED / with_fields(FIRST, fields).key())
 
 
 def quick(**fields: Any) -> Recipe:
@@ -104,11 +112,12 @@ def test_the_shipped_networks_are_sent_whole_and_the_picture_is_small() -> None:
     }
     first = payload_of(FIRST, {"both.non": results["both.non"]})
     assert len(json.dumps(first, separators=(",", ":"))) <= 150_000
-    networks = networks_payload(results)
+    networks = trained_payload(results)
     for learner, by_rank in results.items():
         for rank, result in by_rank.items():
             sent = networks[learner][str(rank)]
             assert sent["scores"][1] == result.scores.wer and sent["training"] == "finished"
+            assert sent["starts"] is None
             widths, model = sent["model"]["widths"], result.model
             layers = [
                 numbers(layer, 2, before, after)
@@ -118,6 +127,34 @@ def test_the_shipped_networks_are_sent_whole_and_the_picture_is_small() -> None:
             ]
             for mine, own in zip(layers, model.transitions, strict=True):
                 np.testing.assert_array_equal(mine, own)
+
+
+def test_linear_models_by_likelihood_are_sent_whole_each_with_its_own_sums() -> None:
+    """No weight of theirs is below 0, and the probabilities of all strings sum to 1."""
+    results = {rank: shipped_pfa(rank) for rank in range(1, MAX_RANK + 1)}
+    sent = trained_payload({"PFA": results})["PFA"]
+    for rank, result in results.items():
+        entry, own = sent[str(rank)], result.model
+        assert isinstance(own, WFA) and entry["starts"] == PFA_STARTS
+        scores = result.scores
+        assert entry["scores"][:3] == [scores.total_variation, scores.wer, scores.bits_per_symbol]
+        initial = numbers(entry["model"]["initial"])
+        transitions = numbers(entry["model"]["transitions"], 2, rank, rank)
+        np.testing.assert_array_equal(initial, own.initial)
+        np.testing.assert_array_equal(transitions, own.transitions)
+        termination = numbers(entry["model"]["termination"])
+        np.testing.assert_array_equal(termination, own.termination)
+        assert min(initial.min(), transitions.min(), termination.min()) >= 0
+        [sums] = map(numbers, entry["model"]["sums"])
+        assert initial @ sums == pytest.approx(1)
+
+
+def test_a_linear_model_of_too_many_numbers_is_not_sent() -> None:
+    rank = int((MOST_NUMBERS / 2) ** 0.5) + 1
+    result = shipped_pfa(1)
+    large = WFA(np.full(rank, 1 / rank), np.zeros((2, rank, rank)), np.ones(rank))
+    sent = trained_payload({"PFA": {rank: replace(result, model=large)}})["PFA"][str(rank)]
+    assert sent["model"] is None and sent["why"] == WHY_TOO_LARGE
 
 
 @pytest.mark.parametrize(
@@ -131,7 +168,7 @@ def test_matrices_whose_linear_model_is_no_leading_block_have_none(fields: dict[
 def test_a_network_that_is_read_in_another_way_is_not_drawn() -> None:
     epochs = dict.fromkeys(("epochs_factorisation", "epochs_transitions", "epochs_refinement"), 2)
     result = run(with_fields(PRESETS["refined"][1], QUICK | epochs))
-    sent = networks_payload({"both.non": {2: result}})["both.non"]["2"]
+    sent = trained_payload({"both.non": {2: result}})["both.non"]["2"]
     assert sent["model"] is None and sent["why"] == WHY_NO_NETWORK
     assert sent["scores"][1] == result.scores.wer
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from nlwfa_core.display.explore import LIKELIHOOD_RANKS
+from nlwfa_core.display.explore import LIKELIHOOD_RANKS, MAX_RANK
 from nlwfa_core.experiment.pipeline import run
 from nlwfa_core.experiment.presets import PRESETS
 from nlwfa_core.experiment.recipe import Recipe
@@ -34,15 +34,16 @@ CONVERGED = {"log2_pauto": 0.07, "wer": 0.06, "bits_per_symbol": 0.3}
 
 
 def is_quick(recipe: Recipe) -> bool:
-    """Whether a result is computed again here: linear models, unless likelihood has refined them,
-    and networks whose training is short and whose scores come back.
+    """Whether a result is computed again here: linear models, unless likelihood has refined them
+    or EM takes long, and networks whose training is short and whose scores come back.
 
     With three states, and on square roots, even the first digits depend on chance. Networks by
     likelihood take half a minute each; docs/method-notes.md says how much they differ.
     """
     learning = recipe.learning
     if not isinstance(learning, NetworkLearner):
-        return learning.learner == "SP" and learning.refinement != "likelihood"
+        is_short = learning.learner == "SP" or (learning.learner == "PFA" and learning.rank <= 5)
+        return is_short and learning.refinement != "likelihood"
     longest = max(learning.epochs_factorisation, learning.epochs_transitions)
     if learning.objective == "likelihood":
         return False
@@ -96,6 +97,15 @@ def test_all_that_is_wanted_is_there_and_nothing_else() -> None:
     assert all(
         recipe.key() in WANTED for _, recipe in PRESETS.values() if recipe.data.source != "upload"
     )
+
+
+def test_linear_models_by_likelihood_have_every_rank() -> None:
+    ranks = [
+        recipe.learning.rank
+        for recipe in WANTED.values()
+        if recipe.learning.learner == "PFA" and recipe.data == START.data
+    ]
+    assert sorted(ranks) == list(range(1, MAX_RANK + 1))
 
 
 def test_they_are_small() -> None:
