@@ -67,7 +67,7 @@ class NetworkLearner(HankelLearner, Networks, ByObjective):
 
     >>> from nlwfa_core import options
     >>> options("both.non", rank=3, objective="likelihood")
-    BothNon(learner='both.non', rank=3, objective='likelihood', ridge=1.0, seed=0)
+    BothNon(learner='both.non', rank=3, objective='likelihood', ridge=2.0, seed=0)
     """
 
     @property
