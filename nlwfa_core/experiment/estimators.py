@@ -29,6 +29,7 @@ from ..hankel.estimate import build_hankel
 from ..hankel.recipe import HankelRecipe
 from ..learning.fitting import fit
 from ..learning.learners import LEARNERS, NETWORK_LEARNERS
+from ..learning.names import OBJECTIVES
 from ..metrics.evaluate import evaluate
 from ..metrics.testset import TestSet
 from ..models.model import LogModel, Model, next_distributions, scaled_next_scores
@@ -228,12 +229,16 @@ class SpectralWFA(_StringEstimator):
 
 
 class NonlinearWFA(_StringEstimator):
-    """Networks over the Hankel matrix: NL-WFA (Li, Rabusseau, Precup 2018).
+    """Networks over the Hankel matrix: NL-WFA (Li, Rabusseau, Precup 2018); or by likelihood,
+    without a matrix.
 
     Parameters
     ----------
     learner : str
         "fac.non", "tran.non" or "both.non".
+    objective : str
+        "hankel" or "likelihood". By likelihood the parameters of the matrix, `statistic`,
+        `num_prefixes` and `num_suffixes`, and `epochs` have no effect.
     epochs : int, optional
         The largest number of epochs of steps 1 and 2; by default, until they converge.
     seed : int
@@ -267,6 +272,7 @@ class NonlinearWFA(_StringEstimator):
         floor: float = FLOOR,
         epochs: int | None = None,
         seed: int = 0,
+        objective: str = "hankel",
     ) -> None:
         self.learner = learner
         self.rank = rank
@@ -277,8 +283,15 @@ class NonlinearWFA(_StringEstimator):
         self.floor = floor
         self.epochs = epochs
         self.seed = seed
+        self.objective = objective
 
     def _learn(self, sample: Sample) -> Model:
+        check_one_of("learner", self.learner, NETWORK_LEARNERS)
+        check_one_of("objective", self.objective, OBJECTIVES)
+        if self.objective == "likelihood":
+            return fit(
+                sample, self.learner, self.rank, objective="likelihood", seed=self.seed
+            ).model
         recipe = HankelRecipe(
             num_prefixes=self.num_prefixes,
             num_suffixes=self.num_suffixes,
@@ -287,7 +300,6 @@ class NonlinearWFA(_StringEstimator):
         )
         hankel = build_hankel(sample, recipe)
         rank = min(self.rank, hankel.num_prefixes, hankel.num_suffixes)
-        check_one_of("learner", self.learner, NETWORK_LEARNERS)
         steps = ("epochs_factorisation", "epochs_transitions")
         epochs = {} if self.epochs is None else dict.fromkeys(steps, self.epochs)
         # a linear step, which is solved exactly, has no epochs

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from time import perf_counter
 from typing import Any
 
-from ..errors import RecipeError, check_types, enumeration, plural
+from ..errors import RecipeError, check_types, did_you_mean, enumeration, plural
 from ..hankel.estimate import build_hankel
 from ..hankel.matrix import HankelMatrix
 from ..hankel.recipe import HankelRecipe
@@ -182,6 +182,10 @@ def fit(
     if not isinstance(data, HankelMatrix):
         data = _sample_of(data)
     counting = {name: fields.pop(name) for name in MATRIX_FIELDS if name in fields}
+    known = {name for kind in LEARNERS.values() for name in kind.model_fields}
+    for name in fields.keys() - known:
+        if advice := did_you_mean(name, MATRIX_FIELDS):
+            raise RecipeError(f"unknown field {name!r}{advice}")
     settings = called_options(LEARNERS, options, rank, fields)
     if isinstance(data, HankelMatrix):
         if not isinstance(settings, HankelLearner):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -134,11 +135,20 @@ def test_what_is_wrong_is_said_when_it_learns() -> None:
             NonlinearWFA(learner="SP"),
             "learner must be one of fac.non, tran.non, both.non; got 'SP'",
         ),
+        (NonlinearWFA(objective="values"), "objective must be one of hankel, likelihood"),
     ):
         with pytest.raises(RecipeError, match=message):
             estimator.fit(DYCK)
     with pytest.raises(RecipeError, match="symbol 'x' is not in the alphabet"):
         SpectralWFA().fit(DYCK).score(["x"])
+
+
+def test_networks_are_learned_by_likelihood_without_a_matrix() -> None:
+    strings = DYCK[:30]
+    model = NonlinearWFA("fac.non", rank=1, objective="likelihood", seed=3).fit(strings)
+    expected: Any = fit(strings, "fac.non", 1, objective="likelihood", seed=3).model
+    words = as_words(strings, model.alphabet_)
+    assert (model.score_samples(strings) == expected.log2_weights(words)).all()
 
 
 def test_a_guess_is_the_highest_score_and_not_the_largest() -> None:

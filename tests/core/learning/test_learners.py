@@ -253,6 +253,8 @@ def test_options_are_one_value_or_keywords(dyck: HankelMatrix) -> None:
     for other in models[1:]:
         for mine, expected in zip(arrays(other), arrays(models[0]), strict=True):
             np.testing.assert_array_equal(mine, expected)
+    with pytest.raises(RecipeError, match="'num_prefix'; did you mean num_prefixes"):
+        fit(["ab"], "SP", 1, num_prefix=3)
     with pytest.raises(RecipeError, match="unknown field 'depth'; the fields are learner"):
         fit(dyck, "SP", 2, depth=3)
     with pytest.raises(RecipeError, match="learner must be 'both.non'; got 'SP'"):
