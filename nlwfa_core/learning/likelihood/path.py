@@ -1,6 +1,6 @@
 """The path of ranks: the networks of ranks 1, 2, 3 …, each found with the help of the one below it.
 
-Networks of up to FRESH_UP_TO states start at random, short strings first: on long ones the gradient
+Networks of few states start at random, short strings first: on long ones the gradient
 of a bad start is of any size, and prefixes of at most 10 symbols are few. A larger network is the
 one below with a state more, which at first changes nothing (growing networks: Fahlman and Lebiere,
 *The cascade-correlation learning architecture*, NIPS 1990; without changing the function: Chen,
@@ -27,7 +27,9 @@ from .newton import STEPS, Descended, descend, is_large
 from .prefixes import PrefixCounts
 
 STAGE = "likelihood"
-FRESH_UP_TO = 4  # states
+# Networks start at random up to so many states; of at least MANY_STRINGS, which determine more
+# weights, up to MOST_FRESH, as long as each state was worth its weights.
+FRESH_UP_TO, MANY_STRINGS, MOST_FRESH = 4, 10_000, 8
 FRESH, FIRST_STEPS = 48, 10  # random starts; steps of each on the shortest prefixes
 GROWN, GROWN_STEPS = 4, 6  # random directions of a new state; steps of each
 # The rungs: lengths of prefixes, as far as they are shorter than three quarters of the longest, and
@@ -118,9 +120,9 @@ class Path:
 
     def up_to(self, rank: int, report: Report, cancelled: CancelCheck) -> Stage:
         """Return the network of a rank, and compute those below it that are missing."""
-        missing = range(len(self.stages) + 1, rank + 1)
-        work = _Work(sum(map(self._num_trainings, missing)), report, cancelled)
-        for each in missing:
+        work = _Work(report, cancelled)
+        for each in range(len(self.stages) + 1, rank + 1):
+            work.expect(sum(map(self._num_trainings, range(each, rank + 1))))
             self.stages.append(self._stage(each, work))
         return self.stages[rank - 1]
 
@@ -143,13 +145,19 @@ class Path:
 
     def _num_trainings(self, rank: int) -> int:
         kept = sum(number for _, number in self._rungs())
-        fresh = FRESH + kept if rank <= FRESH_UP_TO else 0
+        fresh = FRESH + kept if self._starts_at_random(rank) else 0
         return fresh + (GROWN + 1 if rank > 1 else 0) + 1
+
+    def _starts_at_random(self, rank: int) -> bool:
+        if rank <= FRESH_UP_TO:
+            return True
+        worth = all(stage.network.num_states == stage.rank for stage in self.stages)
+        return self.train.num_strings >= MANY_STRINGS and rank <= MOST_FRESH and worth
 
     def _stage(self, rank: int, work: _Work) -> Stage:
         """Train the network of a rank, given those below it."""
         below = self.stages[-1] if self.stages else None
-        tried = self._fresh(rank, work) if rank <= FRESH_UP_TO else []
+        tried = self._fresh(rank, work) if self._starts_at_random(rank) else []
         if below is not None:
             tried.append(self._grown(rank, below.network, work))
         first = _best(tried)[0]
@@ -256,9 +264,13 @@ class Path:
 class _Work:
     """Counts trainings, and reports each."""
 
-    def __init__(self, total: int, report: Report, cancelled: CancelCheck) -> None:
-        self.total, self.report, self.cancelled = total, report, cancelled
-        self.done = 0
+    def __init__(self, report: Report, cancelled: CancelCheck) -> None:
+        self.report, self.cancelled = report, cancelled
+        self.done = self.total = 0
+
+    def expect(self, number: int) -> None:
+        """Say how many trainings are still to come, at most."""
+        self.total = self.done + number
 
     def note(self, value: float) -> None:
         self.done += 1
