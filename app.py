@@ -14,6 +14,7 @@ from pages.shared import (
     class_session,
     open_lesson,
     pins,
+    rank_series,
     screen,
     server,
     share_link,
@@ -62,6 +63,7 @@ def draw() -> None:
         ):
             visitor.sign_in_control()
         visitor_runs.visit(recipe, *pins.pinned().values())
+        rank_series.withdraw_others(recipe.data)
         url_parameters.write(*share_link.OURS)
         screen.leave_others(name)
         sidebar.remember_values()

@@ -6,6 +6,7 @@
 
 const SETTLED_MS = 250; // of the rank, before Python hears it
 const PATIENCE_MS = 6000; // for Python to say the same
+const RANKS_AT_ONCE = 4; // that one press of a button trains: 1 to 4, 5 to 8 …
 const STEP_MS = 700; // of the play button, and of the opening
 const NETWORKS = { "fac.non": [true, false], "tran.non": [false, true], "both.non": [true, true] };
 const DOES = {
@@ -69,6 +70,7 @@ export default function ({ parentElement, setTriggerValue }) {
 class Material {
   constructor(data) {
     Object.assign(this, data);
+    this.trained = {};
     this.numRows = data.prefixes.length;
     this.numColumns = data.suffixes.length;
     this.H = new Float64Array(this.numRows * this.numColumns);
@@ -99,8 +101,34 @@ class Material {
     this.rowOf = new Map(data.prefixes.map((word, row) => [String(word), row]));
   }
 
+  // Models that were trained, in place of those before; what has been computed of the others stays.
   take(trained) {
-    Object.assign(this.trained, trained);
+    for (const key of this.made.keys()) {
+      const [learner, rank] = key.split(" ");
+      if (learner !== "SP" && !isEqual(this.trained[learner]?.[rank], trained[learner]?.[rank])) this.made.delete(key);
+    }
+    this.trained = trained;
+  }
+
+  // The highest rank of a learner for which there is room here.
+  mostOf(learner) {
+    return LINEAR.includes(learner) ? this.mostRank : Math.min(this.mostRank, this.mostNetwork);
+  }
+
+  // The ranks that are trained with this one, without those that are.
+  untrained(learner, rank) {
+    const most = Math.min(this.mostOf(learner), Math.ceil(rank / RANKS_AT_ONCE) * RANKS_AT_ONCE);
+    return Array.from({ length: most }, (_, n) => n + 1).filter((one) => !this.entry(learner, one));
+  }
+
+  // About how long their training takes, in words.
+  timeOf(learner, ranks) {
+    const [fresh, grown] = this.costs[learner];
+    const seconds = ranks.reduce((sum, rank) => sum + (rank > RANKS_AT_ONCE ? grown : fresh), 0);
+    if (seconds < 8) return "some seconds";
+    if (seconds <= 50) return `about ${Math.ceil(seconds / 10) * 10} seconds`;
+    if (seconds < 90) return "about a minute";
+    return seconds < 5400 ? `about ${Math.ceil(seconds / 60)} minutes` : "hours";
   }
 
   entry(learner, rank) {
@@ -213,7 +241,8 @@ class Lane {
     this.head = html("div", "", "head");
     this.sub = html("span", "", "sub");
     this.scored = html("span", "", "scored");
-    this.head.append(html("h2", isLower ? "Nonlinear" : "Linear"), this.ways(), this.sub, this.scored);
+    this.stop = this.button("Cancel", "link", () => explore.cancel(this.learner));
+    this.head.append(html("h2", isLower ? "Nonlinear" : "Linear"), this.ways(), this.sub, this.stop, this.scored);
     const picture = (kind) => {
       const box = html("div", "", kind);
       const canvas = html("canvas");
@@ -226,12 +255,25 @@ class Lane {
     Object.assign(this, { heat, dots, matrix, plane });
     this.captions = ["caption", "caption", "caption after"].map((kind) => html("p", "", kind));
     this.next = html("div", "", "next");
-    this.missing = html("p", "", "missing");
+    this.missing = html("div", "", "missing");
+    this.what = html("p");
+    this.what.setAttribute("aria-live", "polite");
+    this.train = this.button("", "", () => explore.train(this.learner));
+    this.room = this.button("Go to Train", "", () => explore.enter("train"));
+    this.quit = this.button("Cancel", "", () => explore.cancel(this.learner));
+    this.note = html("p", "", "label");
+    this.missing.append(this.what, this.train, this.room, this.quit, this.note);
     this.root.append(this.head, ...this.captions, matrix, plane, this.next, this.missing);
     explore.listenMatrix(heat);
     dots.addEventListener("pointermove", (event) => explore.hover(this.dotAt(event)));
     dots.addEventListener("pointerleave", () => explore.hover(null));
     dots.addEventListener("click", (event) => explore.follow(this.dotAt(event)));
+  }
+
+  button(text, className, act) {
+    const button = Object.assign(html("button", text, className), { type: "button" });
+    button.addEventListener("click", act);
+    return button;
   }
 
   // The switch of how the model is trained.
@@ -305,12 +347,14 @@ class Lane {
     const entry = material.entry(learner, state.rank);
     const lane = material.lane(learner, state.rank);
     this.root.classList.toggle("same", this.isCopy);
-    this.sub.textContent = this.isCopy ? "no curve: the model above, again" : this.about(learner, entry);
+    const going = lane && this.explore.told[learner]?.text; // otherwise it stands in the lane
+    this.sub.textContent = this.isCopy ? "no curve: the model above, again" : going || this.about(learner, entry);
     this.sub.title = this.sub.textContent;
     this.scored.replaceChildren(...this.score(entry?.scores));
     const isThere = Boolean(lane);
     for (const part of [...this.captions, this.matrix, this.plane, this.next]) part.hidden = !isThere;
     this.missing.hidden = isThere;
+    this.stop.hidden = this.isCopy || !going;
     if (!isThere) this.tellMissing(entry);
     else this.tell(lane);
   }
@@ -340,29 +384,42 @@ class Lane {
   }
 
   tellMissing(entry) {
+    const { explore, learner } = this;
+    const { material, state } = explore;
+    const { text, failed } = explore.told[learner] ?? {};
+    const isStarting = explore.starting === learner;
+    const isKnown = learner === "SP" || entry || !explore.isWhole;
+    const canTrain = !isKnown && (learner === "PFA" || material.objective === "likelihood");
+    const ranks = canTrain && state.rank <= material.mostOf(learner) ? material.untrained(learner, state.rank) : [];
+    const isTraining = !isKnown && Boolean(text);
+    const isOffered = ranks.length > 0 && !isTraining && !isStarting;
+    const hadFocus = this.missing.contains(this.missing.getRootNode().activeElement);
+    const said = isStarting && !text ? "starting …" : isTraining ? text : this.why(entry, isKnown, failed);
+    if (this.what.textContent !== said) this.what.textContent = said;
+    const span = ranks.length > 1 ? `${ranks[0]} to ${states(ranks.at(-1))}` : states(ranks[0]);
+    this.train.textContent = `Train ${span}`;
+    this.train.hidden = !isOffered;
+    this.room.hidden = isKnown || isOffered || isTraining || isStarting;
+    this.quit.hidden = !isTraining;
+    this.note.hidden = isKnown || !(isOffered || isTraining);
+    this.note.textContent = isTraining
+      ? "Each model is drawn as soon as it is trained."
+      : `It takes ${ranks.length ? material.timeOf(learner, ranks) : ""}, and each is drawn as soon as it is trained.`;
+    if (hadFocus && !this.quit.hidden) this.quit.focus();
+  }
+
+  // Why there is nothing to draw.
+  why(entry, isKnown, failed) {
     const { material, state } = this.explore;
-    if (this.learner === "SP") {
-      this.missing.replaceChildren(
-        html("span", material.linear.why || `Ranks above ${material.linear.scores.length} are not drawn here.`),
-      );
-      return;
-    }
-    if (entry || this.explore.rest !== this.explore.id) {
-      this.missing.replaceChildren(html("span", entry?.why ?? ""));
-      return;
-    }
+    if (this.learner === "SP")
+      return material.linear.why || `Ranks above ${material.linear.scores.length} are not drawn here.`;
+    if (isKnown) return entry?.why ?? "";
+    if (failed) return `The training failed: ${failed}`;
     const isLinear = LINEAR.includes(this.learner);
     const [name, way] = isLinear
       ? [`A ${this.learner}`, ""]
       : [this.learner, `, ${WAYS.objective[material.objective][0]}`];
-    const button = html("button", isLinear ? "Train it on Compare" : "Go to Train");
-    button.type = "button";
-    button.addEventListener("click", () => this.explore.enter(isLinear ? "compare" : "train"));
-    this.missing.replaceChildren(
-      html("span", `${name} with ${states(state.rank)} has not been trained on these strings${way}.`),
-      html("br"),
-      button,
-    );
+    return `${name} with ${states(state.rank)} has not been trained on these strings${way}.`;
   }
 
   tell(lane) {
@@ -631,6 +688,7 @@ class Explore {
       hot: null,
     };
     this.before = null;
+    this.told = {}; // learner -> how far its training is, or why it failed
     this.moves = new Map(); // a kind of movement -> when it began, and how long it takes
     this.pens = new Map();
     this.closing = new AbortController();
@@ -658,30 +716,67 @@ class Explore {
   }
 
   // Everything comes in parts of its own (assets/lens/part.js), and Streamlit does not send again
-  // what stayed the same: "text", the picture; "rest", the models that come after it; and "now",
-  // what the sidebar says.
+  // what stayed the same: "text", the picture; "first", the models without which it is not drawn;
+  // "rest", those that come after it; "now", what the sidebar says; and "training".
   take(part) {
     if (!part?.now) return;
-    const { id, isFirst } = part.now;
+    const { id, trained, isFirst, objective } = part.now;
+    const [hasFirst, hasRest] = [part.first?.id === trained, part.rest?.id === trained];
     // the first picture does not wait for the rest; another takes its place when it is whole
-    const isWhole = !this.material || part.rest?.id === id;
-    if (this.id !== id && part.text?.id === id && isWhole) {
+    if (this.id !== id && part.text?.id === id && hasFirst && (hasRest || !this.material)) {
       this.id = id;
       const before = this.material;
       this.material = new Material(JSON.parse(part.text.json));
-      this.material.objective = part.now.objective; // that of its networks: a choice comes before them
+      this.material.take(JSON.parse(part.first.json));
+      this.material.objective = objective; // that of its networks: a choice comes before them
+      this.whole = null;
       this.build(before);
       this.settle(part.now, true);
       if (isFirst && !this.isCalm) this.open(part.now.rank);
     } else if (this.id === id) {
       this.settle(part.now);
     }
-    if (this.id === id && part.rest?.id === id && this.rest !== id) {
-      this.rest = id;
-      this.material.take(JSON.parse(part.rest.json));
+    if (this.id === id && hasFirst && hasRest && this.whole !== trained) {
+      this.whole = trained;
+      this.material.take({ ...JSON.parse(part.first.json), ...JSON.parse(part.rest.json) });
+      this.material.objective = objective;
       this.warm();
     }
+    this.isWhole = this.whole === trained;
+    if (part.training?.id === id) this.told = part.training.told;
+    if (this.told[this.starting]) this.starting = null;
+    this.followTraining();
     this.change();
+  }
+
+  // Has ranks trained; Python answers with "training". The cut goes to each model that is new, up to
+  // where it stood.
+  train(learner) {
+    const { material, state } = this;
+    const ranks = material.untrained(learner, state.rank);
+    this.starting = learner;
+    this.growing = { learner, ranks: ranks.filter((rank) => rank <= state.rank) };
+    setTimeout(() => {
+      this.starting = null; // it was refused, as a message has said
+      this.change();
+    }, PATIENCE_MS);
+    this.send("train", { learner, objective: material.objective, ranks });
+    this.change();
+  }
+
+  followTraining() {
+    if (!this.growing) return;
+    const { learner, ranks } = this.growing;
+    const newest = ranks.findLast((rank) => this.material.entry(learner, rank));
+    if (newest === ranks.at(-1)) this.growing = null;
+    if (!newest || newest === this.state.rank) return;
+    this.change({ rank: newest });
+    this.ask();
+  }
+
+  cancel(learner) {
+    this.growing = null;
+    this.send("cancel", learner);
   }
 
   // What Python says, unless a person has just said something else here.
@@ -690,6 +785,7 @@ class Explore {
     if (this.asking && isEqual(this.asking.chosen, said)) this.asking = null;
     if (this.asking && Date.now() < this.asking.until) return;
     if (isEqual(chosenOf(this.state), said)) return;
+    this.growing = null;
     this.change({ ...said, rank: Math.min(said.rank, this.material.mostRank) });
     if (isNew) this.before = null; // nothing was shown before
   }
@@ -722,7 +818,8 @@ class Explore {
       Object.assign(state, { word: material.word.slice(0, MOST_TAPE), at: Math.min(3, material.word.length) });
     Object.assign(state, { hot: null, score: material.hasTruth ? state.score : Math.max(1, state.score) });
     this.before = null;
-    this.rest = null;
+    this.told = {};
+    this.growing = null;
     this.put = material.orders[state.order].map((places) => Float64Array.from(places));
     this.moves.clear();
     const size = `${material.numRows} beginnings by ${material.numColumns} endings`;
@@ -824,6 +921,7 @@ class Explore {
   }
 
   choose(some) {
+    this.growing = null;
     this.change(some);
     this.ask();
   }
@@ -870,7 +968,9 @@ class Explore {
     this.mono = '"Source Code Pro", monospace';
     const key = JSON.stringify([
       this.id,
-      this.rest,
+      this.isWhole && this.whole,
+      this.told,
+      this.starting,
       this.isDark,
       this.box.clientWidth,
       innerHeight,
@@ -1435,7 +1535,7 @@ class Explore {
     const { material, state } = this;
     const [linear, network] = this.pair.map(([, learner, lane]) => lane ?? material.entry(learner, state.rank));
     const isMissing = (!network && state.learner !== "SP") || (!linear && state.linear !== "SP");
-    if (isMissing && this.rest !== this.id) return; // it may be coming
+    if (isMissing && !this.isWhole) return; // it may be coming
     const { head, line } = verdictOf({
       rank: state.rank,
       learner: state.learner,

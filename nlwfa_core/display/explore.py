@@ -33,6 +33,8 @@ from ..models.nlwfa import NLWFA
 from ..models.reading import ConditionalReading, StringReading
 from ..models.wfa import WFA
 from ..sources import dyck
+from ..strings.sample import Sample
+from ..strings.trie import Trie
 from ..strings.words import Alphabet, Word, Words
 from .lens import packed
 from .panels import MAX_SIDE, state_order
@@ -63,13 +65,8 @@ WHY_NO_NETWORK = (
 )
 
 
-def explore_payload(
-    data: Data,
-    hankel: HankelMatrix,
-    svd: TruncatedSVD,
-    results: Mapping[str, Mapping[int, Result]],
-) -> dict[str, Any]:
-    """Make the payload of Explore. Models that come later are made by `trained_payload`.
+def explore_payload(data: Data, hankel: HankelMatrix, svd: TruncatedSVD) -> dict[str, Any]:
+    """Make the payload of Explore. Models that were trained are made by `trained_payload`.
 
     Parameters
     ----------
@@ -78,8 +75,6 @@ def explore_payload(
         Its first MAX_SIDE rows and columns are shown.
     svd : TruncatedSVD
         The largest singular values of H_λ.
-    results : mapping
-        Learner -> rank -> a finished run of the same strings and the same matrix.
 
     Returns
     -------
@@ -100,7 +95,9 @@ def explore_payload(
         - "singular", "numericalRank": singular values; "mostRank": the highest rank to choose
         - "linear": of SP: "model", a linear model, or None; "why" there is none; "scores", one for
           each rank from 1
-        - "trained": see `trained_payload`
+        - "costs": learner -> about how many seconds the training of one rank takes, and of one
+          that goes on from a network with a state less
+        - "mostNetwork": the highest rank of networks that are looked for
         - "truth": what is known about the strings, see `_truth`
         - "ladder": strings that go deeper and deeper, see `_ladder`
         - "word": the string that is followed first
@@ -137,7 +134,8 @@ def explore_payload(
         "numericalRank": int(svd.numerical_rank),
         "mostRank": max(1, min(limits.most("rank"), MAX_RANK, len(svd.singular_values))),
         "linear": _linear(hankel, svd, data.test),
-        "trained": trained_payload(results),
+        "costs": _costs(train),
+        "mostNetwork": NETWORK_RANKS[-1],
         "truth": _truth(data, prefixes),
         "ladder": _ladder(data),
         "word": list(THREE_NESTED if is_bracketed(data.alphabet) else first_word(data)),
@@ -163,6 +161,19 @@ def trained_payload(results: Mapping[str, Mapping[int, Result]]) -> dict[str, An
         learner: {str(rank): _trained(result) for rank, result in by_rank.items()}
         for learner, by_rank in results.items()
     }
+
+
+def _costs(train: Sample) -> dict[str, tuple[float, float]]:
+    """Estimate the seconds of processor time that a rank takes, from the number of prefixes.
+
+    The laws are those of rough fits to what Dyck words, Tomita's languages, verbs and samples of
+    automata took on one processor core, with 60 to 2,000 strings: they are right within a factor
+    of 2.
+    """
+    prefixes = Trie.of(train.words, train.num_symbols).num_nodes
+    network = 0.02 * (prefixes * (train.num_symbols + 1)) ** 0.6
+    pfa = 0.05 * prefixes**0.5
+    return dict.fromkeys(NETWORKS, (network, network / 4)) | {PFA.name(): (pfa, pfa)}
 
 
 def _is_plain(hankel: HankelMatrix | HankelRecipe) -> bool:

@@ -5,6 +5,7 @@ Jobs have no lock of their own: whoever uses one holds the lock of its `Runner`.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -38,7 +39,8 @@ class JobStatus:
     key: str
     recipe: Recipe
     state: str  # "queued", "running", "done", "failed" or "cancelled"
-    # Position in the queue: 1 starts next. None if the job is not queued.
+    # Position in the queue: 1 starts next. None if the job is not in the queue: it has started, or
+    # it follows another job.
     position: int | None
     num_queued: int  # the number of waiting jobs of all sessions
     progress: Progress | None  # the latest progress of a running job
@@ -133,6 +135,10 @@ class Job:
     # the speed of the job, from which its remaining time is estimated
     pace: Pace = field(default_factory=Pace)
     picture: Snapshot | None = None
+    # The jobs that the same worker does after this one, in the same turn; and whether this job
+    # waits for such a turn, not in the queue.
+    followers: deque[Job] = field(default_factory=deque)
+    follows: bool = False
     # called with (key, recipe, state, message) when the job starts and when it ends
     report: Callable[..., None] = lambda *event: None
 
@@ -148,6 +154,18 @@ class Job:
     @property
     def over(self) -> bool:
         return self.state not in ("queued", "running")
+
+    def successor(self) -> Job | None:
+        """Return the first of the followers that has not ended, which from now on leads the others;
+        None if there is none.
+        """
+        while self.followers:
+            job = self.followers.popleft()
+            if not job.over:
+                job.followers, self.followers = self.followers, deque()
+                job.follows = False
+                return job
+        return None
 
     def submitted_by(self, session: str) -> None:
         """Add a session that submits the job, even if it has cancelled the job before."""

@@ -12,7 +12,7 @@ from __future__ import annotations
 import atexit
 import logging
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from threading import Condition, Thread, Timer
@@ -185,22 +185,50 @@ class Runner:
 
         Raises RecipeError if the recipe exceeds a limit, or too many jobs are waiting.
         """
-        key = recipe.key()
-        self._find(key)  # finds a result on disk, so that the recipe is not run again
+        [key] = self._submit([recipe], session, hold)
+        return key
+
+    def submit_series(self, recipes: Sequence[Recipe], session: str) -> list[str]:
+        """Queue recipes that one worker is to run one after the other, in one turn: each goes on
+        from what the worker has kept of the one before.
+
+        Recipes that are waiting, running or done stay as they are. If a run of the series fails,
+        those after it fail, too; if it is cancelled, they go on.
+
+        Returns the keys. Raises RecipeError as `submit` does; the series takes one place in the
+        queue.
+        """
+        return self._submit(recipes, session)
+
+    def _submit(self, recipes: Sequence[Recipe], session: str, hold: bool = False) -> list[str]:
+        """Queue recipes, the new ones as one series. Takes the lock."""
+        keys = [recipe.key() for recipe in recipes]
+        for key in keys:
+            self._find(key)  # finds a result on disk, so that the recipe is not run again
         person = self._person_of(session)
         with self._changed:
-            job = self._jobs.get(key)
-            if job is None or job.state in ("failed", "cancelled"):
-                check_allowed(recipe)
-                self._make_room(person)
-                job = Job(key, recipe, session, person, paused=hold, report=self._recorder.record)
-                self._remember(job)
-                self._queue.append(job)
-                self._changed.notify_all()
-            job.submitted_by(session)
+            leader: Job | None = None
+            for key, recipe in zip(keys, recipes, strict=True):
+                job = self._jobs.get(key)
+                if job is None or job.state in ("failed", "cancelled"):
+                    check_allowed(recipe)
+                    if leader is None:
+                        self._make_room(person)
+                    job = Job(
+                        key, recipe, session, person, paused=hold, report=self._recorder.record
+                    )
+                    self._remember(job)
+                    if leader is None:
+                        leader = job
+                        self._queue.append(job)
+                        self._changed.notify_all()
+                    else:
+                        job.follows = True
+                        leader.followers.append(job)
+                job.submitted_by(session)
+                self._recorder.record(key, recipe, job.state)
             self._begin_checks()
-            self._recorder.record(key, recipe, job.state)
-        return key
+        return keys
 
     def status(self, key: str, watcher: str | None = None) -> JobStatus | None:
         """Return a job's status; None if there is neither such a job nor a result on disk.
@@ -319,10 +347,12 @@ class Runner:
     # lock held.
 
     def _status(self, job: Job) -> JobStatus:
-        if job.state != "queued":
+        if job.state != "queued" or job.follows:
             return job.status(None, len(self._queue))
+        before = (*self._computing(), *self._queue.before(job))
         seconds = self._durations.until_done(
-            (*self._computing(), *self._queue.before(job)), self._num_working
+            (each for leader in before for each in (leader, *leader.followers) if not each.over),
+            self._num_working,
         )
         return job.status(self._queue.position(job), len(self._queue), seconds)
 
@@ -403,9 +433,13 @@ class Runner:
 
     def _stop(self, job: Job, state: str = "cancelled", message: str | None = None) -> None:
         """Stop a waiting or running job."""
-        if job.state == "queued":
+        was_in_queue = job.state == "queued" and not job.follows
+        if was_in_queue:
             self._queue.remove(job)
         job.end(state, message)
+        if was_in_queue and (following := self._successor(job)):
+            self._queue.append(following)
+            self._changed.notify_all()
         if worker := self._send(job, {"cancel": True}):
             _later(CANCEL_SECONDS, self._kill, worker, job)
 
@@ -473,19 +507,39 @@ class Runner:
                 )
                 if self._closed:
                     break
-                worker.job = job = self._queue.pop()
-                job.begin()
-                self._stop_overtime(job)
-            for _ in range(ATTEMPTS):
-                self._attempt(worker, job)
-            with self._changed:
-                job.end("failed", died(ATTEMPTS))
-                self._durations.note(job)
-                worker.job = None
-                if self._has_spare_process():
-                    worker.reap()
-                self._changed.notify_all()
+                self._begin(worker, self._queue.pop())
+            while (job := worker.job) is not None:
+                for _ in range(ATTEMPTS):
+                    self._attempt(worker, job)
+                with self._changed:
+                    job.end("failed", died(ATTEMPTS))
+                    self._durations.note(job)
+                    self._begin(worker, self._successor(job))
+                    if worker.job is None and self._has_spare_process():
+                        worker.reap()
+                    self._changed.notify_all()
         worker.reap()
+
+    def _begin(self, worker: WorkerProcess, job: Job | None) -> None:
+        worker.job = job
+        if job is not None:
+            job.begin()
+            self._stop_overtime(job)
+
+    def _successor(self, job: Job) -> Job | None:
+        """Return the job of the same series that is next in the turn of one that has ended; None if
+        there is none. After one that failed, all others fail; those that nobody wants are
+        cancelled.
+        """
+        while (following := job.successor()) is not None:
+            if job.state == "failed":
+                following.end("failed", job.message)
+            elif self._is_abandoned(following):
+                following.end("cancelled")
+            else:
+                return following
+            job = following
+        return None
 
     def _attempt(self, worker: WorkerProcess, job: Job) -> None:
         """Run a job in a worker process.

@@ -83,10 +83,11 @@ def explore(
     key: str,
     now: dict[str, Any],
     text: str,
+    first: str,
     rest: str,
     on_chosen: Callable[[], None],
     on_room: Callable[[], None],
-) -> str:
+) -> Any:
     """Draw Explore. The state has "chosen": the rank, the learner, the objective and the linear
     learner that were chosen in it.
 
@@ -96,22 +97,51 @@ def explore(
     Parameters
     ----------
     now : dict
-        "id" of the payload, "rank", "learner", "objective", "linear", the learner of the linear
-        model, and "isFirst": whether it begins in motion.
+        "id" of the payload, "trained", that of the trained models, "rank", "learner", "objective",
+        "linear", the learner of the linear model, and "isFirst": whether it begins in motion.
     text : str
         The payload, as JSON.
-    rest : str
-        The trained models that come after the first picture, as JSON.
+    first, rest : str
+        The trained models without which there is no first picture, and those that come after it,
+        as JSON.
 
     Returns
     -------
-    str
-        The room that was entered in this run; empty if none was.
+    component state
+        What happened in this run, each None if nothing did: "room", the page that was entered;
+        "train", what is to be trained, with "learner", "objective" and "ranks"; and "cancel", the
+        learner whose training is to end.
     """
-    answer = _explore(key=key, data={}, on_chosen_change=on_chosen, on_room_change=on_room)
+    answer = _explore(
+        key=key,
+        data={},
+        on_chosen_change=on_chosen,
+        on_room_change=on_room,
+        on_train_change=_nothing,
+        on_cancel_change=_nothing,
+    )
     parts = {
-        name: {"id": now["id"], "json": sent} for name, sent in (("text", text), ("rest", rest))
+        name: {"id": id, "json": sent}
+        for name, id, sent in (
+            ("text", now["id"], text),
+            ("first", now["trained"], first),
+            ("rest", now["trained"], rest),
+        )
     }
     for name, part in {"now": now, **parts}.items():
         _part(key=f"{key}_{name}", data={"lens": "explore", name: part}, height=1)
-    return answer.room or ""
+    return answer
+
+
+def explore_training(key: str, picture: str, told: dict[str, dict[str, str]]) -> None:
+    """Tell Explore which trainings are going on.
+
+    Parameters
+    ----------
+    picture : str
+        The "id" of the payload.
+    told : dict
+        Learner -> "text", how far its training is, or "failed", why there is none.
+    """
+    part = {"id": picture, "told": told}
+    _part(key=f"{key}_training", data={"lens": "explore", "training": part}, height=1)

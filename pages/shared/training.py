@@ -28,6 +28,7 @@ from nlwfa_core.rounding import format_share, format_significant
 from nlwfa_core.strings.words import Alphabet, Words
 from pages.shared import components, open_lesson, sidebar, visitor_runs
 from pages.shared.context import Context, computed
+from pages.shared.navigation import FIRST
 from pages.shared.widgets import error_toast, errors_as_messages, escape_markdown
 
 POLL_SECONDS = 0.4
@@ -204,12 +205,21 @@ def running_elsewhere(recipe: Recipe, page: str) -> None:
 
 
 def _elsewhere(recipe: Recipe, page: str) -> list[JobStatus]:
-    """List the visitor's waiting and running jobs that this page does not show itself."""
-    jobs = [
+    """List the visitor's waiting and running jobs that this page does not show itself, the running
+    ones first.
+    """
+    active = [
         status
         for status in visitor_runs.mine().values()
         if status.state in ("queued", "running") and not _is_brief(status)
     ]
+    jobs = sorted(active, key=lambda status: status.state == "queued")
+    if page == FIRST:  # Explore says in its lanes how far these are
+        return [
+            status
+            for status in jobs
+            if status.recipe.data != recipe.data or status.recipe.learning.needs_hankel
+        ]
     if page == "compare":
         return [status for status in jobs if status.recipe.data != recipe.data]
     shown = set()
@@ -254,7 +264,7 @@ def _watch_elsewhere(recipe: Recipe, page: str) -> None:
         st.button(
             "Stop it" if len(jobs) == 1 else "Stop all",
             key="elsewhere.stop",
-            on_click=_cancel,
+            on_click=cancel,
             args=stop,
             type="tertiary",
         )
@@ -454,7 +464,8 @@ def _play(*recipes: Recipe) -> None:
         visitor_runs.play(recipe)
 
 
-def _cancel(*recipes: Recipe) -> None:
+def cancel(*recipes: Recipe) -> None:
+    """Cancel runs, and say so if one goes on for somebody else."""
     visitor_runs.cancel(*recipes)
     if any(
         (status := visitor_runs.status(recipe)) and status.state in ("queued", "running")
@@ -498,7 +509,7 @@ def _watch(active: list[Recipe], key: str, show_losses: bool) -> None:
                     help=text,
                 )
             st.button(
-                "Cancel", key=f"{key}.cancel", on_click=_cancel, args=active, icon=":material/stop:"
+                "Cancel", key=f"{key}.cancel", on_click=cancel, args=active, icon=":material/stop:"
             )
         _progress(going, key, show_losses)
 
@@ -508,9 +519,8 @@ def _progress(going: list[JobStatus], key: str, show_losses: bool) -> None:
         st.markdown(_stages(going[0]))
     for status in [status for status in going if status.state == "running"][:MAX_BARS]:
         st.progress(*_bar(status))
-    waiting = sorted((status.position, status) for status in going if status.position)
-    if waiting:
-        st.caption(escape_markdown(_queue(len(waiting), *waiting[0])))
+    if words := queue_words(going):
+        st.caption(escape_markdown(words))
     if show_losses:
         status = going[0]
         losses = {
@@ -609,12 +619,16 @@ def _bar(status: JobStatus) -> tuple[float, str]:
     )
 
 
-def _queue(number: int, position: int, status: JobStatus) -> str:
-    """Write the queue position of the first of several waiting runs.
+def queue_words(statuses: Sequence[JobStatus]) -> str:
+    """Write the queue position of the first of several runs that are waiting; empty if none is.
 
     >>> _ordinal(1), _ordinal(2), _ordinal(3), _ordinal(4), _ordinal(11), _ordinal(21)
     ('1st', '2nd', '3rd', '4th', '11th', '21st')
     """
+    waiting = [(status.position, status) for status in statuses if status.position]
+    if not waiting:
+        return ""
+    position, status = min(waiting, key=lambda each: each[0])
     running = [job for job in visitor_runs.mine().values() if job.state == "running"]
     if position == 1 and running:
         left = (
@@ -623,7 +637,7 @@ def _queue(number: int, position: int, status: JobStatus) -> str:
             else f" (about {duration(running[0].seconds_left)})"
         )
         return f"Starts when your other training ends: {running[0].recipe.title}{left}."
-    first = "Waiting" if number == 1 else f"{number} waiting, the first one"
+    first = "Waiting" if len(waiting) == 1 else f"{len(waiting)} waiting, the first one"
     when = (
         "" if status.seconds_left is None else f", starts in about {duration(status.seconds_left)}"
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import streamlit as st
@@ -139,6 +140,18 @@ def submit(*recipes: Recipe, paused: bool = False) -> None:
         _add_to_own(keys, again=True)
 
 
+def submit_series(recipes: Sequence[Recipe]) -> None:
+    """Submit runs that one worker is to do one after the other, in one turn.
+
+    Raises RecipeError if the queue is full.
+    """
+    keys = runner().submit_series(recipes, owner())
+    st.session_state[GOING].update(keys)
+    for recipe in recipes:
+        st.session_state[STARTED] = _newest([*st.session_state.get(STARTED, []), recipe])
+    _add_to_own(keys, again=True)
+
+
 def _newest(started: list[Recipe]) -> list[Recipe]:
     """Return the last MAX_STARTED runs.
 
@@ -230,4 +243,9 @@ def watch(recipe: Recipe) -> JobStatus | None:
     """Return a run's status for a page that shows its progress, and keep the run going as long as a
     page watches it.
     """
-    return runner().status(recipe.key(), owner())
+    return watch_key(recipe.key())
+
+
+def watch_key(key: str) -> JobStatus | None:
+    """Return the status of the run with a key, as `watch` does."""
+    return runner().status(key, owner())

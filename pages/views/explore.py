@@ -24,9 +24,18 @@ from nlwfa_core.hankel.matrix import HankelMatrix
 from nlwfa_core.learning.learners import HANKEL_LEARNERS, PFA, STRING_LEARNERS
 from nlwfa_core.learning.names import OBJECTIVES
 from nlwfa_core.learning.spectral import TruncatedSVD
-from pages.shared import components, contents, open_lesson, sidebar, url_parameters
+from pages.shared import (
+    components,
+    contents,
+    open_lesson,
+    rank_series,
+    sidebar,
+    training,
+    url_parameters,
+)
 from pages.shared.context import Context, computed, finished, has_finished
 from pages.shared.navigation import PAGES, switch
+from pages.shared.widgets import errors_as_messages
 
 FIRST = "both.non"  # its networks come with the picture, and all other trained models after it
 SEEN = "explore.seen"
@@ -34,6 +43,7 @@ COMPONENT = "explore.picture"
 WAY = "way"  # in the address: how networks are trained, if not by FIRST_OBJECTIVE
 FIRST_OBJECTIVE = "likelihood"
 OTHER_OBJECTIVES = OBJECTIVES.keys() - {FIRST_OBJECTIVE}
+Keys = dict[str, dict[int, tuple[str, ...]]]  # learner -> rank -> keys of runs
 LINEAR_WAY = "linear"  # in the address: the linear model, if not the first of LINEAR
 
 
@@ -47,7 +57,7 @@ def picture(context: Context) -> None:
         _keys,
         _options_key(recipe),
         recipe=recipe,
-        remembered=dict(sidebar.hidden_options()),
+        remembered=sidebar.hidden_options(),
         objective=objective,
     )
     found = {
@@ -59,12 +69,14 @@ def picture(context: Context) -> None:
         for learner, by_rank in runs.items()
     }
     keys = [key for by_rank in found.values() for key in by_rank.values()]
-    name = " ".join([context.hankel_key, objective, *keys])
-    text, rest = computed(_texts, name, context.data, context.hankel, context.svd, found=found)
-    room = components.explore(
+    trained = " ".join([context.hankel_key, objective, *keys])
+    text = computed(_picture, context.hankel_key, context.data, context.hankel, context.svd)
+    first, rest = computed(_trained, trained, found=found)
+    answer = components.explore(
         COMPONENT,
         {
-            "id": name,
+            "id": context.hankel_key,
+            "trained": trained,
             "rank": recipe.learning.rank,
             "learner": recipe.learning.learner,
             "objective": objective,
@@ -72,14 +84,67 @@ def picture(context: Context) -> None:
             "isFirst": not st.session_state.get(SEEN) and "rank" not in st.query_params,
         },
         text,
+        first,
         rest,
         on_chosen=_take_chosen,
         on_room=_enter,
     )
     st.session_state[SEEN] = True
     url_parameters.write(WAY, LINEAR_WAY)
-    if room in PAGES:
-        switch(room)
+    missing = {
+        learner: {rank: keys for rank, keys in by_rank.items() if rank not in found[learner]}
+        for learner, by_rank in runs.items()
+    }
+    _obey(recipe, answer.train, answer.cancel, missing)
+    _training(context.hankel_key, missing)
+    if answer.room in PAGES:
+        switch(answer.room)
+
+
+def _obey(recipe: Recipe, wanted: Any, cancelled: Any, missing: Keys) -> None:
+    """Start the trainings that were asked for in the picture, and cancel those of a learner.
+
+    What a browser sends may be anything; what is no choice is ignored.
+    """
+    match wanted:
+        case {"learner": str(learner), "objective": str(objective), "ranks": list(ranks)}:
+            if objective in OBJECTIVES:
+                by_rank = _recipes(recipe, sidebar.hidden_options(), objective).get(learner, {})
+                rank_series.start([same[0] for rank, same in by_rank.items() if rank in ranks])
+    if isinstance(cancelled, str) and cancelled in missing:
+        statuses = rank_series.look({cancelled: missing[cancelled]})
+        training.cancel(*(status.recipe for status in reversed(rank_series.going(statuses))))
+
+
+def _training(picture: str, missing: Keys) -> None:
+    """Say in the lanes which trainings are going on, and draw the page again when one has ended.
+
+    Parameters
+    ----------
+    picture : str
+        The "id" of the picture.
+    missing : dict
+        Learner -> rank -> the keys of the runs that were not finished when the picture was drawn.
+    """
+    statuses = rank_series.look(missing)
+    if any(status.state == "done" for by_rank in statuses.values() for status in by_rank.values()):
+        st.rerun()
+    if going := rank_series.going(statuses):
+        known = {
+            learner: {rank: (status.key,) for rank, status in by_rank.items()}
+            for learner, by_rank in statuses.items()
+        }
+        st.fragment(_watch, run_every=training.POLL_SECONDS)(picture, known, len(going))
+    else:
+        components.explore_training(COMPONENT, picture, rank_series.told(statuses))
+
+
+@errors_as_messages()
+def _watch(picture: str, known: Keys, number: int) -> None:
+    statuses = rank_series.look(known)
+    if len(rank_series.going(statuses)) < number:
+        st.rerun()
+    components.explore_training(COMPONENT, picture, rank_series.told(statuses))
 
 
 def _objective() -> str:
@@ -105,35 +170,48 @@ def _options_key(recipe: Recipe) -> str:
 def _keys(
     recipe: Recipe, remembered: dict[str, Any], objective: str
 ) -> dict[str, dict[int, tuple[str, ...]]]:
-    """Return learner -> rank -> the keys of the runs that differ from a recipe in these alone, the
-    first of which that is finished is drawn: of `PFA`, that with the most starts.
+    """Return the keys of `_recipes`."""
+    return {
+        learner: {rank: tuple(each.key() for each in same) for rank, same in by_rank.items()}
+        for learner, by_rank in _recipes(recipe, remembered, objective).items()
+    }
+
+
+def _recipes(
+    recipe: Recipe, remembered: dict[str, Any], objective: str
+) -> dict[str, dict[int, tuple[Recipe, ...]]]:
+    """Return learner -> rank -> the recipes that differ from one in these alone, the first of which
+    that is finished is drawn: of `PFA`, that with the most starts.
     """
-    keys: dict[str, dict[int, tuple[str, ...]]] = {learner: {} for learner in NETWORKS}
-    for learner, by_rank in keys.items():
+    recipes: dict[str, dict[int, tuple[Recipe, ...]]] = {learner: {} for learner in NETWORKS}
+    for learner, by_rank in recipes.items():
         for rank in NETWORK_RANKS[: limits.most("rank")]:
             with suppress(RecipeError):  # the matrix is too small for this rank
                 options = {"learner": learner, "rank": rank, "objective": objective}
-                by_rank[rank] = (with_fields(recipe, options, remembered).key(),)
+                by_rank[rank] = (with_fields(recipe, options, remembered),)
     by_likelihood = with_fields(recipe, {"learner": PFA.name()}, remembered)
     own = by_likelihood.learning.fields()["starts"]
     starts = sorted({own, PFA_STARTS}, reverse=True)
-    keys[PFA.name()] = {
-        rank: tuple(with_fields(by_likelihood, {"rank": rank, "starts": n}).key() for n in starts)
+    recipes[PFA.name()] = {
+        rank: tuple(with_fields(by_likelihood, {"rank": rank, "starts": n}) for n in starts)
         for rank in range(1, min(MAX_RANK, limits.most("rank")) + 1)
     }
-    return keys
+    return recipes
 
 
-def _texts(
-    data: Data, hankel: HankelMatrix, svd: TruncatedSVD, found: dict[str, dict[int, str]]
-) -> tuple[str, str]:
-    """Return the payload as JSON, with the networks of one learner; and what else is trained."""
+def _picture(data: Data, hankel: HankelMatrix, svd: TruncatedSVD) -> str:
+    """Return the payload as JSON."""
+    return _json(explore_payload(data, hankel, svd))
+
+
+def _trained(found: dict[str, dict[int, str]]) -> tuple[str, str]:
+    """Return the models that are trained as JSON: the networks of one learner, and all others."""
     results = {
         learner: {rank: finished(key) for rank, key in keys.items()}
         for learner, keys in found.items()
     }
-    payload = explore_payload(data, hankel, svd, {FIRST: results.pop(FIRST)})
-    return _json(payload), _json(trained_payload(results))
+    first = {FIRST: results.pop(FIRST)}
+    return _json(trained_payload(first)), _json(trained_payload(results))
 
 
 def _json(payload: dict[str, Any]) -> str:

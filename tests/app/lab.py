@@ -126,6 +126,11 @@ def trained(app: AppTest, button: str = "train.start") -> AppTest:
         app.button(key=button).click().run()
     elif not any(there.key == f"{button.rpartition('.')[0]}.cancel" for there in app.button):
         return app  # a test before has trained it
+    return ended(app)
+
+
+def ended(app: AppTest) -> AppTest:
+    """Waits for what is training, and draws the page again."""
     wait_for(
         lambda: (
             not any(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -11,14 +12,15 @@ from streamlit.testing.v1 import AppTest
 from nlwfa_core import limits
 from nlwfa_core.display.explore import LIKELIHOOD_RANKS, MAX_RANK, NETWORK_RANKS, PFA_STARTS
 from nlwfa_core.experiment.recipe import with_fields
+from pages.shared import components, visitor_runs
 from pages.shared.sidebar import FIRST
 from pages.views import explore as view
-from tests.app.lab import complaints, open_lab, trained
+from tests.app.lab import complaints, ended, go, open_lab, recipe_of, trained
 from tests.quick import QUICK
 
 
 def parts(app: AppTest) -> dict[str, Any]:
-    """What the picture is given: "text", "rest" and "now"."""
+    """What the picture is given: "text", "first", "rest", "now" and "training"."""
     given = [
         json.loads(node.proto.json)
         for node in app.get("bidi_component")
@@ -30,7 +32,7 @@ def parts(app: AppTest) -> dict[str, Any]:
 def sent(app: AppTest) -> dict[str, dict[str, Any]]:
     """The trained models: learner -> rank, as text -> a model and its scores."""
     found = parts(app)
-    models: dict[str, dict[str, Any]] = json.loads(found["text"]["json"])["trained"]
+    models: dict[str, dict[str, Any]] = json.loads(found["first"]["json"])
     return models | json.loads(found["rest"]["json"])
 
 
@@ -47,7 +49,7 @@ def test_the_lab_opens_on_the_shipped_models_of_every_rank() -> None:
     assert (now["objective"], now["linear"], now["isFirst"]) == ("likelihood", "SP", True)
     assert ranks_of(app) == {"fac.non": ranks, "tran.non": ranks, "both.non": ranks} | linear
     # the first picture does not wait for them
-    assert list(json.loads(parts(app)["text"]["json"])["trained"]) == ["both.non"]
+    assert list(json.loads(parts(app)["first"]["json"])) == ["both.non"]
     ranks = list(NETWORK_RANKS)
     paper = ranks_of(open_lab(way="hankel"))
     assert paper == {"fac.non": ranks, "tran.non": ranks, "both.non": ranks} | linear
@@ -67,7 +69,8 @@ def test_another_rank_sends_no_other_picture() -> None:
     app.selectbox(key="learner").set_value("SP").run()
     after = parts(app)
     assert (after["now"]["rank"], after["now"]["learner"]) == (4, "SP")
-    assert (after["text"], after["rest"]) == (before["text"], before["rest"])
+    for name in ("text", "first", "rest"):
+        assert after[name] == before[name]
 
 
 def test_a_run_that_was_trained_is_in_the_picture() -> None:
@@ -77,6 +80,101 @@ def test_a_run_that_was_trained_is_in_the_picture() -> None:
     trained(open_lab("train", **quick, **epochs))
     found = ranks_of(open_lab(**quick, **epochs))
     assert found == {"fac.non": [], "tran.non": [3], "both.non": [], "PFA": []}
+
+
+OWN = QUICK | {"learner": "both.non", "num_strings": 60}
+
+
+def asks(app: AppTest, monkeypatch: pytest.MonkeyPatch, **asked: Any) -> AppTest:
+    """The page is drawn again after its picture has sent something."""
+    draw = components.explore
+
+    def explore(*args: Any, **options: Any) -> SimpleNamespace:
+        draw(*args, **options)
+        return SimpleNamespace(**{"room": None, "train": None, "cancel": None} | asked)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(components, "explore", explore)
+        return app.run()
+
+
+def wanted(*ranks: Any, learner: str = "both.non", objective: str = "likelihood") -> dict[str, Any]:
+    return {"learner": learner, "objective": objective, "ranks": list(ranks)}
+
+
+def going(app: AppTest) -> dict[str, str]:
+    """The state of each run that this session has started, by its title."""
+    with_states = (visitor_runs.runner().status(key) for key in [*visitor_runs.runner()._jobs])
+    data = recipe_of(app).data
+    return {job.recipe.title: job.state for job in with_states if job and job.recipe.data == data}
+
+
+def test_ranks_are_trained_from_the_picture(monkeypatch: pytest.MonkeyPatch) -> None:
+    app = open_lab(**OWN, data_seed=613)
+    assert parts(app)["training"]["told"] == {} and not ranks_of(app)["both.non"]
+    asks(app, monkeypatch, train=wanted(1, 2))
+    assert not complaints(app)
+    told = parts(app)["training"]["told"]
+    assert list(told) == ["both.non"] and list(told["both.non"]) == ["text"]
+    ended(app)
+    assert ranks_of(app)["both.non"] == [1, 2] and not parts(app)["training"]["told"]
+    for rank in (1, 2):
+        fields = {"learner": "both.non", "rank": rank, "objective": "likelihood"}
+        recipe = with_fields(recipe_of(app), fields)
+        result = visitor_runs.runner().result(recipe.key())
+        assert result.recipe == recipe
+        assert sent(app)["both.non"][str(rank)]["scores"][1] == result.scores.wer
+    asks(app, monkeypatch, train=wanted(1, 2, learner="PFA"))
+    ended(app)
+    models = sent(app)["PFA"]
+    assert [models[rank]["starts"] for rank in "12"] == [PFA_STARTS] * 2
+
+
+def test_a_cancel_and_other_strings_end_the_training(monkeypatch: pytest.MonkeyPatch) -> None:
+    long = OWN | {"num_strings": 20_000}
+    app = asks(open_lab(**long, data_seed=614), monkeypatch, train=wanted(1, 2, 3, 4))
+    assert set(going(app)) == {f"both.non, k = {rank}" for rank in (1, 2, 3, 4)}
+    assert set(going(app).values()) <= {"queued", "running"}
+    app.number_input(key="rank").set_value(4).run()
+    assert set(going(app).values()) <= {"queued", "running"}
+    asks(app, monkeypatch, cancel="both.non")
+    assert set(going(app).values()) == {"cancelled"} and not parts(app)["training"]["told"]
+
+    asks(app, monkeypatch, train=wanted(1, 2))
+    before = recipe_of(app).data
+    go(app, "data").number_input(key="data_seed").set_value(615).run()
+    assert recipe_of(app).data != before
+    app.number_input(key="data_seed").set_value(614).run()
+    assert recipe_of(app).data == before
+    assert set(going(app).values()) == {"cancelled"}
+    assert not complaints(app)
+
+
+@pytest.mark.parametrize(
+    "odd",
+    [
+        "both.non",
+        {"learner": "both.non"},
+        wanted(0, -1, 1.5, "2", 10**9, None, [1]),
+        wanted(1, learner="SP"),
+        wanted(1, learner="GRU"),
+        wanted(1, objective="luck"),
+    ],
+)
+def test_what_is_no_training_is_ignored(monkeypatch: pytest.MonkeyPatch, odd: Any) -> None:
+    app = asks(open_lab(**OWN, data_seed=616), monkeypatch, train=odd, cancel=odd)
+    assert not complaints(app) and not going(app)
+
+
+def test_a_training_that_failed_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
+    app = open_lab(**OWN, data_seed=617)
+    runner = visitor_runs.runner()
+    asks(app, monkeypatch, train=wanted(1))
+    [job] = [job for job in runner._jobs.values() if job.recipe.data == recipe_of(app).data]
+    with runner._changed:
+        runner._stop(job, "failed", "No memory.")
+    app.run()
+    assert parts(app)["training"]["told"] == {"both.non": {"failed": "No memory."}}
 
 
 def test_a_linear_model_that_was_trained_on_compare_is_in_the_picture() -> None:

@@ -47,9 +47,9 @@ def prepared(recipe: Recipe) -> tuple[Data, HankelMatrix]:
     return data, build_hankel(data.train, recipe.hankel)
 
 
-def payload_of(recipe: Recipe, results: dict[str, dict[int, Result]]) -> dict[str, Any]:
+def payload_of(recipe: Recipe) -> dict[str, Any]:
     data, hankel = prepared(recipe)
-    payload = explore_payload(data, hankel, hankel_svd(hankel, MAX_RANK), results)
+    payload = explore_payload(data, hankel, hankel_svd(hankel, MAX_RANK))
     text = json.dumps(payload, allow_nan=False)
     found: dict[str, Any] = json.loads(text)
     return found
@@ -67,7 +67,7 @@ def quick(**fields: Any) -> Recipe:
 def test_the_leading_blocks_are_the_models_of_smaller_ranks() -> None:
     recipe = quick()
     data, hankel = prepared(recipe)
-    linear = payload_of(recipe, {})["linear"]
+    linear = payload_of(recipe)["linear"]
     most = len(linear["scores"])
     A = numbers(linear["model"]["transitions"], 2, most, most)
     initial, termination = (numbers(linear["model"][name]) for name in ("initial", "termination"))
@@ -87,7 +87,7 @@ def test_the_leading_blocks_are_the_models_of_smaller_ranks() -> None:
 def test_cells_rows_and_columns_are_those_of_the_matrix() -> None:
     recipe = quick()
     data, hankel = prepared(recipe)
-    payload = payload_of(recipe, {})
+    payload = payload_of(recipe)
     H = np.zeros((len(payload["prefixes"]), len(payload["suffixes"])))
     H.flat[payload["cells"]["places"]] = payload["cells"]["values"]
     np.testing.assert_array_equal(H, hankel.block.toarray())
@@ -110,7 +110,7 @@ def test_the_shipped_networks_are_sent_whole_and_the_picture_is_small() -> None:
         }
         for learner in NETWORKS
     }
-    first = payload_of(FIRST, {"both.non": results["both.non"]})
+    first = payload_of(FIRST), trained_payload({"both.non": results["both.non"]})
     assert len(json.dumps(first, separators=(",", ":"))) <= 150_000
     networks = trained_payload(results)
     for learner, by_rank in results.items():
@@ -161,7 +161,7 @@ def test_a_linear_model_of_too_many_numbers_is_not_sent() -> None:
     "fields", [{"statistic": "prefix"}, {"transform": "row"}], ids=lambda fields: next(iter(fields))
 )
 def test_matrices_whose_linear_model_is_no_leading_block_have_none(fields: dict[str, Any]) -> None:
-    linear = payload_of(quick(**fields), {})["linear"]
+    linear = payload_of(quick(**fields))["linear"]
     assert linear == {"model": None, "why": WHY_NO_LINEAR, "scores": []}
 
 
@@ -174,7 +174,7 @@ def test_a_network_that_is_read_in_another_way_is_not_drawn() -> None:
 
 
 def test_the_truth_is_the_grammar_an_automaton_or_shares_of_test_strings() -> None:
-    assert payload_of(quick(), {})["truth"] | {"scores": None} == {
+    assert payload_of(quick())["truth"] | {"scores": None} == {
         "name": "truth",
         "scores": None,
         "kind": "brackets",
@@ -182,7 +182,7 @@ def test_the_truth_is_the_grammar_an_automaton_or_shares_of_test_strings() -> No
         "wrap": Dyck().wrap,
     }
     recipe = quick(source="hmm", num_states=3)
-    truth = payload_of(recipe, {})["truth"]
+    truth = payload_of(recipe)["truth"]
     true_model = load_data(recipe.data).true_model
     assert truth["kind"] == "linear" and isinstance(true_model, WFA)
     sums = numbers(truth["model"]["sums"][0])
@@ -192,7 +192,7 @@ def test_the_truth_is_the_grammar_an_automaton_or_shares_of_test_strings() -> No
 def test_shares_of_what_follows_are_counted_in_the_test_strings() -> None:
     recipe = quick(source="verbs")
     data = load_data(recipe.data)
-    truth = payload_of(recipe, {})["truth"]
+    truth = payload_of(recipe)["truth"]
     words = [
         word
         for word, count in zip(data.test.sample.words, data.test.sample.counts, strict=True)
@@ -207,7 +207,7 @@ def test_shares_of_what_follows_are_counted_in_the_test_strings() -> None:
 
 def test_ranks_are_sent_up_to_the_limits(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(limits, "IN_FORCE", limits.IN_FORCE | {"rank": 3})
-    assert len(payload_of(quick(), {})["linear"]["scores"]) == 3
+    assert len(payload_of(quick())["linear"]["scores"]) == 3
 
 
 def test_large_alphabets_have_fewer_ranks() -> None:
@@ -215,7 +215,7 @@ def test_large_alphabets_have_fewer_ranks() -> None:
     sample = as_sample(words)
     data = Data(sample, None, TestSet.empirical(sample), None, "")
     hankel = build_hankel(data.train, FIRST.hankel)
-    payload = explore_payload(data, hankel, hankel_svd(hankel, MAX_RANK), {})
+    payload = explore_payload(data, hankel, hankel_svd(hankel, MAX_RANK))
     most = len(payload["linear"]["scores"])
     num_symbols = len(payload["symbols"])
     assert num_symbols * most**2 <= MOST_NUMBERS < num_symbols * (most + 1) ** 2

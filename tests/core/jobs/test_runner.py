@@ -28,6 +28,8 @@ from nlwfa_core.jobs import runner as jobs
 from nlwfa_core.jobs.folders import RunFolders
 from nlwfa_core.jobs.job import JobStatus
 from nlwfa_core.jobs.runner import Runner
+from nlwfa_core.learning.learners import options
+from nlwfa_core.learning.progress import Progress
 from nlwfa_core.models.model_files import MODEL_FILES
 from nlwfa_core.models.nlwfa import NLWFA
 from tests.core.small import posix, recipe_of
@@ -194,13 +196,96 @@ def test_sessions_take_turns(runner: Runner, tmp_path: Path) -> None:
     assert [status(runner, key).position for key in expected] == [1, 2, 3, 4]
     runner.cancel(blocker, "x")
     assert {over(runner, key).state for key in expected} == {"done"}
-    assert (
-        sorted(
-            expected, key=lambda key: (tmp_path / "runs" / key / "result.json").stat().st_mtime_ns
-        )
-        == expected
-    )
+    assert order_of(tmp_path, expected) == expected
     assert not (tmp_path / "runs" / first[1]).exists()
+
+
+def by_likelihood(rank: int) -> Recipe:
+    data = DataRecipe(num_strings=60, num_validation=20, num_test=20)
+    learning = options("both.non", rank=rank, objective="likelihood")
+    return Recipe(data=data, learning=learning)
+
+
+def order_of(home: Path, keys: list[str]) -> list[str]:
+    """The keys in the order in which their results were written."""
+    return sorted(keys, key=lambda key: (home / "runs" / key / "result.json").stat().st_mtime_ns)
+
+
+def test_each_run_of_a_series_goes_on_from_the_one_before(tmp_path: Path) -> None:
+    """So that it trains less than alone, and finds the same."""
+    runner = Runner(tmp_path, num_workers=2)
+    try:
+        keys = runner.submit_series([by_likelihood(rank) for rank in (1, 2)], "me")
+        assert keys == [by_likelihood(rank).key() for rank in (1, 2)]
+        told = [over(runner, key) for key in keys]
+        assert len(runner.pids) == 1
+        there = runner.result(keys[1])
+    finally:
+        runner.close()
+    assert [each.state for each in told] == ["done"] * 2
+    alone: list[Progress] = []
+    here = run(by_likelihood(2), report=alone.append)
+    trainings = [each.losses["likelihood"].epochs[-1] for each in told]
+    assert sum(trainings) == max(each.step for each in alone) > trainings[1]
+    assert isinstance(there.model, NLWFA) and isinstance(here.model, NLWFA)
+    np.testing.assert_array_equal(there.model.output, here.model.output)
+    assert there.scores == here.scores
+
+
+def test_a_series_is_one_turn(runner: Runner, tmp_path: Path) -> None:
+    blocker = runner.submit(endless(), "x")
+    wait_for(lambda: status(runner, blocker).state == "running")
+    series = runner.submit_series([recipe_of(seed=seed) for seed in (1, 2, 3)], "a")
+    other = runner.submit(recipe_of(seed=4), "b")
+    assert [status(runner, key).state for key in series] == ["queued"] * 3
+    assert [status(runner, key).position for key in (*series, other)] == [1, None, None, 2]
+    runner.cancel(blocker, "x")
+    assert {over(runner, key).state for key in (*series, other)} == {"done"}
+    assert order_of(tmp_path, [*series, other]) == [*series, other]
+
+
+def test_a_series_goes_on_without_a_run_that_is_cancelled(runner: Runner, tmp_path: Path) -> None:
+    blocker = runner.submit(endless(), "x")
+    wait_for(lambda: status(runner, blocker).state == "running")
+    series = runner.submit_series([recipe_of(seed=seed) for seed in (1, 2, 3, 4)], "a")
+    runner.cancel(series[2], "a")
+    runner.cancel(series[0], "a")
+    assert [status(runner, key).position for key in series] == [None, 1, None, None]
+    runner.cancel(blocker, "x")
+    states = ["cancelled", "done", "cancelled", "done"]
+    assert [over(runner, key).state for key in series] == states
+    assert not (tmp_path / "runs" / series[2]).exists()
+
+
+def test_runs_after_one_that_failed_fail_too(runner: Runner) -> None:
+    data = DataRecipe(source="upload", upload="0" * 64)
+    recipe = recipe_of().changed(data=data)
+    keys = runner.submit_series([recipe, recipe.with_learner("SP", rank=1)], "me")
+    first, second = (over(runner, key) for key in keys)
+    assert first.state == second.state == "failed"
+    assert first.message == second.message and second.seconds == 0
+
+
+def test_a_series_that_nobody_wants_any_more_ends(
+    runner: Runner, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(jobs, "ABSENCE_SECONDS", 0)
+    keys = runner.submit_series([recipe_of(seed=seed) for seed in (1, 2, 3)], "gone")
+    assert [over(runner, key).state for key in keys] == ["done", "cancelled", "cancelled"]
+
+
+def test_a_series_takes_one_place_in_the_queue(tmp_path: Path) -> None:
+    runner = Runner(tmp_path, num_workers=1, max_queued=1)
+    try:
+        blocker = runner.submit(endless(), "x")
+        wait_for(lambda: status(runner, blocker).state == "running")
+        series = [recipe_of(seed=seed) for seed in (1, 2, 3)]
+        keys = runner.submit_series(series, "a")
+        with pytest.raises(RecipeError, match="queue is full"):
+            runner.submit_series([recipe_of(seed=4)], "b")
+        assert runner.submit_series(series, "b") == keys  # they are there
+    finally:
+        runner.close()
 
 
 def test_a_cancel_stops_the_training_and_frees_its_worker(
@@ -481,6 +566,8 @@ import sys
 from pathlib import Path
 from time import sleep
 from nlwfa_core.jobs.runner import Runner
+from nlwfa_core.learning.learners import options
+from nlwfa_core.learning.progress import Progress
 from nlwfa_core.experiment.recipe import Recipe
 
 runner = Runner(Path(sys.argv[1]), num_workers=1)

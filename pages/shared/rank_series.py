@@ -1,0 +1,89 @@
+"""Train models of several ranks from Explore, one after the other, and say how far they are."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import streamlit as st
+
+from nlwfa_core import DataRecipe, Recipe, RecipeError
+from nlwfa_core.jobs.runner import JobStatus
+from pages.shared import training, visitor_runs
+from pages.shared.widgets import error_toast
+
+STARTED = "rank_series.started"  # recipes
+
+# learner -> rank -> the status of a run
+Statuses = Mapping[str, Mapping[int, JobStatus]]
+
+
+def start(recipes: Sequence[Recipe]) -> None:
+    """Start trainings that differ in the rank alone, in one turn of the queue."""
+    if not recipes:
+        return
+    started: list[Recipe] = st.session_state.setdefault(STARTED, [])
+    started += [recipe for recipe in recipes if recipe not in started]
+    try:
+        visitor_runs.submit_series(recipes)
+    except RecipeError as error:
+        error_toast(error)
+
+
+def withdraw_others(data: DataRecipe) -> None:
+    """Cancel the trainings that were started from Explore for other strings than these."""
+    started: list[Recipe] = st.session_state.get(STARTED, [])
+    if others := [recipe for recipe in started if recipe.data != data]:
+        visitor_runs.cancel(*reversed(others))
+        st.session_state[STARTED] = [recipe for recipe in started if recipe.data == data]
+
+
+def look(keys: Mapping[str, Mapping[int, Sequence[str]]]) -> Statuses:
+    """Return the statuses of those runs that somebody has started.
+
+    Parameters
+    ----------
+    keys : mapping
+        Learner -> rank -> the keys of runs.
+    """
+    return {
+        learner: {
+            rank: status
+            for rank, same in sorted(by_rank.items())
+            for key in reversed(same)
+            if (status := visitor_runs.watch_key(key))
+        }
+        for learner, by_rank in keys.items()
+    }
+
+
+def going(statuses: Statuses) -> list[JobStatus]:
+    """List the runs that are waiting or running."""
+    return [status for by_rank in statuses.values() for status in _active(by_rank).values()]
+
+
+def told(statuses: Statuses) -> dict[str, dict[str, str]]:
+    """Return, for each learner with a training that is not done, "text", how far it is; or
+    "failed", why it failed.
+    """
+    found: dict[str, dict[str, str]] = {}
+    for learner, by_rank in statuses.items():
+        if active := _active(by_rank):
+            found[learner] = {"text": _text(active)}
+        elif failed := [status for status in by_rank.values() if status.state == "failed"]:
+            found[learner] = {"failed": failed[0].message or ""}
+    return found
+
+
+def _active(by_rank: Mapping[int, JobStatus]) -> dict[int, JobStatus]:
+    return {
+        rank: status for rank, status in by_rank.items() if status.state in ("queued", "running")
+    }
+
+
+def _text(active: Mapping[int, JobStatus]) -> str:
+    """Say how far the trainings of several ranks are."""
+    running = [rank for rank, status in active.items() if status.state == "running"]
+    if not running:
+        return training.queue_words([*active.values()]) or "waiting …"
+    verb = "paused" if active[running[0]].held else "training"
+    return f"{verb}: {running[0]} of {max(active)} states …"
