@@ -42,6 +42,7 @@ from .progress import (
     silent,
     training_state,
 )
+from .refine.hankel import refine_hankel
 from .two_steps import FitCache, check_rank, check_size, string_model
 
 # Fields of a Hankel matrix that `fit` takes as keywords; whether it has boundary symbols follows.
@@ -258,8 +259,6 @@ def _fit_matrix(
     steps, svd, start_errors = settings.two_steps(hankel, validation, cache, report, cancelled)
     started = perf_counter()
     if settings.refine == "hankel":
-        from .refine.hankel import refine_hankel
-
         steps = refine_hankel(hankel, steps, settings, report, cancelled)
     model = replace(string_model(hankel, steps), alphabet=hankel.alphabet)
     logs = steps.logs

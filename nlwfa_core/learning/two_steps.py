@@ -26,11 +26,13 @@ from .assembly import Steps, as_network, mapped_rows
 from .completion import linear_transitions
 from .options import Networks
 from .progress import CancelCheck, Progress, Report
+from .refine.hankel import rolled_out_error
 from .spectral import TruncatedSVD, fit_linear_maps, fit_spectral, truncated_svd, weighted_block
+from .steps.factorisation import Factorisation, fit_factorisation, options_used
+from .steps.transitions import fit_transitions
 
-if TYPE_CHECKING:  # it needs torch, which takes seconds to import
+if TYPE_CHECKING:
     from .likelihood.path import Path
-    from .steps.factorisation import Factorisation
 
 # Sizes of truncated SVDs. A rank uses the smallest that holds it, so its result does not depend on
 # which ranks were tried before.
@@ -146,10 +148,6 @@ def network_steps(
             f"networks need boundary symbols (bounded) with {hankel.statistic} statistics"
         )
 
-    # torch takes seconds to import, so only training networks imports it.
-    from .steps.factorisation import fit_factorisation, options_used
-    from .steps.transitions import fit_transitions
-
     started = perf_counter()
     nonlinear = options.nonlinear_factorisation
     # a derived seed may have more bits than that of a recipe
@@ -186,7 +184,7 @@ def seed_of_start(seed: int, start: int) -> int:
     """Derive the seed of a start's random weights: for start 0 it is `seed` itself, for each other
     start an unrelated number.
 
-    A derived seed has 32 bits, because torch's generator ignores all bits beyond these.
+    A derived seed has 32 bits, because the generator of the weights takes no more.
 
     >>> (
     ...     seed_of_start(7, 0),
@@ -214,7 +212,6 @@ def best_start(
     if starts == 1:
         steps = network_steps(hankel, options, cache=cache, report=report, cancelled=cancelled)
         return Learned(steps)
-    from .refine.hankel import rolled_out_error
 
     def error_of(steps: Steps) -> float:
         if validation is None or not len(validation.words):

@@ -37,8 +37,8 @@ from ..progress import (
     never,
     silent,
 )
-from ..steps.descent import half_cosine, nudge, one_thread, to_arrays
-from ..steps.losses import DTYPE, activate
+from ..steps.descent import half_cosine, nudge
+from ..tensors import DTYPE, activate, one_thread, to_arrays
 from .rollout import Continuations, Step, transition_step
 
 MAX_GRADIENT_NORM = 1.0
@@ -325,7 +325,7 @@ def _train_from(
     # a string has score 0, where there is no gradient
     if not np.isfinite(bits_per_symbol(model, train)):
         start = _Trained.of(model)
-        nudge(start.tensors, options.refinement_seed)
+        nudge([tensor.detach().numpy() for tensor in start.tensors], options.refinement_seed)
         model = start.learned()
     trained, averaged = _Trained.of(model), _Trained.of(model)
     optimizer = torch.optim.AdamW(

@@ -12,15 +12,12 @@ processor finds the same maps, to about ten digits.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ...strings.words import FloatArray
 from ..progress import CancelCheck, Progress, TrainingLog, check_cancelled
-
-if TYPE_CHECKING:  # it needs torch
-    from .descent import Epochs
+from .descent import Epochs
 
 RIDGE = 1e-6  # μ: the loss is the relative error plus μ times the sum of the squared weights
 # λ: first, smallest, and so large that no step lowers the loss any more
@@ -117,14 +114,14 @@ def fit_maps(
 
     Raises Cancelled.
     """
-    E, F = (layer.detach().numpy() for layer in epochs.layers)
+    E, F = epochs.layers
     problems = [
         TwoLayers(states, each, weight, E.shape[2])
         for each, weight in zip(targets, weights, strict=True)
     ]
     maps = [np.concatenate((first.ravel(), last.ravel())) for first, last in zip(E, F, strict=True)]
     errors = [problem.error(vector) for problem, vector in zip(problems, maps, strict=True)]
-    rest = float(epochs.loss_of().detach()) - sum(errors)  # what no map can lower
+    rest = epochs.loss_of()[0] - sum(errors)  # what no map can lower
     losses, total, finished = [rest + sum(errors)], epochs.descent.epochs * len(maps), list[bool]()
     epochs.report(Progress(epochs.stage, 0, total, losses[0], look=epochs.look))
     for symbol, problem in enumerate(problems):

@@ -18,7 +18,8 @@ from nlwfa_core.hankel.recipe import HankelRecipe
 from nlwfa_core.learning.fitting import fit
 from nlwfa_core.learning.learners import HANKEL_LEARNERS, LEARNERS
 from nlwfa_core.learning.names import REFINEMENTS
-from nlwfa_core.learning.progress import never
+from nlwfa_core.learning.progress import never, silent
+from nlwfa_core.learning.refine.hankel import _RolledOutRows
 from nlwfa_core.learning.refine.likelihood import (
     _as_distribution,
     _balanced,
@@ -28,6 +29,7 @@ from nlwfa_core.learning.refine.likelihood import (
     refine_likelihood,
 )
 from nlwfa_core.learning.refine.rollout import Continuations, Rollout, transition_step
+from nlwfa_core.learning.two_steps import FitCache
 from nlwfa_core.metrics.evaluate import next_symbol_score
 from nlwfa_core.models.nlwfa import NLWFA
 from nlwfa_core.models.wfa import WFA
@@ -169,6 +171,32 @@ def test_the_loss_on_the_rows_is_that_of_the_rows() -> None:
             error += ((code @ V - dense[target]) ** 2).sum()
             norm += (dense[target] ** 2).sum()
     assert refined.report.logs[-1].losses[0] == pytest.approx(error / norm, rel=1e-6)
+
+
+@pytest.mark.parametrize("learner", HANKEL_LEARNERS)
+@pytest.mark.parametrize(("statistic", "transform"), [("string", "none"), ("factor", "row")])
+def test_the_gradient_on_the_rows_is_that_of_finite_differences(
+    learner: str, statistic: str, transform: str
+) -> None:
+    rng = np.random.default_rng(0)
+    hankel = counted(learner, statistic, transform)
+    fields = {} if learner == "SP" else QUICK
+    options = learning_of(learner, 3, **fields)
+    steps = options.two_steps(hankel, None, FitCache(), silent, never).steps
+    rows = _RolledOutRows(hankel, steps)
+    slope, directions = 0.0, [rng.normal(size=layer.shape) for layer in rows.parameters]
+    for gradient, way in zip(rows.loss()[1], directions, strict=True):
+        slope += np.vdot(gradient, way)
+
+    def loss_at(step: float) -> float:
+        for layer, way in zip(rows.parameters, directions, strict=True):
+            layer += step * way
+        value, _ = rows.loss()
+        for layer, way in zip(rows.parameters, directions, strict=True):
+            layer -= step * way
+        return value
+
+    assert slope == pytest.approx((loss_at(1e-6) - loss_at(-1e-6)) / 2e-6, rel=1e-4, abs=1e-7)
 
 
 def test_refined_distributions_sum_to_one() -> None:

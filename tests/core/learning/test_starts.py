@@ -91,7 +91,7 @@ def test_the_best_start_has_the_smallest_error(learner: str) -> None:
 
 @pytest.mark.parametrize("learner", ["fac.non", "tran.non", "both.non"])
 def test_each_start_has_weights_of_its_own(learner: str) -> None:
-    """torch's generator reads 32 bits of a seed."""
+    """The generator reads 32 bits of a seed."""
     options = learning_of(learner, 3, epochs_factorisation=1, epochs_transitions=1)
     layers = [
         (steps.transitions if learner == "tran.non" else steps.decoder)[0]
@@ -155,7 +155,7 @@ def test_a_start_can_be_cancelled() -> None:
 def test_a_start_that_diverges_is_not_chosen(monkeypatch: pytest.MonkeyPatch) -> None:
     errors = iter([float("nan"), 0.5, float("nan")])
     monkeypatch.setattr(
-        "nlwfa_core.learning.refine.hankel.rolled_out_error", lambda hankel, steps: next(errors)
+        "nlwfa_core.learning.two_steps.rolled_out_error", lambda hankel, steps: next(errors)
     )
     learned = fit(HANKEL, learning_of("tran.non", 2, starts=3, **SHORT))
     assert learned.report.start_errors == (float("inf"), 0.5, float("inf"))
