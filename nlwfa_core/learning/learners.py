@@ -181,7 +181,7 @@ class PFA(StringLearner):
     title: ClassVar[str] = "a probabilistic automaton, by EM"
 
     learner: Literal["PFA"] = learner_option("PFA")
-    starts: int = starts_option()
+    starts: int = starts_option(1)
     em_start: str = option(
         "random",
         title="start of EM",

@@ -276,4 +276,4 @@ def _lbfgs(epochs: Epochs) -> None:
         return epochs()
 
     minimise(loss_at, epochs.weights)
-    epochs.stopped = "tolerance"  # rounding hides every way down
+    epochs.stopped = "rounding"
