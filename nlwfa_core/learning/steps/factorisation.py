@@ -210,15 +210,12 @@ class _Training:
         )
         if self.has_closed_forms:
             trained_last = last.copy()
-            last[:] = self._best_last_layer()
+            last[:] = best_last_layer(self.H, self.network.units(self.H.matrix)[-1])
             lowest = self.loss()[0]
             if self.is_projected or lowest < log.losses.min(initial=np.inf):
                 return log.with_last_layer(lowest)
             last[:] = trained_last
         return log
-
-    def _best_last_layer(self) -> FloatArray:
-        return best_last_layer(self.H, self.network.units(self.H.matrix)[-1])
 
     def look(self) -> RowStates:
         """Return the states of the first rows, and what each unit makes of them."""
@@ -238,7 +235,7 @@ class _Training:
         rows = self.shown[:NETWORK_ROWS]
         units = network.units(rows)
         if self.is_projected:  # and not among the weights that are trained
-            last = self._best_last_layer()
+            last = best_last_layer(self.H, network.units(self.H.matrix)[-1])
         weights = [hidden[0][:NETWORK_COLUMNS], *hidden[1:], last[:, :NETWORK_COLUMNS]]
         return NetworkState(
             rows[:, :NETWORK_COLUMNS].toarray(),
