@@ -124,8 +124,8 @@ class TrainingLog:
         The kind of loss: `RELATIVE`, `BITS` or `PENALISED_BITS`.
     stopped : str
         What ended the training: "epochs" (all of them are done), "tolerance" (the loss hardly fell
-        any more), "rounding" (no step lowered the loss), "exact" (there was a closed form, and
-        nothing to train) or "diverged".
+        any more), "minimum" (the gradient is almost 0), "rounding" (no step lowered the loss),
+        "exact" (there was a closed form, and nothing to train) or "diverged".
     gradient : float
         Euclidean norm of the gradient where the loss is smallest; nan if it is not known.
     last_layer_solved : bool

@@ -35,6 +35,9 @@ BETAS, EPSILON = (0.9, 0.999), 1e-8
 # Noise that `nudge` adds, relative to a layer's root mean square: enough to leave a saddle in a few
 # steps, small beside what is learned.
 NUDGE = 1e-3
+# L-BFGS ends where the norm of the gradient is at most this share of the loss. What further epochs
+# would change is rounding, which differs between processors.
+SMALLEST_GRADIENT = 1e-4
 
 # () -> the loss at the current weights, and its gradient with respect to each layer.
 Loss = Callable[[], tuple[float, Sequence[FloatArray]]]
@@ -232,7 +235,12 @@ class Epochs:
         self.report(Progress(self.stage, epoch, self.descent.epochs, loss, look=self.look))
         if epoch >= self.descent.epochs:
             raise StopTraining
-        if self.descent.optimizer == "lbfgs" and epoch >= WINDOW:
+        if self.descent.optimizer == "adamax":
+            return loss, gradient
+        if np.linalg.norm(gradient) <= SMALLEST_GRADIENT * loss:
+            self.stopped = "minimum"
+            raise StopTraining
+        if epoch >= WINDOW:
             before = self.lowest[-1 - WINDOW]
             if self.best.loss >= (1 - self.descent.tolerance) * before:
                 self.stopped = "tolerance"
