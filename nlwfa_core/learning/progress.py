@@ -29,7 +29,9 @@ STAYED = 0.01
 # A relative loss below this is 0 up to rounding.
 NOTHING_LEFT = 1e-10
 # States of a training.
-EXACT, COMPLETE, UNFINISHED, BY_VALIDATION = "exact", "finished", "not finished", "by validation"
+EXACT, COMPLETE, BY_VALIDATION = "exact", "finished", "by validation"
+# The optimiser ended it before a stationary point; and its epochs did, or it diverged.
+STOPPED, UNFINISHED = "stopped", "not finished"
 UNKNOWN = "–"
 # How many states are shown during training: those of the first rows, because the most frequent
 # prefixes come first in a basis.
@@ -110,8 +112,9 @@ class TrainingLog:
     It is finished if it ended at a stationary point of the loss that it minimised: if the norm of
     the gradient there is at most the share STATIONARY (0.001) of that loss, whatever the optimiser,
     or the loss is 0 up to rounding. Weights that move by 1 then lower the loss by a thousandth, to
-    first order. Any other training has stopped, and `verdict` says why. Where the gradient is not
-    known, the tolerance of the optimiser decides.
+    first order. Any other training has stopped, and `verdict` says why: the optimiser stopped it,
+    or its epochs did, or it diverged. Where the gradient is not known, the tolerance of the
+    optimiser decides.
 
     Attributes
     ----------
@@ -187,14 +190,16 @@ class TrainingLog:
 
     @property
     def state(self) -> str:
-        """Return the state of the training: EXACT, COMPLETE, UNFINISHED, or BY_VALIDATION if
-        validation strings chose the epoch.
+        """Return the state of the training: EXACT, COMPLETE, STOPPED, UNFINISHED, or BY_VALIDATION
+        if validation strings chose the epoch.
         """
         if self.stopped == "exact":
             return EXACT
         if self.measure == BITS:
             return BY_VALIDATION
-        return COMPLETE if self.is_finished and self.diverged_at is None else UNFINISHED
+        if self.is_finished and self.diverged_at is None:
+            return COMPLETE
+        return STOPPED if self.stopped not in ("epochs", "diverged") else UNFINISHED
 
     @property
     def verdict(self) -> str:
@@ -312,13 +317,18 @@ def training_state(stages: Sequence[str]) -> str:
     >>> (
     ...     training_state([EXACT, COMPLETE]),
     ...     training_state([UNFINISHED, BY_VALIDATION]),
+    ...     training_state([EXACT, STOPPED]),
     ...     training_state([EXACT]),
     ...     training_state([]),
     ... )
-    ('finished', 'not finished', 'exact', '–')
+    ('finished', 'not finished', 'stopped', 'exact', '–')
     """
     return next(
-        (state for state in (UNFINISHED, BY_VALIDATION, COMPLETE, EXACT) if state in stages),
+        (
+            state
+            for state in (UNFINISHED, BY_VALIDATION, STOPPED, COMPLETE, EXACT)
+            if state in stages
+        ),
         UNKNOWN,
     )
 

@@ -237,6 +237,16 @@ FALLING, FLAT = 0.9 ** np.arange(50.0), np.ones(200)
             "not finished",
         ),
         ("both.non", [TrainingLog("factorisation", FLAT, diverged_at=7)], "not finished"),
+        (
+            "tran.non",
+            [TrainingLog("transitions", FALLING, stopped="tolerance", gradient=1)],
+            "stopped",
+        ),
+        (
+            "tran.non",
+            [TrainingLog("transitions", FALLING, stopped="rounding", gradient=1)],
+            "stopped",
+        ),
         ("fac.non", [TrainingLog("factorisation", np.ones(1))], "not finished"),
         ("SP", [TrainingLog("refinement", FALLING)], "not finished"),
         ("SP", [TrainingLog("refinement", FALLING, measure=BITS)], "by validation"),
