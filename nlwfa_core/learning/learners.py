@@ -179,9 +179,10 @@ class PFA(StringLearner):
     """
 
     title: ClassVar[str] = "a probabilistic automaton, by EM"
+    optimizer: ClassVar[str] = "EM"
 
     learner: Literal["PFA"] = learner_option("PFA")
-    starts: int = starts_option(1)
+    starts: int = starts_option()
     em_start: str = option(
         "random",
         title="start of EM",

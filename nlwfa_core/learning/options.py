@@ -60,15 +60,11 @@ def seed_option(when: Mapping[str, Sequence[Any]] | Sequence[Mapping[str, Any]] 
     )
 
 
-def starts_option(
-    default: int | Mapping[str, int],
-    by: str = "",
-    when: Mapping[str, Sequence[Any]] | Sequence[Mapping[str, Any]] = (),
-) -> Any:
-    """Declare the number of starts of networks, or of EM."""
+def starts_option(when: Mapping[str, Sequence[Any]] | Sequence[Mapping[str, Any]] = ()) -> Any:
+    """Declare the number of starts of networks, or of EM, which has no optimiser to choose."""
     return option(
-        default,
-        by=by,
+        {"adamax": 1, "lbfgs": BY_RANK, "lm": BY_RANK},
+        by="optimizer",
         title="number of starts",
         help="Starts of steps 1 and 2, or of EM (PFA); the rows of H and validation strings, or "
         f"the likelihood, choose one. {BY_RANK}: {STARTS_OF_FEW_STATES} for networks up to rank "
@@ -296,11 +292,7 @@ class Networks(LearnerOptions):
     # the smallest error (`learning.refine.hankel.rolled_out_error`). If there are validation
     # strings, it uses the one with the fewest bits per symbol among those whose error is at most
     # `names.NEAR_BEST` times the smallest.
-    starts: int = starts_option(
-        {"adamax": 1, "lbfgs": BY_RANK, "lm": BY_RANK},
-        by="optimizer",
-        when=(BY_MATRIX, {"from_values": [False]}),
-    )
+    starts: int = starts_option(when=(BY_MATRIX, {"from_values": [False]}))
     # epochs_factorisation, epochs_transitions: the largest number of evaluations of the loss and
     # its gradient on all data, in step 1 and in step 2
     epochs_factorisation: int = option(
