@@ -43,8 +43,7 @@ digits, at k = 20 by a factor of 1e10. docs/method- notes.md has the table.
 **Why on one thread.** How OpenBLAS splits a product among threads changes how the product is
 rounded, and the scores of a model far above the numerical rank show it. No product here is large
 enough to gain from a second thread; several experiments at once do gain from more cores. torch has
-its own setting, `learning.steps.descent.one_thread`, because only modules that train networks
-import it.
+its own setting, `learning.tensors.one_thread`, because only modules that train with it import it.
 
 **How numbers are written.** For people, with three significant digits, which are enough to read; a
 tiny or huge number has a power of ten, "−3.23·10⁻⁸", never "-3.23e-08"; "−" is U+2212. Two numbers

@@ -37,13 +37,9 @@ ORDER = (
 TORCH = tuple(
     f"learning.{name}"
     for name in (
-        "steps.losses",
-        "steps.descent",
+        "tensors",
         "next_symbol_loss",
-        "steps.factorisation",
-        "steps.transitions",
         "refine.rollout",
-        "refine.hankel",
         "refine.likelihood",
         "refine.values",
         "recurrent_networks",

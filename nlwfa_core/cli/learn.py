@@ -138,7 +138,9 @@ def fit(
             )
             raise RecipeError(f"{name} is only for --preset{other}")
     learning = recipe.learning
-    chooses = isinstance(learning, Networks) and learning.number_of_starts > 1
+    chooses = (
+        isinstance(learning, Networks) and learning.needs_hankel and learning.number_of_starts > 1
+    )
     used = not learning.from_hankel or learning.refinement == "likelihood" or chooses
     if validation is not None and not used:
         setting = f"--learner {learner} --refine {learning.refinement}"

@@ -22,8 +22,10 @@ are compared with.
 - `recurrent_networks`: GRU and LSTM.
 - `next_symbol_loss`: the likelihood of next symbols in blocks, for large alphabets and large
   samples.
+- `tensors`: what the modules share that train with torch: the third step by likelihood or by
+  values, GRU and LSTM.
 - `early_stopping`: the best model so far, and when to stop.
 
 Recipes and test strings are the business of `experiment`; no module here uses them. Modules that
-import torch are themselves imported only when a network is trained.
+import torch are themselves imported only when they train.
 """

@@ -42,6 +42,7 @@ from .progress import (
     silent,
     training_state,
 )
+from .refine.hankel import refine_hankel
 from .two_steps import FitCache, check_rank, check_size, string_model
 
 # Fields of a Hankel matrix that `fit` takes as keywords; whether it has boundary symbols follows.
@@ -72,8 +73,8 @@ class FitReport:
     seconds : dict
         Stage -> its wall time.
     start_errors : tuple of float
-        The number by which each start was judged: its bits per symbol on the validation strings or,
-        without such strings, its error on the rows of H. Empty if there was only one start.
+        The error of each start's model on the rows of H; ∞ for a start that diverged. Empty if
+        there was only one start.
     """
 
     learner: str
@@ -136,8 +137,9 @@ def fit(
     so do networks with `objective="likelihood"`.
 
     The result is always a model of string probabilities. If the matrix counts prefixes or factors,
-    a linear model is converted (Balle et al. 2014). Networks are trained until their loss hardly
-    falls any more: by L-BFGS, from one start, the SVD of H.
+    a linear model is converted (Balle et al. 2014). Networks are trained by L-BFGS until
+    their loss hardly falls any more: up to ten states from six starts, of which the first is the
+    SVD of H, and otherwise from the SVD alone.
 
     >>> from nlwfa_core import fit
     >>> strings = ["ab", "ab", "b", "abb"]
@@ -262,8 +264,6 @@ def _fit_matrix(
     steps, svd, start_errors = settings.two_steps(hankel, validation, cache, report, cancelled)
     started = perf_counter()
     if settings.refine == "hankel":
-        from .refine.hankel import refine_hankel
-
         steps = refine_hankel(hankel, steps, settings, report, cancelled)
     model = replace(string_model(hankel, steps), alphabet=hankel.alphabet)
     logs = steps.logs

@@ -179,6 +179,7 @@ class PFA(StringLearner):
     """
 
     title: ClassVar[str] = "a probabilistic automaton, by EM"
+    optimizer: ClassVar[str] = "EM"
 
     learner: Literal["PFA"] = learner_option("PFA")
     starts: int = starts_option()

@@ -45,7 +45,10 @@ CONVERGED_EPOCHS = 4000
 LIKELIHOOD_EPOCHS = 40
 # How many starts of the two steps are tried if the number is left to the rank: networks of few
 # states end in minima that depend on the start.
-BY_RANK, FEW_STATES, STARTS_OF_FEW_STATES = 0, 5, 8
+BY_RANK, FEW_STATES, STARTS_OF_FEW_STATES = 0, 10, 6
+# Validation strings choose among the starts whose error on the rows of H is at most this many times
+# the smallest: what they say of the next symbols, they do not say of a string's weight.
+NEAR_BEST = 1.5
 # For functions learned from values (`learning.functions.fit_values.fit_values`).
 VALUE_REFINEMENTS = {
     "none": "the two steps alone",

@@ -61,13 +61,14 @@ def seed_option(when: Mapping[str, Sequence[Any]] | Sequence[Mapping[str, Any]] 
 
 
 def starts_option(when: Mapping[str, Sequence[Any]] | Sequence[Mapping[str, Any]] = ()) -> Any:
-    """Declare the number of starts of networks, or of EM."""
+    """Declare the number of starts of networks, or of EM, which has no optimiser to choose."""
     return option(
-        1,
+        {"adamax": 1, "lbfgs": BY_RANK, "lm": BY_RANK},
+        by="optimizer",
         title="number of starts",
-        help="Starts of steps 1 and 2, or of EM (PFA); validation strings, or else the rows of H "
-        f"or the likelihood, choose one. {BY_RANK}: {STARTS_OF_FEW_STATES} for networks up to "
-        f"rank {FEW_STATES} unless Adamax trains, else 1.",
+        help="Starts of steps 1 and 2, or of EM (PFA); the rows of H and validation strings, or "
+        f"the likelihood, choose one. {BY_RANK}: {STARTS_OF_FEW_STATES} for networks up to rank "
+        f"{FEW_STATES} unless Adamax trains, else 1.",
         when=when,
         ge=BY_RANK,
         le=100,
@@ -286,9 +287,11 @@ class Networks(LearnerOptions):
         ),
     )
     # How many starts of steps 1 and 2 are tried, each with its own random weights, or
-    # `names.BY_RANK` (0) to let the rank decide. `fit` uses the start with the fewest bits per
-    # symbol on the validation strings. Without validation strings, it uses the start whose model
-    # computes the rows of H with the smallest error (`learning.refine.hankel.rolled_out_error`).
+    # `names.BY_RANK` (0) to let the rank decide. The first start is the one that `start` names; the
+    # others begin at random weights. `fit` uses the start whose model computes the rows of H with
+    # the smallest error (`learning.refine.hankel.rolled_out_error`). If there are validation
+    # strings, it uses the one with the fewest bits per symbol among those whose error is at most
+    # `names.NEAR_BEST` times the smallest.
     starts: int = starts_option(when=(BY_MATRIX, {"from_values": [False]}))
     # epochs_factorisation, epochs_transitions: the largest number of evaluations of the loss and
     # its gradient on all data, in step 1 and in step 2

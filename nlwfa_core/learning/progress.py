@@ -20,17 +20,18 @@ RELATIVE = "relative loss"
 BITS = "bits per symbol"
 # of the training strings, with the prior of the weights
 PENALISED_BITS = "bits per symbol with prior"
-# A training that ended by its number of epochs counts as finished if the last `names.WINDOW`
-# lowered the loss by less than this share. That is stricter than the tolerance of L-BFGS, because
-# Adamax takes steps of a fixed size, which may be small.
-FINISHED = 1e-3
+# A training is finished at a stationary point: where the norm of the gradient is at most this share
+# of the loss.
+STATIONARY = 1e-3
 # A training that has lowered the loss by less than this share in all its epochs has stayed where it
 # began. That may be the best there is, or a place that this optimiser can't leave.
 STAYED = 0.01
 # A relative loss below this is 0 up to rounding.
 NOTHING_LEFT = 1e-10
 # States of a training.
-EXACT, COMPLETE, UNFINISHED, BY_VALIDATION = "exact", "finished", "not finished", "by validation"
+EXACT, COMPLETE, BY_VALIDATION = "exact", "finished", "by validation"
+# The optimiser ended it before a stationary point; and its epochs did, or it diverged.
+STOPPED, UNFINISHED = "stopped", "not finished"
 UNKNOWN = "–"
 # How many states are shown during training: those of the first rows, because the most frequent
 # prefixes come first in a basis.
@@ -108,6 +109,13 @@ def never() -> bool:
 class TrainingLog:
     """How a training went.
 
+    It is finished if it ended at a stationary point of the loss that it minimised: if the norm of
+    the gradient there is at most the share STATIONARY (0.001) of that loss, whatever the optimiser,
+    or the loss is 0 up to rounding. Weights that move by 1 then lower the loss by a thousandth, to
+    first order. Any other training has stopped, and `verdict` says why: the optimiser stopped it,
+    or its epochs did, or it diverged. Where the gradient is not known, the tolerance of the
+    optimiser decides.
+
     Attributes
     ----------
     stage : str
@@ -119,7 +127,7 @@ class TrainingLog:
         The kind of loss: `RELATIVE`, `BITS` or `PENALISED_BITS`.
     stopped : str
         What ended the training: "epochs" (all of them are done), "tolerance" (the loss hardly fell
-        any more), "minimum" (the last steps of Levenberg–Marquardt hardly lowered the loss),
+        any more), "minimum" (the gradient is almost 0), "rounding" (no step lowered the loss),
         "exact" (there was a closed form, and nothing to train) or "diverged".
     gradient : float
         Euclidean norm of the gradient where the loss is smallest; nan if it is not known.
@@ -163,27 +171,35 @@ class TrainingLog:
         return 1 - float(self.losses[: self.epochs + 1].min()) / before if before > 0 else 0.0
 
     @property
-    def is_finished(self) -> bool:
-        """Return whether more epochs would hardly lower the loss.
-
-        This is so if the stage was solved exactly, if L-BFGS stopped by its tolerance or
-        Levenberg–Marquardt at a minimum, or if the last `names.WINDOW` epochs lowered the loss by
-        less than the share FINISHED. A training with fewer epochs than that is not called finished.
+    def minimised_loss(self) -> float:
+        """Return the smallest loss of an epoch, before a last layer was solved; nan without
+        losses.
         """
-        return self.stopped in ("exact", "tolerance", "minimum") or (
-            self.epochs >= WINDOW and 0 <= self.decrease < FINISHED
-        )
+        return float(self.losses[: self.epochs + 1].min()) if len(self.losses) else float("nan")
+
+    @property
+    def is_finished(self) -> bool:
+        """Return whether the training ended at a stationary point."""
+        if self.stopped == "exact":
+            return True
+        if np.isnan(self.gradient) and self.stopped == "tolerance":
+            return True
+        loss = self.minimised_loss
+        is_nothing_left = self.measure == RELATIVE and loss < NOTHING_LEFT
+        return self.gradient <= STATIONARY * loss or is_nothing_left
 
     @property
     def state(self) -> str:
-        """Return the state of the training: EXACT, COMPLETE, UNFINISHED, or BY_VALIDATION if
-        validation strings chose the epoch.
+        """Return the state of the training: EXACT, COMPLETE, STOPPED, UNFINISHED, or BY_VALIDATION
+        if validation strings chose the epoch.
         """
         if self.stopped == "exact":
             return EXACT
         if self.measure == BITS:
             return BY_VALIDATION
-        return COMPLETE if self.is_finished and self.diverged_at is None else UNFINISHED
+        if self.is_finished and self.diverged_at is None:
+            return COMPLETE
+        return STOPPED if self.stopped not in ("epochs", "diverged") else UNFINISHED
 
     @property
     def verdict(self) -> str:
@@ -192,11 +208,13 @@ class TrainingLog:
         >>> TrainingLog("transitions", np.array([0.5]), stopped="exact").verdict
         'solved exactly'
         >>> TrainingLog("transitions", 0.5 ** np.arange(3.0)).verdict
-        'not finished: the last 2 epochs lowered the loss by 75%; 2 more might lower it from 0.25 to 0.0625'
-        >>> TrainingLog("transitions", np.append(2.0, np.ones(200))).verdict
-        'finished: the last 100 epochs lowered the loss by 0%'
-        >>> TrainingLog("factorisation", np.linspace(1, 0.998, 101), stopped="tolerance").verdict
-        'finished where it began: 100 epochs lowered the loss by only 0.2%; another optimiser or start might get further'
+        'stopped after all 2 epochs: the last 2 epochs lowered the loss by 75%'
+        >>> TrainingLog("transitions", np.append(2.0, np.ones(200)), gradient=4e-5).verdict
+        'finished: the gradient is at most 0.1% of the loss'
+        >>> TrainingLog(
+        ...     "factorisation", np.linspace(1, 0.998, 101), stopped="tolerance", gradient=1
+        ... ).verdict
+        'stopped where it began: 100 epochs lowered the loss by only 0.2%; another optimiser or start might get further'
         """  # noqa: E501
         if self.stopped == "exact":
             return "solved exactly"
@@ -204,29 +222,29 @@ class TrainingLog:
             return "not trained" if self.diverged_at is None else "diverged"
         if self.state == BY_VALIDATION:
             return "the best epoch is kept"
-        if self.stopped == "minimum":
-            return "finished: at a minimum"
-        watched = min(self.epochs, WINDOW)
+        first, best = float(self.losses[0]), self.minimised_loss
         change = (
-            f"the last {plural(watched, 'epoch')} lowered the loss by {percentage(self.decrease)}"
+            f"the last {plural(min(self.epochs, WINDOW), 'epoch')} lowered the loss by "
+            f"{percentage(self.decrease)}"
         )
         if self.is_finished:
-            first, best = float(self.losses[0]), float(self.losses[: self.epochs + 1].min())
-            # With a loss near 0, as with one that only rose (see `message`), there is nothing to
-            # gain by other options.
-            if first < NOTHING_LEFT or best == first or 1 - best / first >= STAYED:
+            if np.isnan(self.gradient):
                 return f"finished: {change}"
-            effort = (
-                f"{plural(self.epochs, 'epoch')} lowered the loss by only "
-                f"{percentage(1 - best / first)}"
-            )
+            if self.measure == RELATIVE and best < NOTHING_LEFT:
+                return "finished: the loss is 0 up to rounding"
+            return f"finished: the gradient is at most {percentage(STATIONARY)} of the loss"
+        # A loss that only rose has a message of its own.
+        if self.stopped != "epochs" and best < first and 1 - best / first < STAYED:
             return (
-                f"finished where it began: {effort}; another optimiser or start might get further"
+                f"stopped where it began: {plural(self.epochs, 'epoch')} lowered the loss by only "
+                f"{percentage(1 - best / first)}; another optimiser or start might get further"
             )
-        best = float(self.losses.min())
-        expected = best * (1 - self.decrease) ** (self.epochs / watched)
-        now, then = format_apart(best, expected)
-        return f"not finished: {change}; {self.epochs:,} more might lower it from {now} to {then}"
+        reason = {
+            "epochs": f"after all {plural(self.epochs, 'epoch')}",
+            "tolerance": "by the tolerance",
+            "rounding": "where no step lowers the loss",
+        }.get(self.stopped, "by the tolerance")
+        return f"stopped {reason}: {change}"
 
     def thinned(self, num_points: int = 300) -> tuple[list[int], list[float]]:
         """Choose epochs, and their losses, for a curve over a logarithmic axis: dense at the start,
@@ -244,7 +262,7 @@ class TrainingLog:
         it is finished.
 
         >>> TrainingLog("transitions", np.append(2.0, np.ones(200))).summary
-        'transitions: relative loss 1 after 200 epochs, finished: the last 100 epochs lowered the loss by 0%'
+        'transitions: relative loss 1 after 200 epochs, stopped after all 200 epochs: the last 100 epochs lowered the loss by 0%'
         >>> TrainingLog("transitions", np.array([0.5]), stopped="exact").summary
         'transitions: relative loss 0.5, solved exactly'
         >>> TrainingLog("transitions", np.array([0.5]), stopped="exact", start=3, starts=8).summary
@@ -299,13 +317,18 @@ def training_state(stages: Sequence[str]) -> str:
     >>> (
     ...     training_state([EXACT, COMPLETE]),
     ...     training_state([UNFINISHED, BY_VALIDATION]),
+    ...     training_state([EXACT, STOPPED]),
     ...     training_state([EXACT]),
     ...     training_state([]),
     ... )
-    ('finished', 'not finished', 'exact', '–')
+    ('finished', 'not finished', 'stopped', 'exact', '–')
     """
     return next(
-        (state for state in (UNFINISHED, BY_VALIDATION, COMPLETE, EXACT) if state in stages),
+        (
+            state
+            for state in (UNFINISHED, BY_VALIDATION, STOPPED, COMPLETE, EXACT)
+            if state in stages
+        ),
         UNKNOWN,
     )
 

@@ -23,8 +23,8 @@ from ..strings.sample import Sample
 from .early_stopping import EarlyStopping
 from .next_symbol_loss import in_blocks, log_likelihood
 from .progress import BITS, CancelCheck, Progress, Report, check_cancelled, never, silent
-from .steps.descent import half_cosine, one_thread
-from .steps.losses import DTYPE
+from .steps.descent import half_cosine
+from .tensors import DTYPE, one_thread
 
 BATCH = 64  # strings
 MAX_GRADIENT_NORM = 1.0

@@ -24,13 +24,16 @@ from ..strings.sample import Sample
 from ..strings.words import FloatArray
 from .assembly import Steps, as_network, mapped_rows
 from .completion import linear_transitions
+from .names import NEAR_BEST
 from .options import Networks
 from .progress import CancelCheck, Progress, Report
+from .refine.hankel import rolled_out_error
 from .spectral import TruncatedSVD, fit_linear_maps, fit_spectral, truncated_svd, weighted_block
+from .steps.factorisation import Factorisation, fit_factorisation, options_used
+from .steps.transitions import fit_transitions
 
-if TYPE_CHECKING:  # it needs torch, which takes seconds to import
+if TYPE_CHECKING:
     from .likelihood.path import Path
-    from .steps.factorisation import Factorisation
 
 # Sizes of truncated SVDs. A rank uses the smallest that holds it, so its result does not depend on
 # which ranks were tried before.
@@ -70,7 +73,7 @@ class Learned(NamedTuple):
 
     steps: Steps
     svd: TruncatedSVD | None = None  # the SVD of H_λ; None if networks were trained
-    # the number by which each start was judged (see `fitting.FitReport`)
+    # the error of each start on the rows of H (see `fitting.FitReport`)
     start_errors: tuple[float, ...] = ()
 
 
@@ -134,7 +137,8 @@ def network_steps(
     """Train the networks of steps 1 and 2: the auto-encoder, then the maps of all symbols.
 
     `start`: the number of the start, which determines the random weights; start 0 uses
-    `options.seed` itself (see `seed_of_start`). `observed` (num_prefixes, num_symbols): for a
+    `options.seed` itself (see `seed_of_start`), and begins where `options.start` says, all others
+    at random weights. `observed` (num_prefixes, num_symbols): for a
     matrix that holds the values of only some strings (see
     `learning.functions.fit_values.fit_values`): which pairs of rows u and uσ the maps are trained
     on. The loss of step 1 is then over the stored cells only.
@@ -146,14 +150,11 @@ def network_steps(
             f"networks need boundary symbols (bounded) with {hankel.statistic} statistics"
         )
 
-    # torch takes seconds to import, so only training networks imports it.
-    from .steps.factorisation import fit_factorisation, options_used
-    from .steps.transitions import fit_transitions
-
     started = perf_counter()
     nonlinear = options.nonlinear_factorisation
     # a derived seed may have more bits than that of a recipe
-    seeded = options.model_copy(update={"seed": seed_of_start(options.seed, start)})
+    changes = {"seed": seed_of_start(options.seed, start)} | ({"start": "random"} if start else {})
+    seeded = options.model_copy(update=changes)
     # else it has a closed form, without random weights
     first = seeded if nonlinear or options.optimizer == "adamax" else options
     used = (*options_used(first), observed is None)
@@ -186,7 +187,7 @@ def seed_of_start(seed: int, start: int) -> int:
     """Derive the seed of a start's random weights: for start 0 it is `seed` itself, for each other
     start an unrelated number.
 
-    A derived seed has 32 bits, because torch's generator ignores all bits beyond these.
+    A derived seed has 32 bits, because the generator of the weights takes no more.
 
     >>> (
     ...     seed_of_start(7, 0),
@@ -214,14 +215,6 @@ def best_start(
     if starts == 1:
         steps = network_steps(hankel, options, cache=cache, report=report, cancelled=cancelled)
         return Learned(steps)
-    from .refine.hankel import rolled_out_error
-
-    def error_of(steps: Steps) -> float:
-        if validation is None or not len(validation.words):
-            return rolled_out_error(hankel, steps)
-        model = replace(string_model(hankel, steps), alphabet=hankel.alphabet)
-        return next_symbol_score(model, validation).bits_per_symbol
-
     trained: list[Steps] = []
     errors: list[float] = []
     seconds = Counter[str]()
@@ -231,12 +224,23 @@ def best_start(
                 hankel, options, start=start, cache=cache, report=report, cancelled=cancelled
             )
         )
-        errors.append(float(np.nan_to_num(error_of(trained[-1]), nan=np.inf, posinf=np.inf)))
+        error = rolled_out_error(hankel, trained[-1])
+        errors.append(float(np.nan_to_num(error, nan=np.inf, posinf=np.inf)))
         seconds.update(trained[-1].seconds)
     best = int(np.argmin(errors))
+    if validation is not None and len(validation.words):
+        near = np.flatnonzero(np.array(errors) <= NEAR_BEST * errors[best])
+        best = min(near.tolist(), key=lambda start: _bits(hankel, trained[start], validation))
     logs = tuple(replace(log, start=best + 1, starts=starts) for log in trained[best].logs)
     steps = replace(trained[best], logs=logs, seconds=dict(seconds))
     return Learned(steps, start_errors=tuple(errors))
+
+
+def _bits(hankel: HankelMatrix, steps: Steps, validation: Sample) -> float:
+    """Compute the bits per symbol on validation strings; ∞ instead of nan."""
+    model = replace(string_model(hankel, steps), alphabet=hankel.alphabet)
+    bits = next_symbol_score(model, validation).bits_per_symbol
+    return float(np.nan_to_num(bits, nan=np.inf, posinf=np.inf))
 
 
 def string_model(hankel: HankelMatrix, steps: Steps) -> WFA | NLWFA:

@@ -472,13 +472,14 @@ def _control(name: str, caption: bool = True) -> Any:
             options=words,
             index=words.index(default),
             on_change=_follow_defaults,
+            args=(name,),
             **shared,
         )
         if explained and caption:
             st.caption(as_sentence(choices[value].removesuffix(".")))
         return value
     if entry.kind is bool:
-        return st.checkbox(value=default, on_change=_follow_defaults, **shared)
+        return st.checkbox(value=default, on_change=_follow_defaults, args=(name,), **shared)
     if entry.kind in (int, float):
         return _number(name, default, shared)
     return st.text_input(value=default, **shared)
@@ -508,9 +509,11 @@ def _default(name: str) -> Any:
     """Return the value of a control that nobody has set: that of the first recipe or, if it does
     not have the field, of the record.
     """
-    if name in FIRST_VALUES:
+    entry = OPTIONS[name]
+    if name in FIRST_VALUES and not entry.by:
         return _allowed(name, FIRST_VALUES[name])
-    value = OPTIONS[name].default_in(st.session_state)
+    choice = st.session_state.get(entry.by, FIRST_VALUES.get(entry.by)) if entry.by else None
+    value = entry.default_in({entry.by: choice})
     return ",".join(map(str, value)) if isinstance(value, tuple) else _allowed(name, value)
 
 
@@ -520,13 +523,13 @@ def _allowed(name: str, value: Any) -> Any:
     return value if largest is None else min(value, largest)
 
 
-def _follow_defaults() -> None:
+def _follow_defaults(choice: str) -> None:
     """Set the fields whose defaults depend on a choice, after that choice, if they have a
     default.
     """
     for name, entry in OPTIONS.items():
         defaults = [_allowed(name, value) for value in entry.defaults]
-        if entry.by and st.session_state.get(name) in defaults:
+        if entry.by == choice and st.session_state.get(name) in defaults:
             st.session_state[name] = _default(name)
 
 

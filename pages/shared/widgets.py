@@ -32,8 +32,8 @@ MAX_REMEMBERED = 2**18  # bytes of a table whose message is cached
 CHARACTER_WIDTH, WIDEST_STRINGS = 9, 360  # pixels, in a column of strings
 PAUSE = "150ms"  # in typing, after which the page answers
 TRAINING_HELP = (
-    "Whether training is finished. “–” means that this is not known: the learner is trained "
-    "in another way."
+    "How training ended: finished at a stationary point, stopped before one, or not finished after "
+    "all its epochs. “–” means that this is not known: the learner is trained in another way."
 )
 MISSING = "–"  # is shown in place of a number that is not known
 TABLE_TITLES = {"latex": "LaTeX", "markdown": "Markdown", "csv": "CSV"}

@@ -208,6 +208,7 @@ CONVERGED = Settings(
     learning={
         "optimizer": "lbfgs",
         "start": "svd",
+        "starts": 1,
         "epochs_factorisation": CONVERGED_EPOCHS,
         "epochs_transitions": CONVERGED_EPOCHS,
     },

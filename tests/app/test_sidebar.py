@@ -183,6 +183,7 @@ def test_only_the_options_of_the_chosen_optimiser_are_drawn_and_the_others_keep_
     assert recipe_of(app).learning == FIRST.learning.changed(
         rank=2,
         optimizer="adamax",
+        starts=1,
         rate_factorisation=0.5,
         epochs_factorisation=5,
         epochs_transitions=5,

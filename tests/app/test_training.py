@@ -245,7 +245,7 @@ def test_the_page_says_whether_the_training_is_finished() -> None:
     for log in result.report.logs:
         (line,) = [line for line in lines if log.stage in line.lower() and log.verdict in line]
         assert line.removeprefix(":material/check: ") == f"tran.non, {log.summary}."
-    assert any("more might lower it from" in entry.value for entry in app.warning)
+    assert any("stopped after all" in entry.value for entry in app.warning)
     trained(app, "train.others.start")
     (table,) = [frame.value for frame in app.dataframe if "training" in frame.value]
     assert dict(zip(table["model"], table["training"], strict=True)) == {

@@ -107,7 +107,9 @@ def test_conditions_and_defaults_are_about_fields_or_facts_of_the_class(kind: ty
                     assert hasattr(kind, other) or other == "refine", (name, other)
                 else:
                     assert set(values) <= set(known.choices) or kind.__name__.startswith("Value")
-        if entry.by:
+        if entry.by and entry.by not in kind.model_fields:
+            assert isinstance(getattr(kind, entry.by), str), name
+        elif entry.by:
             # pydantic makes defaults in the order of the fields
             assert list(kind.model_fields).index(entry.by) < list(kind.model_fields).index(name)
 

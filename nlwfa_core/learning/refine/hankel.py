@@ -9,23 +9,20 @@ every prefix from α₀, one map after another, each prefix once.
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
-import torch
 from scipy import sparse
 
 from ...hankel.matrix import HankelMatrix
-from ...strings.trie import Trie
-from ...strings.words import IntArray, Words
+from ...strings.words import FloatArray, IntArray
 from ..assembly import Steps
 from ..options import Refined
 from ..progress import MAX_SHOWN, CancelCheck, Report, RowStates, never, silent
-from ..steps.descent import Descent, Epochs, nudge, one_thread, to_arrays, train
-from ..steps.losses import SparseRows, activate, reconstruction_error
-from .rollout import Rollout, transition_step
+from ..steps.descent import Descent, Epochs, nudge, train
+from ..steps.losses import SparseRows, backward, forward, reconstruction_error
 
 
-@one_thread()
 def refine_hankel(
     hankel: HankelMatrix,
     steps: Steps,
@@ -49,19 +46,20 @@ def refine_hankel(
         options.tolerance_refinement,
     )
     seed = options.refinement_seed
-    leave_saddle = None if any(steps.nonlinear) else lambda: nudge(rows.tensors, seed)
+    leave_saddle = None if any(steps.nonlinear) else lambda: nudge(rows.parameters, seed)
     log = train(
-        Epochs(rows.tensors, rows.error, "refinement", descent, report, cancelled, rows.look),
+        Epochs(rows.parameters, rows.loss, "refinement", descent, report, cancelled, rows.look),
         first_step=leave_saddle,
     )
-    first, *others = to_arrays(rows.tensors)
-    num_layers = len(steps.transitions)
-    maps, decoder = tuple(others[:num_layers]), tuple(others[num_layers:])
-    return replace(steps, initial=first, transitions=maps, decoder=decoder, logs=(*steps.logs, log))
+    return replace(
+        steps,
+        initial=rows.initial,
+        transitions=tuple(rows.maps),
+        decoder=tuple(rows.decoder),
+        logs=(*steps.logs, log),
+    )
 
 
-@one_thread()
-@torch.no_grad()
 def rolled_out_error(hankel: HankelMatrix, steps: Steps) -> float:
     """Compute how far the rows that a model computes from α₀ are from those of H: the loss of
     `refine_hankel` at its start.
@@ -69,76 +67,93 @@ def rolled_out_error(hankel: HankelMatrix, steps: Steps) -> float:
     It is relative to ‖H‖². The losses of the two steps of learning do not show this error, because
     they do not include how errors add up when one map follows another.
     """
-    return float(_RolledOutRows(hankel, steps).error())
+    with np.errstate(over="ignore", invalid="ignore"):
+        return _RolledOutRows(hankel, steps).loss()[0]
+
+
+class _Level(NamedTuple):
+    """The prefixes that the maps make of some shorter prefixes u, which are nodes of a tree.
+
+    Nodes are numbered level by level; in a level, those of one symbol follow one another.
+    """
+
+    parents: IntArray  # (n,): the nodes u
+    nodes: slice  # of all uσ
+    rows: IntArray  # (num_maps · n,): the row of each uσ in H
 
 
 class _RolledOutRows:
-    """The rows of H that a model can reach, and the model's parameters as tensors, from which its
-    own rows are computed.
+    """The rows of H that a model can reach, and the model's parameters, from which its own rows are
+    computed.
 
-    `tensors`: α₀, the layers of the transitions, and the layers of the decoder.
+    `initial`, `maps` and `decoder`: the parameters, as in `Steps`, which training changes in place.
     """
 
     def __init__(self, hankel: HankelMatrix, steps: Steps) -> None:
-        self.nonlinear, num_layers = steps.nonlinear, len(steps.transitions)
-        self.tensors = [
-            torch.tensor(array, requires_grad=True)
-            for array in (steps.initial, *steps.transitions, *steps.decoder)
-        ]
-        self.start, self.maps = self.tensors[0], self.tensors[1 : 1 + num_layers]
-        self.hidden, self.last = self.tensors[1 + num_layers : -1], self.tensors[-1]
-        tree, rows = _reached(hankel, len(steps.transitions[0]))
-        self.rollout = Rollout(tree)
-        self.edges = []
-        for symbol in range(len(steps.transitions[0])):
-            following = hankel.shifted[rows, symbol]
-            # the others are nodes themselves
-            outside = np.flatnonzero(following >= hankel.num_prefixes)
-            self.edges.append(
-                (symbol, self.rollout.row[torch.from_numpy(outside)], following[outside])
-            )
-        in_order = np.empty_like(rows)
-        in_order[self.rollout.row.numpy()] = rows
-        matched = np.concatenate((in_order, *(following for _, _, following in self.edges)))
-        weights = None if hankel.row_weights is None else hankel.row_weights[matched]
+        self.of_maps, self.of_decoder = steps.nonlinear
+        self.initial = steps.initial.copy()
+        self.maps = [layer.copy() for layer in steps.transitions]
+        self.decoder = [layer.copy() for layer in steps.decoder]
+        self.levels = _levels(hankel, len(self.maps[0]))
+        rows = np.concatenate(([hankel.start_row], *(level.rows for level in self.levels)))
+        weights = None if hankel.row_weights is None else hankel.row_weights[rows]
         # losses and gradients of the size that the first step has
         self.scale = float(abs(hankel.matrix).max())
-        self.H = SparseRows(sparse.csr_array(hankel.matrix[matched] / self.scale), weights)
-        nodes_shown = np.flatnonzero(rows < MAX_SHOWN)
-        self.nodes_shown = nodes_shown[np.argsort(rows[nodes_shown])]
-        self.rows_shown = rows[self.nodes_shown]
+        self.H = SparseRows(sparse.csr_array(hankel.matrix[rows] / self.scale), weights)
+        distinct, nodes = np.unique(rows, return_index=True)
+        is_shown = distinct < min(MAX_SHOWN, hankel.num_prefixes)
+        self.rows_shown, self.nodes_shown = distinct[is_shown], nodes[is_shown]
 
-    def error(self) -> torch.Tensor:
-        """Σ_u w_u ‖φ'(G_u(α₀)) − H_u‖², relative to ‖H‖²."""
-        step = transition_step(self.maps, self.nonlinear[0])
-        states = self.rollout.states(self.start, step)
-        Y = torch.cat([states, *(step(states[nodes], symbol) for symbol, nodes, _ in self.edges)])
-        for layer in self.hidden:
-            Y = activate(Y @ layer, self.nonlinear[1])
-        return reconstruction_error(self.H, Y, self.last / self.scale) / self.H.squared_norm
+    @property
+    def parameters(self) -> list[FloatArray]:
+        return [self.initial, *self.maps, *self.decoder]
 
-    @torch.no_grad()
+    def loss(self) -> tuple[float, list[FloatArray]]:
+        """Compute Σ_u w_u ‖φ'(G_u(α₀)) − H_u‖², relative to ‖H‖², and its gradient with respect to
+        each of the parameters.
+        """
+        states, map_units = self._rolled_out()
+        *hidden, last = self.decoder
+        units = forward(states, hidden, self.of_decoder)
+        error = reconstruction_error(self.H, units[-1], last / self.scale)
+        dZ, decoder_gradients = backward(error.Y, units, hidden, self.of_decoder)
+        map_gradients = [np.zeros_like(layer) for layer in self.maps]
+        for level, units in zip(reversed(self.levels), reversed(map_units), strict=True):
+            dG = dZ[level.nodes].reshape(units[-1].shape)
+            before_maps, gradients = backward(dG, units, self.maps, self.of_maps)
+            dZ[level.parents] += before_maps.sum(axis=0)
+            for total, gradient in zip(map_gradients, gradients, strict=True):
+                total += gradient
+        relative = 1 / self.H.squared_norm
+        gradients = [dZ[0], *map_gradients, *decoder_gradients, error.D / self.scale]
+        return error.value * relative, [relative * gradient for gradient in gradients]
+
     def look(self) -> RowStates:
         """Return the states of the most frequent prefixes."""
-        states = self.rollout.states(self.start, transition_step(self.maps, self.nonlinear[0]))
-        return RowStates(
-            self.rows_shown, states[self.rollout.row[torch.from_numpy(self.nodes_shown)]].numpy()
-        )
+        return RowStates(self.rows_shown, self._rolled_out()[0][self.nodes_shown])
+
+    def _rolled_out(self) -> tuple[FloatArray, list[list[FloatArray]]]:
+        """Compute the state of every node, shape (num_nodes, k), and the units of the maps that
+        lead to each level.
+        """
+        states = np.empty((self.H.matrix.shape[0], len(self.initial)))
+        states[0] = self.initial
+        map_units = []
+        for level in self.levels:
+            map_units.append(forward(states[level.parents], self.maps, self.of_maps))
+            states[level.nodes] = map_units[-1][-1].reshape(-1, len(self.initial))
+        return states, map_units
 
 
-def _reached(hankel: HankelMatrix, num_maps: int) -> tuple[Trie, IntArray]:
-    """Make the tree of the prefixes that a model's maps reach from its initial state, and find the
-    row of each node.
-    """
-    prefixes, before = hankel.basis.prefixes, int(hankel.num_marks == 2)
-    chosen = [
-        row
-        for row, u in enumerate(prefixes)
-        if len(u) >= before and max(u[before:], default=0) < num_maps
-    ]
-    if before:
-        chosen = [row for row in chosen if prefixes[row][0] == hankel.num_symbols - 1]
-    tree = Trie.of(Words.of(prefixes[row][before:] for row in chosen), num_maps)
-    rows = np.empty(tree.num_nodes, dtype=np.int64)
-    rows[tree.ends] = chosen
-    return tree, rows
+def _levels(hankel: HankelMatrix, num_maps: int) -> list[_Level]:
+    """Make the tree of the prefixes that a model's maps reach from its initial state."""
+    levels: list[_Level] = []
+    rows, nodes = np.array([hankel.start_row]), np.array([0])
+    while True:
+        # what follows a row outside P is not in H
+        parents, inside = nodes[rows < hankel.num_prefixes], rows[rows < hankel.num_prefixes]
+        if not len(parents):
+            return levels
+        rows = hankel.shifted[inside, :num_maps].T.ravel().astype(np.int64)
+        nodes = np.arange(nodes[-1] + 1, nodes[-1] + 1 + len(rows))
+        levels.append(_Level(parents, slice(int(nodes[0]), int(nodes[-1]) + 1), rows))

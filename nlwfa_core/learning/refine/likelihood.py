@@ -14,7 +14,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
+from scipy import sparse
+from scipy.optimize import minimize
 from scipy.sparse.csgraph import connected_components
+from scipy.special import logsumexp
 from torch.utils.checkpoint import checkpoint
 
 from ...metrics.evaluate import bits_per_symbol
@@ -37,8 +40,8 @@ from ..progress import (
     never,
     silent,
 )
-from ..steps.descent import half_cosine, nudge, one_thread, to_arrays
-from ..steps.losses import DTYPE, activate
+from ..steps.descent import half_cosine, nudge
+from ..tensors import DTYPE, activate, one_thread, to_arrays
 from .rollout import Continuations, Step, transition_step
 
 MAX_GRADIENT_NORM = 1.0
@@ -53,6 +56,16 @@ DIVISIONS = 4
 # The model that is evaluated and returned is a running average over about 1 / (1 − AVERAGING) steps
 # (Polyak and Juditsky 1992), and over fewer steps at first.
 AVERAGING = 0.998
+# A training ends when none of the last PATIENCE epochs was the best so far.
+PATIENCE = 10
+# A start whose gradient is larger than WILD is not trained as it is: along long strings its maps
+# multiply errors again and again. They are scaled by the largest of SCALES whose gradient is at
+# most TAME (see `_tamed`).
+WILD, TAME = 100.0, 3.0
+SCALES = (1.0, 0.85, 0.7, 0.6, 0.5, 0.4, 0.3, 0.2)
+# Of the refitted last layer: a share of its squared norm is added to the nats per symbol.
+OUTPUT_RIDGE = 1e-5
+OUTPUT_STEPS = 100  # of L-BFGS
 
 
 @dataclass
@@ -121,7 +134,7 @@ class _Trained:
         def drop(values: torch.Tensor) -> torch.Tensor:
             return torch.nn.functional.dropout(values, dropout) if dropout else values
 
-        states = self._states(tree, transitions, drop)
+        states = self.tree_states(tree, transitions, drop)
         product = self._product(states, transitions, drop)
         num_outputs = self.model.num_symbols + 1
         if not in_blocks(len(states), num_outputs):
@@ -167,14 +180,15 @@ class _Trained:
         sums = sizes.sum(dim=1) + torch.finfo(sizes.dtype).tiny
         return torch.log(sizes[rows, symbols] / sums[rows] + MIN_PROBABILITY)
 
-    def _states(
+    def tree_states(
         self,
         tree: Continuations,
-        transitions: list[torch.Tensor],
-        drop: Callable[[torch.Tensor], torch.Tensor],
+        transitions: list[torch.Tensor] | None = None,
+        drop: Callable[[torch.Tensor], torch.Tensor] = lambda states: states,
     ) -> torch.Tensor:
         """Compute the state after each prefix, shape (num_nodes, num_states)."""
         model = self.model
+        transitions = self.transitions if transitions is None else transitions
         if isinstance(model, WFA):
             return tree.states(self.initial, transition_step(transitions, False, unit=True))
         homogeneous = model.reading.looks_ahead and not (
@@ -256,7 +270,8 @@ def refine_likelihood(
     A network becomes a probability distribution: the weight of a string is then the product of its
     normalised scores. Scores are normalised by dividing |scores| by their sum, or, in a network
     with a nonlinear termination whose outputs are conditional probabilities, by a softmax whose
-    logits are first fitted to the logarithms of the outputs.
+    logits are first fitted to the logarithms of the outputs. Maps that are chaotic are scaled down
+    first (see `_tamed`).
 
     The result is the model of the epoch with the fewest bits per symbol on the validation strings,
     or on the training strings if there are no validation strings. If no epoch improves on the model
@@ -272,7 +287,7 @@ def refine_likelihood(
     """
     held_out = train if validation is None else validation
     before = bits_per_symbol(model, held_out)
-    starts: list[WFA | NLWFA] = [_balanced(_as_distribution(model, train), train)]
+    starts = [_tamed(_balanced(_as_distribution(model, train), train), train)]
     rows, prefixes = shown or (np.empty(0, dtype=np.int64), Words.of([]))
     tree = Trie.of(prefixes, model.num_symbols)
     first_seed = options.refinement_seed + 1
@@ -325,7 +340,7 @@ def _train_from(
     # a string has score 0, where there is no gradient
     if not np.isfinite(bits_per_symbol(model, train)):
         start = _Trained.of(model)
-        nudge(start.tensors, options.refinement_seed)
+        nudge([tensor.detach().numpy() for tensor in start.tensors], options.refinement_seed)
         model = start.learned()
     trained, averaged = _Trained.of(model), _Trained.of(model)
     optimizer = torch.optim.AdamW(
@@ -339,7 +354,7 @@ def _train_from(
     ]
     batches = [[Continuations(part, model.num_symbols) for part in parts] for parts in divisions]
     validation_tree = Continuations(validation, model.num_symbols)
-    best, losses = Best(model), list[float]()
+    best, losses, since_best = Best(model), list[float](), 0
     for epoch in range(options.epochs_refinement):
         for number, batch in enumerate(batches[epoch % len(batches)]):
             check_cancelled(cancelled)
@@ -359,7 +374,9 @@ def _train_from(
         if not np.isfinite(bits):
             break
         losses.append(bits)
-        best.offer(bits, averaged.learned)
+        since_best = 0 if best.offer(bits, averaged.learned) else since_best + 1
+        if since_best == PATIENCE:
+            break
     return best.value, losses
 
 
@@ -448,6 +465,76 @@ def _eigenvectors_by_part(matrix: FloatArray) -> tuple[FloatArray, FloatArray]:
     for rows in (np.flatnonzero(part == index) for index in range(number)):
         values[rows], vectors[np.ix_(rows, rows)] = np.linalg.eigh(matrix[np.ix_(rows, rows)])
     return values, vectors
+
+
+def _tamed(model: WFA | NLWFA, train: Sample) -> WFA | NLWFA:
+    """Scale a network's maps down if they are chaotic, until errors no longer grow along the
+    strings.
+
+    Step 2 fits the maps on the states of the basis only, and nothing holds them in check elsewhere.
+    Along a string of a hundred symbols, the derivative of a state then grows like a power of the
+    length: gradients of 10⁹ and more, which follow the wildest string alone. After each scaling,
+    the last layer is fitted again if it feeds a softmax, which is a convex problem.
+    """
+    tree = Continuations(train, model.num_symbols)
+    if isinstance(model, WFA) or not _gradient_norm(model, tree) > WILD:
+        return model
+    best = Best[WFA | NLWFA](model)
+    for scale in SCALES:
+        scaled = _refitted(
+            replace(model, transitions=tuple(scale * layer for layer in model.transitions)), tree
+        )
+        norm = _gradient_norm(scaled, tree)
+        best.offer(norm, lambda scaled=scaled: scaled)  # type: ignore[misc]
+        if norm <= TAME:
+            break
+    return best.value
+
+
+def _gradient_norm(model: WFA | NLWFA, tree: Continuations) -> float:
+    """Compute the norm of the gradient of the bits per symbol."""
+    trained = _Trained.of(model)
+    bits = trained.bits_per_symbol(tree)
+    gradients = torch.autograd.grad(bits, [trained.initial, *trained.deviations, *trained.decoder])
+    return float(sum(gradient.square().sum() for gradient in gradients) ** 0.5)
+
+
+def _refitted(model: NLWFA, tree: Continuations) -> NLWFA:
+    """Fit the last layer to the symbols that follow each prefix by multinomial logistic regression,
+    if it feeds a softmax.
+
+    If there are too many prefixes to hold the scores of all, the most frequent are used.
+    """
+    if model.reading.link != "softmax":
+        return model
+    trained = _Trained.of(model)
+    with torch.no_grad():
+        units = trained.decoded(trained.tree_states(tree)).numpy()
+    num_outputs = model.num_symbols + 1
+    counts = sparse.csr_array(
+        (tree.shares.numpy(), (tree.rows.numpy(), tree.symbols.numpy())),
+        shape=(len(units), num_outputs),
+    )
+    totals = counts.sum(axis=1)
+    frequent = np.argsort(-totals, kind="stable")[: max(1, SCORES_AT_ONCE // num_outputs)]
+    units, totals, shares = units[frequent], totals[frequent], counts[frequent].toarray()
+
+    def loss_at(vector: FloatArray) -> tuple[float, FloatArray]:
+        output = vector.reshape(-1, num_outputs)
+        logits = units @ output
+        logs = logits - logsumexp(logits, axis=1, keepdims=True)
+        gradient = units.T @ (np.exp(logs) * totals[:, None] - shares) + OUTPUT_RIDGE * output
+        loss = OUTPUT_RIDGE / 2 * np.vdot(output, output) - np.vdot(shares, logs)
+        return float(loss), gradient.ravel()
+
+    fitted = minimize(
+        loss_at,
+        np.zeros(units.shape[1] * num_outputs),
+        jac=True,
+        method="L-BFGS-B",
+        options={"maxiter": OUTPUT_STEPS},
+    )
+    return replace(model, output=fitted.x.reshape(-1, num_outputs))
 
 
 def _random_like(model: WFA | NLWFA, seed: int) -> WFA | NLWFA:

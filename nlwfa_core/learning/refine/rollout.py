@@ -56,7 +56,7 @@ class Rollout:
 
 
 def theta(values: torch.Tensor, nonlinear: bool) -> torch.Tensor:
-    """`learning.steps.losses.activate` with torch's own tanh, because `refine_values` needs torch's
+    """`learning.tensors.activate` with torch's own tanh, because `refine_values` needs torch's
     function
     transforms.
     """

@@ -22,8 +22,7 @@ from ...models.wfa import WFA
 from ...strings.trie import Trie
 from ...strings.words import FloatArray
 from ..progress import CancelCheck, Progress, Report, TrainingLog, check_cancelled, never, silent
-from ..steps.descent import one_thread
-from ..steps.losses import DTYPE
+from ..tensors import DTYPE, one_thread
 from .rollout import Rollout, theta, transition_step
 
 STARTS_PER_BATCH = 128  # random starts

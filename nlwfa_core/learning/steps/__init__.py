@@ -1,10 +1,12 @@
 """The two steps of NL-WFA learning (Li, Rabusseau, Precup 2018, §4), and what trains them.
 
-- `factorisation`: step 1 (§4.1), an auto-encoder of the matrix's rows.
+- `auto_encoder`: the auto-encoder of the matrix's rows (§4.1).
+- `factorisation`: step 1, which trains it.
 - `transitions`: step 2 (§4.2), one network per symbol.
 - `losses`: the losses of both steps, exact, without a dense matrix, and with gradients written by
   hand.
 - `descent`: the training loop.
+- `lbfgs`: its optimiser, unless the paper's is asked for.
 - `levenberg_marquardt`: an optimiser for small networks of step 2, with the same result on every
   processor.
 """

@@ -1,17 +1,16 @@
-"""Define the training loop that all networks share: seeded random weights, the optimisers, their
-stopping rules, and the log.
+"""Define the training loop that the two steps and the refinement on the rows of H share: seeded
+random weights, the optimisers, their stopping rules, and the log.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import count
 
 import numpy as np
-import torch
 
 from ...errors import check_one_of
 from ...strings.words import FloatArray
@@ -28,14 +27,20 @@ from ..progress import (
     never,
     silent,
 )
-from .losses import DTYPE
+from .lbfgs import minimise
 
-# pairs of steps and changes of the gradient from which L-BFGS guesses the curvature
-CORRECTIONS = 30
-STEPS_PER_CALL = 20  # of torch's L-BFGS, which evaluates its starting point again in each call
+# Of Adamax: the decay of its averages of the gradient and of its size, and what keeps the latter
+# from being 0 (the paper's values).
+BETAS, EPSILON = (0.9, 0.999), 1e-8
 # Noise that `nudge` adds, relative to a layer's root mean square: enough to leave a saddle in a few
 # steps, small beside what is learned.
 NUDGE = 1e-3
+# L-BFGS ends where the norm of the gradient is at most this share of the loss. What further epochs
+# would change is rounding, which differs between processors.
+SMALLEST_GRADIENT = 1e-4
+
+# () -> the loss at the current weights, and its gradient with respect to each layer.
+Loss = Callable[[], tuple[float, Sequence[FloatArray]]]
 
 
 @dataclass(frozen=True)
@@ -92,43 +97,23 @@ def half_cosine(rate: float, phase: float) -> float:
     return rate * 0.5 * (1 + math.cos(phase))
 
 
-def seeded_layers(
-    shapes: Sequence[tuple[int, ...]], generator: torch.Generator
-) -> list[torch.Tensor]:
+def seeded_layers(shapes: Sequence[tuple[int, ...]], seed: int) -> list[FloatArray]:
     """Draw Glorot-uniform weights (Glorot and Bengio 2010).
 
-    The last two axes of each shape are (inputs, outputs).
+    The last two axes of each shape are (inputs, outputs). The numbers are those that torch draws
+    from the same seed: 53 bits of two outputs of a Mersenne Twister.
     """
+    rng = np.random.RandomState(seed)
     layers = []
     for shape in shapes:
         bound = (6.0 / (shape[-2] + shape[-1])) ** 0.5
-        layers.append(
-            ((torch.rand(shape, generator=generator, dtype=DTYPE) * 2 - 1) * bound).requires_grad_()
-        )
+        high, low = np.moveaxis(rng.randint(2**32, size=(*shape, 2), dtype=np.uint32), -1, 0)
+        bits = (high.astype(np.uint64) << 32 | low) & (2**53 - 1)
+        layers.append((bits * 2.0**-53 * 2 - 1) * bound)
     return layers
 
 
-@contextmanager
-def one_thread() -> Iterator[None]:
-    """Run torch on one thread, so that sums do not depend on the number of cores.
-
-    Products this small gain nothing from more.
-    """
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(before)
-
-
-def to_arrays(layers: Sequence[torch.Tensor]) -> tuple[FloatArray, ...]:
-    """Copy tensors to numpy arrays."""
-    return tuple(layer.detach().numpy().copy() for layer in layers)
-
-
-@torch.no_grad()
-def nudge(layers: Sequence[torch.Tensor], seed: int) -> None:
+def nudge(layers: Sequence[FloatArray], seed: int) -> None:
     """Add a little seeded noise to each layer, `NUDGE` times the layer's root mean square.
 
     If a matrix consists of parts that share no entry, SP's model of it is a saddle point of the
@@ -138,11 +123,7 @@ def nudge(layers: Sequence[torch.Tensor], seed: int) -> None:
     """
     rng = np.random.default_rng(seed)
     for layer in layers:
-        layer += (
-            NUDGE
-            * layer.square().mean().sqrt()
-            * torch.from_numpy(rng.standard_normal(tuple(layer.shape)))
-        )
+        layer += NUDGE * np.sqrt(np.mean(layer * layer)) * rng.standard_normal(layer.shape)
 
 
 def train(epochs: Epochs, *, first_step: Callable[[], None] | None = None) -> TrainingLog:
@@ -156,8 +137,8 @@ def train(epochs: Epochs, *, first_step: Callable[[], None] | None = None) -> Tr
     epochs : Epochs
         The layers, their loss, and when to stop.
     first_step : callable, optional
-        A function to call instead of the first step, for a start that is a saddle point (see
-        `nudge`).
+        A function that changes the layers before the first step, for a start that is a saddle
+        point (see `nudge`).
 
     Raises
     ------
@@ -165,22 +146,21 @@ def train(epochs: Epochs, *, first_step: Callable[[], None] | None = None) -> Tr
         If `epochs.cancelled()` returns true. It is called before every epoch.
     """
     with suppress(StopTraining):
+        if first_step is not None:
+            epochs()
+            first_step()
         if epochs.descent.optimizer == "lbfgs":
-            _lbfgs(epochs, first_step)
+            _lbfgs(epochs)
         else:
-            _adamax(epochs, first_step)
+            _adamax(epochs)
     return epochs.finish()
 
 
-@torch.no_grad()
-def solved(
-    loss_of: Callable[[], torch.Tensor], stage: str, report: Report, look: Look | None
-) -> TrainingLog:
+def solved(loss: float, stage: str, report: Report, look: Look | None) -> TrainingLog:
     """Make the log of a stage that has a closed form.
 
     It holds one loss, since nothing was trained.
     """
-    loss = float(loss_of())
     report(Progress(stage, 1, 1, loss, look=look))
     return TrainingLog(stage, np.array([loss]), stopped="exact", gradient=0.0)
 
@@ -193,15 +173,13 @@ class Epochs:
     """One training: it evaluates the loss and its gradient, records the losses and the best
     weights, and decides when to stop.
 
-    Calling the object is one epoch: it evaluates the loss at the current weights and stores the
-    gradient in the layers.
+    Calling the object is one epoch: it evaluates the loss at the current weights.
 
     `layers`: the weights to train, which change in place. `loss_of`: () -> the loss at the current
-    weights, a tensor with one number that autograd can differentiate with respect to the layers.
-    `stage`: the training's name in reports and in the log. `descent`: the optimiser and its
-    stopping rule. `report`: called with a Progress after each epoch. `cancelled`: called before
-    each epoch; if it returns true, the training stops. `look`: the field `look` of every Progress
-    that is reported.
+    weights, and its gradient with respect to each layer. `stage`: the training's name in reports
+    and in the log. `descent`: the optimiser and its stopping rule. `report`: called with a Progress
+    after each epoch. `cancelled`: called before each epoch; if it returns true, the training stops.
+    `look`: the field `look` of every Progress that is reported.
 
     `losses`: the loss of each epoch so far; the first is that of the start. `stopped`: why the
     training ended: one of the values of `TrainingLog.stopped`.
@@ -209,8 +187,8 @@ class Epochs:
 
     def __init__(
         self,
-        layers: Sequence[torch.Tensor],
-        loss_of: Callable[[], torch.Tensor],
+        layers: Sequence[FloatArray],
+        loss_of: Loss,
         stage: str,
         descent: Descent,
         report: Report = silent,
@@ -221,98 +199,89 @@ class Epochs:
         self.report, self.cancelled, self.look = report, cancelled, look
         self.losses: list[float] = []
         self.lowest: list[float] = []  # of the losses so far
-        self.best = Best(self._weights())
+        self.best = Best((self.weights, np.full(1, np.nan)))
         self.stopped = "epochs"
         self.diverged_at: int | None = None
 
-    def __call__(self) -> torch.Tensor:
-        """Evaluate the loss and its gradient at the current weights.
+    @property
+    def weights(self) -> FloatArray:
+        """Return a copy of all weights, in one vector."""
+        return _joined(self.layers)
+
+    @weights.setter
+    def weights(self, vector: FloatArray) -> None:
+        start = 0
+        for layer in self.layers:
+            layer[...] = vector[start : start + layer.size].reshape(layer.shape)
+            start += layer.size
+
+    def __call__(self) -> tuple[float, FloatArray]:
+        """Evaluate the loss and its gradient, as one vector, at the current weights.
 
         Raises StopTraining if this evaluation is the last one, or its loss is not finite. Raises
         Cancelled.
         """
         check_cancelled(self.cancelled)
-        for layer in self.layers:
-            layer.grad = None
-        loss, epoch = self.loss_of(), len(self.losses)
-        value = float(loss.detach())
-        if not np.isfinite(value):
+        epoch = len(self.losses)
+        with np.errstate(over="ignore", invalid="ignore"):
+            loss, gradients = self.loss_of()
+        if not np.isfinite(loss):
             self.diverged_at, self.stopped = epoch, "diverged"
             raise StopTraining
-        loss.backward()  # type: ignore[no-untyped-call]
-        # torch's L-BFGS needs gradients that lie in memory as their tensors do
-        if self.descent.optimizer == "lbfgs":
-            for layer in self.layers:
-                layer.grad = None if layer.grad is None else layer.grad.contiguous()
-        self.losses.append(value)
-        self.best.offer(value, self._weights)
+        gradient = _joined(gradients)
+        self.losses.append(loss)
+        self.best.offer(loss, lambda: (self.weights, gradient))
         self.lowest.append(self.best.loss)
-        self.report(Progress(self.stage, epoch, self.descent.epochs, value, look=self.look))
+        self.report(Progress(self.stage, epoch, self.descent.epochs, loss, look=self.look))
         if epoch >= self.descent.epochs:
             raise StopTraining
-        if self.descent.optimizer == "lbfgs" and epoch >= WINDOW:
+        if self.descent.optimizer == "adamax":
+            return loss, gradient
+        if np.linalg.norm(gradient) <= SMALLEST_GRADIENT * loss:
+            self.stopped = "minimum"
+            raise StopTraining
+        if epoch >= WINDOW:
             before = self.lowest[-1 - WINDOW]
             if self.best.loss >= (1 - self.descent.tolerance) * before:
                 self.stopped = "tolerance"
                 raise StopTraining
-        return loss
+        return loss, gradient
 
-    @torch.no_grad()
     def finish(self) -> TrainingLog:
         """Give the layers their best weights, and return the log."""
-        weights, gradients = self.best.value
-        for layer, weight in zip(self.layers, weights, strict=True):
-            layer.copy_(weight)
-        norm = (
-            float(sum(gradient.square().sum() for gradient in gradients) ** 0.5)
-            if gradients
-            else float("nan")
-        )
+        self.weights, gradient = self.best.value
         return TrainingLog(
-            self.stage, np.array(self.losses), self.diverged_at, stopped=self.stopped, gradient=norm
+            self.stage,
+            np.array(self.losses),
+            self.diverged_at,
+            stopped=self.stopped,
+            gradient=float(np.linalg.norm(gradient)),
         )
 
-    def _weights(self) -> tuple[list[torch.Tensor], list[torch.Tensor]]:
-        """Return copies of the weights, and their gradients, which need no copy: every evaluation
-        makes new ones.
-        """
-        gradients = [layer.grad for layer in self.layers if layer.grad is not None]
-        return [layer.detach().clone() for layer in self.layers], gradients
+
+def _joined(arrays: Sequence[FloatArray]) -> FloatArray:
+    return np.concatenate([array.ravel() for array in arrays])
 
 
-def _adamax(epochs: Epochs, first_step: Callable[[], None] | None) -> None:
+def _adamax(epochs: Epochs) -> None:
     """Adamax (Kingma and Ba 2015, §7.1), until an evaluation stops it."""
-    optimizer = torch.optim.Adamax(epochs.layers, lr=epochs.descent.rate)
-    for epoch in count():
-        epochs()
-        if epoch == 0 and first_step is not None:
-            first_step()
-            continue
-        optimizer.param_groups[0]["lr"] = epochs.descent.rate_in(epoch)
-        optimizer.step()
+    weights = epochs.weights
+    average, size = np.zeros_like(weights), np.zeros_like(weights)
+    for step in count(1):
+        epoch = len(epochs.losses)
+        _, gradient = epochs()
+        average += (1 - BETAS[0]) * (gradient - average)
+        size = np.maximum(BETAS[1] * size, np.abs(gradient) + EPSILON)
+        weights -= epochs.descent.rate_in(epoch) / (1 - BETAS[0] ** step) * (average / size)
+        epochs.weights = weights
 
 
-def _lbfgs(epochs: Epochs, first_step: Callable[[], None] | None) -> None:
-    """L-BFGS with a strong Wolfe line search (Nocedal and Wright 2006, §7.2, §3.5), until an
-    evaluation stops it.
+def _lbfgs(epochs: Epochs) -> None:
+    """L-BFGS, until an evaluation stops it."""
 
-    This is torch's version: with so many weights, scipy's spends most of its time outside the loss.
-    """
-    if first_step is not None:
-        epochs()
-        first_step()
-    optimizer = torch.optim.LBFGS(
-        epochs.layers,
-        max_iter=STEPS_PER_CALL,
-        max_eval=2**31,
-        tolerance_grad=0.0,
-        tolerance_change=0.0,
-        history_size=CORRECTIONS,
-        line_search_fn="strong_wolfe",
-    )
-    for _ in count():
-        before = len(epochs.losses)
-        optimizer.step(epochs)  # type: ignore[no-untyped-call]
-        if len(epochs.losses) - before <= 2:  # rounding hides every way down
-            epochs.stopped = "tolerance"
-            return
+    def loss_at(vector: FloatArray) -> tuple[float, FloatArray]:
+        epochs.weights = vector
+        return epochs()
+
+    minimise(loss_at, epochs.weights)
+    epochs.stopped = "rounding"

@@ -1,25 +1,18 @@
-"""Step 1 of NL-WFA learning: an auto-encoder over the rows of H (Li, Rabusseau, Precup 2018, §4.1).
-
-The networks have no biases. Their widths are n → a₁k → … → k → … → a_Lk → n, where n is the number
-of suffixes, k the rank, and the multiples (a₁ … a_L) are (2, 1, 2) or (4, 2, 1, 2, 4). θ is applied
-to every hidden unit, and the last layer is linear: with the multiples (2, 1, 2), the encoder is
-φ(h) = θ(θ(hᵀA)B) and the decoder φ'(z) = θ(zᵀC)D. The loss is ‖φ'(φ(H)) − H‖², computed by
-`losses.reconstruction_error`.
+"""Step 1 of NL-WFA learning: trains the auto-encoder over the rows of H (Li, Rabusseau, Precup
+2018, §4.1).
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import reduce
 from itertools import pairwise
 
 import numpy as np
-import torch
 from scipy import sparse
 
 from ...errors import RecipeError
 from ...hankel.matrix import HankelMatrix
+from ...rounding import on_one_thread
 from ...strings.words import FloatArray
 from ..options import Networks
 from ..progress import (
@@ -36,10 +29,10 @@ from ..progress import (
     silent,
 )
 from ..spectral import truncated_svd, truncation_loss
-from .descent import Descent, Epochs, one_thread, seeded_layers, solved, to_arrays, train
+from .auto_encoder import AutoEncoder, start_at_svd
+from .descent import Descent, Epochs, seeded_layers, solved, train
 from .losses import (
     SparseRows,
-    activate,
     best_last_layer,
     observed_error,
     projected_error,
@@ -93,7 +86,7 @@ def solves_last_layer(options: Networks) -> bool:
     return options.optimizer != "adamax" and options.nonlinear_transitions
 
 
-@one_thread()
+@on_one_thread
 def fit_factorisation(
     hankel: HankelMatrix,
     options: Networks,
@@ -122,146 +115,133 @@ def fit_factorisation(
 
     Raises RecipeError if H has no finite entry other than 0. Raises Cancelled.
     """
-    # hidden layers of the encoder: those up to and including the middle one, of width k
-    depth = len(options.hidden) // 2 + 1
-    rank = options.rank
-    nonlinear = options.nonlinear_factorisation
     scale = float(abs(hankel.matrix).max()) if hankel.matrix.nnz else 0.0
     if not 0 < scale < np.inf:
         raise RecipeError(
             "the Hankel matrix has no finite entry other than zero: there is nothing to factorise"
         )
-    _, firsts, classes = np.unique(hankel.row_classes, return_index=True, return_inverse=True)
-    counts = np.bincount(classes, weights=hankel.row_weights)
-    H = SparseRows(sparse.csr_array(hankel.matrix[firsts] / scale), counts)
-    error = observed_error if masked else reconstruction_error
-    widths = [
-        hankel.num_suffixes,
-        *(multiple * rank for multiple in options.hidden),
-        hankel.num_suffixes,
-    ]
-    layers = seeded_layers(list(pairwise(widths)), torch.Generator().manual_seed(options.seed))
-    closed_forms = options.optimizer != "adamax" and not masked
+    training = _Training(hankel, scale, options, masked, report, cancelled)
+    log = training.run()
+    network = training.network
+    latent = network.encode(training.H.matrix)[training.classes]
+    encoder, decoder = tuple(network.encoder), tuple(network.decoder)
+    return Factorisation(latent, encoder, decoder, scale, network.nonlinear, log)
 
-    def merged(part: Sequence[torch.Tensor]) -> Sequence[torch.Tensor]:
-        # linear layers are one matrix, and k is narrower than a₁k
-        return part if nonlinear else [reduce(torch.matmul, part)]
 
-    def encode(rows: SparseRows = H) -> torch.Tensor:
-        first, *others = merged(layers[:depth])
-        Z = activate(rows.times(first), nonlinear)
-        for layer in others:
-            Z = activate(Z @ layer, nonlinear)
-        return Z  # (num_rows, rank)
+class _Training:
+    """The training of one auto-encoder.
 
-    shown = SparseRows(H.matrix[classes[: min(MAX_SHOWN, hankel.num_prefixes)]])
-    drawn = SparseRows(shown.matrix[:NETWORK_ROWS])
-    projected = solves_last_layer(options) and not masked
+    `H`: the distinct rows of the Hankel matrix, divided by `scale`. `classes` (num_rows,): which of
+    them each row of the matrix is.
+    """
 
-    def network() -> NetworkState | None:
-        """Compute what each unit makes of the first rows.
+    def __init__(
+        self,
+        hankel: HankelMatrix,
+        scale: float,
+        options: Networks,
+        masked: bool,
+        report: Report,
+        cancelled: CancelCheck,
+    ) -> None:
+        _, firsts, self.classes = np.unique(
+            hankel.row_classes, return_index=True, return_inverse=True
+        )
+        self.counts = np.bincount(self.classes, weights=hankel.row_weights)
+        self.H = SparseRows(sparse.csr_array(hankel.matrix[firsts] / scale), self.counts)
+        shown = self.classes[: min(MAX_SHOWN, hankel.num_prefixes)]
+        self.shown = self.H.matrix[shown]
+        n = hankel.num_suffixes
+        widths = [n, *(multiple * options.rank for multiple in options.hidden), n]
+        layers = seeded_layers(list(pairwise(widths)), options.seed)
+        # layers of the encoder: those up to and including the middle one, of width k
+        depth = len(options.hidden) // 2 + 1
+        self.network = AutoEncoder(layers[:depth], layers[depth:], options.nonlinear_factorisation)
+        self.options = options
+        self.masked = masked
+        self.has_closed_forms = options.optimizer != "adamax" and not masked
+        self.is_projected = solves_last_layer(options) and not masked
+        self.report = report
+        self.cancelled = cancelled
+
+    def run(self) -> TrainingLog:
+        """Train from the start that the options name."""
+        is_solved = self.has_closed_forms and not self.network.nonlinear
+        if self.options.start == "random" and not is_solved:
+            return self._from_here()
+        layers, H = self.network.layers, self.H
+        weighted = sparse.csr_array(sparse.diags_array(np.sqrt(self.counts)) @ H.matrix)
+        svd = truncated_svd(weighted, self.options.rank)
+        linear_loss = truncation_loss(svd, H.squared_norm)
+        seeded = [layer.copy() for layer in layers]
+        largest_state = float(np.abs(H.matrix @ svd.right).max())
+        descent = Descent.of(self.options, "factorisation")
+        for largest in MAX_STATE_AT_SVD[descent.optimizer]:
+            start_at_svd(layers, seeded, svd.right, largest / largest_state)
+            if is_solved:
+                return solved(self.loss()[0], "factorisation", self.report, self.look)
+            log = self._from_here()
+            lowest = log.losses.min(initial=np.inf)
+            if self.masked or not self.network.nonlinear or lowest <= linear_loss + ROUNDING:
+                break
+        return log
+
+    def loss(self) -> tuple[float, list[FloatArray]]:
+        """Compute the loss with the last layer as it is."""
+        return self.network.loss(self.H, observed_error if self.masked else reconstruction_error)
+
+    def projected_loss(self) -> tuple[float, list[FloatArray]]:
+        """Compute the loss with the best last layer."""
+        value, gradients = self.network.loss(self.H, projected_error)
+        return value, gradients[:-1]
+
+    def _from_here(self) -> TrainingLog:
+        """Train from the current weights, then solve the last layer where that lowers the loss."""
+        layers = self.network.layers
+        last = layers[-1]
+        trained, loss_of = (
+            (layers[:-1], self.projected_loss) if self.is_projected else (layers, self.loss)
+        )
+        descent = Descent.of(self.options, "factorisation")
+        log = train(
+            Epochs(
+                trained, loss_of, "factorisation", descent, self.report, self.cancelled, self.look
+            )
+        )
+        if self.has_closed_forms:
+            trained_last = last.copy()
+            last[:] = best_last_layer(self.H, self.network.units(self.H.matrix)[-1])
+            lowest = self.loss()[0]
+            if self.is_projected or lowest < log.losses.min(initial=np.inf):
+                return log.with_last_layer(lowest)
+            last[:] = trained_last
+        return log
+
+    def look(self) -> RowStates:
+        """Return the states of the first rows, and what each unit makes of them."""
+        return RowStates(
+            np.arange(self.shown.shape[0]), self.network.encode(self.shown), network=self._drawn()
+        )
+
+    def _drawn(self) -> NetworkState | None:
+        """Compute what each unit makes of the first rows; None if there are too many units.
 
         Linear layers that are one matrix are drawn as one.
         """
-        *parts, last = [*merged(layers[:depth]), *merged(layers[depth:])]
-        if max(part.shape[1] for part in parts) > MOST_UNITS:
+        network = self.network.merged()
+        *hidden, last = network.layers
+        if max(layer.shape[1] for layer in hidden) > MOST_UNITS:
             return None
-        units: list[torch.Tensor] = []
-        for layer in parts:
-            units.append(activate(units[-1] @ layer if units else drawn.times(layer), nonlinear))
-        if projected:  # and not among the weights that are trained
-            last = best_last_layer(H, decode()[0])
-        weights = [parts[0][:NETWORK_COLUMNS], *parts[1:], last[:, :NETWORK_COLUMNS]]
-        inputs, outputs = (
-            drawn.matrix[:, :NETWORK_COLUMNS].toarray(),
-            (units[-1] @ weights[-1]).numpy(),
-        )
+        rows = self.shown[:NETWORK_ROWS]
+        units = network.units(rows)
+        if self.is_projected:  # and not among the weights that are trained
+            last = best_last_layer(self.H, network.units(self.H.matrix)[-1])
+        weights = [hidden[0][:NETWORK_COLUMNS], *hidden[1:], last[:, :NETWORK_COLUMNS]]
         return NetworkState(
-            inputs,
-            to_arrays(units),
-            outputs,
-            to_arrays(weights),
-            len(merged(layers[:depth])) - 1,
-            nonlinear,
+            rows[:, :NETWORK_COLUMNS].toarray(),
+            tuple(units),
+            units[-1] @ weights[-1],
+            tuple(layer.copy() for layer in weights),
+            len(network.encoder) - 1,
+            network.nonlinear,
         )
-
-    @torch.no_grad()
-    def look() -> RowStates:
-        return RowStates(np.arange(shown.matrix.shape[0]), encode(shown).numpy(), network=network())
-
-    def decode() -> tuple[torch.Tensor, torch.Tensor]:
-        """Return the input of the last layer, shape (num_rows, width), and that layer."""
-        Y, (*inner, last) = encode(), merged(layers[depth:])
-        for layer in inner:
-            Y = activate(Y @ layer, nonlinear)
-        return Y, last
-
-    def loss() -> torch.Tensor:
-        return error(H, *decode()) / H.squared_norm
-
-    def projected_loss() -> torch.Tensor:
-        return projected_error(H, decode()[0]) / H.squared_norm
-
-    def trained() -> TrainingLog:
-        descent = Descent.of(options, "factorisation")
-        free, error_of = (layers[:-1], projected_loss) if projected else (layers, loss)
-        log = train(Epochs(free, error_of, "factorisation", descent, report, cancelled, look))
-        if closed_forms:
-            with torch.no_grad():
-                before = layers[-1].clone()
-                layers[-1].copy_(best_last_layer(H, decode()[0]))
-                lowest = float(loss())
-                if projected or lowest < log.losses.min(initial=np.inf):
-                    return log.with_last_layer(lowest)
-                layers[-1].copy_(before)
-        return log
-
-    if options.start == "random" and not (closed_forms and not nonlinear):
-        log = trained()
-    else:
-        svd = truncated_svd(sparse.csr_array(sparse.diags_array(np.sqrt(counts)) @ H.matrix), rank)
-        linear_loss, seeded = truncation_loss(svd, H.squared_norm), to_arrays(layers)
-        for largest in MAX_STATE_AT_SVD[Descent.of(options, "factorisation").optimizer]:
-            start_at_svd(
-                layers, seeded, svd.right, largest / float(np.abs(H.matrix @ svd.right).max())
-            )
-            log = (
-                trained()
-                if nonlinear or not closed_forms
-                else solved(loss, "factorisation", report, look)
-            )
-            if masked or not nonlinear or log.losses.min(initial=np.inf) <= linear_loss + ROUNDING:
-                break
-    with torch.no_grad():
-        latent = encode().numpy()[classes]
-    return Factorisation(
-        latent, to_arrays(layers[:depth]), to_arrays(layers[depth:]), scale, nonlinear, log
-    )
-
-
-def start_at_svd(
-    layers: Sequence[torch.Tensor], seeded: Sequence[FloatArray], V: FloatArray, scale: float
-) -> None:
-    """Set the auto-encoder's layers so that it starts as the truncated SVD: φ(h) ≈ c Vᵀh and φ'(z)
-    ≈ V z / c.
-
-    The factor c is so small that tanh is nearly the identity on the states. The first k units of
-    each layer hold the states. The other units have random input weights, and no later layer reads
-    them until training changes that.
-
-    `layers` (width_i, width_{i+1}): all layers of the encoder, then of the decoder, which change in
-    place. `seeded`, of the same shapes: the random weights. `V` (num_suffixes, k): right singular
-    vectors of H. `scale`: the factor c.
-    """
-    k = V.shape[1]
-    with torch.no_grad():
-        for layer, weights in zip(layers, seeded, strict=True):
-            layer.copy_(torch.from_numpy(weights))
-        first, *inner, last = layers
-        first *= scale
-        first[:, :k] = torch.from_numpy(V * scale)
-        for layer in inner:
-            layer[:k, :k] = torch.eye(k, dtype=layer.dtype)
-            layer[k:, :k] = 0
-        last.zero_()
-        last[:k] = torch.from_numpy(V.T / scale)

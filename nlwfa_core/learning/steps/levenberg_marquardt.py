@@ -12,22 +12,19 @@ processor finds the same maps, to about ten digits.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ...strings.words import FloatArray
 from ..progress import CancelCheck, Progress, TrainingLog, check_cancelled
-
-if TYPE_CHECKING:  # it needs torch
-    from .descent import Epochs
+from .descent import Epochs
 
 RIDGE = 1e-6  # μ: the loss is the relative error plus μ times the sum of the squared weights
 # λ: first, smallest, and so large that no step lowers the loss any more
 DAMPING, MIN_DAMPING, MAX_DAMPING = 1e-2, 1e-14, 1e8
 FALL, GROWTH = 4.0, 4.0  # of λ
-# A map is finished after PATIENCE steps in a row that each lower its loss by less than the share
-# MIN_GAIN.
+# A map's training ends after PATIENCE steps in a row that each lower its loss by less than the
+# share MIN_GAIN.
 MIN_GAIN, PATIENCE = 1e-3, 3
 
 
@@ -117,15 +114,15 @@ def fit_maps(
 
     Raises Cancelled.
     """
-    E, F = (layer.detach().numpy() for layer in epochs.layers)
+    E, F = epochs.layers
     problems = [
         TwoLayers(states, each, weight, E.shape[2])
         for each, weight in zip(targets, weights, strict=True)
     ]
     maps = [np.concatenate((first.ravel(), last.ravel())) for first, last in zip(E, F, strict=True)]
     errors = [problem.error(vector) for problem, vector in zip(problems, maps, strict=True)]
-    rest = float(epochs.loss_of().detach()) - sum(errors)  # what no map can lower
-    losses, total, finished = [rest + sum(errors)], epochs.descent.epochs * len(maps), list[bool]()
+    rest = epochs.loss_of()[0] - sum(errors)  # what no map can lower
+    losses, total, ended = [rest + sum(errors)], epochs.descent.epochs * len(maps), list[bool]()
     epochs.report(Progress(epochs.stage, 0, total, losses[0], look=epochs.look))
     for symbol, problem in enumerate(problems):
 
@@ -139,7 +136,7 @@ def fit_maps(
                 Progress(epochs.stage, len(losses) - 1, total, losses[-1], look=epochs.look)
             )
 
-        finished.append(
+        ended.append(
             _descend(problem, maps[symbol], epochs.descent.epochs, after_step, epochs.cancelled)
         )
     gradients = [
@@ -150,7 +147,7 @@ def fit_maps(
     return TrainingLog(
         epochs.stage,
         np.array(losses),
-        stopped="minimum" if all(finished) else "epochs",
+        stopped="tolerance" if all(ended) else "epochs",
         gradient=size,
     )
 

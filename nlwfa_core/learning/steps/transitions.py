@@ -11,19 +11,19 @@ from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
-import torch
 from scipy import sparse
 
+from ...rounding import on_one_thread
 from ...strings.words import FloatArray, IntArray
 from ..names import LARGEST_MAP
 from ..options import Networks
 from ..progress import MAX_SHOWN, CancelCheck, Report, RowStates, TrainingLog, never, silent
-from .descent import Descent, Epochs, one_thread, seeded_layers, solved, to_arrays, train
+from .descent import Descent, Epochs, seeded_layers, solved, train
 from .levenberg_marquardt import fit_maps
-from .losses import BatchedSquaredError, squared_error
+from .losses import BatchedSquaredError
 
 
-@one_thread()
+@on_one_thread
 def fit_transitions(
     latent: FloatArray,
     shifted: npt.NDArray[np.int32],
@@ -59,18 +59,19 @@ def fit_transitions(
     nonlinear = options.nonlinear_transitions
     widths = [rank, width * rank, rank] if width else [rank, rank]
     shapes = [(num_symbols, before, after) for before, after in pairwise(widths)]
-    layers = seeded_layers(shapes, torch.Generator().manual_seed(options.seed))
+    layers = seeded_layers(shapes, options.seed)
     exact = options.optimizer != "adamax" and not nonlinear
     small = bool(width) and 2 * width * rank * rank <= LARGEST_MAP
     states, classes = np.unique(latent[:num_prefixes], axis=0, return_inverse=True)
     pair_weights = np.ones(shifted.shape) if weights is None else weights
     counts, targets, norm, spread = _class_targets(latent, shifted, classes.ravel(), pair_weights)
     if exact:
-        layers = [torch.from_numpy(least_squares(states, targets, counts))]
+        layers = [least_squares(states, targets, counts)]
     error = BatchedSquaredError(states, targets, counts / norm, nonlinear)
 
-    def loss() -> torch.Tensor:
-        return squared_error(error, layers) + spread / norm
+    def loss() -> tuple[float, list[FloatArray]]:
+        value, gradients = error(layers)
+        return value + spread / norm, gradients
 
     earlier = _earlier_rows(shifted, min(MAX_SHOWN, num_prefixes))
 
@@ -80,13 +81,13 @@ def fit_transitions(
             if parent >= 0:
                 state = reached[parent]
                 for layer in layers:
-                    state = state @ layer[symbol].detach().numpy()
+                    state = state @ layer[symbol]
                     state = np.tanh(state) if nonlinear else state
                 reached[row] = state
         return RowStates(np.arange(len(earlier)), reached, latent[: len(earlier)])
 
     if exact:
-        log = solved(loss, "transitions", report, look)
+        log = solved(loss()[0], "transitions", report, look)
     else:
         epochs = Epochs(
             layers, loss, "transitions", Descent.of(options, "transitions"), report, cancelled, look
@@ -95,7 +96,7 @@ def fit_transitions(
             log = fit_maps(epochs, states, targets, counts / norm)
         else:
             log = train(epochs)
-    return to_arrays(layers), log
+    return tuple(layers), log
 
 
 def least_squares(states: FloatArray, targets: FloatArray, weights: FloatArray) -> FloatArray:

@@ -1145,7 +1145,7 @@ for arguments in sys.stdin.read().splitlines():
 
 
 @pytest.mark.slow
-def test_torch_is_imported_for_networks_alone(folder: Path, tmp_path: Path) -> None:
+def test_torch_is_imported_for_likelihood_alone(folder: Path, tmp_path: Path) -> None:
     fit_ = f"fit --train {folder}/train --rank 3"
     lines = (
         f"generate dyck -n 5 -o {tmp_path}/f",
@@ -1153,8 +1153,8 @@ def test_torch_is_imported_for_networks_alone(folder: Path, tmp_path: Path) -> N
         f"score --model {folder}/both.non --test {folder}/test",
         f"weights --model {folder}/both.non --words {folder}/test",
         f"next --model {folder}/both.non --prefix 0",
-        f"{fit_} --learner both.non --epochs-factorisation 1 --epochs-transitions 1 --out "
-        f"{tmp_path}/n",
+        f"{fit_} --learner both.non --epochs-factorisation 1 --out {tmp_path}/n",
+        f"{fit_} --learner SP --refine likelihood --epochs-refinement 1 --out {tmp_path}/r",
     )
     done = subprocess.run(
         [sys.executable, "-c", TORCH],
@@ -1164,7 +1164,7 @@ def test_torch_is_imported_for_networks_alone(folder: Path, tmp_path: Path) -> N
         timeout=PATIENCE_SECONDS,
     )
     imported = [line for line in done.stdout.splitlines() if line.startswith("imported:")]
-    assert imported == ["imported:"] * 5 + ["imported: torch"]
+    assert imported == ["imported:"] * 6 + ["imported: torch"]
 
 
 def test_a_reader_that_stops_reading_is_no_error(folder: Path) -> None:

@@ -15,11 +15,13 @@ from nlwfa_core.errors import RecipeError
 from nlwfa_core.hankel.basis import Basis
 from nlwfa_core.hankel.matrix import HankelMatrix, exact_hankel
 from nlwfa_core.hankel.statistics import VALUE
+from nlwfa_core.learning.steps.auto_encoder import AutoEncoder, ErrorOf
 from nlwfa_core.learning.steps.factorisation import MAX_STATE_AT_SVD, fit_factorisation
 from nlwfa_core.learning.steps.losses import (
+    Error,
     SparseRows,
-    activate,
     observed_error,
+    projected_error,
     reconstruction_error,
 )
 from nlwfa_core.strings.words import Words
@@ -37,30 +39,56 @@ def test_the_loss_and_its_gradient_are_those_of_the_dense_matrix(
 ) -> None:
     rng = np.random.default_rng(seed)
     dense = rng.normal(size=(num_rows, num_columns)) * (rng.random((num_rows, num_columns)) < 0.4)
+    dense[0, 0] = 1.0
     shapes = pairwise((num_columns, 2 * rank, rank, 2 * rank, num_columns))
-    layers = [torch.tensor(rng.normal(size=shape), requires_grad=True) for shape in shapes]
-
-    def plainly(values: torch.Tensor, nonlinear: bool) -> torch.Tensor:
-        return torch.tanh(values) if nonlinear else values
-
-    def through(H: torch.Tensor | SparseRows) -> torch.Tensor:
-        first, theta = (
-            (H.times(layers[0]), activate)
-            if isinstance(H, SparseRows)
-            else (H @ layers[0], plainly)
-        )
-        return theta(theta(theta(first, nonlinear) @ layers[1], nonlinear) @ layers[2], nonlinear)
-
+    layers = [rng.normal(size=shape) for shape in shapes]
+    network = AutoEncoder(layers[:2], layers[2:], nonlinear)
     rows = SparseRows(sparse.csr_array(dense))
-    H = torch.tensor(dense)
-    losses = (
-        reconstruction_error(rows, through(rows), layers[-1]),  # ‖φ'(φ(H)) − H‖² term by term
-        ((through(H) @ layers[-1] - H) ** 2).sum(),
+    value, gradients = network.loss(rows, reconstruction_error)
+    np.testing.assert_allclose(
+        network.decode(network.encode(rows.matrix)), network.units(rows.matrix)[-1] @ layers[-1]
     )
-    scale = 1 + float(losses[1].detach())
-    assert float(losses[0].detach()) == pytest.approx(float(losses[1].detach()), abs=1e-12 * scale)
-    for ours, expected in zip(*(torch.autograd.grad(loss, layers) for loss in losses), strict=True):
-        np.testing.assert_allclose(ours.numpy(), expected.numpy(), rtol=1e-9, atol=1e-11 * scale)
+
+    H = torch.tensor(dense)
+    theta = torch.tanh if nonlinear else torch.Tensor.contiguous
+    tensors = [torch.tensor(layer, requires_grad=True) for layer in layers]
+    A, B, C, D = tensors
+    z = theta(theta(H @ A) @ B)
+    loss = ((theta(z @ C) @ D - H) ** 2).sum() / rows.squared_norm
+    scale = 1 + float(loss.detach())
+    assert value == pytest.approx(float(loss.detach()), abs=1e-12 * scale)
+    for ours, expected in zip(gradients, torch.autograd.grad(loss, tensors), strict=True):
+        np.testing.assert_allclose(ours, expected.numpy(), rtol=1e-9, atol=1e-11 * scale)
+
+
+@given(
+    st.integers(0, 2**20),
+    st.sampled_from([(1,), (2, 1, 2), (4, 2, 1, 2, 4)]),
+    st.sampled_from([reconstruction_error, projected_error, observed_error]),
+    st.booleans(),
+)
+def test_the_gradient_is_that_of_finite_differences(
+    seed: int, hidden: tuple[int, ...], error: ErrorOf, nonlinear: bool
+) -> None:
+    """In a random direction, for all depths and errors, with rows that count several times."""
+    rng = np.random.default_rng(seed)
+    dense = rng.normal(size=(7, 6)) * (rng.random((7, 6)) < 0.6)
+    dense[0, 0] = 1.0
+    H = SparseRows(sparse.csr_array(dense), rng.integers(1, 4, size=7))
+    layers = [rng.normal(size=shape) for shape in pairwise((6, *(2 * m for m in hidden), 6))]
+    directions = [rng.normal(size=layer.shape) for layer in layers]
+    depth = len(hidden) // 2 + 1
+
+    def loss_at(step: float) -> tuple[float, list[np.ndarray]]:
+        moved = [layer + step * way for layer, way in zip(layers, directions, strict=True)]
+        return AutoEncoder(moved[:depth], moved[depth:], nonlinear).loss(H, error)
+
+    slope = sum(
+        np.vdot(gradient, way) for gradient, way in zip(loss_at(0)[1], directions, strict=True)
+    )
+    size = 1e-5
+    numerical = (loss_at(size)[0] - loss_at(-size)[0]) / (2 * size)
+    assert slope == pytest.approx(numerical, rel=1e-4, abs=1e-6 * (1 + loss_at(0)[0]))
 
 
 @given(
@@ -75,22 +103,15 @@ def test_the_masked_loss_and_its_gradient_are_those_of_the_known_cells(
     dense = rng.integers(-1, 2, size=known.shape) * known * 1.0  # some of the known cells hold 0
     stored = sparse.csr_array((dense[known], known.nonzero()), shape=known.shape)
     rows = SparseRows(stored, rng.integers(1, 4, size=num_rows).astype(float))
-    Y, D = (
-        torch.tensor(rng.normal(size=shape), requires_grad=True)
-        for shape in ((num_rows, width), (width, num_columns))
-    )
-    losses = [
-        observed_error(rows, Y, D) * 3,
-        3 * (rows.counts * torch.tensor(known) * (Y @ D - torch.tensor(dense)) ** 2).sum(),
-    ]
+    Y, D = (rng.normal(size=shape) for shape in ((num_rows, width), (width, num_columns)))
+    ours = observed_error(rows, Y, D)
+    residual = rows.counts * known * (Y @ D - dense)
+    expected = [Error((residual * (Y @ D - dense)).sum(), 2 * residual @ D.T, 2 * Y.T @ residual)]
     if not missing:
-        losses.append(reconstruction_error(rows, Y, D) * 3)
-    values = [float(loss.detach()) for loss in losses]
-    np.testing.assert_allclose(values, values[0], rtol=1e-10)
-    ours, *others = (torch.autograd.grad(loss, (Y, D)) for loss in losses)
-    for expected in others:
-        for mine, theirs in zip(ours, expected, strict=True):
-            np.testing.assert_allclose(mine.numpy(), theirs.numpy(), rtol=1e-10, atol=1e-10)
+        expected.append(reconstruction_error(rows, Y, D))
+    for error in expected:
+        for mine, theirs in zip(ours, error, strict=True):
+            np.testing.assert_allclose(mine, theirs, rtol=1e-10, atol=1e-10)
 
 
 def test_training_on_known_cells_reaches_the_unknown_ones() -> None:

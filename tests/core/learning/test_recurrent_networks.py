@@ -25,7 +25,7 @@ from nlwfa_core.learning.recurrent_networks import (
     fit_recurrent,
     lowest_loss,
 )
-from nlwfa_core.learning.steps.descent import one_thread
+from nlwfa_core.learning.tensors import one_thread
 from nlwfa_core.metrics.evaluate import next_symbol_score
 from nlwfa_core.models.ngram import NGram, Uniform
 from nlwfa_core.models.recurrent import GATES, RecurrentModel

@@ -4,6 +4,8 @@ above its start.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
@@ -18,20 +20,33 @@ from nlwfa_core.hankel.recipe import HankelRecipe
 from nlwfa_core.learning.fitting import fit
 from nlwfa_core.learning.learners import HANKEL_LEARNERS, LEARNERS
 from nlwfa_core.learning.names import REFINEMENTS
-from nlwfa_core.learning.progress import never
+from nlwfa_core.learning.progress import never, silent
+from nlwfa_core.learning.refine.hankel import _RolledOutRows
 from nlwfa_core.learning.refine.likelihood import (
+    PATIENCE,
+    SCALES,
+    TAME,
+    WILD,
     _as_distribution,
     _balanced,
     _eigenvectors_by_part,
+    _gradient_norm,
+    _refitted,
+    _tamed,
     _train_from,
     _Trained,
     refine_likelihood,
 )
 from nlwfa_core.learning.refine.rollout import Continuations, Rollout, transition_step
+from nlwfa_core.learning.two_steps import FitCache
 from nlwfa_core.metrics.evaluate import next_symbol_score
 from nlwfa_core.models.nlwfa import NLWFA
+from nlwfa_core.models.reading import ConditionalReading
 from nlwfa_core.models.wfa import WFA
+from nlwfa_core.sources.dyck import ALPHABET
+from nlwfa_core.strings.sample import Sample
 from nlwfa_core.strings.trie import Trie
+from nlwfa_core.strings.words import Words
 from tests.core.records import AS_IN_THE_PAPER, learning_of
 from tests.references import all_words, random_nlwfa
 
@@ -169,6 +184,32 @@ def test_the_loss_on_the_rows_is_that_of_the_rows() -> None:
             error += ((code @ V - dense[target]) ** 2).sum()
             norm += (dense[target] ** 2).sum()
     assert refined.report.logs[-1].losses[0] == pytest.approx(error / norm, rel=1e-6)
+
+
+@pytest.mark.parametrize("learner", HANKEL_LEARNERS)
+@pytest.mark.parametrize(("statistic", "transform"), [("string", "none"), ("factor", "row")])
+def test_the_gradient_on_the_rows_is_that_of_finite_differences(
+    learner: str, statistic: str, transform: str
+) -> None:
+    rng = np.random.default_rng(0)
+    hankel = counted(learner, statistic, transform)
+    fields = {} if learner == "SP" else QUICK
+    options = learning_of(learner, 3, **fields)
+    steps = options.two_steps(hankel, None, FitCache(), silent, never).steps
+    rows = _RolledOutRows(hankel, steps)
+    slope, directions = 0.0, [rng.normal(size=layer.shape) for layer in rows.parameters]
+    for gradient, way in zip(rows.loss()[1], directions, strict=True):
+        slope += np.vdot(gradient, way)
+
+    def loss_at(step: float) -> float:
+        for layer, way in zip(rows.parameters, directions, strict=True):
+            layer += step * way
+        value, _ = rows.loss()
+        for layer, way in zip(rows.parameters, directions, strict=True):
+            layer -= step * way
+        return value
+
+    assert slope == pytest.approx((loss_at(1e-6) - loss_at(-1e-6)) / 2e-6, rel=1e-4, abs=1e-7)
 
 
 def test_refined_distributions_sum_to_one() -> None:
@@ -316,3 +357,58 @@ def test_a_refinement_that_never_trains_returns_the_model() -> None:
     untrained = learning_of("SP", 3, refine="likelihood", epochs_refinement=0)
     refined, log = refine_likelihood(model, DATA.train, None, untrained)
     assert refined is model and log.losses.tolist() == [np.inf]
+
+
+def conditional_model(seed: int, factor: float) -> NLWFA:
+    """A model of conditional probabilities by a softmax over two symbols and the end."""
+    rng = np.random.default_rng(seed)
+    model = random_nlwfa(3, 2, seed)
+    return replace(
+        model,
+        transitions=tuple(factor * layer for layer in model.transitions),
+        output=rng.normal(size=(6, 3)),
+        reading=ConditionalReading(link="softmax", normalised=True),
+    )
+
+
+def strings_of_length(length: int, number: int) -> Sample:
+    rng = np.random.default_rng(0)
+    return Sample.of(Words.of(rng.integers(0, 2, size=(number, length)).tolist()), ALPHABET)
+
+
+def test_chaotic_maps_are_scaled_down_before_they_are_trained() -> None:
+    """Large maps multiply each difference of two states, along strings of 100 symbols."""
+    train = strings_of_length(100, 20)
+    tree = Continuations(train, 2)
+    wild = conditional_model(0, 4.0)
+    assert _gradient_norm(wild, tree) > WILD
+    tamed = _tamed(wild, train)
+    assert isinstance(tamed, NLWFA) and _gradient_norm(tamed, tree) <= TAME
+    for scaled, layer in zip(tamed.transitions, wild.transitions, strict=True):
+        ratio = scaled / layer
+        np.testing.assert_allclose(ratio, ratio.flat[0])
+        assert min(abs(ratio.flat[0] - scale) for scale in SCALES) < 1e-12
+    assert _tamed(tamed, train) is tamed
+
+
+def test_the_refitted_layer_is_the_best_one() -> None:
+    """A convex problem: from its minimum, every way goes up."""
+    train = strings_of_length(5, 50)
+    model = conditional_model(1, 1.0)
+    fitted = _refitted(model, Continuations(train, 2))
+    least = next_symbol_score(fitted, train).bits_per_symbol
+    assert least < next_symbol_score(model, train).bits_per_symbol
+    for direction in np.random.default_rng(1).normal(size=(5, *fitted.output.shape)):
+        moved = replace(fitted, output=fitted.output + 0.1 * direction)
+        assert next_symbol_score(moved, train).bits_per_symbol > least
+
+
+def test_a_refinement_ends_when_no_epoch_is_better() -> None:
+    """At a rate at which no weight moves, every epoch is as good as the first."""
+    train = strings_of_length(5, 50)
+    options = learning_of(
+        "both.non", 3, refine="likelihood", epochs_refinement=40, rate_refinement=1e-300
+    )
+    model = conditional_model(1, 1.0)
+    _, losses = _train_from(model, train, train, options, lambda *report: None, never)
+    assert len(losses) == 1 + PATIENCE

@@ -7,11 +7,14 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from hypothesis import given
+from hypothesis import strategies as st
 
 from nlwfa_core.hankel.matrix import exact_hankel
 from nlwfa_core.learning.fitting import fit
 from nlwfa_core.learning.learners import LEARNERS
 from nlwfa_core.learning.steps.factorisation import fit_factorisation
+from nlwfa_core.learning.steps.losses import UNITS_PER_BLOCK, BatchedSquaredError
 from nlwfa_core.learning.steps.transitions import fit_transitions
 from nlwfa_core.models.nlwfa import NLWFA
 from nlwfa_core.models.wfa import WFA
@@ -83,6 +86,31 @@ def test_symbols_trained_together_are_trained_apart(
         optimizer.step()
     np.testing.assert_allclose(together[0][0], E.detach().numpy(), rtol=1e-9)
     np.testing.assert_allclose(together[1][0], F.detach().numpy(), rtol=1e-9)
+
+
+@given(
+    st.integers(0, 2**20), st.booleans(), st.booleans(), st.sampled_from([1, 8, UNITS_PER_BLOCK])
+)
+def test_the_gradient_is_that_of_finite_differences(
+    seed: int, nonlinear: bool, has_hidden: bool, block: int
+) -> None:
+    """In a random direction, with weights, some of which are 0."""
+    rng = np.random.default_rng(seed)
+    weights = rng.uniform(0, 2, size=(3, 5)) * (rng.random((3, 5)) < 0.8)
+    targets = np.tanh(rng.normal(size=(3, 5, 2)))
+    error = BatchedSquaredError(rng.normal(size=(5, 2)), targets, weights, nonlinear)
+    shapes = [(3, 2, 4), (3, 4, 2)] if has_hidden else [(3, 2, 2)]
+    layers, directions = ([rng.normal(size=shape) for shape in shapes] for _ in range(2))
+
+    def error_at(step: float) -> tuple[float, list[np.ndarray]]:
+        return error([layer + step * way for layer, way in zip(layers, directions, strict=True)])
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("nlwfa_core.learning.steps.losses.UNITS_PER_BLOCK", block)
+        gradients = error_at(0)[1]
+    slope = sum(np.vdot(each, way) for each, way in zip(gradients, directions, strict=True))
+    numerical = (error_at(1e-5)[0] - error_at(-1e-5)[0]) / 2e-5
+    assert slope == pytest.approx(numerical, rel=1e-4, abs=1e-6 * (1 + error_at(0)[0]))
 
 
 def test_targets_of_zero_are_learned_too() -> None:

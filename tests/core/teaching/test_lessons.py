@@ -436,7 +436,8 @@ def test_numbers_of_the_race() -> None:
     said(lesson, 0, f"scores {others['uniform']:.2f} and a 5-gram {others['5-gram']:.2f}")
     variation = [score("total_variation", learner=name, rank=5) for name in ("SP", *NETWORKS)]
     said(lesson, 0, "{:.3f} for SP, then {:.3f}, {:.3f} and {:.3f}".format(*variation))
-    assert three[2] < others["5-gram"] - 0.05 and min(three[:2]) > others["5-gram"] - 0.05
+    assert three[2] < min(three[:2]) - 0.03
+    assert np.abs(np.array(three[:2]) - others["5-gram"]).max() < 0.08
 
     depth_four = {name: brackets(4, 5, name) for name in ("SP", *NETWORKS)}
     said(
@@ -446,9 +447,9 @@ def test_numbers_of_the_race() -> None:
         f"{exact_brackets(4):.3f}",
     )
     assert depth_four["SP"] == 0 and all(
-        -1e-6 < depth_four[name] < 0 for name in ("fac.non", "tran.non")
+        -1e-4 < depth_four[name] < 0 for name in ("fac.non", "tran.non")
     )
-    said(lesson, 1, "small *negative* weights, less than a millionth from 0")
+    said(lesson, 1, "small *negative* weights, less than 0.0001 from 0")
     said(
         lesson,
         1,
@@ -521,12 +522,9 @@ def test_numbers_of_few_and_of_many_states() -> None:
         f"({min(apart):.3f} to {max(apart):.3f} against "
         f"{score('total_variation', learner='SP', rank=3):.3f})",
     )
-    rates = [score("wer", learner="both.non", rank=3, learning_seed=seed) for seed in (0, 1)]
-    said(
-        lesson,
-        3,
-        "({:.3f} and {:.3f} against {:.3f})".format(*rates, score("wer", learner="SP", rank=3)),
-    )
+    rates = [score("wer", learner="both.non", rank=3, learning_seed=seed) for seed in (0, 1, 2)]
+    linear = score("wer", learner="SP", rank=3)
+    said(lesson, 3, f"({min(rates):.3f} to {max(rates):.3f} against {linear:.3f})")
     assert sorted(depths_of_singular_values(10)) == [0, 0, 1, 1, 2, 2, 3, 3, 4, 5]
     many = result(learner="SP", rank=10).scores
     nonlinear = result(learner="both.non", rank=10).scores
@@ -688,9 +686,9 @@ def test_numbers_of_the_lesson_on_convergence() -> None:
     for scores in (longest, converged.scores):
         assert f"{scores.log2_pauto:.2f}" == f"{scores.true_log2_pauto:.2f}" == "7.07"
     said(lesson, 3, f"7.07 again and the word error rate {converged.scores.wer:.2f}")
-    assert all(
-        log.stopped == "tolerance" and 100 < log.epochs < 1000 for log in converged.report.logs
-    )
+    assert all(log.stopped == "tolerance" for log in converged.report.logs)
+    epochs = [log.epochs for log in converged.report.logs]
+    said(lesson, 3, "after {:,} epochs in the first step and {:,} in the second".format(*epochs))
 
 
 def key_of(name: str, place: int) -> Any:
@@ -762,7 +760,7 @@ def test_numbers_of_the_lesson_on_kinds_of_models() -> None:
     }
     assert [sorted(IMITATORS, key=one.__getitem__) for one in wer.values()] == [
         ["HMM", "PFA", "PDFA", "SP", "both.non"],
-        ["PFA", "HMM", "PDFA", "SP", "both.non"],
+        ["PFA", "HMM", "both.non", "PDFA", "SP"],
         ["PDFA", "SP", "PFA", "both.non", "HMM"],
     ]
     assert all(
@@ -784,7 +782,7 @@ def test_numbers_of_the_lesson_on_kinds_of_models() -> None:
     said(
         lesson,
         2,
-        f"{listed('pfa', 'PFA', 'HMM', '5-gram', 'PDFA', 'SP', 'both.non')}; the machine "
+        f"{listed('pfa', 'PFA', 'HMM', '5-gram', 'both.non', 'PDFA', 'SP')}; the machine "
         f"itself {itself['pfa']}",
     )
     said(lesson, 3, f"PDFA {wer['pdfa']['PDFA']:.3f} (the machine itself: {itself['pdfa']})")
@@ -937,8 +935,8 @@ def test_declared_choices_are_the_computed_ones() -> None:
         text for text, gets_better in better.items() if gets_better
     ]
     assert (right_options("convergence", 2) == ["both.non"]) == (longest.scores.wer < linear.wer)
-    assert all(100 < log.epochs < 1000 for log in result(rank=10).report.logs)
-    assert right_options("convergence", 3) == ["a few hundred"]
+    assert all(100 < log.epochs < 2000 for log in result(rank=10).report.logs)
+    assert right_options("convergence", 3) == ["between one hundred and two thousand"]
     assert right_options("your-own", 5) == ["not necessarily"]  # the score is an average
 
     order = {

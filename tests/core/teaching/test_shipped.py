@@ -29,7 +29,7 @@ WANTED = shipped_recipes(LESSONS)
 # after a different last digit: a refined linear model then differs in the fifth digit, and a
 # network is another one, about as good.
 LINEAR, REFINED, SHORT = 1e-9, 1e-3, 1e-5
-# twice the largest difference among three types
+# at least the largest difference among three types
 CONVERGED = {"log2_pauto": 0.07, "wer": 0.06, "bits_per_symbol": 0.3}
 
 
