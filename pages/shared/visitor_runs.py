@@ -146,8 +146,8 @@ def submit_series(recipes: Sequence[Recipe]) -> None:
     Raises RecipeError if the queue is full.
     """
     keys = runner().submit_series(recipes, owner())
-    st.session_state[GOING].update(keys)
     for recipe in recipes:
+        status(recipe)  # those that are done already end nothing on this page
         st.session_state[STARTED] = _newest([*st.session_state.get(STARTED, []), recipe])
     _add_to_own(keys, again=True)
 

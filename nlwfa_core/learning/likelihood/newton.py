@@ -51,14 +51,18 @@ class Descended:
         J, in nats per prediction.
     values : tuple of float
         J before the first step and after each.
-    converged : bool
-        Whether the last round gained less than LEAST_GAIN.
+    gradient : float
+        ‖∂J/∂θ‖.
+    stopped : str
+        "tolerance", if the last round gained less than LEAST_GAIN or a share of J; "rounding", if
+        no step went down; "epochs", after all rounds.
     """
 
     network: Network
     value: float
     values: tuple[float, ...]
-    converged: bool = False
+    gradient: float
+    stopped: str
 
 
 def is_large(network: Network, prefixes: PrefixCounts) -> bool:
@@ -112,16 +116,15 @@ def descend(
     def rounds_of(network: Network) -> Generator[FloatArray, Evaluated, Descended]:
         value, gradient = yield network.vector
         values = [value]
-        converged = False
+        stopped = "epochs"
         matrix = None
         damping = DAMPING
         for _ in range(rounds):
-            if not np.isfinite(value):
-                break
             if matrix is None and not plain:
                 matrix = gauss_newton(network, curvature_of)
-                if not np.isfinite(matrix).all():
-                    break
+            if not np.isfinite(value) or (matrix is not None and not np.isfinite(matrix).all()):
+                stopped = "rounding"
+                break
             factor = None if matrix is None else _factor(matrix, ridge + damping)
             before = value
             network, gradient, lower, stuck = yield from _round(
@@ -135,11 +138,12 @@ def descend(
             if stuck and not plain and damping < MOST_DAMPING:
                 damping *= 10
             elif gain * prefixes.total < LEAST_GAIN or gain < least_share * value:
-                converged = not stuck
+                stopped = "rounding" if stuck else "tolerance"
                 break
             else:
                 damping = max(damping / 10, DAMPING)
-        return Descended(network, value, tuple(values), converged)
+        size = float(np.linalg.norm(gradient))
+        return Descended(network, value, tuple(values), size, stopped)
 
     descents = [rounds_of(network) for network in networks]
     asked = {number: next(descent) for number, descent in enumerate(descents)}

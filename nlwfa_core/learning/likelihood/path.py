@@ -56,7 +56,7 @@ class Stage:
     network : Network
         It may have fewer states than `rank`, if the others gained nothing.
     descended : Descended
-        The training that led to it.
+        The training that led to it, of a smaller rank if that is its number of states.
     evidence : float
         See `curvature.evidence`; nan for a large network.
     """
@@ -78,7 +78,8 @@ class Stage:
             STAGE,
             np.array(self.descended.values) / np.log(2),
             measure=PENALISED_BITS,
-            stopped="tolerance" if self.descended.converged else "epochs",
+            stopped=self.descended.stopped,
+            gradient=self.descended.gradient / np.log(2),
         )
 
     @property
@@ -166,9 +167,7 @@ class Path:
         found = self._judged(rank, replace(last, values=first.values + last.values[1:]))
         if below is None or self._is_worth(found, below):
             return found
-        value = below.descended.value
-        kept = replace(below.descended, values=(value, value))
-        return replace(below, rank=rank, descended=kept)
+        return replace(below, rank=rank)
 
     def _judged(self, rank: int, descended: Descended) -> Stage:
         network = descended.network

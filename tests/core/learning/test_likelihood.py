@@ -336,7 +336,7 @@ def test_progress_comes_to_an_end_and_can_be_cancelled() -> None:
 def test_the_model_is_a_distribution_that_is_saved_and_sampled(tmp_path: File) -> None:
     sample = Dyck().sample(40, seed=6)
     learned = fit(sample, "both.non", 2, objective="likelihood")
-    assert isinstance(learned, Fit) and learned.report.training in ("finished", "not finished")
+    assert isinstance(learned, Fit) and learned.report.training in ("finished", "stopped")
     assert set(learned.report.seconds) == {"likelihood"} and learned.report.num_states == 2
     assert learned.model.alphabet == sample.alphabet
     scores = learned.model.next_scores(Trie.of(sample.words, 2))

@@ -90,7 +90,7 @@ def test_ranks_are_trained_to_the_end() -> None:
     """What `nlwfa select-rank` and `fit` do."""
     network = options("fac.non")
     chosen = select_rank(TRAIN, VALIDATION, [2], Recipe(hankel=HANKEL, learning=network))
-    model = fit(build_hankel(TRAIN, HANKEL), "fac.non", rank=2).model
+    model = fit(build_hankel(TRAIN, HANKEL), "fac.non", rank=2, validation=VALIDATION).model
     assert chosen.scores[0][1] == evaluate(model, TestSet.empirical(VALIDATION))
 
 
