@@ -165,7 +165,10 @@ def paste(page: Page, strings: list[str]) -> None:
     """On Data."""
     page.get_by_text("Your own strings").first.click()
     page.get_by_role("tab", name="Paste").click()
-    page.locator("textarea").first.fill("\n".join(strings))
+    box = page.locator("textarea").first
+    box.fill("\n".join(strings))
+    box.press("Control+Enter")
+    settled(page)
     page.get_by_role("button", name="Use these strings").click()
     expect(page).to_have_url(re.compile("upload="))
     settled(page)
