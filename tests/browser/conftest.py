@@ -11,10 +11,11 @@ import socket
 import subprocess
 import sys
 import urllib.request
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from itertools import count
 from pathlib import Path
+from typing import Any
 
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Error, Page, expect, sync_playwright
@@ -109,6 +110,17 @@ def is_healthy(address: str) -> bool:
             return bool(answer.status == 200)
     except OSError:
         return False
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, Any]:
+    """Show the end of the server's log with a failure: the page itself hides what went wrong."""
+    report = yield
+    homes = [getattr(item, "funcargs", {}).get(name) for name in ("lab_home", "tmp_path")]
+    for home in homes if report.failed else []:
+        if home is not None and (log := home / "server.log").exists():
+            report.sections.append((str(log), log.read_text(encoding="utf-8")[-4_000:]))
+    return report
 
 
 @pytest.fixture(scope="session")
