@@ -1,11 +1,12 @@
 """Compares networks that are trained by likelihood with SP, with PFA by EM (the linear model of the
-same objective) and with a 5-gram, rank by rank, on several samples of a source.
+same objective), with a 5-gram, an HMM and a GRU, rank by rank, on several samples of a source.
 
 `python -m studies.networks_by_likelihood [--source dyck] [--first 711] [--seeds 10] [--ranks 8]
-[--learners both.non]` prints for each rank the median and the worst of the total variation, and of
-word error rate and bits per symbol above the true model's, the median of the processor seconds, and
-on how many samples the network is ahead of each other model. The seconds of a network are those of
-its rank, given the ranks below it. SP learns from 100 × 100 strings, PFA has 4 starts.
+[--learners both.non] [--opponents SP PFA 5-gram]` prints for each rank the median and the worst of
+the total variation, and of word error rate and bits per symbol above the true model's, the median
+of the processor seconds, and on how many samples the network is ahead of each opponent. The seconds
+of a network are those of its rank, given the ranks below it. SP learns from 100 × 100 strings, PFA
+has 4 starts, a GRU as many units as the others have states.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from nlwfa_core.learning.fitting import fit
 from nlwfa_core.learning.two_steps import FitCache
 from nlwfa_core.metrics.evaluate import evaluate
 from nlwfa_core.models.ngram import NGram
+from nlwfa_core.strings.sample import Sample
 
 SCORES = ("TV", "WER", "bits")
 # five states and four symbols, or what the source has
@@ -38,9 +40,18 @@ SOURCES: dict[str, dict[str, Any]] = {
     "tomita6": {"source": "tomita", "grammar": 6},
 }
 
+# name -> (training strings, rank) -> the model
+OPPONENTS: dict[str, Callable[[Sample, int], Any]] = {
+    "SP": lambda train, rank: fit(train, "SP", rank),
+    "PFA": lambda train, rank: fit(train, "PFA", rank, starts=4),
+    "5-gram": lambda train, _: NGram.fit(train, 5),
+    "HMM": lambda train, rank: fit(train, "HMM", rank),
+    "GRU": lambda train, rank: fit(train, "GRU", rank),
+}
+
 
 def compared(
-    data: Data, ranks: int, learners: Sequence[str]
+    data: Data, ranks: int, learners: Sequence[str], opponents: Sequence[str]
 ) -> Iterator[tuple[int, str, tuple[float, ...]]]:
     """Learn the models of all ranks; yield the rank, the name and a row of each: its scores, and
     seconds.
@@ -50,9 +61,7 @@ def compared(
     cache = FitCache()
     for rank in range(1, ranks + 1):
         models: dict[str, Callable[[], Any]] = {
-            "SP": partial(fit, data.train, "SP", rank),
-            "PFA": partial(fit, data.train, "PFA", rank, starts=4),
-            "5-gram": partial(NGram.fit, data.train, 5),
+            name: partial(OPPONENTS[name], data.train, rank) for name in opponents
         }
         for learner in learners:
             models[learner] = partial(
@@ -72,6 +81,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("--source", choices=SOURCES, default="dyck")
     parser.add_argument("--learners", nargs="+", default=("both.non",))
+    parser.add_argument(
+        "--opponents", nargs="+", choices=OPPONENTS, default=("SP", "PFA", "5-gram")
+    )
     for name, default in (("first", 711), ("seeds", 10), ("ranks", 8), ("strings", 2_000)):
         parser.add_argument(f"--{name}", type=int, default=default)
     arguments = parser.parse_args()
@@ -80,7 +92,9 @@ def main() -> None:
     for seed in range(arguments.first, arguments.first + arguments.seeds):
         sizes = {"num_strings": arguments.strings, "num_test": 2_000}
         data = load_data(DataRecipe(seed=seed, **sizes, **fields))
-        for rank, name, row in compared(data, arguments.ranks, arguments.learners):
+        for rank, name, row in compared(
+            data, arguments.ranks, arguments.learners, arguments.opponents
+        ):
             rows[rank, name].append(row)
         print(f"{arguments.source}, seed {seed} done", flush=True)
     for (rank, name), values in rows.items():
@@ -91,7 +105,7 @@ def main() -> None:
         ]
         line = f"k = {rank}, {name}: {'; '.join(parts)}; {np.median(table[:, 3]):.1f} s"
         if name in arguments.learners:
-            for other in ("SP", "PFA", "5-gram"):
+            for other in arguments.opponents:
                 ahead = (table < np.array(rows[rank, other])).sum(axis=0)[:3].tolist()
                 line += f"; ahead of {other} on {', '.join(map(str, ahead))}"
         print(line)

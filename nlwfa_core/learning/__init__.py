@@ -24,6 +24,7 @@ are compared with.
   samples.
 - `tensors`: what the modules share that train with torch: the third step by likelihood or by
   values, GRU and LSTM.
+- `lbfgs`: L-BFGS, the optimiser of the two steps and of the likelihood.
 - `early_stopping`: the best model so far, and when to stop.
 
 Recipes and test strings are the business of `experiment`; no module here uses them. Modules that

@@ -4,6 +4,6 @@ matrix: what is minimised, how, and the path of ranks.
 - `prefixes`: the distinct prefixes of a sample, and how often each symbol follows them.
 - `network`: the network, what is minimised, and its gradient.
 - `curvature`: the generalised Gauss–Newton matrix, and the evidence for a network.
-- `newton`: the optimiser, L-BFGS in coordinates in which that matrix is the identity.
+- `newton`: the descent, by L-BFGS in coordinates in which that matrix is the identity.
 - `path`: from rank to rank: random starts for few states, growth after that.
 """

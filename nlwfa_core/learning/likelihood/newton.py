@@ -8,14 +8,15 @@ cheap to evaluate, for a few steps; then G is computed again. Where no step goes
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Generator, Sequence
 from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from typing import Literal
 
 import numpy as np
 from scipy.linalg import LinAlgError, cholesky, solve_triangular
 
 from ...strings.words import FloatArray
+from ..lbfgs import Evaluated, Found, InverseHessian, line_search
 from ..progress import CancelCheck, check_cancelled, never
 from .curvature import gauss_newton
 from .network import Network, objectives_and_gradients
@@ -31,13 +32,9 @@ STEPS = 20  # of L-BFGS with one matrix
 # Of L-BFGS without a matrix: steps in a round, in place of STEPS, and the share of J that a round
 # has to gain.
 PLAIN_STEPS, PLAIN_SHARE = 100, 1e-3
-SUFFICIENT, CURVED = 1e-4, 0.9  # the constants of the Wolfe conditions
-TRIES = 20  # evaluations in a line search
 SMALLEST_SHARE = 1e-9  # of J, that a step has to gain
 # A round of steps that raises the log-likelihood of the training strings by less is the last.
 LEAST_GAIN = 2.0  # nats
-
-Evaluated = tuple[float, FloatArray]  # J and its gradient
 
 
 @dataclass(frozen=True, eq=False)
@@ -177,16 +174,6 @@ def _factor(matrix: FloatArray, damping: float) -> FloatArray:
             return factor
 
 
-class _Point(NamedTuple):
-    """A point y of a round, with J there, and ∂J/∂y."""
-
-    place: FloatArray
-    value: float
-    slopes: FloatArray
-    weights: FloatArray  # θ
-    gradient: FloatArray  # ∂J/∂θ
-
-
 def _round(
     network: Network,
     value: float,
@@ -194,87 +181,58 @@ def _round(
     factor: FloatArray | None,
     steps: int,
 ) -> Generator[FloatArray, Evaluated, tuple[Network, FloatArray, list[float], bool]]:
-    """Carry out some steps of L-BFGS (Nocedal and Wright 2006, algorithm 7.4) from a network with
-    its J and gradient.
+    """Carry out some steps of L-BFGS from a network with its J and gradient.
 
     It yields the θ at which it needs J and its gradient. It returns the network, its gradient, J
     after each step, and whether no step downwards was found.
     """
     origin = network.vector
-
-    def slopes(gradient: FloatArray) -> FloatArray:
-        return gradient if factor is None else _solved(factor, gradient, "T")
-
-    def look(place: FloatArray) -> Generator[FloatArray, Evaluated, _Point]:
-        weights = origin + (place if factor is None else _solved(factor, place, "N"))
-        value, gradient = yield weights
-        return _Point(place, value, slopes(gradient), weights, gradient)
-
-    here = _Point(np.zeros(len(origin)), value, slopes(gradient), origin, gradient)
+    place, slopes = np.zeros(len(origin)), _slopes(factor, gradient)
+    inverse = InverseHessian(len(origin))
     values: list[float] = []
-    pairs: list[tuple[FloatArray, FloatArray, float]] = []
+    stuck = False
     for _ in range(steps):
-        direction = -_times_inverse_hessian(here.slopes, pairs)
-        found = yield from _search(here, direction, look)
+        direction = -inverse.times(slopes)
+        found = yield from _in_weights(line_search(place, direction, value, slopes), origin, factor)
         if found is None:
-            return network.with_vector(here.weights), here.gradient, values, True
-        step, change = found.place - here.place, found.slopes - here.slopes
-        curvature = float(step @ change)
-        if curvature > 0:
-            pairs = [*pairs[1 - STEPS :], (step, change, 1 / curvature)]
-        lowered = here.value - found.value
-        here = found
-        values.append(here.value)
-        if lowered <= SMALLEST_SHARE * abs(here.value):
+            stuck = True
             break
-    return network.with_vector(here.weights), here.gradient, values, False
+        inverse.update(found.share * direction, found.gradient - slopes)
+        lowered = value - found.loss
+        place = place + found.share * direction
+        _, value, slopes = found
+        values.append(value)
+        if lowered <= SMALLEST_SHARE * abs(value):
+            break
+    end = network.with_vector(_weights(origin, factor, place))
+    return end, slopes if factor is None else factor.T @ slopes, values, stuck
 
 
-def _search(
-    here: _Point,
-    direction: FloatArray,
-    look: Callable[[FloatArray], Generator[FloatArray, Evaluated, _Point]],
-) -> Generator[FloatArray, Evaluated, _Point | None]:
-    """Find a point in a direction that meets the weak Wolfe conditions (Lewis and Overton,
-    *Nonsmooth optimization via quasi-Newton methods*, Mathematical Programming 141, 2013, algorithm
-    2.6, here with quadratic interpolation), or else one that lowers J enough; None if there is
-    none.
-    """
-    slope = float(direction @ here.slopes)
-    found = None
-    size, low, high = 1.0, 0.0, np.inf
-    for _ in range(TRIES):
-        tried = yield from look(here.place + size * direction)
-        if tried.value <= here.value + SUFFICIENT * size * slope:
-            found = tried
-            if direction @ tried.slopes >= CURVED * slope:
-                break
-            low = size
-            size = 2 * low if np.isinf(high) else (low + high) / 2
-        else:
-            high = size
-            lowest = -slope * size / 2 / ((tried.value - here.value) / size - slope)
-            size = low + min(max(lowest - low, 0.1 * (high - low)), 0.5 * (high - low))
-    return found
+def _in_weights(
+    search: Generator[FloatArray, Evaluated, Found | None],
+    origin: FloatArray,
+    factor: FloatArray | None,
+) -> Generator[FloatArray, Evaluated, Found | None]:
+    """Carry out a search for y, and ask for J and its gradient at θ."""
+    place = next(search, None)
+    while place is not None:
+        value, gradient = yield _weights(origin, factor, place)
+        try:
+            place = search.send((value, _slopes(factor, gradient)))
+        except StopIteration as end:
+            found: Found | None = end.value
+            return found
+    return None
 
 
-def _times_inverse_hessian(
-    gradient: FloatArray, pairs: Sequence[tuple[FloatArray, FloatArray, float]]
-) -> FloatArray:
-    """Multiply by the inverse Hessian of L-BFGS, from pairs of a step s, the change y of the
-    gradient, and 1 / s·y.
-    """
-    result = gradient.copy()
-    factors = []
-    for step, change, inverse in reversed(pairs):
-        factors.append(inverse * float(step @ result))
-        result -= factors[-1] * change
-    if pairs:
-        _, change, inverse = pairs[-1]
-        result /= inverse * float(change @ change)
-    for (step, change, inverse), each in zip(pairs, reversed(factors), strict=True):
-        result += (each - inverse * float(change @ result)) * step
-    return result
+def _weights(origin: FloatArray, factor: FloatArray | None, place: FloatArray) -> FloatArray:
+    """Return θ of y."""
+    return origin + (place if factor is None else _solved(factor, place, "N"))
+
+
+def _slopes(factor: FloatArray | None, gradient: FloatArray) -> FloatArray:
+    """Return ∂J/∂y, from ∂J/∂θ."""
+    return gradient if factor is None else _solved(factor, gradient, "T")
 
 
 def _solved(factor: FloatArray, right: FloatArray, turned: Literal["N", "T"]) -> FloatArray:

@@ -5,8 +5,7 @@
 - `transitions`: step 2 (§4.2), one network per symbol.
 - `losses`: the losses of both steps, exact, without a dense matrix, and with gradients written by
   hand.
-- `descent`: the training loop.
-- `lbfgs`: its optimiser, unless the paper's is asked for.
+- `descent`: the training loop: L-BFGS, or Adamax as in the paper.
 - `levenberg_marquardt`: an optimiser for small networks of step 2, with the same result on every
   processor.
 """

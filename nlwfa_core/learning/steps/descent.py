@@ -15,6 +15,7 @@ import numpy as np
 from ...errors import check_one_of
 from ...strings.words import FloatArray
 from ..early_stopping import Best
+from ..lbfgs import minimise
 from ..names import OPTIMIZERS, SCHEDULES, WINDOW
 from ..options import Networks
 from ..progress import (
@@ -27,7 +28,6 @@ from ..progress import (
     never,
     silent,
 )
-from .lbfgs import minimise
 
 # Of Adamax: the decay of its averages of the gradient and of its size, and what keeps the latter
 # from being 0 (the paper's values).

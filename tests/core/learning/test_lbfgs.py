@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import rosen, rosen_der
 
-from nlwfa_core.learning.steps.lbfgs import CORRECTIONS, InverseHessian, minimise
+from nlwfa_core.learning.lbfgs import CORRECTIONS, InverseHessian, minimise
 
 
 class Enough(Exception):

@@ -1,21 +1,24 @@
-"""L-BFGS (Nocedal and Wright 2006, §7.2) with a line search for the Wolfe conditions (Lewis and
-Overton 2013).
+"""L-BFGS (Nocedal and Wright 2006, §7.2) with a line search for the weak Wolfe conditions (Lewis
+and Overton, *Nonsmooth optimization via quasi-Newton methods*, Mathematical Programming 141, 2013,
+algorithm 2.6, here with quadratic interpolation).
 
-scipy's L-BFGS-B is made for bounds, and spends most of its time outside the loss if there are many
-weights.
+scipy's L-BFGS-B is made for bounds, spends most of its time outside the loss if there are many
+weights, and calls the loss: many networks cannot be trained side by side.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Generator
+from typing import NamedTuple
 
 import numpy as np
 from scipy.linalg import solve_triangular
 
-from ...strings.words import FloatArray
+from ..strings.words import FloatArray
 
-# A function that takes weights, and returns the loss and its gradient.
-LossAt = Callable[[FloatArray], tuple[float, FloatArray]]
+# A loss and its gradient, and a function that takes weights and returns them.
+Evaluated = tuple[float, FloatArray]
+LossAt = Callable[[FloatArray], Evaluated]
 
 # pairs of steps and changes of the gradient from which the curvature is guessed
 CORRECTIONS = 30
@@ -34,7 +37,7 @@ class InverseHessian:
     """An approximation of the inverse Hessian matrix, from the last CORRECTIONS steps.
 
     It is used in its compact form (Nocedal and Wright 2006, eq. 7.24), which takes four products
-    with matrices of that many rows.
+    with matrices of that many rows. Before the first step it is the identity matrix.
     """
 
     def __init__(self, number: int) -> None:
@@ -43,6 +46,11 @@ class InverseHessian:
         self.S, self.Y = np.empty((2, 2 * CORRECTIONS, number))
         self.SY, self.YY = np.empty((2, 2 * CORRECTIONS, 2 * CORRECTIONS))
         self.begin = self.end = 0
+
+    @property
+    def is_empty(self) -> bool:
+        """Return whether no step is known."""
+        return self.begin == self.end
 
     def clear(self) -> None:
         """Forget all steps."""
@@ -70,8 +78,8 @@ class InverseHessian:
 
     def times(self, gradient: FloatArray) -> FloatArray:
         """Multiply the matrix by a gradient."""
-        if self.begin == self.end:
-            return gradient / max(1.0, float(np.abs(gradient).sum()))
+        if self.is_empty:
+            return gradient
         pairs = slice(self.begin, self.end)
         S, Y = self.S[pairs], self.Y[pairs]
         R, YY = self.SY[pairs, pairs], self.YY[pairs, pairs]  # of R, only the upper triangle
@@ -83,6 +91,14 @@ class InverseHessian:
         return product
 
 
+class Found(NamedTuple):
+    """A point along a line, given as the share of a direction, with the loss and its gradient."""
+
+    share: float
+    loss: float
+    gradient: FloatArray
+
+
 def minimise(loss_at: LossAt, weights: FloatArray) -> None:
     """Minimise a loss from some weights on until `loss_at` raises an error, or rounding hides every
     way down.
@@ -91,44 +107,55 @@ def minimise(loss_at: LossAt, weights: FloatArray) -> None:
     inverse = InverseHessian(len(weights))
     while True:
         direction = -inverse.times(gradient)
-        found = _search(loss_at, weights, direction, loss, float(direction @ gradient))
+        if inverse.is_empty:
+            direction /= max(1.0, float(np.abs(gradient).sum()))
+        search = line_search(weights, direction, loss, gradient)
+        try:
+            point = next(search)
+            while True:
+                point = search.send(loss_at(point))
+        except StopIteration as end:
+            found: Found | None = end.value
         if found is not None:
-            step, loss, new_gradient = found
-            inverse.update(step * direction, new_gradient - gradient)
-            weights = weights + step * direction
-            gradient = new_gradient
-        elif inverse.begin < inverse.end:
-            inverse.clear()
-        else:
+            inverse.update(found.share * direction, found.gradient - gradient)
+            weights = weights + found.share * direction
+            _, loss, gradient = found
+        elif inverse.is_empty:
             return
+        else:
+            inverse.clear()
 
 
-def _search(
-    loss_at: LossAt, weights: FloatArray, direction: FloatArray, loss: float, slope: float
-) -> tuple[float, float, FloatArray] | None:
-    """Find a step along a direction that satisfies the Wolfe conditions.
+def line_search(
+    weights: FloatArray, direction: FloatArray, loss: float, gradient: FloatArray
+) -> Generator[FloatArray, Evaluated, Found | None]:
+    """Find a point in a direction that meets the weak Wolfe conditions, or else one that lowers the
+    loss enough; None if there is none.
 
-    Returns the step, the loss there and its gradient; None if no step is found.
+    It yields the weights at which it needs the loss and its gradient.
     """
+    slope = float(direction @ gradient)
     if not slope < 0:
         return None
-    # A step that is too short, its loss and its slope; and one that is too long.
-    short, lowest, steepest, long = 0.0, loss, slope, np.inf
-    step = 1.0
+    # A share that is too small, its loss and its slope; and one that is too large.
+    low, lowest, steepest, high = 0.0, loss, slope, np.inf
+    found = None
+    share = 1.0
     for _ in range(MOST_EVALUATIONS):
-        value, gradient = loss_at(weights + step * direction)
-        new_slope = float(gradient @ direction)
-        if not value <= loss + DECREASE * step * slope:
-            # The parabola with the same loss and slope as at `short`, and the same loss here.
-            width = step - short
+        value, new_gradient = yield weights + share * direction
+        if not value <= loss + DECREASE * share * slope:
+            # The parabola with the same loss and slope as at `low`, and the same loss here.
+            width = share - low
             bend = value - lowest - steepest * width
-            share = -steepest * width / (2 * bend) if bend > 0 else 0.5
-            long = step
-        elif new_slope < SLOPE * slope:
-            short, lowest, steepest = step, value, new_slope
-            share = 0.5
+            part = -steepest * width / (2 * bend) if bend > 0 else 0.5
+            high = share
         else:
-            return step, value, gradient
-        share = min(max(share, MARGIN), 1 - MARGIN)
-        step = short + share * (long - short) if np.isfinite(long) else 2 * short
-    return None
+            found = Found(share, value, new_gradient)
+            new_slope = float(new_gradient @ direction)
+            if new_slope >= SLOPE * slope:
+                break
+            low, lowest, steepest = share, value, new_slope
+            part = 0.5
+        part = min(max(part, MARGIN), 1 - MARGIN)
+        share = low + part * (high - low) if np.isfinite(high) else 2 * low
+    return found
