@@ -55,6 +55,8 @@ class JobStatus:
     # starts; None without an estimate
     seconds_left: float | None = None
     picture: Snapshot | None = None  # the latest positions of the prefixes' states in the plane
+    # the best model so far of a running job, as `models.model_files.model_as_json` writes it
+    preview: Mapping[str, Any] | None = None
 
 
 class Points:
@@ -123,7 +125,7 @@ class Job:
     started: float = 0.0  # when the job started (monotonic clock)
     seconds: float = 0.0  # how long the job worked, set when it ends
     points: dict[str, Points] = field(default_factory=dict)  # stage -> Points
-    paused: bool = False  # paused, held, picture: the same as in `JobStatus`
+    paused: bool = False  # paused, held, picture, preview: the same as in `JobStatus`
     held: bool = False
     hold_after: int = 0  # the number of epochs that a paused job still runs before it is held
     # when someone last created or paused the job, or let it run some more epochs (monotonic clock)
@@ -135,6 +137,7 @@ class Job:
     # the speed of the job, from which its remaining time is estimated
     pace: Pace = field(default_factory=Pace)
     picture: Snapshot | None = None
+    preview: Mapping[str, Any] | None = None
     # The jobs that the same worker does after this one, in the same turn; and whether this job
     # waits for such a turn, not in the queue.
     followers: deque[Job] = field(default_factory=deque)
@@ -192,7 +195,8 @@ class Job:
     def begin(self) -> None:
         """Set the job to running, with the progress of an earlier attempt removed."""
         self.state, self.started, self.progress, self.points = "running", monotonic(), None, {}
-        self.held, self.waited, self.pace, self.picture = False, 0.0, Pace(), None
+        self.held, self.waited, self.pace = False, 0.0, Pace()
+        self.picture = self.preview = None
         self.report(self.key, self.recipe, self.state)
 
     def note(self, message: Mapping[str, Any]) -> bool:
@@ -213,6 +217,7 @@ class Job:
             self.pace.note(self.progress.stage, self.progress.step, self.progress.total, now, held)
         if message.get("picture"):
             self.picture = message["picture"]
+        self.preview = message.get("preview") or self.preview
         return changed
 
     def end(self, state: str, message: str | None = None) -> None:
@@ -221,6 +226,7 @@ class Job:
             self.seconds = self.seconds_worked
             self.state, self.message, self.progress = state, message, None
             self.paused = self.held = False
+            self.preview = None
             self.report(self.key, self.recipe, state, message)
 
     @property
@@ -264,4 +270,5 @@ class Job:
             if self.state == "running"
             else seconds_until_start,
             picture=self.picture,
+            preview=self.preview,
         )

@@ -5,9 +5,9 @@ A server starts `python -m nlwfa_core.jobs.worker`, and controls this process by
 They exchange JSON lines. The worker receives `{"recipe": JSON, "folder": …, "uploads": …, "hold":
 …}`, one experiment at a time; `{"cancel": true}`; and `{"hold": epochs}`, to wait after that many
 more epochs (0: at the next), or null, to continue. It sends any number of `{"progress": [stage,
-step, total, loss, measure], "losses": [[stage, step, loss, measure], …], "held": …, "picture": …}`,
-then `{"end": "done" | "failed" | "cancelled", "message": …}`. The process ends when its input does,
-even in the middle of a run, so it ends with its server.
+step, total, loss, measure], "losses": [[stage, step, loss, measure], …], "held": …, "picture": …,
+"preview": …}`, then `{"end": "done" | "failed" | "cancelled", "message": …}`. The process ends when
+its input does, even in the middle of a run, so it ends with its server.
 
 A worker of a sweep is a process of loky or Dask, which calls `run_group`.
 """
@@ -41,6 +41,7 @@ from ..experiment.recipe import Recipe
 from ..experiment.results import Result, save_result
 from ..files import LAB_FOLDER, MAX_JSON_BYTES, FileShelf, without_folders
 from ..learning.progress import Progress
+from ..models.model_files import model_as_json
 from ..rounding import ONE_THREAD
 from .job import Job
 from .snapshots import Snapshot, snapshot
@@ -48,6 +49,7 @@ from .snapshots import Snapshot, snapshot
 NICENESS = 10  # a lower priority than that of the server, so that its pages stay responsive
 SECONDS_BETWEEN_REPORTS = 0.1
 SECONDS_BETWEEN_PICTURES = 0.5
+MOST_NUMBERS = 5_000  # in the maps of a preview
 # how often a sweep's worker checks that its parent process is still alive
 SECONDS_BETWEEN_LOOKS = 1.0
 
@@ -65,6 +67,7 @@ class ProgressMessage(TypedDict):
     losses: list[tuple[str, Step, float, str]]
     held: NotRequired[bool]
     picture: NotRequired[Snapshot | None]
+    preview: NotRequired[dict[str, Any] | None]
 
 
 @final
@@ -247,7 +250,8 @@ class Outbox:
     last message.
 
     A picture of the states (a `Snapshot`) is included at the beginning and the end of a stage,
-    during a pause, and otherwise so rarely that making pictures takes at most 4 % of the time.
+    during a pause, and otherwise so rarely that making pictures takes at most 4 % of the time. A
+    preview, a small model before its training has ended, is included wherever there is one.
     """
 
     def __init__(self, stream: BinaryIO) -> None:
@@ -282,8 +286,17 @@ class Outbox:
                 "losses": losses,
                 "held": held,
                 "picture": self._take_picture(held or picture),
+                "preview": self._take_preview(),
             }
         )
+
+    def _take_preview(self) -> dict[str, Any] | None:
+        """Return the best model so far as JSON, if there is one that is small."""
+        if self.latest.preview is None:
+            return None
+        model = self.latest.preview()
+        is_small = sum(layer.size for layer in model.transitions) <= MOST_NUMBERS
+        return model_as_json(model) if is_small else None
 
     def _take_picture(self, now: bool) -> dict[str, Any] | None:
         """Make a picture as JSON, if one is requested (`now`) or due; otherwise return None."""

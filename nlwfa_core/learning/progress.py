@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from ..errors import Cancelled, plural
+from ..models.nlwfa import NLWFA
 from ..rounding import format_apart, format_beside, format_significant
 from ..strings.words import FloatArray, IntArray
 from .names import WINDOW
@@ -90,6 +91,8 @@ class Progress:
     # () -> the states after this step, as `RowStates`. They are computed only if it is called,
     # which must be before the next step.
     look: Look | None = field(default=None, compare=False, repr=False)
+    # () -> the best model so far, where a stage has one
+    preview: Callable[[], NLWFA] | None = field(default=None, compare=False, repr=False)
 
 
 Report = Callable[[Progress], None]

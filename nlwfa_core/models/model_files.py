@@ -248,6 +248,21 @@ def _parts_of(model: Model) -> tuple[dict[str, Any], dict[str, FloatArray]]:
     )
 
 
+def model_as_json(model: LearnedModel) -> dict[str, Any]:
+    """Write a small model as JSON, without its alphabet. `model_from_json` reads it."""
+    header, arrays = _parts_of(model)
+    return header | {"arrays": {name: array.tolist() for name, array in arrays.items()}}
+
+
+def model_from_json(fields: Mapping[str, Any]) -> Part:
+    """Make the model that `model_as_json` wrote.
+
+    Raises KeyError if a field is missing.
+    """
+    arrays = {name: np.array(array, dtype=float) for name, array in fields["arrays"].items()}
+    return _part_of(fields, arrays)
+
+
 @check_types
 def load(path: Path | str) -> StoredModel:
     """Read a model from its folder, with its alphabet.

@@ -8,7 +8,7 @@ cheap to evaluate, for a few steps; then G is computed again. Where no step goes
 
 from __future__ import annotations
 
-from collections.abc import Generator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -79,6 +79,7 @@ def descend(
     curvature_of: PrefixCounts | None = None,
     least_share: float = 0.0,
     cancelled: CancelCheck = never,
+    watch: Callable[[float, FloatArray], None] | None = None,
 ) -> list[Descended]:
     """Train networks of one shape in rounds, each with a matrix of its own, until a round gains
     less than LEAST_GAIN, or less than a share of J. J never rises. The networks do not depend on
@@ -99,6 +100,8 @@ def descend(
         Fewer prefixes, of which G is computed.
     least_share : float
     cancelled : callable
+    watch : callable, optional
+        It gets J and θ of the best of the networks, whenever all have taken another step.
 
     Raises
     ------
@@ -147,7 +150,11 @@ def descend(
     ended: dict[int, Descended] = {}
     while asked:
         check_cancelled(cancelled)
-        answers = objectives_and_gradients(shape, np.stack([*asked.values()]), prefixes, ridge)
+        vectors = np.stack([*asked.values()])
+        answers = objectives_and_gradients(shape, vectors, prefixes, ridge)
+        if watch is not None:
+            best = int(answers[0].argmin())
+            watch(float(answers[0][best]), vectors[best])
         for number, value, gradient in zip([*asked], *answers, strict=True):
             try:
                 asked[number] = descents[number].send((float(value), gradient))

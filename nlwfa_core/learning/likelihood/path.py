@@ -232,6 +232,7 @@ class Path:
             curvature_of=curvature_of,
             least_share=least_share,
             cancelled=work.cancelled,
+            watch=work.watch(starts[0]),
         )
         for each in ended:
             work.note(each.value)
@@ -270,6 +271,21 @@ class _Work:
     def expect(self, number: int) -> None:
         """Say how many trainings are still to come, at most."""
         self.total = self.done + number
+
+    def watch(self, shape: Network) -> Callable[[float, FloatArray], None]:
+        """Return a callback that shows the best network of a descent so far."""
+        best = np.inf
+
+        def look(value: float, vector: FloatArray) -> None:
+            nonlocal best
+            if value < best:
+                best = value
+                preview = shape.with_vector(vector).model
+                self.report(
+                    Progress(STAGE, self.done, self.total, None, PENALISED_BITS, preview=preview)
+                )
+
+        return look
 
     def note(self, value: float) -> None:
         self.done += 1

@@ -17,7 +17,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nlwfa_core import options
+from nlwfa_core import NLWFA, load, options
 from nlwfa_core.errors import RecipeError
 from nlwfa_core.experiment import pipeline as experiment
 from nlwfa_core.experiment.pipeline import prepare, run
@@ -27,6 +27,7 @@ from nlwfa_core.jobs import worker
 from nlwfa_core.jobs.job import Job
 from nlwfa_core.jobs.runner import ATTEMPTS, Runner
 from nlwfa_core.learning.progress import BITS, Progress
+from nlwfa_core.models.model_files import model_from_json
 from tests.core.small import recipe_of
 from tests.waiting import PATIENCE_SECONDS, wait_for
 
@@ -64,6 +65,17 @@ def test_it_says_its_stages_and_its_end(tmp_path: Path) -> None:
         "scores",
     ]
     assert (tmp_path / "run" / "result.json").exists()
+
+
+def test_it_sends_the_best_network_so_far(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(worker, "SECONDS_BETWEEN_REPORTS", 0.0)
+    training, said = trainer()
+    learning = options("both.non", rank=1, objective="likelihood")
+    training.follow(order(tmp_path, Recipe(data=SMALL.data, learning=learning)))
+    previews = [model_from_json(each["preview"]) for each in messages(said) if each.get("preview")]
+    model = load(tmp_path / "run")
+    assert isinstance(previews[-1], NLWFA) and isinstance(model, NLWFA)
+    np.testing.assert_allclose(previews[-1].initial, model.initial, rtol=0.01, atol=0.01)
 
 
 def test_data_and_matrix_are_kept_for_the_next(

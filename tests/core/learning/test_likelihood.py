@@ -320,7 +320,8 @@ def test_progress_comes_to_an_end_and_can_be_cancelled() -> None:
     sample = as_sample(WORDS)
     seen: list[Progress] = []
     fit(sample, "both.non", 2, objective="likelihood", report=seen.append)
-    assert [each.step for each in seen] == list(range(1, seen[0].total + 1))
+    done = [each.step for each in seen if each.preview is None]
+    assert done == list(range(1, seen[0].total + 1))
     assert {each.stage for each in seen} == {"likelihood"}
     calls: list[int] = []
 
@@ -331,6 +332,18 @@ def test_progress_comes_to_an_end_and_can_be_cancelled() -> None:
     with pytest.raises(Cancelled):
         fit(sample, "both.non", 2, objective="likelihood", cancelled=cancelled)
     assert len(calls) == 51
+
+
+def test_the_best_network_so_far_can_be_seen() -> None:
+    """Of the last training, on all prefixes, each preview is better than the one before."""
+    sample = as_sample(WORDS)
+    seen: list[Progress] = []
+    model = fit(sample, "both.non", 2, objective="likelihood", report=seen.append).model
+    assert isinstance(model, NLWFA)
+    ends = [number for number, each in enumerate(seen) if each.preview is None]
+    previews = [each.preview() for each in seen[ends[-2] : ends[-1]] if each.preview]
+    values = [minimised(each, sample, 2.0) for each in [*previews, model]]
+    assert len(values) > 2 and values == sorted(values, reverse=True)
 
 
 def test_the_model_is_a_distribution_that_is_saved_and_sampled(tmp_path: File) -> None:

@@ -32,6 +32,8 @@ from nlwfa_core.models.model_files import (
     StoredModel,
     load,
     load_info,
+    model_as_json,
+    model_from_json,
     save,
 )
 from nlwfa_core.models.ngram import SMOOTHINGS, NGram, Uniform
@@ -98,6 +100,8 @@ def test_models_come_back_bit_for_bit(tmp_path: Path, model: WFA | NLWFA) -> Non
     assert loaded.alphabet == alphabet
     info = load_info(tmp_path / "deep" / "down")
     assert info == {"recipe": {"rank": 3}, "score": "inf", "notes": ["é"]}
+    again = model_from_json(json.loads(json.dumps(model_as_json(model))))
+    assert [a.tobytes() for a in arrays(again)] == [a.tobytes() for a in arrays(model)]
     words = all_words(model.num_symbols, 3)
     assert loaded.weights(words).tobytes() == model.weights(words).tobytes()
     assert sorted(path.name for path in (tmp_path / "deep" / "down").iterdir()) == [
