@@ -192,7 +192,7 @@ class _Training:
 
     def projected_loss(self) -> tuple[float, list[FloatArray]]:
         """Compute the loss with the best last layer."""
-        value, gradients = self.network.loss(self.H, projected_error)
+        value, gradients = self.network.loss(self.H, lambda H, Y, _: projected_error(H, Y))
         return value, gradients[:-1]
 
     def _from_here(self) -> TrainingLog:

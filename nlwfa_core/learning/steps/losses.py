@@ -121,9 +121,9 @@ def best_last_layer(H: SparseRows, Y: FloatArray) -> FloatArray:
     return D
 
 
-def projected_error(H: SparseRows, Y: FloatArray, D: FloatArray | None = None) -> Error:
+def projected_error(H: SparseRows, Y: FloatArray) -> Error:
     """Compute ‖Y D − H‖² plus the ridge, for the D of `best_last_layer`, as a function of Y alone
-    (variable projection; Golub and Pereyra 1973). The last argument is ignored.
+    (variable projection; Golub and Pereyra 1973).
 
     D changes with Y, but at the minimum this adds nothing to the gradient with respect to Y, and
     the gradient with respect to D is 0.
