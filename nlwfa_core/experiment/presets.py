@@ -30,24 +30,11 @@ PRESETS: dict[str, tuple[str, Recipe]] = {
             learning=options("both.non", rank=5),
         ),
     ),
-    "refined": (
-        "Refined: Dyck, k = 5, ahead of every linear model",
+    "few-states": (
+        "Few states: Dyck, k = 2, by likelihood",
         Recipe(
-            data=DataRecipe(num_strings=5_000),
-            hankel=HankelRecipe(
-                num_prefixes=300,
-                num_suffixes=100,
-                statistic="prefix",
-                bounded=True,
-                transform="row",
-            ),
-            learning=options(
-                "both.non",
-                **{**PAPER, "epochs_factorisation": 100, "epochs_transitions": 100},
-                rank=5,
-                refine="likelihood",
-                batch=250,
-            ),
+            data=DataRecipe(num_strings=2_000),
+            learning=options("both.non", rank=2, objective="likelihood"),
         ),
     ),
     "paper-dyck": (

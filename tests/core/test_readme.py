@@ -1,12 +1,14 @@
-"""What README counts is what there is."""
+"""What README prints and counts is what there is."""
 
 from __future__ import annotations
 
+import re
+import shlex
 from pathlib import Path
 
 import pytest
 
-from nlwfa_core.experiment.presets import PRESETS
+from nlwfa_core.cli.main import main
 from nlwfa_core.teaching.automata.challenges import read_challenges
 from nlwfa_core.teaching.lessons import read_lessons
 from nlwfa_core.teaching.quizzes import read_quizzes
@@ -14,7 +16,7 @@ from nlwfa_core.teaching.tasks.bank import read_bank
 
 ROOT = Path(__file__).resolve().parents[2]
 ASSETS = ROOT / "assets"
-README = " ".join((ROOT / "README.md").read_text(encoding="utf-8").split())
+README = (ROOT / "README.md").read_text(encoding="utf-8")
 WORDS = [
     "no",
     "one",
@@ -39,25 +41,48 @@ KINDS = len(read_bank(ASSETS / "tasks"))
 AUTOMATA = len(read_challenges(ASSETS / "automata"))
 LESSONS = len(read_lessons(ASSETS / "lessons"))
 QUIZZES = len(read_quizzes(ASSETS / "quizzes", read_bank(ASSETS / "tasks")))
-PROGRAMS = len(list((ROOT / "docs" / "gallery").glob("*.py")))
-REFINED = PRESETS["refined"][1]
-
-
-@pytest.mark.parametrize(
-    "sentence",
-    [
-        f"with fresh numbers, {KINDS} kinds of them",
+SENTENCES = [
+    ("README.md", f"**Learn** has {WORDS[LESSONS]} lessons"),
+    ("docs/guide/tour.md", f"**Learn** has {WORDS[LESSONS]} lessons"),
+    ("docs/guide/tour.md", f"with fresh numbers, {KINDS} kinds of them"),
+    ("docs/guide/tour.md", f"{WORDS[AUTOMATA].capitalize()} tasks ask for an automaton"),
+    (
+        "docs/architecture.md",
         f"{KINDS} kinds of tasks for Practice, {AUTOMATA} for Build, and a quiz for each of "
         f"{WORDS[QUIZZES]} lessons",
-        f"{WORDS[AUTOMATA].capitalize()} tasks ask for an automaton",
-        f"**Learn** has {WORDS[LESSONS]} lessons",
-        f"{WORDS[LESSONS]} lessons in Markdown",
-        f"a gallery of {WORDS[PROGRAMS]} programs",
-        f"Choose *{PRESETS['refined'][0].split(',')[0]}, k = {REFINED.learning.rank}*",
-        f"now holds {REFINED.data.num_strings:,} strings of brackets",
-        f"a {REFINED.hankel.num_prefixes} × {REFINED.hankel.num_suffixes} Hankel matrix",
-        f"a nonlinear learner with {WORDS[REFINED.learning.rank]} states",
-    ],
-)
-def test_what_readme_counts_is_there(sentence: str) -> None:
-    assert sentence in README
+    ),
+    ("docs/architecture.md", f"{WORDS[LESSONS]} lessons in Markdown"),
+]
+
+
+@pytest.mark.parametrize(("page", "sentence"), SENTENCES)
+def test_what_pages_count_is_there(page: str, sentence: str) -> None:
+    assert sentence in " ".join((ROOT / page).read_text(encoding="utf-8").split())
+
+
+@pytest.mark.slow
+def test_the_readmes_python_prints_what_it_says(capsys: pytest.CaptureFixture[str]) -> None:
+    """Within what another type of processor may change."""
+    listing, printed = (
+        re.findall(rf"^```{language}\n(.*?)```", README, flags=re.DOTALL | re.MULTILINE)[0]
+        for language in ("python", "text")
+    )
+    exec(compile(listing, "README.md", "exec"), {})
+    said = [line.split() for line in capsys.readouterr().out.splitlines()]
+    expected = [line.split() for line in printed.splitlines()]
+    assert [line[:-5] for line in said] == [line[:-5] for line in expected]
+    for ours, theirs in zip(said, expected, strict=True):
+        assert float(ours[-5]) == pytest.approx(float(theirs[-5]), abs=0.02)
+        assert float(ours[-1]) == pytest.approx(float(theirs[-1]), abs=0.05)
+
+
+@pytest.mark.slow
+def test_the_readmes_commands_run_in_their_order(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    block = README.split("## Ten lines of the command line")[1].split("```")[1]
+    lines = [shlex.split(line) for line in block.splitlines() if line.startswith("nlwfa")]
+    assert len(lines) == 10
+    for _, *arguments in lines:
+        assert main(arguments) == 0, arguments

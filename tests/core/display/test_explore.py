@@ -168,7 +168,8 @@ def test_matrices_whose_linear_model_is_no_leading_block_have_none(fields: dict[
 
 def test_a_network_that_is_read_in_another_way_is_not_drawn() -> None:
     epochs = dict.fromkeys(("epochs_factorisation", "epochs_transitions", "epochs_refinement"), 2)
-    result = run(with_fields(PRESETS["refined"][1], QUICK | epochs))
+    read_from_rows = {"statistic": "prefix", "transform": "row", "refine": "likelihood"}
+    result = run(with_fields(FIRST, read_from_rows, QUICK | epochs))
     sent = trained_payload({"both.non": {2: result}})["both.non"]["2"]
     assert sent["model"] is None and sent["why"] == WHY_NO_NETWORK
     assert sent["scores"][1] == result.scores.wer
