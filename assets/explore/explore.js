@@ -48,7 +48,13 @@ function shape(name, attributes, text) {
   return node;
 }
 const isSame = (one, other) => one.length === other.length && one.every((symbol, i) => symbol === other[i]);
-const chosenOf = ({ rank, learner, objective, linear }) => ({ rank, learner, objective, linear }); // of what Python hears
+const CHOSEN = ["rank", "linearRank", "learner", "objective", "linear"]; // of the state, what Python hears
+const chosenOf = (state) => Object.fromEntries(CHOSEN.map((name) => [name, state[name]]));
+// Where the rank of a learner's lane is in the state: the linear lane has its own while the lanes are
+// unlinked, which needs a nonlinear one.
+const rankKey = (learner, state) =>
+  state.linearRank && state.learner !== "SP" && LINEAR.includes(learner) ? "linearRank" : "rank";
+const rankOf = (learner, state) => state[rankKey(learner, state)];
 const isEqual = (one, other) => JSON.stringify(one) === JSON.stringify(other);
 const three = (value) => (typeof value === "number" ? value.toFixed(3) : (value ?? "–"));
 
@@ -303,8 +309,17 @@ class Lane {
     return this.isLower && NETWORKS[learner] ? learner : linear;
   }
 
+  modelIn(state) {
+    const learner = this.learnerIn(state);
+    return [learner, rankOf(learner, state)];
+  }
+
   get learner() {
     return this.learnerIn(this.explore.state);
+  }
+
+  get rank() {
+    return rankOf(this.learner, this.explore.state);
   }
 
   // Bars for what follows: of at most MOST_BARS symbols, of all others together, and of the end.
@@ -342,13 +357,16 @@ class Lane {
 
   // Texts and bars: once a change.
   update() {
-    const { material, state } = this.explore;
+    const { material } = this.explore;
     const { learner } = this;
-    const entry = material.entry(learner, state.rank);
-    const lane = material.lane(learner, state.rank);
+    const entry = material.entry(learner, this.rank);
+    const lane = material.lane(learner, this.rank);
     this.root.classList.toggle("same", this.isCopy);
     const going = lane && this.explore.told[learner]?.text; // otherwise it stands in the lane
-    this.sub.textContent = this.isCopy ? "no curve: the model above, again" : going || this.about(learner, entry);
+    const size = this.explore.isUnlinked ? `${states(this.rank)} · ` : "";
+    this.sub.textContent = this.isCopy
+      ? "no curve: the model above, again"
+      : size + (going || this.about(learner, entry));
     this.sub.title = this.sub.textContent;
     this.scored.replaceChildren(...this.score(entry?.scores));
     const isThere = Boolean(lane);
@@ -372,7 +390,7 @@ class Lane {
   score(scores) {
     if (!scores) return [];
     const { before: was, material } = this.explore;
-    const before = was && material.entry(this.learnerIn(was), was.rank)?.scores;
+    const before = was && material.entry(...this.modelIn(was))?.scores;
     return SCORES.slice(0, 2).flatMap(([name], n) => {
       if (scores[n] === null && n === 0) return [];
       const change = before && before[n] !== scores[n] && before[n] !== null ? ` was ${three(before[n])}` : "";
@@ -384,13 +402,13 @@ class Lane {
   }
 
   tellMissing(entry) {
-    const { explore, learner } = this;
-    const { material, state } = explore;
+    const { explore, learner, rank } = this;
+    const { material } = explore;
     const { text, failed } = explore.told[learner] ?? {};
     const isStarting = explore.starting === learner;
     const isKnown = learner === "SP" || entry || !explore.isWhole;
     const canTrain = !isKnown && (learner === "PFA" || material.objective === "likelihood");
-    const ranks = canTrain && state.rank <= material.mostOf(learner) ? material.untrained(learner, state.rank) : [];
+    const ranks = canTrain && rank <= material.mostOf(learner) ? material.untrained(learner, rank) : [];
     const isTraining = !isKnown && Boolean(text);
     const isOffered = ranks.length > 0 && !isTraining && !isStarting;
     const hadFocus = this.missing.contains(this.missing.getRootNode().activeElement);
@@ -410,7 +428,7 @@ class Lane {
 
   // Why there is nothing to draw.
   why(entry, isKnown, failed) {
-    const { material, state } = this.explore;
+    const { material } = this.explore;
     if (this.learner === "SP")
       return material.linear.why || `Ranks above ${material.linear.scores.length} are not drawn here.`;
     if (isKnown) return entry?.why ?? "";
@@ -419,7 +437,7 @@ class Lane {
     const [name, way] = isLinear
       ? [`A ${this.learner}`, ""]
       : [this.learner, `, ${WAYS.objective[material.objective][0]}`];
-    return `${name} with ${states(state.rank)} has not been trained on these strings${way}.`;
+    return `${name} with ${states(this.rank)} has not been trained on these strings${way}.`;
   }
 
   tell(lane) {
@@ -502,7 +520,7 @@ class Lane {
   // Pictures: every frame of a movement.
   draw(share) {
     const { material, state } = this.explore;
-    const lane = material.lane(this.learner, state.rank);
+    const lane = material.lane(this.learner, this.rank);
     if (!lane) return;
     const { H, numColumns } = material;
     const cell =
@@ -644,7 +662,7 @@ class Lane {
   // A place for each symbol that was read, λ's first; kept until something changes.
   pathOf(model) {
     const { material, state } = this.explore;
-    const key = [this.learner, state.rank, state.word, state.at].join(" ");
+    const key = [this.learner, this.rank, state.word, state.at].join(" ");
     if (this.path?.key !== key || this.path.model !== model) {
       let z = model.initial;
       const points = [material.placeAfter(model, z)];
@@ -670,13 +688,160 @@ function ring(pen, [x, y], radius, fill, line) {
   pen.stroke();
 }
 
+// A cut that is dragged, or moved by keys: through the singular values; while the lanes are unlinked,
+// that one is the linear lane's, and the nonlinear lane has another one, through its states.
+class Cut {
+  constructor(explore, svg) {
+    Object.assign(this, { explore, svg, isLower: svg.classList.contains("lower") });
+    const move = (event) => {
+      this.dragging = this.placeOf(event);
+      const rank = Math.max(1, Math.round(this.dragging));
+      if (rank === this.rank) explore.change();
+      else explore.choose({ [this.key]: rank });
+    };
+    svg.addEventListener("pointerdown", (event) => {
+      svg.setPointerCapture(event.pointerId);
+      move(event);
+    });
+    svg.addEventListener("pointermove", (event) => svg.hasPointerCapture(event.pointerId) && move(event));
+    for (const kind of ["pointerup", "pointercancel"])
+      svg.addEventListener(kind, () => {
+        this.dragging = undefined;
+        explore.change();
+        if (explore.asking) explore.ask();
+      });
+    svg.addEventListener("keydown", (event) => {
+      const { rank } = this;
+      const most = explore.material.mostRank;
+      const wanted = {
+        ArrowRight: rank + 1,
+        ArrowUp: rank + 1,
+        ArrowLeft: rank - 1,
+        ArrowDown: rank - 1,
+        Home: 1,
+        End: most,
+      }[event.key];
+      if (wanted === undefined) return;
+      event.preventDefault();
+      event.stopPropagation();
+      explore.choose({ [this.key]: Math.min(most, Math.max(1, wanted)) });
+    });
+  }
+
+  // Where the rank is in the state.
+  get key() {
+    return this.isLower ? "rank" : rankKey("SP", this.explore.state);
+  }
+
+  get rank() {
+    return this.explore.state[this.key];
+  }
+
+  get columns() {
+    const { material } = this.explore;
+    return Math.max(material.singular.length, material.mostRank);
+  }
+
+  placeOf({ clientX }) {
+    const box = this.svg.getBoundingClientRect();
+    return Math.min(this.explore.material.mostRank, Math.max(0.6, ((clientX - box.left) / box.width) * this.columns));
+  }
+
+  draw() {
+    const { explore, svg, rank, columns, isLower } = this;
+    const { isUnlinked } = explore;
+    this.svg.parentNode.classList.toggle("unlinked", isUnlinked);
+    if (isLower && !isUnlinked) return;
+    const width = svg.clientWidth || 384;
+    const height = isLower ? 24 : isUnlinked ? 42 : 66;
+    const step = width / columns;
+    const base = isUnlinked ? 40 : 52;
+    const x = (this.dragging ?? rank) * step - 0.5;
+    const isRight = x > width - 110;
+    const middle = isLower ? height / 2 : 10;
+    const text = isUnlinked ? `${rank} ${isLower ? "nonlinear" : "linear"}` : states(rank);
+    svg.replaceChildren(
+      ...(isLower ? this.dots(step, middle) : this.bars(step, base)),
+      ...(isUnlinked ? [] : this.numbers(step, height)),
+      ...(isLower
+        ? []
+        : [shape("line", { x1: x, x2: x, y1: 2, y2: base + 2, stroke: explore.colour("cut"), "stroke-width": 3 })]),
+      shape("circle", { cx: x, cy: middle, r: 8, fill: explore.colour("cut") }),
+      shape(
+        "text",
+        { x: x + (isRight ? -14 : 14), y: middle + 5, class: "rank", "text-anchor": isRight ? "end" : "start" },
+        text,
+      ),
+    );
+    svg.setAttribute(
+      "aria-label",
+      isUnlinked ? `States of the ${isLower ? "nonlinear" : "linear"} model` : "Rank: number of states",
+    );
+    svg.setAttribute("aria-valuemax", explore.material.mostRank);
+    svg.setAttribute("aria-valuenow", rank);
+    svg.setAttribute("aria-valuetext", states(rank));
+  }
+
+  // Singular values, and those that are kept.
+  bars(step, base) {
+    const { material } = this.explore;
+    const logs = material.singular.map((value) => Math.log10(Math.max(value, Number.MIN_VALUE)));
+    const least = Math.max(Math.min(...logs.slice(0, material.numericalRank)), logs[0] - 6);
+    return Array.from({ length: this.columns }, (_, n) => {
+      const share = (logs[n] - least) / (logs[0] - least || 1);
+      const high = n < logs.length ? Math.max(3, 4 + share * (base - 14)) : 2;
+      return shape("rect", {
+        x: n * step + 2,
+        y: base - high,
+        width: Math.max(1, step - 5),
+        height: high,
+        rx: 2,
+        ...this.paint(n),
+      });
+    });
+  }
+
+  dots(step, middle) {
+    return Array.from({ length: this.columns }, (_, n) =>
+      shape("circle", { cx: (n + 0.5) * step - 0.5, cy: middle, r: Math.min(4, step / 3), ...this.paint(n) }),
+    );
+  }
+
+  paint(n) {
+    const isKept = n < this.rank;
+    return {
+      fill: this.explore.colour(isKept ? (this.isLower ? "network" : "linear") : "truth"),
+      opacity: isKept ? 1 : 0.4,
+    };
+  }
+
+  numbers(step, height) {
+    const isNamed = (number) => this.columns <= 14 || number % 5 === 0 || number === 1 || number === this.rank;
+    return Array.from({ length: this.columns }, (_, n) => n + 1)
+      .filter(isNamed)
+      .map((number) =>
+        shape(
+          "text",
+          {
+            x: (number - 0.5) * step,
+            y: height - 2,
+            "text-anchor": "middle",
+            style: number === this.rank ? `fill:${this.explore.colour("cut")};font-weight:700` : "",
+          },
+          number,
+        ),
+      );
+  }
+}
+
 class Explore {
   constructor(root) {
     this.box = root.querySelector(".explore");
     this.find = (selector) => root.querySelector(selector);
     namespace = this.find("svg").namespaceURI;
     this.state = {
-      rank: 1,
+      rank: 1, // of both lanes, or of the lower one
+      linearRank: null, // of the upper one while they are unlinked
       learner: "both.non",
       objective: "hankel",
       linear: "SP",
@@ -694,6 +859,7 @@ class Explore {
     this.closing = new AbortController();
     this.isCalm = matchMedia("(prefers-reduced-motion: reduce)").matches;
     this.lanes = [new Lane(this, false), new Lane(this, true)];
+    this.cuts = [...this.box.querySelectorAll(".cut")].map((svg) => new Cut(this, svg));
     this.find(".lanes").append(...this.lanes.map((lane) => lane.root));
     this.listen();
     const take = ({ detail }) => detail.lens === "explore" && this.take(globalThis.nlwfaLensParts.get("explore"));
@@ -753,9 +919,10 @@ class Explore {
   // where it stood.
   train(learner) {
     const { material, state } = this;
-    const ranks = material.untrained(learner, state.rank);
+    const goal = rankOf(learner, state);
+    const ranks = material.untrained(learner, goal);
     this.starting = learner;
-    this.growing = { learner, ranks: ranks.filter((rank) => rank <= state.rank) };
+    this.growing = { learner, ranks: ranks.filter((rank) => rank <= goal) };
     setTimeout(() => {
       this.starting = null; // it was refused, as a message has said
       this.change();
@@ -769,8 +936,8 @@ class Explore {
     const { learner, ranks } = this.growing;
     const newest = ranks.findLast((rank) => this.material.entry(learner, rank));
     if (newest === ranks.at(-1)) this.growing = null;
-    if (!newest || newest === this.state.rank) return;
-    this.change({ rank: newest });
+    if (!newest || newest === rankOf(learner, this.state)) return;
+    this.change({ [rankKey(learner, this.state)]: newest });
     this.ask();
   }
 
@@ -786,8 +953,21 @@ class Explore {
     if (this.asking && Date.now() < this.asking.until) return;
     if (isEqual(chosenOf(this.state), said)) return;
     this.growing = null;
-    this.change({ ...said, rank: Math.min(said.rank, this.material.mostRank) });
+    const { mostRank } = this.material;
+    this.change({
+      ...said,
+      rank: Math.min(said.rank, mostRank),
+      linearRank: said.linearRank && Math.min(said.linearRank, mostRank),
+    });
     if (isNew) this.before = null; // nothing was shown before
+  }
+
+  get isUnlinked() {
+    return rankKey("SP", this.state) === "linearRank";
+  }
+
+  get isDragging() {
+    return this.cuts.some((cut) => cut.dragging !== undefined);
   }
 
   // After a choice by hand: Python hears it when it stands still, and the cut has been let go.
@@ -795,7 +975,7 @@ class Explore {
     const chosen = chosenOf(this.state);
     this.asking = { chosen, until: Date.now() + PATIENCE_MS };
     clearTimeout(this.timer);
-    if (this.dragging === undefined) this.timer = setTimeout(() => this.send("chosen", chosen), SETTLED_MS);
+    if (!this.isDragging) this.timer = setTimeout(() => this.send("chosen", chosen), SETTLED_MS);
   }
 
   enter(room) {
@@ -910,10 +1090,10 @@ class Explore {
 
   change(some = {}) {
     const { state } = this;
-    const { rank, learner, linear } = state;
+    const before = chosenOf(state);
     Object.assign(state, some);
-    if (rank !== state.rank || learner !== state.learner || linear !== state.linear) {
-      this.before = { rank, learner, linear };
+    if (this.lanes.some((lane) => !isEqual(lane.modelIn(before), lane.modelIn(state)))) {
+      this.before = before;
       this.travel("dots", 320);
     }
     if ("order" in some) this.travel("order", 900);
@@ -974,12 +1154,12 @@ class Explore {
       this.isDark,
       this.box.clientWidth,
       innerHeight,
-      this.dragging ?? 0,
+      this.cuts.map((cut) => cut.dragging),
       state,
     ]);
     if (key !== this.drawn) {
       this.drawn = key;
-      this.drawCut();
+      this.cuts.forEach((cut) => cut.draw());
       this.drawDepth();
       this.drawRanks();
       this.tellVerdict();
@@ -1017,6 +1197,11 @@ class Explore {
       this.find(`[data-bend=${bend}]`).setAttribute("aria-checked", Boolean(on));
     }
     this.find(".order").textContent = state.order === "state" ? "sort by frequency" : "sort by state";
+    this.find(".cutlabel").textContent = this.isUnlinked
+      ? "Linear states above, nonlinear below"
+      : "Drag the cut through the singular values";
+    this.find(".tie").textContent = this.isUnlinked ? "link lanes" : "unlink lanes";
+    this.find(".tie").hidden = state.learner === "SP";
     this.find("[data-pick=objective]").hidden = state.learner === "SP";
     const { show, objective, linear } = state;
     for (const [pick, value] of Object.entries({ show, objective, linear, score: String(state.score) })) {
@@ -1061,13 +1246,17 @@ class Explore {
       const word = this.material.read(target.value);
       this.change({ word, at: word.length });
     });
-    on(".ranks", "click", ({ clientX }) => {
+    on(".tie", "click", () => this.choose({ linearRank: this.isUnlinked ? null : this.state.rank }));
+    on(".ranks", "click", ({ clientX, clientY }) => {
       const box = this.find(".ranks").getBoundingClientRect();
-      const rank = Math.round((clientX - box.left - 40) / ((box.width - 48) / this.material.mostRank) + 0.5);
-      this.choose({ rank: Math.min(this.material.mostRank, Math.max(1, rank)) });
+      const place = Math.round((clientX - box.left - 40) / ((box.width - 48) / this.material.mostRank) + 0.5);
+      const rank = Math.min(this.material.mostRank, Math.max(1, place));
+      // the lane whose curve is nearer
+      const far = this.lanes.map(({ learner }) => Math.abs(this.heightOf(learner, rank) - clientY + box.top));
+      const { learner } = this.lanes[far[0] <= far[1] ? 0 : 1];
+      this.choose({ [rankKey(learner, this.state)]: rank });
     });
     this.listenMatrix(this.find(".left .heat"));
-    this.listenCut();
     this.box.addEventListener("keydown", (event) => {
       if (event.target.matches("input, button, .cut") || event.ctrlKey || event.metaKey || event.altKey) return;
       const act = { ArrowRight: "step", ArrowLeft: "back", Home: "first", " ": "play" }[event.key];
@@ -1197,109 +1386,12 @@ class Explore {
     pen.globalAlpha = 1;
   }
 
-  // The cut through the singular values
-
-  listenCut() {
-    const svg = this.find(".cut");
-    const rankAt = ({ clientX }) => {
-      const box = svg.getBoundingClientRect();
-      return Math.min(this.material.mostRank, Math.max(0.6, ((clientX - box.left) / box.width) * this.bars));
-    };
-    const move = (event) => {
-      this.dragging = rankAt(event);
-      const rank = Math.max(1, Math.round(this.dragging));
-      if (rank === this.state.rank) this.change();
-      else this.choose({ rank });
-    };
-    svg.addEventListener("pointerdown", (event) => {
-      svg.setPointerCapture(event.pointerId);
-      move(event);
-    });
-    svg.addEventListener("pointermove", (event) => svg.hasPointerCapture(event.pointerId) && move(event));
-    for (const kind of ["pointerup", "pointercancel"])
-      svg.addEventListener(kind, () => {
-        this.dragging = undefined;
-        this.change();
-        if (this.asking) this.ask();
-      });
-    svg.addEventListener("keydown", (event) => {
-      const { rank } = this.state;
-      const wanted = {
-        ArrowRight: rank + 1,
-        ArrowUp: rank + 1,
-        ArrowLeft: rank - 1,
-        ArrowDown: rank - 1,
-        Home: 1,
-        End: this.material.mostRank,
-      }[event.key];
-      if (wanted === undefined) return;
-      event.preventDefault();
-      event.stopPropagation();
-      this.choose({ rank: Math.min(this.material.mostRank, Math.max(1, wanted)) });
-    });
-  }
-
-  drawCut() {
-    const svg = this.find(".cut");
-    const { material, state } = this;
-    const width = svg.clientWidth || 384;
-    const [height, base] = [66, 52];
-    this.bars = Math.max(material.singular.length, material.mostRank);
-    const step = width / this.bars;
-    const logs = material.singular.map((value) => Math.log10(Math.max(value, Number.MIN_VALUE)));
-    const least = Math.max(Math.min(...logs.slice(0, material.numericalRank)), logs[0] - 6);
-    const nodes = [];
-    for (let n = 0; n < this.bars; n++) {
-      const high = n < logs.length ? Math.max(3, 4 + ((logs[n] - least) / (logs[0] - least || 1)) * 38) : 2;
-      const isKept = n < state.rank;
-      nodes.push(
-        shape("rect", {
-          x: n * step + 2,
-          y: base - high,
-          width: Math.max(1, step - 5),
-          height: high,
-          rx: 2,
-          fill: this.colour(isKept ? "linear" : "truth"),
-          opacity: isKept ? 1 : 0.4,
-        }),
-      );
-      if (this.bars <= 14 || (n + 1) % 5 === 0 || n === 0 || n + 1 === state.rank)
-        nodes.push(
-          shape(
-            "text",
-            {
-              x: n * step + step / 2,
-              y: height - 2,
-              "text-anchor": "middle",
-              style: n + 1 === state.rank ? `fill:${this.colour("cut")};font-weight:700` : "",
-            },
-            n + 1,
-          ),
-        );
-    }
-    const x = (this.dragging ?? state.rank) * step - 0.5;
-    const isRight = x > width - 90;
-    nodes.push(
-      shape("line", { x1: x, x2: x, y1: 2, y2: base + 2, stroke: this.colour("cut"), "stroke-width": 3 }),
-      shape("circle", { cx: x, cy: 10, r: 8, fill: this.colour("cut") }),
-      shape(
-        "text",
-        { x: x + (isRight ? -14 : 14), y: 15, class: "rank", "text-anchor": isRight ? "end" : "start" },
-        states(state.rank),
-      ),
-    );
-    svg.replaceChildren(...nodes);
-    svg.setAttribute("aria-valuemax", material.mostRank);
-    svg.setAttribute("aria-valuenow", state.rank);
-    svg.setAttribute("aria-valuetext", states(state.rank));
-  }
-
   // Charts
 
   get pair() {
     const { material, state } = this;
     return [
-      ["linear", state.linear, material.lane(state.linear, state.rank)],
+      ["linear", state.linear, material.lane(state.linear, rankOf(state.linear, state))],
       ["nonlinear", state.learner, state.learner === "SP" ? null : material.lane(state.learner, state.rank)],
     ];
   }
@@ -1449,18 +1541,20 @@ class Explore {
     const hasInfinite = learners.some((name) => ranks.some((rank) => value(name, rank) === "∞"));
     const [bottom, top] = [height - 22, hasInfinite ? 26 : 8];
     const x = (rank) => 40 + (rank - 0.5) * ((width - 48) / most);
+    this.heightOf = (learner, rank) => (value(learner, rank) === null ? Infinity : y(value(learner, rank)));
     const y = (score) => (score === "∞" ? 12 : bottom - ((score - least) / (largest - least)) * (bottom - top));
     const wide = (width - 48) / most;
-    const nodes = [
+    const cuts = [...new Set(this.lanes.map((lane) => lane.rank))];
+    const nodes = cuts.map((rank) =>
       shape("rect", {
-        x: x(state.rank) - wide / 2,
+        x: x(rank) - wide / 2,
         y: 0,
         width: wide,
         height: height - 4,
         fill: this.colour("tint"),
         rx: 5,
       }),
-    ];
+    );
     for (let tick = least; tick <= largest + 1e-9; tick += step) {
       nodes.push(
         shape("line", { x1: 36, x2: width - 6, y1: y(tick), y2: y(tick), stroke: this.colour("line") }),
@@ -1503,14 +1597,14 @@ class Explore {
           shape("circle", {
             cx: x(rank),
             cy: y(value(name, rank)),
-            r: rank === state.rank ? 6.5 : 2.8,
+            r: rank === rankOf(name, state) ? 6.5 : 2.8,
             fill: stroke,
             stroke: this.colour("card"),
           }),
         );
     }
     for (const rank of ranks) {
-      if (most <= 14 || rank % 5 === 0 || rank === 1 || rank === state.rank)
+      if (most <= 14 || rank % 5 === 0 || rank === 1 || cuts.includes(rank))
         nodes.push(
           shape(
             "text",
@@ -1518,26 +1612,30 @@ class Explore {
               x: x(rank),
               y: height - 6,
               "text-anchor": "middle",
-              style: rank === state.rank ? `fill:${this.colour("cut")};font-weight:700` : "",
+              style: cuts.includes(rank) ? `fill:${this.colour("cut")};font-weight:700` : "",
             },
             rank,
           ),
         );
     }
     svg.replaceChildren(...nodes);
-    const here = [state.linear, state.learner].map((name) => `${name} ${three(value(name, state.rank))}`).join(", ");
-    svg.setAttribute("aria-label", `${SCORES[which][0]} by rank: with ${states(state.rank)}, ${here}`);
+    const here = this.lanes.map(
+      ({ learner, rank }) => `${learner} with ${states(rank)} ${three(value(learner, rank))}`,
+    );
+    svg.setAttribute("aria-label", `${SCORES[which][0]} by rank: ${here.join(", ")}`);
   }
 
   // Sentences
 
   tellVerdict() {
     const { material, state } = this;
-    const [linear, network] = this.pair.map(([, learner, lane]) => lane ?? material.entry(learner, state.rank));
+    const [linear, network] = this.pair.map(
+      ([, learner, lane]) => lane ?? material.entry(learner, rankOf(learner, state)),
+    );
     const isMissing = (!network && state.learner !== "SP") || (!linear && state.linear !== "SP");
     if (isMissing && !this.isWhole) return; // it may be coming
     const { head, line } = verdictOf({
-      rank: state.rank,
+      ranks: [rankOf(state.linear, state), state.rank],
       learner: state.learner,
       objectives: [state.linear === "SP" ? "hankel" : "likelihood", material.objective],
       linear,
@@ -1577,7 +1675,8 @@ class Explore {
     const blocks = material.ladder.isNested
       ? "Sorted by how many brackets are open, H falls into blocks."
       : "Sorted by what can follow, similar rows of H stand together.";
-    const patterns = state.rank === 1 ? "a multiple of one pattern" : `a sum of ${state.rank} patterns`;
+    const rank = rankOf(state.linear, state);
+    const patterns = rank === 1 ? "a multiple of one pattern" : `a sum of ${rank} patterns`;
     const linear =
       state.linear === "SP"
         ? "those of the largest singular values. They go to what is frequent. A row that would need another pattern gets " +
@@ -1585,7 +1684,7 @@ class Explore {
         : "chosen by EM so that the training strings are likely. No weight is below 0, so no row is lost: rows that " +
           "would need other patterns are blurred into those there are.";
     return [
-      html("h2", `What ${states(state.rank)} can hold`),
+      html("h2", `What ${bothStates([rank, state.rank])} can hold`),
       html("p", "A row of H says what follows a beginning. A model keeps a few numbers for each beginning: its state."),
       html("p", `${blocks} In a linear model each row is ${patterns}, ${linear}`),
       html(
@@ -1610,16 +1709,18 @@ class Explore {
       line.append(...cells.map((cell) => html(kind, cell)));
       return line;
     };
-    const named = (name, scores) => row([name, ...scores.slice(0, 3).map(three), scores[3], scores[4]], "td");
+    const named = (name, scores, rank = "") =>
+      row([name, rank, ...scores.slice(0, 3).map(three), scores[3], scores[4]], "td");
     const body = html("table");
-    body.append(row(["", "TV", "WER", "bits", "weight 0", "below 0"], "th"));
+    body.append(row(["", "states", "TV", "WER", "bits", "weight 0", "below 0"], "th"));
     for (const learner of [...LINEAR, ...Object.keys(NETWORKS)]) {
-      const scores = material.entry(learner, state.rank)?.scores;
-      if (scores) body.append(named(learner, scores));
+      const rank = rankOf(learner, state);
+      const scores = material.entry(learner, rank)?.scores;
+      if (scores) body.append(named(learner, scores, rank));
     }
     if (material.truth.scores) body.append(named("truth", material.truth.scores));
     return [
-      html("h2", `${states(state.rank)}, ${material.tests.toLocaleString("en")} test strings`),
+      html("h2", `Scores on ${material.tests.toLocaleString("en")} test strings`),
       body,
       html(
         "p",

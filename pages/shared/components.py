@@ -88,8 +88,8 @@ def explore(
     on_chosen: Callable[[], None],
     on_room: Callable[[], None],
 ) -> Any:
-    """Draw Explore. The state has "chosen": the rank, the learner, the objective and the linear
-    learner that were chosen in it.
+    """Draw Explore. The state has "chosen": the rank, the learner, the objective, the linear
+    learner and the linear rank that were chosen in it.
 
     What changes comes in parts of its own: otherwise Streamlit would send the component's script
     again, too.
@@ -98,7 +98,8 @@ def explore(
     ----------
     now : dict
         "id" of the payload, "trained", that of the trained models, "rank", "learner", "objective",
-        "linear", the learner of the linear model, and "isFirst": whether it begins in motion.
+        "linear", the learner of the linear model, "linearRank", its rank where it is not "rank",
+        and "isFirst": whether it begins in motion.
     text : str
         The payload, as JSON.
     first, rest : str

@@ -45,6 +45,7 @@ FIRST_OBJECTIVE = "likelihood"
 OTHER_OBJECTIVES = OBJECTIVES.keys() - {FIRST_OBJECTIVE}
 Keys = dict[str, dict[int, tuple[str, ...]]]  # learner -> rank -> keys of runs
 LINEAR_WAY = "linear"  # in the address: the linear model, if not the first of LINEAR
+LINEAR_RANK = "linear_rank"  # in the address: the linear lane's rank while the lanes are unlinked
 
 
 def picture(context: Context) -> None:
@@ -81,7 +82,9 @@ def picture(context: Context) -> None:
             "learner": recipe.learning.learner,
             "objective": objective,
             "linear": _linear(),
-            "isFirst": not st.session_state.get(SEEN) and "rank" not in st.query_params,
+            "linearRank": _linear_rank(),
+            "isFirst": not st.session_state.get(SEEN)
+            and st.query_params.keys().isdisjoint({"rank", LINEAR_RANK}),
         },
         text,
         first,
@@ -90,7 +93,7 @@ def picture(context: Context) -> None:
         on_room=_enter,
     )
     st.session_state[SEEN] = True
-    url_parameters.write(WAY, LINEAR_WAY)
+    url_parameters.write(WAY, LINEAR_WAY, LINEAR_RANK)
     missing = {
         learner: {rank: keys for rank, keys in by_rank.items() if rank not in found[learner]}
         for learner, by_rank in runs.items()
@@ -161,6 +164,13 @@ def _linear() -> str:
     return chosen if chosen in LINEAR else LINEAR[0]
 
 
+def _linear_rank() -> int | None:
+    """Return the linear lane's rank, None if it is that of the nonlinear lane."""
+    chosen = url_parameters.value(LINEAR_RANK)
+    ranks = range(1, min(MAX_RANK, limits.most("rank")) + 1)
+    return next((rank for rank in ranks if str(rank) == chosen), None)
+
+
 def _options_key(recipe: Recipe) -> str:
     """Return the key of what a recipe's runs of all learners and ranks share."""
     options = {"learner": FIRST, "rank": NETWORK_RANKS[0], "objective": _objective()}
@@ -220,7 +230,7 @@ def _json(payload: dict[str, Any]) -> str:
 
 def _take_chosen() -> None:
     """Set the sidebar to the rank and the learner that were chosen in the picture, and the address
-    to how its models are trained.
+    to how its models are trained, and to the linear lane's own rank.
 
     What a browser sends may be anything; what is no choice is ignored.
     """
@@ -230,12 +240,14 @@ def _take_chosen() -> None:
             "learner": str(learner),
             "objective": str(objective),
             "linear": str(linear),
+            "linearRank": int() | None as linear_rank,
         }:
             sidebar.set_rank(max(1, rank))
             if learner in HANKEL_LEARNERS:
                 st.session_state["learner"] = learner
             url_parameters.set_value(WAY, objective if objective in OTHER_OBJECTIVES else "")
             url_parameters.set_value(LINEAR_WAY, linear if linear in LINEAR[1:] else "")
+            url_parameters.set_value(LINEAR_RANK, str(linear_rank or ""))
 
 
 def _enter() -> None:
@@ -246,7 +258,7 @@ def _enter() -> None:
     if room == "train":
         st.session_state["objective"] = _objective()
     if room == "compare" and (linear := _linear()) in STRING_LEARNERS:
-        rank = sidebar.current().learning.rank
+        rank = _linear_rank() or sidebar.current().learning.rank
         st.session_state["opponents"] = [linear]
         st.session_state["ranks"] = sorted({*open_lesson.COMPARED, rank})
         st.session_state["against"] = "rank"

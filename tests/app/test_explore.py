@@ -61,6 +61,15 @@ def test_the_linear_model_of_a_link_is_shown_and_no_other_is_known() -> None:
     assert parts(app)["now"]["linear"] == "SP" and not complaints(app)
 
 
+@pytest.mark.parametrize(
+    ("text", "rank"), [("20", 20), ("1", 1), ("", None), ("0", None), ("99", None), ("2.5", None)]
+)
+def test_the_linear_rank_of_a_link_is_one_that_is_drawn(text: str, rank: int | None) -> None:
+    app = open_lab(rank=2, linear_rank=text)
+    assert parts(app)["now"]["linearRank"] == rank and parts(app)["now"]["rank"] == 2
+    assert not complaints(app)
+
+
 def test_another_rank_sends_no_other_picture() -> None:
     app = open_lab(**QUICK)
     before = parts(app)

@@ -72,6 +72,49 @@ def test_a_drag_of_the_rank_sends_nothing_until_it_is_let_go(page: Page, lab: st
     assert len(sizes) == 1
 
 
+def test_two_nonlinear_states_are_set_against_twenty_linear_ones(page: Page, lab: str) -> None:
+    """By one drag, which sends nothing until it is let go; the address keeps both ranks."""
+    sizes = sent_by(page)
+    visit(page, lab, rank=2)
+    page.get_by_role("button", name="unlink lanes").click()
+    expect(page).to_have_url(re.compile("linear_rank=2"))
+    linear = page.get_by_role("slider", name="States of the linear model")
+    box = linear.bounding_box()
+    sizes.clear()
+    page.mouse.move(box["x"] + 2 * box["width"] / 20, box["y"] + 20)
+    page.mouse.down()
+    for step in (5, 10, 15, 20):
+        page.mouse.move(box["x"] + step * box["width"] / 20 - 2, box["y"] + 20)
+        expect(linear).to_have_attribute("aria-valuenow", str(step))
+    assert not sizes
+    page.mouse.up()
+    expect(page).to_have_url(re.compile("linear_rank=20"))
+    assert len(sizes) == 1
+    page.reload()
+    settled(page)
+    expect(verdict(page)).to_contain_text(re.compile(r"2 curved.*20 linear|20 linear"))
+    nonlinear = page.get_by_role("slider", name="States of the nonlinear model")
+    for slider, lane, rank in ((linear, "upper", 20), (nonlinear, "lower", 2)):
+        expect(slider).to_have_attribute("aria-valuenow", str(rank))
+        expect(page.locator(f".explore .lane.{lane} .sub")).to_contain_text(f"{rank} states")
+    scored = page.locator(".explore .lane.upper .scored")
+    recipe = with_fields(FIRST, {"learner": "SP", "rank": 20})
+    expect(scored).to_contain_text(f"WER {run(recipe).scores.wer:.3f}")
+    scores = shipped("both.non", 2).scores
+    expect(lower(page).locator(".scored")).to_contain_text(f"WER {scores.wer:.3f}")
+    nonlinear.press("ArrowRight")
+    expect(page).to_have_url(re.compile(r"[?&]rank=3"))
+    expect(linear).to_have_attribute("aria-valuenow", "20")
+    page.get_by_role("button", name="Numbers").click()
+    rows = page.locator(".explore dialog tr")
+    expect(rows.filter(has_text="SP")).to_contain_text("SP20")
+    expect(rows.filter(has_text="both.non")).to_contain_text("both.non3")
+    page.get_by_role("button", name="Close").click()
+    page.get_by_role("button", name="link lanes").click()
+    expect(verdict(page)).to_contain_text("With 3 states")
+    expect(page).not_to_have_url(re.compile("linear_rank"))
+
+
 @pytest.mark.parametrize(("learner", "rank"), [("both.non", 6), ("fac.non", 3), ("tran.non", 8)])
 def test_scores_are_those_of_the_results(page: Page, lab: str, learner: str, rank: int) -> None:
     visit(page, lab, rank=rank, learner=learner)

@@ -221,6 +221,57 @@ def test_of_other_objectives_nothing_is_put_down_to_the_curve(
     assert "objective" not in "".join(text for text, _ in like["line"])
 
 
+UNEQUAL = [
+    (lane(0.2), lane(0.1), [20, 2], "2 curved states halve the error of 20 linear ones"),
+    (lane(0.2), lane(0.05), [4, 1], "1 curved state leaves 25% of the error of 4 linear ones"),
+    (lane(0.2), lane(0.15), [1, 2], "2 curved states save 25% of the error of 1 linear one"),
+    (lane(0.2), lane(0.19), [20, 2], "2 curved states are level with 20 linear ones"),
+    (lane(0.2), lane(0.2), [20, 1], "1 curved state is level with 20 linear ones"),
+    (
+        lane(0.2),
+        lane(0.2, reach=4),
+        [20, 2],
+        "2 curved states are level with 20 linear ones, and go deeper",
+    ),
+    (lane(0.05), lane(0.2), [20, 2], "20 linear states leave 25% of the error of 2 curved ones"),
+    (lane(0.1), lane(0.2), [1, 2], "1 linear state halves the error of 2 curved ones"),
+    (
+        lane(0.1),
+        lane(0.2, reach=5),
+        [20, 2],
+        "20 linear states are nearer, but not right to such depth",
+    ),
+    (
+        lane(0.1),
+        lane("∞"),
+        [20, 2],
+        "With 2 curved states and 20 linear ones, the nonlinear model failed",
+    ),
+    (
+        lane(0.1),
+        None,
+        [20, 1],
+        "With 1 curved state and 20 linear ones, the nonlinear model is not trained yet",
+    ),
+    (lane(0.2), lane(0.1), [3, 3], "With 3 states, the curve halves the error"),
+]
+
+
+@pytest.mark.parametrize(("linear", "network", "ranks", "expected"), UNEQUAL)
+def test_of_unequal_numbers_of_states_both_are_told(
+    script: Page, linear: Any, network: Any, ranks: list[int], expected: str
+) -> None:
+    """Nothing is put down to the curve, whose model has more states or fewer."""
+    assert verdict(script, linear, network, ranks=ranks)["head"] == expected
+
+
+def test_without_a_truth_unequal_numbers_of_states_are_compared_by_wrong_guesses(
+    script: Page,
+) -> None:
+    found = verdict(script, lane(None, 0.8), lane(None, 0.4), ranks=[9, 2], hasTruth=False)
+    assert found["head"] == "2 curved states save 50% of the wrong guesses of 9 linear ones"
+
+
 def test_a_network_that_is_not_trained_to_its_end_is_named_so(script: Page) -> None:
     found = verdict(script, lane(0.2), lane(0.1) | {"training": "not finished"})
     assert found["line"][-1][0] == " · not trained to its end"
@@ -256,9 +307,11 @@ def test_without_a_bend_the_linear_model_stands_alone(script: Page) -> None:
     assert missing["head"] == "With 1 state, there is no model to draw yet"
 
 
-def verdict(script: Page, linear: Any, network: Any, **others: Any) -> dict[str, Any]:
+def verdict(
+    script: Page, linear: Any, network: Any, rank: int = 4, **others: Any
+) -> dict[str, Any]:
     asked = {
-        "rank": 4,
+        "ranks": [rank, rank],
         "learner": "both.non",
         "objectives": ["hankel", "hankel"],
         "linear": linear,
