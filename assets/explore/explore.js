@@ -32,6 +32,8 @@ const WAYS = {
     likelihood: ["by likelihood", "On what follows each beginning of the training strings"],
   },
 };
+// The colours of a training's curves, if it has more than one.
+const STAGES = { factorisation: "counts", transitions: "fac", refinement: "tran" };
 const MOST_BARS = 5; // symbols that are drawn after a prefix
 const MOST_TAPE = 40; // symbols of the string that is followed
 const SETTINGS = "[data-testid=stExpandSidebarButton] button, button[data-testid=stExpandSidebarButton]";
@@ -259,7 +261,11 @@ class Lane {
     const [matrix, heat] = picture("matrix");
     const [plane, dots] = picture("plane");
     Object.assign(this, { heat, dots, matrix, plane });
-    this.captions = ["caption", "caption", "caption after"].map((kind) => html("p", "", kind));
+    this.captions = ["caption flips", "caption", "caption after"].map((kind) => html("p", "", kind));
+    this.caption = html("span");
+    this.flip = this.button("", "link", () => explore.change({ showsTraining: !explore.state.showsTraining }));
+    this.captions[0].append(this.caption, this.flip);
+    this.losses = html("div", "", "losses");
     this.next = html("div", "", "next");
     this.missing = html("div", "", "missing");
     this.what = html("p");
@@ -269,7 +275,7 @@ class Lane {
     this.quit = this.button("Cancel", "", () => explore.cancel(this.learner));
     this.note = html("p", "", "label");
     this.missing.append(this.what, this.train, this.room, this.quit, this.note);
-    this.root.append(this.head, ...this.captions, matrix, plane, this.next, this.missing);
+    this.root.append(this.head, ...this.captions, matrix, this.losses, plane, this.next, this.missing);
     explore.listenMatrix(heat);
     dots.addEventListener("pointermove", (event) => explore.hover(this.dotAt(event)));
     dots.addEventListener("pointerleave", () => explore.hover(null));
@@ -370,11 +376,18 @@ class Lane {
     this.sub.title = this.sub.textContent;
     this.scored.replaceChildren(...this.score(entry?.scores));
     const isThere = Boolean(lane);
-    for (const part of [...this.captions, this.matrix, this.plane, this.next]) part.hidden = !isThere;
+    const curves = this.isLower && !this.isCopy && isThere ? lane.curves.filter(({ points }) => points.length) : [];
+    const showsTraining = curves.length > 0 && this.explore.state.showsTraining;
+    for (const part of [...this.captions, this.plane, this.next]) part.hidden = !isThere;
+    this.matrix.hidden = !isThere || showsTraining;
+    this.losses.hidden = !showsTraining;
+    this.flip.hidden = !curves.length;
+    this.flip.textContent = showsTraining ? "Ĥ" : "training";
     this.missing.hidden = isThere;
     this.stop.hidden = this.isCopy || !going;
     if (!isThere) this.tellMissing(entry);
     else this.tell(lane);
+    if (showsTraining) this.tellTraining(curves);
   }
 
   about(learner, entry) {
@@ -444,16 +457,84 @@ class Lane {
     const { material, state } = this.explore;
     const off = `${Math.round(lane.error * 100)}%`;
     const below = lane.hasNegative ? "; orange: below 0" : "";
-    this.captions[0].textContent =
+    this.caption.textContent =
       state.show === "estimate"
         ? `Ĥ: ${material.hasCounts ? `off by ${off} of H` : "weights of strings"}${below}`
         : `H − Ĥ: ${material.hasCounts ? `${off} missed; ` : ""}orange: too much`;
     this.captions[1].textContent = lane.lost
       ? `States: ${lane.lost} of ${material.numRows} lost`
       : "States: one dot a beginning";
-    this.heat.setAttribute("aria-label", `${this.captions[0].textContent} (${this.isLower ? "nonlinear" : "linear"})`);
+    this.heat.setAttribute("aria-label", `${this.caption.textContent} (${this.isLower ? "nonlinear" : "linear"})`);
     this.dots.setAttribute("aria-label", `${this.captions[1].textContent} (${this.isLower ? "nonlinear" : "linear"})`);
     this.expect(lane.model);
+  }
+
+  // How the network was trained: the loss of each stage by epoch, and how it ended. Of stages with
+  // different losses the last ones are drawn.
+  tellTraining(curves) {
+    const { measure } = curves.at(-1);
+    const drawn = curves.filter((curve) => curve.measure === measure);
+    const colourOf = (stage) => this.explore.colour(curves.length > 1 ? STAGES[stage] : "network");
+    const lines = curves.map(({ stage, verdict }) => {
+      const line = html("p");
+      const name = html("b", `${stage} `);
+      name.style.color = colourOf(stage);
+      line.append(name, verdict.split(":")[0]);
+      line.title = verdict;
+      return line;
+    });
+    const svg = shape("svg", { role: "img" });
+    svg.setAttribute(
+      "aria-label",
+      `Loss by epoch. ${curves.map(({ stage, verdict }) => `${stage}: ${verdict}`).join(". ")}`,
+    );
+    this.caption.textContent = measure[0].toUpperCase() + measure.slice(1);
+    this.losses.replaceChildren(svg, ...lines);
+    this.drawLosses(svg, drawn, colourOf);
+  }
+
+  drawLosses(svg, curves, colourOf) {
+    const { explore } = this;
+    const { clientWidth: width, clientHeight: height } = svg;
+    if (!width) return;
+    const { isLogarithmic } = curves[0];
+    const points = curves.flatMap((curve) => curve.points);
+    const losses = points.map(([, loss]) => loss);
+    const last = Math.max(2, ...points.map(([epoch]) => epoch));
+    const scale = isLogarithmic ? Math.log10 : Number;
+    const ends = [Math.max(...losses), Math.min(...losses)];
+    const [high, low] = isLogarithmic ? [Math.ceil(scale(ends[0])), Math.floor(scale(ends[1]))] : ends;
+    const [top, bottom, right] = [16, height - 18, width - 8];
+    const x = (epoch) => 6 + (isLogarithmic ? scale(epoch) / scale(last) : epoch / last) * (right - 6);
+    const y = (value) => bottom - ((value - low) / (high - low || 1)) * (bottom - top);
+    const step = Math.ceil((high - low) / 4);
+    const ticks = isLogarithmic
+      ? Array.from({ length: Math.floor((high - low) / step) + 1 }, (_, n) => [
+          low + n * step,
+          powerOfTen(low + n * step),
+        ])
+      : writtenApart(...ends, 4).map((text, n) => [ends[n], text]);
+    const named = ticks.map(([value, text]) => shape("text", { x: 4, y: y(value) - 3 }, text));
+    svg.replaceChildren(
+      ...ticks.map(([value]) =>
+        shape("line", { x1: 4, x2: right, y1: y(value), y2: y(value), stroke: explore.colour("line") }),
+      ),
+      ...curves.map(({ stage, points: own }) => {
+        const line = own.map(([epoch, loss]) => `${x(epoch)},${y(scale(loss))}`).join(" ");
+        const end = own.length === 1 ? 8 : 2.2; // a stage that was solved exactly is a dot
+        return shape("polyline", {
+          points: own.length === 1 ? `${line} ${line}` : line,
+          fill: "none",
+          stroke: colourOf(stage),
+          "stroke-width": end,
+          "stroke-linecap": "round",
+          "stroke-linejoin": "round",
+        });
+      }),
+      ...named,
+      shape("text", { x: 4, y: height - 3 }, isLogarithmic ? 1 : 0),
+      shape("text", { x: right, y: height - 3, "text-anchor": "end" }, `${last.toLocaleString("en")} epochs`),
+    );
   }
 
   expect(model) {
@@ -846,6 +927,7 @@ class Explore {
       objective: "hankel",
       linear: "SP",
       show: "estimate",
+      showsTraining: false,
       order: "state",
       score: 0,
       word: [],

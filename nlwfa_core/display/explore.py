@@ -23,6 +23,7 @@ from ..hankel.matrix import HankelMatrix
 from ..hankel.recipe import HankelRecipe
 from ..learning.fitting import fit
 from ..learning.learners import HANKEL_LEARNERS, PFA
+from ..learning.progress import RELATIVE, TrainingLog, loss_points
 from ..learning.spectral import TruncatedSVD
 from ..learning.two_steps import FitCache, svd_size
 from ..metrics.evaluate import evaluate
@@ -47,6 +48,7 @@ NETWORK_RANKS = range(1, 13)  # of the networks that are looked for among the fi
 LIKELIHOOD_RANKS = range(1, 9)  # of the shipped networks that are trained by likelihood
 MAX_RANK = 20  # of the linear models
 PFA_STARTS = 8  # of EM, for the shipped linear models by likelihood
+MOST_POINTS = 60  # of a loss curve
 MOST_NUMBERS = 50_000  # in the transitions that are sent of one model
 MOST_STRINGS = 40
 MOST_GROUPS = 6
@@ -156,6 +158,7 @@ def trained_payload(results: Mapping[str, Mapping[int, Result]]) -> dict[str, An
         - "scores": see `explore_payload`
         - "training": whether it was trained to its end
         - "starts": how many starts of EM it is the best of; None for a network
+        - "curves": of each stage of a network's training, see `_curve`
     """
     return {
         learner: {str(rank): _trained(result) for rank, result in by_rank.items()}
@@ -296,6 +299,21 @@ def _trained(result: Result) -> dict[str, Any]:
         "scores": _scores(result.scores),
         "training": result.report.training,
         "starts": learning.number_of_starts if isinstance(learning, PFA) else None,
+        "curves": [_curve(log) for log in result.report.logs],
+    }
+
+
+def _curve(log: TrainingLog) -> dict[str, Any]:
+    """Describe a stage of training: "stage", its name; "measure" of the loss; "isLogarithmic", for
+    the axes of its curve; "points", [epoch, loss]; "verdict", how it ended.
+    """
+    points = loss_points(*log.thinned(MOST_POINTS), log.measure)
+    return {
+        "stage": log.stage,
+        "measure": log.measure,
+        "isLogarithmic": log.measure == RELATIVE,
+        "points": [(epoch, float(f"{loss:.6g}")) for epoch, loss in points],
+        "verdict": log.verdict,
     }
 
 

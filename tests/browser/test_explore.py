@@ -136,6 +136,29 @@ def test_networks_of_the_papers_way_are_shown_beside_those_by_likelihood(
     expect(page.locator(".explore .lane.lower .scored")).to_contain_text(shown)
 
 
+def test_the_nonlinear_lane_shows_how_its_network_was_trained(page: Page, lab: str) -> None:
+    visit(page, lab, rank=4, way="hankel")
+    expect(page.locator(".explore .lane.upper .flips button")).to_be_hidden()
+    before = lower(page).bounding_box()
+    lower(page).get_by_role("button", name="training").click()
+    curve = lower(page).locator(".losses")
+    key = with_fields(FIRST, {"learner": "both.non", "rank": 4}).key()
+    result = load_result(LAB_FOLDER / "assets" / "results" / key)
+    for log in result.report.logs:
+        expect(curve).to_contain_text(f"{log.stage} {log.verdict.split(':')[0]}")
+    most = max(len(log.losses) - 1 for log in result.report.logs)
+    expect(curve).to_contain_text(f"{most:,} epochs")
+    assert lower(page).bounding_box() == before
+    trained_by(page, "nonlinear", "by likelihood")
+    expect(curve).to_contain_text("likelihood ")
+    page.get_by_role("switch", name="how rows are compressed").click()
+    page.get_by_role("switch", name="how states step").click()
+    expect(curve).to_be_hidden()  # nothing was trained
+    page.get_by_role("switch", name="how states step").click()
+    lower(page).get_by_role("button", name="Ĥ").click()
+    expect(lower(page).locator(".matrix")).to_be_visible()
+
+
 def test_the_linear_model_has_the_same_switch_and_the_address_remembers_it(
     page: Page, lab: str
 ) -> None:

@@ -14,6 +14,7 @@ from nlwfa_core import HankelMatrix, TestSet, as_sample, evaluate, fit, limits
 from nlwfa_core.display.explore import (
     MAX_RANK,
     MOST_NUMBERS,
+    MOST_POINTS,
     NETWORK_RANKS,
     NETWORKS,
     PFA_STARTS,
@@ -128,6 +129,24 @@ def test_the_shipped_networks_are_sent_whole_and_the_picture_is_small() -> None:
             ]
             for mine, own in zip(layers, model.transitions, strict=True):
                 np.testing.assert_array_equal(mine, own)
+
+
+@pytest.mark.parametrize("objective", ["hankel", "likelihood"])
+@pytest.mark.parametrize("learner", ["fac.non", "both.non"])
+def test_loss_curves_are_those_of_the_training(learner: str, objective: str) -> None:
+    fields = {"learner": learner, "rank": 3, "objective": objective}
+    result = load_result(SHIPPED / with_fields(FIRST, fields).key())
+    curves = trained_payload({learner: {3: result}})[learner]["3"]["curves"]
+    assert [curve["stage"] for curve in curves] == [log.stage for log in result.report.logs]
+    for curve, log in zip(curves, result.report.logs, strict=True):
+        epochs = [epoch for epoch, _ in curve["points"]]
+        assert len(epochs) <= MOST_POINTS and epochs == sorted(set(epochs))
+        if log.epochs:  # a stage that was solved exactly is a point at epoch 1
+            assert epochs[-1] == len(log.losses) - 1
+            losses = [loss for _, loss in curve["points"]]
+            np.testing.assert_allclose(losses, log.losses[epochs], rtol=1e-5)
+        assert curve["verdict"] == log.verdict
+        assert curve["isLogarithmic"] == (objective == "hankel")
 
 
 def test_linear_models_by_likelihood_are_sent_whole_each_with_its_own_sums() -> None:
