@@ -38,6 +38,7 @@ const MOST_BARS = 5; // symbols that are drawn after a prefix
 const MOST_TAPE = 40; // symbols of the string that is followed
 const SETTINGS = "[data-testid=stExpandSidebarButton] button, button[data-testid=stExpandSidebarButton]";
 const MARGIN = 14; // of a matrix: the groups of its rows and columns
+const HAS_BLOCKS = 0.9; // the least share of H in its blocks, for states to stand on rings at first
 const PALEST = 2e-5; // of the largest entry: paler is not seen
 
 const html = (name, text = "", className = "") =>
@@ -87,6 +88,12 @@ class Material {
     });
     this.largest = this.H.reduce((most, value) => Math.max(most, Math.abs(value)), 0) || 1;
     this.norm = Math.hypot(...this.H) || 1;
+    this.often = data.prefixes.map((_, i) => total(this.H.subarray(i * this.numColumns, (i + 1) * this.numColumns)));
+    const inBlocks = this.H.reduce((sum, value, n) => {
+      const group = data.groups.rows[Math.floor(n / this.numColumns)];
+      return group >= 0 && group === data.groups.columns[n % this.numColumns] ? sum + Math.abs(value) : sum;
+    }, 0);
+    this.firstPlane = inBlocks >= HAS_BLOCKS * total(this.H) ? "rings" : "pca";
     this.trees = [treeOf(data.prefixes), treeOf(data.suffixes)];
     const orders = [data.groups.rows, data.groups.columns].map((groups) => placesOf(groups));
     this.orders = {
@@ -155,7 +162,6 @@ class Material {
     const model = LINEAR.includes(learner) ? linearOf(entry.model, rank) : networkOf(entry.model);
     const { states: ends, cells } = estimate(model, ...this.trees);
     const far = cells.reduce((sum, value, n) => sum + (this.H[n] - value) ** 2, 0);
-    const rows = ends.map((_, i) => cells.subarray(i * this.numColumns, (i + 1) * this.numColumns));
     const ladder = this.ladder.words.map((word) => model.weight(stateAfter(model, word)));
     const lane = {
       ...entry,
@@ -163,13 +169,49 @@ class Material {
       cells,
       ladder,
       error: Math.sqrt(far) / this.norm,
-      points: rows.map((row) => this.pointOf(row)),
+      ends,
+      planes: {},
       lost: ends.filter((z) => model.isLost(z)).length,
       hasNegative: cells.some((value) => value < -PALEST * this.largest),
     };
     lane.reach = this.reachOf(ladder);
     this.made.set(key, lane);
     return lane;
+  }
+
+  // Where a lane's states stand: {points, put}, and the share of the variance of principal components.
+  // Coordinates go from −1 to 1; the zero state has no place.
+  plane(lane, kind) {
+    return (lane.planes[kind] ??= kind === "pca" ? this.principal(lane) : this.rings(lane));
+  }
+
+  rings({ model, ends, cells }) {
+    return {
+      points: ends.map((_, i) => this.pointOf(cells.subarray(i * this.numColumns, (i + 1) * this.numColumns))),
+      put: (z) => this.pointOf(statesAfter(model, this.trees[1], z).map((after) => model.weight(after))),
+    };
+  }
+
+  principal({ model, ends }) {
+    const pointOf = (z) => {
+      const point = model.isLost(z) ? [NaN] : model.pointOf(z);
+      return point.every(Number.isFinite) ? point : null;
+    };
+    const points = ends.map(pointOf);
+    const alive = points.filter(Boolean);
+    if (!alive.length) return { points, put: () => null, share: 0 };
+    const weights = this.often.filter((_, i) => points[i]);
+    const { place, share } = principalPlane(alive, weights);
+    const sides = [0, 1].map((axis) => alive.map((point) => place(point)[axis]));
+    const [low, high] = [Math.min, Math.max].map((most) => sides.map((side) => most(...side)));
+    const reach = Math.max(high[0] - low[0], high[1] - low[1]) / 2 || 1;
+    const scaled = (value, axis) => (value - (low[axis] + high[axis]) / 2) / reach;
+    const put = (z) => {
+      const point = pointOf(z);
+      // a string that is followed may lead out of the picture
+      return point && place(point).map((value, axis) => Math.min(1.1, Math.max(-1.1, scaled(value, axis))));
+    };
+    return { points: ends.map(put), put, share };
   }
 
   // A state stands at the mean place of the endings that it expects, Σ |Ĥ[u, v]| place(v) / Σ |Ĥ[u, v]|;
@@ -185,10 +227,6 @@ class Material {
       y += weight * this.spots[group][1];
     });
     return size > 0 && Number.isFinite(size) ? [x / size, y / size] : null;
-  }
-
-  placeAfter(model, z) {
-    return this.pointOf(statesAfter(model, this.trees[1], z).map((after) => model.weight(after)));
   }
 
   // How many of the ladder's strings, from the first, have a weight within a factor of 2 of the truth;
@@ -461,9 +499,10 @@ class Lane {
       state.show === "estimate"
         ? `Ĥ: ${material.hasCounts ? `off by ${off} of H` : "weights of strings"}${below}`
         : `H − Ĥ: ${material.hasCounts ? `${off} missed; ` : ""}orange: too much`;
-    this.captions[1].textContent = lane.lost
-      ? `States: ${lane.lost} of ${material.numRows} lost`
-      : "States: one dot a beginning";
+    const isPrincipal = this.explore.plane === "pca";
+    const shown = isPrincipal ? `PCA, ${percent(material.plane(lane, "pca").share)} of the variance` : "States";
+    const lost = lane.lost ? `: ${lane.lost} of ${material.numRows} lost` : isPrincipal ? "" : ": one dot a beginning";
+    this.captions[1].textContent = shown + lost;
     this.heat.setAttribute("aria-label", `${this.caption.textContent} (${this.isLower ? "nonlinear" : "linear"})`);
     this.dots.setAttribute("aria-label", `${this.captions[1].textContent} (${this.isLower ? "nonlinear" : "linear"})`);
     this.expect(lane.model);
@@ -621,15 +660,24 @@ class Lane {
     const room = Math.min(width, height - tray) / 2 - 14;
     const spot = ([x, y]) => [width / 2 + x * room, (height - tray) / 2 + 2 - y * room];
     let lost = 0;
-    const goal = lane.points.map((point, i) => {
+    const crowds = new Map(); // a spot -> how many states stand there
+    const crowdedAt = (x, y) => {
+      const key = `${Math.round(x / 3)} ${Math.round(y / 3)}`;
+      crowds.set(key, (crowds.get(key) ?? -1) + 1);
+      return crowds.get(key);
+    };
+    const plane = material.plane(lane, explore.plane);
+    const isPrincipal = explore.plane === "pca";
+    const goal = plane.points.map((point, i) => {
       if (!point) {
         const across = Math.floor((width - 50) / 6.4);
         const place = lost++;
         return [44 + (place % across) * 6.4, height - 16 + Math.floor(place / across) * 8];
       }
       const [x, y] = spot(point);
-      const turn = material.within[i] * 2.4; // equal states like a sunflower's seeds
-      const far = (width / 90) * Math.sqrt(material.within[i]);
+      const seed = isPrincipal ? crowdedAt(x, y) : material.within[i];
+      const turn = seed * 2.4; // equal states like a sunflower's seeds
+      const far = (width / 90) * Math.sqrt(seed);
       return [x + far * Math.cos(turn), y + far * Math.sin(turn)];
     });
     this.points =
@@ -639,9 +687,9 @@ class Lane {
             this.start[i][0] + share * (x - this.start[i][0]),
             this.start[i][1] + share * (y - this.start[i][1]),
           ]);
-    this.drawRings(pen, spot, width, (height - tray) / 2);
+    if (!isPrincipal) this.drawRings(pen, spot, width, (height - tray) / 2);
     this.points.forEach(([x, y], i) => {
-      const isLost = !lane.points[i];
+      const isLost = !plane.points[i];
       pen.beginPath();
       pen.arc(x, y, isLost ? 2.4 : Math.max(2.8, Math.min(4.4, width / 58)), 0, 7);
       pen.globalAlpha = 0.8;
@@ -663,7 +711,7 @@ class Lane {
       pen.font = `12px ${explore.font}`;
       pen.fillText("lost", 10, height - 9);
     }
-    this.drawPath(pen, lane.model, spot, width, share);
+    this.drawPath(pen, lane, spot, width, share);
     if (state.hot && this.points[state.hot.i]) {
       const point = this.points[state.hot.i];
       ring(pen, point, 7, null, colour("cut"));
@@ -698,10 +746,10 @@ class Lane {
   }
 
   // The string that is followed, from λ to here; it ends where the state is 0.
-  drawPath(pen, model, spot, width, share) {
+  drawPath(pen, lane, spot, width, share) {
     const { explore } = this;
     const { material, state, colour } = explore;
-    const path = this.pathOf(model).map((point) => point && spot(point));
+    const path = this.pathOf(lane).map((point) => point && spot(point));
     const end = path.findIndex((point) => !point);
     const alive = end < 0 ? path : path.slice(0, end);
     pen.strokeStyle = colour("ink");
@@ -741,15 +789,17 @@ class Lane {
   }
 
   // A place for each symbol that was read, λ's first; kept until something changes.
-  pathOf(model) {
-    const { material, state } = this.explore;
-    const key = [this.learner, this.rank, state.word, state.at].join(" ");
+  pathOf(lane) {
+    const { material, state, plane } = this.explore;
+    const { model } = lane;
+    const key = [this.learner, this.rank, plane, state.word, state.at].join(" ");
     if (this.path?.key !== key || this.path.model !== model) {
       let z = model.initial;
-      const points = [material.placeAfter(model, z)];
+      const { put } = material.plane(lane, plane);
+      const points = [put(z)];
       for (const symbol of state.word.slice(0, state.at)) {
         z = model.step(z, symbol);
-        points.push(material.placeAfter(model, z));
+        points.push(put(z));
       }
       this.path = { key, model, points };
     }
@@ -928,6 +978,7 @@ class Explore {
       linear: "SP",
       show: "estimate",
       showsTraining: false,
+      plane: null, // where states stand, if it has been chosen
       order: "state",
       score: 0,
       word: [],
@@ -1042,6 +1093,10 @@ class Explore {
       linearRank: said.linearRank && Math.min(said.linearRank, mostRank),
     });
     if (isNew) this.before = null; // nothing was shown before
+  }
+
+  get plane() {
+    return this.state.plane ?? this.material.firstPlane;
   }
 
   get isUnlinked() {
@@ -1178,6 +1233,7 @@ class Explore {
       this.before = before;
       this.travel("dots", 320);
     }
+    if ("plane" in some) this.travel("dots", 600);
     if ("order" in some) this.travel("order", 900);
     this.asked ||= requestAnimationFrame((now) => this.draw(now));
   }
@@ -1286,7 +1342,13 @@ class Explore {
     this.find(".tie").hidden = state.learner === "SP";
     this.find("[data-pick=objective]").hidden = state.learner === "SP";
     const { show, objective, linear } = state;
-    for (const [pick, value] of Object.entries({ show, objective, linear, score: String(state.score) })) {
+    for (const [pick, value] of Object.entries({
+      show,
+      objective,
+      linear,
+      plane: this.plane,
+      score: String(state.score),
+    })) {
       for (const button of this.find(`[data-pick=${pick}]`).children)
         button.setAttribute("aria-pressed", button.dataset.value === value);
     }
@@ -1316,6 +1378,11 @@ class Explore {
       "[data-pick=show]",
       "click",
       ({ target }) => target.dataset.value && this.change({ show: target.dataset.value }),
+    );
+    on(
+      "[data-pick=plane]",
+      "click",
+      ({ target }) => target.dataset.value && this.change({ plane: target.dataset.value }),
     );
     on(
       "[data-pick=score]",

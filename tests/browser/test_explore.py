@@ -8,15 +8,20 @@ import re
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from playwright.sync_api import Locator, Page, WebSocket, expect
 
+from nlwfa_core import fit
 from nlwfa_core.display.explore import PFA_STARTS
-from nlwfa_core.experiment.pipeline import run
+from nlwfa_core.display.projection import prefix_states
+from nlwfa_core.experiment.datasets import load_data
+from nlwfa_core.experiment.pipeline import build_hankel, run
 from nlwfa_core.experiment.presets import PRESETS
 from nlwfa_core.experiment.recipe import with_fields
 from nlwfa_core.experiment.results import Result, load_result
 from nlwfa_core.files import LAB_FOLDER, FileShelf
+from nlwfa_core.models.geometry import directions
 from nlwfa_core.strings.words import Words
 from tests.browser.screen import choose, eventually, go, heading, keyed, settled, visit
 from tests.waiting import PATIENCE_SECONDS
@@ -157,6 +162,27 @@ def test_the_nonlinear_lane_shows_how_its_network_was_trained(page: Page, lab: s
     page.get_by_role("switch", name="how states step").click()
     lower(page).get_by_role("button", name="Ĥ").click()
     expect(lower(page).locator(".matrix")).to_be_visible()
+
+
+def test_states_stand_on_rings_or_at_their_principal_components(page: Page, lab: str) -> None:
+    """Where H does not fall into blocks, at their principal components at first."""
+    visit(page, lab, rank=6)
+    caption = page.locator(".explore .lane.upper .caption").nth(1)
+    expect(caption).to_contain_text("States: ")
+    page.get_by_role("button", name="PCA").click()
+    hankel = build_hankel(load_data(FIRST.data).train, FIRST.hankel)
+    model = fit(hankel, "SP", 6).model
+    states = prefix_states(model, hankel.basis.prefixes)
+    often = hankel.block.toarray().sum(axis=1)[states.any(axis=1)]
+    points = directions(states[states.any(axis=1)])
+    values = np.linalg.eigvalsh(np.cov(points.T, aweights=often, ddof=0))[::-1]
+    lost = len(states) - len(points)
+    share = f"{values[:2].sum() / values.sum():.0%}"
+    expect(caption).to_have_text(f"PCA, {share} of the variance: {lost} of {len(states)} lost")
+    visit(page, lab, rank=5, source="hmm")
+    expect(caption).to_contain_text("PCA, ")
+    page.get_by_role("button", name="rings", exact=True).click()
+    expect(caption).to_contain_text("States: ")
 
 
 def test_the_linear_model_has_the_same_switch_and_the_address_remembers_it(

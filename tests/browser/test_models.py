@@ -22,6 +22,7 @@ from nlwfa_core.display.explore import (
     network_payload,
     trained_payload,
 )
+from nlwfa_core.display.projection import project
 from nlwfa_core.experiment.datasets import load_data
 from nlwfa_core.experiment.pipeline import build_hankel
 from nlwfa_core.experiment.presets import PRESETS
@@ -29,6 +30,7 @@ from nlwfa_core.experiment.recipe import with_fields
 from nlwfa_core.experiment.results import load_result
 from nlwfa_core.files import LAB_FOLDER
 from nlwfa_core.learning.two_steps import FitCache
+from nlwfa_core.models.geometry import directions
 from nlwfa_core.models.reading import Reading
 from nlwfa_core.sources.dyck import Dyck
 from nlwfa_core.strings.trie import Trie
@@ -162,6 +164,75 @@ def test_brackets_have_the_librarys_probabilities(script: Page, rules: tuple[flo
     expected = truth.next_scores(trie)[trie.ends]
     same(np.array([own for _, own in found], dtype=float), expected)
     same(np.array([weight for weight, _ in found], dtype=float), truth.weights(words))
+
+
+# (points, weights) -> the plane, and where the points stand in it
+PLANE = """([points, weights]) => {
+    const { mean, axes, share, place } = principalPlane(points, weights);
+    return { mean, axes, share, places: points.map(place) };
+}"""
+
+
+@pytest.mark.parametrize("size", [1, 2, 5, 20])
+def test_the_principal_plane_is_that_of_the_weighted_covariance(script: Page, size: int) -> None:
+    rng = np.random.default_rng(size)
+    points = rng.normal(size=(30, size)) @ rng.normal(size=(size, size))
+    weights = rng.uniform(size=30)
+    found = script.evaluate(PLANE, [points.tolist(), weights.tolist()])
+    np.testing.assert_allclose(found["mean"], np.average(points, axis=0, weights=weights))
+    covariance = np.atleast_2d(np.cov(points.T, aweights=weights, ddof=0))
+    values, vectors = np.linalg.eigh(covariance)
+    assert found["share"] == pytest.approx(values[::-1][:2].sum() / values.sum())
+    for axis, own in zip(np.array(found["axes"]), vectors.T[::-1], strict=False):
+        assert abs(axis @ own) == pytest.approx(1)
+    places = np.array(found["places"])
+    expected = (points - found["mean"]) @ np.transpose(found["axes"])
+    np.testing.assert_allclose(places, expected, atol=1e-12)
+    assert (places[0, : min(size, 2)] < 0).all()
+    if size == 1:  # there is no second axis
+        assert found["axes"][1] == [0] and not places[:, 1].any()
+
+
+def test_points_that_count_the_same_stand_where_the_states_page_has_them(script: Page) -> None:
+    """Up to the sides of the axes."""
+    points = np.random.default_rng(3).normal(size=(12, 4))
+    found = script.evaluate(PLANE, [points.tolist(), [2.0] * 12])
+    projection = project(points, 2)
+    assert found["share"] == pytest.approx(projection.explained_by(2))
+    places = np.abs(projection.coordinates(points))
+    np.testing.assert_allclose(np.abs(found["places"]), places, atol=1e-12)
+
+
+def test_states_that_are_all_the_same_stand_in_the_middle(script: Page) -> None:
+    found = script.evaluate(PLANE, [[[0.1, 0.7, 0.3]] * 9, [0.1] * 9])
+    assert found["share"] == 0 and not np.array(found["axes"]).any()
+
+
+def test_a_linear_state_is_a_direction_and_a_networks_state_is_as_it_is(script: Page) -> None:
+    rng = np.random.default_rng(8)
+    linear = WFA(rng.normal(size=3), rng.normal(size=(2, 3, 3)), rng.normal(size=3))
+    words = all_words(2, 3)
+    trie = Trie.of(words, 2)
+    ask = """([payload, words]) => {
+        const model = payload.layers ? networkOf(payload) : linearOf(payload, 3);
+        return words.map((word) => model.pointOf(stateAfter(model, word)));
+    }"""
+    sent = [list(word) for word in words]
+    found = script.evaluate(ask, [linear_payload([linear]), sent])
+    np.testing.assert_allclose(found, directions(linear.states(trie)[trie.ends]), **CLOSE)
+    for reading in BROWSER_READINGS:
+        outputs = 3 if reading.name == "conditional" else 4
+        network = NLWFA(
+            rng.normal(size=3),
+            (rng.normal(size=(2, 3, 3)),),
+            (rng.normal(size=(3, 5)),),
+            rng.normal(size=(5, outputs)),
+            nonlinear_transitions=True,
+            nonlinear_termination=True,
+            reading=reading,
+        )
+        found = script.evaluate(ask, [network_payload(network), sent])
+        np.testing.assert_allclose(found, network.states(trie)[trie.ends][:, :3], **CLOSE)
 
 
 def lane(variation: Any, errors: float = 0.5, reach: int = 3, error: float = 0.2) -> dict[str, Any]:
