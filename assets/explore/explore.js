@@ -499,10 +499,15 @@ class Lane {
       state.show === "estimate"
         ? `Ĥ: ${material.hasCounts ? `off by ${off} of H` : "weights of strings"}${below}`
         : `H − Ĥ: ${material.hasCounts ? `${off} missed; ` : ""}orange: too much`;
-    const isPrincipal = this.explore.plane === "pca";
-    const shown = isPrincipal ? `PCA, ${percent(material.plane(lane, "pca").share)} of the variance` : "States";
-    const lost = lane.lost ? `: ${lane.lost} of ${material.numRows} lost` : isPrincipal ? "" : ": one dot a beginning";
-    this.captions[1].textContent = shown + lost;
+    const lost = lane.lost ? `${lane.lost} of ${material.numRows} lost` : "";
+    if (this.explore.plane === "pca") {
+      const share = percent(material.plane(lane, "pca").share);
+      this.captions[1].textContent = lost ? `PCA ${share}; ${lost}` : `PCA: ${share} of the variance`;
+      this.captions[1].title = `First two principal components: ${share} of the variance of the states`;
+    } else {
+      this.captions[1].textContent = `States: ${lost || "one dot a beginning"}`;
+      this.captions[1].title = "";
+    }
     this.heat.setAttribute("aria-label", `${this.caption.textContent} (${this.isLower ? "nonlinear" : "linear"})`);
     this.dots.setAttribute("aria-label", `${this.captions[1].textContent} (${this.isLower ? "nonlinear" : "linear"})`);
     this.expect(lane.model);
@@ -543,8 +548,8 @@ class Lane {
     const scale = isLogarithmic ? Math.log10 : Number;
     const ends = [Math.max(...losses), Math.min(...losses)];
     const [high, low] = isLogarithmic ? [Math.ceil(scale(ends[0])), Math.floor(scale(ends[1]))] : ends;
-    const [top, bottom, right] = [16, height - 18, width - 8];
-    const x = (epoch) => 6 + (isLogarithmic ? scale(epoch) / scale(last) : epoch / last) * (right - 6);
+    const [top, bottom, left, right] = [16, height - 18, isLogarithmic ? 32 : 6, width - 8];
+    const x = (epoch) => left + (isLogarithmic ? scale(epoch) / scale(last) : epoch / last) * (right - left);
     const y = (value) => bottom - ((value - low) / (high - low || 1)) * (bottom - top);
     const step = Math.ceil((high - low) / 4);
     const ticks = isLogarithmic
@@ -553,10 +558,14 @@ class Lane {
           powerOfTen(low + n * step),
         ])
       : writtenApart(...ends, 4).map((text, n) => [ends[n], text]);
-    const named = ticks.map(([value, text]) => shape("text", { x: 4, y: y(value) - 3 }, text));
+    const named = ticks.map(([value, text]) =>
+      isLogarithmic
+        ? shape("text", { x: left - 5, y: y(value) + 4, "text-anchor": "end" }, text)
+        : shape("text", { x: left, y: y(value) - 3 }, text),
+    );
     svg.replaceChildren(
       ...ticks.map(([value]) =>
-        shape("line", { x1: 4, x2: right, y1: y(value), y2: y(value), stroke: explore.colour("line") }),
+        shape("line", { x1: left, x2: right, y1: y(value), y2: y(value), stroke: explore.colour("line") }),
       ),
       ...curves.map(({ stage, points: own }) => {
         const line = own.map(([epoch, loss]) => `${x(epoch)},${y(scale(loss))}`).join(" ");
@@ -571,7 +580,7 @@ class Lane {
         });
       }),
       ...named,
-      shape("text", { x: 4, y: height - 3 }, isLogarithmic ? 1 : 0),
+      shape("text", { x: left, y: height - 3 }, isLogarithmic ? 1 : 0),
       shape("text", { x: right, y: height - 3, "text-anchor": "end" }, `${last.toLocaleString("en")} epochs`),
     );
   }

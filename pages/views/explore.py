@@ -133,6 +133,7 @@ def _training(picture: str, missing: Keys) -> None:
     if any(status.state == "done" for by_rank in statuses.values() for status in by_rank.values()):
         st.rerun()
     if going := rank_series.going(statuses):
+        rank_series.adopt([status.recipe for status in going])
         known = {
             learner: {rank: (status.key,) for rank, status in by_rank.items()}
             for learner, by_rank in statuses.items()

@@ -159,6 +159,19 @@ def test_a_cancel_and_other_strings_end_the_training(monkeypatch: pytest.MonkeyP
     assert not complaints(app)
 
 
+def test_after_a_reload_a_training_is_still_seen_and_ended_by_other_strings(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    long = OWN | {"num_strings": 20_000, "data_seed": 618}
+    asks(open_lab(**long), monkeypatch, train=wanted(1, 2))
+    app = open_lab(**long)
+    assert list(parts(app)["training"]["told"]) == ["both.non"]
+    assert len(going(app)) == 2 and set(going(app).values()) <= {"queued", "running"}
+    app.number_input(key="data_seed").set_value(619).run()
+    app.number_input(key="data_seed").set_value(618).run()
+    assert set(going(app).values()) == {"cancelled"} and not complaints(app)
+
+
 @pytest.mark.parametrize(
     "odd",
     [

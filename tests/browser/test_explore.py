@@ -178,9 +178,9 @@ def test_states_stand_on_rings_or_at_their_principal_components(page: Page, lab:
     values = np.linalg.eigvalsh(np.cov(points.T, aweights=often, ddof=0))[::-1]
     lost = len(states) - len(points)
     share = f"{values[:2].sum() / values.sum():.0%}"
-    expect(caption).to_have_text(f"PCA, {share} of the variance: {lost} of {len(states)} lost")
+    expect(caption).to_have_text(f"PCA {share}; {lost} of {len(states)} lost")
     visit(page, lab, rank=5, source="hmm")
-    expect(caption).to_contain_text("PCA, ")
+    expect(caption).to_contain_text("of the variance")
     page.get_by_role("button", name="rings", exact=True).click()
     expect(caption).to_contain_text("States: ")
 
