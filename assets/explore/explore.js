@@ -125,6 +125,13 @@ class Material {
     this.trained = trained;
   }
 
+  // The linear model of a rank above the highest one that is dragged to, or none.
+  takeFurther(json) {
+    if (json === this.furtherJson) return;
+    this.furtherJson = json;
+    this.further = JSON.parse(json);
+  }
+
   // The highest rank of a learner for which there is room here.
   mostOf(learner) {
     return LINEAR.includes(learner) ? this.mostRank : Math.min(this.mostRank, this.mostNetwork);
@@ -148,6 +155,7 @@ class Material {
 
   entry(learner, rank) {
     if (learner !== "SP") return this.trained[learner]?.[rank] ?? null;
+    if (this.further?.rank === rank) return { ...this.further, training: "exact" };
     const scores = this.linear.scores[rank - 1];
     return scores ? { model: this.linear.model, scores, training: "exact" } : null;
   }
@@ -853,6 +861,7 @@ class Cut {
     svg.addEventListener("keydown", (event) => {
       const { rank } = this;
       const most = explore.material.mostRank;
+      if (rank > most && ["ArrowRight", "ArrowUp"].includes(event.key)) return;
       const wanted = {
         ArrowRight: rank + 1,
         ArrowUp: rank + 1,
@@ -896,7 +905,7 @@ class Cut {
     const height = isLower ? 24 : isUnlinked ? 42 : 66;
     const step = width / columns;
     const base = isUnlinked ? 40 : 52;
-    const x = (this.dragging ?? rank) * step - 0.5;
+    const x = Math.min(this.dragging ?? rank, columns) * step - 0.5;
     const isRight = x > width - 110;
     const middle = isLower ? height / 2 : 10;
     const text = isUnlinked ? `${rank} ${isLower ? "nonlinear" : "linear"}` : states(rank);
@@ -917,7 +926,7 @@ class Cut {
       "aria-label",
       isUnlinked ? `States of the ${isLower ? "nonlinear" : "linear"} model` : "Rank: number of states",
     );
-    svg.setAttribute("aria-valuemax", explore.material.mostRank);
+    svg.setAttribute("aria-valuemax", Math.max(explore.material.mostRank, rank));
     svg.setAttribute("aria-valuenow", rank);
     svg.setAttribute("aria-valuetext", states(rank));
   }
@@ -1038,10 +1047,12 @@ class Explore {
       this.material.take(JSON.parse(part.first.json));
       this.material.objective = objective; // that of its networks: a choice comes before them
       this.whole = null;
+      if (part.further?.id === id) this.material.takeFurther(part.further.json);
       this.build(before);
       this.settle(part.now, true);
       if (isFirst && !this.isCalm) this.open(part.now.rank);
     } else if (this.id === id) {
+      if (part.further?.id === id) this.material.takeFurther(part.further.json);
       this.settle(part.now);
     }
     if (this.id === id && hasFirst && hasRest && this.whole !== trained) {
@@ -1095,11 +1106,12 @@ class Explore {
     if (this.asking && Date.now() < this.asking.until) return;
     if (isEqual(chosenOf(this.state), said)) return;
     this.growing = null;
-    const { mostRank } = this.material;
+    const { mostRank, further } = this.material;
+    const isFurther = further?.rank === said.linearRank;
     this.change({
       ...said,
       rank: Math.min(said.rank, mostRank),
-      linearRank: said.linearRank && Math.min(said.linearRank, mostRank),
+      linearRank: isFurther ? said.linearRank : said.linearRank && Math.min(said.linearRank, mostRank),
     });
     if (isNew) this.before = null; // nothing was shown before
   }
@@ -1116,9 +1128,15 @@ class Explore {
     return this.cuts.some((cut) => cut.dragging !== undefined);
   }
 
+  // A linear model that was not sent comes from Python, and the lane stays until it is there.
+  chooseLinear(rank) {
+    if (rank <= this.material.mostRank) this.choose({ linearRank: rank });
+    else this.ask({ linearRank: Math.min(rank, this.material.linear.most) });
+  }
+
   // After a choice by hand: Python hears it when it stands still, and the cut has been let go.
-  ask() {
-    const chosen = chosenOf(this.state);
+  ask(more = {}) {
+    const chosen = { ...chosenOf(this.state), ...more };
     this.asking = { chosen, until: Date.now() + PATIENCE_MS };
     clearTimeout(this.timer);
     if (!this.isDragging) this.timer = setTimeout(() => this.send("chosen", chosen), SETTLED_MS);
@@ -1238,6 +1256,8 @@ class Explore {
     const { state } = this;
     const before = chosenOf(state);
     Object.assign(state, some);
+    const most = this.material?.mostRank;
+    if (state.linear !== "SP" && state.linearRank > most) state.linearRank = most; // there are no others
     if (this.lanes.some((lane) => !isEqual(lane.modelIn(before), lane.modelIn(state)))) {
       this.before = before;
       this.travel("dots", 320);
@@ -1345,10 +1365,16 @@ class Explore {
     }
     this.find(".order").textContent = state.order === "state" ? "sort by frequency" : "sort by state";
     this.find(".cutlabel").textContent = this.isUnlinked
-      ? "Linear states above, nonlinear below"
+      ? "Linear above, nonlinear below"
       : "Drag the cut through the singular values";
     this.find(".tie").textContent = this.isUnlinked ? "link lanes" : "unlink lanes";
     this.find(".tie").hidden = state.learner === "SP";
+    const { most } = this.material.linear;
+    const further = this.find(".further");
+    const field = further.querySelector("input");
+    further.hidden = !this.isUnlinked || state.linear !== "SP" || most <= this.material.mostRank;
+    further.querySelector("span").textContent = field.max = most;
+    if (this.box.getRootNode().activeElement !== field) field.value = state.linearRank;
     this.find("[data-pick=objective]").hidden = state.learner === "SP";
     const { show, objective, linear } = state;
     for (const [pick, value] of Object.entries({
@@ -1405,10 +1431,13 @@ class Explore {
       this.change({ word, at: word.length });
     });
     on(".tie", "click", () => this.choose({ linearRank: this.isUnlinked ? null : this.state.rank }));
+    on(".further input", "change", ({ target }) => {
+      const rank = Math.round(target.valueAsNumber);
+      if (rank >= 1) this.chooseLinear(rank);
+    });
     on(".ranks", "click", ({ clientX, clientY }) => {
       const box = this.find(".ranks").getBoundingClientRect();
-      const place = Math.round((clientX - box.left - 40) / ((box.width - 48) / this.material.mostRank) + 0.5);
-      const rank = Math.min(this.material.mostRank, Math.max(1, place));
+      const rank = this.rankAt(clientX - box.left);
       // the lane whose curve is nearer
       const far = this.lanes.map(({ learner }) => Math.abs(this.heightOf(learner, rank) - clientY + box.top));
       const { learner } = this.lanes[far[0] <= far[1] ? 0 : 1];
@@ -1674,7 +1703,9 @@ class Explore {
     if (!width) return;
     const most = material.mostRank;
     const value = (learner, rank) => material.entry(learner, rank)?.scores[which] ?? null;
-    const ranks = Array.from({ length: most }, (_, n) => n + 1);
+    const cuts = [...new Set(this.lanes.map((lane) => lane.rank))];
+    const further = cuts.filter((rank) => rank > most); // stands behind a gap
+    const ranks = Array.from({ length: most }, (_, n) => n + 1).concat(further);
     const learners = [
       ...Object.keys(NETWORKS).filter((name) => material.trained[name] && name !== state.learner),
       ...LINEAR.filter((name) => name !== state.linear),
@@ -1698,11 +1729,14 @@ class Explore {
     const largest = Math.max(least + step, Math.ceil(Math.max(...finite) / step - 1e-9) * step);
     const hasInfinite = learners.some((name) => ranks.some((rank) => value(name, rank) === "∞"));
     const [bottom, top] = [height - 22, hasInfinite ? 26 : 8];
-    const x = (rank) => 40 + (rank - 0.5) * ((width - 48) / most);
+    const wide = (width - 48) / (most + 2 * further.length);
+    const x = (rank) => 40 + (Math.min(rank, most + 2) - 0.5) * wide;
+    this.rankAt = (left) => {
+      const place = Math.round((left - 40) / wide + 0.5);
+      return further.length && place > most + 1 ? further[0] : Math.min(most, Math.max(1, place));
+    };
     this.heightOf = (learner, rank) => (value(learner, rank) === null ? Infinity : y(value(learner, rank)));
     const y = (score) => (score === "∞" ? 12 : bottom - ((score - least) / (largest - least)) * (bottom - top));
-    const wide = (width - 48) / most;
-    const cuts = [...new Set(this.lanes.map((lane) => lane.rank))];
     const nodes = cuts.map((rank) =>
       shape("rect", {
         x: x(rank) - wide / 2,
@@ -1761,6 +1795,7 @@ class Explore {
           }),
         );
     }
+    if (further.length) nodes.push(shape("text", { x: x(most) + wide, y: height - 6, "text-anchor": "middle" }, "…"));
     for (const rank of ranks) {
       if (most <= 14 || rank % 5 === 0 || rank === 1 || cuts.includes(rank))
         nodes.push(

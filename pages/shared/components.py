@@ -85,6 +85,7 @@ def explore(
     text: str,
     first: str,
     rest: str,
+    further: str,
     on_chosen: Callable[[], None],
     on_room: Callable[[], None],
 ) -> Any:
@@ -105,6 +106,8 @@ def explore(
     first, rest : str
         The trained models without which there is no first picture, and those that come after it,
         as JSON.
+    further : str
+        The linear model of "linearRank" if it is not among those of the payload, as JSON.
 
     Returns
     -------
@@ -121,15 +124,15 @@ def explore(
         on_train_change=_nothing,
         on_cancel_change=_nothing,
     )
+    # the first picture does not wait for "rest"
     parts = {
-        name: {"id": id, "json": sent}
-        for name, id, sent in (
-            ("text", now["id"], text),
-            ("first", now["trained"], first),
-            ("rest", now["trained"], rest),
-        )
+        "further": {"id": now["id"], "json": further},
+        "now": now,
+        "text": {"id": now["id"], "json": text},
+        "first": {"id": now["trained"], "json": first},
+        "rest": {"id": now["trained"], "json": rest},
     }
-    for name, part in {"now": now, **parts}.items():
+    for name, part in parts.items():
         _part(key=f"{key}_{name}", data={"lens": "explore", name: part}, height=1)
     return answer
 

@@ -10,12 +10,15 @@ import streamlit as st
 
 from nlwfa_core import RecipeError, limits
 from nlwfa_core.display.explore import (
+    FURTHEST_RANK,
     LINEAR,
     MAX_RANK,
     NETWORK_RANKS,
     NETWORKS,
     PFA_STARTS,
     explore_payload,
+    further_payload,
+    most_linear,
     trained_payload,
 )
 from nlwfa_core.experiment.datasets import Data
@@ -73,6 +76,10 @@ def picture(context: Context) -> None:
     trained = " ".join([context.hankel_key, objective, *keys])
     text = computed(_picture, context.hankel_key, context.data, context.hankel, context.svd)
     first, rest = computed(_trained, trained, found=found)
+    further = "null"
+    if MAX_RANK < (_linear_rank() or 0) <= most_linear(context.hankel, context.svd):
+        matrix = (context.data, context.hankel, context.svd)
+        further = computed(_further, context.hankel_key, *matrix, rank=_linear_rank())
     answer = components.explore(
         COMPONENT,
         {
@@ -89,6 +96,7 @@ def picture(context: Context) -> None:
         text,
         first,
         rest,
+        further,
         on_chosen=_take_chosen,
         on_room=_enter,
     )
@@ -168,7 +176,8 @@ def _linear() -> str:
 def _linear_rank() -> int | None:
     """Return the linear lane's rank, None if it is that of the nonlinear lane."""
     chosen = url_parameters.value(LINEAR_RANK)
-    ranks = range(1, min(MAX_RANK, limits.most("rank")) + 1)
+    most = FURTHEST_RANK if _linear() == LINEAR[0] else MAX_RANK
+    ranks = range(1, min(most, limits.most("rank")) + 1)
     return next((rank for rank in ranks if str(rank) == chosen), None)
 
 
@@ -213,6 +222,11 @@ def _recipes(
 def _picture(data: Data, hankel: HankelMatrix, svd: TruncatedSVD) -> str:
     """Return the payload as JSON."""
     return _json(explore_payload(data, hankel, svd))
+
+
+def _further(data: Data, hankel: HankelMatrix, svd: TruncatedSVD, rank: int) -> str:
+    """Return the linear model of a rank that is sent alone, as JSON."""
+    return _json(further_payload(data, hankel, svd, rank))
 
 
 def _trained(found: dict[str, dict[int, str]]) -> tuple[str, str]:

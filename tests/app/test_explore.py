@@ -62,12 +62,20 @@ def test_the_linear_model_of_a_link_is_shown_and_no_other_is_known() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "rank"), [("20", 20), ("1", 1), ("", None), ("0", None), ("99", None), ("2.5", None)]
+    ("text", "rank"),
+    [("30", 30), ("20", 20), ("1", 1), ("", None), ("0", None), ("99", None), ("2.5", None)],
 )
 def test_the_linear_rank_of_a_link_is_one_that_is_drawn(text: str, rank: int | None) -> None:
     app = open_lab(rank=2, linear_rank=text)
     assert parts(app)["now"]["linearRank"] == rank and parts(app)["now"]["rank"] == 2
+    further = json.loads(parts(app)["further"]["json"])
+    assert further is None if rank != 30 else further["rank"] == 30
     assert not complaints(app)
+
+
+def test_linear_models_by_likelihood_have_no_higher_rank() -> None:
+    found = parts(open_lab(rank=2, linear_rank=30, linear="PFA"))
+    assert found["now"]["linearRank"] is None and found["further"]["json"] == "null"
 
 
 def test_another_rank_sends_no_other_picture() -> None:

@@ -107,6 +107,17 @@ def test_two_nonlinear_states_are_set_against_twenty_linear_ones(page: Page, lab
     expect(scored).to_contain_text(f"WER {run(recipe).scores.wer:.3f}")
     scores = shipped("both.non", 2).scores
     expect(lower(page).locator(".scored")).to_contain_text(f"WER {scores.wer:.3f}")
+    field = page.get_by_role("spinbutton", name="Number of linear states")
+    sizes.clear()
+    field.fill("30")
+    field.press("Enter")  # more states than can be dragged to come from the server
+    expect(page).to_have_url(re.compile("linear_rank=30"))
+    expect(page.locator(".explore .lane.upper .sub")).to_contain_text("30 states")
+    recipe = with_fields(FIRST, {"learner": "SP", "rank": 30})
+    expect(scored).to_contain_text(f"WER {run(recipe).scores.wer:.3f}")
+    assert len(sizes) == 1
+    linear.press("ArrowLeft")
+    expect(page).to_have_url(re.compile("linear_rank=20"))
     nonlinear.press("ArrowRight")
     expect(page).to_have_url(re.compile(r"[?&]rank=3"))
     expect(linear).to_have_attribute("aria-valuenow", "20")

@@ -22,8 +22,10 @@ from nlwfa_core.display.explore import (
     WHY_NO_NETWORK,
     WHY_TOO_LARGE,
     explore_payload,
+    further_payload,
     trained_payload,
 )
+from nlwfa_core.display.lens import MAX_SINGULAR_VALUES
 from nlwfa_core.experiment.datasets import Data, load_data
 from nlwfa_core.experiment.pipeline import build_hankel, run
 from nlwfa_core.experiment.presets import PRESETS
@@ -83,6 +85,21 @@ def test_the_leading_blocks_are_the_models_of_smaller_ranks() -> None:
         scores = evaluate(model, data.test)
         assert linear["scores"][rank - 1][1] == scores.wer
         assert linear["scores"][rank - 1][3:] == [scores.num_zero, scores.num_negative]
+
+
+def test_a_linear_model_of_a_higher_rank_is_sent_alone() -> None:
+    data, hankel = prepared(FIRST)
+    svd = hankel_svd(hankel, MAX_SINGULAR_VALUES)
+    most = explore_payload(data, hankel, svd)["linear"]["most"]
+    assert MAX_RANK < most <= svd.numerical_rank
+    sent = further_payload(data, hankel, svd, most)
+    model = fit(hankel, "SP", most).model
+    assert isinstance(model, WFA) and sent["rank"] == most
+    np.testing.assert_array_equal(
+        numbers(sent["model"]["transitions"], 2, most, most), model.transitions
+    )
+    np.testing.assert_array_equal(numbers(sent["model"]["termination"]), model.termination)
+    assert sent["scores"][1] == evaluate(model, data.test).wer
 
 
 def test_cells_rows_and_columns_are_those_of_the_matrix() -> None:
@@ -182,7 +199,7 @@ def test_a_linear_model_of_too_many_numbers_is_not_sent() -> None:
 )
 def test_matrices_whose_linear_model_is_no_leading_block_have_none(fields: dict[str, Any]) -> None:
     linear = payload_of(quick(**fields))["linear"]
-    assert linear == {"model": None, "why": WHY_NO_LINEAR, "scores": []}
+    assert linear == {"model": None, "why": WHY_NO_LINEAR, "scores": [], "most": 0}
 
 
 def test_a_network_that_is_read_in_another_way_is_not_drawn() -> None:
