@@ -526,7 +526,7 @@ class Lane {
   tellTraining(curves) {
     const { measure } = curves.at(-1);
     const drawn = curves.filter((curve) => curve.measure === measure);
-    const colourOf = (stage) => this.explore.colour(curves.length > 1 ? STAGES[stage] : "network");
+    const colourOf = (stage) => this.explore.colour((curves.length > 1 && STAGES[stage]) || "network");
     const lines = curves.map(({ stage, verdict }) => {
       const line = html("p");
       const name = html("b", `${stage} `);
@@ -552,14 +552,14 @@ class Lane {
     const { isLogarithmic } = curves[0];
     const points = curves.flatMap((curve) => curve.points);
     const losses = points.map(([, loss]) => loss);
-    const last = Math.max(2, ...points.map(([epoch]) => epoch));
+    const last = Math.max(1, ...points.map(([epoch]) => epoch));
     const scale = isLogarithmic ? Math.log10 : Number;
     const ends = [Math.max(...losses), Math.min(...losses)];
     const [high, low] = isLogarithmic ? [Math.ceil(scale(ends[0])), Math.floor(scale(ends[1]))] : ends;
     const [top, bottom, left, right] = [16, height - 18, isLogarithmic ? 32 : 6, width - 8];
-    const x = (epoch) => left + (isLogarithmic ? scale(epoch) / scale(last) : epoch / last) * (right - left);
+    const x = (epoch) => left + (isLogarithmic ? scale(epoch) / (scale(last) || 1) : epoch / last) * (right - left);
     const y = (value) => bottom - ((value - low) / (high - low || 1)) * (bottom - top);
-    const step = Math.ceil((high - low) / 4);
+    const step = Math.max(1, Math.ceil((high - low) / 4));
     const ticks = isLogarithmic
       ? Array.from({ length: Math.floor((high - low) / step) + 1 }, (_, n) => [
           low + n * step,
@@ -589,7 +589,11 @@ class Lane {
       }),
       ...named,
       shape("text", { x: left, y: height - 3 }, isLogarithmic ? 1 : 0),
-      shape("text", { x: right, y: height - 3, "text-anchor": "end" }, `${last.toLocaleString("en")} epochs`),
+      shape(
+        "text",
+        { x: right, y: height - 3, "text-anchor": "end" },
+        `${last.toLocaleString("en")} ${last === 1 ? "epoch" : "epochs"}`,
+      ),
     );
   }
 
@@ -1131,7 +1135,7 @@ class Explore {
   // A linear model that was not sent comes from Python, and the lane stays until it is there.
   chooseLinear(rank) {
     if (rank <= this.material.mostRank) this.choose({ linearRank: rank });
-    else this.ask({ linearRank: Math.min(rank, this.material.linear.most) });
+    else this.ask({ linearRank: rank });
   }
 
   // After a choice by hand: Python hears it when it stands still, and the cut has been let go.
@@ -1432,12 +1436,14 @@ class Explore {
     });
     on(".tie", "click", () => this.choose({ linearRank: this.isUnlinked ? null : this.state.rank }));
     on(".further input", "change", ({ target }) => {
-      const rank = Math.round(target.valueAsNumber);
+      const rank = Math.min(Math.round(target.valueAsNumber), this.material.linear.most);
+      target.value = rank >= 1 ? rank : this.state.linearRank;
       if (rank >= 1) this.chooseLinear(rank);
     });
     on(".ranks", "click", ({ clientX, clientY }) => {
       const box = this.find(".ranks").getBoundingClientRect();
-      const rank = this.rankAt(clientX - box.left);
+      const rank = this.rankAt?.(clientX - box.left);
+      if (!rank) return;
       // the lane whose curve is nearer
       const far = this.lanes.map(({ learner }) => Math.abs(this.heightOf(learner, rank) - clientY + box.top));
       const { learner } = this.lanes[far[0] <= far[1] ? 0 : 1];

@@ -3,7 +3,8 @@ other, at every rank.
 
 The browser computes states, Ĥ and next symbols itself, so a change of the rank asks nothing of the
 server. It gets SP's model of the largest rank, whose leading blocks are the models of all smaller
-ranks, and all weights of each network and of each linear model that EM has trained.
+ranks, and all weights of each network and of each linear model that EM has trained; one model of SP
+of a still higher rank comes alone, when it is asked for.
 `assets/explore/models.js` computes with them, and `assets/explore/explore.js` draws. Scores come
 from here.
 """

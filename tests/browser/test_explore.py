@@ -116,6 +116,10 @@ def test_two_nonlinear_states_are_set_against_twenty_linear_ones(page: Page, lab
     recipe = with_fields(FIRST, {"learner": "SP", "rank": 30})
     expect(scored).to_contain_text(f"WER {run(recipe).scores.wer:.3f}")
     assert len(sizes) == 1
+    field.fill("99")
+    field.press("Enter")
+    expect(field).to_have_value("50")
+    expect(page.locator(".explore .lane.upper .sub")).to_contain_text("50 states")
     linear.press("ArrowLeft")
     expect(page).to_have_url(re.compile("linear_rank=20"))
     nonlinear.press("ArrowRight")
