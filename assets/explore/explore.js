@@ -558,7 +558,7 @@ class Lane {
     const [high, low] = isLogarithmic ? [Math.ceil(scale(ends[0])), Math.floor(scale(ends[1]))] : ends;
     const [top, bottom, left, right] = [16, height - 18, isLogarithmic ? 32 : 6, width - 8];
     const x = (epoch) => left + (isLogarithmic ? scale(epoch) / (scale(last) || 1) : epoch / last) * (right - left);
-    const y = (value) => bottom - ((value - low) / (high - low || 1)) * (bottom - top);
+    const y = (value) => bottom - (high > low ? (value - low) / (high - low) : 0.5) * (bottom - top);
     const step = Math.max(1, Math.ceil((high - low) / 4));
     const ticks = isLogarithmic
       ? Array.from({ length: Math.floor((high - low) / step) + 1 }, (_, n) => [
