@@ -32,10 +32,13 @@ const WAYS = {
     likelihood: ["by likelihood", "On what follows each beginning of the training strings"],
   },
 };
+// The colours of a training's curves, if it has more than one.
+const STAGES = { factorisation: "counts", transitions: "fac", refinement: "tran" };
 const MOST_BARS = 5; // symbols that are drawn after a prefix
 const MOST_TAPE = 40; // symbols of the string that is followed
 const SETTINGS = "[data-testid=stExpandSidebarButton] button, button[data-testid=stExpandSidebarButton]";
 const MARGIN = 14; // of a matrix: the groups of its rows and columns
+const HAS_BLOCKS = 0.9; // the least share of H in its blocks, for states to stand on rings at first
 const PALEST = 2e-5; // of the largest entry: paler is not seen
 
 const html = (name, text = "", className = "") =>
@@ -48,7 +51,13 @@ function shape(name, attributes, text) {
   return node;
 }
 const isSame = (one, other) => one.length === other.length && one.every((symbol, i) => symbol === other[i]);
-const chosenOf = ({ rank, learner, objective, linear }) => ({ rank, learner, objective, linear }); // of what Python hears
+const CHOSEN = ["rank", "linearRank", "learner", "objective", "linear"]; // of the state, what Python hears
+const chosenOf = (state) => Object.fromEntries(CHOSEN.map((name) => [name, state[name]]));
+// Where the rank of a learner's lane is in the state: the linear lane has its own while the lanes are
+// unlinked, which needs a nonlinear one.
+const rankKey = (learner, state) =>
+  state.linearRank && state.learner !== "SP" && LINEAR.includes(learner) ? "linearRank" : "rank";
+const rankOf = (learner, state) => state[rankKey(learner, state)];
 const isEqual = (one, other) => JSON.stringify(one) === JSON.stringify(other);
 const three = (value) => (typeof value === "number" ? value.toFixed(3) : (value ?? "–"));
 
@@ -79,6 +88,12 @@ class Material {
     });
     this.largest = this.H.reduce((most, value) => Math.max(most, Math.abs(value)), 0) || 1;
     this.norm = Math.hypot(...this.H) || 1;
+    this.often = data.prefixes.map((_, i) => total(this.H.subarray(i * this.numColumns, (i + 1) * this.numColumns)));
+    const inBlocks = this.H.reduce((sum, value, n) => {
+      const group = data.groups.rows[Math.floor(n / this.numColumns)];
+      return group >= 0 && group === data.groups.columns[n % this.numColumns] ? sum + Math.abs(value) : sum;
+    }, 0);
+    this.firstPlane = inBlocks >= HAS_BLOCKS * total(this.H) ? "rings" : "pca";
     this.trees = [treeOf(data.prefixes), treeOf(data.suffixes)];
     const orders = [data.groups.rows, data.groups.columns].map((groups) => placesOf(groups));
     this.orders = {
@@ -110,6 +125,13 @@ class Material {
     this.trained = trained;
   }
 
+  // The linear model of a rank above the highest one that is dragged to, or none.
+  takeFurther(json) {
+    if (json === this.furtherJson) return;
+    this.furtherJson = json;
+    this.further = JSON.parse(json);
+  }
+
   // The highest rank of a learner for which there is room here.
   mostOf(learner) {
     return LINEAR.includes(learner) ? this.mostRank : Math.min(this.mostRank, this.mostNetwork);
@@ -133,6 +155,7 @@ class Material {
 
   entry(learner, rank) {
     if (learner !== "SP") return this.trained[learner]?.[rank] ?? null;
+    if (this.further?.rank === rank) return { ...this.further, training: "exact" };
     const scores = this.linear.scores[rank - 1];
     return scores ? { model: this.linear.model, scores, training: "exact" } : null;
   }
@@ -147,7 +170,6 @@ class Material {
     const model = LINEAR.includes(learner) ? linearOf(entry.model, rank) : networkOf(entry.model);
     const { states: ends, cells } = estimate(model, ...this.trees);
     const far = cells.reduce((sum, value, n) => sum + (this.H[n] - value) ** 2, 0);
-    const rows = ends.map((_, i) => cells.subarray(i * this.numColumns, (i + 1) * this.numColumns));
     const ladder = this.ladder.words.map((word) => model.weight(stateAfter(model, word)));
     const lane = {
       ...entry,
@@ -155,13 +177,49 @@ class Material {
       cells,
       ladder,
       error: Math.sqrt(far) / this.norm,
-      points: rows.map((row) => this.pointOf(row)),
+      ends,
+      planes: {},
       lost: ends.filter((z) => model.isLost(z)).length,
       hasNegative: cells.some((value) => value < -PALEST * this.largest),
     };
     lane.reach = this.reachOf(ladder);
     this.made.set(key, lane);
     return lane;
+  }
+
+  // Where a lane's states stand: {points, put}, and the share of the variance of principal components.
+  // Coordinates go from −1 to 1; the zero state has no place.
+  plane(lane, kind) {
+    return (lane.planes[kind] ??= kind === "pca" ? this.principal(lane) : this.rings(lane));
+  }
+
+  rings({ model, ends, cells }) {
+    return {
+      points: ends.map((_, i) => this.pointOf(cells.subarray(i * this.numColumns, (i + 1) * this.numColumns))),
+      put: (z) => this.pointOf(statesAfter(model, this.trees[1], z).map((after) => model.weight(after))),
+    };
+  }
+
+  principal({ model, ends }) {
+    const pointOf = (z) => {
+      const point = model.isLost(z) ? [NaN] : model.pointOf(z);
+      return point.every(Number.isFinite) ? point : null;
+    };
+    const points = ends.map(pointOf);
+    const alive = points.filter(Boolean);
+    if (!alive.length) return { points, put: () => null, share: 0 };
+    const weights = this.often.filter((_, i) => points[i]);
+    const { place, share } = principalPlane(alive, weights);
+    const sides = [0, 1].map((axis) => alive.map((point) => place(point)[axis]));
+    const [low, high] = [Math.min, Math.max].map((most) => sides.map((side) => most(...side)));
+    const reach = Math.max(high[0] - low[0], high[1] - low[1]) / 2 || 1;
+    const scaled = (value, axis) => (value - (low[axis] + high[axis]) / 2) / reach;
+    const put = (z) => {
+      const point = pointOf(z);
+      // a string that is followed may lead out of the picture
+      return point && place(point).map((value, axis) => Math.min(1.1, Math.max(-1.1, scaled(value, axis))));
+    };
+    return { points: ends.map(put), put, share };
   }
 
   // A state stands at the mean place of the endings that it expects, Σ |Ĥ[u, v]| place(v) / Σ |Ĥ[u, v]|;
@@ -177,10 +235,6 @@ class Material {
       y += weight * this.spots[group][1];
     });
     return size > 0 && Number.isFinite(size) ? [x / size, y / size] : null;
-  }
-
-  placeAfter(model, z) {
-    return this.pointOf(statesAfter(model, this.trees[1], z).map((after) => model.weight(after)));
   }
 
   // How many of the ladder's strings, from the first, have a weight within a factor of 2 of the truth;
@@ -253,7 +307,11 @@ class Lane {
     const [matrix, heat] = picture("matrix");
     const [plane, dots] = picture("plane");
     Object.assign(this, { heat, dots, matrix, plane });
-    this.captions = ["caption", "caption", "caption after"].map((kind) => html("p", "", kind));
+    this.captions = ["caption flips", "caption", "caption after"].map((kind) => html("p", "", kind));
+    this.caption = html("span");
+    this.flip = this.button("", "link", () => explore.change({ showsTraining: !explore.state.showsTraining }));
+    this.captions[0].append(this.caption, this.flip);
+    this.losses = html("div", "", "losses");
     this.next = html("div", "", "next");
     this.missing = html("div", "", "missing");
     this.what = html("p");
@@ -263,7 +321,7 @@ class Lane {
     this.quit = this.button("Cancel", "", () => explore.cancel(this.learner));
     this.note = html("p", "", "label");
     this.missing.append(this.what, this.train, this.room, this.quit, this.note);
-    this.root.append(this.head, ...this.captions, matrix, plane, this.next, this.missing);
+    this.root.append(this.head, ...this.captions, matrix, this.losses, plane, this.next, this.missing);
     explore.listenMatrix(heat);
     dots.addEventListener("pointermove", (event) => explore.hover(this.dotAt(event)));
     dots.addEventListener("pointerleave", () => explore.hover(null));
@@ -303,8 +361,17 @@ class Lane {
     return this.isLower && NETWORKS[learner] ? learner : linear;
   }
 
+  modelIn(state) {
+    const learner = this.learnerIn(state);
+    return [learner, rankOf(learner, state)];
+  }
+
   get learner() {
     return this.learnerIn(this.explore.state);
+  }
+
+  get rank() {
+    return rankOf(this.learner, this.explore.state);
   }
 
   // Bars for what follows: of at most MOST_BARS symbols, of all others together, and of the end.
@@ -342,21 +409,31 @@ class Lane {
 
   // Texts and bars: once a change.
   update() {
-    const { material, state } = this.explore;
+    const { material } = this.explore;
     const { learner } = this;
-    const entry = material.entry(learner, state.rank);
-    const lane = material.lane(learner, state.rank);
+    const entry = material.entry(learner, this.rank);
+    const lane = material.lane(learner, this.rank);
     this.root.classList.toggle("same", this.isCopy);
     const going = lane && this.explore.told[learner]?.text; // otherwise it stands in the lane
-    this.sub.textContent = this.isCopy ? "no curve: the model above, again" : going || this.about(learner, entry);
+    const size = this.explore.isUnlinked ? `${states(this.rank)} · ` : "";
+    this.sub.textContent = this.isCopy
+      ? "no curve: the model above, again"
+      : size + (going || this.about(learner, entry));
     this.sub.title = this.sub.textContent;
     this.scored.replaceChildren(...this.score(entry?.scores));
     const isThere = Boolean(lane);
-    for (const part of [...this.captions, this.matrix, this.plane, this.next]) part.hidden = !isThere;
+    const curves = this.isLower && !this.isCopy && isThere ? lane.curves.filter(({ points }) => points.length) : [];
+    const showsTraining = curves.length > 0 && this.explore.state.showsTraining;
+    for (const part of [...this.captions, this.plane, this.next]) part.hidden = !isThere;
+    this.matrix.hidden = !isThere || showsTraining;
+    this.losses.hidden = !showsTraining;
+    this.flip.hidden = !curves.length;
+    this.flip.textContent = showsTraining ? "Ĥ" : "training";
     this.missing.hidden = isThere;
     this.stop.hidden = this.isCopy || !going;
     if (!isThere) this.tellMissing(entry);
     else this.tell(lane);
+    if (showsTraining) this.tellTraining(curves);
   }
 
   about(learner, entry) {
@@ -372,7 +449,7 @@ class Lane {
   score(scores) {
     if (!scores) return [];
     const { before: was, material } = this.explore;
-    const before = was && material.entry(this.learnerIn(was), was.rank)?.scores;
+    const before = was && material.entry(...this.modelIn(was))?.scores;
     return SCORES.slice(0, 2).flatMap(([name], n) => {
       if (scores[n] === null && n === 0) return [];
       const change = before && before[n] !== scores[n] && before[n] !== null ? ` was ${three(before[n])}` : "";
@@ -384,13 +461,13 @@ class Lane {
   }
 
   tellMissing(entry) {
-    const { explore, learner } = this;
-    const { material, state } = explore;
+    const { explore, learner, rank } = this;
+    const { material } = explore;
     const { text, failed } = explore.told[learner] ?? {};
     const isStarting = explore.starting === learner;
     const isKnown = learner === "SP" || entry || !explore.isWhole;
     const canTrain = !isKnown && (learner === "PFA" || material.objective === "likelihood");
-    const ranks = canTrain && state.rank <= material.mostOf(learner) ? material.untrained(learner, state.rank) : [];
+    const ranks = canTrain && rank <= material.mostOf(learner) ? material.untrained(learner, rank) : [];
     const isTraining = !isKnown && Boolean(text);
     const isOffered = ranks.length > 0 && !isTraining && !isStarting;
     const hadFocus = this.missing.contains(this.missing.getRootNode().activeElement);
@@ -410,7 +487,7 @@ class Lane {
 
   // Why there is nothing to draw.
   why(entry, isKnown, failed) {
-    const { material, state } = this.explore;
+    const { material } = this.explore;
     if (this.learner === "SP")
       return material.linear.why || `Ranks above ${material.linear.scores.length} are not drawn here.`;
     if (isKnown) return entry?.why ?? "";
@@ -419,23 +496,105 @@ class Lane {
     const [name, way] = isLinear
       ? [`A ${this.learner}`, ""]
       : [this.learner, `, ${WAYS.objective[material.objective][0]}`];
-    return `${name} with ${states(state.rank)} has not been trained on these strings${way}.`;
+    return `${name} with ${states(this.rank)} has not been trained on these strings${way}.`;
   }
 
   tell(lane) {
     const { material, state } = this.explore;
     const off = `${Math.round(lane.error * 100)}%`;
     const below = lane.hasNegative ? "; orange: below 0" : "";
-    this.captions[0].textContent =
+    this.caption.textContent =
       state.show === "estimate"
         ? `Ĥ: ${material.hasCounts ? `off by ${off} of H` : "weights of strings"}${below}`
         : `H − Ĥ: ${material.hasCounts ? `${off} missed; ` : ""}orange: too much`;
-    this.captions[1].textContent = lane.lost
-      ? `States: ${lane.lost} of ${material.numRows} lost`
-      : "States: one dot a beginning";
-    this.heat.setAttribute("aria-label", `${this.captions[0].textContent} (${this.isLower ? "nonlinear" : "linear"})`);
+    const lost = lane.lost ? `${lane.lost} of ${material.numRows} lost` : "";
+    if (this.explore.plane === "pca") {
+      const share = percent(material.plane(lane, "pca").share);
+      this.captions[1].textContent = lost ? `PCA ${share}; ${lost}` : `PCA: ${share} of the variance`;
+      this.captions[1].title = `First two principal components: ${share} of the variance of the states`;
+    } else {
+      this.captions[1].textContent = `States: ${lost || "one dot a beginning"}`;
+      this.captions[1].title = "";
+    }
+    this.heat.setAttribute("aria-label", `${this.caption.textContent} (${this.isLower ? "nonlinear" : "linear"})`);
     this.dots.setAttribute("aria-label", `${this.captions[1].textContent} (${this.isLower ? "nonlinear" : "linear"})`);
     this.expect(lane.model);
+  }
+
+  // How the network was trained: the loss of each stage by epoch, and how it ended. Of stages with
+  // different losses the last ones are drawn.
+  tellTraining(curves) {
+    const { measure } = curves.at(-1);
+    const drawn = curves.filter((curve) => curve.measure === measure);
+    const colourOf = (stage) => this.explore.colour((curves.length > 1 && STAGES[stage]) || "network");
+    const lines = curves.map(({ stage, verdict }) => {
+      const line = html("p");
+      const name = html("b", `${stage} `);
+      name.style.color = colourOf(stage);
+      line.append(name, verdict.split(":")[0]);
+      line.title = verdict;
+      return line;
+    });
+    const svg = shape("svg", { role: "img" });
+    svg.setAttribute(
+      "aria-label",
+      `Loss by epoch. ${curves.map(({ stage, verdict }) => `${stage}: ${verdict}`).join(". ")}`,
+    );
+    this.caption.textContent = measure[0].toUpperCase() + measure.slice(1);
+    this.losses.replaceChildren(svg, ...lines);
+    this.drawLosses(svg, drawn, colourOf);
+  }
+
+  drawLosses(svg, curves, colourOf) {
+    const { explore } = this;
+    const { clientWidth: width, clientHeight: height } = svg;
+    if (!width) return;
+    const { isLogarithmic } = curves[0];
+    const points = curves.flatMap((curve) => curve.points);
+    const losses = points.map(([, loss]) => loss);
+    const last = Math.max(1, ...points.map(([epoch]) => epoch));
+    const scale = isLogarithmic ? Math.log10 : Number;
+    const ends = [Math.max(...losses), Math.min(...losses)];
+    const [high, low] = isLogarithmic ? [Math.ceil(scale(ends[0])), Math.floor(scale(ends[1]))] : ends;
+    const [top, bottom, left, right] = [16, height - 18, isLogarithmic ? 32 : 6, width - 8];
+    const x = (epoch) => left + (isLogarithmic ? scale(epoch) / (scale(last) || 1) : epoch / last) * (right - left);
+    const y = (value) => bottom - (high > low ? (value - low) / (high - low) : 0.5) * (bottom - top);
+    const step = Math.max(1, Math.ceil((high - low) / 4));
+    const ticks = isLogarithmic
+      ? Array.from({ length: Math.floor((high - low) / step) + 1 }, (_, n) => [
+          low + n * step,
+          powerOfTen(low + n * step),
+        ])
+      : writtenApart(...ends, 4).map((text, n) => [ends[n], text]);
+    const named = ticks.map(([value, text]) =>
+      isLogarithmic
+        ? shape("text", { x: left - 5, y: y(value) + 4, "text-anchor": "end" }, text)
+        : shape("text", { x: left, y: y(value) - 3 }, text),
+    );
+    svg.replaceChildren(
+      ...ticks.map(([value]) =>
+        shape("line", { x1: left, x2: right, y1: y(value), y2: y(value), stroke: explore.colour("line") }),
+      ),
+      ...curves.map(({ stage, points: own }) => {
+        const line = own.map(([epoch, loss]) => `${x(epoch)},${y(scale(loss))}`).join(" ");
+        const end = own.length === 1 ? 8 : 2.2; // a stage that was solved exactly is a dot
+        return shape("polyline", {
+          points: own.length === 1 ? `${line} ${line}` : line,
+          fill: "none",
+          stroke: colourOf(stage),
+          "stroke-width": end,
+          "stroke-linecap": "round",
+          "stroke-linejoin": "round",
+        });
+      }),
+      ...named,
+      shape("text", { x: left, y: height - 3 }, isLogarithmic ? 1 : 0),
+      shape(
+        "text",
+        { x: right, y: height - 3, "text-anchor": "end" },
+        `${last.toLocaleString("en")} ${last === 1 ? "epoch" : "epochs"}`,
+      ),
+    );
   }
 
   expect(model) {
@@ -502,7 +661,7 @@ class Lane {
   // Pictures: every frame of a movement.
   draw(share) {
     const { material, state } = this.explore;
-    const lane = material.lane(this.learner, state.rank);
+    const lane = material.lane(this.learner, this.rank);
     if (!lane) return;
     const { H, numColumns } = material;
     const cell =
@@ -522,15 +681,24 @@ class Lane {
     const room = Math.min(width, height - tray) / 2 - 14;
     const spot = ([x, y]) => [width / 2 + x * room, (height - tray) / 2 + 2 - y * room];
     let lost = 0;
-    const goal = lane.points.map((point, i) => {
+    const crowds = new Map(); // a spot -> how many states stand there
+    const crowdedAt = (x, y) => {
+      const key = `${Math.round(x / 3)} ${Math.round(y / 3)}`;
+      crowds.set(key, (crowds.get(key) ?? -1) + 1);
+      return crowds.get(key);
+    };
+    const plane = material.plane(lane, explore.plane);
+    const isPrincipal = explore.plane === "pca";
+    const goal = plane.points.map((point, i) => {
       if (!point) {
         const across = Math.floor((width - 50) / 6.4);
         const place = lost++;
         return [44 + (place % across) * 6.4, height - 16 + Math.floor(place / across) * 8];
       }
       const [x, y] = spot(point);
-      const turn = material.within[i] * 2.4; // equal states like a sunflower's seeds
-      const far = (width / 90) * Math.sqrt(material.within[i]);
+      const seed = isPrincipal ? crowdedAt(x, y) : material.within[i];
+      const turn = seed * 2.4; // equal states like a sunflower's seeds
+      const far = (width / 90) * Math.sqrt(seed);
       return [x + far * Math.cos(turn), y + far * Math.sin(turn)];
     });
     this.points =
@@ -540,9 +708,9 @@ class Lane {
             this.start[i][0] + share * (x - this.start[i][0]),
             this.start[i][1] + share * (y - this.start[i][1]),
           ]);
-    this.drawRings(pen, spot, width, (height - tray) / 2);
+    if (!isPrincipal) this.drawRings(pen, spot, width, (height - tray) / 2);
     this.points.forEach(([x, y], i) => {
-      const isLost = !lane.points[i];
+      const isLost = !plane.points[i];
       pen.beginPath();
       pen.arc(x, y, isLost ? 2.4 : Math.max(2.8, Math.min(4.4, width / 58)), 0, 7);
       pen.globalAlpha = 0.8;
@@ -564,7 +732,7 @@ class Lane {
       pen.font = `12px ${explore.font}`;
       pen.fillText("lost", 10, height - 9);
     }
-    this.drawPath(pen, lane.model, spot, width, share);
+    this.drawPath(pen, lane, spot, width, share);
     if (state.hot && this.points[state.hot.i]) {
       const point = this.points[state.hot.i];
       ring(pen, point, 7, null, colour("cut"));
@@ -599,10 +767,10 @@ class Lane {
   }
 
   // The string that is followed, from λ to here; it ends where the state is 0.
-  drawPath(pen, model, spot, width, share) {
+  drawPath(pen, lane, spot, width, share) {
     const { explore } = this;
     const { material, state, colour } = explore;
-    const path = this.pathOf(model).map((point) => point && spot(point));
+    const path = this.pathOf(lane).map((point) => point && spot(point));
     const end = path.findIndex((point) => !point);
     const alive = end < 0 ? path : path.slice(0, end);
     pen.strokeStyle = colour("ink");
@@ -642,15 +810,17 @@ class Lane {
   }
 
   // A place for each symbol that was read, λ's first; kept until something changes.
-  pathOf(model) {
-    const { material, state } = this.explore;
-    const key = [this.learner, state.rank, state.word, state.at].join(" ");
+  pathOf(lane) {
+    const { material, state, plane } = this.explore;
+    const { model } = lane;
+    const key = [this.learner, this.rank, plane, state.word, state.at].join(" ");
     if (this.path?.key !== key || this.path.model !== model) {
       let z = model.initial;
-      const points = [material.placeAfter(model, z)];
+      const { put } = material.plane(lane, plane);
+      const points = [put(z)];
       for (const symbol of state.word.slice(0, state.at)) {
         z = model.step(z, symbol);
-        points.push(material.placeAfter(model, z));
+        points.push(put(z));
       }
       this.path = { key, model, points };
     }
@@ -670,17 +840,167 @@ function ring(pen, [x, y], radius, fill, line) {
   pen.stroke();
 }
 
+// A cut that is dragged, or moved by keys: through the singular values; while the lanes are unlinked,
+// that one is the linear lane's, and the nonlinear lane has another one, through its states.
+class Cut {
+  constructor(explore, svg) {
+    Object.assign(this, { explore, svg, isLower: svg.classList.contains("lower") });
+    const move = (event) => {
+      this.dragging = this.placeOf(event);
+      const rank = Math.max(1, Math.round(this.dragging));
+      if (rank === this.rank) explore.change();
+      else explore.choose({ [this.key]: rank });
+    };
+    svg.addEventListener("pointerdown", (event) => {
+      svg.setPointerCapture(event.pointerId);
+      move(event);
+    });
+    svg.addEventListener("pointermove", (event) => svg.hasPointerCapture(event.pointerId) && move(event));
+    for (const kind of ["pointerup", "pointercancel"])
+      svg.addEventListener(kind, () => {
+        this.dragging = undefined;
+        explore.change();
+        if (explore.asking) explore.ask();
+      });
+    svg.addEventListener("keydown", (event) => {
+      const { rank } = this;
+      const most = explore.material.mostRank;
+      if (rank > most && ["ArrowRight", "ArrowUp"].includes(event.key)) return;
+      const wanted = {
+        ArrowRight: rank + 1,
+        ArrowUp: rank + 1,
+        ArrowLeft: rank - 1,
+        ArrowDown: rank - 1,
+        Home: 1,
+        End: most,
+      }[event.key];
+      if (wanted === undefined) return;
+      event.preventDefault();
+      event.stopPropagation();
+      explore.choose({ [this.key]: Math.min(most, Math.max(1, wanted)) });
+    });
+  }
+
+  // Where the rank is in the state.
+  get key() {
+    return this.isLower ? "rank" : rankKey("SP", this.explore.state);
+  }
+
+  get rank() {
+    return this.explore.state[this.key];
+  }
+
+  get columns() {
+    const { material } = this.explore;
+    return Math.max(material.singular.length, material.mostRank);
+  }
+
+  placeOf({ clientX }) {
+    const box = this.svg.getBoundingClientRect();
+    return Math.min(this.explore.material.mostRank, Math.max(0.6, ((clientX - box.left) / box.width) * this.columns));
+  }
+
+  draw() {
+    const { explore, svg, rank, columns, isLower } = this;
+    const { isUnlinked } = explore;
+    this.svg.parentNode.classList.toggle("unlinked", isUnlinked);
+    if (isLower && !isUnlinked) return;
+    const width = svg.clientWidth || 384;
+    const height = isLower ? 24 : isUnlinked ? 42 : 66;
+    const step = width / columns;
+    const base = isUnlinked ? 40 : 52;
+    const x = Math.min(this.dragging ?? rank, columns) * step - 0.5;
+    const isRight = x > width - 110;
+    const middle = isLower ? height / 2 : 10;
+    const text = isUnlinked ? `${rank} ${isLower ? "nonlinear" : "linear"}` : states(rank);
+    svg.replaceChildren(
+      ...(isLower ? this.dots(step, middle) : this.bars(step, base)),
+      ...(isUnlinked ? [] : this.numbers(step, height)),
+      ...(isLower
+        ? []
+        : [shape("line", { x1: x, x2: x, y1: 2, y2: base + 2, stroke: explore.colour("cut"), "stroke-width": 3 })]),
+      shape("circle", { cx: x, cy: middle, r: 8, fill: explore.colour("cut") }),
+      shape(
+        "text",
+        { x: x + (isRight ? -14 : 14), y: middle + 5, class: "rank", "text-anchor": isRight ? "end" : "start" },
+        text,
+      ),
+    );
+    svg.setAttribute(
+      "aria-label",
+      isUnlinked ? `States of the ${isLower ? "nonlinear" : "linear"} model` : "Rank: number of states",
+    );
+    svg.setAttribute("aria-valuemax", Math.max(explore.material.mostRank, rank));
+    svg.setAttribute("aria-valuenow", rank);
+    svg.setAttribute("aria-valuetext", states(rank));
+  }
+
+  // Singular values, and those that are kept.
+  bars(step, base) {
+    const { material } = this.explore;
+    const logs = material.singular.map((value) => Math.log10(Math.max(value, Number.MIN_VALUE)));
+    const least = Math.max(Math.min(...logs.slice(0, material.numericalRank)), logs[0] - 6);
+    return Array.from({ length: this.columns }, (_, n) => {
+      const share = (logs[n] - least) / (logs[0] - least || 1);
+      const high = n < logs.length ? Math.max(3, 4 + share * (base - 14)) : 2;
+      return shape("rect", {
+        x: n * step + 2,
+        y: base - high,
+        width: Math.max(1, step - 5),
+        height: high,
+        rx: 2,
+        ...this.paint(n),
+      });
+    });
+  }
+
+  dots(step, middle) {
+    return Array.from({ length: this.columns }, (_, n) =>
+      shape("circle", { cx: (n + 0.5) * step - 0.5, cy: middle, r: Math.min(4, step / 3), ...this.paint(n) }),
+    );
+  }
+
+  paint(n) {
+    const isKept = n < this.rank;
+    return {
+      fill: this.explore.colour(isKept ? (this.isLower ? "network" : "linear") : "truth"),
+      opacity: isKept ? 1 : 0.4,
+    };
+  }
+
+  numbers(step, height) {
+    const isNamed = (number) => this.columns <= 14 || number % 5 === 0 || number === 1 || number === this.rank;
+    return Array.from({ length: this.columns }, (_, n) => n + 1)
+      .filter(isNamed)
+      .map((number) =>
+        shape(
+          "text",
+          {
+            x: (number - 0.5) * step,
+            y: height - 2,
+            "text-anchor": "middle",
+            style: number === this.rank ? `fill:${this.explore.colour("cut")};font-weight:700` : "",
+          },
+          number,
+        ),
+      );
+  }
+}
+
 class Explore {
   constructor(root) {
     this.box = root.querySelector(".explore");
     this.find = (selector) => root.querySelector(selector);
     namespace = this.find("svg").namespaceURI;
     this.state = {
-      rank: 1,
+      rank: 1, // of both lanes, or of the lower one
+      linearRank: null, // of the upper one while they are unlinked
       learner: "both.non",
       objective: "hankel",
       linear: "SP",
       show: "estimate",
+      showsTraining: false,
+      plane: null, // where states stand, if it has been chosen
       order: "state",
       score: 0,
       word: [],
@@ -694,6 +1014,7 @@ class Explore {
     this.closing = new AbortController();
     this.isCalm = matchMedia("(prefers-reduced-motion: reduce)").matches;
     this.lanes = [new Lane(this, false), new Lane(this, true)];
+    this.cuts = [...this.box.querySelectorAll(".cut")].map((svg) => new Cut(this, svg));
     this.find(".lanes").append(...this.lanes.map((lane) => lane.root));
     this.listen();
     const take = ({ detail }) => detail.lens === "explore" && this.take(globalThis.nlwfaLensParts.get("explore"));
@@ -730,10 +1051,12 @@ class Explore {
       this.material.take(JSON.parse(part.first.json));
       this.material.objective = objective; // that of its networks: a choice comes before them
       this.whole = null;
+      if (part.further?.id === id) this.material.takeFurther(part.further.json);
       this.build(before);
       this.settle(part.now, true);
       if (isFirst && !this.isCalm) this.open(part.now.rank);
     } else if (this.id === id) {
+      if (part.further?.id === id) this.material.takeFurther(part.further.json);
       this.settle(part.now);
     }
     if (this.id === id && hasFirst && hasRest && this.whole !== trained) {
@@ -753,9 +1076,10 @@ class Explore {
   // where it stood.
   train(learner) {
     const { material, state } = this;
-    const ranks = material.untrained(learner, state.rank);
+    const goal = rankOf(learner, state);
+    const ranks = material.untrained(learner, goal);
     this.starting = learner;
-    this.growing = { learner, ranks: ranks.filter((rank) => rank <= state.rank) };
+    this.growing = { learner, ranks: ranks.filter((rank) => rank <= goal) };
     setTimeout(() => {
       this.starting = null; // it was refused, as a message has said
       this.change();
@@ -769,8 +1093,8 @@ class Explore {
     const { learner, ranks } = this.growing;
     const newest = ranks.findLast((rank) => this.material.entry(learner, rank));
     if (newest === ranks.at(-1)) this.growing = null;
-    if (!newest || newest === this.state.rank) return;
-    this.change({ rank: newest });
+    if (!newest || newest === rankOf(learner, this.state)) return;
+    this.change({ [rankKey(learner, this.state)]: newest });
     this.ask();
   }
 
@@ -786,16 +1110,40 @@ class Explore {
     if (this.asking && Date.now() < this.asking.until) return;
     if (isEqual(chosenOf(this.state), said)) return;
     this.growing = null;
-    this.change({ ...said, rank: Math.min(said.rank, this.material.mostRank) });
+    const { mostRank, further } = this.material;
+    const isFurther = further?.rank === said.linearRank;
+    this.change({
+      ...said,
+      rank: Math.min(said.rank, mostRank),
+      linearRank: isFurther ? said.linearRank : said.linearRank && Math.min(said.linearRank, mostRank),
+    });
     if (isNew) this.before = null; // nothing was shown before
   }
 
+  get plane() {
+    return this.state.plane ?? this.material.firstPlane;
+  }
+
+  get isUnlinked() {
+    return rankKey("SP", this.state) === "linearRank";
+  }
+
+  get isDragging() {
+    return this.cuts.some((cut) => cut.dragging !== undefined);
+  }
+
+  // A linear model that was not sent comes from Python, and the lane stays until it is there.
+  chooseLinear(rank) {
+    if (rank <= this.material.mostRank) this.choose({ linearRank: rank });
+    else this.ask({ linearRank: rank });
+  }
+
   // After a choice by hand: Python hears it when it stands still, and the cut has been let go.
-  ask() {
-    const chosen = chosenOf(this.state);
+  ask(more = {}) {
+    const chosen = { ...chosenOf(this.state), ...more };
     this.asking = { chosen, until: Date.now() + PATIENCE_MS };
     clearTimeout(this.timer);
-    if (this.dragging === undefined) this.timer = setTimeout(() => this.send("chosen", chosen), SETTLED_MS);
+    if (!this.isDragging) this.timer = setTimeout(() => this.send("chosen", chosen), SETTLED_MS);
   }
 
   enter(room) {
@@ -910,12 +1258,15 @@ class Explore {
 
   change(some = {}) {
     const { state } = this;
-    const { rank, learner, linear } = state;
+    const before = chosenOf(state);
     Object.assign(state, some);
-    if (rank !== state.rank || learner !== state.learner || linear !== state.linear) {
-      this.before = { rank, learner, linear };
+    const most = this.material?.mostRank;
+    if (state.linear !== "SP" && state.linearRank > most) state.linearRank = most; // there are no others
+    if (this.lanes.some((lane) => !isEqual(lane.modelIn(before), lane.modelIn(state)))) {
+      this.before = before;
       this.travel("dots", 320);
     }
+    if ("plane" in some) this.travel("dots", 600);
     if ("order" in some) this.travel("order", 900);
     this.asked ||= requestAnimationFrame((now) => this.draw(now));
   }
@@ -974,12 +1325,12 @@ class Explore {
       this.isDark,
       this.box.clientWidth,
       innerHeight,
-      this.dragging ?? 0,
+      this.cuts.map((cut) => cut.dragging),
       state,
     ]);
     if (key !== this.drawn) {
       this.drawn = key;
-      this.drawCut();
+      this.cuts.forEach((cut) => cut.draw());
       this.drawDepth();
       this.drawRanks();
       this.tellVerdict();
@@ -1017,9 +1368,26 @@ class Explore {
       this.find(`[data-bend=${bend}]`).setAttribute("aria-checked", Boolean(on));
     }
     this.find(".order").textContent = state.order === "state" ? "sort by frequency" : "sort by state";
+    this.find(".cutlabel").textContent = this.isUnlinked
+      ? "Linear above, nonlinear below"
+      : "Drag the cut through the singular values";
+    this.find(".tie").textContent = this.isUnlinked ? "link lanes" : "unlink lanes";
+    this.find(".tie").hidden = state.learner === "SP";
+    const { most } = this.material.linear;
+    const further = this.find(".further");
+    const field = further.querySelector("input");
+    further.hidden = !this.isUnlinked || state.linear !== "SP" || most <= this.material.mostRank;
+    further.querySelector("span").textContent = field.max = most;
+    if (this.box.getRootNode().activeElement !== field) field.value = state.linearRank;
     this.find("[data-pick=objective]").hidden = state.learner === "SP";
     const { show, objective, linear } = state;
-    for (const [pick, value] of Object.entries({ show, objective, linear, score: String(state.score) })) {
+    for (const [pick, value] of Object.entries({
+      show,
+      objective,
+      linear,
+      plane: this.plane,
+      score: String(state.score),
+    })) {
       for (const button of this.find(`[data-pick=${pick}]`).children)
         button.setAttribute("aria-pressed", button.dataset.value === value);
     }
@@ -1051,6 +1419,11 @@ class Explore {
       ({ target }) => target.dataset.value && this.change({ show: target.dataset.value }),
     );
     on(
+      "[data-pick=plane]",
+      "click",
+      ({ target }) => target.dataset.value && this.change({ plane: target.dataset.value }),
+    );
+    on(
       "[data-pick=score]",
       "click",
       ({ target }) => target.dataset.value && this.change({ score: Number(target.dataset.value) }),
@@ -1061,13 +1434,22 @@ class Explore {
       const word = this.material.read(target.value);
       this.change({ word, at: word.length });
     });
-    on(".ranks", "click", ({ clientX }) => {
+    on(".tie", "click", () => this.choose({ linearRank: this.isUnlinked ? null : this.state.rank }));
+    on(".further input", "change", ({ target }) => {
+      const rank = Math.min(Math.round(target.valueAsNumber), this.material.linear.most);
+      target.value = rank >= 1 ? rank : this.state.linearRank;
+      if (rank >= 1) this.chooseLinear(rank);
+    });
+    on(".ranks", "click", ({ clientX, clientY }) => {
       const box = this.find(".ranks").getBoundingClientRect();
-      const rank = Math.round((clientX - box.left - 40) / ((box.width - 48) / this.material.mostRank) + 0.5);
-      this.choose({ rank: Math.min(this.material.mostRank, Math.max(1, rank)) });
+      const rank = this.rankAt?.(clientX - box.left);
+      if (!rank) return;
+      // the lane whose curve is nearer
+      const far = this.lanes.map(({ learner }) => Math.abs(this.heightOf(learner, rank) - clientY + box.top));
+      const { learner } = this.lanes[far[0] <= far[1] ? 0 : 1];
+      this.choose({ [rankKey(learner, this.state)]: rank });
     });
     this.listenMatrix(this.find(".left .heat"));
-    this.listenCut();
     this.box.addEventListener("keydown", (event) => {
       if (event.target.matches("input, button, .cut") || event.ctrlKey || event.metaKey || event.altKey) return;
       const act = { ArrowRight: "step", ArrowLeft: "back", Home: "first", " ": "play" }[event.key];
@@ -1197,109 +1579,12 @@ class Explore {
     pen.globalAlpha = 1;
   }
 
-  // The cut through the singular values
-
-  listenCut() {
-    const svg = this.find(".cut");
-    const rankAt = ({ clientX }) => {
-      const box = svg.getBoundingClientRect();
-      return Math.min(this.material.mostRank, Math.max(0.6, ((clientX - box.left) / box.width) * this.bars));
-    };
-    const move = (event) => {
-      this.dragging = rankAt(event);
-      const rank = Math.max(1, Math.round(this.dragging));
-      if (rank === this.state.rank) this.change();
-      else this.choose({ rank });
-    };
-    svg.addEventListener("pointerdown", (event) => {
-      svg.setPointerCapture(event.pointerId);
-      move(event);
-    });
-    svg.addEventListener("pointermove", (event) => svg.hasPointerCapture(event.pointerId) && move(event));
-    for (const kind of ["pointerup", "pointercancel"])
-      svg.addEventListener(kind, () => {
-        this.dragging = undefined;
-        this.change();
-        if (this.asking) this.ask();
-      });
-    svg.addEventListener("keydown", (event) => {
-      const { rank } = this.state;
-      const wanted = {
-        ArrowRight: rank + 1,
-        ArrowUp: rank + 1,
-        ArrowLeft: rank - 1,
-        ArrowDown: rank - 1,
-        Home: 1,
-        End: this.material.mostRank,
-      }[event.key];
-      if (wanted === undefined) return;
-      event.preventDefault();
-      event.stopPropagation();
-      this.choose({ rank: Math.min(this.material.mostRank, Math.max(1, wanted)) });
-    });
-  }
-
-  drawCut() {
-    const svg = this.find(".cut");
-    const { material, state } = this;
-    const width = svg.clientWidth || 384;
-    const [height, base] = [66, 52];
-    this.bars = Math.max(material.singular.length, material.mostRank);
-    const step = width / this.bars;
-    const logs = material.singular.map((value) => Math.log10(Math.max(value, Number.MIN_VALUE)));
-    const least = Math.max(Math.min(...logs.slice(0, material.numericalRank)), logs[0] - 6);
-    const nodes = [];
-    for (let n = 0; n < this.bars; n++) {
-      const high = n < logs.length ? Math.max(3, 4 + ((logs[n] - least) / (logs[0] - least || 1)) * 38) : 2;
-      const isKept = n < state.rank;
-      nodes.push(
-        shape("rect", {
-          x: n * step + 2,
-          y: base - high,
-          width: Math.max(1, step - 5),
-          height: high,
-          rx: 2,
-          fill: this.colour(isKept ? "linear" : "truth"),
-          opacity: isKept ? 1 : 0.4,
-        }),
-      );
-      if (this.bars <= 14 || (n + 1) % 5 === 0 || n === 0 || n + 1 === state.rank)
-        nodes.push(
-          shape(
-            "text",
-            {
-              x: n * step + step / 2,
-              y: height - 2,
-              "text-anchor": "middle",
-              style: n + 1 === state.rank ? `fill:${this.colour("cut")};font-weight:700` : "",
-            },
-            n + 1,
-          ),
-        );
-    }
-    const x = (this.dragging ?? state.rank) * step - 0.5;
-    const isRight = x > width - 90;
-    nodes.push(
-      shape("line", { x1: x, x2: x, y1: 2, y2: base + 2, stroke: this.colour("cut"), "stroke-width": 3 }),
-      shape("circle", { cx: x, cy: 10, r: 8, fill: this.colour("cut") }),
-      shape(
-        "text",
-        { x: x + (isRight ? -14 : 14), y: 15, class: "rank", "text-anchor": isRight ? "end" : "start" },
-        states(state.rank),
-      ),
-    );
-    svg.replaceChildren(...nodes);
-    svg.setAttribute("aria-valuemax", material.mostRank);
-    svg.setAttribute("aria-valuenow", state.rank);
-    svg.setAttribute("aria-valuetext", states(state.rank));
-  }
-
   // Charts
 
   get pair() {
     const { material, state } = this;
     return [
-      ["linear", state.linear, material.lane(state.linear, state.rank)],
+      ["linear", state.linear, material.lane(state.linear, rankOf(state.linear, state))],
       ["nonlinear", state.learner, state.learner === "SP" ? null : material.lane(state.learner, state.rank)],
     ];
   }
@@ -1424,7 +1709,9 @@ class Explore {
     if (!width) return;
     const most = material.mostRank;
     const value = (learner, rank) => material.entry(learner, rank)?.scores[which] ?? null;
-    const ranks = Array.from({ length: most }, (_, n) => n + 1);
+    const cuts = [...new Set(this.lanes.map((lane) => lane.rank))];
+    const further = cuts.filter((rank) => rank > most); // stands behind a gap
+    const ranks = Array.from({ length: most }, (_, n) => n + 1).concat(further);
     const learners = [
       ...Object.keys(NETWORKS).filter((name) => material.trained[name] && name !== state.learner),
       ...LINEAR.filter((name) => name !== state.linear),
@@ -1448,19 +1735,24 @@ class Explore {
     const largest = Math.max(least + step, Math.ceil(Math.max(...finite) / step - 1e-9) * step);
     const hasInfinite = learners.some((name) => ranks.some((rank) => value(name, rank) === "∞"));
     const [bottom, top] = [height - 22, hasInfinite ? 26 : 8];
-    const x = (rank) => 40 + (rank - 0.5) * ((width - 48) / most);
+    const wide = (width - 48) / (most + 2 * further.length);
+    const x = (rank) => 40 + (Math.min(rank, most + 2) - 0.5) * wide;
+    this.rankAt = (left) => {
+      const place = Math.round((left - 40) / wide + 0.5);
+      return further.length && place > most + 1 ? further[0] : Math.min(most, Math.max(1, place));
+    };
+    this.heightOf = (learner, rank) => (value(learner, rank) === null ? Infinity : y(value(learner, rank)));
     const y = (score) => (score === "∞" ? 12 : bottom - ((score - least) / (largest - least)) * (bottom - top));
-    const wide = (width - 48) / most;
-    const nodes = [
+    const nodes = cuts.map((rank) =>
       shape("rect", {
-        x: x(state.rank) - wide / 2,
+        x: x(rank) - wide / 2,
         y: 0,
         width: wide,
         height: height - 4,
         fill: this.colour("tint"),
         rx: 5,
       }),
-    ];
+    );
     for (let tick = least; tick <= largest + 1e-9; tick += step) {
       nodes.push(
         shape("line", { x1: 36, x2: width - 6, y1: y(tick), y2: y(tick), stroke: this.colour("line") }),
@@ -1503,14 +1795,15 @@ class Explore {
           shape("circle", {
             cx: x(rank),
             cy: y(value(name, rank)),
-            r: rank === state.rank ? 6.5 : 2.8,
+            r: rank === rankOf(name, state) ? 6.5 : 2.8,
             fill: stroke,
             stroke: this.colour("card"),
           }),
         );
     }
+    if (further.length) nodes.push(shape("text", { x: x(most) + wide, y: height - 6, "text-anchor": "middle" }, "…"));
     for (const rank of ranks) {
-      if (most <= 14 || rank % 5 === 0 || rank === 1 || rank === state.rank)
+      if (most <= 14 || rank % 5 === 0 || rank === 1 || cuts.includes(rank))
         nodes.push(
           shape(
             "text",
@@ -1518,26 +1811,30 @@ class Explore {
               x: x(rank),
               y: height - 6,
               "text-anchor": "middle",
-              style: rank === state.rank ? `fill:${this.colour("cut")};font-weight:700` : "",
+              style: cuts.includes(rank) ? `fill:${this.colour("cut")};font-weight:700` : "",
             },
             rank,
           ),
         );
     }
     svg.replaceChildren(...nodes);
-    const here = [state.linear, state.learner].map((name) => `${name} ${three(value(name, state.rank))}`).join(", ");
-    svg.setAttribute("aria-label", `${SCORES[which][0]} by rank: with ${states(state.rank)}, ${here}`);
+    const here = this.lanes.map(
+      ({ learner, rank }) => `${learner} with ${states(rank)} ${three(value(learner, rank))}`,
+    );
+    svg.setAttribute("aria-label", `${SCORES[which][0]} by rank: ${here.join(", ")}`);
   }
 
   // Sentences
 
   tellVerdict() {
     const { material, state } = this;
-    const [linear, network] = this.pair.map(([, learner, lane]) => lane ?? material.entry(learner, state.rank));
+    const [linear, network] = this.pair.map(
+      ([, learner, lane]) => lane ?? material.entry(learner, rankOf(learner, state)),
+    );
     const isMissing = (!network && state.learner !== "SP") || (!linear && state.linear !== "SP");
     if (isMissing && !this.isWhole) return; // it may be coming
     const { head, line } = verdictOf({
-      rank: state.rank,
+      ranks: [rankOf(state.linear, state), state.rank],
       learner: state.learner,
       objectives: [state.linear === "SP" ? "hankel" : "likelihood", material.objective],
       linear,
@@ -1577,7 +1874,8 @@ class Explore {
     const blocks = material.ladder.isNested
       ? "Sorted by how many brackets are open, H falls into blocks."
       : "Sorted by what can follow, similar rows of H stand together.";
-    const patterns = state.rank === 1 ? "a multiple of one pattern" : `a sum of ${state.rank} patterns`;
+    const rank = rankOf(state.linear, state);
+    const patterns = rank === 1 ? "a multiple of one pattern" : `a sum of ${rank} patterns`;
     const linear =
       state.linear === "SP"
         ? "those of the largest singular values. They go to what is frequent. A row that would need another pattern gets " +
@@ -1585,7 +1883,7 @@ class Explore {
         : "chosen by EM so that the training strings are likely. No weight is below 0, so no row is lost: rows that " +
           "would need other patterns are blurred into those there are.";
     return [
-      html("h2", `What ${states(state.rank)} can hold`),
+      html("h2", `What ${bothStates([rank, state.rank])} can hold`),
       html("p", "A row of H says what follows a beginning. A model keeps a few numbers for each beginning: its state."),
       html("p", `${blocks} In a linear model each row is ${patterns}, ${linear}`),
       html(
@@ -1610,16 +1908,18 @@ class Explore {
       line.append(...cells.map((cell) => html(kind, cell)));
       return line;
     };
-    const named = (name, scores) => row([name, ...scores.slice(0, 3).map(three), scores[3], scores[4]], "td");
+    const named = (name, scores, rank = "") =>
+      row([name, rank, ...scores.slice(0, 3).map(three), scores[3], scores[4]], "td");
     const body = html("table");
-    body.append(row(["", "TV", "WER", "bits", "weight 0", "below 0"], "th"));
+    body.append(row(["", "states", "TV", "WER", "bits", "weight 0", "below 0"], "th"));
     for (const learner of [...LINEAR, ...Object.keys(NETWORKS)]) {
-      const scores = material.entry(learner, state.rank)?.scores;
-      if (scores) body.append(named(learner, scores));
+      const rank = rankOf(learner, state);
+      const scores = material.entry(learner, rank)?.scores;
+      if (scores) body.append(named(learner, scores, rank));
     }
     if (material.truth.scores) body.append(named("truth", material.truth.scores));
     return [
-      html("h2", `${states(state.rank)}, ${material.tests.toLocaleString("en")} test strings`),
+      html("h2", `Scores on ${material.tests.toLocaleString("en")} test strings`),
       body,
       html(
         "p",

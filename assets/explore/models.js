@@ -110,6 +110,12 @@ class Linear {
     return isZero(z);
   }
 
+  // A state as a point: a multiple of it expects the same, so its length does not count.
+  pointOf(z) {
+    const length = Math.hypot(...z);
+    return Array.from(z, (value) => value / length);
+  }
+
   // Scores of what follows: of each symbol, and of the end.
   scores(z) {
     return [...this.ahead.map((column) => this.product(z, column)), this.weight(z)];
@@ -174,6 +180,10 @@ class Network {
     return isZero(z);
   }
 
+  pointOf(z) {
+    return Array.from(z);
+  }
+
   scores(z) {
     const ahead = this.layers[0].map((_, symbol) => this.outputs(this.step(z, symbol))[1]);
     return [...ahead, this.weight(z)];
@@ -210,6 +220,10 @@ class Chain {
 
   isLost({ weight }) {
     return weight === 0;
+  }
+
+  pointOf({ z }) {
+    return Array.from(z);
   }
 }
 
@@ -302,6 +316,60 @@ function estimate(model, prefixes, suffixes) {
     });
   });
   return { states, cells };
+}
+
+// The eigenvalues of a symmetric matrix, a list of rows, and their vectors of length 1, the largest
+// first: by Jacobi's rotations, each of which makes one entry 0.
+function eigen(matrix) {
+  const n = matrix.length;
+  const A = matrix.map((row) => [...row]);
+  const V = A.map((_, i) => A.map((_, j) => Number(i === j))); // a vector a row
+  const size = Math.hypot(...A.flat());
+  for (let round = 0; round < 60; round++) {
+    let rest = 0;
+    for (let p = 0; p < n; p++) {
+      for (let q = p + 1; q < n; q++) {
+        rest = Math.max(rest, Math.abs(A[p][q]));
+        if (A[p][q] === 0) continue;
+        const ratio = (A[q][q] - A[p][p]) / (2 * A[p][q]);
+        const tangent = (ratio < 0 ? -1 : 1) / (Math.abs(ratio) + Math.hypot(ratio, 1));
+        const cosine = 1 / Math.hypot(tangent, 1);
+        const turn = (a, b) => [cosine * (a - tangent * b), cosine * (tangent * a + b)];
+        for (const row of A) [row[p], row[q]] = turn(row[p], row[q]);
+        for (const rows of [A, V]) {
+          for (let j = 0; j < n; j++) [rows[p][j], rows[q][j]] = turn(rows[p][j], rows[q][j]);
+        }
+      }
+    }
+    if (rest <= 1e-15 * size) break;
+  }
+  return A.map((row, i) => ({ value: row[i], vector: V[i] })).sort((a, b) => b.value - a.value);
+}
+
+// The plane of some points' first two principal axes, where each point counts by its weight: the mean,
+// the axes, and the share of the variance along both. The first point that is not in the middle of an
+// axis lies on its negative side; an axis without variance is 0.
+function principalPlane(points, weights) {
+  const whole = weights.reduce((sum, weight) => sum + weight, 0);
+  const average = (of) => points.reduce((sum, point, n) => sum + weights[n] * of(point), 0) / whole;
+  const mean = points[0].map((_, j) => average((point) => point[j]));
+  const covariance = mean.map((_, i) =>
+    mean.map((_, j) => average((point) => (point[i] - mean[i]) * (point[j] - mean[j]))),
+  );
+  const variance = covariance.reduce((sum, row, i) => sum + row[i], 0);
+  const size = average((point) => point.reduce((sum, value) => sum + value ** 2, 0));
+  const rounding = Math.max(1e-12 * variance, 1e-24 * size);
+  const found = eigen(covariance).filter(({ value }) => value > rounding);
+  const along = (axis, point) => axis.reduce((sum, value, j) => sum + value * (point[j] - mean[j]), 0);
+  const axes = [0, 1].map((n) => {
+    const axis = found[n]?.vector ?? mean.map(() => 0);
+    const places = points.map((point) => along(axis, point));
+    const far = Math.max(...places.map(Math.abs));
+    const first = places.find((place) => Math.abs(place) > 1e-6 * far) ?? 0;
+    return axis.map((value) => (first > 0 ? -value : value));
+  });
+  const share = found.slice(0, 2).reduce((sum, { value }) => sum + value, 0) / (variance || 1);
+  return { mean, axes, share, place: (point) => axes.map((axis) => along(axis, point)) };
 }
 
 // Arrays from Python: float64, little-endian, in base64.

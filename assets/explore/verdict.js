@@ -7,18 +7,24 @@ const SCORE = { variation: 0, errors: 1, bits: 2 }; // places in a list of score
 const HOLDS_NOTHING = 0.8; // an error ‖H − Ĥ‖ / ‖H‖ above which Ĥ is not like H
 
 const states = (rank) => (rank === 1 ? "1 state" : `${rank} states`);
+// The states of both lanes: [linear, nonlinear].
+const bothStates = ([linear, curved]) =>
+  linear === curved
+    ? states(linear)
+    : `${curved} curved ${curved === 1 ? "state" : "states"} and ${linear} linear ${linear === 1 ? "one" : "ones"}`;
 const finite = (value) => typeof value === "number";
 // A score as it is written in a sentence: three decimals.
 const score = (value) => (value === "∞" ? "∞" : finite(value) ? value.toFixed(3) : "undefined");
 
 // A lane: {scores, reach: how many strings of the ladder are right, error: ‖H − Ĥ‖ / ‖H‖, training};
 // only scores and training of a model that is not drawn.
+// ranks: how many states the linear and the nonlinear lane have.
 // objectives: what the linear model and the networks are trained on, "hankel" or "likelihood"; only
 // if they are the same may a difference be called the curve's. learner is "SP" where nothing is
 // bent; linear and network are null if they have not been trained.
 // Returns the headline, and the line below it as parts [text, lane or ""].
-function verdictOf({ rank, learner, objectives, linear, network, hasTruth, noun }) {
-  const start = `With ${states(rank)}, `;
+function verdictOf({ ranks, learner, objectives, linear, network, hasTruth, noun }) {
+  const start = `With ${bothStates(ranks)}, `;
   if (!linear && !network) return { head: `${start}there is no model to draw yet`, line: [] };
   const which = hasTruth ? SCORE.variation : SCORE.errors;
   const name = hasTruth ? "distance to the truth " : "next symbols guessed wrong ";
@@ -62,32 +68,54 @@ function verdictOf({ rank, learner, objectives, linear, network, hasTruth, noun 
   const isLike = objectives[0] === objectives[1];
   if (!isLike) line.push([" · objectives differ", ""]);
   if (network.training === "not finished") line.push([" · not trained to its end", ""]);
-  const subject = isLike ? "the curve" : "the network";
-  return { head: start + comparison(linear, network, subject, which, hasTruth, noun), line };
+  const sides = sidesOf(ranks, isLike);
+  return { head: comparison(linear, network, { start, ...sides }, which, hasTruth, noun), line };
 }
 
-function comparison(linear, network, subject, which, hasTruth, noun) {
+// How the two models are named in a sentence, and whether its verb is plural. Of unequal numbers of
+// states nothing is put down to the curve.
+function sidesOf(ranks, isLike) {
+  if (ranks[0] === ranks[1])
+    return { curved: [isLike ? "the curve" : "the network"], straight: ["the linear model"], isUnequal: false };
+  const [straight, curved] = ["linear", "curved"].map((kind, n) => [
+    `${ranks[n]} ${kind} ${ranks[n] === 1 ? "state" : "states"}`,
+    ranks[n] > 1,
+    `${ranks[n]} ${kind} ${ranks[n] === 1 ? "one" : "ones"}`,
+  ]);
+  return { curved, straight, isUnequal: true };
+}
+
+function comparison(linear, network, { start, curved, straight, isUnequal }, which, hasTruth, noun) {
   const [a, b] = [linear.scores[which], network.scores[which]];
-  if (!finite(a) && !finite(b)) return "neither model can be scored";
-  if (!finite(b)) return "the nonlinear model failed";
-  if (!finite(a)) return "only the nonlinear model holds any string";
-  if (hasTruth && Math.min(linear.error, network.error) > HOLDS_NOTHING) return "neither holds the strings";
-  const isDeeper = network.reach > linear.reach;
+  if (!finite(a) && !finite(b)) return `${start}neither model can be scored`;
+  if (!finite(b)) return `${start}the nonlinear model failed`;
+  if (!finite(a)) return `${start}only the nonlinear model holds any string`;
+  if (hasTruth && Math.min(linear.error, network.error) > HOLDS_NOTHING) return `${start}neither holds the strings`;
+  const isDeeper = hasTruth && network.reach > linear.reach;
   const ratio = Math.max(a, b) > 0 ? b / (a || Number.MIN_VALUE) : 1;
+  const [subject, isMany] = curved;
   if (Math.abs(a - b) <= LEVEL * Math.max(a, b)) {
-    return hasTruth && isDeeper ? `level, but ${subject} goes deeper` : `level: ${subject} buys nothing`;
+    if (!isUnequal) return `${start}level${isDeeper ? `, but ${subject} goes deeper` : `: ${subject} buys nothing`}`;
+    const deeper = isDeeper ? `, and ${isMany ? "go" : "goes"} deeper` : "";
+    return `${subject} ${isMany ? "are" : "is"} level with ${straight[2]}${deeper}`;
   }
-  if (ratio < 1) return gain(subject, ratio, hasTruth);
-  if (hasTruth && isDeeper) return `linear is nearer, but not right to such ${noun}`;
-  return gain("the linear model", 1 / ratio, hasTruth);
+  const begin = isUnequal ? "" : start;
+  if (ratio < 1) return begin + gain(curved, straight, ratio, hasTruth);
+  if (isDeeper) {
+    const nearer = isUnequal ? `${straight[0]} ${straight[1] ? "are" : "is"} nearer` : `${start}linear is nearer`;
+    return `${nearer}, but not right to such ${noun}`;
+  }
+  return begin + gain(straight, curved, 1 / ratio, hasTruth);
 }
 
 // The better model's share of the other's error, as loud for either.
-function gain(subject, ratio, hasTruth) {
-  if (!hasTruth) return `${subject} saves ${percent(1 - ratio)} of the wrong guesses`;
-  if (ratio < 0.4) return `${subject} leaves ${percent(ratio)} of the error`;
-  if (ratio < 0.6) return `${subject} halves the error`;
-  return `${subject} saves ${percent(1 - ratio)} of the error`;
+function gain([subject, isMany], [, , other], ratio, hasTruth) {
+  const verb = (name) => `${subject} ${name}${isMany ? "" : "s"}`;
+  const of = other ? ` of ${other}` : "";
+  if (!hasTruth) return `${verb("save")} ${percent(1 - ratio)} of the wrong guesses${of}`;
+  if (ratio < 0.4) return `${verb("leave")} ${percent(ratio)} of the error${of}`;
+  if (ratio < 0.6) return `${verb("halve")} the error${of}`;
+  return `${verb("save")} ${percent(1 - ratio)} of the error${of}`;
 }
 
 const percent = (share) => (finite(share) && Number.isFinite(share) ? `${Math.round(100 * share)}%` : "nothing");

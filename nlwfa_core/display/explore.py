@@ -3,7 +3,8 @@ other, at every rank.
 
 The browser computes states, Ĥ and next symbols itself, so a change of the rank asks nothing of the
 server. It gets SP's model of the largest rank, whose leading blocks are the models of all smaller
-ranks, and all weights of each network and of each linear model that EM has trained.
+ranks, and all weights of each network and of each linear model that EM has trained; one model of SP
+of a still higher rank comes alone, when it is asked for.
 `assets/explore/models.js` computes with them, and `assets/explore/explore.js` draws. Scores come
 from here.
 """
@@ -23,6 +24,7 @@ from ..hankel.matrix import HankelMatrix
 from ..hankel.recipe import HankelRecipe
 from ..learning.fitting import fit
 from ..learning.learners import HANKEL_LEARNERS, PFA
+from ..learning.progress import RELATIVE, TrainingLog, loss_points
 from ..learning.spectral import TruncatedSVD
 from ..learning.two_steps import FitCache, svd_size
 from ..metrics.evaluate import evaluate
@@ -36,17 +38,19 @@ from ..sources import dyck
 from ..strings.sample import Sample
 from ..strings.trie import Trie
 from ..strings.words import Alphabet, Word, Words
-from .lens import packed
+from .lens import MAX_SINGULAR_VALUES, packed
 from .panels import MAX_SIDE, state_order
 from .string_labels import word_labels
 from .walk import first_word, is_bracketed, ladder_words, open_brackets
 
+FURTHEST_RANK = MAX_SINGULAR_VALUES  # of a linear model that is sent alone
 NETWORKS = HANKEL_LEARNERS[1:]
 LINEAR = (HANKEL_LEARNERS[0], PFA.name())  # fitted to the matrix, and by likelihood
 NETWORK_RANKS = range(1, 13)  # of the networks that are looked for among the finished runs
 LIKELIHOOD_RANKS = range(1, 9)  # of the shipped networks that are trained by likelihood
-MAX_RANK = 20  # of the linear models
+MAX_RANK = 20  # of the linear models that are sent together
 PFA_STARTS = 8  # of EM, for the shipped linear models by likelihood
+MOST_POINTS = 60  # of a loss curve
 MOST_NUMBERS = 50_000  # in the transitions that are sent of one model
 MOST_STRINGS = 40
 MOST_GROUPS = 6
@@ -94,7 +98,7 @@ def explore_payload(data: Data, hankel: HankelMatrix, svd: TruncatedSVD) -> dict
           ("rows", "columns"; −1: none)
         - "singular", "numericalRank": singular values; "mostRank": the highest rank to choose
         - "linear": of SP: "model", a linear model, or None; "why" there is none; "scores", one for
-          each rank from 1
+          each rank from 1; "most", the highest rank of `further_payload`
         - "costs": learner -> about how many seconds the training of one rank takes, and of one
           that goes on from a network with a state less
         - "mostNetwork": the highest rank of networks that are looked for
@@ -156,6 +160,7 @@ def trained_payload(results: Mapping[str, Mapping[int, Result]]) -> dict[str, An
         - "scores": see `explore_payload`
         - "training": whether it was trained to its end
         - "starts": how many starts of EM it is the best of; None for a network
+        - "curves": of each stage of a network's training, see `_curve`
     """
     return {
         learner: {str(rank): _trained(result) for rank, result in by_rank.items()}
@@ -216,23 +221,52 @@ def _groups(
 
 def _linear(hankel: HankelMatrix, svd: TruncatedSVD, test: TestSet) -> dict[str, Any]:
     """Learn the models of SP, up to the rank that can be sent."""
-    if not _is_plain(hankel):
-        return {"model": None, "why": WHY_NO_LINEAR, "scores": []}
-    most = min(MAX_RANK, limits.most("rank"), svd.numerical_rank, len(svd.singular_values))
-    while most > 1 and hankel.num_symbols * most**2 > MOST_NUMBERS:
-        most -= 1
-    if hankel.num_symbols * most**2 > MOST_NUMBERS or not most:
-        return {"model": None, "why": WHY_TOO_LARGE, "scores": []}
-    cache = FitCache()
-    if len(svd.singular_values) >= svd_size(hankel, most):
-        cache.svds[len(svd.singular_values)] = svd
-    models = [fit(hankel, "SP", rank, cache=cache).model for rank in range(1, most + 1)]
-    linear = [model for model in models if isinstance(model, WFA)]
+    most = most_linear(hankel, svd)
+    if not most:
+        why = WHY_TOO_LARGE if _is_plain(hankel) else WHY_NO_LINEAR
+        return {"model": None, "why": why, "scores": [], "most": 0}
+    models = _spectral(hankel, svd, range(1, min(MAX_RANK, most) + 1))
     return {
-        "model": linear_payload(linear),
+        "model": linear_payload(models),
         "why": "",
-        "scores": [_scores(evaluate(model, test)) for model in linear],
+        "scores": [_scores(evaluate(model, test)) for model in models],
+        "most": most,
     }
+
+
+def further_payload(
+    data: Data, hankel: HankelMatrix, svd: TruncatedSVD, rank: int
+) -> dict[str, Any]:
+    """Make the payload of SP's model of one rank above MAX_RANK, up to `most_linear`: "rank",
+    "model" and "scores", see `linear_payload` and `explore_payload`.
+    """
+    models = _spectral(hankel, svd, [rank])
+    return {
+        "rank": rank,
+        "model": linear_payload(models),
+        "scores": _scores(evaluate(models[0], data.test)),
+    }
+
+
+def most_linear(hankel: HankelMatrix, svd: TruncatedSVD) -> int:
+    """Return the highest rank of SP whose singular values are known and whose model is not too
+    large for a browser; 0 if there is none.
+    """
+    if not _is_plain(hankel):
+        return 0
+    most = min(FURTHEST_RANK, limits.most("rank"), svd.numerical_rank, len(svd.singular_values))
+    while most and hankel.num_symbols * most**2 > MOST_NUMBERS:
+        most -= 1
+    return most
+
+
+def _spectral(hankel: HankelMatrix, svd: TruncatedSVD, ranks: Sequence[int]) -> list[WFA]:
+    """Learn SP's models of some ranks."""
+    cache = FitCache()
+    if len(svd.singular_values) >= svd_size(hankel, ranks[-1]):
+        cache.svds[len(svd.singular_values)] = svd
+    models = [fit(hankel, "SP", rank, cache=cache).model for rank in ranks]
+    return [model for model in models if isinstance(model, WFA)]
 
 
 def linear_payload(models: Sequence[WFA]) -> dict[str, Any]:
@@ -296,6 +330,21 @@ def _trained(result: Result) -> dict[str, Any]:
         "scores": _scores(result.scores),
         "training": result.report.training,
         "starts": learning.number_of_starts if isinstance(learning, PFA) else None,
+        "curves": [_curve(log) for log in result.report.logs],
+    }
+
+
+def _curve(log: TrainingLog) -> dict[str, Any]:
+    """Describe a stage of training: "stage", its name; "measure" of the loss; "isLogarithmic", for
+    the axes of its curve; "points", [epoch, loss]; "verdict", how it ended.
+    """
+    points = loss_points(*log.thinned(MOST_POINTS), log.measure)
+    return {
+        "stage": log.stage,
+        "measure": log.measure,
+        "isLogarithmic": log.measure == RELATIVE,
+        "points": [(epoch, float(f"{loss:.6g}")) for epoch, loss in points],
+        "verdict": log.verdict,
     }
 
 

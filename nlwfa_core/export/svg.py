@@ -35,7 +35,7 @@ from ..display.palette import (
 from ..errors import check_at_least, check_extra, check_types
 from ..hankel.matrix import HankelMatrix
 from ..learning.fitting import FitReport
-from ..learning.progress import RELATIVE, curve_from_one
+from ..learning.progress import RELATIVE, loss_points
 from ..learning.spectral import hankel_svd
 from ..metrics.intervals import Interval
 from ..metrics.seeds import Spread
@@ -48,8 +48,6 @@ PANEL_WIDTHS, HEIGHT, LEFT, TOP, BOTTOM, GAP = (540, 400, 240), 300, 70, 70, 60,
 STROKES = {"solid": "none", "dot": "2 4", "dash": "8 5"}
 TEXT, GRID, FRAME = "#222222", "#dddddd", "#888888"
 MAX_SINGULAR_VALUES, MAX_TICKS = 50, 16
-# losses below this, negative ones too, are rounding errors and are drawn here on a logarithmic axis
-SMALLEST_LOSS = 1e-15
 
 
 @dataclass(frozen=True)
@@ -225,13 +223,13 @@ def loss_svgs(report: FitReport, linear_loss: float | None = None) -> dict[str, 
     for measure in dict.fromkeys(log.measure for log in report.logs):
         relative = measure == RELATIVE
         series = {
-            log.stage: _curve(*log.thinned(), relative)
+            log.stage: _curve(*log.thinned(), measure)
             for log in report.logs
             if log.measure == measure
         }
         if linear_loss is not None and "factorisation" in series:
             last = max(epoch for points in series.values() for epoch in points)
-            series[LINEAR_LOSS] = _curve((1, last), (linear_loss, linear_loss), relative)
+            series[LINEAR_LOSS] = _curve((1, last), (linear_loss, linear_loss), measure)
         title = f"{measure[0].upper()}{measure[1:]}"
         description = "The loss after each epoch, one line per stage."
         figures[measure] = line_chart(
@@ -240,16 +238,9 @@ def loss_svgs(report: FitReport, linear_loss: float | None = None) -> dict[str, 
     return figures
 
 
-def _curve(epochs: Iterable[int], losses: Iterable[float], relative: bool) -> dict[int, Spread]:
-    """Make the points of a loss curve, epoch -> loss.
-
-    Relative losses, which get logarithmic axes, are at least SMALLEST_LOSS.
-    """
-    points = [
-        (epoch, loss) for epoch, loss in zip(epochs, losses, strict=True) if math.isfinite(loss)
-    ]
-    if relative:
-        points = [(epoch, max(loss, SMALLEST_LOSS)) for epoch, loss in curve_from_one(points)]
+def _curve(epochs: Iterable[int], losses: Iterable[float], measure: str) -> dict[int, Spread]:
+    """Make the points of a loss curve, epoch -> loss."""
+    points = loss_points(epochs, losses, measure)
     return {epoch: Spread(loss, None, 1, 0) for epoch, loss in points}
 
 

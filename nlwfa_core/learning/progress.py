@@ -4,7 +4,8 @@ learning.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import math
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -29,6 +30,8 @@ STATIONARY = 1e-3
 STAYED = 0.01
 # A relative loss below this is 0 up to rounding.
 NOTHING_LEFT = 1e-10
+# Relative losses below this, negative ones too, are drawn here on a logarithmic axis.
+LOWEST_LOSS = 1e-15
 # States of a training.
 EXACT, COMPLETE, BY_VALIDATION = "exact", "finished", "by validation"
 # The optimiser ended it before a stationary point; and its epochs did, or it diverged.
@@ -304,14 +307,29 @@ class TrainingLog:
         return None
 
 
-def curve_from_one(points: Sequence[tuple[int, float]]) -> list[tuple[int, float]]:
-    """Leave out epoch 0, which a logarithmic axis can't show. A single point, of a stage solved
-    exactly, moves to epoch 1 instead.
+def loss_points(
+    epochs: Iterable[int], losses: Iterable[float], measure: str
+) -> list[tuple[int, float]]:
+    """Return the points (epoch, loss) of a loss curve that can be drawn: those with a finite loss.
 
-    >>> curve_from_one([(0, 1.0), (1, 0.5), (2, 0.25)]), curve_from_one([(0, 0.5)])
-    ([(1, 0.5), (2, 0.25)], [(1, 0.5)])
+    A relative loss has logarithmic axes, so it is at least LOWEST_LOSS, and epoch 0 is left out. A
+    single point, of a stage solved exactly, moves to epoch 1 instead.
+
+    >>> loss_points([0, 1, 2], [1.0, 0.5, -1e-17], RELATIVE), loss_points([0], [0.5], RELATIVE)
+    ([(1, 0.5), (2, 1e-15)], [(1, 0.5)])
+    >>> loss_points([0, 1, 2], [1.0, float("inf"), 0.5], BITS)
+    [(0, 1.0), (2, 0.5)]
     """
-    return [(max(epoch, 1), loss) for epoch, loss in points if epoch > 0 or len(points) == 1]
+    points = [
+        (epoch, loss) for epoch, loss in zip(epochs, losses, strict=True) if math.isfinite(loss)
+    ]
+    if measure != RELATIVE:
+        return points
+    return [
+        (max(epoch, 1), max(loss, LOWEST_LOSS))
+        for epoch, loss in points
+        if epoch > 0 or len(points) == 1
+    ]
 
 
 def training_state(stages: Sequence[str]) -> str:

@@ -85,11 +85,12 @@ def explore(
     text: str,
     first: str,
     rest: str,
+    further: str,
     on_chosen: Callable[[], None],
     on_room: Callable[[], None],
 ) -> Any:
-    """Draw Explore. The state has "chosen": the rank, the learner, the objective and the linear
-    learner that were chosen in it.
+    """Draw Explore. The state has "chosen": the rank, the learner, the objective, the linear
+    learner and the linear rank that were chosen in it.
 
     What changes comes in parts of its own: otherwise Streamlit would send the component's script
     again, too.
@@ -98,12 +99,15 @@ def explore(
     ----------
     now : dict
         "id" of the payload, "trained", that of the trained models, "rank", "learner", "objective",
-        "linear", the learner of the linear model, and "isFirst": whether it begins in motion.
+        "linear", the learner of the linear model, "linearRank", its rank where it is not "rank",
+        and "isFirst": whether it begins in motion.
     text : str
         The payload, as JSON.
     first, rest : str
         The trained models without which there is no first picture, and those that come after it,
         as JSON.
+    further : str
+        The linear model of "linearRank" if it is not among those of the payload, as JSON.
 
     Returns
     -------
@@ -120,15 +124,15 @@ def explore(
         on_train_change=_nothing,
         on_cancel_change=_nothing,
     )
+    # the first picture does not wait for "rest"
     parts = {
-        name: {"id": id, "json": sent}
-        for name, id, sent in (
-            ("text", now["id"], text),
-            ("first", now["trained"], first),
-            ("rest", now["trained"], rest),
-        )
+        "further": {"id": now["id"], "json": further},
+        "now": now,
+        "text": {"id": now["id"], "json": text},
+        "first": {"id": now["trained"], "json": first},
+        "rest": {"id": now["trained"], "json": rest},
     }
-    for name, part in {"now": now, **parts}.items():
+    for name, part in parts.items():
         _part(key=f"{key}_{name}", data={"lens": "explore", name: part}, height=1)
     return answer
 

@@ -21,16 +21,23 @@ def start(recipes: Sequence[Recipe]) -> None:
     """Start trainings that differ in the rank alone, in one turn of the queue."""
     if not recipes:
         return
-    started: list[Recipe] = st.session_state.setdefault(STARTED, [])
-    started += [recipe for recipe in recipes if recipe not in started]
+    adopt(recipes)
     try:
         visitor_runs.submit_series(recipes)
     except RecipeError as error:
         error_toast(error)
 
 
+def adopt(recipes: Sequence[Recipe]) -> None:
+    """Count trainings as this session's, also those that were started before a reload of the page:
+    `withdraw_others` cancels them.
+    """
+    started: list[Recipe] = st.session_state.setdefault(STARTED, [])
+    started += [recipe for recipe in recipes if recipe not in started]
+
+
 def withdraw_others(data: DataRecipe) -> None:
-    """Cancel the trainings that were started from Explore for other strings than these."""
+    """Cancel this session's trainings for other strings than these."""
     started: list[Recipe] = st.session_state.get(STARTED, [])
     if others := [recipe for recipe in started if recipe.data != data]:
         visitor_runs.cancel(*reversed(others))

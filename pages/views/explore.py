@@ -10,12 +10,15 @@ import streamlit as st
 
 from nlwfa_core import RecipeError, limits
 from nlwfa_core.display.explore import (
+    FURTHEST_RANK,
     LINEAR,
     MAX_RANK,
     NETWORK_RANKS,
     NETWORKS,
     PFA_STARTS,
     explore_payload,
+    further_payload,
+    most_linear,
     trained_payload,
 )
 from nlwfa_core.experiment.datasets import Data
@@ -45,6 +48,7 @@ FIRST_OBJECTIVE = "likelihood"
 OTHER_OBJECTIVES = OBJECTIVES.keys() - {FIRST_OBJECTIVE}
 Keys = dict[str, dict[int, tuple[str, ...]]]  # learner -> rank -> keys of runs
 LINEAR_WAY = "linear"  # in the address: the linear model, if not the first of LINEAR
+LINEAR_RANK = "linear_rank"  # in the address: the linear lane's rank while the lanes are unlinked
 
 
 def picture(context: Context) -> None:
@@ -72,6 +76,10 @@ def picture(context: Context) -> None:
     trained = " ".join([context.hankel_key, objective, *keys])
     text = computed(_picture, context.hankel_key, context.data, context.hankel, context.svd)
     first, rest = computed(_trained, trained, found=found)
+    further = "null"
+    if MAX_RANK < (_linear_rank() or 0) <= most_linear(context.hankel, context.svd):
+        matrix = (context.data, context.hankel, context.svd)
+        further = computed(_further, context.hankel_key, *matrix, rank=_linear_rank())
     answer = components.explore(
         COMPONENT,
         {
@@ -81,16 +89,19 @@ def picture(context: Context) -> None:
             "learner": recipe.learning.learner,
             "objective": objective,
             "linear": _linear(),
-            "isFirst": not st.session_state.get(SEEN) and "rank" not in st.query_params,
+            "linearRank": _linear_rank(),
+            "isFirst": not st.session_state.get(SEEN)
+            and st.query_params.keys().isdisjoint({"rank", LINEAR_RANK}),
         },
         text,
         first,
         rest,
+        further,
         on_chosen=_take_chosen,
         on_room=_enter,
     )
     st.session_state[SEEN] = True
-    url_parameters.write(WAY, LINEAR_WAY)
+    url_parameters.write(WAY, LINEAR_WAY, LINEAR_RANK)
     missing = {
         learner: {rank: keys for rank, keys in by_rank.items() if rank not in found[learner]}
         for learner, by_rank in runs.items()
@@ -130,6 +141,7 @@ def _training(picture: str, missing: Keys) -> None:
     if any(status.state == "done" for by_rank in statuses.values() for status in by_rank.values()):
         st.rerun()
     if going := rank_series.going(statuses):
+        rank_series.adopt([status.recipe for status in going])
         known = {
             learner: {rank: (status.key,) for rank, status in by_rank.items()}
             for learner, by_rank in statuses.items()
@@ -159,6 +171,14 @@ def _linear() -> str:
     """Return the learner of the linear lane, one of `LINEAR`."""
     chosen = url_parameters.value(LINEAR_WAY)
     return chosen if chosen in LINEAR else LINEAR[0]
+
+
+def _linear_rank() -> int | None:
+    """Return the linear lane's rank, None if it is that of the nonlinear lane."""
+    chosen = url_parameters.value(LINEAR_RANK)
+    most = FURTHEST_RANK if _linear() == LINEAR[0] else MAX_RANK
+    ranks = range(1, min(most, limits.most("rank")) + 1)
+    return next((rank for rank in ranks if str(rank) == chosen), None)
 
 
 def _options_key(recipe: Recipe) -> str:
@@ -204,6 +224,11 @@ def _picture(data: Data, hankel: HankelMatrix, svd: TruncatedSVD) -> str:
     return _json(explore_payload(data, hankel, svd))
 
 
+def _further(data: Data, hankel: HankelMatrix, svd: TruncatedSVD, rank: int) -> str:
+    """Return the linear model of a rank that is sent alone, as JSON."""
+    return _json(further_payload(data, hankel, svd, rank))
+
+
 def _trained(found: dict[str, dict[int, str]]) -> tuple[str, str]:
     """Return the models that are trained as JSON: the networks of one learner, and all others."""
     results = {
@@ -220,7 +245,7 @@ def _json(payload: dict[str, Any]) -> str:
 
 def _take_chosen() -> None:
     """Set the sidebar to the rank and the learner that were chosen in the picture, and the address
-    to how its models are trained.
+    to how its models are trained, and to the linear lane's own rank.
 
     What a browser sends may be anything; what is no choice is ignored.
     """
@@ -230,12 +255,14 @@ def _take_chosen() -> None:
             "learner": str(learner),
             "objective": str(objective),
             "linear": str(linear),
+            "linearRank": int() | None as linear_rank,
         }:
             sidebar.set_rank(max(1, rank))
             if learner in HANKEL_LEARNERS:
                 st.session_state["learner"] = learner
             url_parameters.set_value(WAY, objective if objective in OTHER_OBJECTIVES else "")
             url_parameters.set_value(LINEAR_WAY, linear if linear in LINEAR[1:] else "")
+            url_parameters.set_value(LINEAR_RANK, str(linear_rank or ""))
 
 
 def _enter() -> None:
@@ -246,7 +273,7 @@ def _enter() -> None:
     if room == "train":
         st.session_state["objective"] = _objective()
     if room == "compare" and (linear := _linear()) in STRING_LEARNERS:
-        rank = sidebar.current().learning.rank
+        rank = _linear_rank() or sidebar.current().learning.rank
         st.session_state["opponents"] = [linear]
         st.session_state["ranks"] = sorted({*open_lesson.COMPARED, rank})
         st.session_state["against"] = "rank"

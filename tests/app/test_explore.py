@@ -61,6 +61,23 @@ def test_the_linear_model_of_a_link_is_shown_and_no_other_is_known() -> None:
     assert parts(app)["now"]["linear"] == "SP" and not complaints(app)
 
 
+@pytest.mark.parametrize(
+    ("text", "rank"),
+    [("30", 30), ("20", 20), ("1", 1), ("", None), ("0", None), ("99", None), ("2.5", None)],
+)
+def test_the_linear_rank_of_a_link_is_one_that_is_drawn(text: str, rank: int | None) -> None:
+    app = open_lab(rank=2, linear_rank=text)
+    assert parts(app)["now"]["linearRank"] == rank and parts(app)["now"]["rank"] == 2
+    further = json.loads(parts(app)["further"]["json"])
+    assert further is None if rank != 30 else further["rank"] == 30
+    assert not complaints(app)
+
+
+def test_linear_models_by_likelihood_have_no_higher_rank() -> None:
+    found = parts(open_lab(rank=2, linear_rank=30, linear="PFA"))
+    assert found["now"]["linearRank"] is None and found["further"]["json"] == "null"
+
+
 def test_another_rank_sends_no_other_picture() -> None:
     app = open_lab(**QUICK)
     before = parts(app)
@@ -148,6 +165,19 @@ def test_a_cancel_and_other_strings_end_the_training(monkeypatch: pytest.MonkeyP
     assert recipe_of(app).data == before
     assert set(going(app).values()) == {"cancelled"}
     assert not complaints(app)
+
+
+def test_after_a_reload_a_training_is_still_seen_and_ended_by_other_strings(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    long = OWN | {"num_strings": 20_000, "data_seed": 618}
+    asks(open_lab(**long), monkeypatch, train=wanted(1, 2))
+    app = open_lab(**long)
+    assert list(parts(app)["training"]["told"]) == ["both.non"]
+    assert len(going(app)) == 2 and set(going(app).values()) <= {"queued", "running"}
+    app.number_input(key="data_seed").set_value(619).run()
+    app.number_input(key="data_seed").set_value(618).run()
+    assert set(going(app).values()) == {"cancelled"} and not complaints(app)
 
 
 @pytest.mark.parametrize(

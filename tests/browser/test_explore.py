@@ -8,15 +8,20 @@ import re
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from playwright.sync_api import Locator, Page, WebSocket, expect
 
+from nlwfa_core import fit
 from nlwfa_core.display.explore import PFA_STARTS
-from nlwfa_core.experiment.pipeline import run
+from nlwfa_core.display.projection import prefix_states
+from nlwfa_core.experiment.datasets import load_data
+from nlwfa_core.experiment.pipeline import build_hankel, run
 from nlwfa_core.experiment.presets import PRESETS
 from nlwfa_core.experiment.recipe import with_fields
 from nlwfa_core.experiment.results import Result, load_result
 from nlwfa_core.files import LAB_FOLDER, FileShelf
+from nlwfa_core.models.geometry import directions
 from nlwfa_core.strings.words import Words
 from tests.browser.screen import choose, eventually, go, heading, keyed, settled, visit
 from tests.waiting import PATIENCE_SECONDS
@@ -72,6 +77,64 @@ def test_a_drag_of_the_rank_sends_nothing_until_it_is_let_go(page: Page, lab: st
     assert len(sizes) == 1
 
 
+def test_two_nonlinear_states_are_set_against_twenty_linear_ones(page: Page, lab: str) -> None:
+    """By one drag, which sends nothing until it is let go; the address keeps both ranks."""
+    sizes = sent_by(page)
+    visit(page, lab, rank=2)
+    page.get_by_role("button", name="unlink lanes").click()
+    expect(page).to_have_url(re.compile("linear_rank=2"))
+    linear = page.get_by_role("slider", name="States of the linear model")
+    box = linear.bounding_box()
+    sizes.clear()
+    page.mouse.move(box["x"] + 2 * box["width"] / 20, box["y"] + 20)
+    page.mouse.down()
+    for step in (5, 10, 15, 20):
+        page.mouse.move(box["x"] + step * box["width"] / 20 - 2, box["y"] + 20)
+        expect(linear).to_have_attribute("aria-valuenow", str(step))
+    assert not sizes
+    page.mouse.up()
+    expect(page).to_have_url(re.compile("linear_rank=20"))
+    assert len(sizes) == 1
+    page.reload()
+    settled(page)
+    expect(verdict(page)).to_contain_text(re.compile(r"2 curved.*20 linear|20 linear"))
+    nonlinear = page.get_by_role("slider", name="States of the nonlinear model")
+    for slider, lane, rank in ((linear, "upper", 20), (nonlinear, "lower", 2)):
+        expect(slider).to_have_attribute("aria-valuenow", str(rank))
+        expect(page.locator(f".explore .lane.{lane} .sub")).to_contain_text(f"{rank} states")
+    scored = page.locator(".explore .lane.upper .scored")
+    recipe = with_fields(FIRST, {"learner": "SP", "rank": 20})
+    expect(scored).to_contain_text(f"WER {run(recipe).scores.wer:.3f}")
+    scores = shipped("both.non", 2).scores
+    expect(lower(page).locator(".scored")).to_contain_text(f"WER {scores.wer:.3f}")
+    field = page.get_by_role("spinbutton", name="Number of linear states")
+    sizes.clear()
+    field.fill("30")
+    field.press("Enter")  # more states than can be dragged to come from the server
+    expect(page).to_have_url(re.compile("linear_rank=30"))
+    expect(page.locator(".explore .lane.upper .sub")).to_contain_text("30 states")
+    recipe = with_fields(FIRST, {"learner": "SP", "rank": 30})
+    expect(scored).to_contain_text(f"WER {run(recipe).scores.wer:.3f}")
+    assert len(sizes) == 1
+    field.fill("99")
+    field.press("Enter")
+    expect(field).to_have_value("50")
+    expect(page.locator(".explore .lane.upper .sub")).to_contain_text("50 states")
+    linear.press("ArrowLeft")
+    expect(page).to_have_url(re.compile("linear_rank=20"))
+    nonlinear.press("ArrowRight")
+    expect(page).to_have_url(re.compile(r"[?&]rank=3"))
+    expect(linear).to_have_attribute("aria-valuenow", "20")
+    page.get_by_role("button", name="Numbers").click()
+    rows = page.locator(".explore dialog tr")
+    expect(rows.filter(has_text="SP")).to_contain_text("SP20")
+    expect(rows.filter(has_text="both.non")).to_contain_text("both.non3")
+    page.get_by_role("button", name="Close").click()
+    page.get_by_role("button", name="link lanes").click()
+    expect(verdict(page)).to_contain_text("With 3 states")
+    expect(page).not_to_have_url(re.compile("linear_rank"))
+
+
 @pytest.mark.parametrize(("learner", "rank"), [("both.non", 6), ("fac.non", 3), ("tran.non", 8)])
 def test_scores_are_those_of_the_results(page: Page, lab: str, learner: str, rank: int) -> None:
     visit(page, lab, rank=rank, learner=learner)
@@ -91,6 +154,50 @@ def test_networks_of_the_papers_way_are_shown_beside_those_by_likelihood(
     scores = load_result(LAB_FOLDER / "assets" / "results" / key).scores
     shown = f"TV {scores.total_variation:.3f}"
     expect(page.locator(".explore .lane.lower .scored")).to_contain_text(shown)
+
+
+def test_the_nonlinear_lane_shows_how_its_network_was_trained(page: Page, lab: str) -> None:
+    visit(page, lab, rank=4, way="hankel")
+    expect(page.locator(".explore .lane.upper .flips button")).to_be_hidden()
+    before = lower(page).bounding_box()
+    lower(page).get_by_role("button", name="training").click()
+    curve = lower(page).locator(".losses")
+    key = with_fields(FIRST, {"learner": "both.non", "rank": 4}).key()
+    result = load_result(LAB_FOLDER / "assets" / "results" / key)
+    for log in result.report.logs:
+        expect(curve).to_contain_text(f"{log.stage} {log.verdict.split(':')[0]}")
+    most = max(len(log.losses) - 1 for log in result.report.logs)
+    expect(curve).to_contain_text(f"{most:,} epochs")
+    assert lower(page).bounding_box() == before
+    trained_by(page, "nonlinear", "by likelihood")
+    expect(curve).to_contain_text("likelihood ")
+    page.get_by_role("switch", name="how rows are compressed").click()
+    page.get_by_role("switch", name="how states step").click()
+    expect(curve).to_be_hidden()  # nothing was trained
+    page.get_by_role("switch", name="how states step").click()
+    lower(page).get_by_role("button", name="Ĥ").click()
+    expect(lower(page).locator(".matrix")).to_be_visible()
+
+
+def test_states_stand_on_rings_or_at_their_principal_components(page: Page, lab: str) -> None:
+    """Where H does not fall into blocks, at their principal components at first."""
+    visit(page, lab, rank=6)
+    caption = page.locator(".explore .lane.upper .caption").nth(1)
+    expect(caption).to_contain_text("States: ")
+    page.get_by_role("button", name="PCA").click()
+    hankel = build_hankel(load_data(FIRST.data).train, FIRST.hankel)
+    model = fit(hankel, "SP", 6).model
+    states = prefix_states(model, hankel.basis.prefixes)
+    often = hankel.block.toarray().sum(axis=1)[states.any(axis=1)]
+    points = directions(states[states.any(axis=1)])
+    values = np.linalg.eigvalsh(np.cov(points.T, aweights=often, ddof=0))[::-1]
+    lost = len(states) - len(points)
+    share = f"{values[:2].sum() / values.sum():.0%}"
+    expect(caption).to_have_text(f"PCA {share}; {lost} of {len(states)} lost")
+    visit(page, lab, rank=5, source="hmm")
+    expect(caption).to_contain_text("of the variance")
+    page.get_by_role("button", name="rings", exact=True).click()
+    expect(caption).to_contain_text("States: ")
 
 
 def test_the_linear_model_has_the_same_switch_and_the_address_remembers_it(

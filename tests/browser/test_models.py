@@ -22,6 +22,7 @@ from nlwfa_core.display.explore import (
     network_payload,
     trained_payload,
 )
+from nlwfa_core.display.projection import project
 from nlwfa_core.experiment.datasets import load_data
 from nlwfa_core.experiment.pipeline import build_hankel
 from nlwfa_core.experiment.presets import PRESETS
@@ -29,6 +30,7 @@ from nlwfa_core.experiment.recipe import with_fields
 from nlwfa_core.experiment.results import load_result
 from nlwfa_core.files import LAB_FOLDER
 from nlwfa_core.learning.two_steps import FitCache
+from nlwfa_core.models.geometry import directions
 from nlwfa_core.models.reading import Reading
 from nlwfa_core.sources.dyck import Dyck
 from nlwfa_core.strings.trie import Trie
@@ -164,6 +166,75 @@ def test_brackets_have_the_librarys_probabilities(script: Page, rules: tuple[flo
     same(np.array([weight for weight, _ in found], dtype=float), truth.weights(words))
 
 
+# (points, weights) -> the plane, and where the points stand in it
+PLANE = """([points, weights]) => {
+    const { mean, axes, share, place } = principalPlane(points, weights);
+    return { mean, axes, share, places: points.map(place) };
+}"""
+
+
+@pytest.mark.parametrize("size", [1, 2, 5, 20])
+def test_the_principal_plane_is_that_of_the_weighted_covariance(script: Page, size: int) -> None:
+    rng = np.random.default_rng(size)
+    points = rng.normal(size=(30, size)) @ rng.normal(size=(size, size))
+    weights = rng.uniform(size=30)
+    found = script.evaluate(PLANE, [points.tolist(), weights.tolist()])
+    np.testing.assert_allclose(found["mean"], np.average(points, axis=0, weights=weights))
+    covariance = np.atleast_2d(np.cov(points.T, aweights=weights, ddof=0))
+    values, vectors = np.linalg.eigh(covariance)
+    assert found["share"] == pytest.approx(values[::-1][:2].sum() / values.sum())
+    for axis, own in zip(np.array(found["axes"]), vectors.T[::-1], strict=False):
+        assert abs(axis @ own) == pytest.approx(1)
+    places = np.array(found["places"])
+    expected = (points - found["mean"]) @ np.transpose(found["axes"])
+    np.testing.assert_allclose(places, expected, atol=1e-12)
+    assert (places[0, : min(size, 2)] < 0).all()
+    if size == 1:  # there is no second axis
+        assert found["axes"][1] == [0] and not places[:, 1].any()
+
+
+def test_points_that_count_the_same_stand_where_the_states_page_has_them(script: Page) -> None:
+    """Up to the sides of the axes."""
+    points = np.random.default_rng(3).normal(size=(12, 4))
+    found = script.evaluate(PLANE, [points.tolist(), [2.0] * 12])
+    projection = project(points, 2)
+    assert found["share"] == pytest.approx(projection.explained_by(2))
+    places = np.abs(projection.coordinates(points))
+    np.testing.assert_allclose(np.abs(found["places"]), places, atol=1e-12)
+
+
+def test_states_that_are_all_the_same_stand_in_the_middle(script: Page) -> None:
+    found = script.evaluate(PLANE, [[[0.1, 0.7, 0.3]] * 9, [0.1] * 9])
+    assert found["share"] == 0 and not np.array(found["axes"]).any()
+
+
+def test_a_linear_state_is_a_direction_and_a_networks_state_is_as_it_is(script: Page) -> None:
+    rng = np.random.default_rng(8)
+    linear = WFA(rng.normal(size=3), rng.normal(size=(2, 3, 3)), rng.normal(size=3))
+    words = all_words(2, 3)
+    trie = Trie.of(words, 2)
+    ask = """([payload, words]) => {
+        const model = payload.layers ? networkOf(payload) : linearOf(payload, 3);
+        return words.map((word) => model.pointOf(stateAfter(model, word)));
+    }"""
+    sent = [list(word) for word in words]
+    found = script.evaluate(ask, [linear_payload([linear]), sent])
+    np.testing.assert_allclose(found, directions(linear.states(trie)[trie.ends]), **CLOSE)
+    for reading in BROWSER_READINGS:
+        outputs = 3 if reading.name == "conditional" else 4
+        network = NLWFA(
+            rng.normal(size=3),
+            (rng.normal(size=(2, 3, 3)),),
+            (rng.normal(size=(3, 5)),),
+            rng.normal(size=(5, outputs)),
+            nonlinear_transitions=True,
+            nonlinear_termination=True,
+            reading=reading,
+        )
+        found = script.evaluate(ask, [network_payload(network), sent])
+        np.testing.assert_allclose(found, network.states(trie)[trie.ends][:, :3], **CLOSE)
+
+
 def lane(variation: Any, errors: float = 0.5, reach: int = 3, error: float = 0.2) -> dict[str, Any]:
     return {
         "scores": [variation, errors, 1.0, 0, 0],
@@ -221,6 +292,57 @@ def test_of_other_objectives_nothing_is_put_down_to_the_curve(
     assert "objective" not in "".join(text for text, _ in like["line"])
 
 
+UNEQUAL = [
+    (lane(0.2), lane(0.1), [20, 2], "2 curved states halve the error of 20 linear ones"),
+    (lane(0.2), lane(0.05), [4, 1], "1 curved state leaves 25% of the error of 4 linear ones"),
+    (lane(0.2), lane(0.15), [1, 2], "2 curved states save 25% of the error of 1 linear one"),
+    (lane(0.2), lane(0.19), [20, 2], "2 curved states are level with 20 linear ones"),
+    (lane(0.2), lane(0.2), [20, 1], "1 curved state is level with 20 linear ones"),
+    (
+        lane(0.2),
+        lane(0.2, reach=4),
+        [20, 2],
+        "2 curved states are level with 20 linear ones, and go deeper",
+    ),
+    (lane(0.05), lane(0.2), [20, 2], "20 linear states leave 25% of the error of 2 curved ones"),
+    (lane(0.1), lane(0.2), [1, 2], "1 linear state halves the error of 2 curved ones"),
+    (
+        lane(0.1),
+        lane(0.2, reach=5),
+        [20, 2],
+        "20 linear states are nearer, but not right to such depth",
+    ),
+    (
+        lane(0.1),
+        lane("∞"),
+        [20, 2],
+        "With 2 curved states and 20 linear ones, the nonlinear model failed",
+    ),
+    (
+        lane(0.1),
+        None,
+        [20, 1],
+        "With 1 curved state and 20 linear ones, the nonlinear model is not trained yet",
+    ),
+    (lane(0.2), lane(0.1), [3, 3], "With 3 states, the curve halves the error"),
+]
+
+
+@pytest.mark.parametrize(("linear", "network", "ranks", "expected"), UNEQUAL)
+def test_of_unequal_numbers_of_states_both_are_told(
+    script: Page, linear: Any, network: Any, ranks: list[int], expected: str
+) -> None:
+    """Nothing is put down to the curve, whose model has more states or fewer."""
+    assert verdict(script, linear, network, ranks=ranks)["head"] == expected
+
+
+def test_without_a_truth_unequal_numbers_of_states_are_compared_by_wrong_guesses(
+    script: Page,
+) -> None:
+    found = verdict(script, lane(None, 0.8), lane(None, 0.4), ranks=[9, 2], hasTruth=False)
+    assert found["head"] == "2 curved states save 50% of the wrong guesses of 9 linear ones"
+
+
 def test_a_network_that_is_not_trained_to_its_end_is_named_so(script: Page) -> None:
     found = verdict(script, lane(0.2), lane(0.1) | {"training": "not finished"})
     assert found["line"][-1][0] == " · not trained to its end"
@@ -256,9 +378,11 @@ def test_without_a_bend_the_linear_model_stands_alone(script: Page) -> None:
     assert missing["head"] == "With 1 state, there is no model to draw yet"
 
 
-def verdict(script: Page, linear: Any, network: Any, **others: Any) -> dict[str, Any]:
+def verdict(
+    script: Page, linear: Any, network: Any, rank: int = 4, **others: Any
+) -> dict[str, Any]:
     asked = {
-        "rank": 4,
+        "ranks": [rank, rank],
         "learner": "both.non",
         "objectives": ["hankel", "hankel"],
         "linear": linear,

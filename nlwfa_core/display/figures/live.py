@@ -11,13 +11,10 @@ from typing import Any
 import numpy as np
 
 from ...jobs.snapshots import Snapshot
-from ...learning.progress import BITS, PENALISED_BITS, RELATIVE, curve_from_one
+from ...learning.progress import BITS, LOWEST_LOSS, PENALISED_BITS, RELATIVE, loss_points
 from ...rounding import format_significant, power_of_ten
 from ..palette import ACCENT, COLOURS, GREY, LINEAR_LOSS, MONOSPACE, MUTED, class_colours
 
-# Smaller losses are rounding errors, which may even be negative; a logarithmic axis needs a
-# positive lower end.
-LOWEST_LOSS = 1e-15
 MOST_TICKS = 6
 # A point is an epoch, a loss, and the loss as text, which a tooltip shows.
 TEXT_IN_TOOLTIP = {
@@ -67,12 +64,7 @@ def loss_options(
     relative = measure == RELATIVE
     series: list[dict[str, Any]] = []
     for stage, (epochs, losses) in curves.items():
-        points = [
-            (epoch, max(loss, LOWEST_LOSS))
-            for epoch, loss in zip(epochs, losses, strict=True)
-            if np.isfinite(loss)
-        ]
-        points = curve_from_one(points) if relative else points
+        points = loss_points(epochs, losses, measure)
         colour = STAGE_COLOURS.get(stage, ACCENT)
         look = {
             "showSymbol": len(points) == 1,

@@ -14,6 +14,7 @@ from nlwfa_core import HankelMatrix, TestSet, as_sample, evaluate, fit, limits
 from nlwfa_core.display.explore import (
     MAX_RANK,
     MOST_NUMBERS,
+    MOST_POINTS,
     NETWORK_RANKS,
     NETWORKS,
     PFA_STARTS,
@@ -21,8 +22,10 @@ from nlwfa_core.display.explore import (
     WHY_NO_NETWORK,
     WHY_TOO_LARGE,
     explore_payload,
+    further_payload,
     trained_payload,
 )
+from nlwfa_core.display.lens import MAX_SINGULAR_VALUES
 from nlwfa_core.experiment.datasets import Data, load_data
 from nlwfa_core.experiment.pipeline import build_hankel, run
 from nlwfa_core.experiment.presets import PRESETS
@@ -84,6 +87,21 @@ def test_the_leading_blocks_are_the_models_of_smaller_ranks() -> None:
         assert linear["scores"][rank - 1][3:] == [scores.num_zero, scores.num_negative]
 
 
+def test_a_linear_model_of_a_higher_rank_is_sent_alone() -> None:
+    data, hankel = prepared(FIRST)
+    svd = hankel_svd(hankel, MAX_SINGULAR_VALUES)
+    most = explore_payload(data, hankel, svd)["linear"]["most"]
+    assert MAX_RANK < most <= svd.numerical_rank
+    sent = further_payload(data, hankel, svd, most)
+    model = fit(hankel, "SP", most).model
+    assert isinstance(model, WFA) and sent["rank"] == most
+    np.testing.assert_array_equal(
+        numbers(sent["model"]["transitions"], 2, most, most), model.transitions
+    )
+    np.testing.assert_array_equal(numbers(sent["model"]["termination"]), model.termination)
+    assert sent["scores"][1] == evaluate(model, data.test).wer
+
+
 def test_cells_rows_and_columns_are_those_of_the_matrix() -> None:
     recipe = quick()
     data, hankel = prepared(recipe)
@@ -130,6 +148,24 @@ def test_the_shipped_networks_are_sent_whole_and_the_picture_is_small() -> None:
                 np.testing.assert_array_equal(mine, own)
 
 
+@pytest.mark.parametrize("objective", ["hankel", "likelihood"])
+@pytest.mark.parametrize("learner", ["fac.non", "both.non"])
+def test_loss_curves_are_those_of_the_training(learner: str, objective: str) -> None:
+    fields = {"learner": learner, "rank": 3, "objective": objective}
+    result = load_result(SHIPPED / with_fields(FIRST, fields).key())
+    curves = trained_payload({learner: {3: result}})[learner]["3"]["curves"]
+    assert [curve["stage"] for curve in curves] == [log.stage for log in result.report.logs]
+    for curve, log in zip(curves, result.report.logs, strict=True):
+        epochs = [epoch for epoch, _ in curve["points"]]
+        assert len(epochs) <= MOST_POINTS and epochs == sorted(set(epochs))
+        if log.epochs:  # a stage that was solved exactly is a point at epoch 1
+            assert epochs[-1] == len(log.losses) - 1
+            losses = [loss for _, loss in curve["points"]]
+            np.testing.assert_allclose(losses, log.losses[epochs], rtol=1e-5)
+        assert curve["verdict"] == log.verdict
+        assert curve["isLogarithmic"] == (objective == "hankel")
+
+
 def test_linear_models_by_likelihood_are_sent_whole_each_with_its_own_sums() -> None:
     """No weight of theirs is below 0, and the probabilities of all strings sum to 1."""
     results = {rank: shipped_pfa(rank) for rank in range(1, MAX_RANK + 1)}
@@ -163,7 +199,7 @@ def test_a_linear_model_of_too_many_numbers_is_not_sent() -> None:
 )
 def test_matrices_whose_linear_model_is_no_leading_block_have_none(fields: dict[str, Any]) -> None:
     linear = payload_of(quick(**fields))["linear"]
-    assert linear == {"model": None, "why": WHY_NO_LINEAR, "scores": []}
+    assert linear == {"model": None, "why": WHY_NO_LINEAR, "scores": [], "most": 0}
 
 
 def test_a_network_that_is_read_in_another_way_is_not_drawn() -> None:

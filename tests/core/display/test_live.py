@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 
-from nlwfa_core.display.figures.live import LOWEST_LOSS, loss_options, picture_options
+from nlwfa_core.display.figures.live import loss_options, picture_options
 from nlwfa_core.display.palette import CLASSES, EMPTY_WORD
 from nlwfa_core.jobs.snapshots import Snapshot
-from nlwfa_core.learning.progress import BITS
+from nlwfa_core.learning.progress import BITS, LOWEST_LOSS
 
 PICTURE = Snapshot(
     "transitions",
