@@ -184,7 +184,7 @@ def test_experiments_share_runs_and_other_settings_make_other_runs(
     keys = {planned: by_rank.key(planned) for planned in by_rank.runs}
     assert len(set(keys.values())) == len(keys)
     other = replace(REFINED, steps=3_100)
-    monkeypatch.setitem(experiments.SETTINGS, "refined", other)
+    monkeypatch.setitem(experiments.BY_RANK_SETTINGS, "refined", other)
     changed = {planned for planned, key in keys.items() if by_rank.key(planned) != key}
     assert {(planned.settings, planned.learner) for planned in changed} == {("refined", "both.non")}
 
@@ -538,7 +538,8 @@ def test_the_page_by_rank() -> None:
     assert "| refined | 0 of 80 | 0 of 5 |" in page
     assert "| converged | 0 of 120 | 0 of 5 |" in page
     assert "| likelihood | 0 of 45 | 0 of 5 |" in page
-    assert "245 runs are missing" in page
+    assert "| few states | 0 of 20 | 0 of 5 |" in page
+    assert "265 runs are missing" in page
     # Seeds, SP and its ties, three networks, uniform model, 5-gram and true model.
     cells = [
         "5",
