@@ -571,7 +571,7 @@ def test_the_page_by_rank() -> None:
         "5 of 5",
     ]
     assert f"| {' | '.join(row)} | 0.000 ± 0.000 | −0.150 ± 0.000 |" in page
-    assert page.count(": not yet run") == 8
+    assert page.count(": not yet run") == 12
     assert "same number of states" not in page
     for name, text in files.items():
         if name.endswith(".svg"):
