@@ -191,7 +191,7 @@ class Teaching:
         batches = [-(-each.num_strings // BATCH) for each in strings]
         total = sum(each.total for each in strings)
         adam = _Adam(len(weights.vector), generation.rate, passes * sum(batches))
-        ridge = np.float32(self.prior / total)
+        ridge = self.prior / total
         values = [np.log(self.train.num_symbols + 1) + weights.penalty(ridge)]
         for _ in range(passes):
             lost = 0.0
@@ -401,14 +401,14 @@ class _Hierarchy:
         held = self.vector[self.num_common + self.num_initial :]
         return float(ridge / 2 * (held @ held))
 
-    def gradient(self, of_network: Float32, ridge: np.float32) -> Float32:
+    def gradient(self, of_network: Float32, ridge: float) -> Float32:
         """Convert the gradient by the network's weights to that of J by `vector`. A long one is
         shortened.
         """
         size = float(np.linalg.norm(of_network))
         if size > LONGEST:
-            of_network = of_network * np.float32(LONGEST / size)
-        result = np.concatenate([np.zeros(self.num_common, np.float32), of_network])
+            of_network = of_network * of_network.dtype.type(LONGEST / size)
+        result = np.concatenate([np.zeros(self.num_common, of_network.dtype), of_network])
         for of_maps, common in self._maps(of_network, result):
             common += of_maps.sum(axis=0, keepdims=True)
         first = self.num_common + self.num_initial
