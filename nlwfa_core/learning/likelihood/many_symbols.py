@@ -24,7 +24,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -36,7 +36,8 @@ from ..progress import CancelCheck, check_cancelled
 from .network import Network, objectives_and_gradients, outputs
 from .prefixes import PrefixCounts, numbers_of
 
-Float32 = npt.NDArray[np.float32]
+# Of 32 bits, with which a pass takes half the time.
+Short = npt.NDArray[Any]
 
 
 class Generation(NamedTuple):
@@ -59,11 +60,11 @@ class Generation(NamedTuple):
     drawn: int
 
 
-GENERATIONS = (Generation(6, 16, 3e-3, 0), Generation(3, 9, 4e-3, 4), Generation(1, 20, 4e-3, 5))
+GENERATIONS = (Generation(6, 16, 3e-3, 0), Generation(3, 12, 4e-3, 4), Generation(1, 30, 4e-3, 5))
 TAUGHT_SHARE = 0.6  # of the teachers' predictions in what is learned on the training strings
 # Of a larger sample there are fewer passes and fewer drawn strings, so that a network computes at
 # most so many predictions.
-MOST_PREDICTIONS, MOST_DRAWN = 6_000_000, 250_000
+MOST_PREDICTIONS, MOST_DRAWN = 8_000_000, 250_000
 LONGEST_DRAWN = (
     2  # a drawn string longer than so many times the longest training string is left out
 )
@@ -234,9 +235,9 @@ class Strings:
     paths: IntArray
     starts: IntArray
     following: IntArray
-    weights: Float32
+    weights: Short
     share: float
-    predictions: Float32
+    predictions: Short
 
     @classmethod
     def of(cls, sample: Sample, teachers: Sequence[Network], share: float) -> Strings:
@@ -277,7 +278,7 @@ class Strings:
         """Return the distinct prefixes at some places, in ascending order."""
         return np.unique(self.paths[steps])
 
-    def part(self, prefixes: IntArray, counts: Float32 | None = None) -> PrefixCounts:
+    def part(self, prefixes: IntArray, counts: Short | None = None) -> PrefixCounts:
         """Select prefixes, and with each all shorter ones, with other counts."""
         tree = self.tree
         parent = np.searchsorted(prefixes, tree.parent[prefixes])
@@ -384,7 +385,7 @@ class _Hierarchy:
         self.vector = np.concatenate([*shared, deviations.vector])
 
     @property
-    def network_vector(self) -> Float32:
+    def network_vector(self) -> Short:
         """Return the weights of the network: common maps plus deviations."""
         result = self.vector[self.num_common :].copy()
         for of_maps, common in self._maps(result, self.vector):
@@ -401,7 +402,7 @@ class _Hierarchy:
         held = self.vector[self.num_common + self.num_initial :]
         return float(ridge / 2 * (held @ held))
 
-    def gradient(self, of_network: Float32, ridge: float) -> Float32:
+    def gradient(self, of_network: Short, ridge: float) -> Short:
         """Convert the gradient by the network's weights to that of J by `vector`. A long one is
         shortened.
         """
@@ -415,7 +416,7 @@ class _Hierarchy:
         result[first:] += ridge * self.vector[first:]
         return result
 
-    def _maps(self, of_network: Float32, whole: Float32) -> Iterable[tuple[Float32, Float32]]:
+    def _maps(self, of_network: Short, whole: Short) -> Iterable[tuple[Short, Short]]:
         """Yield views of each layer of the maps: (num_symbols, …) of all symbols in a vector of the
         network's weights, and (1, …) of the common map in a vector like `vector`.
         """
@@ -439,7 +440,7 @@ class _Adam:
         self.square = np.zeros(number, np.float32)
         self.done = 0
 
-    def step(self, vector: Float32, gradient: Float32) -> None:
+    def step(self, vector: Short, gradient: Short) -> None:
         """Change a vector in place."""
         self.done += 1
         self.mean += np.float32(1 - MEAN) * (gradient - self.mean)
@@ -473,7 +474,8 @@ def _in_random_order(
 def _all_predicted(network: Network, prefixes: PrefixCounts) -> FloatArray:
     """Compute p(σ | u) for all prefixes, shape (num_prefixes, num_symbols + 1)."""
     stack = network.with_vectors(network.vector[None].astype(np.float32))
-    return np.exp(outputs(stack, prefixes).logs[0])
+    result: FloatArray = np.exp(outputs(stack, prefixes).logs[0])
+    return result
 
 
 def _predicted(network: Network, states: FloatArray) -> FloatArray:
@@ -483,7 +485,8 @@ def _predicted(network: Network, states: FloatArray) -> FloatArray:
         values = np.tanh(values @ layer)
     scores = values @ network.output
     result: FloatArray = np.exp(scores - scores.max(axis=1, keepdims=True))
-    return result / result.sum(axis=1, keepdims=True)
+    result /= result.sum(axis=1, keepdims=True)
+    return result
 
 
 def _moved(network: Network, states: FloatArray, symbols: IntArray) -> FloatArray:

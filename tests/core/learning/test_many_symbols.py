@@ -151,7 +151,7 @@ def test_strings_are_drawn_from_the_mean_of_the_teachers(train: Sample) -> None:
     drawn = teaching._drawn(teachers, 40, np.random.default_rng(6))
     assert drawn is not None and drawn.words.lengths.max() <= 2 * train.words.lengths.max()
     assert 20 * train.num_strings < drawn.num_strings <= 40 * train.num_strings
-    second = Counter[tuple[int, int]]()
+    second = Counter[int]()
     for word, count in counted(drawn):
         if word[:1] == (3,):
             second[word[1] if len(word) > 1 else 12] += count
