@@ -5,12 +5,11 @@ by which `fit` trains them.
 from __future__ import annotations
 
 from collections import Counter
-from pathlib import Path as File
 
 import numpy as np
 import pytest
 
-from nlwfa_core import as_sample, evaluate, fit, read_strings
+from nlwfa_core import as_sample, evaluate, fit
 from nlwfa_core.errors import Cancelled
 from nlwfa_core.learning.likelihood import many_symbols, newton
 from nlwfa_core.learning.likelihood.many_symbols import Generation, Strings, Teaching
@@ -23,19 +22,16 @@ from nlwfa_core.models.nlwfa import NLWFA
 from nlwfa_core.strings.sample import Sample
 from nlwfa_core.strings.trie import Trie
 from nlwfa_core.strings.words import Alphabet, FloatArray, Word, Words
-from tests.references import DATA
 
-VERBS = DATA / "spice"
 LETTERS = "abcdefghijkl"
 TANH = {"fac.non": (False, True), "tran.non": (True, False), "both.non": (True, True)}
 
 
 @pytest.fixture(autouse=True)
-def short(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+def short(monkeypatch: pytest.MonkeyPatch) -> None:
     """What holds for any number of networks and passes is tested with few."""
-    if request.node.get_closest_marker("slow") is None:
-        few = (Generation(2, 4, 1e-2, 0), Generation(1, 3, 1e-2, 2))
-        monkeypatch.setattr(many_symbols, "GENERATIONS", few)
+    few = (Generation(2, 4, 1e-2, 0), Generation(1, 3, 1e-2, 2))
+    monkeypatch.setattr(many_symbols, "GENERATIONS", few)
 
 
 def words_of_steps(number: int, seed: int) -> list[str]:
@@ -240,19 +236,3 @@ def test_a_large_sample_has_fewer_passes_and_drawn_strings(
     assert teaching.num_passes < before
     monkeypatch.setattr(many_symbols, "MOST_DRAWN", 100)
     assert teaching._num_drawn(2) < train.num_strings
-
-
-@pytest.mark.slow
-@pytest.mark.skipif(
-    not VERBS.exists(), reason="the competition's files are not part of the project"
-)
-def test_ten_states_are_ahead_of_a_trigram_on_verbs(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A shorter training than by default is enough for that."""
-    short = (Generation(2, 12, 4e-3, 0), Generation(1, 6, 6e-3, 2))
-    monkeypatch.setattr(many_symbols, "GENERATIONS", short)
-    train = read_strings(File(VERBS / "4.spice.dev.train")).sample()
-    strings = read_strings(File(VERBS / "4.spice.dev.validation")).sample()
-    test = TestSet.empirical(strings.in_alphabet(train.alphabet))
-    network = evaluate(fit(train, "both.non", 10, objective="likelihood"), test)
-    trigram = evaluate(NGram.fit(train, 3), test)
-    assert network.wer < trigram.wer and network.bits_per_symbol < trigram.bits_per_symbol
