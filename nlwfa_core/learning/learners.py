@@ -91,14 +91,16 @@ class NetworkLearner(HankelLearner, Networks, ByObjective):
     def by_likelihood(
         self, train: Sample, cache: FitCache, report: Report, cancelled: CancelCheck
     ) -> Stage:
-        """Train networks of all ranks up to this one on what follows each prefix."""
+        """Train a network of this rank, and of those below it if they help, on what follows each
+        prefix.
+        """
         from .likelihood.path import Path
 
         key = self.learner, self.ridge, self.seed
         if key not in cache.paths or not cache.paths[key].is_of(train):
             tanh = self.nonlinear_transitions, self.nonlinear_factorisation
             cache.paths[key] = Path(train, *tanh, self.ridge, self.seed)
-        return cache.paths[key].up_to(self.rank, report, cancelled)
+        return cache.paths[key].of_rank(self.rank, report, cancelled)
 
 
 class FacNon(NetworkLearner):

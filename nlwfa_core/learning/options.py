@@ -210,7 +210,8 @@ class ByObjective(LearnerOptions):
         What is trained on, one of `names.OBJECTIVES`. With "likelihood" there are no two steps, so
         that none of their options exists: see `learning.likelihood`.
     ridge : float
-        For "likelihood": ρ, the strength of the prior. Each weight is normal with variance 1/ρ.
+        For "likelihood": ρ, the strength of the prior. Each weight is normal with variance 1/ρ; of
+        many symbols, the weights of a symbol's map are normal around those of a common map.
     """
 
     objective: str = option(

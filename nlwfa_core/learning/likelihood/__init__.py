@@ -6,4 +6,5 @@ matrix: what is minimised, how, and the path of ranks.
 - `curvature`: the generalised Gauss–Newton matrix, and the evidence for a network.
 - `newton`: the descent, by L-BFGS in coordinates in which that matrix is the identity.
 - `path`: from rank to rank: random starts for few states, growth after that.
+- `many_symbols`: networks for which that matrix is too large, taught by networks of the same rank.
 """

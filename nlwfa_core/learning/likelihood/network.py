@@ -132,7 +132,8 @@ def outputs(stack: Network, prefixes: PrefixCounts) -> Outputs:
     """Compute the states of all prefixes, level by level, and what follows them."""
     number = len(stack.initial)
     hidden = tuple(
-        np.zeros((number, prefixes.num_prefixes, layer.shape[-1])) for layer in stack.maps
+        np.zeros((number, prefixes.num_prefixes, layer.shape[-1]), layer.dtype)
+        for layer in stack.maps
     )
     states = hidden[-1]
     states[:, 0] = stack.initial

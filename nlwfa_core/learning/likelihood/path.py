@@ -7,6 +7,8 @@ one below with a state more, which at first changes nothing (growing networks: F
 Goodfellow, Shlens, *Net2Net*, ICLR 2016). It replaces the one below only if it is worth its weights
 (`curvature.evidence`); otherwise its new weights are 0. So what is minimised never rises with the
 rank, and the network of a rank does not depend on the largest rank that is asked for.
+
+Ranks of which all this would be too expensive stand alone (`many_symbols`).
 """
 
 from __future__ import annotations
@@ -22,6 +24,7 @@ from ...strings.sample import Sample
 from ...strings.words import FloatArray
 from ..progress import PENALISED_BITS, CancelCheck, Progress, Report, TrainingLog
 from .curvature import evidence, gauss_newton
+from .many_symbols import Teaching
 from .network import Network
 from .newton import STEPS, Descended, descend, is_large
 from .prefixes import PrefixCounts
@@ -118,6 +121,19 @@ class Path:
         if train.num_strings > CURVATURE_STRINGS:
             self.curvature_of = PrefixCounts.of(_drawn(train, CURVATURE_STRINGS, seed))
         self.stages: list[Stage] = []
+        self.alone: dict[int, Stage] = {}
+
+    def of_rank(self, rank: int, report: Report, cancelled: CancelCheck) -> Stage:
+        """Return the network of a rank: from those below it, unless the Gauss–Newton matrix is too
+        large. That is decided by the rank, or by FRESH_UP_TO if the rank is larger, because further
+        states can be worth their weights without a matrix.
+        """
+        smallest = self._random_network(min(rank, FRESH_UP_TO), np.random.default_rng(0))
+        if not is_large(smallest, self.curvature_of):
+            return self.up_to(rank, report, cancelled)
+        if rank not in self.alone:
+            self.alone[rank] = self._taught(rank, report, cancelled)
+        return self.alone[rank]
 
     def up_to(self, rank: int, report: Report, cancelled: CancelCheck) -> Stage:
         """Return the network of a rank, and compute those below it that are missing."""
@@ -126,6 +142,22 @@ class Path:
             work.expect(sum(map(self._num_trainings, range(each, rank + 1))))
             self.stages.append(self._stage(each, work))
         return self.stages[rank - 1]
+
+    def _taught(self, rank: int, report: Report, cancelled: CancelCheck) -> Stage:
+        work = _Work(report, cancelled)
+        teaching = Teaching(
+            self.train,
+            self.tanh_maps,
+            self.tanh_decoder,
+            self.prior,
+            self.seed,
+            work.note,
+            cancelled,
+        )
+        work.expect(teaching.num_passes)
+        network, values = teaching.network(rank)
+        descended = Descended(network, values[-1], tuple(values), np.nan, "epochs")
+        return Stage(rank, network, descended, np.nan)
 
     def is_of(self, train: Sample) -> bool:
         """Return whether these are the strings of this path."""

@@ -73,9 +73,8 @@ class PrefixCounts:
         counts = np.zeros((trie.num_nodes, sample.num_symbols + 1))
         counts[:, -1] = trie.end_counts(sample.counts)
         counts[trie.parent[1:], trie.symbol[1:]] = trie.prefix_counts(sample.counts)[1:]
-        order = np.lexsort((trie.symbol, trie.depth))
-        number = np.empty(trie.num_nodes, dtype=np.int64)
-        number[order] = np.arange(trie.num_nodes)
+        number = numbers_of(trie)
+        order = np.argsort(number)
         parent = np.append(-1, number[trie.parent[order[1:]]])
         return cls(sample.num_symbols, parent, trie.symbol[order], trie.depth[order], counts[order])
 
@@ -141,6 +140,13 @@ class PrefixCounts:
     def _step(self, start: int, end: int) -> Step:
         runs = ((0, end - start),)
         return Step(start, end, self.parent[start:end], int(self.symbol[start]), runs)
+
+
+def numbers_of(trie: Trie) -> IntArray:
+    """Return the number that the prefix of each node has in `PrefixCounts`, shape (num_nodes,)."""
+    number = np.empty(trie.num_nodes, dtype=np.int64)
+    number[np.lexsort((trie.symbol, trie.depth))] = np.arange(trie.num_nodes)
+    return number
 
 
 def _runs(values: IntArray) -> Sequence[tuple[int, int]]:

@@ -1,0 +1,503 @@
+"""Train a network on strings of many symbols, where the Gauss–Newton matrix is too large.
+
+With thirty symbols, two states have hundreds of weights and fifty have a hundred thousand. Ranks do
+not grow here: a state is never worth its weights alone. The network has all its states from the
+start, and four things make up for the matrix:
+
+- The states first hold the last few symbols, a shift register of random codes. State 0 is constant,
+  because maps have no biases.
+- The prior of the maps is hierarchical: the weights of a symbol's map are normal around those of a
+  common map (Gelman and Hill, *Data analysis using regression and multilevel/hierarchical models*,
+  2007).
+- Adam (Kingma and Ba, *Adam: a method for stochastic optimization*, ICLR 2015) on a few strings at
+  a time.
+- Networks teach networks of the same rank (Buciluǎ, Caruana, Niculescu-Mizil, *Model compression*,
+  KDD 2006; Hinton, Vinyals, Dean, *Distilling the knowledge in a neural network*, 2015; Furlanello
+  et al., *Born-again neural networks*, ICML 2018). Several networks overfit in different ways, so
+  that the mean of their predictions is better than each. The next ones learn from it: on the
+  training strings from a mixture of what follows and of this mean, on strings that are drawn from
+  the mean from it alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from ...strings.sample import Sample
+from ...strings.trie import Trie
+from ...strings.words import FloatArray, IntArray, Words, offsets_of
+from ..progress import CancelCheck, check_cancelled
+from .network import Network, objectives_and_gradients, outputs
+from .prefixes import PrefixCounts, numbers_of
+
+# Of 32 bits, with which a pass takes half the time.
+Short = npt.NDArray[Any]
+
+
+class Generation(NamedTuple):
+    """Networks that learn from the same strings.
+
+    Attributes
+    ----------
+    networks : int
+    passes : int
+        How often each sees all strings.
+    rate : float
+        The largest learning rate of Adam.
+    drawn : int
+        The number of strings that are drawn from the generation before, per training string.
+    """
+
+    networks: int
+    passes: int
+    rate: float
+    drawn: int
+
+
+GENERATIONS = (Generation(6, 16, 3e-3, 0), Generation(3, 12, 4e-3, 4), Generation(1, 30, 4e-3, 5))
+TAUGHT_SHARE = 0.6  # of the teachers' predictions in what is learned on the training strings
+# Of a larger sample there are fewer passes and fewer drawn strings, so that a network computes at
+# most so many predictions.
+MOST_PREDICTIONS, MOST_DRAWN = 8_000_000, 250_000
+LONGEST_DRAWN = (
+    2  # a drawn string longer than so many times the longest training string is left out
+)
+BATCH = 64  # strings in a step
+AT_ONCE = 1_000  # strings for which teachers predict together
+WIDTH, DECODER_WIDTH = 2, 8  # hidden units of the maps and of the decoder, per state
+CODES = 3  # how many symbols the states hold at the start
+CONSTANT = 3.0  # the weights that keep a state constant
+COPIED = 1.5  # the weights by which maps with tanh copy a state
+NOISE = 0.1  # the standard deviation of a unit's other inputs at the start
+# Adam: the shares that stay of the mean gradient and of its square, steps in which the rate rises,
+# and the norm to which longer gradients are shortened.
+MEAN, SQUARE, WARM_UP, LONGEST = 0.9, 0.99, 100, 1.0
+
+
+@dataclass(frozen=True, eq=False)
+class Teaching:
+    """What all generations have in common.
+
+    Attributes
+    ----------
+    train : Sample
+    tanh_maps, tanh_decoder : bool
+        Whether the maps, and the decoder, have a hidden layer with tanh.
+    prior : float
+        ρ, for the deviations from the common map and for the decoder. The common map has none.
+    seed : int
+    note : callable
+        Called with J after each pass.
+    cancelled : callable
+    """
+
+    train: Sample
+    tanh_maps: bool
+    tanh_decoder: bool
+    prior: float
+    seed: int
+    note: Callable[[float], None]
+    cancelled: CancelCheck
+
+    def network(self, rank: int) -> tuple[Network, list[float]]:
+        """Train all generations of a rank.
+
+        Returns
+        -------
+        network : Network
+            The network of the last one.
+        values : list of float
+            Its J, in nats per prediction of what it was taught: before the first pass, and in each
+            pass, while the weights change.
+
+        Raises
+        ------
+        Cancelled
+        """
+        networks: list[Network] = []
+        values: list[float] = []
+        for number, generation in enumerate(GENERATIONS):
+            random = np.random.default_rng((self.seed, rank, 2, number))
+            teachers, networks = networks, []
+            strings = [Strings.of(self.train, teachers, TAUGHT_SHARE if teachers else 0.0)]
+            drawn = self._drawn(teachers, generation.drawn, random) if teachers else None
+            if drawn is not None:
+                strings.append(Strings.of(drawn, teachers, 1.0))
+            for _ in range(generation.networks):
+                start = _Start(rank, self.train.num_symbols, random)
+                pair = start.pair(self.tanh_maps, self.tanh_decoder)
+                network, values = self._descended(pair, strings, generation, random)
+                networks.append(network)
+        return networks[0], values
+
+    @property
+    def num_passes(self) -> int:
+        """Return the number of passes of all networks together."""
+        return sum(each.networks * self._passes(each) for each in GENERATIONS)
+
+    def _num_drawn(self, number: int) -> int:
+        """Return how many strings are drawn, if `number` per training string are wanted."""
+        most = int(MOST_DRAWN / (1 + self.train.mean_length))
+        return min(number * int(self.train.num_strings), most)
+
+    def _passes(self, generation: Generation) -> int:
+        num_strings = int(self.train.num_strings) + self._num_drawn(generation.drawn)
+        most = int(MOST_PREDICTIONS / (num_strings * (1 + self.train.mean_length)))
+        return max(min(generation.passes, most), 1)
+
+    def _drawn(
+        self, teachers: Sequence[Network], number: int, random: np.random.Generator
+    ) -> Sample | None:
+        """Draw strings from the mean prediction of some networks; None without strings."""
+        num_symbols = self.train.num_symbols
+        longest = LONGEST_DRAWN * int(self.train.words.lengths.max())
+        symbols = np.full((self._num_drawn(number), longest), num_symbols)
+        alive = np.arange(len(symbols))
+        states = [np.repeat(each.initial[None], len(alive), axis=0) for each in teachers]
+        for position in range(longest + 1):
+            pairs = zip(teachers, states, strict=True)
+            totals = np.cumsum(np.mean([_predicted(*pair) for pair in pairs], axis=0), axis=1)
+            bounds = random.random(len(alive)) * totals[:, -1]
+            chosen = (totals <= bounds[:, None]).sum(axis=1).clip(max=num_symbols)
+            going = chosen < num_symbols
+            alive, chosen = alive[going], chosen[going]
+            if position == longest or not len(alive):
+                break
+            symbols[alive, position] = chosen
+            pairs = zip(teachers, states, strict=True)
+            states = [_moved(each, before[going], chosen) for each, before in pairs]
+        symbols = np.delete(symbols, alive, axis=0)
+        if not len(symbols):
+            return None
+        is_symbol = symbols < num_symbols
+        words = Words(symbols[is_symbol], offsets_of(is_symbol.sum(axis=1)))
+        return Sample.of(words, self.train.alphabet)
+
+    def _descended(
+        self,
+        pair: tuple[Network, Network],
+        strings: Sequence[Strings],
+        generation: Generation,
+        random: np.random.Generator,
+    ) -> tuple[Network, list[float]]:
+        """Train a network, the first of the pair, whose maps deviate from those of the second."""
+        weights = _Hierarchy(*pair)
+        passes = self._passes(generation)
+        batches = [-(-each.num_strings // BATCH) for each in strings]
+        total = sum(each.total for each in strings)
+        adam = _Adam(len(weights.vector), generation.rate, passes * sum(batches))
+        ridge = self.prior / total
+        values = [np.log(self.train.num_symbols + 1) + weights.penalty(ridge)]
+        for _ in range(passes):
+            lost = 0.0
+            for source, chosen in _in_random_order(strings, random):
+                check_cancelled(self.cancelled)
+                prefixes = source.batch(chosen)
+                value, gradient = objectives_and_gradients(
+                    weights.deviations, weights.network_vector[None], prefixes, 0.0
+                )
+                lost += float(value[0]) * prefixes.total
+                adam.step(weights.vector, weights.gradient(gradient[0], ridge))
+            values.append(lost / total + weights.penalty(ridge))
+            self.note(values[-1])
+        return weights.network, values
+
+
+@dataclass(frozen=True, eq=False)
+class Strings:
+    """Strings, and what is to be learned on them.
+
+    Attributes
+    ----------
+    tree : PrefixCounts
+        Of all strings.
+    paths : array, shape (total_steps,)
+        The prefixes of each string, one string after the other.
+    starts : array, shape (num_strings + 1,)
+        The path of string i is `paths[starts[i]:starts[i + 1]]`.
+    following : array, shape (total_steps,)
+        The symbol that follows; num_symbols for the end.
+    weights : array, shape (num_strings,)
+        How often each string occurs.
+    share : float
+        Of the predictions in what is learned; the rest is what follows.
+    predictions : array, shape (num_prefixes, num_symbols + 1)
+        The mean of the teachers'; empty without teachers.
+    """
+
+    tree: PrefixCounts
+    paths: IntArray
+    starts: IntArray
+    following: IntArray
+    weights: Short
+    share: float
+    predictions: Short
+
+    @classmethod
+    def of(cls, sample: Sample, teachers: Sequence[Network], share: float) -> Strings:
+        """Compute the predictions of teachers for all prefixes of a sample."""
+        trie = Trie.of(sample.words, sample.num_symbols)
+        tree = PrefixCounts.of(sample)
+        paths = numbers_of(trie)[trie.paths]
+        following = np.append(tree.symbol[paths[1:]], sample.num_symbols)
+        following[trie.starts[1:] - 1] = sample.num_symbols
+        weights = sample.counts.astype(np.float32)
+        shape = (tree.num_prefixes if teachers else 0, sample.num_symbols + 1)
+        predictions = np.zeros(shape, np.float32)
+        strings = cls(tree, paths, trie.starts, following, weights, share, predictions)
+        if teachers:
+            for first, last in pairwise([*range(0, len(weights), AT_ONCE), len(weights)]):
+                block = strings.prefixes(strings.steps(np.arange(first, last)))
+                part = strings.part(block)
+                predictions[block] = np.mean([_all_predicted(each, part) for each in teachers], 0)
+        return strings
+
+    @property
+    def num_strings(self) -> int:
+        return len(self.weights)
+
+    @property
+    def total(self) -> float:
+        """Return the number of predictions in a pass."""
+        return self.tree.total
+
+    def steps(self, strings: IntArray) -> IntArray:
+        """Return the places in `paths` of some strings."""
+        lengths = np.diff(self.starts)[strings]
+        shifts = self.starts[strings] - offsets_of(lengths)[:-1]
+        places: IntArray = np.arange(int(lengths.sum())) + np.repeat(shifts, lengths)
+        return places
+
+    def prefixes(self, steps: IntArray) -> IntArray:
+        """Return the distinct prefixes at some places, in ascending order."""
+        return np.unique(self.paths[steps])
+
+    def part(self, prefixes: IntArray, counts: Short | None = None) -> PrefixCounts:
+        """Select prefixes, and with each all shorter ones, with other counts."""
+        tree = self.tree
+        parent = np.searchsorted(prefixes, tree.parent[prefixes])
+        parent[0] = -1
+        if counts is None:
+            counts = np.zeros((len(prefixes), tree.num_symbols + 1), np.float32)
+        return PrefixCounts(
+            tree.num_symbols, parent, tree.symbol[prefixes], tree.depth[prefixes], counts
+        )
+
+    def batch(self, strings: IntArray) -> PrefixCounts:
+        """Arrange the prefixes of some strings; their counts are what is to be learned."""
+        steps = self.steps(strings)
+        prefixes = self.prefixes(steps)
+        number = np.searchsorted(prefixes, self.paths[steps])
+        weights = np.repeat(self.weights[strings], np.diff(self.starts)[strings])
+        counts = np.zeros((len(prefixes), self.tree.num_symbols + 1), np.float32)
+        np.add.at(counts, (number, self.following[steps]), (1 - self.share) * weights)
+        if self.share:
+            visits = (self.share * np.bincount(number, weights)).astype(np.float32)
+            counts += visits[:, None] * self.predictions[prefixes]
+        return self.part(prefixes, counts)
+
+
+class _Start:
+    """Random networks of a shape, whose states hold the codes of the last symbols."""
+
+    def __init__(self, rank: int, num_symbols: int, random: np.random.Generator) -> None:
+        self.rank, self.num_symbols, self.random = rank, num_symbols, random
+        # a single state can't be constant
+        self.constant = min(rank - 1, 1)
+        self.code = max((rank - self.constant) // CODES, 1)
+
+    def pair(self, tanh_maps: bool, tanh_decoder: bool) -> tuple[Network, Network]:
+        """Return a network of deviations, and the common maps in a network of one symbol."""
+        rank, num_symbols, constant = self.rank, self.num_symbols, self.constant
+        widths = (rank, WIDTH * rank, rank) if tanh_maps else (rank, rank)
+        common = [self._noise(1, before, after) for before, after in pairwise(widths)]
+        deviations = [np.zeros((num_symbols, *shape)) for shape in pairwise(widths)]
+        shift = constant + self.code
+        copied = np.arange(constant, rank - self.code)
+        for layer in common[:-1]:
+            layer[0, copied, copied] += COPIED
+        common[-1][0, copied, copied + self.code] += COPIED if tanh_maps else 1.0
+        codes = self.random.choice([-1.0, 1.0], size=(num_symbols, self.code))
+        initial = np.zeros(rank)
+        if constant:
+            initial[0] = 1.0
+            for layer in common:
+                layer[0, 0, 0] = CONSTANT if tanh_maps else 1.0
+            deviations[-1][:, 0, 1:shift] = codes
+        else:
+            initial[0] = 0.5
+            deviations[-1][:, 0, :] = codes
+        decoder = []
+        if tanh_decoder:
+            layer = self.random.normal(size=(rank, DECODER_WIDTH * rank)) / np.sqrt(rank)
+            if constant:
+                layer[:, 0] = 0.0
+                layer[0, 0] = CONSTANT
+            decoder.append(layer)
+        width = decoder[-1].shape[1] if decoder else rank
+        output = np.zeros((width, num_symbols + 1))
+        return (
+            _network(initial, deviations, decoder, output),
+            _network(initial, common, decoder, output),
+        )
+
+    def _noise(self, number: int, before: int, after: int) -> FloatArray:
+        """Draw a layer of which unit 0 reads nothing but unit 0, and no other unit reads it."""
+        layer: FloatArray = self.random.normal(size=(number, before, after))
+        layer *= NOISE / np.sqrt(before)
+        if self.constant:
+            layer[:, :, 0] = 0.0
+            layer[:, 0, :] = 0.0
+        return layer
+
+
+def _network(
+    initial: FloatArray,
+    maps: Iterable[FloatArray],
+    decoder: Iterable[FloatArray],
+    output: FloatArray,
+) -> Network:
+    """Make a network of 32-bit numbers."""
+    return Network(
+        initial.astype(np.float32),
+        tuple(layer.astype(np.float32) for layer in maps),
+        tuple(layer.astype(np.float32) for layer in decoder),
+        output.astype(np.float32),
+    )
+
+
+class _Hierarchy:
+    """The weights of the common maps, followed by those of a network whose maps are deviations from
+    them, in one vector.
+    """
+
+    def __init__(self, deviations: Network, common: Network) -> None:
+        self.deviations = deviations
+        self.num_common = sum(layer.size for layer in common.maps)
+        self.num_initial = deviations.num_states
+        shared = [layer.ravel() for layer in common.maps]
+        self.vector = np.concatenate([*shared, deviations.vector])
+
+    @property
+    def network_vector(self) -> Short:
+        """Return the weights of the network: common maps plus deviations."""
+        result = self.vector[self.num_common :].copy()
+        for of_maps, common in self._maps(result, self.vector):
+            of_maps += common
+        return result
+
+    @property
+    def network(self) -> Network:
+        """Return the network, of 64-bit numbers."""
+        return self.deviations.with_vector(self.network_vector.astype(np.float64))
+
+    def penalty(self, ridge: float) -> float:
+        """Compute the prior's part of J."""
+        held = self.vector[self.num_common + self.num_initial :]
+        return float(ridge / 2 * (held @ held))
+
+    def gradient(self, of_network: Short, ridge: float) -> Short:
+        """Convert the gradient by the network's weights to that of J by `vector`. A long one is
+        shortened.
+        """
+        size = float(np.linalg.norm(of_network))
+        if size > LONGEST:
+            of_network = of_network * of_network.dtype.type(LONGEST / size)
+        result = np.concatenate([np.zeros(self.num_common, of_network.dtype), of_network])
+        for of_maps, common in self._maps(of_network, result):
+            common += of_maps.sum(axis=0, keepdims=True)
+        first = self.num_common + self.num_initial
+        result[first:] += ridge * self.vector[first:]
+        return result
+
+    def _maps(self, of_network: Short, whole: Short) -> Iterable[tuple[Short, Short]]:
+        """Yield views of each layer of the maps: (num_symbols, …) of all symbols in a vector of the
+        network's weights, and (1, …) of the common map in a vector like `vector`.
+        """
+        start, common_start = self.num_initial, 0
+        for layer in self.deviations.maps:
+            size = layer[0].size
+            yield (
+                of_network[start : start + layer.size].reshape(layer.shape),
+                whole[common_start : common_start + size].reshape(1, *layer.shape[1:]),
+            )
+            start += layer.size
+            common_start += size
+
+
+class _Adam:
+    """Steps of a length that falls to 0 by a cosine."""
+
+    def __init__(self, number: int, rate: float, steps: int) -> None:
+        self.rate, self.steps = rate, steps
+        self.mean = np.zeros(number, np.float32)
+        self.square = np.zeros(number, np.float32)
+        self.done = 0
+
+    def step(self, vector: Short, gradient: Short) -> None:
+        """Change a vector in place."""
+        self.done += 1
+        self.mean += np.float32(1 - MEAN) * (gradient - self.mean)
+        gradient *= gradient
+        gradient -= self.square
+        gradient *= np.float32(1 - SQUARE)
+        self.square += gradient
+        scale = np.sqrt(self.square, out=gradient)
+        scale *= np.float32(1 / np.sqrt(1 - SQUARE**self.done))
+        scale += np.float32(1e-8)
+        rate = self.rate * (1 + np.cos(np.pi * self.done / self.steps)) / 2
+        rate *= min(1.0, self.done / WARM_UP)
+        change = np.divide(self.mean, scale, out=scale)
+        change *= np.float32(rate / (1 - MEAN**self.done))
+        vector -= change
+
+
+def _in_random_order(
+    strings: Sequence[Strings], random: np.random.Generator
+) -> Iterable[tuple[Strings, IntArray]]:
+    """Divide all strings into batches, each of strings from one source."""
+    batches = []
+    for source in strings:
+        order = random.permutation(source.num_strings)
+        firsts = range(0, len(order), BATCH)
+        batches += [(source, np.sort(order[first : first + BATCH])) for first in firsts]
+    for number in random.permutation(len(batches)):
+        yield batches[number]
+
+
+def _all_predicted(network: Network, prefixes: PrefixCounts) -> FloatArray:
+    """Compute p(σ | u) for all prefixes, shape (num_prefixes, num_symbols + 1)."""
+    stack = network.with_vectors(network.vector[None].astype(np.float32))
+    result: FloatArray = np.exp(outputs(stack, prefixes).logs[0])
+    return result
+
+
+def _predicted(network: Network, states: FloatArray) -> FloatArray:
+    """Compute p(σ | u) from the states of prefixes, shape (n, num_symbols + 1)."""
+    values = states
+    for layer in network.decoder:
+        values = np.tanh(values @ layer)
+    scores = values @ network.output
+    result: FloatArray = np.exp(scores - scores.max(axis=1, keepdims=True))
+    result /= result.sum(axis=1, keepdims=True)
+    return result
+
+
+def _moved(network: Network, states: FloatArray, symbols: IntArray) -> FloatArray:
+    """Compute the states after one more symbol each."""
+    result = np.empty_like(states)
+    for symbol in np.unique(symbols):
+        rows = symbols == symbol
+        values = states[rows]
+        for layer in network.maps:
+            values = values @ layer[symbol]
+            if network.has_tanh:
+                values = np.tanh(values)
+        result[rows] = values
+    return result
