@@ -24,6 +24,7 @@ from nlwfa_core.experiment.pipeline import reference_models, run
 from nlwfa_core.experiment.recipe import with_fields
 from nlwfa_core.experiment.results import Result, load_result
 from nlwfa_core.hankel.estimate import build_hankel
+from nlwfa_core.learning.likelihood.path import FRESH
 from nlwfa_core.learning.spectral import truncated_svd, weighted_block
 from nlwfa_core.metrics.evaluate import evaluate
 from nlwfa_core.metrics.score_table import Scores
@@ -569,7 +570,8 @@ def test_numbers_of_the_curve_and_of_the_objective() -> None:
     assert ahead == list(lanes)[:2] and right_options("dyck", 4) == level == list(lanes)[2:]
     (curve, line), (paper, matrices), ten = apart.values()
     assert {f"{number:.3f}" for number in ten} == {"0.021"}
-    said(lesson, 4, "the two are level: 0.021 each")
+    said(lesson, 4, "the two are level: 0.021 each (the network goes one level deeper)")
+    assert depth_reached(**PAPER, rank=10) == depth_reached(**LINEAR, rank=10) + 1
     said(lesson, 4, f"it has {curve:.3f} against {line:.3f} by likelihood")
     said(lesson, 4, f"and {paper:.3f} against {matrices:.3f} as in the paper")
     reasons = [option.reason for option in key_of("dyck", 4).options]
@@ -582,6 +584,7 @@ def test_numbers_of_the_curve_and_of_the_objective() -> None:
     for learner in ("fac.non", "tran.non"):
         assert depth_reached(learner=learner, objective="hankel", rank=3) == 1
     said(lesson, 4, f"The PFA is the best of {PFA_STARTS} starts of EM")
+    said(lesson, 4, f"A network by likelihood begins with {FRESH} random starts")
 
 
 def test_numbers_of_the_lesson_on_the_square() -> None:

@@ -36,7 +36,8 @@ def is_quick(recipe: Recipe) -> bool:
     """Whether a result is computed again here: linear models, unless EM takes long, and networks
     whose training is short and whose scores come back.
 
-    With three states even the first digits depend on chance. Networks by likelihood take half a minute each; docs/method-notes.md says how much they differ.
+    With three states even the first digits depend on chance. Networks by likelihood take half a
+    minute each; docs/method-notes.md says how much they differ.
     """
     learning = recipe.learning
     if not isinstance(learning, NetworkLearner):
