@@ -1451,6 +1451,7 @@ class Explore {
 
   act(what) {
     const { at, word } = this.state;
+    if (what !== "play") this.play(false); // who steps by hand has time
     if (what === "first") this.change({ at: 0 });
     if (what === "back") this.change({ at: Math.max(0, at - 1) });
     if (what === "step") this.change({ at: Math.min(word.length, at + 1) });
@@ -1945,7 +1946,10 @@ class Explore {
       const button = html("button", material.symbols[symbol], n + 1 === state.at ? "now" : n < state.at ? "read" : "");
       button.type = "button";
       button.setAttribute("aria-label", `Read up to symbol ${n + 1}, ${material.symbols[symbol]}`);
-      button.addEventListener("click", () => this.change({ at: n + 1 }));
+      button.addEventListener("click", () => {
+        this.play(false);
+        this.change({ at: n + 1 });
+      });
       return button;
     });
     this.find(".tape").replaceChildren(...(keys.length ? keys : [html("span", "λ, the empty string", "label")]));
