@@ -47,7 +47,7 @@ from tests.browser.screen import (
 
 LESSONS = read_lessons(ASSETS / "lessons")
 KNOBS = ("source", "grammar", "num_prefixes", "statistic", "rank", "learner")
-SCORES, ALL_FOUR = 0, 1  # tables on the Train page
+SCORES = 0  # the table on the Train page
 PAUTO = "log₂ Pautomac"
 RUNS = 1  # on the Compare page, with nothing pinned
 STEPS = 2  # the states, symbol by symbol, on the Predict page: below the weights and the mixture
