@@ -680,6 +680,10 @@ class Lane {
     const tray = 26;
     const room = Math.min(width, height - tray) / 2 - 14;
     const spot = ([x, y]) => [width / 2 + x * room, (height - tray) / 2 + 2 - y * room];
+    // lost states stand in at most three rows
+    const [wide, inRow] = [width - 50, Math.ceil(lane.lost / 3)];
+    const across = Math.max(Math.floor(wide / 6.4), inRow);
+    const apart = Math.min(6.4, wide / across);
     let lost = 0;
     const crowds = new Map(); // a spot -> how many states stand there
     const crowdedAt = (x, y) => {
@@ -691,9 +695,8 @@ class Lane {
     const isPrincipal = explore.plane === "pca";
     const goal = plane.points.map((point, i) => {
       if (!point) {
-        const across = Math.floor((width - 50) / 6.4);
         const place = lost++;
-        return [44 + (place % across) * 6.4, height - 16 + Math.floor(place / across) * 8];
+        return [44 + (place % across) * apart, height - 18 + Math.floor(place / across) * 7];
       }
       const [x, y] = spot(point);
       const seed = isPrincipal ? crowdedAt(x, y) : material.within[i];
@@ -1023,8 +1026,17 @@ class Explore {
       signal: this.closing.signal,
     });
     this.nameSettings();
-    this.sizes = new ResizeObserver(() => this.change());
+    // a lesson hides a part until its question is answered: see open_lesson
+    for (const { style, dataset } of this.box.querySelectorAll("[data-part]")) {
+      style.setProperty("--hidden", `var(--hide-${dataset.part}, visible)`);
+      style.setProperty("--note", `var(--note-${dataset.part}, none)`);
+    }
+    this.sizes = new ResizeObserver(() => {
+      this.resize();
+      this.change();
+    });
     this.sizes.observe(this.box);
+    this.sizes.observe(this.find(".columns")); // in a lesson, the headline takes from its height
   }
 
   close() {
@@ -1066,10 +1078,31 @@ class Explore {
       this.warm();
     }
     this.isWhole = this.whole === trained;
+    this.obey(part.now);
     if (part.training?.id === id) this.told = part.training.told;
     if (this.told[this.starting]) this.starting = null;
     this.followTraining();
     this.change();
+  }
+
+  // What a lesson's step asks for: only some parts, and a string that is followed from its start.
+  obey({ parts, word }) {
+    this.box.classList.toggle("some", parts.length > 0);
+    for (const node of this.box.querySelectorAll("[data-part]"))
+      node.hidden = parts.length > 0 && !parts.includes(node.dataset.part);
+    this.resize();
+    if (!this.material || word === this.askedWord) return;
+    this.askedWord = word;
+    if (!word) return;
+    const symbols = this.material.read(word);
+    this.change({ word: symbols, at: this.isCalm ? Math.min(3, symbols.length) : 0 });
+    if (!this.isCalm) this.play(true);
+  }
+
+  // In one column where the parts have no room beside each other.
+  resize() {
+    const isSome = this.box.classList.contains("some");
+    this.box.classList.toggle("narrow", this.box.clientWidth <= (isSome ? 640 : 1080));
   }
 
   // Has ranks trained; Python answers with "training". The cut goes to each model that is new, up to
@@ -1325,6 +1358,7 @@ class Explore {
       this.isDark,
       this.box.clientWidth,
       innerHeight,
+      this.find(".columns").clientHeight,
       this.cuts.map((cut) => cut.dragging),
       state,
     ]);
@@ -1461,6 +1495,7 @@ class Explore {
 
   act(what) {
     const { at, word } = this.state;
+    if (what !== "play") this.play(false); // who steps by hand has time
     if (what === "first") this.change({ at: 0 });
     if (what === "back") this.change({ at: Math.max(0, at - 1) });
     if (what === "step") this.change({ at: Math.min(word.length, at + 1) });
@@ -1961,7 +1996,10 @@ class Explore {
       const button = html("button", material.symbols[symbol], n + 1 === state.at ? "now" : n < state.at ? "read" : "");
       button.type = "button";
       button.setAttribute("aria-label", `Read up to symbol ${n + 1}, ${material.symbols[symbol]}`);
-      button.addEventListener("click", () => this.change({ at: n + 1 }));
+      button.addEventListener("click", () => {
+        this.play(false);
+        this.change({ at: n + 1 });
+      });
       return button;
     });
     this.find(".tape").replaceChildren(...(keys.length ? keys : [html("span", "λ, the empty string", "label")]));

@@ -24,6 +24,7 @@ from ..hankel.matrix import HankelMatrix
 from ..hankel.recipe import HankelRecipe
 from ..learning.fitting import fit
 from ..learning.learners import HANKEL_LEARNERS, PFA
+from ..learning.names import OBJECTIVES
 from ..learning.progress import RELATIVE, TrainingLog, loss_points
 from ..learning.spectral import TruncatedSVD
 from ..learning.two_steps import FitCache, svd_size
@@ -49,6 +50,20 @@ LINEAR = (HANKEL_LEARNERS[0], PFA.name())  # fitted to the matrix, and by likeli
 NETWORK_RANKS = range(1, 13)  # of the networks that are looked for among the finished runs
 LIKELIHOOD_RANKS = range(1, 9)  # of the shipped networks that are trained by likelihood
 MAX_RANK = 20  # of the linear models that are sent together
+# How an address, and a lesson's step, set the picture apart from the recipe: how networks are
+# trained, if not by likelihood; the linear model, if not the first of LINEAR; its rank, while the
+# lanes are unlinked; and the string that is followed. Name -> the values that it may have, if they
+# are few.
+WAY, LINEAR_WAY, LINEAR_RANK, WORD = "way", "linear", "linear_rank", "word"
+FIRST_OBJECTIVE = "likelihood"
+VIEW = {
+    WAY: tuple(name for name in OBJECTIVES if name != FIRST_OBJECTIVE),
+    LINEAR_WAY: LINEAR[1:],
+    LINEAR_RANK: tuple(str(rank) for rank in range(1, FURTHEST_RANK + 1)),
+    WORD: (),
+}
+# Its parts, as a lesson's step names them: `look: explore.depth`.
+PARTS = ("cut", "bends", "shows", "verdict", "strings", "lanes", "depth", "ranks", "follow")
 PFA_STARTS = 8  # of EM, for the shipped linear models by likelihood
 MOST_POINTS = 60  # of a loss curve
 MOST_NUMBERS = 50_000  # in the transitions that are sent of one model

@@ -14,11 +14,12 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
+from ..display.explore import VIEW
 from ..errors import FormatError, RecipeError
 from ..experiment.presets import PRESETS
 from ..experiment.recipe import FIELDS, Recipe, with_fields
@@ -26,6 +27,7 @@ from .markdown import Section, named_values, read_folder, read_heading, read_par
 from .questions import Question, read_question
 
 START = PRESETS["first-steps"][1]
+NO_CONTROLS = "none"  # what a step shows that needs no control of the sidebar
 HEADING = ("title", "minutes", "summary", "recipe", "strings")
 STEP = ("page", "show", "recipe", "do", "models", "look", "hide")
 
@@ -37,6 +39,8 @@ class Action:
     label: str
     # the fields to set and their values, under a recipe's flat names
     fields: tuple[tuple[str, str], ...]
+    # what it sets in the picture of Explore: name -> value, see `display.explore.VIEW`
+    view: Mapping[str, str]
     # the whole recipe after the click; None if the fields are set in the recipe that the sidebar
     # holds
     recipe: Recipe | None
@@ -54,7 +58,8 @@ class Step:
     # pages in order of preference: the first one that exists in the lab is opened
     pages: tuple[str, ...]
     text: str
-    show: tuple[str, ...]  # the controls that the sidebar shows; if empty, all of them
+    # the controls that the sidebar shows; if empty, all of them; NO_CONTROLS: none
+    show: tuple[str, ...]
     actions: tuple[Action, ...]
     # recipes whose trained models are shipped with the lab, so that nobody waits at this step
     models: tuple[Recipe, ...]
@@ -62,8 +67,11 @@ class Step:
     # of the step's line `recipe`, otherwise of its first action, otherwise of the step before. None
     # in a lesson that starts from no recipe.
     recipe: Recipe | None
+    # what is set in the picture of Explore, from the same line as the recipe
+    view: Mapping[str, str]
     # the keys of the elements that the step is about, which are scrolled into view; empty if it is
-    # about the top of the page
+    # about the top of the page. `explore.depth` is a part of Explore's picture: only the parts that
+    # the step names are drawn.
     look: tuple[str, ...]
     # the keys of the elements that contain the answer, which are hidden until the question has been
     # answered
@@ -122,28 +130,32 @@ def read_lesson(name: str, text: str) -> Lesson:
     strings = "".join(f"{string}\n" for string in heading.get("strings", "").split()).encode()
     base = None
     if "recipe" in heading or strings:
-        base = _set(START, heading.get("recipe", ""), 1)
+        base = _set(START, _fields(heading.get("recipe", ""), 1), 1)
     if base and strings:
         upload = {"source": "upload", "upload": hashlib.sha256(strings).hexdigest()}
         base = base.changed(data=base.data.changed(**upload, upload_test=upload["upload"]))
     steps: list[Step] = []
     for part in read_parts(text, section, "a lesson", "step"):
-        steps.append(_step(part, base, steps[-1].recipe if steps else base))
+        steps.append(_step(part, base, steps[-1] if steps else None))
     return Lesson(
         name, heading["title"], int(heading["minutes"]), heading["summary"], strings, tuple(steps)
     )
 
 
-def _step(part: Section, base: Recipe | None, before: Recipe | None) -> Step:
+def _step(part: Section, base: Recipe | None, before: Step | None) -> Step:
     first, body = part.first, part.body.lines
     values: dict[str, str] = {}
-    actions, models, recipe = [], [], None
+    actions: list[Action] = []
+    models: list[Recipe] = []
+    recipe: Recipe | None = None
+    view: Mapping[str, str] = {}
     for line, key, value in named_values(part.values, STEP):
         if key == "do":
             label, _, fields = value.partition("|")
-            after = _set(base or START, fields, line)
+            shown, own = _split(_fields(fields, line), line)
+            after = _set(base or START, own, line)
             actions.append(
-                Action(label.strip(), tuple(_fields(fields, line).items()), after if base else None)
+                Action(label.strip(), tuple(own.items()), shown, after if base else None)
             )
         elif key == "recipe":
             if base is None:
@@ -151,7 +163,8 @@ def _step(part: Section, base: Recipe | None, before: Recipe | None) -> Step:
                     "only a lesson whose heading has a recipe or strings can set one in a step",
                     line,
                 )
-            recipe = _set(base, value, line)
+            view, own = _split(_fields(value, line), line)
+            recipe = _set(base, own, line)
         elif key == "models":
             models += list(_models(value, base or START, line))
         else:
@@ -161,7 +174,7 @@ def _step(part: Section, base: Recipe | None, before: Recipe | None) -> Step:
     )
     if not pages:
         raise FormatError("a step needs a page", first)
-    if unknown := [name for name in show if name not in FIELDS]:
+    if unknown := [name for name in show if name not in FIELDS and show != (NO_CONTROLS,)]:
         raise FormatError(f"show: {unknown[0]!r} is not a control", first)
     questions = [index for index, line in enumerate(body) if line.startswith("? ")]
     if len(questions) > 1:
@@ -171,7 +184,10 @@ def _step(part: Section, base: Recipe | None, before: Recipe | None) -> Step:
     text = "\n".join(body[:cut]).strip()
     if not text:
         raise FormatError("a step needs text", first)
-    recipe = recipe or (actions[0].recipe if actions else before)
+    if recipe is None:
+        scene: Action | Step | None = actions[0] if actions else before
+        recipe = scene.recipe if scene else base
+        view = scene.view if scene else {}
     look, hide = (
         tuple(values.get(name, "").replace(",", " ").split()) for name in ("look", "hide")
     )
@@ -182,7 +198,17 @@ def _step(part: Section, base: Recipe | None, before: Recipe | None) -> Step:
             first,
         )
     return Step(
-        part.title, pages, text, show, tuple(actions), tuple(models), recipe, look, hide, question
+        part.title,
+        pages,
+        text,
+        show,
+        tuple(actions),
+        tuple(models),
+        recipe,
+        view,
+        look,
+        hide,
+        question,
     )
 
 
@@ -193,11 +219,18 @@ def _fields(text: str, line: int) -> dict[str, str]:
     return {name: value for name, _, value in pairs}
 
 
-def _set(recipe: Recipe, text: str, line: int) -> Recipe:
+def _split(fields: dict[str, str], line: int) -> tuple[dict[str, str], dict[str, str]]:
+    """Split fields into what they set in the picture of Explore, and those of a recipe."""
+    view = {name: value for name, value in fields.items() if name in VIEW}
+    for name, value in view.items():
+        if VIEW[name] and value not in VIEW[name]:
+            raise FormatError(f"{name} must be one of {', '.join(VIEW[name])}; got {value!r}", line)
+    return view, {name: value for name, value in fields.items() if name not in VIEW}
+
+
+def _set(recipe: Recipe, fields: dict[str, str], line: int) -> Recipe:
     try:
-        return with_fields(recipe, _fields(text, line))
-    except FormatError:
-        raise
+        return with_fields(recipe, fields)
     except RecipeError as error:
         raise FormatError(str(error), line) from None
 
@@ -207,10 +240,10 @@ def _models(text: str, base: Recipe, line: int) -> Iterator[Recipe]:
     with the fields name=value.
     """
     words = text.split()
-    fields = " ".join(word for word in words if "=" in word)
+    fields = _fields(" ".join(word for word in words if "=" in word), line)
     for word in words:
         if "=" not in word:
             learner, at, rank = word.partition("@")
             if not at:
                 raise FormatError(f"expected learner@rank; got {word!r}", line)
-            yield _set(base, f"{fields} learner={learner} rank={rank}", line)
+            yield _set(base, fields | {"learner": learner, "rank": rank}, line)

@@ -15,7 +15,8 @@ declare its key:
 - `order: first | second | third`
 - `hint: wrong answer | reason`: for a number, numbers, a string or a cell
 
-What follows is the solution. A question without a key is not entered: its answer is opened.
+What follows is the solution. Below a line `Why?` stands an explanation, which is folded. A question
+without a key is not entered: its answer is opened.
 """
 
 from __future__ import annotations
@@ -46,6 +47,7 @@ MAX_TRIES = 2
 KEYS = ("answer", "numbers", "right", "string", "cell", "order")  # each declares another kind
 NAMES = (*KEYS, "wrong", "hint", "alphabet", "rows", "columns")
 LINE = re.compile(rf"({'|'.join(NAMES)}):(.*)")
+WHY = "Why?"  # a line of its own
 HINTED = ("answer", "numbers", "string", "cell")
 
 Declaration = tuple[int, str, str]  # line, name, value
@@ -53,11 +55,14 @@ Declaration = tuple[int, str, str]  # line, name, value
 
 @dataclass(frozen=True)
 class Question:
-    """A question with its solution, both Markdown; without a key its answer is not entered."""
+    """A question with its solution and an explanation, all Markdown; without a key its answer is
+    not entered.
+    """
 
     text: str
     solution: str
     key: Key | None = None
+    why: str = ""
 
 
 @dataclass(frozen=True)
@@ -147,11 +152,15 @@ def read_question(lines: Sequence[str], first: int) -> Question:
         if not value.strip():
             raise FormatError(f"{name}: nothing follows the colon", line)
         declarations.append((line, name, value.strip()))
-    solution = "\n".join(lines[end:]).strip()
+    cut = next((index for index in range(end, len(lines)) if lines[index] == WHY), len(lines))
+    solution = "\n".join(lines[end:cut]).strip()
     if not solution:
         raise FormatError("a question needs an answer in words below it", first)
     return Question(
-        lines[0][2:].strip(), solution, read_key(declarations) if declarations else None
+        lines[0][2:].strip(),
+        solution,
+        read_key(declarations) if declarations else None,
+        "\n".join(lines[cut + 1 :]).strip(),
     )
 
 

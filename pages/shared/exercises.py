@@ -54,6 +54,9 @@ def exercise(task: str, seed: int, question: Question) -> None:
         if response.over:
             _result(response, key)
             st.markdown(question.solution)
+            if question.why:
+                with st.expander("Why?", icon=":material/lightbulb:"):
+                    st.markdown(question.why)
             return
         if response.tries:
             st.warning(

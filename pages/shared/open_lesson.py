@@ -8,11 +8,13 @@ their own, which no lesson and no preset has set, a button restores it.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import streamlit as st
 
 from nlwfa_core import Recipe, RecipeError
+from nlwfa_core.display.explore import VIEW, WORD
 from nlwfa_core.experiment.presets import PRESETS
 from nlwfa_core.experiment.recipe import FIELDS
 from nlwfa_core.learning.learners import HANKEL_LEARNERS, STRING_LEARNERS
@@ -29,12 +31,14 @@ LESSON, STEP, GO, GO_QUIZ = "lesson", "step", "lessons.go", "lessons.quiz"
 PRESSES = "lessons.presses"
 # the parameter with the names of the controls to show; ALL among them shows all
 SHOW, ALL = "show", "all"
+ANSWER_FIRST = '"The results appear here when you have answered."'
 HIDDEN = "The quiz is open beside this. The step's text and answer are hidden until you leave it."
 # the lesson and the index of a step, and the values of the controls before that step was opened
 MINE = "lessons.mine"
 VISIT = "lessons.visit"  # how many steps have been opened
 # so many buttons have room above Back and Next; more stand between the text and the question
 BESIDE_MOVES = 2
+PICTURE, PART = "explore.picture", "explore."  # the picture of Explore, and how its parts are named
 COMPARED = (1, 2, 3, 5, 10)  # the ranks that the Compare page offers at first
 
 _look = st.components.v2.component(
@@ -93,12 +97,14 @@ def enter_by_link() -> None:
 
 
 def _set_scene(step: Step) -> None:
-    """Set the sidebar to the recipe of a step and, if its page is Compare, set the learners and
-    ranks that it compares.
+    """Set the sidebar to the recipe of a step; if its page is Explore, set the picture; if it is
+    Compare, set the learners and ranks that it compares.
     """
     if step.recipe is None:
         return
     sidebar.set_recipe(step.recipe)
+    if page_of(step) == "explore":
+        _set_view(step.view)
     # a step before may have asked for others
     st.session_state["hankel.block"], st.session_state["hankel.layer"] = -1, "H"
     if page_of(step) == "compare" and step.models:
@@ -108,6 +114,31 @@ def _set_scene(step: Step) -> None:
         st.session_state["opponents"] = [name for name in STRING_LEARNERS if name in learners]
         st.session_state["ranks"] = [rank for rank in COMPARED if rank in ranks] or sorted(ranks)
         st.session_state["against"] = "rank"
+
+
+def _set_view(view: Mapping[str, str]) -> None:
+    """Set the picture of Explore. What is not named is as it is at first."""
+    for name in VIEW:
+        url_parameters.set_value(name, view.get(name, ""))
+
+
+def _has_view(view: Mapping[str, str]) -> bool:
+    """Return whether the picture of Explore is set so, whatever string is followed."""
+    return all(url_parameters.value(name) == view.get(name, "") for name in VIEW if name != WORD)
+
+
+def parts(page: str) -> list[str]:
+    """Return the parts of Explore's picture that the open step is about; empty for all of them."""
+    position = current()
+    step = position and position[0].steps[position[1]]
+    if not step or page_of(step) != page:
+        return []
+    return [key.removeprefix(PART) for key in step.look if key.startswith(PART)]
+
+
+def _elements(keys: Iterable[str]) -> list[str]:
+    """Return the CSS classes of a step's elements; the parts of Explore's picture are one."""
+    return [*dict.fromkeys(_class(PICTURE if key.startswith(PART) else key) for key in keys)]
 
 
 @st.cache_resource(show_spinner=False)
@@ -229,11 +260,11 @@ def panel(page: str) -> None:
                     _ways(step, page)
                 with st.container(horizontal=True, width="content", key="lesson_move"):
                     _move(lesson, index)
-    keys = [_class(key) for key in step.look if page_of(step) == page]
+    keys = _elements(step.look) if page_of(step) == page else []
     if keys:
         _slide(keys)
     if step.hide and page_of(step) == page:
-        _hide([_class(key) for key in step.hide])
+        _hide(step.hide)
     with st.container(key="look"):
         visit = (
             f"{lesson.name} {index} {'quiz' if is_quiz else ''} {st.session_state.get(VISIT, 0)}"
@@ -245,22 +276,28 @@ def panel(page: str) -> None:
         )
 
 
-def _hide(keys: list[str]) -> None:
+def _hide(names: Sequence[str]) -> None:
     """Hide the elements with these keys while the question has no answer, and say so in the last of
     them.
 
-    The style stays as it is when only the question is drawn again.
+    The style stays as it is when only the question is drawn again. A style reaches the parts of
+    Explore's picture only by properties, which explore.css reads.
     """
-    before = ".stApp:has(.st-key-unanswered) "
+    before = ".stApp:has(.st-key-unanswered)"
+    hidden = [f"--hide-{name.removeprefix(PART)}: hidden;" for name in names if PART in name]
+    if hidden:
+        note = f"--note-{names[-1].removeprefix(PART)}: {ANSWER_FIRST};"
+        st.html(f"<style>{before} {{ {' '.join(hidden)} {note} }}</style>")
+        return
+    keys = [_class(name) for name in names]
     boxes = ", ".join(f".st-key-{key}, .st-key-{key} *" for key in keys)
     note = (
-        'content: "The results appear here when you have answered."; visibility: visible; '
-        "position: sticky; top: 40vh; "
+        f"content: {ANSWER_FIRST}; visibility: visible; position: sticky; top: 40vh; "
         "padding: 1rem; border: 1px dashed currentColor; border-radius: .5rem; text-align: center;"
     )
     st.html(
-        f"<style>{before}:is({boxes}) {{ visibility: hidden !important; "
-        f"}}{before}.st-key-{keys[-1]}::before {{ {note} }}</style>"
+        f"<style>{before} :is({boxes}) {{ visibility: hidden !important; "
+        f"}}{before} .st-key-{keys[-1]}::before {{ {note} }}</style>"
     )
 
 
@@ -307,7 +344,7 @@ def _question(task: str, question: Question, hides: bool) -> None:
         key=f"lesson.answer.{task}",
         icon=":material/lightbulb:",
     ):
-        st.markdown(question.solution)
+        st.markdown(f"{question.solution}\n\n{question.why}")
 
 
 def _class(key: str) -> str:
@@ -340,14 +377,17 @@ def _actions(step: Step) -> None:
     """
     now = sidebar.current().key()
     for number, action in enumerate(step.actions):
-        if len(step.actions) == 1 and action.recipe and action.recipe.key() == now:
-            break
-        icon = (
-            ":material/check:"
-            if action.recipe and action.recipe.key() == now
-            else ":material/tune:"
+        is_set = bool(
+            action.recipe
+            and action.recipe.key() == now
+            and (page_of(step) != "explore" or _has_view(action.view))
         )
-        st.button(action.label, key=f"lesson.do.{number}", icon=icon, on_click=_do, args=(action,))
+        if len(step.actions) == 1 and is_set:
+            break
+        icon = ":material/check:" if is_set else ":material/tune:"
+        st.button(
+            action.label, key=f"lesson.do.{number}", icon=icon, on_click=_do, args=(step, action)
+        )
 
 
 def _ways(step: Step, page: str) -> None:
@@ -440,7 +480,9 @@ def _there() -> None:
     st.session_state[GO] = True
 
 
-def _do(action: Action) -> None:
+def _do(step: Step, action: Action) -> None:
+    if page_of(step) == "explore":
+        _set_view(action.view)
     try:
         recipe = action.applied(sidebar.current())
         sidebar.set_recipe(recipe, forget=action.recipe is not None)

@@ -11,6 +11,7 @@ import streamlit as st
 
 from nlwfa_core.display.addresses import is_this_machine, lan_address, qr_code, shared_link
 from nlwfa_core.experiment.recipe import OPTIONS
+from nlwfa_core.teaching.lessons import NO_CONTROLS
 from pages.shared import class_session, open_lesson, pins, sidebar, url_parameters
 from pages.shared.navigation import offered_pages, page_file, title
 from pages.shared.open_lesson import ALL, SHOW
@@ -19,6 +20,7 @@ from pages.shared.widgets import error_toast
 VIEW, SLIDE = "view", "slide"
 QR_WIDTH = 220  # pixels
 ALL_CONTROLS_HEIGHT = "45vh"  # of the sidebar below a docked lesson, if it shows all controls
+NO_CONTROLS_HEIGHT = "4rem"  # if it shows none
 OURS = (SHOW, VIEW, open_lesson.LESSON, open_lesson.STEP)
 
 
@@ -65,9 +67,10 @@ def hide_others() -> None:
             ".stElementContainer, .stHorizontalBlock, .stColumn, .stExpander, "
             "[data-testid=stLayoutWrapper]"
         )
+        height = "" if set(names) - {NO_CONTROLS} else f"--controls-height: {NO_CONTROLS_HEIGHT};"
         st.html(
             f"<style>.st-key-recipe :is({boxes}):not({selectors}):not(:has({selectors})) {{ "
-            "display: none; }</style>"
+            f"display: none; }} .stApp {{ {height} }}</style>"
         )
         st.button(
             "Show all controls", key="screen.all", type="tertiary", on_click=_show_all, args=(True,)

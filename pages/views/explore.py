@@ -10,12 +10,18 @@ import streamlit as st
 
 from nlwfa_core import RecipeError, limits
 from nlwfa_core.display.explore import (
+    FIRST_OBJECTIVE,
     FURTHEST_RANK,
     LINEAR,
+    LINEAR_RANK,
+    LINEAR_WAY,
     MAX_RANK,
     NETWORK_RANKS,
     NETWORKS,
     PFA_STARTS,
+    VIEW,
+    WAY,
+    WORD,
     explore_payload,
     further_payload,
     most_linear,
@@ -42,13 +48,8 @@ from pages.shared.widgets import errors_as_messages
 
 FIRST = "both.non"  # its networks come with the picture, and all other trained models after it
 SEEN = "explore.seen"
-COMPONENT = "explore.picture"
-WAY = "way"  # in the address: how networks are trained, if not by FIRST_OBJECTIVE
-FIRST_OBJECTIVE = "likelihood"
-OTHER_OBJECTIVES = OBJECTIVES.keys() - {FIRST_OBJECTIVE}
+COMPONENT = open_lesson.PICTURE
 Keys = dict[str, dict[int, tuple[str, ...]]]  # learner -> rank -> keys of runs
-LINEAR_WAY = "linear"  # in the address: the linear model, if not the first of LINEAR
-LINEAR_RANK = "linear_rank"  # in the address: the linear lane's rank while the lanes are unlinked
 
 
 def picture(context: Context) -> None:
@@ -90,7 +91,10 @@ def picture(context: Context) -> None:
             "objective": objective,
             "linear": _linear(),
             "linearRank": _linear_rank(),
+            "word": url_parameters.value(WORD),
+            "parts": open_lesson.parts("explore"),
             "isFirst": not st.session_state.get(SEEN)
+            and open_lesson.current() is None
             and st.query_params.keys().isdisjoint({"rank", LINEAR_RANK}),
         },
         text,
@@ -101,7 +105,7 @@ def picture(context: Context) -> None:
         on_room=_enter,
     )
     st.session_state[SEEN] = True
-    url_parameters.write(WAY, LINEAR_WAY, LINEAR_RANK)
+    url_parameters.write(*VIEW)
     missing = {
         learner: {rank: keys for rank, keys in by_rank.items() if rank not in found[learner]}
         for learner, by_rank in runs.items()
@@ -164,7 +168,7 @@ def _objective() -> str:
     unless the paper's way was chosen here.
     """
     chosen = url_parameters.value(WAY)
-    return chosen if chosen in OTHER_OBJECTIVES else FIRST_OBJECTIVE
+    return chosen if chosen in VIEW[WAY] else FIRST_OBJECTIVE
 
 
 def _linear() -> str:
@@ -260,7 +264,7 @@ def _take_chosen() -> None:
             sidebar.set_rank(max(1, rank))
             if learner in HANKEL_LEARNERS:
                 st.session_state["learner"] = learner
-            url_parameters.set_value(WAY, objective if objective in OTHER_OBJECTIVES else "")
+            url_parameters.set_value(WAY, objective if objective in VIEW[WAY] else "")
             url_parameters.set_value(LINEAR_WAY, linear if linear in LINEAR[1:] else "")
             url_parameters.set_value(LINEAR_RANK, str(linear_rank or ""))
 
@@ -280,7 +284,11 @@ def _enter() -> None:
 
 
 def ways_in() -> None:
-    """Draw the line for a newcomer: the first lesson, the story, own strings, a class."""
+    """Draw the line for a newcomer, unless a lesson is open: the first lesson, the story, own
+    strings, a class.
+    """
+    if open_lesson.current():
+        return
     with st.container(horizontal=True, key="explore_ways", vertical_alignment="center"):
         st.markdown("**New here?**", width="content")
         lesson = next(iter(contents.lessons().values()))

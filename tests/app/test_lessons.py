@@ -8,9 +8,12 @@ import re
 
 import pytest
 
+from nlwfa_core.display.explore import VIEW, WORD
 from nlwfa_core.experiment.recipe import FIELDS
+from nlwfa_core.teaching.lessons import NO_CONTROLS
 from pages.shared import contents, context, open_lesson, sidebar, visitor_runs
 from pages.shared.navigation import PAGES
+from pages.shared.open_lesson import PART, PICTURE
 from tests.app.lab import QUICK, complaints, go, markdown_texts, open_lab, recipe_of, trained
 
 LESSONS = contents.lessons()
@@ -25,7 +28,7 @@ def heading(app):
 def test_a_step_names_pages_and_controls_that_there_are(name, place):
     step = LESSONS[name].steps[place]
     assert open_lesson.page_of(step) in step.pages and set(step.pages) <= {*PAGES, "take_away"}
-    assert set(step.show) <= set(FIELDS)
+    assert set(step.show) <= {*FIELDS, NO_CONTROLS}
 
 
 @pytest.mark.slow
@@ -57,7 +60,10 @@ def test_a_step_is_drawn_on_its_page_does_what_it_says_and_points_at_what_is_the
         if action.recipe:
             assert recipe_of(app).key() == wanted.key()
             drawn = {widget.key for widget in (*app.number_input, *app.selectbox)}
-            assert set(step.show) <= drawn
+            assert set(step.show) - {NO_CONTROLS} <= drawn
+        if open_lesson.page_of(step) == "explore":
+            shown = {name: app.query_params.get(name, "") for name in VIEW if name != WORD}
+            assert shown == {name: action.view.get(name, "") for name in shown}
     seen = "\n".join(text for text in texts if text != step.text)
     for words in re.findall(r"(?<!\*)\*([A-Z][^*]+)\*(?!\*)", step.text):
         assert words in seen, words
@@ -95,7 +101,8 @@ def test_next_alone_shows_what_each_step_speaks_about():
         seen = "\n".join(text for text in markdown_texts(app) if text != step.text)
         words = re.findall(r"(?<!\*)\*([A-Z][^*]+)\*(?!\*)", step.text)
         missing += [(name, place, word) for word in words if word not in seen]
-        missing += [(name, place, key) for key in step.look if key not in keys(app)]
+        elements = {PICTURE if key.startswith(PART) else key for key in step.look}
+        missing += [(name, place, key) for key in elements - keys(app)]
         end = place + 1 == len(LESSONS[name].steps)
         following = "lesson.following" if end and name != STEPS[-1][0] else "lesson.next"
         app.button(key=following).click().run()
@@ -113,6 +120,23 @@ def test_next_alone_shows_what_each_step_speaks_about():
     assert "lesson" not in app.query_params and not [
         entry for entry in app.button if entry.key == "lesson.next"
     ]
+
+
+def test_a_step_on_explore_sets_its_picture():
+    """All of it: nothing stays of what the step before has set."""
+    views = []
+    app = open_lab("explore", lesson="dyck", step=4)
+    for _ in range(2):
+        assert not complaints(app)
+        views.append(
+            {name: app.query_params.get(name) for name in VIEW if name in app.query_params}
+        )
+        app.button(key="lesson.next").click().run()
+    assert views == [{"linear_rank": "3"}, {"linear": "PFA"}]
+    assert [button.label for button in app.button if button.key == "explore.lesson"]
+    app = open_lab("explore", lesson="dyck", step=3)
+    assert app.query_params["word"] == "[[[]]]"
+    assert not [button for button in app.button if button.key == "explore.lesson"]
 
 
 def test_a_recipe_of_ones_own_can_be_kept_when_a_step_sets_another():
@@ -264,10 +288,22 @@ def test_several_right_options_are_ticked():
 
 
 def test_a_question_without_a_key_is_opened():
-    app = open_lab("compare", lesson="dyck", step=8)
+    app = open_lab("data", lesson="which-model", step=6)
+    question = LESSONS["which-model"].steps[5].question
     assert [box.label for box in app.expander if "answer" in box.label] == [
-        "**One possible answer** :grey[· answer]"
+        f"**{question.text}** :grey[· answer]"
     ]
+
+
+def test_an_explanation_is_folded_below_the_solution():
+    question = LESSONS["dyck"].steps[0].question
+    app = open_lab("explore", lesson="dyck", step=1)
+    assert question.solution not in markdown_texts(app) and question.why not in markdown_texts(app)
+    app.radio(key="exercise.dyck_1_0.entry").set_value("the nonlinear model")
+    app.button(key="exercise.dyck_1_0.check").click().run()
+    assert question.solution in markdown_texts(app) and not complaints(app)
+    [folded] = [box for box in app.expander if box.label == "Why?"]
+    assert not folded.proto.expanded and [text.value for text in folded.markdown] == [question.why]
 
 
 def test_the_terms_of_a_step_are_explained_at_a_click():

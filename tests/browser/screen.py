@@ -56,11 +56,12 @@ INK = """node => {
     return seen.join('; ');
 }"""  # noqa: E501
 
-# Which of these elements are not wholly in view beside the lesson's card, or that Next is not in
-# view.
+# Which of these elements, or of these parts of Explore's picture, are not wholly in view beside
+# the lesson's card, or that Next is not in view.
 OUT_OF_SIGHT = """keys => {
     const box = element => element.getBoundingClientRect();
-    const drawn = keys.map(key => document.querySelector(".st-key-" + key.replace(/[^a-zA-Z0-9_-]/g, "-")));
+    const picture = keys.map(key => key.startsWith("explore.") ? "explore.picture" : key);
+    const drawn = picture.map(key => document.querySelector(".st-key-" + key.replace(/[^a-zA-Z0-9_-]/g, "-")));
     if (drawn.includes(null)) return "not on the page";
     const card = box(document.querySelector(".st-key-lesson"));
     const head = box(document.querySelector("[data-testid=stHeader]")).bottom;

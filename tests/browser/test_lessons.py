@@ -197,26 +197,53 @@ def test_the_results_are_hidden_until_the_bet_is_placed_and_the_explanation_come
     page: Page, lab: str
 ) -> None:
     page.set_viewport_size(LAPTOP)
-    visit(page, lab, "train", lesson="dyck", step=1)
-    step(page, "The race")
-    table = keyed(page, "train.all.table")
-    expect(table).to_be_hidden()
-    expect(page.get_by_text("Not ahead of the 5-gram").first).to_be_hidden()
+    visit(page, lab, "", lesson="dyck", step=1)
+    step(page, "Place your bet")
+    depth = page.locator(".explore [data-part=depth]")
+    beside_a_lesson(page, LESSONS["dyck"].steps[0].look)
+    expect(depth).to_be_hidden()
+    expect(page.get_by_text("exactly 0 from depth 2")).to_be_hidden()
     card = keyed(page, "lesson")
     expect(keyed(page, "exercise.dyck_1_0.check")).to_be_in_viewport()
     question = LESSONS["dyck"].steps[0].question
     assert question is not None and question.key is not None
     enter(page, "dyck/1", question.key)
-    expect(table).to_be_visible()
-    expect(card.get_by_text("Only SP: it gives")).to_be_in_viewport()
-    # no column is cut
-    assert table.locator(".dvn-scroller").first.evaluate(
-        "box => box.scrollWidth <= box.clientWidth"
-    )
+    expect(depth).to_contain_text("exactly 0 from depth 2")
+    expect(depth).to_be_visible()
+    expect(card.get_by_text("The nonlinear one: it gives")).to_be_in_viewport()
+    why = card.get_by_text("What may follow one open bracket")
+    expect(why).to_be_hidden()
+    card.get_by_text("Why?", exact=True).click()
+    expect(why).to_be_visible()
     press(page, "lesson.next")
-    step(page, "One level deeper")
+    step(page, "The race over depth")
     # from its beginning
-    expect(card.get_by_role("heading", name="One level deeper")).to_be_in_viewport()
+    expect(card.get_by_role("heading", name="The race over depth")).to_be_in_viewport()
+
+
+def test_a_step_on_explore_draws_only_what_it_is_about(page: Page, lab: str) -> None:
+    """Beside its card, and on a phone in one column; without the lesson all is there again."""
+    page.set_viewport_size(LAPTOP)
+    visit(page, lab, "", lesson="dyck", step=3)
+    step(page, "One string, two walks")
+
+    def drawn_parts() -> list[str]:
+        found: list[str] = page.locator(".explore [data-part]").evaluate_all(
+            "nodes => nodes.filter(node => node.checkVisibility()).map(node => node.dataset.part)"
+        )
+        return found
+
+    eventually(drawn_parts, ["lanes", "follow"])
+    upper, lower = (page.locator(f".explore .lane.{name}") for name in ("upper", "lower"))
+    expect(upper).to_contain_text("Lost:")
+    assert upper.bounding_box()["width"] > 800 < lower.bounding_box()["width"]
+    page.set_viewport_size(PHONE)
+    settled(page)
+    page.wait_for_function(FITS, arg=PHONE["width"])
+    assert drawn_parts() == ["lanes", "follow"]
+    page.set_viewport_size(LAPTOP)
+    press(page, "lesson.close")
+    eventually(lambda: len(drawn_parts()), 9)
 
 
 def test_a_lesson_offers_its_quiz_before_and_after_and_stays_open(page: Page, lab: str) -> None:
@@ -255,8 +282,8 @@ def test_a_teachers_link_shows_another_person_the_same_screen(
         lab,
         "train",
         **QUICK | {"source": "tomita", "grammar": 4, "rank": 3},
-        lesson="dyck",
-        step=3,
+        lesson="squared",
+        step=4,
     )
     train(mine)
     keyed(mine, "pins.A").get_by_role("button").click()
@@ -274,7 +301,7 @@ def test_a_teachers_link_shows_another_person_the_same_screen(
     link = code.inner_text().strip()
     theirs = new_page()
     theirs.goto(link)
-    step(theirs, "Read the small print")
+    step(theirs, "Linear, with enough states")
     eventually(lambda: rows(theirs), rows(mine))
     expect(keyed(theirs, "rank").locator("input")).to_have_value("3")
     for hidden in ("source", "grammar", "num_strings", "controls.preset"):
@@ -373,8 +400,11 @@ def test_undo_changes_what_the_sidebar_and_the_address_say(page: Page, lab: str)
 
 def test_a_lesson_on_a_phone(page: Page, lab: str) -> None:
     page.set_viewport_size(PHONE)
-    for path, number in (("data", 1), ("hankel", 2), ("train", 4), ("states", 5)):
-        visit(page, lab, path, lesson="rank", step=number)
+    steps = [
+        ("rank", path, n) for path, n in (("data", 1), ("hankel", 2), ("train", 4), ("states", 5))
+    ]
+    for name, path, number in (*steps, ("dyck", "", 4)):
+        visit(page, lab, path, lesson=name, step=number)
         expect(keyed(page, "lesson.next")).to_be_visible()
         page.wait_for_function(FITS, arg=PHONE["width"])
     visit(page, lab, "learn")

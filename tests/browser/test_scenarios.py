@@ -47,7 +47,7 @@ from tests.browser.screen import (
 
 LESSONS = read_lessons(ASSETS / "lessons")
 KNOBS = ("source", "grammar", "num_prefixes", "statistic", "rank", "learner")
-SCORES, ALL_FOUR = 0, 1  # tables on the Train page
+SCORES = 0  # the table on the Train page
 PAUTO = "log₂ Pautomac"
 RUNS = 1  # on the Compare page, with nothing pinned
 STEPS = 2  # the states, symbol by symbol, on the Predict page: below the weights and the mixture
@@ -295,58 +295,55 @@ def rank_revealed(student: Student) -> None:
     student.finds_nothing_to_wait_for()
 
 
+def part(page: Page, name: str) -> Locator:
+    """A part of Explore's picture."""
+    return page.locator(f".explore [data-part={name}]")
+
+
 def race(student: Student) -> None:
-    """Lesson 3: four learners, with results that come with the lab."""
+    """Lesson 3: five pictures of a linear and a nonlinear model, with results that come with the
+    lab.
+    """
     page = student.page
-    student.does()
-    first = pauto(page, ALL_FOUR, SP="∞", both="7.078")
-    assert {name: [row[PAUTO], row["WER"]] for name, row in first.items()} == {
-        "SP": ["∞", "0.513"],
-        "fac.non": ["7.123", "0.505"],
-        "tran.non": ["7.168", "0.551"],
-        "both.non": ["7.078", "0.516"],
-    }
+    depth = part(page, "depth")
+    expect(depth).to_be_hidden()
+    student.answers()
+    expect(depth).to_be_visible()
+    expect(depth).to_contain_text("linear exactly 0 from depth 2")
+    expect(depth).to_contain_text("nonlinear right to depth 8")
+    student.goes_on()
+    cut = page.get_by_role("slider", name="Rank: number of states")
+    for rank, zero in ((4, 3), (5, 4), (6, 4), (7, 5)):
+        cut.press("ArrowRight")
+        expect(cut).to_have_attribute("aria-valuenow", str(rank))
+        expect(depth).to_contain_text(f"linear exactly 0 from depth {zero}")
     student.answers()
     student.goes_on()
-    student.finds_nothing_to_wait_for()  # one level deeper, on the Predict page
+    tape = part(page, "follow").locator(".tape button")
+    expect(tape.last).to_have_class("now")  # the string has been read to its end
+    page.get_by_role("button", name="Read up to symbol 2, [").click()
+    linear, nonlinear = (page.locator(f".explore .lane.{name}") for name in ("upper", "lower"))
+    expect(linear).to_contain_text("no state for 2 open, so weight 0, whatever follows.")
+    expect(nonlinear).to_contain_text("As in the grey bars")
     student.answers()
     student.goes_on()
-    found = eventually(lambda: scores(page, ALL_FOUR), lambda found: len(found) == 4)
-    negative = {name: int(row["negative"]) for name, row in found.items()}
-    assert negative.pop("SP") == 0 and all(20 < number < 60 for number in negative.values())
+    verdict = part(page, "verdict")
+    states = page.get_by_role("slider", name="States of the linear model")
+    expect(states).to_have_attribute("aria-valuenow", "3")
+    states.press("End")
+    expect(verdict).to_contain_text("20 linear ones")
+    verdict.get_by_role("button", name="Numbers").click()
+    scores_of = page.locator(".explore dialog tr")
+    expect(scores_of.filter(has_text="SP")).to_contain_text("200.0270.451∞")
+    expect(scores_of.filter(has_text="both.non")).to_contain_text("30.0200.361")
+    page.get_by_role("button", name="Close").last.click()
     student.answers()
     student.goes_on()
-    for number, nonlinear in ((0, "7.138"), (1, "7.203"), (2, "7.252"), (3, "7.071")):
+    for number, (curve, line) in enumerate((("0.020", "0.110"), ("0.117", "0.430"))):
         student.does(number)
-        pauto(page, ALL_FOUR, SP="∞", both=nonlinear)
-    student.answers()
-    student.goes_on()
-    for number, linear, nonlinear in (
-        (0, "∞", "7.081"),
-        (1, "7.091", "7.081"),
-        (2, "∞", ""),
-        (3, "7.296", "7.076"),
-    ):
-        student.does(number)
-        found = pauto(page, ALL_FOUR, SP=linear, **{"both": nonlinear} if nonlinear else {})
-        if number == 2:
-            assert found["SP"]["negative"] == found["both.non"]["negative"] == "0"
-        student.finds_nothing_to_wait_for()
-    student.answers()
-    student.goes_on()
-    for number, (learner, wer) in enumerate((("SP", "0.467"), ("both.non", "0.357"))):
-        student.does(number)
-        eventually(lambda learner=learner: scores(page, SCORES)[learner]["WER"], wer)
-    student.answers()
-    student.finds_nothing_to_wait_for()
-    student.goes_on()
-    student.does()
-    expect(page.locator(".walk .said")).to_contain_text("Nothing is read yet")
-    student.answers()
-    student.goes_on()
-    student.does()
-    expect(page.locator(".walk").get_by_role("slider")).to_have_value("5")
-    student.finds_nothing_to_wait_for()
+        expect(verdict).to_contain_text(f"distance to the truth {curve} against {line}")
+    student.does(2)
+    expect(verdict).to_contain_text("With 10 states, level")
     student.answers()
 
 
@@ -391,7 +388,7 @@ def test_the_50_minute_lesson_reveals_the_rank_and_breaks_a_model(
 def test_the_50_minute_lesson_ends_with_a_link_that_is_handed_in(
     laptop: Page, new_page: Callable[[], Page], lab: str, lab_home: Path
 ) -> None:
-    with lesson(laptop, lab, lab_home, "train", "dyck") as student:
+    with lesson(laptop, lab, lab_home, "", "dyck") as student:
         race(student)
         keyed(laptop, "share").get_by_role("button").first.click()
         code = laptop.get_by_test_id("stCode")
@@ -400,11 +397,11 @@ def test_the_50_minute_lesson_ends_with_a_link_that_is_handed_in(
         teacher = new_page()
         teacher.set_viewport_size(LAPTOP)
         teacher.goto(handed_in)
-        expect(keyed(teacher, "lesson")).to_contain_text("Exit question")
+        expect(keyed(teacher, "lesson")).to_contain_text("Is it the curve?")
         settled(teacher)
-        mine = laptop.locator(".walk").inner_text()
-        eventually(lambda: teacher.locator(".walk").inner_text(), mine)
-        expect(teacher.locator(".walk").get_by_role("slider")).to_have_value("5")
+        for shown in ("verdict h2", "verdict .line", "depthkey"):
+            mine = laptop.locator(f".explore .{shown}").text_content()
+            expect(teacher.locator(f".explore .{shown}")).to_have_text(mine or "nothing")
         expect(keyed(teacher, "num_strings")).to_be_hidden()
 
 

@@ -6,7 +6,7 @@ import hashlib
 import re
 from collections.abc import Callable
 from functools import cache
-from itertools import accumulate, pairwise
+from itertools import accumulate, pairwise, takewhile
 from typing import Any
 
 import numpy as np
@@ -14,6 +14,7 @@ import pytest
 
 from nlwfa_core import Recipe, RecipeError
 from nlwfa_core.display import walk
+from nlwfa_core.display.explore import PARTS, PFA_STARTS
 from nlwfa_core.display.panels import relative_errors
 from nlwfa_core.display.projection import prefix_states
 from nlwfa_core.display.string_labels import most_frequent
@@ -23,16 +24,18 @@ from nlwfa_core.experiment.pipeline import reference_models, run
 from nlwfa_core.experiment.recipe import with_fields
 from nlwfa_core.experiment.results import Result, load_result
 from nlwfa_core.hankel.estimate import build_hankel
+from nlwfa_core.learning.likelihood.path import FRESH
 from nlwfa_core.learning.spectral import truncated_svd, weighted_block
 from nlwfa_core.metrics.evaluate import evaluate
 from nlwfa_core.metrics.score_table import Scores
-from nlwfa_core.strings.words import FloatArray, Words
+from nlwfa_core.strings.words import Words
 from nlwfa_core.teaching.answers import FORMS, NumberKey
 from nlwfa_core.teaching.lessons import HEADING, START, STEP, Lesson, read_lesson, read_lessons
 from nlwfa_core.teaching.questions import NAMES, Question
 from nlwfa_core.teaching.shipped import ASSETS, depends_on_processor
 
 LESSONS = read_lessons(ASSETS / "lessons")
+LEVEL = 0.1  # of the larger score: less apart are two that Explore calls level
 HEAD = "---\ntitle: T\nminutes: 5\nsummary: S.\n---\n"
 TRAINED = {"train", "states", "predict", "compare"}
 
@@ -93,6 +96,25 @@ def test_a_step_says_what_it_speaks_about_or_takes_it_from_the_step_before() -> 
     assert read_lesson("name", HEAD + steps[3]).steps[0].recipe is None
 
 
+def test_a_step_sets_the_picture_of_explore() -> None:
+    """With its recipe: its own, that of its first button, or that of the step before."""
+    head = HEAD.replace("---\n", "---\nrecipe: learner=both.non rank=3\n", 1)
+    begin = "page: explore\nshow: none\nlook: explore.depth\n"
+    steps = [
+        f"## A\n{begin}recipe: rank=2 linear_rank=20 word=[[]]\ndo: More | way=hankel rank=4\n",
+        f"## B\n{begin}do: More | linear=PFA\n",
+        f"## C\n{begin}",
+        f"## D\n{begin}recipe: rank=4\n",
+    ]
+    lesson = read_lesson("name", head + "".join(f"{step}\nText.\n\n" for step in steps))
+    views = [step.view for step in lesson.steps]
+    assert views == [{"linear_rank": "20", "word": "[[]]"}, {"linear": "PFA"}, views[1], {}]
+    first = lesson.steps[0]
+    assert first.recipe == with_fields(START, {"learner": "both.non", "rank": 2})
+    assert first.actions[0].view == {"way": "hankel"} and first.show == ("none",)
+    assert dict(first.actions[0].fields) == {"rank": "4"}
+
+
 @pytest.mark.parametrize(
     ("text", "line", "message"),
     [
@@ -126,6 +148,11 @@ def test_a_step_says_what_it_speaks_about_or_takes_it_from_the_step_before() -> 
             HEAD + "## One\npage: data\nrecipe: rank=3\n\nText\n",
             8,
             "only a lesson whose heading has a recipe",
+        ),
+        (
+            HEAD + "## One\npage: explore\ndo: Go | way=paper\n\nText\n",
+            8,
+            "way must be one of hankel; got 'paper'",
         ),
         (HEAD + "## One\npage: data\nmodels: SP\n\nText\n", 8, "expected learner@rank; got 'SP'"),
         (HEAD + "## One\npage: data\n\nText\n? Why?\nSo.\n? And?\nSo.\n", 12, "only one question"),
@@ -191,12 +218,14 @@ def test_a_step_about_models_says_which_and_asks_something(name: str) -> None:
 
 @cache
 def result(**fields: object) -> Result:
-    """A linear model is computed again; a network is the shipped one, which test_shipped.py trains
+    """A model of SP is computed again; others are the shipped ones, which test_shipped.py trains
     again.
     """
     recipe = with_fields(START, fields)
     return (
-        load_result(ASSETS / "results" / recipe.key()) if recipe.learning.networks else run(recipe)
+        run(recipe)
+        if recipe.learning.learner == "SP"
+        else load_result(ASSETS / "results" / recipe.key())
     )
 
 
@@ -224,19 +253,6 @@ def exact_brackets(depth: int) -> float:
     return float(true_model.weights(Words.of([(0,) * depth + (1,) * depth]))[0])
 
 
-@cache
-def references() -> dict[str, Scores]:
-    data = load_data(START.data)
-    return {name: evaluate(model, data.test) for name, model in reference_models(data, 5).items()}
-
-
-def states_after_open_brackets(learner: str) -> FloatArray:
-    """The states after 0 … 6 opening brackets, shape (7, 5)."""
-    return prefix_states(
-        result(learner=learner, rank=5).model, Words.of([(0,) * depth for depth in range(7)])
-    )
-
-
 def depths_of_singular_values(number: int) -> list[int]:
     """For each singular value of H, the number of open brackets of the prefixes on which its left
     singular vector lives.
@@ -256,7 +272,9 @@ def depths_of_singular_values(number: int) -> list[int]:
 def said(lesson: Lesson, step: int, *sentences: str) -> None:
     question = lesson.steps[step].question
     text = " ".join(
-        (lesson.steps[step].text + " " + (question.solution if question else "")).split()
+        (
+            lesson.steps[step].text + (f" {question.solution} {question.why}" if question else "")
+        ).split()
     )
     for sentence in sentences:
         assert sentence in text
@@ -279,15 +297,6 @@ def adamax(epochs_factorisation: int, epochs_transitions: int) -> dict[str, obje
         "epochs_transitions": epochs_transitions,
     }
     return {"optimizer": "adamax", "start": "random", **epochs}
-
-
-BEST: dict[str, object] = {
-    "rank": 5,
-    "statistic": "prefix",
-    "transform": "row",
-    "refine": "likelihood",
-    **adamax(600, 300),
-}
 
 
 def test_numbers_of_the_first_lesson() -> None:
@@ -416,223 +425,167 @@ def test_no_lesson_rests_on_rounding(name: str) -> None:
             assert not depends_on_processor(recipe)
 
 
-def test_numbers_of_the_race() -> None:
-    lesson = LESSONS["dyck"]
-    three = [score("log2_pauto", learner=name, rank=5) for name in NETWORKS]
-    best = score("true_log2_pauto", learner="SP", rank=5)
-    linear = result(learner="SP", rank=5).scores
-    said(
-        lesson, 0, f"it gives {linear.num_zero} of the {linear.num_words} test strings the weight 0"
+# The two lanes of Explore, and both as in the paper.
+NONLINEAR: dict[str, object] = {"learner": "both.non", "objective": "likelihood"}
+PAPER: dict[str, object] = {"learner": "both.non", "objective": "hankel"}
+LINEAR: dict[str, object] = {"learner": "SP"}
+BY_LIKELIHOOD: dict[str, object] = {"learner": "PFA", "starts": PFA_STARTS}
+DEPTHS = range(1, 9)
+
+
+def weights_by_depth(**fields: object) -> list[float]:
+    """The weights of n opening and n closing brackets, n = 1 … 8, as in Explore's chart."""
+    words = Words.of([(0,) * depth + (1,) * depth for depth in DEPTHS])
+    return [float(weight) for weight in result(**fields).model.weights(words)]
+
+
+def depth_reached(**fields: object) -> int:
+    """To which depth all weights are within a factor of 2 of the truth."""
+    weights = weights_by_depth(**fields)
+    right = (
+        0.5 < weight / exact_brackets(depth) < 2
+        for depth, weight in zip(DEPTHS, weights, strict=True)
     )
+    return sum(1 for _ in takewhile(bool, right))
+
+
+def test_a_step_on_explore_is_short_and_names_parts_of_the_picture() -> None:
+    steps = [step for lesson in LESSONS.values() for step in lesson.steps]
+    on_explore = [step for step in steps if "explore" in step.pages]
+    assert on_explore == list(LESSONS["dyck"].steps) and len(on_explore) == 5
+    for step in on_explore:
+        question = step.question
+        assert question is not None and question.key is not None and question.why
+        assert len(f"{step.text} {question.text}".split()) <= 60
+        assert len(question.solution.split()) <= 60
+        assert len(question.why.split()) <= 120
+        assert {*step.look, *step.hide} <= {f"explore.{part}" for part in PARTS}
+
+
+def test_numbers_of_the_bet() -> None:
     said(
-        lesson,
+        LESSONS["dyck"],
         0,
-        "fac.non scores {:.2f}, tran.non {:.2f}, both.non {:.2f}".format(*three),
-        f"{best:.2f} is the best possible",
-    )
-    assert linear.log2_pauto == np.inf and linear.num_negative == 0
-
-    others = {name: scores.log2_pauto for name, scores in references().items()}
-    said(lesson, 0, f"scores {others['uniform']:.2f} and a 5-gram {others['5-gram']:.2f}")
-    variation = [score("total_variation", learner=name, rank=5) for name in ("SP", *NETWORKS)]
-    said(lesson, 0, "{:.3f} for SP, then {:.3f}, {:.3f} and {:.3f}".format(*variation))
-    assert three[2] < min(three[:2]) - 0.03
-    assert np.abs(np.array(three[:2]) - others["5-gram"]).max() < 0.08
-
-    depth_four = {name: brackets(4, 5, name) for name in ("SP", *NETWORKS)}
-    said(
-        lesson,
-        1,
-        f"it gives `[[[[]]]]` {depth_four['both.non']:.3f}, and the truth is "
+        f"it gives {weights_by_depth(**NONLINEAR, rank=3)[3]:.3f}, and the truth is "
         f"{exact_brackets(4):.3f}",
     )
-    assert depth_four["SP"] == 0 and all(
-        -1e-4 < depth_four[name] < 0 for name in ("fac.non", "tran.non")
-    )
-    said(lesson, 1, "small *negative* weights, less than 0.0001 from 0")
+    assert depth_reached(**NONLINEAR, rank=3) == 8 and depth_reached(**LINEAR, rank=3) == 1
+    linear = weights_by_depth(**LINEAR, rank=3)
+    assert linear[0] > 0 and linear[1:] == [0] * 7
+    assert sorted(depths_of_singular_values(3)) == [0, 0, 1]
+
+
+def test_numbers_of_the_race_over_depth() -> None:
+    lesson = LESSONS["dyck"]
+    reached = {rank: depth_reached(**LINEAR, rank=rank) for rank in range(1, 21)}
+    assert [reached[rank] for rank in (4, 5, 6, 7, 8)] == [2, 3, 3, 4, 4]
+    assert [reached[rank] for rank in (9, 10)] == [5, 5]
+    assert {reached[rank] for rank in range(11, 21)} == {6}
     said(
         lesson,
         1,
-        f"fails, too: {brackets(5, 5, 'both.non'):.6f}, and the truth is {exact_brackets(5):.3f}",
+        f"it gives {weights_by_depth(**LINEAR, rank=7)[3]:.3f}, and the truth is "
+        f"{exact_brackets(4):.3f}",
     )
-    lengths = {
-        name: np.linalg.norm(states_after_open_brackets(name), axis=1) for name in ("SP", *NETWORKS)
-    }
-    shares = {name: length[4] / length[1] for name, length in lengths.items()}
-    said(
-        lesson,
-        1,
-        f"| 0 | {shares['fac.non']:.4f} | {shares['tran.non']:.4f} | {shares['both.non']:.2f} |",
-    )
-    assert shares["SP"] == 0 and min(lengths["SP"][:4]) > 0.05
-    assert sorted(depths_of_singular_values(5)) == [0, 0, 1, 2, 3]
-
-    wer = [score("wer", learner=name, rank=5) for name in NETWORKS]
-    said(lesson, 2, f"{linear.wer:.3f} for SP, {min(wer):.2f} to {max(wer):.2f} for the networks")
-    said(
-        lesson,
-        2,
-        f"after {linear.share_tied:.0%} of the prefixes SP gives every symbol 0".replace("%", " %"),
-    )
-    assert min(result(learner=name, rank=5).scores.num_negative for name in NETWORKS) > 0
-    prefixes = [
-        word[:length]
-        for word in load_data(START.data).test.words
-        for length in range(len(word) + 1)
-    ]
-    is_zero = [
-        not any(result(learner="SP", rank=5).model.next(prefix).values()) for prefix in prefixes
-    ]
-    assert np.mean(is_zero) == pytest.approx(linear.share_tied)
-    said(
-        lesson,
-        2,
-        "each network gives some",
-        f"The 5-gram, with {references()['5-gram'].wer:.3f}, beats all four",
-    )
-    assert references()["5-gram"].wer < min(linear.wer, *wer)
+    five, six = (weights_by_depth(**LINEAR, rank=rank) for rank in (5, 6))
+    for depth in (2, 3):
+        exact = exact_brackets(depth)
+        assert abs(six[depth - 1] - exact) < abs(five[depth - 1] - exact)
+    assert six[3] == 0
+    assert weights_by_depth(**LINEAR, rank=20)[6:] == [0, 0]
+    assert [depth_reached(**NONLINEAR, rank=rank) for rank in (1, 2)] == [0, 8]
+    depths = depths_of_singular_values(11)
+    text = f"{', '.join(map(str, depths[:-1]))} and {depths[-1]}"
+    said(lesson, 1, f"the first eleven belong to the depths {text}")
 
 
-def test_numbers_of_few_and_of_many_states() -> None:
+def test_numbers_of_the_two_walks() -> None:
     lesson = LESSONS["dyck"]
-    assert (
-        score("log2_pauto", learner="SP", rank=3)
-        == np.inf
-        == score("log2_pauto", learner="SP", rank=10)
+    train = load_data(START.data).train
+    begin = sum(
+        count
+        for word, count in zip(train.words, train.counts.tolist(), strict=True)
+        if tuple(word[:2]) == (0, 0)
     )
-    far = [score("log2_pauto", learner=name, rank=3) for name in ("fac.non", "tran.non")]
-    seeds = [
-        score("log2_pauto", learner="both.non", rank=3, learning_seed=seed) for seed in (0, 1, 2)
-    ]
-    said(
-        lesson,
-        3,
-        "far off ({:.1f} and {:.1f})".format(*far),
-        "depends on the seed: {:.1f}, {:.1f} or {:.1f} here".format(*seeds),
-    )
-    said(lesson, 3, f"worse than the uniform model ({references()['uniform'].log2_pauto:.3f})")
-    assert max(seeds[:2]) < references()["uniform"].log2_pauto < seeds[2]
-    apart = [
-        score("total_variation", learner="both.non", rank=3, learning_seed=seed)
-        for seed in (0, 1, 2)
-    ]
-    said(
-        lesson,
-        3,
-        f"({min(apart):.3f} to {max(apart):.3f} against "
-        f"{score('total_variation', learner='SP', rank=3):.3f})",
-    )
-    rates = [score("wer", learner="both.non", rank=3, learning_seed=seed) for seed in (0, 1, 2)]
-    linear = score("wer", learner="SP", rank=3)
-    said(lesson, 3, f"({min(rates):.3f} to {max(rates):.3f} against {linear:.3f})")
-    assert sorted(depths_of_singular_values(10)) == [0, 0, 1, 1, 2, 2, 3, 3, 4, 5]
-    many = result(learner="SP", rank=10).scores
-    nonlinear = result(learner="both.non", rank=10).scores
-    said(lesson, 3, f"| SP | {many.total_variation:.3f} | {many.wer:.2f} | ∞ |")
-    said(
-        lesson,
-        3,
-        f"| both.non | {nonlinear.total_variation:.3f} | {nonlinear.wer:.2f} | "
-        f"{nonlinear.log2_pauto:.2f} |",
-    )
-    data = load_data(START.data)
-    impossible = result(learner="SP", rank=10).model.weights(data.test.words) == 0
-    deep = np.array(
-        [
-            max(accumulate(1 if symbol == 0 else -1 for symbol in word)) > 5
-            for word in data.test.words
-        ]
-    )
-    assert (impossible == deep).all() and data.true_model is not None
-    rare = Words.of(
-        sorted({word for word, is_rare in zip(data.test.words, impossible, strict=True) if is_rare})
-    )
-    said(lesson, 3, f"SP gives 0 to {many.num_zero} test strings, those deeper than five brackets")
-    said(lesson, 3, f"together they have the probability {data.true_model.weights(rare).sum():.4f}")
-    # the probability of no more than 0, 1, … 5 levels: the smaller root of p = 0.2 p² + 0.4 (the
-    # last one) + 0.4
-    shallow = 0.0
-    for _ in range(5):
-        shallow = (1 - (1 - 0.8 * (0.4 * shallow + 0.4)) ** 0.5) / 0.4
-    said(lesson, 3, f"all strings so deep have {1 - shallow:.0%}".replace("%", " %"))
+    said(lesson, 2, f"{begin:,} of {train.num_strings:,}, begin with `[[`")
+    opened = Words.of([(0,) * depth for depth in range(9)])
+    linear = prefix_states(result(**LINEAR, rank=3).model, opened)
+    assert np.linalg.norm(linear[:2], axis=1).min() > 0.1 and not linear[2:].any()
+    nonlinear = result(**NONLINEAR, rank=3).model
+    exact = load_data(START.data).true_model
+    assert exact is not None
+    expected, truth = (model.next((0, 0, 0))["]"] for model in (nonlinear, exact))
+    said(lesson, 2, f"after `[[[` it expects `]` with {expected:.2f}, and the truth is {truth:.1f}")
+    steps = np.linalg.norm(np.diff(prefix_states(nonlinear, opened), axis=0), axis=1)
+    assert (np.diff(steps) < 0).all()  # depths lie closer and closer together
+    last = weights_by_depth(**NONLINEAR, rank=3)[-1] / exact_brackets(8)
+    said(lesson, 2, f"at depth 8 its weight is {last:.1f} of the truth")
 
 
-def test_numbers_of_the_groups() -> None:
+def test_numbers_of_the_linear_states_that_catch_up() -> None:
     lesson = LESSONS["dyck"]
+    apart = {rank: score("total_variation", **LINEAR, rank=rank) for rank in range(2, 21)}
+    rates = {rank: score("wer", **LINEAR, rank=rank) for rank in range(1, 21)}
+    curved = result(**NONLINEAR, rank=3).scores
+    assert min(apart, key=apart.__getitem__) == 10 and min(rates, key=rates.__getitem__) == 14
+    apart_curved = curved.total_variation
+    said(lesson, 3, f"ahead of three curved ones, {apart[9]:.3f} against {apart_curved:.3f};")
+    said(lesson, 3, f"ten have {apart[10]:.3f}, and twenty {apart[20]:.3f}")
+    said(lesson, 3, f"twenty still have {rates[20]:.3f} against {curved.wer:.3f}")
+    exact = load_data(START.data).true_model
+    assert exact is not None
+    perfect = evaluate(exact, load_data(START.data).test).wer
+    said(lesson, 3, f"The best, {rates[14]:.3f}, comes with fourteen. (A perfect model has")
+    said(lesson, 3, f"has {perfect:.3f}.)")
+    assert apart[9] < (1 - LEVEL) * apart_curved < apart[8]
+    assert min(rates.values()) * (1 - LEVEL) > curved.wer
+    reasons = " ".join(option.reason for option in key_of("dyck", 3).options)
+    for number in (apart[10], apart[20], rates[20], curved.wer, apart_curved):
+        assert f"{number:.3f}" in reasons
+    assert {score("bits_per_symbol", **LINEAR, rank=rank) for rank in range(1, 21)} == {np.inf}
+    four = result(**NONLINEAR, rank=4).scores
+    said(lesson, 3, f"lowers TV, from {apart_curved:.3f} to {four.total_variation:.3f}")
+    assert abs(four.wer - curved.wer) < 0.002
 
-    def two(learner: str, digits: int, **knob: object) -> str:
-        return f"{score('log2_pauto', learner=learner, rank=5, **knob):.{digits}f}"
 
-    refined = {"refine": "hankel", "optimizer_refinement": "lbfgs", "epochs_refinement": 4000}
-    five = result(learner="SP", rank=5).scores
-    few = result(learner="SP", rank=5, num_strings=200).scores
-    said(lesson, 4, f"**A** leaves SP's {few.num_zero} zeros as they are")
-    assert few.num_zero == five.num_zero
-    rows: dict[str, dict[str, object]] = {
-        "before": {},
-        "**A**": {"num_strings": 200},
-        "**B**": {"statistic": "prefix"},
-        "**C**": {"transform": "sqrt"},
-        "**D**": refined,
+def test_numbers_of_the_curve_and_of_the_objective() -> None:
+    """As the buttons of the step set the two lanes."""
+    lesson = LESSONS["dyck"]
+    lanes = {
+        "by likelihood, three states": (NONLINEAR, BY_LIKELIHOOD, 3),
+        "as in the paper, three states": (PAPER, LINEAR, 3),
+        "as in the paper, ten states": (PAPER, LINEAR, 10),
     }
-    for name, knob in rows.items():
-        logs = [two(learner, 2, **knob).replace("inf", "∞") for learner in ("SP", "both.non")]
-        apart = [
-            score("total_variation", learner=learner, rank=5, **knob)
-            for learner in ("SP", "both.non")
-        ]
-        digits = (1, 2) if name == "**C**" else (2, 3)  # of what differs between processors
-        logs[1] = two("both.non", digits[0], **knob)
-        said(
-            lesson,
-            4,
-            f"| {name} | {logs[0]} | {logs[1]} | {apart[0]:.3f}, {apart[1]:.{digits[1]}f} |",
-        )
-    counted = result(learner="SP", rank=5, statistic="prefix").model.weights(
-        Words.of([(0,) * 4 + (1,) * 4])
-    )[0]
-    said(lesson, 4, f"`[[[[]]]]` still gets only {counted:.3f}")
-    assert (
-        score("wer", learner="both.non", rank=5, statistic="prefix")
-        < score("wer", learner="both.non", rank=5) - 0.03
-    )
-    for learner in ("SP", "both.non"):
-        assert score("num_negative", learner=learner, rank=5, transform="sqrt") == 0
-    assert score("num_zero", learner="SP", rank=5, transform="sqrt") == five.num_zero
-    counts = [
-        score("wer", learner="both.non", rank=5, statistic=name) for name in ("string", "prefix")
-    ]
-    said(lesson, 4, "The word error rate of both.non falls from {:.2f} to {:.2f}".format(*counts))
-    said(lesson, 4, f"{two('SP', 2, **refined)} is worse than the uniform model")
-    assert score("log2_pauto", learner="SP", rank=5, **refined) > references()["uniform"].log2_pauto
-    assert score("num_zero", learner="SP", rank=5, **refined) == 0
-    rates = [
-        score("wer", learner="both.non", **BEST),
-        score("wer", learner="SP", rank=5, statistic="prefix"),
-    ]
-    said(lesson, 5, "word error rate {:.2f} against {:.2f} for SP".format(*rates))
-    said(
-        lesson,
-        5,
-        "Prefixes alone take both.non to "
-        f"{score('wer', learner='both.non', rank=5, statistic='prefix'):.2f}",
-    )
-    apart = [
-        score("total_variation", learner="both.non", **BEST),
-        score("total_variation", learner="both.non", rank=5),
-    ]
-    said(lesson, 5, "*worse* than in step 1, {:.3f} against {:.3f}".format(*apart))
-    deep = {
-        depth: float(
-            result(learner="both.non", **BEST).model.weights(
-                Words.of([(0,) * depth + (1,) * depth])
-            )[0]
-        )
-        for depth in (5, 6, 7)
+    for (nonlinear, linear, rank), action in zip(
+        lanes.values(), lesson.steps[4].actions, strict=True
+    ):
+        assert action.recipe is not None and action.recipe.learning.rank == rank
+        assert action.view.get("way", "likelihood") == nonlinear["objective"]
+        assert action.view.get("linear", "SP") == linear["learner"]
+    apart = {
+        name: [score("total_variation", **fields, rank=rank) for fields in (nonlinear, linear)]
+        for name, (nonlinear, linear, rank) in lanes.items()
     }
-    assert all(abs(weight / exact_brackets(depth) - 1) < 0.45 for depth, weight in deep.items())
-    # step 7: linear states end at depth 3
-    assert all(brackets(depth, 5) == 0 for depth in (4, 5, 6))
+    ahead = [name for name, (curve, line) in apart.items() if curve < line * (1 - LEVEL)]
+    level = [name for name, pair in apart.items() if max(pair) * (1 - LEVEL) < min(pair)]
+    assert ahead == list(lanes)[:2] and right_options("dyck", 4) == level == list(lanes)[2:]
+    (curve, line), (paper, matrices), ten = apart.values()
+    assert {f"{number:.3f}" for number in ten} == {"0.021"}
+    said(lesson, 4, "the two are level: 0.021 each (the network goes one level deeper)")
+    assert depth_reached(**PAPER, rank=10) == depth_reached(**LINEAR, rank=10) + 1
+    said(lesson, 4, f"it has {curve:.3f} against {line:.3f} by likelihood")
+    said(lesson, 4, f"and {paper:.3f} against {matrices:.3f} as in the paper")
+    reasons = [option.reason for option in key_of("dyck", 4).options]
+    assert f"it has {curve:.3f}, and the PFA {line:.3f}." in reasons[0]
+    assert f"it has {paper:.3f}, and SP {matrices:.3f}." in reasons[1]
+    rates = [score("wer", **BY_LIKELIHOOD, rank=20), score("wer", **NONLINEAR, rank=3)]
+    said(lesson, 4, "level in WER, {:.3f} against {:.3f}".format(*rates))
+    assert rates[1] < rates[0] < rates[1] * (1 + LEVEL)
+    assert depth_reached(**PAPER, rank=3) == 3
+    for learner in ("fac.non", "tran.non"):
+        assert depth_reached(learner=learner, objective="hankel", rank=3) == 1
+    said(lesson, 4, f"The PFA is the best of {PFA_STARTS} starts of EM")
+    said(lesson, 4, f"A network by likelihood begins with {FRESH} random starts")
 
 
 def test_numbers_of_the_lesson_on_the_square() -> None:
@@ -817,9 +770,8 @@ NUMBERS: dict[tuple[str, int], Callable[[], Any]] = {
     ("rank", 1): lambda: largest_ratio(singular_values(6, source="tomita", grammar=6)[1:]) + 1,
     ("rank", 5): lambda: [first_failure(rank) for rank in (3, 5, 10)],
     ("rank", 7): lambda: min((10, 15, 50), key=lambda rank: score("wer", learner="SP", rank=rank)),
-    ("dyck", 5): lambda: (
-        score("wer", learner="SP", rank=5, statistic="prefix")
-        - score("wer", learner="both.non", **BEST)
+    ("dyck", 1): lambda: next(
+        rank for rank in range(1, 21) if depth_reached(**LINEAR, rank=rank) >= 4
     ),
     ("squared", 0): lambda: np.linalg.matrix_rank(
         [[x**2, x * y, y * x, y**2] for x, y in np.random.default_rng(0).normal(size=(9, 2))]
@@ -845,7 +797,6 @@ def test_a_declared_number_is_the_computed_one(name: str, place: int) -> None:
 
 
 def test_declared_choices_are_the_computed_ones() -> None:
-    scores = {name: result(learner=name, rank=5).scores for name in ("SP", *NETWORKS)}
     cells = {
         ("", "ab"): "row λ, column `ab`",
         ("ab", ""): "row `ab`, column λ",
@@ -876,37 +827,15 @@ def test_declared_choices_are_the_computed_ones() -> None:
     assert any("mass diverges" in text for text in whole.report.messages)
     assert right_options("rank", 6) == ["the model's mass diverges"]
 
-    assert [name for name in scores if scores[name].log2_pauto == np.inf] == ["SP"]
-    assert [name for name in scores if scores[name].num_zero] == ["SP"] and right_options(
-        "dyck", 0
-    ) == ["only SP"]
-    assert (
-        right_options("dyck", 1)
-        == [name for name in scores if brackets(4, 5, name) > 0.001]
-        == ["both.non"]
-    )
-    assert min(scores, key=lambda name: scores[name].wer) != "SP" and scores["SP"].num_negative == 0
-    assert right_options("dyck", 2) == ["no: in WER they are close, and it has no negative weights"]
-    assert right_options("dyck", 3) == ["with three states and seed 2"]  # the test above
-    refined = {"refine": "hankel", "optimizer_refinement": "lbfgs", "epochs_refinement": 4000}
-    knobs = {
-        "A": {"num_strings": 200},
-        "B": {"statistic": "prefix"},
-        "C": {"transform": "sqrt"},
-        "D": refined,
-    }
-    finite = [
+    reached = [
         name
-        for name, knob in knobs.items()
-        if score("log2_pauto", learner="SP", rank=5, **knob) < np.inf
+        for name, lane in (("the linear model", LINEAR), ("the nonlinear model", NONLINEAR))
+        if depth_reached(**lane, rank=3) >= 4
     ]
-    assert [text[0] for text in right_options("dyck", 4)] == finite == ["B", "D"]
-    best = result(learner="both.non", **BEST).model.weights(walk.ladder_words(data))
-    exact = np.array([exact_brackets(depth) for depth in range(1, 9)])
-    assert (
-        right_options("dyck", 6) == ["of the right size: none is 0"]
-        and (np.abs(np.log2(best / exact)) < 1).all()
-    )
+    assert right_options("dyck", 0) == reached == ["the nonlinear model"]
+    # the other two right options are computed with the numbers above
+    assert right_options("dyck", 2) == ["the row of `[[` has no share in what three states keep"]
+    assert right_options("dyck", 3) == ["it overtakes in TV at nine, and never in WER"]
 
     after = singular_values(4, **SQUARED, transform="sqrt")
     assert (right_options("squared", 2) == ["yes"]) == (after[1] > 3 * after[2])
@@ -978,14 +907,14 @@ def test_a_step_hides_what_contains_its_answer() -> None:
     )
     with pytest.raises(FormatError, match="hides something only until its question is answered"):
         read_lesson("name", head + text)
-    assert LESSONS["dyck"].steps[0].hide == ("train.verdict", "train.results")
+    assert LESSONS["dyck"].steps[0].hide == ("explore.depth",)
 
 
 def test_every_question_that_is_entered_is_computed_above() -> None:
     choices = {
         ("hankel-matrix", 2),
         *(("rank", place) for place in (2, 3, 4, 6)),
-        *(("dyck", place) for place in (0, 1, 2, 3, 4, 6)),
+        *(("dyck", place) for place in (0, 2, 3, 4)),
     }
     choices |= {
         ("squared", 2),

@@ -26,24 +26,22 @@ LESSONS = tuple(read_lessons(ASSETS / "lessons").values())
 WANTED = shipped_recipes(LESSONS)
 # How near scores come on any processor (docs/method-notes.md). Linear models differ in the
 # thirteenth digit, networks after at most 1,000 epochs of Adamax by 1e-6. L-BFGS takes other steps
-# after a different last digit: a refined linear model then differs in the fifth digit, and a
-# network is another one, about as good.
-LINEAR, REFINED, SHORT = 1e-9, 1e-3, 1e-5
+# after a different last digit: a network is then another one, about as good.
+LINEAR, SHORT = 1e-9, 1e-5
 # at least the largest difference among three types
 CONVERGED = {"log2_pauto": 0.07, "wer": 0.06, "bits_per_symbol": 0.3}
 
 
 def is_quick(recipe: Recipe) -> bool:
-    """Whether a result is computed again here: linear models, unless likelihood has refined them
-    or EM takes long, and networks whose training is short and whose scores come back.
+    """Whether a result is computed again here: linear models, unless EM takes long, and networks
+    whose training is short and whose scores come back.
 
-    With three states, and on square roots, even the first digits depend on chance. Networks by
-    likelihood take half a minute each; docs/method-notes.md says how much they differ.
+    With three states even the first digits depend on chance. Networks by likelihood take half a
+    minute each; docs/method-notes.md says how much they differ.
     """
     learning = recipe.learning
     if not isinstance(learning, NetworkLearner):
-        is_short = learning.learner == "SP" or (learning.learner == "PFA" and learning.rank <= 5)
-        return is_short and learning.refinement != "likelihood"
+        return learning.learner == "SP" or (learning.learner == "PFA" and learning.rank <= 5)
     longest = max(learning.epochs_factorisation, learning.epochs_transitions)
     if learning.objective == "likelihood":
         return False
@@ -80,7 +78,7 @@ def assert_same_scores(scores: dict[str, Any], recipe: Recipe) -> None:
             assert scores[name] == pytest.approx(getattr(shipped.scores, name), abs=near), name
         assert scores["num_zero"] == 0 == scores["num_nonfinite"]
         return
-    near = SHORT if networks else LINEAR if learning.refinement == "none" else REFINED
+    near = SHORT if networks else LINEAR
     for name, value in scores.items():
         expected = getattr(shipped.scores, name)
         assert value == (
