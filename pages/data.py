@@ -15,5 +15,5 @@ view.own_strings(recipe.data.source == "upload" and open_lesson.leaves_open("own
 data = context.data
 widgets.notes(*data.notes)
 view.overview(recipe.data, data)
-view.histograms(data.train)
 view.frequent_strings(recipe.hankel, data.train)
+view.histograms(data.train)

@@ -8,6 +8,7 @@ const SETTLED_MS = 250; // of the rank, before Python hears it
 const PATIENCE_MS = 6000; // for Python to say the same
 const RANKS_AT_ONCE = 4; // that one press of a button trains: 1 to 4, 5 to 8 …
 const STEP_MS = 700; // of the play button, and of the opening
+const PREVIEW_MS = 250; // from one preview of a training to the next
 const NETWORKS = { "fac.non": [true, false], "tran.non": [false, true], "both.non": [true, true] };
 const DOES = {
   "fac.non": "a bend in the compression",
@@ -80,6 +81,8 @@ class Material {
   constructor(data) {
     Object.assign(this, data);
     this.trained = {};
+    this.preview = null; // the lane of a network whose training goes on, with its learner
+    this.numPreviews = 0;
     this.numRows = data.prefixes.length;
     this.numColumns = data.suffixes.length;
     this.H = new Float64Array(this.numRows * this.numColumns);
@@ -125,6 +128,18 @@ class Material {
     this.trained = trained;
   }
 
+  // A network as its training has it now. Where there is none, the last one stays until the training
+  // has ended, and one of fewer states until that of more states has come as far.
+  takePreview(sent) {
+    if (!sent || isEqual(sent, this.sentPreview)) return;
+    this.sentPreview = sent;
+    const lane = this.laneOf(networkOf(sent.model), { learner: sent.learner });
+    const { preview } = this;
+    if (preview?.learner === lane.learner && preview.model.k < lane.model.k && preview.error < lane.error) return;
+    this.preview = lane;
+    this.numPreviews++;
+  }
+
   // The linear model of a rank above the highest one that is dragged to, or none.
   takeFurther(json) {
     if (json === this.furtherJson) return;
@@ -167,7 +182,12 @@ class Material {
     if (this.made.has(key)) return this.made.get(key);
     const entry = this.entry(learner, rank);
     if (!entry?.model) return null;
-    const model = LINEAR.includes(learner) ? linearOf(entry.model, rank) : networkOf(entry.model);
+    const lane = this.laneOf(LINEAR.includes(learner) ? linearOf(entry.model, rank) : networkOf(entry.model), entry);
+    this.made.set(key, lane);
+    return lane;
+  }
+
+  laneOf(model, entry) {
     const { states: ends, cells } = estimate(model, ...this.trees);
     const far = cells.reduce((sum, value, n) => sum + (this.H[n] - value) ** 2, 0);
     const ladder = this.ladder.words.map((word) => model.weight(stateAfter(model, word)));
@@ -183,7 +203,6 @@ class Material {
       hasNegative: cells.some((value) => value < -PALEST * this.largest),
     };
     lane.reach = this.reachOf(ladder);
-    this.made.set(key, lane);
     return lane;
   }
 
@@ -374,6 +393,10 @@ class Lane {
     return rankOf(this.learner, this.explore.state);
   }
 
+  get drawn() {
+    return this.explore.drawn(this.learner, this.rank);
+  }
+
   // Bars for what follows: of at most MOST_BARS symbols, of all others together, and of the end.
   build(material) {
     const names =
@@ -412,17 +435,22 @@ class Lane {
     const { material } = this.explore;
     const { learner } = this;
     const entry = material.entry(learner, this.rank);
-    const lane = material.lane(learner, this.rank);
+    const lane = this.drawn;
+    const isStandIn = Boolean(lane) && !entry;
     this.root.classList.toggle("same", this.isCopy);
+    this.root.classList.toggle("unfinished", isStandIn);
     const going = lane && this.explore.told[learner]?.text; // otherwise it stands in the lane
     const size = this.explore.isUnlinked ? `${states(this.rank)} · ` : "";
     this.sub.textContent = this.isCopy
       ? "no curve: the model above, again"
-      : size + (going || this.about(learner, entry));
+      : isStandIn
+        ? this.standsIn(lane)
+        : size + (going || this.about(learner, entry));
     this.sub.title = this.sub.textContent;
     this.scored.replaceChildren(...this.score(entry?.scores));
     const isThere = Boolean(lane);
-    const curves = this.isLower && !this.isCopy && isThere ? lane.curves.filter(({ points }) => points.length) : [];
+    const curves =
+      this.isLower && !this.isCopy && isThere && entry ? lane.curves.filter(({ points }) => points.length) : [];
     const showsTraining = curves.length > 0 && this.explore.state.showsTraining;
     for (const part of [...this.captions, this.plane, this.next]) part.hidden = !isThere;
     this.matrix.hidden = !isThere || showsTraining;
@@ -434,6 +462,13 @@ class Lane {
     if (!isThere) this.tellMissing(entry);
     else this.tell(lane);
     if (showsTraining) this.tellTraining(curves);
+  }
+
+  // What is drawn while the model is trained.
+  standsIn(lane) {
+    const { told, material } = this.explore;
+    const size = lane.model.k < this.rank ? `${lane.model.k} of ${states(this.rank)}` : states(this.rank);
+    return `${lane === material.preview ? "preview: " : ""}${size}, ${told[this.learner].doing}`;
   }
 
   about(learner, entry) {
@@ -659,16 +694,16 @@ class Lane {
   }
 
   // Pictures: every frame of a movement.
-  draw(share) {
+  draw(share, isNew) {
     const { material, state } = this.explore;
-    const lane = material.lane(this.learner, this.rank);
+    const lane = this.drawn;
     if (!lane) return;
     const { H, numColumns } = material;
     const cell =
       state.show === "difference"
         ? (i, j) => H[i * numColumns + j] - lane.cells[i * numColumns + j]
         : (i, j) => lane.cells[i * numColumns + j];
-    this.explore.drawMatrix(this.heat, cell, COLOURS[this.learner]);
+    if (isNew) this.explore.drawMatrix(this.heat, cell, COLOURS[this.learner]);
     this.drawPlane(lane, share);
   }
 
@@ -1050,15 +1085,16 @@ class Explore {
 
   // Everything comes in parts of its own (assets/lens/part.js), and Streamlit does not send again
   // what stayed the same: "text", the picture; "first", the models without which it is not drawn;
-  // "rest", those that come after it; "now", what the sidebar says; and "training".
+  // "rest", those that come after it; "now", what the sidebar says; "training", which trainings go on;
+  // and "preview", what one of them has come to.
   take(part) {
     if (!part?.now) return;
     const { id, trained, isFirst, objective } = part.now;
+    const [before, shown] = [this.material, this.shown];
     const [hasFirst, hasRest] = [part.first?.id === trained, part.rest?.id === trained];
     // the first picture does not wait for the rest; another takes its place when it is whole
     if (this.id !== id && part.text?.id === id && hasFirst && (hasRest || !this.material)) {
       this.id = id;
-      const before = this.material;
       this.material = new Material(JSON.parse(part.text.json));
       this.material.take(JSON.parse(part.first.json));
       this.material.objective = objective; // that of its networks: a choice comes before them
@@ -1081,7 +1117,11 @@ class Explore {
     this.obey(part.now);
     if (part.training?.id === id) this.told = part.training.told;
     if (this.told[this.starting]) this.starting = null;
-    this.followTraining();
+    if (this.id === id) {
+      if (part.preview?.id === id) this.material.takePreview(part.preview.now);
+      if (!this.told[this.material.preview?.learner]?.ranks) this.material.preview = null;
+    }
+    if (before === this.material && !isSame(shown, this.shown)) this.travel("dots", PREVIEW_MS);
     this.change();
   }
 
@@ -1105,14 +1145,30 @@ class Explore {
     this.box.classList.toggle("narrow", this.box.clientWidth <= (isSome ? 640 : 1080));
   }
 
-  // Has ranks trained; Python answers with "training". The cut goes to each model that is new, up to
-  // where it stood.
+  // What the lanes draw.
+  get shown() {
+    return this.material ? this.lanes.map((lane) => lane.drawn) : [];
+  }
+
+  // What is drawn of a learner and a rank: its model. While that is trained, the largest of the smaller
+  // models that are trained, until a preview of more states has come as far.
+  drawn(learner, rank) {
+    const { material, told } = this;
+    const lane = material.lane(learner, rank);
+    if (lane || !told[learner]?.ranks?.includes(rank)) return lane;
+    const preview = material.preview?.learner === learner && material.preview.model.k <= rank ? material.preview : null;
+    for (let size = rank - 1; size > 0; size--) {
+      const smaller = material.lane(learner, size);
+      if (smaller) return preview?.model.k > size && preview.error <= smaller.error ? preview : smaller;
+    }
+    return preview;
+  }
+
+  // Has ranks trained; Python answers with "training".
   train(learner) {
     const { material, state } = this;
-    const goal = rankOf(learner, state);
-    const ranks = material.untrained(learner, goal);
+    const ranks = material.untrained(learner, rankOf(learner, state));
     this.starting = learner;
-    this.growing = { learner, ranks: ranks.filter((rank) => rank <= goal) };
     setTimeout(() => {
       this.starting = null; // it was refused, as a message has said
       this.change();
@@ -1121,18 +1177,7 @@ class Explore {
     this.change();
   }
 
-  followTraining() {
-    if (!this.growing) return;
-    const { learner, ranks } = this.growing;
-    const newest = ranks.findLast((rank) => this.material.entry(learner, rank));
-    if (newest === ranks.at(-1)) this.growing = null;
-    if (!newest || newest === rankOf(learner, this.state)) return;
-    this.change({ [rankKey(learner, this.state)]: newest });
-    this.ask();
-  }
-
   cancel(learner) {
-    this.growing = null;
     this.send("cancel", learner);
   }
 
@@ -1142,7 +1187,6 @@ class Explore {
     if (this.asking && isEqual(this.asking.chosen, said)) this.asking = null;
     if (this.asking && Date.now() < this.asking.until) return;
     if (isEqual(chosenOf(this.state), said)) return;
-    this.growing = null;
     const { mostRank, further } = this.material;
     const isFurther = further?.rank === said.linearRank;
     this.change({
@@ -1200,7 +1244,6 @@ class Explore {
     Object.assign(state, { hot: null, score: material.hasTruth ? state.score : Math.max(1, state.score) });
     this.before = null;
     this.told = {};
-    this.growing = null;
     this.put = material.orders[state.order].map((places) => Float64Array.from(places));
     this.moves.clear();
     const size = `${material.numRows} beginnings by ${material.numColumns} endings`;
@@ -1280,7 +1323,7 @@ class Explore {
       if (acts.length > 1) this.change({ rank });
       acts.length = 0;
       this.before = null;
-      this.drawn = "";
+      this.key = "";
       this.change();
     };
     acts.shift()();
@@ -1305,7 +1348,6 @@ class Explore {
   }
 
   choose(some) {
-    this.growing = null;
     this.change(some);
     this.ask();
   }
@@ -1354,6 +1396,7 @@ class Explore {
       this.id,
       this.isWhole && this.whole,
       this.told,
+      material.numPreviews,
       this.starting,
       this.isDark,
       this.box.clientWidth,
@@ -1362,8 +1405,9 @@ class Explore {
       this.cuts.map((cut) => cut.dragging),
       state,
     ]);
-    if (key !== this.drawn) {
-      this.drawn = key;
+    const isNew = key !== this.key || this.moves.has("order");
+    if (key !== this.key) {
+      this.key = key;
       this.cuts.forEach((cut) => cut.draw());
       this.drawDepth();
       this.drawRanks();
@@ -1379,9 +1423,9 @@ class Explore {
         share < 1 ? this.putFrom[axis][n] + share * (place - this.putFrom[axis][n]) : place,
       ),
     );
-    this.drawMatrix(this.find(".left .heat"), (i, j) => material.H[i * material.numColumns + j], "counts");
+    if (isNew) this.drawMatrix(this.find(".left .heat"), (i, j) => material.H[i * material.numColumns + j], "counts");
     const moved = this.share("dots", now);
-    this.lanes.forEach((lane) => lane.draw(moved));
+    this.lanes.forEach((lane) => lane.draw(moved, isNew));
     if (this.moves.size) this.asked ||= requestAnimationFrame((later) => this.draw(later));
   }
 
@@ -1617,10 +1661,10 @@ class Explore {
   // Charts
 
   get pair() {
-    const { material, state } = this;
+    const { state } = this;
     return [
-      ["linear", state.linear, material.lane(state.linear, rankOf(state.linear, state))],
-      ["nonlinear", state.learner, state.learner === "SP" ? null : material.lane(state.learner, state.rank)],
+      ["linear", state.linear, this.drawn(state.linear, rankOf(state.linear, state))],
+      ["nonlinear", state.learner, state.learner === "SP" ? null : this.drawn(state.learner, state.rank)],
     ];
   }
 
@@ -1863,9 +1907,10 @@ class Explore {
 
   tellVerdict() {
     const { material, state } = this;
-    const [linear, network] = this.pair.map(
-      ([, learner, lane]) => lane ?? material.entry(learner, rankOf(learner, state)),
-    );
+    const [linear, network] = [state.linear, state.learner].map((learner) => {
+      const rank = rankOf(learner, state);
+      return material.lane(learner, rank) ?? material.entry(learner, rank);
+    });
     const isMissing = (!network && state.learner !== "SP") || (!linear && state.linear !== "SP");
     if (isMissing && !this.isWhole) return; // it may be coming
     const { head, line } = verdictOf({
@@ -1877,6 +1922,9 @@ class Explore {
       hasTruth: material.hasTruth,
       noun: material.ladder.isNested ? "depth" : "string",
     });
+    const told = JSON.stringify([head, line]);
+    if (told === this.verdict) return; // a screen reader reads what is set anew
+    this.verdict = told;
     this.find(".verdict h2").textContent = head;
     this.find(".verdict .line").replaceChildren(...line.map(([text, name]) => html("span", text, name)));
   }
@@ -1987,6 +2035,8 @@ class Explore {
       if (lane)
         parts.push(" · ", html("span", `${name} ${written(lane.model.weight(stateAfter(lane.model, word)))}`, kind));
     }
+    // weights of a preview change too often to be read aloud
+    this.find(".said").setAttribute("aria-live", this.shown.includes(material.preview) ? "off" : "polite");
     this.find(".said").replaceChildren(...parts);
   }
 

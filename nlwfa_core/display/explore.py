@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from .. import limits
+from ..errors import RecipeError
 from ..experiment.datasets import Data
 from ..experiment.results import Result
 from ..hankel.matrix import HankelMatrix
@@ -31,7 +32,7 @@ from ..learning.two_steps import FitCache, svd_size
 from ..metrics.evaluate import evaluate
 from ..metrics.score_table import Scores
 from ..metrics.testset import TestSet
-from ..models.model_files import LearnedModel
+from ..models.model_files import LearnedModel, model_from_json
 from ..models.nlwfa import NLWFA
 from ..models.reading import ConditionalReading, StringReading
 from ..models.wfa import WFA
@@ -181,6 +182,24 @@ def trained_payload(results: Mapping[str, Mapping[int, Result]]) -> dict[str, An
         learner: {str(rank): _trained(result) for rank, result in by_rank.items()}
         for learner, by_rank in results.items()
     }
+
+
+def preview_payload(fields: Any, num_symbols: int) -> dict[str, Any] | None:
+    """Make the payload (`network_payload`) of a network whose training goes on, from the JSON of
+    `jobs.job.JobStatus.preview`.
+
+    None if this is not the JSON of a network over `num_symbols` symbols with finite weights, which
+    a browser can compute.
+    """
+    try:
+        model = model_from_json(fields)
+    except (AttributeError, KeyError, RecipeError, TypeError, ValueError):
+        return None
+    if not isinstance(model, NLWFA) or model.num_symbols != num_symbols:
+        return None
+    layers = (model.initial, *model.transitions, *model.decoder, model.output)
+    is_finite = all(np.isfinite(layer).all() for layer in layers)
+    return _drawable(model)[0] if is_finite else None
 
 
 def _costs(train: Sample) -> dict[str, tuple[float, float]]:

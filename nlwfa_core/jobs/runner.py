@@ -13,6 +13,7 @@ import atexit
 import logging
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from threading import Condition, Thread, Timer
@@ -229,6 +230,15 @@ class Runner:
                 self._recorder.record(key, recipe, job.state)
             self._begin_checks()
         return keys
+
+    def prepare(self) -> None:
+        """Start a worker process, if none is alive: the next job then need not wait for its
+        imports.
+        """
+        with self._changed:
+            if not self._closed and not self._pids():
+                with suppress(OSError):  # the job that needs it tries again, and says so
+                    self._workers[0].start()
 
     def status(self, key: str, watcher: str | None = None) -> JobStatus | None:
         """Return a job's status; None if there is neither such a job nor a result on disk.

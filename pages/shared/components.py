@@ -138,7 +138,9 @@ def explore(
     return answer
 
 
-def explore_training(key: str, picture: str, told: dict[str, dict[str, str]]) -> None:
+def explore_training(
+    key: str, picture: str, told: dict[str, dict[str, Any]], preview: dict[str, Any] | None
+) -> None:
     """Tell Explore which trainings are going on.
 
     Parameters
@@ -146,7 +148,12 @@ def explore_training(key: str, picture: str, told: dict[str, dict[str, str]]) ->
     picture : str
         The "id" of the payload.
     told : dict
-        Learner -> "text", how far its training is, or "failed", why there is none.
+        Learner -> "text", how far its training is, "doing", the same in a word or two, and
+        "ranks", which are not trained yet; or "failed", why there is none.
+    preview : dict, optional
+        The network that is being trained for the nonlinear lane, as it is now: "learner", and
+        "model", see `nlwfa_core.display.explore.preview_payload`.
     """
-    part = {"id": picture, "told": told}
-    _part(key=f"{key}_training", data={"lens": "explore", "training": part}, height=1)
+    parts = {"training": {"id": picture, "told": told}, "preview": {"id": picture, "now": preview}}
+    for name, part in parts.items():
+        _part(key=f"{key}_{name}", data={"lens": "explore", name: part}, height=1)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import streamlit as st
 
@@ -12,6 +13,7 @@ from pages.shared import training, visitor_runs
 from pages.shared.widgets import error_toast
 
 STARTED = "rank_series.started"  # recipes
+WAITING = "waiting …"
 
 # learner -> rank -> the status of a run
 Statuses = Mapping[str, Mapping[int, JobStatus]]
@@ -68,17 +70,29 @@ def going(statuses: Statuses) -> list[JobStatus]:
     return [status for by_rank in statuses.values() for status in _active(by_rank).values()]
 
 
-def told(statuses: Statuses) -> dict[str, dict[str, str]]:
-    """Return, for each learner with a training that is not done, "text", how far it is; or
-    "failed", why it failed.
+def told(statuses: Statuses) -> dict[str, dict[str, Any]]:
+    """Return, for each learner with a training that is not done, "text", how far it is; "doing",
+    the same in a word or two; and "ranks", those that are not trained yet. Or "failed", why it
+    failed.
     """
-    found: dict[str, dict[str, str]] = {}
+    found: dict[str, dict[str, Any]] = {}
     for learner, by_rank in statuses.items():
         if active := _active(by_rank):
-            found[learner] = {"text": _text(active)}
+            found[learner] = {"text": _text(active), "doing": _doing(active), "ranks": [*active]}
         elif failed := [status for status in by_rank.values() if status.state == "failed"]:
             found[learner] = {"failed": failed[0].message or ""}
     return found
+
+
+def preview(by_rank: Mapping[int, JobStatus], rank: int) -> Mapping[str, Any] | None:
+    """Return the network that is being trained for a rank, or for a smaller one before it, as it is
+    now; None if there is none.
+    """
+    active = _active(by_rank)
+    if rank not in active:
+        return None
+    previews = [active[each].preview for each in sorted(active) if each <= rank]
+    return next(filter(None, previews), None)
 
 
 def _active(by_rank: Mapping[int, JobStatus]) -> dict[int, JobStatus]:
@@ -91,6 +105,13 @@ def _text(active: Mapping[int, JobStatus]) -> str:
     """Say how far the trainings of several ranks are."""
     running = [rank for rank, status in active.items() if status.state == "running"]
     if not running:
-        return training.queue_words([*active.values()]) or "waiting …"
+        return training.queue_words([*active.values()]) or WAITING
     verb = "paused" if active[running[0]].held else "training"
     return f"{verb}: {running[0]} of {max(active)} states …"
+
+
+def _doing(active: Mapping[int, JobStatus]) -> str:
+    running = [status for status in active.values() if status.state == "running"]
+    if not running:
+        return WAITING
+    return "paused" if running[0].held else "training …"

@@ -107,6 +107,11 @@ def _is_active(session: str) -> bool:
     return not st.runtime.exists() or bool(st.runtime.get_instance().is_active_session(session))
 
 
+def prepare() -> None:
+    """Make ready for a run that the visitor is likely to start."""
+    runner().prepare()
+
+
 def visit(*recipes: Recipe) -> None:
     """Count the visitor as connected and, if visitors have their own lists, add these runs to the
     visitor's list.

@@ -29,6 +29,7 @@ from pages.shared.server import home
 MAX_TYPED = 1000  # characters
 BRACKETS = re.compile(r"(?<=[][(){}<>|])(?=[][(){}<>|])")  # the place between two of them
 MAX_REMEMBERED = 2**18  # bytes of a table whose message is cached
+FEW_COLUMNS = 3  # fit a phone; Streamlit writes a column that stays visible in pale grey
 CHARACTER_WIDTH, WIDEST_STRINGS = 9, 360  # pixels, in a column of strings
 PAUSE = "150ms"  # in typing, after which the page answers
 TRAINING_HELP = (
@@ -154,8 +155,8 @@ def draw_table(
     remember: bool = True,
     **options: Any,
 ) -> Any:
-    """Draw a table whose first column stays visible while scrolling. Returns the selection of a
-    table with `on_select`.
+    """Draw a table. If it has many columns, the first stays visible while scrolling. Returns the
+    selection of a table with `on_select`.
 
     A table that was drawn before, with the same content, is not made again: its message is in a
     cache that all visitors share.
@@ -182,7 +183,10 @@ def draw_table(
         if longest > len(first)
         else None
     )
-    config = {first: st.column_config.Column(pinned=True, width=width), **(columns or {})}
+    config = {
+        first: st.column_config.Column(pinned=len(table) > FEW_COLUMNS, width=width),
+        **(columns or {}),
+    }
     config = {title: config[title] for title in config if title in table}
     options |= {
         "hide_index": True,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from contextlib import suppress
+from dataclasses import dataclass
 from typing import Any
 
 import streamlit as st
@@ -25,6 +26,7 @@ from nlwfa_core.display.explore import (
     explore_payload,
     further_payload,
     most_linear,
+    preview_payload,
     trained_payload,
 )
 from nlwfa_core.experiment.datasets import Data
@@ -41,6 +43,7 @@ from pages.shared import (
     sidebar,
     training,
     url_parameters,
+    visitor_runs,
 )
 from pages.shared.context import Context, computed, finished, has_finished
 from pages.shared.navigation import PAGES, switch
@@ -49,6 +52,7 @@ from pages.shared.widgets import errors_as_messages
 FIRST = "both.non"  # its networks come with the picture, and all other trained models after it
 SEEN = "explore.seen"
 COMPONENT = open_lesson.PICTURE
+PREVIEW_SECONDS = 0.25  # between two looks at trainings that go on
 Keys = dict[str, dict[int, tuple[str, ...]]]  # learner -> rank -> keys of runs
 
 
@@ -111,9 +115,26 @@ def picture(context: Context) -> None:
         for learner, by_rank in runs.items()
     }
     _obey(recipe, answer.train, answer.cancel, missing)
-    _training(context.hankel_key, missing)
+    if recipe.learning.rank in missing.get(recipe.learning.learner, ()):
+        visitor_runs.prepare()
+    shown = _Shown(
+        context.hankel_key,
+        len(context.data.alphabet),
+        recipe.learning.learner,
+        recipe.learning.rank,
+    )
+    _training(shown, missing)
     if answer.room in PAGES:
         switch(answer.room)
+
+
+@dataclass(frozen=True)
+class _Shown:
+    # the "id" of the picture, the number of its symbols, and the nonlinear lane's model
+    picture: str
+    num_symbols: int
+    learner: str
+    rank: int
 
 
 def _obey(recipe: Recipe, wanted: Any, cancelled: Any, missing: Keys) -> None:
@@ -131,13 +152,12 @@ def _obey(recipe: Recipe, wanted: Any, cancelled: Any, missing: Keys) -> None:
         training.cancel(*(status.recipe for status in reversed(rank_series.going(statuses))))
 
 
-def _training(picture: str, missing: Keys) -> None:
-    """Say in the lanes which trainings are going on, and draw the page again when one has ended.
+def _training(shown: _Shown, missing: Keys) -> None:
+    """Show in the lanes which trainings are going on, and draw the page again when one has ended.
 
     Parameters
     ----------
-    picture : str
-        The "id" of the picture.
+    shown : _Shown
     missing : dict
         Learner -> rank -> the keys of the runs that were not finished when the picture was drawn.
     """
@@ -150,17 +170,28 @@ def _training(picture: str, missing: Keys) -> None:
             learner: {rank: (status.key,) for rank, status in by_rank.items()}
             for learner, by_rank in statuses.items()
         }
-        st.fragment(_watch, run_every=training.POLL_SECONDS)(picture, known, len(going))
+        st.fragment(_watch, run_every=PREVIEW_SECONDS)(shown, known, len(going))
     else:
-        components.explore_training(COMPONENT, picture, rank_series.told(statuses))
+        _tell(shown, statuses)
 
 
 @errors_as_messages()
-def _watch(picture: str, known: Keys, number: int) -> None:
+def _watch(shown: _Shown, known: Keys, number: int) -> None:
     statuses = rank_series.look(known)
     if len(rank_series.going(statuses)) < number:
         st.rerun()
-    components.explore_training(COMPONENT, picture, rank_series.told(statuses))
+    _tell(shown, statuses)
+
+
+def _tell(shown: _Shown, statuses: rank_series.Statuses) -> None:
+    network = rank_series.preview(statuses.get(shown.learner, {}), shown.rank)
+    preview = preview_payload(network, shown.num_symbols)
+    components.explore_training(
+        COMPONENT,
+        shown.picture,
+        rank_series.told(statuses),
+        preview and {"learner": shown.learner, "model": preview},
+    )
 
 
 def _objective() -> str:

@@ -12,15 +12,16 @@ from streamlit.testing.v1 import AppTest
 from nlwfa_core import limits
 from nlwfa_core.display.explore import LIKELIHOOD_RANKS, MAX_RANK, NETWORK_RANKS, PFA_STARTS
 from nlwfa_core.experiment.recipe import with_fields
-from pages.shared import components, visitor_runs
+from pages.shared import components, rank_series, visitor_runs
 from pages.shared.sidebar import FIRST
 from pages.views import explore as view
 from tests.app.lab import complaints, ended, go, open_lab, recipe_of, trained
 from tests.quick import QUICK
+from tests.waiting import wait_for
 
 
 def parts(app: AppTest) -> dict[str, Any]:
-    """What the picture is given: "text", "first", "rest", "now" and "training"."""
+    """What the picture is given: "text", "first", "rest", "now", "training" and "preview"."""
     given = [
         json.loads(node.proto.json)
         for node in app.get("bidi_component")
@@ -132,7 +133,7 @@ def test_ranks_are_trained_from_the_picture(monkeypatch: pytest.MonkeyPatch) -> 
     asks(app, monkeypatch, train=wanted(1, 2))
     assert not complaints(app)
     told = parts(app)["training"]["told"]
-    assert list(told) == ["both.non"] and list(told["both.non"]) == ["text"]
+    assert list(told) == ["both.non"] and told["both.non"]["ranks"][-1] == 2
     ended(app)
     assert ranks_of(app)["both.non"] == [1, 2] and not parts(app)["training"]["told"]
     for rank in (1, 2):
@@ -145,6 +146,35 @@ def test_ranks_are_trained_from_the_picture(monkeypatch: pytest.MonkeyPatch) -> 
     ended(app)
     models = sent(app)["PFA"]
     assert [models[rank]["starts"] for rank in "12"] == [PFA_STARTS] * 2
+
+
+def test_the_network_that_is_trained_is_in_the_picture(monkeypatch: pytest.MonkeyPatch) -> None:
+    """For the rank that is shown, also while a smaller one is trained before it."""
+    long = OWN | {"num_strings": 20_000, "data_seed": 621}
+    app = asks(open_lab(**long), monkeypatch, train=wanted(1, 2))
+
+    def shown() -> Any:
+        return parts(app.run())["preview"]["now"]
+
+    preview = wait_for(shown)
+    assert preview["learner"] == "both.non" and preview["model"]["reading"] == "conditional"
+    app.number_input(key="rank").set_value(3)
+    assert shown() is None  # it is not trained
+    app.number_input(key="rank").set_value(2)
+    assert wait_for(shown)
+    asks(app, monkeypatch, cancel="both.non")
+    assert shown() is None and not complaints(app)
+
+
+@pytest.mark.parametrize("odd", [{}, {"kind": "NLWFA", "arrays": {"initial": [[]]}}, {"kind": 1}])
+def test_a_preview_that_is_none_is_ignored(monkeypatch: pytest.MonkeyPatch, odd: Any) -> None:
+    long = OWN | {"num_strings": 20_000, "data_seed": 622}
+    app = asks(open_lab(**long), monkeypatch, train=wanted(2))
+    monkeypatch.setattr(rank_series, "preview", lambda by_rank, rank: odd)
+    app.run()
+    assert parts(app)["preview"]["now"] is None and parts(app)["training"]["told"]
+    assert not complaints(app)
+    asks(app, monkeypatch, cancel="both.non")
 
 
 def test_a_cancel_and_other_strings_end_the_training(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -23,6 +23,8 @@ from nlwfa_core.display.explore import (
     WHY_TOO_LARGE,
     explore_payload,
     further_payload,
+    network_payload,
+    preview_payload,
     trained_payload,
 )
 from nlwfa_core.display.lens import MAX_SINGULAR_VALUES
@@ -33,6 +35,8 @@ from nlwfa_core.experiment.recipe import Recipe, with_fields
 from nlwfa_core.experiment.results import Result, load_result
 from nlwfa_core.files import LAB_FOLDER
 from nlwfa_core.learning.spectral import hankel_svd
+from nlwfa_core.models.model_files import model_as_json
+from nlwfa_core.models.nlwfa import NLWFA
 from nlwfa_core.models.wfa import WFA
 from nlwfa_core.sources.dyck import Dyck
 from tests.quick import QUICK
@@ -257,3 +261,50 @@ def test_large_alphabets_have_fewer_ranks() -> None:
     most = len(payload["linear"]["scores"])
     num_symbols = len(payload["symbols"])
     assert num_symbols * most**2 <= MOST_NUMBERS < num_symbols * (most + 1) ** 2
+
+
+def shipped_network() -> NLWFA:
+    fields = {"learner": "both.non", "rank": 2, "objective": "likelihood"}
+    model = load_result(SHIPPED / with_fields(FIRST, fields).key()).model
+    assert isinstance(model, NLWFA)
+    return model
+
+
+def test_a_preview_is_sent_as_a_result_is() -> None:
+    model = shipped_network()
+    assert preview_payload(json.loads(json.dumps(model_as_json(model))), 2) == network_payload(
+        model
+    )
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"kind": "WFA"},
+        {"kind": ["NLWFA"]},
+        {"reading": "boundary"},
+        {"reading": "luck"},
+        {"nonlinear_transitions": "yes"},
+        {"arrays": None},
+        {"arrays": {}},
+        {"initial": [1.0]},
+        {"initial": "[1, 2]"},
+        {"initial": [1.0, float("nan")]},
+        {"output": [[1.0], [2.0, float("inf")]]},
+        {"decoder.0": {}},
+    ],
+)
+def test_what_is_no_preview_is_not_sent(change: dict[str, Any]) -> None:
+    fields = model_as_json(shipped_network())
+    arrays = fields["arrays"] | change
+    odd = fields | (change if change.keys() <= fields.keys() else {"arrays": arrays})
+    assert preview_payload(odd, 2) is None
+
+
+@pytest.mark.parametrize("odd", [None, [], "NLWFA", {}, {"kind": "NLWFA"}])
+def test_what_is_no_model_is_no_preview(odd: Any) -> None:
+    assert preview_payload(odd, 2) is None
+
+
+def test_a_preview_of_another_alphabet_is_not_sent() -> None:
+    assert preview_payload(model_as_json(shipped_network()), 3) is None

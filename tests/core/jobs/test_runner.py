@@ -143,6 +143,14 @@ def test_equal_recipes_are_one_job_and_a_new_server_finds_it(
     assert (tmp_path / "runs" / key / "result.json").stat().st_mtime_ns == written
 
 
+def test_a_process_that_was_prepared_takes_the_next_job(runner: Runner) -> None:
+    runner.prepare()
+    [pid] = runner.pids
+    runner.prepare()
+    key = runner.submit(recipe_of(), "a")
+    assert over(runner, key).state == "done" and runner.pids == (pid,)
+
+
 def test_nothing_is_known_of_other_keys(runner: Runner) -> None:
     for key in ("0" * 64, "", "../../etc", "nonsense"):
         assert runner.status(key) is None
