@@ -65,9 +65,8 @@ TAUGHT_SHARE = 0.6  # of the teachers' predictions in what is learned on the tra
 # Of a larger sample there are fewer passes and fewer drawn strings, so that a network computes at
 # most so many predictions.
 MOST_PREDICTIONS, MOST_DRAWN = 8_000_000, 250_000
-LONGEST_DRAWN = (
-    2  # a drawn string longer than so many times the longest training string is left out
-)
+# A drawn string that is longer than so many times the longest training string is left out.
+LONGEST_DRAWN = 2
 BATCH = 64  # strings in a step
 AT_ONCE = 1_000  # strings for which teachers predict together
 WIDTH, DECODER_WIDTH = 2, 8  # hidden units of the maps and of the decoder, per state
