@@ -83,9 +83,8 @@ def test_sparse_automata_against_exact_arithmetic(start: int) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("start", range(1_000, 1_500, 250))
-def test_more_sparse_automata_against_exact_arithmetic(start: int) -> None:
-    for seed in range(start, start + 250):
+def test_more_sparse_automata_against_exact_arithmetic() -> None:
+    for seed in range(1_000, 1_250):
         check(seed)
 
 
