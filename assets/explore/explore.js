@@ -1713,13 +1713,14 @@ class Explore {
       shape("rect", { x: 40, y: zero - 10, width: width - 46, height: 21, fill: this.colour("soft"), rx: 4 }),
       shape("text", { x: 34, y: zero + 4, "text-anchor": "end" }, "0"),
     );
+    const fitting = Math.max(2, Math.floor((x(1) - x(0)) / 9)); // characters of 9 pixels
     labels.forEach((label, d) => {
       const text = isNested
         ? d < 2
           ? label
           : `[${raised(d + 1)} ]${raised(d + 1)}`
-        : label.length > 5
-          ? `${label.slice(0, 4)}…`
+        : label.length > fitting
+          ? `${label.slice(0, fitting - 1)}…`
           : label;
       nodes.push(shape("text", { x: x(d), y: height - 6, "text-anchor": "middle" }, text));
     });
