@@ -331,15 +331,15 @@ def race(student: Student) -> None:
     states = page.get_by_role("slider", name="States of the linear model")
     expect(states).to_have_attribute("aria-valuenow", "3")
     states.press("End")
-    expect(verdict).to_contain_text("20 linear ones")
+    expect(verdict).to_contain_text("20 linear states are nearer")
     verdict.get_by_role("button", name="Numbers").click()
     scores_of = page.locator(".explore dialog tr")
     expect(scores_of.filter(has_text="SP")).to_contain_text("200.0270.451∞")
-    expect(scores_of.filter(has_text="both.non")).to_contain_text("30.0200.361")
+    expect(scores_of.filter(has_text="both.non")).to_contain_text("30.0300.363")
     page.get_by_role("button", name="Close").last.click()
     student.answers()
     student.goes_on()
-    for number, (curve, line) in enumerate((("0.020", "0.110"), ("0.117", "0.430"))):
+    for number, (curve, line) in enumerate((("0.030", "0.110"), ("0.117", "0.430"))):
         student.does(number)
         expect(verdict).to_contain_text(f"distance to the truth {curve} against {line}")
     student.does(2)
