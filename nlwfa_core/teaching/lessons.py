@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from ..display.explore import VIEW
+from ..display.explore import PARTS, VIEW
 from ..errors import FormatError, RecipeError
 from ..experiment.presets import PRESETS
 from ..experiment.recipe import FIELDS, Recipe, with_fields
@@ -27,6 +27,7 @@ from .markdown import Section, named_values, read_folder, read_heading, read_par
 from .questions import Question, read_question
 
 START = PRESETS["first-steps"][1]
+PART = "explore."  # how parts of Explore's picture are named
 NO_CONTROLS = "none"  # what a step shows that needs no control of the sidebar
 HEADING = ("title", "minutes", "summary", "recipe", "strings")
 STEP = ("page", "show", "recipe", "do", "models", "look", "hide")
@@ -191,6 +192,10 @@ def _step(part: Section, base: Recipe | None, before: Step | None) -> Step:
     look, hide = (
         tuple(values.get(name, "").replace(",", " ").split()) for name in ("look", "hide")
     )
+    for name in (*look, *hide):
+        if name.startswith(PART) and name.removeprefix(PART) not in PARTS:
+            allowed = ", ".join(f"{PART}{part}" for part in PARTS)
+            raise FormatError(f"a part of Explore must be one of {allowed}; got {name!r}", first)
     if hide and (question is None or question.key is None):
         raise FormatError(
             "hide: a step hides something only until its question is answered, and this one "

@@ -47,7 +47,7 @@ MAX_TRIES = 2
 KEYS = ("answer", "numbers", "right", "string", "cell", "order")  # each declares another kind
 NAMES = (*KEYS, "wrong", "hint", "alphabet", "rows", "columns")
 LINE = re.compile(rf"({'|'.join(NAMES)}):(.*)")
-WHY = "Why?"  # a line of its own
+WHY = "Why?"
 HINTED = ("answer", "numbers", "string", "cell")
 
 Declaration = tuple[int, str, str]  # line, name, value

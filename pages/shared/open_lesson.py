@@ -19,7 +19,7 @@ from nlwfa_core.experiment.presets import PRESETS
 from nlwfa_core.experiment.recipe import FIELDS
 from nlwfa_core.learning.learners import HANKEL_LEARNERS, STRING_LEARNERS
 from nlwfa_core.teaching.glossary import terms_in
-from nlwfa_core.teaching.lessons import Action, Lesson, Step
+from nlwfa_core.teaching.lessons import PART, Action, Lesson, Step
 from nlwfa_core.teaching.questions import Question
 from nlwfa_core.teaching.quizzes import AFTER, BEFORE
 from pages.shared import contents, exercises, sidebar, url_parameters
@@ -38,7 +38,7 @@ MINE = "lessons.mine"
 VISIT = "lessons.visit"  # how many steps have been opened
 # so many buttons have room above Back and Next; more stand between the text and the question
 BESIDE_MOVES = 2
-PICTURE, PART = "explore.picture", "explore."  # the picture of Explore, and how its parts are named
+PICTURE = "explore.picture"
 COMPARED = (1, 2, 3, 5, 10)  # the ranks that the Compare page offers at first
 
 _look = st.components.v2.component(
@@ -284,7 +284,9 @@ def _hide(names: Sequence[str]) -> None:
     Explore's picture only by properties, which explore.css reads.
     """
     before = ".stApp:has(.st-key-unanswered)"
-    hidden = [f"--hide-{name.removeprefix(PART)}: hidden;" for name in names if PART in name]
+    hidden = [
+        f"--hide-{name.removeprefix(PART)}: hidden;" for name in names if name.startswith(PART)
+    ]
     if hidden:
         note = f"--note-{names[-1].removeprefix(PART)}: {ANSWER_FIRST};"
         st.html(f"<style>{before} {{ {' '.join(hidden)} {note} }}</style>")

@@ -62,8 +62,8 @@ class Generation(NamedTuple):
 
 GENERATIONS = (Generation(6, 16, 3e-3, 0), Generation(3, 12, 4e-3, 4), Generation(1, 30, 4e-3, 5))
 TAUGHT_SHARE = 0.6  # of the teachers' predictions in what is learned on the training strings
-# Of a larger sample there are fewer passes and fewer drawn strings, so that a network computes at
-# most so many predictions.
+# A larger sample has fewer passes and fewer drawn strings: a network computes at most this many
+# predictions.
 MOST_PREDICTIONS, MOST_DRAWN = 8_000_000, 250_000
 # A drawn string that is longer than so many times the longest training string is left out.
 LONGEST_DRAWN = 2
@@ -156,8 +156,11 @@ class Teaching:
         """Draw strings from the mean prediction of some networks; None without strings."""
         num_symbols = self.train.num_symbols
         longest = LONGEST_DRAWN * int(self.train.words.lengths.max())
-        symbols = np.full((self._num_drawn(number), longest), num_symbols)
-        alive = np.arange(len(symbols))
+        # at each position, the strings that go on there, and their symbols
+        rows: list[IntArray] = []
+        symbols: list[IntArray] = []
+        alive = np.arange(self._num_drawn(number))
+        is_short = np.ones(len(alive), dtype=bool)
         states = [np.repeat(each.initial[None], len(alive), axis=0) for each in teachers]
         for position in range(longest + 1):
             pairs = zip(teachers, states, strict=True)
@@ -168,15 +171,19 @@ class Teaching:
             alive, chosen = alive[going], chosen[going]
             if position == longest or not len(alive):
                 break
-            symbols[alive, position] = chosen
+            rows.append(alive)
+            symbols.append(chosen)
             pairs = zip(teachers, states, strict=True)
             states = [_moved(each, before[going], chosen) for each, before in pairs]
-        symbols = np.delete(symbols, alive, axis=0)
-        if not len(symbols):
+        is_short[alive] = False
+        if not is_short.any():
             return None
-        is_symbol = symbols < num_symbols
-        words = Words(symbols[is_symbol], offsets_of(is_symbol.sum(axis=1)))
-        return Sample.of(words, self.train.alphabet)
+        row = np.concatenate([np.zeros(0, dtype=np.int64), *rows])
+        order = np.argsort(row, kind="stable")
+        order = order[is_short[row[order]]]
+        lengths = np.bincount(row, minlength=len(is_short))[is_short]
+        flat = np.concatenate([np.zeros(0, dtype=np.int64), *symbols])[order]
+        return Sample.of(Words(flat, offsets_of(lengths)), self.train.alphabet)
 
     def _descended(
         self,
