@@ -7,6 +7,7 @@
 const SETTLED_MS = 250; // of the rank, before Python hears it
 const PATIENCE_MS = 6000; // for Python to say the same
 const RANKS_AT_ONCE = 4; // that one press of a button trains: 1 to 4, 5 to 8 …
+const SEEDS = 3; // with which a network is trained, to see whether they agree
 const STEP_MS = 700; // of the play button, and of the opening
 const PREVIEW_MS = 250; // from one preview of a training to the next
 const NETWORKS = { "fac.non": [true, false], "tran.non": [false, true], "both.non": [true, true] };
@@ -59,6 +60,8 @@ const chosenOf = (state) => Object.fromEntries(CHOSEN.map((name) => [name, state
 const rankKey = (learner, state) =>
   state.linearRank && state.learner !== "SP" && LINEAR.includes(learner) ? "linearRank" : "rank";
 const rankOf = (learner, state) => state[rankKey(learner, state)];
+// What trainings of a learner with other seeds are called between Python and here.
+const seedsOf = (learner) => `${learner}, other seeds`;
 const isEqual = (one, other) => JSON.stringify(one) === JSON.stringify(other);
 const three = (value) => (typeof value === "number" ? value.toFixed(3) : (value ?? "–"));
 
@@ -81,6 +84,7 @@ class Material {
   constructor(data) {
     Object.assign(this, data);
     this.trained = {};
+    this.seeds = {}; // learner -> rank -> the scores of networks with other seeds
     this.preview = null; // the lane of a network whose training goes on, with its learner
     this.numPreviews = 0;
     this.numRows = data.prefixes.length;
@@ -120,7 +124,8 @@ class Material {
   }
 
   // Models that were trained, in place of those before; what has been computed of the others stays.
-  take(trained) {
+  take(trained, seeds = this.seeds) {
+    this.seeds = seeds;
     for (const key of this.made.keys()) {
       const [learner, rank] = key.split(" ");
       if (learner !== "SP" && !isEqual(this.trained[learner]?.[rank], trained[learner]?.[rank])) this.made.delete(key);
@@ -156,6 +161,16 @@ class Material {
   untrained(learner, rank) {
     const most = Math.min(this.mostOf(learner), Math.ceil(rank / RANKS_AT_ONCE) * RANKS_AT_ONCE);
     return Array.from({ length: most }, (_, n) => n + 1).filter((one) => !this.entry(learner, one));
+  }
+
+  // The scores of a network that was trained with other seeds.
+  others(learner, rank) {
+    return this.seeds[learner]?.[rank] ?? [];
+  }
+
+  // The ranks up to this one of which there are not networks of all seeds.
+  unrepeated(learner, rank) {
+    return Array.from({ length: rank }, (_, n) => n + 1).filter((one) => this.others(learner, one).length < SEEDS - 1);
   }
 
   // About how long their training takes, in words.
@@ -1109,7 +1124,8 @@ class Explore {
     }
     if (this.id === id && hasFirst && hasRest && this.whole !== trained) {
       this.whole = trained;
-      this.material.take({ ...JSON.parse(part.first.json), ...JSON.parse(part.rest.json) });
+      const { models, seeds } = JSON.parse(part.rest.json);
+      this.material.take({ ...JSON.parse(part.first.json), ...models }, seeds);
       this.material.objective = objective;
       this.warm();
     }
@@ -1166,14 +1182,22 @@ class Explore {
 
   // Has ranks trained; Python answers with "training".
   train(learner) {
+    this.start(learner, this.material.untrained(learner, rankOf(learner, this.state)));
+  }
+
+  // Has networks of other seeds trained.
+  repeat() {
     const { material, state } = this;
-    const ranks = material.untrained(learner, rankOf(learner, state));
+    this.start(seedsOf(state.learner), material.unrepeated(state.learner, state.rank));
+  }
+
+  start(learner, ranks) {
     this.starting = learner;
     setTimeout(() => {
       this.starting = null; // it was refused, as a message has said
       this.change();
     }, PATIENCE_MS);
-    this.send("train", { learner, objective: material.objective, ranks });
+    this.send("train", { learner, objective: this.material.objective, ranks });
     this.change();
   }
 
@@ -1491,6 +1515,8 @@ class Explore {
       button.addEventListener("click", () => this.tell(button.dataset.open));
     }
     on(".settings", "click", () => this.toggleSettings());
+    on(".seeds .repeat", "click", () => this.repeat());
+    on(".seeds .quit", "click", () => this.cancel(seedsOf(this.state.learner)));
     on(
       "[data-pick=show]",
       "click",
@@ -1784,6 +1810,7 @@ class Explore {
     const { material, state } = this;
     const which = state.score;
     this.find(".rankkey").textContent = `${SCORES[which][1]}, ${material.tests.toLocaleString("en")} test strings`;
+    this.tellSeeds();
     const svg = this.find(".ranks");
     const { clientWidth: width, clientHeight: height } = svg;
     if (!width) return;
@@ -1800,7 +1827,9 @@ class Explore {
     ];
     const best = material.truth.scores?.[which] ?? null;
     const finite = learners
-      .flatMap((name) => ranks.map((rank) => value(name, rank)))
+      .flatMap((name) =>
+        ranks.flatMap((rank) => [value(name, rank), ...material.others(name, rank).map((own) => own[which])]),
+      )
       .concat(best)
       .filter((score) => typeof score === "number");
     if (!finite.length) {
@@ -1870,6 +1899,19 @@ class Explore {
         }),
       );
       if (!isFront) continue;
+      for (const rank of ranks)
+        for (const scores of material.others(name, rank).filter((one) => one[which] !== null))
+          nodes.push(
+            shape("circle", {
+              class: "seed",
+              cx: x(rank),
+              cy: y(scores[which]),
+              r: 3,
+              fill: "none",
+              stroke,
+              opacity: 0.7,
+            }),
+          );
       for (const rank of ranks.filter((one) => value(name, one) !== null))
         nodes.push(
           shape("circle", {
@@ -1906,6 +1948,26 @@ class Explore {
 
   // Sentences
 
+  // With how many seeds the network was trained, and what trains it with others.
+  tellSeeds() {
+    const { material, state, told } = this;
+    const name = seedsOf(state.learner);
+    const number = 1 + material.others(state.learner, state.rank).length;
+    const going = this.starting === name ? "starting …" : told[name]?.text;
+    this.find(".seeds").hidden = !(
+      NETWORKS[state.learner] &&
+      material.entry(state.learner, state.rank) &&
+      this.isWhole
+    );
+    const others = `○ with ${number - 1} other ${number > 2 ? "seeds" : "seed"}`;
+    const said = number > 1 ? others : `${state.learner}: one seed`;
+    this.find(".seeds span").textContent = going ? `other seeds: ${going}` : (told[name]?.failed ?? said);
+    const [repeat, quit] = this.box.querySelectorAll(".seeds button");
+    repeat.textContent = `try ${SEEDS - number} more`;
+    repeat.hidden = Boolean(going) || number >= SEEDS || material.objective !== "likelihood";
+    quit.hidden = !told[name]?.text;
+  }
+
   tellVerdict() {
     const { material, state } = this;
     const [linear, network] = [state.linear, state.learner].map((learner) => {
@@ -1920,6 +1982,7 @@ class Explore {
       objectives: [state.linear === "SP" ? "hankel" : "likelihood", material.objective],
       linear,
       network: state.learner === "SP" ? null : network,
+      others: material.others(state.learner, state.rank),
       hasTruth: material.hasTruth,
       noun: material.ladder.isNested ? "depth" : "string",
     });

@@ -22,8 +22,9 @@ const score = (value) => (value === "∞" ? "∞" : finite(value) ? value.toFixe
 // objectives: what the linear model and the networks are trained on, "hankel" or "likelihood"; only
 // if they are the same may a difference be called the curve's. learner is "SP" where nothing is
 // bent; linear and network are null if they have not been trained.
+// others: the scores of networks that differ from this one in the seed alone.
 // Returns the headline, and the line below it as parts [text, lane or ""].
-function verdictOf({ ranks, learner, objectives, linear, network, hasTruth, noun }) {
+function verdictOf({ ranks, learner, objectives, linear, network, others, hasTruth, noun }) {
   const start = `With ${bothStates(ranks)}, `;
   if (!linear && !network) return { head: `${start}there is no model to draw yet`, line: [] };
   const which = hasTruth ? SCORE.variation : SCORE.errors;
@@ -69,8 +70,35 @@ function verdictOf({ ranks, learner, objectives, linear, network, hasTruth, noun
   if (!isLike) line.push([" · objectives differ", ""]);
   if (network.training === "not finished") line.push([" · not trained to its end", ""]);
   const sides = sidesOf(ranks, isLike);
+  const counts = outcomes(
+    linear.scores[which],
+    [network.scores, ...others].map((scores) => scores[which]),
+  );
+  const number = others.length + 1;
+  if (counts.length > 1) {
+    const [subject, isMany] = sides.curved;
+    const told = counts.map(([outcome, count]) => `${outcome} on ${count}`).join(", ");
+    return { head: `${start}seeds disagree: of ${number}, ${subject} ${isMany ? "are" : "is"} ${told}`, line };
+  }
+  if (others.length) line.push([` · so with ${number} of ${number} seeds`, ""]);
   return { head: comparison(linear, network, { start, ...sides }, which, hasTruth, noun), line };
 }
+
+// How the networks of some seeds stand to the linear model: [["ahead", on how many], …], without
+// those of none.
+function outcomes(linear, networks) {
+  const counts = { ahead: 0, level: 0, behind: 0 };
+  for (const own of networks) counts[outcomeOf(linear, own)] += 1;
+  return Object.entries(counts).filter(([, count]) => count);
+}
+
+function outcomeOf(linear, own) {
+  if (!finite(own) || !finite(linear)) return finite(own) ? "ahead" : finite(linear) ? "behind" : "level";
+  if (isLevel(linear, own)) return "level";
+  return own < linear ? "ahead" : "behind";
+}
+
+const isLevel = (a, b) => Math.abs(a - b) <= LEVEL * Math.max(a, b);
 
 // How the two models are named in a sentence, and whether its verb is plural. Of unequal numbers of
 // states nothing is put down to the curve.
@@ -94,7 +122,7 @@ function comparison(linear, network, { start, curved, straight, isUnequal }, whi
   const isDeeper = hasTruth && network.reach > linear.reach;
   const ratio = Math.max(a, b) > 0 ? b / (a || Number.MIN_VALUE) : 1;
   const [subject, isMany] = curved;
-  if (Math.abs(a - b) <= LEVEL * Math.max(a, b)) {
+  if (isLevel(a, b)) {
     if (!isUnequal) return `${start}level${isDeeper ? `, but ${subject} goes deeper` : `: ${subject} buys nothing`}`;
     const deeper = isDeeper ? `, and ${isMany ? "go" : "goes"} deeper` : "";
     return `${subject} ${isMany ? "are" : "is"} level with ${straight[2]}${deeper}`;

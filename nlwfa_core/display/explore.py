@@ -50,6 +50,7 @@ NETWORKS = HANKEL_LEARNERS[1:]
 LINEAR = (HANKEL_LEARNERS[0], PFA.name())  # fitted to the matrix, and by likelihood
 NETWORK_RANKS = range(1, 13)  # of the networks that are looked for among the finished runs
 LIKELIHOOD_RANKS = range(1, 9)  # of the shipped networks that are trained by likelihood
+OTHER_SEEDS = 2  # with which a network is trained again, to see whether they agree
 MAX_RANK = 20  # of the linear models that are sent together
 # How an address, and a lesson's step, set the picture apart from the recipe: how networks are
 # trained, if not by likelihood; the linear model, if not the first of LINEAR; its rank, while the
@@ -180,6 +181,20 @@ def trained_payload(results: Mapping[str, Mapping[int, Result]]) -> dict[str, An
     """
     return {
         learner: {str(rank): _trained(result) for rank, result in by_rank.items()}
+        for learner, by_rank in results.items()
+    }
+
+
+def seeds_payload(
+    results: Mapping[str, Mapping[int, Sequence[Result]]],
+) -> dict[str, dict[str, list[list[float | str | None]]]]:
+    """Return learner -> rank, as text -> the scores of finished runs that differ from those of
+    `trained_payload` in the seed alone; see `explore_payload`.
+    """
+    return {
+        learner: {
+            str(rank): [_scores(one.scores) for one in same] for rank, same in by_rank.items()
+        }
         for learner, by_rank in results.items()
     }
 

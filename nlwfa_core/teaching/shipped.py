@@ -19,6 +19,7 @@ from ..display.explore import (
     MAX_RANK,
     NETWORK_RANKS,
     NETWORKS,
+    OTHER_SEEDS,
     PFA_STARTS,
 )
 from ..errors import RecipeError
@@ -49,6 +50,14 @@ def shipped_recipes(lessons: Iterable[Lesson]) -> dict[str, Recipe]:
         for objective, ranks in (("hankel", NETWORK_RANKS), ("likelihood", LIKELIHOOD_RANKS))
         for learner in NETWORKS
         for rank in ranks
+    ]
+    recipes += [
+        with_fields(
+            first,
+            {"learner": "both.non", "rank": rank, "objective": "likelihood", "learning_seed": seed},
+        )
+        for seed in range(1, OTHER_SEEDS + 1)
+        for rank in LIKELIHOOD_RANKS
     ]
     return {recipe.key(): recipe for recipe in recipes if not depends_on_processor(recipe)}
 

@@ -11,23 +11,15 @@ from pages.shared import visitor
 from pages.shared.server import ASSETS
 
 FOLDER = Path(__file__).resolve().parents[1]
-# Without icons: the browser would fetch a page's icon from the network, to show it in the tab.
-PAGES = (
-    "explore",
-    "learn",
-    "data",
-    "hankel",
-    "train",
-    "states",
-    "predict",
-    "compare",
-    "practice",
-    "build",
-    "classroom",
-    "take_away",
-    "history",
-    "status",
-)
+# What the bar shows: the pages under "", and a menu of pages for each other name. Pages have no
+# icons: the browser would fetch a page's icon from the network, to show it in the tab.
+DOORS = {
+    "": ("explore", "learn", "build", "classroom"),
+    "Step by step": ("data", "hankel", "train", "states", "predict", "compare"),
+    "More": ("practice", "take_away", "history", "status"),
+}
+MENUS = tuple(door for door in DOORS if door)
+PAGES = tuple(page for pages in DOORS.values() for page in pages)
 FIRST = PAGES[0]  # the lab opens on it
 NAMES = {"classroom": "Class"}  # in the bar, if not the file's
 
@@ -41,24 +33,30 @@ def navigation() -> Any:
 
     A hidden page says that it is hidden if it is opened by URL.
     """
+    make = _pages_of_session if st.runtime.exists() else _pages
+    page = st.navigation(make(offered_pages()), position="top")
+    # Streamlit does not mark the menu that has the page
+    number = next((n for n, door in enumerate(MENUS) if page.url_path in DOORS[door]), None)
     with st.container(key="menu"):
-        _menu(key="nlwfa.menu", height=1)
-    pages = _pages_of_session if st.runtime.exists() else _pages
-    return st.navigation(pages(offered_pages()), position="top")
+        _menu(key="nlwfa.menu", data={"number": number}, height=1)
+    return page
 
 
-def _pages(offered: tuple[str, ...]) -> list[Any]:
+def _pages(offered: tuple[str, ...]) -> dict[str, list[Any]]:
     """Make all pages. Streamlit looks for the file of each, so a session makes them only once."""
-    return [
-        st.Page(
-            page_file(name),
-            title=title(name),
-            url_path=name,
-            default=name == FIRST,
-            visibility="visible" if name in offered else "hidden",
-        )
-        for name in PAGES
-    ]
+    return {
+        door: [
+            st.Page(
+                page_file(name),
+                title=title(name),
+                url_path=name,
+                default=name == FIRST,
+                visibility="visible" if name in offered else "hidden",
+            )
+            for name in pages
+        ]
+        for door, pages in DOORS.items()
+    }
 
 
 _pages_of_session = st.cache_resource(_pages, scope="session", show_spinner=False)

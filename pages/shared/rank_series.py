@@ -20,7 +20,7 @@ Statuses = Mapping[str, Mapping[int, JobStatus]]
 
 
 def start(recipes: Sequence[Recipe]) -> None:
-    """Start trainings that differ in the rank alone, in one turn of the queue."""
+    """Start trainings that differ in rank and seed alone, in one turn of the queue."""
     if not recipes:
         return
     adopt(recipes)

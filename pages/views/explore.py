@@ -19,6 +19,7 @@ from nlwfa_core.display.explore import (
     MAX_RANK,
     NETWORK_RANKS,
     NETWORKS,
+    OTHER_SEEDS,
     PFA_STARTS,
     VIEW,
     WAY,
@@ -27,6 +28,7 @@ from nlwfa_core.display.explore import (
     further_payload,
     most_linear,
     preview_payload,
+    seeds_payload,
     trained_payload,
 )
 from nlwfa_core.experiment.datasets import Data
@@ -53,7 +55,8 @@ FIRST = "both.non"  # its networks come with the picture, and all other trained 
 SEEN = "explore.seen"
 COMPONENT = open_lesson.PICTURE
 PREVIEW_SECONDS = 0.25  # between two looks at trainings that go on
-Keys = dict[str, dict[int, tuple[str, ...]]]  # learner -> rank -> keys of runs
+# learner, or `_seeds_of` one -> rank -> keys of runs
+Keys = dict[str, dict[int, tuple[str, ...]]]
 
 
 def picture(context: Context) -> None:
@@ -70,14 +73,14 @@ def picture(context: Context) -> None:
         objective=objective,
     )
     found = {
-        learner: {
-            rank: done[0]
+        name: {
+            rank: done
             for rank, keys in by_rank.items()
-            if (done := [*filter(has_finished, keys)])
+            if (done := tuple(filter(has_finished, keys)))
         }
-        for learner, by_rank in runs.items()
+        for name, by_rank in runs.items()
     }
-    keys = [key for by_rank in found.values() for key in by_rank.values()]
+    keys = [key for by_rank in found.values() for done in by_rank.values() for key in done]
     trained = " ".join([context.hankel_key, objective, *keys])
     text = computed(_picture, context.hankel_key, context.data, context.hankel, context.svd)
     first, rest = computed(_trained, trained, found=found)
@@ -111,9 +114,16 @@ def picture(context: Context) -> None:
     st.session_state[SEEN] = True
     url_parameters.write(*VIEW)
     missing = {
-        learner: {rank: keys for rank, keys in by_rank.items() if rank not in found[learner]}
-        for learner, by_rank in runs.items()
+        learner: {rank: keys for rank, keys in runs[learner].items() if rank not in found[learner]}
+        for learner in (*NETWORKS, PFA.name())
     }
+    if recipe.learning.learner in NETWORKS:
+        again = _seeds_of(recipe.learning.learner)
+        missing[again] = {
+            rank: left
+            for rank, keys in runs[again].items()
+            if (left := tuple(key for key in keys if key not in found[again].get(rank, ())))
+        }
     _obey(recipe, answer.train, answer.cancel, missing)
     if recipe.learning.rank in missing.get(recipe.learning.learner, ()):
         visitor_runs.prepare()
@@ -146,7 +156,9 @@ def _obey(recipe: Recipe, wanted: Any, cancelled: Any, missing: Keys) -> None:
         case {"learner": str(learner), "objective": str(objective), "ranks": list(ranks)}:
             if objective in OBJECTIVES:
                 by_rank = _recipes(recipe, sidebar.hidden_options(), objective).get(learner, {})
-                rank_series.start([same[0] for rank, same in by_rank.items() if rank in ranks])
+                wanted = [same for rank, same in by_rank.items() if rank in ranks]
+                repeats = OTHER_SEEDS if learner in map(_seeds_of, NETWORKS) else 1
+                rank_series.start([same[n] for n in range(repeats) for same in wanted])
     if isinstance(cancelled, str) and cancelled in missing:
         statuses = rank_series.look({cancelled: missing[cancelled]})
         training.cancel(*(status.recipe for status in reversed(rank_series.going(statuses))))
@@ -236,7 +248,8 @@ def _recipes(
     recipe: Recipe, remembered: dict[str, Any], objective: str
 ) -> dict[str, dict[int, tuple[Recipe, ...]]]:
     """Return learner -> rank -> the recipes that differ from one in these alone, the first of which
-    that is finished is drawn: of `PFA`, that with the most starts.
+    that is finished is drawn: of `PFA`, that with the most starts; and `_seeds_of` each network's
+    learner -> rank -> the recipes of `OTHER_SEEDS`.
     """
     recipes: dict[str, dict[int, tuple[Recipe, ...]]] = {learner: {} for learner in NETWORKS}
     for learner, by_rank in recipes.items():
@@ -244,6 +257,10 @@ def _recipes(
             with suppress(RecipeError):  # the matrix is too small for this rank
                 options = {"learner": learner, "rank": rank, "objective": objective}
                 by_rank[rank] = (with_fields(recipe, options, remembered),)
+    for learner in NETWORKS:
+        recipes[_seeds_of(learner)] = {
+            rank: tuple(_of_other_seeds(same[0])) for rank, same in recipes[learner].items()
+        }
     by_likelihood = with_fields(recipe, {"learner": PFA.name()}, remembered)
     own = by_likelihood.learning.fields()["starts"]
     starts = sorted({own, PFA_STARTS}, reverse=True)
@@ -252,6 +269,22 @@ def _recipes(
         for rank in range(1, min(MAX_RANK, limits.most("rank")) + 1)
     }
     return recipes
+
+
+def _seeds_of(learner: str) -> str:
+    """Return what trainings of a learner with other seeds are called between the picture and here.
+
+    >>> _seeds_of("both.non")
+    'both.non, other seeds'
+    """
+    return f"{learner}, other seeds"
+
+
+def _of_other_seeds(recipe: Recipe) -> list[Recipe]:
+    first = recipe.seed + 1
+    return [
+        with_fields(recipe, {"learning_seed": seed}) for seed in range(first, first + OTHER_SEEDS)
+    ]
 
 
 def _picture(data: Data, hankel: HankelMatrix, svd: TruncatedSVD) -> str:
@@ -264,14 +297,24 @@ def _further(data: Data, hankel: HankelMatrix, svd: TruncatedSVD, rank: int) -> 
     return _json(further_payload(data, hankel, svd, rank))
 
 
-def _trained(found: dict[str, dict[int, str]]) -> tuple[str, str]:
-    """Return the models that are trained as JSON: the networks of one learner, and all others."""
+def _trained(found: Keys) -> tuple[str, str]:
+    """Return the models that are trained as JSON: the networks of one learner; and all others,
+    "models", with the scores of "seeds".
+    """
     results = {
-        learner: {rank: finished(key) for rank, key in keys.items()}
-        for learner, keys in found.items()
+        learner: {rank: finished(keys[0]) for rank, keys in found[learner].items()}
+        for learner in (*NETWORKS, PFA.name())
+    }
+    again = {
+        learner: {
+            rank: [finished(key) for key in keys]
+            for rank, keys in found[_seeds_of(learner)].items()
+        }
+        for learner in NETWORKS
     }
     first = {FIRST: results.pop(FIRST)}
-    return _json(trained_payload(first)), _json(trained_payload(results))
+    rest = {"models": trained_payload(results), "seeds": seeds_payload(again)}
+    return _json(trained_payload(first)), _json(rest)
 
 
 def _json(payload: dict[str, Any]) -> str:

@@ -10,7 +10,13 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from nlwfa_core import limits
-from nlwfa_core.display.explore import LIKELIHOOD_RANKS, MAX_RANK, NETWORK_RANKS, PFA_STARTS
+from nlwfa_core.display.explore import (
+    LIKELIHOOD_RANKS,
+    MAX_RANK,
+    NETWORK_RANKS,
+    OTHER_SEEDS,
+    PFA_STARTS,
+)
 from nlwfa_core.experiment.recipe import with_fields
 from pages.shared import components, rank_series, visitor_runs
 from pages.shared.sidebar import FIRST
@@ -34,7 +40,13 @@ def sent(app: AppTest) -> dict[str, dict[str, Any]]:
     """The trained models: learner -> rank, as text -> a model and its scores."""
     found = parts(app)
     models: dict[str, dict[str, Any]] = json.loads(found["first"]["json"])
-    return models | json.loads(found["rest"]["json"])
+    return models | json.loads(found["rest"]["json"])["models"]
+
+
+def seeds_of(app: AppTest) -> dict[str, dict[str, Any]]:
+    """Learner -> rank, as text -> the scores of networks with other seeds."""
+    found: dict[str, dict[str, Any]] = json.loads(parts(app)["rest"]["json"])["seeds"]
+    return found
 
 
 def ranks_of(app: AppTest) -> dict[str, list[int]]:
@@ -49,6 +61,13 @@ def test_the_lab_opens_on_the_shipped_models_of_every_rank() -> None:
     now = parts(app)["now"]
     assert (now["objective"], now["linear"], now["isFirst"]) == ("likelihood", "SP", True)
     assert ranks_of(app) == {"fac.non": ranks, "tran.non": ranks, "both.non": ranks} | linear
+    seeds = seeds_of(app)
+    assert {learner: len(by_rank) for learner, by_rank in seeds.items()} == {
+        "fac.non": 0,
+        "tran.non": 0,
+        "both.non": len(ranks),
+    }
+    assert {len(same) for same in seeds["both.non"].values()} == {OTHER_SEEDS}
     # the first picture does not wait for them
     assert list(json.loads(parts(app)["first"]["json"])) == ["both.non"]
     ranks = list(NETWORK_RANKS)
@@ -146,6 +165,26 @@ def test_ranks_are_trained_from_the_picture(monkeypatch: pytest.MonkeyPatch) -> 
     ended(app)
     models = sent(app)["PFA"]
     assert [models[rank]["starts"] for rank in "12"] == [PFA_STARTS] * 2
+
+
+def test_networks_of_other_seeds_are_trained_from_the_picture(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    app = asks(open_lab(**OWN, data_seed=614), monkeypatch, train=wanted(1))
+    ended(app)
+    name = "both.non, other seeds"
+    asks(app, monkeypatch, train=wanted(1, learner=name))
+    assert parts(app)["training"]["told"][name]["ranks"] == [1]
+    ended(app)
+    assert not complaints(app) and not parts(app)["training"]["told"]
+    fields = {"learner": "both.non", "rank": 1, "objective": "likelihood"}
+    results = [
+        visitor_runs.runner().result(with_fields(recipe_of(app), again).key())
+        for again in (fields | {"learning_seed": 1}, fields | {"learning_seed": 2})
+    ]
+    expected = [[each.scores.wer, each.scores.bits_per_symbol] for each in results]
+    assert [scores[1:3] for scores in seeds_of(app)["both.non"]["1"]] == expected
+    assert ranks_of(app)["both.non"] == [1]
 
 
 def test_the_network_that_is_trained_is_in_the_picture(monkeypatch: pytest.MonkeyPatch) -> None:

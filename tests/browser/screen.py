@@ -26,6 +26,7 @@ from playwright.sync_api import (
 from nlwfa_core.metrics.score_table import SCORES
 from nlwfa_core.metrics.tables import format_score
 from nlwfa_core.teaching.answers import SEPARATOR, ChoiceKey, Key
+from pages.shared.navigation import DOORS, MENUS
 from tests import quick
 from tests.quick import TITLES
 from tests.waiting import DRAWING_SECONDS, PATIENCE_SECONDS, wait_for
@@ -111,14 +112,18 @@ def visit_first(page: Page, lab: str, path: str = "", **parameters: Any) -> None
     visit(page, lab, path, **parameters)
     expect(page.get_by_role("heading", level=1)).to_have_count(1)
     expect(keyed(page, "rank").locator("input")).to_have_value(str(parameters["rank"]))
-    expect(page.get_by_role("link", name="Compare", exact=True)).to_be_visible()
+    expect(page.get_by_role("link", name="Explore", exact=True)).to_be_visible()
     expect(page.get_by_test_id("stException")).to_have_count(0)
 
 
 def go(page: Page, path: str) -> None:
-    """A click in the bar of pages."""
+    """A click in the bar of pages, or in one of its menus."""
     name = "Class" if path == "classroom" else path.replace("_", " ").capitalize()
-    page.get_by_role("link", name=name, exact=True).click()
+    if menu := next((door for door in MENUS if path in DOORS[door]), None):
+        page.get_by_test_id("stTopNav").get_by_role("button", name=menu).click()
+        page.get_by_role("menuitem", name=name, exact=True).click()
+    else:
+        page.get_by_role("link", name=name, exact=True).click()
     expect(heading(page, path)).to_be_visible()
     settled(page)
 

@@ -109,25 +109,28 @@ def test_the_key_leaves_the_address_and_is_in_no_link(
     with browser.new_context() as context:
         page = context.new_page()
         page.goto(f"{lab}/data?key={key}&rank=7")
-        expect(page.get_by_role("link", name="Status")).to_be_visible(
-            timeout=PATIENCE_SECONDS * 1000
-        )
+        expect(page.get_by_role("heading", level=1)).to_be_visible(timeout=PATIENCE_SECONDS * 1000)
+        page.get_by_role("button", name="More").click()
+        expect(page.get_by_role("menuitem", name="Status")).to_be_visible()
+        page.keyboard.press("Escape")
         assert "key" not in page.url and "rank=7" in page.url
         page.get_by_role("button", name="Share").click()
         expect(page.locator(".st-key-share_link code").first).to_be_visible()
         assert key not in page.content()
         other = context.new_page()  # another tab of the same browser
         other.goto(lab)
-        expect(other.get_by_role("link", name="Status")).to_be_visible(
-            timeout=PATIENCE_SECONDS * 1000
-        )
+        expect(other.locator(".explore")).to_be_visible(timeout=PATIENCE_SECONDS * 1000)
+        other.get_by_role("button", name="More", exact=True).click()
+        expect(other.get_by_role("menuitem", name="Status")).to_be_visible()
     with browser.new_context() as context:
         stranger = context.new_page()
         stranger.goto(f"{lab}/data")
         expect(stranger.get_by_role("link", name="Class")).to_be_visible(
             timeout=PATIENCE_SECONDS * 1000
         )
-        expect(stranger.get_by_role("link", name="Status")).to_have_count(0)
+        stranger.get_by_role("button", name="More").click()
+        expect(stranger.get_by_role("menuitem", name="Practice")).to_be_visible()
+        expect(stranger.get_by_role("menuitem", name="Status")).to_have_count(0)
 
 
 def test_no_other_site_shows_the_lab_in_a_frame(lab: str) -> None:

@@ -105,4 +105,6 @@ def test_a_list_of_ones_own_survives_f5_and_is_nobody_elses(
         assert eventually(lambda: names(mine), ["SP, k = 2"])
         visit(other, lab, "status")
         expect(other.get_by_text("This page is for whoever runs the server")).to_be_visible()
-        expect(other.get_by_role("link", name="Status", exact=True)).to_have_count(0)
+        other.get_by_role("button", name="More").click()
+        expect(other.get_by_role("menuitem", name="History")).to_be_visible()
+        expect(other.get_by_role("menuitem", name="Status")).to_have_count(0)

@@ -348,6 +348,27 @@ def test_a_network_that_is_not_trained_to_its_end_is_named_so(script: Page) -> N
     assert found["line"][-1][0] == " · not trained to its end"
 
 
+SEEDS = [
+    ([0.1, 0.12], "the curve halves the error", True),
+    ([0.1, 0.19], "seeds disagree: of 3, the curve is ahead on 2, level on 1", False),
+    ([0.25, 0.2], "seeds disagree: of 3, the curve is ahead on 1, level on 1, behind on 1", False),
+    (["∞", 0.1], "seeds disagree: of 3, the curve is ahead on 2, behind on 1", False),
+    ([None], "seeds disagree: of 2, the curve is ahead on 1, behind on 1", False),
+]
+
+
+@pytest.mark.parametrize(("others", "expected", "agree"), SEEDS)
+def test_networks_of_other_seeds_agree_or_the_headline_says_so(
+    script: Page, others: list[Any], expected: str, agree: bool
+) -> None:
+    scores = [[value, 0.5, 1.0, 0, 0] for value in others]
+    found = verdict(script, lane(0.2), lane(0.1), others=scores)
+    assert found["head"] == f"With 4 states, {expected}"
+    assert (
+        found["line"][-1][0] == f" · so with {len(others) + 1} of {len(others) + 1} seeds"
+    ) == agree
+
+
 def test_of_a_model_that_is_not_drawn_the_scores_alone_are_told(script: Page) -> None:
     undrawn = {"scores": [0.2, 0.5, 1.0, 0, 0], "training": "–"}
     for linear, network in ((undrawn, lane(0.1)), (lane(0.2), undrawn)):
@@ -387,6 +408,7 @@ def verdict(
         "objectives": ["hankel", "hankel"],
         "linear": linear,
         "network": network,
+        "others": [],
         "hasTruth": True,
         "noun": "depth",
     }
