@@ -147,6 +147,14 @@ def training_lines(learner: str, lines: Iterable[tuple[str, str]]) -> None:
         st.warning("\n\n".join(unfinished), icon=":material/hourglass_bottom:")
 
 
+def opened(title: str, icon: str, key: str) -> Any:
+    """Draw a list that opens. Returns its container, or None while it is closed: what is in it is
+    neither made nor sent then.
+    """
+    box = st.expander(title, icon=f":material/{icon}:", key=key, on_change="rerun")
+    return box if box.open else None
+
+
 def draw_table(
     table: Mapping[str, Column],
     key: str,

@@ -636,14 +636,9 @@ def all_runs(named: Mapping[str, Outcome], by: str) -> None:
     ]
     widgets.warning_list(warnings)
     if len(named) > 2:
-        lines = st.expander(
-            "One line for each run",
-            icon=":material/stacked_line_chart:",
-            key="compare.lines",
-            on_change="rerun",
-        )
-        # a chart in a closed list is drawn too, which takes a second or two without a graphics card
-        if lines.open:
+        # a chart in a closed list would be drawn too: a second or two without a graphics card
+        lines = widgets.opened("One line for each run", "stacked_line_chart", "compare.lines")
+        if lines:
             with lines:
                 _lines(named)
 

@@ -30,7 +30,7 @@ from nlwfa_core.display.lens import (
 from nlwfa_core.display.panels import panels_payload
 from nlwfa_core.display.string_labels import count_by_hand
 from nlwfa_core.rounding import format_apart, format_significant
-from pages.shared import components, screen, sidebar
+from pages.shared import components, screen, sidebar, widgets
 from pages.shared.context import Context, computed
 from pages.shared.server import ASSETS
 from pages.shared.widgets import escape_markdown, written_frame
@@ -191,10 +191,7 @@ def _linked_lens(recipe: Recipe, choice: MatrixChoice, title: str) -> None:
             "views. Each point is a prefix, too; "
             "those with similar rows are near each other. Click to pin a prefix and see the count."
         )
-    table = st.expander(
-        "As a table", icon=":material/table:", key="hankel.as_table", on_change="rerun"
-    )
-    if table.open:  # a table that is closed is neither made nor sent
+    if table := widgets.opened("As a table", "table", "hankel.as_table"):
         with table:
             _table(matrix, payload, cell or window or {"row": 0, "column": 0})
 
@@ -338,10 +335,7 @@ def rank_cut(context: Context, symbol: int) -> None:
     # without the rank: see panels.js
     components.panels("hankel.panels", panels | {"basis": key, "id": f"{key} {symbol}"})
     st.markdown(numerical_rank_sentence(svd, hankel))
-    table = st.expander(
-        "The values", icon=":material/table:", key="hankel.values", on_change="rerun"
-    )
-    if table.open:
+    if table := widgets.opened("The values", "table", "hankel.values"):
         ranks = pd.RangeIndex(1, len(svd.singular_values) + 1, name="rank")
         columns = {
             "singular value": svd.singular_values,

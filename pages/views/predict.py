@@ -36,6 +36,7 @@ HELP = (
     "Symbols without spaces; with spaces between them if one is longer than a character. λ, or "
     "nothing, is the empty string."
 )
+MIX, LEVEL = "predict.mix", "predict.level"  # LEVEL is in the address, too
 DRAWN, MIXED = "predict.drawn", "predict.mixed"
 NOT_MIXED = ("uniform", "true model")
 LEVELS = {"strings": BY_STRING, "next symbols": BY_SYMBOL}
@@ -136,13 +137,20 @@ def _mixture(data: Data, models: Mapping[str, Model], word: Word) -> None:
     parts = {name: model for name, model in models.items() if name not in NOT_MIXED}
     if len(parts) < 2:
         return
-    st.subheader("Who says what next in a mixture", anchor=False)
+    if LEVEL in st.query_params:  # of a link
+        st.session_state.setdefault(MIX, True)
+    if box := widgets.opened("Who says what next in a mixture", "merge", MIX):
+        with box:
+            _shares_in(parts, data, word)
+
+
+def _shares_in(parts: Mapping[str, Model], data: Data, word: Word) -> None:
     averaged = st.segmented_control(
         "Average of the probabilities of",
         list(LEVELS),
         default=next(iter(LEVELS)),
         required=True,
-        key="predict.level",
+        key=LEVEL,
         bind="query-params",
         help="A mixture averages the models' probabilities: of strings as a whole, or of next "
         "symbols, one by one.",
@@ -224,7 +232,12 @@ def _states_and_calculation(
 @st.fragment
 def sampler(data: Data, models: Mapping[str, Model]) -> None:
     """Draw strings from one model, with warnings if its scores are not probabilities."""
-    st.subheader("Draw strings from a model", anchor=False)
+    if box := widgets.opened("Draw strings from a model", "casino", "predict.draw"):
+        with box:
+            _draw_controls(data, models)
+
+
+def _draw_controls(data: Data, models: Mapping[str, Model]) -> None:
     st.markdown(
         "Symbol by symbol, from the model's distribution of the next symbol, until it ends "
         "the string."
