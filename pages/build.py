@@ -18,8 +18,16 @@ sidebar.hide_recipe()
 with widgets.errors_as_messages():
     view.read_link()
     top = st.container()
-    tables, matrix, hand, strings, back, files = st.tabs(
-        ["Tables", "Hankel matrix and rank", "By hand", "Strings", "Learn it back", "Files"],
+    tables, matrix, hand, strings, back, asking, files = st.tabs(
+        [
+            "Tables",
+            "Hankel matrix and rank",
+            "By hand",
+            "Strings",
+            "Learn it back",
+            "Learn it by asking",
+            "Files",
+        ],
         key="build.part",
     )
     with tables:
@@ -35,5 +43,7 @@ with widgets.errors_as_messages():
         view.strings(wfa)
     with back:
         view.learn_back(wfa)
+    with asking:
+        view.asking(wfa)
     with files:
         view.files()

@@ -19,6 +19,7 @@ from nlwfa_core.display import walk
 from nlwfa_core.display.figures.error_curve import error_curve_figure
 from nlwfa_core.display.formulas import latex
 from nlwfa_core.display.formulas.by_hand import by_hand
+from nlwfa_core.display.graph import MAX_STATES, dot
 from nlwfa_core.display.lens import MatrixChoice, singular_values_payload
 from nlwfa_core.display.panels import panels_payload
 from nlwfa_core.display.result_tables import drawn_table, drawn_warnings
@@ -31,6 +32,7 @@ from nlwfa_core.models.wfa import WFA
 from nlwfa_core.rounding import format_beside, format_share
 from nlwfa_core.strings.words import Word
 from nlwfa_core.teaching.automata import facts
+from nlwfa_core.teaching.automata.asking import learned_by_asking
 from nlwfa_core.teaching.automata.automaton_files import automaton_files, read_automaton
 from nlwfa_core.teaching.automata.challenges import Challenge
 from nlwfa_core.teaching.automata.draft import (
@@ -654,6 +656,46 @@ def _use_as_source(size: int, seed: int) -> None:
     recipe = recipe.changed(data=data).with_learner("SP", minimise(wfa).num_states)
     sidebar.set_recipe(recipe, forget=False)
     st.session_state[LEAVE] = True
+
+
+@st.fragment
+def asking(wfa: WFA) -> None:
+    """Draw how a learner finds the automaton by asking for weights and for counterexamples: the
+    block of the Hankel matrix that it knows, and its hypothesis, after each counterexample.
+    """
+    st.markdown(
+        "You are the teacher. A learner may ask for the weight of any string, and *is this your "
+        "automaton?* If it is not, you name a string that has another weight. Each such string "
+        "adds a row, a column and a state: what the learner fills in is a block of the Hankel "
+        "matrix."
+    )
+    alphabet = wfa.alphabet
+    assert alphabet is not None
+    lesson = computed(learned_by_asking, _draft().link_text(), wfa, max_states=MAX_STATES)
+    last = len(lesson.stages) - 1
+    stage = st.slider("Counterexamples so far", 0, last, 0, key="build.asked") if last else 0
+    left, right = st.columns([3, 2])
+    with left:
+        if said := lesson.step(stage, written_string):
+            st.markdown(said)
+        if stage:
+            table = lesson.table(stage)
+            widgets.draw_table(table, "build.observed", "The weights that the learner knows")
+        else:
+            st.caption("Nothing is known yet: the hypothesis gives weight 0 to every string.")
+    with right:
+        st.markdown(f"**Is this it?** {lesson.answer(stage, written_string)}")
+        if stage:
+            hypothesis = lesson.stages[stage].hypothesis
+            st.graphviz_chart(
+                dot(hypothesis, alphabet.symbols, 0.0, widgets.dark()),
+                alt="The hypothesis: its states, and the transitions between them",
+            )
+    st.caption(
+        "A row that is a state has a node of its own in the hypothesis. A row that is a symbol "
+        "longer says where its arrows lead: it is a sum of the rows of states. This is L* "
+        "(Angluin 1987), with weights in place of yes and no (Beimel et al. 2000)."
+    )
 
 
 def files() -> None:

@@ -164,3 +164,15 @@ def test_links_that_are_damaged_and_files_that_are_no_automata():
         "automaton.dot",
         "automaton.pautomac.txt",
     }
+
+
+def test_the_automaton_is_learned_by_asking():
+    app = open_lab("build")
+    app.slider(key="build.asked").set_value(2).run()
+    assert not complaints(app)
+    texts = " ".join(markdown_texts(app)).replace("\\", "")
+    assert "has weight 0.0525, not 0" in texts and "the block has rank 2" in texts
+    table = next(one.value for one in app.dataframe if "is" in one.value)
+    assert list(table["prefix"]) == ["λ", "[", "]", "[[", "[]"]
+    app.selectbox(key="build.example").set_value("even-a").run()
+    assert not complaints(app) and app.slider(key="build.asked").max == 2

@@ -37,6 +37,8 @@ Function = Callable[[Words], FloatArray]
 Oracle = Callable[[WFA], Word | None]
 # A hypothesis is wrong on a string if it is off by more than this share of the largest value seen.
 TOLERANCE = 1e-8
+# Of the parts of a state after a symbol, one below this share of the largest is rounding error.
+ROUNDING = 2.0**-40
 # Of one question.
 MAX_WORDS, MAX_SYMBOLS = 1_000_000, 100_000_000
 
@@ -209,7 +211,9 @@ def _new_cell(
     Let s be the model's state after the first i symbols of x, and v the rest of x. The numbers Σ_u
     s_u f(uv) begin with f(x) and end with the model's weight of x. Where one of them differs from
     the next, some row uσ is not what the model says in the column of the rest. The row with the
-    largest relative difference keeps the block of H best conditioned.
+    largest relative difference keeps the block of H best conditioned. A difference that is small
+    beside the largest numbers of its sums is none: the transitions are the solution of equations,
+    so that what should be 0 is a rounding error.
     """
     if not prefixes:
         return ((), word) if f([()], [word])[0, 0] != 0 else None
@@ -220,9 +224,10 @@ def _new_cell(
         after = f([(*u, symbol) for u in prefixes], [rests[place + 1]])[:, 0]
         predicted = model.transitions[symbol] @ rows[:, place + 1]
         sizes = np.abs(after) + model.magnitudes[symbol] @ np.abs(rows[:, place + 1])
-        differences = np.divide(
-            np.abs(after - predicted), sizes, out=np.zeros_like(sizes), where=sizes > 0
-        )
+        gaps = np.abs(after - predicted)
+        largest_product = model.magnitudes[symbol].max() * np.abs(rows[:, place + 1]).max()
+        is_real = gaps > RELATIVE_ERROR * largest_product
+        differences = np.divide(gaps, sizes, out=np.zeros_like(sizes), where=is_real & (sizes > 0))
         u = int(differences.argmax())
         if differences[u] > largest:
             best, largest = ((*prefixes[u], symbol), rests[place + 1]), float(differences[u])
@@ -234,26 +239,38 @@ def _hypothesis(
 ) -> WFA:
     """Build the automaton whose states are coordinates over the rows of H(P, S): A_σ = H(Pσ, S)
     H(P, S)⁻¹, α∞ = f(P).
+
+    In A_σ, the row of a string that is a prefix itself is known, and what is only rounding error
+    elsewhere is 0. Otherwise strings whose weight should be 0 would be counterexamples.
     """
     H = f(prefixes, suffixes)
     shifted = [f([(*u, symbol) for u in prefixes], suffixes) for symbol in range(len(alphabet))]
     scale = np.abs(H).max(axis=0)  # of columns: the values of long strings may be tiny
-    transitions = np.stack(
-        [np.linalg.solve((H / scale).T, (block / scale).T).T for block in shifted]
-    )
+    blocks = np.stack(shifted) / scale
+    transitions = np.linalg.solve((H / scale).T, np.swapaxes(blocks, 1, 2))
+    transitions = np.swapaxes(transitions, 1, 2)
+    parts = np.abs(transitions) * np.abs(H / scale).max(axis=1)  # of each row of H in a row of Pσ
+    transitions[parts <= ROUNDING * parts.max(axis=2, keepdims=True)] = 0.0
+    number = {word: row for row, word in enumerate(prefixes)}
+    for symbol in range(len(alphabet)):
+        for row, word in enumerate(prefixes):
+            if (known := number.get((*word, symbol))) is not None:
+                transitions[symbol, row] = np.eye(len(prefixes))[known]
     return WFA(np.eye(len(prefixes))[0], transitions, f(prefixes, [()])[:, 0], alphabet)
 
 
 @check_types
-def exact_oracle(target: WFA) -> Oracle:
+def exact_oracle(target: WFA, *, tolerance: float = TOLERANCE) -> Oracle:
     """Make the oracle that knows an automaton of f: it finds the shortest counterexample, if there
-    is one.
+    is one. `tolerance` is that of `models.algebra.counterexample`.
 
     >>> target = WFA([1, 0], [[[0.2, 0.3], [0, 0.5]]], [0.5, 0.5])
     >>> learn_by_queries(target, 1, exact_oracle(target)).model.num_states
     1
     """
-    return lambda hypothesis: counterexample(target.in_symbols_of(hypothesis), hypothesis)
+    return lambda hypothesis: counterexample(
+        target.in_symbols_of(hypothesis), hypothesis, tolerance
+    )
 
 
 @check_types

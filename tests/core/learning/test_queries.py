@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from nlwfa_core import WFA, NGram, RecipeError, Words, as_sample
 from nlwfa_core.learning.functions.queries import (
+    TOLERANCE,
     conformance_oracle,
     conformance_words,
     exact_oracle,
@@ -72,6 +73,32 @@ def test_an_automaton_is_learned_with_its_states(reference: Reference) -> None:
         learned = learn_by_queries(target.weights, target.num_symbols, oracle)
         assert learned.finished and learned.model.num_states == target.num_states
         assert equivalent(learned.model, target)
+
+
+def sparse(random: np.random.Generator, kind: int) -> WFA:
+    """An automaton with many weights that are 0, so that many strings have weight 0."""
+    k, num_symbols = int(random.integers(1, 7)), int(random.integers(1, 4))
+    shape = (num_symbols, k, k)
+    if kind == 0:  # weights −1/2, 0 and 1/2
+        transitions = random.integers(-1, 2, shape) / 2
+        return WFA(random.integers(-1, 2, k) * 1.0, transitions, random.integers(-1, 2, k) * 1.0)
+    if kind == 1:
+        transitions = random.random(shape) * (random.random(shape) < 0.4) * 0.4
+        initial = random.random(k) * (random.random(k) < 0.7)
+        return WFA(initial, transitions, random.random(k) * (random.random(k) < 0.6))
+    transitions = np.zeros(shape)  # deterministic
+    for matrix in transitions:
+        matrix[np.arange(k), random.integers(0, k, k)] = random.choice([0.1, 0.2, 0.4], k)
+    return WFA(np.eye(k)[0], transitions, random.integers(0, 2, k) * 0.2)
+
+
+@pytest.mark.parametrize("kind", range(3))
+def test_strings_of_weight_0_are_no_counterexamples_by_rounding(kind: int) -> None:
+    random = np.random.default_rng(kind)
+    for target in [sparse(random, kind) for _ in range(40)]:
+        learned = learn_by_queries(target.weights, target.num_symbols, exact_oracle(target))
+        assert learned.finished and equivalent(learned.model, target, TOLERANCE)
+        assert learned.model.num_states <= minimise(target).num_states
 
 
 def test_each_counterexample_adds_a_state_and_few_questions_are_asked() -> None:
