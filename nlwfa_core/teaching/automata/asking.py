@@ -94,7 +94,7 @@ class Lesson:
         values = [float(wfa.weights(word)[0]) for wfa in (stage.hypothesis, self.target)]
         alphabet = self.target.alphabet
         assert alphabet is not None
-        said, true = format_apart(*values)
+        said, true = format_apart(values[0], values[1])
         return f"No: {write(word_labels(word, alphabet)[0])} has weight {true}, not {said}."
 
     def step(self, number: int, write: Callable[[str], str] = str) -> str:
