@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import os
 from contextlib import suppress
 from pathlib import Path
 
@@ -38,7 +39,13 @@ class RunFolders:
                 unfinished.unlink()
 
     def has(self, key: str) -> bool:
-        return SHA256.fullmatch(key) is not None and (self._existing(key) / "result.json").exists()
+        if SHA256.fullmatch(key) is None:
+            return False
+        # a page asks for more than a hundred, and Path takes twice as long
+        return any(
+            os.path.exists(f"{folder}/{key}/result.json")  # noqa: PTH110
+            for folder in (self._shipped, self._folder)
+        )
 
     def _existing(self, key: str) -> Path:
         return (

@@ -54,12 +54,14 @@ def look(keys: Mapping[str, Mapping[int, Sequence[str]]]) -> Statuses:
     keys : mapping
         Learner -> rank -> the keys of runs.
     """
+    all_keys = [key for by_rank in keys.values() for same in by_rank.values() for key in same]
+    statuses = visitor_runs.watch_keys(all_keys)
     return {
         learner: {
-            rank: status
+            rank: statuses[key]
             for rank, same in sorted(by_rank.items())
             for key in reversed(same)
-            if (status := visitor_runs.watch_key(key))
+            if key in statuses
         }
         for learner, by_rank in keys.items()
     }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import streamlit as st
@@ -248,9 +248,14 @@ def watch(recipe: Recipe) -> JobStatus | None:
     """Return a run's status for a page that shows its progress, and keep the run going as long as a
     page watches it.
     """
-    return watch_key(recipe.key())
+    key = recipe.key()
+    return watch_keys([key]).get(key)
 
 
-def watch_key(key: str) -> JobStatus | None:
-    """Return the status of the run with a key, as `watch` does."""
-    return runner().status(key, owner())
+def watch_keys(keys: Iterable[str]) -> dict[str, JobStatus]:
+    """Return the statuses of those runs with these keys that somebody has started, as `watch`
+    does.
+    """
+    session = owner()
+    found = ((key, runner().status(key, session)) for key in keys)
+    return {key: status for key, status in found if status is not None}
