@@ -18,7 +18,7 @@ sidebar.hide_recipe()
 with widgets.errors_as_messages():
     view.read_link()
     top = st.container()
-    tables, matrix, hand, strings, back, asking, files = st.tabs(
+    tables, matrix, hand, strings, back, asking, merging, files = st.tabs(
         [
             "Tables",
             "Hankel matrix and rank",
@@ -26,6 +26,7 @@ with widgets.errors_as_messages():
             "Strings",
             "Learn it back",
             "Learn it by asking",
+            "Learn it by merging",
             "Files",
         ],
         key="build.part",
@@ -45,5 +46,7 @@ with widgets.errors_as_messages():
         view.learn_back(wfa)
     with asking:
         view.asking(wfa)
+    with merging:
+        view.merging(wfa)
     with files:
         view.files()

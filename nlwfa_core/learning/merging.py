@@ -18,6 +18,7 @@ them: below `min_count`, they are not counted in the loss or in the parameters.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import product
 from typing import NamedTuple
@@ -30,7 +31,7 @@ from ..errors import RecipeError, check_at_least, check_between
 from ..models.wfa import WFA
 from ..strings.sample import Sample
 from ..strings.trie import Trie
-from ..strings.words import FloatArray, IntArray
+from ..strings.words import FloatArray, IntArray, Word
 from .early_stopping import check_validation
 from .names import PSEUDO_COUNT
 from .progress import BITS, CancelCheck, Progress, Report, check_cancelled, never, silent
@@ -104,25 +105,13 @@ def fit_pdfa(
         If a number is not possible, a sample is empty, or the prefix tree is too large.
     Cancelled
     """
-    check_between("the number of states of a PDFA", max_states, 1, limits.most("rank"))
-    limits.check_limit("symbols × rank²", train.num_symbols * max_states**2, "transition_numbers")
-    if not len(train.words):
-        raise RecipeError(
-            "the sample has no strings: there is no prefix tree whose states could be merged"
-        )
+    tree = _checked_tree(train, max_states)
     check_validation(validation, train.num_symbols)
     penalties = PENALTIES if training.penalty is None else (training.penalty,)
     min_counts = MIN_COUNTS if training.min_count is None else (training.min_count,)
     if validation is None:
         penalties, min_counts = penalties[:1], min_counts[:1]
     settings = list(product(penalties, min_counts))
-    tree = Trie.of(train.words, train.num_symbols)
-    if (size := tree.num_nodes * (train.num_symbols + 1)) > MAX_CELLS:
-        raise RecipeError(
-            "state merging needs a table of prefixes × (symbols + 1) with at most "
-            f"{MAX_CELLS:,} cells; "
-            f"this one has {tree.num_nodes:,} × {train.num_symbols + 1:,} = {size:,}"
-        )
     best, fewest = None, np.inf
     for step, (penalty, min_count) in enumerate(settings, 1):
         counts, targets = _Merging(tree, train, penalty, min_count).run(max_states, cancelled)
@@ -135,6 +124,85 @@ def fit_pdfa(
             best, fewest = model, bits
     assert best is not None
     return best
+
+
+class Choice(NamedTuple):
+    """What was decided about a candidate.
+
+    Attributes
+    ----------
+    states : tuple of Word
+        The first strings that lead to the states so far, in the order in which they became states.
+    arrows : tuple of (int, int, int, float)
+        The state, a symbol, the state to which it leads (−1 for a candidate), and how often.
+    origin, symbol : int
+        The arrow that leads to the candidate.
+    gains : array, shape (num_states,)
+        Of merging it into each state, in nats: penalty · (parameters removed) − (loss of
+        log-likelihood).
+    into : int or None
+        The state into which it is merged; None if it becomes one.
+    """
+
+    states: tuple[Word, ...]
+    arrows: tuple[tuple[int, int, int, float], ...]
+    origin: int
+    symbol: int
+    gains: FloatArray
+    into: int | None
+
+
+def merging_choices(
+    train: Sample, max_states: int, training: PDFATraining = PDFATraining()
+) -> Iterator[Choice]:
+    """Yield each choice that `fit_pdfa` makes without validation strings; the last one leaves no
+    candidate.
+
+    Parameters and errors are those of `fit_pdfa`.
+    """
+    tree = _checked_tree(train, max_states)
+    penalty = PENALTIES[0] if training.penalty is None else training.penalty
+    min_count = MIN_COUNTS[0] if training.min_count is None else training.min_count
+    merging = _Merging(tree, train, penalty, min_count)
+    for states, children, position, gains, into in merging.choices(max_states, never):
+        number = {node: state for state, node in enumerate(states)}
+        arrows = tuple(
+            (state, symbol, number.get(node, -1), float(merging.counts[states[state], symbol]))
+            for state, row in enumerate(children.tolist())
+            for symbol, node in enumerate(row)
+            if node >= 0
+        )
+        words = tuple(_word(tree, node) for node in states)
+        yield Choice(words, arrows, *position, gains, into)
+
+
+def _word(tree: Trie, node: int) -> Word:
+    """Return the prefix of a node of the tree."""
+    symbols = []
+    while node:
+        symbols.append(int(tree.symbol[node]))
+        node = int(tree.parent[node])
+    return tuple(symbols[::-1])
+
+
+def _checked_tree(train: Sample, max_states: int) -> Trie:
+    """Make the prefix tree. Raises RecipeError if it, or the automaton, would be too large, or
+    without strings.
+    """
+    check_between("the number of states of a PDFA", max_states, 1, limits.most("rank"))
+    limits.check_limit("symbols × rank²", train.num_symbols * max_states**2, "transition_numbers")
+    if not len(train.words):
+        raise RecipeError(
+            "the sample has no strings: there is no prefix tree whose states could be merged"
+        )
+    tree = Trie.of(train.words, train.num_symbols)
+    if (size := tree.num_nodes * (train.num_symbols + 1)) > MAX_CELLS:
+        raise RecipeError(
+            "state merging needs a table of prefixes × (symbols + 1) with at most "
+            f"{MAX_CELLS:,} cells; "
+            f"this one has {tree.num_nodes:,} × {train.num_symbols + 1:,} = {size:,}"
+        )
+    return tree
 
 
 def _bits(model: WFA, sample: Sample) -> float:
@@ -198,6 +266,21 @@ class _Merging:
         """Merge until only states are left; return their counts, and where each symbol leads from
         each state (−1: nowhere).
         """
+        states = [0]
+        for choice in self.choices(max_states, cancelled):
+            states = choice[0]
+        numbers = np.full(len(self.counts), -1)
+        numbers[states] = np.arange(len(states))
+        children = self.children[states]
+        return self.counts[states], np.where(children >= 0, numbers[children], -1)
+
+    def choices(
+        self, max_states: int, cancelled: CancelCheck
+    ) -> Iterator[tuple[list[int], IntArray, tuple[int, int], FloatArray, int | None]]:
+        """Merge, and yield before each merge, or new state: the nodes that are states, a list which
+        grows; their children; the state and the symbol that lead to the candidate; its gains; and
+        the state into which it is merged (None: it becomes one).
+        """
         states, is_state = [0], np.zeros(len(self.counts), dtype=bool)
         is_state[0] = True
         while True:
@@ -214,16 +297,15 @@ class _Merging:
             # A candidate with a small count never becomes a state, so that all it has is compared.
             gains = self._gains(states, candidate, self.min_count if total >= self.min_count else 0)
             best = int((gains >= gains.max() - NEARLY_EQUAL * max(abs(gains.max()), 1)).argmax())
-            if gains[best] < 0 and total >= self.min_count and len(states) < max_states:
+            is_new = gains[best] < 0 and total >= self.min_count and len(states) < max_states
+            arrow = int(origins[position]), int(symbols[position])
+            yield states, children, arrow, gains, None if is_new else best
+            if is_new:
                 states.append(candidate)
                 is_state[candidate] = True
             else:
                 self._merge(states[best], candidate)
-                self.children[states[origins[position]], symbols[position]] = states[best]
-        numbers = np.full(len(self.counts), -1)
-        numbers[states] = np.arange(len(states))
-        children = self.children[states]
-        return self.counts[states], np.where(children >= 0, numbers[children], -1)
+                self.children[states[arrow[0]], arrow[1]] = states[best]
 
     def _fold(self, states: list[int], candidate: int, min_count: int) -> _Fold:
         """Find all pairs of nodes that become one, level by level below the candidate.

@@ -30,6 +30,7 @@ from nlwfa_core.models import sampling
 from nlwfa_core.models.algebra import minimise
 from nlwfa_core.models.wfa import WFA
 from nlwfa_core.rounding import format_beside, format_share
+from nlwfa_core.strings.sample import Sample
 from nlwfa_core.strings.words import Word
 from nlwfa_core.teaching.automata import facts
 from nlwfa_core.teaching.automata.asking import learned_by_asking
@@ -52,6 +53,7 @@ from nlwfa_core.teaching.automata.learning_back import (
     source_files,
     source_recipe,
 )
+from nlwfa_core.teaching.automata.merging_stages import Stages, merging_stages
 from pages.shared import components, contents, navigation, screen, sidebar, uploads, widgets
 from pages.shared.context import computed
 from pages.shared.widgets import escape_markdown, written_string
@@ -696,6 +698,55 @@ def asking(wfa: WFA) -> None:
         "longer says where its arrows lead: it is a sum of the rows of states. This is L* "
         "(Angluin 1987), with weights in place of yes and no (Beimel et al. 2000)."
     )
+
+
+@st.fragment
+def merging(wfa: WFA) -> None:
+    """Draw how strings of the automaton become one again: the states of their prefix tree are
+    merged, choice by choice.
+    """
+    if not _is_distribution(wfa):
+        return
+    st.markdown(
+        "Strings from your automaton make a prefix tree: a node for each beginning. Beginnings "
+        "that are followed in the same way are one state. So each node is compared with the "
+        "states that there are: it is merged into one of them, or it becomes a state."
+    )
+    left, right = st.columns(2)
+    size = left.number_input(
+        "Number of strings", 10, 5_000, 500, key="build.merged_strings", persist_state="session"
+    )
+    seed = right.number_input(
+        "Seed", 0, 2**31 - 1, 0, key="build.merging_seed", persist_state="session"
+    )
+    link = _draft().link_text()
+    stages = computed(_merged, f"{link} {size} {seed}", wfa, int(size), int(seed))
+    if not stages.choices:
+        st.caption("The only string is λ: there is nothing to merge.")
+        return
+    last = len(stages.choices)
+    number = (st.slider("Choice", 1, last, 1, key="build.choice") if last > 1 else 1) - 1
+    st.markdown(f"**{stages.sentence(number, written_string)}**")
+    left, right = st.columns([3, 2])
+    left.graphviz_chart(
+        stages.dot(number, widgets.dark()),
+        alt="States, and with a dashed line the nodes that are still to be compared",
+    )
+    with right:
+        widgets.draw_table(stages.table(number), "build.gains", "What each merge would gain")
+    st.caption(
+        "An arrow says how many strings take it; the node in orange is compared. Gain, in nats: "
+        "two for each number of the automaton that a merge saves, minus what it costs in "
+        f"log-likelihood. At the end: {plural(stages.model.num_states, 'state')}; your automaton "
+        f"has {wfa.num_states:,}. This is state merging as in ALERGIA (Carrasco and Oncina 1994), "
+        "with likelihood as in MDI (Thollard, Dupont and de la Higuera 2000)."
+    )
+
+
+def _merged(wfa: WFA, size: int, seed: int) -> Stages:
+    draws = sampling.draw(wfa, size, seed, max_length=200)
+    assert wfa.alphabet is not None
+    return merging_stages(Sample(draws.words, draws.counts, wfa.alphabet), MAX_STATES)
 
 
 def files() -> None:

@@ -176,3 +176,17 @@ def test_the_automaton_is_learned_by_asking():
     assert list(table["prefix"]) == ["λ", "[", "]", "[[", "[]"]
     app.selectbox(key="build.example").set_value("even-a").run()
     assert not complaints(app) and app.slider(key="build.asked").max == 2
+
+
+def test_the_automaton_is_learned_by_merging():
+    app = open_lab("build")
+    app.slider(key="build.choice").set_value(2).run()
+    assert not complaints(app)
+    texts = " ".join(markdown_texts(app)).replace("\\", "")
+    assert "is followed like `λ`: it is merged into that state." in texts
+    table = next(one.value for one in app.dataframe if "gain" in one.value)
+    assert list(table["state"]) == ["λ", "["]
+    app.number_input(key="build.merged_strings").set_value(50).run()
+    assert not complaints(app)
+    app.selectbox(key="build.example").set_value("even-a").run()  # is no distribution
+    assert not complaints(app) and not [one for one in app.slider if one.key == "build.choice"]
