@@ -248,9 +248,4 @@ def watch(recipe: Recipe) -> JobStatus | None:
     """Return a run's status for a page that shows its progress, and keep the run going as long as a
     page watches it.
     """
-    return watch_key(recipe.key())
-
-
-def watch_key(key: str) -> JobStatus | None:
-    """Return the status of the run with a key, as `watch` does."""
-    return runner().status(key, owner())
+    return runner().status(recipe.key(), owner())
