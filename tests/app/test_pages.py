@@ -220,7 +220,8 @@ def test_all_that_can_be_counted_and_refined_is_seen_on_every_page(
 
 def test_compare_trains_opponents_in_workers_and_finds_them_again() -> None:
     given = QUICK | {
-        "num_strings": 60,
+        "num_strings": 12,
+        "num_validation": 6,
         "data_seed": 17,
         "learners": "SP",
         "opponents": "HMM",
