@@ -79,37 +79,27 @@ def solve(matrix: Numbers, right: Numbers) -> Numbers:
 
 
 def reduced(row: Numbers, echelon: list[tuple[int, Numbers]]) -> Numbers:
-    """A row less its multiples of rows in echelon form, each with the column of its first number
-    other than 0.
+    """A multiple of a row of whole numbers, less multiples of rows in echelon form, each with the
+    column of its first number other than 0.
     """
     for column, other in echelon:
         if row[column]:
-            row = row - row[column] / other[column] * other
+            row = row * other[column] - row[column] * other
+            row = row // max(math.gcd(*row), 1)
     return row
 
 
-def independent(rows: Sequence[Numbers]) -> list[Numbers]:
-    """The rows that are no sums of multiples of those before them."""
+def spanning(start: Sequence[Numbers], maps: Numbers) -> list[Numbers]:
+    """Rows of whole numbers that span the images of some under all products of maps."""
     echelon: list[tuple[int, Numbers]] = []
-    kept = []
-    for row in rows:
-        rest = reduced(row, echelon)
+    new = [*start]
+    while new:
+        rest = reduced(new.pop(), echelon)
         columns = np.flatnonzero(rest)
         if len(columns):
             echelon.append((int(columns[0]), rest))
-            kept.append(row)
-    return kept
-
-
-def spanning(start: Numbers, maps: Numbers) -> list[Numbers]:
-    """Rows that span the images of a row under all products of maps."""
-    rows: list[Numbers] = []
-    new = [start]
-    while new:
-        longer = independent([*rows, *new])
-        new = [row @ map_ for row in longer[len(rows) :] for map_ in maps]
-        rows = longer
-    return rows
+            new += [rest @ map_ for map_ in maps]
+    return [row for _, row in echelon]
 
 
 class ExactWFA:
@@ -146,13 +136,11 @@ class ExactWFA:
     @cached_property
     def rank(self) -> int:
         """The rank of the Hankel matrix of all strings, which is the smallest number of states."""
-        states = spanning(self.initial, self.transitions)
-        ends = spanning(self.termination, self.transitions.transpose(0, 2, 1))
-        return (
-            len(independent([state @ np.stack(ends, axis=1) for state in states]))
-            if states and ends
-            else 0
-        )
+        states = spanning([self._states[()]], self._maps)
+        ends = spanning([self._ends], self._maps.transpose(0, 2, 1))
+        if not states or not ends:
+            return 0
+        return len(spanning([state @ np.stack(ends, axis=1) for state in states], self._maps[:0]))
 
     @cached_property
     def useful(self) -> ExactWFA:

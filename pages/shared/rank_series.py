@@ -54,14 +54,13 @@ def look(keys: Mapping[str, Mapping[int, Sequence[str]]]) -> Statuses:
     keys : mapping
         Learner -> rank -> the keys of runs.
     """
-    all_keys = [key for by_rank in keys.values() for same in by_rank.values() for key in same]
-    statuses = visitor_runs.watch_keys(all_keys)
+    runner, owner = visitor_runs.runner(), visitor_runs.owner()  # once for hundreds of keys
     return {
         learner: {
-            rank: statuses[key]
+            rank: status
             for rank, same in sorted(by_rank.items())
             for key in reversed(same)
-            if key in statuses
+            if (status := runner.status(key, owner))
         }
         for learner, by_rank in keys.items()
     }

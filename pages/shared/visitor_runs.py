@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import streamlit as st
@@ -248,14 +248,4 @@ def watch(recipe: Recipe) -> JobStatus | None:
     """Return a run's status for a page that shows its progress, and keep the run going as long as a
     page watches it.
     """
-    key = recipe.key()
-    return watch_keys([key]).get(key)
-
-
-def watch_keys(keys: Iterable[str]) -> dict[str, JobStatus]:
-    """Return the statuses of those runs with these keys that somebody has started, as `watch`
-    does.
-    """
-    session = owner()
-    found = ((key, runner().status(key, session)) for key in keys)
-    return {key: status for key, status in found if status is not None}
+    return runner().status(recipe.key(), owner())

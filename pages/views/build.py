@@ -89,7 +89,9 @@ LENGTH = 3  # of the prefixes and suffixes at first
 
 
 def _draft() -> Draft:
-    draft: Draft = st.session_state.setdefault(DRAFT, _first())
+    if DRAFT not in st.session_state:
+        st.session_state[DRAFT] = _first()
+    draft: Draft = st.session_state[DRAFT]
     return draft
 
 
@@ -564,7 +566,8 @@ def strings(wfa: WFA) -> None:
     if not _is_distribution(wfa):
         return
     seed = st.number_input("Seed", 0, 2**31 - 1, 0, key="build.draw_seed", persist_state="session")
-    draws = sampling.draw(wfa, NUM_DRAWN, int(seed), max_length=200)
+    key = f"{_draft().link_text()} {seed}"
+    draws = computed(sampling.draw, key, wfa, NUM_DRAWN, int(seed), max_length=200)
     assert wfa.alphabet is not None
     st.markdown(
         f"{NUM_DRAWN:,} strings, the most frequent first. *Expected* is {NUM_DRAWN:,} · f(x)."

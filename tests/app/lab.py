@@ -69,11 +69,10 @@ config.set_option("client.showErrorDetails", "full")
 
 
 def open_lab(page: str = "explore", **parameters: Any) -> AppTest:
-    """A session of its own, as from a link with these parameters."""
+    """A session of its own, as from a link to a page with these parameters."""
     app = AppTest.from_file(ROOT / "app.py", default_timeout=PATIENCE_SECONDS)
     app.query_params.update({name: str(value) for name, value in parameters.items()})
-    app.run()
-    return app if page == "explore" else go(app, page)
+    return go(app, page)
 
 
 def go(app: AppTest, page: str) -> AppTest:

@@ -26,24 +26,35 @@ def linked(draft, **more):
     return open_lab("build", automaton=draft.link_text(), **more)
 
 
-@pytest.mark.parametrize("name", EXAMPLES)
-def test_each_example_is_drawn_with_what_it_is(name):
+def test_each_example_is_drawn_with_what_it_is():
     app = open_lab("build")
-    if name == FIRST:  # the page begins with it; so first to something else
-        app.button(key="build.empty").click().run()
-        assert numbers(app)["rank"] == "0" and "automaton" in app.query_params
+    for name in [*(name for name in EXAMPLES if name != FIRST), FIRST]:  # which is there at first
+        app.selectbox(key="build.example").set_value(name).run()
+        assert not complaints(app), name
+        draft = example(name)
+        assert numbers(app)["states"] == numbers(app)["rank"] == str(len(draft.states))
+        assert [node["label"] for node in given_to(app, "nlwfa.walk")["views"][0]["nodes"]] == list(
+            draft.names
+        )
+        link = "" if name == FIRST else draft.link_text()
+        assert app.query_params.get("automaton", "") == link
+
+
+@pytest.mark.parametrize("name", [FIRST, "hmm"])
+def test_an_example_is_undone_and_chosen_again(name):
+    app = open_lab("build")
+    app.button(key="build.empty").click().run()
+    assert numbers(app)["rank"] == "0" and "automaton" in app.query_params
+    empty = app.session_state["build.draft"]
     app.selectbox(key="build.example").set_value(name).run()
-    assert not complaints(app)
-    draft = example(name)
-    assert numbers(app)["states"] == numbers(app)["rank"] == str(len(draft.states))
-    assert [node["label"] for node in given_to(app, "nlwfa.walk")["views"][0]["nodes"]] == list(
-        draft.names
-    )
-    assert app.query_params.get("automaton", "") == ("" if name == FIRST else draft.link_text())
-    before = app.button(key="build.undo").click().run().session_state["build.draft"]
-    assert before != draft and ("automaton" not in app.query_params) == (before == example(FIRST))
+    app.button(key="build.undo").click().run()
+    assert app.session_state["build.draft"] == empty
+    app.button(key="build.undo").click().run()
+    assert app.session_state["build.draft"] == example(FIRST)
+    assert "automaton" not in app.query_params
     app.button(key="build.redo").click().run()
-    assert app.session_state["build.draft"] == draft and not complaints(app)
+    app.button(key="build.redo").click().run()
+    assert app.session_state["build.draft"] == example(name) and not complaints(app)
 
 
 def test_a_task_from_its_link_to_its_solution():

@@ -437,13 +437,19 @@ def test_hostile_nicknames_are_shown_as_they_are(
     person: Callable[[str], None], session: tuple[str, AppTest]
 ) -> None:
     code, teacher = session
+    person("student")
+    app = go(_join(code), "classroom")
     for number, text in enumerate(HOSTILE):
-        person(f"student {number}")
-        app = go(_join(code, text[:30]), "classroom")
+        app.text_input(key="class.nickname").set_value(text[:30])
+        app.button(key="class.join_button").click().run()
+        assert not complaints(app)
         assert f"as {escape_markdown(text[:30])}. Your answers" in _texts(app)
+        class_session.store().join(code, f"{number:064x}", text[:30])
     person("teacher")
+    teacher.session_state["class.people"] = True
     teacher.run()
     assert not complaints(teacher)
+    assert escape_markdown(HOSTILE[-1][:30]) in " ".join(entry.label for entry in teacher.button)
 
 
 def _take(app: AppTest, quiz: str, when: str, wrong: int = 0) -> AppTest:

@@ -16,10 +16,11 @@ from streamlit.testing.v1 import AppTest
 
 from nlwfa_core import Recipe, run
 from nlwfa_core.display.palette import LINEAR_LOSS
+from nlwfa_core.experiment.recipe import with_fields
 from nlwfa_core.history.listing import Query, list_runs
 from nlwfa_core.history.runs import Event, Run, run_of_result
 from nlwfa_core.metrics.tables import format_score
-from pages.shared import contents, pins, visitor, visitor_runs
+from pages.shared import contents, pins, sidebar, visitor, visitor_runs
 from pages.views import history
 from tests.app.lab import (
     QUICK,
@@ -44,11 +45,13 @@ def recorded(recipe: Recipe, state: str = "done") -> Run:
     return row
 
 
-def made(seed: int, learner: str = "SP", **parameters: object) -> Recipe:
-    """A run that is done, through the Train page."""
-    app = trained(open_lab("train", **QUICK | {"learner": learner, "data_seed": seed} | parameters))
-    recorded(recipe_of(app))
-    return recipe_of(app)
+def made(seed: int, learner: str = "SP", **options: object) -> Recipe:
+    """A run that is done, of a recipe that the sidebar can be set to."""
+    values = QUICK | {"data_seed": seed} | options
+    recipe = with_fields(sidebar.FIRST, {"learner": learner}, values)
+    visitor_runs.runner().submit(recipe, "a visitor before")
+    recorded(recipe)
+    return recipe
 
 
 def find(app: AppTest, *recipes: Recipe) -> AppTest:
@@ -402,7 +405,8 @@ def test_in_a_class_everybody_has_a_list_of_their_own(monkeypatch: pytest.Monkey
     app = open_lab("history", **QUICK | {"data_seed": 999_991})
     assert any("No run yet" in title.value for title in app.subheader)
     assert not app.file_uploader and any(button.key == "history.train" for button in app.button)
-    recipe = made(320)
+    recipe = recipe_of(trained(open_lab("train", **QUICK | {"learner": "SP", "data_seed": 320})))
+    recorded(recipe)
     app = open_lab("history")
     assert named(app) == ["SP, k = 2"]
     tick(app, 0).text_input(key=f"history.name.{recipe.key()[:12]}").set_value("ada's")

@@ -81,6 +81,7 @@ def keys(app):
     }
 
 
+@pytest.mark.slow
 def test_next_alone_shows_what_each_step_speaks_about():
     """Words in italics that begin with a capital are headings, labels and buttons of the page."""
     app = open_lab("learn", **QUICK | {"rank": 7})

@@ -41,7 +41,8 @@ CALM = """addEventListener("DOMContentLoaded", () => {
     document.head.append(style);
 });"""  # noqa: E501
 
-WALKS = ("test_lab.py",)  # what `make test` walks through; all other files are slow
+# what `make test` walks through, but for tests that are marked; all other files are slow
+WALKS = ("test_lab.py",)
 
 expect.set_options(timeout=DRAWING_SECONDS * 1000)
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
+import pytest
 from playwright.sync_api import Page, expect
 
 from nlwfa_core.metrics.score_table import SCORE_OF
@@ -46,6 +47,7 @@ SOLUTION = write_solution(AUTOMATON.weights(TEST_WORDS)).encode()
 PROGRESS = re.compile("fac.non, k = 2: .*epoch [0-9,]+ of 100,000")
 
 
+@pytest.mark.slow
 def test_a_click_on_a_heading_sorts_by_value_and_the_download_has_all_digits(
     page: Page, lab: str
 ) -> None:
@@ -158,6 +160,7 @@ def test_cancel_frees_the_worker_and_says_so(page: Page, lab: str) -> None:
     eventually(lambda: rows(page)[0][0], "SP")
 
 
+@pytest.mark.slow
 def test_a_run_that_two_people_watch_stops_when_both_have_cancelled_it(
     page: Page, new_page: Callable[[], Page], lab: str
 ) -> None:
@@ -176,6 +179,7 @@ def test_a_run_that_two_people_watch_stops_when_both_have_cancelled_it(
     expect(theirs.get_by_text("fac.non, k = 2: cancelled.")).to_be_visible()
 
 
+@pytest.mark.slow
 def test_a_result_that_comes_while_one_looks_elsewhere_is_there_when_one_is_back(
     page: Page, lab: str
 ) -> None:
@@ -205,6 +209,7 @@ def test_a_number_that_was_just_written_is_trained_with(page: Page, lab: str) ->
     eventually(lambda: rows(page)[0][0], "fac.non")
 
 
+@pytest.mark.slow
 def test_a_link_shows_another_person_the_same_numbers(
     page: Page, new_page: Callable[[], Page], lab: str
 ) -> None:

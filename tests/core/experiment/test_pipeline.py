@@ -264,7 +264,7 @@ def test_an_opponents_result_is_that_of_its_function_and_comes_back_from_disk(
     tmp_path: Path, name: str
 ) -> None:
     # so that it stops early
-    recipe = recipe_of(name, seed=3).changed(data=DATA.changed(num_strings=60))
+    recipe = recipe_of(name, seed=3).changed(data=DATA.changed(num_strings=20))
     seen: list[Progress] = []
     result = run(recipe, report=seen.append)
     assert {step.measure for step in seen if step.loss is not None} == {BITS}

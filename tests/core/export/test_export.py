@@ -107,7 +107,13 @@ def learned() -> Result:
     return run(SMALL)
 
 
-@pytest.mark.parametrize("recipe", [SMALL, NETWORKS], ids=["SP", "both.non"])
+@pytest.mark.parametrize(
+    "recipe",
+    [
+        pytest.param(SMALL, id="SP"),
+        pytest.param(NETWORKS, id="both.non", marks=pytest.mark.slow),
+    ],
+)
 def test_the_script_prints_the_runs_scores(recipe: Recipe, tmp_path: Path) -> None:
     (tmp_path / "run.py").write_text(script(recipe), encoding="utf-8")
     done = subprocess.run(

@@ -247,15 +247,16 @@ def test_a_small_sample_is_learned_in_few_epochs(kind: str, strings: list[Word])
     )
 
 
-def test_epochs_are_in_proportion_to_the_sample() -> None:
+def test_epochs_are_in_proportion_to_the_sample(monkeypatch: pytest.MonkeyPatch) -> None:
     """What can't be learned by heart, because dropout forgets it, is read a limited number of
     times.
     """
+    monkeypatch.setattr("nlwfa_core.learning.recurrent_networks.MOST_EPOCHS", 100)
     epochs = list[Progress]()
     fit_recurrent(
         Sample.of(Words.of([(0, 1, 0)]), AB), "GRU", 1, Training(dropout=0.9), report=epochs.append
     )
-    assert len(epochs) == MOST_EPOCHS
+    assert len(epochs) == 100
 
 
 def test_the_lowest_loss_is_that_of_the_frequencies() -> None:
