@@ -9,5 +9,7 @@
   an attempt by equivalence.
 - `learning_back`: strings drawn from an automaton as a source of the lab, and how many of them
   spectral learning needs.
+- `asking`: how a learner finds an automaton by questions, counterexample by counterexample.
+- `merging_stages`: how one is found by merging the states of a prefix tree, choice by choice.
 - `automaton_files`: automata from files, and as files.
 """
