@@ -23,18 +23,17 @@ lab: .venv/lab
 
 # Types are checked while the tests run: that takes one processor half a minute where mypy has no cache. Python may keep what it has
 # compiled: hundreds of processes are started, each of which would compile the library anew.
-test: .venv/dev
+test: SELECTED = -m "not slow"
+test test-all: .venv/dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/oxlint --quiet --deny-warnings assets
 	$(BIN)/mypy > .venv/types.log 2>&1 & types=$$!; \
-	$(PYTEST) -m "not slow"; tests=$$?; \
+	$(PYTEST) $(SELECTED); tests=$$?; \
 	wait $$types; types=$$?; cat .venv/types.log; exit $$((tests + types))
 
 test-slow: .venv/dev
 	$(PYTEST) -m slow
-
-test-all: test test-slow
 
 screens: .venv/dev
 	$(BIN)/python -m tests.browser.take_screens
