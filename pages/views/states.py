@@ -92,9 +92,9 @@ def walk_through(recipe: Recipe) -> None:
         st.caption(
             "A nonlinear model's states are points in a continuous space. Here the states of "
             "the most frequent prefixes (dots) are "
-            "divided into groups by k-means, and an arrow shows where the prefixes of a "
-            "group go with one more symbol, with their "
-            "share if it is below 1."
+            "divided into groups by k-means; λ, the empty prefix, stands alone. An arrow shows "
+            "where the prefixes of a group go with one more symbol, with their share if it is "
+            f"below 1. Shares below {walk.SMALLEST_SHARE:.0%} are not drawn."
         )
 
 
