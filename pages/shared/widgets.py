@@ -133,18 +133,14 @@ def dark() -> bool:
 
 
 def training_lines(learner: str, lines: Iterable[tuple[str, str]]) -> None:
-    """Draw a line for each stage of a learner's training, from its state and its summary;
-    unfinished stages as a warning.
+    """Draw a line for each stage of a learner's training, from its state and its summary.
+
+    A training that its epochs ended is as it was asked for, so it has no warning; one that diverged
+    has a message of its own.
     """
-    unfinished = []
     for state, summary in lines:
-        text = escape_markdown(f"{learner}, {summary}.")
-        if state == UNFINISHED:
-            unfinished.append(text)
-        else:
-            st.caption(f":material/check: {text}")
-    if unfinished:
-        st.warning("\n\n".join(unfinished), icon=":material/hourglass_bottom:")
+        icon = ":material/hourglass_bottom:" if state == UNFINISHED else ":material/check:"
+        st.caption(f"{icon} {escape_markdown(f'{learner}, {summary}.')}")
 
 
 def draw_table(
