@@ -34,7 +34,7 @@ from nlwfa_core.rounding import format_apart, format_significant
 from pages.shared import components, open_lesson, screen, sidebar
 from pages.shared.context import Context, computed
 from pages.shared.server import ASSETS
-from pages.shared.widgets import escape_markdown, written_frame
+from pages.shared.widgets import escape_markdown, pinned_ink, written_frame
 
 NAME = "hankel-lens"
 SVD = "Truncated SVD"
@@ -313,7 +313,7 @@ def _table(matrix: Matrix, payload: dict[str, Any], position: dict[str, int]) ->
     table = pd.DataFrame(values, columns=names)
     table.insert(0, "prefix", payload["prefixes"][row : row + num_rows])
     st.dataframe(
-        written_frame(table, EXACT),
+        written_frame(table, EXACT, pinned_ink()),
         hide_index=True,
         key="hankel.table",
         # Columns are named by position, with the hidden index as 0, because their titles are a
