@@ -73,6 +73,7 @@ HIDDEN = "controls.hidden"
 LINKED = "controls.linked"
 STALE = "controls.stale"
 ENTRIES = "controls.entries"
+WITHOUT_RECIPE = ("practice", "build", "classroom", "history", "status")  # pages
 UNDO_STACK = "undo.stack"
 UNDO_LAST = "undo.last"
 REDO_STACK = "undo.redo"
@@ -273,14 +274,15 @@ def page_recipe(title: str, text: str) -> Recipe:
     return recipe
 
 
-def hide_recipe() -> None:
-    """Hide the recipe on a page that does not use it, by a style sheet: its controls keep their
-    values.
+def hide_unused(page: str) -> None:
+    """Hide the sidebar on a page that does not use the recipe, except for *Share*, by a mark that
+    the style sheet looks for: the controls keep their values.
+
+    To be called before the sidebar is drawn, so that nobody sees it go.
     """
-    st.html(
-        "<style>:is(.st-key-recipe, .st-key-pins, .st-key-undo, .st-key-redo) { display: "
-        "none; }</style>"
-    )
+    if page in WITHOUT_RECIPE:
+        with st.container(key="no_recipe"):
+            st.html("<i></i>")
 
 
 def restore_values(values: Mapping[str, Any]) -> None:
