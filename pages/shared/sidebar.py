@@ -73,7 +73,10 @@ HIDDEN = "controls.hidden"
 LINKED = "controls.linked"
 STALE = "controls.stale"
 ENTRIES = "controls.entries"
-WITHOUT_RECIPE = ("practice", "build", "classroom", "history", "status")  # pages
+# What pages do not use: the sidebar, which on Explore is a drawer, or all of it but *Share*.
+UNUSED = {"explore": "drawer", "learn": "no_sidebar"} | dict.fromkeys(
+    ("practice", "build", "classroom", "history", "status"), "no_recipe"
+)
 UNDO_STACK = "undo.stack"
 UNDO_LAST = "undo.last"
 REDO_STACK = "undo.redo"
@@ -275,13 +278,13 @@ def page_recipe(title: str, text: str) -> Recipe:
 
 
 def hide_unused(page: str) -> None:
-    """Hide the sidebar on a page that does not use the recipe, except for *Share*, by a mark that
-    the style sheet looks for: the controls keep their values.
+    """Hide what a page does not use of the sidebar, by a mark that the style sheet looks for: the
+    controls keep their values.
 
     To be called before the sidebar is drawn, so that nobody sees it go.
     """
-    if page in WITHOUT_RECIPE:
-        with st.container(key="no_recipe"):
+    if mark := UNUSED.get(page):
+        with st.container(key=mark):
             st.html("<i></i>")
 
 
