@@ -45,11 +45,11 @@ def heading(recipe: Recipe) -> None:
 def verdict(context: Context) -> None:
     """Draw whether the model is better than an n-gram, at the next symbol and in whole strings."""
     sentences = {
-        "The next symbol.": context.lead_over_ngram("wer"),
-        "Whole strings.": context.lead_over_ngram("log2_pauto"),
+        "The next symbol": context.lead_over_ngram("wer"),
+        "Whole strings": context.lead_over_ngram("log2_pauto"),
     }
     lines = [
-        f"- **{title}** {escape_markdown(sentence)}"
+        f"- **{title}**: {escape_markdown(sentence)}"
         for title, sentence in sentences.items()
         if sentence
     ]
