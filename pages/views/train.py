@@ -204,7 +204,8 @@ def results_before(before: Context, recipe: Recipe, references: Mapping[str, Sco
         )
     with st.container(key="train.stale"):
         course(before, result)
-        scores(before.recipe, result, references)
+        with st.container(key="train.results"):  # a lesson hides these, too
+            scores(before.recipe, result, references)
 
 
 def course(context: Context, result: Result) -> None:
