@@ -362,7 +362,7 @@ def group_states(
         raise RecipeError(
             "The model diverges: its states grow without bound, so there is nothing to draw."
         )
-    has_direction = states.any(axis=1)
+    has_direction = (states != 0).any(axis=1)
     points = (directions(states) if unit_length else states)[has_direction]
     if not len(points):
         raise RecipeError("All states are 0, so there are no groups of states to draw.")
