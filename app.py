@@ -47,6 +47,7 @@ def draw() -> None:
         open_lesson.enter_by_link()
         # first: what a step sets belongs to its entry in the browser's history
         url_parameters.write(open_lesson.LESSON, open_lesson.STEP)
+        sidebar.hide_unused(name)
         recipe = sidebar.recipe_controls()
         with st.sidebar:
             share_link.hide_others()

@@ -14,7 +14,6 @@ sidebar.page_recipe(
     "\\alpha_\\infty$, the sum, over all paths that read the string, of the products of "
     "their weights.",
 )
-sidebar.hide_recipe()
 with widgets.errors_as_messages():
     view.read_link()
     top = st.container()

@@ -11,7 +11,6 @@ sidebar.page_recipe(
     "and the teacher sees who is where, "
     "reveals the answers to a question, and collects what is handed in.",
 )
-sidebar.hide_recipe()
 with widgets.errors_as_messages():
     if view.is_teacher() and view.is_slide():
         view.slide()

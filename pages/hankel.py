@@ -22,10 +22,7 @@ symbol, layer, by = view.controls(context)
 view.linked_lens(context, symbol, layer, by)
 
 st.subheader("How many states?", anchor=False)
-st.latex(
-    r"\begin{gathered}\mathbf{H}_\lambda \approx \mathbf{U}\,\mathbf{D}\,\mathbf{V}^\top,\\ "
-    r"\text{rank } k \text{ keeps the } k \text{ largest values in } \mathbf{D}\end{gathered}"
-)
+view.decomposition(context, symbol)
 view.rank_cut(context, symbol)
 st.caption(
     "Drag the line at the rank, or change the rank in the sidebar: everything on this page "

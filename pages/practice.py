@@ -14,7 +14,6 @@ sidebar.page_recipe(
     "opens it sees the same task. *Quiz* has eight items for each of five lessons, to be "
     "taken before and after it.",
 )
-sidebar.hide_recipe()
 with widgets.errors_as_messages():
     if view.mode() == view.QUIZ:
         view.quiz(*view.quiz_choice())

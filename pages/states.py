@@ -1,5 +1,5 @@
-"""States page: shows a string's way from state to state, prefixes' states, two models' states
-together, and a WFA as a graph.
+"""States page: shows a string's way from state to state, prefixes' states, two pinned models'
+states together, and a linear automaton as a graph.
 """
 
 import streamlit as st
@@ -25,9 +25,5 @@ pins.train_shown_runs(context.recipe, "states")
 if context.results:
     picture = view.picture_controls(context)
     view.states(context, prefixes, picture)
-
-    st.subheader("One model over another", anchor=False)
     view.overlay(context, prefixes, picture)
-
-    st.subheader("The automaton as a graph", anchor=False)
     view.automaton(context)

@@ -4,27 +4,37 @@ results.
 
 import streamlit as st
 
-from pages.shared import training, widgets
+from pages.shared import training
 from pages.shared.context import page_context
 from pages.views import train as view
 
-context = page_context("Train", "From the Hankel matrix to an automaton.")
+context = page_context(
+    "Train",
+    "A learner turns the Hankel matrix into an automaton with $k$ states. Test strings, which it "
+    "has not seen, show how good the automaton is.",
+)
 recipe = context.recipe
-learning = recipe.learning
-st.markdown(f"**{learning.learner}**: {learning.title}, k = {learning.rank}")
+view.heading(recipe)
 verdict = st.container(key="train.verdict")
 references = context.reference_scores
-view.method(context)
+view.spectral_steps(context)
 training.train_at_once([recipe], "train")
-has_losses = learning.networks or learning.refinement != "none"
+has_losses = recipe.learning.networks or recipe.learning.refinement != "none"
 training.train_controls([recipe], "train", show_losses=has_losses)
 result = context.result
 if result is None:
-    training.last_result(recipe)
+    before = view.last_shown(recipe)
+    view.formulas(recipe, opened=before is None and not training.is_going(recipe))
+    if before is not None:
+        view.results_before(before, recipe, references)
     st.stop()
 
-verdict.markdown(widgets.escape_markdown(context.lead_over_ngram("wer")))
+with verdict:
+    view.verdict(context)
+training.another_rank(recipe)
 view.course(context, result)
+view.formulas(recipe, opened=False)
 with st.container(key="train.results"):  # a lesson can hide it until its question is answered
     view.scores(recipe, result, references)
     view.all_learners(context)
+view.remember_shown(recipe)

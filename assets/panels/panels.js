@@ -88,7 +88,8 @@ class Panels {
     this.lit = null;
     this.rank = 0;
     this.natural = { rows: [...Array(this.numRows).keys()], columns: [...Array(this.numColumns).keys()] };
-    this.places = this.isByState ? this.data.order : this.natural;
+    // A person's choice stays for all matrices.
+    this.arrange(this.chosen ?? (this.data.byState ? "state" : "frequency"));
     this.moving = null;
     const isPart = whole[0] > this.numRows || whole[1] > this.numColumns;
     const titles = [...this.names(), this.names().join(" − ")];
@@ -153,27 +154,40 @@ class Panels {
     return 1 + (value < 0 ? 128 : 0) + Math.round(clamp((Math.log10(size) - low) / (high - low), 0, 1) * 126);
   }
 
+  // What is left of H has a scale of square roots, up to H's largest entry: on logarithms it would be as dark as H wherever it is not
+  // exactly 0, and on a linear scale a state that is missing would hardly be seen.
+  shareOfLargest(value) {
+    return Math.sqrt(clamp(Math.abs(value) / this.data.largest || 0, 0, 1));
+  }
+
   // A layer's picture, in the order of frequency.
   paint(which) {
     const pen = this.images[which].getContext("2d");
     const image = pen.createImageData(this.numColumns, this.numRows);
     const pixels = new Uint32Array(image.data.buffer);
     const layer = this.layers[which];
-    for (let i = 0; i < pixels.length; i += 1) pixels[i] = layer[i] === 0 ? 0 : this.packed[this.levelOf(layer[i])];
+    const faded = (value) => (Math.round(this.shareOfLargest(value) * 255) << 24) | (this.packed[value < 0 ? 255 : 127] & 0xffffff);
+    const inkOf = which === 2 ? faded : (value) => (value === 0 ? 0 : this.packed[this.levelOf(value)]);
+    for (let i = 0; i < pixels.length; i += 1) pixels[i] = inkOf(layer[i]);
     pen.putImageData(image, 0, 0);
   }
 
   order(name) {
     if (!name || (name === "state") === Boolean(this.isByState)) return;
-    this.isByState = name === "state";
-    for (const button of this.root.querySelectorAll("[data-order]")) {
-      button.setAttribute("aria-pressed", String(button.dataset.order === name));
-    }
+    this.chosen = name;
     const before = this.places;
-    this.places = this.isByState ? this.data.order : this.natural;
+    this.arrange(name);
     const isCalm = matchMedia("(prefers-reduced-motion: reduce)").matches;
     this.moving = isCalm ? null : { from: before, begin: performance.now() };
     this.redraw();
+  }
+
+  arrange(name) {
+    this.isByState = name === "state";
+    this.places = this.isByState ? this.data.order : this.natural;
+    for (const button of this.root.querySelectorAll("[data-order]")) {
+      button.setAttribute("aria-pressed", String(button.dataset.order === name));
+    }
   }
 
   // Where each row or column is now, in cells from the first: rows move first, then columns.
@@ -261,7 +275,8 @@ class Panels {
       if (level === 0) return;
       const text = written(value, 2).replace(/^(−?)0\./, "$1.");
       if (pen.measureText(text).width > size - 2) return;
-      pen.fillStyle = isBright(this.inks[level]) ? "#111" : "#fff";
+      const isPale = which === 2 && this.shareOfLargest(value) < 0.5;
+      pen.fillStyle = isPale ? this.ink : isBright(this.inks[which === 2 ? (value < 0 ? 255 : 127) : level]) ? "#111" : "#fff";
       const [row, column] = [Math.floor(i / this.numColumns), i % this.numColumns];
       pen.fillText(text, left + (columns[column] + 0.5) * size, top + (rows[row] + 0.5) * size + 0.5);
     });
@@ -366,17 +381,26 @@ class Panels {
   }
 
   drawLegend() {
-    const { scale, floor } = this.data;
-    const ramps = textOf("div", "", "ramps");
-    for (const sign of [0, 128]) {
-      const stops = [1, 32, 64, 96, 127].map((level) => `rgb(${this.inks[level + sign].slice(0, 3)})`);
-      ramps.append(textOf("div", "", "ramp"));
-      ramps.lastChild.style.background = `linear-gradient(to right, ${stops})`;
-    }
-    const [low, high] = scale.map((power) => textOf("span", powerOfTen(power)));
+    const { scale, largest, floor } = this.data;
+    const colour = (level) => `rgb(${this.inks[level].slice(0, 3)})`;
+    const ramps = (stopsOf) => {
+      const box = textOf("div", "", "ramps");
+      for (const sign of [0, 128]) {
+        box.append(textOf("div", "", "ramp"));
+        box.lastChild.style.background = `linear-gradient(to right, ${stopsOf(sign)})`;
+      }
+      return box;
+    };
+    const key = (title, low, high, stopsOf) => {
+      const box = textOf("div", "", "key");
+      box.append(textOf("span", title), textOf("span", low), ramps(stopsOf), textOf("span", high));
+      return box;
+    };
+    const [low, high] = scale.map(powerOfTen);
     const blank = `red: negative; blank: 0 or below ${powerOfTen(Math.round(Math.log10(floor)))}`;
-    const title = textOf("span", "Size of an entry, logarithmic:");
-    this.root.querySelector(".legend").replaceChildren(title, low, ramps, high, textOf("span", blank));
+    const logarithmic = key("H, Ĥ, logarithmic:", low, high, (sign) => [1, 32, 64, 96, 127].map((level) => colour(level + sign)));
+    const root = key("H − Ĥ, square root:", "0", written(largest, 2), (sign) => ["transparent", colour(127 + sign)]);
+    this.root.querySelector(".legend").replaceChildren(logarithmic, root, textOf("span", blank));
   }
 }
 

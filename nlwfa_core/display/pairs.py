@@ -162,7 +162,7 @@ def lead_sentence(
     `paired_differences`. `has_truth`: `StringScores.has_truth`.
 
     >>> lead_sentence(("SP", "5-gram"), (0.571, 0.422), Interval(0.149, 0.12, 0.18))
-    'WER on the test strings: SP: 0.571; 5-gram: 0.422. 5-gram is better (difference +0.149, 95 % interval +0.120 to +0.180).'
+    '5-gram is better. WER on the test strings: SP: 0.571; 5-gram: 0.422 (difference +0.149, 95 % interval +0.120 to +0.180).'
     """  # noqa: E501
     score = SCORE_OF[field]
     values = format_scores_apart(scores, score.form)
@@ -180,7 +180,7 @@ def lead_sentence(
         "second": f"{names[1]} is better",
         "level": "Undecided: the interval holds 0",
     }
-    return f"{texts}. {verdict[ahead]} (difference {gap}, 95 % interval {interval})."
+    return f"{verdict[ahead]}. {texts} (difference {gap}, 95 % interval {interval})."
 
 
 def lead_over(

@@ -42,6 +42,8 @@ class StateOrder:
     # For each state, the number of its rows and of its columns, and its first row's index. Rows and
     # columns that are 0 come last, and belong to none.
     blocks: tuple[tuple[int, int, int], ...]
+    # whether outside of the blocks all entries are 0
+    falls_apart: bool
 
 
 def state_order(block: sparse.csr_array, left: FloatArray) -> StateOrder:
@@ -70,7 +72,9 @@ def state_order(block: sparse.csr_array, left: FloatArray) -> StateOrder:
     )
     row_part[empty_rows], column_part[empty_columns] = -1, -1
     sizes = np.bincount(row_part[~empty_rows]) if len(rows) else np.zeros(0)
+    falls_apart = int((sizes > 0).sum()) > 1
     if len(rows) and sizes.max() > MOSTLY * (~empty_rows).sum() and left[~empty_rows].any():
+        falls_apart = False
         groups = group_states(left, min(MOST_GROUPS, left.shape[1]), unit_length=True)
         row_part = np.where(empty_rows, -1, groups.nearest(left))
         mass = np.zeros((len(groups.centres), num_columns))
@@ -91,7 +95,10 @@ def state_order(block: sparse.csr_array, left: FloatArray) -> StateOrder:
         for number, name in enumerate(names)
     )
     return StateOrder(
-        np.argsort(row_rank, kind="stable"), np.argsort(column_rank, kind="stable"), blocks
+        np.argsort(row_rank, kind="stable"),
+        np.argsort(column_rank, kind="stable"),
+        blocks,
+        falls_apart,
     )
 
 
@@ -143,7 +150,9 @@ def panels_payload(
     "errors": ‖H − Ĥ‖ / ‖H‖ of the whole block for each rank; "weighted": whether these norms weight
     the rows, as the decomposition does; "words": for each cell, the number of its string uv, so
     that equal strings have equal numbers; "order": the order by state; "name": the index of the
-    block in H_λ or H_b; labels, scale and colours.
+    block in H_λ or H_b; "scale": the powers of ten between which entries of H and Ĥ are coloured;
+    "largest": the largest |entry| of H, where the scale of H − Ĥ ends; labels and
+    colours.
     """
     block = choice.block(hankel)
     num_rows, num_columns = (min(MAX_SIDE, size) for size in block.shape)
@@ -152,7 +161,8 @@ def panels_payload(
     part = sparse.csr_array(block[:num_rows][:, :num_columns])
     order = state_order(part, left[:num_rows])
     floor = floor_of(block)
-    low, high = decades(np.abs(block.data[block.data != 0]), floor)
+    sizes = np.abs(block.data[block.data != 0])
+    low, high = decades(sizes, floor)
     labels = word_labels(hankel.basis.prefixes, alphabet, choice.after)[:num_rows]
     return {
         "name": _block_name(alphabet, choice.symbol),
@@ -175,8 +185,10 @@ def panels_payload(
                 {"rows": rows, "columns": columns, "name": labels[first]}
                 for rows, columns, first in order.blocks
             ],
+            "fallsApart": order.falls_apart,
         },
         "scale": [low, high],
+        "largest": float(sizes.max(initial=0.0)),
         "floor": floor,
         "colours": {"positive": BLUES, "negative": REDS, "mark": MARK},
     }

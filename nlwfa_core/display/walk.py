@@ -4,7 +4,8 @@ symbol, weights that go deeper.
 A linear model is drawn with its k states as they are, one drawing for each rank. A nonlinear model
 has no graph of its own, so the states of frequent prefixes are divided into groups by k-means
 (Lloyd 1982, from `scipy.cluster.vq`), and the groups are drawn: an arrow for a symbol leads to the
-groups of the prefixes that are one symbol longer.
+groups of the prefixes that are one symbol longer. The initial state, before any symbol, is in no
+group: it has a circle of its own at the left, so that a walk begins where the drawing does.
 
 Everything is a payload for assets/walk/walk.js, which only draws. Weights and states come from the
 models, which set to 0 what is only rounding error (see `rounding`); transitions below the same
@@ -37,7 +38,7 @@ from ..rounding import RELATIVE_ERROR
 from ..sources import dyck
 from ..strings.sample import Sample
 from ..strings.trie import Trie
-from ..strings.words import Alphabet, FloatArray, IntArray, Word, Words
+from ..strings.words import LAMBDA, Alphabet, FloatArray, IntArray, Word, Words
 from .layout import RADIUS, Layout, Point, distances, layered
 from .palette import ACCENT, BLUES, MARK
 from .projection import prefix_states
@@ -52,7 +53,7 @@ MAX_NAME = 12  # characters of a symbol in a label
 MAX_KEYS = 8  # symbols with a key of their own
 MAX_EXAMPLES = 8  # prefixes that a group names
 # of the prefixes that go from a group to another: rarer transitions are not drawn
-SMALLEST_SHARE = 0.05
+SMALLEST_SHARE = 0.1
 _NUMBERS = ("nothing", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
 
 
@@ -161,7 +162,8 @@ class Graph:
     view: dict[str, Any]  # the payload of the drawing
     layout: Layout
     model: LearnedModel
-    # the groups that are the drawing's nodes; None if its nodes are single states
+    # The groups that are the drawing's nodes, in their order, followed by the node of α₀; None if
+    # the drawing's nodes are single states.
     groups: Groups | None = None
 
 
@@ -335,12 +337,16 @@ class Groups:
         return nearest
 
 
-def group_states(states: FloatArray, number: int, unit_length: bool) -> Groups:
+def group_states(
+    states: FloatArray, number: int, unit_length: bool, seeds: Sequence[int] = ()
+) -> Groups:
     """Divide states, shape (n, num_states), into at most `number` groups by k-means. Zero vectors
     belong to no group.
 
     The first centre is the first state, and each further one the state that is farthest from all
-    before it; so the same states give the same groups. There are fewer groups if there are fewer
+    before it; so the same states give the same groups. k-means may end far from the best groups, so
+    it starts a second time from the states in the rows `seeds`, if there are any, and the groups
+    with the smaller sum of squared distances are kept. There are fewer groups if there are fewer
     different states.
 
     >>> groups = group_states(
@@ -356,14 +362,29 @@ def group_states(states: FloatArray, number: int, unit_length: bool) -> Groups:
         raise RecipeError(
             "The model diverges: its states grow without bound, so there is nothing to draw."
         )
-    points = (directions(states) if unit_length else states)[states.any(axis=1)]
+    has_direction = (states != 0).any(axis=1)
+    points = (directions(states) if unit_length else states)[has_direction]
     if not len(points):
         raise RecipeError("All states are 0, so there are no groups of states to draw.")
-    chosen = [0]
-    gaps = np.linalg.norm(points - points[0], axis=1)
-    while len(chosen) < number and gaps.max() > 1e-9 * np.abs(points).max():
-        chosen.append(int(gaps.argmax()))
-        gaps = np.minimum(gaps, np.linalg.norm(points - points[chosen[-1]], axis=1))
+    rows = np.cumsum(has_direction) - 1
+    own = [int(rows[seed]) for seed in seeds if has_direction[seed]][:number]
+    centres = [_k_means(points, first, number) for first in ([0], own) if first]
+    return Groups(min(centres, key=lambda each: _spread(points, each)), unit_length)
+
+
+def _k_means(points: FloatArray, first: Sequence[int], number: int) -> FloatArray:
+    """Return the centres of at most `number` groups, starting from the points `first` and those
+    that are farthest from them.
+    """
+    chosen = list[int]()
+    gaps = np.full(len(points), np.inf)
+    least = 1e-9 * np.abs(points).max()
+    while len(chosen) < number and gaps.max() > least:
+        index = first[0] if first else int(gaps.argmax())
+        first = first[1:]
+        if gaps[index] > least:
+            chosen.append(index)
+            gaps = np.minimum(gaps, np.linalg.norm(points - points[index], axis=1))
     centres = points[chosen]
     for _ in range(len(chosen)):  # until no group is empty
         moved, label = (
@@ -378,41 +399,53 @@ def group_states(states: FloatArray, number: int, unit_length: bool) -> Groups:
         centres = moved[sizes > 0]
         if sizes.all():
             break
-    return Groups(centres, unit_length)
+    return centres
+
+
+def _spread(points: FloatArray, centres: FloatArray) -> float:
+    """Sum the squared distances of points from their nearest centres."""
+    squares = ((points[:, None] - centres) ** 2).sum(axis=2)
+    return float(squares.min(axis=1).sum())
 
 
 def grouped_graph(
     model: LearnedModel, prefixes: Words, data: Data, number: int, title: str
 ) -> Graph:
-    """Draw groups of the states of prefixes, and as dots the prefixes themselves.
+    """Draw groups of the states of prefixes, and as dots the prefixes themselves. λ has a node of
+    its own, the last one, in the first column.
 
     Columns are numbers of open brackets if strings are made of brackets, and otherwise distances
-    from the group of λ. Only prefixes that occur in the training strings are followed by an arrow.
+    from λ. Only prefixes that occur in the training strings are followed by an arrow.
 
-    `prefixes`: the most frequent prefixes, λ first.
+    `prefixes`: the most frequent prefixes, λ first. `number`: the largest number of groups.
+
+    Raises RecipeError if a state is not finite, or if all of them are 0.
     """
     alphabet = data.alphabet
     states = prefix_states(model, prefixes)
-    groups = group_states(states, number, _shrinks(model))
-    owner = np.where(states.any(axis=1), groups.nearest(states), -1)
-    flows = _flows(model, prefixes, data.train, groups, owner)
-    num_groups = len(groups.centres)
     depths = (
         np.array([open_brackets(word) for word in prefixes]) if is_bracketed(alphabet) else None
     )
+    # the most frequent prefix of each depth
+    seeds = () if depths is None else np.unique(depths[1:], return_index=True)[1].tolist()
+    groups = group_states(states[1:], number, _shrinks(model), seeds)
+    start = num_groups = len(groups.centres)
+    owner = np.where(states.any(axis=1), groups.nearest(states), -1)
+    owner[0] = start
+    flows = _flows(model, prefixes, data.train, groups, owner)
     if depths is not None:
         columns = [
             Counter(depths[owner == group].tolist()).most_common(1)[0][0]
             for group in range(num_groups)
         ]
     else:
-        columns = [
-            distance or 0
-            for distance in distances(num_groups, [int(owner[0])], {(i, j) for _, i, j in flows})
-        ]
+        ways = distances(num_groups + 1, [start], {(i, j) for _, i, j in flows})
+        columns = [distance or 1 for distance in ways[:num_groups]]
+    columns.append(0)
     labels: dict[tuple[int, int], list[tuple[int, float]]] = {}
     for (symbol, source, target), share in flows.items():
-        labels.setdefault((source, target), []).append((symbol, share))
+        if share >= SMALLEST_SHARE:
+            labels.setdefault((source, target), []).append((symbol, share))
     texts = {
         ends: [(name, "" if share == "1" else share) for name, share in _label(own, alphabet)]
         for ends, own in labels.items()
@@ -424,7 +457,7 @@ def grouped_graph(
     names = column_names(len(layout.columns), depths is not None)
     deepest = max(columns)
     if depths is not None and layout.columns and (depths[owner >= 0] > deepest).any():
-        names[deepest] = f"{_NUMBERS[deepest] if deepest < len(_NUMBERS) else deepest} or more open"
+        names[deepest] = names[deepest].replace(" open", " or more open")
     order = sorted(range(num_groups), key=lambda group: (columns[group], layout.places[group][1]))
     texts_of = word_labels(prefixes, alphabet)
     nodes = []
@@ -434,6 +467,7 @@ def grouped_graph(
         title_of = f"{len(members)} prefixes: {examples}{', …' * (len(members) > MAX_EXAMPLES)}"
         caption = ["", f"{len(members)} prefix{'es' * (len(members) > 1)}"]  # below the dots
         nodes.append({"label": str(order.index(group) + 1), "caption": caption, "title": title_of})
+    nodes.append({"label": LAMBDA, "caption": ["α₀"], "title": "α₀, before any symbol"})
     view = _view(layout, nodes, labels, texts, names, title)
     cells = (
         np.minimum(depths, deepest)
@@ -478,22 +512,21 @@ def _flows(
         (symbol, i, j) for (_, symbol), i, j in zip(longer, sources, target, strict=True) if i >= 0
     )
     totals = Counter((symbol, i) for (_, symbol), i in zip(longer, sources, strict=True) if i >= 0)
-    shares = {
+    return {
         move: number / totals[move[:2]] for move, number in sorted(moves.items()) if move[2] >= 0
     }
-    return {move: share for move, share in shares.items() if share >= SMALLEST_SHARE}
 
 
 def _dots(
     layout: Layout, owner: IntArray, cells: IntArray, columns: Sequence[int]
 ) -> list[dict[str, Any]]:
-    """Place a dot for each prefix: around its group, in the column of its own number of open
+    """Place a dot for each prefix but λ: around its group, in the column of its own number of open
     brackets.
     """
     counts: Counter[tuple[int, int]] = Counter()
     dots = []
     for row, (group, cell) in enumerate(zip(owner.tolist(), cells.tolist(), strict=True)):
-        if group < 0:
+        if group < 0 or row == 0:  # λ is its node
             continue
         number = counts[group, cell]
         counts[group, cell] += 1
@@ -536,16 +569,17 @@ def walk_payload(graph: Graph, word: Word) -> dict[str, Any]:
     """
     states = prefix_states(graph.model, prefixes_of(word))
     weight = _numbers(graph.model.weights(Words.of([word])))[0]
-    return {"steps": [_step(graph, state) for state in states], "weight": weight}
+    steps = [_step(graph, state, is_first=not row) for row, state in enumerate(states)]
+    return {"steps": steps, "weight": weight}
 
 
-def _step(graph: Graph, state: FloatArray) -> dict[str, Any]:
+def _step(graph: Graph, state: FloatArray, is_first: bool) -> dict[str, Any]:
     step: dict[str, Any] = {"state": _numbers(state), "nodes": [], "shares": [], "at": None}
     if not np.isfinite(state).all() or not state.any():
         return step
     if graph.groups is not None:
-        shares = np.zeros(len(graph.groups.centres))
-        shares[graph.groups.nearest(state[None])] = 1.0
+        shares = np.zeros(len(graph.groups.centres) + 1)
+        shares[-1 if is_first else graph.groups.nearest(state[None])] = 1.0
     else:
         shares = np.abs(state) / np.abs(state).sum()
     nodes = np.flatnonzero(shares > RELATIVE_ERROR)

@@ -19,7 +19,6 @@ from ..experiment.datasets import Data
 from ..experiment.results import Result
 from ..files import __version__, file_label
 from ..hankel.matrix import HankelMatrix
-from ..learning.progress import UNFINISHED
 from ..learning.spectral import linear_loss
 from ..metrics.diagnostics import DIAGNOSTIC_TITLES, Diagnostics, format_diagnostic
 from ..metrics.intervals import intervals, string_scores
@@ -106,10 +105,7 @@ def report(
         has_radius=diagnostics.spectral_radius is not None,
         **_matrix(hankel, recipe.learning.rank),
         losses=list(loss_svgs(result.report, linear).values()),
-        stages=[
-            ("warn" if log.state == UNFINISHED else "muted", as_sentence(log.summary))
-            for log in result.report.logs
-        ],
+        stages=[as_sentence(log.summary) for log in result.report.logs],
         settings=options_used.items(),
         software=[("NL-WFA Lab", __version__), ("Python", platform.python_version()), *libraries],
         key=recipe.key(),

@@ -73,6 +73,10 @@ HIDDEN = "controls.hidden"
 LINKED = "controls.linked"
 STALE = "controls.stale"
 ENTRIES = "controls.entries"
+# What pages do not use: the sidebar, which on Explore is a drawer, or all of it but *Share*.
+UNUSED = {"explore": "drawer", "learn": "no_sidebar"} | dict.fromkeys(
+    ("practice", "build", "classroom", "history", "status"), "no_recipe"
+)
 UNDO_STACK = "undo.stack"
 UNDO_LAST = "undo.last"
 REDO_STACK = "undo.redo"
@@ -273,14 +277,15 @@ def page_recipe(title: str, text: str) -> Recipe:
     return recipe
 
 
-def hide_recipe() -> None:
-    """Hide the recipe on a page that does not use it, by a style sheet: its controls keep their
-    values.
+def hide_unused(page: str) -> None:
+    """Hide what a page does not use of the sidebar, by a mark that the style sheet looks for: the
+    controls keep their values.
+
+    To be called before the sidebar is drawn, so that nobody sees it go.
     """
-    st.html(
-        "<style>:is(.st-key-recipe, .st-key-pins, .st-key-undo, .st-key-redo) { display: "
-        "none; }</style>"
-    )
+    if mark := UNUSED.get(page):
+        with st.container(key=mark):
+            st.html("<i></i>")
 
 
 def restore_values(values: Mapping[str, Any]) -> None:

@@ -9,7 +9,7 @@ from contextlib import contextmanager, suppress
 
 import streamlit as st
 
-from nlwfa_core import Recipe, RecipeError
+from nlwfa_core import Recipe, RecipeError, limits
 from nlwfa_core.display.autoencoder import network_drawing
 from nlwfa_core.display.figures.live import LINEAR_NOTE, LOSS_NOTES, loss_options, picture_options
 from nlwfa_core.display.formulas.recipe_formulas import rank_notes
@@ -270,35 +270,41 @@ def _watch_elsewhere(recipe: Recipe, page: str) -> None:
         )
 
 
-def last_result(recipe: Recipe) -> None:
-    """Draw a note that a recipe has no result, with a button that leads to the visitor's last
-    result on the same strings.
+def is_going(recipe: Recipe) -> bool:
+    """Return whether a run is waiting or running."""
+    status = visitor_runs.status(recipe)
+    return status is not None and status.state in ("queued", "running")
 
-    There is no note while a run that started by itself is about to bring the result.
+
+def another_rank(recipe: Recipe) -> None:
+    """Draw a button that trains the same network with the next larger rank that nobody has trained,
+    so that there is a training to watch. In a lesson, its steps say what is trained.
     """
-    if (
-        (own := visitor_runs.status(recipe))
-        and own.state in ("queued", "running")
-        and needs_no_button(recipe)
-    ):
+    if not recipe.learning.networks or open_lesson.place():
         return
-    for status in visitor_runs.mine().values():
-        if (
-            status.state == "done"
-            and status.recipe.data == recipe.data
-            and status.recipe.learning.needs_hankel
-        ):
-            with st.container(horizontal=True, vertical_alignment="center"):
-                st.caption("These settings have no result yet.", width="content")
-                label = f"Back to {escape_markdown(status.recipe.title)}"
-                st.button(
-                    label,
-                    key="train.last",
-                    type="tertiary",
-                    on_click=sidebar.set_recipe,
-                    args=(status.recipe,),
-                )
-            return
+    ranks = range(recipe.learning.rank + 1, limits.most("rank") + 1)
+    larger = (recipe.changed(learning=recipe.learning.changed(rank=rank)) for rank in ranks)
+    missing = next((each for each in larger if visitor_runs.status(each) is None), None)
+    if missing is None:
+        return
+    label, explanation = _with_estimate(f"Watch a training: k = {missing.learning.rank}", [missing])
+    st.button(
+        label,
+        key="train.another",
+        icon=":material/play_arrow:",
+        help=explanation,
+        on_click=_train_rank,
+        args=(missing,),
+    )
+
+
+def _train_rank(recipe: Recipe) -> None:
+    """Set the sidebar to a recipe's rank and start its run; if it can't start, say why."""
+    sidebar.set_rank(recipe.learning.rank)
+    try:
+        visitor_runs.submit(recipe)
+    except RecipeError as error:
+        error_toast(error)
 
 
 def loss_charts(
@@ -337,7 +343,9 @@ def loss_charts(
 
 
 def result_charts(context: Context, result: Result, key: str) -> None:
-    """Draw a finished run's loss curves and, next to them, its states."""
+    """Draw a finished run's auto-encoder, if its training was watched, and below it its loss curves
+    and, next to them, its states.
+    """
     recipe = context.recipe
     logs = result.report.logs
     losses = {log.stage: (log.measure, *log.thinned()) for log in logs}
@@ -345,10 +353,9 @@ def result_charts(context: Context, result: Result, key: str) -> None:
     status = visitor_runs.status(recipe)
     before = status.picture if status and recipe.hankel.statistic == "string" else None
     picture = picture_of("done", prefix_states(result.model, prefixes), before)
-    _side_by_side(context, losses, picture, prefixes, result.alphabet, key)
     if status and status.picture and status.picture.network and not open_lesson.place():
-        with st.expander("Inside the auto-encoder, as its training left it", icon=":material/hub:"):
-            _auto_encoder(context, status.picture.network, f"{key}.network", training=False)
+        _auto_encoder(context, status.picture.network, f"{key}.network", training=False)
+    _side_by_side(context, losses, picture, prefixes, result.alphabet, key)
 
 
 def _side_by_side(
@@ -529,15 +536,18 @@ def _progress(going: list[JobStatus], key: str, show_losses: bool) -> None:
         }
         context = Context(status.recipe)
         if status.picture:
+            # what is being trained comes first
+            is_network = status.progress is None or status.progress.stage == "factorisation"
+            first, second = st.container(), st.container()
+            if status.picture.network:
+                with first if is_network else second:
+                    _auto_encoder(
+                        context, status.picture.network, f"{key}.live.network", is_network
+                    )
             prefixes = context.hankel.basis.prefixes
             alphabet = context.hankel_alphabet
-            _side_by_side(context, losses, status.picture, prefixes, alphabet, f"{key}.live")
-            if (
-                status.picture.network
-                and status.progress
-                and status.progress.stage == "factorisation"
-            ):
-                _auto_encoder(context, status.picture.network, f"{key}.live.network", training=True)
+            with second if is_network else first:
+                _side_by_side(context, losses, status.picture, prefixes, alphabet, f"{key}.live")
         elif losses:
             loss_charts(losses, f"{key}.live.losses", linear_loss(context, losses))
 

@@ -22,7 +22,7 @@ from nlwfa_core.display.string_labels import (
     symbol_counts,
     usual_length,
 )
-from nlwfa_core.experiment.datasets import Data, reading_alone
+from nlwfa_core.experiment.datasets import Data, reading_alone, tests_on_training_strings
 from nlwfa_core.experiment.recipe import UPLOADS
 from nlwfa_core.hankel.boundary import counted_string
 from nlwfa_core.rounding import format_share
@@ -43,6 +43,7 @@ PASTED_TITLE = "pasted strings"
 # with fewer pasted strings, none are set aside: all of them are used for training and for the test
 MIN_SPLIT = 30
 MAX_ROWS = 200  # of the table of frequent strings
+FEW_SYMBOLS = 2  # numbers that are no chart
 SLOTS = {
     "upload": (
         "Training strings",
@@ -218,8 +219,12 @@ def _with_solution(names: dict[str, str], solution: str, new: dict[str, object])
 def overview(recipe: DataRecipe, data: Data) -> None:
     """Draw what the strings are, how the files were read, and how many strings there are."""
     st.subheader(escape_markdown(f"{data.title[:1].upper()}{data.title[1:]}"), anchor=False)
-    for field, reading in data.readings.items():
-        st.caption(escape_markdown(reading_of(uploads.label(getattr(recipe, field)), reading)))
+    readings = (
+        reading_of(uploads.label(getattr(recipe, field)), reading)
+        for field, reading in data.readings.items()
+    )
+    for sentence in dict.fromkeys(readings):  # once if the test strings are the training strings
+        st.caption(escape_markdown(sentence))
     train = data.train
     cells = {
         "training strings": f"{train.num_strings:,}",
@@ -229,31 +234,57 @@ def overview(recipe: DataRecipe, data: Data) -> None:
         "test strings": f"{data.test.sample.num_strings:,}",
         "seen in training": format_share(data.share_seen()),
     }
-    with st.container(horizontal=True):
+    with st.container(horizontal=True, key="data.summary"):
         for label, value in cells.items():
-            st.metric(label, value, border=True, width="content")
-    st.caption(split_sentence(recipe, data))
+            st.metric(label, value, width="content")
+    if not tests_on_training_strings(recipe):  # a note says so
+        st.caption(split_sentence(recipe, data))
 
 
-def histograms(train: Sample) -> None:
-    """Draw the lengths of the strings, and how often each symbol occurs."""
-    left, right = st.columns(2)
-    left.markdown("**Length** (without the end of the string)")
+def strings(recipe: HankelRecipe, train: Sample) -> None:
+    """Draw the most frequent strings, and beside them how long strings are and how often each
+    symbol occurs.
+    """
+    left, right = st.columns([3, 2], gap="medium")
+    with left:
+        frequent_strings(recipe, train)
+    with right:
+        string_lengths(train)
+        symbols(train)
+
+
+def string_lengths(train: Sample) -> None:
+    """Draw how many strings have each length."""
+    st.markdown("**Length** (without the end of the string)")
     lengths = length_counts(train)
     usual = usual_length(lengths)
-    left.plotly_chart(
+    st.plotly_chart(
         lengths_figure(lengths, usual), key="data.lengths", alt="Histogram of string lengths"
     )
     longer = int(lengths[usual + 1 :].sum())
     if longer:
-        left.caption(
+        st.caption(
             f"{longer:,} of {train.num_strings:,} strings are longer, with up to "
             f"{len(lengths) - 1:,} symbols."
         )
-    right.markdown("**Symbols**")
-    symbols = bars_figure(train.alphabet.symbols, symbol_counts(train), "symbol", "occurrences")
-    right.plotly_chart(
-        symbols, key="data.symbols", alt="Occurrences of each symbol in the training strings"
+
+
+def symbols(train: Sample) -> None:
+    """Draw how often each symbol occurs: a chart, or a line if there are too few for one."""
+    names = train.alphabet.symbols
+    occurrences = symbol_counts(train)
+    if len(names) <= FEW_SYMBOLS:
+        counted = [
+            f"{widgets.written_string(name)} {number:,} times"
+            for name, number in zip(names, occurrences.tolist(), strict=True)
+        ]
+        st.markdown(f"**Symbols**: {', '.join(counted)}")
+        return
+    st.markdown("**Symbols**")
+    st.plotly_chart(
+        bars_figure(names, occurrences, "symbol", "occurrences"),
+        key="data.symbols",
+        alt="Occurrences of each symbol in the training strings",
     )
 
 

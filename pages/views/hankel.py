@@ -16,6 +16,7 @@ import streamlit as st
 
 from nlwfa_core import Recipe, limits
 from nlwfa_core.display import lens
+from nlwfa_core.display.formulas.latex import gathered
 from nlwfa_core.display.formulas.recipe_formulas import SHIFTED, entry_formula
 from nlwfa_core.display.lens import (
     LAYERS,
@@ -30,10 +31,10 @@ from nlwfa_core.display.lens import (
 from nlwfa_core.display.panels import panels_payload
 from nlwfa_core.display.string_labels import count_by_hand
 from nlwfa_core.rounding import format_apart, format_significant
-from pages.shared import components, screen, sidebar, widgets
+from pages.shared import components, open_lesson, screen, sidebar, widgets
 from pages.shared.context import Context, computed
 from pages.shared.server import ASSETS
-from pages.shared.widgets import escape_markdown, written_frame
+from pages.shared.widgets import escape_markdown, pinned_ink, written_frame
 
 NAME = "hankel-lens"
 SVD = "Truncated SVD"
@@ -309,7 +310,7 @@ def _table(matrix: Matrix, payload: dict[str, Any], position: dict[str, int]) ->
     table = pd.DataFrame(values, columns=names)
     table.insert(0, "prefix", payload["prefixes"][row : row + num_rows])
     st.dataframe(
-        written_frame(table, EXACT),
+        written_frame(table, EXACT, pinned_ink()),
         hide_index=True,
         key="hankel.table",
         # Columns are named by position, with the hidden index as 0, because their titles are a
@@ -318,6 +319,22 @@ def _table(matrix: Matrix, payload: dict[str, Any], position: dict[str, int]) ->
         alt=f"Exact values: {num_rows} prefixes from number {row + 1}, {num_columns} suffixes "
         f"from number {column + 1}",
     )
+
+
+def decomposition(context: Context, symbol: int) -> None:
+    """Draw what the singular values below are those of, and how Ĥ comes from it.
+
+    Rows that have weights are decomposed with them; the block of a symbol has no decomposition of
+    its own, but is projected onto the same right singular vectors.
+    """
+    weights = "" if context.hankel.row_weights is None else r"\mathbf{W}^{1/2}"
+    lines = [
+        rf"{weights}\mathbf{{H}}_\lambda \approx \mathbf{{U}}\,\mathbf{{D}}\,\mathbf{{V}}^\top",
+        r"\text{rank } k \text{ keeps the } k \text{ largest values in } \mathbf{D}",
+    ]
+    if symbol >= 0:
+        lines.insert(1, r"\hat{\mathbf{H}}_\sigma = \mathbf{H}_\sigma\mathbf{V}\,\mathbf{V}^\top")
+    st.latex(gathered(lines))
 
 
 def rank_cut(context: Context, symbol: int) -> None:
@@ -332,8 +349,11 @@ def rank_cut(context: Context, symbol: int) -> None:
     panels = computed(
         panels_payload, key, hankel, svd, context.hankel_alphabet, choice=MatrixChoice(symbol)
     )
+    # A matrix that falls into blocks is shown as these at first; a lesson asks how many there are.
+    by_state = panels["order"]["fallsApart"] and not open_lesson.place()
     # without the rank: see panels.js
-    components.panels("hankel.panels", panels | {"basis": key, "id": f"{key} {symbol}"})
+    page = {"basis": key, "id": f"{key} {symbol}", "byState": by_state}
+    components.panels("hankel.panels", panels | page)
     st.markdown(numerical_rank_sentence(svd, hankel))
     if table := widgets.opened("The values", "table", "hankel.values"):
         ranks = pd.RangeIndex(1, len(svd.singular_values) + 1, name="rank")

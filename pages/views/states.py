@@ -29,8 +29,6 @@ from nlwfa_core.display.string_labels import prefixes_of, word_labels, word_to_f
 from nlwfa_core.experiment.datasets import Data
 from nlwfa_core.models.geometry import directions
 from nlwfa_core.models.model_files import LearnedModel
-from nlwfa_core.models.nlwfa import NLWFA
-from nlwfa_core.models.recurrent import RecurrentModel
 from nlwfa_core.models.wfa import WFA
 from nlwfa_core.rounding import format_share, format_significant
 from nlwfa_core.strings.words import Word, Words
@@ -92,9 +90,9 @@ def walk_through(recipe: Recipe) -> None:
         st.caption(
             "A nonlinear model's states are points in a continuous space. Here the states of "
             "the most frequent prefixes (dots) are "
-            "divided into groups by k-means, and an arrow shows where the prefixes of a "
-            "group go with one more symbol, with their "
-            "share if it is below 1."
+            "divided into groups by k-means; λ, the empty prefix, stands alone. An arrow shows "
+            "where the prefixes of a group go with one more symbol, with their share if it is "
+            f"below 1. Shares below {walk.SMALLEST_SHARE:.0%} are not drawn."
         )
 
 
@@ -226,13 +224,14 @@ class Picture:
 def picture_controls(context: Context) -> Picture:
     """Draw the choice of what is shown of the states."""
     left, middle, right = st.columns([4, 6, 1.4])
-    learner = left.segmented_control(
-        "Model",
-        list(context.results),
-        default=context.default_learner,
-        required=True,
-        key="states.learner",
-    )
+    with left.container(key="states.learner"):
+        learner = st.segmented_control(
+            "Model",
+            list(context.results),
+            default=context.default_learner,
+            required=True,
+            key=f"states.learner.{context.default_learner}",  # follows the sidebar
+        )
     screen.follow("colour", "states.colour", {name: name for name in COLOURINGS}, "last symbol")
     screen.follow("axes", "states.axes", {"2": 2, "3": 3}, 2)
     screen.follow("directions", "states.unit", {"no": False, "yes": True}, True)
@@ -344,15 +343,16 @@ def _draw_states(
 
 def overlay(context: Context, prefixes: Words, picture: Picture) -> None:
     """Draw the states of two runs (pinned or the sidebar's) in one figure, the second's rotated and
-    scaled onto the first's.
+    scaled onto the first's; if there is only one, a line on how to get another.
     """
     recipes = pins.shown_runs(context.recipe)
     if len(recipes) < 2:
         st.caption(
-            "Pin a run as A in the sidebar, then change the recipe or pin another as B: this "
-            "part then shows one over the other."
+            "To lay one model's states over another's, pin a run as A in the sidebar, then change "
+            "the recipe or pin another as B."
         )
         return
+    st.subheader("One model over another", anchor=False)
     results = {
         name: result
         for name, run in pins.comparable(recipes, context.data).items()
@@ -395,32 +395,26 @@ def overlay(context: Context, prefixes: Words, picture: Picture) -> None:
 
 
 def automaton(context: Context) -> None:
-    """Draw a WFA, which may be the true model, as a weighted graph; for other models, draw a note
-    why there is no graph.
-    """
+    """Draw a WFA, which may be the true model, as a weighted graph; nothing if no model is one."""
     alphabet = context.data.alphabet
     trained = {name: result.model for name, result in context.results.items()}
     models = {
         name: model
         for name, model in (trained | context.references).items()
-        if isinstance(model, WFA | NLWFA | RecurrentModel)
+        if isinstance(model, WFA)
     }
+    if not models:
+        return
+    st.subheader("A linear automaton as a graph", anchor=False)
+    learner = context.default_learner
     name = st.segmented_control(
         "Graph of",
         list(models),
-        default=context.default_learner,
+        default=learner if learner in models else next(iter(models)),
         required=True,
-        key="states.graph_of",
+        key=f"states.graph_of.{learner}",  # follows the sidebar
     )
     model = models[name]
-    if not isinstance(model, WFA):
-        st.info(
-            f"{escape_markdown(name)} has no such graph: a nonlinear model's states are "
-            "points in a continuous space. "
-            "Its picture is the one above.",
-            icon=":material/info:",
-        )
-        return
     if model.num_states > MAX_STATES:
         st.info(
             f"{escape_markdown(name)} has {model.num_states} states, and a graph shows at "

@@ -10,7 +10,7 @@ import streamlit as st
 
 from nlwfa_core import Recipe, RecipeError
 from nlwfa_core.display import result_tables
-from nlwfa_core.display.formulas import recipe_formulas as formulas
+from nlwfa_core.display.formulas import recipe_formulas
 from nlwfa_core.display.formulas import spectral_steps as stepping
 from nlwfa_core.display.formulas.spectral_steps import Step
 from nlwfa_core.display.pairs import COVERS, interval_sentence
@@ -23,34 +23,59 @@ from nlwfa_core.learning.options import Networks
 from nlwfa_core.metrics.score_table import Scores
 from nlwfa_core.metrics.tables import format_score
 from nlwfa_core.strings.words import Word
-from pages.shared import score_tables, training, widgets
+from pages.shared import score_tables, sidebar, training, widgets
 from pages.shared.context import Context, computed
+from pages.shared.sidebar import describe_change
 from pages.shared.widgets import check_typed, escape_markdown
 
 STEP, SYMBOL, STRING = "train.step", "train.symbol", "train.string"
+LAST_SHOWN = "train.last_shown"  # the recipe whose result the session saw last
 # symbols of the longest string that the text field suggests at first: its product has to fit the
 # screen
 MAX_PROPOSED = 4
 
 
-def method(context: Context) -> None:
-    """Draw how the learner comes from the matrix to the model, step by step."""
-    recipe = context.recipe
+def heading(recipe: Recipe) -> None:
+    """Draw which learner is trained with how many states, and what is wrong with that number."""
+    learning = recipe.learning
+    st.markdown(f"**{learning.learner}, k = {learning.rank}**: {learning.title}")
+    widgets.notes(*recipe_formulas.rank_notes(recipe))
+
+
+def verdict(context: Context) -> None:
+    """Draw whether the model is better than an n-gram, at the next symbol and in whole strings."""
+    sentences = {
+        "The next symbol": context.lead_over_ngram("wer"),
+        "Whole strings": context.lead_over_ngram("log2_pauto"),
+    }
+    lines = [
+        f"- **{title}**: {escape_markdown(sentence)}"
+        for title, sentence in sentences.items()
+        if sentence
+    ]
+    st.markdown("\n".join(lines))
+
+
+def formulas(recipe: Recipe, opened: bool) -> None:
+    """Draw what the learner minimises in an expander; nothing if the steps of SP say it all."""
     has_networks = recipe.learning.networks
-    widgets.notes(*formulas.rank_notes(recipe))
-    if not has_networks:
-        spectral_steps(context)
-    for title, formula in (formulas.steps if has_networks else formulas.third_step)(recipe):
-        st.markdown(title)
-        st.latex(formula)
+    steps = list((recipe_formulas.steps if has_networks else recipe_formulas.third_step)(recipe))
+    if not steps:
+        return
+    with st.expander("The method in formulas", expanded=opened, icon=":material/function:"):
+        for title, formula in steps:
+            st.markdown(title)
+            st.latex(formula)
 
 
 def spectral_steps(context: Context) -> None:
-    """Draw the current step of SP, with buttons to move to the others.
+    """Draw the current step of SP, with buttons to move to the others; nothing for networks.
 
     The address contains the current step.
     """
     recipe = context.recipe
+    if recipe.learning.networks:
+        return
     data = context.data
     try:
         spectral = computed(
@@ -142,6 +167,45 @@ def _word(name: str, data: Data) -> Word:
     except RecipeError as error:
         st.error(escape_markdown(str(error)), icon=":material/error:")
         return proposed
+
+
+def remember_shown(recipe: Recipe) -> None:
+    """Remember that the session has seen a recipe's result."""
+    st.session_state[LAST_SHOWN] = recipe
+
+
+def last_shown(recipe: Recipe) -> Context | None:
+    """Return the context of the result that the session saw last, if it is of the same strings and
+    has to stand in for the result of a recipe: while a network is trained, its own curves do.
+    """
+    shown: Recipe | None = st.session_state.get(LAST_SHOWN)
+    is_live = recipe.learning.networks and training.is_going(recipe)
+    if shown is None or shown.data != recipe.data or is_live:
+        return None
+    before = Context(shown)
+    return before if before.result is not None else None
+
+
+def results_before(before: Context, recipe: Recipe, references: Mapping[str, Scores]) -> None:
+    """Draw the result that the session saw last, in grey, until a recipe has its own."""
+    result = before.result
+    assert result is not None
+    title = escape_markdown(before.recipe.title)
+    change = describe_change(before.recipe, recipe)
+    with st.container(horizontal=True, vertical_alignment="center", key="train.before"):
+        text = f"The last result: **{title}**. Changed since: {change}."
+        st.markdown(text, width="content")
+        st.button(
+            f"Back to {title}",
+            key="train.last",
+            type="tertiary",
+            on_click=sidebar.set_recipe,
+            args=(before.recipe,),
+        )
+    with st.container(key="train.stale"):
+        course(before, result)
+        with st.container(key="train.results"):  # a lesson hides these, too
+            scores(before.recipe, result, references)
 
 
 def course(context: Context, result: Result) -> None:

@@ -18,6 +18,7 @@ from nlwfa_core.metrics.score_table import SCORE_OF
 from nlwfa_core.metrics.tables import format_score
 from nlwfa_core.models.nlwfa import NLWFA
 from nlwfa_core.models.reading import READINGS
+from pages.shared.context import Context
 from pages.shared.navigation import PAGES
 from tests.app.lab import (
     QUICK,
@@ -121,7 +122,8 @@ def test_all_four_learners_are_seen_on_every_page_once_they_are_trained() -> Non
     app = trained(open_lab("train", **QUICK | {"data_seed": 12}))
     trained(app, "train.others.start")
     assert list(app.dataframe[1].value["model"]) == list(HANKEL_LEARNERS)
-    assert go(app, "states").segmented_control(key="states.learner").options == list(
+    learner = recipe_of(app).learning.learner
+    assert go(app, "states").segmented_control(key=f"states.learner.{learner}").options == list(
         HANKEL_LEARNERS
     )
     assert figure(app, "states.pca")["data"]
@@ -246,7 +248,8 @@ def test_compare_trains_opponents_in_workers_and_finds_them_again() -> None:
     assert learners & set(figure(again, "compare.curves")["data"][0]["y"]) == {"HMM"}
     for _, shown in all_pages(app):
         assert not complaints(shown)
-    assert "LSTM" in go(app, "states").segmented_control(key="states.learner").options
+    learner = Context(recipe_of(go(app, "states"))).default_learner
+    assert "LSTM" in app.segmented_control(key=f"states.learner.{learner}").options
 
 
 def test_compare_counts_for_each_learner_as_it_needs() -> None:

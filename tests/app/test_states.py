@@ -135,14 +135,26 @@ def test_an_opponents_picture_follows_the_number_of_prefixes() -> None:
     app = go(trained(open_lab("compare", **opponents), "compare.start"), "states")
     for number in (30, 20):
         app.number_input(key="num_prefixes").set_value(number).run()
-        app.segmented_control(key="states.learner").set_value("HMM").run()
+        app.segmented_control(key="states.learner.SP").set_value("HMM").run()
         assert not complaints(app)
         assert any(f"The {number} most frequent prefixes" in entry.value for entry in app.caption)
 
 
+def test_the_choices_of_a_model_follow_the_sidebars_learner() -> None:
+    app = learned("states", **QUICK | {"learner": "fac.non", "data_seed": 923})
+    learned("train", **QUICK | {"learner": "SP", "data_seed": 923})
+    for learner in ("SP", "fac.non"):
+        app.selectbox(key="learner").set_value(learner).run()
+        assert app.segmented_control(key=f"states.learner.{learner}").value == learner
+        assert any(
+            f"prefixes under {learner}" in entry.value.replace("\\", "") for entry in app.caption
+        )
+        assert app.segmented_control(key=f"states.graph_of.{learner}").value == "SP"
+
+
 def test_a_pinned_run_is_laid_under_the_sidebars() -> None:
     app = learned("train", **SP)
-    assert "Pin a run as A" in str([entry.value for entry in go(app, "states").caption])
+    assert "pin a run as A" in str([entry.value for entry in go(app, "states").caption])
     app.button(key="pins.A").click().run()
     app.number_input(key="rank").set_value(4).run()
     trained(app, "states.start")
@@ -189,14 +201,14 @@ def test_the_graph_shows_what_is_above_the_threshold() -> None:
         )
 
 
-def test_what_has_no_graph_says_why() -> None:
+def test_only_linear_models_have_a_graph() -> None:
     app = learned(
         "states", **QUICK | {"learner": "fac.non", "data_seed": 921, "source": "automaton"}
     )
-    assert any("no such graph" in note.value for note in app.info)
-    assert app.segmented_control(key="states.graph_of").options == ["fac.non", "true model"]
-    app.segmented_control(key="states.graph_of").set_value("true model").run()
+    assert app.segmented_control(key="states.graph_of.fac.non").options == ["true model"]
     assert not complaints(app) and drawn_arrows(app)
+    alone = learned("states", **QUICK | {"learner": "fac.non", "data_seed": 922})
+    assert not complaints(alone) and not alone.get("graphviz_chart")
     wide = learned("states", **SP | {"rank": 16})
     assert any("a graph shows at most 15" in note.value for note in wide.info)
 

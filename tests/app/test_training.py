@@ -241,11 +241,12 @@ def test_the_page_says_whether_the_training_is_finished() -> None:
         "exact",
         "not finished",
     ]
-    lines = [entry.value.replace("\\", "") for entry in (*app.caption, *app.warning)]
+    lines = [entry.value.replace("\\", "") for entry in app.caption]
     for log in result.report.logs:
         (line,) = [line for line in lines if log.stage in line.lower() and log.verdict in line]
-        assert line.removeprefix(":material/check: ") == f"tran.non, {log.summary}."
-    assert any("stopped after all" in entry.value for entry in app.warning)
+        icon = "hourglass_bottom" if log.state == "not finished" else "check"
+        assert line == f":material/{icon}: tran.non, {log.summary}."
+    assert any("stopped after all" in line for line in lines) and not app.warning
     trained(app, "train.others.start")
     (table,) = [frame.value for frame in app.dataframe if "training" in frame.value]
     assert dict(zip(table["model"], table["training"], strict=True)) == {
@@ -272,9 +273,28 @@ def test_what_trains_for_other_settings_is_named_on_every_page_and_can_be_stoppe
 
 def test_settings_without_a_result_lead_back_to_the_last_one() -> None:
     app = trained(open_lab("train", **QUICK | {"learner": "fac.non", "data_seed": 140}))
+    drawn = len(app.get("echarts_chart"))
     app.number_input(key="rank").set_value(3).run()
+    # its charts and scores stay until there are others
+    assert len(app.get("echarts_chart")) == drawn > 0 and app.dataframe
+    assert any(
+        "fac.non, k = 2" in line and "rank k: 2 → 3" in line
+        for line in (entry.value.replace("\\", "") for entry in app.main.markdown)
+    )
     app.button(key="train.last").click().run()
     assert recipe_of(app).learning.rank == 2 and not complaints(app)
+    app.number_input(key="rank").set_value(3).run()
+    app.number_input(key="data_seed").set_value(141).run()  # they say nothing of other strings
+    assert "train.last" not in keys(app) and not app.get("echarts_chart")
+
+
+def test_a_result_leads_to_the_next_rank_that_nobody_has_trained() -> None:
+    trained(open_lab("train", **QUICK | {"learner": "fac.non", "data_seed": 142, "rank": 3}))
+    app = trained(open_lab("train", **QUICK | {"learner": "fac.non", "data_seed": 142}))
+    assert app.button(key="train.another").label.startswith("Watch a training: k = 4 (about ")
+    trained(app, "train.another")
+    assert recipe_of(app).learning.rank == 4 and Context(recipe_of(app)).result is not None
+    assert not complaints(app)
 
 
 def keys(app: Any) -> list[str]:

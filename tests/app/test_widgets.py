@@ -65,6 +65,23 @@ def test_a_table_holds_numbers_and_shows_texts():
     assert list(by_pandas[[0, 1, 3]]) == list(shown["score"][[0, 1, 3]])
 
 
+def test_a_column_that_stays_visible_has_the_contrast_that_people_need() -> None:
+    """WCAG 2.2: 4.5 to 1. Streamlit draws this column at 60 % of its colour."""
+
+    def contrast(ink: str) -> float:
+        faded = [0.6 * int(ink[i : i + 2], 16) / 255 + 0.4 for i in (1, 3, 5)]  # on white
+        linear = [((c + 0.055) / 1.055) ** 2.4 for c in faded]
+        return 1.05 / (0.05 + float(np.dot((0.2126, 0.7152, 0.0722), linear)))
+
+    assert contrast("#1b2430") < 4.5 < contrast(widgets.PINNED_INK)
+    table = {"model": ["SP", "both.non"], "states": [5, 2]}
+    styled, plain = ArrowData(), ArrowData()
+    marshall_styler(styled, written_table(table, widgets.PINNED_INK), "table")
+    marshall_styler(plain, written_table(table), "table")
+    assert f"color: {widgets.PINNED_INK}" in styled.styler.styles and not plain.styler.styles
+    assert styled.styler.styles.count("_col0") == 2 and "_col1" not in styled.styler.styles
+
+
 def test_a_column_of_counts_shows_its_values() -> None:
     styler, proto = written_table({"place": ["[[]]"], "students": [12]}), ArrowData()
     marshall_styler(proto, styler, "table")
@@ -82,7 +99,7 @@ def test_a_table_is_made_once_for_its_content(monkeypatch: pytest.MonkeyPatch) -
     """
     made = []
     monkeypatch.setattr(
-        widgets, "written_table", lambda table: made.append(table) or written_table(table)
+        widgets, "written_table", lambda *given: made.append(given) or written_table(*given)
     )
 
     def script(middle: float) -> None:

@@ -24,7 +24,7 @@ from nlwfa_core.metrics.intervals import (
     string_scores,
 )
 from nlwfa_core.metrics.score_table import SCORE_OF
-from nlwfa_core.metrics.tables import Numbers
+from nlwfa_core.metrics.tables import Numbers, format_score
 from nlwfa_core.metrics.testset import TestSet
 from nlwfa_core.models.ngram import NGram, Uniform
 from nlwfa_core.sources.dyck import ALPHABET, Dyck
@@ -94,28 +94,33 @@ UNDEFINED = Interval(float("nan"), float("nan"), float("nan"))
             "wer",
             (0.4, 0.5),
             Interval(-0.1, -0.2, -0.01),
-            "A is better (difference −0.100, 95 % interval −0.200 to −0.010).",
+            "A is better. {} (difference −0.100, 95 % interval −0.200 to −0.010).",
         ),
-        ("wer", (0.5, 0.4), Interval(0.1, 0.01, 0.2), "B is better ("),
-        ("ndcg5", (0.5, 0.4), Interval(0.1, 0.01, 0.2), "A is better ("),  # where more is better
-        ("wer", (0.4, 0.41), Interval(-0.01, -0.1, 0.1), "Undecided: the interval holds 0 ("),
+        ("wer", (0.5, 0.4), Interval(0.1, 0.01, 0.2), "B is better. {} ("),
+        (
+            "ndcg5",
+            (0.5, 0.4),
+            Interval(0.1, 0.01, 0.2),
+            "A is better. {} (",
+        ),  # where more is better
+        ("wer", (0.4, 0.41), Interval(-0.01, -0.1, 0.1), "Undecided: the interval holds 0. {} ("),
         (
             "wer",
             (0.4, 0.4),
             Interval(0.0, 0.0, 0.0),
-            "Undecided: the interval holds 0 (difference 0.000, ",
+            "Undecided: the interval holds 0. {} (difference 0.000, ",
         ),
         (
             "log2_pauto",
             (float("inf"), 7.0),
             INFINITE,
-            "B is better (difference +∞, 95 % interval +∞ in every resample).",
+            "B is better. {} (difference +∞, 95 % interval +∞ in every resample).",
         ),
         (
             "log2_pauto",
             (float("nan"), 7.0),
             UNDEFINED,
-            "A score is undefined, so there is no verdict.",
+            "{}. A score is undefined, so there is no verdict.",
         ),
         (
             "wer",
@@ -128,11 +133,11 @@ UNDEFINED = Interval(float("nan"), float("nan"), float("nan"))
 def test_who_is_better_is_said_only_where_the_interval_says_it(
     field: str, scores: tuple[float, float], difference: Interval, said: str
 ) -> None:
+    score = SCORE_OF[field]
+    values = (format_score(value, score.form) for value in scores)
+    scored = "A: {}; B: {}".format(*values)
     sentence = lead_sentence(("A", "B"), scores, difference, field)
-    assert (
-        sentence.startswith(f"{SCORE_OF[field].short_title} on the test strings: A: ")
-        and said in sentence
-    )
+    assert said.format(f"{score.short_title} on the test strings: {scored}") in sentence
 
 
 def test_models_of_other_strings_are_refused() -> None:

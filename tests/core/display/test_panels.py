@@ -83,7 +83,8 @@ def test_tomita_6_falls_into_three_blocks() -> None:
     sent, (_, hankel) = payload("tomita"), matrix("tomita")
     order = sent["order"]
     remainder = [sum(1 if symbol else -1 for symbol in word) % 3 for word in hankel.basis.prefixes]
-    assert len(order["blocks"]) == 3 and order["blocks"][0]["name"] == "λ"
+    assert len(order["blocks"]) == 3 and order["blocks"][0]["name"] == "λ" and order["fallsApart"]
+    assert sent["largest"] == np.abs(hankel.block.toarray()).max()
     start = 0
     for block in order["blocks"]:
         assert len({remainder[row] for row in order["rows"][start : start + block["rows"]]}) == 1
@@ -110,7 +111,7 @@ def test_a_matrix_in_one_part_is_grouped_by_direction() -> None:
     block = np.array([[1.0, 1, 0.1], [0.1, 0.1, 3], [2, 2, 0.2], [0.2, 0.2, 6]])
     order = state_order(sparse.csr_array(block), block)
     assert order.rows.tolist() == [0, 2, 1, 3] and order.columns.tolist() == [0, 1, 2]
-    assert order.blocks == ((2, 2, 0), (2, 1, 1))
+    assert order.blocks == ((2, 2, 0), (2, 1, 1)) and not order.falls_apart
 
 
 def test_a_matrix_of_zeros_has_no_blocks_and_no_error() -> None:

@@ -140,6 +140,19 @@ def test_groups_are_those_that_one_sees() -> None:
     assert groups.nearest(far[:9]).tolist() == [0] * 6 + [1] * 3
 
 
+def test_the_better_of_two_starts_is_kept() -> None:
+    clouds = np.array([[0.0, 0.0], [0.1, 0.0], [9.0, 0.0], [9.0, 1.0], [9.0, 3.0], [9.0, 4.0]])
+    far = walk.group_states(clouds, 3, unit_length=False)
+    for seeds in ([0, 2, 4], [0, 1, 2], [5, 5, 5]):
+        groups = walk.group_states(clouds, 3, unit_length=False, seeds=seeds)
+        squares = [
+            ((clouds - each.centres[each.nearest(clouds)]) ** 2).sum() for each in (far, groups)
+        ]
+        assert squares[1] <= squares[0]
+    found = walk.group_states(clouds, 3, unit_length=False, seeds=[0, 2, 4]).nearest(clouds)
+    assert [len(set(found[i : i + 2].tolist())) for i in (0, 2, 4)] == [1, 1, 1]
+
+
 def test_there_are_no_more_groups_than_states() -> None:
     assert len(walk.group_states(np.ones((5, 2)), 4, unit_length=False).centres) == 1
     assert (
@@ -174,8 +187,10 @@ def test_groups_of_a_counter_are_its_depths() -> None:
     assert graph.groups is not None and len(graph.groups.centres) == depth
     names = {column["x"]: number for number, column in enumerate(graph.view["columns"])}
     columns = [names[node["x"]] for node in graph.view["nodes"]]
-    for dot, word in zip(graph.view["dots"], prefixes, strict=True):
-        assert columns[dot["node"]] == walk.open_brackets(word)
+    assert columns.count(0) == 2  # λ, and where nothing is open again
+    assert prefixes[0] == () and len(graph.view["dots"]) == len(prefixes) - 1
+    for dot in graph.view["dots"]:
+        assert columns[dot["node"]] == walk.open_brackets(prefixes[dot["row"]])
     moves = {
         (columns[i], columns[j], tuple(arrow["symbols"]))
         for arrow in graph.view["arrows"]
@@ -183,7 +198,11 @@ def test_groups_of_a_counter_are_its_depths() -> None:
     }
     assert moves >= {(d, d + 1, (0,)) for d in range(4)} | {(d, d - 1, (1,)) for d in range(1, 4)}
     assert all(abs(i - j) == 1 for i, j, _ in moves)
-    assert [columns[step["nodes"][0]] for step in walk.walk_payload(graph, DEEP)["steps"]] == [
+    start = len(graph.groups.centres)  # the node of λ
+    assert start not in [target for arrow in graph.view["arrows"] for _, target in [arrow["ends"]]]
+    steps = walk.walk_payload(graph, DEEP)["steps"]
+    assert [start in step["nodes"] for step in steps] == [True] + [False] * len(DEEP)
+    assert [columns[step["nodes"][0]] for step in steps] == [
         0,
         1,
         2,
@@ -196,7 +215,7 @@ def test_nonlinear_states_and_odd_symbols_are_drawn() -> None:
     data, hankel = brackets()
     model = fit(hankel, "both.non", rank=3, epochs_factorisation=5, epochs_transitions=5).model
     graph = walk.grouped_graph(model, select_basis(data.train, 30, 1).prefixes, data, 4, "both.non")
-    assert len(graph.view["dots"]) == 30 and walk.walk_payload(graph, DEEP)["steps"][-1]["nodes"]
+    assert len(graph.view["dots"]) == 29 and walk.walk_payload(graph, DEEP)["steps"][-1]["nodes"]
     odd = Alphabet(("<b>", "a very long symbol"))
     view = walk.automaton_graph(WFA([1, 0], np.ones((2, 2, 2)), [1, 1]), odd, "odd").view
     assert view["arrows"][0]["lines"] == [("<b>", "1"), ("a very long…", "1")]
