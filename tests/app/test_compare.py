@@ -300,7 +300,7 @@ def test_the_verdict_on_top_is_the_paired_difference_from_the_ngram():
     ]
     assert (
         expected in verdict
-        and f"{chosen}: {model.estimates['wer']:#.3g}; 5-gram: {ngram.estimates['wer']:#.3g}."
+        and f"{chosen}: {model.estimates['wer']:#.3g}; 5-gram: {ngram.estimates['wer']:#.3g} ("
         in verdict
     )
 

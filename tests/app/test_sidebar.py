@@ -17,11 +17,13 @@ from nlwfa_core.experiment.recipe import FIELDS, OPTIONS, flat, over_limit, with
 from nlwfa_core.hankel.statistics import FOR_ALL_LEARNERS, TRANSFORMS
 from nlwfa_core.learning.learners import HANKEL_LEARNERS, LEARNERS
 from nlwfa_core.learning.names import CONVERGED_EPOCHS, LIKELIHOOD_EPOCHS
+from pages.shared.navigation import PAGES
 from pages.shared.sidebar import (
     CHOICES,
     CONTROLS,
     FIRST,
     NETWORKS,
+    UNUSED,
     check_settable,
     describe_change,
 )
@@ -496,3 +498,13 @@ def test_a_value_comes_back_with_the_refinement_that_has_it():
     app.selectbox(key="refine").set_value("hankel").run()
     assert app.number_input(key="tolerance_refinement").value == 0.02
     assert recipe_of(app).learning.tolerance_refinement == 0.02
+
+
+def test_pages_hide_what_they_do_not_use_of_the_sidebar_and_keep_its_values() -> None:
+    app = open_lab("train", **QUICK | {"rank": 4})
+    for page, hides in (("train", False), ("practice", True), ("history", True), ("data", False)):
+        go(app, page)
+        marks = [node for node in app.get("html") if node.proto.body == "<i></i>"]
+        assert len(marks) == hides, page
+        assert app.number_input(key="rank").value == recipe_of(app).learning.rank == 4
+    assert set(UNUSED) <= set(PAGES)
