@@ -100,8 +100,9 @@ def explore(
     now : dict
         "id" of the payload, "trained", that of the trained models, "rank", "learner", "objective",
         "linear", the learner of the linear model, "linearRank", its rank where it is not "rank",
-        "word": the string to follow, "" for any; "parts": those of `PARTS` that are drawn, all if
-        it is empty; and "isFirst": whether it begins in motion.
+        "word": the string to follow, "" for any; "order": that of H's rows and columns, "" for
+        by state; "parts": those of `PARTS` that are drawn, all if it is empty; and "isFirst":
+        whether it begins in motion.
     text : str
         The payload, as JSON.
     first, rest : str

@@ -36,7 +36,8 @@ HIDDEN = "The quiz is open beside this. The step's text and answer are hidden un
 # the lesson and the index of a step, and the values of the controls before that step was opened
 MINE = "lessons.mine"
 VISIT = "lessons.visit"  # how many steps have been opened
-# so many buttons have room above Back and Next; more stand between the text and the question
+# So many buttons have room above Back and Next. More, and those that set the picture of Explore,
+# stand between the text and the question.
 BESIDE_MOVES = 2
 PICTURE = "explore.picture"
 COMPARED = (1, 2, 3, 5, 10)  # the ranks that the Compare page offers at first
@@ -223,8 +224,8 @@ def panel(page: str) -> None:
         st.markdown(f"#### {step.title}")
         is_quiz = page == "practice" and st.session_state.get(exercises.MODE) == exercises.QUIZ
         st.markdown(HIDDEN if is_quiz else step.text)
-        has_many = len(step.actions) > BESIDE_MOVES
-        if has_many and not is_quiz:
+        on_top = len(step.actions) > BESIDE_MOVES or page_of(step) == "explore"
+        if on_top and step.actions and not is_quiz:
             with st.container(horizontal=True, key="lesson_actions"):
                 _actions(step)
         if step.question and not is_quiz:
@@ -253,9 +254,9 @@ def panel(page: str) -> None:
                 with st.container(
                     horizontal=True,
                     width="content",
-                    key="lesson_ways" if has_many else "lesson_actions",
+                    key="lesson_ways" if on_top else "lesson_actions",
                 ):
-                    if not has_many:
+                    if not on_top:
                         _actions(step)
                     _ways(step, page)
                 with st.container(horizontal=True, width="content", key="lesson_move"):
@@ -374,8 +375,8 @@ def _words(step: Step) -> None:
 
 
 def _actions(step: Step) -> None:
-    """Draw the buttons that set the recipe; the button whose recipe is set has a tick, or is left
-    out if it is the only one.
+    """Draw the buttons that set the recipe; the button whose recipe is set has a tick. If it is the
+    only one, and entering the step has done the same, it is left out.
     """
     now = sidebar.current().key()
     for number, action in enumerate(step.actions):
@@ -384,7 +385,7 @@ def _actions(step: Step) -> None:
             and action.recipe.key() == now
             and (page_of(step) != "explore" or _has_view(action.view))
         )
-        if len(step.actions) == 1 and is_set:
+        if len(step.actions) == 1 and is_set and action.view == step.view:
             break
         icon = ":material/check:" if is_set else ":material/tune:"
         st.button(

@@ -110,10 +110,10 @@ def test_next_alone_shows_what_each_step_speaks_about():
     assert titles["rank"] == [
         "Data",
         "The Hankel matrix",
-        "The Hankel matrix",
+        "Explore",
+        "Explore",
         "Train",
         "States",
-        "Predict",
         "Train",
         "Compare",
     ]
@@ -139,6 +139,16 @@ def test_a_step_on_explore_sets_its_picture():
     assert not [button for button in app.button if button.key == "explore.lesson"]
 
 
+def test_one_button_sorts_the_matrix_by_state():
+    app = open_lab("explore", lesson="rank", step=3)
+    assert app.query_params["order"] == "frequency" and recipe_of(app).data.source == "tomita"
+    app.button(key="lesson.do.0").click().run()
+    assert not complaints(app) and "order" not in app.query_params
+    assert app.button(key="lesson.do.0").icon == ":material/check:"
+    app.button(key="lesson.next").click().run()
+    assert app.query_params["order"] == "frequency" and recipe_of(app).data.source == "dyck"
+
+
 def test_a_recipe_of_ones_own_can_be_kept_when_a_step_sets_another():
     app = open_lab("learn", **QUICK | {"rank": 7})
     mine = recipe_of(app)
@@ -157,14 +167,14 @@ def test_a_recipe_of_ones_own_can_be_kept_when_a_step_sets_another():
 
 
 def test_a_link_of_a_step_alone_shows_what_the_step_speaks_about():
-    app = open_lab("train", lesson="rank", step=4)
+    app = open_lab("train", lesson="rank", step=5)
     assert recipe_of(app).key() == LESSONS["rank"].steps[
-        3
+        4
     ].recipe.key() and "train.scores.table" in keys(app)
-    app = open_lab("train", **QUICK, lesson="rank", step=4)
+    app = open_lab("train", **QUICK, lesson="rank", step=5)
     assert recipe_of(app).learning.rank == QUICK["rank"]  # a link with a recipe shows that
     app.button(key="lesson.do.0").click().run()
-    assert recipe_of(app).key() == LESSONS["rank"].steps[3].recipe.key()
+    assert recipe_of(app).key() == LESSONS["rank"].steps[4].recipe.key()
 
 
 def test_after_the_last_lesson_there_is_none():

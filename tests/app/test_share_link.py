@@ -173,7 +173,7 @@ def test_slide_view_has_links_and_a_way_out():
 
 
 def test_a_link_carries_what_was_chosen():
-    app = open_lab("train", **QUICK | {"learner": "SP"}, lesson="rank", step=4)
+    app = open_lab("train", **QUICK | {"learner": "SP"}, lesson="rank", step=5)
     assert not app.code  # a closed popover is empty
     app.session_state["share"] = True
     app.run()
