@@ -22,7 +22,7 @@ from nlwfa_core.teaching.glossary import terms_in
 from nlwfa_core.teaching.lessons import PART, Action, Lesson, Step
 from nlwfa_core.teaching.questions import Question
 from nlwfa_core.teaching.quizzes import AFTER, BEFORE
-from pages.shared import contents, exercises, sidebar, url_parameters
+from pages.shared import components, contents, exercises, sidebar, url_parameters
 from pages.shared.navigation import PAGES, switch, title
 from pages.shared.server import ASSETS
 from pages.shared.widgets import error_toast, escape_markdown
@@ -40,6 +40,7 @@ VISIT = "lessons.visit"  # how many steps have been opened
 # stand between the text and the question.
 BESIDE_MOVES = 2
 PICTURE = "explore.picture"
+MATRIX, VALUES = "hankel.lens", "hankel.values"  # the matrix, and the numbers in its cells
 COMPARED = (1, 2, 3, 5, 10)  # the ranks that the Compare page offers at first
 
 _look = st.components.v2.component(
@@ -214,6 +215,7 @@ def panel(page: str) -> None:
         with st.container(horizontal=True, vertical_alignment="center", key="lesson_head"):
             st.caption(f"{lesson.title} · step {index + 1} of {len(lesson.steps)}", width="stretch")
             _words(step)
+            components.fold()
             st.button(
                 "Close",
                 key="lesson.close",
@@ -266,6 +268,11 @@ def panel(page: str) -> None:
         _slide(keys)
     if step.hide and page_of(step) == page:
         _hide(step.hide)
+    if MATRIX in step.look:  # alone
+        st.html(
+            f"<style>.st-key-{_class(MATRIX)} {{ --beside: none; --columns: minmax(0, 1fr); }}"
+            "</style>"
+        )
     with st.container(key="look"):
         visit = (
             f"{lesson.name} {index} {'quiz' if is_quiz else ''} {st.session_state.get(VISIT, 0)}"
@@ -282,17 +289,18 @@ def _hide(names: Sequence[str]) -> None:
     them.
 
     The style stays as it is when only the question is drawn again. A style reaches the parts of
-    Explore's picture only by properties, which explore.css reads.
+    Explore's picture, and the numbers in the matrix, only by properties, which their style sheets
+    and scripts read.
     """
     before = ".stApp:has(.st-key-unanswered)"
-    hidden = [
-        f"--hide-{name.removeprefix(PART)}: hidden;" for name in names if name.startswith(PART)
-    ]
-    if hidden:
-        note = f"--note-{names[-1].removeprefix(PART)}: {ANSWER_FIRST};"
-        st.html(f"<style>{before} {{ {' '.join(hidden)} {note} }}</style>")
+    inside = [name for name in names if name.startswith(PART) or name == VALUES]
+    if inside:
+        hidden = " ".join(f"--hide-{name.partition('.')[2]}: hidden;" for name in inside)
+        note = f"--note-{inside[-1].partition('.')[2]}: {ANSWER_FIRST};"
+        st.html(f"<style>{before} {{ {hidden} {note} }}</style>")
+    keys = [_class(name) for name in names if name not in inside]
+    if not keys:
         return
-    keys = [_class(name) for name in names]
     boxes = ", ".join(f".st-key-{key}, .st-key-{key} *" for key in keys)
     note = (
         f"content: {ANSWER_FIRST}; visibility: visible; position: sticky; top: 40vh; "

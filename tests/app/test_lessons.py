@@ -215,6 +215,16 @@ def test_the_learn_page_reads_no_strings(monkeypatch):
     ) == len(LESSONS)
 
 
+def test_the_story_leads_to_the_first_lesson_and_to_own_strings():
+    app = open_lab("learn")
+    assert not [button for button in app.button if (button.key or "").startswith("learn.on.")]
+    app.button(key="learn.story").click().run()
+    app.button(key="learn.on.data").click().run()
+    assert not complaints(app) and app.main.title[0].value == "Data"
+    go(app, "learn").button(key="learn.on.lesson").click().run()
+    assert not complaints(app) and app.query_params["lesson"] == "hankel-matrix"
+
+
 def test_a_run_is_resumed_from_the_learn_page():
     app = trained(open_lab("train", **QUICK | {"learner": "SP", "data_seed": 421}))
     # on the Train page, this would train

@@ -388,13 +388,13 @@ def test_slide_view_is_the_page_alone_and_larger(page: Page, lab: str) -> None:
     visit(page, lab, "hankel", **QUICK, view="slide", lesson="rank", step=2)
     expect(page.get_by_test_id("stSidebar")).to_be_hidden()
     expect(page.get_by_test_id("stHeader")).to_be_hidden()
-    for key in ("hankel.singular_values", "hankel.panels"):  # the pictures that the step is about
-        expect(keyed(page, key)).to_be_visible()
-    expect(keyed(page, "hankel.block")).to_be_hidden()
+    expect(keyed(page, "hankel.singular_values")).to_be_visible()  # what the step is about
+    for key in ("hankel.block", "hankel.panels"):
+        expect(keyed(page, key)).to_be_hidden()
     text = keyed(page, "lesson").get_by_text("singular values", exact=True)
     assert text.evaluate("node => getComputedStyle(node).fontSize") == "28px"
     page.keyboard.press("ArrowRight")
-    step(page, "Now brackets")
+    step(page, "Sort by state")
     page.keyboard.press("ArrowLeft")
     step(page, "Reveal it")
     page.get_by_role("link", name="Data", exact=True).locator("visible=true").click()

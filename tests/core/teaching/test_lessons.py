@@ -930,7 +930,23 @@ def test_a_step_hides_what_contains_its_answer() -> None:
     )
     with pytest.raises(FormatError, match="hides something only until its question is answered"):
         read_lesson("name", head + text)
-    assert LESSONS["dyck"].steps[0].hide == ("explore.depth",)
+
+
+def test_a_step_that_asks_for_a_prediction_hides_what_tells_it() -> None:
+    """Cells that are computed by hand, bets, and scores before they are looked at."""
+    hiding = {
+        (name, place)
+        for name, lesson in LESSONS.items()
+        for place, step in enumerate(lesson.steps)
+        if step.hide
+    }
+    assert hiding == {
+        *(("hankel-matrix", place) for place in (0, 1, 3, 4)),
+        ("dyck", 0),
+        *(("squared", place) for place in (4, 5)),
+        *(("convergence", place) for place in (0, 2)),
+        *(("which-model", place) for place in (1, 2, 3)),
+    }
 
 
 def test_every_question_that_is_entered_is_computed_above() -> None:
