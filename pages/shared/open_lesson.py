@@ -195,6 +195,14 @@ def leaves_open(key: str) -> bool:
     return position is None or key in position[0].steps[position[1]].look
 
 
+def draws_alone(key: str) -> bool:
+    """Return whether the open step is about the element with a key: then its views that the step
+    does not speak of are not drawn.
+    """
+    position = current()
+    return position is not None and key in position[0].steps[position[1]].look
+
+
 def page_of(step: Step) -> str:
     """Return the page of a step: the first of the pages it names that exists."""
     return next((name for name in step.pages if name in PAGES), "learn")
@@ -268,7 +276,7 @@ def panel(page: str) -> None:
         _slide(keys)
     if step.hide and page_of(step) == page:
         _hide(step.hide)
-    if MATRIX in step.look:  # alone
+    if draws_alone(MATRIX):
         st.html(
             f"<style>.st-key-{_class(MATRIX)} {{ --beside: none; --columns: minmax(0, 1fr); }}"
             "</style>"

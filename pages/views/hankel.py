@@ -30,7 +30,7 @@ from nlwfa_core.display.lens import (
 from nlwfa_core.display.panels import panels_payload
 from nlwfa_core.display.string_labels import count_by_hand
 from nlwfa_core.rounding import format_apart, format_significant
-from pages.shared import components, screen, sidebar
+from pages.shared import components, open_lesson, screen, sidebar
 from pages.shared.context import Context, computed
 from pages.shared.server import ASSETS
 from pages.shared.widgets import escape_markdown, written_frame
@@ -185,7 +185,7 @@ def _linked_lens(recipe: Recipe, choice: MatrixChoice, title: str) -> None:
             )
     if cell:
         _details(context, choice, cell)
-    else:
+    elif not open_lesson.draws_alone(open_lesson.MATRIX):
         st.caption(
             "Hover over a cell, a point or a string, and its prefix lights up in all three "
             "views. Each point is a prefix, too; "

@@ -190,7 +190,7 @@ def test_a_link_carries_what_was_chosen():
         asked["view"],
         asked["lesson"],
         asked["step"],
-    ) == ("slide", "rank", "4")
+    ) == ("slide", "rank", "5")
     assert asked["num_strings"] == "300" and asked["learner"] == "SP"
     app.toggle(key="share.lesson").set_value(False).run()
     assert "lesson=" not in app.code[0].value

@@ -453,6 +453,28 @@ def test_a_lesson_on_a_phone(page: Page, lab: str) -> None:
     page.wait_for_function(FITS, arg=PHONE["width"])
 
 
+def test_on_a_phone_a_lesson_is_a_sheet_that_folds(page: Page, lab: str) -> None:
+    """Folded, it leaves the page to its head; the next step opens it again."""
+    page.set_viewport_size(PHONE)
+    visit(page, lab, "hankel", lesson="hankel-matrix", step=2)
+    card = keyed(page, "lesson")
+    fold = card.get_by_role("button", name="The step's text")
+    question = card.get_by_text("What is in row a, column b?")
+    expect(question).to_be_in_viewport()
+    assert not serious(page)
+    fold.click()
+    expect(fold).to_have_attribute("aria-expanded", "false")
+    expect(question).to_be_hidden()
+    assert card.evaluate("card => innerHeight - card.getBoundingClientRect().top") < 80
+    fold.click()
+    expect(question).to_be_in_viewport()
+    fold.click()
+    visit(page, lab, "hankel", lesson="hankel-matrix", step=3)
+    expect(fold).to_have_attribute("aria-expanded", "true")
+    page.set_viewport_size(LAPTOP)
+    expect(fold).to_be_hidden()
+
+
 @pytest.mark.parametrize(("path", "view"), [("hankel", ""), ("data", "slide")])
 def test_no_serious_violation_with_a_lesson(page: Page, lab: str, path: str, view: str) -> None:
     visit(page, lab, path, **QUICK | {"lesson": "rank", "step": 2, "view": view})
