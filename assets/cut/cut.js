@@ -104,7 +104,7 @@ class Cut {
     globalThis.nlwfaRank = { id: this.data.id, rank };
     dispatchEvent(new CustomEvent("nlwfa.rank", { detail: globalThis.nlwfaRank }));
     this.bars.forEach((bar, i) => bar.classList.toggle("kept", i < rank));
-    line.style.left = `${(100 * last) / most}%`;
+    line.style.setProperty("--share", `${(100 * last) / most}%`);
     line.firstChild.textContent = `k = ${rank}${rank > most ? " →" : ""}`;
     this.box.querySelector(".said").textContent = text;
     const told = { valuemax: most, valuenow: last, valuetext: `${names[last - 1]}. ${text}` };

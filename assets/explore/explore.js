@@ -9,6 +9,7 @@ const PATIENCE_MS = 6000; // for Python to say the same
 const RANKS_AT_ONCE = 4; // that one press of a button trains: 1 to 4, 5 to 8 …
 const SEEDS = 3; // with which a network is trained, to see whether they agree
 const STEP_MS = 700; // of the play button, and of the opening
+const SORTING_MS = 1400; // while rows and columns of H travel
 const PREVIEW_MS = 250; // from one preview of a training to the next
 const NETWORKS = { "fac.non": [true, false], "tran.non": [false, true], "both.non": [true, true] };
 const DOES = {
@@ -1115,6 +1116,7 @@ class Explore {
       this.material.objective = objective; // that of its networks: a choice comes before them
       this.whole = null;
       if (part.further?.id === id) this.material.takeFurther(part.further.json);
+      this.state.order = this.orderAsked(part.now) ?? this.state.order;
       this.build(before);
       this.settle(part.now, true);
       if (isFirst && !this.isCalm) this.open(part.now.rank);
@@ -1141,18 +1143,29 @@ class Explore {
     this.change();
   }
 
-  // What a lesson's step asks for: only some parts, and a string that is followed from its start.
-  obey({ parts, word }) {
+  // What a lesson's step asks for: only some parts, an order of H's rows and columns, and a string that
+  // is followed from its start.
+  obey({ id, parts, order, word }) {
     this.box.classList.toggle("some", parts.length > 0);
     for (const node of this.box.querySelectorAll("[data-part]"))
       node.hidden = parts.length > 0 && !parts.includes(node.dataset.part);
     this.resize();
+    const wanted = this.id === id && this.orderAsked({ id, order });
+    if (wanted && wanted !== this.state.order) this.change({ order: wanted });
     if (!this.material || word === this.askedWord) return;
     this.askedWord = word;
     if (!word) return;
     const symbols = this.material.read(word);
     this.change({ word: symbols, at: this.isCalm ? Math.min(3, symbols.length) : 0 });
     if (!this.isCalm) this.play(true);
+  }
+
+  // The order of H that is asked for, unless it was asked for before: then a person's choice stays.
+  orderAsked({ id, order }) {
+    const asked = order && `${id} ${order}`;
+    if (asked === (this.askedOrder ?? "")) return null;
+    this.askedOrder = asked;
+    return order || "state";
   }
 
   // In one column where the parts have no room beside each other.
@@ -1367,7 +1380,7 @@ class Explore {
       this.travel("dots", 320);
     }
     if ("plane" in some) this.travel("dots", 600);
-    if ("order" in some) this.travel("order", 900);
+    if ("order" in some) this.travel("order", SORTING_MS);
     this.asked ||= requestAnimationFrame((now) => this.draw(now));
   }
 

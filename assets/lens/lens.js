@@ -6,7 +6,8 @@
 // A user's strings are drawn on canvases or set as text: no markup is ever made of them.
 
 const LABELS_FROM = 14; // pixels that a row or column must have to be labelled
-const VALUES_FROM = 52; // pixels that a column must have for numbers in its cells
+const VALUES_FROM = 52; // pixels that a column must have for numbers in its cells, if they are not known to be short
+const DIGIT = 7.3; // pixels, in the font of the numbers
 const [LARGEST_ROW, LARGEST_COLUMN] = [40, 72];
 const LIST_ROW = 26; // as in lens.css
 const MARGIN = 26;
@@ -77,6 +78,7 @@ class Lens {
     }
     for (const view of [this.map, this.plane, this.list]) on(view, "pointerleave blur", () => this.light(null));
     on(window, "nlwfa.lens", ({ detail }) => this.take(detail));
+    on(window, "nlwfa.step", () => this.redraw()); // which may hide the numbers, or show them again
     on(find(".tools"), "click", (event) => this.zoomBy(event.target.dataset.do));
     this.sizes = new ResizeObserver(() => this.resize());
     for (const view of [this.map, this.plane]) this.sizes.observe(view);
@@ -118,6 +120,8 @@ class Lens {
       codes: unpacked(cells.codes, Uint16Array),
       values: unpacked(cells.values, Float64Array),
     };
+    const longest = this.cells?.values.reduce((most, value) => Math.max(most, written(value, 3).length), 1) ?? Infinity;
+    this.valuesFrom = Math.min(VALUES_FROM, longest * DIGIT + 8);
     this.sums = unpacked(data.sums, Float32Array);
     this.columnOf = null;
     this.x = this.y = new Float32Array(this.numRows).fill(NaN);
@@ -188,6 +192,11 @@ class Lens {
     const [size, sign] = [Math.abs(value), value < 0 ? 128 : 0];
     if (size <= this.data.layer.floor) return 0;
     return 1 + sign + Math.round(clamp((Math.log10(size) - low) / (high - low), 0, 1) * 126);
+  }
+
+  // Whether a lesson hides the numbers until its question is answered: see open_lesson.
+  get hidesValues() {
+    return getComputedStyle(this.box).getPropertyValue("--hide-values").trim() === "hidden";
   }
 
   // A cell's exact value if it is here, else undefined.
@@ -420,7 +429,7 @@ class Lens {
       [this.data.row, prefixes[row]],
       ...(column === undefined
         ? [["row sum", written(this.sums[row], 6)]]
-        : [["suffix v", suffixes[column]], ["value", value === undefined ? this.roughly(row, column) : written(value, 6)]]),
+        : [["suffix v", suffixes[column]], ["value", this.hidesValues ? "?" : value === undefined ? this.roughly(row, column) : written(value, 6)]]),
       ["point", Number.isFinite(x) ? `(${written(x, 3)}, ${written(y, 3)})` : "none: no string begins so"],
     ];
   }
@@ -532,6 +541,8 @@ class Lens {
   drawCells(pen, plot, rows, columns) {
     const { x, y, sx, sy } = this.view;
     Object.assign(pen, { font: `12px ${this.code}`, textAlign: "center" });
+    const isHidden = this.hidesValues;
+    this.box.dataset.values = isHidden ? "hidden" : "shown";
     for (let row = rows[0]; row < rows[1]; row += 1) {
       for (let column = columns[0]; column < columns[1]; column += 1) {
         const value = this.valueAt(row, column);
@@ -540,7 +551,7 @@ class Lens {
         const [px, py] = [plot.left + (column - x) * sx, plot.top + (row - y) * sy];
         pen.fillStyle = `rgb(${this.inks[level].slice(0, 3)})`;
         pen.fillRect(px + 0.5, py + 0.5, sx - 1, sy - 1);
-        if (sx < VALUES_FROM || sy < LABELS_FROM) continue;
+        if (sx < this.valuesFrom || sy < LABELS_FROM || isHidden) continue;
         pen.fillStyle = isBright(this.inks[level]) ? "#111" : "#fff";
         // A cell at the edge shows its whole number or none: half of 0.3 would be a 3.
         const text = written(value, 3);
@@ -675,6 +686,7 @@ class Lens {
   }
 
   drawPlane() {
+    if (!this.plane.clientWidth) return;
     const pen = this.pen(this.plane);
     if (!this.points) this.drawPoints();
     const { clientWidth: width, clientHeight: height } = this.plane;

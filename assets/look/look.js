@@ -1,7 +1,7 @@
 // Scrolls to what a lesson's step points at, for each visit of the step and each press of one of its buttons: when the page is drawn, and
 // again while the page changes, until it has stood still for ten seconds, but only if it is out of sight. A step that points at nothing,
 // and a quiz, begin at the top of the page.
-// Only where the lesson is docked beside the page: where it stands above the page, its text would scroll away.
+// Only where the lesson is docked beside the page or below it: where it stands above the page, its text would scroll away.
 // On a slide the arrow keys, and a presenter's buttons, go to the next step and back.
 const PATIENCE_MS = 60_000;
 const STEADY_MS = 300; // what stands above may still be drawn
@@ -31,6 +31,8 @@ function placeOf(targets) {
   return JSON.stringify([...tops, main?.scrollHeight ?? 0]);
 }
 
+// A canvas does not hear of what a style hides, and shows again.
+const tellPictures = () => dispatchEvent(new Event("nlwfa.step"));
 const isDrawn = () => document.querySelector('[data-test-script-state="notRunning"]') !== null;
 
 // Returns whether anything was out of sight, and could be brought nearer.
@@ -44,7 +46,9 @@ function scrollTo(targets) {
   const bottom = Math.max(...boxes.map((box) => box.bottom));
   const head = document.querySelector('[data-testid="stHeader"]')?.getBoundingClientRect().bottom ?? 0;
   const distance = top - head - SPACE;
-  const isOutOfSight = (top < head || bottom > innerHeight) && Math.abs(distance) > 1;
+  const dock = card.getBoundingClientRect();
+  const end = dock.right < innerWidth ? innerHeight : dock.top; // beside the page, or a sheet over its lower part
+  const isOutOfSight = (top < head || bottom > end) && Math.abs(distance) > 1;
   if (isOutOfSight) main.scrollBy({ top: distance, behavior: "smooth" });
   return isOutOfSight;
 }
@@ -54,6 +58,7 @@ function showAnswer(data) {
   if (window.nlwfaAnswered === data.answered) return;
   window.nlwfaAnswered = data.answered;
   requestAnimationFrame(() => {
+    tellPictures();
     const card = document.querySelector(".st-key-lesson");
     const exercise = card?.querySelector('[class*="st-key-exercise_"]');
     if (!exercise || getComputedStyle(card.parentElement).position !== "fixed") return;
@@ -84,6 +89,7 @@ export default function ({ data }) {
   window.nlwfaVisit = data.visit;
   window.nlwfaPresses = data.presses;
   if (isNew) document.querySelector(".st-key-lesson")?.scrollTo(0, 0); // the step before may have been read to its end
+  if (isNew) delete document.documentElement.dataset.step; // or been folded
   if (isNew && !data.keys.length) document.querySelector('[data-testid="stMain"]')?.scrollTo(0, 0);
   const begin = performance.now();
   let end = begin + PATIENCE_MS;
@@ -102,6 +108,7 @@ export default function ({ data }) {
     const targets = elements(data.keys);
     const place = targets.every(Boolean) && isDrawn() ? placeOf(targets) : "";
     if (place !== before) {
+      tellPictures();
       steady = now;
       scrolls = 0;
       isSettled = false;

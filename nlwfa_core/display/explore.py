@@ -54,18 +54,30 @@ OTHER_SEEDS = 2  # with which a network is trained again, to see whether they ag
 MAX_RANK = 20  # of the linear models that are sent together
 # How an address, and a lesson's step, set the picture apart from the recipe: how networks are
 # trained, if not by likelihood; the linear model, if not the first of LINEAR; its rank, while the
-# lanes are unlinked; and the string that is followed. Name -> the values that it may have, if they
-# are few.
-WAY, LINEAR_WAY, LINEAR_RANK, WORD = "way", "linear", "linear_rank", "word"
+# lanes are unlinked; the string that is followed; and the order of H's rows and columns, if not by
+# state. Name -> the values that it may have, if they are few.
+WAY, LINEAR_WAY, LINEAR_RANK, WORD, ORDER = "way", "linear", "linear_rank", "word", "order"
 FIRST_OBJECTIVE = "likelihood"
 VIEW = {
     WAY: tuple(name for name in OBJECTIVES if name != FIRST_OBJECTIVE),
     LINEAR_WAY: LINEAR[1:],
     LINEAR_RANK: tuple(str(rank) for rank in range(1, FURTHEST_RANK + 1)),
     WORD: (),
+    ORDER: ("frequency",),
 }
 # Its parts, as a lesson's step names them: `look: explore.depth`.
-PARTS = ("cut", "bends", "shows", "verdict", "strings", "lanes", "depth", "ranks", "follow")
+PARTS = (
+    "cut",
+    "bends",
+    "shows",
+    "verdict",
+    "strings",
+    "matrix",
+    "lanes",
+    "depth",
+    "ranks",
+    "follow",
+)
 PFA_STARTS = 8  # of EM, for the shipped linear models by likelihood
 MOST_POINTS = 60  # of a loss curve
 MOST_NUMBERS = 50_000  # in the transitions that are sent of one model

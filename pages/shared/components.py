@@ -24,8 +24,8 @@ def component(name: str, *scripts: str) -> Any:
     return st.components.v2.component(f"nlwfa.{name}", html=html, css=css, js=f"{before}\n{js}")
 
 
-_walk, _cut, _panels, _story, _network = (
-    component(name) for name in ("walk", "cut", "panels", "story", "network")
+_walk, _cut, _panels, _story, _network, _fold = (
+    component(name) for name in ("walk", "cut", "panels", "story", "network", "fold")
 )
 _explore = component("explore", "models", "verdict")
 # Sends a part of a picture that comes later, or changes more often, than the picture itself.
@@ -36,6 +36,11 @@ _part = st.components.v2.component(
 
 def _nothing() -> None:
     """Do nothing: Streamlit gives a component a state only if it has a callback."""
+
+
+def fold() -> None:
+    """Draw the button that folds the sheet of a lesson; where there is none, nothing."""
+    _fold(key="lesson.fold", width="content", height="content")
 
 
 def walk(
@@ -100,8 +105,9 @@ def explore(
     now : dict
         "id" of the payload, "trained", that of the trained models, "rank", "learner", "objective",
         "linear", the learner of the linear model, "linearRank", its rank where it is not "rank",
-        "word": the string to follow, "" for any; "parts": those of `PARTS` that are drawn, all if
-        it is empty; and "isFirst": whether it begins in motion.
+        "word": the string to follow, "" for any; "order": that of H's rows and columns, "" for
+        by state; "parts": those of `PARTS` that are drawn, all if it is empty; and "isFirst":
+        whether it begins in motion.
     text : str
         The payload, as JSON.
     first, rest : str

@@ -22,7 +22,7 @@ from nlwfa_core.teaching.glossary import terms_in
 from nlwfa_core.teaching.lessons import PART, Action, Lesson, Step
 from nlwfa_core.teaching.questions import Question
 from nlwfa_core.teaching.quizzes import AFTER, BEFORE
-from pages.shared import contents, exercises, sidebar, url_parameters
+from pages.shared import components, contents, exercises, sidebar, url_parameters
 from pages.shared.navigation import PAGES, switch, title
 from pages.shared.server import ASSETS
 from pages.shared.widgets import error_toast, escape_markdown
@@ -36,9 +36,11 @@ HIDDEN = "The quiz is open beside this. The step's text and answer are hidden un
 # the lesson and the index of a step, and the values of the controls before that step was opened
 MINE = "lessons.mine"
 VISIT = "lessons.visit"  # how many steps have been opened
-# so many buttons have room above Back and Next; more stand between the text and the question
+# So many buttons have room above Back and Next. More, and those that set the picture of Explore,
+# stand between the text and the question.
 BESIDE_MOVES = 2
 PICTURE = "explore.picture"
+MATRIX, VALUES = "hankel.lens", "hankel.values"  # the matrix, and the numbers in its cells
 COMPARED = (1, 2, 3, 5, 10)  # the ranks that the Compare page offers at first
 
 _look = st.components.v2.component(
@@ -193,6 +195,14 @@ def leaves_open(key: str) -> bool:
     return position is None or key in position[0].steps[position[1]].look
 
 
+def draws_alone(key: str) -> bool:
+    """Return whether the open step is about the element with a key: then its views that the step
+    does not speak of are not drawn.
+    """
+    position = current()
+    return position is not None and key in position[0].steps[position[1]].look
+
+
 def page_of(step: Step) -> str:
     """Return the page of a step: the first of the pages it names that exists."""
     return next((name for name in step.pages if name in PAGES), "learn")
@@ -213,6 +223,7 @@ def panel(page: str) -> None:
         with st.container(horizontal=True, vertical_alignment="center", key="lesson_head"):
             st.caption(f"{lesson.title} · step {index + 1} of {len(lesson.steps)}", width="stretch")
             _words(step)
+            components.fold()
             st.button(
                 "Close",
                 key="lesson.close",
@@ -223,8 +234,8 @@ def panel(page: str) -> None:
         st.markdown(f"#### {step.title}")
         is_quiz = page == "practice" and st.session_state.get(exercises.MODE) == exercises.QUIZ
         st.markdown(HIDDEN if is_quiz else step.text)
-        has_many = len(step.actions) > BESIDE_MOVES
-        if has_many and not is_quiz:
+        on_top = len(step.actions) > BESIDE_MOVES or page_of(step) == "explore"
+        if on_top and step.actions and not is_quiz:
             with st.container(horizontal=True, key="lesson_actions"):
                 _actions(step)
         if step.question and not is_quiz:
@@ -253,9 +264,9 @@ def panel(page: str) -> None:
                 with st.container(
                     horizontal=True,
                     width="content",
-                    key="lesson_ways" if has_many else "lesson_actions",
+                    key="lesson_ways" if on_top else "lesson_actions",
                 ):
-                    if not has_many:
+                    if not on_top:
                         _actions(step)
                     _ways(step, page)
                 with st.container(horizontal=True, width="content", key="lesson_move"):
@@ -265,6 +276,11 @@ def panel(page: str) -> None:
         _slide(keys)
     if step.hide and page_of(step) == page:
         _hide(step.hide)
+    if draws_alone(MATRIX):
+        st.html(
+            f"<style>.st-key-{_class(MATRIX)} {{ --beside: none; --columns: minmax(0, 1fr); }}"
+            "</style>"
+        )
     with st.container(key="look"):
         visit = (
             f"{lesson.name} {index} {'quiz' if is_quiz else ''} {st.session_state.get(VISIT, 0)}"
@@ -281,17 +297,18 @@ def _hide(names: Sequence[str]) -> None:
     them.
 
     The style stays as it is when only the question is drawn again. A style reaches the parts of
-    Explore's picture only by properties, which explore.css reads.
+    Explore's picture, and the numbers in the matrix, only by properties, which their style sheets
+    and scripts read.
     """
     before = ".stApp:has(.st-key-unanswered)"
-    hidden = [
-        f"--hide-{name.removeprefix(PART)}: hidden;" for name in names if name.startswith(PART)
-    ]
-    if hidden:
-        note = f"--note-{names[-1].removeprefix(PART)}: {ANSWER_FIRST};"
-        st.html(f"<style>{before} {{ {' '.join(hidden)} {note} }}</style>")
+    inside = [name for name in names if name.startswith(PART) or name == VALUES]
+    if inside:
+        hidden = " ".join(f"--hide-{name.partition('.')[2]}: hidden;" for name in inside)
+        note = f"--note-{inside[-1].partition('.')[2]}: {ANSWER_FIRST};"
+        st.html(f"<style>{before} {{ {hidden} {note} }}</style>")
+    keys = [_class(name) for name in names if name not in inside]
+    if not keys:
         return
-    keys = [_class(name) for name in names]
     boxes = ", ".join(f".st-key-{key}, .st-key-{key} *" for key in keys)
     note = (
         f"content: {ANSWER_FIRST}; visibility: visible; position: sticky; top: 40vh; "
@@ -374,8 +391,8 @@ def _words(step: Step) -> None:
 
 
 def _actions(step: Step) -> None:
-    """Draw the buttons that set the recipe; the button whose recipe is set has a tick, or is left
-    out if it is the only one.
+    """Draw the buttons that set the recipe; the button whose recipe is set has a tick. If it is the
+    only one, and entering the step has done the same, it is left out.
     """
     now = sidebar.current().key()
     for number, action in enumerate(step.actions):
@@ -384,7 +401,7 @@ def _actions(step: Step) -> None:
             and action.recipe.key() == now
             and (page_of(step) != "explore" or _has_view(action.view))
         )
-        if len(step.actions) == 1 and is_set:
+        if len(step.actions) == 1 and is_set and action.view == step.view:
             break
         icon = ":material/check:" if is_set else ":material/tune:"
         st.button(

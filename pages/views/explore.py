@@ -19,6 +19,7 @@ from nlwfa_core.display.explore import (
     MAX_RANK,
     NETWORK_RANKS,
     NETWORKS,
+    ORDER,
     OTHER_SEEDS,
     PFA_STARTS,
     VIEW,
@@ -99,6 +100,7 @@ def picture(context: Context) -> None:
             "linear": _linear(),
             "linearRank": _linear_rank(),
             "word": url_parameters.value(WORD),
+            "order": url_parameters.value(ORDER),
             "parts": open_lesson.parts("explore"),
             "isFirst": not st.session_state.get(SEEN)
             and open_lesson.current() is None

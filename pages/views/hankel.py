@@ -186,7 +186,7 @@ def _linked_lens(recipe: Recipe, choice: MatrixChoice, title: str) -> None:
             )
     if cell:
         _details(context, choice, cell)
-    else:
+    elif not open_lesson.draws_alone(open_lesson.MATRIX):
         st.caption(
             "Hover over a cell, a point or a string, and its prefix lights up in all three "
             "views. Each point is a prefix, too; "

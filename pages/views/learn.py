@@ -68,9 +68,27 @@ def picture() -> None:
             "For the story the matrix has only the "
             "most frequent beginnings and endings."
         )
+        _after_the_story()
         return
     alt = "Strings are counted into a Hankel matrix, factorised into states, and scored"
     st.image(ASSETS / "overview.svg", width="stretch", alt=alt)
+
+
+def _after_the_story() -> None:
+    """Draw the buttons that go on from the story: to the first lesson, and to one's own strings."""
+    first = next(iter(contents.lessons().values()))
+    with st.container(horizontal=True, key="learn_on", vertical_alignment="center"):
+        st.markdown("**Now by hand:** the same matrix, from ten strings.", width="content")
+        st.button(
+            "Lesson 1",
+            key="learn.on.lesson",
+            icon=":material/school:",
+            on_click=open_lesson.open_lesson,
+            args=(first.name,),
+        )
+        st.markdown("**Or play it** on strings of yours.", width="content")
+        if st.button("Your own strings", key="learn.on.data", icon=":material/upload_file:"):
+            switch("data")
 
 
 def lesson_cards() -> None:

@@ -111,10 +111,10 @@ def test_next_alone_shows_what_each_step_speaks_about():
     assert titles["rank"] == [
         "Data",
         "The Hankel matrix",
-        "The Hankel matrix",
+        "Explore",
+        "Explore",
         "Train",
         "States",
-        "Predict",
         "Train",
         "Compare",
     ]
@@ -140,6 +140,16 @@ def test_a_step_on_explore_sets_its_picture():
     assert not [button for button in app.button if button.key == "explore.lesson"]
 
 
+def test_one_button_sorts_the_matrix_by_state():
+    app = open_lab("explore", lesson="rank", step=3)
+    assert app.query_params["order"] == "frequency" and recipe_of(app).data.source == "tomita"
+    app.button(key="lesson.do.0").click().run()
+    assert not complaints(app) and "order" not in app.query_params
+    assert app.button(key="lesson.do.0").icon == ":material/check:"
+    app.button(key="lesson.next").click().run()
+    assert app.query_params["order"] == "frequency" and recipe_of(app).data.source == "dyck"
+
+
 def test_a_recipe_of_ones_own_can_be_kept_when_a_step_sets_another():
     app = open_lab("learn", **QUICK | {"rank": 7})
     mine = recipe_of(app)
@@ -158,14 +168,14 @@ def test_a_recipe_of_ones_own_can_be_kept_when_a_step_sets_another():
 
 
 def test_a_link_of_a_step_alone_shows_what_the_step_speaks_about():
-    app = open_lab("train", lesson="rank", step=4)
+    app = open_lab("train", lesson="rank", step=5)
     assert recipe_of(app).key() == LESSONS["rank"].steps[
-        3
+        4
     ].recipe.key() and "train.scores.table" in keys(app)
-    app = open_lab("train", **QUICK, lesson="rank", step=4)
+    app = open_lab("train", **QUICK, lesson="rank", step=5)
     assert recipe_of(app).learning.rank == QUICK["rank"]  # a link with a recipe shows that
     app.button(key="lesson.do.0").click().run()
-    assert recipe_of(app).key() == LESSONS["rank"].steps[3].recipe.key()
+    assert recipe_of(app).key() == LESSONS["rank"].steps[4].recipe.key()
 
 
 def test_after_the_last_lesson_there_is_none():
@@ -204,6 +214,16 @@ def test_the_learn_page_reads_no_strings(monkeypatch):
     assert len(
         [button for button in app.button if (button.key or "").startswith("learn.lesson.")]
     ) == len(LESSONS)
+
+
+def test_the_story_leads_to_the_first_lesson_and_to_own_strings():
+    app = open_lab("learn")
+    assert not [button for button in app.button if (button.key or "").startswith("learn.on.")]
+    app.button(key="learn.story").click().run()
+    app.button(key="learn.on.data").click().run()
+    assert not complaints(app) and app.main.title[0].value == "Data"
+    go(app, "learn").button(key="learn.on.lesson").click().run()
+    assert not complaints(app) and app.query_params["lesson"] == "hankel-matrix"
 
 
 def test_a_run_is_resumed_from_the_learn_page():

@@ -174,7 +174,7 @@ def test_slide_view_has_links_and_a_way_out():
 
 
 def test_a_link_carries_what_was_chosen():
-    app = open_lab("train", **QUICK | {"learner": "SP"}, lesson="rank", step=4)
+    app = open_lab("train", **QUICK | {"learner": "SP"}, lesson="rank", step=5)
     assert not app.code  # a closed popover is empty
     app.session_state["share"] = True
     app.run()
@@ -191,7 +191,7 @@ def test_a_link_carries_what_was_chosen():
         asked["view"],
         asked["lesson"],
         asked["step"],
-    ) == ("slide", "rank", "4")
+    ) == ("slide", "rank", "5")
     assert asked["num_strings"] == "300" and asked["learner"] == "SP"
     app.toggle(key="share.lesson").set_value(False).run()
     assert "lesson=" not in app.code[0].value

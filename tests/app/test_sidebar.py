@@ -427,7 +427,7 @@ def test_after_an_undo_a_new_change_can_be_undone():
 
 
 def test_what_lessons_set_is_undone():
-    app = open_lab("train", **QUICK, lesson="rank", step=4)
+    app = open_lab("train", **QUICK, lesson="rank", step=5)
     before = recipe_of(app)
     app.button(key="lesson.do.0").click().run()
     assert recipe_of(app).learning.rank == 3

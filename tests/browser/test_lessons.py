@@ -71,7 +71,8 @@ def test_a_lesson_from_the_learn_page_to_its_models(page: Page, lab: str) -> Non
         expect(keyed(page, "num_strings")).to_be_hidden()
         for title, path in (
             ("Reveal it", "hankel"),
-            ("Now brackets", "hankel"),
+            ("Sort by state", ""),
+            ("Now brackets", ""),
             ("Why rank 3 fails", "train"),
         ):
             press(page, "lesson.next")
@@ -85,13 +86,13 @@ def test_a_lesson_from_the_learn_page_to_its_models(page: Page, lab: str) -> Non
         )
         expect(answer).to_have_count(0)
         keyed(page, "lesson").get_by_text("some strings get a negative weight").click()
-        press(page, "exercise.rank_4_0.check")
+        press(page, "exercise.rank_5_0.check")
         expect(keyed(page, "lesson")).to_contain_text(
             "The column negative says 0: none does. Try once more."
         )
-        question = LESSONS["rank"].steps[3].question
+        question = LESSONS["rank"].steps[4].question
         assert question is not None and question.key is not None
-        enter(page, "rank/4", question.key)
+        enter(page, "rank/5", question.key)
         expect(answer).to_be_visible()
         expect(keyed(page, "lesson")).to_contain_text(
             "Right at the second try. You said “some strings get a negative weight”, then"
@@ -101,11 +102,11 @@ def test_a_lesson_from_the_learn_page_to_its_models(page: Page, lab: str) -> Non
         press(page, "lesson.close")
         expect(keyed(page, "lesson")).to_have_count(0)
         assert not {"lesson", "step"} & set(asked(page))
-        # Six steps of one person, six entries: the browser's Back opens the lesson again.
-        assert page.evaluate("history.length") == entries + 6
+        # Seven steps of one person, seven entries: the browser's Back opens the lesson again.
+        assert page.evaluate("history.length") == entries + 7
         page.go_back()
         step(page, "Now brackets")
-        expect(heading(page, "hankel")).to_be_visible()
+        expect(heading(page, "")).to_be_visible()
         page.go_forward()
         expect(keyed(page, "lesson")).to_have_count(0)
     assert found == {"requests": [], "errors": [], "dialogs": []}
@@ -228,7 +229,36 @@ def test_a_step_on_explore_draws_only_what_it_is_about(page: Page, lab: str) -> 
     assert drawn_parts() == ["lanes", "follow"]
     page.set_viewport_size(LAPTOP)
     press(page, "lesson.close")
-    eventually(lambda: len(drawn_parts()), 9)
+    eventually(lambda: len(drawn_parts()), 10)
+
+
+def test_one_button_sorts_the_matrix_by_state(page: Page, lab: str) -> None:
+    """The step begins with the rows by frequency; after the press blocks are drawn around them."""
+    page.set_viewport_size(LAPTOP)
+    visit(page, lab, "", lesson="rank", step=3)
+    step(page, "Sort by state")
+    order = page.locator(".explore button.order")
+    expect(order).to_have_text("sort by state")
+    inside = """canvas => {
+        const { data, width, height } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
+        let [blocks, all] = [0, 0];
+        for (let y = 14; y < height; y++) for (let x = 14; x < width; x++) {
+            if (!data[4 * (y * width + x) + 3]) continue;
+            all += 1;
+            const [row, column] = [y, x].map(at => ((at - 14) / (width - 14)) * 100);
+            blocks += [[0, 35, 0, 35], [35, 65, 35, 68], [65, 100, 68, 100]]
+                .some(([top, bottom, left, right]) => row >= top - 1 && row <= bottom + 1 && column >= left - 1 && column <= right + 1);
+        }
+        return all && blocks / all;
+    }"""  # noqa: E501
+    heat = page.locator(".explore .left canvas.heat")
+    assert heat.evaluate(inside) < 0.5
+    press(page, "lesson.do.0")
+    expect(order).to_have_text("sort by frequency")
+    page.wait_for_function(f"canvas => ({inside})(canvas) > 0.99", arg=heat.element_handle())
+    press(page, "lesson.next")
+    step(page, "Now brackets")
+    expect(order).to_have_text("sort by state")
 
 
 def test_a_lesson_offers_its_quiz_before_and_after_and_stays_open(page: Page, lab: str) -> None:
@@ -342,13 +372,13 @@ def test_slide_view_is_the_page_alone_and_larger(page: Page, lab: str) -> None:
     visit(page, lab, "hankel", **QUICK, view="slide", lesson="rank", step=2)
     expect(page.get_by_test_id("stSidebar")).to_be_hidden()
     expect(page.get_by_test_id("stHeader")).to_be_hidden()
-    for key in ("hankel.singular_values", "hankel.panels"):  # the pictures that the step is about
-        expect(keyed(page, key)).to_be_visible()
-    expect(keyed(page, "hankel.block")).to_be_hidden()
+    expect(keyed(page, "hankel.singular_values")).to_be_visible()  # what the step is about
+    for key in ("hankel.block", "hankel.panels"):
+        expect(keyed(page, key)).to_be_hidden()
     text = keyed(page, "lesson").get_by_text("singular values", exact=True)
     assert text.evaluate("node => getComputedStyle(node).fontSize") == "28px"
     page.keyboard.press("ArrowRight")
-    step(page, "Now brackets")
+    step(page, "Sort by state")
     page.keyboard.press("ArrowLeft")
     step(page, "Reveal it")
     page.get_by_role("link", name="Data", exact=True).locator("visible=true").click()
@@ -386,7 +416,7 @@ def test_undo_changes_what_the_sidebar_and_the_address_say(page: Page, lab: str)
 def test_a_lesson_on_a_phone(page: Page, lab: str) -> None:
     page.set_viewport_size(PHONE)
     steps = [
-        ("rank", path, n) for path, n in (("data", 1), ("hankel", 2), ("train", 4), ("states", 5))
+        ("rank", path, n) for path, n in (("data", 1), ("hankel", 2), ("train", 5), ("states", 6))
     ]
     for name, path, number in (*steps, ("dyck", "", 4)):
         visit(page, lab, path, lesson=name, step=number)
@@ -405,6 +435,31 @@ def test_a_lesson_on_a_phone(page: Page, lab: str) -> None:
         story.locator(".stage").press("ArrowRight")
         expect(story.locator("[aria-current=true]")).to_contain_text(name)
     page.wait_for_function(FITS, arg=PHONE["width"])
+
+
+def test_on_a_phone_a_lesson_is_a_sheet_that_folds(page: Page, lab: str) -> None:
+    """Folded, only its head is there; another step opens it again."""
+    page.set_viewport_size(PHONE)
+    visit(page, lab, "hankel", lesson="hankel-matrix", step=2)
+    card = keyed(page, "lesson")
+    fold = card.get_by_role("button", name="The step's text")
+    question = card.get_by_text("What is in row a, column b?")
+    expect(question).to_be_in_viewport()
+    assert not serious(page)
+    fold.click()
+    expect(fold).to_have_attribute("aria-expanded", "false")
+    expect(question).to_be_hidden()
+    assert card.evaluate("card => innerHeight - card.getBoundingClientRect().top") < 80
+    fold.click()
+    expect(question).to_be_in_viewport()
+    press(page, "lesson.next")
+    step(page, "One string, several cells")
+    fold.click()
+    page.go_back()
+    step(page, "A table of beginnings and endings")
+    expect(fold).to_have_attribute("aria-expanded", "true")
+    page.set_viewport_size(LAPTOP)
+    expect(fold).to_be_hidden()
 
 
 @pytest.mark.parametrize(("path", "view"), [("hankel", ""), ("data", "slide")])

@@ -136,14 +136,14 @@ def test_the_runner_finds_them_and_writes_elsewhere(tmp_path) -> None:  # type: 
 
 def test_what_is_missing_is_made_and_what_nobody_wants_goes(tmp_path) -> None:  # type: ignore[no-untyped-def]
     (tmp_path / "old").mkdir()
-    deeper = next(step for step in LESSONS[1].steps if step.title == "Break it one level deeper")
-    few = [dataclasses.replace(LESSONS[1], steps=(deeper,))]
+    larger = next(step for step in LESSONS[1].steps if step.title == "Too many states")
+    few = [dataclasses.replace(LESSONS[1], steps=(larger,))]
     presets = {recipe.key() for recipe in shipped_recipes([]).values()}
     for key in presets:
         (tmp_path / key).mkdir()
         (tmp_path / key / "result.json").write_text(json.dumps({}), encoding="utf-8")
     assert (
-        make_results(tmp_path, few) == ["SP, k = 3, dyck", "SP, k = 10, dyck"]
+        make_results(tmp_path, few) == ["SP, k = 50, dyck", "SP, k = 100, dyck"]
         and make_results(tmp_path, few) == []
     )
     assert not (tmp_path / "old").exists()

@@ -1,0 +1,181 @@
+"""Each step of each lesson in one view: its question, its picture and *Check*, on a laptop and on a
+phone; and no answer that can be read before it is given.
+"""
+
+from __future__ import annotations
+
+import re
+from contextlib import suppress
+
+import pytest
+from playwright.sync_api import Page, TimeoutError, ViewportSize, expect
+
+from nlwfa_core.teaching.answers import Key, NumberKey
+from nlwfa_core.teaching.lessons import read_lessons
+from nlwfa_core.teaching.questions import Question
+from nlwfa_core.teaching.shipped import ASSETS
+from tests.browser.screen import (
+    LAPTOP,
+    PHONE,
+    WIDE,
+    enter,
+    eventually,
+    keyed,
+    press,
+    settled,
+    visit,
+)
+
+LESSONS = read_lessons(ASSETS / "lessons")
+PATIENCE_MS = 12_000  # until a page that is drawn has scrolled to what the step is about
+SHARE = 0.6  # of a picture that has to be in view, from its top
+
+# What is out of view of a step: its question, the button that checks the answer, or the upper part
+# of its picture. The card covers what is behind it, and its lowest row what it scrolls over. The
+# parts of Explore's picture are in a shadow root.
+OUT_OF_VIEW = """([keys, share]) => {
+    const box = node => node.getBoundingClientRect();
+    const find = key => document.querySelector(".st-key-" + key.replace(/[^a-zA-Z0-9_-]/g, "-"));
+    const card = find("lesson");
+    const shell = box(card.parentElement);
+    const rows = box(card.querySelector(".st-key-lesson_do"));
+    const head = box(document.querySelector("[data-testid=stHeader]")).bottom;
+    const exercise = card.querySelector("[class*='st-key-exercise_']");
+    const asked = exercise ?? card.querySelector("[class*='st-key-lesson-answer']") ?? card.querySelector("h4");
+    const question = exercise ? exercise.querySelector(".stMarkdown") : asked;
+    const check = exercise?.querySelector("[class*='-check'] button") ?? question;
+    const lost = [];
+    const isRead = ({ top, bottom }) => top >= Math.max(shell.top, 0) - 1 && bottom <= Math.min(rows.top, innerHeight) + 1;
+    for (const [name, node] of [["question", question], ["Check", check]]) if (!isRead(box(node))) lost.push(name);
+    const hosts = [...document.querySelectorAll(".st-key-explore-picture *")].filter(node => node.shadowRoot);
+    const parts = keys.filter(key => key.startsWith("explore.")).map(key => key.slice(8));
+    const drawn = parts.map(part => hosts[0]?.shadowRoot.querySelector(`[data-part=${part}]`));
+    drawn.push(...keys.filter(key => !key.startsWith("explore.")).map(find));
+    if (drawn.some(node => !node)) return [...lost, "not drawn"].join();
+    if (!drawn.length) return lost.join();
+    const boxes = drawn.map(box);
+    const top = Math.min(...boxes.map(one => one.top));
+    const bottom = Math.max(...boxes.map(one => one.bottom));
+    const isBeside = shell.right < innerWidth - 1;
+    const end = isBeside ? innerHeight : shell.top;
+    const isHidden = isBeside && boxes.some(one => one.left < shell.right);
+    const seen = (Math.min(bottom, end) - top) / (bottom - top);
+    if (top < head - 1 || seen < share || isHidden) lost.push(`picture ${Math.round(top)}-${Math.round(bottom)} of ${Math.round(end)}`);
+    return lost.join();
+}"""  # noqa: E501
+
+
+@pytest.mark.parametrize("name", LESSONS)
+@pytest.mark.parametrize("size", [LAPTOP, PHONE], ids=["laptop", "phone"])
+def test_question_picture_and_check_are_in_one_view(
+    page: Page, lab: str, size: ViewportSize, name: str
+) -> None:
+    page.set_viewport_size(size)
+    lesson = LESSONS[name]
+    first = lesson.steps[0].pages[0]
+    visit(page, lab, "" if first == "explore" else first, lesson=name, step=1)
+    lost = {}
+    for place, step in enumerate(lesson.steps, 1):
+        if place > 1:
+            press(page, "lesson.next")
+        title = keyed(page, "lesson").get_by_role("heading", name=step.title, exact=True)
+        expect(title).to_be_visible()
+        settled(page)
+        wanted = [[*step.look], SHARE]
+        with suppress(TimeoutError):
+            page.wait_for_function(
+                f"wanted => ({OUT_OF_VIEW})(wanted) === ''",
+                arg=wanted,
+                timeout=PATIENCE_MS,
+                polling=100,
+            )
+        if found := page.evaluate(OUT_OF_VIEW, wanted):
+            lost[f"{place}. {step.title}"] = found
+    assert not lost
+
+
+# All that can be read on the page, in shadow roots, too; not what is hidden.
+TEXT = """() => {
+    const roots = [...document.querySelectorAll("*")].map(node => node.shadowRoot).filter(Boolean);
+    const boxes = [document.body, ...roots.flatMap(root => [...root.children])];
+    return boxes.map(box => box.innerText ?? "").join("\\n");
+}"""
+# Which of the elements that a step hides can be seen.
+SEEN = """keys => {
+    const find = key => document.querySelector(".st-key-" + key.replace(/[^a-zA-Z0-9_-]/g, "-"));
+    const inside = (key, selector) => find(key)?.querySelectorAll("*").values().find(node => node.shadowRoot)
+        ?.shadowRoot.querySelector(selector);
+    const isSeen = node => Boolean(node) && getComputedStyle(node).visibility === "visible";
+    return keys.filter(key => {
+        if (key === "hankel.values") return inside("hankel.lens", ".lens").dataset.values !== "hidden";
+        if (key.startsWith("explore.")) return isSeen(inside("explore.picture", `[data-part=${key.slice(8)}]`));
+        return isSeen(find(key));
+    });
+}"""  # noqa: E501
+SIZES: list[ViewportSize] = [PHONE, LAPTOP, {"width": 1440, "height": 900}, WIDE]
+HIDING = [
+    (name, place)
+    for name, lesson in LESSONS.items()
+    for place, step in enumerate(lesson.steps, 1)
+    if step.hide
+]
+
+
+def asked(name: str, place: int) -> tuple[Question, Key]:
+    """A step's question and its key."""
+    question = LESSONS[name].steps[place - 1].question
+    assert question is not None and question.key is not None
+    return question, question.key
+
+
+def telling(name: str, place: int) -> list[str]:
+    """Patterns of what would tell the answer: the solution's longest run of plain words, and the
+    number if it is no whole one.
+    """
+    question, key = asked(name, place)
+    runs = re.split(r"[^\w\s,.]", question.solution.replace("\n", " "))
+    words = r"\s+".join(map(re.escape, max(runs, key=len).split()))
+    is_number = isinstance(key, NumberKey) and not key.is_whole
+    return [words] + [rf"(?<![\d.]){re.escape(key.best)}(?!\d)"] * is_number
+
+
+def is_told(page: Page, name: str, place: int) -> list[str]:
+    text = page.evaluate(TEXT)
+    return [pattern for pattern in telling(name, place) if re.search(pattern, text)]
+
+
+@pytest.mark.parametrize("name", LESSONS)
+def test_an_answer_cannot_be_read_before_it_is_given(page: Page, lab: str, name: str) -> None:
+    """At each width; and what was hidden appears once it is given."""
+    page.set_viewport_size(LAPTOP)
+    lesson = LESSONS[name]
+    first = lesson.steps[0].pages[0]
+    visit(page, lab, "" if first == "explore" else first, lesson=name, step=1)
+    for place, step in enumerate(lesson.steps, 1):
+        if place > 1:
+            press(page, "lesson.next")
+        title = keyed(page, "lesson").get_by_role("heading", name=step.title, exact=True)
+        expect(title).to_be_visible()
+        settled(page)
+        if not (step.question and step.question.key):
+            continue
+        shown = [key for key in step.hide if key != "hankel.chosen"]  # there after a click
+        for size in SIZES:
+            page.set_viewport_size(size)
+            eventually(lambda shown=shown: page.evaluate(SEEN, shown), [])
+            assert not is_told(page, name, place), (step.title, size)
+        page.set_viewport_size(LAPTOP)
+        enter(page, f"{name}/{place}", asked(name, place)[1])
+        eventually(lambda place=place: bool(is_told(page, name, place)), True)
+        eventually(lambda shown=shown: page.evaluate(SEEN, shown), shown)
+
+
+@pytest.mark.parametrize(("name", "place"), HIDING)
+def test_an_answer_cannot_be_read_on_a_slide(page: Page, lab: str, name: str, place: int) -> None:
+    page.set_viewport_size(WIDE)
+    step = LESSONS[name].steps[place - 1]
+    path = "" if step.pages[0] == "explore" else step.pages[0]
+    visit(page, lab, path, lesson=name, step=place, view="slide")
+    shown = [key for key in step.hide if key != "hankel.chosen"]
+    eventually(lambda: page.evaluate(SEEN, shown), [])
+    assert not is_told(page, name, place)
