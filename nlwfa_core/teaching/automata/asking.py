@@ -45,7 +45,7 @@ class Stage:
 
 
 @dataclass(frozen=True, eq=False)
-class Lesson:
+class Asked:
     """All stages of learning an automaton, from the hypothesis without states on.
 
     Attributes
@@ -114,7 +114,7 @@ class Lesson:
         )
 
 
-def learned_by_asking(target: WFA, max_states: int) -> Lesson:
+def learned_by_asking(target: WFA, max_states: int) -> Asked:
     """Learn an automaton by questions to itself.
 
     Parameters
@@ -125,7 +125,7 @@ def learned_by_asking(target: WFA, max_states: int) -> Lesson:
         Where to stop.
     """
     learned = _asked(target, max_states)
-    return Lesson(target, tuple(_stages(target, learned)), learned.num_queries)
+    return Asked(target, tuple(_stages(target, learned)), learned.num_queries)
 
 
 def _asked(target: WFA, max_states: int) -> LearnedByQueries:

@@ -29,8 +29,13 @@ from nlwfa_core.learning.likelihood.path import FRESH
 from nlwfa_core.learning.spectral import truncated_svd, weighted_block
 from nlwfa_core.metrics.evaluate import evaluate
 from nlwfa_core.metrics.score_table import Scores
+from nlwfa_core.models import sampling
+from nlwfa_core.strings.sample import Sample
 from nlwfa_core.strings.words import Words
 from nlwfa_core.teaching.answers import FORMS, NumberKey
+from nlwfa_core.teaching.automata.asking import Asked, learned_by_asking
+from nlwfa_core.teaching.automata.examples import FIRST, example
+from nlwfa_core.teaching.automata.merging_stages import Stages, merging_stages
 from nlwfa_core.teaching.lessons import HEADING, START, STEP, Lesson, read_lesson, read_lessons
 from nlwfa_core.teaching.questions import NAMES, Question
 from nlwfa_core.teaching.shipped import ASSETS, depends_on_processor
@@ -208,6 +213,8 @@ def test_ours() -> None:
         "convergence",
         "which-model",
         "your-own",
+        "asking",
+        "merging",
     ]
     assert sum(LESSONS[name].minutes for name in ("hankel-matrix", "rank", "dyck")) == 50
     for lesson in LESSONS.values():
@@ -785,6 +792,52 @@ def test_the_machines_of_the_lesson_are_of_their_kind() -> None:
 
 
 # Lesson and step, from 0 -> its declared number, computed.
+@cache
+def asked() -> Asked:
+    """The automaton with which Build begins, learned by asking."""
+    return learned_by_asking(example(FIRST).automaton, 15)
+
+
+def known_cells(stage: int) -> list[list[float]]:
+    """The upper rows of what the learner knows."""
+    known = asked().stages[stage]
+    target = asked().target
+    return [
+        [float(target.weights(Words.of([(*row, *column)]))[0]) for column in known.suffixes]
+        for row in known.prefixes
+    ]
+
+
+@cache
+def merged(name: str, number: int) -> Stages:
+    """What Build shows of merging, for an example."""
+    automaton = example(name).automaton
+    drawn = sampling.draw(automaton, number, 0, max_length=200)
+    assert automaton.alphabet is not None
+    return merging_stages(Sample(drawn.words, drawn.counts, automaton.alphabet), 15)
+
+
+def test_learning_by_asking_and_by_merging_goes_as_the_lessons_say() -> None:
+    assert FIRST == "dyck-2"
+    names = [asked().answer(stage).split(" has ")[0] for stage in range(3)]
+    assert names == ["No: λ", "No: []", "No: [[]]"] and "15 strings" in asked().answer(3)
+    assert known_cells(2) == [[0.5, 0.0], [0.0, pytest.approx(0.175)]]
+    assert right_options("asking", 0) == ["λ, the empty string"]
+    assert right_options("asking", 4) == ["rows and columns of the Hankel matrix"]
+    choices = merged("dyck-2", 500).choices
+    assert [choice.into for choice in choices] == [None, 0, None, 1]
+    gains = [np.round(choice.gains, 1).tolist() for choice in choices]
+    assert [round(gains[0][0]), *map(round, gains[2])] == [-509, -312, -288]
+    assert round(gains[1][1]) == -243 and gains[1][0] == 13.8
+    question = LESSONS["merging"].steps[0].question
+    assert question and "277 of the 500" in question.text and "none of 223" in question.text
+    assert choices[0].arrows[0][3] == 223
+    assert merged("dyck-2", 20).choices[0].arrows[0][3] == 8
+    assert merged("dyck-2", 50).model.num_states == 3
+    assert right_options("merging", 0) == ["it becomes a state"]
+    assert right_options("merging", 2) == ["none, it becomes a state"]
+
+
 NUMBERS: dict[tuple[str, int], Callable[[], Any]] = {
     ("hankel-matrix", 0): lambda: share(lambda string: string == "ab"),
     ("hankel-matrix", 1): lambda: share(lambda string: string == "a" + "b"),
@@ -807,6 +860,12 @@ NUMBERS: dict[tuple[str, int], Callable[[], Any]] = {
     ("squared", 3): lambda: (
         score("kl", learner="SP", rank=2, **SQUARED) - score("kl", learner="SP", rank=3, **SQUARED)
     ),
+    ("asking", 1): lambda: asked().stages[1].hypothesis.weights(Words.of([(0, 1)]))[0],
+    ("asking", 2): lambda: np.linalg.matrix_rank(known_cells(2)),
+    ("asking", 3): lambda: len(asked().stages) - 1,
+    ("merging", 1): lambda: merged("dyck-2", 500).choices[1].gains[0],
+    ("merging", 3): lambda: merged("dyck-2", 20).model.num_states,
+    ("merging", 4): lambda: merged("random", 5_000).model.num_states,
 }
 
 
@@ -963,6 +1022,7 @@ def test_every_question_that_is_entered_is_computed_above() -> None:
         ("your-own", 5),
     }
     choices |= {("which-model", place) for place in range(5)}
+    choices |= {("asking", 0), ("asking", 4), ("merging", 0), ("merging", 2)}
     entered = {
         (name, place)
         for name, lesson in LESSONS.items()
