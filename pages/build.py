@@ -4,8 +4,10 @@ strings drawn from it.
 
 import streamlit as st
 
-from pages.shared import sidebar, widgets
+from pages.shared import open_lesson, sidebar, widgets
 from pages.views import build as view
+
+LOOKED_AT = {"build.asking": "Learn it by asking", "build.merging": "Learn it by merging"}
 
 sidebar.page_recipe(
     "Build an automaton",
@@ -24,10 +26,13 @@ with widgets.errors_as_messages():
             "By hand",
             "Strings",
             "Learn it back",
-            "Learn it by asking",
-            "Learn it by merging",
+            *LOOKED_AT.values(),
             "Files",
         ],
+        # that of a lesson's step
+        default=next(
+            (title for key, title in LOOKED_AT.items() if open_lesson.draws_alone(key)), None
+        ),
         key="build.part",
     )
     with tables:
@@ -43,7 +48,7 @@ with widgets.errors_as_messages():
         view.strings(wfa)
     with back:
         view.learn_back(wfa)
-    with asking:
+    with asking, st.container(key="build.asking"):
         view.asking(wfa)
     with merging:
         view.merging(wfa)

@@ -681,14 +681,15 @@ def asking(wfa: WFA) -> None:
     stage = st.slider("Counterexamples so far", 0, last, 0, key="build.asked") if last else 0
     left, right = st.columns([3, 2])
     with left:
-        if said := lesson.step(stage, written_string):
-            st.markdown(said)
+        with st.container(key="build.added"):
+            if stage:
+                st.markdown(lesson.step(stage, written_string))
+            else:
+                st.caption("Nothing is known yet: the hypothesis gives weight 0 to every string.")
         if stage:
             table = lesson.table(stage)
             widgets.draw_table(table, "build.observed", "The weights that the learner knows")
-        else:
-            st.caption("Nothing is known yet: the hypothesis gives weight 0 to every string.")
-    with right:
+    with right, st.container(key="build.answer"):
         st.markdown(f"**Is this it?** {lesson.answer(stage, written_string)}")
         if stage:
             hypothesis = lesson.stages[stage].hypothesis
@@ -715,6 +716,7 @@ def merging(wfa: WFA) -> None:
         "that are followed in the same way are one state. So each node is compared with the "
         "states that there are: it is merged into one of them, or it becomes a state."
     )
+    picture = st.container(key="build.merging")
     left, right = st.columns(2)
     size = left.number_input(
         "Number of strings", 10, 5_000, 500, key="build.merged_strings", persist_state="session"
@@ -727,16 +729,8 @@ def merging(wfa: WFA) -> None:
     if not stages.choices:
         st.caption("The only string is λ: there is nothing to merge.")
         return
-    last = len(stages.choices)
-    number = (st.slider("Choice", 1, last, 1, key="build.choice") if last > 1 else 1) - 1
-    st.markdown(f"**{stages.sentence(number, written_string)}**")
-    left, right = st.columns([3, 2])
-    left.graphviz_chart(
-        stages.dot(number, widgets.dark()),
-        alt="States, and with a dashed line the nodes that are still to be compared",
-    )
-    with right:
-        widgets.draw_table(stages.table(number), "build.gains", "What each merge would gain")
+    with picture:
+        _choice(stages)
     st.caption(
         "An arrow says how many strings take it; the node in orange is compared. Gain, in nats: "
         "two for each number of the automaton that a merge saves, minus what it costs in "
@@ -744,6 +738,20 @@ def merging(wfa: WFA) -> None:
         f"has {wfa.num_states:,}. This is state merging as in ALERGIA (Carrasco and Oncina 1994), "
         "with likelihood as in MDI (Thollard, Dupont and de la Higuera 2000)."
     )
+
+
+def _choice(stages: Stages) -> None:
+    """Draw a choice: what there was before it, and what was chosen."""
+    last = len(stages.choices)
+    number = (st.slider("Choice", 1, last, 1, key="build.choice") if last > 1 else 1) - 1
+    st.container(key="build.chosen").markdown(f"**{stages.sentence(number, written_string)}**")
+    left, right = st.columns([3, 2])
+    left.graphviz_chart(
+        stages.dot(number, widgets.dark()),
+        alt="States, and with a dashed line the nodes that are still to be compared",
+    )
+    with right, st.container(key="build.merges"):
+        widgets.draw_table(stages.table(number), "build.gains", "What each merge would gain")
 
 
 def _merged(wfa: WFA, size: int, seed: int) -> Stages:

@@ -1005,6 +1005,8 @@ def test_a_step_that_asks_for_a_prediction_hides_what_tells_it() -> None:
         *(("squared", place) for place in (4, 5)),
         *(("convergence", place) for place in (0, 2)),
         *(("which-model", place) for place in (1, 2, 3)),
+        *(("asking", place) for place in (0, 1, 2)),
+        *(("merging", place) for place in (0, 2)),
     }
 
 
