@@ -359,6 +359,18 @@ def test_a_refinement_that_never_trains_returns_the_model() -> None:
     assert refined is model and log.losses.tolist() == [np.inf]
 
 
+def test_a_refinement_that_only_makes_it_worse_returns_the_model() -> None:
+    """On the validation strings, λ and ab, no model of one state is better than their shares of
+    symbols and ends; the training strings pull it away.
+    """
+    model = WFA([1], [[[0.25]], [[0.25]]], [0.5])
+    validation = Sample.of(Words.of([(), (0, 1)]), ALPHABET)
+    options = learning_of("SP", 1, refine="likelihood", epochs_refinement=3)
+    refined, log = refine_likelihood(model, strings_of_length(5, 50), validation, options)
+    assert min(log.losses[1:]) > log.losses[0] == 1.5
+    assert refined is model
+
+
 def conditional_model(seed: int, factor: float) -> NLWFA:
     """A model of conditional probabilities by a softmax over two symbols and the end."""
     rng = np.random.default_rng(seed)
