@@ -31,6 +31,7 @@ from nlwfa_core.learning.refine.likelihood import (
     _balanced,
     _eigenvectors_by_part,
     _gradient_norm,
+    _random_like,
     _refitted,
     _tamed,
     _train_from,
@@ -274,6 +275,12 @@ def test_random_starts_are_tried_too() -> None:
     assert max(seen) == 9 and result.report.seconds["refinement"] > 0
     assert result.validation is not None
     assert result.validation.bits_per_symbol <= result.report.logs[-1].losses[0]
+
+
+def test_random_starts_lie_around_0() -> None:
+    """Each of 300 uniform numbers from −½ to ½ is near an end with the probability 0.2."""
+    drawn = _random_like(random_nlwfa(300, 1, 0), 0).initial
+    assert -0.5 <= drawn.min() < -0.4 and 0.4 < drawn.max() <= 0.5
 
 
 def test_what_is_refused() -> None:
