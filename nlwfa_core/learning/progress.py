@@ -218,7 +218,7 @@ class TrainingLog:
         >>> TrainingLog("transitions", np.append(2.0, np.ones(200)), gradient=4e-5).verdict
         'finished: the gradient is at most 0.1% of the loss'
         >>> TrainingLog(
-        ...     "factorisation", np.linspace(1, 0.998, 101), stopped="tolerance", gradient=1
+        ...     "factorisation", np.linspace(2, 1.996, 101), stopped="tolerance", gradient=1
         ... ).verdict
         'stopped where it began: 100 epochs lowered the loss by only 0.2%; another optimiser or start might get further'
         """  # noqa: E501

@@ -521,8 +521,8 @@ def whole_numbers(name: str, values: npt.ArrayLike) -> IntArray:
     """Convert numbers to an array of integers. Floats are accepted if all of them are whole
     numbers.
 
-    >>> whole_numbers("counts", [1.0, 2.0]).tolist()
-    [1, 2]
+    >>> whole_numbers("ranks", [1.0, -2.0]).tolist()
+    [1, -2]
 
     Raises TypeError if the values are not numbers. (True and False do not count as numbers.) Raises
     RecipeError if a value is not a whole number, or is too large for an int64.

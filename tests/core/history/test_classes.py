@@ -334,6 +334,18 @@ def test_removed_members_take_no_place(room: Classes, monkeypatch: pytest.Monkey
     assert [entry.member for entry in record.members] == [ADA] and len(record.removed) == 3
 
 
+def test_who_is_removed_elsewhere_makes_nobody_forgotten_here(
+    room: Classes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(limits, "IN_FORCE", limits.IN_FORCE | {"class_members": 1})
+    here, elsewhere = sorted(room.open(token_of) for _ in range(2))
+    for code, member in ((here, ADA), (elsewhere, BOB)):
+        room.join(code, member)
+        room.remove(code, TOKEN, [member])
+    room.remove(here, TOKEN, [])
+    assert [len(room.read(code, TOKEN).removed) for code in (here, elsewhere)] == [1, 1]
+
+
 def test_a_flood_of_new_members_is_slowed_and_members_are_not(
     room: Classes, monkeypatch: pytest.MonkeyPatch
 ) -> None:

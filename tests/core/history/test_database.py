@@ -23,6 +23,7 @@ from nlwfa_core.history.database import (
     connect,
     database_errors_as_sentences,
     describe,
+    is_own,
 )
 from nlwfa_core.history.runs import History
 
@@ -47,6 +48,17 @@ def test_a_description_names_the_database_without_who_and_how(tmp_path: Path) ->
     engine.dispose()
     address = "postgresql://ada:hunter2@db.example.org:5432/nlwfa?sslkey=key"
     assert describe(sa.make_url(address)) == "postgresql, nlwfa at db.example.org"
+
+
+def test_a_database_of_another_folder_is_not_the_labs_own(tmp_path: Path) -> None:
+    folders = [tmp_path / name for name in ("a", "b")]
+    for folder in folders:
+        folder.mkdir()
+    for engine, own in zip(map(connect, folders), folders, strict=True):
+        assert [is_own(engine, folder) for folder in folders] == [
+            folder == own for folder in folders
+        ]
+        engine.dispose()
 
 
 def test_nothing_is_acknowledged_into_a_file_that_was_removed(tmp_path: Path) -> None:

@@ -170,6 +170,29 @@ def test_a_stage_that_starts_again_has_a_new_curve() -> None:
     assert points.curve().epochs == (0, 1, 2)
 
 
+def test_a_job_says_when_it_is_held_and_when_it_goes_on() -> None:
+    job = Job("k", Recipe())
+    job.begin()
+    message = {"progress": ["factorisation", 3, 10, 0.5, RELATIVE], "losses": []}
+    held = (False, True, True, False)
+    assert [job.note({**message, "held": one}) for one in held] == [False, True, False, True]
+
+
+def test_what_is_left_follows_from_steps_that_have_a_loss(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Steps of 2 s. While strings are drawn, there is no loss yet, and no estimate."""
+    job = Job("k", Recipe())
+    job.begin()
+
+    def left_after(stage: str, loss: float | None) -> float | None:
+        for step in range(4):
+            monkeypatch.setattr("nlwfa_core.jobs.job.monotonic", lambda now=2.0 * step: now)
+            job.note({"progress": [stage, step, 10, loss, RELATIVE], "losses": []})
+        return job.status(None, 0).seconds_left
+
+    assert left_after("data", None) is None
+    assert left_after("factorisation", 0.5) == pytest.approx((10 - 3) * 2)
+
+
 def test_what_a_worker_says_after_a_cancel_changes_nothing() -> None:
     job = Job("k", Recipe())
     job.begin()

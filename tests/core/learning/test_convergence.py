@@ -211,6 +211,14 @@ def test_what_a_log_says() -> None:
     assert TrainingLog("transitions", np.array([1.0])).verdict == "not trained"
 
 
+def test_a_curve_has_both_ends_of_the_log_and_all_epochs_of_a_short_one() -> None:
+    log = TrainingLog("transitions", np.linspace(1, 0, 1000))
+    epochs, losses = log.thinned(50)
+    assert len(epochs) <= 50 and (epochs[0], epochs[-1]) == (0, 999)
+    assert losses == log.losses[epochs].tolist()
+    assert log.thinned(1000)[0] == list(range(1000))
+
+
 FALLING, FLAT = 0.9 ** np.arange(50.0), np.ones(200)
 
 

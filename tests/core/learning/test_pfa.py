@@ -342,6 +342,21 @@ def test_what_can_not_be_learned_is_refused() -> None:
         fit_pfa(sample, 1, cancelled=lambda: True)
 
 
+def test_em_begins_at_its_spectral_start() -> None:
+    train = Sample.of(sample_words(KNOWN, 300, 0), AB)
+    start = spectral_pfa(train, 2, np.random.default_rng(0)).automaton(0)
+    begun = fit_pfa(train, 2, PFATraining("spectral", iterations=1))
+    expected = fit_pfa(train, 2, PFATraining(iterations=1), initial=start)
+    np.testing.assert_allclose(begun.transitions, expected.transitions, rtol=1e-9)
+
+
+def test_the_likelihood_of_an_impossible_string_is_0() -> None:
+    """log P(ba) = −∞, although no state is left after the b, and what follows has no value."""
+    tree = MoveTree(Sample.of(Words.of([(0,), (1, 0)]), AB))
+    models = PFAs(np.ones((1, 1)), np.array([[[[0.5]], [[0.0]]]]), np.full((1, 1), 0.5))
+    assert tree.log_likelihoods(models).tolist() == [-np.inf]
+
+
 def test_em_starts_at_an_automaton_that_it_is_given() -> None:
     truth = replace(random_pfa(3, 2, seed=1), alphabet=AB)
     train = Sample.of(sample_words(truth, 2000, seed=2), AB)

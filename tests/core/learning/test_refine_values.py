@@ -14,6 +14,7 @@ from nlwfa_core import limits
 from nlwfa_core.errors import Cancelled, RecipeError
 from nlwfa_core.hankel.valued_strings import ValuedStrings
 from nlwfa_core.learning.progress import Progress
+from nlwfa_core.learning.refine import values
 from nlwfa_core.learning.refine.values import _LeastSquares, _Problem, refine_values
 from nlwfa_core.models.nlwfa import NLWFA
 from nlwfa_core.models.reading import StringReading
@@ -112,6 +113,30 @@ def test_the_jacobian_is_that_of_finite_differences() -> None:
     torch.testing.assert_close(J.T, (ahead - behind) / 2e-6, atol=1e-8, rtol=1e-6)
 
 
+def test_steps_are_damped_by_a_share_of_the_mean_diagonal(monkeypatch: pytest.MonkeyPatch) -> None:
+    """By hand: JᵀJ has the diagonal (4, 16), of which a tenth of the mean is 1."""
+    problem = _Problem(random_wfa(1, 1, 0), valued(np.arange(7.0), 2))
+    squares = _LeastSquares(problem, 7, 0.0)
+    J, residuals = torch.diag(torch.tensor([2.0, 4.0], dtype=torch.float64)), torch.ones(1, 2)
+    monkeypatch.setattr(squares, "_jacobians", lambda vectors: J[None])
+    monkeypatch.setattr(squares, "_all_residuals", lambda vectors: residuals.double())
+    steps = squares._steps(torch.zeros(1, 2), torch.tensor([0.1], dtype=torch.float64))
+    assert steps[0].tolist() == pytest.approx([-2 / (4 + 1), -4 / (16 + 1)])
+
+
+def test_as_many_random_models_are_tried_as_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(values, "STARTS_PER_BATCH", 2)
+    drawn, random = [], _Problem.random
+
+    def noted(problem: _Problem, number: int, generator: torch.Generator) -> torch.Tensor:
+        drawn.append(number)
+        return random(problem, number, generator)
+
+    monkeypatch.setattr(_Problem, "random", noted)
+    refine_values(random_wfa(2, 2, 0), valued(np.arange(7.0), 2), restarts=3, iterations=0)
+    assert drawn == [2, 1]
+
+
 @pytest.mark.parametrize("seed", range(3))
 def test_a_squared_function_is_found_with_the_states_of_its_root(seed: int) -> None:
     """Its rank is 3, and that of |f| is not bounded: f changes its sign ([P] §3)."""
@@ -182,6 +207,10 @@ def test_what_can_not_be_refined_is_refused(monkeypatch: pytest.MonkeyPatch) -> 
         r"10,000; got 10,752",
     ):
         refine_values(model, strings)
+    monkeypatch.setitem(limits.IN_FORCE, "jacobian_numbers", 700)
+    # 8 of them, and the model itself, may be trained on all 7 strings
+    with pytest.raises(RecipeError, match="must be at most 700; got 756"):
+        refine_values(model, strings, restarts=1)
 
 
 def test_it_reports_and_stops() -> None:

@@ -31,6 +31,7 @@ from nlwfa_core.learning.refine.likelihood import (
     _balanced,
     _eigenvectors_by_part,
     _gradient_norm,
+    _random_like,
     _refitted,
     _tamed,
     _train_from,
@@ -276,6 +277,12 @@ def test_random_starts_are_tried_too() -> None:
     assert result.validation.bits_per_symbol <= result.report.logs[-1].losses[0]
 
 
+def test_random_starts_lie_around_0() -> None:
+    """Each of 300 uniform numbers from −½ to ½ is near an end with the probability 0.2."""
+    drawn = _random_like(random_nlwfa(300, 1, 0), 0).initial
+    assert -0.5 <= drawn.min() < -0.4 and 0.4 < drawn.max() <= 0.5
+
+
 def test_what_is_refused() -> None:
     hankel = counted("SP", "string", "none")
     with pytest.raises(RecipeError, match="refine must be one of " + ", ".join(REFINEMENTS)):
@@ -357,6 +364,18 @@ def test_a_refinement_that_never_trains_returns_the_model() -> None:
     untrained = learning_of("SP", 3, refine="likelihood", epochs_refinement=0)
     refined, log = refine_likelihood(model, DATA.train, None, untrained)
     assert refined is model and log.losses.tolist() == [np.inf]
+
+
+def test_a_refinement_that_only_makes_it_worse_returns_the_model() -> None:
+    """On the validation strings, λ and ab, no model of one state is better than their shares of
+    symbols and ends; the training strings pull it away.
+    """
+    model = WFA([1], [[[0.25]], [[0.25]]], [0.5])
+    validation = Sample.of(Words.of([(), (0, 1)]), ALPHABET)
+    options = learning_of("SP", 1, refine="likelihood", epochs_refinement=3)
+    refined, log = refine_likelihood(model, strings_of_length(5, 50), validation, options)
+    assert min(log.losses[1:]) > log.losses[0] == 1.5
+    assert refined is model
 
 
 def conditional_model(seed: int, factor: float) -> NLWFA:

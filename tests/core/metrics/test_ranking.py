@@ -231,10 +231,13 @@ def test_what_does_not_belong_together_is_refused() -> None:
         score_ranking(np.array([[0], [1]]), Targets.of([0]))
     with pytest.raises(RecipeError, match="at least 1 prefix is needed to be scored; got none"):
         score_ranking(np.empty((0, 5), dtype=np.int64), Targets.of([]))
-    with pytest.raises(
-        RecipeError, match="targets of 1 prefixes with 1 next symbols need as many probabilities"
-    ):
-        Targets(np.array([1]), np.array([]), np.array([0, 1]), np.ones(1))
+    for number in (0, 2):
+        with pytest.raises(
+            RecipeError,
+            match="1 prefixes with 1 next symbols need as many probabilities, "
+            f".* got {number} probabilities",
+        ):
+            Targets(np.array([1]), np.ones(number), np.array([0, 1]), np.ones(1))
     with pytest.raises(RecipeError, match="each prefix needs a next symbol; prefix 2 has none"):
         Targets(np.array([1]), np.ones(1), np.array([0, 1, 1]), np.ones(2))
 

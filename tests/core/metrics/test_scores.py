@@ -119,6 +119,7 @@ def test_the_competitions_perplexities_are_reproduced(problem: int) -> None:
     ("outputs", "target", "floor", "message"),
     [
         ([1.0], [1.0, 1.0], 0, "as many outputs as target probabilities; got 1 and 2"),
+        ([1.0, 1.0], [1.0], 0, "as many outputs as target probabilities; got 2 and 1"),
         ([1.0], [0.0], 0, "must be finite, at least 0, and not all 0"),
         ([1.0, 1.0], [2.0, -1.0], 0, "must be finite, at least 0"),
         ([1.0], [np.nan], 0, "must be finite"),

@@ -13,6 +13,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from nlwfa_core import WFA, Alphabet, RecipeError, Words
+from nlwfa_core.models import algebra
 from nlwfa_core.models.algebra import (
     approximate,
     backward,
@@ -148,6 +149,20 @@ def test_norm_and_distance_are_sums_over_all_strings() -> None:
     )
 
 
+@pytest.mark.parametrize("unit", [1.0, 2.0**20])
+def test_the_norm_of_many_states_is_a_matrix_series_too(
+    unit: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Σ_x f(x)² = (α₀ ⊗ α₀) (I − Σ_σ A_σ ⊗ A_σ)⁻¹ (α∞ ⊗ α∞)."""
+    monkeypatch.setattr(algebra, "MEDIUM", 2)
+    wfa = arrays(0, 5, 5)
+    series = np.eye(25) - sum(np.kron(A, A) for A in wfa.transitions)
+    squares = np.kron(wfa.initial, wfa.initial) @ np.linalg.solve(
+        series, np.kron(wfa.termination, wfa.termination)
+    )
+    assert norm(unit * wfa) == pytest.approx(unit * squares**0.5, rel=1e-9)
+
+
 def test_functions_whose_squares_have_no_sum_may_be_near_each_other() -> None:
     """1 + 2⁻ⁿ and 1 differ by √(Σ 4⁻ⁿ) = √(4/3), 1 and 2 by 1, and 2ⁿ and 2 · 2ⁿ by 2ⁿ."""
     one = WFA([1], [[[1.0]]], [1])
@@ -173,6 +188,9 @@ def test_relative_entropy_is_the_sum_over_all_strings() -> None:
     assert relative_entropy(without_b, p) == pytest.approx(
         sum(0.5**n / 2 * np.log2(0.5**n / 2 / (0.2**n / 2)) for n in range(60))
     )
+    half = WFA([1], [[[0.5]]], [0.5])
+    for growing in (1.0, 1.5):  # each term is larger than the one before
+        assert relative_entropy(WFA([1], [[[growing]]], [0.5]), half) == float("inf")
     with pytest.raises(RecipeError, match="right must be deterministic"):
         relative_entropy(p, WFA([0.5, 0.5], p.transitions, p.termination))
     with pytest.raises(RecipeError, match=r"left must have no negative weights; got −0\.5"):

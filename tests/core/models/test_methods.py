@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import FrozenInstanceError, fields
 from typing import Any
 
 import numpy as np
@@ -130,3 +131,11 @@ def test_every_true_model_speaks_its_symbols(fields: dict[str, Any]) -> None:
     assert data.true_model is not None and data.true_model(first) > 0
     assert data.true_model.sample(5).alphabet == data.alphabet
     assert set(data.true_model.next()) == {*data.alphabet, "end"}
+
+
+@pytest.mark.parametrize("model", MODELS.values(), ids=MODELS)
+def test_models_do_not_change(model: Any) -> None:
+    """What they have computed once, such as sums of weights, is kept."""
+    for field in fields(model):
+        with pytest.raises(FrozenInstanceError):
+            setattr(model, field.name, None)

@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import minimize_scalar
 
+from nlwfa_core import limits
 from nlwfa_core.errors import RecipeError
 from nlwfa_core.hankel.basis import select_basis
 from nlwfa_core.hankel.estimate import estimate_hankel
@@ -333,6 +334,15 @@ def test_mixtures_come_back_from_their_folders(tmp_path: Path, models: dict[str,
         (tmp_path / "model.json").write_text(json.dumps(header | change))
         with pytest.raises(RecipeError, match=message):
             load(tmp_path)
+
+
+def test_a_direct_sum_has_at_most_the_numbers_of_an_automaton(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """One state and two: 2 symbols × 3² states."""
+    monkeypatch.setitem(limits.IN_FORCE, "transition_numbers", 17)
+    with pytest.raises(RecipeError, match="of a mixture must be at most 17; got 18"):
+        mixture([COIN, TURNS])
 
 
 def test_impossible_mixtures_are_refused() -> None:

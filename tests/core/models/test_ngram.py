@@ -84,6 +84,17 @@ def test_a_kneser_ney_bigram_by_hand() -> None:
     assert scores[trie.ends[0], 0] == pytest.approx(19 / 54, rel=1e-14)
 
 
+def test_a_discount_below_0_is_the_usual_one() -> None:
+    """String abbcccdddeeefff: two of a and the end are 1, b is 2, the four others are 3, none is 4.
+    So Y = 2 / (2 + 2 · 1) = 1/2, and the discounts are 1 − 2Y/2 = 1/2, 2 − 3Y · 4 = −4, in whose
+    place stands 1, and 3. Their sum is 2/2 + 1 + 4 · 3 = 14, of which each of 7 outcomes has 2.
+    """
+    word = tuple(np.repeat(range(6), (1, 2, 3, 3, 3, 3)).tolist())
+    sample = Sample.of(Words.of([word]), Alphabet(tuple("abcdef")))
+    scores = NGram.fit(sample, 1, "kneser-ney").next_scores(Trie.of(Words.of([()]), 6))[0]
+    assert scores == pytest.approx(np.array([2.5, 3, 2, 2, 2, 2, 2.5]) / 16, rel=1e-14)
+
+
 @given(strings_of, st.integers(1, 4), st.lists(st.integers(0, 1), max_size=5).map(tuple))
 def test_n_grams_are_kneser_ney(strings: list[Word], order: int, history: Word) -> None:
     trie = Trie.of(Words.of([history]), 2)

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from nlwfa_core.models.algebra import counterexample, distance, equivalent, minimise, norm
+from nlwfa_core.models.span import Bounded, Span
 from nlwfa_core.models.wfa import WFA
 from nlwfa_core.strings.words import FloatArray
 from tests.exact import ExactWFA
@@ -196,3 +197,10 @@ def test_states_in_very_different_units(exponent: int) -> None:
     # the way is taken after any number of a's, each of which halves its weight
     tail = np.sqrt(1 / (1 - 0.25))
     assert distance(way(1.0), way(0.5)) == pytest.approx(0.5 * tail, rel=1e-9)
+
+
+def test_what_is_left_of_a_sum_that_cancels_is_0_in_the_first_direction() -> None:
+    """A sum of products of size 1 is known up to 10⁻¹⁶."""
+    vector = Bounded(np.array([1.0, 1e-17]), np.full(2, 1e-16), np.ones(2))
+    direction = Span(2).add(vector)
+    assert direction is not None and direction.values.tolist() == [1, 0]

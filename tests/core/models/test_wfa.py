@@ -299,6 +299,8 @@ def test_an_alphabet_renumbers_an_automaton() -> None:
         match="must have the symbols of the alphabet, 2 symbols: a, c; got 2 symbols: a, b",
     ):
         wfa.in_alphabet(Alphabet(("a", "c")))
+    many = Alphabet(tuple(map(str, range(300))))
+    assert WFA([1], np.zeros((300, 1, 1)), [1]).in_alphabet(many).alphabet == many
 
 
 @pytest.mark.parametrize(

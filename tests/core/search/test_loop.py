@@ -15,9 +15,10 @@ import pytest
 from nlwfa_core import limits
 from nlwfa_core.errors import RecipeError
 from nlwfa_core.experiment.recipe import Recipe
+from nlwfa_core.learning.em import em_training
 from nlwfa_core.learning.em.em_training import EMRecipe, EMTraining, fit_em, over_relaxed
 from nlwfa_core.learning.em.hmm import PrefixTree
-from nlwfa_core.learning.em.pfa import MoveTree, PFAs
+from nlwfa_core.learning.em.pfa import MoveTree, PFAs, random_pfas
 from nlwfa_core.learning.merging import PDFATraining
 from nlwfa_core.learning.progress import Progress, silent
 from nlwfa_core.metrics.evaluate import next_symbol_score
@@ -475,7 +476,24 @@ def test_em_on_all_strings_counts_all_of_them_unless_one_is_impossible() -> None
         assert found == pytest.approx(shares, rel=1e-6)
 
 
+def test_a_split_start_begins_with_an_eighth_of_its_states(monkeypatch: pytest.MonkeyPatch) -> None:
+    begun = []
+
+    def noted(tree: MoveTree, number: int, num_states: int, rng: np.random.Generator) -> PFAs:
+        begun.append(num_states)
+        return random_pfas(tree, number, num_states, rng)
+
+    monkeypatch.setattr(em_training, "random_pfas", noted)
+    monkeypatch.setattr(em_training, "ITERATIONS_BEFORE_SPLIT", 0)
+    for num_states in (3, 24):
+        model = fit_em(EMRecipe("PFA", num_states, "split", iterations=0), TRAIN)
+        assert model.num_states == num_states
+    assert begun == [1, 3]
+
+
 def test_recipes_of_em_are_checked() -> None:
+    with pytest.raises(RecipeError, match="num_states must be at least 1; got 0"):
+        EMRecipe("PFA", 0)
     with pytest.raises(RecipeError, match="acceleration must be between 1 and 10; got 0.5"):
         EMRecipe("PFA", 3, acceleration=0.5)
     with pytest.raises(

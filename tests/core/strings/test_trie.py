@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from nlwfa_core.errors import RecipeError
 from nlwfa_core.strings import rolling
 from nlwfa_core.strings.rolling import end_states
-from nlwfa_core.strings.trie import MAX_TABLE_CELLS, Trie, frequent_prefixes
+from nlwfa_core.strings.trie import MAX_TABLE_CELLS, Trie, batches, frequent_prefixes
 from nlwfa_core.strings.words import Word, Words
 
 word_lists = st.lists(st.lists(st.integers(0, 2), max_size=5).map(tuple), min_size=1, max_size=10)
@@ -163,6 +163,10 @@ def test_no_words_leave_the_root() -> None:
         [],
         [0, 0],
     )
+
+
+def test_few_words_are_one_batch() -> None:
+    assert [len(rows) for rows, _ in batches(Words.of([(0, 1), (1,), ()]), 2)] == [3]
 
 
 def test_long_words_take_no_recursion() -> None:
