@@ -1210,7 +1210,11 @@ class Explore {
       this.starting = null; // it was refused, as a message has said
       this.change();
     }, PATIENCE_MS);
-    this.send("train", { learner, objective: this.material.objective, ranks });
+    const wanted = { learner, objective: this.material.objective, ranks };
+    // what has just been chosen comes first: Python takes one thing at a time
+    const send = () =>
+      this.asking && Date.now() < this.asking.until ? setTimeout(send, STEP_MS / 7) : this.send("train", wanted);
+    send();
     this.change();
   }
 

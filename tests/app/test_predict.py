@@ -97,7 +97,7 @@ def test_a_string_that_is_not_in_the_alphabet_is_one_error_and_the_page_goes_on(
 
 
 def test_a_string_is_kept_from_page_to_page() -> None:
-    app = type_text(open_lab("predict", **SP), "[[[]]]")
+    app = type_text(learned("predict", **SP), "[[[]]]")
     weight = app.dataframe[0].value
     assert go(go(app, "data"), "predict").dataframe[0].value.equals(weight)
 
