@@ -129,9 +129,7 @@ def dot(
     >>> [line.strip() for line in dot(wfa, ["a"], 0.1).splitlines() if "->" in line]
     ['1 -> 1 [label="a  0.5\\\\l", color="#0072B2", penwidth=4, arrowsize=1];']
     """
-    ink, paper, accent = (
-        ("#e6e9ee", "#11161d", ACCENT_IN_THE_DARK) if dark else ("#1b2430", "#ffffff", ACCENT)
-    )
+    ink, paper, accent = inks(dark)
     font = 'fontname="sans-serif", fontsize=12'
     largest = largest_weight(wfa) or 1.0
     smallest = SHARE_IN_FILES * largest if smallest is None else smallest
@@ -174,6 +172,13 @@ def dot(
         width = f"penwidth={1 + 3 * size:.3g}, arrowsize={0.6 + 0.4 * size:.3g}"
         lines.append(f"  {edge.source + 1} -> {edge.target + 1} [{text}{colour}, {width}];")
     return "\n".join([*lines, "}", ""])
+
+
+def inks(dark: bool) -> tuple[str, str, str]:
+    """Return the colours of text, of what is behind it, and of lines, on a light or a dark page."""
+    if dark:
+        return "#e6e9ee", "#11161d", ACCENT_IN_THE_DARK
+    return "#1b2430", "#ffffff", ACCENT
 
 
 def _clean(values: FloatArray) -> list[float]:

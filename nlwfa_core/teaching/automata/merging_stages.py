@@ -11,8 +11,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import islice
 
-from ...display.graph import quoted
-from ...display.palette import ACCENT, GREY, MARK
+from ...display.graph import inks, quoted
+from ...display.palette import GREY, MARK
 from ...display.string_labels import word_labels
 from ...learning.merging import Choice, PDFATraining, fit_pdfa, merging_choices
 from ...metrics.tables import Numbers, Table
@@ -22,7 +22,6 @@ from ...strings.sample import Sample
 from ...strings.words import Alphabet, Words
 
 MOST_CHOICES = 60
-ACCENT_IN_THE_DARK = "#56B4E9"
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,9 +82,7 @@ class Stages:
         line, the one of this choice in colour. An arrow says how many strings take it.
         """
         choice = self.choices[number]
-        ink, paper, accent = (
-            ("#e6e9ee", "#11161d", ACCENT_IN_THE_DARK) if dark else ("#1b2430", "#ffffff", ACCENT)
-        )
+        ink, paper, accent = inks(dark)
         font = f'fontname="monospace", fontsize=12, fontcolor="{ink}"'
         lines = [
             "digraph merging {",

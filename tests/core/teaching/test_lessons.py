@@ -407,7 +407,7 @@ def test_numbers_of_the_lesson_on_rank() -> None:
     assert five[2] > 0 == four[2] == five[3] == six[3]  # rank 5 reaches three, and rank 6 no deeper
     assert abs(six[2] - exact_brackets(3)) < abs(five[2] - exact_brackets(3))
     whole = result(learner="SP", rank=100)
-    said(lesson, 6, f"(Up to rounding the matrix has only {whole.model.num_states} directions")
+    said(lesson, 6, f"(The rank of the matrix is {whole.model.num_states}, up to rounding")
     assert any("mass diverges" in text for text in whole.report.messages)
     fifty = result(learner="SP", rank=50)
     assert not fifty.report.messages
