@@ -32,7 +32,8 @@ FLAGS = (
     "--disable-component-update",
 )
 # Without a graphics card a page that moves takes as much of the processor as all that the lab
-# computes. Animations still begin and end, because Streamlit waits for their events.
+# computes: what is drawn by scripts stands still, too (`emulate_media` in those tests that watch it
+# move). Animations still begin and end, because Streamlit waits for their events.
 CALM = """addEventListener("DOMContentLoaded", () => {
     const style = document.createElement("style");
     style.textContent = `*, ::before, ::after {
@@ -182,7 +183,7 @@ class People:
     def context(self, number: int) -> BrowserContext:
         """The browser of one person."""
         while len(self._contexts) <= number:
-            context = self._browser.new_context(viewport=DESKTOP)
+            context = self._browser.new_context(viewport=DESKTOP, reduced_motion="reduce")
             context.set_default_timeout(DRAWING_SECONDS * 1000)
             context.add_init_script(CALM)
             empty = context.new_page()

@@ -235,6 +235,7 @@ def test_a_step_on_explore_draws_only_what_it_is_about(page: Page, lab: str) -> 
 def test_one_button_sorts_the_matrix_by_state(page: Page, lab: str) -> None:
     """The step begins with the rows by frequency; after the press blocks are drawn around them."""
     page.set_viewport_size(LAPTOP)
+    page.emulate_media(reduced_motion="no-preference")  # the rows travel
     visit(page, lab, "", lesson="rank", step=3)
     step(page, "Sort by state")
     order = page.locator(".explore button.order")
@@ -425,7 +426,6 @@ def test_a_lesson_on_a_phone(page: Page, lab: str) -> None:
     visit(page, lab, "learn")
     page.wait_for_function(FITS, arg=PHONE["width"])
     assert TITLES["learn"] in page.inner_text("h1")
-    page.emulate_media(reduced_motion="reduce")
     press(page, "learn.story")
     story = page.locator(".story")
     expect(story.locator(".said")).to_contain_text("strings. The sample tells us")
