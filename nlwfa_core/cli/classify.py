@@ -12,7 +12,7 @@ from ..errors import RecipeError, listed
 from ..experiment.recipe import OPTIONS, Recipe, flat, with_fields
 from ..learning.names import COUNTS, PRIORS
 from .learn import LEARNER_HELP, learning_recipe
-from .recipe_options import LEARNING, takes_fields
+from .recipe_options import LEARNING, no_effect, takes_fields
 from .terminal import (
     AsJson,
     Force,
@@ -66,6 +66,8 @@ def classify(
     """Learn a model of the strings of each label, and classify other strings by Bayes' rule."""
     from ..models.model_files import save
 
+    if force and out is None:
+        raise no_effect("--force", "no --out", "--out")
     other = None
     own_values = field_values
     if against is not None:  # an option has an effect if either learner has it

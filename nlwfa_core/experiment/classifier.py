@@ -305,6 +305,7 @@ def fit_classifier(
 ) -> ClassifierFit:
     """Learn a model of the strings of each label, with the same options.
 
+    >>> from nlwfa_core import fit_classifier
     >>> up, down = ["ab", "aab", "aabb"] * 5, ["ba", "bba", "bbaa"] * 5
     >>> learned = fit_classifier({"up": up, "down": down}, "SP", rank=2)
     >>> learned.classifier.predict(["aab", "bba"])
