@@ -14,8 +14,7 @@ from ..errors import RecipeError
 from ..history.classes import Answer, ClassRecord, Member, question_name
 from ..metrics.tables import csv_text
 from .answers import SEPARATOR, ChoiceKey, Key, NumberKey, read_number
-from .lessons import Lesson
-from .questions import Question
+from .lessons import Lesson, Step
 
 MAX_BARS = 20
 OTHERS = "others"
@@ -55,10 +54,13 @@ def tries(answers: Iterable[Answer], question: str) -> dict[str, list[Answer]]:
     }
 
 
-def latest_question(record: ClassRecord, questions: Sequence[str]) -> str:
-    """Return the question of the latest answer, or the first question."""
-    names = (question_name(answer.task, answer.seed) for answer in reversed(record.answers))
-    return next((name for name in names if name in questions), questions[0])
+def shown_at_first(record: ClassRecord, opens: str, names: Sequence[str]) -> str:
+    """Return what the board shows until the teacher chooses: the step to which the class was moved,
+    otherwise that of the latest answer, otherwise the first of the lesson that opens.
+    """
+    answered = (question_name(answer.task, answer.seed) for answer in reversed(record.answers))
+    candidates = (record.place, *answered, f"{opens}/1")
+    return next((name for name in candidates if name in names), names[0])
 
 
 def tally(answers: Iterable[Answer], question: str) -> Tally:
@@ -137,23 +139,23 @@ def places(members: Iterable[Member]) -> dict[str, list[Member]]:
     return groups
 
 
-def place_order(lessons: Mapping[str, Lesson]) -> list[str]:
-    """List the places of all lessons' steps in their order."""
-    return [
-        f"{name}/{number}"
-        for name, lesson in lessons.items()
-        for number in range(1, len(lesson.steps) + 1)
-    ]
-
-
-def lesson_questions(lessons: Mapping[str, Lesson]) -> dict[str, tuple[str, Question]]:
-    """Return the questions of all lessons that are entered: name -> title and question."""
+def lesson_steps(lessons: Mapping[str, Lesson]) -> dict[str, tuple[str, Step]]:
+    """Return the steps of all lessons in their order: place, such as `rank/2` -> title and step."""
     return {
-        f"{name}/{number}": (f"{lesson.title} · {number}. {step.title}", step.question)
+        f"{name}/{number}": (f"{lesson.title} · {number}. {step.title}", step)
         for name, lesson in lessons.items()
         for number, step in enumerate(lesson.steps, 1)
-        if step.question and step.question.key
     }
+
+
+def followed_by(place: str, places: Sequence[str]) -> str:
+    """Return the step after a place, of the next lesson after the last step of one; "" after the
+    last of all, and for what is no step.
+
+    >>> followed_by("a/2", ["a/1", "a/2", "b/1"]), followed_by("b/1", ["a/1", "a/2", "b/1"])
+    ('b/1', '')
+    """
+    return "".join([*places][places.index(place) + 1 :][:1]) if place in places else ""
 
 
 def member_names(members: Sequence[Member]) -> dict[str, str]:

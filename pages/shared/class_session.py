@@ -158,6 +158,13 @@ def nickname() -> str:
     return member.nickname if member else ""
 
 
+def seen() -> float:
+    """Return when this member went to where they are, in seconds since 1970."""
+    with database_errors_as_sentences():
+        entry = store().member(code(), st.session_state[MEMBER][1])
+    return entry.seen if entry else time()
+
+
 def join(name: str) -> None:
     """Join the session in the address, or change the nickname.
 

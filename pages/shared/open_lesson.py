@@ -70,16 +70,19 @@ def place() -> str:
 
 
 def open_lesson(name: str, index: int = 0) -> None:
-    """Open a step of a lesson: its text, its page and its recipe. To be called in callbacks."""
+    """Open a step of a lesson: its text, its page and its recipe. To be called in callbacks, or
+    before the sidebar is drawn.
+    """
     url_parameters.set_value(LESSON, name)
     url_parameters.set_value(STEP, str(index + 1))
     st.session_state[GO] = True
     st.session_state[VISIT] = st.session_state.get(VISIT, 0) + 1
     st.session_state.pop(MINE, None)
-    step, before = contents.lessons()[name].steps[index], sidebar.current()
+    step = contents.lessons()[name].steps[index]
     if step.recipe is None:
         return
-    if before.key() not in _recipes_of_the_lab():
+    # a page that is opened anew, at another step, has no recipe yet
+    if sidebar.CURRENT in st.session_state and sidebar.current().key() not in _recipes_of_the_lab():
         st.session_state[MINE] = (name, index, sidebar.saved_values())
     _set_scene(step)
 

@@ -381,6 +381,7 @@ def test_slide_view_is_the_page_alone_and_larger(page: Page, lab: str) -> None:
     step(page, "Sort by state")
     page.keyboard.press("ArrowLeft")
     step(page, "Reveal it")
+    press(page, "slide.pages")
     page.get_by_role("link", name="Data", exact=True).locator("visible=true").click()
     expect(heading(page, "data")).to_be_visible()
     settled(page)

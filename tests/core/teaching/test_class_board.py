@@ -7,6 +7,7 @@ from __future__ import annotations
 import csv
 import io
 from collections import Counter
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -29,10 +30,10 @@ from nlwfa_core.teaching.class_board import (
     first_guesses,
     hand_ins_csv,
     histogram,
-    lesson_questions,
+    lesson_steps,
     member_names,
-    place_order,
     places,
+    shown_at_first,
     tally,
 )
 from nlwfa_core.teaching.lessons import read_lessons
@@ -113,14 +114,24 @@ def test_places_and_names() -> None:
     assert {place: len(those) for place, those in places(members).items()} == {"rank/2": 2, "": 1}
     assert member_names(members) == {"p": "Ada", "q": "student 2", "r": "student 3"}
     lessons = read_lessons(ASSETS / "lessons")
-    order, questions = place_order(lessons), lesson_questions(lessons)
-    assert order[0] == "hankel-matrix/1" and len(order) == sum(
+    steps = lesson_steps(lessons)
+    assert next(iter(steps)) == "hankel-matrix/1" and len(steps) == sum(
         len(lesson.steps) for lesson in lessons.values()
     )
-    assert (
-        set(questions) < set(order)
-        and questions["rank/1"][0] == "Why rank matters · 1. Predict the rank"
+    assert steps["rank/1"] == (
+        "Why rank matters · 1. Predict the rank",
+        lessons["rank"].steps[0],
     )
+
+
+def test_what_the_board_shows_at_first() -> None:
+    names = ["rank/1", "rank/2", "rank/3"]
+    record = ClassRecord("CDF34", 0.0, None, None, (), (member("a"),), (), ())
+    assert shown_at_first(record, "rank", names) == "rank/1"
+    assert shown_at_first(record, "", names) == "rank/1"
+    answered = replace(record, answers=(said("a", 1, 1, task="rank/2"),))
+    assert shown_at_first(answered, "rank", names) == "rank/2"
+    assert shown_at_first(replace(answered, place="rank/3"), "rank", names) == "rank/3"
 
 
 def rows(data: bytes) -> list[dict[str, str]]:
