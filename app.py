@@ -45,7 +45,7 @@ def draw() -> None:
         check_settings()
         share_link.view()
         tools, pinned = st.sidebar.container(key="tools", gap="xsmall"), st.sidebar.container()
-        following.follow()
+        following.follow(name)
         open_lesson.enter_by_link()
         # first: what a step sets belongs to its entry in the browser's history
         url_parameters.write(open_lesson.LESSON, open_lesson.STEP)
@@ -71,11 +71,13 @@ def draw() -> None:
         screen.leave_others(name)
         sidebar.remember_values()
         class_session.visit(name, open_lesson.place() or name)
-        following.watch()
         if not class_session.hides_lesson(name):
             open_lesson.panel(name)
         training.running_elsewhere(recipe, name)
-        page.run()
+        try:
+            page.run()
+        finally:
+            following.watch()
         if visitor_runs.any_has_ended():
             st.rerun()
 

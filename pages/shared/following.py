@@ -15,10 +15,12 @@ from pages.shared import class_session, contents, open_lesson
 
 SECONDS = 1.0
 FOLLOWED = "class.followed"  # the code, and the moment up to which moves were followed
+RUNS = "class.runs"  # how often the page was drawn
 
 
-def follow() -> None:
-    """Open the step to which the class was moved, if this page has not followed the move yet.
+def follow(page: str) -> None:
+    """Open the step to which the class was moved, and its page, if this page has not followed the
+    move yet.
 
     To be called before the sidebar is drawn. While the database is away, nobody is moved.
     """
@@ -33,8 +35,8 @@ def follow() -> None:
     except RecipeError:
         return
     st.session_state[FOLLOWED] = here, max(moved, since)
-    if moved > since and place != open_lesson.place():
-        open_place(place)
+    if moved > since and place != open_lesson.place() and open_place(place):
+        open_lesson.go(page)
 
 
 def open_place(place: str) -> bool:
@@ -48,12 +50,23 @@ def open_place(place: str) -> bool:
 
 
 def watch() -> None:
-    """Look again and again whether the class was moved, and draw the page again when it was."""
-    if FOLLOWED in st.session_state and st.session_state[FOLLOWED][0] == class_session.code():
-        st.fragment(_watch, run_every=SECONDS)()
+    """Look again and again whether the class was moved, and draw the page again when it was.
+
+    To be called at the end of a page. Each run has a part of its own that looks, because Streamlit
+    drops the last messages of a run if it is asked for a part that it knows while the run ends.
+    """
+    if st.session_state.get(FOLLOWED, ("", 0.0))[0] != class_session.code():
+        return
+    st.session_state[RUNS] = st.session_state.get(RUNS, 0) + 1
+
+    def look() -> None:
+        _look()
+
+    look.__qualname__ = f"look_{st.session_state[RUNS]}"
+    st.fragment(look, run_every=SECONDS)()
 
 
-def _watch() -> None:
+def _look() -> None:
     code, since = st.session_state[FOLLOWED]
     try:
         with database_errors_as_sentences():

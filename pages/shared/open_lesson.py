@@ -211,6 +211,15 @@ def page_of(step: Step) -> str:
     return next((name for name in step.pages if name in PAGES), "learn")
 
 
+def go(page: str) -> None:
+    """Go to the page of the open step, if the step has just been opened."""
+    position = current()
+    if position and st.session_state.pop(GO, False):
+        wanted = page_of(position[0].steps[position[1]])
+        if wanted != page:
+            switch(wanted)
+
+
 def panel(page: str) -> None:
     """Draw the open step, if there is one; if it has just been opened, go to its page first."""
     position = current()
@@ -220,8 +229,7 @@ def panel(page: str) -> None:
     step = lesson.steps[index]
     if st.session_state.pop(GO_QUIZ, False) and page != "practice":
         switch("practice")
-    if st.session_state.pop(GO, False) and page_of(step) != page:
-        switch(page_of(step))
+    go(page)
     with st.container(border=True, key="lesson"):
         with st.container(horizontal=True, vertical_alignment="center", key="lesson_head"):
             st.caption(f"{lesson.title} · step {index + 1} of {len(lesson.steps)}", width="stretch")
