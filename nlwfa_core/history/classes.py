@@ -85,6 +85,7 @@ ANSWERS = _table(
     answer=sa.Text,
     credit=sa.Float,
     moment=sa.Float,
+    seconds=sa.Float,
 )
 HAND_INS = _table(
     "class_hand_ins",
@@ -121,6 +122,8 @@ class Answer:
     answer: str  # as it was entered
     credit: float  # between 0 and 1, which is correct
     moment: float
+    # since the question was first on the member's page; for an item of a quiz, since the quiz was
+    seconds: float | None = None
 
 
 @dataclass(frozen=True)

@@ -48,7 +48,7 @@ def exercise(task: str, seed: int, question: Question) -> None:
     """
     assert question.key is not None
     key, response = question.key, responses().get((task, seed), Response(task, seed))
-    name = re.sub("[^a-zA-Z0-9]", "_", f"{task}_{seed}")
+    name = _name(task, seed)
     with st.container(key=f"exercise_{name}", gap="small"):
         st.markdown(f"**{question.text}**")
         if response.over:
@@ -58,6 +58,7 @@ def exercise(task: str, seed: int, question: Question) -> None:
                 with st.expander("Why?", icon=":material/lightbulb:"):
                     st.markdown(question.why)
             return
+        class_session.begin(name)
         if response.tries:
             st.warning(
                 f"{_said(key, response.answers[-1])}: not yet right. {response.reason} Try "
@@ -87,6 +88,11 @@ def exercise(task: str, seed: int, question: Question) -> None:
                     type="tertiary",
                     icon=":material/lightbulb:",
                 )
+
+
+def _name(task: str, seed: int) -> str:
+    """Name a question as the keys of its widgets do."""
+    return re.sub("[^a-zA-Z0-9]", "_", f"{task}_{seed}")
 
 
 def _result(response: Response, key: Key) -> None:
@@ -180,7 +186,7 @@ def _check(task: str, seed: int, key: Key, fields: list[str]) -> None:
     except RecipeError as error:
         errors[task, seed] = str(error)
     else:
-        class_session.record(responses()[task, seed])
+        class_session.record(responses()[task, seed], began=_name(task, seed))
 
 
 def entered_text(key: Key, fields: list[str]) -> str:

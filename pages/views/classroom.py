@@ -4,10 +4,12 @@ itself.
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
+from statistics import median
 from urllib.parse import urlencode
 
 import streamlit as st
@@ -455,6 +457,8 @@ def _question(record: ClassRecord, name: str, item: Item, names: bool) -> None:
     if revealed and tally.answered:
         share = quizzes.percent(tally.first / tally.answered)
         counts += [f"**{tally.first}** right at once ({share})", f"**{tally.second}** after a hint"]
+    if names and not math.isnan(tally.seconds):
+        counts.append(f"half of them within {tally.seconds:.0f} s")
     st.markdown(" · ".join(counts))
     st.progress(min(1.0, tally.answered / max(1, len(record.members))))
     if names:
@@ -589,10 +593,15 @@ def _gains(record: ClassRecord) -> None:
         "right after": [quizzes.percent(gain.after) for gain in rows.values()],
         "normalised gain": [gain.text() for gain in rows.values()],
     }
+    for when in quizzes.SEEDS:
+        times = [quizzes.quiz_seconds(record.answers, name, when).values() for name in rows]
+        table[f"minutes {when}"] = [
+            f"{median(those) / 60:.1f}" if those else "–" for those in times
+        ]
     widgets.draw_table(table, "class.gains", "Quizzes before and after each lesson")
     st.caption(
-        "Of those who took both. The normalised gain is (after − before) / (1 − before): the "
-        "part of what was missing that was "
+        "Of those who took both; minutes are medians. The normalised gain is "
+        "(after − before) / (1 − before): the part of what was missing that was "
         f"learned. In brackets is the 95 % interval over students, from {quizzes.FEWEST} of "
         "them on."
     )
@@ -635,10 +644,10 @@ def session_controls() -> None:
                 "you can: don't show it."
             )
             st.code(address, language=None, wrap_lines=True)
-    files: tuple[bytes, bytes] | None = st.session_state.get(EXPORT, {}).get(code)
+    files: tuple[bytes, ...] | None = st.session_state.get(EXPORT, {}).get(code)
     if files:
         with st.container(horizontal=True, key="class_files"):
-            for name, data in zip(("answers", "hand-ins"), files, strict=True):
+            for name, data in zip(("answers", "hand-ins", "gains"), files, strict=True):
                 label = f"{name.capitalize()} as CSV"
                 st.download_button(
                     label,
@@ -649,7 +658,8 @@ def session_controls() -> None:
                     on_click="ignore",
                 )
     st.caption(
-        "The table of answers has a row for each try, with every digit; students have "
+        "The table of answers has a row for each try, with its seconds and every digit, and that "
+        "of gains one for each student and quiz; students have "
         "numbers, and nicknames if they chose one. "
         "Stored are nicknames, steps, answers with their times, and hand-ins, until you "
         "delete the session, at the latest "
@@ -886,5 +896,9 @@ def _prepare() -> None:
         error_toast(error)
         return
     st.session_state[EXPORT] = {
-        record.code: (class_board.answers_csv(record), class_board.hand_ins_csv(record))
+        record.code: (
+            class_board.answers_csv(record),
+            class_board.hand_ins_csv(record),
+            class_board.gains_csv(record, contents.quizzes()),
+        )
     }

@@ -8,6 +8,7 @@ import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
+from time import time
 
 import pytest
 from streamlit.testing.v1 import AppTest
@@ -104,6 +105,7 @@ def test_a_class_from_its_code_to_its_end(
         ("3", 2, 1),
         ("3", 1, 1),
     ]
+    assert all(0 <= entry.seconds < time() - record.opened for entry in record.answers)
     assert [entry.nickname for entry in record.members] == ["**Ada** <b>", ""]
     assert {entry.place for entry in record.members} == {"rank/1"}
     teacher.selectbox(key="class.item").set_value("rank/1").run()

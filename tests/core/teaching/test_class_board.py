@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import csv
 import io
+import math
 from collections import Counter
 from dataclasses import replace
 
@@ -26,8 +27,10 @@ from nlwfa_core.teaching.answers import (
 )
 from nlwfa_core.teaching.class_board import (
     MAX_BARS,
+    TIMES,
     answers_csv,
     first_guesses,
+    gains_csv,
     hand_ins_csv,
     histogram,
     lesson_steps,
@@ -37,6 +40,7 @@ from nlwfa_core.teaching.class_board import (
     tally,
 )
 from nlwfa_core.teaching.lessons import read_lessons
+from nlwfa_core.teaching.quizzes import AFTER, BEFORE, item_name
 from nlwfa_core.teaching.shipped import ASSETS
 
 CHOICE = ChoiceKey((Option("yes", False), Option("no", True), Option("$x$ may be", False)))
@@ -98,11 +102,13 @@ def test_tally_and_guesses() -> None:
         said("d", 1, 1, task="cell", seed=4),
     ]
     got = tally(answers, "rank/1")
-    assert (got.answered, got.first, got.second) == (3, 1, 1)
+    assert (got.answered, got.first, got.second) == (3, 1, 1) and math.isnan(got.seconds)
     assert first_guesses(answers, "rank/1") == ["2", "3", "x"] and first_guesses(
         answers, "cell#4"
     ) == ["x"]
-    assert tally(answers, "cell") == tally([], "rank/1")
+    assert tally(answers, "cell").answered == 0
+    timed = [replace(answer, seconds=10.0 * n) for n, answer in enumerate(answers)]
+    assert tally(timed, "rank/1").seconds == 10  # of 0, 10 and 30
 
 
 def member(name: str, nickname: str = "", place: str = "") -> Member:
@@ -132,6 +138,32 @@ def test_what_the_board_shows_at_first() -> None:
     answered = replace(record, answers=(said("a", 1, 1, task="rank/2"),))
     assert shown_at_first(answered, "rank", names) == "rank/2"
     assert shown_at_first(replace(answered, place="rank/3"), "rank", names) == "rank/3"
+
+
+def test_the_table_of_gains() -> None:
+    """Ada has 2 of 8 before and 5 after: half of the 6 that were missing. Bob took one of them."""
+
+    def taken(name: str, when: str, right: int, seconds: float | None) -> list[Answer]:
+        items = [item_name("rank", when, number) for number in range(1, 9)]
+        return [
+            Answer(name, item, 1, 1, "x", float(n < right), 0.0, seconds)
+            for n, item in enumerate(items)
+        ]
+
+    answers = (*taken("a", BEFORE, 2, 90), *taken("a", AFTER, 5, 60), *taken("b", AFTER, 8, None))
+    people = (member("a", "Ada"), member("b"), member("c"))
+    record = ClassRecord("CDF34", 0.0, None, None, (), people, answers, ())
+    assert rows(gains_csv(record, ["rank", "dyck"])) == [
+        dict(
+            zip(
+                ("student", "nickname", "quiz", "before", "after", "gain", *TIMES), row, strict=True
+            )
+        )
+        for row in (
+            ("1", "Ada", "rank", "0.25", "0.625", "0.5", "90", "60"),
+            ("2", "", "rank", "", "1.0", "", "", ""),
+        )
+    ]
 
 
 def rows(data: bytes) -> list[dict[str, str]]:

@@ -84,6 +84,7 @@ def upgrade() -> None:
         sa.Column("answer", sa.Text, nullable=False),
         sa.Column("credit", sa.Float, nullable=False),
         sa.Column("moment", sa.Float, nullable=False),
+        sa.Column("seconds", sa.Float),
     )
     op.create_table(
         "class_hand_ins",
