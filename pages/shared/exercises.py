@@ -31,6 +31,7 @@ RESPONSES, ERRORS = "exercise.responses", "exercise.errors"
 MODE, TASKS, QUIZ = "practice.mode", "Tasks", "Quiz"
 LESSON, WHEN = "practice.lesson", "practice.when"
 PLACES = ("first", "second", "third")
+TOUCH = ":material/touch_app:"
 FIELD = 230  # pixels: *Check* has room beside it in a docked lesson
 
 
@@ -174,6 +175,21 @@ def entry_fields(key: Key, name: str, seed: int) -> list[str]:
             width=FIELD,
         )
     return [name]
+
+
+def tick(task: str, key: Key, option: str) -> None:
+    """Tick an option of a question in which several are right, as a click on the picture does; tick
+    it off if it is ticked. What is no option is said. To be called in callbacks.
+    """
+    response = responses().get((task, 0))
+    if not isinstance(key, ChoiceKey) or not key.several or (response and response.over):
+        return
+    texts = [entry.text for entry in key.options]
+    if option not in texts:
+        st.toast(f"{option[0].upper()}{option[1:]} is not among the answers.", icon=TOUCH)
+        return
+    field = f"exercise.{_name(task, 0)}.entry.{texts.index(option)}"
+    st.session_state[field] = not st.session_state.get(field)
 
 
 def _check(task: str, seed: int, key: Key, fields: list[str]) -> None:

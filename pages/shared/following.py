@@ -7,6 +7,8 @@ server, follows a move that came after the member's last step.
 
 from __future__ import annotations
 
+import math
+
 import streamlit as st
 
 from nlwfa_core import RecipeError
@@ -67,7 +69,7 @@ def watch() -> None:
 
 
 def _look() -> None:
-    code, since = st.session_state[FOLLOWED]
+    code, since = st.session_state.get(FOLLOWED, ("", math.inf))  # none: the visitor has gone
     try:
         with database_errors_as_sentences():
             moved = class_session.store().last_move(code)[1]

@@ -18,6 +18,7 @@ from nlwfa_core.display.explore import VIEW, WORD
 from nlwfa_core.experiment.presets import PRESETS
 from nlwfa_core.experiment.recipe import FIELDS
 from nlwfa_core.learning.learners import HANKEL_LEARNERS, STRING_LEARNERS
+from nlwfa_core.teaching.answers import ChoiceKey, cell_name
 from nlwfa_core.teaching.glossary import terms_in
 from nlwfa_core.teaching.lessons import PART, Action, Lesson, Step
 from nlwfa_core.teaching.questions import Question
@@ -204,6 +205,19 @@ def draws_alone(key: str) -> bool:
     """
     position = current()
     return position is not None and key in position[0].steps[position[1]].look
+
+
+def answer_by_cell(row: str, column: str) -> bool:
+    """Tick the cell with these labels among the answers to the open step's question. Returns
+    whether its answers are cells. To be called in callbacks.
+    """
+    position = current()
+    question = position and position[0].steps[position[1]].question
+    key = question.key if question else None
+    if not isinstance(key, ChoiceKey) or not key.options[0].text.startswith("row "):
+        return False
+    exercises.tick(place(), key, cell_name(row, column))
+    return True
 
 
 def page_of(step: Step) -> str:
