@@ -19,8 +19,8 @@ PLANNED = list(LESSONS)[:3]
 DOCUMENT = ASSETS.parent / "docs" / "teaching.md"
 HEAD = """# Teaching with the lab: 50 minutes
 
-The first three lessons, step by step. The page *Class* shows this plan, too. It is made by `make teaching`: what to say comes from
-`assets/teaching.md`, questions, answers and typical mistakes from the lessons.
+The first three lessons, step by step. The page *Class* shows each row beside its question, with typical mistakes. The plan is made by
+`make teaching`: what to say comes from `assets/teaching.md`, answers from the lessons.
 
 """  # noqa: E501
 
@@ -62,7 +62,7 @@ def test_the_plan_says_what_the_lessons_say() -> None:
 
 
 def test_the_plan_is_read_in_five_minutes() -> None:
-    """Two pages."""
+    """Two pages, at 200 words a minute."""
     assert len(document().split()) <= 1_000
 
 
