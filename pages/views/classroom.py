@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from statistics import median
+from typing import Literal
 from urllib.parse import urlencode
 
 import streamlit as st
@@ -43,8 +44,8 @@ from pages.shared.widgets import error_toast, errors_as_messages, escape_markdow
 SECONDS = 2.0
 QR_WIDTH = 240  # pixels
 QR_ALT = "The students' link as a QR code"
-CODE, NICKNAME, HAND_IN, ITEM, CHOSEN, OPENS, EXPORT = (
-    f"class.{name}" for name in ("code", "nickname", "hand_in", "item", "chosen", "opens", "export")
+CODE, NICKNAME, HAND_IN, CHOSEN, OPENS, EXPORT = (
+    f"class.{name}" for name in ("code", "nickname", "hand_in", "chosen", "opens", "export")
 )
 MOST_NAMED = 30  # people in the list of those who have answered
 THIS_PAGE = ""
@@ -320,22 +321,28 @@ def _presenter() -> None:
         if record.members:
             with st.popover("How to join", icon=":material/qr_code_2:", key="class.how"):
                 _how_to_join()
-        st.button(
+        if st.button(
             "Slide view",
             key="class.slide",
             icon=":material/slideshow:",
             help="For the wall: the question and its answers, without names and notes.",
             on_click=url_parameters.set_value,
             args=(share_link.VIEW, share_link.SLIDE),
-        )
-        st.selectbox(
-            "Step",
-            list(items),
-            format_func=lambda name: items[name].title,
-            key=ITEM,
-            label_visibility="collapsed",
-            on_change=_chosen,
-        )
+        ):
+            st.rerun()  # all of the page
+        # The key has what is shown: the browser may send an earlier choice once more.
+        key = f"class.item {name}"
+        with st.container(key="class.item"):
+            st.selectbox(
+                "Step",
+                list(items),
+                index=list(items).index(name),
+                format_func=lambda name: items[name].title,
+                key=key,
+                label_visibility="collapsed",
+                on_change=_choose_item,
+                args=(key,),
+            )
         _moves(record, name, items)
     if record.closed is not None:
         st.info("This session is closed: nothing more is recorded.", icon=":material/lock:")
@@ -404,11 +411,10 @@ def _shown(record: ClassRecord, items: Mapping[str, Item]) -> str:
     """Return what the board shows: what the teacher has chosen since the last move, otherwise where
     the class is.
     """
-    if st.session_state.get(CHOSEN) != record.place or st.session_state.get(ITEM) not in items:
-        opens = _lesson_of_the_class()
-        st.session_state[ITEM] = class_board.shown_at_first(record, opens, list(items))
-    name: str = st.session_state[ITEM]
-    return name
+    place, name = st.session_state.get(CHOSEN, (None, ""))
+    if place == record.place and name in items:
+        return str(name)
+    return class_board.shown_at_first(record, _lesson_of_the_class(), list(items))
 
 
 def _moves(record: ClassRecord, name: str, items: Mapping[str, Item]) -> None:
@@ -474,6 +480,8 @@ def _question(record: ClassRecord, name: str, item: Item, names: bool) -> None:
         if by_letter
         else [bar.label for bar in bars]
     )
+    # on the wall the options of a choice stand beside the picture, which is as high as the screen
+    beside, picture = st.columns(2) if by_letter and not names else (st.container(), st.container())
     if by_letter:
         signs = [
             f":green[**{RIGHT_SIGN}**]" if bar.right else f":orange[**{WRONG_SIGN}**]"
@@ -483,9 +491,9 @@ def _question(record: ClassRecord, name: str, item: Item, names: bool) -> None:
             f"- {sign} **{label}** {bar.label}"
             for sign, label, bar in zip(signs, labels, bars, strict=True)
         ]
-        st.markdown("\n".join(lines))
+        beside.markdown("\n".join(lines))
     else:
-        st.markdown(f"The answer: **{key.truth}**.")
+        beside.markdown(f"The answer: **{key.truth}**.")
     if bars:
         figure = guesses_figure(
             labels, [bar.count for bar in bars], [bar.right for bar in bars], is_large=not names
@@ -493,7 +501,9 @@ def _question(record: ClassRecord, name: str, item: Item, names: bool) -> None:
         alt = "First answers: " + ", ".join(
             f"{label} {bar.count}" for label, bar in zip(labels, bars, strict=True)
         )
-        st.plotly_chart(figure, key="class.histogram", alt=alt)
+        height: Literal["content", "stretch"] = "content" if names else "stretch"
+        with picture.container(key="class_picture", height=height):
+            st.plotly_chart(figure, key="class.histogram", alt=alt, height=height)
     if names:
         st.caption("First tries are counted.")
 
@@ -846,8 +856,12 @@ def _hand_in() -> None:
         st.toast("Handed in.", icon=":material/check:")
 
 
-def _chosen() -> None:
-    st.session_state[CHOSEN] = _record().place
+def _choose_item(key: str) -> None:
+    _act(partial(_choose, st.session_state[key]))
+
+
+def _choose(name: str) -> None:
+    st.session_state[CHOSEN] = _record().place, name
 
 
 def _move(place: str) -> None:
@@ -857,7 +871,7 @@ def _move(place: str) -> None:
 
 def _reveal(question: str, revealed: bool) -> None:
     code = class_session.code()
-    _act(_chosen)
+    _act(partial(_choose, question))
     _act(partial(class_session.store().reveal, code, class_session.token(code), question, revealed))
 
 

@@ -366,8 +366,8 @@ def test_cells_are_clicked_to_answer(page: Page, lab: str) -> None:
     matrix = page.locator(".lens .matrix canvas")
     matrix.focus()
     for keys, option in (
-        (["ArrowDown", "ArrowRight", "ArrowRight"], "row λ, column ab"),
-        (["ArrowDown", "ArrowDown", "ArrowLeft", "ArrowLeft"], "row ab, column λ"),
+        (["ArrowDown", "ArrowRight", "ArrowRight"], "row λ, column `ab`"),
+        (["ArrowDown", "ArrowDown", "ArrowLeft", "ArrowLeft"], "row `ab`, column λ"),
     ):
         for key in (*keys, "Enter"):
             matrix.press(key)
