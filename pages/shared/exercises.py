@@ -178,8 +178,8 @@ def entry_fields(key: Key, name: str, seed: int) -> list[str]:
 
 
 def tick(task: str, key: Key, option: str) -> None:
-    """Tick an option of a question in which several are right, as a click on the picture does; tick
-    it off if it is ticked. What is no option is said. To be called in callbacks.
+    """Tick an option of a question in which several are right, as a click on the picture does. What
+    is no option is said. To be called in callbacks.
     """
     response = responses().get((task, 0))
     if not isinstance(key, ChoiceKey) or not key.several or (response and response.over):
@@ -188,8 +188,7 @@ def tick(task: str, key: Key, option: str) -> None:
     if option not in texts:
         st.toast(f"{option[0].upper()}{option[1:]} is not among the answers.", icon=TOUCH)
         return
-    field = f"exercise.{_name(task, 0)}.entry.{texts.index(option)}"
-    st.session_state[field] = not st.session_state.get(field)
+    st.session_state[f"exercise.{_name(task, 0)}.entry.{texts.index(option)}"] = True
 
 
 def _check(task: str, seed: int, key: Key, fields: list[str]) -> None:
