@@ -12,6 +12,7 @@ from streamlit.starlette import App
 from nlwfa_core.limits import check_settings
 from pages.shared import (
     class_session,
+    following,
     open_lesson,
     pins,
     rank_series,
@@ -44,6 +45,7 @@ def draw() -> None:
         check_settings()
         share_link.view()
         tools, pinned = st.sidebar.container(key="tools", gap="xsmall"), st.sidebar.container()
+        following.follow(name)
         open_lesson.enter_by_link()
         # first: what a step sets belongs to its entry in the browser's history
         url_parameters.write(open_lesson.LESSON, open_lesson.STEP)
@@ -72,7 +74,10 @@ def draw() -> None:
         if not class_session.hides_lesson(name):
             open_lesson.panel(name)
         training.running_elsewhere(recipe, name)
-        page.run()
+        try:
+            page.run()
+        finally:
+            following.watch()
         if visitor_runs.any_has_ended():
             st.rerun()
 

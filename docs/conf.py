@@ -60,7 +60,7 @@ sphinx_gallery_conf = {
 
 def public_names() -> dict[str, list[str]]:
     """List the names that have a page, by the heading under which it stands."""
-    families = ("HMM", "NonlinearWFA", "SpectralWFA")
+    families = ("HMM", "NonlinearWFA", "SpectralWFA", "StringClassifier")
     figures = (
         "automaton",
         "curves",

@@ -1,4 +1,6 @@
 from .errors import RecipeError as RecipeError
+from .experiment.classifier import Classifier as Classifier
+from .experiment.classifier import fit_classifier as fit_classifier
 from .experiment.cross_validation import cross_validate as cross_validate
 from .experiment.datasets import load_data as load_data
 from .experiment.pipeline import prepare as prepare

@@ -5,22 +5,22 @@ plan for 50 minutes.
 from pages.shared import sidebar, widgets
 from pages.views import classroom as view
 
-sidebar.page_recipe(
-    "Class",
-    "A session collects what a class answers, without accounts: students join with a code, "
-    "and the teacher sees who is where, "
-    "reveals the answers to a question, and collects what is handed in.",
-)
 with widgets.errors_as_messages():
     if view.is_teacher() and view.is_slide():
         view.slide()
     elif view.is_teacher():
-        view.invitation()
-        view.board()
+        view.presenter()
         view.session_controls()
         view.plan()
-    elif view.has_code():
-        view.student()
     else:
-        view.entrance()
-        view.plan()
+        sidebar.page_recipe(
+            "Class",
+            "A session collects what a class answers, without accounts: students join with a "
+            "code, and the teacher sees who is where, moves the class from step to step, reveals "
+            "the answers to a question, and collects what is handed in.",
+        )
+        if view.has_code():
+            view.student()
+        else:
+            view.entrance()
+            view.plan()

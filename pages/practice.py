@@ -11,7 +11,7 @@ sidebar.page_recipe(
     "wrong, you learn why and have a second "
     "try, which counts half. Then the solution opens. The address of the page holds the "
     "kinds and the number of the task: whoever "
-    "opens it sees the same task. *Quiz* has eight items for each of five lessons, to be "
+    "opens it sees the same task. *Quiz* has eight items for each lesson, to be "
     "taken before and after it.",
 )
 with widgets.errors_as_messages():

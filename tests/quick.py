@@ -27,6 +27,7 @@ TITLES = {
     "states": "States",
     "predict": "Predict",
     "compare": "Compare",
+    "classify": "Classify",
     "practice": "Practice",
     "build": "Build an automaton",
     "classroom": "Class",

@@ -63,11 +63,14 @@ class Session:
     ----------
     fragment_seconds : list of float
         How long each part that refreshes itself took, from asking to the last message.
+    is_idle : bool
+        Whether the page has been drawn to its end.
     """
 
     def __init__(self, address: str, seen: Seen, query: dict[str, Any], cookie: str = "") -> None:
         self._headers = {"Cookie": cookie} if cookie else {}
         self.fragment_seconds: list[float] = []
+        self.is_idle = False
         self.texts: dict[str, str] = {}  # key -> element id of a text field
         self._address, self._seen = f"{address}/_stcore/stream", seen
         self.query = {name: str(value) for name, value in query.items()}
@@ -222,6 +225,7 @@ class Session:
         kind = message.WhichOneof("type")
         if kind == "new_session" and not message.metadata.run.fragment_ids:
             self._stop_fragments()
+            self.is_idle = False
             self._drawn = {}, {}, {}
             self._runs += 1
             self._page = message.new_session.page_script_hash
@@ -252,6 +256,7 @@ class Session:
     def _end_run(self, status: int) -> None:
         self._fragment_done.set()
         if status == ForwardMsg.FINISHED_SUCCESSFULLY:
+            self.is_idle = True
             self.numbers, self.buttons, self.texts = self._drawn
             here = {*(widget.id for widget in self.numbers.values()), *self.texts.values()}
             # The browser sends the state of the widgets on the page and forgets all others.

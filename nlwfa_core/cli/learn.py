@@ -126,7 +126,7 @@ def fit(
             name for name, allowed in (("n-gram", with_ngrams), ("LSTM", with_lstm)) if allowed
         ]
         return _search(train, validation, budget, (format, max_distinct), out, others)
-    recipe = _recipe(learner, rank, field_values)
+    recipe = learning_recipe(learner, rank, field_values)
     of_presets = {"--max-states": max_states, "--minutes": minutes}
     of_presets |= {"--with-ngrams": with_ngrams or None, "--with-lstm": with_lstm or None}
     for name, value in of_presets.items():
@@ -259,7 +259,9 @@ def _fit_recipe(
     return learned, fit_summary(train, hankel, learned.report, times, peak_memory()), notes
 
 
-def _recipe(learner: str | None, rank: int | None, field_values: Mapping[str, Any]) -> Recipe:
+def learning_recipe(
+    learner: str | None, rank: int | None, field_values: Mapping[str, Any]
+) -> Recipe:
     """Make a recipe from a command's options.
 
     Raises RecipeError if an option would have no effect.
@@ -349,7 +351,7 @@ def select_rank(
         raise RecipeError(f"choose the rank either by --validation or by --folds; got {got}")
     check_one_of("metric", metric, SELECTION_METRICS)
     tried = number_ranges("ranks", ranks, limits.most("rank"))
-    recipe = _recipe(learner, tried[0], field_values)
+    recipe = learning_recipe(learner, tried[0], field_values)
     read, read_notes = read_sample(train, format, max_distinct)
     if validation is None:
         return _select_by_folds(

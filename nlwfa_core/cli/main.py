@@ -18,6 +18,7 @@ from ..sources.pautomac import write_pautomac, write_solution
 from ..strings.trie import Trie
 from ..strings.words import Words
 from .classes import classes
+from .classify import classify
 from .compete import compete
 from .export import export, import_model, sample
 from .history import history
@@ -67,6 +68,7 @@ app.command()(score)
 app.command()(compare)
 app.command()(rank)
 app.command()(mix)
+app.command()(classify)
 app.command()(compete)
 app.command()(reproduce)
 app.command()(sweep)

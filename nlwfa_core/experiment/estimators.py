@@ -1,5 +1,5 @@
 """Define estimators for scikit-learn: SP, networks and HMMs with `fit`, `predict`, `predict_proba`,
-`score` and `sample`.
+`score` and `sample`, and a classifier of strings.
 
 They work with `clone`, `Pipeline`, `GridSearchCV` and `cross_val_score`. X is a list or Series of
 strings, in any form that `strings.plain` takes.
@@ -18,18 +18,18 @@ of numbers as X. Needs the extra [scikit-learn].
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
 
-from ..errors import check_extra, check_one_of
+from ..errors import RecipeError, check_extra, check_one_of
 from ..hankel.estimate import build_hankel
 from ..hankel.recipe import HankelRecipe
 from ..learning.fitting import fit
 from ..learning.learners import LEARNERS, NETWORK_LEARNERS
-from ..learning.names import OBJECTIVES
+from ..learning.names import COUNTS, OBJECTIVES
 from ..metrics.evaluate import evaluate
 from ..metrics.testset import TestSet
 from ..models.model import LogModel, Model, next_distributions, scaled_next_scores
@@ -37,13 +37,13 @@ from ..strings.plain import WordLike, as_sample, as_words
 from ..strings.sample import Sample
 from ..strings.trie import Trie
 from ..strings.words import Alphabet, FloatArray
+from .classifier import FLOOR, fit_classifier
 
 check_extra("scikit-learn", "sklearn")
-from sklearn.base import BaseEstimator  # noqa: E402
+from sklearn.base import BaseEstimator, ClassifierMixin  # noqa: E402
 from sklearn.utils import Tags  # noqa: E402
 from sklearn.utils.validation import check_is_fitted  # noqa: E402
 
-FLOOR = 1e-6
 Strings = Iterable[WordLike]
 END = ""  # in `classes_`: the end of the string
 
@@ -305,6 +305,91 @@ class NonlinearWFA(_StringEstimator):
         # a linear step, which is solved exactly, has no epochs
         learning = LEARNERS[self.learner].adapted(epochs, rank=rank, seed=self.seed)
         return fit(hankel, learning).model
+
+
+class StringClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc, unused-ignore]
+    """One model for each label, and Bayes' rule (`experiment.classifier`).
+
+    Parameters
+    ----------
+    learner : str
+        One of `LEARNERS`, such as "SP", "both.non", "HMM" or "GRU".
+    rank : int
+    options : mapping, optional
+        Further fields of the learner and of its matrix, such as `{"objective": "likelihood"}`.
+    priors : str
+        "counts", the labels' shares of the training strings, or "uniform".
+    floor : float
+        The smallest probability of a next symbol.
+
+    Attributes
+    ----------
+    classifier_ : Classifier
+    classes_ : array
+        The labels, in order.
+
+    Examples
+    --------
+    >>> X, y = ["ab", "aab", "ba", "bba"] * 5, ["up", "up", "down", "down"] * 5
+    >>> StringClassifier("SP", rank=2).fit(X, y).predict(["aab"]).tolist()
+    ['up']
+    """
+
+    def __init__(
+        self,
+        learner: str = "SP",
+        rank: int = 5,
+        options: Mapping[str, Any] | None = None,
+        priors: str = COUNTS,
+        floor: float = FLOOR,
+    ) -> None:
+        self.learner = learner
+        self.rank = rank
+        self.options = options
+        self.priors = priors
+        self.floor = floor
+
+    def fit(self, X: Strings, y: Sequence[Any]) -> Self:
+        """Learn a model of the strings of each label.
+
+        Raises RecipeError if there are fewer than two labels, X and y differ in length, or a
+        parameter is out of range.
+        """
+        rows, labels = list(X), np.asarray(y)
+        if len(rows) != len(labels):
+            raise RecipeError(f"X and y must be of one length; got {len(rows)} and {len(labels)}")
+        self.classes_ = np.unique(labels)
+        every = as_sample(rows, name="X").alphabet
+        strings = {
+            str(label): [row for row, its in zip(rows, labels, strict=True) if its == label]
+            for label in self.classes_
+        }
+        self.classifier_ = fit_classifier(
+            strings,
+            self.learner,
+            self.rank,
+            priors=self.priors,
+            floor=self.floor,
+            alphabet=every,
+            **(self.options or {}),
+        ).classifier
+        return self
+
+    def predict_proba(self, X: Strings) -> FloatArray:
+        """Compute P(label | string), (num_strings, num_labels), in the order of `classes_`."""
+        check_is_fitted(self)
+        return self.classifier_.probabilities(list(X))
+
+    def predict(self, X: Strings) -> npt.NDArray[Any]:
+        """Return the likeliest label of each string, shape (num_strings,)."""
+        check_is_fitted(self)
+        best: npt.NDArray[Any] = self.classes_[self.classifier_.log2_joint(list(X)).argmax(axis=1)]
+        return best
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.two_d_array, tags.input_tags.string = False, True
+        return tags
 
 
 class HMM(_StringEstimator):

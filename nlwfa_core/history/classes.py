@@ -61,6 +61,8 @@ SESSIONS = _table(
     closed=sa.Float,
     locked=sa.Float,
     opens=sa.Text,
+    place=sa.Text,
+    moved=sa.Float,
     revealed=JSON,
 )
 MEMBERS = _table(
@@ -83,6 +85,7 @@ ANSWERS = _table(
     answer=sa.Text,
     credit=sa.Float,
     moment=sa.Float,
+    seconds=sa.Float,
 )
 HAND_INS = _table(
     "class_hand_ins",
@@ -119,6 +122,8 @@ class Answer:
     answer: str  # as it was entered
     credit: float  # between 0 and 1, which is correct
     moment: float
+    # since the question was first on the member's page; for an item of a quiz, since the quiz was
+    seconds: float | None = None
 
 
 @dataclass(frozen=True)
@@ -147,6 +152,8 @@ class ClassRecord:
     answers: tuple[Answer, ...]
     hand_ins: tuple[HandIn, ...]
     removed: tuple[Member, ...] = ()  # those whom the teacher has removed
+    # the step to which the teacher has moved the class, such as `rank/2`; "" before the first move
+    place: str = ""
 
 
 @dataclass(frozen=True)
@@ -254,7 +261,8 @@ class Classes:
         return None if session is None else session["opens"]
 
     def choose_lesson(self, code: str, token: str, lesson: str) -> None:
-        """Choose the lesson that opens for those who join, "" for none.
+        """Choose the lesson that opens for those who join, "" for none, wherever the class was
+        moved before.
 
         Raises RecipeError unless the teacher asks.
         """
@@ -262,8 +270,33 @@ class Classes:
         with self._engine.begin() as connection:
             _teachers_session(connection, code, token)
             connection.execute(
-                SESSIONS.update().where(SESSIONS.c.code == code).values(opens=clean(lesson))
+                SESSIONS.update()
+                .where(SESSIONS.c.code == code)
+                .values(opens=clean(lesson), place="")
             )
+
+    def move_class(self, code: str, token: str, place: str) -> None:
+        """Move the class to a step, such as `rank/2`: the members' pages follow (see `last_move`).
+
+        Raises RecipeError unless the teacher asks.
+        """
+        check_at_most("the length of a place", len(place), MAX_NAME)
+        with self._engine.begin() as connection:
+            _teachers_session(connection, code, token)
+            connection.execute(
+                SESSIONS.update()
+                .where(SESSIONS.c.code == code)
+                .values(place=clean(place), moved=time())
+            )
+
+    def last_move(self, code: str) -> tuple[str, float]:
+        """Return the step to which the teacher has moved the class, and when, in seconds since
+        1970; ("", 0.0) before the first move.
+        """
+        session = self._session(code)
+        if session is None or session["moved"] is None:
+            return "", 0.0
+        return session["place"], session["moved"]
 
     def is_teacher(self, code: str, token: str) -> bool:
         """Return whether this token is that of the session's teacher."""
@@ -453,6 +486,7 @@ class Classes:
             tuple(Answer(**row) for row in answers if row["member"] not in removed),
             tuple(HandIn(**row) for row in hand_ins if row["member"] not in removed),
             tuple(removed.values()),
+            session["place"],
         )
 
     def reveal(self, code: str, token: str, question: str, revealed: bool = True) -> None:

@@ -225,7 +225,7 @@ def fit(
             raise NoEffect(name, {"learner": settings.learner}, {"learner": HANKEL_LEARNERS})
         return _fit_strings(data, held_out, settings, report, cancelled)
     assert isinstance(settings, HankelLearner)
-    hankel = build_hankel(data, _hankel_recipe(settings, counting))
+    hankel = build_hankel(data, matrix_recipe(settings, counting))
     return _fit_matrix(hankel, settings, data, held_out, FitCache(), report, cancelled)
 
 
@@ -236,7 +236,7 @@ def _sample_of(data: SampleLike) -> Sample:
         raise TypeError(f"{error}; data may also be a HankelMatrix") from None
 
 
-def _hankel_recipe(settings: HankelLearner, fields: Mapping[str, Any]) -> HankelRecipe:
+def matrix_recipe(settings: HankelLearner, fields: Mapping[str, Any]) -> HankelRecipe:
     """Make the recipe of a learner's matrix, with boundary symbols if the learner needs them."""
     statistic, transform = (
         fields.get(name, options_of(HankelRecipe)[name].default)

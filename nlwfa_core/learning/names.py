@@ -68,3 +68,10 @@ LBFGS_DEPENDENT = (
     "its word error rate may differ by a few "
     "hundredths, and with very few states so may every score."
 )
+
+# The shares of the labels that a classifier begins with.
+COUNTS, UNIFORM = "counts", "uniform"
+PRIORS = {
+    COUNTS: "the labels' shares of the training strings",
+    UNIFORM: "the same for all labels",
+}

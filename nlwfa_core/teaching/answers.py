@@ -316,8 +316,7 @@ class CellKey:
         return SEPARATOR.join(self.cells[0])
 
     def written(self, text: str) -> str:
-        row, column = self._read(text)
-        return f"row {_code(row)}, column {_code(column)}"
+        return cell_name(*self._read(text))
 
     def check(self, text: str) -> Verdict:
         cell = self._read(text)
@@ -380,6 +379,15 @@ class OrderKey:
         order = np.random.default_rng(seed).permutation(len(self.items))
         items = tuple(self.items[index] for index in order)
         return items if items != self.items else items[::-1]
+
+
+def cell_name(row: str, column: str) -> str:
+    """Name a cell by the labels of its row and column, as the options of questions do.
+
+    >>> cell_name("λ", "ab")
+    'row λ, column `ab`'
+    """
+    return f"row {_code(row)}, column {_code(column)}"
 
 
 def read_number(text: str) -> float:

@@ -9,16 +9,18 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from statistics import median
 
 from ..errors import RecipeError
 from ..history.classes import Answer, ClassRecord, Member, question_name
 from ..metrics.tables import csv_text
 from .answers import SEPARATOR, ChoiceKey, Key, NumberKey, read_number
-from .lessons import Lesson
-from .questions import Question
+from .lessons import Lesson, Step
+from .quizzes import AFTER, BEFORE, quiz_seconds, shares
 
 MAX_BARS = 20
 OTHERS = "others"
+TIMES = ("seconds before", "seconds after")
 
 
 @dataclass(frozen=True)
@@ -39,6 +41,7 @@ class Tally:
     answered: int
     first: int
     second: int
+    seconds: float  # the median until the first try; nan if nobody's time is known
 
 
 def tries(answers: Iterable[Answer], question: str) -> dict[str, list[Answer]]:
@@ -55,10 +58,13 @@ def tries(answers: Iterable[Answer], question: str) -> dict[str, list[Answer]]:
     }
 
 
-def latest_question(record: ClassRecord, questions: Sequence[str]) -> str:
-    """Return the question of the latest answer, or the first question."""
-    names = (question_name(answer.task, answer.seed) for answer in reversed(record.answers))
-    return next((name for name in names if name in questions), questions[0])
+def shown_at_first(record: ClassRecord, opens: str, names: Sequence[str]) -> str:
+    """Return what the board shows until the teacher chooses: the step to which the class was moved,
+    otherwise that of the latest answer, otherwise the first of the lesson that opens.
+    """
+    answered = (question_name(answer.task, answer.seed) for answer in reversed(record.answers))
+    candidates = (record.place, *answered, f"{opens}/1")
+    return next((name for name in candidates if name in names), names[0])
 
 
 def tally(answers: Iterable[Answer], question: str) -> Tally:
@@ -67,7 +73,8 @@ def tally(answers: Iterable[Answer], question: str) -> Tally:
     right = Counter(
         next((answer.attempt for answer in those if answer.credit == 1), 0) for those in everyone
     )
-    return Tally(len(everyone), right[1], right[2])
+    times = [those[0].seconds for those in everyone if those[0].seconds is not None]
+    return Tally(len(everyone), right[1], right[2], median(times) if times else math.nan)
 
 
 def first_guesses(answers: Iterable[Answer], question: str) -> list[str]:
@@ -137,23 +144,23 @@ def places(members: Iterable[Member]) -> dict[str, list[Member]]:
     return groups
 
 
-def place_order(lessons: Mapping[str, Lesson]) -> list[str]:
-    """List the places of all lessons' steps in their order."""
-    return [
-        f"{name}/{number}"
-        for name, lesson in lessons.items()
-        for number in range(1, len(lesson.steps) + 1)
-    ]
-
-
-def lesson_questions(lessons: Mapping[str, Lesson]) -> dict[str, tuple[str, Question]]:
-    """Return the questions of all lessons that are entered: name -> title and question."""
+def lesson_steps(lessons: Mapping[str, Lesson]) -> dict[str, tuple[str, Step]]:
+    """Return the steps of all lessons in their order: place, such as `rank/2` -> title and step."""
     return {
-        f"{name}/{number}": (f"{lesson.title} · {number}. {step.title}", step.question)
+        f"{name}/{number}": (f"{lesson.title} · {number}. {step.title}", step)
         for name, lesson in lessons.items()
         for number, step in enumerate(lesson.steps, 1)
-        if step.question and step.question.key
     }
+
+
+def followed_by(place: str, places: Sequence[str]) -> str:
+    """Return the step after a place, of the next lesson after the last step of one; "" after the
+    last of all, and for what is no step.
+
+    >>> followed_by("a/2", ["a/1", "a/2", "b/1"]), followed_by("b/1", ["a/1", "a/2", "b/1"])
+    ('b/1', '')
+    """
+    return "".join([*places][places.index(place) + 1 :][:1]) if place in places else ""
 
 
 def member_names(members: Sequence[Member]) -> dict[str, str]:
@@ -173,7 +180,17 @@ def answers_csv(record: ClassRecord) -> bytes:
     """
     numbers = {member.member: number for number, member in enumerate(record.members, 1)}
     nicknames = {member.member: member.nickname for member in record.members}
-    heading = ("student", "nickname", "time (UTC)", "question", "seed", "try", "answer", "credit")
+    heading = (
+        "student",
+        "nickname",
+        "time (UTC)",
+        "question",
+        "seed",
+        "try",
+        "answer",
+        "credit",
+        "seconds",
+    )
     rows = [
         (
             numbers[answer.member],
@@ -184,10 +201,34 @@ def answers_csv(record: ClassRecord) -> bytes:
             answer.attempt,
             answer.answer,
             answer.credit,
+            "" if answer.seconds is None else answer.seconds,
         )
         for answer in record.answers
         if answer.member in numbers
     ]
+    return csv_text([heading, *rows]).encode()
+
+
+def gains_csv(record: ClassRecord, names: Iterable[str]) -> bytes:
+    """Write as CSV, for each student and quiz, the share of right items and the seconds before and
+    after, and the gain (after − before) / (1 − before), which is empty where it is undefined.
+
+    `names`: of the quizzes.
+    """
+    heading = ("student", "nickname", "quiz", "before", "after", "gain", *TIMES)
+    rows: list[tuple[object, ...]] = []
+    for name in names:
+        before, after = (shares(record.answers, name, when) for when in (BEFORE, AFTER))
+        times = [quiz_seconds(record.answers, name, when) for when in (BEFORE, AFTER)]
+        for number, entry in enumerate(record.members, 1):
+            first, second = before.get(entry.member), after.get(entry.member)
+            if first is None and second is None:
+                continue
+            is_defined = first is not None and second is not None and first < 1
+            gain = (second - first) / (1 - first) if is_defined else ""  # type: ignore[operator]
+            cells = (first, second, gain, *(those.get(entry.member) for those in times))
+            written = ("" if cell is None else cell for cell in cells)
+            rows.append((number, entry.nickname, name, *written))
     return csv_text([heading, *rows]).encode()
 
 

@@ -51,36 +51,44 @@ def read_notes(text: str) -> dict[str, Note]:
     return {INTRODUCTION: Note(0, "\n".join(introduction).strip(), ""), **notes}
 
 
+@dataclass(frozen=True)
+class StepPlan:
+    """What a teacher says, expects and watches for at a step; all Markdown, and may be empty."""
+
+    say: str
+    expect: str
+    mistakes: tuple[str, ...]
+
+
+def step_plan(step: Step, note: Note | None) -> StepPlan:
+    """Plan a step from its note, if it has one, and from its question.
+
+    Mistakes are the one of the note and then the typical wrong answers, each with its reason.
+    """
+    question = step.question
+    expect = (question.key.truth if question.key else question.solution) if question else ""
+    typical = _mistakes(question.key) if question and question.key else []
+    return StepPlan(note.say if note else "", expect, (*([note.wrong] if note else []), *typical))
+
+
 def lesson_plan(lessons: Mapping[str, Lesson], notes: Mapping[str, Note]) -> str:
-    """Write the plan as Markdown, for the lessons whose steps have notes."""
+    """Write the plan as Markdown, for the lessons whose steps have notes.
+
+    Mistakes are left out: the page *Class* shows them with each question.
+    """
     parts = [notes[INTRODUCTION].say]
     for name, lesson in lessons.items():
         if f"{name}/1" not in notes:
             continue
-        parts.append(f"### {lesson.title} · {plural(lesson.minutes, 'minute')}")
+        lines = ["| step | min | say | expect |", "| --- | --- | --- | --- |"]
         for number, step in enumerate(lesson.steps, 1):
-            parts.append(_step(number, step, notes[f"{name}/{number}"]))
+            note = notes[f"{name}/{number}"]
+            plan = step_plan(step, note)
+            cells = (f"{number}. {step.title}", f"{note.minutes}", plan.say, plan.expect)
+            lines.append(f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |")
+        title = f"### {lesson.title} · {plural(lesson.minutes, 'minute')}"
+        parts += [title, "\n".join(lines)]
     return "\n\n".join(parts) + "\n"
-
-
-def _step(number: int, step: Step, note: Note) -> str:
-    lines = [
-        f"#### {number}. {step.title} · {plural(note.minutes, 'minute')}",
-        f"**Say:** {note.say}",
-    ]
-    question = step.question
-    if question:
-        lines.append(f"**Ask:** {question.text}")
-        lines.append(
-            f"**Expect:** {question.key.truth}."
-            if question.key
-            else f"**A possible answer:** {question.solution}"
-        )
-    mistakes = [note.wrong, *(_mistakes(question.key) if question and question.key else [])]
-    lines.append(
-        "**Where people go wrong:**\n\n" + "\n".join(f"- {mistake}" for mistake in mistakes)
-    )
-    return "\n\n".join(lines)
 
 
 def _mistakes(key: Key) -> list[str]:

@@ -137,6 +137,18 @@ def shares(answers: Sequence[Answer], quiz: str, when: str) -> dict[str, float]:
     return {member: number / NUM_ITEMS for member, number in right.items()}
 
 
+def quiz_seconds(answers: Sequence[Answer], quiz: str, when: str) -> dict[str, float]:
+    """Return how long each person had the quiz before handing it in: member -> seconds, for those
+    whose time is known.
+    """
+    names = {item_name(quiz, when, number) for number in range(1, NUM_ITEMS + 1)}
+    return {
+        answer.member: answer.seconds
+        for answer in answers
+        if answer.task in names and answer.seconds is not None
+    }
+
+
 def normalised_gain(before: Sequence[float], after: Sequence[float]) -> Gain:
     """Compute the normalised gain of the class average.
 

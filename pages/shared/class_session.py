@@ -31,6 +31,7 @@ PARAMETERS = (CLASS, TEACHER)
 PAGE = "classroom"
 MEMBER = "class.member"  # the code and the pseudonym with which this session has joined
 UNSENT, TO_RESTORE, PLACE = "class.unsent", "class.to_restore", "class.place"
+BEGUN = "class.begun"  # question or quiz -> since when it is on the page, in seconds since 1970
 
 log = logging.getLogger(__name__)
 
@@ -158,6 +159,13 @@ def nickname() -> str:
     return member.nickname if member else ""
 
 
+def seen() -> float:
+    """Return when this member went to where they are, in seconds since 1970."""
+    with database_errors_as_sentences():
+        entry = store().member(code(), st.session_state[MEMBER][1])
+    return entry.seen if entry else time()
+
+
 def join(name: str) -> None:
     """Join the session in the address, or change the nickname.
 
@@ -231,10 +239,16 @@ def _invitation() -> None:
             switch(PAGE)
 
 
-def record(*responses: Response) -> None:
+def begin(name: str) -> None:
+    """Note that a question or a quiz is on the page, unless it was before."""
+    st.session_state.setdefault(BEGUN, {}).setdefault(name, time())
+
+
+def record(*responses: Response, began: str = "") -> None:
     """Record the tries of responses for the teacher, if this visitor has joined a session.
 
-    To be called in callbacks.
+    `began`: the name by which `begin` knows since when the visitor has had the question or the
+    quiz. To be called in callbacks.
     """
     try:
         if not joined():
@@ -243,13 +257,15 @@ def record(*responses: Response) -> None:
         error_toast(error)
         return
     member = st.session_state[MEMBER][1]
+    since: float | None = st.session_state.get(BEGUN, {}).get(began)
     unsent: dict[tuple[str, int, int], Answer] = st.session_state.setdefault(UNSENT, {})
     for response in responses:
         for attempt, (answer, credit) in enumerate(
             zip(response.answers, response.credits, strict=True), 1
         ):
             key = response.task, response.seed, attempt
-            unsent.setdefault(key, Answer(member, *key, answer, credit, time()))
+            seconds = time() - since if since is not None else None
+            unsent.setdefault(key, Answer(member, *key, answer, credit, time(), seconds))
     try:
         _send()
     except RecipeError as error:

@@ -31,6 +31,7 @@ RESPONSES, ERRORS = "exercise.responses", "exercise.errors"
 MODE, TASKS, QUIZ = "practice.mode", "Tasks", "Quiz"
 LESSON, WHEN = "practice.lesson", "practice.when"
 PLACES = ("first", "second", "third")
+TOUCH = ":material/touch_app:"
 FIELD = 230  # pixels: *Check* has room beside it in a docked lesson
 
 
@@ -48,7 +49,7 @@ def exercise(task: str, seed: int, question: Question) -> None:
     """
     assert question.key is not None
     key, response = question.key, responses().get((task, seed), Response(task, seed))
-    name = re.sub("[^a-zA-Z0-9]", "_", f"{task}_{seed}")
+    name = _name(task, seed)
     with st.container(key=f"exercise_{name}", gap="small"):
         st.markdown(f"**{question.text}**")
         if response.over:
@@ -58,6 +59,7 @@ def exercise(task: str, seed: int, question: Question) -> None:
                 with st.expander("Why?", icon=":material/lightbulb:"):
                     st.markdown(question.why)
             return
+        class_session.begin(name)
         if response.tries:
             st.warning(
                 f"{_said(key, response.answers[-1])}: not yet right. {response.reason} Try "
@@ -87,6 +89,11 @@ def exercise(task: str, seed: int, question: Question) -> None:
                     type="tertiary",
                     icon=":material/lightbulb:",
                 )
+
+
+def _name(task: str, seed: int) -> str:
+    """Name a question as the keys of its widgets do."""
+    return re.sub("[^a-zA-Z0-9]", "_", f"{task}_{seed}")
 
 
 def _result(response: Response, key: Key) -> None:
@@ -170,6 +177,20 @@ def entry_fields(key: Key, name: str, seed: int) -> list[str]:
     return [name]
 
 
+def tick(task: str, key: Key, option: str) -> None:
+    """Tick an option of a question in which several are right, as a click on the picture does. What
+    is no option is said. To be called in callbacks.
+    """
+    response = responses().get((task, 0))
+    if not isinstance(key, ChoiceKey) or not key.several or (response and response.over):
+        return
+    texts = [entry.text for entry in key.options]
+    if option not in texts:
+        st.toast(f"{option[0].upper()}{option[1:]} is not among the answers.", icon=TOUCH)
+        return
+    st.session_state[f"exercise.{_name(task, 0)}.entry.{texts.index(option)}"] = True
+
+
 def _check(task: str, seed: int, key: Key, fields: list[str]) -> None:
     """Read an answer from its widgets, and check it. To be called in callbacks."""
     errors = st.session_state.setdefault(ERRORS, {})
@@ -180,7 +201,7 @@ def _check(task: str, seed: int, key: Key, fields: list[str]) -> None:
     except RecipeError as error:
         errors[task, seed] = str(error)
     else:
-        class_session.record(responses()[task, seed])
+        class_session.record(responses()[task, seed], began=_name(task, seed))
 
 
 def entered_text(key: Key, fields: list[str]) -> str:

@@ -16,7 +16,7 @@ FOLDER = Path(__file__).resolve().parents[1]
 DOORS = {
     "": ("explore", "learn", "build", "classroom"),
     "Step by step": ("data", "hankel", "train", "states", "predict", "compare"),
-    "More": ("practice", "take_away", "history", "status"),
+    "More": ("classify", "practice", "take_away", "history", "status"),
 }
 MENUS = tuple(door for door in DOORS if door)
 PAGES = tuple(page for pages in DOORS.values() for page in pages)

@@ -18,6 +18,7 @@ from nlwfa_core.display.explore import VIEW, WORD
 from nlwfa_core.experiment.presets import PRESETS
 from nlwfa_core.experiment.recipe import FIELDS
 from nlwfa_core.learning.learners import HANKEL_LEARNERS, STRING_LEARNERS
+from nlwfa_core.teaching.answers import ChoiceKey, cell_name
 from nlwfa_core.teaching.glossary import terms_in
 from nlwfa_core.teaching.lessons import PART, Action, Lesson, Step
 from nlwfa_core.teaching.questions import Question
@@ -70,16 +71,19 @@ def place() -> str:
 
 
 def open_lesson(name: str, index: int = 0) -> None:
-    """Open a step of a lesson: its text, its page and its recipe. To be called in callbacks."""
+    """Open a step of a lesson: its text, its page and its recipe. To be called in callbacks, or
+    before the sidebar is drawn.
+    """
     url_parameters.set_value(LESSON, name)
     url_parameters.set_value(STEP, str(index + 1))
     st.session_state[GO] = True
     st.session_state[VISIT] = st.session_state.get(VISIT, 0) + 1
     st.session_state.pop(MINE, None)
-    step, before = contents.lessons()[name].steps[index], sidebar.current()
+    step = contents.lessons()[name].steps[index]
     if step.recipe is None:
         return
-    if before.key() not in _recipes_of_the_lab():
+    # a page that is opened anew, at another step, has no recipe yet
+    if sidebar.CURRENT in st.session_state and sidebar.current().key() not in _recipes_of_the_lab():
         st.session_state[MINE] = (name, index, sidebar.saved_values())
     _set_scene(step)
 
@@ -203,9 +207,31 @@ def draws_alone(key: str) -> bool:
     return position is not None and key in position[0].steps[position[1]].look
 
 
+def answer_by_cell(row: str, column: str) -> bool:
+    """Tick the cell with these labels among the answers to the open step's question. Returns
+    whether its answers are cells. To be called in callbacks.
+    """
+    position = current()
+    question = position and position[0].steps[position[1]].question
+    key = question.key if question else None
+    if not isinstance(key, ChoiceKey) or not key.options[0].text.startswith("row "):
+        return False
+    exercises.tick(place(), key, cell_name(row, column))
+    return True
+
+
 def page_of(step: Step) -> str:
     """Return the page of a step: the first of the pages it names that exists."""
     return next((name for name in step.pages if name in PAGES), "learn")
+
+
+def go(page: str) -> None:
+    """Go to the page of the open step, if the step has just been opened."""
+    position = current()
+    if position and st.session_state.pop(GO, False):
+        wanted = page_of(position[0].steps[position[1]])
+        if wanted != page:
+            switch(wanted)
 
 
 def panel(page: str) -> None:
@@ -217,8 +243,7 @@ def panel(page: str) -> None:
     step = lesson.steps[index]
     if st.session_state.pop(GO_QUIZ, False) and page != "practice":
         switch("practice")
-    if st.session_state.pop(GO, False) and page_of(step) != page:
-        switch(page_of(step))
+    go(page)
     with st.container(border=True, key="lesson"):
         with st.container(horizontal=True, vertical_alignment="center", key="lesson_head"):
             st.caption(f"{lesson.title} · step {index + 1} of {len(lesson.steps)}", width="stretch")

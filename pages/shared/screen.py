@@ -21,6 +21,7 @@ PARAMETERS = {
     "predict": ("string",),
     "practice": ("tasks", "task", "quiz"),
     "build": ("automaton", "build"),
+    "classify": ("strings", "classes", "first", "second", "states"),
 }
 LINKED = "screen.linked"
 

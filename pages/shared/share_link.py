@@ -94,15 +94,17 @@ def _show_all(everything: bool) -> None:
 
 
 def view() -> None:
-    """Draw the slide view: a style sheet hides the sidebar and the bar of pages, and small links
-    replace the bar.
+    """Draw the slide view: a style sheet hides the sidebar and the bar of pages, and a small menu
+    replaces the bar.
     """
     if url_parameters.value(VIEW) != SLIDE:
         url_parameters.set_value(VIEW, "")
         return
     with st.container(horizontal=True, key="slide", gap="medium"):
-        for name in offered_pages():
-            st.page_link(page_file(name), label=title(name))
+        pages = st.popover("Pages", key="slide.pages", type="tertiary", on_change="rerun")
+        if pages.open:
+            for name in offered_pages():
+                pages.page_link(page_file(name), label=title(name))
         st.button(
             "Leave slide view",
             key="slide.leave",

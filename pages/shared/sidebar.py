@@ -75,7 +75,7 @@ STALE = "controls.stale"
 ENTRIES = "controls.entries"
 # What pages do not use: the sidebar, which on Explore is a drawer, or all of it but *Share*.
 UNUSED = {"explore": "drawer", "learn": "no_sidebar"} | dict.fromkeys(
-    ("practice", "build", "classroom", "history", "status"), "no_recipe"
+    ("classify", "practice", "build", "classroom", "history", "status"), "no_recipe"
 )
 UNDO_STACK = "undo.stack"
 UNDO_LAST = "undo.last"

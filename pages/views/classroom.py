@@ -4,9 +4,13 @@ itself.
 
 from __future__ import annotations
 
+import math
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from functools import partial
+from statistics import median
+from typing import Literal
 from urllib.parse import urlencode
 
 import streamlit as st
@@ -22,18 +26,28 @@ from nlwfa_core.history.database import database_errors_as_sentences
 from nlwfa_core.metrics.tables import Column
 from nlwfa_core.teaching import class_board, quizzes
 from nlwfa_core.teaching.answers import ChoiceKey
-from nlwfa_core.teaching.class_plan import lesson_plan
+from nlwfa_core.teaching.class_plan import Note, lesson_plan, step_plan
+from nlwfa_core.teaching.lessons import Step
 from nlwfa_core.teaching.questions import Question
-from pages.shared import class_session, contents, open_lesson, share_link, url_parameters, widgets
+from pages.shared import (
+    class_session,
+    contents,
+    following,
+    open_lesson,
+    share_link,
+    url_parameters,
+    widgets,
+)
 from pages.shared.navigation import title
 from pages.shared.widgets import error_toast, errors_as_messages, escape_markdown
 
 SECONDS = 2.0
 QR_WIDTH = 240  # pixels
-CODE, NICKNAME, HAND_IN, QUESTION, CHOSEN, OPENS, EXPORT = (
-    f"class.{name}"
-    for name in ("code", "nickname", "hand_in", "question", "chosen", "opens", "export")
+QR_ALT = "The students' link as a QR code"
+CODE, NICKNAME, HAND_IN, CHOSEN, OPENS, EXPORT = (
+    f"class.{name}" for name in ("code", "nickname", "hand_in", "chosen", "opens", "export")
 )
+MOST_NAMED = 30  # people in the list of those who have answered
 THIS_PAGE = ""
 MOST_SHOWN = 10  # people in the list of those to remove, with a button each
 LOCK_HELP = "Members go on answering; nobody else can join until you let people join again."
@@ -71,16 +85,23 @@ def entrance() -> None:
     with left.container(border=True, height="stretch", key="class_join"):
         st.subheader("Join a session", anchor=False)
         with st.form("class.join", border=False):
-            st.text_input(
-                "Code",
-                key=CODE,
-                max_chars=20,
-                autocomplete="off",
-                help="The five characters on the wall.",
-            )
-            st.form_submit_button(
-                "Go to the session", key="class.enter", type="primary", on_click=_enter
-            )
+            with st.container(horizontal=True):
+                st.text_input(
+                    "Code",
+                    key=CODE,
+                    max_chars=20,
+                    autocomplete="off",
+                    help="The five characters on the wall.",
+                    width=140,
+                )
+                st.text_input(
+                    "Nickname (optional)",
+                    key=NICKNAME,
+                    max_chars=limits.most("nickname"),
+                    autocomplete="off",
+                )
+            st.form_submit_button("Join", key="class.enter", type="primary", on_click=_enter)
+        st.caption(STORED)
     with right.container(border=True, height="stretch", key="class_open"):
         st.subheader("Open a session", anchor=False)
         st.markdown(
@@ -189,22 +210,10 @@ def _quiz_links() -> None:
     st.markdown("The quizzes before and after a lesson are on the page *Practice*.")
 
 
-def invitation() -> None:
+def _how_to_join() -> None:
     """Draw what the class needs to join: the code, the link to a lesson, and its QR code."""
-    code = class_session.code()
-    with st.container(key="class_code", horizontal=True, vertical_alignment="center"):
-        st.markdown(f"## {code}", width="content")
-        arguments = (share_link.VIEW, share_link.SLIDE)
-        st.button(
-            "Slide view",
-            key="class.slide",
-            icon=":material/slideshow:",
-            on_click=url_parameters.set_value,
-            args=arguments,
-        )
-    all_lessons, nobody = contents.lessons(), not _record().members
-    with st.expander("How to join", expanded=nobody, icon=":material/qr_code_2:", key="class.how"):
-        left, right = st.columns([3, 2], vertical_alignment="center")
+    code, all_lessons = class_session.code(), contents.lessons()
+    left, right = st.columns([3, 2], vertical_alignment="center")
     with left:
         st.markdown(
             f"Open the link, or enter the code **{code}** on the page *Class*. Both lead to "
@@ -222,15 +231,20 @@ def invitation() -> None:
             on_change=_choose_lesson,
             width=420,
         )
-        fields = {open_lesson.LESSON: name, open_lesson.STEP: "1"} if name else {}
-        address, warning = _address({class_session.CLASS: code, **fields})
+        address, warning = _students_link(name)
         with st.container(key="share_link"):
             st.code(address, language=None, wrap_lines=True)
         if warning:
             st.warning(warning, icon=":material/wifi_off:")
     picture = qr_code(address)
     if picture and not warning:
-        right.image(picture, width=QR_WIDTH, alt="The students' link as a QR code")
+        right.image(picture, width=QR_WIDTH, alt=QR_ALT)
+
+
+def _students_link(lesson: str) -> tuple[str, str]:
+    """Return the link with which students join, and a warning if others can't open it."""
+    fields = {open_lesson.LESSON: lesson, open_lesson.STEP: "1"} if lesson else {}
+    return _address({class_session.CLASS: class_session.code(), **fields})
 
 
 def _lesson_of_the_class() -> str:
@@ -256,8 +270,8 @@ def is_slide() -> bool:
 
 
 def slide() -> None:
-    """Draw the session's code and the question alone, large, and draw them again every two
-    seconds.
+    """Draw what the class sees on the wall, and draw it again every two seconds: how to join until
+    the first student is there, then the question and its answers.
     """
     with st.container(key="class_slide"):
         st.fragment(_slide, run_every=SECONDS)()
@@ -265,18 +279,71 @@ def slide() -> None:
 
 @errors_as_messages()
 def _slide() -> None:
-    st.markdown(f"### {class_session.code()}")
-    _question(_record())
+    record = _record()
+    if not record.members:
+        _join_slide()
+        return
+    items = _items(record)
+    name = _shown(record, items)
+    with st.container(horizontal=True, vertical_alignment="center", key="class_slide_head"):
+        st.title(f"{items[name].title} · {class_session.code()}", anchor=False, width="stretch")
+        _moves(record, name, items)
+    _question(record, name, items[name], names=False)
 
 
-def board() -> None:
-    """Draw the board, and draw it again every two seconds."""
-    st.fragment(_board, run_every=SECONDS)()
+def _join_slide() -> None:
+    """Draw, as large as the wall, how to join."""
+    address, warning = _students_link(_lesson_of_the_class())
+    picture = "" if warning else qr_code(address)
+    left, right = st.columns([3, 2], vertical_alignment="center")
+    with left:
+        st.title(class_session.code(), anchor=False)
+        st.markdown("Enter this code on the page *Class*" + (", or open the link:" * bool(picture)))
+        st.markdown(f"`{address.partition('?')[0]}`")
+    if picture:
+        right.image(picture, width="stretch", alt=QR_ALT)
+
+
+def presenter() -> None:
+    """Draw the teacher's screen: the question, who has answered, its answers and what to say, then
+    all else about the session. What changes is drawn again every two seconds.
+    """
+    st.fragment(_presenter, run_every=SECONDS)()
 
 
 @errors_as_messages()
-def _board() -> None:
+def _presenter() -> None:
     record = _record()
+    code, items = class_session.code(), _items(record)
+    name = _shown(record, items)
+    with st.container(key="class_head", horizontal=True, vertical_alignment="center"):
+        st.title(f"Class {code}", anchor=False, width="content")
+        if record.members:
+            with st.popover("How to join", icon=":material/qr_code_2:", key="class.how"):
+                _how_to_join()
+        if st.button(
+            "Slide view",
+            key="class.slide",
+            icon=":material/slideshow:",
+            help="For the wall: the question and its answers, without names and notes.",
+            on_click=url_parameters.set_value,
+            args=(share_link.VIEW, share_link.SLIDE),
+        ):
+            st.rerun()  # all of the page
+        # The key has what is shown: the browser may send an earlier choice once more.
+        key = f"class.item {name}"
+        with st.container(key="class.item"):
+            st.selectbox(
+                "Step",
+                list(items),
+                index=list(items).index(name),
+                format_func=lambda name: items[name].title,
+                key=key,
+                label_visibility="collapsed",
+                on_change=_choose_item,
+                args=(key,),
+            )
+        _moves(record, name, items)
     if record.closed is not None:
         st.info("This session is closed: nothing more is recorded.", icon=":material/lock:")
     elif record.locked is not None:
@@ -284,12 +351,18 @@ def _board() -> None:
             "Joining is locked: members go on, and nobody else can join.",
             icon=":material/person_off:",
         )
-    question, where, hand_ins, gains = st.tabs(
-        ["Question", "Who is where", f"Handed in ({len(record.hand_ins)})", "Before and after"],
+    if not record.members:
+        with st.container(border=True, key="class.how"):
+            _how_to_join()
+    left, right = st.columns([8, 5], gap="medium")
+    with left.container(key="class_question"):
+        _question(record, name, items[name], names=True)
+    with right:
+        _notes(items[name])
+    where, hand_ins, gains = st.tabs(
+        ["Who is where", f"Handed in ({len(record.hand_ins)})", "Before and after"],
         key="class.tabs",
     )
-    with question:
-        _question(record)
     with where:
         _where(record)
     with hand_ins:
@@ -304,76 +377,101 @@ def _record() -> ClassRecord:
         return class_session.store().read(code, class_session.token(code))
 
 
-def _questions(record: ClassRecord) -> dict[str, tuple[str, Question]]:
-    """Return the questions to choose from: those of the lessons, and the tasks that somebody has
+@dataclass(frozen=True)
+class Item:
+    """What the board can show: a step of a lesson, or a task of the bank."""
+
+    title: str
+    question: Question | None
+    step: Step | None
+    note: Note | None
+
+
+def _items(record: ClassRecord) -> dict[str, Item]:
+    """Return what the board can show: the steps of all lessons, and the tasks that somebody has
     answered.
     """
-    found = class_board.lesson_questions(contents.lessons())
+    notes = contents.teaching_notes()
+    found = {
+        place: Item(text, step.question, step, notes.get(place))
+        for place, (text, step) in class_board.lesson_steps(contents.lessons()).items()
+    }
     bank = contents.tasks()
     for answer in record.answers:
         if answer.task in bank and answer.seed >= 0:
             kind = bank[answer.task]
             name = class_board.question_name(answer.task, answer.seed)
             if name not in found:
-                found[name] = (
-                    f"Practice · {kind.title}, task {answer.seed:,}",
-                    kind.task(answer.seed).question,
-                )
+                text = f"Practice · {kind.title}, task {answer.seed:,}"
+                found[name] = Item(text, kind.task(answer.seed).question, None, None)
     return found
 
 
-def _question(record: ClassRecord) -> None:
-    questions = _questions(record)
-    names = list(questions)
-    if (
-        not st.session_state.get(CHOSEN) or st.session_state.get(QUESTION) not in names
-    ):  # until the teacher chooses, follow the class
-        st.session_state[QUESTION] = class_board.latest_question(record, names)
-    with st.container(horizontal=True, vertical_alignment="bottom"):
-        name = st.selectbox(
-            "Question",
-            names,
-            format_func=lambda name: questions[name][0],
-            key=QUESTION,
-            width=460,
-            on_change=_chosen,
-        )
-        revealed = name in record.revealed
-        st.button(
-            "Hide" if revealed else "Reveal",
-            key="class.reveal",
-            type="secondary" if revealed else "primary",
-            icon=":material/visibility_off:" if revealed else ":material/visibility:",
-            shortcut="A",
-            on_click=_reveal,
-            args=(name, not revealed),
-        )
-        following = names[(names.index(name) + 1) % len(names)]
-        st.button(
-            "Next question",
-            key="class.following",
-            shortcut="N",
-            on_click=_choose,
-            args=(following,),
-        )
-    _, question = questions[name]
-    key = question.key
-    assert key is not None
+def _shown(record: ClassRecord, items: Mapping[str, Item]) -> str:
+    """Return what the board shows: what the teacher has chosen since the last move, otherwise where
+    the class is.
+    """
+    place, name = st.session_state.get(CHOSEN, (None, ""))
+    if place == record.place and name in items:
+        return str(name)
+    return class_board.shown_at_first(record, _lesson_of_the_class(), list(items))
+
+
+def _moves(record: ClassRecord, name: str, items: Mapping[str, Item]) -> None:
+    """Draw the buttons that reveal the answers and move the class."""
+    question = items[name].question
+    revealed = name in record.revealed
+    st.button(
+        "Hide" if revealed else "Reveal",
+        key="class.reveal",
+        icon=":material/visibility_off:" if revealed else ":material/visibility:",
+        shortcut="A",
+        disabled=question is None or question.key is None,
+        on_click=_reveal,
+        args=(name, not revealed),
+    )
+    is_elsewhere = items[name].step is not None and record.place not in ("", name)
+    following = name if is_elsewhere else class_board.followed_by(name, [*items])
+    st.button(
+        "Everybody to this step" if is_elsewhere else "Everybody to the next step",
+        key="class.move",
+        type="primary",
+        icon=":material/groups:",
+        shortcut="N",
+        disabled=items[name].step is None or not following,
+        on_click=_move,
+        args=(following,),
+    )
+
+
+def _question(record: ClassRecord, name: str, item: Item, names: bool) -> None:
+    """Draw a question, who has answered it, and the answers when they are revealed.
+
+    `names`: whether to name those who have answered.
+    """
+    question = item.question
+    if question is None or question.key is None:
+        here = [entry for entry in record.members if entry.place == name]
+        st.markdown(f"#### {question.text if question else item.title}")
+        text = "Its answer is not entered" if question else "This step has no question"
+        st.markdown(f"{text}. {len(here)} of {plural(len(record.members), 'student')} are here.")
+        return
+    key, revealed = question.key, name in record.revealed
     st.markdown(f"#### {question.text}")
     tally = class_board.tally(record.answers, name)
-    cells = {"in the session": len(record.members), "have answered": tally.answered}
-    if revealed:
-        cells |= {"right at once": tally.first, "right after a hint": tally.second}
-    with st.container(horizontal=True):
-        for label, number in cells.items():
-            share = (
-                f" ({quizzes.percent(number / tally.answered)})"
-                if "right" in label and tally.answered
-                else ""
-            )
-            st.metric(label, f"{number}{share}", border=True, width=165)
+    counts = [f"**{tally.answered} of {len(record.members)}** have answered"]
+    if revealed and tally.answered:
+        share = quizzes.percent(tally.first / tally.answered)
+        counts += [f"**{tally.first}** right at once ({share})", f"**{tally.second}** after a hint"]
+    if names and not math.isnan(tally.seconds):
+        counts.append(f"half of them within {tally.seconds:.0f} s")
+    st.markdown(" · ".join(counts))
+    st.progress(min(1.0, tally.answered / max(1, len(record.members))))
+    if names:
+        _who(record, name)
     if not revealed:
-        st.caption("The answers are hidden until you press *Reveal*, or the key A.")
+        if names:
+            st.caption("The answers are hidden until you press *Reveal*, or the key A.")
         return
     bars = class_board.histogram(key, class_board.first_guesses(record.answers, name))
     by_letter = isinstance(key, ChoiceKey)
@@ -382,12 +480,8 @@ def _question(record: ClassRecord) -> None:
         if by_letter
         else [bar.label for bar in bars]
     )
-    if bars:
-        figure = guesses_figure(labels, [bar.count for bar in bars], [bar.right for bar in bars])
-        alt = "First answers: " + ", ".join(
-            f"{label} {bar.count}" for label, bar in zip(labels, bars, strict=True)
-        )
-        st.plotly_chart(figure, key="class.histogram", alt=alt)
+    # on the wall the options of a choice stand beside the picture, which is as high as the screen
+    beside, picture = st.columns(2) if by_letter and not names else (st.container(), st.container())
     if by_letter:
         signs = [
             f":green[**{RIGHT_SIGN}**]" if bar.right else f":orange[**{WRONG_SIGN}**]"
@@ -397,8 +491,52 @@ def _question(record: ClassRecord) -> None:
             f"- {sign} **{label}** {bar.label}"
             for sign, label, bar in zip(signs, labels, bars, strict=True)
         ]
-        st.markdown("\n".join(lines))
-    st.markdown(f"The answer: **{key.truth}**. First tries are counted.")
+        beside.markdown("\n".join(lines))
+    else:
+        beside.markdown(f"The answer: **{key.truth}**.")
+    if bars:
+        figure = guesses_figure(
+            labels, [bar.count for bar in bars], [bar.right for bar in bars], is_large=not names
+        )
+        alt = "First answers: " + ", ".join(
+            f"{label} {bar.count}" for label, bar in zip(labels, bars, strict=True)
+        )
+        height: Literal["content", "stretch"] = "content" if names else "stretch"
+        with picture.container(key="class_picture", height=height):
+            st.plotly_chart(figure, key="class.histogram", alt=alt, height=height)
+    if names:
+        st.caption("First tries are counted.")
+
+
+def _who(record: ClassRecord, name: str) -> None:
+    """Draw who has answered a question, and who has not."""
+    all_names, answered = (
+        class_board.member_names(record.members),
+        class_board.tries(record.answers, name),
+    )
+    groups = {
+        "Answered": [text for member, text in all_names.items() if member in answered],
+        "Not yet": [text for member, text in all_names.items() if member not in answered],
+    }
+    for label, people in groups.items():
+        if people:
+            rest = f" and {len(people) - MOST_NAMED} more" if len(people) > MOST_NAMED else ""
+            text = ", ".join(escape_markdown(person) for person in people[:MOST_NAMED])
+            st.caption(f"**{label}:** {text}{rest}")
+
+
+def _notes(item: Item) -> None:
+    """Draw what to say, to expect and to watch for; folded if the class sees this screen."""
+    if item.step is None:
+        return
+    notes = step_plan(item.step, item.note)
+    with st.expander("Say, expect, mistakes", expanded=True, key="class.notes"):
+        if notes.say:
+            st.markdown(f"**Say.** {notes.say}")
+        if notes.expect:
+            st.markdown(f"**Expect.** {notes.expect}")
+        if notes.mistakes:
+            st.markdown("**Mistakes**\n" + "\n".join(f"- {text}" for text in notes.mistakes))
 
 
 def _where(record: ClassRecord) -> None:
@@ -406,7 +544,7 @@ def _where(record: ClassRecord) -> None:
         st.markdown("Nobody has joined yet.")
         return
     names, groups = class_board.member_names(record.members), class_board.places(record.members)
-    order = [place for place in class_board.place_order(contents.lessons()) if place in groups]
+    order = [place for place in class_board.lesson_steps(contents.lessons()) if place in groups]
     rest = [place for place in groups if place not in order]
     nicknames = {
         place: [names[entry.member] for entry in groups[place] if entry.nickname]
@@ -465,10 +603,15 @@ def _gains(record: ClassRecord) -> None:
         "right after": [quizzes.percent(gain.after) for gain in rows.values()],
         "normalised gain": [gain.text() for gain in rows.values()],
     }
+    for when in quizzes.SEEDS:
+        times = [quizzes.quiz_seconds(record.answers, name, when).values() for name in rows]
+        table[f"minutes {when}"] = [
+            f"{median(those) / 60:.1f}" if those else "–" for those in times
+        ]
     widgets.draw_table(table, "class.gains", "Quizzes before and after each lesson")
     st.caption(
-        "Of those who took both. The normalised gain is (after − before) / (1 − before): the "
-        "part of what was missing that was "
+        "Of those who took both; minutes are medians. The normalised gain is "
+        "(after − before) / (1 − before): the part of what was missing that was "
         f"learned. In brackets is the 95 % interval over students, from {quizzes.FEWEST} of "
         "them on."
     )
@@ -511,10 +654,10 @@ def session_controls() -> None:
                 "you can: don't show it."
             )
             st.code(address, language=None, wrap_lines=True)
-    files: tuple[bytes, bytes] | None = st.session_state.get(EXPORT, {}).get(code)
+    files: tuple[bytes, ...] | None = st.session_state.get(EXPORT, {}).get(code)
     if files:
         with st.container(horizontal=True, key="class_files"):
-            for name, data in zip(("answers", "hand-ins"), files, strict=True):
+            for name, data in zip(("answers", "hand-ins", "gains"), files, strict=True):
                 label = f"{name.capitalize()} as CSV"
                 st.download_button(
                     label,
@@ -525,7 +668,8 @@ def session_controls() -> None:
                     on_click="ignore",
                 )
     st.caption(
-        "The table of answers has a row for each try, with every digit; students have "
+        "The table of answers has a row for each try, with its seconds and every digit, and that "
+        "of gains one for each student and quiz; students have "
         "numbers, and nicknames if they chose one. "
         "Stored are nicknames, steps, answers with their times, and hand-ins, until you "
         "delete the session, at the latest "
@@ -658,29 +802,35 @@ def _open() -> None:
 
 
 def _enter() -> None:
+    """Join the session whose code is entered; its teacher comes to the board."""
     try:
-        code = class_session.read_code(st.session_state[CODE])
+        class_session.enter_address(class_session.read_code(st.session_state[CODE]))
+        teaches = class_session.is_teacher()
     except RecipeError as error:
         error_toast(error)
-    else:
-        class_session.enter_address(code)
-
-
-def _join() -> None:
-    """Join, and go to the lesson that the link names; with the code alone, to the one that the link
-    would have named.
-    """
-    first = not class_session.joined()
-    if not _act(partial(class_session.join, st.session_state[NICKNAME])) or not first:
         return
-    if position := open_lesson.current():
-        open_lesson.open_lesson(position[0].name, position[1])
-    else:
-        _act(_go_to_lesson)
+    if not teaches and not _join():
+        class_session.leave_address()
+
+
+def _join() -> bool:
+    """Join, and go where the class is: to the step to which the teacher has moved it, otherwise to
+    the lesson that the link names, otherwise to the one that the link would have named. Who has
+    joined before changes the nickname, and stays. Returns whether it was possible.
+    """
+    before: list[str] = []
+    act = partial(class_session.join, st.session_state[NICKNAME])
+    if not _act(lambda: before.append(class_session.joined())) or not _act(act):
+        return False
+    return bool(before[0]) or _act(_go_to_lesson)
 
 
 def _go_to_lesson() -> None:
-    if name := _lesson_of_the_class():
+    if following.open_place(class_session.store().last_move(class_session.code())[0]):
+        return
+    if position := open_lesson.current():
+        open_lesson.open_lesson(position[0].name, position[1])
+    elif name := _lesson_of_the_class():
         open_lesson.open_lesson(name)
 
 
@@ -706,18 +856,22 @@ def _hand_in() -> None:
         st.toast("Handed in.", icon=":material/check:")
 
 
-def _choose(question: str) -> None:
-    st.session_state[QUESTION] = question
-    _chosen()
+def _choose_item(key: str) -> None:
+    _act(partial(_choose, st.session_state[key]))
 
 
-def _chosen() -> None:
-    st.session_state[CHOSEN] = True
+def _choose(name: str) -> None:
+    st.session_state[CHOSEN] = _record().place, name
+
+
+def _move(place: str) -> None:
+    code = class_session.code()
+    _act(partial(class_session.store().move_class, code, class_session.token(code), place))
 
 
 def _reveal(question: str, revealed: bool) -> None:
     code = class_session.code()
-    _chosen()
+    _act(partial(_choose, question))
     _act(partial(class_session.store().reveal, code, class_session.token(code), question, revealed))
 
 
@@ -756,5 +910,9 @@ def _prepare() -> None:
         error_toast(error)
         return
     st.session_state[EXPORT] = {
-        record.code: (class_board.answers_csv(record), class_board.hand_ins_csv(record))
+        record.code: (
+            class_board.answers_csv(record),
+            class_board.hand_ins_csv(record),
+            class_board.gains_csv(record, contents.quizzes()),
+        )
     }

@@ -42,6 +42,7 @@ TABLE_ROWS, TABLE_COLUMNS = 30, 12
 CUT = "hankel.singular_values"
 EXACT = 6  # significant digits where the exact value of a cell is meant
 LINKED_CELL = "screen.cell.chosen"
+ANSWERED = "hankel.answered"
 _lens = components.component("lens")
 # These send the lens what changes while the matrix stays the same.
 _PART = (ASSETS / "lens" / "part.js").read_text(encoding="utf-8")
@@ -153,8 +154,13 @@ def _linked_lens(recipe: Recipe, choice: MatrixChoice, title: str) -> None:
     payload = _payload(context, choice, matrix) | {"title": title}
     with st.container(gap=None):
         state = _lens(
-            key="hankel.lens", data=payload, on_selection_change=_nothing, on_window_change=_nothing
+            key="hankel.lens",
+            data=payload,
+            on_selection_change=partial(_answer, context, payload),
+            on_window_change=_nothing,
         )
+        if st.session_state.pop(ANSWERED, False):
+            st.rerun()  # the question is no part of this fragment
         window, cell = (
             _position(state.get("window"), "id", payload),
             _position(state.get("selection"), "basis", payload),
@@ -226,6 +232,15 @@ def _points_payload(context: Context, choice: MatrixChoice) -> dict[str, Any]:
         result,
         choice=MatrixChoice(choice.symbol, rank=learning.rank),
     )
+
+
+def _answer(context: Context, payload: dict[str, Any]) -> None:
+    """Give the clicked cell of H as an answer, if the open lesson asks for cells."""
+    cell = _position(st.session_state["hankel.lens"].get("selection"), "basis", payload)
+    if cell and "column" in cell:
+        basis, decode = context.hankel.basis, context.hankel_alphabet.decode
+        labels = decode(basis.prefixes[cell["row"]]), decode(basis.suffixes[cell["column"]])
+        st.session_state[ANSWERED] = open_lesson.answer_by_cell(*labels)
 
 
 def _nothing() -> None:

@@ -141,6 +141,7 @@ def _number_right(chosen: Quiz, when: str) -> int | None:
 
 def _quiz_form(chosen: Quiz, when: str) -> None:
     tasks = chosen.tasks(when)
+    class_session.begin(f"{chosen.name} {when}")
     st.markdown(
         "Eight items, one try each. Answer what you can: an item without an answer counts as wrong."
     )
@@ -208,7 +209,7 @@ def _take(chosen: Quiz, when: str, tasks: Sequence[Task], fields: Sequence[list[
     warnings[chosen.name, when] = empty
     if not errors and (is_warned or not empty):
         responses().update({(response.task, response.seed): response for response in taken})
-        class_session.record(*taken)
+        class_session.record(*taken, began=f"{chosen.name} {when}")
 
 
 def choice() -> tuple[list[str], int]:

@@ -8,19 +8,22 @@ import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
+from time import time
 
 import pytest
 from streamlit.testing.v1 import AppTest
+from streamlit.testing.v1.element_tree import Selectbox
 
 from nlwfa_core import limits
 from nlwfa_core.display.palette import RIGHT, RIGHT_SIGN, WRONG
 from nlwfa_core.errors import RecipeError
 from nlwfa_core.history import database
 from nlwfa_core.teaching.answers import ChoiceKey
-from nlwfa_core.teaching.class_board import lesson_questions
+from nlwfa_core.teaching.class_board import lesson_steps
+from nlwfa_core.teaching.class_plan import step_plan
 from pages.shared import class_session, contents, visitor
 from pages.shared.widgets import escape_markdown
-from tests.app.lab import complaints, figure, go, markdown_texts, open_lab
+from tests.app.lab import complaints, figure, go, markdown_texts, open_lab, recipe_of
 from tests.quick import HOSTILE
 from tests.waiting import wait_for
 
@@ -62,6 +65,11 @@ def _answer(app: AppTest, text: str) -> AppTest:
     return app.button(key="exercise.rank_1_0.check").click().run()
 
 
+def _step(app: AppTest) -> Selectbox[str]:
+    """What the board shows."""
+    return next(box for box in app.selectbox if box.label == "Step")
+
+
 def _texts(app: AppTest) -> str:
     return "\n".join(markdown_texts(app))
 
@@ -72,7 +80,7 @@ def test_a_class_from_its_code_to_its_end(
     code, teacher = session
     assert (
         not complaints(teacher)
-        and f"## {code}" in _texts(teacher)
+        and teacher.title[0].value == f"Class {code}"
         and "teacher" not in teacher.query_params
     )
     person("ada")
@@ -103,9 +111,10 @@ def test_a_class_from_its_code_to_its_end(
         ("3", 2, 1),
         ("3", 1, 1),
     ]
+    assert all(0 <= entry.seconds < time() - record.opened for entry in record.answers)
     assert [entry.nickname for entry in record.members] == ["**Ada** <b>", ""]
     assert {entry.place for entry in record.members} == {"rank/1"}
-    teacher.selectbox(key="class.question").set_value("rank/1").run()
+    _step(teacher).set_value("rank/1").run()
     assert not complaints(teacher) and "The answers are hidden until you press" in _texts(teacher)
     assert not teacher.get("plotly_chart")
     teacher.button(key="class.reveal").click().run()
@@ -114,12 +123,8 @@ def test_a_class_from_its_code_to_its_end(
         and teacher.get("plotly_chart")
         and "The answer: **3**" in _texts(teacher)
     )
-    assert {metric.label: metric.value for metric in teacher.metric} == {
-        "in the session": "2",
-        "have answered": "2",
-        "right at once": "1 (50 %)",
-        "right after a hint": "1 (50 %)",
-    }
+    counts = "**2 of 2** have answered · **1** right at once (50 %) · **1** after a hint"
+    assert counts in _texts(teacher)
     where = next(frame.value for frame in teacher.dataframe if "place" in frame.value)
     assert where.values.tolist() == [["Why rank matters · 1. Predict the rank", 2, "**Ada** <b>"]]
 
@@ -370,7 +375,6 @@ def test_a_code_leads_where_the_link_would(
     app = open_lab("classroom")
     app.text_input(key="class.code").set_value(code)
     app.button(key="class.enter").click().run()
-    app.button(key="class.join_button").click().run()
     assert (
         not complaints(app) and _lesson(app) == [lessons[0], "1"] and app.title[0].value == "Data"
     )
@@ -403,6 +407,61 @@ def test_a_code_leads_where_the_link_would(
         assert not complaints(app) and _lesson(app) == ["dyck", "3"]
 
 
+def test_the_class_follows_its_teacher_and_may_step_back(
+    person: Callable[[str], None], session: tuple[str, AppTest]
+) -> None:
+    code, teacher = session
+    first, second, third = list(lesson_steps(contents.lessons()))[:3]
+    person("ada")
+    ada = _join(code)
+    assert "/".join(_lesson(ada)) == first
+    for place in (second, third):
+        person("teacher")
+        teacher.run().button(key="class.move").click().run()
+        assert not complaints(teacher) and _step(teacher).value == place
+        person("ada")
+        ada.run()
+        assert not complaints(ada) and "/".join(_lesson(ada)) == place
+    ada.button(key="lesson.back").click().run()
+    ada.run()
+    assert "/".join(_lesson(ada)) == second
+    # a page that is opened anew stays where its member has stepped, unless the class was moved
+    # while it was away
+    again = open_lab("hankel", **{"class": code, "lesson": "hankel-matrix", "step": 2, "rank": 7})
+    assert "/".join(_lesson(again)) == second
+    person("teacher")
+    _step(teacher).set_value("rank/1").run()
+    assert teacher.button(key="class.move").label == "Everybody to this step"
+    teacher.button(key="class.move").click().run()
+    person("ada")
+    again = open_lab("hankel", **{"class": code, "lesson": "hankel-matrix", "step": 2, "rank": 7})
+    assert not complaints(again) and "/".join(_lesson(again)) == "rank/1"
+    assert recipe_of(again).key() == contents.lessons()["rank"].steps[0].recipe.key()
+    person("late")
+    assert "/".join(_lesson(_join(code))) == "rank/1"
+
+
+def test_the_teacher_sees_what_to_say_and_who_has_answered(
+    person: Callable[[str], None], session: tuple[str, AppTest]
+) -> None:
+    code, teacher = session
+    for name, entered in (("*Ada*", "2"), ("Bob", "")):
+        person(name)
+        _join(code, name)
+        if entered:
+            _answer(open_lab("data", **{"class": code, "lesson": "rank", "step": 1}), entered)
+    person("teacher")
+    teacher.run()
+    plan = step_plan(contents.lessons()["rank"].steps[0], contents.teaching_notes()["rank/1"])
+    texts = _texts(teacher)
+    assert f"**Say.** {plan.say}" in texts and "**Expect.** 3" in texts
+    assert all(f"- {mistake}" in texts for mistake in plan.mistakes)
+    assert rf"**Answered:** {escape_markdown('*Ada*')}" in texts and "**Not yet:** Bob" in texts
+    wall = open_lab("classroom", **{"class": code, "view": "slide"})
+    assert not complaints(wall) and "How many states" in _texts(wall)
+    assert escape_markdown("*Ada*") not in _texts(wall) and plan.say not in _texts(wall)
+
+
 def test_green_is_right_on_the_board(
     person: Callable[[str], None], session: tuple[str, AppTest]
 ) -> None:
@@ -412,18 +471,19 @@ def test_green_is_right_on_the_board(
         _join(code)
         _answer(open_lab("data", **{"class": code, "lesson": "rank", "step": 1}), entered)
     person("teacher")
-    teacher.selectbox(key="class.question").set_value("rank/1").run()
+    _step(teacher).set_value("rank/1").run()
     teacher.button(key="class.reveal").click().run()
     [bar] = figure(teacher, "class.histogram")["data"]
     assert dict(zip(bar["x"], bar["marker"]["color"], strict=True)) == {"2 ✗": WRONG, "3 ✓": RIGHT}
     choice = next(
         name
-        for name, (_, one) in lesson_questions(contents.lessons()).items()
-        if isinstance(one.key, ChoiceKey)
+        for name, (_, step) in lesson_steps(contents.lessons()).items()
+        if step.question and isinstance(step.question.key, ChoiceKey)
     )
-    teacher.selectbox(key="class.question").set_value(choice).run()
+    _step(teacher).set_value(choice).run()
     teacher.button(key="class.reveal").click().run()
-    key = lesson_questions(contents.lessons())[choice][1].key
+    question = lesson_steps(contents.lessons())[choice][1].question
+    key = question and question.key
     assert isinstance(key, ChoiceKey) and not complaints(teacher)
     [bar] = figure(teacher, "class.histogram")["data"]
     assert [colour == RIGHT for colour in bar["marker"]["color"]] == [
@@ -507,7 +567,9 @@ def test_the_class_gain(person: Callable[[str], None], session: tuple[str, AppTe
     person("teacher")
     teacher.run()
     gains = next(frame.value for frame in teacher.dataframe if "normalised gain" in frame.value)
-    assert gains.iloc[1].tolist() == ["Why rank matters", 1, 1, 1, "0 %", "50 %", "0.50"]
+    *row, minutes_before, minutes_after = gains.iloc[1].tolist()
+    assert row == ["Why rank matters", 1, 1, 1, "0 %", "50 %", "0.50"]
+    assert 0 <= float(minutes_before) < 10 > float(minutes_after) >= 0
 
 
 def test_a_token_is_no_secret_of_the_code_alone(person: Callable[[str], None]) -> None:

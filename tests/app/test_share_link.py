@@ -114,6 +114,7 @@ PAGE_PARAMETERS = {
     "states": ("colour", "axes", "directions", "follow", "lesson", "step"),
     "predict": ("string", "predict.level", "predict.by_hand"),
     "practice": ("tasks", "task", "quiz"),
+    "classify": ("strings", "classes", "first", "second", "states"),
     "build": ("automaton", "build"),
     "classroom": ("class", "teacher"),
     "train": ("train.step", "lesson", "step"),

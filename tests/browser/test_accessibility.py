@@ -44,6 +44,7 @@ CONTROLS = {
     "compare": "learners",
     "take_away": "take_away.run.py",
     "history": "history.filter",
+    "classify": "classify.strings",
     "practice": "practice.next",
     "build": "build.empty",
     "classroom": "class.code",

@@ -10,11 +10,12 @@ from urllib.parse import parse_qs, urlsplit
 from playwright.sync_api import Page, expect
 
 from tests.browser.screen import (
-    DESKTOP,
     FITS,
     LAPTOP,
     PHONE,
     WIDE,
+    drawn_charts,
+    eventually,
     heading,
     keyed,
     press,
@@ -25,16 +26,28 @@ from tests.browser.screen import (
 from tests.browser.test_accessibility import SCHEMES, in_scheme, serious
 
 QUESTION = "exercise.rank_1_0"
-# The texts of a board's numbers that are wider than their box, or that an ellipsis shortens.
-CUT = """board => [...board.querySelectorAll("[data-testid=stMetric] p")].filter(text => {
-    const box = text.closest("[data-testid=stMetric]").getBoundingClientRect();
-    const range = document.createRange();
-    range.selectNodeContents(text);
-    const clips = node => getComputedStyle(node).overflowX !== "visible" && node.scrollWidth > node.clientWidth;
-    let isCut = range.getBoundingClientRect().right > box.right;
-    for (let node = text; node.dataset.testid !== "stMetric"; node = node.parentElement) isCut ||= clips(node);
-    return isCut;
-}).map(text => text.textContent)"""  # noqa: E501
+# What of a slide is not wholly on the screen, and texts with letters of fewer than 24 pixels.
+CUT = """board => {
+    const texts = [...board.querySelectorAll("*")].filter(node =>
+        [...node.childNodes].some(child => child.nodeType === Node.TEXT_NODE && child.textContent.trim()));
+    return texts.filter(node => {
+        const range = document.createRange();
+        range.selectNodeContents(node);
+        const box = range.getBoundingClientRect();
+        if (!box.width || node.closest("kbd, [data-testid=stIconMaterial]")) return false;
+        const clips = node => getComputedStyle(node).overflowX !== "visible" && node.scrollWidth > node.clientWidth + 1;
+        return box.right > innerWidth || box.bottom > innerHeight || clips(node) || parseFloat(getComputedStyle(node).fontSize) < 24;
+    }).map(node => node.textContent);
+}"""  # noqa: E501
+
+
+def opened(page: Page, lab: str) -> str:
+    """Opens a session. Returns its code."""
+    visit(page, lab, "classroom")
+    press(page, "class.open")
+    expect(keyed(page, "class_head")).to_be_visible()
+    settled(page)
+    return parse_qs(urlsplit(page.url).query)["class"][0]
 
 
 def answer(page: Page, text: str) -> None:
@@ -45,13 +58,9 @@ def answer(page: Page, text: str) -> None:
 
 def test_a_teacher_and_two_students(page: Page, new_page: Callable[[], Page], lab: str) -> None:
     with watched(page):
-        visit(page, lab, "classroom")
-        press(page, "class.open")
-        expect(keyed(page, "class_code")).to_be_visible()
-        settled(page)
-        code = parse_qs(urlsplit(page.url).query)["class"][0]
+        code = opened(page, lab)
         assert "teacher" not in page.url
-        expect(keyed(page, "class_code")).to_contain_text(code)
+        expect(keyed(page, "class_head")).to_contain_text(code)
 
         students = [new_page(), new_page()]
         students[0].set_viewport_size(PHONE)
@@ -77,10 +86,8 @@ def test_a_teacher_and_two_students(page: Page, new_page: Callable[[], Page], la
         expect(keyed(page, "class.histogram")).to_contain_text("3 ✓")
         answer(students[0], "3")
         expect(
-            page.get_by_text("right after a hint").locator(
-                "xpath=ancestor::*[@data-testid='stMetric']"
-            )
-        ).to_contain_text("1 (50 %)")
+            page.get_by_text("2 of 2 have answered · 1 right at once (50 %) · 1 after a hint")
+        ).to_be_visible()
 
         # A reload finds what was answered, and the teacher the board.
         students[0].reload()
@@ -103,43 +110,60 @@ def test_a_teacher_and_two_students(page: Page, new_page: Callable[[], Page], la
         expect(students[1].get_by_text(f"There is no class session {code}")).to_be_visible()
 
 
-def test_the_board_in_slide_view_is_the_question_alone_and_reveals_by_a_key(
-    page: Page, lab: str
+def test_the_wall_has_how_to_join_and_then_the_question_alone(
+    page: Page, new_page: Callable[[], Page], lab: str
 ) -> None:
     page.set_viewport_size(WIDE)
-    visit(page, lab, "classroom")
-    press(page, "class.open")
+    code = opened(page, lab)
     press(page, "class.slide")
     board = keyed(page, "class_slide")
-    hidden = board.get_by_text("The answers are hidden until you press")
-    expect(hidden).to_be_visible()
-    assert hidden.evaluate("node => getComputedStyle(node).fontSize") == "28px"
-    for absent in ("class.tabs", "class.how", "class_controls"):
+    expect(board.get_by_role("heading", name=code)).to_be_visible()
+    student = new_page()
+    visit(student, lab, "classroom", **{"class": code, "lesson": "rank", "step": 4})
+    press(student, "class.join_button")
+    expect(keyed(student, "lesson")).to_contain_text("step 4 of")
+    settled(student)
+    keyed(student, "exercise_rank_4_0").get_by_text("six, one for each block").click()
+    press(student, "exercise.rank_4_0.check")
+    expect(board.get_by_text("1 of 1 have answered")).to_be_visible()
+    for absent in ("class.tabs", "class.how", "class.notes", "class_controls"):
         expect(keyed(page, absent)).to_have_count(0)
     expect(page.get_by_test_id("stSidebar")).to_be_hidden()
+    expect(keyed(page, "class.histogram")).to_have_count(0)
     settled(page)
     page.keyboard.press("a")
-    expect(board.get_by_text("First tries are counted.")).to_be_visible()
-    for size in (WIDE, LAPTOP, DESKTOP):
+    expect(board.get_by_text("no finite number is enough")).to_be_visible()
+    for size in (WIDE, LAPTOP):
         page.set_viewport_size(size)
-        expect(board.get_by_test_id("stMetric")).to_have_count(4)
-        assert board.evaluate(CUT) == []
+        drawn_charts(page)
+        eventually(lambda: board.evaluate(CUT), [])
     press(page, "slide.leave")
     expect(keyed(page, "class.tabs")).to_be_visible()
 
 
-def test_a_code_leads_into_the_lesson(page: Page, new_page: Callable[[], Page], lab: str) -> None:
-    visit(page, lab, "classroom")
-    press(page, "class.open")
-    expect(keyed(page, "class_code")).to_be_visible()
-    code = parse_qs(urlsplit(page.url).query)["class"][0]
+def test_a_code_leads_into_the_lesson_and_its_teacher_to_the_next_step(
+    page: Page, new_page: Callable[[], Page], lab: str
+) -> None:
+    page.set_viewport_size(LAPTOP)
+    code = opened(page, lab)
+    expect(keyed(page, "class.how")).to_contain_text("Who joins comes to")
     student = new_page()
     visit(student, lab, "classroom")
     keyed(student, "class.code").locator("input").fill(code)
     press(student, "class.enter")
-    press(student, "class.join_button")
     expect(heading(student, "data")).to_be_visible()
     expect(keyed(student, "lesson")).to_contain_text("step 1 of")
+    expect(page.get_by_text("Who joins comes to")).to_have_count(0)  # the first student is there
+    press(page, "class.move")
+    expect(keyed(student, "lesson")).to_contain_text("step 2 of")
+    expect(heading(student, "hankel")).to_be_visible()
+    press(student, "lesson.back")
+    expect(keyed(student, "lesson")).to_contain_text("step 1 of")
     settled(page)
+    press(page, "class.reveal")
+    for key in ("class.move", "class_question", "class.notes"):
+        box = keyed(page, key).bounding_box()
+        assert box is not None and box["y"] + box["height"] <= LAPTOP["height"], key
+    expect(keyed(student, "lesson")).to_contain_text("step 1 of")  # and stays there
     press(page, "class.delete")
     press(page, "class.delete_now")

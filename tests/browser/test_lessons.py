@@ -362,6 +362,22 @@ def test_a_change_in_a_link_with_hidden_controls_stays_after_a_reload(page: Page
     expect(keyed(page, "num_states")).to_be_hidden()
 
 
+def test_cells_are_clicked_to_answer(page: Page, lab: str) -> None:
+    visit(page, lab, "hankel", lesson="hankel-matrix", step=3)
+    matrix = page.locator(".lens .matrix canvas")
+    matrix.focus()
+    for keys, option in (
+        (["ArrowDown", "ArrowRight", "ArrowRight"], "row λ, column `ab`"),
+        (["ArrowDown", "ArrowDown", "ArrowLeft", "ArrowLeft"], "row `ab`, column λ"),
+    ):
+        for key in (*keys, "Enter"):
+            matrix.press(key)
+        expect(keyed(page, "lesson").get_by_role("checkbox", name=option)).to_be_checked()
+        settled(page)
+    press(page, "exercise.hankel_matrix_3_0.check")
+    expect(keyed(page, "lesson").get_by_text("Right. You said")).to_be_visible()
+
+
 def test_slide_view_is_the_page_alone_and_larger(page: Page, lab: str) -> None:
     visit(page, lab, "hankel", **QUICK)
     size = heading(page, "hankel").evaluate("node => parseFloat(getComputedStyle(node).fontSize)")
@@ -382,6 +398,7 @@ def test_slide_view_is_the_page_alone_and_larger(page: Page, lab: str) -> None:
     step(page, "Sort by state")
     page.keyboard.press("ArrowLeft")
     step(page, "Reveal it")
+    press(page, "slide.pages")
     page.get_by_role("link", name="Data", exact=True).locator("visible=true").click()
     expect(heading(page, "data")).to_be_visible()
     settled(page)

@@ -25,6 +25,7 @@ from . import layout, plain
 # with fewer bars than these, each is as wide as if there were so many: two bars would fill the
 # figure
 FEW = 12
+LARGE = 26  # pixels of the letters on a wall
 PIN_PATTERNS = {"A": "\\", "B": "x"}
 
 
@@ -64,11 +65,12 @@ def lengths_figure(lengths: IntArray, longest: int) -> go.Figure:
 
 
 def guesses_figure(
-    labels: Sequence[str], counts: Sequence[int], right: Sequence[bool]
+    labels: Sequence[str], counts: Sequence[int], right: Sequence[bool], is_large: bool = False
 ) -> go.Figure:
     """Draw how often each answer was entered, as bars with their counts.
 
-    Right and wrong ones differ in colour and sign.
+    Right and wrong ones differ in colour and sign. A large figure is for a wall: its smallest
+    letters have 24 pixels, and the counts stand at the bars alone.
     """
     signs = [RIGHT_SIGN if correct else WRONG_SIGN for correct in right]
     names = [f"{label} {sign}" for label, sign in zip(plain(labels), signs, strict=True)]
@@ -83,12 +85,11 @@ def guesses_figure(
     )
     bar.hovertemplate = "%{x}: %{y:,}<extra></extra>"
     figure = go.Figure(bar)
-    figure.update_xaxes(type="category", tickfont={**MONOSPACE, "size": 16})
+    size = LARGE if is_large else 16
+    figure.update_xaxes(type="category", tickfont={**MONOSPACE, "size": size})
     most = max(counts, default=0)
-    figure.update_yaxes(
-        title="students", tickformat="d", dtick=1 + most // 6, range=[0, most * 1.1 + 0.5]
-    )
-    return layout(figure, 320, bargap=0.3, font={"size": 15})
+    figure.update_yaxes(range=[0, most * 1.15 + 0.5], visible=False)
+    return layout(figure, 400 if is_large else 260, bargap=0.3, font={"size": size})
 
 
 def next_symbol_figure(symbols: Sequence[str], shares: Mapping[str, FloatArray]) -> go.Figure:

@@ -158,6 +158,7 @@ EFFECTIVE = {
     "select-rank": "--train --validation --folds --learner --ranks --metric --format --json",
     "rank": "--model --prefixes --targets --out --format --json",
     "mix": "models --out --validation --force",
+    "classify": "--train --test --learner --rank --against --priors --out --format --json",
     "compete": "competition --data --minutes --problems --out --max-states --threads --clock "
     "--seed",
     "lab": "--port --address",
@@ -215,6 +216,10 @@ REFUSED = {
     },
     "score": {"--table": "score --model none --test none --against none --table csv"},
     "mix": {"--format": "mix none none --out new --format csv"},
+    "classify": {
+        "--force": "classify --train a=none --train b=none --test a=none --learner SP --rank 2 "
+        "--force",
+    },
     "export": {
         "--force": "export --model none --to dot --force",
         "--symbols": "export --model none --to dot --symbols none",
@@ -229,7 +234,12 @@ REFUSED = {
         "--targets": "reproduce verbs --out new --minutes 0 --targets none",
     },
 }
-BY_RECIPE = {"fit": LEARNING, "select-rank": LEARNING, "fit-values": VALUE_OPTIONS}
+BY_RECIPE = {
+    "fit": LEARNING,
+    "select-rank": LEARNING,
+    "classify": LEARNING,
+    "fit-values": VALUE_OPTIONS,
+}
 
 
 def commands() -> Iterator[tuple[str, list[str]]]:

@@ -26,8 +26,9 @@ from nlwfa_core import (
     read_strings,
     select_basis,
 )
+from nlwfa_core.experiment.classifier import fit_classifier
 from nlwfa_core.experiment.datasets import generator_of
-from nlwfa_core.experiment.estimators import HMM, NonlinearWFA, SpectralWFA
+from nlwfa_core.experiment.estimators import HMM, NonlinearWFA, SpectralWFA, StringClassifier
 from nlwfa_core.experiment.recipe import DataRecipe
 from nlwfa_core.files import LAB_FOLDER
 from nlwfa_core.strings.plain import as_words
@@ -78,7 +79,9 @@ def test_the_other_families() -> None:
     )
 
 
-@pytest.mark.parametrize("estimator", ESTIMATORS, ids=lambda one: type(one).__name__)
+@pytest.mark.parametrize(
+    "estimator", [*ESTIMATORS, StringClassifier()], ids=lambda one: type(one).__name__
+)
 def test_parameters_follow_the_conventions_of_scikit_learn(estimator: SpectralWFA) -> None:
     """`check_estimator` passes by skipping: all its data are arrays of numbers.
 
@@ -98,7 +101,7 @@ def test_parameters_follow_the_conventions_of_scikit_learn(estimator: SpectralWF
     ):
         check(name, clone(estimator))
     with pytest.raises(NotFittedError):
-        clone(estimator).score(DYCK)
+        clone(estimator).predict(DYCK)
 
 
 def test_a_grid_over_rank_and_statistic_finds_what_the_scores_say() -> None:
@@ -225,3 +228,18 @@ def test_a_grid_search_ranks_infinite_scores_last() -> None:
     scores = search.cv_results_["mean_test_score"]
     assert np.isneginf(scores[:2]).all() and np.isfinite(scores[2:]).all()
     assert search.best_score_ == scores.max() and type(search.best_estimator_["model"]) is HMM
+
+
+def test_a_classifier_is_that_of_the_library_and_stands_in_a_grid() -> None:
+    X = pd.Series(["ab", "aab", "abb", "ba", "bba", "baa"] * 6)
+    y = ["up", "up", "up", "down", "down", "down"] * 6
+    model = StringClassifier("SP", rank=2).fit(X, y)
+    own = fit_classifier({"down": list(X[3:6]) * 6, "up": list(X[:3]) * 6}, "SP", rank=2).classifier
+    assert model.classes_.tolist() == ["down", "up"]
+    assert model.predict_proba(["aab"]) == pytest.approx(own.probabilities(["aab"]))
+    search = GridSearchCV(
+        StringClassifier(), {"rank": [1, 2], "learner": ["SP", "HMM"]}, cv=3, error_score="raise"
+    ).fit(X, y)
+    assert search.best_score_ == 1.0 and search.score(X, y) == 1.0
+    with pytest.raises(RecipeError, match="X and y must be of one length; got 1 and 2"):
+        StringClassifier().fit(["a"], ["x", "y"])

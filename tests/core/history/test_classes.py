@@ -66,6 +66,19 @@ def test_the_teacher_chooses_the_lesson_to_which_joining_leads(room: Classes) ->
         assert room.opens(code) == lesson
 
 
+def test_the_teacher_moves_the_class(room: Classes) -> None:
+    code = room.open(token_of)
+    assert room.last_move(code) == room.last_move("CDF34") == ("", 0.0)
+    before = time()
+    room.move_class(code, TOKEN, "rank/2")
+    place, moment = room.last_move(code)
+    assert place == room.read(code, TOKEN).place == "rank/2" and before <= moment <= time()
+    room.move_class(code, TOKEN, "rank/2")
+    assert room.last_move(code) > (place, moment)  # whoever has gone elsewhere comes back
+    room.choose_lesson(code, TOKEN, "dyck")
+    assert room.last_move(code)[0] == ""
+
+
 def test_only_the_holder_of_the_token_teaches(room: Classes, tmp_path: Path) -> None:
     code = room.open(lambda code: pseudonym(tmp_path, f"teacher\0{code}\0browser"))
     token = pseudonym(tmp_path, f"teacher\0{code}\0browser")
@@ -81,6 +94,7 @@ def test_only_the_holder_of_the_token_teaches(room: Classes, tmp_path: Path) -> 
             lambda token: room.reveal(code, token, "rank/1"),
             lambda token: room.close(code, token),
             lambda token: room.choose_lesson(code, token, "rank"),
+            lambda token: room.move_class(code, token, "rank/2"),
             lambda token: room.delete(code, token),
         ):
             with pytest.raises(RecipeError, match=f"Only the teacher of the class session {code}"):

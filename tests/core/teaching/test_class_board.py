@@ -6,7 +6,9 @@ from __future__ import annotations
 
 import csv
 import io
+import math
 from collections import Counter
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -25,17 +27,20 @@ from nlwfa_core.teaching.answers import (
 )
 from nlwfa_core.teaching.class_board import (
     MAX_BARS,
+    TIMES,
     answers_csv,
     first_guesses,
+    gains_csv,
     hand_ins_csv,
     histogram,
-    lesson_questions,
+    lesson_steps,
     member_names,
-    place_order,
     places,
+    shown_at_first,
     tally,
 )
 from nlwfa_core.teaching.lessons import read_lessons
+from nlwfa_core.teaching.quizzes import AFTER, BEFORE, item_name
 from nlwfa_core.teaching.shipped import ASSETS
 
 CHOICE = ChoiceKey((Option("yes", False), Option("no", True), Option("$x$ may be", False)))
@@ -97,11 +102,13 @@ def test_tally_and_guesses() -> None:
         said("d", 1, 1, task="cell", seed=4),
     ]
     got = tally(answers, "rank/1")
-    assert (got.answered, got.first, got.second) == (3, 1, 1)
+    assert (got.answered, got.first, got.second) == (3, 1, 1) and math.isnan(got.seconds)
     assert first_guesses(answers, "rank/1") == ["2", "3", "x"] and first_guesses(
         answers, "cell#4"
     ) == ["x"]
-    assert tally(answers, "cell") == tally([], "rank/1")
+    assert tally(answers, "cell").answered == 0
+    timed = [replace(answer, seconds=10.0 * n) for n, answer in enumerate(answers)]
+    assert tally(timed, "rank/1").seconds == 10  # of 0, 10 and 30
 
 
 def member(name: str, nickname: str = "", place: str = "") -> Member:
@@ -113,14 +120,50 @@ def test_places_and_names() -> None:
     assert {place: len(those) for place, those in places(members).items()} == {"rank/2": 2, "": 1}
     assert member_names(members) == {"p": "Ada", "q": "student 2", "r": "student 3"}
     lessons = read_lessons(ASSETS / "lessons")
-    order, questions = place_order(lessons), lesson_questions(lessons)
-    assert order[0] == "hankel-matrix/1" and len(order) == sum(
+    steps = lesson_steps(lessons)
+    assert next(iter(steps)) == "hankel-matrix/1" and len(steps) == sum(
         len(lesson.steps) for lesson in lessons.values()
     )
-    assert (
-        set(questions) < set(order)
-        and questions["rank/1"][0] == "Why rank matters · 1. Predict the rank"
+    assert steps["rank/1"] == (
+        "Why rank matters · 1. Predict the rank",
+        lessons["rank"].steps[0],
     )
+
+
+def test_what_the_board_shows_at_first() -> None:
+    names = ["rank/1", "rank/2", "rank/3"]
+    record = ClassRecord("CDF34", 0.0, None, None, (), (member("a"),), (), ())
+    assert shown_at_first(record, "rank", names) == "rank/1"
+    assert shown_at_first(record, "", names) == "rank/1"
+    answered = replace(record, answers=(said("a", 1, 1, task="rank/2"),))
+    assert shown_at_first(answered, "rank", names) == "rank/2"
+    assert shown_at_first(replace(answered, place="rank/3"), "rank", names) == "rank/3"
+
+
+def test_the_table_of_gains() -> None:
+    """Ada has 2 of 8 before and 5 after: half of the 6 that were missing. Bob took one of them."""
+
+    def taken(name: str, when: str, right: int, seconds: float | None) -> list[Answer]:
+        items = [item_name("rank", when, number) for number in range(1, 9)]
+        return [
+            Answer(name, item, 1, 1, "x", float(n < right), 0.0, seconds)
+            for n, item in enumerate(items)
+        ]
+
+    answers = (*taken("a", BEFORE, 2, 90), *taken("a", AFTER, 5, 60), *taken("b", AFTER, 8, None))
+    people = (member("a", "Ada"), member("b"), member("c"))
+    record = ClassRecord("CDF34", 0.0, None, None, (), people, answers, ())
+    assert rows(gains_csv(record, ["rank", "dyck"])) == [
+        dict(
+            zip(
+                ("student", "nickname", "quiz", "before", "after", "gain", *TIMES), row, strict=True
+            )
+        )
+        for row in (
+            ("1", "Ada", "rank", "0.25", "0.625", "0.5", "90", "60"),
+            ("2", "", "rank", "", "1.0", "", "", ""),
+        )
+    ]
 
 
 def rows(data: bytes) -> list[dict[str, str]]:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from nlwfa_core.errors import FormatError
-from nlwfa_core.teaching.class_plan import lesson_plan, read_notes
+from nlwfa_core.teaching.class_plan import lesson_plan, read_notes, step_plan
 from nlwfa_core.teaching.lessons import read_lessons
 from nlwfa_core.teaching.shipped import ASSETS
 
@@ -19,8 +19,8 @@ PLANNED = list(LESSONS)[:3]
 DOCUMENT = ASSETS.parent / "docs" / "teaching.md"
 HEAD = """# Teaching with the lab: 50 minutes
 
-The first three lessons, step by step. The page *Class* shows this plan, too. It is made by `make teaching`: what to say comes from
-`assets/teaching.md`, questions, answers and typical mistakes from the lessons.
+The first three lessons, step by step. The page *Class* shows each row beside its question, with typical mistakes. The plan is made by
+`make teaching`: what to say comes from `assets/teaching.md`, answers from the lessons.
 
 """  # noqa: E501
 
@@ -47,15 +47,23 @@ def test_the_plan_says_what_the_lessons_say() -> None:
     plan = lesson_plan(LESSONS, NOTES)
     for name in PLANNED:
         for number, step in enumerate(LESSONS[name].steps, 1):
-            part = plan.split(f"#### {number}. {step.title} · ")[1].split("####")[0]
-            if step.question:
-                assert step.question.text in part
-                assert (
-                    step.question.key.truth if step.question.key else step.question.solution
-                ) in part
-    assert (
-        "*0.6*: Only strings that are equal to `ab` count" in plan and "Expect:** 2/5" not in plan
-    )
+            note = NOTES[f"{name}/{number}"]
+            [row] = [line for line in plan.split("\n") if f"| {note.say} |" in line]
+            assert row.startswith(f"| {number}. {step.title} | {note.minutes} |")
+            if step.question and step.question.key:
+                assert row.endswith(f"| {step.question.key.truth} |")
+    mistakes = step_plan(LESSONS["hankel-matrix"].steps[0], NOTES["hankel-matrix/1"]).mistakes
+    assert mistakes[0] == NOTES["hankel-matrix/1"].wrong
+    assert mistakes[3].startswith("*0.6*: Only strings that are equal to `ab` count")
+    question = LESSONS["which-model"].steps[5].question
+    assert question is not None and question.key is None
+    unplanned = step_plan(LESSONS["which-model"].steps[5], None)
+    assert (unplanned.say, unplanned.expect, unplanned.mistakes) == ("", question.solution, ())
+
+
+def test_the_plan_is_read_in_five_minutes() -> None:
+    """Two pages, at 200 words a minute."""
+    assert len(document().split()) <= 1_000
 
 
 def test_the_document_is_up_to_date() -> None:

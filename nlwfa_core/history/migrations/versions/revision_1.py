@@ -59,6 +59,8 @@ def upgrade() -> None:
         sa.Column("opened", sa.Float, nullable=False, index=True),
         sa.Column("closed", sa.Float),
         sa.Column("opens", sa.String(128)),
+        sa.Column("place", sa.String(128), nullable=False, server_default=""),
+        sa.Column("moved", sa.Float),
         sa.Column("locked", sa.Float),
         sa.Column("revealed", JSON, nullable=False, server_default="[]"),
     )
@@ -82,6 +84,7 @@ def upgrade() -> None:
         sa.Column("answer", sa.Text, nullable=False),
         sa.Column("credit", sa.Float, nullable=False),
         sa.Column("moment", sa.Float, nullable=False),
+        sa.Column("seconds", sa.Float),
     )
     op.create_table(
         "class_hand_ins",

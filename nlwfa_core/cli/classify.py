@@ -1,0 +1,186 @@
+"""Define the command `classify`: a model of the strings of each label, and Bayes' rule."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from ..errors import RecipeError, listed
+from ..experiment.recipe import OPTIONS, Recipe, flat, with_fields
+from ..learning.names import COUNTS, PRIORS
+from .learn import LEARNER_HELP, learning_recipe
+from .recipe_options import LEARNING, no_effect, takes_fields
+from .terminal import (
+    AsJson,
+    Force,
+    Format,
+    Output,
+    check_new_model,
+    file_name,
+    print_notes,
+    progress_bar,
+    read_sample,
+    read_words,
+)
+from .text import json_text, table
+
+if TYPE_CHECKING:
+    from ..experiment.classifier import ClassifierFit, Confusion
+    from ..strings.sample import Sample
+
+LABEL_FILE = "LABEL=FILE, once for each label"
+
+
+@takes_fields(LEARNING)
+def classify(
+    train: Annotated[list[str], typer.Option(help=f"Training strings: {LABEL_FILE}.")],
+    test: Annotated[
+        list[str], typer.Option(help=f"Strings to classify, whose labels are known: {LABEL_FILE}.")
+    ],
+    learner: Annotated[str, typer.Option(help=LEARNER_HELP)],
+    rank: Annotated[int, typer.Option(help=OPTIONS["rank"].help)],
+    field_values: Mapping[str, Any],
+    against: Annotated[
+        str | None,
+        typer.Option(help="Another learner, of the same rank, to compare with."),
+    ] = None,
+    priors: Annotated[
+        str,
+        typer.Option(
+            help="The shares of the labels: "
+            + ", or ".join(f"{name} ({text})" for name, text in PRIORS.items())
+            + "."
+        ),
+    ] = COUNTS,
+    out: Annotated[
+        Path | None,
+        typer.Option(help="A folder for the models, in a folder for each label."),
+    ] = None,
+    format: Format = "auto",
+    force: Force = False,
+    as_json: AsJson = False,
+) -> Output:
+    """Learn a model of the strings of each label, and classify other strings by Bayes' rule."""
+    from ..models.model_files import save
+
+    if force and out is None:
+        raise no_effect("--force", "no --out", "--out")
+    other = None
+    own_values = field_values
+    if against is not None:  # an option has an effect if either learner has it
+        other = with_fields(Recipe(), {"learner": against, "rank": rank}, field_values)
+        chosen = flat(with_fields(Recipe(), {"learner": learner, "rank": rank}, field_values))
+        only_others = flat(other).keys() - chosen.keys()
+        own_values = {n: value for n, value in field_values.items() if n not in only_others}
+    recipe = learning_recipe(learner, rank, own_values)
+    files, test_files = _files("--train", train), _files("--test", test)
+    if unknown := [label for label in test_files if label not in files]:
+        raise RecipeError(f"--test has {listed(unknown)}, but --train only {listed(list(files))}")
+    folders = {label: out / file_name(Path(label)) for label in files} if out else {}
+    for folder in folders.values():
+        check_new_model(folder, force)
+    samples = {label: _read_train(path, format) for label, path in files.items()}
+    tested = {}
+    for label, path in test_files.items():
+        file = read_words(path, format, samples[label].alphabet)
+        print_notes(file.notes)
+        tested[label] = file.sample()
+    learned = _learned(samples, recipe, priors)
+    for label, folder in folders.items():
+        info = {"recipe": recipe.model_dump(mode="json", exclude={"data"}), "label": label}
+        save(learned.fits[label], folder, info)
+    scores = {learner: learned.classifier.score(tested)}
+    if against is not None and other is not None:
+        scores[against] = _learned(samples, other, priors).classifier.score(tested)
+    notes = tuple(
+        f"{label}: {message}"
+        for label, fit in learned.fits.items()
+        for message in fit.report.messages
+    )
+    return Output(_json(scores) if as_json else _text(scores), notes)
+
+
+def _files(option: str, pairs: Sequence[str]) -> dict[str, Path]:
+    """Read pairs such as good=good.txt: label -> file."""
+    files: dict[str, Path] = {}
+    for pair in pairs:
+        label, equals, path = pair.partition("=")
+        if not (equals and label and path):
+            raise RecipeError(f"{option} must be LABEL=FILE, such as good=good.txt; got {pair!r}")
+        if label in files:
+            raise RecipeError(f"{option} has the label {label!r} twice")
+        files[label] = Path(path)
+    return files
+
+
+def _read_train(path: Path, format: str) -> Sample:
+    sample, notes = read_sample(path, format, None)
+    print_notes(notes)
+    return sample
+
+
+def _learned(samples: Mapping[str, Sample], recipe: Recipe, priors: str) -> ClassifierFit:
+    from ..experiment.classifier import fit_classifier
+    from ..learning.fitting import MATRIX_FIELDS
+
+    learning = recipe.learning
+    counting = {name: getattr(recipe.hankel, name) for name in MATRIX_FIELDS}
+    with progress_bar() as report:
+        return fit_classifier(
+            samples,
+            learning,
+            priors=priors,
+            report=report,
+            **(counting if learning.needs_hankel else {}),
+        )
+
+
+def _text(scores: Mapping[str, Confusion]) -> str:
+    """Write the accuracies, the tables of labels, and how two classifiers disagree."""
+    blocks = []
+    for name, one in scores.items():
+        head = (
+            f"{name}: accuracy {one.interval().text()} of {one.num_strings:,} strings "
+            f"(95 % interval; always the commonest label: {one.majority:.3f}), "
+            f"{one.bits_per_string:.3f} bits a string"
+        )
+        undecided = bool(one.counts[:, -1].any())
+        columns = [*one.labels, *(["none"] if undecided else [])]
+        rows = [
+            [label, *(f"{count:,}" for count in row[: len(columns)])]
+            for label, row in zip(one.labels, one.counts.tolist(), strict=True)
+        ]
+        counts = table([["label", *columns], *rows])
+        blocks.append(f"{head}\n{counts}")
+    if len(scores) == 2:
+        (first, one), (second, other) = scores.items()
+        gap = one.against(other)
+        blocks.append(
+            f"right alone: {first} {gap.first_alone:,}, {second} {gap.second_alone:,} "
+            f"(McNemar's test: p = {gap.p_value:.2g})"
+        )
+    return "\n\n".join(blocks)
+
+
+def _json(scores: Mapping[str, Confusion]) -> str:
+    records: dict[str, Any] = {}
+    for name, one in scores.items():
+        interval = one.interval()
+        records[name] = {
+            "accuracy": one.accuracy,
+            "interval": [interval.low, interval.high],
+            "num_strings": one.num_strings,
+            "majority": one.majority,
+            "bits_per_string": one.bits_per_string,
+            "labels": list(one.labels),
+            "counts": one.counts.tolist(),
+        }
+    if len(scores) == 2:
+        one, other = scores.values()
+        gap = one.against(other)
+        records["right_alone"] = [gap.first_alone, gap.second_alone]
+        records["p_value"] = gap.p_value
+    return json_text(records)

@@ -1,0 +1,96 @@
+"""Show classifiers of strings: a sentence that compares two, tables of labels, and the strings that
+only one of them gets right.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+import plotly.graph_objects as go
+
+from ..experiment.classifier import Confusion
+from ..metrics.tables import Table
+from ..rounding import format_share
+from ..strings.words import LAMBDA, shortened
+from .figures import layout, plain
+from .palette import BLUES, scale
+
+LEVEL = 0.05  # from this p value on two classifiers are called level
+NONE = "none"  # the column of strings that no label's model allows
+
+
+def accuracy_sentence(scores: Confusion) -> str:
+    """Write the accuracy, its interval, and what guessing reaches."""
+    interval = scores.interval()
+    low, high = format_share(interval.low), format_share(interval.high)
+    return (
+        f"{scores.num_right:,} of {scores.num_strings:,} strings get their own label: "
+        f"{format_share(scores.accuracy)} (95 % interval {low} to {high}). "
+        f"The commonest label for all would get {format_share(scores.majority)}."
+    )
+
+
+def verdict(scores: Mapping[str, Confusion]) -> str:
+    """Say which of two classifiers is ahead on the same strings, by McNemar's test."""
+    (first, one), (second, other) = scores.items()
+    gap = one.against(other)
+    if gap.first_alone == gap.second_alone == 0:
+        return f"{first} and {second} are right on the same strings"
+    alone = (
+        f"{first} alone is right on {gap.first_alone:,} strings, {second} alone on "
+        f"{gap.second_alone:,}"
+    )
+    p = "p < 0.001" if gap.p_value < 0.001 else f"p = {gap.p_value:.2g}"
+    if gap.p_value >= LEVEL:
+        return f"{first} and {second} are level: {alone} ({p})"
+    ahead = first if gap.first_alone > gap.second_alone else second
+    return f"{ahead} is ahead: {alone} ({p})"
+
+
+def confusion_figure(scores: Confusion) -> go.Figure:
+    """Draw how often strings of each label got which label: rows are true labels."""
+    counts = scores.counts
+    columns = [*scores.labels, NONE] if counts[:, -1].any() else [*scores.labels]
+    shown = counts[:, : len(columns)]
+    shares = shown / np.maximum(counts.sum(axis=1, keepdims=True), 1)
+    figure = go.Figure(
+        go.Heatmap(
+            x=plain([f"given: {label}" if len(columns) < 4 else label for label in columns]),
+            y=plain(scores.labels),
+            z=shares,
+            zmin=0,
+            zmax=1,
+            text=[[f"{count:,}" for count in row] for row in shown.tolist()],
+            texttemplate="%{text}",
+            colorscale=scale(BLUES),
+            showscale=False,
+            xgap=2,
+            ygap=2,
+            hovertemplate="%{y}, %{x}: %{text} (%{z:.1%})<extra></extra>",
+        )
+    )
+    figure.update_yaxes(autorange="reversed", title="true label", type="category")
+    figure.update_xaxes(side="top", title="label that was given", type="category")
+    return layout(figure, 110 + 44 * len(scores.labels))
+
+
+def alone_table(scores: Mapping[str, Confusion], most: int) -> Table:
+    """List strings that only one of two classifiers gets right, those that occur most often
+    first: at most `most`.
+    """
+    (first, one), (second, other) = scores.items()
+    rows = []
+    for label, (sample, own) in one.right.items():
+        others = other.right[label][1]
+        for index in np.flatnonzero(own != others).tolist():
+            text = shortened(sample.words, index) or LAMBDA
+            rows.append((-int(sample.counts[index]), text, label, first if own[index] else second))
+    rows.sort()
+    table: Table = {
+        "string": [text for _, text, _, _ in rows[:most]],
+        "true label": [label for _, _, label, _ in rows[:most]],
+        "right alone": [name for _, _, _, name in rows[:most]],
+        "occurs": [f"{-count:,}" for count, _, _, _ in rows[:most]],
+    }
+    return table

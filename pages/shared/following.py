@@ -1,0 +1,79 @@
+"""Move a member's page when the teacher moves the class to a step of a lesson.
+
+Each page of a member looks once a second whether the class was moved. It follows each move once,
+so whoever steps back afterwards stays there. A page that is opened anew, after a reload or on a new
+server, follows a move that came after the member's last step.
+"""
+
+from __future__ import annotations
+
+import math
+
+import streamlit as st
+
+from nlwfa_core import RecipeError
+from nlwfa_core.history.database import database_errors_as_sentences
+from pages.shared import class_session, contents, open_lesson
+
+SECONDS = 1.0
+FOLLOWED = "class.followed"  # the code, and the moment up to which moves were followed
+RUNS = "class.runs"  # how often the page was drawn
+
+
+def follow(page: str) -> None:
+    """Open the step to which the class was moved, and its page, if this page has not followed the
+    move yet.
+
+    To be called before the sidebar is drawn. While the database is away, nobody is moved.
+    """
+    try:
+        if not (here := class_session.joined()):
+            return
+        with database_errors_as_sentences():
+            place, moved = class_session.store().last_move(here)
+            code, since = st.session_state.get(FOLLOWED, ("", 0.0))
+            if code != here:
+                since = class_session.seen()
+    except RecipeError:
+        return
+    st.session_state[FOLLOWED] = here, max(moved, since)
+    if moved > since and place != open_lesson.place() and open_place(place):
+        open_lesson.go(page)
+
+
+def open_place(place: str) -> bool:
+    """Open the step of a place such as `rank/2`. Returns whether there is such a step."""
+    name, _, number = place.partition("/")
+    lesson = contents.lessons().get(name)
+    if lesson is None or not number.isdecimal() or not 1 <= int(number) <= len(lesson.steps):
+        return False
+    open_lesson.open_lesson(name, int(number) - 1)
+    return True
+
+
+def watch() -> None:
+    """Look again and again whether the class was moved, and draw the page again when it was.
+
+    To be called at the end of a page. Each run has a part of its own that looks, because Streamlit
+    drops the last messages of a run if it is asked for a part that it knows while the run ends.
+    """
+    if st.session_state.get(FOLLOWED, ("", 0.0))[0] != class_session.code():
+        return
+    st.session_state[RUNS] = st.session_state.get(RUNS, 0) + 1
+
+    def look() -> None:
+        _look()
+
+    look.__qualname__ = f"look_{st.session_state[RUNS]}"
+    st.fragment(look, run_every=SECONDS)()
+
+
+def _look() -> None:
+    code, since = st.session_state.get(FOLLOWED, ("", math.inf))  # none: the visitor has gone
+    try:
+        with database_errors_as_sentences():
+            moved = class_session.store().last_move(code)[1]
+    except RecipeError:
+        return
+    if moved > since:
+        st.rerun()

@@ -1,0 +1,188 @@
+"""Draw the Classify page: the labels' strings, the two learners, and how well they tell the labels
+apart.
+
+Each label's model is a run like any other, of the label's strings.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import streamlit as st
+
+from nlwfa_core import DataRecipe, Recipe, RecipeError, limits
+from nlwfa_core.display.classification import (
+    accuracy_sentence,
+    alone_table,
+    confusion_figure,
+    verdict,
+)
+from nlwfa_core.experiment.classifier import Classifier, Confusion
+from nlwfa_core.experiment.datasets import reading_alone
+from nlwfa_core.experiment.recipe import with_fields
+from nlwfa_core.files import SHA256
+from nlwfa_core.learning.learners import NETWORK_LEARNERS
+from nlwfa_core.metrics.testset import TestSet
+from nlwfa_core.models.model import Model
+from nlwfa_core.sources.tomita import LANGUAGES
+from pages.shared import screen, training, uploads, widgets
+from pages.shared.context import Context, computed
+from pages.shared.widgets import escape_markdown
+
+OWN, FILES, REFUSED = "own", "classify.files", "classify.upload"
+FIRST, SECOND = "SP", "both.non"
+MOST_LABELS, MOST_RANK, MOST_ROWS = 10, 10, 200
+LIKELIHOOD = {"objective": "likelihood"}
+# Name in the address -> the fields of the recipe.
+WAYS: dict[str, dict[str, str]] = {
+    "SP": {"learner": "SP"},
+    **{name: {"learner": name} | LIKELIHOOD for name in reversed(NETWORK_LEARNERS)},
+    "two-steps": {"learner": "both.non"},
+    **{name: {"learner": name} for name in ("HMM", "PFA", "GRU")},
+}
+NAMES = {name: f"{name}, by likelihood" if name in NETWORK_LEARNERS else name for name in WAYS} | {
+    "SP": "SP, linear",
+    "two-steps": "both.non, the paper's two steps",
+}
+# Labels of each example -> their strings.
+EXAMPLES: dict[str, dict[str, DataRecipe]] = {
+    "tomita-56": {
+        f"Tomita {number}": DataRecipe(source="tomita", grammar=number) for number in (5, 6)
+    },
+    "tomita": {
+        f"Tomita {number}": DataRecipe(source="tomita", grammar=number) for number in LANGUAGES
+    },
+}
+TITLES = {
+    "tomita-56": "Tomita 5 and 6: even numbers, or equal modulo 3",
+    "tomita": "Tomita's seven languages",
+    OWN: "Your own files, one for each label",
+}
+
+# way of learning -> label -> the recipe of a run
+Recipes = Mapping[str, Mapping[str, Recipe]]
+
+
+def choices() -> Recipes:
+    """Draw the controls. Returns the recipes of all runs; empty without two labels."""
+    linked = screen.unread("classes")
+    if linked is not None:
+        names = [name for name in linked.split(",") if SHA256.fullmatch(name)]
+        st.session_state[FILES] = {uploads.title(name) or name[:6]: name for name in names}
+    offered = {name: name for name in WAYS}
+    screen.follow(
+        "strings", "classify.strings", {name: name for name in TITLES}, next(iter(TITLES))
+    )
+    screen.follow("first", "classify.first", offered, FIRST)
+    screen.follow("second", "classify.second", offered, SECOND)
+    ranks = {str(rank): rank for rank in range(1, MOST_RANK + 1)}
+    screen.follow("states", "classify.states", ranks, 3)
+    left, right = st.columns(2, gap="large")
+    with left:
+        source = st.selectbox("Strings", TITLES, format_func=TITLES.get, key="classify.strings")
+        sources = _own() if source == OWN else EXAMPLES[source]
+    with right:
+        ways = [
+            column.selectbox(label, WAYS, format_func=NAMES.get, key=f"classify.{key}")
+            for column, label, key in zip(
+                st.columns(2), ("Learner", "Compare with"), ("first", "second"), strict=True
+            )
+        ]
+        rank = st.slider("States of each model", 1, MOST_RANK, key="classify.states")
+    if len(sources) < 2:
+        return {}
+    return {
+        way: {
+            label: with_fields(Recipe(data=data), {**WAYS[way], "rank": rank})
+            for label, data in sources.items()
+        }
+        for way in dict.fromkeys(ways)
+    }
+
+
+def _own() -> dict[str, DataRecipe]:
+    """Draw the uploader. Returns the labels' strings."""
+    st.file_uploader(
+        "A file of strings for each label",
+        accept_multiple_files=True,
+        key="classify.upload",
+        help="The name of a file is its label. A part of each file is set aside as test strings.",
+        max_upload_size=limits.upload_megabytes(),
+        on_change=_use_files,
+    )
+    uploads.refusal(REFUSED)
+    files: dict[str, str] = st.session_state.get(FILES, {})
+    screen.write("classes", ",".join(files.values()))
+    if not files:
+        st.caption("Upload at least two files, such as `spam.txt` and `other.txt`.")
+    elif len(files) == 1:
+        st.caption(f"One label so far: {escape_markdown(next(iter(files)))}. Upload another file.")
+    most = limits.most("generated_strings")
+    return {
+        label: DataRecipe(source="upload", upload=name, num_strings=most)
+        for label, name in files.items()
+    }
+
+
+def _use_files() -> None:
+    """Store the uploaded files that can be read, each under its label."""
+    uploads.forget_refusals()
+    files: dict[str, str] = dict(st.session_state.get(FILES, {}))
+    for file in st.session_state[REFUSED]:
+        label = file.name.rsplit(".", 1)[0][:40] or file.name
+        try:
+            if label not in files and len(files) >= MOST_LABELS:
+                raise RecipeError(f"at most {MOST_LABELS} labels; this would be one more")
+            data = file.getvalue()
+            reading_alone("upload", data, "auto")
+            files[label] = uploads.store(data, label)
+        except RecipeError as error:
+            uploads.refuse(REFUSED, file.name, error)
+    st.session_state[FILES] = files
+
+
+def results(recipes: Recipes) -> None:
+    """Draw the button that learns, and then what the classifiers get right."""
+    if not recipes:
+        return
+    every = [recipe for by_label in recipes.values() for recipe in by_label.values()]
+    training.train_at_once(every, "classify")
+    training.train_controls(every, "classify")
+    scores = {NAMES[way]: found for way, own in recipes.items() if (found := _scores(own))}
+    if len(scores) == 2:
+        st.subheader(escape_markdown(verdict(scores)), anchor=False)
+    for column, (name, one) in zip(st.columns(2, gap="large"), scores.items(), strict=False):
+        with column:
+            st.markdown(f"**{escape_markdown(name)}**: {accuracy_sentence(one)}")
+            st.plotly_chart(confusion_figure(one), key=f"classify.{name}", theme="streamlit")
+    if len(scores) == 2 and (table := alone_table(scores, MOST_ROWS))["string"]:
+        with st.expander("Strings that only one of them gets right", icon=":material/rule:"):
+            widgets.draw_table(table, "classify.alone", "Strings that one classifier gets right")
+    if scores:
+        st.caption(
+            "$P(x \\mid y)$ is the product of the model's probabilities of next symbols, the end "
+            "included, each at least $10^{-6}$; $P(y)$ is the label's share of the training "
+            "strings. Test strings were not learned from. The p value is McNemar's."
+        )
+
+
+def _scores(recipes: Mapping[str, Recipe]) -> Confusion | None:
+    """Compute how one classifier does on the labels' test strings; None until all models are
+    there.
+    """
+    contexts = {label: Context(recipe) for label, recipe in recipes.items()}
+    found = {label: context.result for label, context in contexts.items()}
+    models = {label: result.model for label, result in found.items() if result is not None}
+    if len(models) < len(contexts):
+        return None
+    key = " ".join(context.run_key for context in contexts.values())
+    tests = {label: context.data.test for label, context in contexts.items()}
+    counts = {label: context.data.train.num_strings for label, context in contexts.items()}
+    return computed(_scored, f"{key} {[*contexts]}", models, counts, tests)
+
+
+def _scored(
+    models: Mapping[str, Model], counts: Mapping[str, int], tests: Mapping[str, TestSet]
+) -> Confusion:
+    strings = {label: test.sample for label, test in tests.items()}
+    return Classifier.of(models, counts).score(strings)

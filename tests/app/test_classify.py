@@ -1,0 +1,59 @@
+"""Classify: the labels' strings, two learners, and how well they tell the labels apart."""
+
+from __future__ import annotations
+
+from streamlit.testing.v1 import AppTest
+
+from nlwfa_core import DataRecipe, load_data
+from nlwfa_core.experiment.classifier import fit_classifier
+from nlwfa_core.sources.tomita import LANGUAGES
+from tests.app.lab import complaints, ended, figure, markdown_texts, open_lab
+
+QUICK = {"first": "SP", "second": "SP", "states": 3}
+UP, DOWN = b"ab\naab\naabb\nabb\n" * 20, b"ba\nbba\nbbaa\nbaa\n" * 20
+
+
+def upload(app: AppTest, *files: tuple[str, bytes]) -> AppTest:
+    uploader = app.file_uploader(key="classify.upload")
+    return uploader.set_value([(name, data, "text/plain") for name, data in files]).run()
+
+
+def test_the_numbers_are_those_of_the_library() -> None:
+    app = ended(open_lab("classify", strings="tomita", **QUICK))
+    assert not complaints(app)
+    data = {
+        f"Tomita {one}": load_data(DataRecipe(source="tomita", grammar=one)) for one in LANGUAGES
+    }
+    train = {label: its.train for label, its in data.items()}
+    test = {label: its.test.sample for label, its in data.items()}
+    scores = fit_classifier(train, "SP", rank=3).classifier.score(test)
+    drawn = figure(app, "classify.SP, linear")["data"][0]
+    counts = [[int(text.replace(",", "")) for text in row] for row in drawn["text"]]
+    assert counts == scores.counts[:, : len(drawn["x"])].tolist()
+    sentence = f"{scores.num_right:,} of {scores.num_strings:,} strings get their own label"
+    assert any(sentence in text for text in markdown_texts(app))
+
+
+def test_ones_own_files_are_labels() -> None:
+    app = upload(open_lab("classify", strings="own", **QUICK), ("up.txt", UP))
+    assert any("One label so far: up" in caption.value for caption in app.caption)
+    app = ended(upload(app, ("up.txt", UP), ("down.txt", DOWN)))
+    assert not complaints(app)
+    assert figure(app, "classify.SP, linear")["data"][0]["y"] == ["up", "down"]
+    linked = open_lab("classify", strings="own", classes=app.query_params["classes"], **QUICK)
+    assert figure(linked, "classify.SP, linear")["data"][0]["y"] == ["up", "down"]
+
+
+def test_a_file_that_cannot_be_read_is_named_and_the_others_stay() -> None:
+    app = upload(open_lab("classify", strings="own", **QUICK), ("up.txt", UP))
+    app = upload(app, ("up.txt", UP), ("bad.txt", b"\xff\xfe\x00"))
+    assert any(text.startswith("bad.txt: ") for text in complaints(app))
+    assert any("One label so far: up" in caption.value for caption in app.caption)
+
+
+def test_two_learners_are_compared_after_a_press() -> None:
+    app = ended(open_lab("classify", **QUICK | {"second": "HMM", "states": 2}))
+    assert not app.main.subheader
+    app = ended(app.button(key="classify.start").click().run())
+    assert not complaints(app)
+    assert "alone is right on" in app.main.subheader[0].value
