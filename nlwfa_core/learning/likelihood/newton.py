@@ -19,7 +19,7 @@ from ...strings.words import FloatArray
 from ..lbfgs import Evaluated, Found, InverseHessian, line_search
 from ..progress import CancelCheck, check_cancelled, never
 from .curvature import gauss_newton
-from .network import Network, objectives_and_gradients
+from .network import Evaluator, Network
 from .prefixes import PrefixCounts
 
 # Above this number of weights, or of multiplications, the matrix is too large to be computed again
@@ -148,10 +148,11 @@ def descend(
     descents = [rounds_of(network) for network in networks]
     asked = {number: next(descent) for number, descent in enumerate(descents)}
     ended: dict[int, Descended] = {}
+    evaluator = Evaluator(shape, prefixes, ridge, len(networks))
     while asked:
         check_cancelled(cancelled)
         vectors = np.stack([*asked.values()])
-        answers = objectives_and_gradients(shape, vectors, prefixes, ridge)
+        answers = evaluator.objectives_and_gradients(vectors)
         if watch is not None:
             best = int(answers[0].argmin())
             watch(float(answers[0][best]), vectors[best])
