@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ...strings.words import FloatArray
-from .network import Network, objective, outputs
+from .network import Evaluator, Network, objective
 from .prefixes import Level, PrefixCounts
 
 Float32 = npt.NDArray[np.float32]
@@ -23,13 +23,16 @@ LARGEST_SENSITIVITY = 100.0
 PREFIXES_AT_ONCE = 1_000  # as far as levels are smaller
 
 
-def gauss_newton(network: Network, prefixes: PrefixCounts) -> FloatArray:
+def gauss_newton(
+    network: Network, prefixes: PrefixCounts, evaluator: Evaluator | None = None
+) -> FloatArray:
     """Compute G, shape (num_weights, num_weights), without the prior.
 
-    It has entries that are not finite if the states of linear maps grow beyond float32.
+    It has entries that are not finite if the states of linear maps grow beyond float32. An
+    evaluator of one network of this shape on these prefixes saves the time to make one.
     """
     with np.errstate(over="ignore", invalid="ignore"):
-        return _Accumulation(network, prefixes).matrix()
+        return _Accumulation(network, prefixes, evaluator).matrix()
 
 
 def evidence(
@@ -63,9 +66,12 @@ class _Accumulation:
     prefixes of several levels together, in arrays that are made once.
     """
 
-    def __init__(self, network: Network, prefixes: PrefixCounts) -> None:
+    def __init__(
+        self, network: Network, prefixes: PrefixCounts, evaluator: Evaluator | None
+    ) -> None:
         self.network, self.prefixes = network, prefixes
-        computed = outputs(network, prefixes)
+        evaluator = evaluator or Evaluator(network, prefixes, 0.0, 1)
+        computed = evaluator.outputs(network.vector[None])
         self.probabilities = np.exp(computed.logs[0].T)
         self.hidden = [values[0].astype(np.float32) for values in computed.hidden]
         self.decoded = [values[0].astype(np.float32) for values in computed.decoded]

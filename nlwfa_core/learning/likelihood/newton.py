@@ -114,6 +114,9 @@ def descend(
     if plain:
         steps, least_share = steps * PLAIN_STEPS // STEPS, PLAIN_SHARE
 
+    evaluator = Evaluator(shape, prefixes, ridge, len(networks))
+    for_curvature = None if plain else Evaluator(shape, curvature_of, ridge, 1)
+
     def rounds_of(network: Network) -> Generator[FloatArray, Evaluated, Descended]:
         value, gradient = yield network.vector
         values = [value]
@@ -122,7 +125,7 @@ def descend(
         damping = DAMPING
         for _ in range(rounds):
             if matrix is None and not plain:
-                matrix = gauss_newton(network, curvature_of)
+                matrix = gauss_newton(network, curvature_of, for_curvature)
             if not np.isfinite(value) or (matrix is not None and not np.isfinite(matrix).all()):
                 stopped = "rounding"
                 break
@@ -149,7 +152,6 @@ def descend(
     descents = [rounds_of(network) for network in networks]
     asked = {number: next(descent) for number, descent in enumerate(descents)}
     ended: dict[int, Descended] = {}
-    evaluator = Evaluator(shape, prefixes, ridge, len(networks))
     while asked:
         check_cancelled(cancelled)
         vectors = np.stack([*asked.values()])
