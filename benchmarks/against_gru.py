@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from time import process_time
 
 from nlwfa_core.learning.fitting import fit
+from nlwfa_core.learning.recurrent_networks import Training, fit_recurrent
 from nlwfa_core.learning.two_steps import FitCache
 from nlwfa_core.metrics.evaluate import evaluate
 from nlwfa_core.metrics.testset import TestSet
@@ -20,7 +21,7 @@ from .work import Work
 OPPONENT = "GRU, torch.nn"
 
 
-def ranks(work: Work, largest: int) -> Sequence[Comparison]:
+def ranks(work: Work, largest: int, training: Training) -> Sequence[Comparison]:
     """Train `both.non` by likelihood at ranks 1 … `largest`, and a GRU of as many units, once each,
     and time it in processor seconds. The seconds of a rank are those that it takes once the ranks
     below it are done.
@@ -34,7 +35,7 @@ def ranks(work: Work, largest: int) -> Sequence[Comparison]:
         network = fit(train, "both.non", rank, objective="likelihood", cache=cache).model
         ours = process_time() - started
         started = process_time()
-        gru = fit(train, "GRU", rank).model
+        gru = fit_recurrent(train, "GRU", rank, training)
         theirs = process_time() - started
         bits = [evaluate(model, test).bits_per_symbol for model in (network, gru)]
         rows.append(

@@ -13,6 +13,7 @@ from time import perf_counter
 
 import torch
 
+from nlwfa_core.learning.recurrent_networks import Training
 from nlwfa_core.learning.steps.factorisation import fit_factorisation
 
 from . import (
@@ -266,7 +267,8 @@ def _recurrent(plan: Plan) -> Table:
 def _likelihood(plan: Plan) -> Table:
     table = Table("Networks by likelihood, processor seconds of a rank given those below")
     dyck = work.dyck(60, num_words=200) if plan.is_quick else work.dyck(2_000, num_words=2_000)
-    table.comparisons.extend(against_gru.ranks(dyck, 1 if plan.is_quick else 5))
+    largest, training = (1, Training(updates=4)) if plan.is_quick else (5, Training())
+    table.comparisons.extend(against_gru.ranks(dyck, largest, training))
     table.notes.append("Each side trains once, by its defaults; the strings scored are new.")
     return table
 
