@@ -16,6 +16,7 @@ SUITES = (
     "training",
     "refinement",
     "recurrent",
+    "likelihood",
     "lesson",
     "hmm",
     "merging",

@@ -13,9 +13,11 @@ from time import perf_counter
 
 import torch
 
+from nlwfa_core.learning.recurrent_networks import Training
 from nlwfa_core.learning.steps.factorisation import fit_factorisation
 
 from . import (
+    against_gru,
     against_hmm,
     against_merging,
     against_plain,
@@ -138,6 +140,7 @@ def run_suites(
             "training": lambda: [_training(plan)],
             "refinement": lambda: [_refinement(plan)],
             "recurrent": lambda: [_recurrent(plan)],
+            "likelihood": lambda: [_likelihood(plan)],
             "lesson": lambda: [lesson.compare(plan.dyck(), plan.epochs, plan.long_repeats, 10)],
             "hmm": lambda: [
                 against_hmm.table(
@@ -258,6 +261,15 @@ def _recurrent(plan: Plan) -> Table:
         "Both sides begin with the same weights, read the same batches, and have numbers of "
         "32 bits when they are timed."
     )
+    return table
+
+
+def _likelihood(plan: Plan) -> Table:
+    table = Table("Networks by likelihood, processor seconds of a rank given those below")
+    dyck = work.dyck(60, num_words=200) if plan.is_quick else work.dyck(2_000, num_words=2_000)
+    largest, training = (1, Training(updates=4)) if plan.is_quick else (5, Training())
+    table.comparisons.extend(against_gru.ranks(dyck, largest, training))
+    table.notes.append("Each side trains once, by its defaults; the strings scored are new.")
     return table
 
 

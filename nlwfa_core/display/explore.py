@@ -237,7 +237,7 @@ def _costs(train: Sample) -> dict[str, tuple[float, float]]:
     of 2.
     """
     prefixes = Trie.of(train.words, train.num_symbols).num_nodes
-    network = 0.02 * (prefixes * (train.num_symbols + 1)) ** 0.6
+    network = 0.008 * (prefixes * (train.num_symbols + 1)) ** 0.6
     pfa = 0.05 * prefixes**0.5
     return dict.fromkeys(NETWORKS, (network, network / 4)) | {PFA.name(): (pfa, pfa)}
 

@@ -12,7 +12,7 @@ from collections.abc import Callable, Generator
 from typing import NamedTuple
 
 import numpy as np
-from scipy.linalg import solve_triangular
+from scipy.linalg.lapack import dtrtrs
 
 from ..strings.words import FloatArray
 
@@ -84,9 +84,9 @@ class InverseHessian:
         S, Y = self.S[pairs], self.Y[pairs]
         R, YY = self.SY[pairs, pairs], self.YY[pairs, pairs]  # of R, only the upper triangle
         scale = R[-1, -1] / YY[-1, -1]
-        u = solve_triangular(R, S @ gradient, check_finite=False)
+        u = _solved(R, S @ gradient, trans=0)
         inner = R.diagonal() * u + scale * (YY @ u - Y @ gradient)
-        v = solve_triangular(R, inner, trans=1, check_finite=False)
+        v = _solved(R, inner, trans=1)
         product: FloatArray = scale * gradient + v @ S - scale * (u @ Y)
         return product
 
@@ -97,6 +97,16 @@ class Found(NamedTuple):
     share: float
     loss: float
     gradient: FloatArray
+
+
+def _solved(R: FloatArray, right: FloatArray, trans: int) -> FloatArray:
+    """Solve R x = right, or Rᵀ x = right if `trans` is 1, with R an upper triangle.
+
+    For matrices this small, scipy's checks take longer than the solution.
+    """
+    # LAPACK reads arrays of C as transposed.
+    solution: FloatArray = dtrtrs(R.T, right, lower=1, trans=1 - trans)[0]
+    return solution
 
 
 def minimise(loss_at: LossAt, weights: FloatArray) -> None:

@@ -13,23 +13,26 @@ import numpy as np
 import numpy.typing as npt
 
 from ...strings.words import FloatArray
-from .network import Network, objective, outputs
-from .prefixes import PrefixCounts
+from .network import Evaluator, Network, objective
+from .prefixes import Level, PrefixCounts
 
 Float32 = npt.NDArray[np.float32]
 # The largest norm of a state's sensitivities ∂z_u/∂θ. Larger ones, of long strings where a network
 # is chaotic, are scaled down to it: a Cholesky decomposition in float32 would fail.
 LARGEST_SENSITIVITY = 100.0
-ROWS_AT_ONCE = 3_000  # rows of the Jacobian that are held in memory together
+PREFIXES_AT_ONCE = 1_000  # as far as levels are smaller
 
 
-def gauss_newton(network: Network, prefixes: PrefixCounts) -> FloatArray:
+def gauss_newton(
+    network: Network, prefixes: PrefixCounts, evaluator: Evaluator | None = None
+) -> FloatArray:
     """Compute G, shape (num_weights, num_weights), without the prior.
 
-    It has entries that are not finite if the states of linear maps grow beyond float32.
+    It has entries that are not finite if the states of linear maps grow beyond float32. An
+    evaluator of one network of this shape on these prefixes saves the time to make one.
     """
     with np.errstate(over="ignore", invalid="ignore"):
-        return _Accumulation(network, prefixes).matrix()
+        return _Accumulation(network, prefixes, evaluator).matrix()
 
 
 def evidence(
@@ -57,13 +60,19 @@ def evidence(
 
 
 class _Accumulation:
-    """G while it is summed over prefixes, a level at a time."""
+    """G while it is summed over the tree, some levels at a time.
 
-    def __init__(self, network: Network, prefixes: PrefixCounts) -> None:
+    Only the sensitivities ∂z_u/∂θ need the shorter prefixes first. All else is computed for the
+    prefixes of several levels together, in arrays that are made once.
+    """
+
+    def __init__(
+        self, network: Network, prefixes: PrefixCounts, evaluator: Evaluator | None
+    ) -> None:
         self.network, self.prefixes = network, prefixes
-        computed = outputs(network.with_vectors(network.vector[None]), prefixes)
-        self.probabilities = np.exp(computed.logs[0])
-        self.states = computed.states[0].astype(np.float32)
+        evaluator = evaluator or Evaluator(network, prefixes, 0.0, 1)
+        computed = evaluator.outputs(network.vector[None])
+        self.probabilities = np.exp(computed.logs[0].T)
         self.hidden = [values[0].astype(np.float32) for values in computed.hidden]
         self.decoded = [values[0].astype(np.float32) for values in computed.decoded]
         self.maps = [layer.astype(np.float32) for layer in network.maps]
@@ -73,77 +82,107 @@ class _Accumulation:
         self.starts = np.concatenate(([0], np.cumsum(sizes))).tolist()
         # weights on which states depend: α₀ and the maps
         self.num_recurrent = self.starts[1 + len(network.maps)]
-        self.total = np.zeros((self.starts[-1], self.starts[-1]))
-        self.held: list[Float32] = []
-        self.num_held = 0
+        self.blocks = _blocks(prefixes)
+        self.largest = max(levels[-1].end - levels[0].start for levels in self.blocks)
+        self.jacobian = np.empty(
+            (self.largest, prefixes.num_symbols, self.starts[-1]), dtype=np.float32
+        )
 
     def matrix(self) -> FloatArray:
-        """Pass over the tree from λ, with the sensitivities of the last level only."""
+        """Pass over the tree from λ."""
         k = self.network.num_states
-        above = np.zeros((1, k, self.num_recurrent), dtype=np.float32)
-        above[0, :, :k] = np.eye(k)
-        self._add(above, 0, 1)
-        first = 0
-        for level in self.prefixes.levels:
-            parts = []
-            for step in level:
-                assert isinstance(step.symbols, int)
-                sensitivities = self._sensitivities(
-                    above[step.parents - first], step.start, step.end, step.symbols
-                )
-                parts.append(sensitivities)
-                self._add(sensitivities, step.start, step.end)
-            above = np.concatenate(parts) if len(parts) > 1 else parts[0]
-            first = level[0].start
-        self._flush()
-        return self.total
+        total = np.zeros((self.starts[-1], self.starts[-1]))
+        shape = (self.largest, k, self.num_recurrent)
+        sensitivities, above, others = np.empty((3, *shape), dtype=np.float32)
+        for levels in self.blocks:
+            first, end = levels[0].start, levels[-1].end
+            here = slice(first, end)
+            slopes, direct = self._direct(here) if first else (None, [])
+            for level in levels:
+                result = sensitivities[level.start - first : level.end - first]
+                if not level.start:
+                    result[...] = 0
+                    result[0, :, :k] = np.eye(k)
+                    shorter = result
+                    continue
+                assert slopes is not None
+                inside = slice(level.start - first, level.end - first)
+                parents = level.parents - level.first_parent
+                before = above[: len(parents)]
+                shorter.take(parents, 0, before, "clip")
+                np.matmul(slopes[inside], before, result)
+                self._add_direct(result, level, [part[inside] for part in direct])
+                shorter = result
+            rows = self._jacobian(sensitivities[: end - first], here)
+            total += rows.T @ rows
+            # the next block begins with the children of the last level
+            sensitivities, others = others, sensitivities
+        return total
 
-    def _sensitivities(self, above: Float32, start: int, end: int, symbol: int) -> Float32:
-        """Compute ∂z_{uσ}/∂θ from ∂z_u/∂θ, shape (n, num_states, num_recurrent)."""
-        number, k = end - start, self.network.num_states
-        parents = self.prefixes.parent[start:end]
-        inputs = [self.states[parents], *(values[start:end] for values in self.hidden[:-1])]
-        direct = []
-        # ∂z/∂(output of a layer before tanh), from the last layer to the first
-        slope: Float32 = np.broadcast_to(np.eye(k, dtype=np.float32), (number, k, k))
-        for index in range(len(self.maps) - 1, -1, -1):
-            if self.network.has_tanh:
-                values = self.hidden[index][start:end]
-                slope = slope * (1 - values * values)[:, None, :]
-            layer = self.maps[index]
-            direct.append((index, inputs[index][:, None, :, None] * slope[:, :, None, :]))
-            slope = slope @ layer[symbol].T
-        result: Float32 = np.matmul(slope, above)
-        for index, block in direct:
-            size = block.shape[2] * block.shape[3]
-            first = self.starts[1 + index] + symbol * size
-            result[:, :, first : first + size] += block.reshape(number, k, size)
+    def _direct(self, here: slice) -> tuple[Float32, list[Float32]]:
+        """Compute for some prefixes uσ the matrices ∂z_{uσ}/∂z_u, shape (n, k, k), and for each
+        layer of the map the part of ∂z_{uσ}/∂θ that does not come from z_u: of the last layer,
+        which has a state's weights in a column of its own, its diagonal, shape (n, k, width), and
+        of the others all of it, shape (n, k, size).
+        """
+        k, symbols = self.network.num_states, self.prefixes.symbol[here]
+        parents = self.prefixes.parent[here]
+        inputs = [self.hidden[-1][parents], *(values[here] for values in self.hidden[:-1])]
+        layers = [np.swapaxes(layer, 1, 2).take(symbols, axis=0) for layer in self.maps]
+        direct: list[Float32] = []
+        slope: Float32 = np.broadcast_to(np.float32(1), (len(symbols), 1))
+        if self.network.has_tanh:
+            values = self.hidden[-1][here]
+            slope = 1 - values * values
+        direct.append(
+            np.broadcast_to(
+                slope[:, :, None] * inputs[-1][:, None, :], (len(symbols), k, inputs[-1].shape[1])
+            )
+        )
+        result = layers[-1]
+        result *= slope[:, :, None]
+        for index in range(len(self.maps) - 2, -1, -1):
+            values = self.hidden[index][here]
+            result *= (1 - values * values)[:, None, :]
+            block = inputs[index][:, None, :, None] * result[:, :, None, :]
+            direct.insert(0, block.reshape(len(symbols), k, -1))
+            result = np.matmul(result, layers[index])
+        return result, direct
+
+    def _add_direct(self, result: Float32, level: Level, direct: list[Float32]) -> None:
+        """Add to the sensitivities of a level what does not come from the shorter prefixes."""
+        k = self.network.num_states
+        for symbol, begin, end in level.runs:
+            for index, part in enumerate(direct):
+                size = self.maps[index][symbol].size
+                first = self.starts[1 + index] + symbol * size
+                block = result[begin:end, :, first : first + size]
+                if index == len(direct) - 1:
+                    block = np.einsum("nkik->nki", block.reshape(end - begin, k, -1, k))
+                block += part[begin:end]
         norms = np.sqrt(np.einsum("nkp,nkp->n", result, result))
         large = norms > LARGEST_SENSITIVITY
-        result[large] *= (LARGEST_SENSITIVITY / norms[large])[:, None, None]
-        return result
+        if large.any():
+            result[large] *= (LARGEST_SENSITIVITY / norms[large])[:, None, None]
 
-    def _add(self, sensitivities: Float32, start: int, end: int) -> None:
-        """Add the prefixes `start` … `end − 1`."""
-        number, here = end - start, slice(start, end)
-        root = self._roots(here)
-        jacobian = np.empty((number, root.shape[1], self.starts[-1]), dtype=np.float32)
-        slope, layers = root, [self.output, *self.decoder[::-1]]
-        values = [v[here] for v in self.decoded[::-1]]
-        inputs = [*values, self.states[here]]
+    def _jacobian(self, sensitivities: Float32, here: slice) -> Float32:
+        """Compute B_u J_u of some prefixes, with B_u from `_roots`, as rows."""
+        number = len(sensitivities)
+        jacobian = self.jacobian[:number]
+        slope = self._roots(here)
+        layers = [self.output, *self.decoder[::-1]]
+        values = [each[here] for each in self.decoded[::-1]]
+        inputs = [*values, self.hidden[-1][here]]
         places = range(len(self.network.layers) - 1, -1, -1)
         for index, (layer, before, place) in enumerate(zip(layers, inputs, places, strict=False)):
-            block = before[:, None, :, None] * slope[:, :, None, :]
             first, last = self.starts[place], self.starts[place + 1]
-            jacobian[:, :, first:last] = block.reshape(number, root.shape[1], last - first)
+            block = jacobian[:, :, first:last].reshape(*slope.shape[:2], *layer.shape)
+            np.multiply(before[:, None, :, None], slope[:, :, None, :], block)
             slope = slope @ layer.T
             if index < len(values):
-                slope = slope * (1 - before * before)[:, None, :]
-        np.matmul(slope, sensitivities, out=jacobian[:, :, : self.num_recurrent])
-        self.held.append(jacobian.reshape(-1, self.starts[-1]))
-        self.num_held += len(self.held[-1])
-        if self.num_held > ROWS_AT_ONCE:
-            self._flush()
+                slope *= (1 - before * before)[:, None, :]
+        np.matmul(slope, sensitivities, jacobian[:, :, : self.num_recurrent])
+        return jacobian.reshape(-1, self.starts[-1])
 
     def _roots(self, here: slice) -> Float32:
         """Compute B with Bᵀ B = (n_u/N)(diag p − p pᵀ) for each prefix, shape (n, num_symbols,
@@ -164,9 +203,15 @@ class _Accumulation:
         result *= np.sqrt(self.prefixes.totals[here] / self.prefixes.total)[:, None, None]
         return result.astype(np.float32)
 
-    def _flush(self) -> None:
-        if self.held:
-            rows = np.concatenate(self.held)
-            self.total += rows.T @ rows
-            self.held.clear()
-            self.num_held = 0
+
+def _blocks(prefixes: PrefixCounts) -> list[list[Level]]:
+    """Divide the levels, λ's included, into blocks of up to PREFIXES_AT_ONCE prefixes, if no level
+    has more.
+    """
+    root = Level(0, 0, 1, np.zeros(0, dtype=np.int64), (), ())
+    blocks = [[root]]
+    for level in prefixes.levels:
+        if blocks[-1][0] is root or level.end - blocks[-1][0].start > PREFIXES_AT_ONCE:
+            blocks.append([])
+        blocks[-1].append(level)
+    return blocks

@@ -479,8 +479,8 @@ def _in_random_order(
 
 def _all_predicted(network: Network, prefixes: PrefixCounts) -> FloatArray:
     """Compute p(σ | u) for all prefixes, shape (num_prefixes, num_symbols + 1)."""
-    stack = network.with_vectors(network.vector[None].astype(np.float32))
-    result: FloatArray = np.exp(outputs(stack, prefixes).logs[0])
+    short = network.with_vector(network.vector.astype(np.float32))
+    result: FloatArray = np.exp(outputs(short, prefixes).logs[0].T)
     return result
 
 

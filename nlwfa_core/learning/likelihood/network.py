@@ -9,17 +9,24 @@ weight is normal with variance 1/ρ, whatever the size of the sample.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from math import prod
 from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from ...models.nlwfa import NLWFA
 from ...models.reading import ConditionalReading
-from ...strings.words import FloatArray
-from .prefixes import PrefixCounts
+from ...strings.words import FloatArray, IntArray
+from .prefixes import Level, PrefixCounts
+
+# A level with more last symbols than FEW_CALLS is computed with a matrix per prefix, where that is
+# faster than a call for each symbol. What a call costs, and a prefix besides the numbers of its
+# matrix, in copies of a number:
+FEW_CALLS, CALL_COST, ROW_COST = 4, 5_000, 200
+NO_SYMBOLS = np.zeros(0, dtype=np.int64)
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,7 +117,7 @@ class Outputs(NamedTuple):
         in all but the last.
     decoded : tuple of arrays, shapes (num_networks, num_prefixes, width_i)
         The output of each layer of the decoder.
-    logs : array, shape (num_networks, num_prefixes, num_symbols + 1)
+    logs : array, shape (num_networks, num_symbols + 1, num_prefixes)
         ln p(σ | u).
     """
 
@@ -122,39 +129,322 @@ class Outputs(NamedTuple):
     def states(self) -> FloatArray:
         return self.hidden[-1]
 
-    @property
-    def last(self) -> FloatArray:
-        """Return what the output layer reads."""
-        return self.decoded[-1] if self.decoded else self.states
+
+class Product(NamedTuple):
+    """A product of matrices for each network: `left` @ `right`, written to `out`."""
+
+    left: FloatArray
+    right: FloatArray
+    out: FloatArray
 
 
-def outputs(stack: Network, prefixes: PrefixCounts) -> Outputs:
-    """Compute the states of all prefixes, level by level, and what follows them."""
-    number = len(stack.initial)
-    hidden = tuple(
-        np.zeros((number, prefixes.num_prefixes, layer.shape[-1]), layer.dtype)
-        for layer in stack.maps
-    )
-    states = hidden[-1]
-    states[:, 0] = stack.initial
-    # linear maps may let states grow beyond all bounds
-    with np.errstate(over="ignore", invalid="ignore"):
-        for step in prefixes.steps:
-            values = states[:, step.parents]
-            for layer, outcome in zip(stack.maps, hidden, strict=True):
-                values = _times(values, layer[:, step.symbols])
+class Step(NamedTuple):
+    """A layer of a map, forward or backward, at one level.
+
+    Attributes
+    ----------
+    layers : array, shape (num_networks, num_symbols, width_i, width_j)
+    symbols : array, shape (n,)
+        The last symbols of the prefixes of which the matrices are gathered, if each has its own.
+    gathered : array, shape (num_networks, n, width_i, width_j)
+    products : tuple of Product
+    """
+
+    layers: FloatArray
+    symbols: IntArray
+    gathered: FloatArray
+    products: tuple[Product, ...]
+
+    def carry_out(self) -> None:
+        if len(self.symbols):
+            self.layers.take(self.symbols, 1, self.gathered, "clip")
+        for left, right, out in self.products:
+            np.matmul(left, right, out)
+
+
+class LevelViews(NamedTuple):
+    """The parts of the arrays of an `Evaluator` that belong to one level.
+
+    Attributes
+    ----------
+    level : Level
+    above : array, shape (num_networks, end - start, num_states)
+        Where the parents' states are gathered.
+    forward : tuple of (Step, array)
+        For each layer of the map: its products, and all that they write.
+    backward : tuple of (array, array, Step)
+        For each layer of the map, from the last to the first: the slopes of tanh, which become the
+        derivatives by the layer's products; the derivatives by its outputs; and the products that
+        lead to those by its inputs.
+    below : array, shape (num_networks, end - start + 1, num_states)
+        What the last of these products write, and a row of 0 for children that are missing.
+    taken, passed : arrays, shape (num_networks, start - first_parent, num_states)
+        Where the children's part is gathered, and the derivatives by the parents' states.
+    """
+
+    level: Level
+    above: FloatArray
+    forward: tuple[tuple[Step, FloatArray], ...]
+    backward: tuple[tuple[FloatArray, FloatArray, Step], ...]
+    below: FloatArray
+    taken: FloatArray
+    passed: FloatArray
+
+
+class Evaluator:
+    """Computes J and ∂J/∂θ of stacks of networks of one shape, on the prefixes of a tree.
+
+    Most of the time goes into calls for few prefixes, and into fresh memory. So all arrays are made
+    once, and all their parts that the calls need.
+
+    Parameters
+    ----------
+    shape : Network
+        Any network of the shape.
+    prefixes : PrefixCounts
+    ridge : float
+        ρ / N.
+    number : int
+        The largest number of networks.
+    dtype : dtype
+        Of all arrays.
+    """
+
+    def __init__(
+        self,
+        shape: Network,
+        prefixes: PrefixCounts,
+        ridge: float,
+        number: int,
+        dtype: npt.DTypeLike = np.float64,
+    ) -> None:
+        self.shape, self.prefixes, self.ridge = shape, prefixes, ridge
+        self.dtype = np.dtype(dtype)
+        self.number = 0
+        self._blocks: dict[str, FloatArray] = {}
+        total = prefixes.total or 1.0
+        self.totals = (prefixes.totals / total).astype(dtype)
+        self.shares = np.ascontiguousarray(prefixes.counts.T / total, dtype)
+        # the prefixes by their last symbol
+        self.by_symbol = np.concatenate(prefixes.of_symbol)
+        self._lay_out(number)
+
+    def outputs(self, vectors: FloatArray) -> Outputs:
+        """Compute the states of all prefixes, level by level, and what follows them.
+
+        The arrays are overwritten by the next call.
+        """
+        if len(vectors) != self.number:
+            self._lay_out(len(vectors))
+        self.vectors[...] = vectors
+        states = self.hidden[-1]
+        states[:, 0] = self.stack.initial
+        has_tanh = self.stack.has_tanh
+        # linear maps may let states grow beyond all bounds
+        with np.errstate(over="ignore", invalid="ignore"):
+            for views in self.levels:
+                states.take(views.level.parents, 1, views.above, "clip")
+                for step, values in views.forward:
+                    step.carry_out()
+                    if has_tanh:
+                        np.tanh(values, values)
+            values = states
+            for layer, decoded in zip(self.stack.decoder, self.decoded, strict=True):
+                np.matmul(values, layer, decoded)
+                np.tanh(decoded, decoded)
+                values = decoded
+            logs, chances = self.logs, self.chances
+            np.matmul(_turned(self.stack.output), _turned(values), logs)
+            logs -= logs.max(axis=1, keepdims=True)
+            np.exp(logs, chances)
+            sums = chances.sum(axis=1, keepdims=True)
+            chances /= sums
+            logs -= np.log(sums, sums)
+        return Outputs(self.hidden, self.decoded, logs)
+
+    def objectives(self, vectors: FloatArray) -> FloatArray:
+        """Compute J of each network, in nats per prediction; ∞ where it is not a number."""
+        self.outputs(vectors)
+        return self._objectives()
+
+    def objectives_and_gradients(self, vectors: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Compute J and ∂J/∂θ of each network, by back-propagation from long prefixes to short
+        ones.
+
+        Parameters
+        ----------
+        vectors : array, shape (num_networks, num_weights)
+            The θ.
+
+        Returns
+        -------
+        values : array, shape (num_networks,)
+            ∞ where J or its gradient is not a number.
+        gradients : array, shape (num_networks, num_weights)
+            0 there.
+        """
+        self.outputs(vectors)
+        values = self._objectives()
+        with np.errstate(over="ignore", invalid="ignore"):
+            self._back_propagate()
+            gradients: FloatArray = self.gradients + self.ridge * self.vectors
+        values[~np.isfinite(gradients).all(axis=1)] = np.inf
+        gradients[~np.isfinite(values)] = 0
+        return values, gradients
+
+    def _objectives(self) -> FloatArray:
+        with np.errstate(over="ignore", invalid="ignore"):
+            values = -(self.logs.reshape(self.number, -1) @ self.shares.ravel())
+            values += self.ridge / 2 * np.einsum("np,np->n", self.vectors, self.vectors)
+        return np.where(np.isfinite(values), values, np.inf)
+
+    def _back_propagate(self) -> None:
+        """Compute the gradients of the cross-entropy; `outputs` has been called."""
+        stack, of, states = self.stack, self.of, self.hidden[-1]
+        surplus = self.chances
+        surplus *= self.totals
+        surplus -= self.shares
+        last = self.decoded[-1] if self.decoded else states
+        of.output[...] = _turned(surplus @ last)
+        passed = self.passed
+        if stack.decoder:
+            layer, decoded, inner = stack.decoder[0], self.decoded[0], self.of_decoded
+            np.matmul(_turned(surplus), _turned(stack.output), inner)
+            _to_slopes(decoded, decoded)
+            inner *= decoded
+            np.matmul(_turned(states), inner, of.decoder[0])
+            np.matmul(inner, _turned(layer), passed)
+        else:
+            np.matmul(_turned(surplus), _turned(stack.output), passed)
+        # `passed` is now the derivative by the state of each prefix by its own outputs. Longer
+        # prefixes add to it.
+        if stack.has_tanh:
+            for values, slopes in zip(self.hidden, self.before, strict=True):
+                _to_slopes(values, slopes)
+        for views in reversed(self.levels):
+            for before, after, step in views.backward:
                 if stack.has_tanh:
-                    np.tanh(values, out=values)
-                outcome[:, step.start : step.end] = values
-        values = states
-        decoded = []
-        for layer in stack.decoder:
-            values = np.tanh(values @ layer)
-            decoded.append(values)
-        logs = values @ stack.output
-        logs -= logs.max(axis=2, keepdims=True)
-        logs -= np.log(np.exp(logs).sum(axis=2, keepdims=True))
-    return Outputs(hidden, tuple(decoded), logs)
+                    np.multiply(before, after, before)
+                step.carry_out()
+            for children in views.level.children:
+                views.below.take(children, 1, views.taken, "clip")
+                np.add(views.passed, views.taken, views.passed)
+        of.initial[...] = passed[:, 0]
+        states.take(self.prefixes.parent[self.by_symbol], 1, self.gathered[0], "clip")
+        for values, gathered in zip(self.hidden[:-1], self.gathered[1:], strict=True):
+            values.take(self.by_symbol, 1, gathered, "clip")
+        for values, gathered in zip(self.before, self.gathered_before, strict=True):
+            values.take(self.by_symbol, 1, gathered, "clip")
+        for left, right, out in self.map_products:
+            np.matmul(left, right, out)
+
+    def _array(self, name: str, *shape: int) -> FloatArray:
+        """Return an array for all networks; one of fewer networks is part of it."""
+        size = prod(shape) * self.number
+        if name not in self._blocks or len(self._blocks[name]) < size:
+            self._blocks[name] = np.empty(size, self.dtype)
+        return self._blocks[name][:size].reshape(self.number, *shape)
+
+    def _lay_out(self, number: int) -> None:
+        """Make the arrays for a number of networks."""
+        self.number = number
+        shape, prefixes = self.shape, self.prefixes
+        size, k = prefixes.num_prefixes, shape.num_states
+        weights = sum(layer.size for layer in shape.layers)
+        self.vectors = self._array("vectors", weights)
+        self.gradients = self._array("gradients", weights)
+        self.stack, self.of = shape.with_vectors(self.vectors), shape.with_vectors(self.gradients)
+        widths = [layer.shape[-1] for layer in shape.maps]
+        self.hidden = tuple(self._array(f"hidden {n}", size, w) for n, w in enumerate(widths))
+        self.decoded = tuple(
+            self._array("decoded", size, layer.shape[-1]) for layer in shape.decoder
+        )
+        self.logs = self._array("logs", prefixes.num_symbols + 1, size)
+        self.chances = self._array("chances", prefixes.num_symbols + 1, size)
+        self.of_decoded = self._array("of decoded", size, len(shape.output))
+        self.passed = self._array("passed", size, k)
+        # the derivatives by the products of each layer of the map
+        self.before: tuple[FloatArray, ...] = (self.passed,)
+        if shape.has_tanh:
+            self.before = tuple(self._array(f"before {n}", size, w) for n, w in enumerate(widths))
+        for values in self.hidden[:-1]:
+            values[:, 0] = 0
+        self.levels: list[LevelViews] = []
+        for level in prefixes.levels:
+            self.levels.append(self._level(level))
+        inputs = [k, *widths[:-1]]
+        count = len(self.by_symbol)
+        self.gathered = [self._array(f"in {n}", count, w) for n, w in enumerate(inputs)]
+        self.gathered_before = [self._array(f"out {n}", count, w) for n, w in enumerate(widths)]
+        self.map_products = []
+        first = 0
+        for symbol, ending in enumerate(prefixes.of_symbol):
+            here = slice(first, first + len(ending))
+            first += len(ending)
+            for left, right, out in zip(
+                self.gathered, self.gathered_before, self.of.maps, strict=True
+            ):
+                self.map_products.append(
+                    Product(_turned(left[:, here]), right[:, here], out[:, symbol])
+                )
+
+    def _level(self, level: Level) -> LevelViews:
+        here, size = slice(level.start, level.end), level.end - level.start
+        k, parents = self.shape.num_states, level.start - level.first_parent
+        above = self._array(f"above {size}", size, k)
+        values, forward = above, []
+        for layer, outcome in zip(self.stack.maps, self.hidden, strict=True):
+            out = outcome[:, here]
+            forward.append((self._step(values, layer, out, level), out))
+            values = out
+        below = self._array(f"below {len(self.levels)}", size + 1, k)
+        below[:, size] = 0
+        values, backward = self.passed[:, here], []
+        for index in range(len(self.hidden) - 1, -1, -1):
+            width = self.stack.maps[index].shape[-2]
+            out = self._array(f"between {index} {size}", size, width) if index else below[:, :size]
+            before = self.before[index][:, here]
+            layer = self.stack.maps[index]
+            backward.append((before, values, self._step(before, layer, out, level, turned=True)))
+            values = out
+        taken = self._array(f"taken {parents}", parents, k)
+        passed = self.passed[:, level.first_parent : level.start]
+        return LevelViews(level, above, tuple(forward), tuple(backward), below, taken, passed)
+
+    def _step(
+        self,
+        values: FloatArray,
+        layers: FloatArray,
+        out: FloatArray,
+        level: Level,
+        *,
+        turned: bool = False,
+    ) -> Step:
+        """Multiply each prefix by the matrix of its last symbol, or by the turned one."""
+        symbols, gathered = NO_SYMBOLS, layers
+        size, calls = level.end - level.start, len(level.runs)
+        row = self.number * (layers[0, 0].size + ROW_COST)
+        is_scattered = calls > FEW_CALLS and size * row <= CALL_COST * calls
+        if is_scattered:
+            symbols = self.prefixes.symbol[level.start : level.end]
+            gathered = self._array(f"gathered {size}", size, *layers.shape[2:])
+        matrices = _turned(gathered) if turned else gathered
+        if is_scattered:
+            product = Product(values[:, :, None], matrices, out[:, :, None])
+            return Step(layers, symbols, gathered, (product,))
+        products = tuple(
+            Product(values[:, first:last], matrices[:, symbol], out[:, first:last])
+            for symbol, first, last in level.runs
+        )
+        return Step(layers, symbols, gathered, products)
+
+
+def outputs(network: Network, prefixes: PrefixCounts) -> Outputs:
+    """Compute the states of all prefixes by one network, and what follows them; the arrays are
+    those of a stack.
+    """
+    vectors = network.vector[None]
+    return Evaluator(network, prefixes, 0.0, 1, vectors.dtype).outputs(vectors)
 
 
 def objective(network: Network, prefixes: PrefixCounts, ridge: float) -> float:
@@ -166,97 +456,22 @@ def objective(network: Network, prefixes: PrefixCounts, ridge: float) -> float:
         ρ / N.
     """
     vectors = network.vector[None]
-    logs = outputs(network.with_vectors(vectors), prefixes).logs
-    return float(_objectives(vectors, prefixes, ridge, logs)[0])
+    return float(Evaluator(network, prefixes, ridge, 1).objectives(vectors)[0])
 
 
 def objectives_and_gradients(
     shape: Network, vectors: FloatArray, prefixes: PrefixCounts, ridge: float
 ) -> tuple[FloatArray, FloatArray]:
-    """Compute J and ∂J/∂θ of several networks, by back-propagation from long prefixes to short
-    ones.
-
-    Parameters
-    ----------
-    shape : Network
-        Any network of the shape.
-    vectors : array, shape (num_networks, num_weights)
-        The θ.
-
-    Returns
-    -------
-    values : array, shape (num_networks,)
-        ∞ where J or its gradient is not a number.
-    gradients : array, shape (num_networks, num_weights)
-        0 there.
-    """
-    stack = shape.with_vectors(vectors)
-    computed = outputs(stack, prefixes)
-    values = _objectives(vectors, prefixes, ridge, computed.logs)
-    with np.errstate(over="ignore", invalid="ignore"):
-        parts = _gradients(stack, prefixes, computed)
-        gradients = np.concatenate([part.reshape(len(vectors), -1) for part in parts], axis=1)
-        gradients += ridge * vectors
-    values[~np.isfinite(gradients).all(axis=1)] = np.inf
-    gradients[~np.isfinite(values)] = 0
-    return values, gradients
+    """Compute J and ∂J/∂θ of several networks, as `Evaluator` does, once."""
+    evaluator = Evaluator(shape, prefixes, ridge, len(vectors), vectors.dtype)
+    return evaluator.objectives_and_gradients(vectors)
 
 
-def _objectives(
-    vectors: FloatArray, prefixes: PrefixCounts, ridge: float, logs: FloatArray
-) -> FloatArray:
-    with np.errstate(over="ignore", invalid="ignore"):
-        values = -np.einsum("us,nus->n", prefixes.counts, logs) / prefixes.total
-        values += ridge / 2 * np.einsum("np,np->n", vectors, vectors)
-    return np.where(np.isfinite(values), values, np.inf)
-
-
-def _gradients(stack: Network, prefixes: PrefixCounts, computed: Outputs) -> Sequence[FloatArray]:
-    """Compute the gradient of the cross-entropy by each layer, in the order of
-    `Network.layers`.
-    """
-    surplus = np.exp(computed.logs) * prefixes.totals[:, None] - prefixes.counts
-    surplus /= prefixes.total
-    of_output = _turned(computed.last) @ surplus
-    passed = surplus @ _turned(stack.output)
-    of_decoder = []
-    inputs = (computed.states, *computed.decoded)[:-1] if stack.decoder else ()
-    for layer, before, after in zip(
-        stack.decoder[::-1], inputs[::-1], computed.decoded[::-1], strict=True
-    ):
-        passed *= 1 - after * after
-        of_decoder.append(_turned(before) @ passed)
-        passed = passed @ _turned(layer)
-    # `passed` is now ∂/∂z of each prefix by its own outputs. Longer prefixes add to it.
-    slopes = [1 - values * values for values in computed.hidden] if stack.has_tanh else ()
-    before_layers = [np.empty_like(values) for values in computed.hidden]
-    maps = [_turned(layer) for layer in stack.maps]
-    for step in reversed(prefixes.steps):
-        here = slice(step.start, step.end)
-        values = passed[:, here]
-        for index in range(len(maps) - 1, -1, -1):
-            if slopes:
-                values = values * slopes[index][:, here]
-            before_layers[index][:, here] = values
-            values = _times(values, maps[index][:, step.symbols])
-        for first, last in step.runs:  # in each, a parent occurs only once
-            passed[:, step.parents[first:last]] += values[:, first:last]
-    of_maps = [np.zeros_like(layer) for layer in stack.maps]
-    for symbol, ending in enumerate(prefixes.of_symbol):
-        above = computed.states[:, prefixes.parent[ending]]
-        inputs = (above, *(values[:, ending] for values in computed.hidden[:-1]))
-        for gradient, values, below in zip(of_maps, inputs, before_layers, strict=True):
-            gradient[:, symbol] = _turned(values) @ below[:, ending]
-    return (passed[:, 0], *of_maps, *of_decoder[::-1], of_output)
+def _to_slopes(values: FloatArray, out: FloatArray) -> None:
+    """Compute the derivatives of tanh from its values."""
+    np.multiply(values, values, out)
+    np.subtract(1, out, out)
 
 
 def _turned(matrices: FloatArray) -> FloatArray:
     return np.swapaxes(matrices, -1, -2)
-
-
-def _times(values: FloatArray, layers: FloatArray) -> FloatArray:
-    """Multiply the rows of each network by its matrix, or each row by a matrix of its own."""
-    if layers.ndim == 3:
-        return values @ layers
-    product: FloatArray = np.matmul(values[:, :, None], layers)[:, :, 0]
-    return product

@@ -10,16 +10,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import NamedTuple
 
 import numpy as np
-from scipy.linalg import LinAlgError, cholesky, solve_triangular
+from scipy.linalg import LinAlgError, cholesky
+from scipy.linalg.lapack import dtrtri
 
 from ...strings.words import FloatArray
 from ..lbfgs import Evaluated, Found, InverseHessian, line_search
 from ..progress import CancelCheck, check_cancelled, never
 from .curvature import gauss_newton
-from .network import Network, objectives_and_gradients
+from .network import Evaluator, Network
 from .prefixes import PrefixCounts
 
 # Above this number of weights, or of multiplications, the matrix is too large to be computed again
@@ -113,6 +114,9 @@ def descend(
     if plain:
         steps, least_share = steps * PLAIN_STEPS // STEPS, PLAIN_SHARE
 
+    evaluator = Evaluator(shape, prefixes, ridge, len(networks))
+    for_curvature = None if plain else Evaluator(shape, curvature_of, ridge, 1)
+
     def rounds_of(network: Network) -> Generator[FloatArray, Evaluated, Descended]:
         value, gradient = yield network.vector
         values = [value]
@@ -121,14 +125,14 @@ def descend(
         damping = DAMPING
         for _ in range(rounds):
             if matrix is None and not plain:
-                matrix = gauss_newton(network, curvature_of)
+                matrix = gauss_newton(network, curvature_of, for_curvature)
             if not np.isfinite(value) or (matrix is not None and not np.isfinite(matrix).all()):
                 stopped = "rounding"
                 break
-            factor = None if matrix is None else _factor(matrix, ridge + damping)
+            coordinates = None if matrix is None else _coordinates(matrix, ridge + damping)
             before = value
             network, gradient, lower, stuck = yield from _round(
-                network, value, gradient, factor, steps
+                network, value, gradient, coordinates, steps
             )
             if lower:
                 values += lower
@@ -151,7 +155,7 @@ def descend(
     while asked:
         check_cancelled(cancelled)
         vectors = np.stack([*asked.values()])
-        answers = objectives_and_gradients(shape, vectors, prefixes, ridge)
+        answers = evaluator.objectives_and_gradients(vectors)
         if watch is not None:
             best = int(answers[0].argmin())
             watch(float(answers[0][best]), vectors[best])
@@ -164,7 +168,14 @@ def descend(
     return [ended[number] for number in range(len(networks))]
 
 
-def _factor(matrix: FloatArray, damping: float) -> FloatArray:
+class Coordinates(NamedTuple):
+    """R and R⁻¹. Triangular systems are solved so often that the inverse pays."""
+
+    factor: FloatArray
+    inverse: FloatArray
+
+
+def _coordinates(matrix: FloatArray, damping: float) -> Coordinates:
     """Decompose G + damping I, with more on the diagonal where rounding makes that fail."""
     damped = matrix.copy()
     diagonal = np.einsum("ii->i", damped)
@@ -178,14 +189,14 @@ def _factor(matrix: FloatArray, damping: float) -> FloatArray:
             diagonal += more
             more *= 10
         else:
-            return factor
+            return Coordinates(factor, dtrtri(factor)[0])
 
 
 def _round(
     network: Network,
     value: float,
     gradient: FloatArray,
-    factor: FloatArray | None,
+    coordinates: Coordinates | None,
     steps: int,
 ) -> Generator[FloatArray, Evaluated, tuple[Network, FloatArray, list[float], bool]]:
     """Carry out some steps of L-BFGS from a network with its J and gradient.
@@ -194,13 +205,15 @@ def _round(
     after each step, and whether no step downwards was found.
     """
     origin = network.vector
-    place, slopes = np.zeros(len(origin)), _slopes(factor, gradient)
+    place, slopes = np.zeros(len(origin)), _slopes(coordinates, gradient)
     inverse = InverseHessian(len(origin))
     values: list[float] = []
     stuck = False
     for _ in range(steps):
         direction = -inverse.times(slopes)
-        found = yield from _in_weights(line_search(place, direction, value, slopes), origin, factor)
+        found = yield from _in_weights(
+            line_search(place, direction, value, slopes), origin, coordinates
+        )
         if found is None:
             stuck = True
             break
@@ -211,37 +224,34 @@ def _round(
         values.append(value)
         if lowered <= SMALLEST_SHARE * abs(value):
             break
-    end = network.with_vector(_weights(origin, factor, place))
-    return end, slopes if factor is None else factor.T @ slopes, values, stuck
+    end = network.with_vector(_weights(origin, coordinates, place))
+    if coordinates is not None:
+        slopes = coordinates.factor.T @ slopes
+    return end, slopes, values, stuck
 
 
 def _in_weights(
     search: Generator[FloatArray, Evaluated, Found | None],
     origin: FloatArray,
-    factor: FloatArray | None,
+    coordinates: Coordinates | None,
 ) -> Generator[FloatArray, Evaluated, Found | None]:
     """Carry out a search for y, and ask for J and its gradient at θ."""
     place = next(search, None)
     while place is not None:
-        value, gradient = yield _weights(origin, factor, place)
+        value, gradient = yield _weights(origin, coordinates, place)
         try:
-            place = search.send((value, _slopes(factor, gradient)))
+            place = search.send((value, _slopes(coordinates, gradient)))
         except StopIteration as end:
             found: Found | None = end.value
             return found
     return None
 
 
-def _weights(origin: FloatArray, factor: FloatArray | None, place: FloatArray) -> FloatArray:
+def _weights(origin: FloatArray, coordinates: Coordinates | None, place: FloatArray) -> FloatArray:
     """Return θ of y."""
-    return origin + (place if factor is None else _solved(factor, place, "N"))
+    return origin + (place if coordinates is None else coordinates.inverse @ place)
 
 
-def _slopes(factor: FloatArray | None, gradient: FloatArray) -> FloatArray:
+def _slopes(coordinates: Coordinates | None, gradient: FloatArray) -> FloatArray:
     """Return ∂J/∂y, from ∂J/∂θ."""
-    return gradient if factor is None else _solved(factor, gradient, "T")
-
-
-def _solved(factor: FloatArray, right: FloatArray, turned: Literal["N", "T"]) -> FloatArray:
-    """Solve R x = right, or Rᵀ x = right if turned is "T"."""
-    return np.asarray(solve_triangular(factor, right, trans=turned, check_finite=False))
+    return gradient if coordinates is None else gradient @ coordinates.inverse

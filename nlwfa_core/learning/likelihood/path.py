@@ -39,9 +39,9 @@ GROWN, GROWN_STEPS = 4, 6  # random directions of a new state; steps of each
 # how many starts are trained on each; the last number holds for all further ones. With longer
 # strides the states run wild on the prefixes that are new.
 RUNGS = (10, 15, 25, 40, 60, 90, 140, 210, 320, 480)
-KEPT = (12, 8, 6, 4, 3, 2)
-# Rounds of a start on each rung, and of the best on all prefixes.
-RUNG_ROUNDS, LAST_ROUNDS = 2, 30
+KEPT = (12, 8, 6, 3, 2)
+# Rounds of a start on the first rung, on the others, and of the best on all prefixes.
+FIRST_ROUNDS, RUNG_ROUNDS, LAST_ROUNDS = 3, 2, 30
 RUNG_SHARE = 2e-4  # on a rung, a round that lowers J by a smaller share is the last
 WIDTH = 2  # hidden units of the maps and of the decoder, per state
 CURVATURE_STRINGS = 2_000  # of a larger sample, this many strings make the Gauss–Newton matrix
@@ -179,7 +179,7 @@ class Path:
     def _num_trainings(self, rank: int) -> int:
         kept = sum(number for _, number in self._rungs())
         fresh = FRESH + kept if self._starts_at_random(rank) else 0
-        return fresh + (GROWN + 1 if rank > 1 else 0) + 1
+        return fresh + (GROWN if rank > 1 else 0) + 1
 
     def _starts_at_random(self, rank: int) -> bool:
         if rank <= FRESH_UP_TO:
@@ -223,11 +223,11 @@ class Path:
         starts = [self._random_network(rank, random) for _ in range(FRESH)]
         rungs = self._rungs()
         tried = self._descended(starts, rungs[0][0], work, rounds=1, steps=FIRST_STEPS)
+        rounds = FIRST_ROUNDS
         for length, kept in rungs:
             starts = [each.network for each in _best(tried)[:kept]]
-            tried = self._descended(
-                starts, length, work, rounds=RUNG_ROUNDS, least_share=RUNG_SHARE
-            )
+            tried = self._descended(starts, length, work, rounds=rounds, least_share=RUNG_SHARE)
+            rounds = RUNG_ROUNDS
         return tried
 
     def _grown(self, rank: int, below: Network, work: _Work) -> Descended:
@@ -235,11 +235,7 @@ class Path:
         random = np.random.default_rng((self.seed, rank, 1))
         starts = [self._with_random_state(below, random) for _ in range(GROWN)]
         length = self.prefixes.longest
-        first = _best(self._descended(starts, length, work, rounds=1, steps=GROWN_STEPS))[0]
-        (last,) = self._descended(
-            [first.network], length, work, rounds=RUNG_ROUNDS, least_share=RUNG_SHARE
-        )
-        return replace(last, values=first.values + last.values[1:])
+        return _best(self._descended(starts, length, work, rounds=1, steps=GROWN_STEPS))[0]
 
     def _descended(
         self,
@@ -254,7 +250,9 @@ class Path:
         """Train networks on the prefixes of at most some length."""
         prefixes, curvature_of = self.prefixes, self.curvature_of
         if length < prefixes.longest:
-            prefixes, curvature_of = prefixes.up_to(length), curvature_of.up_to(length)
+            same = curvature_of is prefixes
+            prefixes = prefixes.up_to(length)
+            curvature_of = prefixes if same else curvature_of.up_to(length)
         ended = descend(
             starts,
             prefixes,

@@ -14,30 +14,30 @@ from ...strings.sample import Sample
 from ...strings.trie import Trie
 from ...strings.words import FloatArray, IntArray
 
-# A level with at most this many prefixes per symbol is computed at once, with a matrix per prefix;
-# a larger one symbol by symbol.
-SMALL_STEP = 12
 
-
-class Step(NamedTuple):
-    """Prefixes of one length that are computed together from those one symbol shorter.
+class Level(NamedTuple):
+    """The prefixes of one length, which are computed from those one symbol shorter.
 
     Attributes
     ----------
-    start, end : int
-        The prefixes have the numbers `start` … `end − 1`.
+    first_parent, start, end : int
+        The prefixes have the numbers `start` … `end − 1`, the shorter ones `first_parent` …
+        `start − 1`.
     parents : array, shape (end − start,)
-    symbols : int, or array of int of shape (end − start,)
-        Their last symbol, if all have the same, or that of each.
-    runs : tuple of pairs of int
-        The prefixes of each last symbol: the first, and the one after the last, from `start` on.
+    runs : tuple of (int, int, int)
+        The prefixes of each last symbol: the symbol, the first, and the one after the last, from
+        `start` on.
+    children : tuple of arrays, shapes (start − first_parent,)
+        The first child of each parent, then the second, and so on, from `start` on; end − start if
+        it has none.
     """
 
+    first_parent: int
     start: int
     end: int
     parents: IntArray
-    symbols: int | IntArray
-    runs: tuple[tuple[int, int], ...]
+    runs: tuple[tuple[int, int, int], ...]
+    children: tuple[IntArray, ...]
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,32 +114,25 @@ class PrefixCounts:
         return tuple(np.flatnonzero(self.symbol == symbol) for symbol in range(self.num_symbols))
 
     @cached_property
-    def levels(self) -> tuple[tuple[Step, ...], ...]:
-        """List the steps of each length from 1, one for each last symbol."""
+    def levels(self) -> tuple[Level, ...]:
+        """List the levels of length 1, 2, …"""
+        bounds = _runs(self.depth)
         return tuple(
-            tuple(
-                self._step(start + first, start + last)
-                for first, last in _runs(self.symbol[start:end])
-            )
-            for start, end in _runs(self.depth)[1:]
+            self._level(first, start, end) for (first, start), (_, end) in pairwise(bounds)
         )
 
-    @cached_property
-    def steps(self) -> tuple[Step, ...]:
-        """List all steps from short prefixes to long ones, small levels as one step each."""
-        steps: list[Step] = []
-        for level in self.levels:
-            start, end = level[0].start, level[-1].end
-            if len(level) > 1 and end - start <= SMALL_STEP * len(level):
-                runs = tuple((step.start - start, step.end - start) for step in level)
-                steps.append(Step(start, end, self.parent[start:end], self.symbol[start:end], runs))
-            else:
-                steps += level
-        return tuple(steps)
-
-    def _step(self, start: int, end: int) -> Step:
-        runs = ((0, end - start),)
-        return Step(start, end, self.parent[start:end], int(self.symbol[start]), runs)
+    def _level(self, first_parent: int, start: int, end: int) -> Level:
+        symbols, parents = self.symbol[start:end], self.parent[start:end]
+        runs = tuple((int(symbols[first]), first, last) for first, last in _runs(symbols))
+        order = np.argsort(parents, kind="stable")
+        number = np.bincount(parents - first_parent, minlength=start - first_parent)
+        before = np.cumsum(number) - number
+        padded = np.append(order, end - start)
+        children = tuple(
+            padded[np.where(number > place, before + place, end - start)]
+            for place in range(number.max())
+        )
+        return Level(first_parent, start, end, parents, runs, children)
 
 
 def numbers_of(trie: Trie) -> IntArray:

@@ -34,6 +34,7 @@ from nlwfa_core.learning.fitting import Fit
 from nlwfa_core.learning.likelihood import newton
 from nlwfa_core.learning.likelihood.curvature import evidence, gauss_newton
 from nlwfa_core.learning.likelihood.network import (
+    Evaluator,
     Network,
     objective,
     objectives_and_gradients,
@@ -85,7 +86,7 @@ def network_of(learner: str, num_states: int = 2, num_symbols: int = 2, seed: in
 
 
 def logs_of(network: Network, prefixes: PrefixCounts) -> FloatArray:
-    logs: FloatArray = outputs(network.with_vectors(network.vector[None]), prefixes).logs[0]
+    logs: FloatArray = outputs(network, prefixes).logs[0].T
     return logs
 
 
@@ -118,9 +119,19 @@ def test_counts_are_those_of_the_strings(sample: Sample) -> None:
     assert +found == follows
     assert prefixes.total == sum(follows.values())
     assert [len(name) for name in names] == prefixes.depth.tolist()
-    for steps in (prefixes.steps, [step for level in prefixes.levels for step in level]):
-        covered = [number for step in steps for number in range(step.start, step.end)]
-        assert covered == list(range(1, prefixes.num_prefixes))
+    covered, of_parent = [], Counter[int]()
+    for level in prefixes.levels:
+        for symbol, first, last in level.runs:
+            covered += [
+                (number, symbol) for number in range(level.start + first, level.start + last)
+            ]
+        for children in level.children:
+            for parent, child in enumerate(children.tolist(), level.first_parent):
+                if level.start + child < level.end:
+                    assert prefixes.parent[level.start + child] == parent
+                    of_parent[level.start + child] += 1
+    assert covered == list(enumerate(prefixes.symbol.tolist()))[1:]
+    assert of_parent == Counter(range(1, prefixes.num_prefixes))
     short = prefixes.up_to(2)
     assert short.counts.tolist() == [
         row.tolist() for name, row in zip(names, prefixes.counts, strict=True) if len(name) <= 2
@@ -135,13 +146,8 @@ def test_what_is_minimised_is_the_likelihood_of_the_model_with_its_prior(learner
     assert value == pytest.approx(minimised(network.model(), sample, 0.5), rel=1e-10)
 
 
-@pytest.mark.parametrize("small_step", [0, 12])
 @pytest.mark.parametrize("learner", NETWORKS)
-def test_the_gradient_is_that_of_finite_differences(
-    learner: str, small_step: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Whether a level is computed at once or symbol by symbol."""
-    monkeypatch.setattr("nlwfa_core.learning.likelihood.prefixes.SMALL_STEP", small_step)
+def test_the_gradient_is_that_of_finite_differences(learner: str) -> None:
     network, prefixes = network_of(learner), PrefixCounts.of(as_sample(WORDS))
     (value,), (gradient,) = objectives_and_gradients(network, network.vector[None], prefixes, 0.01)
     assert value == objective(network, prefixes, 0.01)
@@ -159,6 +165,11 @@ def test_networks_together_are_trained_as_each_alone(learner: str) -> None:
     networks.append(networks[0].with_vector(1e3 * networks[0].vector))
     vectors = np.stack([network.vector for network in networks])
     values, gradients = objectives_and_gradients(networks[0], vectors, prefixes, 0.01)
+    evaluator = Evaluator(networks[0], prefixes, 0.01, 2)
+    for number in (4, 1, 2):  # the arrays are used again
+        again, slopes = evaluator.objectives_and_gradients(vectors[:number])
+        assert again == pytest.approx(values[:number], rel=1e-12)
+        assert np.allclose(slopes, gradients[:number], rtol=1e-9, atol=1e-12)
     for network, value, gradient in zip(networks, values, gradients, strict=True):
         (alone,), (its_gradient,) = objectives_and_gradients(
             network, network.vector[None], prefixes, 0.01
@@ -173,8 +184,14 @@ def test_networks_together_are_trained_as_each_alone(learner: str) -> None:
 
 
 @pytest.mark.parametrize("learner", NETWORKS)
-def test_the_gauss_newton_matrix_is_that_of_the_models_probabilities(learner: str) -> None:
-    """Σ_u (n_u/N) Σ_σ p(σ|u) ∇ln p ∇ln pᵀ is the same matrix, written as Fisher's."""
+@pytest.mark.parametrize("at_once", [1, 1_000])
+def test_the_gauss_newton_matrix_is_that_of_the_models_probabilities(
+    learner: str, at_once: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Σ_u (n_u/N) Σ_σ p(σ|u) ∇ln p ∇ln pᵀ is the same matrix, written as Fisher's, level by level
+    or in one block.
+    """
+    monkeypatch.setattr("nlwfa_core.learning.likelihood.curvature.PREFIXES_AT_ONCE", at_once)
     sample = as_sample(WORDS)
     network, prefixes = network_of(learner), PrefixCounts.of(sample)
     trie = Trie.of(sample.words, 2)
