@@ -14,14 +14,17 @@ import pytest
 
 from nlwfa_core import limits
 from nlwfa_core.errors import RecipeError
-from nlwfa_core.experiment.recipe import Recipe
+from nlwfa_core.experiment.datasets import load_data
+from nlwfa_core.experiment.recipe import DataRecipe, Recipe
 from nlwfa_core.learning.em import em_training
 from nlwfa_core.learning.em.em_training import EMRecipe, EMTraining, fit_em, over_relaxed
 from nlwfa_core.learning.em.hmm import PrefixTree
 from nlwfa_core.learning.em.pfa import MoveTree, PFAs, random_pfas
+from nlwfa_core.learning.fitting import fit
+from nlwfa_core.learning.likelihood.many_symbols import Generation
 from nlwfa_core.learning.merging import PDFATraining
 from nlwfa_core.learning.progress import Progress, silent
-from nlwfa_core.metrics.evaluate import next_symbol_score
+from nlwfa_core.metrics.evaluate import evaluate, next_symbol_score
 from nlwfa_core.models.model_files import load, load_info, save
 from nlwfa_core.models.ngram import NGram
 from nlwfa_core.models.sampling import draw
@@ -36,6 +39,12 @@ from nlwfa_core.search.loop import (
     held_out_prefixes,
     hold_out,
     search,
+)
+from nlwfa_core.search.networks import (
+    by_likelihood,
+    path_of_ranks,
+    refined,
+    share_of_a_pass,
 )
 from nlwfa_core.strings.sample import Sample
 from nlwfa_core.strings.trie import Trie
@@ -297,7 +306,10 @@ def test_merging_waits_for_em_unless_it_is_near_or_cheap() -> None:
     assert not state._merging_may_help()
 
 
-def test_networks_wait_and_go_on_only_near_what_others_promise() -> None:
+def test_networks_wait_and_go_on_only_near_what_others_promise(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("nlwfa_core.search.loop.path_of_ranks", lambda train, seed: None)
     train = strings(1000, 7)
     state = _Search(
         (train, TEST, None),
@@ -331,6 +343,88 @@ def test_networks_wait_and_go_on_only_near_what_others_promise() -> None:
     assert state._next_network() is None  # once
 
 
+def test_a_long_network_is_refined_if_one_by_likelihood_would_take_too_long(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    train = strings(300, 7)
+    state = searching(train, Budget(minutes=5, clock="processor"))
+    refinement = refined(4, train, 50, (0.0, 0.3), 0)
+    state.network = Candidate("both.non", TRUTH, 1.0, 1.0, refinement)
+    state._long_network(refinement, 0.0)
+    assert [one.recipe for one in state.candidates] == [refinement]
+    # so that networks of all sizes are taught
+    monkeypatch.setattr("nlwfa_core.learning.likelihood.path.is_large", lambda *_: True)
+    generations = (Generation(2, 2, 3e-3, 0), Generation(1, 3, 4e-3, 2))
+    monkeypatch.setattr("nlwfa_core.learning.likelihood.many_symbols.GENERATIONS", generations)
+    monkeypatch.setattr("nlwfa_core.search.networks.GENERATIONS", generations)
+    state._long_network(refinement, 300.0)
+    taught = state.candidates[1]
+    assert taught.recipe == by_likelihood(4, 0) and taught.num_states == 4
+    # the first of two passes of two networks, and of three passes over three times the strings
+    assert share_of_a_pass(train) == pytest.approx(1 / (2 * 2 + 3 * 3))
+
+
+def test_ranks_grow_at_once_while_they_are_cheap_and_not_behind_automata() -> None:
+    """A minute: ranks that need up to nine seconds together do not wait."""
+    state = searching(strings(1000, 7), Budget(minutes=1, max_states=5))
+    task = state._next_network()
+    assert task is not None and task[2] == (by_likelihood(1, 0), 9.0)
+    assert state.networks is not None and state.cache is not None
+    assert [one.learning.rank for one in state.networks] == [2, 3, 5]
+    (path,) = state.cache.paths.values()
+    path.stages.append(None)  # type: ignore[arg-type]
+    state.rank_bits.append(1.3)
+    state.rank_seconds = 1.0, 1.0
+    task = state._next_network()
+    assert task is not None and task[2] == (by_likelihood(2, 0), 8.0)
+    path.stages.append(None)  # type: ignore[arg-type]
+    state.rank_bits.append(1.2)
+    state.rank_seconds = 6.0, 5.0
+    assert state._next_network() is None  # rank 3 may take six seconds more
+    state.candidates.append(Candidate("SP", TRUTH, 1.1, 1.0, task[2][0]))
+    state.trainings += [
+        EMTraining(EMRecipe("PFA", states), losses=[bits]) for states, bits in ((5, 1.3), (9, 1.1))
+    ]
+    state.counted.add(0)
+    # behind SP, but ahead of the PFA with at least four states
+    task = state._next_network()
+    assert task is not None and task[2][0] == by_likelihood(3, 0)
+    assert task[2][1] == pytest.approx(60, rel=0.1)
+    state.trainings[0].losses = [1.19]
+    assert state._next_network() is None
+    state.rank_bits[-1] = 1.15  # within 5 % of SP
+    task = state._next_network()
+    assert task is not None and task[2][0] == by_likelihood(5, 0)
+    assert state._next_network() is None  # the last
+
+
+def test_a_rank_that_takes_too_long_is_tried_again() -> None:
+    state = searching(TRAIN, Budget(minutes=5, max_states=1))
+    state.networks, state.cache = [], path_of_ranks(TRAIN, 0)
+    state._grow(by_likelihood(1, 0), 0.0)
+    assert state.networks == [by_likelihood(1, 0)] and not state.candidates
+    assert state.rank_seconds[0] == state.rank_seconds[1] == state.spent["both.non"] > 0
+    state._grow(state.networks.pop(), 300.0)
+    (part,) = state.candidates
+    assert isinstance(part.recipe, Recipe) and not state.networks
+    again = fit(TRAIN, part.recipe.learning).model
+    np.testing.assert_array_equal(again.weights(TEST.words), part.model.weights(TEST.words))
+
+
+def test_brackets_are_learned_by_a_network_of_two_states() -> None:
+    """Linear models of as many states are far behind: how many brackets are open is a number."""
+    data = load_data(DataRecipe(num_strings=400, num_validation=200, num_test=1000, seed=3))
+    assert data.true_model is not None and data.validation is not None
+    budget = Budget(minutes=2, max_states=2, threads=1, clock="processor")
+    best = search(data.train, data.validation.sample, budget)
+    (part,) = best.components
+    assert (part.family, part.num_states) == ("both.non", 2)
+    families = {one.family: one.bits for one in best.families}
+    assert min(families[name] for name in ("SP", "PFA", "HMM")) > 1.2 * part.bits
+    bits = evaluate(best.model, data.test).bits_per_symbol
+    assert bits < evaluate(data.true_model, data.test).bits_per_symbol + 0.1
+
+
 def test_lstms_follow_each_other_while_they_are_near_and_there_is_time() -> None:
     state = _Search(
         (TRAIN, TEST, TRAIN),
@@ -353,12 +447,12 @@ def test_lstms_follow_each_other_while_they_are_near_and_there_is_time() -> None
         patches.setattr(
             Candidate, "num_states", property(lambda one: getattr(one.recipe, "num_states", 3))
         )
-        state.networks = []
+        state.counted.add(0)
         assert state._next_lstm() is None  # 20 % more bits than SP
         state.candidates[1].bits = 1.03
-        state.networks = None
+        state.counted.clear()
         assert state._next_lstm() is None  # NL-WFA come before a second one
-        state.networks = []
+        state.counted.add(0)
         task = state._next_lstm()
         assert task is not None and task[2] == (replace(recipe, seed=1, dropout=0.4),)
         state.candidates.append(Candidate("LSTM", TRUTH, 1.01, 10.0, task[2][0]))
