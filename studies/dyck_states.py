@@ -37,9 +37,9 @@ COLUMNS = (
 
 
 def nonlinear(data: Data, states: int, seed: int) -> Scores:
-    """Train the network of the search for the best model.
+    """Train refined networks.
 
-    Validation strings stop it and choose its weight decay and, for few strings, its start.
+    Validation strings stop each, and choose the weight decay and, for few strings, the start.
     """
     validation = data.validation.sample if data.validation else data.train
     tried: list[tuple[float, int, Scores]] = []

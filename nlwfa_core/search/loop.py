@@ -624,11 +624,15 @@ class _Search:
             return
         bits = bits_per_symbol(model, self.validation)
         self.rank_bits.append(bits)
-        if bits > self.rank_bits[-2] * (1 - SMALLEST_GAIN):
+        if not bits < self.rank_bits[-2] * (1 - SMALLEST_GAIN):
             self.networks.clear()
             return
-        smaller = [one for one in self.candidates if one.family != "both.non"]
-        self.candidates = [*smaller, Candidate("both.non", model, bits, total, recipe)]
+        network = Candidate("both.non", model, bits, total, recipe)
+        for number, one in enumerate(self.candidates):
+            if one.family == "both.non":
+                self.candidates[number] = network
+                return
+        self.candidates.append(network)
 
     def _ranks_done(self) -> int:
         assert self.cache is not None
@@ -932,24 +936,28 @@ class _Search:
 
     def _next_rank(self) -> tuple[str, Any, tuple[Any, ...]] | None:
         """Choose the next rank of the networks that grow. As long as ranks are cheap, they do not
-        wait.
+        wait. They may be a little behind then, and when EM is at its end.
         """
-        if not self.networks or self._ranks_are_behind():
+        if not self.networks:
             return None
         total, last = self.rank_seconds
         done = self._ranks_done()
         growth = NEXT_RANK[0 if done < 2 else 1]
         expected = growth * last * (self.networks[0].learning.rank - done)
         limit = RANKS_SHARE * self.clock.seconds - total
+        margin = NETWORK_MARGIN
         if expected > limit:
             limit = self.clock.left
+            margin *= self.without_gain >= self.patience
             if expected > limit or self._networks_wait():
                 return None
+        if self._ranks_are_behind(margin):
+            return None
         return "both.non", self._grow, (self.networks.pop(0), limit)
 
-    def _ranks_are_behind(self) -> bool:
-        """Say whether the last rank was neither near the best nor better than automata of twice as
-        many states.
+    def _ranks_are_behind(self, margin: float) -> bool:
+        """Say whether the last rank is farther than this from what others promise, and no better
+        than automata of twice as many states.
         """
         bits, rank = self.rank_bits[-1], self._ranks_done()
         automata = [
@@ -958,7 +966,7 @@ class _Search:
             if one.losses and one.recipe.num_states >= 2 * rank
         ]
         _, rival = min(automata, default=(0, np.inf))
-        return rank > 0 and bits > max(rival, self._promised() * (1 + NETWORK_MARGIN))
+        return rank > 0 and bits > max(rival, self._promised() * (1 + margin))
 
     def _networks_wait(self) -> bool:
         """Say whether to wait until EM has converged once, but not for long: only then it is known

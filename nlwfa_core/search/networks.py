@@ -12,7 +12,7 @@ from ..hankel.recipe import HankelRecipe
 from ..learning.learners import BothNon, options
 from ..learning.likelihood.many_symbols import GENERATIONS, MOST_DRAWN, MOST_PREDICTIONS
 from ..learning.likelihood.network import Network
-from ..learning.likelihood.newton import is_large
+from ..learning.likelihood.newton import MOST_WEIGHTS, is_large
 from ..learning.likelihood.path import FRESH_UP_TO, WIDTH, Path
 from ..learning.two_steps import FitCache
 from ..strings.sample import Sample
@@ -31,9 +31,6 @@ def path_of_ranks(train: Sample, seed: int) -> FitCache | None:
 
     Returns None where ranks do not grow, because there are too many symbols or prefixes.
     """
-    learning = BothNon(objective="likelihood", seed=seed)
-    tanh = learning.nonlinear_transitions, learning.nonlinear_factorisation
-    path = Path(train, *tanh, learning.ridge, seed)
     num_symbols, rank, width = train.num_symbols, FRESH_UP_TO, WIDTH * FRESH_UP_TO
     network = Network(
         np.zeros(rank),
@@ -41,6 +38,11 @@ def path_of_ranks(train: Sample, seed: int) -> FitCache | None:
         (np.zeros((rank, width)),),
         np.zeros((width, num_symbols + 1)),
     )
+    if len(network.vector) > MOST_WEIGHTS:  # before all prefixes are counted
+        return None
+    learning = BothNon(objective="likelihood", seed=seed)
+    tanh = learning.nonlinear_transitions, learning.nonlinear_factorisation
+    path = Path(train, *tanh, learning.ridge, seed)
     if is_large(network, path.curvature_of):
         return None
     return FitCache(paths={(learning.learner, learning.ridge, seed): path})

@@ -24,6 +24,7 @@ from nlwfa_core.learning.fitting import fit
 from nlwfa_core.learning.likelihood.many_symbols import Generation
 from nlwfa_core.learning.merging import PDFATraining
 from nlwfa_core.learning.progress import Progress, silent
+from nlwfa_core.learning.two_steps import FitCache
 from nlwfa_core.metrics.evaluate import evaluate, next_symbol_score
 from nlwfa_core.models.model_files import load, load_info, save
 from nlwfa_core.models.ngram import NGram
@@ -364,6 +365,21 @@ def test_a_long_network_is_refined_if_one_by_likelihood_would_take_too_long(
     assert share_of_a_pass(train) == pytest.approx(1 / (2 * 2 + 3 * 3))
 
 
+@pytest.mark.parametrize(("num_symbols", "grows"), [(20, True), (21, False)])
+def test_ranks_grow_where_fit_grows_them(
+    num_symbols: int, grows: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("FRESH", "GROWN", "LAST_ROUNDS"):  # that is quicker
+        monkeypatch.setattr(f"nlwfa_core.learning.likelihood.path.{name}", 1)
+    letters = Alphabet(tuple("abcdefghijklmnopqrstu"[:num_symbols]))
+    train = Sample.of(Words.of([(0, 1), (0, 2), (1,)]), letters)
+    cache = FitCache()
+    fit(train, "both.non", rank=4, objective="likelihood", cache=cache)
+    (path,) = cache.paths.values()
+    assert (len(path.stages) == 4) == grows == (not path.alone)
+    assert (path_of_ranks(train, 0) is not None) == grows
+
+
 def test_ranks_grow_at_once_while_they_are_cheap_and_not_behind_automata() -> None:
     """A minute: ranks that need up to nine seconds together do not wait."""
     state = searching(strings(1000, 7), Budget(minutes=1, max_states=5))
@@ -390,9 +406,11 @@ def test_ranks_grow_at_once_while_they_are_cheap_and_not_behind_automata() -> No
     task = state._next_network()
     assert task is not None and task[2][0] == by_likelihood(3, 0)
     assert task[2][1] == pytest.approx(60, rel=0.1)
-    state.trainings[0].losses = [1.19]
+    state.trainings[0].losses = [1.14]
     assert state._next_network() is None
     state.rank_bits[-1] = 1.15  # within 5 % of SP
+    assert state._next_network() is None
+    state.without_gain = state.patience
     task = state._next_network()
     assert task is not None and task[2][0] == by_likelihood(5, 0)
     assert state._next_network() is None  # the last
