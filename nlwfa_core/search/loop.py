@@ -956,17 +956,15 @@ class _Search:
         return "both.non", self._grow, (self.networks.pop(0), limit)
 
     def _ranks_are_behind(self, margin: float) -> bool:
-        """Say whether the last rank is farther than this from what others promise, and no better
-        than automata of twice as many states.
+        """Say whether the last rank was behind: not the best, or with a margin, not that near to
+        what others promise. The first rank has only to be better than automata of two states.
         """
         bits, rank = self.rank_bits[-1], self._ranks_done()
-        automata = [
-            (one.recipe.num_states, one.loss)
-            for one in self.trainings
-            if one.losses and one.recipe.num_states >= 2 * rank
-        ]
-        _, rival = min(automata, default=(0, np.inf))
-        return rank > 0 and bits > max(rival, self._promised() * (1 + margin))
+        rival = self._promised() * (1 + margin) if margin else self.best
+        if rank == 1:
+            small = [one.loss for one in self.trainings if one.recipe.num_states == 2]
+            rival = max(rival, min(small, default=np.inf))
+        return rank > 0 and bits > rival
 
     def _networks_wait(self) -> bool:
         """Say whether to wait until EM has converged once, but not for long: only then it is known
