@@ -28,7 +28,6 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Collection, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from math import isqrt
 from time import monotonic, perf_counter, process_time, thread_time
@@ -525,7 +524,8 @@ class _Search:
         self.cache: FitCache | None = None  # where their ranks grow
         self.rank_seconds = 0.0, 0.0  # of all ranks so far; of the last one
         self.rank_bits = [np.inf]  # of each rank that was trained
-        self.network: Candidate | None = None  # the short training that a long one followed
+        self.network: Candidate | None = None  # the short training that long ones follow
+        self.long_networks = 2  # that are still to be trained
         self.lstms_begun = 0
         self.mergings = [
             PDFATraining(penalty, min_count) for penalty in PENALTIES for min_count in MIN_COUNTS
@@ -638,14 +638,15 @@ class _Search:
         assert self.cache is not None
         return sum(len(path.stages) for path in self.cache.paths.values())
 
-    def _long_network(self, refinement: Recipe, limit: float) -> None:
-        """Train a network by likelihood of as many states as a refinement would have; or refine it
-        if the other training is expected to take more than `limit` seconds.
+    def _teach(self, recipe: Recipe, limit: float) -> None:
+        """Train a network by likelihood of many symbols, unless it is expected to take more than
+        `limit` seconds.
         """
         started, passes = self.timer(), 0
         share = share_of_a_pass(self.train)
         predictions = self.train.num_strings * (1 + self.train.mean_length) + MOST_DRAWN
-        recipe = by_likelihood(refinement.learning.rank, self.budget.seed)
+        if predictions * (self.train.num_symbols + 1) > MOST_SCORES:
+            return
 
         def note(progress: Progress) -> None:
             nonlocal passes
@@ -655,18 +656,13 @@ class _Search:
             takes_too_long = not passes and self.timer() - started > share * limit
             return takes_too_long or self.clock.is_over()
 
-        model: Model | None = None
-        if predictions * (self.train.num_symbols + 1) <= MOST_SCORES:
-            with suppress(Cancelled):
-                model = fit(self.train, recipe.learning, report=note, cancelled=cancelled).model
-        seconds = self.timer() - started
-        if model is None:
-            self.spent["both.non"] = self.spent.get("both.non", 0.0) + seconds
-            if not self.clock.is_over():
-                self._network(refinement)
+        try:
+            model = fit(self.train, recipe.learning, report=note, cancelled=cancelled).model
+        except Cancelled:
+            self.spent["both.non"] = self.spent.get("both.non", 0.0) + self.timer() - started
             return
         bits = bits_per_symbol(model, self.validation)
-        self._add(Candidate("both.non", model, bits, seconds, recipe))
+        self._add(Candidate("both.non", model, bits, self.timer() - started, recipe))
 
     def _network(self, recipe: Recipe) -> None:
         started = self.timer()
@@ -901,8 +897,8 @@ class _Search:
         return [refined(k, self.train, steps, SHORT_REGULARISATION, seed)]
 
     def _next_network(self) -> tuple[str, Any, tuple[Any, ...]] | None:
-        """Choose a training of networks: the next rank; or first a short one and then, once, a long
-        one, if the short one was near the best.
+        """Choose a training of networks: the next rank; or first a short one and then, if that was
+        near the best, two long ones: by likelihood and refined.
         """
         if self.networks is None:
             self.networks = self._first_networks()
@@ -913,26 +909,29 @@ class _Search:
         if self.networks:
             return "both.non", self._network, (self.networks.pop(0),)
         networks = [one for one in self.candidates if one.family == "both.non"]
-        if not networks or self.network is not None:
+        if not networks or not self.long_networks:
             return None
         short = networks[0]
-        if short.bits > self._promised() * (1 + NETWORK_MARGIN):
+        if self.network is None and short.bits > self._promised() * (1 + NETWORK_MARGIN):
             return None
         self.network = short
         few = self.train.num_strings <= FEW_STRINGS
         k = min(self.budget.max_states, LONG_STATES, limits.most("rank"))
+        passes = 2.5 if self.everything is not None else 1.3  # a training on all strings may follow
+        seconds = self.clock.left / passes
+        self.long_networks -= 1
+        if self.long_networks:
+            return "both.non", self._teach, (by_likelihood(k, self.budget.seed), seconds)
         per_step = (
             short.seconds
             / (STEPS_IF_FEW if few else SHORT_STEPS)
             * max(1.0, k / max(short.num_states, 1))
         )
-        passes = 2.5 if self.everything is not None else 1.3  # a training on all strings may follow
-        seconds = self.clock.left / passes
         steps = int(min(LONG_STEPS // (5 if few else 1), seconds / per_step))
         if steps < SHORT_STEPS and not few:
             return None
         recipe = refined(k, self.train, steps, LONG_REGULARISATION, self.budget.seed)
-        return "both.non", self._long_network, (recipe, seconds)
+        return "both.non", self._network, (recipe,)
 
     def _next_rank(self) -> tuple[str, Any, tuple[Any, ...]] | None:
         """Choose the next rank of the networks that grow. As long as ranks are cheap, they do not

@@ -44,7 +44,6 @@ from nlwfa_core.search.loop import (
 from nlwfa_core.search.networks import (
     by_likelihood,
     path_of_ranks,
-    refined,
     share_of_a_pass,
 )
 from nlwfa_core.strings.sample import Sample
@@ -335,34 +334,35 @@ def test_networks_wait_and_go_on_only_near_what_others_promise(
     # n-grams don't matter here
     state.candidates.append(Candidate("n-gram", NGram.fit(train, 2), 0.5, 1.0, NGramRecipe(2)))
     state.candidates[0].bits = 1.04
+    taught = state._next_network()
+    assert taught is not None and taught[2][0] == by_likelihood(10, 0)
+    assert taught[2][1] == pytest.approx(60 / 1.3, rel=0.1)
     long = state._next_network()
     assert (
         long is not None
         and epochs_of(long[2][0]) > epochs_of(recipe)
         and state.network is state.candidates[0]
     )
-    assert state._next_network() is None  # once
+    assert state._next_network() is None  # each once
 
 
-def test_a_long_network_is_refined_if_one_by_likelihood_would_take_too_long(
+def test_a_network_of_many_symbols_is_given_up_if_it_would_take_too_long(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    train = strings(300, 7)
-    state = searching(train, Budget(minutes=5, clock="processor"))
-    refinement = refined(4, train, 50, (0.0, 0.3), 0)
-    state.network = Candidate("both.non", TRUTH, 1.0, 1.0, refinement)
-    state._long_network(refinement, 0.0)
-    assert [one.recipe for one in state.candidates] == [refinement]
     # so that networks of all sizes are taught
     monkeypatch.setattr("nlwfa_core.learning.likelihood.path.is_large", lambda *_: True)
     generations = (Generation(2, 2, 3e-3, 0), Generation(1, 3, 4e-3, 2))
     monkeypatch.setattr("nlwfa_core.learning.likelihood.many_symbols.GENERATIONS", generations)
     monkeypatch.setattr("nlwfa_core.search.networks.GENERATIONS", generations)
-    state._long_network(refinement, 300.0)
-    taught = state.candidates[1]
-    assert taught.recipe == by_likelihood(4, 0) and taught.num_states == 4
+    train = strings(300, 7)
     # the first of two passes of two networks, and of three passes over three times the strings
     assert share_of_a_pass(train) == pytest.approx(1 / (2 * 2 + 3 * 3))
+    state = searching(train, Budget(minutes=5, clock="processor"))
+    state._teach(by_likelihood(4, 0), 0.0)
+    assert not state.candidates and state.spent["both.non"] > 0
+    state._teach(by_likelihood(4, 0), 300.0)
+    (taught,) = state.candidates
+    assert taught.recipe == by_likelihood(4, 0) and taught.num_states == 4
 
 
 @pytest.mark.parametrize(("num_symbols", "grows"), [(20, True), (21, False)])
