@@ -603,7 +603,8 @@ class _Search:
         """Train the network of the next rank, and put it in the place of the one before if it is
         better.
 
-        After `limit` seconds, the rank stays the next one, and is expected to take longer.
+        After `limit` seconds, the rank stays the next one, and is expected to take longer; or
+        networks are given up, if it is the first one.
         """
         assert self.networks is not None
         started, done = self.timer(), self._ranks_done()
@@ -615,7 +616,7 @@ class _Search:
         try:
             model = fit(self.train, recipe.learning, cache=self.cache, cancelled=cancelled).model
         except Cancelled:
-            self.networks.insert(0, recipe)
+            self.networks = [recipe, *self.networks] if done else []
         seconds = self.timer() - started
         total = self.rank_seconds[0] + seconds
         self.rank_seconds = total, seconds / max(self._ranks_done() - done, 1)
