@@ -20,7 +20,7 @@ from nlwfa_core.hankel.recipe import HankelRecipe
 from nlwfa_core.learning.fitting import fit
 from nlwfa_core.metrics.evaluate import evaluate, next_symbol_score
 from nlwfa_core.metrics.score_table import Scores
-from nlwfa_core.search.loop import network_candidates
+from nlwfa_core.search.networks import refined
 
 STEPS = 3_000
 REGULARISATIONS = ((0.0, 0.0), (0.0, 0.3))  # pairs of dropout and weight decay
@@ -37,15 +37,16 @@ COLUMNS = (
 
 
 def nonlinear(data: Data, states: int, seed: int) -> Scores:
-    """Train the network of the search for the best model.
+    """Train refined networks.
 
-    Validation strings stop it and choose its weight decay and, for few strings, its start.
+    Validation strings stop each, and choose the weight decay and, for few strings, the start.
     """
     validation = data.validation.sample if data.validation else data.train
     tried: list[tuple[float, int, Scores]] = []
     starts = STARTS_IF_FEW if data.train.num_strings <= FEW_STRINGS else 1
     for start in range(seed, seed + starts):
-        for candidate in network_candidates(states, data.train, STEPS, REGULARISATIONS, start):
+        for regularisation in REGULARISATIONS:
+            candidate = refined(states, data.train, STEPS, regularisation, start)
             hankel = build_hankel(data.train, candidate.hankel)
             model = fit(hankel, candidate.learning, strings=data.train, validation=validation).model
             tried.append(

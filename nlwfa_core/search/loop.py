@@ -2,14 +2,15 @@
 and a mixture at the end.
 
 The families are n-grams (a baseline, which has no states), spectral learning, deterministic
-automata (PDFA) by merging states, PFA and HMM by EM, NL-WFA refined by likelihood and, on request,
-an LSTM. All are compared by their bits per symbol on validation strings. First each family is tried
-with small effort and several numbers of states. Then time goes, in short turns, to the trainings of
-EM that promise the fewest bits: a training's promise is its loss now minus what the last half of
-its iterations gained, as in successive halving with a forecast. A few new ones begin at first, and
-again whenever one has converged: another seed, another start, or more states. Networks train for
-long if a short training was near the best model. If an LSTM was near it, further ones are trained
-while there is time. At the end, a mixture of the best few models is chosen, with weights by EM.
+automata (PDFA) by merging states, PFA and HMM by EM, NL-WFA by likelihood and, on request, an LSTM.
+All are compared by their bits per symbol on validation strings. First each family is tried with
+small effort and several numbers of states. Then time goes, in short turns, to the trainings of EM
+that promise the fewest bits: a training's promise is its loss now minus what the last half of its
+iterations gained, as in successive halving with a forecast. A few new ones begin at first, and
+again whenever one has converged: another seed, another start, or more states. Networks of few
+symbols grow from rank to rank, at once while that is cheap. Of many symbols they train for long if
+a short training was near the best model. If an LSTM was near it, further ones are trained while
+there is time. At the end, a mixture of the best few models is chosen, with weights by EM.
 
 Which trainings run depends on the clock. Each of them has a recipe with a seed and its number of
 iterations, so a model can be learned again from its recipe: `em_training.fit_em`,
@@ -36,7 +37,6 @@ import numpy as np
 
 from .. import limits
 from ..errors import Cancelled, RecipeError, check_one_of, check_types
-from ..experiment.presets import PAPER
 from ..experiment.recipe import Recipe
 from ..hankel.estimate import build_hankel
 from ..hankel.recipe import HankelRecipe
@@ -51,6 +51,7 @@ from ..learning.em.em_training import (
 from ..learning.em.pfa import MAX_NUMBERS, MoveTree
 from ..learning.fitting import fit
 from ..learning.learners import options
+from ..learning.likelihood.many_symbols import MOST_DRAWN
 from ..learning.merging import MIN_COUNTS, PENALTIES, PDFATraining, fit_pdfa
 from ..learning.progress import BITS, CancelCheck, Progress, Report, never, silent
 from ..learning.two_steps import FitCache
@@ -76,6 +77,7 @@ from ..strings.plain import SampleLike, as_sample
 from ..strings.sample import Sample
 from ..strings.words import FloatArray, Words
 from .budget import DEFAULT_BUDGET, Budget
+from .networks import by_likelihood, path_of_ranks, refined, share_of_a_pass
 
 OTHER_MODELS = ("n-gram", "LSTM")  # which are no automata
 # The share of the training strings that is held out if there are no validation strings.
@@ -84,7 +86,7 @@ HELD_OUT_SHARE, FEWEST_HELD_OUT, MOST_HELD_OUT_SHARE = 0.1, 20, 0.2
 # Orders of n-grams: they grow until one lowers the bits by less than this share.
 ORDERS, ORDER_GAIN = range(1, 11), 2e-3
 STATISTICS = ("string", "prefix", "factor")
-RANKS = (1, 2, 3, 5, 7, 10, 14, 20, 30, 40, 50, 100)  # of SP
+RANKS = (1, 2, 3, 5, 7, 10, 14, 20, 30, 40, 50, 100)  # of SP, and of networks that grow
 # Numbers of states that EM tries first, with so many iterations, and the factor from the best
 # number to a larger one.
 LADDER, FIRST_ITERATIONS, GROWTH = (2, 5, 10, 20, 40), 30, 1.5
@@ -98,15 +100,17 @@ WITHOUT_GAIN, WITHOUT_GAIN_IF_FEW, SMALLEST_GAIN = 12, 4, 2e-4
 # fewest bits that a model has or promises. It may be farther from them if each way takes at most a
 # share of the whole time.
 MERGING_MARGIN, MERGING_MARGIN_IF_CHEAP, CHEAP_SHARE = 0.01, 0.05, 0.02
-# How far a short training of networks may be from what other models promise (as a share of the
-# bits) so that a long one follows.
-NETWORK_MARGIN, NETWORK_REGULARISATIONS = 0.05, ((0.0, 0.3), (0.05, 0.5))
-NETWORK_STATES = (10, 20, 50)
-# The steps of a short and of a long training, and the largest batch and number of epochs.
-SHORT_STEPS, LONG_STEPS = 500, 5_000
-MAX_BATCH, MAX_EPOCHS = 250, 300
-# of the whole time: for the short training; until networks begin, at the latest
-NETWORK_SHARE, NETWORKS_WAIT = 0.1, 0.4
+# How far a network may be from what other models promise (as a share of the bits) so that a longer
+# training follows.
+NETWORK_MARGIN = 0.05
+# A rank is expected to take so many times as long as the one below it: rank 2, and any other.
+NEXT_RANK = (2.0, 1.25)
+# Of a short and of a long refinement: states, steps, and dropout and weight decay.
+SHORT_STATES, SHORT_STEPS, SHORT_REGULARISATION = 20, 500, (0.0, 0.3)
+LONG_STATES, LONG_STEPS, LONG_REGULARISATION = 50, 5_000, (0.05, 0.5)
+# of the whole time: for the short training; for ranks that do not wait; how long others wait, at
+# most
+NETWORK_SHARE, RANKS_SHARE, NETWORKS_WAIT = 0.1, 0.15, 0.4
 # networks are not tried with fewer strings than the second number
 FEW_STRINGS, FEWEST_STRINGS, STEPS_IF_FEW = 500, 200, 100
 # a network is expected in the mixture, and time is reserved for it, if its bits are at most so many
@@ -515,9 +519,13 @@ class _Search:
         )
         self.without_gain, self.counted = 0, set[int]()
         self.spawned, self.begun = 0, 0  # new trainings: all, and those since one has converged
-        # short trainings to do; None before they are chosen
+        # trainings of networks to do; None before they are chosen
         self.networks: list[Recipe] | None = None
-        self.network: Candidate | None = None  # the short training that a long one followed
+        self.cache: FitCache | None = None  # where their ranks grow
+        self.rank_seconds = 0.0, 0.0  # of all ranks so far; of the last one
+        self.rank_bits = [np.inf]  # of each rank that was trained
+        self.network: Candidate | None = None  # the short training that long ones follow
+        self.long_networks = 2  # that are still to be trained
         self.lstms_begun = 0
         self.mergings = [
             PDFATraining(penalty, min_count) for penalty in PENALTIES for min_count in MIN_COUNTS
@@ -590,6 +598,72 @@ class _Search:
         many numbers as allowed.
         """
         return isqrt(limits.most("transition_numbers") // self.train.num_symbols)
+
+    def _grow(self, recipe: Recipe, limit: float) -> None:
+        """Train the network of the next rank, and put it in the place of the one before if it is
+        better.
+
+        After `limit` seconds, the rank stays the next one, and is expected to take longer; or
+        networks are given up, if it is the first one.
+        """
+        assert self.networks is not None
+        started, done = self.timer(), self._ranks_done()
+
+        def cancelled() -> bool:
+            return self.clock.is_over() or self.timer() - started > limit
+
+        model: Model | None = None
+        try:
+            model = fit(self.train, recipe.learning, cache=self.cache, cancelled=cancelled).model
+        except Cancelled:
+            self.networks = [recipe, *self.networks] if done else []
+        seconds = self.timer() - started
+        total = self.rank_seconds[0] + seconds
+        self.rank_seconds = total, seconds / max(self._ranks_done() - done, 1)
+        self.spent["both.non"] = total
+        if model is None:
+            return
+        bits = bits_per_symbol(model, self.validation)
+        self.rank_bits.append(bits)
+        if not bits < self.rank_bits[-2] * (1 - SMALLEST_GAIN):
+            self.networks.clear()
+            return
+        network = Candidate("both.non", model, bits, total, recipe)
+        for number, one in enumerate(self.candidates):
+            if one.family == "both.non":
+                self.candidates[number] = network
+                return
+        self.candidates.append(network)
+
+    def _ranks_done(self) -> int:
+        assert self.cache is not None
+        return sum(len(path.stages) for path in self.cache.paths.values())
+
+    def _teach(self, recipe: Recipe, limit: float) -> None:
+        """Train a network by likelihood of many symbols, unless it is expected to take more than
+        `limit` seconds.
+        """
+        started, passes = self.timer(), 0
+        share = share_of_a_pass(self.train)
+        predictions = self.train.num_strings * (1 + self.train.mean_length) + MOST_DRAWN
+        if predictions * (self.train.num_symbols + 1) > MOST_SCORES:
+            return
+
+        def note(progress: Progress) -> None:
+            nonlocal passes
+            passes = progress.step
+
+        def cancelled() -> bool:
+            takes_too_long = not passes and self.timer() - started > share * limit
+            return takes_too_long or self.clock.is_over()
+
+        try:
+            model = fit(self.train, recipe.learning, report=note, cancelled=cancelled).model
+        except Cancelled:
+            self.spent["both.non"] = self.spent.get("both.non", 0.0) + self.timer() - started
+            return
+        bits = bits_per_symbol(model, self.validation)
+        self._add(Candidate("both.non", model, bits, self.timer() - started, recipe))
 
     def _network(self, recipe: Recipe) -> None:
         started = self.timer()
@@ -807,56 +881,96 @@ class _Search:
         nearest = min(timed, key=lambda one: abs(np.log(one.recipe.num_states / num_states)))
         return nearest.seconds_per_iteration * max(1.0, num_states / nearest.recipe.num_states)
 
-    def _short_networks(self) -> list[Recipe]:
-        k = min(self.budget.max_states, NETWORK_STATES[1], limits.most("rank"))
+    def _first_networks(self) -> list[Recipe]:
+        """List the networks to train: those of all ranks where they grow, else a short one."""
+        most, seed = min(self.budget.max_states, limits.most("rank")), self.budget.seed
         strings = self.train.num_strings
+        if strings < FEWEST_STRINGS:
+            return []
+        self.cache = path_of_ranks(self.train, seed)
+        if self.cache is not None:
+            return [by_likelihood(rank, seed) for rank in RANKS if rank <= most]
+        k = min(most, SHORT_STATES)
         too_short = self.clock.seconds < 30 and strings > FEW_STRINGS
-        if (
-            self.train.num_symbols * k * k > LARGEST_NETWORK
-            or too_short
-            or strings < FEWEST_STRINGS
-        ):
+        if self.train.num_symbols * k * k > LARGEST_NETWORK or too_short:
             return []
         steps = STEPS_IF_FEW if strings <= FEW_STRINGS else SHORT_STEPS
-        return network_candidates(
-            k, self.train, steps, NETWORK_REGULARISATIONS[:1], self.budget.seed
-        )
+        return [refined(k, self.train, steps, SHORT_REGULARISATION, seed)]
 
     def _next_network(self) -> tuple[str, Any, tuple[Any, ...]] | None:
-        """Choose a training of networks: first a short one and then, once, a long one, if the short
-        one was near the best.
-
-        What is near the best is known only when EM has converged once; networks wait for that, but
-        not for long.
+        """Choose a training of networks: the next rank; or first a short one and then, if that was
+        near the best, two long ones: by likelihood and refined.
         """
-        if not self.counted and self.clock.spent < NETWORKS_WAIT * self.clock.seconds:
-            return None
         if self.networks is None:
-            self.networks = self._short_networks()
+            self.networks = self._first_networks()
+        if self.cache is not None:
+            return self._next_rank()
+        if self._networks_wait():
+            return None
         if self.networks:
             return "both.non", self._network, (self.networks.pop(0),)
         networks = [one for one in self.candidates if one.family == "both.non"]
-        if not networks or self.network is not None:
+        if not networks or not self.long_networks:
             return None
-        short = min(networks, key=lambda one: one.bits)
-        if short.bits > self._promised() * (1 + NETWORK_MARGIN):
+        short = networks[0]
+        if self.network is None and short.bits > self._promised() * (1 + NETWORK_MARGIN):
             return None
         self.network = short
         few = self.train.num_strings <= FEW_STRINGS
-        k = min(self.budget.max_states, NETWORK_STATES[2], limits.most("rank"))
+        k = min(self.budget.max_states, LONG_STATES, limits.most("rank"))
+        passes = 2.5 if self.everything is not None else 1.3  # a training on all strings may follow
+        seconds = self.clock.left / passes
+        self.long_networks -= 1
+        if self.long_networks:
+            return "both.non", self._teach, (by_likelihood(k, self.budget.seed), seconds)
         per_step = (
             short.seconds
             / (STEPS_IF_FEW if few else SHORT_STEPS)
             * max(1.0, k / max(short.num_states, 1))
         )
-        passes = 2.5 if self.everything is not None else 1.3  # a training on all strings may follow
-        steps = int(min(LONG_STEPS // (5 if few else 1), self.clock.left / passes / per_step))
+        steps = int(min(LONG_STEPS // (5 if few else 1), seconds / per_step))
         if steps < SHORT_STEPS and not few:
             return None
-        (recipe,) = network_candidates(
-            k, self.train, steps, NETWORK_REGULARISATIONS[1:], self.budget.seed
-        )
+        recipe = refined(k, self.train, steps, LONG_REGULARISATION, self.budget.seed)
         return "both.non", self._network, (recipe,)
+
+    def _next_rank(self) -> tuple[str, Any, tuple[Any, ...]] | None:
+        """Choose the next rank of the networks that grow. As long as ranks are cheap, they do not
+        wait. They may be a little behind then, and when EM is at its end.
+        """
+        if not self.networks:
+            return None
+        total, last = self.rank_seconds
+        done = self._ranks_done()
+        growth = NEXT_RANK[0 if done < 2 else 1]
+        expected = growth * last * (self.networks[0].learning.rank - done)
+        limit = RANKS_SHARE * self.clock.seconds - total
+        margin = NETWORK_MARGIN
+        if expected > limit:
+            limit = self.clock.left
+            margin *= self.without_gain >= self.patience
+            if expected > limit or self._networks_wait():
+                return None
+        if self._ranks_are_behind(margin):
+            return None
+        return "both.non", self._grow, (self.networks.pop(0), limit)
+
+    def _ranks_are_behind(self, margin: float) -> bool:
+        """Say whether the last rank was behind: not the best, or with a margin, not that near to
+        what others promise. The first rank has only to be better than automata of two states.
+        """
+        bits, rank = self.rank_bits[-1], self._ranks_done()
+        rival = self._promised() * (1 + margin) if margin else self.best
+        if rank == 1:
+            small = [one.loss for one in self.trainings if one.recipe.num_states == 2]
+            rival = max(rival, min(small, default=np.inf))
+        return rank > 0 and bits > rival
+
+    def _networks_wait(self) -> bool:
+        """Say whether to wait until EM has converged once, but not for long: only then it is known
+        what is near the best.
+        """
+        return not self.counted and self.clock.spent < NETWORKS_WAIT * self.clock.seconds
 
     def _next_lstm(self, waits: bool = True) -> tuple[str, Any, tuple[Any, ...]] | None:
         """Choose a training of an LSTM: the first one or, if that was near the best, one to average
@@ -878,7 +992,7 @@ class _Search:
             for one in self.candidates
             if isinstance(one.recipe, LSTMRecipe) and one.is_whole
         ]
-        if not trained or self.networks is None:  # NL-WFA come first
+        if not trained or self._networks_wait():  # NL-WFA come first
             return None
         best, recipe = min(trained, key=lambda pair: pair[0].bits)
         room = self.budget.max_states - sum(one.num_states for one, _ in trained)
@@ -1000,7 +1114,9 @@ class _Search:
         networks = [
             one
             for one in self.candidates
-            if one.bits <= self._promised() * near.get(one.family, 0.0) and one.is_whole
+            if one.bits <= self._promised() * near.get(one.family, 0.0)
+            and one.is_whole
+            and one.seconds <= self.clock.seconds - self.clock.spent
         ]
         if networks and self.everything is not None:
             lstms = (
@@ -1294,13 +1410,15 @@ class _Search:
                 except (Cancelled, RecipeError):  # no time, or the tree of all strings is too large
                     return None
                 return replace(one, model=replace(merged, alphabet=everything.alphabet))
-            hankel = build_hankel(everything, one.recipe.hankel)
+            learning = one.recipe.learning
             if one.family != "SP" and one.seconds * share > clock.left:
                 return None
             try:
-                model = fit(
-                    hankel, one.recipe.learning, strings=everything, cancelled=clock.is_over
-                ).model
+                if learning.needs_hankel:
+                    hankel = build_hankel(everything, one.recipe.hankel)
+                    model = fit(hankel, learning, strings=everything, cancelled=clock.is_over).model
+                else:
+                    model = fit(everything, learning, cancelled=clock.is_over).model
             except Cancelled:
                 return None
             return replace(one, model=model)
@@ -1339,47 +1457,6 @@ def held_out_prefixes(strings: Sample, seed: int) -> Prefixes:
         ]
     )
     return Prefixes(replace(words, alphabet=strings.alphabet), Targets.of(targets))
-
-
-def network_candidates(
-    max_states: int,
-    train: Sample,
-    steps: int,
-    regularisations: Sequence[tuple[float, float]],
-    seed: int,
-) -> list[Recipe]:
-    """Make the recipes of the networks, one for each pair of dropout and weight decay, which are
-    refined in about `steps` steps.
-    """
-    hankel = HankelRecipe(
-        num_prefixes=500,
-        num_suffixes=200,
-        statistic="prefix",
-        bounded=True,
-        transform="row",
-    )
-    strings = int(train.counts.sum())
-    batch = int(np.clip(strings // 4, 1, MAX_BATCH))
-    epochs = int(np.clip(round(steps * batch / strings), 1, MAX_EPOCHS))
-    learning = options(
-        "both.non",
-        **{**PAPER, "epochs_factorisation": 20, "epochs_transitions": 20},
-        rank=max_states,
-        hidden=(1, 1, 1),
-        width_transitions=0,
-        seed=seed,
-        refine="likelihood",
-        epochs_refinement=epochs,
-        batch=batch,
-        refinement_seed=seed,
-    )
-    return [
-        Recipe(
-            hankel=hankel,
-            learning=learning.changed(dropout=dropout, weight_decay=weight_decay),
-        )
-        for dropout, weight_decay in regularisations
-    ]
 
 
 def _is_distribution(candidate: Candidate) -> bool:

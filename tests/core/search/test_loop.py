@@ -14,14 +14,18 @@ import pytest
 
 from nlwfa_core import limits
 from nlwfa_core.errors import RecipeError
-from nlwfa_core.experiment.recipe import Recipe
+from nlwfa_core.experiment.datasets import load_data
+from nlwfa_core.experiment.recipe import DataRecipe, Recipe
 from nlwfa_core.learning.em import em_training
 from nlwfa_core.learning.em.em_training import EMRecipe, EMTraining, fit_em, over_relaxed
 from nlwfa_core.learning.em.hmm import PrefixTree
 from nlwfa_core.learning.em.pfa import MoveTree, PFAs, random_pfas
+from nlwfa_core.learning.fitting import fit
+from nlwfa_core.learning.likelihood.many_symbols import Generation
 from nlwfa_core.learning.merging import PDFATraining
 from nlwfa_core.learning.progress import Progress, silent
-from nlwfa_core.metrics.evaluate import next_symbol_score
+from nlwfa_core.learning.two_steps import FitCache
+from nlwfa_core.metrics.evaluate import evaluate, next_symbol_score
 from nlwfa_core.models.model_files import load, load_info, save
 from nlwfa_core.models.ngram import NGram
 from nlwfa_core.models.sampling import draw
@@ -36,6 +40,11 @@ from nlwfa_core.search.loop import (
     held_out_prefixes,
     hold_out,
     search,
+)
+from nlwfa_core.search.networks import (
+    by_likelihood,
+    path_of_ranks,
+    share_of_a_pass,
 )
 from nlwfa_core.strings.sample import Sample
 from nlwfa_core.strings.trie import Trie
@@ -297,7 +306,10 @@ def test_merging_waits_for_em_unless_it_is_near_or_cheap() -> None:
     assert not state._merging_may_help()
 
 
-def test_networks_wait_and_go_on_only_near_what_others_promise() -> None:
+def test_networks_wait_and_go_on_only_near_what_others_promise(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("nlwfa_core.search.loop.path_of_ranks", lambda train, seed: None)
     train = strings(1000, 7)
     state = _Search(
         (train, TEST, None),
@@ -322,13 +334,126 @@ def test_networks_wait_and_go_on_only_near_what_others_promise() -> None:
     # n-grams don't matter here
     state.candidates.append(Candidate("n-gram", NGram.fit(train, 2), 0.5, 1.0, NGramRecipe(2)))
     state.candidates[0].bits = 1.04
+    taught = state._next_network()
+    assert taught is not None and taught[2][0] == by_likelihood(10, 0)
+    assert taught[2][1] == pytest.approx(60 / 1.3, rel=0.1)
     long = state._next_network()
     assert (
         long is not None
         and epochs_of(long[2][0]) > epochs_of(recipe)
         and state.network is state.candidates[0]
     )
-    assert state._next_network() is None  # once
+    assert state._next_network() is None  # each once
+
+
+def test_a_network_of_many_symbols_is_given_up_if_it_would_take_too_long(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    # so that networks of all sizes are taught
+    monkeypatch.setattr("nlwfa_core.learning.likelihood.path.is_large", lambda *_: True)
+    generations = (Generation(2, 2, 3e-3, 0), Generation(1, 3, 4e-3, 2))
+    monkeypatch.setattr("nlwfa_core.learning.likelihood.many_symbols.GENERATIONS", generations)
+    monkeypatch.setattr("nlwfa_core.search.networks.GENERATIONS", generations)
+    train = strings(300, 7)
+    # the first of two passes of two networks, and of three passes over three times the strings
+    assert share_of_a_pass(train) == pytest.approx(1 / (2 * 2 + 3 * 3))
+    state = searching(train, Budget(minutes=5, clock="processor"))
+    state._teach(by_likelihood(4, 0), 0.0)
+    assert not state.candidates and state.spent["both.non"] > 0
+    state._teach(by_likelihood(4, 0), 300.0)
+    (taught,) = state.candidates
+    assert taught.recipe == by_likelihood(4, 0) and taught.num_states == 4
+
+
+@pytest.mark.parametrize(("num_symbols", "grows"), [(20, True), (21, False)])
+def test_ranks_grow_where_fit_grows_them(
+    num_symbols: int, grows: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("FRESH", "GROWN", "LAST_ROUNDS"):  # that is quicker
+        monkeypatch.setattr(f"nlwfa_core.learning.likelihood.path.{name}", 1)
+    letters = Alphabet(tuple("abcdefghijklmnopqrstu"[:num_symbols]))
+    train = Sample.of(Words.of([(0, 1), (0, 2), (1,)]), letters)
+    cache = FitCache()
+    fit(train, "both.non", rank=4, objective="likelihood", cache=cache)
+    (path,) = cache.paths.values()
+    assert (len(path.stages) == 4) == grows == (not path.alone)
+    assert (path_of_ranks(train, 0) is not None) == grows
+
+
+def test_ranks_grow_at_once_while_they_are_cheap_and_not_behind() -> None:
+    """A minute: ranks that need up to nine seconds together do not wait."""
+    state = searching(strings(1000, 7), Budget(minutes=1, max_states=5))
+    task = state._next_network()
+    assert task is not None and task[2] == (by_likelihood(1, 0), 9.0)
+    assert state.networks is not None and state.cache is not None
+    ranks = [2, 3, 5]
+    assert [one.learning.rank for one in state.networks] == ranks
+    (path,) = state.cache.paths.values()
+    sp = Candidate("SP", TRUTH, 1.1, 1.0, task[2][0])
+    state.candidates.append(sp)
+    state.best = sp.bits
+    training = EMTraining(EMRecipe("PFA", 2), losses=[1.25])
+    state.trainings.append(training)
+
+    def trained(bits: float, total: float, last: float) -> None:
+        path.stages.append(None)  # type: ignore[arg-type]
+        state.rank_bits.append(bits)
+        state.rank_seconds = total, last
+
+    trained(1.3, 1.0, 1.0)
+    assert state._next_network() is None  # behind a PFA of two states
+    training.losses = [1.4]
+    task = state._next_network()
+    assert task is not None and task[2] == (by_likelihood(2, 0), 8.0)
+    trained(1.15, 2.0, 1.0)
+    task = state._next_network()  # 5 % behind SP
+    assert task is not None and task[2] == (by_likelihood(3, 0), 7.0)
+    trained(1.12, 6.0, 4.0)
+    state.counted.add(0)
+    assert state._next_network() is None  # rank 5 may take ten seconds more
+    state.best = sp.bits = 1.12
+    state.counted.clear()
+    assert state._next_network() is None  # EM has not converged
+    state.counted.add(0)
+    task = state._next_network()
+    assert task is not None and task[2][0] == by_likelihood(5, 0)
+    assert task[2][1] == pytest.approx(60, rel=0.1)
+    state.networks.append(task[2][0])
+    state.best = 1.11
+    assert state._next_network() is None
+    state.without_gain = state.patience
+    assert state._next_network() is not None
+    assert state._next_network() is None  # it was the last
+
+
+def test_a_rank_that_takes_too_long_is_tried_again_unless_it_is_the_first() -> None:
+    state = searching(TRAIN, Budget(minutes=5, max_states=1))
+    state.networks, state.cache = [by_likelihood(2, 0)], path_of_ranks(TRAIN, 0)
+    state._grow(by_likelihood(1, 0), 300.0)
+    (part,) = state.candidates
+    assert isinstance(part.recipe, Recipe) and part.seconds == state.spent["both.non"]
+    again = fit(TRAIN, part.recipe.learning).model
+    np.testing.assert_array_equal(again.weights(TEST.words), part.model.weights(TEST.words))
+    state._grow(state.networks.pop(), 0.0)
+    assert state.networks == [by_likelihood(2, 0)] and state.candidates == [part]
+    assert state.rank_seconds[0] == state.spent["both.non"] > part.seconds
+    state.cache = path_of_ranks(TRAIN, 0)
+    state._grow(by_likelihood(1, 0), 0.0)
+    assert not state.networks
+
+
+def test_brackets_are_learned_by_a_network_of_two_states() -> None:
+    """Linear models of as many states are far behind: how many brackets are open is a number."""
+    data = load_data(DataRecipe(num_strings=400, num_validation=200, num_test=1000, seed=3))
+    assert data.true_model is not None and data.validation is not None
+    budget = Budget(minutes=2, max_states=2, threads=1, clock="processor")
+    best = search(data.train, data.validation.sample, budget)
+    (part,) = best.components
+    assert (part.family, part.num_states) == ("both.non", 2)
+    families = {one.family: one.bits for one in best.families}
+    assert min(families[name] for name in ("SP", "PFA", "HMM")) > 1.2 * part.bits
+    bits = evaluate(best.model, data.test).bits_per_symbol
+    assert bits < evaluate(data.true_model, data.test).bits_per_symbol + 0.1
 
 
 def test_lstms_follow_each_other_while_they_are_near_and_there_is_time() -> None:
@@ -353,12 +478,12 @@ def test_lstms_follow_each_other_while_they_are_near_and_there_is_time() -> None
         patches.setattr(
             Candidate, "num_states", property(lambda one: getattr(one.recipe, "num_states", 3))
         )
-        state.networks = []
+        state.counted.add(0)
         assert state._next_lstm() is None  # 20 % more bits than SP
         state.candidates[1].bits = 1.03
-        state.networks = None
+        state.counted.clear()
         assert state._next_lstm() is None  # NL-WFA come before a second one
-        state.networks = []
+        state.counted.add(0)
         task = state._next_lstm()
         assert task is not None and task[2] == (replace(recipe, seed=1, dropout=0.4),)
         state.candidates.append(Candidate("LSTM", TRUTH, 1.01, 10.0, task[2][0]))
