@@ -41,7 +41,7 @@ def verdict(scores: Mapping[str, Confusion]) -> str:
         f"{first} alone is right on {gap.first_alone:,} strings, {second} alone on "
         f"{gap.second_alone:,}"
     )
-    p = "p < 0.001" if gap.p_value < 0.001 else f"p = {gap.p_value:.2g}"
+    p = "p\u00a0<\u00a00.001" if gap.p_value < 0.001 else f"p\u00a0=\u00a0{gap.p_value:.2g}"
     if gap.p_value >= LEVEL:
         return f"{first} and {second} are level: {alone} ({p})"
     ahead = first if gap.first_alone > gap.second_alone else second
@@ -56,7 +56,7 @@ def confusion_figure(scores: Confusion) -> go.Figure:
     shares = shown / np.maximum(counts.sum(axis=1, keepdims=True), 1)
     figure = go.Figure(
         go.Heatmap(
-            x=plain([f"given: {label}" if len(columns) < 4 else label for label in columns]),
+            x=plain(columns),
             y=plain(scores.labels),
             z=shares,
             zmin=0,

@@ -24,6 +24,7 @@ from nlwfa_core.files import SHA256
 from nlwfa_core.learning.learners import NETWORK_LEARNERS
 from nlwfa_core.metrics.testset import TestSet
 from nlwfa_core.models.model import Model
+from nlwfa_core.rounding import format_share
 from nlwfa_core.sources.tomita import LANGUAGES
 from pages.shared import screen, training, uploads, widgets
 from pages.shared.context import Context, computed
@@ -59,6 +60,7 @@ TITLES = {
     OWN: "Your own files, one for each label",
 }
 
+SHORT = {name: name for name in WAYS} | {"two-steps": "both.non in two steps"}
 # way of learning -> label -> the recipe of a run
 Recipes = Mapping[str, Mapping[str, Recipe]]
 
@@ -148,7 +150,7 @@ def results(recipes: Recipes) -> None:
     every = [recipe for by_label in recipes.values() for recipe in by_label.values()]
     training.train_at_once(every, "classify")
     training.train_controls(every, "classify")
-    scores = {NAMES[way]: found for way, own in recipes.items() if (found := _scores(own))}
+    scores = {SHORT[way]: found for way, own in recipes.items() if (found := _scores(own))}
     if len(scores) == 2:
         st.subheader(escape_markdown(verdict(scores)), anchor=False)
     for column, (name, one) in zip(st.columns(2, gap="large"), scores.items(), strict=False):
@@ -159,6 +161,8 @@ def results(recipes: Recipes) -> None:
         with st.expander("Strings that only one of them gets right", icon=":material/rule:"):
             widgets.draw_table(table, "classify.alone", "Strings that one classifier gets right")
     if scores:
+        if best := _best(next(iter(recipes.values()))):
+            st.markdown(f"The automata that drew the strings get {format_share(best.accuracy)}.")
         st.caption(
             "$P(x \\mid y)$ is the product of the model's probabilities of next symbols, the end "
             "included, each at least $10^{-6}$; $P(y)$ is the label's share of the training "
@@ -179,6 +183,21 @@ def _scores(recipes: Mapping[str, Recipe]) -> Confusion | None:
     tests = {label: context.data.test for label, context in contexts.items()}
     counts = {label: context.data.train.num_strings for label, context in contexts.items()}
     return computed(_scored, f"{key} {[*contexts]}", models, counts, tests)
+
+
+def _best(recipes: Mapping[str, Recipe]) -> Confusion | None:
+    """Compute how the labels' true models do; None if they are not known."""
+    contexts = {label: Context(recipe) for label, recipe in recipes.items()}
+    models = {
+        label: model
+        for label, context in contexts.items()
+        if (model := context.data.true_model) is not None
+    }
+    if len(models) < len(contexts):
+        return None
+    key = " ".join(context.data_key for context in contexts.values())
+    tests = {label: context.data.test for label, context in contexts.items()}
+    return computed(_scored, f"{key} {[*contexts]}", models, dict.fromkeys(models, 1), tests)
 
 
 def _scored(

@@ -5,7 +5,8 @@ from __future__ import annotations
 from streamlit.testing.v1 import AppTest
 
 from nlwfa_core import DataRecipe, load_data
-from nlwfa_core.experiment.classifier import fit_classifier
+from nlwfa_core.experiment.classifier import Classifier, fit_classifier
+from nlwfa_core.rounding import format_share
 from nlwfa_core.sources.tomita import LANGUAGES
 from tests.app.lab import complaints, ended, figure, markdown_texts, open_lab
 
@@ -27,9 +28,11 @@ def test_the_numbers_are_those_of_the_library() -> None:
     train = {label: its.train for label, its in data.items()}
     test = {label: its.test.sample for label, its in data.items()}
     scores = fit_classifier(train, "SP", rank=3).classifier.score(test)
-    drawn = figure(app, "classify.SP, linear")["data"][0]
+    drawn = figure(app, "classify.SP")["data"][0]
     counts = [[int(text.replace(",", "")) for text in row] for row in drawn["text"]]
     assert counts == scores.counts[:, : len(drawn["x"])].tolist()
+    best = Classifier.of({label: its.true_model for label, its in data.items()}).score(test)
+    assert any(f"get {format_share(best.accuracy)}." in text for text in markdown_texts(app))
     sentence = f"{scores.num_right:,} of {scores.num_strings:,} strings get their own label"
     assert any(sentence in text for text in markdown_texts(app))
 
@@ -39,9 +42,9 @@ def test_ones_own_files_are_labels() -> None:
     assert any("One label so far: up" in caption.value for caption in app.caption)
     app = ended(upload(app, ("up.txt", UP), ("down.txt", DOWN)))
     assert not complaints(app)
-    assert figure(app, "classify.SP, linear")["data"][0]["y"] == ["up", "down"]
+    assert figure(app, "classify.SP")["data"][0]["y"] == ["up", "down"]
     linked = open_lab("classify", strings="own", classes=app.query_params["classes"], **QUICK)
-    assert figure(linked, "classify.SP, linear")["data"][0]["y"] == ["up", "down"]
+    assert figure(linked, "classify.SP")["data"][0]["y"] == ["up", "down"]
 
 
 def test_a_file_that_cannot_be_read_is_named_and_the_others_stay() -> None:

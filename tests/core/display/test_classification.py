@@ -28,7 +28,8 @@ def test_the_sentences_say_who_is_right_on_what() -> None:
         "commonest label for all would get 50.0%."
     )
     assert verdict(scores) == (
-        "first is ahead: first alone is right on 19 strings, second alone on 1 (p < 0.001)"
+        "first is ahead: first alone is right on 19 strings, second alone on 1 "
+        "(p\u00a0<\u00a00.001)"
     )
     assert verdict({"one": scores["first"], "other": scores["first"]}) == (
         "one and other are right on the same strings"
@@ -53,5 +54,5 @@ def test_labels_are_escaped_and_a_column_is_there_for_strings_that_no_model_allo
     only = WFA([1.0], [[[0.5]], [[0.0]]], [0.5], LETTERS)
     scores = Classifier.of({"<i>": only, "B": only}, floor=0).score({"<i>": ["a", "<b>"]})
     (drawn,) = confusion_figure(scores).data
-    assert list(drawn.y) == ["&lt;i&gt;", "B"] and drawn.x[-1] == "given: none"
+    assert list(drawn.y) == ["&lt;i&gt;", "B"] and drawn.x[-1] == "none"
     assert [list(row) for row in drawn.text] == [["1", "0", "1"], ["0", "0", "0"]]
