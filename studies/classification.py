@@ -17,6 +17,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable, Mapping
 from time import process_time
+from typing import Any
 
 import numpy as np
 
@@ -59,7 +60,7 @@ def promoters(num_strings: int, seed: int) -> Split:
     rng = np.random.default_rng(seed)
 
     def bases(number: int) -> list[str]:
-        return rng.choice(list("acgt"), number).tolist()
+        return ["acgt"[base] for base in rng.integers(4, size=number).tolist()]
 
     def promoter() -> str:
         sequence = bases(57)
@@ -103,7 +104,7 @@ def classifier(learner: str, train: Mapping[str, list[str]], rank: int) -> Class
     if gram:
         return Classifier.of({label: NGram.fit(its, int(order)) for label, its in train.items()})
     learner, _, how = learner.partition(":")
-    fields = {"objective" if how in OBJECTIVES else "statistic": how} if how else {}
+    fields: dict[str, Any] = {"objective" if how in OBJECTIVES else "statistic": how} if how else {}
     return fit_classifier(train, learner, rank, **fields).classifier
 
 

@@ -216,7 +216,7 @@ def gains_csv(record: ClassRecord, names: Iterable[str]) -> bytes:
     `names`: of the quizzes.
     """
     heading = ("student", "nickname", "quiz", "before", "after", "gain", *TIMES)
-    rows: list[tuple[object, ...]] = []
+    rows: list[tuple[str | float | None, ...]] = []
     for name in names:
         before, after = (shares(record.answers, name, when) for when in (BEFORE, AFTER))
         times = [quiz_seconds(record.answers, name, when) for when in (BEFORE, AFTER)]
@@ -225,10 +225,9 @@ def gains_csv(record: ClassRecord, names: Iterable[str]) -> bytes:
             if first is None and second is None:
                 continue
             is_defined = first is not None and second is not None and first < 1
-            gain = (second - first) / (1 - first) if is_defined else ""  # type: ignore[operator]
-            cells = (first, second, gain, *(those.get(entry.member) for those in times))
-            written = ("" if cell is None else cell for cell in cells)
-            rows.append((number, entry.nickname, name, *written))
+            gain = (second - first) / (1 - first) if is_defined else None  # type: ignore[operator]
+            seconds = (those.get(entry.member) for those in times)
+            rows.append((number, entry.nickname, name, first, second, gain, *seconds))
     return csv_text([heading, *rows]).encode()
 
 
