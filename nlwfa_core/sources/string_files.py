@@ -1,10 +1,11 @@
 """Read strings from the bytes of a file: PAutomaC and SPiCe files, lines of characters, tokens or
-JSON, CSV files with counts.
+JSON, CSV files with counts, and the files of other trades in `other_formats`.
 
-The functions stand in the order in which a file is processed. Its bytes are checked and cleaned;
-lines are read in blocks. The numbers of a PAutomaC file become words directly; lines and rows of
-tables first become cells (the text of each string), whose symbols are then numbered. `read_strings`
-does all of this, and can guess the format by the rules of `recognition`.
+The functions stand in the order in which a file is processed. Its bytes are decoded, checked and
+cleaned; lines are read in blocks. The numbers of a PAutomaC file become words directly; lines and
+rows of tables first become cells (the text of each string), whose symbols are then numbered.
+`read_strings` does all of this. What a `Reading` leaves open is recognised by the rules of
+`other_files` and `recognition`.
 
 In the text formats, white space around a string is ignored, and a string that is empty, or λ alone,
 is the empty word. Symbols are numbered in the order of their written forms (numbers by size), so an
@@ -32,25 +33,41 @@ from typing import AnyStr
 import numpy as np
 
 from .. import limits
-from ..errors import FormatError, RecipeError, check_one_of, check_types, listed, plural
+from ..errors import FormatError, RecipeError, check_types, listed, plural
 from ..files import LAB_FOLDER, read_capped
 from ..limits import WHOLE_FILE, check_at_most, check_limit
 from ..strings.plain import hold_tokens
 from ..strings.sample import Sample
 from ..strings.words import LAMBDA, Alphabet, IntArray, Words, in_order, offsets_of, smallest
 from .letters import as_windows_1252, empty_word_notes, symbol_notes
-from .names import FORMATS
-from .other_files import check_no_other_file, line_notes
+from .other_files import ABBADINGO_HEADER, format_of_other_file, is_labelled, line_notes
+from .other_formats import (
+    Cells,
+    CountedCells,
+    abbadingo_cells,
+    conll_cells,
+    event_cells,
+    fasta_cells,
+    fastq_cells,
+    spmf_cells,
+    uniq_cells,
+    xes_cells,
+)
+from .reading import COLUMNS, SEPARATOR_SIGNS, SEPARATORS, Reading
 from .recognition import (
-    DELIMITERS,
     INTEGER,
     KNOWN_HEADERS,
     MOST_ROWS,
     STRINGS,
+    ConllColumns,
+    EventTable,
     JsonLines,
     Table,
     check_kind,
     check_text,
+    chosen_table_of,
+    conll_columns_of,
+    event_table_of,
     has_header,
     json_lines_of,
     known_header,
@@ -228,7 +245,10 @@ def _decode(cleaned: bytes, lines_before: int = 0) -> str:
         )
         row = cleaned[cleaned.rfind(b"\n", 0, error.start) + 1 :][:HEAD_BYTES].split(b"\n", 1)[0]
         if text := as_windows_1252(row):
-            message += f"; as Windows-1252 this line reads {quoted(text)}"
+            message += (
+                f"; as Windows-1252 this line reads {quoted(text)}: if that is right, set the "
+                "encoding to windows-1252"
+            )
         raise FormatError(message, line) from None
 
 
@@ -504,9 +524,6 @@ def _not_a_number(piece: bytes, lines_before: int) -> FormatError:
 
 # Cells: the text of each string, and its line
 
-# Blocks of cells without surrounding white space, with the line of each.
-Cells = Iterator[tuple[list[str], Sequence[int]]]
-
 
 def line_cells(cleaned: bytes, notes: list[str]) -> Cells:
     """Yield each line as a cell, without blank lines at the end of the file, and append sentences
@@ -640,7 +657,9 @@ class CsvCells:
             yield cells, numbers, lines
 
     def _is_header(self, row: list[str]) -> bool:
-        return self._table.has_header or bool(known_header(row, self._second_column))
+        return self._table.has_header or (
+            not self._table.is_chosen and bool(known_header(row, self._second_column))
+        )
 
     def _wrong_columns(self, num_columns: int, line: int) -> FormatError:
         number = self._table.num_columns
@@ -650,7 +669,7 @@ class CsvCells:
         separator = (
             ""
             if self._table.delimiter == ","
-            else f" separated by {DELIMITERS[self._table.delimiter]}s"
+            else f" separated by {SEPARATOR_SIGNS[self._table.delimiter]}s"
         )
         return FormatError(
             f"expected {columns}{separator}; got {plural(num_columns, 'column')}", line
@@ -713,6 +732,35 @@ class JsonCells:
                 cells, counts, are_lists = (list(column) for column in zip(*values, strict=True))
                 yield cells, counts, any(are_lists), lines
             first += len(rows)
+
+
+class CountedLines:
+    """Reads the strings of `uniq -c`. As by `CsvCells`, and for the same reason, the file is parsed
+    twice.
+
+    `in_tokens`: whether strings are split into tokens at white space; otherwise each character is a
+    symbol.
+
+    Raises FormatError if a line does not begin with a count, or `read` raises the error.
+    """
+
+    def __init__(
+        self,
+        cleaned: bytes,
+        alphabet: Alphabet | None,
+        read: Callable[[list[str], list[int]], None],
+    ) -> None:
+        self._cleaned = cleaned
+        self.in_tokens = False
+        for cells, counts, lines in self._blocks():
+            self.in_tokens = self.in_tokens or hold_tokens(cells, alphabet)
+            read(counts, lines)
+
+    def cells(self) -> Cells:
+        return ((cells, lines) for cells, _, lines in self._blocks())
+
+    def _blocks(self) -> CountedCells:
+        return uniq_cells(line_blocks(self._cleaned))
 
 
 # From cells to words
@@ -920,7 +968,7 @@ def read_as(format: str, symbols: Sequence[str], detail: str = "") -> str:
 
 @check_types
 def read_strings(
-    data: bytes | Path, format: str = "auto", alphabet: Alphabet | None = None
+    data: bytes | Path, format: str | Reading = "auto", alphabet: Alphabet | None = None
 ) -> StringFile:
     """Read the strings of a file.
 
@@ -931,10 +979,11 @@ def read_strings(
     Parameters
     ----------
     data : bytes or Path
-        The file's bytes, in UTF-8, with or without a byte order mark, and with any kind of line
-        ends; or its path.
-    format : str
-        One of FORMATS; "auto" guesses it from the file.
+        The file's bytes, with or without a byte order mark, and with any kind of line ends; or its
+        path.
+    format : str or Reading
+        One of FORMATS; "auto" recognises it from the file. A `Reading` also says the encoding, the
+        separator and the columns.
     alphabet : Alphabet, optional
         The training strings' alphabet: its symbols keep their numbers, and new ones are numbered
         after them.
@@ -946,38 +995,132 @@ def read_strings(
     RecipeError
         If the format is unknown, or there is no such file.
     """
-    check_one_of("format", format, FORMATS)
-    cleaned = clean(bytes_of(data))
+    reading = Reading(format) if isinstance(format, str) else format
+    cleaned = clean(in_utf8(bytes_of(data), reading.encoding))
     rows = first_rows(cleaned)
-    if format in ("auto", "pautomac"):
-        check_kind(rows, STRINGS)
-    if format == "auto":
-        check_no_other_file(rows)
-    chosen, layout = (
-        _guess_format(cleaned, rows, alphabet) if format == "auto" else _layout(format, rows)
-    )
-    if chosen == "pautomac":
+    layout = layout_of(reading, rows, alphabet, lambda: _visible_rows(cleaned))
+    if layout.format == "pautomac":
         return _read_pautomac(cleaned, alphabet)
     notes: list[str] = []
-    weights: IntArray | None = None
-    if isinstance(layout, Table | JsonLines):
-        counts = _CountColumn()
-        table = (
-            CsvCells(cleaned, "count", alphabet, notes, counts.read, layout)
-            if isinstance(layout, Table)
-            else JsonCells(cleaned, layout, alphabet, counts.read)
-        )
-        cells, tokens, weights = table.cells(), table.in_tokens, np.concatenate(counts.blocks)
-    else:
-        cells, tokens = line_cells(cleaned, notes), chosen == "tokens"
-    parts, full = encode_cells(cells, tokens, alphabet)
-    if layout is None:
+    counts = _CountColumn()
+    cells, tokens = _cells_of(cleaned, layout, alphabet, notes, counts)
+    first = alphabet
+    if layout.format == "abbadingo" and alphabet is None:
+        first = _numbered_by_header(rows)
+    parts, full = encode_cells(cells, tokens, first)
+    weights = np.concatenate(counts.blocks) if counts.blocks else None
+    if layout.format in ("tokens", "characters"):
         notes += [*title_notes(rows), *line_notes(rows)]
+    if layout.format in ("fasta", "fastq"):
+        notes += _case_notes(full.symbols)
     notes += empty_word_notes(parts, full, tokens)
     notes += symbol_notes(full.symbols[len(alphabet or ()) :] if alphabet else full.symbols)
     notes += _sequence_notes(parts)
     notes += new_symbol_notes(alphabet, full.symbols[len(alphabet or ()) :])
-    return StringFile(parts, weights, full, chosen, tuple(notes), layout.detail if layout else "")
+    return StringFile(parts, weights, full, layout.format, tuple(notes), layout.detail)
+
+
+def in_utf8(data: bytes, encoding: str) -> bytes:
+    """Write a file in another encoding as UTF-8.
+
+    Raises FormatError if it is a binary file, or has bytes that are no characters in this encoding.
+    """
+    if encoding == "utf-8":
+        return data
+    check_text(data[:HEAD_BYTES], encoding)
+    try:
+        text = data.decode(encoding)
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise FormatError(
+            f"byte 0x{data[error.start]:02x} is no character in {encoding}", line
+        ) from None
+    return text.encode()
+
+
+def _numbered_by_header(rows: list[str]) -> Alphabet | None:
+    """Return the alphabet of an Abbadingo file's header, if symbols are numbers below its size."""
+    if not ABBADINGO_HEADER.fullmatch(rows[0].strip()) or is_labelled(rows[0]):
+        return None
+    size = rows[0].split()[1].partition(":")[0]
+    if len(size) > MAX_DIGITS or int(size) > limits.most("symbols"):
+        return None
+    symbols = {symbol.partition("/")[0] for row in rows[1:] for symbol in row.split()[2:]}
+    allowed = set(map(str, range(int(size))))
+    return Alphabet.numbered(int(size)) if symbols and symbols <= allowed else None
+
+
+def _case_notes(symbols: Sequence[str]) -> list[str]:
+    """Make a note if a sequence has letters in both cases, which are different symbols."""
+    both = [symbol for symbol in symbols if symbol.islower() and symbol.upper() in symbols]
+    if not both:
+        return []
+    pairs = listed([f"{symbol.upper()} and {symbol}" for symbol in both], most=4)
+    return [f"Letters in both cases are different symbols: {pairs}."]
+
+
+def _cells_of(
+    cleaned: bytes,
+    layout: Layout,
+    alphabet: Alphabet | None,
+    notes: list[str],
+    counts: _CountColumn,
+) -> tuple[Cells, bool]:
+    """Return the cells of a file, and whether they are split into tokens; read its counts."""
+    columns = layout.columns
+    lines = line_blocks(cleaned)
+    match layout.format:
+        case "csv" | "json" | "uniq":
+            table = (
+                CsvCells(cleaned, "count", alphabet, notes, counts.read, columns)
+                if isinstance(columns, Table)
+                else JsonCells(cleaned, columns, alphabet, counts.read)
+                if isinstance(columns, JsonLines)
+                else CountedLines(cleaned, alphabet, counts.read)
+            )
+            return table.cells(), table.in_tokens
+        case "xes":
+            pieces = (piece for _, piece in pieces_of(cleaned))
+            return xes_cells(pieces, layout.reading.event_column, notes), True
+        case "fasta":
+            return fasta_cells(lines, notes), False
+        case "fastq":
+            return fastq_cells(lines, notes), False
+        case "spmf":
+            return spmf_cells(lines, notes), True
+        case "abbadingo":
+            return abbadingo_cells(lines, notes), True
+    if isinstance(columns, EventTable):
+        return event_cells(lines, columns, notes), True
+    if isinstance(columns, ConllColumns):
+        return conll_cells(lines, columns, notes), True
+    separator = layout.reading.separator if layout.format == "tokens" else "auto"
+    cells = line_cells(cleaned, notes)
+    if separator in SEPARATORS:
+        cells = _separated(cells, SEPARATORS[separator])
+    return cells, layout.format == "tokens"
+
+
+def _separated(cells: Cells, separator: str) -> Cells:
+    """Write spaces between symbols that have another separator between them; a line may be filled
+    up with it.
+
+    Raises FormatError if a symbol is empty or has white space inside.
+    """
+    for texts, lines in cells:
+        rows = [
+            [symbol.strip() for symbol in text.rstrip(separator).split(separator)] if text else []
+            for text in texts
+        ]
+        for row, line in zip(rows, lines, strict=True):
+            for symbol in row:
+                if (not symbol and row != [""]) or len(symbol.split()) > 1:
+                    raise FormatError(
+                        "a symbol must be text without white space; got "
+                        f"{quoted(symbol)} between {SEPARATOR_SIGNS[separator]}s",
+                        line,
+                    )
+        yield [" ".join(row) for row in rows], lines
 
 
 def _sequence_notes(parts: Sequence[Words]) -> list[str]:
@@ -994,25 +1137,108 @@ def _sequence_notes(parts: Sequence[Words]) -> list[str]:
     return []
 
 
-def _layout(format: str, rows: list[str]) -> tuple[str, Table | JsonLines | None]:
-    """Return the requested format, and where a row holds its string and count if it is a table or
-    JSON.
+@dataclass(frozen=True)
+class Layout:
+    """Holds how a file is read: what a user has chosen, and what was recognised.
+
+    Attributes
+    ----------
+    format : str
+        One of FORMATS, never "auto".
+    reading : Reading
+        What a user has chosen.
+    columns : Table, JsonLines, EventTable, ConllColumns or None
+        Where a line has its string, for formats with columns or fields.
     """
+
+    format: str
+    reading: Reading
+    columns: Table | JsonLines | EventTable | ConllColumns | None = None
+
+    @property
+    def detail(self) -> str:
+        """Describe the columns, as the end of a sentence."""
+        if self.format == "xes" and self.reading.event_column:
+            return f"symbols in the attribute {self.reading.event_column}"
+        if self.format == "tokens" and self.reading.separator != "auto":
+            return f"with {self.reading.separator}s between them"
+        return self.columns.detail if self.columns else ""
+
+
+def layout_of(
+    reading: Reading,
+    rows: list[str],
+    alphabet: Alphabet | None,
+    visible_rows: Callable[[], Iterable[str]],
+) -> Layout:
+    """Find how a file is read. docs/files.md states the rules, in this order.
+
+    `rows`: the first lines that are not blank. `visible_rows`: returns all of these.
+
+    Raises FormatError if the file is recognised as one that has no strings to read.
+    """
+    if reading.format in ("auto", "pautomac"):
+        check_kind(rows, STRINGS)
     all_rows = len(rows) < MOST_ROWS
-    if format == "csv":
-        return format, table_of(rows, all_rows, certain=True) or Table()
-    if format == "json":
-        # The format is requested, so a file of a single JSON list is one string.
-        return format, json_lines_of(rows, all_rows and len(rows) > 1) or JsonLines()
-    return format, None
+    format = reading.format
+    if format == "auto":
+        format = format_of_other_file(rows)
+        if not format and (events := event_table_of(rows, all_rows, reading)):
+            return Layout("events", reading, events)
+        if not format:
+            format, columns = _guess_format(visible_rows, rows, alphabet)
+            return Layout(format, reading, columns)
+    match format:
+        case "csv":
+            chosen = {
+                name for name in reading.changes() if name in ("separator", "header", *COLUMNS)
+            }
+            table = (
+                chosen_table_of(rows, all_rows, reading)
+                if chosen
+                else table_of(rows, all_rows, certain=True) or Table()
+            )
+            return Layout(format, reading, table)
+        case "json":
+            return Layout(format, reading, _json_layout(rows, all_rows, reading))
+        case "events":
+            return Layout(format, reading, event_table_of(rows, all_rows, reading))
+        case "conll":
+            return Layout(format, reading, conll_columns_of(rows, reading))
+    return Layout(format, reading)
+
+
+def _json_layout(rows: list[str], all_rows: bool, reading: Reading) -> JsonLines:
+    """Return the fields of JSON lines, as far as chosen."""
+    if reading.text_column:
+        counted = (
+            f", counts in {reading.count_column!r}"
+            if reading.count_column
+            else ", each line counts once"
+        )
+        return JsonLines(
+            reading.text_column,
+            reading.count_column,
+            f"strings in the field {reading.text_column!r}{counted}",
+        )
+    # The format is requested, so a file of a single JSON list is one string.
+    lines = json_lines_of(rows, all_rows and len(rows) > 1) or JsonLines()
+    if not reading.count_column:
+        return lines
+    if not lines.strings:
+        raise FormatError("count_column needs lines of JSON objects")
+    return replace(
+        lines,
+        counts=reading.count_column,
+        detail=f"strings in the field {lines.strings!r}, counts in {reading.count_column!r}",
+    )
 
 
 def _guess_format(
-    cleaned: bytes, rows: list[str], alphabet: Alphabet | None
+    visible_rows: Callable[[], Iterable[str]], rows: list[str], alphabet: Alphabet | None
 ) -> tuple[str, Table | JsonLines | None]:
-    """Guess a file's format, and where a row holds its string and count if it is a table or JSON.
-
-    docs/files.md states the rules, in this order.
+    """Guess the format of a file that is of no other trade, and where a row holds its string and
+    count if it is a table or JSON.
     """
     all_rows = len(rows) < MOST_ROWS
     if has_header(rows[0]):
@@ -1020,7 +1246,7 @@ def _guess_format(
         if (
             len(rows) == 1
             or states_its_length(rows[1])
-            or promised == str(sum(1 for _ in _visible_rows(cleaned)) - 1)
+            or promised == str(sum(1 for _ in visible_rows()) - 1)
         ):
             return "pautomac", None
     # If the alphabet has brackets or quotation marks as symbols, lines of them are strings, not
@@ -1031,7 +1257,7 @@ def _guess_format(
         return "json", lines
     if table := table_of(rows, all_rows):
         return "csv", table
-    return "tokens" if hold_tokens(_visible_rows(cleaned), alphabet) else "characters", None
+    return "tokens" if hold_tokens(visible_rows(), alphabet) else "characters", None
 
 
 def first_rows(cleaned: bytes) -> list[str]:
