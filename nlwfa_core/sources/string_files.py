@@ -28,7 +28,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, islice
 from pathlib import Path
-from typing import AnyStr
+from typing import AnyStr, Self
 
 import numpy as np
 
@@ -44,6 +44,7 @@ from .other_files import ABBADINGO_HEADER, format_of_other_file, is_labelled, li
 from .other_formats import (
     Cells,
     CountedCells,
+    Lines,
     abbadingo_cells,
     conll_cells,
     event_cells,
@@ -557,37 +558,40 @@ class CsvCells:
     """Reads the strings of a table: a CSV file with two columns, or with the columns that
     `recognition.table_of` recognised.
 
-    The file is parsed twice. First it is checked, the second column is handed to `read`, and it is
+    The file is parsed twice. `check` goes through it first: the second column is read, and it is
     determined whether strings are split into tokens; `cells` then yields the strings. Storing all
     cells in between would need many times the file's size.
 
-    `second_column`: the name of the second column in a header. `read`: called with the second cells
-    of some rows and the line of each; may raise FormatError. `notes`: a sentence is appended if
-    there are blank lines. `table`: the columns; by default a string and a number, separated by a
-    comma.
+    `lines`: returns the file's lines, in blocks. `second_column`: the name of the second column in
+    a header. `table`: the columns; by default a string and a number, separated by a comma.
 
     `in_tokens`: whether strings are split into tokens at white space; otherwise each character is a
     symbol.
 
-    Raises FormatError if a row does not have these columns, or `read` raises the error.
+    Raises FormatError if a row does not have these columns.
     """
 
     def __init__(
+        self, lines: Callable[[], Lines], second_column: str, table: Table | None = None
+    ) -> None:
+        self._lines = lines
+        self._second_column = second_column
+        self._first_column = "string"
+        self._num_blank = 0
+        self._table = table or Table()
+        self.in_tokens = False
+
+    def check(
         self,
-        cleaned: bytes,
-        second_column: str,
         alphabet: Alphabet | None,
         notes: list[str],
         read: Callable[[list[str], list[int]], None],
-        table: Table | None = None,
-    ) -> None:
-        self._cleaned, self._second_column, self._first_column, self._num_blank = (
-            cleaned,
-            second_column,
-            "string",
-            0,
-        )
-        self._table = table or Table()
+    ) -> Self:
+        """Read the second column.
+
+        `read`: called with the second cells of some rows and the line of each; may raise
+        FormatError. `notes`: a sentence is appended if there are blank lines.
+        """
         tokens, empty = False, True
         # raised last: wrong columns anywhere in the file are reported first
         error: FormatError | None = None
@@ -611,6 +615,7 @@ class CsvCells:
         self.in_tokens = (
             tokens if self._first_column == "string" else self._first_column == "tokens"
         )
+        return self
 
     def cells(self) -> Cells:
         return ((cells, lines) for cells, _, lines in self.rows())
@@ -625,7 +630,7 @@ class CsvCells:
 
         def physical_lines() -> Iterator[str]:
             nonlocal num_read
-            for rows in line_blocks(self._cleaned):
+            for rows in self._lines():
                 num_read += 1
                 for row in rows:
                     if len(row) > 5 * csv.field_size_limit():
@@ -695,42 +700,46 @@ class JsonCells:
     """Reads the strings of lines of JSON. As by `CsvCells`, and for the same reason, the file is
     parsed twice.
 
-    `layout`: where a line holds the string and its count. `read`: called with the counts of some
-    lines, as text, and the number of each line; may raise FormatError.
+    `lines`: returns the file's lines, in blocks. `layout`: where a line holds the string and its
+    count.
 
     `in_tokens`: whether strings are split into tokens at white space; otherwise each character is a
     symbol.
 
-    Raises FormatError if a line is not JSON of this layout, or `read` raises the error.
+    Raises FormatError if a line is not JSON of this layout.
     """
 
-    def __init__(
-        self,
-        cleaned: bytes,
-        layout: JsonLines,
-        alphabet: Alphabet | None,
-        read: Callable[[list[str], list[int]], None],
-    ) -> None:
-        self._cleaned, self._layout = cleaned, layout
+    def __init__(self, lines: Callable[[], Lines], layout: JsonLines) -> None:
+        self._lines, self._layout = lines, layout
         self.in_tokens = False
-        for cells, counts, lists, lines in self._blocks():
-            self.in_tokens = self.in_tokens or lists or hold_tokens(cells, alphabet)
+
+    def check(
+        self,
+        alphabet: Alphabet | None,
+        notes: list[str],
+        read: Callable[[list[str], list[int]], None],
+    ) -> Self:
+        """Read the counts, as `CsvCells.check` does."""
+        for cells, counts, lines in self.rows():
+            self.in_tokens = self.in_tokens or hold_tokens(cells, alphabet)
             read(counts, lines)
+        return self
 
     def cells(self) -> Cells:
-        return ((cells, lines) for cells, _, _, lines in self._blocks())
+        return ((cells, lines) for cells, _, lines in self.rows())
 
-    def _blocks(self) -> Iterator[tuple[list[str], list[str], bool, list[int]]]:
-        """Yield strings and counts as text, whether one of the strings is a list of symbols, and
-        the line of each, in blocks.
+    def rows(self) -> CountedCells:
+        """Yield strings and counts as text, and the line of each, in blocks; note whether a string
+        is a list of symbols.
         """
         first = 1
-        for rows in line_blocks(self._cleaned):
+        for rows in self._lines():
             lines = [line for line, row in enumerate(rows, start=first) if row.strip()]
             values = [self._layout.cell(rows[line - first], line) for line in lines]
             if values:
                 cells, counts, are_lists = (list(column) for column in zip(*values, strict=True))
-                yield cells, counts, any(are_lists), lines
+                self.in_tokens = self.in_tokens or any(are_lists)
+                yield cells, counts, lines
             first += len(rows)
 
 
@@ -738,29 +747,35 @@ class CountedLines:
     """Reads the strings of `uniq -c`. As by `CsvCells`, and for the same reason, the file is parsed
     twice.
 
+    `lines`: returns the file's lines, in blocks.
+
     `in_tokens`: whether strings are split into tokens at white space; otherwise each character is a
     symbol.
 
-    Raises FormatError if a line does not begin with a count, or `read` raises the error.
+    Raises FormatError if a line does not begin with a count.
     """
 
-    def __init__(
-        self,
-        cleaned: bytes,
-        alphabet: Alphabet | None,
-        read: Callable[[list[str], list[int]], None],
-    ) -> None:
-        self._cleaned = cleaned
+    def __init__(self, lines: Callable[[], Lines]) -> None:
+        self._lines = lines
         self.in_tokens = False
-        for cells, counts, lines in self._blocks():
+
+    def check(
+        self,
+        alphabet: Alphabet | None,
+        notes: list[str],
+        read: Callable[[list[str], list[int]], None],
+    ) -> Self:
+        """Read the counts, as `CsvCells.check` does."""
+        for cells, counts, lines in self.rows():
             self.in_tokens = self.in_tokens or hold_tokens(cells, alphabet)
             read(counts, lines)
+        return self
 
     def cells(self) -> Cells:
-        return ((cells, lines) for cells, _, lines in self._blocks())
+        return ((cells, lines) for cells, _, lines in self.rows())
 
-    def _blocks(self) -> CountedCells:
-        return uniq_cells(line_blocks(self._cleaned))
+    def rows(self) -> CountedCells:
+        return uniq_cells(self._lines())
 
 
 # From cells to words
@@ -1003,7 +1018,16 @@ def read_strings(
         return _read_pautomac(cleaned, alphabet)
     notes: list[str] = []
     counts = _CountColumn()
-    cells, tokens = _cells_of(cleaned, layout, alphabet, notes, counts)
+    if table := counted_table(layout, lambda: line_blocks(cleaned)):
+        tokens = table.check(alphabet, notes, counts.read).in_tokens
+        cells = table.cells()
+    elif layout.format in ("tokens", "characters"):
+        tokens = layout.format == "tokens"
+        cells = separated(line_cells(cleaned, notes), layout)
+    else:
+        tokens = layout.format not in ("fasta", "fastq")
+        pieces = (piece for _, piece in pieces_of(cleaned))
+        cells = other_cells(layout, pieces, notes)
     first = alphabet
     if layout.format == "abbadingo" and alphabet is None:
         first = _numbered_by_header(rows)
@@ -1059,57 +1083,55 @@ def _case_notes(symbols: Sequence[str]) -> list[str]:
     return [f"Letters in both cases are different symbols: {pairs}."]
 
 
-def _cells_of(
-    cleaned: bytes,
-    layout: Layout,
-    alphabet: Alphabet | None,
-    notes: list[str],
-    counts: _CountColumn,
-) -> tuple[Cells, bool]:
-    """Return the cells of a file, and whether they are split into tokens; read its counts."""
+def counted_table(
+    layout: Layout, lines: Callable[[], Lines]
+) -> CsvCells | JsonCells | CountedLines | None:
+    """Return the reader of a file that has counts; None for other formats.
+
+    `lines`: returns the file's lines, in blocks.
+    """
     columns = layout.columns
-    lines = line_blocks(cleaned)
-    match layout.format:
-        case "csv" | "json" | "uniq":
-            table = (
-                CsvCells(cleaned, "count", alphabet, notes, counts.read, columns)
-                if isinstance(columns, Table)
-                else JsonCells(cleaned, columns, alphabet, counts.read)
-                if isinstance(columns, JsonLines)
-                else CountedLines(cleaned, alphabet, counts.read)
-            )
-            return table.cells(), table.in_tokens
-        case "xes":
-            pieces = (piece for _, piece in pieces_of(cleaned))
-            return xes_cells(pieces, layout.reading.event_column, notes), True
-        case "fasta":
-            return fasta_cells(lines, notes), False
-        case "fastq":
-            return fastq_cells(lines, notes), False
-        case "spmf":
-            return spmf_cells(lines, notes), True
-        case "abbadingo":
-            return abbadingo_cells(lines, notes), True
-    if isinstance(columns, EventTable):
-        return event_cells(lines, columns, notes), True
-    if isinstance(columns, ConllColumns):
-        return conll_cells(lines, columns, notes), True
-    separator = layout.reading.separator if layout.format == "tokens" else "auto"
-    cells = line_cells(cleaned, notes)
-    if separator in SEPARATORS:
-        cells = _separated(cells, SEPARATORS[separator])
-    return cells, layout.format == "tokens"
+    if isinstance(columns, Table):
+        return CsvCells(lines, "count", columns)
+    if isinstance(columns, JsonLines):
+        return JsonCells(lines, columns)
+    return CountedLines(lines) if layout.format == "uniq" else None
 
 
-def _separated(cells: Cells, separator: str) -> Cells:
+def other_cells(layout: Layout, pieces: Iterable[bytes], notes: list[str]) -> Cells:
+    """Yield the cells of a file of another trade.
+
+    `pieces`: the cleaned file, in pieces of whole lines.
+    """
+    if layout.format == "xes":
+        return xes_cells(pieces, layout.reading.event_column, notes)
+    lines = (rows for piece in pieces for rows in line_blocks(piece))
+    if isinstance(layout.columns, EventTable):
+        return event_cells(lines, layout.columns, notes)
+    if isinstance(layout.columns, ConllColumns):
+        return conll_cells(lines, layout.columns, notes)
+    readers = {
+        "fasta": fasta_cells,
+        "fastq": fastq_cells,
+        "spmf": spmf_cells,
+        "abbadingo": abbadingo_cells,
+    }
+    return readers[layout.format](lines, notes)
+
+
+def separated(cells: Cells, layout: Layout) -> Cells:
     """Write spaces between symbols that have another separator between them; a line may be filled
     up with it.
 
     Raises FormatError if a symbol is empty or has white space inside.
     """
+    sign = SEPARATORS.get(layout.reading.separator) if layout.format == "tokens" else None
+    if sign is None:
+        yield from cells
+        return
     for texts, lines in cells:
         rows = [
-            [symbol.strip() for symbol in text.rstrip(separator).split(separator)] if text else []
+            [symbol.strip() for symbol in text.rstrip(sign).split(sign)] if text else []
             for text in texts
         ]
         for row, line in zip(rows, lines, strict=True):
@@ -1117,7 +1139,7 @@ def _separated(cells: Cells, separator: str) -> Cells:
                 if (not symbol and row != [""]) or len(symbol.split()) > 1:
                     raise FormatError(
                         "a symbol must be text without white space; got "
-                        f"{quoted(symbol)} between {SEPARATOR_SIGNS[separator]}s",
+                        f"{quoted(symbol)} between {layout.reading.separator}s",
                         line,
                     )
         yield [" ".join(row) for row in rows], lines
