@@ -238,6 +238,17 @@ class DataRecipe(Record):
 
 # A field that says how uploaded strings are read -> its name in `Reading`.
 READING_FIELDS = {f"upload_{name}": name for name in options_of(Reading)}
+
+
+def reading_fields(reading: Reading) -> dict[str, Any]:
+    """Return the fields of a data recipe that say how strings are read, and have an effect.
+
+    >>> reading_fields(Reading("fasta"))
+    {'upload_format': 'fasta', 'upload_encoding': 'utf-8'}
+    """
+    return {f"upload_{name}": value for name, value in reading.fields().items()}
+
+
 # The fields that hold the SHA-256 of a file.
 UPLOADS = (
     "upload",

@@ -14,6 +14,7 @@
 - `letters`: says what can't be seen in symbols: letters in two forms, characters without width,
   other empty words.
 - `string_files`: reads strings from the bytes of a file, in any format.
+- `preview`: shows the beginning of a file, and what can be chosen about it.
 - `value_files`: reads tables of strings and values, and Abbadingo files.
 - `pautomac`: reads and writes solutions and models of the PAutomaC competition.
 - `exchange`: reads automata from OpenFst's text form and from JSON.

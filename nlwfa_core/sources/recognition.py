@@ -27,7 +27,7 @@ from typing import Any
 
 from ..errors import FormatError, enumeration, listed, plural
 from ..strings.words import LAMBDA
-from .reading import AUTO, SEPARATOR_SIGNS, SEPARATORS, YES, Reading
+from .reading import AUTO, COLUMNS, SEPARATOR_SIGNS, SEPARATORS, YES, Reading
 
 MOST_ROWS = 21  # lines that are examined, blank ones not counted: a header and twenty others
 LONGEST_HEAD = 2**13  # characters of a line that are split into tokens, to see where its commas are
@@ -1065,6 +1065,32 @@ def conll_columns_of(rows: Sequence[str], reading: Reading) -> ConllColumns:
         bool(names) and names[0] == "id",
         f"symbols in column {column + 1} of {width}{name}{example}{other}",
     )
+
+
+def columns_of_table(rows: Sequence[str], reading: Reading) -> list[str]:
+    """List the columns of a table's first rows: their names, if the first line has names,
+    otherwise their numbers; empty if it is no table.
+    """
+    choices = [value for name, value in reading.changes().items() if name in COLUMNS]
+    try:
+        columns = _Columns(rows, len(rows) < MOST_ROWS, reading, choices)
+    except FormatError:
+        return []
+    return [
+        name if name and columns.names.count(name) == 1 else str(number)
+        for number, name in enumerate(columns.names, start=1)
+    ]
+
+
+def columns_of_conll(rows: Sequence[str]) -> list[str]:
+    """List the columns of a CoNLL file: their names, if it has names, otherwise their numbers."""
+    try:
+        columns = conll_columns_of(rows, Reading("conll"))
+    except FormatError:
+        return []
+    if columns.has_ids and columns.num_columns == len(CONLL_U):
+        return list(CONLL_U)
+    return [str(number) for number in range(1, columns.num_columns + 1)]
 
 
 def _conll_choice(choice: str, names: Sequence[str], width: int) -> int:

@@ -29,6 +29,7 @@ from nlwfa_core.experiment.recipe import (
     flat,
     flat_name,
     over_limit,
+    reading_fields,
     with_fields,
 )
 from nlwfa_core.files import SHA256
@@ -353,7 +354,8 @@ def apply_preset(name: str) -> None:
     recipe = PRESETS[name][1]
     if recipe.data.source == "upload":
         uploads = {key: st.session_state.get(key, "") for key in UPLOADS}
-        recipe = recipe.changed(data=recipe.data.changed(**uploads))
+        own = reading_fields(current().data.reading)
+        recipe = recipe.changed(data=recipe.data.changed(**uploads, **own))
     set_recipe(recipe)
 
 
@@ -657,6 +659,6 @@ def describe_change(before: Recipe, after: Recipe) -> str:
 def _written(name: str, value: Any) -> str:
     if value is None:
         return "–"
-    if name.startswith("upload"):
+    if name in UPLOADS:
         return escape_markdown(uploads.title(value) or value[:6]) if value else "none"
     return escape_markdown(f"{value:,}" if isinstance(value, int) else str(value))
