@@ -383,8 +383,10 @@ def conll_cells(lines: Lines, columns: ConllColumns, notes: list[str]) -> Cells:
                 continue
             is_begin = columns.by_tab or not sentence
             if row.startswith("#") and is_begin and len(fields) != columns.num_columns:
+                left_out["comment"] += 1
                 continue
             if fields[0].startswith("-DOCSTART-"):
+                left_out["-DOCSTART- line"] += 1
                 continue
             width = width or len(fields)
             if len(fields) != width or len(fields) <= columns.column:
@@ -395,8 +397,7 @@ def conll_cells(lines: Lines, columns: ConllColumns, notes: list[str]) -> Cells:
                 )
                 raise FormatError(f"expected {wanted}; got {len(fields):,}", line)
             if columns.has_ids and RANGE_OR_EMPTY.fullmatch(fields[0]):
-                kind = "word of several tokens" if "-" in fields[0] else "empty node"
-                left_out[kind] += 1
+                left_out["token range" if "-" in fields[0] else "empty node"] += 1
                 continue
             if not sentence:
                 begun = line
@@ -411,11 +412,8 @@ def conll_cells(lines: Lines, columns: ConllColumns, notes: list[str]) -> Cells:
         raise FormatError("the file has no sentences; it needs at least 1")
     notes += symbols.notes
     if left_out:
-        words = left_out["word of several tokens"]
-        nodes = left_out["empty node"]
-        parts = [plural(words, "line") + " of words of several tokens"] if words else []
-        parts += [plural(nodes, "line") + " of empty nodes"] if nodes else []
-        notes.append(f"Left out: {' and '.join(parts)}.")
+        kinds = [plural(number, kind) for kind, number in sorted(left_out.items())]
+        notes.append(f"Left out: {', '.join(kinds)}.")
 
 
 # FASTA and FASTQ
@@ -426,7 +424,7 @@ RESIDUES = re.compile(r"[A-Za-z*.-]+")
 def fasta_cells(lines: Lines, notes: list[str]) -> Cells:
     """Yield the sequence below each line that begins with ">", its lines joined."""
     parts: list[str] = []
-    header = num_empty = num_headers = 0
+    header = num_empty = num_headers = num_comments = 0
     for rows in _numbered(lines):
         cells: list[str] = []
         begins: list[int] = []
@@ -440,7 +438,9 @@ def fasta_cells(lines: Lines, notes: list[str]) -> Cells:
                 header = line
                 num_headers += 1
                 parts = []
-            elif row and not row.startswith(";"):
+            elif row.startswith(";"):
+                num_comments += 1
+            elif row:
                 residues = "".join(row.split())
                 if not header:
                     raise FormatError(
@@ -457,7 +457,8 @@ def fasta_cells(lines: Lines, notes: list[str]) -> Cells:
         raise FormatError("a FASTA file begins with a line such as >name; it has none")
     num_empty += not parts
     yield ["".join(parts)], [header]
-    notes.append(f"Names of {plural(num_headers, 'sequence')} left out.")
+    comments = f", and {plural(num_comments, 'comment')}" if num_comments else ""
+    notes.append(f"Names of {plural(num_headers, 'sequence')} left out{comments}.")
     if num_empty:
         notes.append(f"{plural(num_empty, 'name')} without a sequence read as the empty word.")
 

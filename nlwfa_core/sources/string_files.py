@@ -42,6 +42,7 @@ from ..strings.words import LAMBDA, Alphabet, IntArray, Words, in_order, offsets
 from .letters import as_windows_1252, empty_word_notes, symbol_notes
 from .other_files import ABBADINGO_HEADER, format_of_other_file, is_labelled, line_notes
 from .other_formats import (
+    CONCEPT_NAME,
     Cells,
     CountedCells,
     Lines,
@@ -1180,8 +1181,11 @@ class Layout:
     @property
     def detail(self) -> str:
         """Describe the columns, as the end of a sentence."""
-        if self.format == "xes" and self.reading.event_column:
-            return f"symbols in the attribute {self.reading.event_column}"
+        if self.format == "xes":
+            chosen = self.reading.event_column
+            return f"symbols in the attribute {chosen or CONCEPT_NAME} of events" + (
+                "" if chosen else "; event_column chooses another"
+            )
         if self.format == "tokens" and self.reading.separator != "auto":
             return f"with {self.reading.separator}s between them"
         return self.columns.detail if self.columns else ""

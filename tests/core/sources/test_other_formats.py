@@ -273,7 +273,7 @@ def test_conll_u_has_a_string_for_each_sentence() -> None:
     assert "symbols in column 2 of 10 (form); text_column chooses another" in read.reading
     assert read.notes == (
         "Symbols have _ in place of white space: 'New York' is 'New_York'.",
-        "Left out: 1 line of words of several tokens and 1 line of empty nodes.",
+        "Left out: 2 comments, 1 empty node, 1 token range.",
     )
     for choice in ("upos", "4", "UPOS"):
         read = read_strings(CONLL_U, Reading("conll", text_column=choice))
