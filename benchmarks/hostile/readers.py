@@ -71,6 +71,7 @@ CHARACTERS_MEMORY = 13
 FORMATS_MEMORY = {
     "auto": CHARACTERS_MEMORY,
     "characters": CHARACTERS_MEMORY,
+    "events": 20,  # each line may be another case, which is a Python object
 }
 # The same for a file of runs: a line of eleven bytes becomes a few Python objects.
 RUNS_MEMORY = 45

@@ -172,7 +172,7 @@ def _is_html(rows: Sequence[str]) -> bool:
 # Biology
 
 SEQUENCE = re.compile(
-    r"[A-Za-z*.-]+|[A-Za-z*-]{10}( [A-Za-z*-]{10})*( [A-Za-z*-]{1,10})?|[0-9]+( [0-9]+)*"
+    r"[A-Za-z*.?~-]+|[A-Za-z*-]{10}( [A-Za-z*-]{10})*( [A-Za-z*-]{1,10})?|[0-9]+( [0-9]+)*"
 )
 
 
@@ -180,7 +180,9 @@ def _is_fasta(rows: Sequence[str]) -> bool:
     """Return whether most headers, which begin with ">", are followed by a sequence of letters (or
     by numbers, its qualities).
     """
-    rows = [row.strip() for row in rows]
+    rows = [row.strip() for row in rows if not row.startswith(";")]
+    if not rows:
+        return False
     is_header = [re.match(r">[^\s>]+(\s|$)", row) is not None for row in rows]
     bodies = [row for row, header in zip(rows, is_header, strict=True) if not header]
     num_empty = sum(one and two for one, two in pairwise(is_header))
@@ -193,15 +195,13 @@ def _is_fasta(rows: Sequence[str]) -> bool:
 
 
 def _is_fastq(rows: Sequence[str]) -> bool:
-    """Return whether lines come in fours: @name, letters, +, and a quality for each letter."""
+    """Return whether a line @name and a line of letters come first, and a line + or +name later."""
     rows = [row.strip() for row in rows]
-    records = [rows[start : start + 4] for start in range(0, len(rows) - 3, 4)]
-    return bool(records) and all(
-        name.startswith("@")
-        and plus.startswith("+")
-        and letters.isalpha()
-        and len(letters) == len(qualities)
-        for name, letters, plus, qualities in records
+    return (
+        len(rows) > 2
+        and re.match(r"@\S", rows[0]) is not None
+        and SEQUENCE.fullmatch(rows[1]) is not None
+        and any(row in ("+", f"+{rows[0][1:]}") for row in rows[2:])
     )
 
 
@@ -217,6 +217,8 @@ def _is_conll(rows: Sequence[str]) -> bool:
         return False
     if all(len(row.split("\t")) == 10 and re.match(r"[0-9]+([-.][0-9]+)?\t", row) for row in rows):
         return True
+    if _has_ids(rows):
+        return True
     columns = [row.split() for row in rows if not row.startswith("-DOCSTART-")]
     if len(columns) < 2 or len({len(row) for row in columns}) > 1 or len(columns[0]) < 2:
         return False
@@ -230,6 +232,24 @@ def _is_conll(rows: Sequence[str]) -> bool:
         and len(set(tags)) > 1
         and PARTS_OF_SPEECH.issuperset(tags)
         and 5 * words_as_tags <= len(tags)
+    )
+
+
+def _has_ids(rows: Sequence[str]) -> bool:
+    """Return whether lines of four or more columns, separated by tabs, are numbered 1, 2, 3 … anew
+    in each sentence.
+    """
+    columns = [row.split("\t") for row in rows]
+    ids = [row[0] for row in columns]
+    if not all(one.isdecimal() and len(one) < 9 for one in ids):
+        return False
+    follow = all(two == "1" or int(two) == int(one) + 1 for one, two in pairwise(ids))
+    return (
+        len({len(row) for row in columns}) == 1
+        and len(columns[0]) > 3
+        and ids[0] == "1"
+        and 1 < ids.count("1") < len(ids)
+        and follow
     )
 
 

@@ -39,6 +39,7 @@ CountedCells = Iterator[tuple[list[str], list[str], list[int]]]
 
 LARGEST_EXACT = 2**53  # the largest whole number that a float64 has exactly
 MOST_EVENTS = 2**13  # events whose names are text at once
+MOST_DEPTH = 1_000  # of elements in XML
 CONCEPT_NAME = "concept:name"
 TRANSITION = "lifecycle:transition"
 
@@ -244,8 +245,8 @@ def _grouped(
 class _XesParser:
     """Reads traces of XES from pieces of a file.
 
-    A document type, with which XML can define entities, is refused. Elements may be nested to any
-    depth: only their names and depths are looked at.
+    A document type, with which XML can define entities, is refused, and so are elements that are
+    nested very deep, for each of which the parser needs memory until it ends.
     """
 
     def __init__(self, event_key: str) -> None:
@@ -255,7 +256,8 @@ class _XesParser:
         self.lines: list[int] = []
         self.num_empty = 0
         self._key = event_key
-        self._path: list[str] = []
+        self._depth = 0
+        self._path: list[str] = []  # the names of the first four open elements
         self._trace: list[str] = []
         self._name: str | None = None
         # The bytes are UTF-8 by now, whatever the declaration says.
@@ -277,9 +279,14 @@ class _XesParser:
         raise FormatError("XES has no <!DOCTYPE", self._parser.CurrentLineNumber)
 
     def _start(self, tag: str, attributes: dict[str, str]) -> None:
-        name = tag.rsplit(":", 1)[-1]
-        depth = len(self._path)
+        depth = self._depth
+        self._depth += 1
         line = self._parser.CurrentLineNumber
+        if depth >= MOST_DEPTH:
+            raise FormatError(f"elements nested in more than {MOST_DEPTH:,} others", line)
+        if depth > 3:
+            return
+        name = tag.rsplit(":", 1)[-1]
         if depth == 0 and name != "log":
             raise FormatError(f"the root element must be log; got {_seen(name)}", line)
         if name == "event" and depth == 1:
@@ -300,6 +307,9 @@ class _XesParser:
                 self.transitions[attributes.get("value", "").lower()] += 1
 
     def _end(self, tag: str) -> None:
+        self._depth -= 1
+        if self._depth > 3:
+            return
         line = self._parser.CurrentLineNumber
         if len(self._path) == 3 and self._path[1:] == ["trace", "event"]:
             if self._name is None:
@@ -418,7 +428,7 @@ def conll_cells(lines: Lines, columns: ConllColumns, notes: list[str]) -> Cells:
 
 # FASTA and FASTQ
 
-RESIDUES = re.compile(r"[A-Za-z*.-]+")
+RESIDUES = re.compile(r"[A-Za-z*.?~-]+")
 
 
 def fasta_cells(lines: Lines, notes: list[str]) -> Cells:
@@ -448,7 +458,7 @@ def fasta_cells(lines: Lines, notes: list[str]) -> Cells:
                     )
                 if not RESIDUES.fullmatch(residues):
                     raise FormatError(
-                        f"a sequence must be letters, *, - or .; got {_seen(row)}", line
+                        f"a sequence must be letters or * - . ? ~; got {_seen(row)}", line
                     )
                 parts.append(residues)
         if cells:
@@ -501,7 +511,9 @@ def _read_of(record: Sequence[tuple[int, str]]) -> str:
     if not name.startswith("@"):
         raise FormatError(f"expected a line such as @name; got {_seen(name)}", line)
     if letters and not RESIDUES.fullmatch(letters):
-        raise FormatError(f"a sequence must be letters, *, - or .; got {_seen(letters)}", line + 1)
+        raise FormatError(
+            f"a sequence must be letters or * - . ? ~; got {_seen(letters)}", line + 1
+        )
     if not plus.startswith("+"):
         raise FormatError(
             f"expected a line that begins with + (a sequence has one line); got {_seen(plus)}",

@@ -32,7 +32,9 @@ HEAD = 2**16  # bytes of a file that are looked at
 NUM_LINES = 8  # lines that are shown
 LONGEST_LINE = 120  # characters that are shown of each
 MOST_COLUMNS = 100  # that can be chosen
-XES_KEY = re.compile(r'<(?:\w+:)?(?:string|id|int|boolean)\s[^>]*\bkey="([^"]{1,200})"')
+XES_KEY = re.compile(
+    r"""<(?:\w+:)?(?:string|id|int|boolean)\s[^>]*?\bkey\s*=\s*["']([^"'<]{1,200})["']"""
+)
 
 
 @dataclass(frozen=True)

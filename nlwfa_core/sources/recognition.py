@@ -282,7 +282,12 @@ CASE_NAMES = names_in(
 EVENT_NAMES = names_in(
     "activity, activity name, concept name, event, event name, action, symbol, symb, ff symb"
 )
-ORDER_NAMES = names_in("timestamp, time timestamp, time, date, datetime, step, position, order")
+ORDER_NAMES = names_in(
+    """
+    timestamp, time timestamp, complete timestamp, event time, time, date, datetime, step,
+    position, order
+    """
+)
 
 
 @dataclass(frozen=True)
@@ -993,6 +998,7 @@ def event_table_of(rows: Sequence[str], all_rows: bool, reading: Reading) -> Eve
 EPOCH = datetime(1970, 1, 1)
 MICROSECOND = timedelta(microseconds=1)
 ORDER_NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
+YEAR_FIRST = re.compile(r"^([0-9]{4})/([0-9]{2})/([0-9]{2})(?=$|[ T])")
 MAX_ORDER = 40  # characters of what an event is sorted by
 
 
@@ -1012,7 +1018,7 @@ def order_key(text: str) -> tuple[float, str]:
         number = float(text)
         return (number, "numbers") if math.isfinite(number) else (0, "")
     try:
-        moment = datetime.fromisoformat(text)
+        moment = datetime.fromisoformat(YEAR_FIRST.sub(r"\1-\2-\3", text))
     except ValueError:
         return 0, ""
     offset = moment.utcoffset()

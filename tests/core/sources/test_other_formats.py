@@ -178,6 +178,20 @@ def test_whole_numbers_of_nanoseconds_are_sorted_exactly() -> None:
             read_strings(data + b"1,c,%s\n" % more)
 
 
+def test_dates_are_sorted_as_dates() -> None:
+    log = "Case ID,Activity,Complete Timestamp\n1,c,{}\n1,a,{}\n1,b,{}\n"
+    for moments in (
+        ("2010/12/30 11:02:00.000", "2009/12/30 11:02", "2010/01/02"),
+        ("2024-01-31T10:00Z", "2024-01-31T11:30+02:00", "2024-01-31T09:45+00:00"),
+        ("1e3", "-2", "10.5"),
+    ):
+        read = read_strings(log.format(*moments).encode())
+        assert strings(read) == ["abc"] and "sorted by 'Complete Timestamp'" in read.reading
+    # The order of the file, if a column has no such dates, and nobody has chosen it.
+    read = read_strings(log.format("31.12.10", "01.01.09", "1.5.10").encode())
+    assert strings(read) == ["cab"] and "in the order of the file; not used" in read.reading
+
+
 # XES
 
 
@@ -210,11 +224,15 @@ def test_what_is_no_xes_is_an_error(old: bytes, new: bytes, message: str) -> Non
         read_strings(XES.replace(old, new), "xes")
 
 
-def test_deeply_nested_xes_is_read() -> None:
-    deep = b"<list>" * 20_000 + b"</list>" * 20_000
-    assert strings(read_strings(XES.replace(b"</event>", deep + b"</event>", 1))) == [
-        "register pay_&_go"
-    ]
+def test_nested_xes_is_read_up_to_a_depth() -> None:
+    for depth in (900, 20_000):
+        deep = b"<list>" * depth + b"</list>" * depth
+        data = XES.replace(b"</event>", deep + b"</event>", 1)
+        if depth < 1000:
+            assert strings(read_strings(data)) == ["register pay_&_go"]
+        else:
+            with pytest.raises(FormatError, match="nested in more than 1,000 others"):
+                read_strings(data)
 
 
 def test_an_activity_that_starts_and_completes_is_said_to_occur_twice() -> None:
@@ -342,6 +360,8 @@ def test_fastq_has_four_lines_a_read() -> None:
     ):
         with pytest.raises(FormatError, match=message):
             read_strings(bad, "fastq")
+    with pytest.raises(FormatError, match=r"line 3: .* \(a sequence has one line\)"):
+        read_strings(b"@r1\nACGT\nACGT\n+\nIIIIIIII\n")
 
 
 # SPMF, uniq -c, Abbadingo
