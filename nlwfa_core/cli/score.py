@@ -355,10 +355,10 @@ def _read_test_set(
         notes += (reading_of(file_name(solution), solution_reading(values)),)
     if truth is not None and true_model is not None:
         size = f"{plural(truth.num_states, 'state')}, {plural(truth.num_symbols, 'symbol')}"
-        reading = (
+        sentence = (
             f"read as an automaton: {size}" if _is_automaton(true_model) else model_reading(truth)
         )
-        notes += (reading_of(file_name(true_model), reading),)
+        notes += (reading_of(file_name(true_model), sentence),)
     return file_test_set(file, values, truth), notes
 
 
