@@ -277,10 +277,12 @@ def _is_uniq(rows: Sequence[str]) -> bool:
     other line has.
     """
     parts = [ALIGNED.fullmatch(row.rstrip()) for row in rows]
-    if len(rows) < 2 or not all(parts):
+    if not all(parts):
         return False
     ends = {part.end(2) for part in parts if part}
     texts = {part[3] for part in parts if part}
+    if len(rows) == 1:  # `uniq` writes at least three spaces before a number of four digits
+        return any(len(part[1]) > 2 for part in parts if part)
     return len(ends) == 1 and len(texts) == len(rows) and any(part[1] for part in parts if part)
 
 

@@ -466,7 +466,8 @@ def _columns(table: list[list[str]], delimiter: str, certain: bool) -> Table | N
         raise FormatError(
             "a table of strings must have 2 columns, string and count; got numbers in the "
             "first column and text in the other, "
-            f"without a line that names the columns{_otherwise()}"
+            "without a line that names the columns: set the format to csv, and say which is which "
+            f"(text_column, count_column){_otherwise()}"
         )
     if (
         not has_header
@@ -504,8 +505,9 @@ def _named_counts(names: list[str], columns: list[int], numeric: list[int]) -> i
         raise FormatError(
             "a table of strings must have 2 columns, string and count; got numbers in the column "
             f"{enumeration([titles[column] for column in numeric])}{text}; if the numbers "
-            "are counts, call "
-            f"their column count, n or frequency{_otherwise()}"
+            "are counts, call their column count, n or frequency, or say which it is "
+            f"(count_column); if each line is an event of a case, set the format to events"
+            f"{_otherwise()}"
         )
     return counts[-1]
 

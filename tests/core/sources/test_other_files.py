@@ -132,6 +132,7 @@ OTHERS: dict[str, list[str]] = {
         "     10 0 1 1\n      2 1 0\n",
         "   2 a,b\n 100 b\n",
         "  12 x\n   3 y z\n",
+        "      7 a b\n",
     ],
     "a file of numbered lines": [
         "     1\tthe cat\n     2\ta dog\n     3\tthe dog\n",
