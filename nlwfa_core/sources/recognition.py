@@ -804,7 +804,10 @@ class _Columns:
             return True
         if not all(first[1:]) or any(NUMBER.fullmatch(cell) for cell in first):
             return False
-        if any(_plain(cell) in CASE_NAMES | EVENT_NAMES | COLUMN_NAMES for cell in first):
+        names = [_plain(cell) for cell in first]
+        known = sum(name in CASE_NAMES | EVENT_NAMES | COLUMN_NAMES for name in names)
+        is_log = not CASE_NAMES.isdisjoint(names) and not EVENT_NAMES.isdisjoint(names)
+        if is_log or 2 * known > len(names):
             return True
         return any(
             _is_numeric([row[column] for row in self.table[1:]])

@@ -81,6 +81,7 @@ UNUSED = {"explore": "drawer", "learn": "no_sidebar"} | dict.fromkeys(
 UNDO_STACK = "undo.stack"
 UNDO_LAST = "undo.last"
 REDO_STACK = "undo.redo"
+MOST_CHARACTERS = 200  # of a field that is text, such as the name of a column
 MAX_CHANGES = 50
 
 SidebarState = tuple[Recipe, dict[str, Any]]
@@ -489,7 +490,7 @@ def _control(name: str, caption: bool = True) -> Any:
         return st.checkbox(value=default, on_change=_follow_defaults, args=(name,), **shared)
     if entry.kind in (int, float):
         return _number(name, default, shared)
-    return st.text_input(value=default, **shared)
+    return st.text_input(value=default, max_chars=MOST_CHARACTERS, **shared)
 
 
 def _number(name: str, default: float, shared: dict[str, Any]) -> float:

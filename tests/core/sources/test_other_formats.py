@@ -90,6 +90,9 @@ def test_columns_without_names_have_numbers() -> None:
     read = read_strings(rows, Reading("events", case_column="1", event_column="2"))
     assert strings(read) == ["register pay check_it", "register"]
     assert "column 1 (such as '101')" in read.reading
+    # A first event may be called as a column is.
+    read = read_strings(b"c1,order\nc2,pay\n", Reading("events", case_column="1", event_column="2"))
+    assert strings(read) == ["order", "pay"]
     # The first line may look like names, and be none.
     data = b"case,event\nc,d\n"
     chosen = Reading("events", case_column="1", event_column="2", header="no")
