@@ -67,6 +67,7 @@ from .search.rank_selection import select_rank as select_rank
 from .sources.pautomac import read_pautomac_model as read_pautomac_model
 from .sources.pautomac import read_solution as read_solution
 from .sources.random_automata import sample_words as sample_words
+from .sources.reading import Reading as Reading
 from .sources.spice import read_prefixes as read_prefixes
 from .sources.spice import read_ranking as read_ranking
 from .sources.spice import read_targets as read_targets

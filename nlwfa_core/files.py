@@ -246,6 +246,14 @@ class FileShelf:
         return read_capped(self.directory / name, limits.most("file_bytes"))
 
     @check_types
+    def head(self, name: str, size: int) -> bytes:
+        """Read the first bytes of the file of this name; none if there is no such file."""
+        if SHA256.fullmatch(name):
+            with suppress(OSError), (self.directory / name).open("rb") as file:
+                return file.read(size)
+        return b""
+
+    @check_types
     def title(self, name: str) -> str:
         """Return the name that a person knows a file by; empty if it came without one."""
         if SHA256.fullmatch(name):

@@ -133,6 +133,7 @@ def test_links_between_pages_lead_somewhere() -> None:
 
 SAYS = {
     "csv": "'ran': 1.0",
+    "logs": "sorted by 'when'",
     "factor": "{'rank': 6, 'statistic': 'factor'}\n0.2",
     "figure": r"\begin{tabular}",
     "compare": "0.083 [0.065, 0.101] 0.001",

@@ -47,9 +47,12 @@ from nlwfa_core.models.model_files import load, save
 from nlwfa_core.models.nlwfa import NLWFA
 from nlwfa_core.models.recurrent import RecurrentModel
 from nlwfa_core.models.wfa import WFA
+from nlwfa_core.records import options_of
 from nlwfa_core.sources.counting import count_strings
 from nlwfa_core.sources.exchange import read_openfst, read_symbol_table, read_weights_json
+from nlwfa_core.sources.names import ENCODINGS, FORMATS
 from nlwfa_core.sources.pautomac import read_pautomac_model, read_solution
+from nlwfa_core.sources.reading import COLUMNS, Reading
 from nlwfa_core.sources.spice import read_ranking, read_targets
 from nlwfa_core.sources.string_files import read_strings
 from nlwfa_core.sources.value_files import read_values
@@ -60,11 +63,16 @@ from studies.reproduction.experiments import Measured, Planned, RunFile
 from .. import ROOT
 from .mutations import Mutation, of_bytes, of_json
 
-FORMATS = ("auto", "pautomac", "characters", "tokens", "csv", "json")
 # Bytes of memory for each byte of a file of characters. Four bytes (three characters and a line
 # end) become five numbers of eight bytes: three symbols, an offset and a count. Other formats have
 # more bytes for each symbol.
 CHARACTERS_MEMORY = 13
+# The same for each format that needs more than ten.
+FORMATS_MEMORY = {
+    "auto": CHARACTERS_MEMORY,
+    "characters": CHARACTERS_MEMORY,
+    "events": 20,  # each line may be another case, which is a Python object
+}
 # The same for a file of runs: a line of eleven bytes becomes a few Python objects.
 RUNS_MEMORY = 45
 # The same for targets and rankings: a line of two bytes, one symbol, becomes up to six numbers of
@@ -72,6 +80,34 @@ RUNS_MEMORY = 45
 TARGETS_MEMORY = 45
 LETTERS = Alphabet(("a", "b"))
 COIN = WFA(np.array([1.0, 0.0]), np.full((2, 2, 2), 0.2), np.array([0.2, 0.2]))
+EVENTS = (
+    b"case,activity,time\n7,pay,2024-01-31T12:00:00Z\n8,register,2024-01-31T12:00:01Z\n"
+    b"7,register,2023-12-31 09:00+01:00\n"
+)
+LOG = b"case;what;no\n7;register;1\n8;a b;1.5\n7;pay;-3\n"
+XES = b"""<?xml version="1.0"?>
+<log xes.version="1.0">
+ <trace><string key="concept:name" value="1"/>
+  <event><string key="concept:name" value="register"/>
+   <string key="lifecycle:transition" value="start"/></event>
+  <event><string key="concept:name" value="pay"/></event></trace>
+ <trace/>
+</log>
+"""
+# format of a file of another trade -> such files
+OTHER_STRINGS: dict[str, tuple[bytes, ...]] = {
+    "events": (EVENTS, LOG, b"session_id|action\n1|a\n1|b\n2|a\n"),
+    "xes": (XES,),
+    "conll": (
+        b"# text = The cat\n1-2\tThe\t_\n1\tThe\tDET\n2\tcat\tNOUN\n\n1\tsat\tVERB\n",
+        b"-DOCSTART- -X- O\n\nEU NNP B-ORG\nrejects VBZ O\n\n",
+    ),
+    "fasta": (b">s1 x\nACGT\nAC\n\n>s2\n>s3\nacgt*\n", b">a\nACGTACGTAC GGTT\n"),
+    "fastq": (b"@r1\nACGTN\n+\nIIIII\n@r2\nGG\n+r2\n!!\n",),
+    "spmf": (b"1 -1 2 3 -1 -2\n-2\n", b"@ITEM=1=a b\n<1> 1[5] -1 -2 SUtility:5\n"),
+    "uniq": (b"   12 the cat\n    3 a\n    1\n",),
+    "abbadingo": (b"3 2\n1 3 0 1 1\n0 2 1 0\n1 0\n", b"2 2\n1 2 a/0.5 b/1\n-1 1 a/2\n"),
+}
 STRINGS = (
     b"4 2\n2 0 1\n0\n3 1 1 0\n1 1\n",
     b"abba\nab\n\n\xce\xbb\n",
@@ -205,11 +241,37 @@ def _is_passable(data: bytes) -> bool:
 
 def _strings(format: str) -> Reader:
     def read(data: bytes) -> object:
-        return read_strings(data, format, alphabet=LETTERS if len(data) % 3 == 0 else None).sample()
+        reading = Reading(format, **_choices(format, data))
+        return read_strings(
+            data, reading, alphabet=LETTERS if len(data) % 3 == 0 else None
+        ).sample()
 
+    own = OTHER_STRINGS.get(format)
+    others = [data for files in OTHER_STRINGS.values() for data in files]
     return Reader(
-        STRINGS, read, times=CHARACTERS_MEMORY if format in ("auto", "characters") else 10
+        (*own, *STRINGS[:2]) if own else (*STRINGS, *(others if format == "auto" else ())),
+        read,
+        times=FORMATS_MEMORY.get(format, 10),
     )
+
+
+def _choices(format: str, data: bytes) -> dict[str, str]:
+    """Choose columns, an encoding and a separator, depending on the size of the data."""
+    random = Random(len(data))
+    names = ("case", "what", "no", "time", "text", "count", "1", "2", "3", "", "é")
+    declared = options_of(Reading)
+    chosen = {
+        name: random.choice(names) for name in COLUMNS if format in declared[name].when[0]["format"]
+    }
+    if random.randrange(3):
+        return {}
+    if format in ("csv", "events", "tokens"):
+        chosen["separator"] = random.choice(("auto", "auto", "semicolon", "tab", "bar"))
+    if format in ("csv", "events"):
+        chosen["header"] = random.choice(("auto", "yes", "no"))
+    if not random.randrange(6):
+        chosen["encoding"] = random.choice(list(ENCODINGS))
+    return chosen
 
 
 def _pieces() -> Reader:

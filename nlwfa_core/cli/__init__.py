@@ -4,6 +4,7 @@
 - `score`: `score` and `compare`.
 - `history`: lists and exports the runs of a lab's folder.
 - `classes`: lists and deletes the class sessions of a lab's folder.
+- `count`: counts the strings of a file of any size.
 - `learn`: `fit` and `select-rank`.
 - `mix`: combines models.
 - `compete`: runs the problems of PAutomaC or SPiCe.

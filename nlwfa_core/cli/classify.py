@@ -11,12 +11,12 @@ import typer
 from ..errors import RecipeError, listed
 from ..experiment.recipe import OPTIONS, Recipe, flat, with_fields
 from ..learning.names import COUNTS, PRIORS
+from ..sources.reading import Reading
 from .learn import LEARNER_HELP, learning_recipe
-from .recipe_options import LEARNING, no_effect, takes_fields
+from .recipe_options import LEARNING, no_effect, takes_fields, takes_reading
 from .terminal import (
     AsJson,
     Force,
-    Format,
     Output,
     check_new_model,
     file_name,
@@ -35,6 +35,7 @@ LABEL_FILE = "LABEL=FILE, once for each label"
 
 
 @takes_fields(LEARNING)
+@takes_reading
 def classify(
     train: Annotated[list[str], typer.Option(help=f"Training strings: {LABEL_FILE}.")],
     test: Annotated[
@@ -43,6 +44,7 @@ def classify(
     learner: Annotated[str, typer.Option(help=LEARNER_HELP)],
     rank: Annotated[int, typer.Option(help=OPTIONS["rank"].help)],
     field_values: Mapping[str, Any],
+    reading: Reading,
     against: Annotated[
         str | None,
         typer.Option(help="Another learner, of the same rank, to compare with."),
@@ -59,7 +61,6 @@ def classify(
         Path | None,
         typer.Option(help="A folder for the models, in a folder for each label."),
     ] = None,
-    format: Format = "auto",
     force: Force = False,
     as_json: AsJson = False,
 ) -> Output:
@@ -82,10 +83,10 @@ def classify(
     folders = {label: out / file_name(Path(label)) for label in files} if out else {}
     for folder in folders.values():
         check_new_model(folder, force)
-    samples = {label: _read_train(path, format) for label, path in files.items()}
+    samples = {label: _read_train(path, reading) for label, path in files.items()}
     tested = {}
     for label, path in test_files.items():
-        file = read_words(path, format, samples[label].alphabet)
+        file = read_words(path, reading, samples[label].alphabet)
         print_notes(file.notes)
         tested[label] = file.sample()
     learned = _learned(samples, recipe, priors)
@@ -116,8 +117,8 @@ def _files(option: str, pairs: Sequence[str]) -> dict[str, Path]:
     return files
 
 
-def _read_train(path: Path, format: str) -> Sample:
-    sample, notes = read_sample(path, format, None)
+def _read_train(path: Path, reading: Reading) -> Sample:
+    sample, notes = read_sample(path, reading, None)
     print_notes(notes)
     return sample
 

@@ -28,12 +28,19 @@ from ..learning.options import Networks
 from ..metrics.score_table import SELECTION_METRICS
 from ..search.budget import DEFAULT_BUDGET, MAX_STATES, MINUTES, Budget
 from ..sources.counting import MAX_DISTINCT
-from .recipe_options import LEARNING, check_effects, no_effect, option_names, takes_fields
+from ..sources.reading import Reading
+from .recipe_options import (
+    LEARNING,
+    check_effects,
+    no_effect,
+    option_names,
+    takes_fields,
+    takes_reading,
+)
 from .terminal import (
     STRINGS,
     AsJson,
     Force,
-    Format,
     Output,
     check_new_model,
     file_name,
@@ -65,10 +72,12 @@ Learner = Annotated[str, typer.Option(help=LEARNER_HELP)]
 
 
 @takes_fields(LEARNING)
+@takes_reading
 def fit(
     train: Train,
     out: Annotated[Path, typer.Option(help="The folder to write the model to.")],
     field_values: Mapping[str, Any],
+    reading: Reading,
     learner: Annotated[str | None, typer.Option(help=LEARNER_HELP)] = None,
     rank: Annotated[int | None, typer.Option(help=OPTIONS["rank"].help)] = None,
     validation: Annotated[
@@ -110,7 +119,6 @@ def fit(
             "automaton."
         ),
     ] = False,
-    format: Format = "auto",
     max_distinct: MaxDistinct = None,
     force: Force = False,
 ) -> Output:
@@ -125,7 +133,7 @@ def fit(
         others = [
             name for name, allowed in (("n-gram", with_ngrams), ("LSTM", with_lstm)) if allowed
         ]
-        return _search(train, validation, budget, (format, max_distinct), out, others)
+        return _search(train, validation, budget, (reading, max_distinct), out, others)
     recipe = learning_recipe(learner, rank, field_values)
     of_presets = {"--max-states": max_states, "--minutes": minutes}
     of_presets |= {"--with-ngrams": with_ngrams or None, "--with-lstm": with_lstm or None}
@@ -149,7 +157,7 @@ def fit(
         raise no_effect("--validation", setting, "--refine likelihood, --starts or --preset best")
     check_new_model(out, force)
     started = perf_counter()
-    sample, held_out, notes = _read_strings(train, validation, format, max_distinct)
+    sample, held_out, notes = _read_strings(train, validation, reading, max_distinct)
     print_notes(notes)
     learned, text, fit_notes = _fit_recipe(recipe, sample, held_out, perf_counter() - started)
     messages = learned.report.messages
@@ -178,13 +186,13 @@ def _search(
     train: Path,
     validation: Path | None,
     budget: Budget,
-    reading: tuple[str, int | None],
+    reading: tuple[Reading, int | None],
     out: Path,
     other_models: Sequence[str],
 ) -> Output:
     """Search for the best model within a budget, and write it.
 
-    `reading` has the format of the files, and `--max-distinct`; `other_models` are those of
+    `reading` has how the files are read, and `--max-distinct`; `other_models` are those of
     `search`.
     """
     from ..experiment.datasets import training_keys
@@ -216,15 +224,15 @@ def _search(
 
 
 def _read_strings(
-    train: Path, validation: Path | None, format: str, max_distinct: int | None
+    train: Path, validation: Path | None, reading: Reading, max_distinct: int | None
 ) -> tuple[Sample, Sample | None, tuple[str, ...]]:
     """Read training strings and validation strings, if there are any, over one alphabet, with
     notes.
     """
-    sample, notes = read_sample(train, format, max_distinct)
+    sample, notes = read_sample(train, reading, max_distinct)
     if validation is None:
         return sample, None, notes
-    sample, held_out, validation_notes = _with_validation(sample, validation, format)
+    sample, held_out, validation_notes = _with_validation(sample, validation, reading)
     return sample, held_out, (*notes, *validation_notes)
 
 
@@ -292,14 +300,14 @@ def _check_preset(learner: str | None, rank: int | None, field_values: Mapping[s
 
 
 def _with_validation(
-    sample: Sample, path: Path, format: str
+    sample: Sample, path: Path, reading: Reading
 ) -> tuple[Sample, Sample, tuple[str, ...]]:
     """Read validation strings, and renumber them and the training strings by one common
     alphabet.
     """
     from ..experiment.datasets import overlap_notes, unseen_notes
 
-    file = read_words(path, format, sample.alphabet)
+    file = read_words(path, reading, sample.alphabet)
     held_out = file.sample()
     train = replace(sample, alphabet=file.alphabet)
     notes = (
@@ -310,6 +318,7 @@ def _with_validation(
 
 
 @takes_fields(LEARNING)
+@takes_reading
 def select_rank(
     train: Train,
     learner: Learner,
@@ -321,6 +330,7 @@ def select_rank(
         ),
     ],
     field_values: Mapping[str, Any],
+    reading: Reading,
     validation: Annotated[Path | None, typer.Option(help=f"Validation strings: {STRINGS}")] = None,
     folds: Annotated[
         int | None,
@@ -336,7 +346,6 @@ def select_rank(
     metric: Annotated[
         str, typer.Option(help=f"The score to choose by: {', '.join(SELECTION_METRICS)}.")
     ] = "wer",
-    format: Format = "auto",
     max_distinct: MaxDistinct = None,
     as_json: AsJson = False,
 ) -> Output:
@@ -352,14 +361,14 @@ def select_rank(
     check_one_of("metric", metric, SELECTION_METRICS)
     tried = number_ranges("ranks", ranks, limits.most("rank"))
     recipe = learning_recipe(learner, tried[0], field_values)
-    read, read_notes = read_sample(train, format, max_distinct)
+    read, read_notes = read_sample(train, reading, max_distinct)
     if validation is None:
         return _select_by_folds(
             (read, read_notes), recipe, tried, (folds or 0, fold_seed or 0), metric, as_json
         )
     if fold_seed is not None:
         raise no_effect("--fold-seed", "--validation", "--folds")
-    sample, held_out, validation_notes = _with_validation(read, validation, format)
+    sample, held_out, validation_notes = _with_validation(read, validation, reading)
     print_notes((*read_notes, *validation_notes))
     with progress_bar() as report:
         selection = best_of_ranks(

@@ -15,18 +15,20 @@ from ..errors import check_between, plural
 from ..experiment.recipe import DataRecipe, Recipe, with_fields
 from ..files import __version__
 from ..sources.pautomac import write_pautomac, write_solution
+from ..sources.reading import Reading
 from ..strings.trie import Trie
 from ..strings.words import Words
 from .classes import classes
 from .classify import classify
 from .compete import compete
+from .count import count
 from .export import export, import_model, sample
 from .history import history
 from .lab import lab
 from .learn import fit, select_rank
 from .mix import mix
 from .rank import rank
-from .recipe_options import Options, takes_fields
+from .recipe_options import Options, takes_fields, takes_reading
 from .reproduce import reproduce
 from .score import compare, score
 from .sweep import sweep
@@ -34,7 +36,6 @@ from .terminal import (
     STRINGS,
     AsJson,
     Force,
-    Format,
     Model,
     Output,
     check_new_file,
@@ -62,6 +63,7 @@ Solution = Annotated[
 ]
 
 
+app.command()(count)
 app.command()(fit)
 app.command("select-rank")(select_rank)
 app.command()(score)
@@ -172,10 +174,11 @@ def _write_strings(recipe: DataRecipe, out: Path, solution: Path | None) -> Outp
 
 
 @app.command()
+@takes_reading
 def weights(
     model: Model,
     words: Annotated[Path, typer.Option(help=f"The words: {STRINGS}")],
-    format: Format = "auto",
+    reading: Reading,
 ) -> Output:
     """Print a model's weight of each word, one per line, in the file's order and in full
     precision.
@@ -184,7 +187,7 @@ def weights(
     from ..models.unseen import has_known_symbols
 
     saved = read_model(model)
-    file = read_scored_words(words, format, saved.alphabet, role="")
+    file = read_scored_words(words, reading, saved.alphabet, role="")
     known = np.flatnonzero(has_known_symbols(file.words, len(saved.alphabet)))
     numbers, exponents = np.zeros(len(file.words)), np.zeros(len(file.words), dtype=np.int64)
     numbers[known], exponents[known] = scaled_weights(

@@ -11,13 +11,13 @@ import typer
 
 from ..errors import RecipeError
 from ..models.unseen import has_known_symbols
+from ..sources.reading import Reading
 from ..strings.sample import Sample
 from ..strings.words import Alphabet
-from .recipe_options import no_effect
+from .recipe_options import no_effect, takes_reading, typed
 from .terminal import (
     STRINGS,
     Force,
-    Format,
     Output,
     check_new_model,
     file_name,
@@ -27,11 +27,13 @@ from .terminal import (
 from .text import mixture_summary
 
 
+@takes_reading
 def mix(
     models: Annotated[
         list[Path], typer.Argument(help="The folders of two or more models over the same symbols.")
     ],
     out: Annotated[Path, typer.Option(help="The folder to write the mixture to.")],
+    reading: Reading,
     validation: Annotated[
         Path | None,
         typer.Option(
@@ -39,7 +41,6 @@ def mix(
             f"equal. {STRINGS}"
         ),
     ] = None,
-    format: Format = "auto",
     force: Force = False,
 ) -> Output:
     """Combine models: the weighted mean of their probabilities.
@@ -52,8 +53,8 @@ def mix(
 
     if len(models) < 2:
         raise RecipeError(f"a mixture needs at least two models; got {models[0]}")
-    if validation is None and format != "auto":
-        raise no_effect("--format", "no --validation", "--validation")
+    if validation is None and (chosen := reading.changes()):
+        raise no_effect(typed(next(iter(chosen))), "no --validation", "--validation")
     check_new_model(out, force)
     parts = [read_model(path) for path in models]
     for path, part in zip(models, parts, strict=True):
@@ -67,7 +68,7 @@ def mix(
     if validation is None:
         combined, weights = mixture(functions), [1 / len(functions)] * len(functions)
     else:
-        file = read_scored_words(validation, format, parts[0].alphabet, "validation")
+        file = read_scored_words(validation, reading, parts[0].alphabet, "validation")
         notes = file.notes
         sample = _without_unknown(file.sample(), parts[0].alphabet)
         combined, shares = fit_mixture(functions, sample)

@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ..errors import RecipeError
+from ..sources.reading import Reading
+from .recipe_options import takes_reading
 from .terminal import (
     Force,
-    Format,
     Model,
     Output,
     check_known,
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from ..strings.words import Alphabet
 
 
+@takes_reading
 def rank(
     model: Model,
     prefixes: Annotated[
@@ -41,6 +43,7 @@ def rank(
             help="Beginnings of strings: SPiCe, or any other format of strings, without counts."
         ),
     ],
+    reading: Reading,
     targets: Annotated[
         Path | None,
         typer.Option(
@@ -52,7 +55,6 @@ def rank(
         Path | None,
         typer.Option("-o", "--out", help="Write the ranking to this file, not to stdout."),
     ] = None,
-    format: Format = "auto",
     as_json: Annotated[
         bool, typer.Option("--json", help="Print the scores as one JSON object, not the ranking.")
     ] = False,
@@ -69,7 +71,7 @@ def rank(
         raise RecipeError("--force has no effect without --out: there is no file to replace")
     check_new_file(out, force, (model, prefixes, targets))
     saved = read_model(model)
-    file, notes = _read_prefixes(prefixes, format, saved.alphabet)
+    file, notes = _read_prefixes(prefixes, reading, saved.alphabet)
     words = file.words
     target: Targets | None = None
     if targets is not None:
@@ -106,7 +108,7 @@ def rank(
 
 
 def _read_prefixes(
-    path: Path, format: str, alphabet: Alphabet
+    path: Path, reading: Reading, alphabet: Alphabet
 ) -> tuple[StringFile, tuple[str, ...]]:
     """Read prefixes for a model over `alphabet`, with notes.
 
@@ -116,7 +118,7 @@ def _read_prefixes(
 
     data = read_bytes(path)
     with errors_naming(path):
-        file = read_prefixes(data, format, alphabet)
+        file = read_prefixes(data, reading, alphabet)
     words = file.words
     check_known(path, words, file.alphabet, alphabet)
     return file, (f"{file_name(path)}: {file.reading}; {prefixes_text(len(words))}", *file.notes)

@@ -1,8 +1,9 @@
 """Make options of commands from the fields of records: each option has the type, default, bounds
 and help of its field.
 
-A command takes all these options as one parameter, `field_values`: name of the field -> value. It
-contains only the options that were entered, so that the command can refuse those without effect.
+A command takes the options of a recipe as one parameter, `field_values`: name of the field ->
+value. It contains only the options that were entered, so that the command can refuse those without
+effect. How files of strings are read is another parameter, `reading`.
 """
 
 from __future__ import annotations
@@ -16,7 +17,8 @@ import typer
 
 from ..errors import FieldError, RecipeError
 from ..experiment.recipe import FIELDS, OPTIONS, Recipe, flat, needs
-from ..records import NoEffect, Option, no_effect_message
+from ..records import NoEffect, Option, no_effect_message, options_of
+from ..sources.reading import Reading
 from .terminal import Output
 
 # Python's name of an option -> the flat names of the fields that it sets.
@@ -54,61 +56,80 @@ def takes_fields(
 
     `declared` has the declaration of each field.
     """
+    return lambda command: _with_options(command, "field_values", options, declared, dict)
 
-    def with_options(command: Command) -> Command:
-        @wraps(command)
-        def command_with_options(**values: Any) -> Output:
-            entered = {name: values.pop(name) for name in options}
-            field_values = {
-                field: value
-                for name, value in entered.items()
-                if value is not None
-                for field in options[name]
-            }
-            try:
-                return command(**values, field_values=field_values)
-            except NoEffect as error:
-                message = no_effect_message(
-                    _option_of(options, error.field),
-                    {_option_of(options, name): value for name, value in error.setting.items()},
-                    {_option_of(options, name): values for name, values in error.needs.items()},
-                    between=" ",
-                )
-                raise RecipeError(message) from None
-            except FieldError as error:
-                named = (
-                    name
-                    for name, fields in options.items()
-                    if any(FIELDS.get(field, ("", field))[1] == error.field for field in fields)
-                )
-                name = next((typed(name) for name in named), error.field)
-                raise RecipeError(name + str(error).removeprefix(error.field)) from None
 
-        hints = {
-            name: hint
-            for name, hint in get_type_hints(command, include_extras=True).items()
-            if name != "field_values"
+def takes_reading(command: Command) -> Command:
+    """Decorate a command so that it has the options of `Reading` in place of its parameter
+    `reading`.
+    """
+    declared = options_of(Reading)
+    return _with_options(
+        command,
+        "reading",
+        {name: (name,) for name in declared},
+        declared,
+        lambda field_values: Reading(**field_values),
+    )
+
+
+def _with_options(
+    command: Command,
+    parameter: str,
+    options: Options,
+    declared: Mapping[str, Option],
+    make: Callable[[dict[str, Any]], Any],
+) -> Command:
+    """Give a command options in place of a parameter, which is made from the entered values."""
+
+    @wraps(command)
+    def command_with_options(**values: Any) -> Output:
+        entered = {name: values.pop(name) for name in options}
+        field_values = {
+            field: value
+            for name, value in entered.items()
+            if value is not None
+            for field in options[name]
         }
-        parameters = [
-            parameter
-            for name, parameter in signature(command).parameters.items()
-            if name != "field_values"
-        ]
-        made = {name: _annotation(declared[fields[0]]) for name, fields in options.items()}
-        command_with_options.__signature__ = Signature(  # type: ignore[attr-defined]
-            [
-                parameter.replace(kind=Parameter.KEYWORD_ONLY, annotation=hints[parameter.name])
-                for parameter in parameters
-            ]
-            + [
-                Parameter(name, Parameter.KEYWORD_ONLY, default=None, annotation=made[name])
-                for name in options
-            ]
-        )
-        command_with_options.__annotations__ = hints | made
-        return command_with_options
+        try:
+            return command(**values, **{parameter: make(field_values)})
+        except NoEffect as error:
+            if error.field not in {field for fields in options.values() for field in fields}:
+                raise
+            message = no_effect_message(
+                _option_of(options, error.field),
+                {_option_of(options, name): value for name, value in error.setting.items()},
+                {_option_of(options, name): values for name, values in error.needs.items()},
+                between=" ",
+            )
+            raise RecipeError(message) from None
+        except FieldError as error:
+            named = (
+                name
+                for name, fields in options.items()
+                if any(FIELDS.get(field, ("", field))[1] == error.field for field in fields)
+            )
+            name = next((typed(name) for name in named), "")
+            if not name:
+                raise
+            raise RecipeError(name + str(error).removeprefix(error.field)) from None
 
-    return with_options
+    hints = {
+        name: hint
+        for name, hint in get_type_hints(command, include_extras=True).items()
+        if name != parameter
+    }
+    parameters = [own for name, own in signature(command).parameters.items() if name != parameter]
+    made = {name: _annotation(declared[fields[0]]) for name, fields in options.items()}
+    command_with_options.__signature__ = Signature(  # type: ignore[attr-defined]
+        [own.replace(kind=Parameter.KEYWORD_ONLY, annotation=hints[own.name]) for own in parameters]
+        + [
+            Parameter(name, Parameter.KEYWORD_ONLY, default=None, annotation=made[name])
+            for name in options
+        ]
+    )
+    command_with_options.__annotations__ = hints | made
+    return command_with_options
 
 
 def _annotation(entry: Option) -> Any:
@@ -116,11 +137,16 @@ def _annotation(entry: Option) -> Any:
     the help has the default.
     """
     kind: Any = entry.kind
-    if entry.choices:
+    if entry.name in options_of(Reading):
+        kind = str  # its record names what is allowed; a separator may also be typed as it is
+    elif entry.choices:
         kind = Literal[tuple(entry.choices)]
     elif not isinstance(kind, type):  # several numbers, such as 2,1,2
         kind = str
-    return Annotated[kind | None, typer.Option(help=f"{entry.help} {entry.range}")]
+    help = f"{entry.help} {entry.range}".strip()
+    if kind is str and entry.choices:
+        help = f"{entry.help.removesuffix('.')}: {', '.join(entry.choices)}. {entry.range}"
+    return Annotated[kind | None, typer.Option(help=help)]
 
 
 def option_names(options: Options, names: Collection[str]) -> list[str]:

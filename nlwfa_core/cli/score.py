@@ -36,12 +36,13 @@ from ..metrics.testset import used_alphabet
 from ..models.model import alphabet_of
 from ..models.wfa import WFA
 from ..sources.pautomac import model_reading, read_pautomac_model, read_solution, solution_reading
+from ..sources.reading import Reading
 from ..sources.recognition import reading_of
 from ..strings.words import Alphabet
+from .recipe_options import takes_reading
 from .terminal import (
     STRINGS,
     AsJson,
-    Format,
     Model,
     ModelFile,
     Output,
@@ -95,9 +96,11 @@ Confidence = Annotated[
 ]
 
 
+@takes_reading
 def score(
     model: Model,
     test: Test,
+    reading: Reading,
     solution: Solution = None,
     true_model: TrueModel = None,
     against: Annotated[
@@ -110,7 +113,6 @@ def score(
     floor: Floor = 0.0,
     resamples: Resamples = None,
     confidence: Confidence = CONFIDENCE,
-    format: Format = "auto",
     as_json: AsJson = False,
     table: TableForm = None,
 ) -> Output:
@@ -128,7 +130,7 @@ def score(
     _check_resampling(resamples, confidence)
     saved = read_model(model)
     other = None if against is None else read_model(against)
-    test_set, notes = _read_test_set(test, format, saved, solution, true_model)
+    test_set, notes = _read_test_set(test, reading, saved, solution, true_model)
     notes += key_notes(saved.info.get("training_keys"), test_set.sample)
     scores = evaluate(saved.model, test_set, floor)
     health = diagnostics(saved.model, scores)
@@ -159,18 +161,19 @@ def score(
     return Output(json_text(record) if as_json else text, (*notes, *health.warnings))
 
 
+@takes_reading
 def compare(
     first: Annotated[
         Path, typer.Argument(help="A model: the folder that `fit` wrote.", metavar="A")
     ],
     second: Annotated[Path, typer.Argument(help="Another model.", metavar="B")],
     test: Test,
+    reading: Reading,
     solution: Solution = None,
     true_model: TrueModel = None,
     floor: Floor = 0.0,
     resamples: Resamples = None,
     confidence: Confidence = CONFIDENCE,
-    format: Format = "auto",
     as_json: AsJson = False,
     table: TableForm = None,
 ) -> Output:
@@ -186,7 +189,7 @@ def compare(
     form = table_form(table, as_json)
     _check_resampling(resamples, confidence)
     models = [read_model(path) for path in (first, second)]
-    test_set, notes = _read_test_set(test, format, models[0], solution, true_model)
+    test_set, notes = _read_test_set(test, reading, models[0], solution, true_model)
     for name, saved in zip("AB", models, strict=True):
         notes += tuple(
             f"{name}: {note}"
@@ -335,14 +338,14 @@ def _check_resampling(resamples: int | None, confidence: float) -> None:
 
 
 def _read_test_set(
-    test: Path, format: str, saved: ModelFile, solution: Path | None, true_model: Path | None
+    test: Path, reading: Reading, saved: ModelFile, solution: Path | None, true_model: Path | None
 ) -> tuple[TestSet, tuple[str, ...]]:
     """Read test strings for a model, with what is known about their probabilities, and notes on how
     the files were read.
     """
     from ..experiment.datasets import file_test_set
 
-    file = read_scored_words(test, format, saved.alphabet)
+    file = read_scored_words(test, reading, saved.alphabet)
     notes, values = file.notes, None
     truth = None if true_model is None else _read_true_model(true_model, file.alphabet)
     if solution is not None:
@@ -352,10 +355,10 @@ def _read_test_set(
         notes += (reading_of(file_name(solution), solution_reading(values)),)
     if truth is not None and true_model is not None:
         size = f"{plural(truth.num_states, 'state')}, {plural(truth.num_symbols, 'symbol')}"
-        reading = (
+        sentence = (
             f"read as an automaton: {size}" if _is_automaton(true_model) else model_reading(truth)
         )
-        notes += (reading_of(file_name(true_model), reading),)
+        notes += (reading_of(file_name(true_model), sentence),)
     return file_test_set(file, values, truth), notes
 
 

@@ -14,7 +14,8 @@ from ..experiment.recipe import Recipe
 from ..files import MAX_JSON_BYTES, FileShelf, read_capped
 from ..learning.progress import UNFINISHED
 from ..metrics.score_table import SCORE_OF
-from ..sources.names import FORMATS
+from ..sources.reading import Reading
+from .recipe_options import takes_reading
 from .sweep_files import check_files, read_sweep
 from .terminal import (
     RUN_FAILED,
@@ -31,6 +32,7 @@ MAX_WARNINGS_LISTED = 5  # the commonest
 MAX_FAILURES_LISTED = 20  # failed runs that are printed; the table has all of them
 
 
+@takes_reading
 def sweep(
     sweep: Annotated[
         Path, typer.Argument(help="A JSON file: a base recipe, and lists of what to vary in it.")
@@ -38,6 +40,7 @@ def sweep(
     out: Annotated[
         Path, typer.Option(help="The lab's folder: runs, history and the sweep's table go there.")
     ],
+    reading: Reading,
     jobs: Annotated[int | None, typer.Option(min=1, help="Worker processes, by default 1.")] = None,
     scheduler: Annotated[
         str | None,
@@ -64,10 +67,6 @@ def sweep(
     ] = None,
     targets: Annotated[
         Path | None, typer.Option(help="What followed each prefix: a SPiCe target file.")
-    ] = None,
-    format: Annotated[
-        str | None,
-        typer.Option(help=f"Format of the strings: {', '.join(FORMATS)}; by default auto."),
     ] = None,
     intervals: Annotated[
         bool,
@@ -106,7 +105,7 @@ def sweep(
     text = read_capped(sweep, MAX_JSON_BYTES)
     files |= {"prefixes": prefixes, "targets": targets}
     try:
-        content, readings = read_sweep(text, sweep.parent, files, format, shelf)
+        content, readings = read_sweep(text, sweep.parent, files, reading, shelf)
         recipes = Grid.from_json(content).recipes()
         check_files(recipes, shelf)
     except RecipeError as error:

@@ -10,11 +10,12 @@ from typing import Any
 
 from .. import limits
 from ..errors import RecipeError
-from ..experiment.recipe import Recipe
+from ..experiment.recipe import READING_FIELDS, Recipe
 from ..files import SHA256, FileShelf, from_json, to_json
+from ..sources.reading import Reading
 from ..sources.recognition import kind_of, reading_of
 from ..sources.string_files import clean, first_rows
-from .terminal import errors_naming, file_name, read_bytes
+from .terminal import as_options, errors_naming, file_name, read_bytes
 
 # The key of a file in a sweep, which is also the name of its option -> the field of a recipe that
 # holds the file's hash.
@@ -40,7 +41,7 @@ def read_sweep(
     content: bytes,
     folder: Path,
     options: Mapping[str, Path | None],
-    format: str | None,
+    reading: Reading,
     shelf: FileShelf,
 ) -> tuple[bytes, list[str]]:
     """Read a sweep, and store the files that the sweep or the command's options name by their
@@ -48,8 +49,9 @@ def read_sweep(
 
     `content`: the content of the sweep's file. `folder`: the folder of that file, to which the
     paths in the file are relative. `options`: key of `FIELDS` -> path of a file, which replaces the
-    path in the sweep's file. `format`: the format of the strings, which replaces `format` in the
-    sweep's file. `shelf`: the place where files are stored under their hashes.
+    path in the sweep's file. `reading`: how the strings are read: what it has chosen replaces
+    `format` in the sweep's file, and fields of its base recipe. `shelf`: the place where files are
+    stored under their hashes.
 
     Returns the sweep as JSON that names the files by their hashes, and for each file a sentence on
     how it was read.
@@ -68,7 +70,7 @@ def read_sweep(
         )
     paths = {key: folder / value for key, value in named.items()}
     paths |= {key: value for key, value in options.items() if value is not None}
-    format = lists.pop("format", None) if format is None else format
+    chosen = ({"format": lists.pop("format")} if "format" in lists else {}) | reading.changes()
     base = lists.setdefault("base", {})
     data = base.setdefault("data", {}) if isinstance(base, dict) else None
     if not isinstance(data, dict):
@@ -84,8 +86,7 @@ def read_sweep(
         data["source"] = "upload"
         # by default, use all strings of the file
         data.setdefault("num_strings", limits.most("generated_strings"))
-    if format is not None:
-        data["upload_format"] = format
+    data |= {f"upload_{name}": value for name, value in chosen.items()}
     readings = _shelve(paths, data, shelf)
     return to_json(lists).encode(), readings
 
@@ -111,6 +112,9 @@ def _shelve(paths: Mapping[str, Path], data: dict[str, Any], shelf: FileShelf) -
     """
     from ..experiment.datasets import reading_alone
 
+    reading = Reading(
+        **{name: data[field] for field, name in READING_FIELDS.items() if field in data}
+    )
     readings = []
     for key, path in paths.items():
         content = read_bytes(path)
@@ -118,7 +122,7 @@ def _shelve(paths: Mapping[str, Path], data: dict[str, Any], shelf: FileShelf) -
             readings.append(
                 reading_of(
                     file_name(path),
-                    reading_alone(FIELDS[key], content, data.get("upload_format", "auto")),
+                    as_options(reading_alone(FIELDS[key], content, reading)),
                 )
             )
         data[FIELDS[key]] = shelf.put(content, file_name(path))

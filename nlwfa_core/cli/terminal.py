@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import io
 import os
+import re
 import signal
 import stat
 import sys
@@ -48,6 +49,7 @@ from ..files import (
 )
 from ..learning.progress import Progress, Report, silent
 from ..sources.counting import MAX_DISTINCT, count_strings
+from ..sources.reading import COLUMNS, Reading
 from ..sources.recognition import reading_of
 from ..sources.string_files import (
     PIECE_BYTES,
@@ -72,11 +74,10 @@ ALLOWED_CHOICES = "is not one of"  # the words before the list of choices in a m
 STUDIES = "studies"  # the folder of a checkout with what `reproduce` and `compete` run
 
 # Options that several commands have.
-STRINGS = "PAutomaC or SPiCe, one string on each line, CSV with counts, or JSON lines."
+STRINGS = "PAutomaC or SPiCe, one string on each line, a table, JSON lines, or a log: see --format."
 Seed = Annotated[
     int, typer.Option(help="The seed of all random numbers: equal seeds give equal results.")
 ]
-Format = Annotated[str, typer.Option(help="auto, pautomac, characters, tokens, csv or json.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 TableForm = Annotated[
     str | None,
@@ -353,11 +354,25 @@ def log_line(text: str) -> None:
 
 @contextmanager
 def errors_naming(path: Path) -> Iterator[None]:
-    """Prefix the RecipeErrors that are raised in this block with a file's path."""
+    """Prefix the RecipeErrors that are raised in this block with a file's path, and name columns
+    by their options.
+    """
     try:
         yield
     except FormatError as error:
-        raise RecipeError(f"{path}: {error}") from None
+        raise RecipeError(f"{path}: {as_options(str(error))}") from None
+
+
+CHOICES = re.compile(rf"\b({'|'.join(COLUMNS)})\b")
+
+
+def as_options(text: str) -> str:
+    """Write the fields of `Reading` in a sentence as options of commands.
+
+    >>> as_options("say which column has the cases (case_column)")
+    'say which column has the cases (--case-column)'
+    """
+    return CHOICES.sub(lambda match: f"--{match[1].replace('_', '-')}", text)
 
 
 def read_bytes(path: Path) -> bytes:
@@ -365,19 +380,19 @@ def read_bytes(path: Path) -> bytes:
     return read_capped(path, limits.most("file_bytes"))
 
 
-def read_words(path: Path, format: str, alphabet: Alphabet | None = None) -> StringFile:
+def read_words(path: Path, reading: Reading, alphabet: Alphabet | None = None) -> StringFile:
     """Read the strings of a file by `sources.string_files.read_strings`, with a first note on how
-    it was
-    read. Errors name the file.
+    it was read. Errors name the file.
     """
     data = read_bytes(path)
     with errors_naming(path):
-        file = read_strings(data, format, alphabet)
-    return replace(file, notes=(reading_of(file_name(path), file.reading), *file.notes))
+        file = read_strings(data, reading, alphabet)
+    sentence = reading_of(file_name(path), as_options(file.reading))
+    return replace(file, notes=(sentence, *file.notes))
 
 
 def read_sample(
-    path: Path, format: str, max_distinct: int | None
+    path: Path, reading: Reading, max_distinct: int | None
 ) -> tuple[Sample, tuple[str, ...]]:
     """Read and count training strings, with notes, the first on how the file was read. PAutomaC and
     SPiCe files may have any size.
@@ -390,15 +405,16 @@ def read_sample(
             raise RecipeError(f"can't read {path}: it is a folder, and a file is needed")
         with path.open("rb") as file, errors_naming(path):
             head = file.read(PIECE_BYTES)
-            if format == "pautomac" or (format == "auto" and begins_as_pautomac(head)):
+            is_open = reading == Reading()
+            if reading == Reading("pautomac") or (is_open and begins_as_pautomac(head)):
                 most = MAX_DISTINCT if max_distinct is None else max_distinct
                 counts = count_strings(
                     chain([head], iter(partial(file.read, PIECE_BYTES), b"")), most
                 )
                 sample = counts.sample()
-                reading = read_as("pautomac", sample.alphabet.symbols)
+                sentence = read_as("pautomac", sample.alphabet.symbols)
                 return sample, (
-                    reading_of(file_name(path), reading),
+                    reading_of(file_name(path), sentence),
                     *counts.notes,
                     *filter(None, [counts.bound]),
                 )
@@ -411,14 +427,15 @@ def read_sample(
                 os.fstat(file.fileno()).st_size,
                 "file_bytes",
             )
-            whole = read_strings(head + read_rest(file, limits.most("file_bytes")), format)
-            return whole.sample(), (reading_of(file_name(path), whole.reading), *whole.notes)
+            whole = read_strings(head + read_rest(file, limits.most("file_bytes")), reading)
+            sentence = reading_of(file_name(path), as_options(whole.reading))
+            return whole.sample(), (sentence, *whole.notes)
     except OSError as error:
         raise RecipeError(f"can't read {path}: {error.strerror}") from None
 
 
 def read_scored_words(
-    path: Path, format: str, alphabet: Alphabet, role: str = "test"
+    path: Path, reading: Reading, alphabet: Alphabet, role: str = "test"
 ) -> StringFile:
     """Read strings that a model over `alphabet` scores, with a note on those that have other
     symbols. Errors name the file.
@@ -426,7 +443,7 @@ def read_scored_words(
     Raises RecipeError if the file can't be read, or every string has a symbol that is not in the
     alphabet: it belongs to another model.
     """
-    file = read_words(path, format, alphabet)
+    file = read_words(path, reading, alphabet)
     if len(file.alphabet) == len(alphabet):
         return file
     return replace(

@@ -19,6 +19,7 @@ from ..models.model import Model
 from ..models.unseen import check_some_known
 from ..rounding import format_apart
 from ..sources.pautomac import model_reading, read_pautomac_model, read_solution, solution_reading
+from ..sources.reading import Reading
 from ..sources.registry import GENERATORS, Generator, TrueModel
 from ..sources.spice import read_prefixes, read_targets, targets_of, targets_reading
 from ..sources.string_files import StringFile, read_strings, shipped_verbs
@@ -178,7 +179,7 @@ def _upload(recipe: DataRecipe, files: Files) -> Data:
         raise RecipeError(
             f"A file of prefixes and a file of targets belong together: upload the {missing} too."
         )
-    file = read_strings(files(recipe.upload), recipe.upload_format)
+    file = read_strings(files(recipe.upload), recipe.reading)
     sample, notes, format, readings = (
         file.packed_sample(),
         list(file.notes),
@@ -187,7 +188,7 @@ def _upload(recipe: DataRecipe, files: Files) -> Data:
     )
     del file
     ranked = (
-        read_prefixes(files(recipe.upload_prefixes), recipe.upload_format, sample.alphabet)
+        read_prefixes(files(recipe.upload_prefixes), recipe.reading, sample.alphabet)
         if recipe.upload_prefixes
         else None
     )
@@ -196,7 +197,7 @@ def _upload(recipe: DataRecipe, files: Files) -> Data:
         readings["upload_prefixes"] = ranked.reading
         sample = Sample(sample.words, sample.counts, ranked.alphabet)
     rows = (
-        read_strings(files(recipe.upload_test), recipe.upload_format, alphabet=sample.alphabet)
+        read_strings(files(recipe.upload_test), recipe.reading, alphabet=sample.alphabet)
         if recipe.upload_test
         else None
     )
@@ -264,12 +265,12 @@ def file_test_set(
     return TestSet.of(file.words, file.alphabet, file.counts, solution, model)
 
 
-def reading_alone(field: str, data: bytes, format: str = "auto") -> str:
+def reading_alone(field: str, data: bytes, format: str | Reading = "auto") -> str:
     """Describe how an uploaded file would be read, if it were the only one.
 
     `field`: the recipe's field for this file: "upload", "upload_test", "upload_solution",
-    "upload_model", "upload_prefixes" or "upload_targets". `format`: the format of strings, one of
-    `sources.names.FORMATS`.
+    "upload_model", "upload_prefixes" or "upload_targets". `format`: how strings are read, as in
+    `read_strings`.
 
     Raises RecipeError if the file can't be read.
     """

@@ -38,7 +38,8 @@ from ..hankel.statistics import LINEAR_ONLY
 from ..learning.learners import HANKEL_LEARNERS, LEARNERS, NETWORK_LEARNERS, SP
 from ..learning.options import LARGEST_SEED, LearnerOptions, options_from
 from ..records import NoEffect, Option, Record, option, options_of
-from ..sources.names import FORMATS, RANDOM, SOURCES
+from ..sources.names import RANDOM, SOURCES
+from ..sources.reading import ColumnName, Reading
 
 ContentHash = Annotated[str, StringConstraints(pattern=rf"^({SHA256.pattern})?$")]
 Seed = Annotated[int, Field(ge=0, le=LARGEST_SEED)]
@@ -49,6 +50,23 @@ OF_ALL_SOURCES = ("source", "num_strings", "num_validation", "num_test", "seed")
 
 def _upload_option(title: str, help: str) -> Any:
     return option("", title=title, help=help, when=UPLOAD)
+
+
+def _reading_option(name: str) -> Any:
+    """Declare how uploaded strings are read, as a field of `Reading` does."""
+    entry = options_of(Reading)[name]
+    conditions = [
+        {f"upload_{other}": values for other, values in condition.items()}
+        for condition in entry.when
+    ]
+    return option(
+        entry.default,
+        title=entry.title,
+        help=entry.help,
+        choices=entry.choices,
+        when=[UPLOAD, *conditions],
+        unwritten=name != "format",
+    )
 
 
 class DataRecipe(Record):
@@ -82,8 +100,10 @@ class DataRecipe(Record):
     upload_prefixes, upload_targets : str
         For "upload": the SHA-256 of a file of prefixes, and of a file that says what followed each
         of them. A recipe has both or neither.
-    upload_format : str
-        For "upload": the format of the strings.
+    upload_format, upload_encoding, upload_separator, upload_header : str
+    upload_text_column, upload_count_column : str
+    upload_case_column, upload_event_column, upload_order_column : str
+        For "upload": how the files of strings are read, as in `Reading`.
 
     Examples
     --------
@@ -186,13 +206,15 @@ class DataRecipe(Record):
         "file of targets",
         "What followed each of these prefixes: the SHA-256 of a SPiCe target file.",
     )
-    upload_format: str = option(
-        "auto",
-        title="format of the strings",
-        help="How to read the uploaded strings.",
-        choices=FORMATS,
-        when=UPLOAD,
-    )
+    upload_format: str = _reading_option("format")
+    upload_encoding: str = _reading_option("encoding")
+    upload_separator: str = _reading_option("separator")
+    upload_header: str = _reading_option("header")
+    upload_text_column: ColumnName = _reading_option("text_column")
+    upload_count_column: ColumnName = _reading_option("count_column")
+    upload_case_column: ColumnName = _reading_option("case_column")
+    upload_event_column: ColumnName = _reading_option("event_column")
+    upload_order_column: ColumnName = _reading_option("order_column")
 
     def source_options(self) -> dict[str, Any]:
         """List the fields that only some sources have: name -> value."""
@@ -204,6 +226,27 @@ class DataRecipe(Record):
         return tuple(
             value for name, value in self.source_options().items() if name in UPLOADS and value
         )
+
+    @property
+    def reading(self) -> Reading:
+        """How the uploaded files of strings are read."""
+        fields = self.fields()
+        return Reading(
+            **{name: fields[field] for field, name in READING_FIELDS.items() if field in fields}
+        )
+
+
+# A field that says how uploaded strings are read -> its name in `Reading`.
+READING_FIELDS = {f"upload_{name}": name for name in options_of(Reading)}
+
+
+def reading_fields(reading: Reading) -> dict[str, Any]:
+    """Return the fields of a data recipe that say how strings are read, and have an effect.
+
+    >>> reading_fields(Reading("fasta"))
+    {'upload_format': 'fasta', 'upload_encoding': 'utf-8'}
+    """
+    return {f"upload_{name}": value for name, value in reading.fields().items()}
 
 
 # The fields that hold the SHA-256 of a file.

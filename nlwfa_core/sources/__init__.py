@@ -5,13 +5,16 @@
 - `dyck`: well-bracketed strings, which no finite automaton computes, with exact probabilities.
 - `tomita`: seven small regular languages, each with a distribution.
 - `random_automata`: random automata, squares of them, and exact sampling from any automaton.
+- `reading`: what a user may choose about a file: format, encoding, separator, columns.
 - `recognition`: recognises from its first lines what a file contains: its kind, the columns of a
-  table, lines of JSON.
-- `other_files`: recognises files of other trades, such as FASTA or logs, so that none is read as
-  strings.
+  table, of a log or of annotated text, lines of JSON.
+- `other_files`: recognises files of other trades, so that none is read as strings of words.
+- `other_formats`: reads some of these: logs of events, CoNLL, FASTA, FASTQ, SPMF, `uniq -c`,
+  Abbadingo.
 - `letters`: says what can't be seen in symbols: letters in two forms, characters without width,
   other empty words.
-- `string_files`: reads strings from the bytes of a file, in any of five formats.
+- `string_files`: reads strings from the bytes of a file, in any format.
+- `preview`: shows the beginning of a file, and what can be chosen about it.
 - `value_files`: reads tables of strings and values, and Abbadingo files.
 - `pautomac`: reads and writes solutions and models of the PAutomaC competition.
 - `exchange`: reads automata from OpenFst's text form and from JSON.

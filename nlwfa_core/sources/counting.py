@@ -35,18 +35,35 @@ H) or D / N (a prefix, a suffix). Those of all strings that are held sum to 1 �
 
 from __future__ import annotations
 
+import codecs
+import csv
+import io
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from itertools import compress, islice, pairwise, repeat
+from itertools import chain, compress, islice, pairwise, repeat
 from typing import Any
 
 import numpy as np
 
-from ..errors import check_at_least, plural
+from ..errors import FormatError, check_at_least, plural
 from ..strings.sample import Sample
-from ..strings.words import Alphabet, Words, offsets_of
-from .string_files import Block, parse_pautomac, pieces
+from ..strings.words import LAMBDA, Alphabet, Words, offsets_of
+from .other_formats import Cells
+from .reading import Reading
+from .recognition import MOST_ROWS, check_text
+from .string_files import (
+    HEAD_BYTES,
+    Block,
+    counted_table,
+    layout_of,
+    line_blocks,
+    other_cells,
+    parse_pautomac,
+    pieces,
+    positive_count,
+    separated,
+)
 
 # distinct strings that are held in memory unless the caller asks for another number
 MAX_DISTINCT = 1_000_000
@@ -83,17 +100,7 @@ class Counts:
         >>> print(count_strings([b"5 2\\n1 0\\n1 0\\n1 1\\n0\\n1 0\\n"], max_distinct=2).bound)
         2 of 5 strings (40.00%) dropped as rare: counts are at most 1 (a string, an entry of H) or 2 (a prefix, a suffix) too low.
         """  # noqa: E501
-        if not self.num_dropped:
-            return ""
-        dropped = (
-            f"{self.num_dropped:,} of {plural(self.num_strings, 'string')} "
-            f"({self.num_dropped / self.num_strings:.2%})"
-        )
-        low = (
-            f"{self.most_missed:,} (a string, an entry of H) or {self.num_dropped:,} (a prefix, "
-            "a suffix)"
-        )
-        return f"{dropped} dropped as rare: counts are at most {low} too low."
+        return _bound(self.num_dropped, self.num_strings, self.most_missed)
 
     def sample(self) -> Sample:
         """Make a sample of the strings in memory and their counts, over the alphabet 0 …
@@ -107,6 +114,17 @@ class Counts:
         counts = np.fromiter(self.seen.values(), dtype=np.int64, count=len(self.seen))
         words = Words(symbols, offsets_of(lengths))
         return Sample(words, counts, Alphabet.numbered(self.num_symbols), self.num_dropped)
+
+
+def _bound(num_dropped: int, num_strings: int, most_missed: int) -> str:
+    """Write the sentence of `Counts.bound`."""
+    if not num_dropped:
+        return ""
+    dropped = (
+        f"{num_dropped:,} of {plural(num_strings, 'string')} ({num_dropped / num_strings:.2%})"
+    )
+    low = f"{most_missed:,} (a string, an entry of H) or {num_dropped:,} (a prefix, a suffix)"
+    return f"{dropped} dropped as rare: counts are at most {low} too low."
 
 
 def symbol_type(num_symbols: int) -> np.dtype[Any]:
@@ -139,19 +157,213 @@ def count_strings(reads: Iterable[bytes], max_distinct: int = MAX_DISTINCT) -> C
     FormatError
         If the file is malformed: see `sources.string_files.parse_pautomac`.
     """
-    _check_room(max_distinct)
-    seen: Counter[bytes] = Counter()
-    missed: dict[bytes, int] = {}
-    most_missed = num_strings = 0
+    held = _Held(max_distinct)
     for block in parse_pautomac(pieces(reads)):
-        num_held = len(seen)
-        seen.update(_keys(block))
-        num_strings += len(block.words)
-        if most_missed:
-            missed.update(zip(islice(reversed(seen), len(seen) - num_held), repeat(most_missed)))
-        if len(seen) > max_distinct:
-            most_missed = _cut(seen, missed, most_missed, max(1, max_distinct // 2))
-    return Counts(block.num_symbols, seen, missed, most_missed, num_strings, block.notes)
+        held.add(Counter(_keys(block)))
+    return Counts(
+        block.num_symbols,
+        held.seen,
+        held.missed,
+        held.most_missed,
+        held.num_strings,
+        block.notes,
+    )
+
+
+class _Held:
+    """The strings in memory, with the bound of the module's docstring."""
+
+    def __init__(self, max_distinct: int) -> None:
+        _check_room(max_distinct)
+        self.seen: Counter[bytes] = Counter()
+        self.missed: dict[bytes, int] = {}
+        self.most_missed = 0
+        self.num_strings = 0
+        self._max_distinct = max_distinct
+
+    def add(self, counts: Counter[bytes]) -> None:
+        """Add strings, each with how often it was read."""
+        num_held = len(self.seen)
+        self.seen.update(counts)
+        self.num_strings += counts.total()
+        if self.most_missed:
+            new = islice(reversed(self.seen), len(self.seen) - num_held)
+            self.missed.update(zip(new, repeat(self.most_missed)))
+        if len(self.seen) > self._max_distinct:
+            keep = max(1, self._max_distinct // 2)
+            self.most_missed = _cut(self.seen, self.missed, self.most_missed, keep)
+
+
+@dataclass(frozen=True, eq=False)
+class TextCounts:
+    """Holds how often each string of a file of any format and size occurs, counted as `Counts`
+    does.
+
+    Attributes
+    ----------
+    seen : Counter of bytes
+        The strings in memory, as text in UTF-8, in the order of the file, with their counts.
+    in_tokens : bool
+        Whether the symbols of a string have spaces between them; otherwise each character is one.
+    most_missed : int
+        By how much the count of a string can be too low.
+    num_strings : int
+        The number of strings that were read, repeated ones included.
+    format : str
+        The format of the file, one of FORMATS.
+    detail : str
+        In which columns the strings were found, as the end of a sentence.
+    notes : tuple of str
+        What a user should know about the file, one sentence each.
+    """
+
+    seen: Counter[bytes]
+    in_tokens: bool
+    most_missed: int
+    num_strings: int
+    format: str
+    detail: str
+    notes: tuple[str, ...]
+
+    @property
+    def bound(self) -> str:
+        """Say how many strings were dropped, as `Counts.bound` does."""
+        num_dropped = self.num_strings - self.seen.total()
+        return _bound(num_dropped, self.num_strings, self.most_missed)
+
+    @property
+    def csv(self) -> str:
+        """Write the strings and their counts as a table, which every command reads."""
+        buffer = io.StringIO(newline="")
+        writer = csv.writer(buffer, lineterminator="\n")
+        writer.writerow(("tokens" if self.in_tokens else "characters", "count"))
+        writer.writerows((string.decode(), count) for string, count in self.seen.items())
+        return buffer.getvalue()
+
+
+def count_text(
+    reads: Iterable[bytes], reading: Reading | None = None, max_distinct: int = MAX_DISTINCT
+) -> TextCounts:
+    """Count the strings of a file of any format and size.
+
+    >>> counts = count_text([b">s1\\nAC", b"GT\\n>s2\\nGG\\n>s3\\nACGT\\n"])
+    >>> print(counts.csv, end="")
+    characters,count
+    ACGT,2
+    GG,1
+
+    Memory holds `max_distinct` distinct strings and, of a log of events, its cases and two or three
+    numbers for each event.
+
+    `reads`: the bytes of the file in order, divided at any positions. `reading`: how it is read.
+
+    Raises FormatError if the file can't be read.
+    """
+    reading = reading or Reading()
+    held = _Held(max_distinct)
+    stream = pieces(_in_utf8(reads, reading.encoding))
+    head: list[tuple[int, bytes]] = []
+    rows: list[str] = []
+    for numbered_piece in stream:
+        head.append(numbered_piece)
+        for block in line_blocks(numbered_piece[1]):
+            rows += [row for row in block if row.strip()][: MOST_ROWS - len(rows)]
+        if len(rows) >= MOST_ROWS:
+            break
+    whole = chain(head, stream)
+    layout = layout_of(reading, rows, None, lambda: rows)
+    notes: list[str] = []
+    in_tokens = layout.format not in ("characters", "fasta", "fastq", "csv", "uniq", "json")
+
+    def lines() -> Iterator[list[str]]:
+        return (block for _, piece in whole for block in line_blocks(piece))
+
+    if layout.format == "pautomac":
+        for parsed in parse_pautomac(whole):
+            held.add(Counter(" ".join(map(str, word)).encode() for word in parsed.words))
+        notes += parsed.notes
+    elif table := counted_table(layout, lines):
+        for cells, texts, numbers in table.rows():
+            counts: Counter[bytes] = Counter()
+            for cell, text, line in zip(cells, texts, numbers, strict=True):
+                counts[_key(cell)] += positive_count(text, line)
+            held.add(counts)
+        in_tokens = table.in_tokens
+    else:
+        own = (
+            separated(_line_cells(lines(), notes), layout)
+            if layout.format in ("tokens", "characters")
+            else other_cells(layout, (piece for _, piece in whole), notes)
+        )
+        for cells, _ in own:
+            held.add(Counter(map(_key, cells)))
+    if not held.num_strings:
+        raise FormatError("the file has no strings; it needs at least 1")
+    in_tokens = in_tokens or any(b" " in string for string in held.seen)
+    return TextCounts(
+        held.seen,
+        in_tokens,
+        held.most_missed,
+        held.num_strings,
+        layout.format,
+        layout.detail,
+        tuple(notes),
+    )
+
+
+def _key(cell: str) -> bytes:
+    return b"" if cell == LAMBDA else " ".join(cell.split()).encode()
+
+
+def _line_cells(lines: Iterable[list[str]], notes: list[str]) -> Cells:
+    """Yield each line as a cell, without blank lines at the end of the file, as
+    `string_files.line_cells` does.
+    """
+    num_blank = num_pending = num_lines = 0
+    for rows in lines:
+        cells: list[str] = []
+        numbers: list[int] = []
+        for row in map(str.strip, rows):
+            num_lines += 1
+            if not row:
+                num_pending += 1
+                continue
+            cells += [""] * num_pending
+            numbers += range(num_lines - num_pending, num_lines)
+            num_blank += num_pending
+            num_pending = 0
+            cells.append(row)
+            numbers.append(num_lines)
+        if cells:
+            yield cells, numbers
+    if num_blank:
+        notes.append(f"{plural(num_blank, 'blank line')} read as the empty word λ.")
+    if num_pending:
+        notes.append(f"{plural(num_pending, 'blank line')} at the end of the file skipped.")
+
+
+def _in_utf8(reads: Iterable[bytes], encoding: str) -> Iterator[bytes]:
+    """Write a file in another encoding as UTF-8, read by read."""
+    if encoding == "utf-8":
+        yield from reads
+        return
+    decoder = codecs.getincrementaldecoder(encoding)()
+    num_bytes = 0
+    for read in reads:
+        if not num_bytes:
+            check_text(read[:HEAD_BYTES], encoding)
+        try:
+            yield decoder.decode(read).encode()
+        except UnicodeDecodeError as error:
+            raise FormatError(
+                f"byte 0x{error.object[error.start]:02x} near byte {num_bytes + error.start + 1:,} "
+                f"is no character in {encoding}"
+            ) from None
+        num_bytes += len(read)
+    try:
+        yield decoder.decode(b"", final=True).encode()
+    except UnicodeDecodeError:
+        raise FormatError(f"the last bytes are no character in {encoding}") from None
 
 
 def merge(first: Counts, second: Counts, max_distinct: int = MAX_DISTINCT) -> Counts:

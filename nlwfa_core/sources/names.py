@@ -21,4 +21,39 @@ SOURCES = {
 }
 # sources that draw their automaton, too
 RANDOM = ("automaton", "hmm", "pfa", "pdfa", "squared")
-FORMATS = ("auto", "pautomac", "characters", "tokens", "csv", "json")
+# format of a file -> what it is
+FORMATS = {
+    "auto": "Recognised from the first lines.",
+    "pautomac": "PAutomaC and SPiCe: a length, then as many numbers.",
+    "characters": "One string on each line, each character a symbol.",
+    "tokens": "One string on each line, with white space between the symbols.",
+    "csv": "A table: a string and its count in each line.",
+    "json": "JSON lines: lists of symbols, strings in quotes, or objects.",
+    "events": "A log as a table: one event in each line, one string for each case.",
+    "xes": "A log in XES: one string for each trace.",
+    "conll": "CoNLL: a symbol with its annotations in each line, an empty line after each string.",
+    "fasta": "FASTA: sequences over several lines, each below its name.",
+    "fastq": "FASTQ: the second of four lines.",
+    "spmf": "SPMF: -1 after each symbol, -2 at the end of a string.",
+    "uniq": "The output of `uniq -c`: a count, then a string.",
+    "abbadingo": "Abbadingo and FlexFringe: a label, a length, symbols. Labels are left out.",
+}
+ENCODINGS = {
+    "utf-8": "Unicode: what most programs write.",
+    "utf-16": "Unicode text of Excel and old Windows programs.",
+    "windows-1252": "Western European Windows.",
+    "windows-1250": "Central European Windows.",
+    "windows-1251": "Cyrillic Windows.",
+    "windows-1253": "Greek Windows.",
+    "windows-1254": "Turkish Windows.",
+    "iso-8859-1": "Latin 1: Western European.",
+    "iso-8859-2": "Latin 2: Central European.",
+    "iso-8859-15": "Latin 9: Western European, with €.",
+    "koi8-r": "Cyrillic.",
+    "mac-roman": "Old Macintosh computers.",
+    "shift-jis": "Japanese.",
+    "euc-jp": "Japanese.",
+    "gb18030": "Chinese.",
+    "big5": "Chinese, traditional.",
+    "euc-kr": "Korean.",
+}

@@ -2,9 +2,10 @@
 words.
 
 `RULES` lists them in the order in which they are tried: what the file is called, how it is
-recognised, and what to do about it. A predicate takes the first lines that are not blank. It must
-be sharp: markup, dates, numbers and brackets are symbols of strings, too. So each rule asks for a
-first line that nothing else has, or for a form that all lines have.
+recognised, and the verdict: the format by which it is read, or what to do about it. A predicate
+takes the first lines that are not blank. It must be sharp: markup, dates, numbers and brackets are
+symbols of strings, too. So each rule asks for a first line that nothing else has, or for a form
+that all lines have.
 """
 
 from __future__ import annotations
@@ -42,8 +43,9 @@ class Rule:
     name: str  # what the file is, with its article
     # the first lines that are not blank -> whether they are those of such a file
     matches: Predicate
-    # what to do, for somebody who wants to learn from this file
+    # what to do, for somebody who wants to learn from this file; nothing if it has a format
     remedy: str = "write its strings on lines of their own, with spaces between the symbols"
+    format: str = ""  # the format by which it is read; empty if it is refused
 
 
 def other_file(rows: Sequence[str]) -> Rule | None:
@@ -67,7 +69,24 @@ def _heads(rows: Sequence[str]) -> list[str]:
     ]
 
 
-def check_no_other_file(rows: Sequence[str], reads: str = "") -> None:
+def format_of_other_file(rows: Sequence[str]) -> str:
+    """Return the format of a file of another trade; empty if it is none of these.
+
+    >>> format_of_other_file([">s1", "ACGT", ">s2", "GGTA"])
+    'fasta'
+
+    Raises FormatError if it is one whose strings are not read, with what to do about it.
+    """
+    rule = other_file(rows)
+    if rule and not rule.format:
+        raise FormatError(
+            f"this is {rule.name}; {rule.remedy} (if this is wrong, set the format to tokens or "
+            "characters)"
+        )
+    return rule.format if rule else ""
+
+
+def check_no_other_file(rows: Sequence[str], reads: str) -> None:
     """Raise FormatError if a file is recognised as one of another trade.
 
     >>> check_no_other_file(
@@ -76,14 +95,10 @@ def check_no_other_file(rows: Sequence[str], reads: str = "") -> None:
     Traceback (most recent call last):
     nlwfa_core.errors.FormatError: this is a HOA file; import reads JSON, PAutomaC and OpenFst
 
-    `reads`: what is read instead, for a reader of something other than strings; by default, the
-    rule's own advice for strings.
+    `reads`: what is read instead, by a reader of something other than strings.
     """
     if rule := other_file(rows):
-        advice = (
-            reads or f"{rule.remedy} (if this is wrong, set the format to tokens or characters)"
-        )
-        raise FormatError(f"this is {rule.name}; {advice}")
+        raise FormatError(f"this is {rule.name}; {reads}")
 
 
 # Predicates from patterns
@@ -157,36 +172,36 @@ def _is_html(rows: Sequence[str]) -> bool:
 # Biology
 
 SEQUENCE = re.compile(
-    r"[A-Za-z*.-]+|[A-Za-z*-]{10}( [A-Za-z*-]{10})*( [A-Za-z*-]{1,10})?|[0-9]+( [0-9]+)*"
+    r"[A-Za-z*.?~-]+|[A-Za-z*-]{10}( [A-Za-z*-]{10})*( [A-Za-z*-]{1,10})?|[0-9]+( [0-9]+)*"
 )
 
 
 def _is_fasta(rows: Sequence[str]) -> bool:
-    """Return whether each header, which begins with ">", is followed by a sequence of letters (or
+    """Return whether most headers, which begin with ">", are followed by a sequence of letters (or
     by numbers, its qualities).
     """
-    rows = [row.strip() for row in rows]
+    rows = [row.strip() for row in rows if not row.startswith(";")]
+    if not rows:
+        return False
     is_header = [re.match(r">[^\s>]+(\s|$)", row) is not None for row in rows]
     bodies = [row for row, header in zip(rows, is_header, strict=True) if not header]
-    follows = all(not (one and two) for one, two in pairwise(is_header))
+    num_empty = sum(one and two for one, two in pairwise(is_header))
     return (
         is_header[0]
-        and len(rows) > 1
-        and follows
+        and bool(bodies)
+        and 2 * num_empty < sum(is_header)
         and all(SEQUENCE.fullmatch(row) for row in bodies)
     )
 
 
 def _is_fastq(rows: Sequence[str]) -> bool:
-    """Return whether lines come in fours: @name, letters, +, and a quality for each letter."""
+    """Return whether a line @name and a line of letters come first, and a line + or +name later."""
     rows = [row.strip() for row in rows]
-    records = [rows[start : start + 4] for start in range(0, len(rows) - 3, 4)]
-    return bool(records) and all(
-        name.startswith("@")
-        and plus.startswith("+")
-        and letters.isalpha()
-        and len(letters) == len(qualities)
-        for name, letters, plus, qualities in records
+    return (
+        len(rows) > 2
+        and re.match(r"@\S", rows[0]) is not None
+        and SEQUENCE.fullmatch(rows[1]) is not None
+        and any(row in ("+", f"+{rows[0][1:]}") for row in rows[2:])
     )
 
 
@@ -202,6 +217,8 @@ def _is_conll(rows: Sequence[str]) -> bool:
         return False
     if all(len(row.split("\t")) == 10 and re.match(r"[0-9]+([-.][0-9]+)?\t", row) for row in rows):
         return True
+    if _has_ids(rows):
+        return True
     columns = [row.split() for row in rows if not row.startswith("-DOCSTART-")]
     if len(columns) < 2 or len({len(row) for row in columns}) > 1 or len(columns[0]) < 2:
         return False
@@ -215,6 +232,24 @@ def _is_conll(rows: Sequence[str]) -> bool:
         and len(set(tags)) > 1
         and PARTS_OF_SPEECH.issuperset(tags)
         and 5 * words_as_tags <= len(tags)
+    )
+
+
+def _has_ids(rows: Sequence[str]) -> bool:
+    """Return whether lines of four or more columns, separated by tabs, are numbered 1, 2, 3 … anew
+    in each sentence.
+    """
+    columns = [row.split("\t") for row in rows]
+    ids = [row[0] for row in columns]
+    if not all(one.isdecimal() and len(one) < 9 for one in ids):
+        return False
+    follow = all(two == "1" or int(two) == int(one) + 1 for one, two in pairwise(ids))
+    return (
+        len({len(row) for row in columns}) == 1
+        and len(columns[0]) > 3
+        and ids[0] == "1"
+        and 1 < ids.count("1") < len(ids)
+        and follow
     )
 
 
@@ -242,10 +277,12 @@ def _is_uniq(rows: Sequence[str]) -> bool:
     other line has.
     """
     parts = [ALIGNED.fullmatch(row.rstrip()) for row in rows]
-    if len(rows) < 2 or not all(parts):
+    if not all(parts):
         return False
     ends = {part.end(2) for part in parts if part}
     texts = {part[3] for part in parts if part}
+    if len(rows) == 1:  # `uniq` writes at least three spaces before a number of four digits
+        return any(len(part[1]) > 2 for part in parts if part)
     return len(ends) == 1 and len(texts) == len(rows) and any(part[1] for part in parts if part)
 
 
@@ -276,11 +313,11 @@ def _is_spmf(rows: Sequence[str]) -> bool:
 
 # Labelled strings, and numbers with their length
 
-HEADER = re.compile(r"[0-9]+\s+[0-9]+(:\S*)?")
+ABBADINGO_HEADER = re.compile(r"[0-9]+\s+[0-9]+(:\S*)?")
 LABELLED = re.compile(r"-?[0-9]+\s+[0-9]+(\s|$)")
 
 
-def _is_labelled(row: str) -> bool:
+def is_labelled(row: str) -> bool:
     """Return whether a line is a label, a length, and as many symbols, perhaps with attributes."""
     tokens = row.split()
     return LABELLED.match(row.strip()) is not None and tokens[1] == str(len(tokens) - 2)
@@ -298,8 +335,8 @@ def is_abbadingo(rows: Sequence[str]) -> bool:
     """
     return (
         len(rows) > 1
-        and HEADER.fullmatch(rows[0].strip()) is not None
-        and all(map(_is_labelled, rows[1:]))
+        and ABBADINGO_HEADER.fullmatch(rows[0].strip()) is not None
+        and all(map(is_labelled, rows[1:]))
         and any(row.split()[1] != "0" for row in rows[1:])
         and not all(map(has_length, rows[1:]))
     )
@@ -309,10 +346,7 @@ def _is_headless_abbadingo(rows: Sequence[str]) -> bool:
     labels = {row.split()[0] for row in rows}
     long_enough = sum(len(row.split()) - 2 for row in rows) > 3
     return (
-        len(rows) > 2
-        and labels <= {"-1", "0", "1"}
-        and long_enough
-        and all(map(_is_labelled, rows))
+        len(rows) > 2 and labels <= {"-1", "0", "1"} and long_enough and all(map(is_labelled, rows))
     )
 
 
@@ -334,7 +368,7 @@ def _is_headless_pautomac(rows: Sequence[str]) -> bool:
     """Return whether lines state their lengths, the last one perhaps cut off, and are long enough
     for this not to be by chance.
     """
-    if HEADER.fullmatch(rows[0].strip()) and all(map(has_length, rows[1:])):
+    if ABBADINGO_HEADER.fullmatch(rows[0].strip()) and all(map(has_length, rows[1:])):
         return False
     whole = rows if has_length(rows[-1]) else rows[:-1]
     strings = [len(row.split()) - 1 for row in whole]
@@ -384,7 +418,6 @@ def _is_symbol_table(rows: Sequence[str]) -> bool:
 
 
 BY_COLUMNS = "write a table of two columns, the string and its count"
-LABELS = "leave out the labels and lengths, or learn from the labels with fit-values"
 AUTOMATON = "an automaton is read by `nlwfa import` from JSON, PAutomaC or OpenFst"
 
 RULES = (
@@ -394,7 +427,7 @@ RULES = (
         _first(r"version https://git-lfs"),
         "fetch the file with `git lfs pull`",
     ),
-    Rule("an XES event log", _xml_with(r"<log\b|\bxes\b")),
+    Rule("an XES event log", _xml_with(r"<log\b|\bxes\b"), format="xes"),
     Rule("a JFLAP file", _xml_with(r"<structure>|<automaton\b"), AUTOMATON),
     Rule("an HTML page", _is_html, "it may be a failed download"),
     Rule("an XML file", _is_xml),
@@ -414,16 +447,8 @@ RULES = (
     Rule("an OpenFst table of symbols", _is_symbol_table, AUTOMATON),
     Rule("an ARPA file (n-grams)", lambda rows: any(row.strip() == "\\data\\" for row in rows)),
     Rule("a PGN file (chess)", _is_pgn),
-    Rule(
-        "a FASTA file",
-        _is_fasta,
-        "write each sequence on a line of its own, without the lines that begin with >",
-    ),
-    Rule(
-        "a FASTQ file",
-        _is_fastq,
-        "write each read on a line of its own, without names and qualities",
-    ),
+    Rule("a FASTA file", _is_fasta, format="fasta"),
+    Rule("a FASTQ file", _is_fastq, format="fastq"),
     Rule("a Stockholm file", _first("# STOCKHOLM")),
     Rule("a CLUSTAL file", _first("CLUSTAL ")),
     Rule("a GenBank file", _first(r"LOCUS\s+\S+\s+[0-9]+ bp")),
@@ -433,8 +458,9 @@ RULES = (
     Rule(
         "a CoNLL file",
         _first(r"-DOCSTART-|# (newdoc|newpar|sent_id|text|global\.columns)\b.*=|# newdoc$"),
+        format="conll",
     ),
-    Rule("a CoNLL file", _is_conll),
+    Rule("a CoNLL file", _is_conll, format="conll"),
     Rule("an ARFF file", _first("@relation\\s", re.IGNORECASE), BY_COLUMNS),
     Rule("a Matrix Market file", _first("%%MatrixMarket", re.IGNORECASE)),
     Rule(
@@ -456,7 +482,7 @@ RULES = (
     Rule("a web server's log", _first("#(Software|Fields|Version):")),
     Rule("a system's log", _most(SYSLOG)),
     Rule("a log with a time in each line", _is_timed_log),
-    Rule("an SPMF file", _is_spmf, "leave out -1 and -2, which end sets of items and sequences"),
+    Rule("an SPMF file", _is_spmf, format="spmf"),
     Rule("an svmlight file", _is_svmlight),
     Rule("a fastText file", _every(r"__label__\S+(\s.*)?", least=1), "leave out the labels"),
     Rule("a Markdown table", _every(r"\|.*\|"), BY_COLUMNS),
@@ -470,12 +496,14 @@ RULES = (
         _every(r"\[ *[0-9]+\.?( +[0-9]+\.?)+\]"),
         "write spaces between the symbols",
     ),
-    Rule(
-        "the output of `uniq -c`", _is_uniq, "a count stands after its string, as in `the cat,12`"
-    ),
+    Rule("the output of `uniq -c`", _is_uniq, format="uniq"),
     Rule("a file of numbered lines", _is_numbered, "leave out the numbers"),
-    Rule("an Abbadingo or FlexFringe file", is_abbadingo, LABELS),
-    Rule("an Abbadingo or FlexFringe file without its header", _is_headless_abbadingo, LABELS),
+    Rule("an Abbadingo or FlexFringe file", is_abbadingo, format="abbadingo"),
+    Rule(
+        "an Abbadingo or FlexFringe file without its header",
+        _is_headless_abbadingo,
+        format="abbadingo",
+    ),
     Rule(
         "a StaMinA file",
         _is_stamina,

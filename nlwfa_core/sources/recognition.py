@@ -3,9 +3,10 @@ as something else.
 
 `check_text` refuses bytes that are not UTF-8 text, and names what they are. `check_kind` refuses a
 file of another kind than expected, such as a solution in place of strings. A `Table` holds which
-columns of a table have the strings and the counts, and a `JsonLines` which fields of JSON objects.
-All of them use only the first lines; a later line that contradicts them is an error with the line's
-number. docs/files.md states the rules for users.
+columns of a table have the strings and the counts, a `JsonLines` which fields of JSON objects, an
+`EventTable` and a `ConllColumns` which columns of a log or of annotated text. Columns that a
+`Reading` names are taken, others are recognised. All of them use only the first lines; a later line
+that contradicts them is an error with the line's number. docs/files.md states the rules for users.
 
 A file of characters or tokens must not be taken for a table or JSON by chance. So a single line is
 never enough: a table has the same number of columns in every line and numbers in one column, and
@@ -16,14 +17,17 @@ from __future__ import annotations
 
 import csv
 import json
+import math
 import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime, timedelta
 from typing import Any
 
 from ..errors import FormatError, enumeration, listed, plural
 from ..strings.words import LAMBDA
+from .reading import AUTO, COLUMNS, SEPARATOR_SIGNS, SEPARATORS, YES, Reading
 
 MOST_ROWS = 21  # lines that are examined, blank ones not counted: a header and twenty others
 LONGEST_HEAD = 2**13  # characters of a line that are split into tokens, to see where its commas are
@@ -41,21 +45,21 @@ SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 # Bytes that are not text
 
 
-def check_text(head: bytes) -> None:
+def check_text(head: bytes, encoding: str = "utf-8") -> None:
     """Raise FormatError if a file's first bytes show that it is text in another encoding than
-    UTF-8, or a common binary file.
+    expected, with two or four bytes for each character, or a common binary file.
     """
-    if encoding := _encoding(head):
+    text = f"text saved as {encoding.upper() if encoding == 'utf-8' else encoding}"
+    if (found := _encoding(head)) and encoding != "utf-16":
+        advice = ", or set the encoding to utf-16" if found == "UTF-16" else ""
         raise FormatError(
-            f"the file must be text saved as UTF-8 (in Excel: CSV UTF-8); got {encoding} text"
+            f"the file must be {text} (in Excel: CSV UTF-8); got {found} text{advice}"
         )
     for beginning, title in MAGIC.items():
         if head.startswith(beginning):
-            raise FormatError(f"the file must be text saved as UTF-8; got {title}")
+            raise FormatError(f"the file must be {text}; got {title}")
     if head[8:9] == b"{" and head[4:8] == bytes(4):
-        raise FormatError(
-            "the file must be text saved as UTF-8; got a safetensors file (a model's arrays)"
-        )
+        raise FormatError(f"the file must be {text}; got a safetensors file (a model's arrays)")
 
 
 MAGIC = {
@@ -218,7 +222,13 @@ INDEX_NAMES = ("", "index", "id", "no", "nr", "line", "row", "unnamed: 0")
 PANDAS_INDEX = ("", "index", "unnamed: 0")
 # Characters that may stand between symbols where spaces should: without a space next to them, or
 # behind each symbol.
-SEPARATORS = {",": "comma", ";": "semicolon", "|": "vertical bar", "->": "arrow", "→": "arrow"}
+SYMBOL_SEPARATORS = {
+    ",": "comma",
+    ";": "semicolon",
+    "|": "vertical bar",
+    "->": "arrow",
+    "→": "arrow",
+}
 ROWS_FOR_EACH_ODD_ONE = 5  # a table may have one line of another form, or one in so many
 # names of the column of strings; "string" does not say what a symbol is
 KNOWN_HEADERS = ("string", "characters", "tokens")
@@ -262,6 +272,22 @@ OTHER_NAMES = names_in(
     """
 )
 COLUMN_NAMES = COUNT_NAMES | VALUE_NAMES | OTHER_NAMES | frozenset(STRING_NAMES)
+# Names of columns in logs with an event in each line.
+CASE_NAMES = names_in(
+    """
+    case, case id, caseid, case concept name, trace id, traceid, session, session id,
+    sessionid, ff id
+    """
+)
+EVENT_NAMES = names_in(
+    "activity, activity name, concept name, event, event name, action, symbol, symb, ff symb"
+)
+ORDER_NAMES = names_in(
+    """
+    timestamp, time timestamp, complete timestamp, event time, time, date, datetime, step,
+    position, order
+    """
+)
 
 
 @dataclass(frozen=True)
@@ -274,6 +300,7 @@ class Table:
     counts: int | None = 1  # the index of the column of counts; None if each string counts once
     has_header: bool = False  # whether the first row that is not blank names the columns
     detail: str = ""  # a description of these columns for the user, as the end of a sentence
+    is_chosen: bool = False  # whether a user has said which columns these are
 
 
 def table_of(rows: Sequence[str], all_rows: bool, certain: bool = False) -> Table | None:
@@ -345,12 +372,17 @@ def is_count_name(name: str) -> bool:
     ... )
     (True, True, False, False)
     """
-    return " ".join(re.split(r"[\s_.-]+", name.strip().lower())) in COUNT_NAMES
+    return _plain(name) in COUNT_NAMES
+
+
+def _plain(name: str) -> str:
+    """Write the name of a column as the sets of names have it."""
+    return " ".join(re.split(r"[\s_.:-]+", name.strip(' "').lower()))
 
 
 def is_value_name(name: str) -> bool:
     """Return whether the name of a column says that it holds values of strings."""
-    return " ".join(re.split(r"[\s_.-]+", name.strip().lower())) in VALUE_NAMES
+    return _plain(name) in VALUE_NAMES
 
 
 def _cells(rows: Sequence[str], delimiter: str, all_rows: bool) -> list[list[str]]:
@@ -434,7 +466,8 @@ def _columns(table: list[list[str]], delimiter: str, certain: bool) -> Table | N
         raise FormatError(
             "a table of strings must have 2 columns, string and count; got numbers in the "
             "first column and text in the other, "
-            f"without a line that names the columns{_otherwise()}"
+            "without a line that names the columns: set the format to csv, and say which is which "
+            f"(text_column, count_column){_otherwise()}"
         )
     if (
         not has_header
@@ -472,8 +505,9 @@ def _named_counts(names: list[str], columns: list[int], numeric: list[int]) -> i
         raise FormatError(
             "a table of strings must have 2 columns, string and count; got numbers in the column "
             f"{enumeration([titles[column] for column in numeric])}{text}; if the numbers "
-            "are counts, call "
-            f"their column count, n or frequency{_otherwise()}"
+            "are counts, call their column count, n or frequency, or say which it is "
+            f"(count_column); if each line is an event of a case, set the format to events"
+            f"{_otherwise()}"
         )
     return counts[-1]
 
@@ -576,9 +610,10 @@ def _other_table(row: list[str], delimiter: str) -> FormatError:
     return FormatError(
         "a table of strings must have 2 columns, string and count; got "
         f"{plural(len(row), 'column')}, separated by "
-        f"{SEPARATORS.get(delimiter, 'tab')}s: {seen} (if these are the symbols of a string, "
-        "write spaces "
-        "between them; if these are lines of tokens, set the format to tokens)"
+        f"{SYMBOL_SEPARATORS.get(delimiter, 'tab')}s: {seen} (if these are the symbols of a "
+        "string, write spaces between them; if these are lines of tokens, set the format to "
+        "tokens; otherwise say which columns have the strings and counts, or set the format to "
+        "events)"
     )
 
 
@@ -595,7 +630,7 @@ def _check_columns(rows: Sequence[str]) -> None:
     """
     for delimiter in DELIMITERS:
         cells = [row.strip("\n").split(delimiter) for row in rows]
-        names = [" ".join(re.split(r"[\s_.:-]+", cell.strip(' "').lower())) for cell in cells[0]]
+        names = [_plain(cell) for cell in cells[0]]
         is_table = len(rows) > 1 and len(names) > 1 and len({len(row) for row in cells}) == 1
         if (
             is_table
@@ -619,9 +654,9 @@ def _check_title(rows: Sequence[str]) -> None:
         else set(title) - set("".join(rows[1:]))
     ):
         raise FormatError(
-            f"the first line, {title!r}, reads like the name of a column: leave it out (if "
-            "it is a string, "
-            "set the format to tokens or characters)"
+            f"the first line, {title!r}, reads like the name of a column: leave it out, or set the "
+            "format to csv and the header to yes (if it is a string, set the format to tokens or "
+            "characters)"
         )
 
 
@@ -648,7 +683,7 @@ def _check_separators(rows: Sequence[str]) -> None:
     become a symbol itself.
     """
     lines = [row.strip() for row in rows]
-    for separator, name in SEPARATORS.items():
+    for separator, name in SYMBOL_SEPARATORS.items():
         if (
             separator == ","
             and any(" " in line for line in lines)
@@ -657,10 +692,12 @@ def _check_separators(rows: Sequence[str]) -> None:
             continue  # decimal commas
         if _divides_symbols(lines, separator) or _ends_symbols(lines, separator):
             example = next(line for line in lines if separator in line)
+            sign = SEPARATOR_SIGNS.get(separator)
+            chosen = f"; if not, to tokens, and the separator to {sign}" if sign else ""
             raise FormatError(
                 "the symbols of a string must have spaces between them; got lines with "
                 f"{name}s, such as {example[:40]!r} (if the "
-                f"{name} is a symbol, set the format to characters or tokens)"
+                f"{name} is a symbol, set the format to characters or tokens{chosen})"
             )
         if _divides_columns(lines, separator):
             raise _other_table([cell.strip() for cell in lines[0].split(separator)], separator)
@@ -717,6 +754,366 @@ def _ends_symbols(rows: Sequence[str], separator: str) -> bool:
         for line in lines
     )
     return glued or leading or (apart and not any(separator in line[::2] for line in lines))
+
+
+# Columns that a user has chosen, logs of events, annotated text
+
+
+@dataclass(frozen=True)
+class EventTable:
+    """Holds which columns of a table with an event in each line have what."""
+
+    delimiter: str
+    num_columns: int
+    has_header: bool  # whether the first row that is not blank names the columns
+    case: int  # the index of the column that says which string an event belongs to
+    event: int  # the index of the column of symbols
+    order: int | None  # what a string's events are sorted by; None if they keep the file's order
+    detail: str  # a description of these columns for the user, as the end of a sentence
+
+
+@dataclass(frozen=True)
+class ConllColumns:
+    """Holds which column of a CoNLL file has the symbols."""
+
+    num_columns: int  # of the first line; in a file without tabs, other sentences may have others
+    column: int  # the index of the column of symbols
+    by_tab: bool  # whether columns are separated by tabs, otherwise by white space
+    has_ids: bool  # whether the first column has the numbers of CoNLL-U's tokens
+    detail: str  # a description of the column for the user, as the end of a sentence
+
+
+class _Columns:
+    """The columns of a table's first rows, which a user may name, or number from 1."""
+
+    def __init__(
+        self, rows: Sequence[str], all_rows: bool, reading: Reading, choices: Sequence[str]
+    ) -> None:
+        self.delimiter, self.table = _split(rows, all_rows, reading.separator)
+        self.width = len(self.table[0])
+        first = self.table[0]
+        self.has_header = reading.header == YES or (
+            reading.header == AUTO and self._names_columns(first, choices)
+        )
+        self.names = first if self.has_header else [""] * self.width
+        self.body = self.table[1:] if self.has_header else self.table
+
+    def _names_columns(self, first: list[str], choices: Sequence[str]) -> bool:
+        """Return whether a first row consists of names, one of which may have been chosen."""
+        if any(choice and not choice.isdecimal() for choice in choices):
+            return True
+        if not all(first[1:]) or any(NUMBER.fullmatch(cell) for cell in first):
+            return False
+        names = [_plain(cell) for cell in first]
+        known = sum(name in CASE_NAMES | EVENT_NAMES | COLUMN_NAMES for name in names)
+        is_log = not CASE_NAMES.isdisjoint(names) and not EVENT_NAMES.isdisjoint(names)
+        if is_log or 2 * known > len(names):
+            return True
+        return any(
+            _is_numeric([row[column] for row in self.table[1:]])
+            for column in range(self.width if len(self.table) > 1 else 0)
+        )
+
+    def index(self, choice: str, what: str) -> int:
+        """Return the index of a column that was chosen."""
+        matching = [column for column, name in enumerate(self.names) if name and name == choice]
+        matching = matching or [
+            column
+            for column, name in enumerate(self.names)
+            if name and name.casefold() == choice.casefold()
+        ]
+        if len(matching) == 1:
+            return matching[0]
+        if len(matching) > 1:
+            raise FormatError(
+                f"{plural(len(matching), 'column')} are called {choice!r}: choose {what} by its "
+                "number"
+            )
+        if choice.isdecimal() and len(choice) < 9 and 1 <= int(choice) <= self.width:
+            return int(choice) - 1
+        raise FormatError(f"there is no column {choice!r} for {what}; {self.seen}")
+
+    def named(self, names: frozenset[str]) -> list[int]:
+        """List the columns that have one of some names."""
+        return [column for column, name in enumerate(self.names) if name and _plain(name) in names]
+
+    def title(self, column: int) -> str:
+        """Write the name of a column, or its number and an example."""
+        if self.names[column]:
+            return repr(self.names[column][:20])
+        example = self.body[0][column][:20] if self.body else ""
+        return f"column {column + 1}" + (f" (such as {example!r})" if example else "")
+
+    @property
+    def seen(self) -> str:
+        """List the columns for an error."""
+        return f"the columns are {listed([self.title(column) for column in range(self.width)])}"
+
+    def unused(self, *columns: int | None) -> str:
+        """List the other columns, as the end of a sentence."""
+        others = [self.title(column) for column in range(self.width) if column not in columns]
+        return f"; not used: {listed(others)}" if others else ""
+
+
+def _split(
+    rows: Sequence[str], all_rows: bool, separator: str = AUTO
+) -> tuple[str, list[list[str]]]:
+    """Split rows into columns, and return the separator; rows of one column if there is none."""
+    delimiters = (*_delimiters(rows), "|") if separator == AUTO else (SEPARATORS[separator],)
+    for delimiter in delimiters:
+        if table := _cells(rows, delimiter, all_rows):
+            return delimiter, table
+    if separator != AUTO and not any(delimiters[0] in row for row in rows):
+        raise FormatError(
+            f"there is no {separator} in the first {plural(len(rows), 'line')}, such as "
+            f"{rows[0].strip()[:40]!r}"
+        )
+    try:
+        reader = csv.reader((f"{row}\n" for row in rows), delimiter=delimiters[0])
+        table = [[cell.strip() for cell in row] for row in reader if len(row) == 1]
+    except csv.Error:
+        table = []
+    if not table:
+        raise FormatError(
+            "expected a table, the same number of columns in each line; got lines such as "
+            f"{rows[0].strip()[:40]!r}"
+        )
+    return delimiters[0], table
+
+
+def chosen_table_of(rows: Sequence[str], all_rows: bool, reading: Reading) -> Table:
+    """Find the columns of a table of which a user has chosen some.
+
+    >>> chosen_table_of(["id,text", "7,ab", "9,b"], True, Reading("csv", text_column="text")).detail
+    "strings in the column 'text', each line counts once; not used: 'id'"
+
+    `rows` and `all_rows`: the same as for `table_of`.
+
+    Raises FormatError if there is no such column, or none is chosen and it is not clear which has
+    the strings.
+    """
+    columns = _Columns(rows, all_rows, reading, (reading.text_column, reading.count_column))
+    counts = (
+        columns.index(reading.count_column, "the counts (count_column)")
+        if reading.count_column
+        else None
+    )
+    if reading.text_column:
+        strings = columns.index(reading.text_column, "the strings (text_column)")
+    else:
+        if counts is None and columns.width == 2:
+            numeric = [
+                column
+                for column in range(2)
+                if _is_numeric([row[column] for row in columns.body])
+                and (not columns.has_header or is_count_name(columns.names[column]))
+            ]
+            counts = numeric[-1] if numeric else None
+        others = [column for column in range(columns.width) if column != counts]
+        if len(others) != 1:
+            raise FormatError(f"say which column has the strings (text_column); {columns.seen}")
+        strings = others[0]
+    if strings == counts:
+        raise FormatError(f"the strings and the counts can't be in one column; {columns.seen}")
+    counted = (
+        f"counts in {columns.title(counts)}" if counts is not None else "each line counts once"
+    )
+    return Table(
+        columns.delimiter,
+        columns.width,
+        strings,
+        counts,
+        columns.has_header,
+        f"strings in the column {columns.title(strings).removeprefix('column ')}, {counted}"
+        f"{columns.unused(strings, counts)}",
+        is_chosen=True,
+    )
+
+
+def event_table_of(rows: Sequence[str], all_rows: bool, reading: Reading) -> EventTable | None:
+    """Recognise a log with an event in each line, or find the columns that a user has chosen.
+
+    >>> rows = ["case_id,activity,cost", "7,register,50", "7,pay,0"]
+    >>> event_table_of(rows, all_rows=True, reading=Reading()).detail
+    "one string for each 'case_id', symbols in 'activity', in the order of the file; not used: 'cost'"
+
+    Without choices, one column must be called `case`, `case_id`, `session` or similar, and one
+    `activity`, `event`, `action` or similar. Events are sorted by a column only if that is chosen
+    or, without any choice, if it is the only one called `time`, `timestamp` or similar, and has
+    numbers or dates.
+
+    `rows` and `all_rows`: the same as for `table_of`.
+
+    Returns None if the format is open, and nothing is recognised. Raises FormatError if the format
+    is `events`, and it is not clear which columns are meant.
+    """  # noqa: E501
+    choices = (reading.case_column, reading.event_column, reading.order_column)
+    is_open = reading.format == "auto"
+    if is_open and (len(rows) < 2 or max(map(len, rows)) > LONGEST_ROW):
+        return None
+    try:
+        columns = _Columns(rows, all_rows, reading, choices)
+    except FormatError:
+        if is_open:
+            return None
+        raise
+    order: int | None = None
+    if reading.case_column and reading.event_column:
+        case = columns.index(reading.case_column, "the cases (case_column)")
+        event = columns.index(reading.event_column, "the events (event_column)")
+    else:
+        found = [
+            [columns.index(choice, what)] if choice else columns.named(names)
+            for choice, what, names in (
+                (reading.case_column, "the cases (case_column)", CASE_NAMES),
+                (reading.event_column, "the events (event_column)", EVENT_NAMES),
+            )
+        ]
+        is_strange = columns.named(COUNT_NAMES) or columns.named(frozenset(STRING_NAMES))
+        if any(len(each) != 1 for each in found) or (is_open and is_strange):
+            if is_open:
+                return None
+            raise FormatError(
+                "say which column has the cases (case_column) and which the events "
+                f"(event_column); {columns.seen}"
+            )
+        case, event = found[0][0], found[1][0]
+        if not any(choices):
+            moments = columns.named(ORDER_NAMES)
+            # one odd line is an error, with its number
+            if len(moments) == 1 and any(order_key(row[moments[0]])[1] for row in columns.body):
+                order = moments[0]
+    if reading.order_column:
+        order = columns.index(reading.order_column, "the order (order_column)")
+    if len({case, event, order}) < 3 and (case == event or order in (case, event)):
+        raise FormatError(f"cases, events and their order can't be in one column; {columns.seen}")
+    sorted_by = "in the order of the file" if order is None else f"sorted by {columns.title(order)}"
+    return EventTable(
+        columns.delimiter,
+        columns.width,
+        columns.has_header,
+        case,
+        event,
+        order,
+        f"one string for each {columns.title(case)}, symbols in {columns.title(event)}, "
+        f"{sorted_by}{columns.unused(case, event, order)}",
+    )
+
+
+EPOCH = datetime(1970, 1, 1)
+MICROSECOND = timedelta(microseconds=1)
+ORDER_NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
+YEAR_FIRST = re.compile(r"^([0-9]{4})/([0-9]{2})/([0-9]{2})(?=$|[ T])")
+MAX_ORDER = 40  # characters of what an event is sorted by
+
+
+def order_key(text: str) -> tuple[float, str]:
+    """Return the number that an event is sorted by (of a date, its microseconds since 1970), and
+    its kind; an empty kind if the text is no finite number and no date of ISO 8601.
+
+    >>> order_key("12"), order_key("1970-01-01T00:00:01Z"), order_key("noon")
+    ((12, 'numbers'), (1000000, 'dates with a time zone'), (0, ''))
+    """
+    if len(text) > MAX_ORDER:
+        return 0, ""
+    if INTEGER.fullmatch(text):
+        whole = int(text)
+        return (whole, "numbers") if abs(whole) < 2**63 else (0, "")
+    if ORDER_NUMBER.fullmatch(text):
+        number = float(text)
+        return (number, "numbers") if math.isfinite(number) else (0, "")
+    try:
+        moment = datetime.fromisoformat(YEAR_FIRST.sub(r"\1-\2-\3", text))
+    except ValueError:
+        return 0, ""
+    offset = moment.utcoffset()
+    elapsed = moment.replace(tzinfo=None) - EPOCH - (offset or timedelta())
+    return elapsed // MICROSECOND, (
+        "dates without a time zone" if offset is None else "dates with a time zone"
+    )
+
+
+CONLL_U = ("id", "form", "lemma", "upos", "xpos", "feats", "head", "deprel", "deps", "misc")
+
+
+def conll_columns_of(rows: Sequence[str], reading: Reading) -> ConllColumns:
+    """Find the column of a CoNLL file that has the symbols: the one that was chosen, `form` in
+    CoNLL-U, otherwise the first that does not number the lines.
+
+    >>> conll_columns_of(["EU NNP B-ORG", "rejects VBZ O"], Reading("conll")).detail
+    "symbols in column 1 of 3, such as 'EU'; text_column chooses another"
+
+    Raises FormatError if there is no such column.
+    """
+    names: Sequence[str] = ()
+    data: list[str] = []
+    for row in rows:
+        if row.startswith("# global.columns"):
+            names = row.partition("=")[2].lower().split()
+        elif not row.startswith(("# ", "#\t", "-DOCSTART-")) and row.strip() != "#":
+            data.append(row)
+    if not data:
+        raise FormatError(f"the first {MOST_ROWS} lines have no symbols, only comments")
+    by_tab = "\t" in data[0].strip()
+    table = [row.split("\t") if by_tab else row.split() for row in data]
+    width = len(table[0])
+    if not names and by_tab and width == len(CONLL_U):
+        names = CONLL_U
+    names = names if len(names) == width else ()
+    if choice := reading.text_column:
+        column = _conll_choice(choice.lower(), names, width)
+    elif "form" in names:
+        column = names.index("form")
+    else:
+        column = int(width > 1 and all(row[0].isdecimal() for row in table))
+    name = f" ({names[column]})" if names else ""
+    example = "" if name else f", such as {table[0][column][:20]!r}"
+    other = "" if choice or width == 1 else "; text_column chooses another"
+    return ConllColumns(
+        width,
+        column,
+        by_tab,
+        bool(names) and names[0] == "id",
+        f"symbols in column {column + 1} of {width}{name}{example}{other}",
+    )
+
+
+def columns_of_table(rows: Sequence[str], reading: Reading) -> list[str]:
+    """List the columns of a table's first rows: their names, if the first line has names,
+    otherwise their numbers; empty if it is no table.
+    """
+    choices = [value for name, value in reading.changes().items() if name in COLUMNS]
+    try:
+        columns = _Columns(rows, len(rows) < MOST_ROWS, reading, choices)
+    except FormatError:
+        return []
+    return [
+        name if name and columns.names.count(name) == 1 else str(number)
+        for number, name in enumerate(columns.names, start=1)
+    ]
+
+
+def columns_of_conll(rows: Sequence[str]) -> list[str]:
+    """List the columns of a CoNLL file: their names, if it has names, otherwise their numbers."""
+    try:
+        columns = conll_columns_of(rows, Reading("conll"))
+    except FormatError:
+        return []
+    if columns.has_ids and columns.num_columns == len(CONLL_U):
+        return list(CONLL_U)
+    return [str(number) for number in range(1, columns.num_columns + 1)]
+
+
+def _conll_choice(choice: str, names: Sequence[str], width: int) -> int:
+    if choice in names:
+        return names.index(choice)
+    if choice.isdecimal() and len(choice) < 9 and 1 <= int(choice) <= width:
+        return int(choice) - 1
+    own = f"; the columns are {listed(list(names))}" if names else ""
+    raise FormatError(
+        f"there is no column {choice!r} for the symbols (text_column); the first line has "
+        f"{plural(width, 'column')}{own}"
+    )
 
 
 def _is_numeric(column: list[str]) -> bool:

@@ -28,6 +28,7 @@ from ..limits import check_at_most
 from ..metrics.next_symbols import TOP, discounts
 from ..metrics.ranking import END, NO_SYMBOL, Targets
 from ..strings.words import Alphabet, IntArray, whole_numbers
+from .reading import Reading
 from .recognition import TARGET, check_kind
 from .string_files import (
     MAX_DIGITS,
@@ -50,7 +51,7 @@ EXAMPLE = (
 
 @check_types
 def read_prefixes(
-    data: bytes | Path, format: str = "auto", alphabet: Alphabet | None = None
+    data: bytes | Path, format: str | Reading = "auto", alphabet: Alphabet | None = None
 ) -> StringFile:
     """Read a file of prefixes, which may have any format of a file of strings.
 

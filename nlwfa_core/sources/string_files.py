@@ -1,10 +1,11 @@
 """Read strings from the bytes of a file: PAutomaC and SPiCe files, lines of characters, tokens or
-JSON, CSV files with counts.
+JSON, CSV files with counts, and the files of other trades in `other_formats`.
 
-The functions stand in the order in which a file is processed. Its bytes are checked and cleaned;
-lines are read in blocks. The numbers of a PAutomaC file become words directly; lines and rows of
-tables first become cells (the text of each string), whose symbols are then numbered. `read_strings`
-does all of this, and can guess the format by the rules of `recognition`.
+The functions stand in the order in which a file is processed. Its bytes are decoded, checked and
+cleaned; lines are read in blocks. The numbers of a PAutomaC file become words directly; lines and
+rows of tables first become cells (the text of each string), whose symbols are then numbered.
+`read_strings` does all of this. What a `Reading` leaves open is recognised by the rules of
+`other_files` and `recognition`.
 
 In the text formats, white space around a string is ignored, and a string that is empty, or λ alone,
 is the empty word. Symbols are numbered in the order of their written forms (numbers by size), so an
@@ -27,30 +28,48 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, islice
 from pathlib import Path
-from typing import AnyStr
+from typing import AnyStr, Self
 
 import numpy as np
 
 from .. import limits
-from ..errors import FormatError, RecipeError, check_one_of, check_types, listed, plural
+from ..errors import FormatError, RecipeError, check_types, listed, plural
 from ..files import LAB_FOLDER, read_capped
 from ..limits import WHOLE_FILE, check_at_most, check_limit
 from ..strings.plain import hold_tokens
 from ..strings.sample import Sample
 from ..strings.words import LAMBDA, Alphabet, IntArray, Words, in_order, offsets_of, smallest
 from .letters import as_windows_1252, empty_word_notes, symbol_notes
-from .names import FORMATS
-from .other_files import check_no_other_file, line_notes
+from .other_files import ABBADINGO_HEADER, format_of_other_file, is_labelled, line_notes
+from .other_formats import (
+    CONCEPT_NAME,
+    Cells,
+    CountedCells,
+    Lines,
+    abbadingo_cells,
+    conll_cells,
+    event_cells,
+    fasta_cells,
+    fastq_cells,
+    spmf_cells,
+    uniq_cells,
+    xes_cells,
+)
+from .reading import COLUMNS, SEPARATOR_SIGNS, SEPARATORS, Reading
 from .recognition import (
-    DELIMITERS,
     INTEGER,
     KNOWN_HEADERS,
     MOST_ROWS,
     STRINGS,
+    ConllColumns,
+    EventTable,
     JsonLines,
     Table,
     check_kind,
     check_text,
+    chosen_table_of,
+    conll_columns_of,
+    event_table_of,
     has_header,
     json_lines_of,
     known_header,
@@ -228,7 +247,10 @@ def _decode(cleaned: bytes, lines_before: int = 0) -> str:
         )
         row = cleaned[cleaned.rfind(b"\n", 0, error.start) + 1 :][:HEAD_BYTES].split(b"\n", 1)[0]
         if text := as_windows_1252(row):
-            message += f"; as Windows-1252 this line reads {quoted(text)}"
+            message += (
+                f"; as Windows-1252 this line reads {quoted(text)}: if that is right, set the "
+                "encoding to windows-1252"
+            )
         raise FormatError(message, line) from None
 
 
@@ -504,9 +526,6 @@ def _not_a_number(piece: bytes, lines_before: int) -> FormatError:
 
 # Cells: the text of each string, and its line
 
-# Blocks of cells without surrounding white space, with the line of each.
-Cells = Iterator[tuple[list[str], Sequence[int]]]
-
 
 def line_cells(cleaned: bytes, notes: list[str]) -> Cells:
     """Yield each line as a cell, without blank lines at the end of the file, and append sentences
@@ -540,37 +559,40 @@ class CsvCells:
     """Reads the strings of a table: a CSV file with two columns, or with the columns that
     `recognition.table_of` recognised.
 
-    The file is parsed twice. First it is checked, the second column is handed to `read`, and it is
+    The file is parsed twice. `check` goes through it first: the second column is read, and it is
     determined whether strings are split into tokens; `cells` then yields the strings. Storing all
     cells in between would need many times the file's size.
 
-    `second_column`: the name of the second column in a header. `read`: called with the second cells
-    of some rows and the line of each; may raise FormatError. `notes`: a sentence is appended if
-    there are blank lines. `table`: the columns; by default a string and a number, separated by a
-    comma.
+    `lines`: returns the file's lines, in blocks. `second_column`: the name of the second column in
+    a header. `table`: the columns; by default a string and a number, separated by a comma.
 
     `in_tokens`: whether strings are split into tokens at white space; otherwise each character is a
     symbol.
 
-    Raises FormatError if a row does not have these columns, or `read` raises the error.
+    Raises FormatError if a row does not have these columns.
     """
 
     def __init__(
+        self, lines: Callable[[], Lines], second_column: str, table: Table | None = None
+    ) -> None:
+        self._lines = lines
+        self._second_column = second_column
+        self._first_column = "string"
+        self._num_blank = 0
+        self._table = table or Table()
+        self.in_tokens = False
+
+    def check(
         self,
-        cleaned: bytes,
-        second_column: str,
         alphabet: Alphabet | None,
         notes: list[str],
         read: Callable[[list[str], list[int]], None],
-        table: Table | None = None,
-    ) -> None:
-        self._cleaned, self._second_column, self._first_column, self._num_blank = (
-            cleaned,
-            second_column,
-            "string",
-            0,
-        )
-        self._table = table or Table()
+    ) -> Self:
+        """Read the second column.
+
+        `read`: called with the second cells of some rows and the line of each; may raise
+        FormatError. `notes`: a sentence is appended if there are blank lines.
+        """
         tokens, empty = False, True
         # raised last: wrong columns anywhere in the file are reported first
         error: FormatError | None = None
@@ -594,6 +616,7 @@ class CsvCells:
         self.in_tokens = (
             tokens if self._first_column == "string" else self._first_column == "tokens"
         )
+        return self
 
     def cells(self) -> Cells:
         return ((cells, lines) for cells, _, lines in self.rows())
@@ -608,7 +631,7 @@ class CsvCells:
 
         def physical_lines() -> Iterator[str]:
             nonlocal num_read
-            for rows in line_blocks(self._cleaned):
+            for rows in self._lines():
                 num_read += 1
                 for row in rows:
                     if len(row) > 5 * csv.field_size_limit():
@@ -640,7 +663,9 @@ class CsvCells:
             yield cells, numbers, lines
 
     def _is_header(self, row: list[str]) -> bool:
-        return self._table.has_header or bool(known_header(row, self._second_column))
+        return self._table.has_header or (
+            not self._table.is_chosen and bool(known_header(row, self._second_column))
+        )
 
     def _wrong_columns(self, num_columns: int, line: int) -> FormatError:
         number = self._table.num_columns
@@ -650,7 +675,7 @@ class CsvCells:
         separator = (
             ""
             if self._table.delimiter == ","
-            else f" separated by {DELIMITERS[self._table.delimiter]}s"
+            else f" separated by {SEPARATOR_SIGNS[self._table.delimiter]}s"
         )
         return FormatError(
             f"expected {columns}{separator}; got {plural(num_columns, 'column')}", line
@@ -676,43 +701,82 @@ class JsonCells:
     """Reads the strings of lines of JSON. As by `CsvCells`, and for the same reason, the file is
     parsed twice.
 
-    `layout`: where a line holds the string and its count. `read`: called with the counts of some
-    lines, as text, and the number of each line; may raise FormatError.
+    `lines`: returns the file's lines, in blocks. `layout`: where a line holds the string and its
+    count.
 
     `in_tokens`: whether strings are split into tokens at white space; otherwise each character is a
     symbol.
 
-    Raises FormatError if a line is not JSON of this layout, or `read` raises the error.
+    Raises FormatError if a line is not JSON of this layout.
     """
 
-    def __init__(
-        self,
-        cleaned: bytes,
-        layout: JsonLines,
-        alphabet: Alphabet | None,
-        read: Callable[[list[str], list[int]], None],
-    ) -> None:
-        self._cleaned, self._layout = cleaned, layout
+    def __init__(self, lines: Callable[[], Lines], layout: JsonLines) -> None:
+        self._lines, self._layout = lines, layout
         self.in_tokens = False
-        for cells, counts, lists, lines in self._blocks():
-            self.in_tokens = self.in_tokens or lists or hold_tokens(cells, alphabet)
+
+    def check(
+        self,
+        alphabet: Alphabet | None,
+        notes: list[str],
+        read: Callable[[list[str], list[int]], None],
+    ) -> Self:
+        """Read the counts, as `CsvCells.check` does."""
+        for cells, counts, lines in self.rows():
+            self.in_tokens = self.in_tokens or hold_tokens(cells, alphabet)
             read(counts, lines)
+        return self
 
     def cells(self) -> Cells:
-        return ((cells, lines) for cells, _, _, lines in self._blocks())
+        return ((cells, lines) for cells, _, lines in self.rows())
 
-    def _blocks(self) -> Iterator[tuple[list[str], list[str], bool, list[int]]]:
-        """Yield strings and counts as text, whether one of the strings is a list of symbols, and
-        the line of each, in blocks.
+    def rows(self) -> CountedCells:
+        """Yield strings and counts as text, and the line of each, in blocks; note whether a string
+        is a list of symbols.
         """
         first = 1
-        for rows in line_blocks(self._cleaned):
+        for rows in self._lines():
             lines = [line for line, row in enumerate(rows, start=first) if row.strip()]
             values = [self._layout.cell(rows[line - first], line) for line in lines]
             if values:
                 cells, counts, are_lists = (list(column) for column in zip(*values, strict=True))
-                yield cells, counts, any(are_lists), lines
+                self.in_tokens = self.in_tokens or any(are_lists)
+                yield cells, counts, lines
             first += len(rows)
+
+
+class CountedLines:
+    """Reads the strings of `uniq -c`. As by `CsvCells`, and for the same reason, the file is parsed
+    twice.
+
+    `lines`: returns the file's lines, in blocks.
+
+    `in_tokens`: whether strings are split into tokens at white space; otherwise each character is a
+    symbol.
+
+    Raises FormatError if a line does not begin with a count.
+    """
+
+    def __init__(self, lines: Callable[[], Lines]) -> None:
+        self._lines = lines
+        self.in_tokens = False
+
+    def check(
+        self,
+        alphabet: Alphabet | None,
+        notes: list[str],
+        read: Callable[[list[str], list[int]], None],
+    ) -> Self:
+        """Read the counts, as `CsvCells.check` does."""
+        for cells, counts, lines in self.rows():
+            self.in_tokens = self.in_tokens or hold_tokens(cells, alphabet)
+            read(counts, lines)
+        return self
+
+    def cells(self) -> Cells:
+        return ((cells, lines) for cells, _, lines in self.rows())
+
+    def rows(self) -> CountedCells:
+        return uniq_cells(self._lines())
 
 
 # From cells to words
@@ -920,7 +984,7 @@ def read_as(format: str, symbols: Sequence[str], detail: str = "") -> str:
 
 @check_types
 def read_strings(
-    data: bytes | Path, format: str = "auto", alphabet: Alphabet | None = None
+    data: bytes | Path, format: str | Reading = "auto", alphabet: Alphabet | None = None
 ) -> StringFile:
     """Read the strings of a file.
 
@@ -931,10 +995,11 @@ def read_strings(
     Parameters
     ----------
     data : bytes or Path
-        The file's bytes, in UTF-8, with or without a byte order mark, and with any kind of line
-        ends; or its path.
-    format : str
-        One of FORMATS; "auto" guesses it from the file.
+        The file's bytes, with or without a byte order mark, and with any kind of line ends; or its
+        path.
+    format : str or Reading
+        One of FORMATS; "auto" recognises it from the file. A `Reading` also says the encoding, the
+        separator and the columns.
     alphabet : Alphabet, optional
         The training strings' alphabet: its symbols keep their numbers, and new ones are numbered
         after them.
@@ -946,38 +1011,139 @@ def read_strings(
     RecipeError
         If the format is unknown, or there is no such file.
     """
-    check_one_of("format", format, FORMATS)
-    cleaned = clean(bytes_of(data))
+    reading = Reading(format) if isinstance(format, str) else format
+    cleaned = clean(in_utf8(bytes_of(data), reading.encoding))
     rows = first_rows(cleaned)
-    if format in ("auto", "pautomac"):
-        check_kind(rows, STRINGS)
-    if format == "auto":
-        check_no_other_file(rows)
-    chosen, layout = (
-        _guess_format(cleaned, rows, alphabet) if format == "auto" else _layout(format, rows)
-    )
-    if chosen == "pautomac":
+    layout = layout_of(reading, rows, alphabet, lambda: _visible_rows(cleaned))
+    if layout.format == "pautomac":
         return _read_pautomac(cleaned, alphabet)
     notes: list[str] = []
-    weights: IntArray | None = None
-    if isinstance(layout, Table | JsonLines):
-        counts = _CountColumn()
-        table = (
-            CsvCells(cleaned, "count", alphabet, notes, counts.read, layout)
-            if isinstance(layout, Table)
-            else JsonCells(cleaned, layout, alphabet, counts.read)
-        )
-        cells, tokens, weights = table.cells(), table.in_tokens, np.concatenate(counts.blocks)
+    counts = _CountColumn()
+    if table := counted_table(layout, lambda: line_blocks(cleaned)):
+        tokens = table.check(alphabet, notes, counts.read).in_tokens
+        cells = table.cells()
+    elif layout.format in ("tokens", "characters"):
+        tokens = layout.format == "tokens"
+        cells = separated(line_cells(cleaned, notes), layout)
     else:
-        cells, tokens = line_cells(cleaned, notes), chosen == "tokens"
-    parts, full = encode_cells(cells, tokens, alphabet)
-    if layout is None:
+        tokens = layout.format not in ("fasta", "fastq")
+        pieces = (piece for _, piece in pieces_of(cleaned))
+        cells = other_cells(layout, pieces, notes)
+    first = alphabet
+    if layout.format == "abbadingo" and alphabet is None:
+        first = _numbered_by_header(rows)
+    parts, full = encode_cells(cells, tokens, first)
+    weights = np.concatenate(counts.blocks) if counts.blocks else None
+    if layout.format in ("tokens", "characters"):
         notes += [*title_notes(rows), *line_notes(rows)]
+    if layout.format in ("fasta", "fastq"):
+        notes += _case_notes(full.symbols)
     notes += empty_word_notes(parts, full, tokens)
     notes += symbol_notes(full.symbols[len(alphabet or ()) :] if alphabet else full.symbols)
     notes += _sequence_notes(parts)
     notes += new_symbol_notes(alphabet, full.symbols[len(alphabet or ()) :])
-    return StringFile(parts, weights, full, chosen, tuple(notes), layout.detail if layout else "")
+    return StringFile(parts, weights, full, layout.format, tuple(notes), layout.detail)
+
+
+def in_utf8(data: bytes, encoding: str) -> bytes:
+    """Write a file in another encoding as UTF-8.
+
+    Raises FormatError if it is a binary file, or has bytes that are no characters in this encoding.
+    """
+    if encoding == "utf-8":
+        return data
+    check_text(data[:HEAD_BYTES], encoding)
+    try:
+        text = data.decode(encoding)
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise FormatError(
+            f"byte 0x{data[error.start]:02x} is no character in {encoding}", line
+        ) from None
+    return text.encode()
+
+
+def _numbered_by_header(rows: list[str]) -> Alphabet | None:
+    """Return the alphabet of an Abbadingo file's header, if symbols are numbers below its size."""
+    if not ABBADINGO_HEADER.fullmatch(rows[0].strip()) or is_labelled(rows[0]):
+        return None
+    size = rows[0].split()[1].partition(":")[0]
+    if len(size) > MAX_DIGITS or int(size) > limits.most("symbols"):
+        return None
+    symbols = {symbol.partition("/")[0] for row in rows[1:] for symbol in row.split()[2:]}
+    allowed = set(map(str, range(int(size))))
+    return Alphabet.numbered(int(size)) if symbols and symbols <= allowed else None
+
+
+def _case_notes(symbols: Sequence[str]) -> list[str]:
+    """Make a note if a sequence has letters in both cases, which are different symbols."""
+    both = [symbol for symbol in symbols if symbol.islower() and symbol.upper() in symbols]
+    if not both:
+        return []
+    pairs = listed([f"{symbol.upper()} and {symbol}" for symbol in both], most=4)
+    return [f"Letters in both cases are different symbols: {pairs}."]
+
+
+def counted_table(
+    layout: Layout, lines: Callable[[], Lines]
+) -> CsvCells | JsonCells | CountedLines | None:
+    """Return the reader of a file that has counts; None for other formats.
+
+    `lines`: returns the file's lines, in blocks.
+    """
+    columns = layout.columns
+    if isinstance(columns, Table):
+        return CsvCells(lines, "count", columns)
+    if isinstance(columns, JsonLines):
+        return JsonCells(lines, columns)
+    return CountedLines(lines) if layout.format == "uniq" else None
+
+
+def other_cells(layout: Layout, pieces: Iterable[bytes], notes: list[str]) -> Cells:
+    """Yield the cells of a file of another trade.
+
+    `pieces`: the cleaned file, in pieces of whole lines.
+    """
+    if layout.format == "xes":
+        return xes_cells(pieces, layout.reading.event_column, notes)
+    lines = (rows for piece in pieces for rows in line_blocks(piece))
+    if isinstance(layout.columns, EventTable):
+        return event_cells(lines, layout.columns, notes)
+    if isinstance(layout.columns, ConllColumns):
+        return conll_cells(lines, layout.columns, notes)
+    readers = {
+        "fasta": fasta_cells,
+        "fastq": fastq_cells,
+        "spmf": spmf_cells,
+        "abbadingo": abbadingo_cells,
+    }
+    return readers[layout.format](lines, notes)
+
+
+def separated(cells: Cells, layout: Layout) -> Cells:
+    """Write spaces between symbols that have another separator between them; a line may be filled
+    up with it.
+
+    Raises FormatError if a symbol is empty or has white space inside.
+    """
+    sign = SEPARATORS.get(layout.reading.separator) if layout.format == "tokens" else None
+    if sign is None:
+        yield from cells
+        return
+    for texts, lines in cells:
+        rows = [
+            [symbol.strip() for symbol in text.rstrip(sign).split(sign)] if text else []
+            for text in texts
+        ]
+        for row, line in zip(rows, lines, strict=True):
+            for symbol in row:
+                if (not symbol and row != [""]) or len(symbol.split()) > 1:
+                    raise FormatError(
+                        "a symbol must be text without white space; got "
+                        f"{quoted(symbol)} between {layout.reading.separator}s",
+                        line,
+                    )
+        yield [" ".join(row) for row in rows], lines
 
 
 def _sequence_notes(parts: Sequence[Words]) -> list[str]:
@@ -994,25 +1160,111 @@ def _sequence_notes(parts: Sequence[Words]) -> list[str]:
     return []
 
 
-def _layout(format: str, rows: list[str]) -> tuple[str, Table | JsonLines | None]:
-    """Return the requested format, and where a row holds its string and count if it is a table or
-    JSON.
+@dataclass(frozen=True)
+class Layout:
+    """Holds how a file is read: what a user has chosen, and what was recognised.
+
+    Attributes
+    ----------
+    format : str
+        One of FORMATS, never "auto".
+    reading : Reading
+        What a user has chosen.
+    columns : Table, JsonLines, EventTable, ConllColumns or None
+        Where a line has its string, for formats with columns or fields.
     """
+
+    format: str
+    reading: Reading
+    columns: Table | JsonLines | EventTable | ConllColumns | None = None
+
+    @property
+    def detail(self) -> str:
+        """Describe the columns, as the end of a sentence."""
+        if self.format == "xes":
+            chosen = self.reading.event_column
+            return f"symbols in the attribute {chosen or CONCEPT_NAME} of events" + (
+                "" if chosen else "; event_column chooses another"
+            )
+        if self.format == "tokens" and self.reading.separator != "auto":
+            return f"with {self.reading.separator}s between them"
+        return self.columns.detail if self.columns else ""
+
+
+def layout_of(
+    reading: Reading,
+    rows: list[str],
+    alphabet: Alphabet | None,
+    visible_rows: Callable[[], Iterable[str]],
+) -> Layout:
+    """Find how a file is read. docs/files.md states the rules, in this order.
+
+    `rows`: the first lines that are not blank. `visible_rows`: returns all of these.
+
+    Raises FormatError if the file is recognised as one that has no strings to read.
+    """
+    if reading.format in ("auto", "pautomac"):
+        check_kind(rows, STRINGS)
     all_rows = len(rows) < MOST_ROWS
-    if format == "csv":
-        return format, table_of(rows, all_rows, certain=True) or Table()
-    if format == "json":
-        # The format is requested, so a file of a single JSON list is one string.
-        return format, json_lines_of(rows, all_rows and len(rows) > 1) or JsonLines()
-    return format, None
+    format = reading.format
+    if format == "auto":
+        format = format_of_other_file(rows)
+        if not format and (events := event_table_of(rows, all_rows, reading)):
+            return Layout("events", reading, events)
+        if not format:
+            format, columns = _guess_format(visible_rows, rows, alphabet)
+            return Layout(format, reading, columns)
+    match format:
+        case "csv":
+            chosen = {
+                name for name in reading.changes() if name in ("separator", "header", *COLUMNS)
+            }
+            table = (
+                chosen_table_of(rows, all_rows, reading)
+                if chosen
+                else table_of(rows, all_rows, certain=True) or Table()
+            )
+            return Layout(format, reading, table)
+        case "json":
+            return Layout(format, reading, _json_layout(rows, all_rows, reading))
+        case "events":
+            return Layout(format, reading, event_table_of(rows, all_rows, reading))
+        case "conll":
+            return Layout(format, reading, conll_columns_of(rows, reading))
+    return Layout(format, reading)
+
+
+def _json_layout(rows: list[str], all_rows: bool, reading: Reading) -> JsonLines:
+    """Return the fields of JSON lines, as far as chosen."""
+    if reading.text_column:
+        counted = (
+            f", counts in {reading.count_column!r}"
+            if reading.count_column
+            else ", each line counts once"
+        )
+        return JsonLines(
+            reading.text_column,
+            reading.count_column,
+            f"strings in the field {reading.text_column!r}{counted}",
+        )
+    # The format is requested, so a file of a single JSON list is one string.
+    lines = json_lines_of(rows, all_rows and len(rows) > 1) or JsonLines()
+    if not reading.count_column:
+        return lines
+    if not lines.strings:
+        raise FormatError("count_column needs lines of JSON objects")
+    return replace(
+        lines,
+        counts=reading.count_column,
+        detail=f"strings in the field {lines.strings!r}, counts in {reading.count_column!r}",
+    )
 
 
 def _guess_format(
-    cleaned: bytes, rows: list[str], alphabet: Alphabet | None
+    visible_rows: Callable[[], Iterable[str]], rows: list[str], alphabet: Alphabet | None
 ) -> tuple[str, Table | JsonLines | None]:
-    """Guess a file's format, and where a row holds its string and count if it is a table or JSON.
-
-    docs/files.md states the rules, in this order.
+    """Guess the format of a file that is of no other trade, and where a row holds its string and
+    count if it is a table or JSON.
     """
     all_rows = len(rows) < MOST_ROWS
     if has_header(rows[0]):
@@ -1020,7 +1272,7 @@ def _guess_format(
         if (
             len(rows) == 1
             or states_its_length(rows[1])
-            or promised == str(sum(1 for _ in _visible_rows(cleaned)) - 1)
+            or promised == str(sum(1 for _ in visible_rows()) - 1)
         ):
             return "pautomac", None
     # If the alphabet has brackets or quotation marks as symbols, lines of them are strings, not
@@ -1031,7 +1283,7 @@ def _guess_format(
         return "json", lines
     if table := table_of(rows, all_rows):
         return "csv", table
-    return "tokens" if hold_tokens(_visible_rows(cleaned), alphabet) else "characters", None
+    return "tokens" if hold_tokens(visible_rows(), alphabet) else "characters", None
 
 
 def first_rows(cleaned: bytes) -> list[str]:

@@ -28,6 +28,7 @@ from .string_files import (
     encode_cells,
     finite,
     first_rows,
+    line_blocks,
     new_symbol_notes,
     quoted,
     symbols_of,
@@ -214,7 +215,8 @@ class _Columns:
         def read(texts: list[str], lines: list[int]) -> None:
             values.extend(map(self._number, texts, lines))
 
-        self._cells = CsvCells(cleaned, "value", alphabet, notes, read, table)
+        self._cells = CsvCells(lambda: line_blocks(cleaned), "value", table)
+        self._cells.check(alphabet, notes, read)
         parts, self.alphabet = encode_cells(self._cells.cells(), self._cells.in_tokens, alphabet)
         distinct_values, start = list[FloatArray](), 0
         for index, part in enumerate(parts):

@@ -29,6 +29,7 @@ from nlwfa_core.experiment.recipe import (
     flat,
     flat_name,
     over_limit,
+    reading_fields,
     with_fields,
 )
 from nlwfa_core.files import SHA256
@@ -80,6 +81,7 @@ UNUSED = {"explore": "drawer", "learn": "no_sidebar"} | dict.fromkeys(
 UNDO_STACK = "undo.stack"
 UNDO_LAST = "undo.last"
 REDO_STACK = "undo.redo"
+MOST_CHARACTERS = 200  # of a field that is text, such as the name of a column
 MAX_CHANGES = 50
 
 SidebarState = tuple[Recipe, dict[str, Any]]
@@ -353,7 +355,8 @@ def apply_preset(name: str) -> None:
     recipe = PRESETS[name][1]
     if recipe.data.source == "upload":
         uploads = {key: st.session_state.get(key, "") for key in UPLOADS}
-        recipe = recipe.changed(data=recipe.data.changed(**uploads))
+        own = reading_fields(current().data.reading)
+        recipe = recipe.changed(data=recipe.data.changed(**uploads, **own))
     set_recipe(recipe)
 
 
@@ -487,7 +490,7 @@ def _control(name: str, caption: bool = True) -> Any:
         return st.checkbox(value=default, on_change=_follow_defaults, args=(name,), **shared)
     if entry.kind in (int, float):
         return _number(name, default, shared)
-    return st.text_input(value=default, **shared)
+    return st.text_input(value=default, max_chars=MOST_CHARACTERS, **shared)
 
 
 def _number(name: str, default: float, shared: dict[str, Any]) -> float:
@@ -657,6 +660,6 @@ def describe_change(before: Recipe, after: Recipe) -> str:
 def _written(name: str, value: Any) -> str:
     if value is None:
         return "–"
-    if name.startswith("upload"):
+    if name in UPLOADS:
         return escape_markdown(uploads.title(value) or value[:6]) if value else "none"
     return escape_markdown(f"{value:,}" if isinstance(value, int) else str(value))

@@ -7,6 +7,7 @@ Files and pasted text are stored under the hash of their content.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any
 
 import streamlit as st
@@ -23,18 +24,23 @@ from nlwfa_core.display.string_labels import (
     usual_length,
 )
 from nlwfa_core.experiment.datasets import Data, reading_alone, tests_on_training_strings
-from nlwfa_core.experiment.recipe import UPLOADS
+from nlwfa_core.experiment.recipe import READING_FIELDS, UPLOADS, reading_fields
 from nlwfa_core.hankel.boundary import counted_string
+from nlwfa_core.records import options_of
 from nlwfa_core.rounding import format_share
+from nlwfa_core.sources.preview import HEAD, preview
+from nlwfa_core.sources.reading import Reading
 from nlwfa_core.sources.recognition import reading_of
 from nlwfa_core.strings.sample import Sample
-from pages.shared import sidebar, uploads, widgets
+from pages.shared import contents, sidebar, uploads, widgets
 from pages.shared.context import Context
 from pages.shared.widgets import escape_markdown
 
 # Two dicts of the session: field -> how often its uploader was emptied; field -> SHA-256 of a file
 # that waits for another file.
 EMPTIED, WAITING = "uploads.emptied", "uploads.waiting"
+# Training strings that can't be read yet: the SHA-256 of the file, and how it was tried.
+UNREAD = "uploads.unread"
 # Lists of file types that all allow every file. Streamlit empties an uploader when its list
 # changes.
 ANY_TYPE: tuple[Sequence[str] | None, ...] = (None, (), [], "")
@@ -48,8 +54,8 @@ SLOTS = {
     "upload": (
         "Training strings",
         "PAutomaC or SPiCe; one string on each line, as characters or as tokens separated by "
-        "spaces; a table with a string and its "
-        "count in each row (CSV); JSON lines.",
+        "spaces; a table with a string and its count in each row (CSV); JSON lines; logs of "
+        "events (CSV or XES); CoNLL, FASTA, FASTQ, SPMF, uniq -c, Abbadingo.",
     ),
     "upload_test": (
         "Test strings (optional)",
@@ -83,6 +89,12 @@ NEEDS = {
 NEEDED = {"upload_test": "test strings", "upload_targets": "targets", "upload_prefixes": "prefixes"}
 
 
+ALL_STRINGS: dict[str, object] = {
+    "source": "upload",
+    "num_strings": limits.most("generated_strings"),
+}
+
+
 def own_strings(opened: bool) -> None:
     """Draw the widgets for a visitor's own strings in an expander, which is closed at first unless
     `opened`.
@@ -100,7 +112,70 @@ def own_strings(opened: bool) -> None:
             ):
                 with column:
                     _upload_control(field, label, text)
+        _reading_controls()
         st.caption("Your strings stay on this server, and are only ever read as text.")
+
+
+def _reading_controls() -> None:
+    """Draw the first lines of the training strings, and what can be chosen about this file; nothing
+    without a file.
+    """
+    unread: tuple[str, Reading] | None = st.session_state.get(UNREAD)
+    recipe = sidebar.current().data
+    name, reading = unread or (st.session_state.get("upload", ""), recipe.reading)
+    if not name or not (unread or recipe.source == "upload"):
+        return
+    shown = preview(contents.uploads().head(name, HEAD + 1), reading)
+    if shown is None:
+        return
+    st.markdown(f"**How {escape_markdown(uploads.label(name))} is read**: its first lines")
+    st.code("\n".join(shown.lines), language=None)
+    declared = options_of(Reading)
+    columns = st.columns(3)
+    for place, (field, values) in enumerate(shown.choices.items()):
+        value = getattr(reading, field)
+        options = list(dict.fromkeys([value, *values])) if value not in values else list(values)
+        st.session_state[f"reading.{field}"] = value
+        title = declared[field].title
+        with columns[place % len(columns)]:
+            st.selectbox(
+                f"{title[0].upper()}{title[1:]}",
+                options,
+                key=f"reading.{field}",
+                format_func=lambda option: option or "–",
+                help=declared[field].help,
+                on_change=_read_as,
+                args=(name, reading, field),
+            )
+
+
+def _read_as(name: str, reading: Reading, field: str) -> None:
+    """Read the training strings with another choice; if they can't be read so, explain why not, and
+    change nothing.
+    """
+    uploads.forget_refusals()
+    chosen = Reading.adapted(reading.changes(), **{field: st.session_state[f"reading.{field}"]})
+    try:
+        _use_training_file(name, chosen)
+    except RecipeError as error:
+        st.session_state[UNREAD] = name, chosen
+        uploads.refuse("upload.upload", uploads.label(name), error)
+
+
+def _use_training_file(name: str, reading: Reading) -> None:
+    """Make a file the training strings. Raises RecipeError if it can't be read."""
+    names = {key: st.session_state.get(key, "") for key in UPLOADS} | {"upload": name}
+    _check(names, ALL_STRINGS | reading_fields(reading))
+    _set_training_strings(names, reading)
+
+
+def _set_training_strings(names: dict[str, str], reading: Reading) -> None:
+    """Set the sidebar to uploaded files, all of whose strings are used, even if the strings before
+    them were fewer.
+    """
+    st.session_state.pop(UNREAD, None)
+    hidden = {field: getattr(reading, name) for field, name in READING_FIELDS.items()}
+    sidebar.set_values(names | ALL_STRINGS | hidden)
 
 
 def _upload_control(field: str, label: str, text: str) -> None:
@@ -152,16 +227,17 @@ def _use_upload(field: str) -> None:
     uploads.forget_refusals()
     before = {key: st.session_state.get(key, "") for key in UPLOADS}
     try:
-        data, format = file.getvalue(), sidebar.current().data.upload_format
+        data, reading = file.getvalue(), sidebar.current().data.reading
+        new: dict[str, object] = {}
+        if field == "upload":
+            st.session_state.pop(UNREAD, None)
+            # columns belong to the file before
+            if not {"format", "encoding"}.issuperset(reading.changes()):
+                reading = Reading()
+            new = ALL_STRINGS | reading_fields(reading)
         if not before["upload"] or field in NEEDS:
-            reading_alone(field, data, format)
+            reading_alone(field, data, reading)
         names = before | {field: uploads.store(data, file.name)}
-        # Use all uploaded strings, even if the strings before them were fewer.
-        new = (
-            {"source": "upload", "num_strings": limits.most("generated_strings")}
-            if field == "upload"
-            else {}
-        )
         waiting: dict[str, str] = st.session_state.setdefault(WAITING, {})
         if (needed := NEEDS.get(field)) and not before[needed] and needed not in waiting:
             waiting[field] = names[field]
@@ -181,8 +257,14 @@ def _use_upload(field: str) -> None:
     except RecipeError as error:
         _empty(field)
         uploads.refuse(f"upload.{field}", file.name, error)
+        if field == "upload" and preview(data, reading):
+            with suppress(RecipeError):  # the server's disk is full, which the error may have said
+                st.session_state[UNREAD] = uploads.store(data, file.name), reading
         return
-    sidebar.set_values(names | new)
+    if field == "upload":
+        _set_training_strings(names, reading)
+    else:
+        sidebar.set_values(names)
 
 
 def _check(names: dict[str, str], new: dict[str, object]) -> None:
@@ -335,17 +417,12 @@ def _use_pasted() -> None:
         name = uploads.store(content, PASTED_TITLE)
         # So few strings are too few to set some aside for a test.
         test = name if content.count(b"\n") < MIN_SPLIT else ""
-        fields = dict.fromkeys(UPLOADS, "") | {"upload": name, "upload_test": test}
-        fields |= {
-            "source": "upload",
-            "num_strings": limits.most("generated_strings"),
-            "upload_format": "auto",
-        }
-        data = _read(**fields)
+        names = dict.fromkeys(UPLOADS, "") | {"upload": name, "upload_test": test}
+        data = _read(**names, **ALL_STRINGS, **reading_fields(Reading()))
     except RecipeError as error:
         st.session_state[PASTE_ERROR] = str(error)
         return
-    sidebar.set_values(fields)
+    _set_training_strings(names, Reading())
     text = reading_of(PASTED_TITLE, data.readings["upload"])
     st.toast(escape_markdown(text), icon=":material/check:", duration="long")
 

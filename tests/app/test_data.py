@@ -10,7 +10,8 @@ import pandas as pd
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from nlwfa_core import limits
+from nlwfa_core import Reading, limits
+from nlwfa_core.experiment.recipe import flat
 from nlwfa_core.sources.pautomac import write_pautomac, write_solution
 from nlwfa_core.sources.random_automata import random_automaton, sample_words
 from tests.app.lab import QUICK, all_pages, complaints, go, open_lab, recipe_of, trained
@@ -488,3 +489,76 @@ def test_a_paste_can_be_undone():
     paste(app, TEN)
     app.button(key="undo").click().run()
     assert recipe_of(app) == before and not complaints(app)
+
+
+LOG = b"who;what;when\n1;b;2\n2;a;1\n1;a;1\n" + b"".join(
+    b"%d;a;1\n%d;b;2\n" % (n, n) for n in range(3, 60)
+)
+
+
+def choose(app: AppTest, field: str, value: str) -> AppTest:
+    return app.selectbox(key=f"reading.{field}").set_value(value).run()
+
+
+def panel(app: AppTest) -> set[str]:
+    """The choices that the page offers about a file."""
+    return {
+        box.key.removeprefix("reading.")
+        for box in app.selectbox
+        if (box.key or "").startswith("reading.")
+    }
+
+
+def test_a_log_is_shown_and_its_columns_are_chosen_before_it_is_read() -> None:
+    app = open_lab("data", **QUICK)
+    assert panel(app) == set()
+    [complaint] = complaints(upload(app, LOG, name="log.csv"))
+    assert "3 columns" in complaint and complaint.endswith("Nothing was changed.")
+    assert recipe_of(app).data.source == "dyck"
+    assert app.code[0].value.startswith("who;what;when\n1;b;2\n")
+    assert panel(app) == {"format"}
+    [complaint] = complaints(choose(app, "format", "events"))
+    assert "say which column has the cases" in complaint
+    assert {"case_column", "event_column", "order_column", "header"} <= panel(app)
+    choose(choose(app, "case_column", "who"), "event_column", "what")
+    assert not complaints(app)
+    choose(app, "order_column", "when")
+    assert not complaints(app)
+    data = recipe_of(app).data
+    assert (data.upload, data.upload_format) == (hashlib.sha256(LOG).hexdigest(), "events")
+    assert (data.upload_case_column, data.upload_order_column) == ("who", "when")
+    assert any(
+        "one string for each 'who', symbols in 'what', sorted by 'when'" in caption.value
+        for caption in app.caption
+    )
+    # A choice that does not fit changes nothing.
+    [complaint] = complaints(choose(app, "case_column", "what"))
+    assert "can't be in one column" in complaint
+    assert recipe_of(app).data == data
+    # The next file has other columns.
+    assert not complaints(upload(app, LINES))
+    assert recipe_of(app).data.reading == Reading()
+    assert panel(app) == {"format"}
+
+
+def test_an_encoding_is_offered_if_a_file_is_not_utf_8() -> None:
+    text = "gar\u00e7on aime\naime caf\u00e9\n" * 20
+    app = upload(open_lab("data", **QUICK), text.encode("windows-1252"))
+    assert len(complaints(app)) == 1 and "encoding" in panel(app)
+    assert app.code[0].value.startswith("gar\u00e7on aime\n")
+    assert not complaints(choose(app, "encoding", "windows-1252"))
+    assert counts(app)["symbols"] == "3"
+
+
+def test_a_picture_is_not_shown_as_lines() -> None:
+    app = upload(open_lab("data", **QUICK), b"\x89PNG\r\n\x1a\n" + bytes(range(256)))
+    assert len(complaints(app)) == 1 and not panel(app) and not app.code
+
+
+def test_a_link_carries_how_a_file_is_read() -> None:
+    app = upload(open_lab("data", **QUICK), LOG)
+    for field, value in (("format", "events"), ("case_column", "1"), ("event_column", "2")):
+        app = choose(app, field, value if field == "format" else {"1": "who", "2": "what"}[value])
+    recipe = recipe_of(app)
+    assert recipe.data.upload_event_column == "what"
+    assert recipe_of(open_lab("data", **flat(recipe))) == recipe

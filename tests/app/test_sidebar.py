@@ -13,7 +13,7 @@ from streamlit.testing.v1 import AppTest
 
 from nlwfa_core import DataRecipe, HankelRecipe, Recipe, RecipeError, limits, options
 from nlwfa_core.experiment.presets import PRESETS
-from nlwfa_core.experiment.recipe import FIELDS, OPTIONS, flat, over_limit, with_fields
+from nlwfa_core.experiment.recipe import FIELDS, OPTIONS, UPLOADS, flat, over_limit, with_fields
 from nlwfa_core.hankel.statistics import FOR_ALL_LEARNERS, TRANSFORMS
 from nlwfa_core.learning.learners import HANKEL_LEARNERS, LEARNERS
 from nlwfa_core.learning.names import CONVERGED_EPOCHS, LIKELIHOOD_EPOCHS
@@ -81,8 +81,7 @@ def test_a_link_sets_the_recipe_that_it_says(recipe: Recipe) -> None:
 def test_there_is_a_control_for_each_field_that_has_an_effect(recipe: Recipe) -> None:
     app = AppTest.from_function(sidebar_of, args=(recipe,), default_timeout=PATIENCE_SECONDS).run()
     check_settable(recipe)
-    uploads = {name for name in FIELDS if name.startswith("upload") and name != "upload_format"}
-    assert control_keys(app) == set(flat(recipe)) - uploads
+    assert control_keys(app) == set(flat(recipe)) - set(UPLOADS)
 
 
 def control_keys(app: AppTest) -> set[str | None]:

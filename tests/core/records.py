@@ -33,6 +33,8 @@ def values_of(entry: Option) -> st.SearchStrategy[Any]:
         return st.booleans()
     if entry.name in UPLOADS:
         return st.sampled_from(["", "0" * 64, "a1" * 32])
+    if entry.kind is str:
+        return st.sampled_from(["", "case", "2", "é x"])
     assert entry.name == "hidden"
     return st.sampled_from(HIDDEN)
 

@@ -86,6 +86,7 @@ INSIDE = {
 WITHOUT = {
     # fields: tests/core/experiment/test_recipe.py
     "DataRecipe", "HankelRecipe", "Recipe", "DataRecipe.source_options",
+    "Reading",  # tests/core/sources/test_other_formats.py
     "Recipe.needs", "Recipe.setting",
     "RecipeError", "Scores", "Comparison", "FileShelf.titles", "Recipe.to_json", "Sample.frequencies", "WFA.squared", "WFA.total_weight",  # noqa: E501
     "Sample.to_series",

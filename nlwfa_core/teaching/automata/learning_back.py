@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ...errors import RecipeError, check_at_least, listed
-from ...experiment.recipe import DataRecipe
+from ...experiment.recipe import UPLOADS, DataRecipe, reading_fields
 from ...export.automaton_formats import pautomac
 from ...hankel.basis import select_basis
 from ...hankel.estimate import estimate_hankel
@@ -25,6 +25,7 @@ from ...models.wfa import WFA
 from ...rounding import format_apart
 from ...sources.pautomac import write_solution
 from ...sources.random_automata import sample_words
+from ...sources.reading import Reading
 from ...strings.sample import Sample
 from ...strings.words import Alphabet, FloatArray, Words
 from .facts import all_words, longest_within
@@ -103,15 +104,10 @@ def source_recipe(
 
     `recipe`: whose other fields stay. `hashes`: field -> SHA-256 of its file.
     """
-    uploads = {
-        name: ""
-        for name in DataRecipe.model_fields
-        if name.startswith("upload") and name != "upload_format"
-    }
     return recipe.changed(
-        **(uploads | hashes),
+        **(dict.fromkeys(UPLOADS, "") | hashes),
+        **reading_fields(Reading("json")),
         source="upload",
-        upload_format="json",
         num_strings=num_strings,
         num_validation=num_strings // 4,
         num_test=TEST_STRINGS,

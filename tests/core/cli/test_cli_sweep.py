@@ -13,6 +13,7 @@ from nlwfa_core.cli.main import main
 from nlwfa_core.experiment.results import load_result
 from nlwfa_core.files import FileShelf
 from nlwfa_core.metrics.intervals import SCORES_WITH_INTERVALS
+from nlwfa_core.sources.names import FORMATS
 
 Run = Callable[..., tuple[int, str, str]]
 TRAIN = "the cat sat;3\nthe dog ran;2\na cat;2\n" * 9
@@ -189,7 +190,7 @@ BAD = [
     ),
     (
         {"train": "train.csv", "format": "xml"},
-        "format must be one of auto, pautomac, characters, tokens, csv, json; got 'xml'",
+        f"format must be one of {', '.join(FORMATS)}; got 'xml'",
     ),
     (
         {"train": "train.csv", "solution": "true.txt"},

@@ -55,7 +55,7 @@ MESSAGES = {
     f"{RANKS} 2 --metric mse": "metric must be one of wer, log2_pauto, bits_per_symbol, ndcg5; "
     "got 'mse'",
     "learn": (
-        "No such command 'learn'; the commands are fit, select-rank, score, compare, rank, "
+        "No such command 'learn'; the commands are count, fit, select-rank, score, compare, rank, "
         "mix, compete, reproduce, sweep, "
         "fit-values, score-values, export, import, sample, history, classes, lab, weights, "
         "next, generate. See nlwfa --help."
@@ -95,8 +95,8 @@ MESSAGES = {
     "fit --train short --learner SP --rank 2 --out new": "short: line 3: length 2 is declared, "
     "but 1 symbol follows",
     "fit --learner SP --rank 2 --out new": (
-        "--train is needed (training strings: PAutomaC or SPiCe, one string on each line, "
-        "CSV with counts, or JSON lines). "
+        "--train is needed (training strings: PAutomaC or SPiCe, one string on each line, a "
+        "table, JSON lines, or a log: see --format). "
         "See nlwfa fit --help."
     ),
     "select-rank --train train --learner SP --ranks": "--ranks needs a value. See nlwfa "
@@ -104,8 +104,8 @@ MESSAGES = {
     "score --model notes --test train": "a model must be a folder that nlwfa wrote, or a file in "
     "it; notes holds no model",
     "weights --model none": (
-        "--words is needed (the words: PAutomaC or SPiCe, one string on each line, CSV with "
-        "counts, or JSON lines). "
+        "--words is needed (the words: PAutomaC or SPiCe, one string on each line, a table, "
+        "JSON lines, or a log: see --format). "
         "See nlwfa weights --help."
     ),
     "sample --model none --max-length x": "--max-length must be a whole number; got 'x'. See "
@@ -218,7 +218,8 @@ MESSAGES = {
         "three: a table of strings must have 2 columns, string and count; got 3 columns, "
         "separated by commas: 'the cat', '3', 'x' "
         "(if these are the symbols of a string, write spaces between them; if these are "
-        "lines of tokens, set the format to tokens)"
+        "lines of tokens, set the format to tokens; otherwise say which columns have the strings "
+        "and counts, or set the format to events)"
     ),
     "fit --train train --learner SP --rank 2 --format csv --out new": (
         "train: line 1: expected 2 columns, string and count; got 1 column"

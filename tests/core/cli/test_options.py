@@ -32,6 +32,8 @@ from nlwfa_core.learning.learners import (
     VALUE_LEARNERS,
 )
 from nlwfa_core.learning.names import OPTIMIZERS, REFINEMENTS
+from nlwfa_core.records import options_of
+from nlwfa_core.sources.reading import Reading
 from nlwfa_core.strings.words import Alphabet
 from tests.references import all_words, ring
 
@@ -154,30 +156,30 @@ def test_the_same_holds_for_learning_from_values(learner: str, optimizer: str) -
 
 # Options that are not fields of a recipe, and have an effect wherever their command runs.
 EFFECTIVE = {
-    "fit": "--train --out --learner --rank --preset --format --force",
-    "select-rank": "--train --validation --folds --learner --ranks --metric --format --json",
-    "rank": "--model --prefixes --targets --out --format --json",
+    "fit": "--train --out --learner --rank --preset --force",
+    "select-rank": "--train --validation --folds --learner --ranks --metric --json",
+    "rank": "--model --prefixes --targets --out --json",
     "mix": "models --out --validation --force",
-    "classify": "--train --test --learner --rank --against --priors --out --format --json",
+    "classify": "--train --test --learner --rank --against --priors --out --json",
+    "count": "file --out --max-distinct",
     "compete": "competition --data --minutes --problems --out --max-states --threads --clock "
     "--seed",
     "lab": "--port --address",
     "compare": "first second --test --solution --true-model --floor --resamples --confidence "
-    "--format "
     "--json",
     "classes": "--home --delete --delete-unjoined",
     "history": "--home --search --learner --state --tag --order --limit --json",
     "import": "file --out --from --force",
     "fit-values": "--train --learner --rank --out --transform --force",
     "score": "--model --test --solution --true-model --against --floor --resamples --confidence "
-    "--format --json",
-    "weights": "--model --words --format",
+    "--json",
+    "weights": "--model --words",
     "next": "--model --prefix --json",
     "score-values": "--model --test --json",
     "export": "--model --to --out",
     "sample": "--model --num-strings --seed --max-length --out",
     "sweep": "sweep --out --scheduler --intervals --force --train --test --solution --true-model "
-    "--prefixes --targets --format",
+    "--prefixes --targets",
     "reproduce": "experiment --out --seeds --quick --jobs --minutes --force",
     "generate dyck": "--out --num-strings --solution --force --seed --split --wrap",
     "generate automaton": "--out --num-strings --solution --force --seed --states --symbols",
@@ -215,6 +217,7 @@ REFUSED = {
         "--symbols": "import lines --out new --from json --symbols lines",
     },
     "score": {"--table": "score --model none --test none --against none --table csv"},
+    "count": {"--force": "count none --force"},
     "mix": {"--format": "mix none none --out new --format csv"},
     "classify": {
         "--force": "classify --train a=none --train b=none --test a=none --learner SP --rank 2 "
@@ -234,12 +237,18 @@ REFUSED = {
         "--targets": "reproduce verbs --out new --minutes 0 --targets none",
     },
 }
+# Commands that read a file of strings, and the options that say how.
+READERS = "count fit select-rank rank mix classify compare score weights sweep".split()  # noqa: SIM905
+READING_OPTIONS = [typed(name) for name in options_of(Reading)]
 BY_RECIPE = {
     "fit": LEARNING,
     "select-rank": LEARNING,
     "classify": LEARNING,
     "fit-values": VALUE_OPTIONS,
 }
+
+
+Run = Callable[[str], tuple[int, str]]
 
 
 def commands() -> Iterator[tuple[str, list[str]]]:
@@ -263,11 +272,24 @@ def test_it_is_said_of_every_option_when_it_has_an_effect() -> None:
     assert names == set(EFFECTIVE)
     for name, options in commands():
         by_recipe = {typed(option) for option in BY_RECIPE.get(name, {})}
-        known = [*EFFECTIVE[name].split(), *REFUSED.get(name, {}), *by_recipe]
+        known = {*EFFECTIVE[name].split(), *REFUSED.get(name, {}), *by_recipe}
+        if name in READERS:
+            known |= set(READING_OPTIONS)
         assert sorted(options) == sorted(known), name
 
 
-Run = Callable[[str], tuple[int, str]]
+@pytest.mark.parametrize("name", READING_OPTIONS)
+def test_how_a_file_is_read_is_refused_where_it_changes_nothing(run: Run, name: str) -> None:
+    field = name.removeprefix("--").replace("-", "_")
+    if not (needed := options_of(Reading)[field].when):
+        return
+    for command in ("fit --train none --learner SP --rank 2 --out new", "count none"):
+        value = {"--separator": ";", "--header": "yes"}.get(name, "a")
+        message = f"{name} has no effect with --format fasta; it needs --format "
+        assert message in run(f"{command} --format fasta {name} {value}")[1]
+        for format in needed[0]["format"]:
+            said = run(f"{command} --format {format} {name} {value}")[1]
+            assert "can't read none" in said
 
 
 @pytest.fixture

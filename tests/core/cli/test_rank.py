@@ -14,6 +14,7 @@ from nlwfa_core.cli.main import main
 from nlwfa_core.learning.learners import STRING_LEARNERS
 from nlwfa_core.models.model_files import load, save
 from nlwfa_core.models.wfa import WFA
+from nlwfa_core.sources.names import FORMATS
 from nlwfa_core.strings.trie import Trie
 from nlwfa_core.strings.words import Alphabet, Words
 
@@ -237,7 +238,7 @@ def test_files_are_replaced_only_by_force(
         ({"out": "nowhere/x"}, "can't write "),
         (
             {"format": "yaml"},
-            "format must be one of auto, pautomac, characters, tokens, csv, json; got 'yaml'",
+            f"--format must be one of {', '.join(FORMATS)}; got 'yaml'",
         ),
     ],
 )

@@ -14,7 +14,14 @@ from hypothesis import given
 from nlwfa_core import options
 from nlwfa_core.errors import RecipeError
 from nlwfa_core.experiment.presets import PAPER, PRESETS
-from nlwfa_core.experiment.recipe import DataRecipe, Recipe
+from nlwfa_core.experiment.recipe import (
+    DataRecipe,
+    Recipe,
+    reading_fields,
+    recipe_code,
+    recipe_of,
+)
+from nlwfa_core.export.script import script
 from nlwfa_core.hankel.recipe import HankelRecipe
 from nlwfa_core.hankel.statistics import FOR_ALL_LEARNERS, TRANSFORMS
 from nlwfa_core.learning.learners import (
@@ -25,6 +32,7 @@ from nlwfa_core.learning.learners import (
     BothNon,
 )
 from nlwfa_core.records import Record
+from nlwfa_core.sources.reading import Reading
 from tests.core.records import recipes
 
 
@@ -260,3 +268,18 @@ def test_options_of_another_registry_are_refused() -> None:
 def test_true_and_false_are_no_numbers(fields: dict[str, object]) -> None:
     with pytest.raises(RecipeError, match="must be a number; got (True|False)"):
         options("both.non", **fields)
+
+
+def test_how_a_file_is_read_is_part_of_a_recipe_only_if_it_was_chosen() -> None:
+    """So recipes that were stored before there was a choice keep their keys."""
+    plain = DataRecipe(source="upload", upload="0" * 64)
+    assert set(plain.model_dump()) == {
+        "source", "num_strings", "num_validation", "num_test", "seed", "upload", "upload_test",
+        "upload_solution", "upload_model", "upload_prefixes", "upload_targets", "upload_format",
+    }  # fmt: skip
+    log = Reading("events", case_column="who", event_column="what")
+    chosen = Recipe(data=plain.changed(**reading_fields(log)))
+    assert chosen.data.reading == log and chosen.data.key() != plain.key()
+    assert Recipe.from_json(chosen.to_json()) == chosen
+    assert recipe_of(recipe_code(chosen)) == chosen
+    assert "upload_case_column='who'" in script(chosen)

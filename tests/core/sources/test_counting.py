@@ -25,6 +25,7 @@ from nlwfa_core.hankel.basis import select_basis
 from nlwfa_core.hankel.estimate import estimate_hankel
 from nlwfa_core.sources.counting import MAX_DISTINCT, Counts, count_strings, merge
 from nlwfa_core.sources.pautomac import write_pautomac
+from nlwfa_core.sources.reading import Reading
 from nlwfa_core.sources.string_files import (
     PIECE_BYTES,
     begins_as_pautomac,
@@ -103,7 +104,7 @@ def test_symbols_of_all_widths_are_kept(num_symbols: int) -> None:
 @pytest.mark.skipif(not COMPETITIONS, reason="the competitions' files are not part of the project")
 def test_the_competitions_files_are_counted_as_they_are_read() -> None:
     for path in COMPETITIONS:
-        sample, notes = read_sample(path, "auto", MAX_DISTINCT)
+        sample, notes = read_sample(path, Reading(), MAX_DISTINCT)
         whole = read_strings(path.read_bytes())
         assert_same(sample, whole.sample())
         assert notes == (f"{path.name}: {whole.reading}", *whole.notes)
@@ -423,7 +424,7 @@ def test_the_head_of_a_file_tells_its_format(tmp_path: Path) -> None:
     wrong = b"2 2\n2 0\n1 0\n"
     (tmp_path / "wrong").write_bytes(wrong)
     with pytest.raises(RecipeError, match="line 2: length 2 is declared"):
-        read_sample(tmp_path / "wrong", "auto", None)
+        read_sample(tmp_path / "wrong", Reading(), None)
     many = b"%d 2\n" % PIECE_BYTES + b"1 0\n" * PIECE_BYTES
     (tmp_path / "many").write_bytes(many)
-    assert read_sample(tmp_path / "many", "auto", 10)[0].counts.tolist() == [PIECE_BYTES]
+    assert read_sample(tmp_path / "many", Reading(), 10)[0].counts.tolist() == [PIECE_BYTES]

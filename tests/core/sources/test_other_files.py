@@ -1,4 +1,6 @@
-"""Files of other trades are refused by their names; strings that only resemble them are read."""
+"""Files of other trades are recognised, and read or refused by their names; strings that only
+resemble them are read as strings.
+"""
 
 from __future__ import annotations
 
@@ -24,8 +26,10 @@ OTHERS: dict[str, list[str]] = {
         "version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\nsize 12345\n"
     ],
     "an XES event log": [
-        f'{XML}<log xes.version="1.0">\n <trace>\n  <event/>\n </trace>\n</log>\n',
-        '<log xes.version="1.0" xmlns="http://www.xes-standard.org/">\n<trace/>\n</log>\n',
+        f'{XML}<log xes.version="1.0">\n <trace>\n  <event><string key="concept:name" '
+        'value="a"/></event>\n </trace>\n</log>\n',
+        '<log xes.version="1.0" xmlns="http://www.xes-standard.org/">\n<trace><event>'
+        '<string key="concept:name" value="b"/></event></trace><trace/>\n</log>\n',
     ],
     "a JFLAP file": [
         '<?xml version="1.0"?><structure><type>fa</type><automaton><state '
@@ -71,8 +75,8 @@ OTHERS: dict[str, list[str]] = {
         ">seq1 promoter A\nACGTACGTAC\nGGTTAACC\n>seq2\nTTAA\n\n>seq3\nacgt\n",
         ">s1\nACGT\n>s2\nGGTA\n",
         ">sp|P1|X\nMKV*\n",
-        ">r1\n40 40 38\n>r2\n30 31\n",
         ">a\nACGTACGTAC GGTTAACCTT\n",
+        "; made by hand\n>a\nAC?T~\n>b\nAC\n",
     ],
     "a FASTQ file": ["@r1\nACGTN\n+\nIIIII\n@r2\nGGTTA\n+\n!!''*\n", "@r1 x/1\nAC\n+r1 x/1\n@@\n"],
     "a Stockholm file": ["# STOCKHOLM 1.0\nseq1 ACGU\n//\n"],
@@ -87,6 +91,7 @@ OTHERS: dict[str, list[str]] = {
         "1\tThe\tthe\tDET\tDT\t_\t2\tdet\t_\t_\n2\tcat\tcat\tNOUN\tNN\t_\t0\troot\t_\t_\n",
         "EU B-ORG\nrejects O\nGerman B-MISC\ncall O\n",
         "the\tDT\ncat\tNN\nsat\tVBD\n",
+        "1\tThe\tx\ty\n2\tcat\tx\tz\n\n1\tsat\tx\ty\n",
     ],
     "an ARFF file": ["@relation weather\n@attribute a numeric\n@data\n1\n"],
     "a Matrix Market file": ["%%MatrixMarket matrix coordinate real general\n2 2 1\n1 1 0.5\n"],
@@ -127,6 +132,7 @@ OTHERS: dict[str, list[str]] = {
         "     10 0 1 1\n      2 1 0\n",
         "   2 a,b\n 100 b\n",
         "  12 x\n   3 y z\n",
+        "      7 a b\n",
     ],
     "a file of numbered lines": [
         "     1\tthe cat\n     2\ta dog\n     3\tthe dog\n",
@@ -160,10 +166,14 @@ def test_every_rule_has_an_example() -> None:
     ("name", "text"), [(name, text) for name, texts in OTHERS.items() for text in texts]
 )
 @pytest.mark.parametrize("line_end", ["\n", "\r\n"])
-def test_a_file_of_another_trade_is_refused_by_its_name(
+def test_a_file_of_another_trade_is_read_or_refused_by_its_name(
     name: str, text: str, line_end: str
 ) -> None:
     data = text.replace("\n", line_end).encode("utf-8-sig" if line_end == "\r\n" else "utf-8")
+    [format] = {rule.format for rule in RULES if rule.name == name}
+    if format:
+        assert read_strings(data).format == format
+        return
     with pytest.raises(FormatError) as raised:
         read_strings(data)
     assert str(raised.value).startswith(f"this is {name}; ")
@@ -212,8 +222,7 @@ def test_the_format_overrules_a_name() -> None:
 
 def test_lines_that_begin_with_many_spaces_are_examined() -> None:
     assert read_strings(b" " * 20_000 + b"ab\n" + b" " * 20_000 + b"b\n").format == "characters"
-    with pytest.raises(FormatError, match="a FASTA file"):
-        read_strings(b" " * 20_000 + b">s1\nACGT\n>s2\nGG\n")
+    assert read_strings(b" " * 20_000 + b">s1\nACGT\n>s2\nGG\n").format == "fasta"
 
 
 # Strings that only resemble such files

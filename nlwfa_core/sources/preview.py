@@ -1,0 +1,205 @@
+"""Show the beginning of a file before its strings are read, and what a user may choose about it:
+only what this file has.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ..errors import FormatError, RecipeError, printable
+from .names import ENCODINGS
+from .reading import AUTO, NO, SEPARATORS, YES, Reading
+from .recognition import (
+    MOST_ROWS,
+    check_text,
+    columns_of_conll,
+    columns_of_table,
+)
+from .string_files import (
+    HEAD_BYTES,
+    clean,
+    first_rows,
+    in_utf8,
+    layout_of,
+    read_strings,
+)
+
+HEAD = 2**16  # bytes of a file that are looked at
+NUM_LINES = 8  # lines that are shown
+LONGEST_LINE = 120  # characters that are shown of each
+MOST_COLUMNS = 100  # that can be chosen
+XES_KEY = re.compile(
+    r"""<(?:\w+:)?(?:string|id|int|boolean)\s[^>]*?\bkey\s*=\s*["']([^"'<]{1,200})["']"""
+)
+
+
+@dataclass(frozen=True)
+class Preview:
+    """The beginning of a file.
+
+    Attributes
+    ----------
+    lines : tuple of str
+        The first lines, without control characters, shortened if they are long.
+    choices : mapping of str to tuple of str
+        Field of `Reading` -> the values that this file allows; only fields with several.
+    """
+
+    lines: tuple[str, ...]
+    choices: Mapping[str, tuple[str, ...]]
+
+
+def preview(data: bytes, reading: Reading) -> Preview | None:
+    """Look at a file's first bytes.
+
+    >>> preview(b"case,event\\n1,a\\n1,b\\n", Reading("events")).choices["case_column"]
+    ('', 'case', 'event')
+
+    `data`: the file, or its first `HEAD` bytes, or a few more. `reading`: what has been chosen.
+
+    Returns None if it is no text.
+    """
+    is_whole = len(data) <= HEAD
+    head = data[:HEAD]
+    encodings = _encodings(head, is_whole)
+    if not encodings:
+        return None
+    own = reading.encoding if reading.encoding in encodings else encodings[0]
+    try:
+        cleaned = clean(_decodable(head, own, is_whole))
+    except FormatError:
+        return None
+    if not is_whole and b"\n" in cleaned:
+        cleaned = cleaned[: cleaned.rfind(b"\n") + 1]
+    rows = first_rows(cleaned)
+    text = cleaned.decode()
+    lines = [line for line in text.split("\n", NUM_LINES)[:NUM_LINES] if line] or rows[:1]
+    choices = {
+        "format": _formats(cleaned, rows),
+        "encoding": encodings if encodings[0] != "utf-8" or own != "utf-8" else ("utf-8",),
+        **_columns(text, rows, reading),
+    }
+    return Preview(
+        tuple(map(_shown, lines)),
+        {name: values for name, values in choices.items() if len(values) > 1},
+    )
+
+
+def _shown(line: str) -> str:
+    text = printable(line.expandtabs(4))
+    return text if len(text) <= LONGEST_LINE else f"{text[: LONGEST_LINE - 1]}…"
+
+
+def _encodings(head: bytes, is_whole: bool) -> tuple[str, ...]:
+    """List the encodings in which a head is text, the likely one first; UTF-8 alone if it is
+    that.
+    """
+    found = []
+    for encoding in ENCODINGS:
+        try:
+            check_text(head[:HEAD_BYTES], encoding)
+            _decodable(head, encoding, is_whole)
+        except FormatError:
+            continue
+        if encoding == "utf-16" and b"\0" not in head:
+            continue
+        found.append(encoding)
+    if "utf-8" in found or "utf-16" not in found:
+        return tuple(found)
+    return ("utf-16",)
+
+
+def _decodable(head: bytes, encoding: str, is_whole: bool) -> bytes:
+    """Write a head as UTF-8, without a character that is cut at its end."""
+    last: FormatError | None = None
+    for cut in range(1 if is_whole else 5):
+        part = head[: len(head) - cut]
+        try:
+            decoded = in_utf8(part, encoding)
+            decoded.decode()
+        except UnicodeDecodeError as error:
+            last = FormatError(f"not UTF-8: {error.reason}")
+        except FormatError as error:
+            last = error
+        else:
+            return decoded
+    assert last is not None
+    raise last
+
+
+def _formats(cleaned: bytes, rows: list[str]) -> tuple[str, ...]:
+    """List the formats in which a head can be read, perhaps with columns chosen."""
+    found = [AUTO]
+    width = len(columns_of_table(rows, Reading("csv")))
+    strict = ("pautomac", "json", "xes", "fasta", "fastq", "spmf", "uniq", "abbadingo")
+    found += [format for format in strict if _is_readable(cleaned, format)]
+    if width > 1:
+        found += ["csv", "events"]
+    elif len(rows) > 1:
+        found.append("csv")
+    if _is_readable(cleaned, "conll") and (
+        b"\n\n" in cleaned.strip() or _recognised(rows) == "conll"
+    ):
+        found.append("conll")
+    return (*found, "tokens", "characters")
+
+
+def _is_readable(cleaned: bytes, format: str) -> bool:
+    """Return whether a head can be read in a format, but perhaps for its last record."""
+    try:
+        read_strings(cleaned, format)
+    except FormatError as error:
+        # what is missing may follow
+        return len(cleaned) > HEAD // 2 and error.line is None
+    except RecipeError:
+        return False
+    return True
+
+
+def _recognised(rows: list[str]) -> str:
+    try:
+        return layout_of(Reading(), rows, None, lambda: rows).format
+    except FormatError:
+        return ""
+
+
+def _columns(text: str, rows: list[str], reading: Reading) -> dict[str, tuple[str, ...]]:
+    """List what can be chosen in a format: separators, and the names or numbers of columns."""
+    choices: dict[str, tuple[str, ...]] = {}
+    format = reading.format
+    if format in ("csv", "events", "tokens"):
+        signs = [name for name, sign in SEPARATORS.items() if any(sign in row for row in rows)]
+        choices["separator"] = (AUTO, *signs)
+    if format in ("csv", "events"):
+        choices["header"] = (AUTO, YES, NO)
+    own: Sequence[str] = ()
+    match format:
+        case "csv" | "events":
+            own = columns_of_table(rows, reading)
+        case "conll":
+            own = columns_of_conll(rows)
+        case "json":
+            own = _fields(rows)
+        case "xes":
+            own = list(dict.fromkeys(XES_KEY.findall(text)))
+    for name in ("text_column", "count_column", "case_column", "event_column", "order_column"):
+        if reading.has(name):
+            choices[name] = ("", *own[:MOST_COLUMNS])
+    return choices
+
+
+def _fields(rows: list[str]) -> list[str]:
+    """List the fields of JSON objects."""
+    names: dict[str, Any] = {}
+    for row in rows[:MOST_ROWS]:
+        try:
+            value = json.loads(row)
+        except (ValueError, RecursionError):
+            continue
+        if isinstance(value, dict):
+            names |= value
+    return [name for name in names if len(name) <= 200]

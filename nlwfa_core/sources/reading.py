@@ -1,0 +1,130 @@
+"""How to read a file of strings: its format, its encoding, and which columns have what.
+
+A `Reading` is what a user may choose. What is left open is recognised from the file, and the
+sentence about it (`StringFile.reading`) says what was found.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from pydantic import StringConstraints, field_validator
+
+from ..records import Record, option
+from .names import ENCODINGS, FORMATS
+
+ColumnName = Annotated[str, StringConstraints(max_length=200)]
+
+SEPARATORS = {"comma": ",", "semicolon": ";", "tab": "\t", "bar": "|"}
+SEPARATOR_SIGNS = {sign: name for name, sign in SEPARATORS.items()} | {"\\t": "tab"}
+YES, NO, AUTO = "yes", "no", "auto"
+
+
+def _column(title: str, help: str, *formats: str) -> Any:
+    return option(
+        "",
+        title=title,
+        help=f"{help}: a column's name, or its number from 1.",
+        when={"format": formats},
+    )
+
+
+class Reading(Record):
+    """What is known of a file of strings before it is read.
+
+    Attributes
+    ----------
+    format : str
+        One of FORMATS; "auto" recognises it.
+    encoding : str
+        One of ENCODINGS.
+    separator : str
+        What stands between two columns of a table, or between two symbols of a line of tokens:
+        "comma", "semicolon", "tab", "bar", or the character itself; "auto" recognises that of a
+        table, and is white space between tokens.
+    header : str
+        Whether the first line names the columns: "yes", "no", or "auto".
+    text_column, count_column : str
+        The columns of a table (or fields of JSON lines) that have the strings and their counts.
+        With a column of strings alone, each line counts once. In CoNLL files, `text_column` has
+        the symbols.
+    case_column, event_column, order_column : str
+        Of a log with an event in each line: which string the event belongs to, its symbol, and
+        what a string's events are sorted by (numbers, or dates as in ISO 8601); without it, they
+        keep the order of the file. In XES files, `event_column` is the key of the attribute that is
+        the symbol, by default `concept:name`.
+
+    Columns are named or, from 1, numbered; an empty text leaves a column open.
+
+    Raises
+    ------
+    RecipeError
+        If a value is not allowed, or has no effect with the format.
+
+    Examples
+    --------
+    >>> from nlwfa_core import Reading, read_strings
+    >>> log = b"case,what\\n7,register\\n8,register\\n7,pay\\n"
+    >>> file = read_strings(log, Reading("events", case_column="case", event_column="what"))
+    >>> [file.alphabet.decode(word) for word in file.words]
+    ['register pay', 'register']
+    """
+
+    format: str = option(
+        "auto", title="format of the strings", help="How to read the strings.", choices=FORMATS
+    )
+    encoding: str = option(
+        "utf-8",
+        title="encoding",
+        help="Which characters the bytes of the file are.",
+        choices=ENCODINGS,
+    )
+    separator: str = option(
+        AUTO,
+        title="separator",
+        help="What stands between two columns, or between the symbols of tokens.",
+        choices=(AUTO, *SEPARATORS),
+        when={"format": ("csv", "events", "tokens")},
+    )
+    header: str = option(
+        AUTO,
+        title="names of columns in the first line",
+        help="Whether the first line names the columns.",
+        choices=(AUTO, YES, NO),
+        when={"format": ("csv", "events")},
+    )
+    text_column: ColumnName = _column(
+        "column of the strings",
+        "Where the strings are; of a CoNLL file, the symbols",
+        "csv",
+        "json",
+        "conll",
+    )
+    count_column: ColumnName = _column(
+        "column of the counts", "Where the counts are", "csv", "json"
+    )
+    case_column: ColumnName = _column(
+        "column of the cases", "Which string an event belongs to", "events"
+    )
+    event_column: ColumnName = _column(
+        "column of the events", "Where the symbols of a log are", "events", "xes"
+    )
+    order_column: ColumnName = _column(
+        "column of the order", "What the events of a string are sorted by", "events"
+    )
+
+    def __init__(self, format: str = "auto", **fields: Any) -> None:
+        super().__init__(**{"format": format, **fields})
+
+    @field_validator("separator", mode="before")
+    @classmethod
+    def _name_separator(cls, value: Any) -> Any:
+        return SEPARATOR_SIGNS.get(value, value) if isinstance(value, str) else value
+
+    @field_validator("text_column", "count_column", "case_column", "event_column", "order_column")
+    @classmethod
+    def _strip(cls, value: str) -> str:
+        return value.strip()
+
+
+COLUMNS = ("text_column", "count_column", "case_column", "event_column", "order_column")
