@@ -247,7 +247,9 @@ class FileShelf:
 
     @check_types
     def head(self, name: str, size: int) -> bytes:
-        """Read the first bytes of the file of this name; none if there is no such file."""
+        """Read at most the first `size` bytes of the file of this name; none if there is no such
+        file.
+        """
         if SHA256.fullmatch(name):
             with suppress(OSError), (self.directory / name).open("rb") as file:
                 return file.read(size)

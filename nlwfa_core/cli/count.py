@@ -40,6 +40,7 @@ def count(
         int | None,
         typer.Option(
             min=1,
+            max=limits.LARGEST,
             help="The most distinct strings in memory; rare ones are dropped if there are more. By "
             f"default {MAX_DISTINCT:,}.",
         ),

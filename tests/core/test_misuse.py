@@ -283,6 +283,7 @@ def _calls(folder: Path) -> dict[str, tuple[Callable[..., Any], dict[str, Any]]]
         "Basis.up_to": (Basis.up_to, {"alphabet": AB, "prefix_length": 1, "suffix_length": 1}),
         "FileShelf.put": (shelf.put, {"data": b"x", "title": ""}),
         "FileShelf.get": (shelf.get, {"name": key}),
+        "FileShelf.head": (shelf.head, {"name": key, "size": 1}),
         "FileShelf.title": (shelf.title, {"name": key}),
         "HankelMatrix.symbol_block": (HANKEL.symbol_block, {"symbol": 1}),
         "NGram.fit": (NGram.fit, {"sample": SAMPLE, "order": 2, "smoothing": "kneser-ney"}),
