@@ -7,6 +7,7 @@
 - `count`: counts the strings of a file of any size.
 - `learn`: `fit` and `select-rank`.
 - `mix`: combines models.
+- `classify`: a model of the strings of each label.
 - `compete`: runs the problems of PAutomaC or SPiCe.
 - `export`: `export`, `import` and `sample`, for files of other programs.
 - `rank`: `rank`, for prefixes and targets of the SPiCe competition.

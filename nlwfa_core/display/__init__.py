@@ -8,6 +8,7 @@ and is not a widget.
 - `recipe_differences`, `run_tables`: tables that compare recipes and outcomes, and tables of the
   history's runs.
 - `pairs`: two models on the same test strings, with the intervals of their differences.
+- `classification`: classifiers of strings side by side.
 - `records`: public problems of competitions, recognised by their files, and their published
   figures.
 - `lens`: a Hankel matrix, its approximations and its singular values, encoded for the browser's

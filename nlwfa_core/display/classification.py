@@ -1,5 +1,5 @@
-"""Show classifiers of strings: a sentence that compares two, tables of labels, and the strings that
-only one of them gets right.
+"""Show classifiers of strings: a sentence that compares two, and the strings that only one of them
+gets right.
 """
 
 from __future__ import annotations
@@ -7,17 +7,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import numpy as np
-import plotly.graph_objects as go
 
 from ..experiment.classifier import Confusion
 from ..metrics.tables import Table
 from ..rounding import format_share
 from ..strings.words import LAMBDA, shortened
-from .figures import layout, plain
-from .palette import BLUES, scale
 
 LEVEL = 0.05  # from this p value on two classifiers are called level
-NONE = "none"  # the column of strings that no label's model allows
 
 
 def accuracy_sentence(scores: Confusion) -> str:
@@ -46,33 +42,6 @@ def verdict(scores: Mapping[str, Confusion]) -> str:
         return f"{first} and {second} are level: {alone} ({p})"
     ahead = first if gap.first_alone > gap.second_alone else second
     return f"{ahead} is ahead: {alone} ({p})"
-
-
-def confusion_figure(scores: Confusion) -> go.Figure:
-    """Draw how often strings of each label got which label: rows are true labels."""
-    counts = scores.counts
-    columns = [*scores.labels, NONE] if counts[:, -1].any() else [*scores.labels]
-    shown = counts[:, : len(columns)]
-    shares = shown / np.maximum(counts.sum(axis=1, keepdims=True), 1)
-    figure = go.Figure(
-        go.Heatmap(
-            x=plain(columns),
-            y=plain(scores.labels),
-            z=shares,
-            zmin=0,
-            zmax=1,
-            text=[[f"{count:,}" for count in row] for row in shown.tolist()],
-            texttemplate="%{text}",
-            colorscale=scale(BLUES),
-            showscale=False,
-            xgap=2,
-            ygap=2,
-            hovertemplate="%{y}, %{x}: %{text} (%{z:.1%})<extra></extra>",
-        )
-    )
-    figure.update_yaxes(autorange="reversed", title="true label", type="category")
-    figure.update_xaxes(side="top", title="label that was given", type="category")
-    return layout(figure, 110 + 44 * len(scores.labels))
 
 
 def alone_table(scores: Mapping[str, Confusion], most: int) -> Table:

@@ -12,7 +12,8 @@ results, so the recipe identifies its run in folders, queues and the history.
 - `pipeline`: runs a recipe: strings, Hankel matrix, learning, scores, diagnostics.
 - `results`: the result of a run, and its folder on disk.
 - `cross_validation`: scores each string with a model that was learned from other strings.
-- `estimators`: spectral learning, networks and HMMs as estimators for scikit-learn.
+- `classifier`: a model for each label, and Bayes' rule.
+- `estimators`: spectral learning, networks, HMMs and classifiers as estimators for scikit-learn.
 - `sweeps`: makes many recipes from lists of values for some fields, and summarises their outcomes.
 - `sweep_table`: the CSV file of a sweep, with a row for each run.
 

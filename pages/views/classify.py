@@ -14,9 +14,9 @@ from nlwfa_core import DataRecipe, Recipe, RecipeError, limits
 from nlwfa_core.display.classification import (
     accuracy_sentence,
     alone_table,
-    confusion_figure,
     verdict,
 )
+from nlwfa_core.display.figures.confusion import confusion_figure
 from nlwfa_core.experiment.classifier import Classifier, Confusion
 from nlwfa_core.experiment.datasets import reading_alone
 from nlwfa_core.experiment.recipe import with_fields

@@ -6,6 +6,7 @@ returns a figure.
 - `error_curve`: the error of learned weights against the number of strings.
 - `parallel`: one line for each run.
 - `state_points`: states as points, a string's way through them.
+- `confusion`: the labels that strings got.
 - `live`: curves and points that move during training, as ECharts options.
 
 This file has two functions that all of them use. Colours, dashes and markers are in

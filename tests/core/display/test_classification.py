@@ -6,9 +6,9 @@ from nlwfa_core import WFA, Alphabet
 from nlwfa_core.display.classification import (
     accuracy_sentence,
     alone_table,
-    confusion_figure,
     verdict,
 )
+from nlwfa_core.display.figures.confusion import confusion_figure
 from nlwfa_core.experiment.classifier import Classifier
 
 LETTERS = Alphabet(("a", "<b>"))

@@ -1,0 +1,39 @@
+"""Draw how often strings of each label got which label."""
+
+from __future__ import annotations
+
+import numpy as np
+import plotly.graph_objects as go
+
+from ...experiment.classifier import Confusion
+from ..palette import BLUES, scale
+from . import layout, plain
+
+NONE = "none"  # the column of strings that no label's model allows
+
+
+def confusion_figure(scores: Confusion) -> go.Figure:
+    """Draw how often strings of each label got which label: rows are true labels."""
+    counts = scores.counts
+    columns = [*scores.labels, NONE] if counts[:, -1].any() else [*scores.labels]
+    shown = counts[:, : len(columns)]
+    shares = shown / np.maximum(counts.sum(axis=1, keepdims=True), 1)
+    figure = go.Figure(
+        go.Heatmap(
+            x=plain(columns),
+            y=plain(scores.labels),
+            z=shares,
+            zmin=0,
+            zmax=1,
+            text=[[f"{count:,}" for count in row] for row in shown.tolist()],
+            texttemplate="%{text}",
+            colorscale=scale(BLUES),
+            showscale=False,
+            xgap=2,
+            ygap=2,
+            hovertemplate="%{y}, %{x}: %{text} (%{z:.1%})<extra></extra>",
+        )
+    )
+    figure.update_yaxes(autorange="reversed", title="true label", type="category")
+    figure.update_xaxes(side="top", title="label that was given", type="category")
+    return layout(figure, 110 + 44 * len(scores.labels))
