@@ -156,7 +156,12 @@ def _linked_lens(recipe: Recipe, choice: MatrixChoice, title: str) -> None:
         state = _lens(
             key="hankel.lens",
             data=payload,
-            on_selection_change=partial(_answer, context, payload),
+            # Streamlit keeps what a callback holds until the session ends
+            on_selection_change=partial(
+                _answer,
+                recipe,
+                {"basis": payload["basis"], "layer": {"shape": payload["layer"]["shape"]}},
+            ),
             on_window_change=_nothing,
         )
         if st.session_state.pop(ANSWERED, False):
@@ -234,10 +239,14 @@ def _points_payload(context: Context, choice: MatrixChoice) -> dict[str, Any]:
     )
 
 
-def _answer(context: Context, payload: dict[str, Any]) -> None:
-    """Give the clicked cell of H as an answer, if the open lesson asks for cells."""
+def _answer(recipe: Recipe, payload: dict[str, Any]) -> None:
+    """Give the clicked cell of H as an answer, if the open lesson asks for cells.
+
+    `payload`: what `_position` needs of it.
+    """
     cell = _position(st.session_state["hankel.lens"].get("selection"), "basis", payload)
     if cell and "column" in cell:
+        context = Context(recipe)
         basis, decode = context.hankel.basis, context.hankel_alphabet.decode
         labels = decode(basis.prefixes[cell["row"]]), decode(basis.suffixes[cell["column"]])
         st.session_state[ANSWERED] = open_lesson.answer_by_cell(*labels)

@@ -56,7 +56,7 @@ MESSAGES = {
     "got 'mse'",
     "learn": (
         "No such command 'learn'; the commands are count, fit, select-rank, score, compare, rank, "
-        "mix, compete, reproduce, sweep, "
+        "mix, classify, compete, reproduce, sweep, "
         "fit-values, score-values, export, import, sample, history, classes, lab, weights, "
         "next, generate. See nlwfa --help."
     ),
