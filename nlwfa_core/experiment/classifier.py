@@ -23,7 +23,15 @@ from typing import Any, cast
 import numpy as np
 from scipy.special import bdtr, logsumexp, ndtri
 
-from ..errors import RecipeError, check_between, check_one_of, check_types, listed, plural
+from ..errors import (
+    RecipeError,
+    check_between,
+    check_one_of,
+    check_type,
+    check_types,
+    listed,
+    plural,
+)
 from ..hankel.estimate import build_hankel
 from ..learning.fitting import MATRIX_FIELDS, Fit, fit, matrix_recipe
 from ..learning.kinds import HankelLearner
@@ -33,13 +41,14 @@ from ..learning.options import LearnerOptions, called_options
 from ..learning.progress import CancelCheck, Report, never, silent
 from ..metrics.intervals import CONFIDENCE, Interval
 from ..metrics.next_symbols import score_next_by_string
+from ..models.mixture import check_models
 from ..models.model import HasModel, Model, alphabet_of, model_of, scaled_next_scores
 from ..models.unseen import extended
 from ..rounding import on_one_thread
 from ..strings.plain import SampleLike, WordLike, as_sample, as_words
 from ..strings.sample import Sample
 from ..strings.trie import batches
-from ..strings.words import Alphabet, FloatArray, IntArray, Words, in_order
+from ..strings.words import Alphabet, FloatArray, IntArray, Words, float64_array, in_order
 
 FLOOR = 1e-6
 
@@ -73,11 +82,15 @@ class Classifier:
     floor: float = FLOOR
 
     def __post_init__(self) -> None:
+        check_type("labels", self.labels, tuple)
         _check_labels(self.labels)
+        object.__setattr__(self, "models", check_models(self.models))
+        object.__setattr__(self, "priors", float64_array("priors", self.priors))
+        check_type("floor", self.floor, float)
         if len(self.models) != len(self.labels) or self.priors.shape != (len(self.labels),):
             raise RecipeError(
                 f"{plural(len(self.labels), 'label')} need as many models and priors; got "
-                f"{len(self.models)} and {len(self.priors)}"
+                f"{len(self.models)}, and priors of shape {self.priors.shape}"
             )
         check_between("floor", self.floor, 0, 0.5)
         if not (self.priors > 0).all() or abs(self.priors.sum() - 1) > 1e-9:
@@ -92,6 +105,7 @@ class Classifier:
             raise RecipeError(f"the model of {listed(missing)} has no alphabet")
 
     @classmethod
+    @check_types
     def of(
         cls,
         models: Mapping[str, Model | HasModel],
@@ -124,6 +138,7 @@ class Classifier:
         """Return the symbols of all models."""
         return _union(alphabet_of(model) for model in self.models)
 
+    @check_types
     def log2_joint(self, strings: Sequence[WordLike] | Words) -> FloatArray:
         """log₂ P(x, y) of each string with each label, (num_strings, num_labels).
 
@@ -137,6 +152,7 @@ class Classifier:
             logs[:, column] = np.where(np.isnan(bits), -np.inf, -bits)
         return logs + np.log2(self.priors)
 
+    @check_types
     def probabilities(self, strings: Sequence[WordLike] | Words) -> FloatArray:
         """P(y | x) of each string with each label, (num_strings, num_labels).
 
@@ -144,6 +160,7 @@ class Classifier:
         """
         return _posteriors(self.log2_joint(strings))
 
+    @check_types
     def predict(self, strings: Sequence[WordLike] | Words) -> list[str | None]:
         """Return the likeliest label of each string; of equally likely ones, the first.
 
@@ -155,6 +172,7 @@ class Classifier:
             for row, column in zip(joint, joint.argmax(axis=1).tolist(), strict=True)
         ]
 
+    @check_types
     def score(self, strings: Mapping[str, SampleLike]) -> Confusion:
         """Count how often strings with known labels get which label.
 
@@ -361,6 +379,8 @@ def fit_classifier(
 
 
 def _check_labels(labels: Sequence[str]) -> None:
+    for number, label in enumerate(labels):
+        check_type(f"labels[{number}]", label, str)
     if len(labels) < 2:
         raise RecipeError(f"a classifier needs two labels or more; got {listed(labels) or 'none'}")
 

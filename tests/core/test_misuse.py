@@ -24,6 +24,7 @@ from nlwfa_core import (
     WFA,
     Alphabet,
     Basis,
+    Classifier,
     FileShelf,
     HankelMatrix,
     NGram,
@@ -61,6 +62,7 @@ SMALL = {"num_strings": 50, "num_test": 20, "num_validation": 10}
 RECIPE = Recipe(data=SMALL, hankel={"num_prefixes": 5, "num_suffixes": 5}, learning={"rank": 2})
 TARGETS, RANKING = read_targets(b"1.0 3 1.0\n1.0 -1 1.0\n"), read_ranking(b"4 10 1 5 9\n1 -1\n")
 SCORES = string_scores(LINEAR, TEST)
+CLASSIFIER = Classifier.of({"x": LINEAR, "y": NGRAM})
 HALVES = WFA([1.0], [[[0.25]], [[0.25]]], [0.5])
 AUTOMATON = (
     b"I: (state)\n\t(0) 1.0\nF: (state)\n\t(0) 0.5\nS: (state,symbol)\n\t(0,0) 1.0\nT: "
@@ -113,6 +115,12 @@ def _calls(folder: Path) -> dict[str, tuple[Callable[..., Any], dict[str, Any]]]
     public = {
         "Alphabet": {"symbols": ("a", "b")},
         "Basis": vars(BASIS),
+        "Classifier": {
+            "labels": ("x", "y"),
+            "models": (LINEAR, NGRAM),
+            "priors": np.ones(2) / 2,
+            "floor": 0.1,
+        },
         "FileShelf": {"directory": folder},
         "HankelMatrix": vars(HANKEL),
         "NGram": vars(NGRAM),
@@ -169,6 +177,14 @@ def _calls(folder: Path) -> dict[str, tuple[Callable[..., Any], dict[str, Any]]]
         },
         "evaluate": {"model": LINEAR, "test": TEST, "floor": 0.0},
         "exact_oracle": {"target": HALVES},
+        "fit_classifier": {
+            "strings": {"x": ["ab"], "y": ["b"]},
+            "options": "SP",
+            "rank": 1,
+            "priors": "uniform",
+            "floor": 0.1,
+            "alphabet": AB,
+        },
         "fit_mixture": {"models": [LINEAR, NGRAM], "validation": SAMPLE, "level": "symbol"},
         "Mixture": {
             "models": (LINEAR, NGRAM),
@@ -280,6 +296,15 @@ def _calls(folder: Path) -> dict[str, tuple[Callable[..., Any], dict[str, Any]]]
         "Alphabet.numbered": (Alphabet.numbered, {"num_symbols": 2}),
         "Alphabet.decode": (AB.decode, {"word": (0, 1)}),
         "Alphabet.encode": (AB.encode, {"text": "ab"}),
+        "Classifier.of": (
+            Classifier.of,
+            {"models": {"x": LINEAR, "y": NGRAM}, "priors": {"x": 1, "y": 2}, "floor": 0.1},
+        ),
+        **{
+            f"Classifier.{name}": (getattr(CLASSIFIER, name), {"strings": ["ab"]})
+            for name in ("log2_joint", "predict", "probabilities")
+        },
+        "Classifier.score": (CLASSIFIER.score, {"strings": {"x": ["ab"]}}),
         "Basis.up_to": (Basis.up_to, {"alphabet": AB, "prefix_length": 1, "suffix_length": 1}),
         "FileShelf.put": (shelf.put, {"data": b"x", "title": ""}),
         "FileShelf.get": (shelf.get, {"name": key}),
