@@ -1137,7 +1137,7 @@ def separated(cells: Cells, layout: Layout) -> Cells:
         ]
         for row, line in zip(rows, lines, strict=True):
             for symbol in row:
-                if (not symbol and row != [""]) or len(symbol.split()) > 1:
+                if (not symbol and row != [""]) or len(symbol.split(maxsplit=1)) > 1:
                     raise FormatError(
                         "a symbol must be text without white space; got "
                         f"{quoted(symbol)} between {layout.reading.separator}s",

@@ -57,7 +57,8 @@ def watch() -> None:
     To be called at the end of a page. Each run has a part of its own that looks, because Streamlit
     drops the last messages of a run if it is asked for a part that it knows while the run ends.
     """
-    if st.session_state.get(FOLLOWED, ("", 0.0))[0] != class_session.code():
+    code = class_session.code()
+    if not code or st.session_state.get(FOLLOWED, ("", 0.0))[0] != code:
         return
     st.session_state[RUNS] = st.session_state.get(RUNS, 0) + 1
 

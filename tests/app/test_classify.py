@@ -8,7 +8,7 @@ from nlwfa_core import DataRecipe, load_data
 from nlwfa_core.experiment.classifier import Classifier, fit_classifier
 from nlwfa_core.rounding import format_share
 from nlwfa_core.sources.tomita import LANGUAGES
-from tests.app.lab import complaints, ended, figure, markdown_texts, open_lab
+from tests.app.lab import complaints, ended, figure, markdown_texts, open_lab, trained
 
 QUICK = {"first": "SP", "second": "SP", "states": 3}
 UP, DOWN = b"ab\naab\naabb\nabb\n" * 20, b"ba\nbba\nbbaa\nbaa\n" * 20
@@ -20,7 +20,7 @@ def upload(app: AppTest, *files: tuple[str, bytes]) -> AppTest:
 
 
 def test_the_numbers_are_those_of_the_library() -> None:
-    app = ended(open_lab("classify", strings="tomita", **QUICK))
+    app = trained(ended(open_lab("classify", strings="tomita", **QUICK)), "classify.start")
     assert not complaints(app)
     data = {
         f"Tomita {one}": load_data(DataRecipe(source="tomita", grammar=one)) for one in LANGUAGES

@@ -369,6 +369,7 @@ def test_the_50_minute_lesson_reveals_the_rank_and_breaks_a_model(
 def test_the_50_minute_lesson_ends_with_a_link_that_is_handed_in(
     laptop: Page, new_page: Callable[[], Page], lab: str, lab_home: Path
 ) -> None:
+    laptop.emulate_media(reduced_motion="no-preference")  # strings walk to their end
     with lesson(laptop, lab, lab_home, "", "dyck") as student:
         race(student)
         keyed(laptop, "share").get_by_role("button").first.click()
