@@ -191,9 +191,11 @@ def hankel_by_hand(student: Student) -> None:
     )
     student.answers()
     student.goes_on()
-    for row, column in (("λ", "ab"), ("ab", "λ")):
+    for row, column in (("λ", "ab"), ("ab", "λ")):  # which ticks them
         expect(cell(page, row, column)).to_contain_text("H[u, v] = 0.3")
-    student.answers()
+    settled(page)
+    press(page, "exercise.hankel_matrix_3_0.check")
+    expect(keyed(page, "lesson")).to_contain_text("Right. You said")
     student.goes_on()
     choose(page, "hankel.block", "H_σ: rows uσ, σ = b")
     expect(page.locator(".lens .word").first).to_contain_text(re.compile("^b"))
