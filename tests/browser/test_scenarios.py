@@ -322,7 +322,7 @@ def race(student: Student) -> None:
     page.get_by_role("button", name="Close").last.click()
     student.answers()
     student.goes_on()
-    for number, (curve, line) in enumerate((("0.030", "0.110"), ("0.117", "0.430"))):
+    for number, (curve, line) in enumerate((("0.021", "0.110"), ("0.117", "0.430"))):
         student.does(number)
         expect(verdict).to_contain_text(f"distance to the truth {curve} against {line}")
     student.does(2)
