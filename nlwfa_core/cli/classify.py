@@ -19,7 +19,6 @@ from .terminal import (
     Force,
     Output,
     check_new_model,
-    file_name,
     print_notes,
     progress_bar,
     read_sample,
@@ -59,7 +58,7 @@ def classify(
     ] = COUNTS,
     out: Annotated[
         Path | None,
-        typer.Option(help="A folder for the models, in a folder for each label."),
+        typer.Option(help="A folder for the learner's models, in a folder for each label."),
     ] = None,
     force: Force = False,
     as_json: AsJson = False,
@@ -69,6 +68,8 @@ def classify(
 
     if force and out is None:
         raise no_effect("--force", "no --out", "--out")
+    if against == learner:
+        raise RecipeError(f"--against must be another learner than --learner {learner}")
     other = None
     own_values = field_values
     if against is not None:  # an option has an effect if either learner has it
@@ -80,7 +81,7 @@ def classify(
     files, test_files = _files("--train", train), _files("--test", test)
     if unknown := [label for label in test_files if label not in files]:
         raise RecipeError(f"--test has {listed(unknown)}, but --train only {listed(list(files))}")
-    folders = {label: out / file_name(Path(label)) for label in files} if out else {}
+    folders = {label: out / label for label in files} if out else {}
     for folder in folders.values():
         check_new_model(folder, force)
     samples = {label: _read_train(path, reading) for label, path in files.items()}
@@ -111,6 +112,10 @@ def _files(option: str, pairs: Sequence[str]) -> dict[str, Path]:
         label, equals, path = pair.partition("=")
         if not (equals and label and path):
             raise RecipeError(f"{option} must be LABEL=FILE, such as good=good.txt; got {pair!r}")
+        if label in (".", "..") or Path(label).name != label:
+            raise RecipeError(
+                f"{option}: a label is the name of a folder too, so it can't be {label!r}"
+            )
         if label in files:
             raise RecipeError(f"{option} has the label {label!r} twice")
         files[label] = Path(path)

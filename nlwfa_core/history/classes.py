@@ -267,13 +267,7 @@ class Classes:
         Raises RecipeError unless the teacher asks.
         """
         check_at_most("the length of a lesson's name", len(lesson), MAX_NAME)
-        with self._engine.begin() as connection:
-            _teachers_session(connection, code, token)
-            connection.execute(
-                SESSIONS.update()
-                .where(SESSIONS.c.code == code)
-                .values(opens=clean(lesson), place="")
-            )
+        self._change(code, token, opens=clean(lesson), place="")
 
     def move_class(self, code: str, token: str, place: str) -> None:
         """Move the class to a step, such as `rank/2`: the members' pages follow (see `last_move`).
@@ -281,13 +275,7 @@ class Classes:
         Raises RecipeError unless the teacher asks.
         """
         check_at_most("the length of a place", len(place), MAX_NAME)
-        with self._engine.begin() as connection:
-            _teachers_session(connection, code, token)
-            connection.execute(
-                SESSIONS.update()
-                .where(SESSIONS.c.code == code)
-                .values(place=clean(place), moved=time())
-            )
+        self._change(code, token, place=clean(place), moved=time())
 
     def last_move(self, code: str) -> tuple[str, float]:
         """Return the step to which the teacher has moved the class, and when, in seconds since
@@ -507,26 +495,14 @@ class Classes:
 
         Raises RecipeError unless the teacher asks.
         """
-        with self._engine.begin() as connection:
-            _teachers_session(connection, code, token)
-            connection.execute(
-                SESSIONS.update()
-                .where(SESSIONS.c.code == code)
-                .values(closed=time() if closed else None)
-            )
+        self._change(code, token, closed=time() if closed else None)
 
     def lock(self, code: str, token: str, locked: bool = True) -> None:
         """Let nobody else join, or let people join again.
 
         Members go on as before. Raises RecipeError unless the teacher asks.
         """
-        with self._engine.begin() as connection:
-            _teachers_session(connection, code, token)
-            connection.execute(
-                SESSIONS.update()
-                .where(SESSIONS.c.code == code)
-                .values(locked=time() if locked else None)
-            )
+        self._change(code, token, locked=time() if locked else None)
 
     def remove(self, code: str, token: str, members: Iterable[str]) -> None:
         """Remove members: nothing of theirs is read or recorded, and they can't join again.
@@ -595,6 +571,12 @@ class Classes:
         with self._engine.begin() as connection:
             _teachers_session(connection, code, token)
             _forget(connection, [code])
+
+    def _change(self, code: str, token: str, **values: Any) -> None:
+        """Set columns of a session. Raises RecipeError unless the teacher asks."""
+        with self._engine.begin() as connection:
+            _teachers_session(connection, code, token)
+            connection.execute(SESSIONS.update().where(SESSIONS.c.code == code).values(values))
 
     def _session(self, code: str) -> dict[str, Any] | None:
         with self._reading.connect() as connection:

@@ -697,63 +697,14 @@ class CsvCells:
         return self._wrong_columns(num_columns, line)
 
 
-class JsonCells:
-    """Reads the strings of lines of JSON. As by `CsvCells`, and for the same reason, the file is
-    parsed twice.
-
-    `lines`: returns the file's lines, in blocks. `layout`: where a line holds the string and its
-    count.
-
-    `in_tokens`: whether strings are split into tokens at white space; otherwise each character is a
-    symbol.
-
-    Raises FormatError if a line is not JSON of this layout.
-    """
-
-    def __init__(self, lines: Callable[[], Lines], layout: JsonLines) -> None:
-        self._lines, self._layout = lines, layout
-        self.in_tokens = False
-
-    def check(
-        self,
-        alphabet: Alphabet | None,
-        notes: list[str],
-        read: Callable[[list[str], list[int]], None],
-    ) -> Self:
-        """Read the counts, as `CsvCells.check` does."""
-        for cells, counts, lines in self.rows():
-            self.in_tokens = self.in_tokens or hold_tokens(cells, alphabet)
-            read(counts, lines)
-        return self
-
-    def cells(self) -> Cells:
-        return ((cells, lines) for cells, _, lines in self.rows())
-
-    def rows(self) -> CountedCells:
-        """Yield strings and counts as text, and the line of each, in blocks; note whether a string
-        is a list of symbols.
-        """
-        first = 1
-        for rows in self._lines():
-            lines = [line for line, row in enumerate(rows, start=first) if row.strip()]
-            values = [self._layout.cell(rows[line - first], line) for line in lines]
-            if values:
-                cells, counts, are_lists = (list(column) for column in zip(*values, strict=True))
-                self.in_tokens = self.in_tokens or any(are_lists)
-                yield cells, counts, lines
-            first += len(rows)
-
-
-class CountedLines:
-    """Reads the strings of `uniq -c`. As by `CsvCells`, and for the same reason, the file is parsed
+class _Counted:
+    """Reads strings and their counts. As by `CsvCells`, and for the same reason, the file is parsed
     twice.
 
     `lines`: returns the file's lines, in blocks.
 
     `in_tokens`: whether strings are split into tokens at white space; otherwise each character is a
     symbol.
-
-    Raises FormatError if a line does not begin with a count.
     """
 
     def __init__(self, lines: Callable[[], Lines]) -> None:
@@ -774,6 +725,41 @@ class CountedLines:
 
     def cells(self) -> Cells:
         return ((cells, lines) for cells, _, lines in self.rows())
+
+    def rows(self) -> CountedCells:
+        """Yield strings and counts as text, and the line of each, in blocks."""
+        raise NotImplementedError
+
+
+class JsonCells(_Counted):
+    """Reads the strings of lines of JSON.
+
+    `layout`: where a line holds the string and its count.
+
+    Raises FormatError if a line is not JSON of this layout.
+    """
+
+    def __init__(self, lines: Callable[[], Lines], layout: JsonLines) -> None:
+        super().__init__(lines)
+        self._layout = layout
+
+    def rows(self) -> CountedCells:
+        """Yield strings and counts as text, and the line of each, in blocks; note whether a string
+        is a list of symbols.
+        """
+        first = 1
+        for rows in self._lines():
+            lines = [line for line, row in enumerate(rows, start=first) if row.strip()]
+            values = [self._layout.cell(rows[line - first], line) for line in lines]
+            if values:
+                cells, counts, are_lists = (list(column) for column in zip(*values, strict=True))
+                self.in_tokens = self.in_tokens or any(are_lists)
+                yield cells, counts, lines
+            first += len(rows)
+
+
+class CountedLines(_Counted):
+    """Reads the strings of `uniq -c`. Raises FormatError if a line does not begin with a count."""
 
     def rows(self) -> CountedCells:
         return uniq_cells(self._lines())

@@ -11,11 +11,7 @@ from collections.abc import Mapping
 import streamlit as st
 
 from nlwfa_core import DataRecipe, Recipe, RecipeError, limits
-from nlwfa_core.display.classification import (
-    accuracy_sentence,
-    alone_table,
-    verdict,
-)
+from nlwfa_core.display.classification import accuracy_sentence, alone_table, verdict
 from nlwfa_core.display.figures.confusion import confusion_figure
 from nlwfa_core.experiment.classifier import Classifier, Confusion
 from nlwfa_core.experiment.datasets import reading_alone
@@ -30,7 +26,8 @@ from pages.shared import screen, training, uploads, widgets
 from pages.shared.context import Context, computed
 from pages.shared.widgets import escape_markdown
 
-OWN, FILES, REFUSED = "own", "classify.files", "classify.upload"
+OWN, FILES, UPLOADER = "own", "classify.files", "classify.upload"
+TIMES = "classify.uploads"  # how often files were uploaded: each time the uploader is a new one
 FIRST, SECOND = "SP", "both.non"
 MOST_LABELS, MOST_RANK, MOST_ROWS = 10, 10, 200
 LIKELIHOOD = {"objective": "likelihood"}
@@ -45,6 +42,7 @@ NAMES = {name: f"{name}, by likelihood" if name in NETWORK_LEARNERS else name fo
     "SP": "SP, linear",
     "two-steps": "both.non, the paper's two steps",
 }
+SHORT = {name: name for name in WAYS} | {"two-steps": "both.non in two steps"}
 # Labels of each example -> their strings.
 EXAMPLES: dict[str, dict[str, DataRecipe]] = {
     "tomita-56": {
@@ -59,8 +57,6 @@ TITLES = {
     "tomita": "Tomita's seven languages",
     OWN: "Your own files, one for each label",
 }
-
-SHORT = {name: name for name in WAYS} | {"two-steps": "both.non in two steps"}
 # way of learning -> label -> the recipe of a run
 Recipes = Mapping[str, Mapping[str, Recipe]]
 
@@ -107,18 +103,28 @@ def _own() -> dict[str, DataRecipe]:
     st.file_uploader(
         "A file of strings for each label",
         accept_multiple_files=True,
-        key="classify.upload",
+        key=_uploader(),
         help="The name of a file is its label. A part of each file is set aside as test strings.",
         max_upload_size=limits.upload_megabytes(),
         on_change=_use_files,
     )
-    uploads.refusal(REFUSED)
+    uploads.refusal(UPLOADER)
     files: dict[str, str] = st.session_state.get(FILES, {})
     screen.write("classes", ",".join(files.values()))
+    with st.container(horizontal=True):
+        for number, label in enumerate(files):
+            st.button(
+                escape_markdown(label),
+                key=f"classify.take_out.{number}",
+                icon=":material/close:",
+                help="Take this label out",
+                on_click=_take_out,
+                args=(label,),
+            )
     if not files:
         st.caption("Upload at least two files, such as `spam.txt` and `other.txt`.")
     elif len(files) == 1:
-        st.caption(f"One label so far: {escape_markdown(next(iter(files)))}. Upload another file.")
+        st.caption("One label so far. Upload another file.")
     most = limits.most("generated_strings")
     return {
         label: DataRecipe(source="upload", upload=name, num_strings=most)
@@ -126,11 +132,15 @@ def _own() -> dict[str, DataRecipe]:
     }
 
 
+def _uploader() -> str:
+    return f"{UPLOADER}.{st.session_state.get(TIMES, 0)}"
+
+
 def _use_files() -> None:
-    """Store the uploaded files that can be read, each under its label."""
+    """Store the uploaded files that can be read, each under its label, and empty the uploader."""
     uploads.forget_refusals()
     files: dict[str, str] = dict(st.session_state.get(FILES, {}))
-    for file in st.session_state[REFUSED]:
+    for file in st.session_state[_uploader()]:
         label = file.name.rsplit(".", 1)[0][:40] or file.name
         try:
             if label not in files and len(files) >= MOST_LABELS:
@@ -139,8 +149,13 @@ def _use_files() -> None:
             reading_alone("upload", data, "auto")
             files[label] = uploads.store(data, label)
         except RecipeError as error:
-            uploads.refuse(REFUSED, file.name, error)
+            uploads.refuse(UPLOADER, file.name, error)
     st.session_state[FILES] = files
+    st.session_state[TIMES] = st.session_state.get(TIMES, 0) + 1
+
+
+def _take_out(label: str) -> None:
+    del st.session_state[FILES][label]
 
 
 def results(recipes: Recipes) -> None:

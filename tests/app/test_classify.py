@@ -15,8 +15,13 @@ UP, DOWN = b"ab\naab\naabb\nabb\n" * 20, b"ba\nbba\nbbaa\nbaa\n" * 20
 
 
 def upload(app: AppTest, *files: tuple[str, bytes]) -> AppTest:
-    uploader = app.file_uploader(key="classify.upload")
+    [uploader] = [one for one in app.file_uploader if one.key.startswith("classify.upload.")]
     return uploader.set_value([(name, data, "text/plain") for name, data in files]).run()
+
+
+def labels(app: AppTest) -> list[str]:
+    """What was uploaded: each label has a button that takes it out."""
+    return [button.label for button in app.button if button.key.startswith("classify.take_out.")]
 
 
 def test_the_numbers_are_those_of_the_library() -> None:
@@ -39,19 +44,20 @@ def test_the_numbers_are_those_of_the_library() -> None:
 
 def test_ones_own_files_are_labels() -> None:
     app = upload(open_lab("classify", strings="own", **QUICK), ("up.txt", UP))
-    assert any("One label so far: up" in caption.value for caption in app.caption)
-    app = ended(upload(app, ("up.txt", UP), ("down.txt", DOWN)))
+    assert labels(app) == ["up"]
+    app = ended(upload(app, ("down.txt", DOWN)))
     assert not complaints(app)
     assert figure(app, "classify.SP")["data"][0]["y"] == ["up", "down"]
     linked = open_lab("classify", strings="own", classes=app.query_params["classes"], **QUICK)
     assert figure(linked, "classify.SP")["data"][0]["y"] == ["up", "down"]
+    assert labels(linked.button(key="classify.take_out.0").click().run()) == ["down"]
 
 
 def test_a_file_that_cannot_be_read_is_named_and_the_others_stay() -> None:
     app = upload(open_lab("classify", strings="own", **QUICK), ("up.txt", UP))
-    app = upload(app, ("up.txt", UP), ("bad.txt", b"\xff\xfe\x00"))
+    app = upload(app, ("bad.txt", b"\xff\xfe\x00"))
     assert any(text.startswith("bad.txt: ") for text in complaints(app))
-    assert any("One label so far: up" in caption.value for caption in app.caption)
+    assert labels(app) == ["up"]
 
 
 def test_two_learners_are_compared_after_a_press() -> None:

@@ -71,12 +71,16 @@ def test_an_option_of_either_learner_has_an_effect(
     code, _, err = call(line, capsys)
     assert code == 2 and "--objective has no effect with --learner SP" in err
     assert call(f"{line} --against fac.non", capsys)[0] == 0
+    code, _, err = call(f"{TRAIN} --learner SP --rank 1 --against SP", capsys)
+    assert code == 2 and "--against must be another learner than --learner SP" in err
 
 
 @pytest.mark.parametrize(
     ("change", "message"),
     [
         ("--train up=up --train up=down", "--train has the label 'up' twice"),
+        ("--train ..=up --train down=down", "--train: a label is the name of a folder too"),
+        ("--train a/up=up --train down=down", "so it can't be 'a/up'"),
         ("--train up", "--train must be LABEL=FILE, such as good=good.txt; got 'up'"),
         ("--train up=up", "--test has down, but --train only up"),
         ("--train up=up --train down=none", "can't read none"),
