@@ -28,7 +28,7 @@ from pages.shared.widgets import escape_markdown
 
 OWN, FILES, UPLOADER = "own", "classify.files", "classify.upload"
 TIMES = "classify.uploads"  # how often files were uploaded: each time the uploader is a new one
-FIRST, SECOND = "SP", "both.non"
+FIRST, SECOND, RANK = "SP", "both.non", 3
 MOST_LABELS, MOST_RANK, MOST_ROWS = 10, 10, 200
 LIKELIHOOD = {"objective": "likelihood"}
 # Name in the address -> the fields of the recipe.
@@ -67,20 +67,21 @@ def choices() -> Recipes:
     if linked is not None:
         names = [name for name in linked.split(",") if SHA256.fullmatch(name)]
         st.session_state[FILES] = {uploads.title(name) or name[:6]: name for name in names}
-    offered = {name: name for name in WAYS}
-    screen.follow(
-        "strings", "classify.strings", {name: name for name in TITLES}, next(iter(TITLES))
-    )
-    screen.follow("first", "classify.first", offered, FIRST)
-    screen.follow("second", "classify.second", offered, SECOND)
-    ranks = {str(rank): rank for rank in range(1, MOST_RANK + 1)}
-    screen.follow("states", "classify.states", ranks, 3)
+    ways = {name: name for name in WAYS}
+    for name, values, default in (
+        ("strings", {name: name for name in TITLES}, next(iter(TITLES))),
+        ("first", ways, FIRST),
+        ("second", ways, SECOND),
+        ("states", {str(rank): rank for rank in range(1, MOST_RANK + 1)}, RANK),
+    ):
+        st.session_state.setdefault(f"classify.{name}", default)
+        screen.follow(name, f"classify.{name}", values, default)
     left, right = st.columns(2, gap="large")
     with left:
         source = st.selectbox("Strings", TITLES, format_func=TITLES.get, key="classify.strings")
         sources = _own() if source == OWN else EXAMPLES[source]
     with right:
-        ways = [
+        chosen = [
             column.selectbox(label, WAYS, format_func=NAMES.get, key=f"classify.{key}")
             for column, label, key in zip(
                 st.columns(2), ("Learner", "Compare with"), ("first", "second"), strict=True
@@ -94,7 +95,7 @@ def choices() -> Recipes:
             label: with_fields(Recipe(data=data), {**WAYS[way], "rank": rank})
             for label, data in sources.items()
         }
-        for way in dict.fromkeys(ways)
+        for way in dict.fromkeys(chosen)
     }
 
 

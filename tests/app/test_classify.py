@@ -42,6 +42,13 @@ def test_the_numbers_are_those_of_the_library() -> None:
     assert any(sentence in text for text in markdown_texts(app))
 
 
+def test_it_begins_with_a_linear_and_a_nonlinear_learner_of_three_states() -> None:
+    app = open_lab("classify")
+    shown = [app.selectbox(key=f"classify.{name}").value for name in ("first", "second")]
+    assert shown == ["SP", "both.non"] and app.slider(key="classify.states").value == 3
+    assert not {"first", "second", "states", "strings"} & set(app.query_params)
+
+
 def test_ones_own_files_are_labels() -> None:
     app = upload(open_lab("classify", strings="own", **QUICK), ("up.txt", UP))
     assert labels(app) == ["up"]
