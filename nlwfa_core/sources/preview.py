@@ -32,6 +32,7 @@ HEAD = 2**16  # bytes of a file that are looked at
 NUM_LINES = 8  # lines that are shown
 LONGEST_LINE = 120  # characters that are shown of each
 MOST_COLUMNS = 100  # that can be chosen
+WITH_COLUMNS = ("csv", "events", "conll", "json", "xes")
 XES_KEY = re.compile(
     r"""<(?:\w+:)?(?:string|id|int|boolean)\s[^>]*?\bkey\s*=\s*["']([^"'<]{1,200})["']"""
 )
@@ -45,11 +46,14 @@ class Preview:
     ----------
     lines : tuple of str
         The first lines, without control characters, shortened if they are long.
+    reading : Reading
+        What has been chosen; with the format that is recognised if that has columns to choose.
     choices : mapping of str to tuple of str
         Field of `Reading` -> the values that this file allows; only fields with several.
     """
 
     lines: tuple[str, ...]
+    reading: Reading
     choices: Mapping[str, tuple[str, ...]]
 
 
@@ -78,13 +82,17 @@ def preview(data: bytes, reading: Reading) -> Preview | None:
     rows = first_rows(cleaned)
     text = cleaned.decode()
     lines = [line for line in text.split("\n", NUM_LINES)[:NUM_LINES] if line] or rows[:1]
+    found = reading
+    if reading.format == AUTO and (format := _recognised(rows)) in WITH_COLUMNS:
+        found = Reading.adapted(reading.changes(), format=format)
     choices = {
         "format": _formats(cleaned, rows),
         "encoding": encodings if encodings[0] != "utf-8" or own != "utf-8" else ("utf-8",),
-        **_columns(text, rows, reading),
+        **_columns(text, rows, found),
     }
     return Preview(
         tuple(map(_shown, lines)),
+        found,
         {name: values for name, values in choices.items() if len(values) > 1},
     )
 

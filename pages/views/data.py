@@ -50,32 +50,32 @@ PASTED_TITLE = "pasted strings"
 MIN_SPLIT = 30
 MAX_ROWS = 200  # of the table of frequent strings
 FEW_SYMBOLS = 2  # numbers that are no chart
-SLOTS = {
-    "upload": (
-        "Training strings",
-        "PAutomaC or SPiCe; one string on each line, as characters or as tokens separated by "
-        "spaces; a table with a string and its count in each row (CSV); JSON lines; logs of "
-        "events (CSV or XES); CoNLL, FASTA, FASTQ, SPMF, uniq -c, Abbadingo.",
-    ),
+TRAINING = (
+    "Training strings",
+    "PAutomaC or SPiCe; one string on each line, as characters or as tokens separated by "
+    "spaces; a table with a string and its count in each row (CSV); JSON lines; logs of "
+    "events (CSV or XES); CoNLL, FASTA, FASTQ, SPMF, uniq -c, Abbadingo.",
+)
+OTHERS = {
     "upload_test": (
-        "Test strings (optional)",
+        "Test strings",
         "Without a file of test strings, part of the training file is set aside.",
     ),
     "upload_solution": (
-        "Solution (optional)",
+        "Solution",
         "PAutomaC: the true probabilities of the test strings, one on each line.",
     ),
-    "upload_model": (
-        "Model (optional)",
-        "PAutomaC: the automaton that the strings were drawn from.",
-    ),
     "upload_prefixes": (
-        "Prefixes (optional)",
+        "Prefixes",
         "SPiCe: beginnings of strings, one on each line, to be scored with their targets.",
     ),
     "upload_targets": (
-        "Targets (optional)",
+        "Targets",
         "SPiCe: what followed each prefix, or how probable each symbol was; −1 is the end.",
+    ),
+    "upload_model": (
+        "Model",
+        "PAutomaC: the automaton that the strings were drawn from.",
     ),
 }
 
@@ -103,37 +103,53 @@ def own_strings(opened: bool) -> None:
         st.container(key="own_strings"),
         st.expander("Your own strings", expanded=opened, icon=":material/upload:"),
     ):
-        pasted, dropped = st.tabs(["Paste", "Upload"])
+        pasted, dropped, others = st.tabs(["Paste", "Upload", "Tests and true models"])
+        name, reading = _training_file()
+        from_box = bool(name) and uploads.title(name) == PASTED_TITLE
         with pasted:
-            _paste_control()
+            box, beside_box = st.columns([3, 2], gap="medium")
         with dropped:
-            for column, (field, (label, text)) in zip(
-                st.columns(2) * 3, SLOTS.items(), strict=True
-            ):
+            uploader, beside_uploader = st.columns([2, 3], gap="medium")
+        with box:
+            _paste_control()
+        with uploader:
+            _upload_control("upload", *TRAINING)
+        if name:
+            with beside_box if from_box else beside_uploader:
+                _reading_controls(name, reading, lines=not from_box)
+        with others:
+            # row by row: on a phone, test strings and their solution stay together
+            columns = [column for _ in range(0, len(OTHERS), 2) for column in st.columns(2)]
+            for column, (field, text) in zip(columns, OTHERS.items(), strict=False):
                 with column:
-                    _upload_control(field, label, text)
-        _reading_controls()
+                    _upload_control(field, *text)
         st.caption("Your strings stay on this server, and are only ever read as text.")
 
 
-def _reading_controls() -> None:
-    """Draw the first lines of the training strings, and what can be chosen about this file; nothing
-    without a file.
+def _training_file() -> tuple[str, Reading]:
+    """Return the SHA-256 of the file with the training strings, empty without one, and how it is
+    read: the one that can't be read yet, or the one in use.
     """
     unread: tuple[str, Reading] | None = st.session_state.get(UNREAD)
     recipe = sidebar.current().data
-    name, reading = unread or (st.session_state.get("upload", ""), recipe.reading)
-    if not name or not (unread or recipe.source == "upload"):
-        return
+    used = st.session_state.get("upload", "") if recipe.source == "upload" else ""
+    return unread or (used, recipe.reading)
+
+
+def _reading_controls(name: str, reading: Reading, lines: bool = True) -> None:
+    """Draw the first lines of the training strings, and what can be chosen about this file."""
     shown = preview(contents.uploads().head(name, HEAD + 1), reading)
     if shown is None:
         return
-    st.markdown(f"**How {escape_markdown(uploads.label(name))} is read**: its first lines")
-    st.code("\n".join(shown.lines), language=None)
+    st.markdown(f"**How {escape_markdown(uploads.label(name))} is read**")
+    if lines:
+        st.code("\n".join(shown.lines), language=None)
     declared = options_of(Reading)
-    columns = st.columns(3)
+    columns = st.columns(2)
     for place, (field, values) in enumerate(shown.choices.items()):
-        value = getattr(reading, field)
+        # what is recognised becomes a choice with the first of its columns that is chosen
+        used = reading if reading.has(field) else shown.reading
+        value = getattr(used, field)
         options = list(dict.fromkeys([value, *values])) if value not in values else list(values)
         st.session_state[f"reading.{field}"] = value
         title = declared[field].title
@@ -145,7 +161,7 @@ def _reading_controls() -> None:
                 format_func=lambda option: option or "–",
                 help=declared[field].help,
                 on_change=_read_as,
-                args=(name, reading, field),
+                args=(name, used, field),
             )
 
 
@@ -235,6 +251,10 @@ def _use_upload(field: str) -> None:
             if not {"format", "encoding"}.issuperset(reading.changes()):
                 reading = Reading()
             new = ALL_STRINGS | reading_fields(reading)
+            if (
+                before["upload_test"] == before["upload"]
+            ):  # few pasted strings, tested on themselves
+                before["upload_test"] = ""
         if not before["upload"] or field in NEEDS:
             reading_alone(field, data, reading)
         names = before | {field: uploads.store(data, file.name)}

@@ -562,3 +562,20 @@ def test_a_link_carries_how_a_file_is_read() -> None:
     recipe = recipe_of(app)
     assert recipe.data.upload_event_column == "what"
     assert recipe_of(open_lab("data", **flat(recipe))) == recipe
+
+
+def test_another_column_of_a_recognised_file_is_chosen() -> None:
+    words = b"the DET\ncat NOUN\n\na DET\ndog NOUN\nsleeps VERB\n\n" * 10
+    app = upload(open_lab("data", **QUICK), words, name="words.conll")
+    assert panel(app) == {"format", "text_column"}
+    assert not complaints(choose(app, "text_column", "2"))
+    assert recipe_of(app).data.reading == Reading("conll", text_column="2")
+
+
+def test_a_file_takes_the_place_of_pasted_strings_and_of_their_test() -> None:
+    app = open_lab("data", **QUICK)
+    app.text_area(key="data.paste").set_value("xy\nx\ny")
+    app.button(key="data.use").click().run()
+    assert recipe_of(app).data.upload == recipe_of(app).data.upload_test != ""
+    assert not complaints(upload(app, LINES))
+    assert recipe_of(app).data.upload_test == ""

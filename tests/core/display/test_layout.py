@@ -111,6 +111,11 @@ def test_a_graph_without_states_is_refused() -> None:
         layered([], {})
 
 
+def test_a_narrow_label_is_not_placed_on_a_long_arrow() -> None:
+    labels = {(0, 0): ["0"], (0, 1): ["0"], (0, 2): ["0"], (0, 5): ["0", "0"]}
+    check_labels(layered([3, 0, 0, 1, 3, 2], labels), labels)
+
+
 @given(st.data())
 def test_labels_lie_on_nothing_in_any_graph(data: st.DataObject) -> None:
     columns = data.draw(st.lists(st.integers(0, 3), min_size=1, max_size=7))

@@ -47,6 +47,20 @@ def test_what_a_file_has_can_be_chosen(
     assert shown is not None and expected.items() <= shown.choices.items()
 
 
+@pytest.mark.parametrize(
+    ("data", "format", "column"),
+    [
+        (b"case,activity\n1,a\n1,b\n2,a\n", "events", "case_column"),
+        (b"string,count\nab,2\nb,1\n", "csv", "text_column"),
+        (b"the DET\ncat NOUN\n\na DET\ndog NOUN\n" * 9, "conll", "text_column"),
+    ],
+)
+def test_a_recognised_format_has_its_choices(data: bytes, format: str, column: str) -> None:
+    shown = preview(data, Reading(encoding="iso-8859-1"))
+    assert shown is not None and column in shown.choices
+    assert shown.reading == Reading(format, encoding="iso-8859-1")
+
+
 def test_ordinary_strings_have_no_choice_but_the_format() -> None:
     shown = preview(b"ab\nba\n", Reading())
     assert shown is not None and set(shown.choices) == {"format"}
