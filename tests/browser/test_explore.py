@@ -366,6 +366,8 @@ def test_a_training_is_cancelled_in_its_lane_and_by_other_strings(
     train = lower(page).get_by_role("button", name="Train 1 to 4 states")
     train.click()
     expect(lower(page)).to_contain_text(re.compile("training(: 1 of 4 states)? …"))
+    # once there is something to draw, the lane is drawn, and its button stands elsewhere
+    expect(lower(page).locator(".plane canvas")).to_be_visible()
     lower(page).get_by_role("button", name="Cancel").click()
     expect(train).to_be_visible()
     train.click()
