@@ -9,17 +9,26 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+UNNAMED = ("processor", "memory", "system", "versions")
+
+
+def summary(facts: Mapping[str, Any]) -> str:
+    """Write the facts about a measurement as one line: date and commit first, then the machine.
+
+    >>> summary({"processor": "AMD EPYC, 2 cores", "date": "2026-11-21", "commit": "7d88cab"})
+    'on 2026-11-21, commit 7d88cab (AMD EPYC, 2 cores)'
+    """
+    machine = [
+        str(value) if name in UNNAMED else f"{name}: {value}"
+        for name, value in facts.items()
+        if name not in ("date", "commit")
+    ]
+    return f"on {facts['date']}, commit {facts['commit']} ({'; '.join(machine)})"
+
 
 def head(command: str, facts: Mapping[str, Any]) -> list[str]:
-    """Write the first lines of a part: the command that measured it, and facts about the
-    machine.
-    """
-    return [
-        f"Measured by `{command}`:",
-        "",
-        *(f"- {name}: {value}" for name, value in facts.items()),
-        "",
-    ]
+    """Write the first lines of a part: what measured it, on which tree, when and where."""
+    return [f"Measured by `{command}` {summary(facts)}.", ""]
 
 
 def put(page: Path, name: str, text: str) -> None:

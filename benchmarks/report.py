@@ -10,6 +10,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+from . import pages
 from .timing import Timing
 
 
@@ -120,22 +121,15 @@ def format_timing(timing: Timing) -> str:
 
 
 def write(directory: Path, machine: dict[str, Any], tables: Sequence[Table]) -> tuple[Path, Path]:
-    """Write benchmarks.json and benchmarks.md into a directory."""
+    """Write benchmarks.json, and the measured part of benchmarks.md, into a directory."""
     directory.mkdir(parents=True, exist_ok=True)
     numbers, text = directory / "benchmarks.json", directory / "benchmarks.md"
     record = {"machine": machine, "tables": [table.record for table in tables]}
     numbers.write_text(json.dumps(record, indent=1, ensure_ascii=False) + "\n")
-    head = "\n".join(f"- {name}: {value}" for name, value in machine.items())
-    introduction = (
-        "Written by `python -m benchmarks`; [benchmarks/README.md](../benchmarks/README.md) "
-        "explains how to read it. Times are "
-        "medians of alternating turns in one run, with quartiles; ratio = theirs / ours; "
-        "“target” is what this project wants to reach."
-    )
-    text.write_text(
-        "\n\n".join(["# Benchmarks", introduction, head, *(table.markdown() for table in tables)])
-        + "\n"
-    )
+    if not text.exists():
+        text.write_text("# Benchmarks\n", encoding="utf-8")
+    head = pages.head("python -m benchmarks", machine)
+    pages.put(text, "measured", "\n\n".join([head[0], *(table.markdown() for table in tables)]))
     return numbers, text
 
 
