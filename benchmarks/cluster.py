@@ -3,7 +3,7 @@ killed.
 
 `python -m benchmarks.cluster` (needs Dask) checks that a disturbed sweep gives the same table as an
 undisturbed one, and that shards counted separately give the same sample as one pass. It writes its
-part of docs/cluster.md. On two cores it shows that nothing is lost, not how fast a cluster is.
+part of docs/sweeps.md. On two cores it shows that nothing is lost, not how fast a cluster is.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from . import ROOT, pages
 from .machine import facts
 from .sweep import short
 
-PAGE = ROOT / "docs" / "cluster.md"
+PAGE = ROOT / "docs" / "sweeps.md"
 SHARDS, STRINGS = 8, 50_000
 Rows = list[dict[str, str]]
 
@@ -166,7 +166,7 @@ def report() -> str:
 def main() -> None:
     text = report()
     print(text)
-    pages.put(PAGE, "measured", text)
+    pages.put(PAGE, "cluster", text)
 
 
 if __name__ == "__main__":

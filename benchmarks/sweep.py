@@ -225,7 +225,7 @@ def main() -> None:
     text = report((1, 1) if quick else (5, 17), 5 if quick else 800)
     print(text)
     if not quick:
-        pages.put(PAGE, "measured", text)
+        pages.put(PAGE, "sweep", text)
 
 
 if __name__ == "__main__":
