@@ -18,16 +18,18 @@ from typing import Any
 import pytest
 
 import nlwfa_core
-from nlwfa_core import estimate_hankel, fit, select_basis
-from nlwfa_core.metrics.testset import TestSet
 
 pytest.importorskip("matplotlib")
 import matplotlib.pyplot as plt
 
-DOCS = Path(__file__).resolve().parents[1] / "docs"
+ROOT = Path(__file__).resolve().parents[1]
+DOCS = ROOT / "docs"
 PAGES = sorted([*(DOCS / "guide").glob("*.md"), *(DOCS / "howto").glob("*.md")])
+SITE = sorted([*PAGES, *DOCS.glob("*.md"), *(DOCS / "reproduction").glob("*.md")])
+FRONT = [
+    ROOT / name for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "benchmarks/README.md")
+]
 GALLERY = sorted((DOCS / "gallery").glob("*.py"))
-STRINGS = ["[]", "[[]]", "[][]", "[]", "[[][]]", "[[]][]"]
 
 
 @pytest.mark.parametrize("script", GALLERY, ids=lambda path: path.stem)
@@ -42,25 +44,6 @@ def test_a_program_of_the_gallery_runs(
 
 def test_the_gallery_has_eight_programs() -> None:
     assert len(GALLERY) == 8
-
-
-@pytest.mark.parametrize("page", PAGES, ids=lambda path: path.stem)
-def test_the_listings_of_a_page_run(
-    page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    text = page.read_text(encoding="utf-8")
-    for table in re.findall(r"`sentences\.csv`:\n\n```text\n(.*?)```", text, flags=re.DOTALL):
-        Path("sentences.csv").write_text(table, encoding="utf-8")
-    hankel = estimate_hankel(STRINGS, select_basis(STRINGS, 20, 20))
-    first, second = (fit(hankel, "SP", rank=rank).model for rank in (3, 2))
-    names: dict[str, Any] = {
-        "estimate_hankel": estimate_hankel, "select_basis": select_basis, "fit": fit, "strings": STRINGS, "hankel": hankel,  # noqa: E501
-        "first": first, "second": second, "model": first, "test": TestSet.empirical(STRINGS),
-    }  # fmt: skip
-    for listing in re.findall(r"^ *```python\n(.*?)```", text, flags=re.DOTALL | re.MULTILINE):
-        exec(compile(textwrap.dedent(listing), page.name, "exec"), names)
-    plt.close("all")
 
 
 def test_every_public_name_has_a_page() -> None:
@@ -115,26 +98,48 @@ def test_the_examples_of_the_api_run_alone(tmp_path: Path, monkeypatch: pytest.M
 
 
 def test_every_page_is_in_the_table_of_contents() -> None:
+    """Or, of the reproduction, in the table of its own first page."""
     listed = set(
         re.findall(
             r"^([\w/-]+)$", (DOCS / "index.md").read_text(encoding="utf-8"), flags=re.MULTILINE
         )
     )
-    assert {str(path.relative_to(DOCS).with_suffix("")) for path in PAGES} <= listed
+    pages = {str(path.relative_to(DOCS).with_suffix("")) for path in SITE} - {"index"}
+    others = {page for page in pages if page.startswith("reproduction/") and page not in listed}
+    assert pages - others == listed - {"api/index", "auto_gallery/index"}
+    first = (DOCS / "reproduction" / "README.md").read_text(encoding="utf-8")
+    assert all(f"({Path(page).name}.md)" in first for page in others)
 
 
-def test_links_between_pages_lead_somewhere() -> None:
-    for page in PAGES:
-        for link in re.findall(r"\]\(([^)#:]+)\)", page.read_text(encoding="utf-8")):
-            assert (page.parent / link).exists() or link == "../api/index.rst", (
-                f"{page.name}: {link}"
-            )
+def anchors(page: Path) -> set[str]:
+    """The names under which the headings of a page can be linked."""
+    text = re.sub(r"^```.*?^```", "", page.read_text(encoding="utf-8"), flags=re.DOTALL | re.M)
+    return {
+        re.sub(r"[^\w -]", "", heading.lower()).strip().replace(" ", "-")
+        for heading in re.findall(r"^#+ (.*)$", text, flags=re.MULTILINE)
+    }
+
+
+@pytest.mark.parametrize("page", [*SITE, *FRONT], ids=lambda path: path.stem)
+def test_links_lead_somewhere(page: Path) -> None:
+    text = re.sub(r"^ *```.*?^ *```", "", page.read_text(encoding="utf-8"), flags=re.DOTALL | re.M)
+    text = re.sub(r"`[^`]*`", "", text)
+    for link, anchor in re.findall(r"\]\(([^)#:\s]*)(?:#([^)\s]+))?\)", text):
+        target = page.parent / link if link else page
+        assert target.exists() or link == "../api/index.rst", f"{page.name}: {link}"
+        assert not anchor or anchor in anchors(target), f"{page.name}: {link}#{anchor}"
+
+
+@pytest.mark.parametrize("page", SITE, ids=lambda path: path.stem)
+def test_listings_are_python(page: Path) -> None:
+    text = page.read_text(encoding="utf-8")
+    for listing in re.findall(r"^ *```python\n(.*?)```", text, flags=re.DOTALL | re.MULTILINE):
+        compile(textwrap.dedent(listing), page.name, "exec")
 
 
 SAYS = {
-    "csv": "'ran': 1.0",
-    "logs": "sorted by 'when'",
-    "factor": "{'rank': 6, 'statistic': 'factor'}\n0.2",
+    "own-data": "'ran': 1.0",
+    "hankel": "{'rank': 6, 'statistic': 'factor'}\n0.2",
     "figure": r"\begin{tabular}",
     "compare": "0.083 [0.065, 0.101] 0.001",
     "classify": "accuracy 0.568 [0.519, 0.615] of 400",
@@ -151,7 +156,7 @@ def test_the_programs_of_a_page_run_as_they_are_printed(
 ) -> None:
     text = textwrap.dedent(page.read_text(encoding="utf-8"))
     monkeypatch.chdir(tmp_path)
-    if page.stem == "csv":
+    if page.stem == "own-data":
         Path("sentences.csv").write_text(
             re.findall(r"```text\n(.*?)```", text, flags=re.DOTALL)[0], encoding="utf-8"
         )
@@ -160,13 +165,3 @@ def test_the_programs_of_a_page_run_as_they_are_printed(
         exec(compile(textwrap.dedent(listing), page.name, "exec"), names)
     assert SAYS.get(page.stem, "") in capsys.readouterr().out
     assert page.stem != "figure" or Path("singular-values.pdf").stat().st_size > 1000
-
-
-def test_twelve_things_take_three_lines_at_most() -> None:
-    text = (DOCS / "howto" / "three_lines.md").read_text(encoding="utf-8")
-    # the first has the strings
-    listings = re.findall(r"```python\n(.*?)```", text, flags=re.DOTALL)[1:]
-    assert (
-        len(listings) == 12
-        and max(len(list(filter(None, listing.splitlines()))) for listing in listings) <= 3
-    )
