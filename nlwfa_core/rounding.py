@@ -35,7 +35,7 @@ elsewhere, but for f(λ), which is 0 in the language. τ = 2e-9 lies between.
 
 **Why step by step.** The bound for a whole string, ‖|α₀|‖ Π‖|A_σ|‖ ‖|α∞|‖ times ε, grows faster
 than states fall: on the same data, from k = 10 on, it is larger than states that are known to nine
-digits, at k = 20 by a factor of 1e10. docs/method- notes.md has the table.
+digits, at k = 20 by a factor of 1e10. docs/method-notes.md has the table.
 
 **What it can't see.** Noise in the coefficients themselves: 1e-17 where A should hold 0.
 `learning.spectral` leaves none where H falls into blocks.

@@ -7,7 +7,7 @@ them are. The largest rank that a pattern of non-zero entries allows, its struct
 size of a maximum matching in the bipartite graph that has an edge for each non-zero entry.
 
 `bases` compares the models that learn from such a basis with those that learn from the most
-frequent prefixes and suffixes: at equal size they are no better (docs/opponents.md).
+frequent prefixes and suffixes: at equal size they are no better (docs/method-notes.md).
 """
 
 from __future__ import annotations

@@ -102,7 +102,7 @@ def fit_factorisation(
     at the end of the training if the learner's transitions are linear, and in every epoch if they
     are nonlinear (variable projection; Golub and Pereyra 1973). Solving it in every epoch lowers
     the loss several times as far, but ends in states that linear transitions cannot map to each
-    other (docs/convergence.md).
+    other (docs/method-notes.md).
 
     Equal rows are computed once, and count as often as they occur or by the sum of their weights.
     The row that all zero rows of H share represents them exactly: a network without biases maps it
