@@ -224,7 +224,7 @@ def refined_squares(sizes: Sequence[int], num_automata: int, restarts: int) -> T
         "refined on all strings to length 9.",
         f"recovered: with an error below {RECOVERED:g}; ahead: below SP's best under the "
         "full rank; starts: median number of "
-        f"random ones beside the root of the linear model, at most {restarts:,}.",
+        f"random ones, besides the root of the linear model, at most {restarts:,}.",
     ]
     return Table(
         "Squared function: signed f, refined on the values", columns=columns, rows=rows, notes=notes

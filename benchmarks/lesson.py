@@ -54,7 +54,7 @@ class Lesson:
 
     @cached_property
     def starts(self) -> tuple[tuple[FloatArray, ...], tuple[FloatArray, ...]]:
-        """Return our initial weights of both steps, so that both programs start from the same."""
+        """Return our initial weights of both steps, so both programs start from the same."""
         hankel = self.work.counted(self.work.sample())
         latent = np.zeros((hankel.matrix.shape[0], self.work.rank))
         options = BothNon(rank=self.work.rank, **PAPER | {"epochs_transitions": 0})

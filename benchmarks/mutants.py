@@ -663,7 +663,7 @@ def cover(folder: Path, paths: Sequence[str]) -> None:
 
 
 class Covering:
-    """Says which tests cover a change."""
+    """States which tests cover a change."""
 
     def __init__(self, coverage: Coverage, root: Path) -> None:
         self.coverage = coverage

@@ -1,4 +1,4 @@
-"""Time two sides that take turns, so that other load on the machine affects both alike."""
+"""Time two sides that take turns, so other load on the machine affects both alike."""
 
 from __future__ import annotations
 

@@ -139,7 +139,7 @@ def check_between(name: str, number: float, least: float, most: float, reason: s
 
 
 def sentence_of(error: Exception) -> str:
-    """Say in a sentence why a run failed: our own errors speak for themselves, and all others are
+    """Explain why a run failed, in a sentence: our own errors speak for themselves, all others are
     errors of the program.
 
     >>> sentence_of(RecipeError("rank must be at least 1; got 0")), sentence_of(KeyError("rank"))

@@ -46,7 +46,7 @@ def make_directory(directory: Path) -> None:
 
 
 def write_atomically(path: Path, data: bytes, sync: bool = True) -> None:
-    """Write a temporary file beside `path`, then rename it to `path`. Its permissions follow the
+    """Write a temporary file next to `path`, then rename it to `path`. Its permissions follow the
     process's umask.
 
     `sync`: whether to wait until the content, and then the name, are on the disk. Without it, a

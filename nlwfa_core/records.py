@@ -69,7 +69,7 @@ class Option:
     choices: Mapping[str, str]
     when: tuple[Condition, ...]  # the field has an effect if all conditions are met
     by: str  # the field on which the default depends, or ""
-    derived: bool  # whether the field follows from other fields, so that users don't set it
+    derived: bool  # whether the field follows from other fields, so users don't set it
     # whether JSON and key are without the field at its default, as those of records that were
     # stored before the field existed
     unwritten: bool
@@ -407,7 +407,7 @@ class Record(BaseModel):
 
     @classmethod
     def error_of(cls, error: ValidationError) -> RecipeError:
-        """Say what is wrong with the first invalid field: its name, what is allowed, and its
+        """Describe what is wrong with the first invalid field: its name, what is allowed, and its
         value.
         """
         first = error.errors()[0]
@@ -446,7 +446,7 @@ def _within(path: Sequence[str], error: Exception) -> RecipeError:
 
 
 def _allowed(error: Mapping[str, Any]) -> str:
-    """Say what a field must be, from one of pydantic's errors."""
+    """Describe what a field must be, from one of pydantic's errors."""
     kind, context = error["type"], error.get("ctx", {})
     if kind == "json_invalid":
         return f"be valid JSON ({context['error']})"

@@ -29,7 +29,7 @@ probabilistic automata: a true weight of 1e-30 or 1e-300 stays what it is. Netwo
 for their linear maps the first condition alone decides.
 
 **How large τ is.** Measured on SP on Dyck strings (2,000 and 20,000 strings, four draws each, k = 5
-… 50, states rotated at random, so that no zero is exact): |sᵀA| relative to |s|ᵀ|A| is at most
+… 50, states rotated at random, so no zero is exact): |sᵀA| relative to |s|ᵀ|A| is at most
 6e-11 (states) and 4e-10 (weights and scores) where the exact value is 0, and at least 6e-4 and 1e-5
 elsewhere, but for f(λ), which is 0 in the language. τ = 2e-9 lies between.
 

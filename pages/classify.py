@@ -1,4 +1,4 @@
-"""Classify page: a model for each label, and Bayes' rule; linear beside nonlinear."""
+"""Classify page: a model for each label, and Bayes' rule; linear and nonlinear side by side."""
 
 from pages.shared import sidebar, widgets
 from pages.views import classify as view

@@ -10,8 +10,8 @@ from pages.views import compare as view
 
 context = page_context(
     "Compare",
-    "Every learner at every rank on the same strings, beside a uniform model, an n-gram and, "
-    "if it is known, the true model. "
+    "Every learner at every rank on the same strings, with a uniform model, an n-gram and, if it "
+    "is known, the true model. "
     "A model that does not beat the n-gram has learned little.",
 )
 verdict = st.container(key="compare.verdict")

@@ -10,7 +10,7 @@ that was chosen.
 
 The files have the competitions' names: `N.pautomac.train`, `N.pautomac.test`,
 `N.pautomac_solution.txt`; `N.spice.train`, `N.spice.prefix.public`, `N.spice.target.public`. A
-table `published.csv` beside them, with a row for each problem, says what others reached.
+table `published.csv` next to them, with a row for each problem, says what others reached.
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ class Competition:
     max_states : int
         How many states a search may use if its budget does not say.
     other_models : tuple of str
-        Models that are no automata and may be chosen too.
+        Non-automata that may be chosen, too.
     for_ranking : bool
         Whether models are chosen by how they rank the next symbols.
     """
@@ -362,7 +362,7 @@ def compete(
 ) -> tuple[ProblemResult, ...]:
     """Run a competition's problems one after the other, and write the page after each.
 
-    Each problem's result is a JSON file in a folder beside the page, with its name. Problems that
+    Each problem's result is a JSON file in a folder next to the page, with its name. Problems that
     have one are not run again.
 
     Parameters
@@ -490,7 +490,7 @@ def _commit() -> str:
 
 
 def results_folder(out: Path) -> Path:
-    """Return the folder with the results of a page: beside it, with its name and without the
+    """Return the folder with the results of a page: next to it, with its name and without the
     ending.
 
     >>> results_folder(Path("docs/records.md")).as_posix()
@@ -538,7 +538,7 @@ def page(results: Sequence[ProblemResult]) -> str:
     """
     parts = [
         "# Records",
-        "What `nlwfa compete` reached on the problems of two competitions, beside published "
+        "What `nlwfa compete` reached on the problems of two competitions, compared with published "
         "figures. Each model was learned and "
         "chosen from the problem's training strings alone. *Minutes* are the wall time and "
         "the processor time of the search. Rows "
@@ -558,7 +558,7 @@ def page(results: Sequence[ProblemResult]) -> str:
 
 
 def _budgets(results: Sequence[ProblemResult]) -> str:
-    """Say how many problems there are, and what each search could spend."""
+    """State how many problems there are, and what each search could spend."""
     spent = {
         (one.minutes * one.budget.threads if one.budget.clock == "processor" else one.minutes)
         for one in results

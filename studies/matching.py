@@ -1,4 +1,4 @@
-"""Select a basis by matching prefixes with suffixes, so that no row or column is idle (Quattoni,
+"""Select a basis by matching prefixes with suffixes, so no row or column is idle (Quattoni,
 Carreras, Gallé 2017).
 
 Frequent prefixes and suffixes may share all that they say: if ten rows have their only non-zero
@@ -40,12 +40,12 @@ def matching_basis(
     Among the CANDIDATES · max(num_prefixes, num_suffixes) most frequent ones, prefixes are taken in
     order of frequency if they can be matched with different suffixes together with those taken
     before, then suffixes likewise for these prefixes. The sets that can be matched are the
-    independent sets of a matroid, so that no set of so many prefixes that can be matched is more
+    independent sets of a matroid, so no set of so many prefixes that can be matched is more
     frequent in total (Edmonds and Fulkerson 1965). What the learners need is added: λ, the prefixes
     of prefixes and, for the statistics "prefix" and "factor", single symbols as suffixes. If fewer
     can be matched than are wanted, the most frequent others follow.
 
-    After x, y and z only a follows, so that their rows allow no more than the rank 1.
+    After x, y and z only a follows, so their rows allow no more than the rank 1.
 
     >>> from nlwfa_core import select_basis
     >>> strings = {"xa": 3, "ya": 3, "za": 3, "wb": 1}

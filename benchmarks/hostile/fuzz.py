@@ -51,7 +51,7 @@ class Tally:
 
 
 class _TimeIsUp(BaseException):
-    """Raised by the timer. It is not an Exception, so that no reader catches it."""
+    """Raised by the timer. It is not an Exception, so no reader catches it."""
 
 
 def _on_timer(signum: int, frame: object) -> None:

@@ -662,7 +662,7 @@ def _bundle() -> Reader:
 
     def read(data: bytes) -> object:
         imported = import_runs(home, history, data)
-        for name in imported.new:  # remove it, so that the next bundle's run is new again
+        for name in imported.new:  # remove it, so the next bundle's run is new again
             for path in (home / "runs" / name).iterdir():
                 path.unlink()
             (home / "runs" / name).rmdir()

@@ -20,7 +20,7 @@
 - `text`: results as text for a terminal.
 - `terminal`: errors, exit codes, a progress bar and files, for all commands.
 
-Commands import numerical libraries only when they are called, so that help and usage errors appear
+Commands import numerical libraries only when they are called, so help and usage errors appear
 at once.
 """
 

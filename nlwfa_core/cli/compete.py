@@ -40,7 +40,7 @@ def compete(
         typer.Option(help="The problems to run, such as 1,2,30-33; by default all of them."),
     ] = None,
     out: Annotated[
-        Path, typer.Option(help="The page to write. Results are in a folder beside it.")
+        Path, typer.Option(help="The page to write. Results are in a folder next to it.")
     ] = Path("docs/records.md"),
     max_states: Annotated[
         int | None,

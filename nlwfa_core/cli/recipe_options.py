@@ -2,7 +2,7 @@
 and help of its field.
 
 A command takes the options of a recipe as one parameter, `field_values`: name of the field ->
-value. It contains only the options that were entered, so that the command can refuse those without
+value. It contains only the options that were entered, so the command can refuse those without
 effect. How files of strings are read is another parameter, `reading`.
 """
 

@@ -243,7 +243,7 @@ def compare(
 def _unknown_to(
     path: Path, saved: ModelFile, first: ModelFile, test_set: TestSet
 ) -> tuple[str, ...]:
-    """Say which symbols a second model does not know, if it has another alphabet than the first,
+    """State which symbols a second model does not know, if it has another alphabet than the first,
     whose notes say it.
     """
     from ..experiment.datasets import unknown_notes
@@ -261,7 +261,7 @@ def _unknown_to(
 
 
 def _without_truth(scores: StringScores) -> tuple[str, ...]:
-    """Say why there is no verdict on the Pautomac score, if there is none."""
+    """Explain why there is no verdict on the Pautomac score, if there is none."""
     return () if scores.has_truth else (f"{FLAT_WINS} So it has no verdict.",)
 
 

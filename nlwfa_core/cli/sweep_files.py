@@ -78,7 +78,7 @@ def read_sweep(
     for key, field in FIELDS.items():
         if (value := data.get(field)) and not (isinstance(value, str) and SHA256.fullmatch(value)):
             raise RecipeError(
-                f'base.data.{field} can\'t hold a path; write "{key}": "PATH" beside "base", '
+                f'base.data.{field} can\'t hold a path; write "{key}": "PATH" next to "base", '
                 f"or use {_option(key)}"
             )
     if paths:

@@ -497,7 +497,7 @@ def write_file(path: Path, text: str) -> None:
 
 
 def check_writable(directory: Path) -> None:
-    """Raise RecipeError if a folder can't be made or written to, so that this is known before hours
+    """Raise RecipeError if a folder can't be made or written to, so this is known before hours
     of training.
     """
     try:

@@ -181,7 +181,7 @@ def values_summary(values: ValuedStrings, report: FitReport) -> str:
 
 
 def value_score_summary(scores: ValueScores) -> str:
-    """Write a model's error beside the errors of two constants.
+    """Write a model's error together with the errors of two constants.
 
     >>> from nlwfa_core.hankel.valued_strings import ValueScores
     >>> print(value_score_summary(ValueScores(0.5, 2.0, 1.0, 12, 0)))
@@ -559,7 +559,7 @@ def search_summary(best: SearchResult) -> str:
 
 
 def search_notes(best: SearchResult) -> tuple[str, ...]:
-    """Say whether a search was stopped, and that the clock decided what was tried."""
+    """State whether a search was stopped, and that the clock decided what was tried."""
     stopped = ("The search was stopped: this is the best model so far.",) if best.stopped else ()
     return (
         *stopped,

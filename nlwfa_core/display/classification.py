@@ -28,7 +28,7 @@ def accuracy_sentence(scores: Confusion) -> str:
 
 
 def verdict(scores: Mapping[str, Confusion]) -> str:
-    """Say which of two classifiers is ahead on the same strings, by McNemar's test."""
+    """State which of two classifiers is ahead on the same strings, by McNemar's test."""
     (first, one), (second, other) = scores.items()
     gap = one.against(other)
     if gap.first_alone == gap.second_alone == 0:

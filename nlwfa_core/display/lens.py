@@ -187,7 +187,7 @@ def matrix_name(hankel: HankelMatrix, name: str) -> str:
 
 
 def weights_phrase(hankel: HankelMatrix) -> str:
-    """Say what W is, if rows have weights."""
+    """Describe what W is, if rows have weights."""
     return (
         ""
         if hankel.row_weights is None

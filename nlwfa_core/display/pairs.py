@@ -47,7 +47,7 @@ CAPTION = (
 
 
 def pair_caption(models: tuple[StringScores, StringScores]) -> str:
-    """Say what a `paired_table` shows: its intervals, or why it has none."""
+    """Describe what a `paired_table` shows: its intervals, or why it has none."""
     too_few = too_few_strings(models[0].num_strings)
     return f"{too_few[0].upper()}{too_few[1:]}, a p value or a verdict." if too_few else CAPTION
 
@@ -155,7 +155,7 @@ def lead_sentence(
     field: str = "wer",
     has_truth: bool = True,
 ) -> str:
-    """Say which of two models is better by a score on the same test strings; undecided if the
+    """State which of two models is better by a score on the same test strings; undecided if the
     difference's interval holds 0.
 
     `names` and `scores`: of the two models. `difference`: first − second, from
@@ -209,7 +209,7 @@ def is_level(first: StringScores, second: StringScores, field: str) -> bool:
 
 
 def _why_no_interval(scores: tuple[float, float]) -> str:
-    """Say why there is no verdict on two scores.
+    """Explain why there is no verdict on two scores.
 
     >>> _why_no_interval((math.inf, math.inf)), _why_no_interval((0.5, math.nan))
     ('Both scores are infinite, so there is no verdict.', 'A score is undefined, so there is no verdict.')

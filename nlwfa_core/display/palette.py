@@ -71,7 +71,7 @@ REDS = (
     "#8f121b",
     "#6b0a14",
 )
-# for strings, so that brackets are easy to distinguish
+# for strings, so brackets are easy to distinguish
 MONOSPACE = {"family": "Source Code Pro, monospace"}
 
 

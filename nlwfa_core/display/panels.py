@@ -1,4 +1,4 @@
-"""Prepare H, Ĥ and H − Ĥ side by side, so that the browser can compute Ĥ for each rank by itself.
+"""Prepare H, Ĥ and H − Ĥ side by side, so the browser can compute Ĥ for each rank by itself.
 
 The factors L = H V and V of the truncated SVD are sent once: Ĥ of rank k is the product of the
 first k columns of L and of V, as in `lens.reconstruction`. With more than MAX_SIDE rows or columns,

@@ -177,7 +177,7 @@ def _option_text(value: object) -> str:
 
 
 def _number(text: str) -> float | None:
-    """Read a number that `format_exact` wrote; None if the text is no finite number.
+    """Read a number that `format_exact` wrote; None if the text is not a finite number.
 
     >>> _number("0.05"), _number("1·10⁻⁷"), _number("SP")
     (0.05, 1e-07, None)

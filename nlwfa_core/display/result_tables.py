@@ -69,7 +69,7 @@ def shown_scores(rows: Iterable[Scores], named: Collection[str] = ()) -> tuple[S
     """Select the scores that a table of these rows shows first: the main ones, and those that say
     where a model fails.
 
-    `named`: short titles of further scores to show, for example because a text beside the table
+    `named`: short titles of further scores to show, for example because a text next to the table
     speaks of them.
     """
     entries = list(rows)

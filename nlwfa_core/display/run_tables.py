@@ -23,7 +23,7 @@ from ..metrics.score_table import MAIN_SCORES, SCORE_OF, SCORES, Scores
 from ..metrics.tables import Numbers, Table, format_score
 from .recipe_differences import NO_EFFECT, UNREADABLE, differing, option_column, options
 
-MAX_DIFFERENCES = 3  # differing options that are listed beside a run's name
+MAX_DIFFERENCES = 3  # differing options that are listed next to a run's name
 SEED_TITLES = (OPTIONS["data_seed"].title, OPTIONS["learning_seed"].title)
 
 

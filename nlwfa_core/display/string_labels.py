@@ -50,7 +50,7 @@ def prefixes_of(word: Word) -> Words:
 
 
 def split_sentence(recipe: DataRecipe, data: Data) -> str:
-    """Say how many strings are for training, validation and test, and where the last two come
+    """State how many strings are for training, validation and test, and where the last two come
     from.
     """
     if tests_on_training_strings(recipe):

@@ -5,7 +5,7 @@ A linear model is drawn with its k states as they are, one drawing for each rank
 has no graph of its own, so the states of frequent prefixes are divided into groups by k-means
 (Lloyd 1982, from `scipy.cluster.vq`), and the groups are drawn: an arrow for a symbol leads to the
 groups of the prefixes that are one symbol longer. The initial state, before any symbol, is in no
-group: it has a circle of its own at the left, so that a walk begins where the drawing does.
+group: it has a circle of its own at the left, so a walk begins where the drawing does.
 
 Everything is a payload for assets/walk/walk.js, which only draws. Weights and states come from the
 models, which set to 0 what is only rounding error (see `rounding`); transitions below the same
@@ -64,7 +64,7 @@ TWO_NESTED: Word = (dyck.OPEN, dyck.OPEN, dyck.CLOSE, dyck.CLOSE)
 
 
 def is_bracketed(alphabet: Alphabet) -> bool:
-    """Return whether strings are made of [ and ], so that states can be compared with the number of
+    """Return whether strings are made of [ and ], so states can be compared with the number of
     open brackets.
     """
     return alphabet.symbols == dyck.ALPHABET.symbols
@@ -479,7 +479,7 @@ def grouped_graph(
 
 
 def _shrinks(model: LearnedModel) -> bool:
-    """Return whether states get shorter as prefixes get less probable, so that only a state's
+    """Return whether states get shorter as prefixes get less probable, so only a state's
     direction says what follows.
     """
     return not isinstance(model, RecurrentModel) and not (

@@ -133,7 +133,7 @@ def load_data(recipe: DataRecipe, files: Files = no_files) -> Data:
 
 
 def _generate(generator: Generator, recipe: DataRecipe) -> Data:
-    # Each set has its own random stream, so that more training strings do not change the test
+    # Each set has its own random stream, so more training strings do not change the test
     # strings.
     validation, test = (
         TestSet.of(
@@ -350,7 +350,7 @@ def _test_of(sample: Sample, model: Model | None) -> TestSet:
 
 
 def overlap_notes(train: Sample, test: Sample, role: str = "test") -> tuple[str, ...]:
-    """Say how many test strings are training strings too; empty if none is. The samples must have
+    """State how many test strings are training strings too; empty if none is. The samples must have
     one alphabet.
 
     >>> from nlwfa_core import as_sample
@@ -366,7 +366,7 @@ def training_keys(train: Sample) -> str | None:
     """Make a text of 32 bits for each distinct training string, from which `key_notes` finds the
     test strings that are among them.
 
-    It says little about the strings themselves. None if there are more than `MOST_KEYS`, so that a
+    It says little about the strings themselves. None if there are more than `MOST_KEYS`, so a
     model's file stays small.
     """
     if len(train.words) > MOST_KEYS:
@@ -375,7 +375,7 @@ def training_keys(train: Sample) -> str | None:
 
 
 def key_notes(keys: object, test: Sample, role: str = "test") -> tuple[str, ...]:
-    """Say the same as `overlap_notes` by the `training_keys` of the training strings; empty if they
+    """Write `overlap_notes` by the `training_keys` of the training strings; empty if they
     are none.
 
     Two strings have the same key by chance in one of 4 billion cases.

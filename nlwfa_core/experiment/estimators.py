@@ -184,7 +184,7 @@ class SpectralWFA(_StringEstimator):
         All symbols. Without it, those of the training strings, and a test string with another one
         is refused.
     floor : float
-        The smallest probability of a next symbol in `score`, so that one surprising symbol does not
+        The smallest probability of a next symbol in `score`, so one surprising symbol does not
         make it −∞; 0 for none.
 
     Attributes

@@ -171,7 +171,7 @@ def load_result(directory: Path) -> Result:
 
 
 def first_error(error: ValidationError) -> str:
-    """Say which field is wrong first, and why.
+    """State which field is wrong first, and why.
 
     This is a function of its own because a frame that a traceback keeps must not hold the error of
     a nested recipe: the two would keep each other, and Python can't see such a cycle through

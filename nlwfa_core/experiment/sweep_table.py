@@ -46,7 +46,7 @@ MODEL_COLUMNS = (
     *(f"loss_{stage}" for stage in STAGES),
 )
 LAST_COLUMNS = ("seconds_learning", "seconds", "warnings", "error")
-# Prefixes with targets are no validation strings.
+# Prefixes with targets are not validation strings.
 VALIDATION_COLUMNS = tuple(
     f"validation_{name}" for name in SCORE_COLUMNS if not name.startswith("prefix_")
 )

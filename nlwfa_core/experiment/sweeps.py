@@ -298,7 +298,7 @@ def _kind(recipe: Recipe) -> tuple[Any, ...]:
 def _order(entry: tuple[str, Recipe]) -> tuple[object, ...]:
     """Return a sort key for runs: strings, then matrix.
 
-    Learners without a matrix come last, so that a cached matrix stays.
+    Learners without a matrix come last, so a cached matrix stays.
     """
     key, recipe = entry
     learning = recipe.learning

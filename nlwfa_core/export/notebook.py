@@ -1,7 +1,7 @@
 """Write a run as a Jupyter notebook: the program of `script` in cells, with text, formulas, figures
 and tables between them.
 
-The notebook is written as JSON (format 4.5), so that the same recipe always gives the same bytes;
+The notebook is written as JSON (format 4.5), so the same recipe always gives the same bytes;
 the library nbformat would give cells random names. As in `script`, it contains no text written by a
 user.
 """
@@ -89,7 +89,7 @@ def notebook(recipe: Recipe) -> str:
             "The notebook needs the library and Jupyter: run `pip install --editable . "
             "jupyterlab` in the lab's folder."
             + (
-                f" It reads uploaded files from a folder `{UPLOADS}` beside it, as in the "
+                f" It reads uploaded files from a folder `{UPLOADS}` next to it, as in the "
                 "download *Everything*."
                 if files
                 else ""

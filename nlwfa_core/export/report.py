@@ -129,7 +129,7 @@ def _matrix(hankel: HankelMatrix | None, rank: int) -> dict[str, str]:
 
 
 def _strings(scores: Scores) -> str:
-    """Say over which strings the scores are, and how they are weighted."""
+    """State over which strings the scores are, and how they are weighted."""
     has_truth = scores.true_log2_pauto is not None
     strings, weights = (
         ("test strings", "true probabilities")

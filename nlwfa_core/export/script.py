@@ -36,7 +36,7 @@ for note in result.notes:
     print(note)
 '''  # noqa: E501
 NOTE = """
-# Put the uploaded files into a folder "{folder}" beside this program. The name of each is its SHA-256:
+# Put the uploaded files into a folder "{folder}" next to this program. The name of each is its SHA-256:
 # {names}
 """  # noqa: E501
 

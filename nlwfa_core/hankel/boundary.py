@@ -1,4 +1,4 @@
-"""Put boundary symbols around strings, x⊣ or ⊢x⊣, so that the probabilities of whole strings are
+"""Put boundary symbols around strings, x⊣ or ⊢x⊣, so the probabilities of whole strings are
 among the frequencies of prefixes or factors.
 """
 
@@ -27,7 +27,7 @@ def bounded_alphabet(alphabet: Alphabet, statistic: str) -> Alphabet:
 
 
 def bounded_sample(sample: Sample, statistic: str) -> Sample:
-    """Add boundary symbols to strings, so that prefix or factor frequencies also include the
+    """Add boundary symbols to strings, so prefix or factor frequencies also include the
     probabilities of whole strings.
 
     With the statistic "prefix", a string x becomes x⊣: then f(x⊣) is the probability of x, and f(u)

@@ -4,7 +4,7 @@ H[u, v] = f(uv), with rows u in the p-closure P' = P ∪ PΣ of the prefixes, an
 suffixes S (Li, Rabusseau, Precup 2018, §2.2 and §4.3). The *statistic* says what f is. The paper's
 is `string`: the relative frequency of uv as a whole string.
 
-All rows uσ that hold only zeros share one stored row, so that the memory is proportional to the
+All rows uσ that hold only zeros share one stored row, so the memory is proportional to the
 number of other entries.
 """
 

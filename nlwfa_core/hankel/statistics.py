@@ -10,7 +10,7 @@ STATISTICS = {
     "factor": "f(u) is the mean number of times u occurs in a string",
     "suffix": "f(u) is the probability that a string ends with u",
 }
-# Those that can be counted with boundary symbols, so that what follows a prefix is in the matrix:
+# Those that can be counted with boundary symbols, so what follows a prefix is in the matrix:
 # every learner can use them.
 WITH_BOUNDARY = ("prefix", "factor")
 FOR_ALL_LEARNERS = ("string", *WITH_BOUNDARY)

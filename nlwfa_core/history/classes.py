@@ -507,7 +507,7 @@ class Classes:
     def remove(self, code: str, token: str, members: Iterable[str]) -> None:
         """Remove members: nothing of theirs is read or recorded, and they can't join again.
 
-        What they answered and handed in is kept, so that `readmit` undoes this. Raises RecipeError
+        What they answered and handed in is kept, so `readmit` undoes this. Raises RecipeError
         unless the teacher asks.
         """
         self._set_removed(code, token, members, time())

@@ -170,7 +170,7 @@ def _set_aside_damaged(file: Path) -> None:
 
 
 def set_aside(file: Path) -> None:
-    """Rename the lab's own database, so that a new one is begun."""
+    """Rename the lab's own database, so a new one is begun."""
     inode = file.stat().st_ino
     aside = file.with_name(f"{file.stem}-damaged-{inode}{file.suffix}")
     # the side files of a damaged file must not be used with the new one
@@ -241,7 +241,7 @@ def migrate(engine: sa.Engine) -> None:
 
 
 def _unknown_revision(engine: sa.Engine, unknown: str, revisions: list[str]) -> str:
-    """Say that the tables have a revision that `migrations` does not know, and what to do."""
+    """Report that the tables have a revision that `migrations` does not know, and what to do."""
     remedy = (
         f"move {FILE} out of the lab's folder, and start the lab again"
         if engine.dialect.name == "sqlite"

@@ -270,7 +270,7 @@ def _tagged(tags: sa.ColumnElement[str], tag: str) -> sa.ColumnElement[bool]:
 
 
 def _order(history: History, query: Query) -> list[sa.ColumnElement[Any]]:
-    """Return the columns to sort by: a total order, so that no run is on two pages."""
+    """Return the columns to sort by: a total order, so no run is on two pages."""
     moment = _labels(query.owner)["submitted"]
     newest = [moment.desc(), RUNS.c.key]
     if query.order == NEWEST:

@@ -175,7 +175,7 @@ class Presence:
     """Shows other servers on the same folder that this process is alive, until it closes or dies.
 
     A server's file is locked for as long as the server lives. `.guard` is locked while a file is
-    made or looked at, so that nobody sees a file before it is locked.
+    made or looked at, so nobody sees a file before it is locked.
 
     `home`: the lab's folder. `name`: the server's name, and its file's.
     """
@@ -205,7 +205,7 @@ class Presence:
             (self._folder / name).unlink(missing_ok=True)
 
     def close(self, keep_file: bool = False) -> None:
-        """Remove the file, or leave it unlocked, so that the next server cleans up.
+        """Remove the file, or leave it unlocked, so the next server cleans up.
 
         Raises nothing.
         """

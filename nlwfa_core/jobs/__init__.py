@@ -1,4 +1,4 @@
-"""Run recipes in other processes, so that pages stay responsive and a sweep uses all cores.
+"""Run recipes in other processes, so pages stay responsive and a sweep uses all cores.
 
 A job is one run of a recipe by a server. It is waiting, running or has ended; while it is paused,
 it is held between two epochs.

@@ -205,7 +205,7 @@ class Runner:
         """Queue recipes, the new ones as one series. Takes the lock."""
         keys = [recipe.key() for recipe in recipes]
         for key in keys:
-            self._find(key)  # finds a result on disk, so that the recipe is not run again
+            self._find(key)  # finds a result on disk, so the recipe is not run again
         person = self._person_of(session)
         with self._changed:
             leader: Job | None = None

@@ -1,4 +1,4 @@
-"""Project the states in the middle of a training onto the plane, so that successive pictures of
+"""Project the states in the middle of a training onto the plane, so successive pictures of
 them do not jump.
 
 A picture shows two principal components. These have arbitrary signs, and if their variances are

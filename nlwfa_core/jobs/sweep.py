@@ -1,7 +1,7 @@
 """Run many recipes in worker processes, on this machine or on a Dask cluster, and save each result
 as soon as it is ready.
 
-Runs that share strings and a Hankel matrix go to a worker as one group, so that the worker makes
+Runs that share strings and a Hankel matrix go to a worker as one group, so the worker makes
 both only once (`Waiting`). A run is named after its recipe's key, and a run that is on disk is not
 repeated: if a process is killed, the same call resumes the sweep. Workers that have access to the
 sweep's disk write results into their folders themselves; other workers, on machines of a cluster
@@ -34,7 +34,7 @@ from ..rounding import ONE_THREAD
 from .folders import RunFolders
 from .worker import Files, Outcome, died, exit_with_parent, run_group
 
-# How often a run is tried if its process dies. From the second attempt on it runs alone, so that no
+# How often a run is tried if its process dies. From the second attempt on it runs alone, so no
 # other run dies with it.
 ATTEMPTS = 3
 # A group is so small that the remaining runs make about this many groups for each slot: all slots

@@ -46,7 +46,7 @@ from ..rounding import ONE_THREAD
 from .job import Job
 from .snapshots import Snapshot, snapshot
 
-NICENESS = 10  # a lower priority than that of the server, so that its pages stay responsive
+NICENESS = 10  # a lower priority than that of the server, so its pages stay responsive
 SECONDS_BETWEEN_REPORTS = 0.1
 SECONDS_BETWEEN_PICTURES = 0.5
 MOST_NUMBERS = 5_000  # in the maps of a preview
@@ -106,7 +106,7 @@ class WorkerProcess:
         if self.pid is not None:
             return
         self.reap()
-        # in the path of the process, so that the package need not be installed
+        # in the path of the process, so the package need not be installed
         root = str(Path(__file__).parents[2])
         paths = [root, *filter(None, [os.environ.get("PYTHONPATH")])]
         self._process = subprocess.Popen(
@@ -133,7 +133,7 @@ class WorkerProcess:
             yield from read_messages(self._process.stdout)
 
     def dismiss(self) -> None:
-        """Close the input of the process, so that it exits by itself."""
+        """Close the input of the process, so it exits by itself."""
         if self._process is not None and self._process.stdin is not None:
             with suppress(OSError):
                 self._process.stdin.close()
@@ -203,7 +203,7 @@ class Pause:
 
 
 class Inbox:
-    """Reads the server's messages in a thread of its own, so that a cancel takes effect in the
+    """Reads the server's messages in a thread of its own, so a cancel takes effect in the
     middle of a run.
 
     `orders`: the messages with experiments to run. `cancelled`: is set when the current experiment

@@ -294,7 +294,7 @@ class _Merging:
             totals = self.counts[candidates[new]].sum(axis=1)
             position = new[totals.argmax()]
             candidate, total = int(candidates[position]), float(totals.max())
-            # A candidate with a small count never becomes a state, so that all it has is compared.
+            # A candidate with a small count never becomes a state, so all it has is compared.
             gains = self._gains(states, candidate, self.min_count if total >= self.min_count else 0)
             best = int((gains >= gains.max() - NEARLY_EQUAL * max(abs(gains.max()), 1)).argmax())
             is_new = gains[best] < 0 and total >= self.min_count and len(states) < max_states

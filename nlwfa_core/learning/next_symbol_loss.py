@@ -23,7 +23,7 @@ from ..strings.trie import SCORES_AT_ONCE
 # more next symbols than these are always scored in blocks, because that is faster
 MANY_OUTPUTS = 1000
 SCORES_PER_BLOCK = 2**18  # 2 MB
-# added to each, so that a string which the model gives 0 does not stop the training
+# added to each, so a string which the model gives 0 does not stop the training
 MIN_PROBABILITY = 1e-8
 
 

@@ -477,7 +477,7 @@ class Refined(LearnerOptions):
     restarts: int = option(
         0,
         title="additional random starts",
-        help="Random starts of the refinement by likelihood, beside the model of the two steps.",
+        help="Random starts of the refinement by likelihood, besides the model of the two steps.",
         when={"refine": ["likelihood"]},
         ge=0,
         le=100,
@@ -520,7 +520,7 @@ class FromValues(LearnerOptions):
     restarts: int = option(
         RESTARTS,
         title="additional random starts",
-        help="Random starts of the refinement by values, beside the model of the two steps.",
+        help="Random starts of the refinement by values, besides the model of the two steps.",
         when={"refine": ["values"]},
         ge=0,
         le=100_000,
@@ -529,7 +529,7 @@ class FromValues(LearnerOptions):
 
 def registry_of(*kinds: type[LearnerOptions]) -> dict[str, type[LearnerOptions]]:
     """Make a registry of learners: name -> record. Each record knows the registry that it is in,
-    so that errors can name the learners that a field is for.
+    so errors can name the learners that a field is for.
     """
     registry = {kind.name(): kind for kind in kinds}
     for kind in kinds:

@@ -209,7 +209,7 @@ class TrainingLog:
 
     @property
     def verdict(self) -> str:
-        """Say whether the training is finished, and give the evidence.
+        """State whether the training is finished, and give the evidence.
 
         >>> TrainingLog("transitions", np.array([0.5]), stopped="exact").verdict
         'solved exactly'
@@ -333,7 +333,7 @@ def loss_points(
 
 
 def training_state(stages: Sequence[str]) -> str:
-    """Say in a word or two whether a training is finished, from the states of its stages.
+    """State in a word or two whether a training is finished, from the states of its stages.
 
     >>> (
     ...     training_state([EXACT, COMPLETE]),

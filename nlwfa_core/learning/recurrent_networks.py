@@ -151,7 +151,7 @@ class Training:
         The largest number of steps of AdamW, each on one batch of strings, rounded up to whole
         epochs. Because it counts steps and not epochs, a larger sample does not take longer. A
         small one takes less: there are at most `MOST_EPOCHS` epochs, and training ends when it has
-        learned the strings by heart, so that hardly another model could make them more probable.
+        learned the strings by heart, so hardly another model could make them more probable.
     rate : float
         The learning rate of the first epoch; it falls to 0 along half a cosine.
     dropout : float

@@ -336,7 +336,7 @@ def hankel_svd(hankel: HankelMatrix, rank: int) -> TruncatedSVD:
 
 
 def weighted_block(hankel: HankelMatrix) -> sparse.csr_array:
-    """Multiply each row of H_λ by the square root of its weight, so that a sum of squared errors is
+    """Multiply each row of H_λ by the square root of its weight, so a sum of squared errors is
     weighted by row.
     """
     weights = None if hankel.row_weights is None else hankel.row_weights[: hankel.num_prefixes]

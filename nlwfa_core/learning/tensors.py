@@ -18,7 +18,7 @@ DTYPE = torch.float64
 
 @contextmanager
 def one_thread() -> Iterator[None]:
-    """Run torch on one thread, so that sums do not depend on the number of cores.
+    """Run torch on one thread, so sums do not depend on the number of cores.
 
     Products this small gain nothing from more.
     """

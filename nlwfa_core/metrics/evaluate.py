@@ -50,7 +50,7 @@ def next_symbol_score(
 
 
 def bits_per_symbol(model: Model, test: Sample) -> float:
-    """Compute the bits per symbol of `next_symbol_score` alone, and in batches, so that many
+    """Compute the bits per symbol of `next_symbol_score` alone, and in batches, so many
     symbols need little memory.
     """
     model = extended(model, used_alphabet(test))

@@ -64,7 +64,7 @@ SCORES_WITH_INTERVALS = (
 )
 # Counts that two models are compared by as well; they have no interval.
 COUNTS = ("num_zero", "num_negative", "num_nonfinite", "num_impossible")
-# Resamples: (number + 1) · 2.5 % is a whole number, so that an end of a 95 % interval is one of the
+# Resamples: (number + 1) · 2.5 % is a whole number, so an end of a 95 % interval is one of the
 # resamples.
 NUM_RESAMPLES, FEW_RESAMPLES = 1_999, 199
 MANY_STRINGS = 100_000  # from here on there are few resamples
@@ -114,7 +114,7 @@ class Interval:
 
     @property
     def level(self) -> bool:
-        """Return whether 0 lies in the interval of a difference, so that neither model is ahead.
+        """Return whether 0 lies in the interval of a difference, so neither model is ahead.
 
         False if there is no interval.
         """
@@ -502,7 +502,7 @@ def score_interval(
 
 
 def too_few_strings(num_strings: int) -> str:
-    """Say that there are too few test strings for intervals and verdicts; empty if there are
+    """Report that there are too few test strings for intervals and verdicts; empty if there are
     enough.
 
     >>> too_few_strings(2), too_few_strings(30)
@@ -526,7 +526,7 @@ def paired_differences(
     """Compute an interval for the difference between two models' scores, first − second, on the
     same test strings.
 
-    Both models are scored on the same resamples, so that strings which are hard for both do not
+    Both models are scored on the same resamples, so strings which are hard for both do not
     widen the interval. If the interval contains 0, the models are level: these test strings do not
     show which is better (see `Interval.level`, `leader`). A difference that is only rounding error,
     such as that of an automaton and its copy in another basis, is 0. The difference of two infinite
@@ -632,7 +632,7 @@ def _at_least_students(
 
 
 def leader(field: str, difference: Interval) -> str:
-    """Say which of two models has the better score: "first" or "second"; "level" if the interval
+    """State which of two models has the better score: "first" or "second"; "level" if the interval
     contains 0.
 
     Without an interval, it is "no verdict".
@@ -652,7 +652,8 @@ def leader(field: str, difference: Interval) -> str:
 
 
 def leaders(differences: Mapping[str, Interval], has_truth: bool) -> dict[str, str]:
-    """Say of each score which of two models is ahead: "first", "second", "level" or "no verdict".
+    """State for each score which of two models is ahead: "first", "second", "level" or "no
+    verdict".
 
     There is no verdict without an interval, and none on the Pautomac score without the true
     probabilities, because a flat model can then be ahead of the model that drew the strings (see
@@ -769,7 +770,7 @@ def _interval(
     """Compute the BCa interval of resampled values, shape (num_resamples,).
 
     With as many values below the estimate as above, and the acceleration 0, it is the percentile
-    interval. Its ends are two of the values, without interpolation, so that no arithmetic with ∞ is
+    interval. Its ends are two of the values, without interpolation, so no arithmetic with ∞ is
     needed.
     """
     if math.isnan(estimate) or np.isnan(values).any():

@@ -273,7 +273,7 @@ def _path_sums(at_nodes: FloatArray, trie: Trie) -> FloatArray:
 class _Guesses:
     """A model's predictions after each prefix."""
 
-    # (num_nodes, num_symbols + 1): the scores, with −∞ in place of nan, so that a score of nan is
+    # (num_nodes, num_symbols + 1): the scores, with −∞ in place of nan, so a score of nan is
     # never the highest
     ranked: FloatArray
     tolerance: FloatArray  # (num_nodes,): scores that differ by less than this count as equal

@@ -135,7 +135,7 @@ def pautomac_score(
         The outputs of a trigram model, which the convention "trigram" uses in place of outputs that
         are not positive.
     log2_outputs : array, shape (num_words,), optional
-        log₂ |f(x)|, if the model computes it directly, so that outputs below 1e-308 do not count as
+        log₂ |f(x)|, if the model computes it directly, so outputs below 1e-308 do not count as
         0, nor those above 1e308 as infinite. It is used only for the convention "abs" without a
         floor.
 

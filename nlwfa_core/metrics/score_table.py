@@ -267,7 +267,7 @@ class Scores:
     num_strings: int
 
     def why_undefined(self, field: str) -> str:
-        """Say why a score is nan; empty if it is not.
+        """Explain why a score is nan; empty if it is not.
 
         >>> from nlwfa_core import WFA, Alphabet, TestSet, evaluate
         >>> zero = WFA([1], [[[0]]], [0], Alphabet(("a",)))

@@ -231,7 +231,7 @@ def _scores(name: str, values: Iterable[float]) -> list[float]:
 
 
 def _mean(values: Sequence[float]) -> float:
-    """Compute the mean; 0 if the values include both +∞ and −∞, so that neither side prevails."""
+    """Compute the mean; 0 if the values include both +∞ and −∞, so neither side prevails."""
     total = sum(values)
     return 0.0 if math.isnan(total) and not any(map(math.isnan, values)) else total / len(values)
 

@@ -54,7 +54,7 @@ NO_DIFFERENCE = 1e-12  # smaller scores are rounding errors
 
 
 def format_score(value: float | None, form: str = ".3f", extra: int = 0) -> str:
-    """Write a score as text: "∞" and "undefined" in full, so that nobody overlooks them, "–" for
+    """Write a score as text: "∞" and "undefined" in full, so nobody overlooks them, "–" for
     None, and "−" (U+2212) for minus.
 
     A value that would look like 0 is written with a power of ten instead, and a share that would

@@ -257,7 +257,7 @@ def _joint_scores(model: Model, trie: Trie) -> tuple[FloatArray, IntArray]:
     factors, exponents = np.ones(trie.num_nodes), np.zeros(trie.num_nodes, dtype=np.int64)
     for start, end in pairwise(trie.levels[1:].tolist()):
         above = trie.parent[start:end]
-        # A fraction from ½ to 1 and a power of 2, so that no product underflows.
+        # A fraction from ½ to 1 and a power of 2, so no product underflows.
         factors[start:end], powers = np.frexp(
             factors[above] * scores[above, trie.symbol[start:end]]
         )

@@ -47,7 +47,7 @@ class HasModel(Protocol):
 
 @runtime_checkable
 class LogModel(Model, Protocol):
-    """A model that can compute the logarithms of its weights, so that the weights of long strings
+    """A model that can compute the logarithms of its weights, so the weights of long strings
     do not underflow to 0.
     """
 
@@ -57,7 +57,7 @@ class LogModel(Model, Protocol):
 
 @runtime_checkable
 class ScaledModel(Model, Protocol):
-    """A model whose scores fall with the length of a prefix, so that those of long ones need a
+    """A model whose scores fall with the length of a prefix, so those of long ones need a
     factor of their own.
     """
 
@@ -72,7 +72,7 @@ class ScaledModel(Model, Protocol):
 
 @runtime_checkable
 class SharedModel(Model, Protocol):
-    """A model whose weights follow from its next-symbol scores, so that both can be computed in one
+    """A model whose weights follow from its next-symbol scores, so both can be computed in one
     walk along the strings.
 
     The weight f(x) is the score of the end of the string after x or, if the model is a chain, the

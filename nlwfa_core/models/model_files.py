@@ -2,7 +2,7 @@
 unpickled.
 
 A model's folder holds `model.safetensors` and `model.json`. The JSON names the SHA-256 of the other
-file, so that nobody reads the parts of two models as one. A model is replaced by a single rename,
+file, so nobody reads the parts of two models as one. A model is replaced by a single rename,
 that of the JSON: the new arrays are written to another file before it, and get their name after it.
 Whenever the process is killed, the folder holds the old model or the new one.
 """
@@ -169,7 +169,7 @@ def save(
 
 
 def _replace_files(directory: Path, text: bytes, tensors: bytes, sync: bool) -> None:
-    """Write a model's two files, so that the folder holds its old model until `model.json` is
+    """Write a model's two files, so the folder holds its old model until `model.json` is
     renamed, and then the new one.
     """
     make_directory(directory)

@@ -1,7 +1,7 @@
 """Nonlinear weighted finite automata: f(x₁…x_t) = G_λ(G_{x_t}(… G_{x₁}(α₀))) (Li, Rabusseau, Precup
 2018, §3.1).
 
-Networks are learned with torch and evaluated with numpy alone, so that looking at a model never
+Networks are learned with torch and evaluated with numpy alone, so looking at a model never
 imports torch.
 """
 
@@ -53,7 +53,7 @@ class NLWFA(Methods):
         takes a state.
     output : array, shape (decoder_width, num_outputs)
         The part that the reading needs of the last layer of φ', a linear layer D with one column
-        per suffix of the basis. "string": first the λ-column of D, so that G_λ(z) = decoder(z) ·
+        per suffix of the basis. "string": first the λ-column of D, so G_λ(z) = decoder(z) ·
         output[:, 0]. The other columns give the weight of all strings that continue a prefix u with
         a suffix of the basis, Σ_{v ∈ S} f(uv). They are the sum of the columns of D or, if outputs
         are squared, a matrix R with R Rᵀ = D Dᵀ. They stand in for the prefix conversion, which a

@@ -204,7 +204,7 @@ class Reading(ABC):
 
     def path(self, word: Word, num_symbols: int) -> Word:
         """List the symbols whose maps are applied to compute a word's weight, for readings in which
-        it is no product of scores.
+        it is not a product of scores.
         """
         return (*word, num_symbols) if self.has_end_map else word
 

@@ -181,7 +181,7 @@ def smallest(initial: FloatArray, transitions: FloatArray, termination: FloatArr
 def balance(
     initial: FloatArray, transitions: FloatArray, termination: FloatArray
 ) -> tuple[Maps, FloatArray]:
-    """Multiply each state by a power of two, so that states are of comparable size. No digit
+    """Multiply each state by a power of two, so states are of comparable size. No digit
     changes, nor does the function.
 
     States in very different units would hide directions that are small in all units but one

@@ -311,7 +311,7 @@ class WFA(Methods):
     def spectral_radius(self) -> float:
         """Return the largest |eigenvalue| of A = Σ_σ A_σ over the useful states.
 
-        If these include states whose contributions cancel, so that it would be 1 or more for that
+        If these include states whose contributions cancel, so it would be 1 or more for that
         reason alone, it is that of the smallest automaton of the same function (see
         `algebra.minimise`; automata that are too large for this are taken as they are). Then, if it
         is 1 or more, the sum of f over all strings diverges. It is ∞ if A itself overflows, at

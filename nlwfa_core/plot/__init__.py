@@ -344,7 +344,7 @@ def states(
         One of "last symbol", "length", "next symbol", "entropy" (see
         `display.projection.COLOURINGS`).
     unit_length : bool
-        Whether states are divided by their length first, so that only their direction counts. The
+        Whether states are divided by their length first, so only their direction counts. The
         states of a linear model shrink as prefixes become longer and rarer.
 
     Raises

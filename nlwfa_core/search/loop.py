@@ -79,7 +79,7 @@ from ..strings.words import FloatArray, Words
 from .budget import DEFAULT_BUDGET, Budget
 from .networks import by_likelihood, path_of_ranks, refined, share_of_a_pass
 
-OTHER_MODELS = ("n-gram", "LSTM")  # which are no automata
+OTHER_MODELS = ("n-gram", "LSTM")  # which are not automata
 # The share of the training strings that is held out if there are no validation strings.
 # at least so many strings, but at most this share
 HELD_OUT_SHARE, FEWEST_HELD_OUT, MOST_HELD_OUT_SHARE = 0.1, 20, 0.2
@@ -138,7 +138,7 @@ SYMBOL_MARGIN, MOST_PREFIXES, MOST_SCORES, RANKED = 1.2, 2000, 2**25, 3
 # too much
 TRIAL_SHARE = 0.1
 ITERATIONS_ON_ALL = 10
-MOST_BITS = 1000.0  # of a string, so that its perplexity is finite
+MOST_BITS = 1000.0  # of a string, so its perplexity is finite
 LOG_SECONDS = 20.0  # between two lines about the same model
 RESERVED_SHARE = 0.25  # at most this share of the time is reserved for training on all strings
 
@@ -206,7 +206,7 @@ class Candidate:
     # what `mixture.next_log2_probabilities` returns on the validation strings, if it has been
     # computed
     logs: tuple[FloatArray, FloatArray] | None = None
-    # whether the training came to its end, so that one on all strings, which no validation strings
+    # whether the training came to its end, so one on all strings, which no validation strings
     # stop, is likely to be as good
     is_whole: bool = True
 
@@ -402,8 +402,8 @@ def search(
     log : callable
         Called with a sentence whenever a model is the best so far.
     other_models : collection of str
-        Which models that are no automata may be part of the model, of "n-gram" and "LSTM". With any
-        of them, a mixture may also be one of next symbols, which is no automaton, either.
+        Which non-automata the result may contain: "n-gram", "LSTM". With any of them, a mixture may
+        also be one of next symbols, which is not an automaton, either.
     for_ranking : bool
         Whether the model is to rank what may follow a prefix. Then the choice in the end is by
         NDCG5.
@@ -444,7 +444,7 @@ def search(
 
 @dataclass(eq=False)
 class _Clock:
-    """Says how much time is left."""
+    """States how much time is left."""
 
     seconds: float
     stop: threading.Event
@@ -956,7 +956,7 @@ class _Search:
         return "both.non", self._grow, (self.networks.pop(0), limit)
 
     def _ranks_are_behind(self, margin: float) -> bool:
-        """Say whether the last rank was behind: not the best, or with a margin, not that near to
+        """Return whether the last rank was behind: not the best, or with a margin, not that near to
         what others promise. The first rank has only to be better than automata of two states.
         """
         bits, rank = self.rank_bits[-1], self._ranks_done()
@@ -967,8 +967,8 @@ class _Search:
         return rank > 0 and bits > rival
 
     def _networks_wait(self) -> bool:
-        """Say whether to wait until EM has converged once, but not for long: only then it is known
-        what is near the best.
+        """Return whether to wait until EM has converged once, but not for long: only then it is
+        known what is near the best.
         """
         return not self.counted and self.clock.spent < NETWORKS_WAIT * self.clock.seconds
 
@@ -1054,8 +1054,8 @@ class _Search:
         return chosen, self._advance, (chosen, turn)
 
     def _merging_may_help(self) -> bool:
-        """Say whether to merge states in another way: no other model promises to be much better, or
-        it costs little.
+        """Return whether to merge states in another way: no other model promises to be much better,
+        or it costs little.
 
         EM promises much until it has almost converged. So where merging takes long, EM has the
         first turn.
@@ -1460,7 +1460,7 @@ def held_out_prefixes(strings: Sample, seed: int) -> Prefixes:
 
 
 def _is_distribution(candidate: Candidate) -> bool:
-    """Say whether a model's weights sum to 1, so that a mixture with it is one of distributions."""
+    """Return whether a model's weights sum to 1, so a mixture with it is one of distributions."""
     model = candidate.model
     if candidate.family != "SP" or not isinstance(model, WFA):
         return True

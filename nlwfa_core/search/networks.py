@@ -27,7 +27,7 @@ def by_likelihood(rank: int, seed: int) -> Recipe:
 
 
 def path_of_ranks(train: Sample, seed: int) -> FitCache | None:
-    """Prepare the networks by likelihood of all ranks, so that each goes on from the one below.
+    """Prepare the networks by likelihood of all ranks, so each goes on from the one below.
 
     Returns None where ranks do not grow, because there are too many symbols or prefixes.
     """

@@ -8,7 +8,7 @@
 - `reading`: what a user may choose about a file: format, encoding, separator, columns.
 - `recognition`: recognises from its first lines what a file contains: its kind, the columns of a
   table, of a log or of annotated text, lines of JSON.
-- `other_files`: recognises files of other trades, so that none is read as strings of words.
+- `other_files`: recognises files of other trades, so none is read as strings of words.
 - `other_formats`: reads some of these: logs of events, CoNLL, FASTA, FASTQ, SPMF, `uniq -c`,
   Abbadingo.
 - `letters`: says what can't be seen in symbols: letters in two forms, characters without width,

@@ -94,7 +94,7 @@ class Counts:
 
     @property
     def bound(self) -> str:
-        """Say how many strings were dropped, and by how much counts can be too low; empty if no
+        """State how many strings were dropped, and by how much counts can be too low; empty if no
         string was dropped.
 
         >>> print(count_strings([b"5 2\\n1 0\\n1 0\\n1 1\\n0\\n1 0\\n"], max_distinct=2).bound)
@@ -227,7 +227,7 @@ class TextCounts:
 
     @property
     def bound(self) -> str:
-        """Say how many strings were dropped, as `Counts.bound` does."""
+        """State how many strings were dropped, as `Counts.bound` does."""
         num_dropped = self.num_strings - self.seen.total()
         return _bound(num_dropped, self.num_strings, self.most_missed)
 
@@ -357,13 +357,13 @@ def _in_utf8(reads: Iterable[bytes], encoding: str) -> Iterator[bytes]:
         except UnicodeDecodeError as error:
             raise FormatError(
                 f"byte 0x{error.object[error.start]:02x} near byte {num_bytes + error.start + 1:,} "
-                f"is no character in {encoding}"
+                f"is not a character in {encoding}"
             ) from None
         num_bytes += len(read)
     try:
         yield decoder.decode(b"", final=True).encode()
     except UnicodeDecodeError:
-        raise FormatError(f"the last bytes are no character in {encoding}") from None
+        raise FormatError(f"the last bytes are not a character in {encoding}") from None
 
 
 def merge(first: Counts, second: Counts, max_distinct: int = MAX_DISTINCT) -> Counts:

@@ -68,7 +68,7 @@ class Dyck(Methods):
             check_between(name, value, 0, 1)
         if self.leaf <= 0:
             raise RecipeError(
-                "split + wrap must be below 1, so that S → [] is possible; got "
+                "split + wrap must be below 1, so S → [] is possible; got "
                 f"{self.split + self.wrap:g}"
             )
         if 2 * self.split + self.wrap >= 1:

@@ -1,5 +1,5 @@
-"""Say what can't be seen in the symbols of a file: letters that are written in two ways, characters
-without width, empty words.
+"""Describe what can't be seen in the symbols of a file: letters that are written in two ways,
+characters without width, empty words.
 
 None of this is an error, because any of it may be a symbol on purpose. But a model counts what
 looks the same as different, so the reader gets a sentence.

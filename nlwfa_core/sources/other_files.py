@@ -1,4 +1,4 @@
-"""Recognise files of other trades by their first lines, so that none of them is read as strings of
+"""Recognise files of other trades by their first lines, so none of them is read as strings of
 words.
 
 `RULES` lists them in the order in which they are tried: what the file is called, how it is

@@ -65,7 +65,7 @@ def preview(data: bytes, reading: Reading) -> Preview | None:
 
     `data`: the file, or its first `HEAD` bytes, or a few more. `reading`: what has been chosen.
 
-    Returns None if it is no text.
+    Returns None if it is not text.
     """
     is_whole = len(data) <= HEAD
     head = data[:HEAD]

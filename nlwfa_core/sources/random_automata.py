@@ -43,7 +43,7 @@ def random_automaton(
 
     `mean_length`: the mean length of the strings. It is reached exactly, by multiplying the odds of
     stopping of all states by one factor. `density`: the share of transitions that are not 0. One
-    cycle through all states always exists, so that every state can be reached.
+    cycle through all states always exists, so every state can be reached.
 
     Returns an automaton with total weight 1 and a spectral radius below 1.
 
@@ -123,7 +123,7 @@ def random_pdfa(
     """Draw a deterministic probabilistic automaton: it starts in one state, and a state and a
     symbol determine the next state.
 
-    Next states are drawn uniformly, but for one cycle through all states, so that every state can
+    Next states are drawn uniformly, but for one cycle through all states, so every state can
     be reached. Parameters, return value and errors are those of `random_hmm`; here `concentration`
     is that of a state's symbols.
     """
@@ -170,7 +170,7 @@ def _check_mean_length(mean_length: float) -> None:
 def _with_mean_length(
     initial: FloatArray, following: FloatArray, odds: FloatArray, mean_length: float
 ) -> WFA:
-    """Give each state a probability of stopping, so that strings have a mean length.
+    """Give each state a probability of stopping, so strings have a mean length.
 
     `initial` (num_states,). `following` (num_symbols, num_states, num_states): the probability of
     each symbol and next state, if the state does not stop. `odds` (num_states,): the odds of

@@ -1,4 +1,4 @@
-"""Recognise what a file contains from its first bytes and lines, so that no file is silently read
+"""Recognise what a file contains from its first bytes and lines, so no file is silently read
 as something else.
 
 `check_text` refuses bytes that are not UTF-8 text, and names what they are. `check_kind` refuses a
@@ -389,7 +389,7 @@ def _cells(rows: Sequence[str], delimiter: str, all_rows: bool) -> list[list[str
     """Split rows into cells. Return an empty list unless most rows have the same number of columns,
     two or more.
 
-    The few other rows are left out, so that one odd line does not turn a table into text: reading
+    The few other rows are left out, so one odd line does not turn a table into text: reading
     it is an error, with its number.
     """
     if not any(delimiter in row for row in rows):
@@ -1009,7 +1009,7 @@ MAX_ORDER = 40  # characters of what an event is sorted by
 
 def order_key(text: str) -> tuple[float, str]:
     """Return the number that an event is sorted by (of a date, its microseconds since 1970), and
-    its kind; an empty kind if the text is no finite number and no date of ISO 8601.
+    its kind; an empty kind if the text is neither a finite number nor a date of ISO 8601.
 
     >>> order_key("12"), order_key("1970-01-01T00:00:01Z"), order_key("noon")
     ((12, 'numbers'), (1000000, 'dates with a time zone'), (0, ''))
@@ -1080,7 +1080,7 @@ def conll_columns_of(rows: Sequence[str], reading: Reading) -> ConllColumns:
 
 def columns_of_table(rows: Sequence[str], reading: Reading) -> list[str]:
     """List the columns of a table's first rows: their names, if the first line has names,
-    otherwise their numbers; empty if it is no table.
+    otherwise their numbers; empty if it is not a table.
     """
     choices = [value for name, value in reading.changes().items() if name in COLUMNS]
     try:

@@ -284,7 +284,7 @@ def _check_length(length: int, line: int) -> None:
 
 
 def _how_to_cut() -> str:
-    """Say what to do with one long sequence: cut it into strings that the limit allows."""
+    """Advise what to do with one long sequence: cut it into strings that the limit allows."""
     length = min(USUAL_LENGTH, limits.most("string_length"))
     return (
         f"cut one long sequence into lines of, for example, {plural(length, 'symbol')}, and "
@@ -299,7 +299,7 @@ def positive_count(text: str, line: int) -> int:
     """Parse a count of strings: a whole number from 1 to the limit on strings. Raises FormatError
     for anything else.
 
-    It may end in .0, as data frames write whole numbers beside missing ones.
+    It may end in .0, as data frames write whole numbers in a column with missing ones.
     """
     token = text.strip()
     token = token.removesuffix(".0") if WHOLE_AS_FLOAT.fullmatch(token) else token
@@ -1034,7 +1034,8 @@ def read_strings(
 def in_utf8(data: bytes, encoding: str) -> bytes:
     """Write a file in another encoding as UTF-8.
 
-    Raises FormatError if it is a binary file, or has bytes that are no characters in this encoding.
+    Raises FormatError if it is a binary file, or has bytes that are not characters in this
+    encoding.
     """
     if encoding == "utf-8":
         return data
@@ -1044,7 +1045,7 @@ def in_utf8(data: bytes, encoding: str) -> bytes:
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
         raise FormatError(
-            f"byte 0x{data[error.start]:02x} is no character in {encoding}", line
+            f"byte 0x{data[error.start]:02x} is not a character in {encoding}", line
         ) from None
     return text.encode()
 

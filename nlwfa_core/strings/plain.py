@@ -185,7 +185,7 @@ def hold_tokens(texts: Iterable[str], alphabet: Alphabet | None) -> bool:
 
 
 def _counted(strings: Any) -> Mapping[Any, int] | None:
-    """Return the counts of strings: a mapping, or a Series of integers (which are no strings)."""
+    """Return the counts of strings: a mapping, or a Series of integers (not strings)."""
     if isinstance(strings, Mapping):
         return strings
     if hasattr(strings, "value_counts") and getattr(

@@ -39,7 +39,7 @@ TWO_MEANINGS = re.compile("[+-]?[1-9][0-9]{0,2}(,[0-9]{3})+")
 
 @dataclass(frozen=True)
 class Verdict:
-    """Says how much of an answer is right, and why not all of it."""
+    """States how much of an answer is right, and why not all of it."""
 
     credit: float  # from 0 to 1; 1 is a correct answer
     reason: str = ""  # Markdown: what is wrong; empty for a correct answer
@@ -396,7 +396,7 @@ def read_number(text: str) -> float:
     >>> [read_number(text) for text in ("0,3", "3/10", "30 %", "3·10^-1", "3·10⁻¹", "10^-3", "−∞")]
     [0.3, 0.3, 0.3, 0.3, 0.3, 0.001, -inf]
 
-    Raises RecipeError if the text is no number, or may mean two.
+    Raises RecipeError if the text is not a number, or may mean two.
     """
     typed = _short(text)
     plain = re.sub(
@@ -504,5 +504,5 @@ def _code(string: str) -> str:
 
 
 def _plain(text: str) -> str:
-    """Escape a number that a person typed, so that Markdown shows it unchanged."""
+    """Escape a number that a person typed, so Markdown shows it unchanged."""
     return re.sub(r"([\\`*_\[\]()$~<>|^])", r"\\\1", text.strip()[:MAX_CHARACTERS])

@@ -155,7 +155,7 @@ def lesson_steps(lessons: Mapping[str, Lesson]) -> dict[str, tuple[str, Step]]:
 
 def followed_by(place: str, places: Sequence[str]) -> str:
     """Return the step after a place, of the next lesson after the last step of one; "" after the
-    last of all, and for what is no step.
+    last of all, and for anything that is not a step.
 
     >>> followed_by("a/2", ["a/1", "a/2", "b/1"]), followed_by("b/1", ["a/1", "a/2", "b/1"])
     ('b/1', '')

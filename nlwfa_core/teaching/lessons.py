@@ -62,7 +62,7 @@ class Step:
     # the controls that the sidebar shows; if empty, all of them; NO_CONTROLS: none
     show: tuple[str, ...]
     actions: tuple[Action, ...]
-    # recipes whose trained models are shipped with the lab, so that nobody waits at this step
+    # recipes whose trained models are shipped with the lab, so nobody waits at this step
     models: tuple[Recipe, ...]
     # The recipe that the sidebar is set to when the step opens, because the text is about it: that
     # of the step's line `recipe`, otherwise of its first action, otherwise of the step before. None
@@ -109,7 +109,7 @@ class Lesson:
 def read_lessons(folder: Path) -> dict[str, Lesson]:
     """Read all lessons of a folder: name -> lesson, in the order of the file names.
 
-    A number at the beginning of a file name only determines this order and is no part of the
+    A number at the beginning of a file name only determines this order and is not part of the
     lesson's name.
 
     Raises RecipeError if a file has an error; the message names the file and the line.

@@ -118,7 +118,7 @@ def read_folder(
     of it.
 
     `read`: a function (name, text) of a file -> names, values, and the line of each. A number at
-    the beginning of the file's name only determines the order, and is no part of the name.
+    the beginning of the file's name only determines the order, and is not part of the name.
 
     Raises RecipeError if a file has an error, or two values have the same name; the message names
     the file.

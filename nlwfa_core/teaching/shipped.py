@@ -71,8 +71,8 @@ def make_results(folder: Path, lessons: Iterable[Lesson], again: bool = False) -
     """Train the results to ship that a folder lacks, and delete its results that are no longer
     shipped.
 
-    `lessons`: the lessons whose models are shipped, beside those of the presets. `again`: whether
-    to delete and train all of them, not only those that are missing.
+    `lessons`: the lessons whose models are shipped in addition to those of the presets. `again`:
+    whether to delete and train all of them, not only those that are missing.
 
     Returns the learner, rank and source of each run that was trained.
 

@@ -56,7 +56,7 @@ def lessons() -> dict[str, Lesson]:
 def uploads() -> FileShelf:
     """Open the shelf of uploaded files.
 
-    It also has the lessons' strings, so that a link to a lesson works on any server.
+    It also has the lessons' strings, so a link to a lesson works on any server.
     """
     shelf = FileShelf(home() / "uploads")
     lesson_uploads(shelf)

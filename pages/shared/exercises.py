@@ -97,7 +97,7 @@ def _name(task: str, seed: int) -> str:
 
 
 def _result(response: Response, key: Key) -> None:
-    """Draw the visitor's answers beside the right answer."""
+    """Draw the visitor's answers next to the right answer."""
     entered = ", then ".join(_said(key, answer) for answer in response.answers)
     if response.correct:
         try_ = "" if response.tries == 1 else f" at the {PLACES[response.tries - 1]} try"
@@ -178,8 +178,8 @@ def entry_fields(key: Key, name: str, seed: int) -> list[str]:
 
 
 def tick(task: str, key: Key, option: str) -> None:
-    """Tick an option of a question in which several are right, as a click on the picture does. What
-    is no option is said. To be called in callbacks.
+    """Tick an option of a question in which several are right, as a click on the picture does. If
+    there is no such option, the page says so. To be called in callbacks.
     """
     response = responses().get((task, 0))
     if not isinstance(key, ChoiceKey) or not key.several or (response and response.over):

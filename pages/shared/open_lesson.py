@@ -33,7 +33,7 @@ PRESSES = "lessons.presses"
 # the parameter with the names of the controls to show; ALL among them shows all
 SHOW, ALL = "show", "all"
 ANSWER_FIRST = '"The results appear here when you have answered."'
-HIDDEN = "The quiz is open beside this. The step's text and answer are hidden until you leave it."
+HIDDEN = "The quiz is open next to this. The step's text and answer are hidden until you leave it."
 # the lesson and the index of a step, and the values of the controls before that step was opened
 MINE = "lessons.mine"
 VISIT = "lessons.visit"  # how many steps have been opened

@@ -1,6 +1,6 @@
 """Pin up to two runs, A and B.
 
-They are stored in the address, and every page can show them beside the sidebar's run.
+They are stored in the address, and every page can show them next to the sidebar's run.
 """
 
 from __future__ import annotations

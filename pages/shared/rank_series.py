@@ -103,7 +103,7 @@ def _active(by_rank: Mapping[int, JobStatus]) -> dict[int, JobStatus]:
 
 
 def _text(active: Mapping[int, JobStatus]) -> str:
-    """Say how far the trainings of several ranks are."""
+    """Report how far the trainings of several ranks are."""
     running = [rank for rank, status in active.items() if status.state == "running"]
     if not running:
         return training.queue_words([*active.values()]) or WAITING

@@ -33,7 +33,7 @@ def score_table(
     Parameters
     ----------
     training : mapping of str to str, optional
-        Model -> text on whether its training is finished, shown in a column beside its name.
+        Model -> text on whether its training is finished, shown in a column next to its name.
     recipes : mapping of str to Recipe, optional
         Model -> the recipe of its finished run. With these, a sentence on which model is ahead says
         if that may be chance.
@@ -75,7 +75,7 @@ def score_table(
 
 
 def _note(scores: Sequence[Scores]) -> None:
-    """Say what the scores are about, and what the best and the plainest model would have."""
+    """Describe what the scores are about, and what the best and the plainest model would have."""
     first = scores[0]
     has_truth = first.true_log2_pauto is not None
     strings = {

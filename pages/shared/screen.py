@@ -1,4 +1,4 @@
-"""Keep a page's own choices in the address, so that a link opens the same block, cell, string or
+"""Keep a page's own choices in the address, so a link opens the same block, cell, string or
 colours.
 
 These choices are not part of the recipe. They are read from the address once a session and after

@@ -283,7 +283,7 @@ def hide_unused(page: str) -> None:
     """Hide what a page does not use of the sidebar, by a mark that the style sheet looks for: the
     controls keep their values.
 
-    To be called before the sidebar is drawn, so that nobody sees it go.
+    To be called before the sidebar is drawn, so nobody sees it go.
     """
     if mark := UNUSED.get(page):
         with st.container(key=mark):

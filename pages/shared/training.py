@@ -58,7 +58,7 @@ HEIGHT = 360
 NETWORK_NOTE = (
     "Lines: a unit's value times its weight, blue if positive and red if negative; per pair "
     "of layers, the strongest are shown. "
-    "The stronger a unit's colour, the larger its value, beside those of its layer for all "
+    "The stronger a unit's colour, the larger its value, relative to the rest of its layer for all "
     "of these prefixes; a thick ring means "
     "that tanh bends it. Entries of H are divided by the largest one. As training lowers the "
     "loss, the picture of H − Ĥ fades."
@@ -320,7 +320,7 @@ def loss_charts(
         Stage of training -> (measure, epochs, losses).
     key : str
     linear_loss : float, optional
-        SP's loss at the same rank, drawn as a line beside the factorisation's curve.
+        SP's loss at the same rank, drawn as a line with the factorisation's curve.
     """
     measures = list(dict.fromkeys(measure for measure, *_ in losses.values()))[::-1]
     with st.container(key=key):

@@ -1,7 +1,7 @@
 """Store uploaded files under the hash of their content, and show them under their titles, the names
 that they were uploaded with.
 
-A file's title is stored beside it on the server. A visitor sees the title of their own upload, even
+A file's title is stored with it on the server. A visitor sees the title of their own upload, even
 if somebody else has uploaded the same content under another name. Recipes and keys contain only the
 hash.
 

@@ -88,7 +88,7 @@ def number_binding(name: str, whole: bool) -> Literal["query-params"] | None:
 
 
 def report_refused(name: str, text: str, used: object) -> None:
-    """Say that a link has a value that its control does not accept, and what is used instead."""
+    """Report that a link has a value that its control does not accept, and what is used instead."""
     st.toast(
         escape_markdown(
             f'"{name} = {text[:40]}" in this link is not valid; {used} is used instead.'

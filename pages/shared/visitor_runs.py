@@ -160,7 +160,7 @@ def submit_series(recipes: Sequence[Recipe]) -> None:
 def _newest(started: list[Recipe]) -> list[Recipe]:
     """Return the last MAX_STARTED runs.
 
-    Those that have ended go first, so that many short runs do not hide a long one.
+    Those that have ended go first, so many short runs do not hide a long one.
     """
     if len(started) <= MAX_STARTED:
         return started

@@ -60,7 +60,7 @@ def escape_markdown(text: str) -> str:
 
 
 def written_string(text: str) -> str:
-    """Write a user's string as code in Markdown: in monospace, so that its brackets are easy to
+    """Write a user's string as code in Markdown: in monospace, so its brackets are easy to
     tell apart.
 
     Streamlit looks for the names of icons even there, hence a word joiner as in `escape_markdown`.

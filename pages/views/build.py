@@ -430,7 +430,7 @@ def _typed(wfa: WFA) -> tuple[str, Word, str]:
 
 
 def _edit() -> None:
-    """Carry out an edit in the drawing; the reason why it can't be is shown beside what was
+    """Carry out an edit in the drawing; the reason why it can't be is shown next to what was
     entered.
     """
     edit = st.session_state[WALK].get("edit")
@@ -599,8 +599,7 @@ def learn_back(wfa: WFA) -> None:
         return
     st.markdown(
         "Draw strings from your automaton, and let the lab learn it back: the strings become "
-        "the sidebar's source, with your "
-        "automaton beside them as the truth."
+        "the sidebar's source, with your automaton as the truth."
     )
     left, middle, right = st.columns([2, 2, 3], vertical_alignment="bottom")
     size = left.number_input(

@@ -352,14 +352,14 @@ def curves(context: Context, sweep: Grid, outcomes: Mapping[Point, Outcome]) -> 
     if sweep.against == "rank" and len(places) == 1:
         alt = (
             f"{SCORE_OF[metric].title} of each learner at {x_title} = {next(iter(places))}, "
-            "beside the reference models"
+            "with the reference models"
         )
         bars = {name: spread for name, points in curve_points.items() for spread in points.values()}
         figure = score_bars(
             bars, {name: value for name, value in lines.items() if isinstance(value, float)}, metric
         )
     else:
-        alt = f"{SCORE_OF[metric].title} against {x_title}, beside the reference models"
+        alt = f"{SCORE_OF[metric].title} against {x_title}, with the reference models"
         figure = metric_figure(curve_points, lines, metric, x_title)
     st.plotly_chart(figure, key="compare.curves", alt=alt, config=SVG)
     if any(spread.count > 1 for points in curve_points.values() for spread in points.values()):
@@ -488,8 +488,8 @@ def named_runs(
 
 
 def verdict(named: Mapping[str, Outcome], by: str) -> None:
-    """Say which run the validation strings choose, and whether it is better than the n-gram on the
-    test strings.
+    """State which run the validation strings choose, and whether it is better than the n-gram on
+    the test strings.
     """
     chosen = next((name for name in ranking(named, by) if named[name].validation is not None), None)
     if chosen is None:

@@ -49,7 +49,7 @@ PASTED_TITLE = "pasted strings"
 # with fewer pasted strings, none are set aside: all of them are used for training and for the test
 MIN_SPLIT = 30
 MAX_ROWS = 200  # of the table of frequent strings
-FEW_SYMBOLS = 2  # numbers that are no chart
+FEW_SYMBOLS = 2  # too few for a chart
 TRAINING = (
     "Training strings",
     "PAutomaC or SPiCe; one string on each line, as characters or as tokens separated by "
@@ -344,7 +344,7 @@ def overview(recipe: DataRecipe, data: Data) -> None:
 
 
 def strings(recipe: HankelRecipe, train: Sample) -> None:
-    """Draw the most frequent strings, and beside them how long strings are and how often each
+    """Draw the most frequent strings, and next to them how long strings are and how often each
     symbol occurs.
     """
     left, right = st.columns([3, 2], gap="medium")

@@ -152,7 +152,7 @@ class _Shown:
 def _obey(recipe: Recipe, wanted: Any, cancelled: Any, missing: Keys) -> None:
     """Start the trainings that were asked for in the picture, and cancel those of a learner.
 
-    What a browser sends may be anything; what is no choice is ignored.
+    A browser may send anything; what is not a choice is ignored.
     """
     match wanted:
         case {"learner": str(learner), "objective": str(objective), "ranks": list(ranks)}:
@@ -327,7 +327,7 @@ def _take_chosen() -> None:
     """Set the sidebar to the rank and the learner that were chosen in the picture, and the address
     to how its models are trained, and to the linear lane's own rank.
 
-    What a browser sends may be anything; what is no choice is ignored.
+    A browser may send anything; what is not a choice is ignored.
     """
     match st.session_state[COMPONENT].get("chosen"):
         case {

@@ -165,7 +165,7 @@ def _linked_lens(recipe: Recipe, choice: MatrixChoice, title: str) -> None:
             on_window_change=_nothing,
         )
         if st.session_state.pop(ANSWERED, False):
-            st.rerun()  # the question is no part of this fragment
+            st.rerun()  # the question is not part of this fragment
         window, cell = (
             _position(state.get("window"), "id", payload),
             _position(state.get("selection"), "basis", payload),

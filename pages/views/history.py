@@ -239,7 +239,7 @@ def table(run_list: RunList, page: Listing, query: Query) -> list[Run]:
 
 
 def _digest(rows: Sequence[Run]) -> str:
-    """Make a key for the table's widget that changes with the rows, so that ticks do not move to
+    """Make a key for the table's widget that changes with the rows, so ticks do not move to
     other runs.
     """
     return hashlib.sha256("".join(run.key for run in rows).encode()).hexdigest()[:12]

@@ -172,7 +172,7 @@ def _shares_in(parts: Mapping[str, Model], data: Data, word: Word) -> None:
 def _mixed(models: Mapping[str, Model], data: Data, level: str) -> Mixture:
     """Mix models.
 
-    The session keeps the last mixture, so that its weights are not found again for each string.
+    The session keeps the last mixture, so its weights are not found again for each string.
     """
     request = (level, tuple((name, id(model)) for name, model in models.items()))
     last = st.session_state.get(MIXED)
@@ -281,7 +281,7 @@ def _draw_controls(data: Data, models: Mapping[str, Model]) -> None:
 def _drawn(model: Model, number: int, seed: int, longest: int) -> sampling.Drawn:
     """Draw strings from a model.
 
-    The session keeps the last draw, so that other reruns don't draw again.
+    The session keeps the last draw, so other reruns don't draw again.
     """
     request = (id(model), number, seed, longest)
     last = st.session_state.get(DRAWN)

@@ -203,7 +203,7 @@ def results(run: FinishedRun) -> list[Card]:
         Card(
             ":material/table:",
             "Scores",
-            "CSV: scores on the test strings with all digits, beside the reference models.",
+            "CSV: scores on the test strings with all digits, with the reference models.",
             "scores.csv",
             run.scores,
             "text/csv",
@@ -225,7 +225,7 @@ def results(run: FinishedRun) -> list[Card]:
         Card(
             ":material/folder_zip:",
             "Everything",
-            "All of this in one folder, including uploaded files, so that script and "
+            "All of this in one folder, including uploaded files, so script and "
             "notebook run there.",
             "nlwfa-run.zip",
             run.everything,

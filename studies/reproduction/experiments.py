@@ -2,7 +2,7 @@
 values that a run measures.
 
 An `Experiment` lists all its runs. `measure_missing` does those that are not yet in the
-experiment's CSV file, and stores each as soon as it is done, so that an interrupted command can
+experiment's CSV file, and stores each as soon as it is done, so an interrupted command can
 resume. The learners' runs are a sweep of recipes (`jobs.sweep`). *Reference lines* are models
 without learning from a recipe: the uniform model, the 5-gram and the true model.
 """
@@ -54,7 +54,7 @@ from .squared import SQUARED_COLUMNS, squared_errors
 REFERENCE = "reference"
 NGRAM_ORDER = 5
 LINES = ("uniform", f"{NGRAM_ORDER}-gram", "true model")
-# Columns are stored by name, so that files of runs stay readable when new scores are added.
+# Columns are stored by name, so files of runs stay readable when new scores are added.
 VALIDATION = ("log2_pauto", "wer", "bits_per_symbol", "num_zero")
 TEST = (
     *("log2_pauto", "kl", "wer", "wer_without_end", "bits_per_symbol", "ndcg5"),
@@ -70,7 +70,7 @@ TEST = (
     ),
     "share_tied",
 )
-# For one of the columns, weights of 0 are raised to this share of the total weight, so that log₂
+# For one of the columns, weights of 0 are raised to this share of the total weight, so log₂
 # Pauto is finite.
 FLOOR = 1e-30
 FLOORED = "kl_floored"
@@ -370,7 +370,7 @@ class RunFile:
         """Add a run's row, in place of the row with the same settings, learner, rank, size and
         seed, if there is one.
 
-        The file is replaced as a whole, so that it is never left half-written.
+        The file is replaced as a whole, so it is never left half-written.
         """
         make_directory(self.path.parent)
         by_plan = {one.planned: one for one in self.read()} | {measured.planned: measured}

@@ -888,7 +888,7 @@ READING_TITLES = {
 
 def spice_body(experiment: Experiment, measured: Sequence[Measured]) -> Body:
     """Write the body of "spice-4": WER by training size, by each definition, and Pautomac scores,
-    beside the published numbers.
+    next to the published numbers.
     """
     runs = {name: settings_runs(experiment, name, measured) for name in experiment.settings}
     sizes = sorted({planned.size for planned in experiment.runs})

@@ -161,8 +161,8 @@ def test_links_that_are_damaged_and_files_that_are_no_automata():
         "the automaton in this link is damaged",
     ]
     app.file_uploader(key="build.upload").set_value(("x.txt", b"hello", "text/plain")).run()
-    assert [text[:44] for text in complaints(app)] == [
-        "x.txt: the file is no automaton; got 'hello'"
+    assert [text[:49] for text in complaints(app)] == [
+        "x.txt: this is not an automaton file; got 'hello'"
     ]
     assert len(complaints(app.run())) == 1  # it stays
     app.file_uploader(key="build.upload").set_value(

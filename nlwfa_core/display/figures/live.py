@@ -244,7 +244,7 @@ def picture_options(
 
 
 def _round_up(size: float) -> float:
-    """Round up to 1, 1.5, 2, 3, 5 or 7 times a power of ten, so that axes stay the same while
+    """Round up to 1, 1.5, 2, 3, 5 or 7 times a power of ten, so axes stay the same while
     points move a little.
 
     >>> _round_up(0.21), _round_up(5.0), _round_up(0.0)

@@ -1,4 +1,4 @@
-"""Draw scores against the rank or the number of strings, or of models beside each other."""
+"""Draw scores against the rank or the number of strings, or of models side by side."""
 
 from __future__ import annotations
 

@@ -24,8 +24,8 @@ SPECIAL = {"\\": r"\textbackslash ", "^": r"\textasciicircum ", "~": r"\textasci
 
 
 def number(value: float, digits: int = 3) -> str:
-    """Write a number as LaTeX, with the digits of `format_significant`, so that a formula and the
-    text beside it agree.
+    """Write a number as LaTeX, with the digits of `format_significant`, so a formula and the
+    text next to it agree.
 
     >>> number(0.25), number(-1.23456e-5), number(0.0), number(12345.6), number(12345.6, digits=6)
     ('0.25', '-1.23{\\\\scriptstyle\\\\cdot 10^{-5}}', '0', '12{,}346', '12{,}345.6')
@@ -99,7 +99,7 @@ def matrix(
     column_name: Callable[[int], str] | None = None,
     digits: int = 3,
 ) -> str:
-    """Write a matrix in round brackets; if both names are given, as a table with names beside its
+    """Write a matrix in round brackets; if both names are given, as a table with names at its
     rows and above its columns.
 
     In a large matrix, ⋯ and ⋮ replace omitted entries.

@@ -67,7 +67,7 @@ LIKELIHOOD = (
 
 
 def entries(recipe: HankelRecipe) -> str:
-    """Say in Markdown what a cell of the matrix holds.
+    """Describe in Markdown what a cell of the matrix holds.
 
     >>> entries(HankelRecipe(transform="sqrt"))
     'the square root of the share of training strings that equal $uv$'
@@ -81,7 +81,7 @@ def entries(recipe: HankelRecipe) -> str:
 
 
 def matrix_sentence(recipe: HankelRecipe) -> str:
-    r"""Say in Markdown what the matrix holds, in a formula and in words.
+    r"""Describe in Markdown what the matrix holds, in a formula and in words.
 
     >>> matrix_sentence(HankelRecipe())
     'Here $\\mathbf{H}[u, v] = \\hat f(uv)$: **the share of training strings that equal $uv$**. '
@@ -117,7 +117,7 @@ def entry_formula(recipe: HankelRecipe, prefix: str = "u") -> str:
 
 
 def marks(recipe: HankelRecipe) -> str:
-    """Say in Markdown how boundary symbols are counted. Empty if the recipe has none."""
+    """Describe in Markdown how boundary symbols are counted. Empty if the recipe has none."""
     if not recipe.bounded:
         return ""
     return f"Each string $x$ is counted as {MARKED[recipe.statistic]}."

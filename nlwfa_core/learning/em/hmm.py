@@ -116,7 +116,7 @@ class PrefixTree:
     def expect(self, model: HMM) -> Expectations:
         """Run one forward and one backward pass.
 
-        Forward vectors are scaled to sum to 1, so that long strings do not underflow.
+        Forward vectors are scaled to sum to 1, so long strings do not underflow.
         """
         trie, end = self.trie, model.emissions[-1]
         levels = list(zip(trie.levels[1:-1].tolist(), trie.levels[2:].tolist(), strict=True))
@@ -175,7 +175,7 @@ class EM:
     iterations : int
         The largest number of iterations.
     pseudo_count : float
-        A number added to every expected emission, so that no string has probability 0 and a string
+        A number added to every expected emission, so no string has probability 0 and a string
         can end in every state. With 0, the likelihood of the training strings never falls from one
         iteration to the next. With another number c, what never falls is the likelihood times the
         product of all emission probabilities to the power of c.

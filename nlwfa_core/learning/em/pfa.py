@@ -144,7 +144,7 @@ class PFAExpectations:
         )
 
     def maximised_as_hmms(self, pseudo_count: float) -> PFAs:
-        """The M step if moves do not depend on the symbol, so that each PFA is an HMM: that of
+        """The M step if moves do not depend on the symbol, so each PFA is an HMM: that of
         `hmm.Expectations.maximised`.
         """
         possible = self.models.transitions > 0
@@ -172,7 +172,7 @@ def _added(counts: FloatArray, number: float, where: BoolArray) -> FloatArray:
 class MoveTree:
     """Computes the E step of EM over the prefix tree of a sample.
 
-    Within each level, nodes are in the order of their symbols, so that all products with one A_σ in
+    Within each level, nodes are in the order of their symbols, so all products with one A_σ in
     a level are one product.
 
     `num_predictions`: symbols and ends of all strings, repeated ones included.
@@ -207,7 +207,7 @@ class MoveTree:
         """Run the forward recursion: from the root of the tree down.
 
         Returns `states` (num_nodes, num_models, num_states): the probability of each state after
-        each prefix, given the prefix: scaled to sum to 1, so that nothing underflows. `chances`
+        each prefix, given the prefix: scaled to sum to 1, so nothing underflows. `chances`
         (num_nodes, num_models): the probability of each prefix's last symbol, given the symbols
         before it. `stops` (num_final, num_models): the probability of the end after each prefix
         that is a whole string.
@@ -281,7 +281,7 @@ class PFATraining:
     start: str = "random"
     starts: int = 1  # how many starts are tried, each with its own random numbers
     iterations: int = 500  # the largest number of iterations
-    # A number added to the expected count of each symbol, and of the end, in each state, so that no
+    # A number added to the expected count of each symbol, and of the end, in each state, so no
     # string has probability 0 and a string can end in every state. With 0, the likelihood of the
     # training strings never falls from one iteration to the next. It is not added to what has the
     # probability 0 at the start.
@@ -329,7 +329,7 @@ def fit_pfa(
 
     Returns the model, as an automaton that computes the probabilities of strings.
 
-    Raises RecipeError if a number is not possible, a sample is empty, or `initial` is no such
+    Raises RecipeError if a number is not possible, a sample is empty, or `initial` is not such an
     automaton, or gives a training string the probability 0. Raises Cancelled.
     """
     models, losses = fit_pfas(

@@ -210,10 +210,10 @@ def _new_cell(
 
     Let s be the model's state after the first i symbols of x, and v the rest of x. The numbers Σ_u
     s_u f(uv) begin with f(x) and end with the model's weight of x. Where one of them differs from
-    the next, some row uσ is not what the model says in the column of the rest. The row with the
+    the next, some row uσ differs from the model in the column of the rest. The row with the
     largest relative difference keeps the block of H best conditioned. A difference that is small
-    beside the largest numbers of its sums is none: the transitions are the solution of equations,
-    so that what should be 0 is a rounding error.
+    compared with the largest numbers of its sums does not count: the transitions are the solution
+    of equations, so what should be 0 is a rounding error.
     """
     if not prefixes:
         return ((), word) if f([()], [word])[0, 0] != 0 else None

@@ -299,7 +299,7 @@ class _Work:
         self.done = self.total = 0
 
     def expect(self, number: int) -> None:
-        """Say how many trainings are still to come, at most."""
+        """State how many trainings are still to come, at most."""
         self.total = self.done + number
 
     def watch(self, shape: Network) -> Callable[[float, FloatArray], None]:

@@ -4,5 +4,5 @@ objectives.
 - `hankel`: on the rows of H.
 - `likelihood`: to predict what follows each prefix of the training strings.
 - `values`: on known values of a function.
-- `rollout`: the states of a prefix tree in torch, so that they can be differentiated.
+- `rollout`: the states of a prefix tree in torch, so they can be differentiated.
 """

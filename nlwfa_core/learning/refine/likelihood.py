@@ -3,7 +3,7 @@ strings.
 
 The model computes the states of all distinct prefixes along the strings' prefix tree. This treats
 an NL-WFA as a recurrent network, a connection that the paper's conclusion points out. WFA are
-trained in the same way, so that linear and nonlinear models can be compared on equal terms.
+trained in the same way, so linear and nonlinear models can be compared on equal terms.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ MAX_GRADIENT_NORM = 1.0
 MIN_CONDITIONAL = 1e-3
 # of a direction of the states, relative to the largest one: smaller ones are raised to it
 MIN_VARIANCE = 1e-8
-# Random divisions of the strings into batches, used in turn, so that their trees are built only
+# Random divisions of the strings into batches, used in turn, so their trees are built only
 # once.
 DIVISIONS = 4
 # The model that is evaluated and returned is a running average over about 1 / (1 − AVERAGING) steps
@@ -233,7 +233,7 @@ class _Trained:
 
 @dataclass
 class _Network:
-    """Wraps a model in training as a `models.reading.Network`, so that a `Reading` can compute
+    """Wraps a model in training as a `models.reading.Network`, so a `Reading` can compute
     scores from its tensors.
     """
 
@@ -416,12 +416,12 @@ def _as_distribution(model: WFA | NLWFA, train: Sample) -> WFA | NLWFA:
 
 
 def _balanced(model: WFA | NLWFA, train: Sample) -> WFA | NLWFA:
-    """Change the coordinates of a model's states without changing its function, so that all
+    """Change the coordinates of a model's states without changing its function, so all
     coordinates have similar sizes.
 
     Only models with linear maps are changed. A state z, a row vector, becomes z T, where T is such
     that E[(z T)ᵀ z T] = I for the states along the training strings, each divided by its norm.
-    States from singular vectors have entries of very different sizes, so that steps of the same
+    States from singular vectors have entries of very different sizes, so steps of the same
     size for all entries would ruin the small ones.
 
     Coordinates that no state has together stay apart: eigenvectors of the whole matrix would mix
@@ -457,7 +457,7 @@ def _eigenvectors_by_part(matrix: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Compute the eigenvalues and eigenvectors (columns) of a symmetric matrix, in each of its
     parts that share no entry but 0.
 
-    Those of each part stand in its own columns, so that a matrix of a single part gives what
+    Those of each part stand in its own columns, so a matrix of a single part gives what
     `np.linalg.eigh` does.
     """
     number, part = connected_components(matrix != 0, directed=False)

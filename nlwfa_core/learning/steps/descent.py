@@ -33,7 +33,7 @@ from ..progress import (
 # from being 0 (the paper's values).
 BETAS, EPSILON = (0.9, 0.999), 1e-8
 # Noise that `nudge` adds, relative to a layer's root mean square: enough to leave a saddle in a few
-# steps, small beside what is learned.
+# steps, small compared with what is learned.
 NUDGE = 1e-3
 # L-BFGS ends where the norm of the gradient is at most this share of the loss. What further epochs
 # would change is rounding, which differs between processors.

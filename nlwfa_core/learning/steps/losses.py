@@ -2,7 +2,7 @@
 
 Each function returns the loss and its gradients with respect to the arrays that it takes, written
 out by hand: the products are so small that the bookkeeping of automatic differentiation would take
-many times as long. `auto_encoder` and `transitions` call these functions, so that their own code
+many times as long. `auto_encoder` and `transitions` call these functions, so their own code
 reads like the paper's formulas.
 """
 
@@ -21,7 +21,7 @@ from ...strings.words import FloatArray
 LAST_LAYER_RIDGE = 1e-8
 # Stored cells of H that `observed_error` gathers at once: they stay in the processor's cache.
 CELLS_PER_BLOCK = 2**14
-# Hidden units of one block of `BatchedSquaredError`: half a megabyte, so that what a block needs
+# Hidden units of one block of `BatchedSquaredError`: half a megabyte, so what a block needs
 # stays in a core's cache.
 UNITS_PER_BLOCK = 65_536
 
@@ -159,7 +159,7 @@ class BatchedSquaredError:
     """The loss of step 2, Σ_σ Σ_c w_σc ‖g_σ(z_c) − t_σc‖², and its gradient.
 
     c runs over the classes of prefixes with the same state. The sum is computed in blocks of some
-    symbols and some classes, so that no array is larger than a block. Internally, states are
+    symbols and some classes, so no array is larger than a block. Internally, states are
     columns, because these products are then fastest.
 
     `states` (num_classes, rank): the state z_c of each class. `targets` (num_symbols, num_classes,

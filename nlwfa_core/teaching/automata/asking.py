@@ -80,8 +80,8 @@ class Asked:
         return columns
 
     def answer(self, number: int, write: Callable[[str], str] = str) -> str:
-        """Say what the teacher answers to "is this it?" in a stage, with strings as `write` writes
-        them.
+        """Describe what the teacher answers to "is this it?" in a stage, with strings as `write`
+        writes them.
         """
         stage = self.stages[number]
         if stage.counterexample is None:
@@ -98,7 +98,7 @@ class Asked:
         return f"No: {write(word_labels(word, alphabet)[0])} has weight {true}, not {said}."
 
     def step(self, number: int, write: Callable[[str], str] = str) -> str:
-        """Say what the counterexample before a stage has added; "" for the first."""
+        """Describe what the counterexample before a stage has added; "" for the first."""
         if number == 0:
             return ""
         stage = self.stages[number]

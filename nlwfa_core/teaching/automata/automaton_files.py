@@ -66,7 +66,7 @@ def read_automaton(data: bytes) -> Draft:
     if "I:" in text or "F:" in text:
         return _small(read_pautomac_model(data))
     raise RecipeError(
-        f"the file is no automaton; got {text.strip()[:40]!r}, and an automaton is {FORMS}"
+        f"this is not an automaton file; got {text.strip()[:40]!r}, and an automaton is {FORMS}"
     )
 
 
@@ -118,7 +118,7 @@ def _from_json(data: bytes) -> WFA:
     needed = ("symbols", "initial", "transitions", "termination")
     if missing := [name for name in needed if name not in value]:
         hint = (
-            "; model.json needs model.safetensors beside it: upload both in a zip archive"
+            "; model.json needs model.safetensors with it: upload both in a zip archive"
             if "kind" in value
             else ""
         )

@@ -2,7 +2,7 @@
 them, with all their mistakes.
 
 A draft keeps every text as it was typed. `Draft.mistakes` names what can't be read, and
-`Draft.automaton` is the automaton of all the rest, so that a half-finished draft can be drawn.
+`Draft.automaton` is the automaton of all the rest, so a half-finished draft can be drawn.
 Weights are decimal numbers or fractions such as 1/3.
 
 `Draft.text` is the form in which teachers write automata (docs/tasks.md), `link_text` a short one
@@ -177,7 +177,7 @@ class Draft:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Say which states no string visits, because nothing leads there or nothing leads from
+        """State which states no string visits, because nothing leads there or nothing leads from
         there to an end.
         """
         reading = self._reading

@@ -1,6 +1,6 @@
 """Automata to begin with: languages, distributions and counters that fit on a screen.
 
-The distributions have total weight 1, so that strings can be drawn from them. The others give 0 and
+The distributions have total weight 1, so strings can be drawn from them. The others give 0 and
 1, or count.
 """
 

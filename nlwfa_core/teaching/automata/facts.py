@@ -133,7 +133,7 @@ def mass(wfa: WFA, names: tuple[str, ...]) -> Mass:
         )
         sentence = f"It is a probability distribution: the weights of all strings sum to 1{tried}."
         return Mass(total, radius, True, sentence)
-    return Mass(total, radius, False, f"It is no probability distribution: {why}.")
+    return Mass(total, radius, False, f"It is not a probability distribution: {why}.")
 
 
 def _heaviest(wfa: WFA, names: tuple[str, ...]) -> str:
@@ -221,7 +221,7 @@ def without(wfa: WFA, state: int) -> WFA:
 
 
 def removal_sentence(wfa: WFA, state: int, name: str) -> str:
-    """Say what becomes of the rank and of the function if a state is removed."""
+    """Describe what becomes of the rank and of the function if a state is removed."""
     smaller = without(wfa, state)
     before, after = minimise(wfa).num_states, minimise(smaller).num_states
     word = counterexample(wfa, smaller)

@@ -2,7 +2,7 @@
 learn it back.
 
 The lab has no source for it: the strings are drawn here and written as files, which a recipe takes
-as uploads, with the automaton beside them as the true model. A probabilistic automaton goes into a
+as uploads, with the automaton as the true model. A probabilistic automaton goes into a
 PAutomaC model file; for others, whose entries may be negative, a solution file holds the
 probabilities of the test strings.
 """
@@ -57,8 +57,8 @@ def source_files(
     JSON lines, which can write any symbols; the numbers in the other files stand for the symbols in
     their order.
 
-    Raises RecipeError if the automaton is no probability distribution, a drawn string is too long,
-    or a symbol occurs in no string.
+    Raises RecipeError if the automaton is not a probability distribution, a drawn string is too
+    long, or a symbol occurs in no string.
     """
     check_at_least("num_strings", num_strings, 5)
     alphabet = wfa.alphabet or Alphabet.numbered(wfa.num_symbols)
@@ -143,7 +143,7 @@ def learning_curve(
     The rank is the true one. The Hankel matrix has the 30 most frequent prefixes and suffixes of
     each sample. If a sample is too small for the rank, the largest possible rank is used.
 
-    Raises RecipeError if the automaton is no probability distribution, or a drawn string is too
+    Raises RecipeError if the automaton is not a probability distribution, or a drawn string is too
     long.
     """
     alphabet = wfa.alphabet or Alphabet.numbered(wfa.num_symbols)
@@ -162,7 +162,7 @@ def learning_curve(
 
 
 def curve_sentence(curve: LearningCurve) -> str:
-    """Say in a sentence how fast the error falls."""
+    """Explain in a sentence how fast the error falls."""
     first, last = (float(np.median(row)) for row in (curve.errors[0], curve.errors[-1]))
     times = curve.sizes[-1] / curve.sizes[0]
     before, after = format_apart(first, last, 2)

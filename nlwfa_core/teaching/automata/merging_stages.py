@@ -66,7 +66,7 @@ class Stages:
         }
 
     def sentence(self, number: int, write: Callable[[str], str] = str) -> str:
-        """Say what was chosen, with strings as `write` writes them."""
+        """Describe what was chosen, with strings as `write` writes them."""
         choice = self.choices[number]
         candidate = write(self.candidate(number))
         if choice.into is None:

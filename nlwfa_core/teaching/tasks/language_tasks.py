@@ -141,7 +141,7 @@ def depth_blocks(rng: Random) -> dict[str, str]:
         kept = sorted((*first, *second), reverse=True)[: number_of + 1]
         deepest = sum(value >= kept[-2] for value in first) - 1
         falling = all(larger > 1.2 * smaller for larger, smaller in pairwise(first))
-        # Some depth takes two, so that counting one for each is wrong, and the last value that is
+        # Some depth takes two, so counting one for each is wrong, and the last value that is
         # kept is clearly larger.
         if (
             falling
@@ -187,7 +187,7 @@ def matrix_rank(rng: Random) -> dict[str, str]:
     else:
         rank = 2
         parts = f"{left} times the first" + (f" plus {right} times the second" if right else "")
-        reason = f"The first two rows are no multiples of each other; the third is {parts}."
+        reason = f"The first two rows are not multiples of each other; the third is {parts}."
     third = [left * x + right * y for x, y in zip(first, second, strict=True)]
     return {"matrix": matrix([first, second, third]), "rank": str(rank), "reason": reason}
 

@@ -10,7 +10,7 @@ from random import Random
 
 from .writing import label, number
 
-SIZE = 10  # strings of a sample, so that shares are tenths
+SIZE = 10  # strings of a sample, so shares are tenths
 WORDS = ["".join(word) for length in (1, 2, 3) for word in product("ab", repeat=length)]
 
 

@@ -504,7 +504,7 @@ def test_the_encoding_is_chosen() -> None:
         read_strings(text.encode("windows-1252"))
     with pytest.raises(FormatError, match="set the encoding to utf-16"):
         read_strings(text.encode("utf-16"))
-    with pytest.raises(FormatError, match="line 2: byte 0x81 is no character in windows-1252"):
+    with pytest.raises(FormatError, match="line 2: byte 0x81 is not a character in windows-1252"):
         read_strings(b"ab\na\x81\n", Reading(encoding="windows-1252"))
     for data in (b"\x89PNG\r\n\x1a\n", b"\x93NUMPY\x01", b"PK\x03\x04", "ab\n".encode("utf-16")):
         with pytest.raises(FormatError, match="got "):

@@ -453,7 +453,7 @@ with zipfile.ZipFile(BOMB, "w", zipfile.ZIP_DEFLATED) as bomb:
         (zipped({"a.txt": b"a"}), "the zip archive must hold one model.json; got 0"),
         (BOMB.getvalue(), "the size of model.json in bytes"),
         (automaton_files(EVEN)["automaton.dot"], "DOT can be written, but not read"),
-        (automaton_files(EVEN)["model.json"], "model.json needs model.safetensors beside it"),
+        (automaton_files(EVEN)["model.json"], "model.json needs model.safetensors with it"),
         (
             b'{"symbols": ["a"], "initial": [1], "transitions": [[1]], "termination": [1]}',
             "a WFA needs initial",
@@ -474,7 +474,7 @@ with zipfile.ZipFile(BOMB, "w", zipfile.ZIP_DEFLATED) as bomb:
             "20",
         ),
         (b"I: (state)\n\t(0) 1\nF: (state)\n\t(0) 2\n", "a probability must be at most 1"),
-        (b"hello\n", "the file is no automaton; got 'hello'"),
+        (b"hello\n", "this is not an automaton file; got 'hello'"),
         (b"state 1 1 1\narrow 1 a 2 1\n", "line 2: To: there is no state 2"),
     ],
 )

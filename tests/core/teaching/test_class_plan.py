@@ -19,7 +19,7 @@ PLANNED = list(LESSONS)[:3]
 DOCUMENT = ASSETS.parent / "docs" / "teaching.md"
 HEAD = """# Teaching with the lab: 50 minutes
 
-The first three lessons, step by step. The page *Class* shows each row beside its question, with typical mistakes. The plan is made by
+The first three lessons, step by step. The page *Class* shows each row with its question and typical mistakes. The plan is made by
 `make teaching`: what to say comes from `assets/teaching.md`, answers from the lessons.
 
 """  # noqa: E501
