@@ -24,7 +24,7 @@ view.lesson_cards()
 st.subheader("Or begin with an experiment", anchor=False)
 view.presets()
 st.caption(
-    "All settings are at the left of the other pages, and the address in your browser "
+    "All settings are on the left of the other pages, and the address in your browser "
     "records them: *Share* makes a link, and "
     "anyone who opens it here sees the same numbers."
 )

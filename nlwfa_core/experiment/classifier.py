@@ -264,11 +264,15 @@ class Confusion:
         """
         alone, other_alone = 0, 0
         if self.right.keys() != other.right.keys():
-            raise RecipeError("two classifiers are compared on the same strings; got others")
+            raise RecipeError(
+                "two classifiers must be compared on the same strings; got different ones"
+            )
         for label, (sample, own) in self.right.items():
             other_sample, others = other.right[label]
             if list(sample) != list(other_sample) or (sample.counts != other_sample.counts).any():
-                raise RecipeError("two classifiers are compared on the same strings; got others")
+                raise RecipeError(
+                    "two classifiers must be compared on the same strings; got different ones"
+                )
             alone += int(sample.counts @ (own & ~others))
             other_alone += int(sample.counts @ (others & ~own))
         return Disagreement(alone, other_alone)

@@ -100,7 +100,7 @@ Files = Callable[[str], bytes]
 def no_files(name: str) -> bytes:
     """Raise an error in place of reading an uploaded file, because nothing has been uploaded."""
     raise RecipeError(
-        "No file was uploaded yet: the recipe's source is an upload, but it names no file of "
+        "No file has been uploaded yet: the recipe's source is an upload, but it names no file of "
         "training strings."
     )
 

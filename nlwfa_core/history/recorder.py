@@ -101,7 +101,7 @@ class Recorder:
                 self._insist(lambda: self._write(history, batch))
             given_up = False
         except (RecipeError, DatabaseError, OSError) as error:
-            log.error("The history is no longer written, runs are still kept: %s", error)
+            log.error("The history is no longer being written; runs are still saved: %s", error)
         finally:
             with self._changed:
                 self._given_up = given_up
@@ -126,7 +126,9 @@ class Recorder:
                     if self._changed.wait_for(lambda: self._closed, RETRY_SECONDS):
                         raise
                 if not warned:
-                    log.warning("The history can't be written now, and is tried again: %s", error)
+                    log.warning(
+                        "The history can't be written now; it will be tried again: %s", error
+                    )
                 warned = True
 
     def _next(self) -> list[Event]:

@@ -59,7 +59,7 @@ class FairQueue:
         )
         if not person.is_known and strangers >= room:
             raise RecipeError(
-                f"The queue is full: {strangers:,} runs waiting of people who belong to no "
+                f"The queue is full: {strangers:,} runs waiting from people who are in no "
                 f"class (limit {room:,}). Try again later."
             )
 

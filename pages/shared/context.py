@@ -93,7 +93,8 @@ class Context:
         recipe = self.recipe.data
         if recipe.source == "upload" and not recipe.upload:
             raise RecipeError(
-                "No file was uploaded yet: upload one on the Data page, or choose another source."
+                "No file has been uploaded yet: upload one on the Data page, or choose another "
+                "source."
             )
         if not recipe.upload:
             return _generated_data(self.data_key, recipe)

@@ -310,7 +310,7 @@ def tables() -> None:
         st.error(escape_markdown(mistake), icon=":material/error:")
     if _draft().mistakes:
         st.caption(
-            "Rows with a mistake are left out of the automaton until they are mended. "
+            "Rows with a mistake are left out of the automaton until they are corrected. "
             "Nothing that you typed is lost."
         )
 
@@ -638,7 +638,7 @@ def learn_back(wfa: WFA) -> None:
     st.plotly_chart(error_curve_figure(curve.sizes, curve.errors), key="build.curve", alt=alt)
     st.markdown(curve_sentence(curve))
     st.caption(
-        "Plotted is Σ |f̂(x) − f(x)| over all strings of up to "
+        "The plot shows Σ |f̂(x) − f(x)| over all strings of up to "
         f"{plural(curve.longest, 'symbol')}, which hold "
         f"{format_share(curve.compared_mass)} of the probability. f̂ is learned by SP with "
         f"rank {curve.rank}, the "

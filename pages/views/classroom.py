@@ -57,10 +57,9 @@ REMOVE_NOTE = (
     "If they come back from other browsers, lock joining."
 )
 STORED = (
-    "Stored are your nickname, if you choose one, the step that you are at, your answers to "
-    "questions and quizzes with their "
-    "times, and what you hand in; no name, no address, and nothing that you upload. Your "
-    "teacher sees it. It is deleted when the "
+    "The session stores your nickname, if you choose one, the step that you are at, your answers "
+    "to questions and quizzes with their times, and what you hand in; no name, no address, and "
+    "nothing that you upload. Your teacher sees it. It is deleted when the "
     f"teacher deletes the session, at the latest {KEEP_DAYS} days after it was opened; "
     "*Leave* deletes your part at once. You need "
     "not join to use the lab."
@@ -569,7 +568,7 @@ def _place_title(place: str) -> str:
 def _hand_ins(record: ClassRecord) -> None:
     if not record.hand_ins:
         st.markdown(
-            "Nothing is handed in yet. Students hand in on this page, from *Share*, or from "
+            "Nothing has been handed in yet. Students hand in on this page, from *Share*, or from "
             "*Take away*."
         )
         return
@@ -671,7 +670,7 @@ def session_controls() -> None:
         "The table of answers has a row for each try, with its seconds and every digit, and that "
         "of gains one for each student and quiz; students have "
         "numbers, and nicknames if they chose one. "
-        "Stored are nicknames, steps, answers with their times, and hand-ins, until you "
+        "Nicknames, steps, answers with their times, and hand-ins are stored until you "
         "delete the session, at the latest "
         f"{KEEP_DAYS} days after you opened it."
     )

@@ -46,7 +46,7 @@ def way_in() -> None:
         )
         st.button(label, key="learn.story", icon=f":material/{icon}:", on_click=_toggle_story)
         st.caption(
-            f"{first.title} {first.minutes} minutes, nothing to know before.", width="content"
+            f"{first.title} {first.minutes} minutes, no prior knowledge needed.", width="content"
         )
 
 

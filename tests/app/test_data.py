@@ -244,7 +244,7 @@ def test_an_upload_stays_on_all_pages_and_until_it_is_taken_out() -> None:
     assert counts(app) == before
     app.button(key="take_out.upload").click().run()
     assert complaints(app) == [
-        "No file was uploaded yet: upload one on the Data page, or choose another source."
+        "No file has been uploaded yet: upload one on the Data page, or choose another source."
     ]
 
 

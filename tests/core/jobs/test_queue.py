@@ -68,7 +68,7 @@ def test_fresh_browsers_do_not_fill_the_queue(monkeypatch: pytest.MonkeyPatch) -
     while queue.pop().person.is_known:
         pass
     with pytest.raises(
-        RecipeError, match="4 runs waiting of people who belong to no class .limit 2"
+        RecipeError, match="4 runs waiting from people who are in no class .limit 2"
     ):
         queue.check_room(person("Z"), 5)
 

@@ -398,7 +398,7 @@ def test_uploads(runner: Runner, tmp_path: Path) -> None:
     none = runner.submit(recipe_of().changed(data=DataRecipe(source="upload")), "me")
     assert over(runner, found).message is None
     assert over(runner, found).state == "done"
-    for key, words in ((lost, "upload it again"), (none, "No file was uploaded yet")):
+    for key, words in ((lost, "upload it again"), (none, "No file has been uploaded yet")):
         told = over(runner, key)
         assert told.state == "failed"
         assert words in str(told.message)
