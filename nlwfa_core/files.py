@@ -196,8 +196,8 @@ class FileShelf:
     """A folder of uploaded files, each stored under the hash of its content. Worker processes read
     the files that a recipe names.
 
-    Beside a file stands the name that it was uploaded with. Names are for people: no recipe and no
-    key contains them.
+    Each file is stored with the name that it was uploaded with. Names are for people: no recipe and
+    no key contains them.
 
     >>> from pathlib import Path, PurePath
     >>> from tempfile import TemporaryDirectory

@@ -65,7 +65,7 @@ FORMAT = 1
 
 @dataclass(frozen=True)
 class Competition:
-    """What distinguishes a competition.
+    """The properties of a competition.
 
     Attributes
     ----------
@@ -157,7 +157,7 @@ COMPETITIONS = {
 
 @dataclass(frozen=True)
 class ProblemResult:
-    """What a search reached on a problem.
+    """The result of a search on a problem.
 
     Attributes
     ----------

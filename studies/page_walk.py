@@ -54,7 +54,7 @@ STRINGS = b"ab\nba\nabab\nb\n" * 50
 
 @dataclass(frozen=True)
 class Route:
-    """Where a walk begins and ends, and what is left out of it.
+    """The ends of a walk, and what is left out of it.
 
     Attributes
     ----------

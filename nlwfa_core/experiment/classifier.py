@@ -209,7 +209,7 @@ class Classifier:
 
 @dataclass(frozen=True, eq=False)
 class Confusion:
-    """How often strings of each label got which label.
+    """The counts of strings by their label and the label that they got.
 
     Attributes
     ----------
@@ -288,7 +288,7 @@ class Confusion:
 
 @dataclass(frozen=True)
 class Disagreement:
-    """How many strings one classifier alone gets right, and how many the other."""
+    """The numbers of strings that only one of two classifiers gets right."""
 
     first_alone: int
     second_alone: int

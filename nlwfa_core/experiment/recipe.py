@@ -70,7 +70,7 @@ def _reading_option(name: str) -> Any:
 
 
 class DataRecipe(Record):
-    """Where the strings come from, and how they are split.
+    """The source of the strings, and how they are split.
 
     Attributes
     ----------
@@ -229,7 +229,7 @@ class DataRecipe(Record):
 
     @property
     def reading(self) -> Reading:
-        """How the uploaded files of strings are read."""
+        """Return how the uploaded files of strings are read."""
         fields = self.fields()
         return Reading(
             **{name: fields[field] for field, name in READING_FIELDS.items() if field in fields}

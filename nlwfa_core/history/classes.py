@@ -128,7 +128,7 @@ class Answer:
 
 @dataclass(frozen=True)
 class HandIn:
-    """What a member has handed in: a link or a text."""
+    """A hand-in of a member: a link or a text."""
 
     member: str
     number: int
@@ -669,7 +669,7 @@ def _last_use() -> sa.ColumnElement[float]:
 
 
 def _may_go() -> sa.ColumnElement[bool]:
-    """Whether a session may be deleted to make room for another."""
+    """The condition that a session may be deleted to make room for another."""
     return sa.or_(_num_members() < CLASS_SIZE, _last_use() < time() - IDLE_SECONDS)
 
 

@@ -96,7 +96,7 @@ class Points:
 
 @dataclass(frozen=True)
 class Person:
-    """Who submits jobs, from any number of sessions."""
+    """A submitter of jobs, from any number of sessions."""
 
     name: str  # of a browser, or of somebody who has signed in
     # Whether the server knows more of them than this name, such as that they belong to a class.

@@ -51,7 +51,7 @@ MATRIX_FIELDS = [name for name, entry in options_of(HankelRecipe).items() if not
 
 @dataclass(frozen=True, eq=False)
 class FitReport:
-    """What learning did: losses, times, properties of the model, and warnings.
+    """A report on the learning: losses, times, properties of the model, and warnings.
 
     Attributes
     ----------

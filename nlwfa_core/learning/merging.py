@@ -127,7 +127,7 @@ def fit_pdfa(
 
 
 class Choice(NamedTuple):
-    """What was decided about a candidate.
+    """A decision about a candidate.
 
     Attributes
     ----------
@@ -234,7 +234,7 @@ def _automaton(counts: FloatArray, targets: IntArray, pseudo_count: float) -> WF
 
 
 class _Fold(NamedTuple):
-    """Which nodes are merged if a candidate is merged into each of several states."""
+    """The nodes that are merged if a candidate is merged into each of several states."""
 
     states: IntArray  # (num_pairs,): the position of the state in the list of states
     into: IntArray  # into, nodes (num_pairs,): each node, and the node into which it is merged

@@ -113,7 +113,7 @@ def never() -> bool:
 
 @dataclass(frozen=True, eq=False)
 class TrainingLog:
-    """How a training went.
+    """The record of a training.
 
     It is finished if it ended at a stationary point of the loss that it minimised: if the norm of
     the gradient there is at most the share STATIONARY (0.001) of that loss, whatever the optimiser,

@@ -143,7 +143,7 @@ def batches(train: Sample, rng: np.random.Generator) -> Iterator[PackedSequence]
 
 @dataclass(frozen=True)
 class Training:
-    """How a recurrent network is trained.
+    """The settings of the training of a recurrent network.
 
     Attributes
     ----------

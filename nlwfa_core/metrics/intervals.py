@@ -140,7 +140,7 @@ class Interval:
 
 @dataclass(frozen=True, eq=False)
 class StringScores:
-    """What each distinct test string contributes to a model's scores, computed once for all
+    """The contributions of each distinct test string to a model's scores, computed once for all
     resamples.
 
     "Per draw" means that a string which was drawn c times has a c-th of the sum over its rows of T.

@@ -27,7 +27,7 @@ TOP = 5  # ranks that NDCG@5 counts
 
 @dataclass(frozen=True)
 class NextSymbolScore:
-    """How well a model predicts next symbols along the test strings.
+    """The scores of a model's predictions of next symbols along the test strings.
 
     Attributes
     ----------
@@ -195,8 +195,8 @@ def _total_bits(
 
 @dataclass(frozen=True, eq=False)
 class NextSymbolsByString:
-    """What each string contributes to next-symbol scores: sums over its prefixes. All arrays have
-    the shape (num_words,).
+    """The contributions of each string to next-symbol scores: sums over its prefixes. All arrays
+    have the shape (num_words,).
 
     For strings with counts c, `NextSymbolScore.bits_per_symbol` is (c @ bits) / (c @
     num_predictions), and so on.

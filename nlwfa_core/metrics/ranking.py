@@ -189,7 +189,7 @@ class Prefixes:
 
 @dataclass(frozen=True)
 class RankingScore:
-    """How good a ranking is.
+    """The score of a ranking.
 
     Attributes
     ----------

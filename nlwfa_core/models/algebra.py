@@ -206,7 +206,7 @@ def reaching_words(wfa: WFA) -> list[Word]:
 
 @check_types
 def norm(wfa: WFA) -> float:
-    """√(Σ_x f(x)²) over all strings: the L2 norm of the function; ∞ if the sum diverges.
+    """Compute √(Σ_x f(x)²) over all strings: the L2 norm of the function; ∞ if the sum diverges.
 
     Σ f(x)² = α₀ᵀ G α₀, with G the Gram matrix of the vectors A_v α∞ of all strings v (Cortes,
     Mohri, Rastogi 2006).
@@ -270,8 +270,8 @@ def converges_absolutely(wfa: WFA, max_products: int = 100_000) -> bool | None:
 
 @check_types
 def distance(left: WFA, right: WFA) -> float:
-    """√(Σ_x (f(x) − g(x))²) over all strings: the L2 distance of two functions; 0 if they are equal
-    up to rounding.
+    """Compute √(Σ_x (f(x) − g(x))²) over all strings: the L2 distance of two functions; 0 if they
+    are equal up to rounding.
 
     >>> half = WFA([1], [[[0.5]]], [0.5])
     >>> distance(half, half), round(distance(half, 0 * half) ** 2, 6)
@@ -301,7 +301,7 @@ def _reachable(wfa: WFA) -> WFA:
 
 @check_types
 def relative_entropy(left: WFA, right: WFA) -> float:
-    """Σ_x f(x) log₂ (f(x) / g(x)) over all strings, in bits: the KL divergence, if both are
+    """Compute Σ_x f(x) log₂ (f(x) / g(x)) over all strings, in bits: the KL divergence, if both are
     distributions.
 
     Both automata must be deterministic, with weights that are not negative: then a string has one
@@ -484,8 +484,8 @@ def approximate(wfa: WFA, num_states: int) -> WFA:
 
 @check_types
 def forward(wfa: WFA, word: WordLike) -> FloatArray:
-    """α₀ᵀ A_{x₁…x_i} for i = 0 … t: the state after each prefix of a string, shape (length + 1,
-    num_states).
+    """Compute α₀ᵀ A_{x₁…x_i} for i = 0 … t: the state after each prefix of a string, shape (length
+    + 1, num_states).
 
     >>> forward(WFA([1], [[[0.5]]], [0.5]), (0, 0)).tolist()
     [[1.0], [0.5], [0.25]]
@@ -498,8 +498,8 @@ def forward(wfa: WFA, word: WordLike) -> FloatArray:
 
 @check_types
 def backward(wfa: WFA, word: WordLike) -> FloatArray:
-    """A_{x_{i+1}…x_t} α∞ for i = 0 … t: the weights of the rest of a string from each state, shape
-    (length + 1, num_states).
+    """Compute A_{x_{i+1}…x_t} α∞ for i = 0 … t: the weights of the rest of a string from each
+    state, shape (length + 1, num_states).
 
     The product of row i with row i of `forward` is f(x), for every i.
 

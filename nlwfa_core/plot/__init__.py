@@ -138,8 +138,8 @@ def new_axes(width: float = WIDTH, height: float = HEIGHT) -> Axes:
 def save(
     ax: Axes, path: Path | str, width: float | None = None, height: float | None = None
 ) -> Path:
-    """Write the figure of some Axes to a file, whose suffix says the format: .pdf, .svg, .pgf, .eps
-    or .png.
+    """Write the figure of some Axes to a file, whose suffix determines the format: .pdf, .svg,
+    .pgf, .eps or .png.
 
     The same figure gives the same bytes: no date is written.
 

@@ -15,7 +15,7 @@ CLOCKS = {"wall": "wall time", "processor": "processor time, divided by the numb
 
 @dataclass(frozen=True)
 class Budget:
-    """How much a search may spend.
+    """The budget of a search.
 
     Attributes
     ----------

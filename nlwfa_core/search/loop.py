@@ -145,7 +145,7 @@ RESERVED_SHARE = 0.25  # at most this share of the time is reserved for training
 
 @dataclass(frozen=True)
 class NGramRecipe:
-    """What determines an n-gram: its order, and its smoothing, one of `ngram.SMOOTHINGS`."""
+    """The settings of an n-gram: its order, and its smoothing, one of `ngram.SMOOTHINGS`."""
 
     order: int
     smoothing: str = WITTEN_BELL
@@ -282,7 +282,7 @@ def _perplexity(bits: float, symbols: float) -> float:
 
 @dataclass(frozen=True)
 class FamilyResult:
-    """What a family reached."""
+    """The result of a family."""
 
     family: str
     title: str  # of its best candidate

@@ -30,7 +30,7 @@ def _column(title: str, help: str, *formats: str) -> Any:
 
 
 class Reading(Record):
-    """What is known of a file of strings before it is read.
+    """Choices about how to read a file of strings.
 
     Attributes
     ----------

@@ -34,8 +34,8 @@ class Bar:
 
 @dataclass(frozen=True)
 class Tally:
-    """How many people answered a question, and how many of them were right at the first try or,
-    after a hint, at the second.
+    """The number of people who answered a question, and how many of them were right at the first
+    try or, after a hint, at the second.
     """
 
     answered: int

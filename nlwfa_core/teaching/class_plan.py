@@ -22,7 +22,7 @@ INTRODUCTION = ""  # the name of the note with the sections that belong to no st
 
 @dataclass(frozen=True)
 class Note:
-    """What a teacher should know about a step; `say` of the introduction is all of its text."""
+    """The notes for a teacher about a step; `say` of the introduction is all of its text."""
 
     minutes: int
     say: str  # say, wrong: Markdown
@@ -53,7 +53,8 @@ def read_notes(text: str) -> dict[str, Note]:
 
 @dataclass(frozen=True)
 class StepPlan:
-    """What a teacher says, expects and watches for at a step; all Markdown, and may be empty."""
+    """A row of the plan: what a teacher says, expects and watches for at a step; all Markdown, and
+    may be empty."""
 
     say: str
     expect: str

@@ -95,8 +95,8 @@ class Lesson:
 
     @cached_property
     def emphasised(self) -> frozenset[str]:
-        """What the steps' texts, questions and answers emphasise in Markdown, such as "KL" in "the
-        column *KL*".
+        """The words that the steps' texts, questions and answers emphasise in Markdown, such as
+        "KL" in "the column *KL*".
         """
         texts = [text for step in self.steps for text in (step.text, repr(step.question))]
         return frozenset(

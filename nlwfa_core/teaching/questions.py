@@ -67,7 +67,7 @@ class Question:
 
 @dataclass(frozen=True)
 class Response:
-    """What a person has answered to one question so far: a small value that can be stored."""
+    """A person's answers to one question so far: a small value that can be stored."""
 
     # the name of the question: `rank/1` is the first step of the lesson *rank*, `cell` a task of
     # the bank

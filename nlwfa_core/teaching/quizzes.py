@@ -54,7 +54,7 @@ class Quiz:
 
 @dataclass(frozen=True)
 class Gain:
-    """How much a class has learned, as shares of the items that were right."""
+    """The gain of a class between two quizzes, as shares of the items that were right."""
 
     number: int  # the people who took the quiz both before and after
     before: float  # before, after: their average shares; nan if there is nobody

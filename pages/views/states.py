@@ -198,7 +198,7 @@ def _identity(recipe: Recipe, graphs: list[walk.Graph]) -> str:
 
 @dataclass(frozen=True)
 class Picture:
-    """What is shown of the states.
+    """The view of the states.
 
     Attributes
     ----------

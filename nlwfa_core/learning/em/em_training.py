@@ -50,7 +50,7 @@ ACCELERATION, LONGEST_STEP, LARGEST_FACTOR = 1.2, 10, 100.0
 
 @dataclass(frozen=True)
 class EMRecipe:
-    """What determines a model that EM learns from some strings.
+    """The settings that determine a model that EM learns from some strings.
 
     Raises RecipeError if a number is not possible, or a name is unknown.
     """

@@ -168,7 +168,7 @@ def random_hmm(tree: PrefixTree, num_states: int, rng: np.random.Generator) -> H
 
 @dataclass(frozen=True)
 class EM:
-    """How EM runs.
+    """The settings of EM.
 
     Attributes
     ----------

@@ -45,7 +45,7 @@ MAX_WORDS, MAX_SYMBOLS = 1_000_000, 100_000_000
 
 @dataclass(frozen=True, eq=False)
 class LearnedByQueries:
-    """What `learn_by_queries` found.
+    """The result of `learn_by_queries`.
 
     Attributes
     ----------

@@ -81,7 +81,7 @@ MEAN, SQUARE, WARM_UP, LONGEST = 0.9, 0.99, 100, 1.0
 
 @dataclass(frozen=True, eq=False)
 class Teaching:
-    """What all generations have in common.
+    """The values that all generations share.
 
     Attributes
     ----------

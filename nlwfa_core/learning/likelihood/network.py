@@ -108,7 +108,7 @@ class Network:
 
 
 class Outputs(NamedTuple):
-    """What a stack of networks computes for each prefix of a tree.
+    """The values that a stack of networks computes for each prefix of a tree.
 
     Attributes
     ----------

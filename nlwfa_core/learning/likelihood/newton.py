@@ -40,7 +40,7 @@ LEAST_GAIN = 2.0  # nats
 
 @dataclass(frozen=True, eq=False)
 class Descended:
-    """Where a training has ended.
+    """The end of a training.
 
     Attributes
     ----------

@@ -45,7 +45,7 @@ Loss = Callable[[], tuple[float, Sequence[FloatArray]]]
 
 @dataclass(frozen=True)
 class Descent:
-    """How a loss is minimised, and when to stop.
+    """The settings of a descent: how a loss is minimised, and when to stop.
 
     Raises RecipeError if the optimiser or the schedule is unknown.
     """

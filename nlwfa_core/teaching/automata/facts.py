@@ -76,7 +76,7 @@ def hankel_block(wfa: WFA, prefixes: int, suffixes: int) -> HankelMatrix:
 
 @dataclass(frozen=True)
 class Mass:
-    """What the weights of all strings sum to, and whether they are probabilities."""
+    """The sum of the weights of all strings, and whether they are probabilities."""
 
     total: float  # Σ f(x); ∞ if the sum diverges
     radius: float  # the spectral radius of Σ_σ A_σ; the sum converges if it is below 1

@@ -124,7 +124,7 @@ def _json_lines(words: Words, alphabet: Alphabet) -> bytes:
 
 @dataclass(frozen=True, eq=False)
 class LearningCurve:
-    """How far learned weights are from the true ones."""
+    """The errors of learned weights."""
 
     sizes: tuple[int, ...]  # numbers of strings
     # (num_sizes, num_seeds): Σ |f̂(x) − f(x)| over the strings that are compared
