@@ -10,14 +10,17 @@ import importlib
 import inspect
 import re
 import runpy
+import shlex
 import textwrap
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+import typer
 
 import nlwfa_core
+from nlwfa_core.cli.main import app
 
 pytest.importorskip("matplotlib")
 import matplotlib.pyplot as plt
@@ -165,3 +168,29 @@ def test_the_programs_of_a_page_run_as_they_are_printed(
         exec(compile(textwrap.dedent(listing), page.name, "exec"), names)
     assert SAYS.get(page.stem, "") in capsys.readouterr().out
     assert page.stem != "figure" or Path("singular-values.pdf").stat().st_size > 1000
+
+
+def commands(page: Path) -> list[list[str]]:
+    """The lines of a page that call nlwfa, as arguments; synopses without brackets."""
+    blocks = re.findall(
+        r"^ *```sh\n(.*?)```", page.read_text(encoding="utf-8"), flags=re.DOTALL | re.MULTILINE
+    )
+    lines = "".join(blocks).replace("\\\n", " ").splitlines()
+    return [
+        shlex.split(re.split(" > ", line)[0].replace("[", "").replace("]", ""), comments=True)[1:]
+        for line in lines
+        if line.startswith("nlwfa ")
+    ]
+
+
+@pytest.mark.parametrize(
+    "page", [page for page in [*SITE, *FRONT] if commands(page)], ids=lambda path: path.stem
+)
+def test_commands_have_the_options_that_pages_show(page: Path) -> None:
+    for arguments in commands(page):
+        command: Any = typer.main.get_command(app)
+        rest = arguments
+        while hasattr(command, "resolve_command"):
+            context = command.make_context("nlwfa", list(rest), resilient_parsing=True)
+            name, command, rest = command.resolve_command(context, rest)
+        command.make_context(name, list(rest))  # an unknown option, or a missing one, raises
