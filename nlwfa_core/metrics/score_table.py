@@ -229,7 +229,8 @@ class Scores:
     are those of `RankingScore`, over `TestSet.prefixes`. A field is None if the test set does not
     have the truth or the prefixes that it needs. A score is nan, printed as "undefined", if it
     can't be computed: `why_undefined` says why. `num_unknown` counts the test strings with a symbol
-    that the model does not know, whose weight is 0.
+    that the model does not know: their weight is 0, unless its alphabet has a symbol as which they
+    are read.
 
     Scores are printed as a table, also in a notebook.
 
@@ -425,7 +426,11 @@ class Scores:
                 rows.append(("perplexity", _perplexity(self.log2_pauto), f"{convention}; {beside}"))
         if self.num_unknown:
             rows.append(
-                ("test strings with unknown symbols", f"{self.num_unknown:,}", "their weight is 0")
+                (
+                    "test strings with unknown symbols",
+                    f"{self.num_unknown:,}",
+                    "their weight is 0, or the model has a symbol for the unknown",
+                )
             )
         return rows
 
