@@ -75,6 +75,7 @@ from .sources.spice import write_ranking as write_ranking
 from .sources.string_files import read_strings as read_strings
 from .sources.value_files import read_values as read_values
 from .strings.plain import as_sample as as_sample
+from .strings.plain import frequent_symbols as frequent_symbols
 from .strings.sample import Sample as Sample
 from .strings.words import Alphabet as Alphabet
 from .strings.words import Words as Words

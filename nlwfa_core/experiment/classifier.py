@@ -404,7 +404,7 @@ def _union(alphabets: Any) -> Alphabet:
     """Join alphabets: the symbols of the first, then those of the others, in order."""
     first, *others = alphabets
     new = set(chain.from_iterable(one.symbols for one in others)).difference(first.symbols)
-    return Alphabet((*first.symbols, *in_order(new))) if new else first
+    return Alphabet((*first.symbols, *in_order(new)), first.unknown) if new else first
 
 
 def _over_one_alphabet(

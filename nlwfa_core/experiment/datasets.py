@@ -23,9 +23,10 @@ from ..sources.reading import Reading
 from ..sources.registry import GENERATORS, Generator, TrueModel
 from ..sources.spice import read_prefixes, read_targets, targets_of, targets_reading
 from ..sources.string_files import StringFile, read_strings, shipped_verbs
+from ..strings.plain import frequent_symbols
 from ..strings.sample import Sample
 from ..strings.words import Alphabet, FloatArray, Words, distinct
-from .recipe import DataRecipe
+from .recipe import OPTIONS, SKIP, SYMBOL, DataRecipe
 
 # Largest share of a file's strings for validation, and for testing.
 LARGEST_SHARE = 1 / 5
@@ -179,7 +180,13 @@ def _upload(recipe: DataRecipe, files: Files) -> Data:
         raise RecipeError(
             f"A file of prefixes and a file of targets belong together: upload the {missing} too."
         )
-    file = read_strings(files(recipe.upload), recipe.reading)
+    for name in ("upload_model", "upload_prefixes"):
+        if recipe.unseen == SYMBOL and getattr(recipe, name):
+            raise RecipeError(
+                f"a {OPTIONS[name].title} can't be used with a symbol for the unknown: its symbols "
+                "are those of the strings"
+            )
+    file = read_strings(files(recipe.upload), recipe.reading, recipe.declared, extend=False)
     sample, notes, format, readings = (
         file.packed_sample(),
         list(file.notes),
@@ -330,6 +337,16 @@ def _split(
         )
     train, validation, rest = sample.split([num_train, num_validation, num_test], recipe.seed)
     held_out = test or _test_of(rest, model)
+    if recipe.unseen == SYMBOL:
+        alphabet = recipe.declared or frequent_symbols(train, recipe.min_count, recipe.unknown)
+        notes += mapped_notes(train, alphabet, "training")
+        notes += mapped_notes(held_out.sample, alphabet)
+        train, validation = train.in_alphabet(alphabet), validation.in_alphabet(alphabet)
+        notes += rare_unknown_notes(train)
+        held_out = held_out.in_alphabet(alphabet)
+    elif recipe.unseen == SKIP:
+        notes += skipped_notes(held_out.sample, train.alphabet)
+        held_out = held_out.known_to(train.alphabet)
     notes += unseen_notes(train, held_out.sample)
     if test is not None and not tests_on_training_strings(recipe):
         notes += overlap_notes(train, held_out.sample)
@@ -434,6 +451,40 @@ def unseen_notes(train: Sample, test: Sample, role: str = "test") -> tuple[str, 
     seen = np.zeros(test.num_symbols, dtype=bool)
     seen[np.unique(train.words.symbols)] = True
     return _notes_on_symbols(test, seen, role, "that no training string has")
+
+
+def mapped_notes(strings: Sample, alphabet: Alphabet, role: str = "test") -> tuple[str, ...]:
+    """Say how many strings have symbols that an alphabet has not, and reads as that for the
+    unknown; empty if none has.
+    """
+    which = f"that are read as {alphabet.unknown!r}"
+    return _notes_on_symbols(strings, _in_alphabet(strings, alphabet), role, which)
+
+
+def rare_unknown_notes(train: Sample) -> tuple[str, ...]:
+    """Warn if no training string has the symbol for the unknown."""
+    unknown = train.alphabet.unknown
+    if unknown is None or (train.words.symbols == train.alphabet.numbers[unknown]).any():
+        return ()
+    return (
+        f"No training string has the symbol {unknown!r}, so a model that does not smooth gives it "
+        "the weight 0.",
+    )
+
+
+def skipped_notes(test: Sample, alphabet: Alphabet) -> tuple[str, ...]:
+    """Say how many strings are left out, because they have symbols that an alphabet has not; empty
+    if none has.
+    """
+    notes = _notes_on_symbols(
+        test, _in_alphabet(test, alphabet), "test", "that the model does not know"
+    )
+    return tuple(f"{note[:-1]}; they are left out." for note in notes)
+
+
+def _in_alphabet(strings: Sample, alphabet: Alphabet) -> npt.NDArray[np.bool_]:
+    """Return which symbols of some strings are in an alphabet, shape (num_symbols,)."""
+    return np.array([symbol in alphabet.numbers for symbol in strings.alphabet.symbols])
 
 
 def unknown_notes(test: Sample, num_known: int, role: str = "test") -> tuple[str, ...]:

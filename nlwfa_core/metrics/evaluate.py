@@ -74,10 +74,11 @@ def evaluate(model: Model | HasModel, test: TestSet | SampleLike, floor: float =
 
     Strings are a Sample, or what `strings.plain.as_sample` takes; their target is their frequencies
     (`TestSet.empirical`). If the test set's alphabet is not the model's, its symbols are renumbered
-    to match it; a string with a symbol that the model does not know has the weight 0, or is read
-    with the alphabet's symbol for the unknown, and `Scores.num_unknown` counts it. A model without an alphabet knows symbols only by their numbers.
-    It can be scored if these are unambiguous: the test set has as many symbols as the model, or its
-    symbols are themselves numbers. `floor` is that of `pautomac_score`.
+    to match it. A symbol that the model does not know is read as its alphabet's symbol for the
+    unknown or, if that has none, gives the string the weight 0; `Scores.num_unknown` counts these
+    strings. A model without an alphabet knows symbols only by their numbers. It can be scored if
+    these are unambiguous: the test set has as many symbols as the model, or its symbols are
+    themselves numbers. `floor` is that of `pautomac_score`.
 
     Raises
     ------

@@ -136,7 +136,8 @@ class TestSet:
                 "of a model that does not tell these symbols apart"
             )
         first, inverse = distinct(words)
-        target = np.bincount(inverse, self.target, len(first))
+        target = np.zeros(len(first))
+        np.add.at(target, inverse, self.target)
         prefixes = None if self.prefixes is None else self.prefixes.in_alphabet(alphabet, owner)
         return replace(
             self, words=words.take(first), target=target, sample=sample, prefixes=prefixes

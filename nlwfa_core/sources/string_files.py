@@ -38,7 +38,16 @@ from ..files import LAB_FOLDER, read_capped
 from ..limits import WHOLE_FILE, check_at_most, check_limit
 from ..strings.plain import hold_tokens
 from ..strings.sample import Sample
-from ..strings.words import LAMBDA, Alphabet, IntArray, Words, in_order, offsets_of, smallest
+from ..strings.words import (
+    LAMBDA,
+    NUMBER,
+    Alphabet,
+    IntArray,
+    Words,
+    in_order,
+    offsets_of,
+    smallest,
+)
 from .letters import as_windows_1252, empty_word_notes, symbol_notes
 from .other_files import ABBADINGO_HEADER, format_of_other_file, is_labelled, line_notes
 from .other_formats import (
@@ -797,18 +806,24 @@ class _SymbolNumbers(dict[str, int]):
 
 
 def encode_cells(
-    blocks: Cells, tokens: bool, alphabet: Alphabet | None
+    blocks: Cells, tokens: bool, alphabet: Alphabet | None, extend: bool = True
 ) -> tuple[list[Words], Alphabet]:
     """Convert blocks of cells to words. Return packed words for each block, and their alphabet:
     `alphabet`, then new symbols.
 
-    Raises FormatError if a string is too long, or there are too many symbols or none.
+    Raises FormatError if a string is too long, there are too many symbols or none, or there are new
+    symbols and `extend` is false.
     """
     first_symbols = alphabet.symbols if alphabet else ()
     numbers, parts = _SymbolNumbers(first_symbols), list[Words]()
     longest = line = 0
     for cells, lines in blocks:
-        part, lengths = _encode_block(cells, tokens, numbers)
+        if alphabet and alphabet.unknown in cells:  # alone on a line, it is no sequence of letters
+            part, lengths = _encode_block(cells, tokens, numbers, alphabet.unknown)
+        else:
+            part, lengths = _encode_block(cells, tokens, numbers)
+        if alphabet and not extend:
+            _check_declared(part, lines, alphabet, numbers)
         parts.append(part)
         if lengths.max() > longest:
             longest, line = int(lengths.max()), lines[int(lengths.argmax())]
@@ -829,14 +844,30 @@ def encode_cells(
     return parts, full
 
 
+def _check_declared(
+    part: Words, lines: Sequence[int], alphabet: Alphabet, numbers: _SymbolNumbers
+) -> None:
+    """Raise FormatError if a word has a symbol that is not in a declared alphabet."""
+    for position in np.flatnonzero(part.symbols >= len(alphabet))[:1]:
+        row = int(np.searchsorted(part.offsets, position, side="right")) - 1
+        raise not_declared(list(numbers)[part.symbols[position]], alphabet, lines[row])
+
+
+def not_declared(symbol: str, alphabet: Alphabet, line: int | None = None) -> FormatError:
+    """Make the error for a training string with a symbol that is not in a declared alphabet."""
+    return FormatError(
+        f"symbol {quoted(symbol)} is not in the declared alphabet of {alphabet.summary}", line
+    )
+
+
 def _encode_block(
-    cells: list[str], tokens: bool, numbers: _SymbolNumbers
+    cells: list[str], tokens: bool, numbers: _SymbolNumbers, whole: str | None = None
 ) -> tuple[Words, IntArray]:
-    """Convert cells to packed words.
+    """Convert cells to packed words. A cell that is `whole` is a single symbol.
 
     Return these, or no words if one is too long, and the length of each.
     """
-    rows = [symbols_of(cell, tokens) for cell in cells]
+    rows = [symbols_of(cell, tokens or cell == whole) for cell in cells]
     lengths = np.fromiter(map(len, rows), dtype=np.int64, count=len(rows))
     if lengths.max() > limits.most("string_length"):
         return Words.of([]), lengths
@@ -970,7 +1001,10 @@ def read_as(format: str, symbols: Sequence[str], detail: str = "") -> str:
 
 @check_types
 def read_strings(
-    data: bytes | Path, format: str | Reading = "auto", alphabet: Alphabet | None = None
+    data: bytes | Path,
+    format: str | Reading = "auto",
+    alphabet: Alphabet | None = None,
+    extend: bool = True,
 ) -> StringFile:
     """Read the strings of a file.
 
@@ -988,21 +1022,27 @@ def read_strings(
         separator and the columns.
     alphabet : Alphabet, optional
         The training strings' alphabet: its symbols keep their numbers, and new ones are numbered
-        after them.
+        after them, also if it has a symbol for the unknown: `Sample.in_alphabet` then reads them as
+        that.
+    extend : bool
+        Whether strings may have other symbols than those of an `alphabet` that has none for the
+        unknown.
 
     Raises
     ------
     FormatError
-        If the file can't be read. The error names the line that is wrong, if there is one.
+        If the file can't be read, or a string has another symbol and may not. The error names the
+        line that is wrong, if there is one.
     RecipeError
         If the format is unknown, or there is no such file.
     """
     reading = Reading(format) if isinstance(format, str) else format
+    extend = extend or bool(alphabet and alphabet.unknown)
     cleaned = clean(in_utf8(bytes_of(data), reading.encoding))
     rows = first_rows(cleaned)
     layout = layout_of(reading, rows, alphabet, lambda: _visible_rows(cleaned))
     if layout.format == "pautomac":
-        return _read_pautomac(cleaned, alphabet)
+        return _read_pautomac(cleaned, alphabet, extend)
     notes: list[str] = []
     counts = _CountColumn()
     if table := counted_table(layout, lambda: line_blocks(cleaned)):
@@ -1018,7 +1058,7 @@ def read_strings(
     first = alphabet
     if layout.format == "abbadingo" and alphabet is None:
         first = _numbered_by_header(rows)
-    parts, full = encode_cells(cells, tokens, first)
+    parts, full = encode_cells(cells, tokens, first, extend)
     weights = np.concatenate(counts.blocks) if counts.blocks else None
     if layout.format in ("tokens", "characters"):
         notes += [*title_notes(rows), *line_notes(rows)]
@@ -1284,7 +1324,7 @@ def _visible_rows(cleaned: bytes) -> Iterator[str]:
     return (row for rows in line_blocks(cleaned) for row in rows if row.strip())
 
 
-def _read_pautomac(cleaned: bytes, alphabet: Alphabet | None) -> StringFile:
+def _read_pautomac(cleaned: bytes, alphabet: Alphabet | None, extend: bool) -> StringFile:
     num_symbols, parts, new_symbols = len(alphabet or ()), list[Words](), set[int]()
     for block in parse_pautomac(pieces_of(cleaned), limits.most("strings")):
         parts.append(block.words.packed())
@@ -1292,11 +1332,18 @@ def _read_pautomac(cleaned: bytes, alphabet: Alphabet | None) -> StringFile:
             new_symbols.update(
                 np.unique(block.words.symbols[block.words.symbols >= num_symbols]).tolist()
             )
-    full = (
-        alphabet
-        if alphabet and num_symbols >= block.num_symbols
-        else Alphabet.numbered(block.num_symbols)
-    )
+    own = Alphabet.numbered(block.num_symbols)
+    if alphabet and (alphabet.unknown is not None or not extend):
+        # not all numbers need be in such an alphabet, so they do not stand for its symbols in order
+        parts, full = _by_name(parts, own, alphabet, extend)
+        return StringFile(
+            parts,
+            None,
+            full,
+            "pautomac",
+            (*block.notes, *new_symbol_notes(alphabet, full.symbols[num_symbols:])),
+        )
+    full = alphabet if alphabet and num_symbols >= block.num_symbols else own
     notes = (
         *block.notes,
         *new_symbol_notes(alphabet, [full.symbols[symbol] for symbol in sorted(new_symbols)]),
@@ -1304,11 +1351,51 @@ def _read_pautomac(cleaned: bytes, alphabet: Alphabet | None) -> StringFile:
     return StringFile(parts, None, full, "pautomac", notes)
 
 
+def over_declared(sample: Sample, alphabet: Alphabet) -> Sample:
+    """Renumber a sample of numbers by a declared alphabet; numbers that it lacks get the next ones,
+    if it has a symbol for the unknown.
+
+    Raises FormatError if it lacks numbers and has none, or has names.
+    """
+    parts, full = _by_name([sample.words], sample.alphabet, alphabet, alphabet.unknown is not None)
+    return Sample(replace(parts[0], alphabet=full), sample.counts, full, sample.num_dropped)
+
+
+def _by_name(
+    parts: Sequence[Words], own: Alphabet, alphabet: Alphabet, extend: bool
+) -> tuple[list[Words], Alphabet]:
+    """Renumber words of numbers, of the alphabet `own`, by another alphabet and the numbers that it
+    lacks, and return this alphabet, too.
+
+    Raises FormatError if the other alphabet lacks numbers and `extend` is false, or has names.
+    """
+    check_numbers(alphabet)
+    used = np.unique(np.concatenate([np.unique(part.symbols) for part in parts])).tolist()
+    new = [own.symbols[symbol] for symbol in used if own.symbols[symbol] not in alphabet.numbers]
+    if new and not extend:
+        raise not_declared(new[0], alphabet)
+    full = Alphabet((*alphabet.symbols, *new))
+    renumbered = [replace(part, alphabet=own).in_alphabet(full) for part in parts]
+    return [replace(part, alphabet=None).packed() for part in renumbered], full
+
+
+def check_numbers(alphabet: Alphabet) -> None:
+    """Raise FormatError if an alphabet has other symbols than numbers and that for the unknown, so
+    that strings of numbers are not over it.
+    """
+    for symbol in alphabet.symbols:
+        if symbol != alphabet.unknown and not NUMBER.fullmatch(symbol):
+            raise FormatError(
+                "the symbols of a PAutomaC or SPiCe file are numbers; the alphabet has "
+                f"{alphabet.summary}"
+            )
+
+
 def new_symbol_notes(alphabet: Alphabet | None, new_symbols: Sequence[str]) -> list[str]:
     """Make a note that lists symbols of a file which the training strings do not have; empty if
-    there are none.
+    there are none, or all are read as the symbol for the unknown, which who maps them says.
     """
-    if alphabet is None or not new_symbols:
+    if alphabet is None or alphabet.unknown is not None or not new_symbols:
         return []
     return [
         f"{plural(len(new_symbols), 'symbol')} never seen in training: "

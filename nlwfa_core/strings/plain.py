@@ -40,6 +40,8 @@ WordsLike: TypeAlias = Words | Sample | Iterable[WordLike]
 AlphabetLike: TypeAlias = Alphabet | str | Iterable[str] | int
 SampleLike: TypeAlias = Sample | HasSample | Words | Mapping[str, int] | Iterable[WordLike]
 
+UNKNOWN = "<unk>"  # the usual symbol for the unknown
+MIN_COUNT = 2  # from how many occurrences on a symbol is usually known, if there is one
 FORMS = "text, a sequence of tokens, or a sequence of symbol numbers"
 
 
@@ -178,7 +180,7 @@ def as_sample(
 
 
 def frequent_symbols(
-    strings: SampleLike, min_count: int = 2, unknown: str = "<unk>"
+    strings: SampleLike, min_count: int = MIN_COUNT, unknown: str = UNKNOWN
 ) -> Alphabet:
     """Make the alphabet of the symbols that occur at least so often in strings, and of a symbol as
     which all others are read.
@@ -320,7 +322,7 @@ def _encoded(rows: Sequence[Sequence[str]], alphabet: Alphabet) -> Words:
     index = alphabet.numbers
     if alphabet.unknown is not None:
         others = set(chain.from_iterable(rows)).difference(index)
-        index |= dict.fromkeys(others, index[alphabet.unknown])
+        index = {**index, **dict.fromkeys(others, index[alphabet.unknown])}
     try:
         words = Words.of([[index[symbol] for symbol in row] for row in rows])
     except KeyError as error:

@@ -13,8 +13,9 @@ and time: an uploaded file may have 20 million words.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import chain, pairwise
 
 import numpy as np
@@ -149,8 +150,8 @@ class Alphabet:
         """
         return any(len(symbol) > 1 for symbol in self.symbols if symbol != self.unknown)
 
-    @property
-    def numbers(self) -> dict[str, int]:
+    @cached_property
+    def numbers(self) -> Mapping[str, int]:
         """Return the number of each symbol."""
         return {symbol: number for number, symbol in enumerate(self.symbols)}
 
@@ -209,7 +210,7 @@ class Alphabet:
         """
         if self.unknown is None:
             return ""
-        others = sorted(set(self._split(text)).difference(self.symbols))
+        others = sorted(set(self._split(text)) - self.numbers.keys())
         if not others:
             return ""
         are = "symbol is" if len(others) == 1 else "symbols are"
