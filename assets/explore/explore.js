@@ -293,11 +293,14 @@ class Material {
     return word.map((symbol) => this.symbols[symbol]).join(this.separator) || "λ";
   }
 
-  // A text as a word, without the symbols that are not known.
+  // A text as a word. Symbols that are not known become the one for the unknown, or are left out.
   read(text) {
-    const parts = this.separator ? text.trim().split(/\s+/) : [...text];
+    const whole = text.trim();
+    const isSpaced = this.unknown >= 0 && (/\s/.test(whole) || whole === this.symbols[this.unknown]);
+    const parts = this.inTokens || isSpaced ? whole.split(/\s+/).filter(Boolean) : [...whole];
     return parts
       .map((part) => this.symbols.indexOf(part))
+      .map((symbol) => (symbol < 0 ? this.unknown : symbol))
       .filter((symbol) => symbol >= 0)
       .slice(0, MOST_TAPE);
   }

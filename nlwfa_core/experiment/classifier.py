@@ -14,7 +14,7 @@ symbols are equally likely; with `floor=0`, one impossible symbol rules the labe
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain
@@ -400,11 +400,12 @@ def _is_empty(strings: SampleLike) -> bool:
         return False
 
 
-def _union(alphabets: Any) -> Alphabet:
+def _union(alphabets: Iterable[Any]) -> Alphabet:
     """Join alphabets: the symbols of the first, then those of the others, in order."""
+    first: Alphabet
     first, *others = alphabets
     new = set(chain.from_iterable(one.symbols for one in others)).difference(first.symbols)
-    return Alphabet((*first.symbols, *in_order(new)), first.unknown) if new else first
+    return first.extended(in_order(new)) if new else first
 
 
 def _over_one_alphabet(

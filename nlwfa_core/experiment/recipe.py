@@ -78,8 +78,11 @@ UNSEEN = {
     SKIP: "A test string with an unseen symbol is left out of the scores",
     SYMBOL: "An unseen symbol is read as the symbol for the unknown",
 }
-Symbols = Annotated[str, StringConstraints(max_length=1_000)]
-Unknown = Annotated[str, StringConstraints(max_length=40)]
+MOST_SYMBOLS = 1_000  # characters of a declared alphabet
+Symbols = Annotated[str, StringConstraints(max_length=MOST_SYMBOLS)]
+Unknown = Annotated[str, StringConstraints(max_length=40, strip_whitespace=True)]
+# The fields that say which symbols a model knows.
+SYMBOL_FIELDS = ("alphabet", "unseen", "unknown", "min_count")
 
 
 class DataRecipe(Record):

@@ -835,7 +835,7 @@ def encode_cells(
             "every string is empty: at least one symbol is needed to make an alphabet"
         )
     new_symbols = in_order(list(numbers)[len(first_symbols) :])
-    full = Alphabet((*first_symbols, *new_symbols))
+    full = alphabet.extended(new_symbols) if alphabet else Alphabet(tuple(new_symbols))
     sorted_number = np.empty(len(full), dtype=np.int64)
     sorted_number[[numbers[symbol] for symbol in full.symbols]] = np.arange(len(full))
     sorted_number = smallest(sorted_number)
@@ -1374,7 +1374,7 @@ def _by_name(
     new = [own.symbols[symbol] for symbol in used if own.symbols[symbol] not in alphabet.numbers]
     if new and not extend:
         raise not_declared(new[0], alphabet)
-    full = Alphabet((*alphabet.symbols, *new))
+    full = alphabet.extended(new)
     renumbered = [replace(part, alphabet=own).in_alphabet(full) for part in parts]
     return [replace(part, alphabet=None).packed() for part in renumbered], full
 

@@ -134,7 +134,7 @@ def as_sample(
         What the argument is called in errors.
     extend : bool
         Whether to add other symbols to the alphabet, after its own, rather than to refuse strings
-        with them. If the alphabet has a symbol for the unknown, others are read as that.
+        with them, or to read them as the alphabet's symbol for the unknown.
 
     Raises
     ------
@@ -166,9 +166,9 @@ def as_sample(
         raise RecipeError(f"{name} has no strings")
     if _in_writing(rows):
         symbols = _symbols(rows, alphabet)
-        if alphabet and extend and alphabet.unknown is None:
+        if alphabet and extend:
             new_symbols = set(chain.from_iterable(symbols)).difference(alphabet.symbols)
-            alphabet = Alphabet((*alphabet.symbols, *in_order(new_symbols)))
+            alphabet = alphabet.extended(in_order(new_symbols))
         alphabet = alphabet or Alphabet.of(chain.from_iterable(symbols))
         return Sample.of(_encoded(symbols, alphabet), alphabet, counts)
     words = as_words(rows, alphabet)

@@ -131,6 +131,14 @@ class Alphabet:
         check_unknown(unknown)
         return cls((*in_order(distinct - {unknown}), unknown), unknown)
 
+    def extended(self, symbols: Iterable[str]) -> Alphabet:
+        """Add symbols, after those of this alphabet.
+
+        >>> Alphabet(("a", "?"), unknown="?").extended(["b"])
+        Alphabet(('a', '?', 'b'), unknown='?')
+        """
+        return Alphabet((*self.symbols, *symbols), self.unknown)
+
     @property
     def is_numbered(self) -> bool:
         """Return whether each symbol is written as its number."""
