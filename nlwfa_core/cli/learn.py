@@ -260,7 +260,7 @@ def _read_training(
     path: Path, reading: Reading, max_distinct: int | None, symbols: Symbols
 ) -> tuple[Sample, tuple[str, ...]]:
     """Read training strings over the alphabet of the model, with notes."""
-    from ..experiment.datasets import mapped_notes, rare_unknown_notes
+    from ..experiment.datasets import mapped_notes, symbol_for_unknown_notes
 
     read, notes = read_sample(path, reading, max_distinct, symbols.declared)
     alphabet = symbols.known_in(read)
@@ -270,7 +270,7 @@ def _read_training(
     return sample, (
         *notes,
         *mapped_notes(read, alphabet, "training"),
-        *rare_unknown_notes(sample),
+        *symbol_for_unknown_notes(read, sample),
     )
 
 

@@ -341,8 +341,9 @@ def _split(
         alphabet = recipe.declared or frequent_symbols(train, recipe.min_count, recipe.unknown)
         notes += mapped_notes(train, alphabet, "training")
         notes += mapped_notes(held_out.sample, alphabet)
-        train, validation = train.in_alphabet(alphabet), validation.in_alphabet(alphabet)
-        notes += rare_unknown_notes(train)
+        mapped = train.in_alphabet(alphabet)
+        notes += symbol_for_unknown_notes(train, mapped)
+        train, validation = mapped, validation.in_alphabet(alphabet)
         held_out = held_out.in_alphabet(alphabet)
     elif recipe.unseen == SKIP:
         notes += skipped_notes(held_out.sample, train.alphabet)
@@ -461,15 +462,28 @@ def mapped_notes(strings: Sample, alphabet: Alphabet, role: str = "test") -> tup
     return _notes_on_symbols(strings, _in_alphabet(strings, alphabet), role, which)
 
 
-def rare_unknown_notes(train: Sample) -> tuple[str, ...]:
-    """Warn if no training string has the symbol for the unknown."""
+def symbol_for_unknown_notes(strings: Sample, train: Sample) -> tuple[str, ...]:
+    """Say what may be unexpected about the symbol for the unknown of `train`, which are some
+    strings in an alphabet that has one.
+    """
     unknown = train.alphabet.unknown
-    if unknown is None or (train.words.symbols == train.alphabet.numbers[unknown]).any():
+    if unknown is None:
         return ()
-    return (
-        f"No training string has the symbol {unknown!r}, so a model that does not smooth gives it "
-        "the weight 0.",
-    )
+    if not _occurs(unknown, train):
+        return (
+            f"No training string has the symbol {unknown!r}, so a model that does not smooth "
+            "gives it the weight 0.",
+        )
+    if _occurs(unknown, strings):
+        return (
+            f"The training strings have {unknown!r} already: other symbols are read as it, too.",
+        )
+    return ()
+
+
+def _occurs(symbol: str, strings: Sample) -> bool:
+    number = strings.alphabet.numbers.get(symbol, -1)
+    return bool((strings.words.symbols == number).any())
 
 
 def skipped_notes(test: Sample, alphabet: Alphabet) -> tuple[str, ...]:
