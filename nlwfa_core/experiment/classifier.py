@@ -413,13 +413,20 @@ def _over_one_alphabet(
 ) -> dict[str, Sample]:
     """Make samples whose symbols have the same numbers.
 
-    Raises RecipeError if a symbol is not in the alphabet that was passed.
+    Raises RecipeError if a symbol is not in the alphabet that was passed, or labels differ in their
+    symbol for the unknown.
     """
     samples = {label: as_sample(given, alphabet, label) for label, given in strings.items()}
     if alphabet is not None:
         return samples
     every = set(chain.from_iterable(sample.alphabet.symbols for sample in samples.values()))
-    shared = Alphabet.of(every)
+    unknowns = {sample.alphabet.unknown for sample in samples.values()}
+    if len(unknowns) > 1:
+        raise RecipeError(
+            "the strings of all labels need the same symbol for the unknown; got "
+            f"{listed(sorted(map(str, unknowns)))}"
+        )
+    shared = Alphabet.of(every, *unknowns)
     return {label: sample.in_alphabet(shared) for label, sample in samples.items()}
 
 
