@@ -62,6 +62,10 @@ CHOICES: dict[str, Mapping[str, str]] = {
 }
 
 
+# Flat names of fields on which it depends whether others have an effect.
+CONDITIONS = {other for entry in OPTIONS.values() for each in entry.when for other in each}
+
+
 def _options_of(kind: type[LearnerOptions]) -> list[str]:
     """List the flat names of a group of options that only some learners have."""
     shared = options_of(LearnerOptions)
@@ -205,7 +209,8 @@ def _effective() -> list[str]:
     choices = {
         name: st.session_state[name]
         for name in CONTROLS
-        if name in st.session_state and (name in CHOICES or OPTIONS[name].kind is bool)
+        if name in st.session_state
+        and (name in CHOICES or name in CONDITIONS or OPTIONS[name].kind is bool)
     }
     return list(flat(with_fields(FIRST, {}, choices)))
 
