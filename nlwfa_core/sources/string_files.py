@@ -948,9 +948,9 @@ class StringFile:
             for symbol, is_own in zip(self.alphabet.symbols, seen.tolist(), strict=True)
             if is_own
         ]
-        return read_as(
-            self.format, self.alphabet.symbols if self.format == "pautomac" else own, self.detail
-        )
+        if self.format == "pautomac" and self.alphabet.unknown is None:
+            own = list(self.alphabet.symbols)
+        return read_as(self.format, own, self.detail)
 
     @property
     def counts(self) -> IntArray:
