@@ -96,6 +96,13 @@ SCORES = (
         "normalised over what may follow.",
     ),
     Score(
+        "bits_without_end",
+        "bits per symbol (end not counted)",
+        "bits / symbol, no end",
+        "bits / symbol, no end",
+        "The same over symbols only: the end of a string is neither predicted nor counted.",
+    ),
+    Score(
         "ndcg5",
         "NDCG@5 against what followed (end counted; higher is better)",
         "NDCG@5",
@@ -243,6 +250,7 @@ class Scores:
     wer: float
     wer_without_end: float
     bits_per_symbol: float
+    bits_without_end: float
     num_words: int
     num_zero: int
     num_negative: int
@@ -289,6 +297,7 @@ class Scores:
         other_reasons = {
             "total_variation": "all outputs are 0",
             "wer_without_end": "all test strings are empty",
+            "bits_without_end": "all test strings are empty",
             "ndcg5_true": "the true model gives a prefix the probability 0",
             "next_kl": "the true model gives a prefix the probability 0",
         }
