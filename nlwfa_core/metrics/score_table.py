@@ -212,7 +212,13 @@ SCORE_OF = {score.field: score for score in SCORES}
 METRICS = tuple(score for score in SCORES if score.is_metric)
 RANK_METRICS = ("wer", "log2_pauto")  # what Compare offers to choose a rank by
 # what `search.rank_selection.select_rank` can choose by
-SELECTION_METRICS = (*RANK_METRICS, "bits_per_symbol", "ndcg5")
+SELECTION_METRICS = (
+    *RANK_METRICS,
+    "bits_per_symbol",
+    "ndcg5",
+    "wer_without_end",
+    "bits_without_end",
+)
 # Scores of whole strings: what they need are outputs, not the scores of next symbols.
 WHOLE_STRING_SCORES = ("log2_pauto", "kl", "total_variation", "rmse")
 # Where there is room for three.
