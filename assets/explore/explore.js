@@ -1084,6 +1084,7 @@ class Explore {
     for (const { style, dataset } of this.box.querySelectorAll("[data-part]")) {
       style.setProperty("--hidden", `var(--hide-${dataset.part}, visible)`);
       style.setProperty("--note", `var(--note-${dataset.part}, none)`);
+      style.setProperty("--light", `var(--light-${dataset.part}, none)`);
     }
     this.sizes = new ResizeObserver(() => {
       this.resize();

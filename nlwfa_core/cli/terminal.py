@@ -419,6 +419,7 @@ def errors_naming(path: Path) -> Iterator[None]:
 
 
 CHOICES = re.compile(rf"\b({'|'.join(COLUMNS)})\b")
+WINDOW = re.compile(r"\bwindow = ([0-9]+)")
 
 
 def as_options(text: str) -> str:
@@ -427,6 +428,7 @@ def as_options(text: str) -> str:
     >>> as_options("say which column has the cases (case_column)")
     'say which column has the cases (--case-column)'
     """
+    text = WINDOW.sub(r"--window \1", text)
     return CHOICES.sub(lambda match: f"--{match[1].replace('_', '-')}", text)
 
 

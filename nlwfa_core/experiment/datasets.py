@@ -5,7 +5,7 @@ if it is known.
 from __future__ import annotations
 
 from base64 import b64decode, b64encode
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from hashlib import blake2b
 
@@ -33,6 +33,10 @@ LARGEST_SHARE = 1 / 5
 # A solution's probabilities of equal strings may differ by this share, because they are rounded to
 # some digits.
 SOLUTION_ERROR = 1e-4
+WINDOWS_NOTE = (
+    "Windows are not split at random but in their order: first those for training, then those for "
+    "validation and test."
+)
 # Distinct training strings of which a model's file keeps a key each, of four bytes: at most 270 kB.
 MOST_KEYS = 50_000
 KEY = np.dtype("<u4")
@@ -193,6 +197,7 @@ def _upload(recipe: DataRecipe, files: Files) -> Data:
         file.format,
         {"upload": file.reading},
     )
+    windows = Words.joined(file.parts, packed=True) if recipe.reading.window else None
     del file
     ranked = (
         read_prefixes(files(recipe.upload_prefixes), recipe.reading, sample.alphabet)
@@ -228,7 +233,8 @@ def _upload(recipe: DataRecipe, files: Files) -> Data:
         if solution is not None:
             readings["upload_solution"] = solution_reading(solution)
         test = file_test_set(rows, solution, model)
-    data = _split(recipe, sample, test, f"uploaded strings ({format})", tuple(notes), model)
+    title = f"uploaded strings ({format})"
+    data = _split(recipe, sample, test, title, tuple(notes), model, windows)
     if model is not None:
         readings["upload_model"] = model_reading(model)
     if ranked:
@@ -307,9 +313,10 @@ def _split(
     title: str,
     notes: tuple[str, ...],
     model: TrueModel | None = None,
+    windows: Words | None = None,
 ) -> Data:
-    """Split a sample at random into training, validation and, unless there is a test set, test
-    strings.
+    """Split a sample into training, validation and, unless there is a test set, test strings: at
+    random or, if its strings are windows of sequences, in the order of these `windows`.
     """
     total = sample.num_strings
     if not total:
@@ -328,14 +335,25 @@ def _split(
             "the file must have at least 3 strings to set some aside for testing, unless "
             f"there is a test file; got {total}"
         )
-    remaining = total - num_validation - num_test
+    num_gaps = 0 if windows is None else (num_validation > 0) + (num_test > 0)
+    remaining = total - num_validation - num_test - num_gaps
+    if remaining < 1:
+        raise RecipeError(
+            "the file must have at least 5 windows to set some aside for validation and for "
+            f"testing; got {total}"
+        )
     num_train = min(recipe.num_strings, remaining)
     if num_train < remaining:
         notes += (
             f"Only {num_train:,} of {remaining:,} training strings are used, because the "
             "recipe asks for no more.",
         )
-    train, validation, rest = sample.split([num_train, num_validation, num_test], recipe.seed)
+    sizes = [num_train, num_validation, num_test]
+    if windows is None:
+        train, validation, rest = sample.split(sizes, recipe.seed)
+    else:
+        train, validation, rest = blocks(windows, sample.alphabet, sizes)
+        notes += (WINDOWS_NOTE,)
     held_out = test or _test_of(rest, model)
     if recipe.unseen == SYMBOL:
         alphabet = recipe.declared or frequent_symbols(train, recipe.min_count, recipe.unknown)
@@ -359,6 +377,29 @@ def _split(
         title,
         notes,
     )
+
+
+def blocks(windows: Words, alphabet: Alphabet, sizes: Sequence[int]) -> list[Sample]:
+    """Make a sample of each of several blocks of consecutive windows, the first at the beginning,
+    the others one after the other up to the end, with a window left out before each of them.
+
+    Windows that touch are not independent, and a model would be tested on what it has all but seen.
+    So they are not split at random.
+
+    >>> windows = Words.of([(n,) for n in range(9)])
+    >>> parts = blocks(windows, Alphabet.numbered(9), [4, 1, 2])
+    >>> [list(part.words) for part in parts]
+    [[(0,), (1,), (2,), (3,)], [(5,)], [(7,), (8,)]]
+
+    `sizes`: how many windows each part has; those with none take no place.
+    """
+    parts, end = list[Sample](), len(windows)
+    for number, size in reversed(list(enumerate(sizes))):
+        start = end - size if number else 0
+        rows = windows.take(np.arange(start, start + size))
+        parts.append(Sample.of(rows, alphabet))
+        end = start - (size > 0)
+    return parts[::-1]
 
 
 def _test_of(sample: Sample, model: Model | None) -> TestSet:

@@ -19,7 +19,7 @@ import re
 import zlib
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Any, Self
+from typing import Annotated, Any, Self, cast
 
 from pydantic import (
     Field,
@@ -37,7 +37,7 @@ from ..hankel.recipe import HankelRecipe
 from ..hankel.statistics import LINEAR_ONLY
 from ..learning.learners import HANKEL_LEARNERS, LEARNERS, NETWORK_LEARNERS, SP
 from ..learning.options import LARGEST_SEED, LearnerOptions, options_from
-from ..records import NoEffect, Option, Record, option, options_of
+from ..records import Bounds, NoEffect, Option, Record, option, options_of
 from ..sources.names import RANDOM, SOURCES
 from ..sources.reading import ColumnName, Reading
 from ..strings.plain import MIN_COUNT, UNKNOWN
@@ -68,6 +68,8 @@ def _reading_option(name: str) -> Any:
         choices=entry.choices,
         when=[UPLOAD, *conditions],
         unwritten=name != "format",
+        limit=entry.limit,
+        **cast(Bounds, entry.bounds),
     )
 
 
@@ -119,7 +121,9 @@ class DataRecipe(Record):
     upload_format, upload_encoding, upload_separator, upload_header : str
     upload_text_column, upload_count_column : str
     upload_case_column, upload_event_column, upload_order_column : str
-        For "upload": how the files of strings are read, as in `Reading`.
+    upload_window : int
+        For "upload": how the files of strings are read, as in `Reading`. Windows are split in their
+        order, with a window left out between two parts; the seed then has no effect.
     alphabet : str
         For "upload": all symbols of the model, separated by spaces; empty for those of the file.
     unseen : str
@@ -241,6 +245,7 @@ class DataRecipe(Record):
     upload_case_column: ColumnName = _reading_option("case_column")
     upload_event_column: ColumnName = _reading_option("event_column")
     upload_order_column: ColumnName = _reading_option("order_column")
+    upload_window: int = _reading_option("window")
     alphabet: Symbols = option(
         "",
         title="all symbols",

@@ -104,6 +104,7 @@ def evaluate(model: Model | HasModel, test: TestSet | SampleLike, floor: float =
         wer=following.wer,
         wer_without_end=following.wer_without_end,
         bits_per_symbol=following.bits_per_symbol,
+        bits_without_end=following.bits_without_end,
         num_words=outputs.num_words,
         num_zero=outputs.num_zero,
         num_negative=outputs.num_negative,

@@ -94,6 +94,7 @@ VERBS = LAB_FOLDER / "assets" / "verbs.txt"
 HEAD_BYTES = 400
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 BLANK = re.compile(rb"[ \t\n\v\f]")
+SPACE = re.compile(r"\s")
 MAX_DIGITS = 18  # integers of this many digits fit into an int64
 # Bytes that are parsed together: few enough for the resulting arrays to stay in the processor's
 # cache.
@@ -104,7 +105,10 @@ BLOCK_BYTES = 2**15
 # from how many symbols on a single string is taken for one long sequence, such as a text or a
 # genome
 LONG_SEQUENCE = 100
-USUAL_LENGTH = 20  # the length of the strings into which one long sequence may be cut
+USUAL_LENGTH = 20  # the length of the windows into which one long sequence may be cut
+WINDOW_ENDS = (
+    "Windows end where they were cut: compare models by the scores that do not count the end."
+)
 MANY_LINES = 20  # from how many lines on it is unlikely that each holds a string of one symbol
 
 
@@ -296,8 +300,8 @@ def _how_to_cut() -> str:
     """Say what to do with one long sequence: cut it into strings that the limit allows."""
     length = min(USUAL_LENGTH, limits.most("string_length"))
     return (
-        f"cut one long sequence into lines of, for example, {plural(length, 'symbol')}, and "
-        "learn with the statistic factor"
+        f"cut one long sequence into windows, for example window = {length}, and learn with the "
+        "statistic factor"
     )
 
 
@@ -365,7 +369,9 @@ class Block:
 
 
 def parse_pautomac(
-    pieces: Iterable[tuple[int, bytes]], max_strings: int | None = None
+    pieces: Iterable[tuple[int, bytes]],
+    max_strings: int | None = None,
+    max_length: int | None = None,
 ) -> Iterator[Block]:
     """Parse the strings of a PAutomaC or SPiCe file of any size, and yield one block for each piece
     that is not blank.
@@ -375,13 +381,15 @@ def parse_pautomac(
     ([(0, 1), (), (1,)], 2, 0)
 
     `pieces`: the file in the form in which the function `pieces` yields it. `max_strings`: the
-    largest number of strings that the header may promise.
+    largest number of strings that the header may promise. `max_length`: the largest length of a
+    string, by default the limit on it.
 
     Raises FormatError if the header or a line is malformed or, after the last block, if the number
     of strings is not that of the header.
     """
     header: tuple[int, int, int] | None = None
     num_read = 0
+    max_length = limits.most("string_length") if max_length is None else max_length
     for lines_before, piece in pieces:
         numbers, widths, lines = _rows_of_numbers(piece, lines_before)
         if not len(lines):
@@ -389,7 +397,7 @@ def parse_pautomac(
         if header is None:
             header = _header(numbers, int(widths[0]), int(lines[0]), max_strings)
             numbers, widths, lines = numbers[2:], widths[1:], lines[1:]
-        words = _words_of_rows(numbers, widths, lines, header[1])
+        words = _words_of_rows(numbers, widths, lines, header[1], max_length)
         num_read += len(words)
         if len(words):
             yield Block(words, header[1], int(lines[-1]) - num_read - 1)
@@ -437,11 +445,14 @@ def _header(
     return num_strings, num_symbols, line
 
 
-def _words_of_rows(numbers: IntArray, widths: IntArray, lines: IntArray, num_symbols: int) -> Words:
+def _words_of_rows(
+    numbers: IntArray, widths: IntArray, lines: IntArray, num_symbols: int, max_length: int
+) -> Words:
     """Make words from rows of numbers, each of which holds a string's length, then its symbols.
 
     `numbers`: the numbers of all rows. `widths` and `lines` (num_strings,): how many numbers each
-    row has, and the number of its line. `num_symbols`: the size of the alphabet.
+    row has, and the number of its line. `num_symbols`: the size of the alphabet. `max_length`: the
+    largest length of a string.
     """
     # the position of each row's first number, the string's length
     firsts = np.cumsum(widths) - widths
@@ -453,7 +464,7 @@ def _words_of_rows(numbers: IntArray, widths: IntArray, lines: IntArray, num_sym
             else f"{plural(int(lengths[row]), 'symbol')} follow"
         )
         raise FormatError(f"length {declared[row]} is declared, but {follow}", int(lines[row]))
-    for row in np.flatnonzero(lengths > limits.most("string_length"))[:1]:
+    for row in np.flatnonzero(lengths > max_length)[:1]:
         _check_length(int(lengths[row]), int(lines[row]))
     is_symbol = np.ones(len(numbers), dtype=bool)
     is_symbol[firsts] = False
@@ -806,10 +817,16 @@ class _SymbolNumbers(dict[str, int]):
 
 
 def encode_cells(
-    blocks: Cells, tokens: bool, alphabet: Alphabet | None, extend: bool = True
+    blocks: Cells,
+    tokens: bool,
+    alphabet: Alphabet | None,
+    most: int | None = None,
+    extend: bool = True,
 ) -> tuple[list[Words], Alphabet]:
     """Convert blocks of cells to words. Return packed words for each block, and their alphabet:
     `alphabet`, then new symbols.
+
+    `most`: the largest length of a string, by default the limit on it.
 
     Raises FormatError if a string is too long, there are too many symbols or none, or there are new
     symbols and `extend` is false.
@@ -817,18 +834,19 @@ def encode_cells(
     first_symbols = alphabet.symbols if alphabet else ()
     numbers, parts = _SymbolNumbers(first_symbols), list[Words]()
     longest = line = 0
+    most = limits.most("string_length") if most is None else most
     for cells, lines in blocks:
-        if alphabet and alphabet.unknown in cells:  # alone on a line, it is no sequence of letters
-            part, lengths = _encode_block(cells, tokens, numbers, alphabet.unknown)
-        else:
-            part, lengths = _encode_block(cells, tokens, numbers)
+        # alone on a line, the symbol for the unknown is no sequence of letters
+        whole = alphabet.unknown if alphabet else None
+        part, lengths = _encode_block(cells, tokens, numbers, most, whole)
         if alphabet and not extend:
             _check_declared(part, lines, alphabet, numbers)
         parts.append(part)
         if lengths.max() > longest:
             longest, line = int(lengths.max()), lines[int(lengths.argmax())]
         del cells, lengths
-    _check_length(longest, line)
+    if longest > most:
+        _check_length(longest, line)
     check_limit("the number of different symbols", numbers.num_symbols, "symbols", WHOLE_FILE)
     if not numbers:
         raise FormatError(
@@ -861,15 +879,25 @@ def not_declared(symbol: str, alphabet: Alphabet, line: int | None = None) -> Fo
 
 
 def _encode_block(
-    cells: list[str], tokens: bool, numbers: _SymbolNumbers, whole: str | None = None
+    cells: list[str], tokens: bool, numbers: _SymbolNumbers, most: int, whole: str | None
 ) -> tuple[Words, IntArray]:
     """Convert cells to packed words. A cell that is `whole` is a single symbol.
 
-    Return these, or no words if one is too long, and the length of each.
+    Return these, or no words if one has more symbols than `most`, and the length of each.
     """
-    rows = [symbols_of(cell, tokens or cell == whole) for cell in cells]
-    lengths = np.fromiter(map(len, rows), dtype=np.int64, count=len(rows))
-    if lengths.max() > limits.most("string_length"):
+    rows: list[Iterable[str]] = []
+    lengths = np.empty(len(cells), dtype=np.int64)
+    for place, cell in enumerate(cells):
+        if tokens and len(cell) > BLOCK_BYTES:
+            # a list of a long sequence's tokens may need twenty times its size
+            parts = chunks(cell, SPACE, BLOCK_BYTES)
+            row: Iterable[str] = chain.from_iterable(map(str.split, parts))
+            lengths[place] = num_tokens(cell)
+        else:
+            row = symbols_of(cell, tokens or cell == whole)
+            lengths[place] = len(row)
+        rows.append(row)
+    if lengths.max() > most:
         return Words.of([]), lengths
     symbols = np.fromiter(
         map(numbers.__getitem__, chain.from_iterable(rows)),
@@ -883,15 +911,63 @@ def symbols_of(cell: str, tokens: bool) -> Sequence[str]:
     """Split a cell into symbols: at white space if `tokens`, otherwise into characters."""
     if cell in ("", LAMBDA):
         return ()
-    if (
-        tokens
-        and len(cell) > BLOCK_BYTES
-        and (length := num_tokens(cell)) > limits.most("string_length")
-    ):
-        # a text of the same length in place of the symbols, because the string will be refused as
-        # too long
-        return " " * length
     return cell.split() if tokens else cell
+
+
+# From long sequences to windows
+
+
+def windows_of(parts: Sequence[Words], length: int) -> tuple[list[Words], str]:
+    """Cut words into windows of a length, one after the other. What is left at the end of a word is
+    shorter, and left out.
+
+    If the parts are lines of one symbol each, they are one sequence.
+
+    >>> [windows], note = windows_of([Words.of([(0, 1, 2, 3, 4), (5, 6, 7)])], 2)
+    >>> list(windows), note
+    ([(0, 1), (2, 3), (5, 6)], 'Cut into 3 windows of 2 symbols; 2 symbols fill no window.')
+
+    Returns the windows, and a sentence for the user.
+
+    Raises FormatError if every word is shorter than a window, or there are too many windows.
+    """
+    sentence = "Cut into"
+    if _are_symbols(parts):
+        symbols = np.concatenate([part.symbols for part in parts])
+        parts = [Words(symbols, np.array([0, len(symbols)]))]
+        sentence = "One sequence, with a symbol on each line, cut into"
+    cut, num_windows, num_symbols = list[Words](), 0, 0
+    for part in parts:
+        number = part.lengths // length  # of windows, (num_words,)
+        pieces = [
+            part.symbols[start:end]
+            for start, end in zip(
+                part.offsets[:-1].tolist(),
+                (part.offsets[:-1] + number * length).tolist(),
+                strict=True,
+            )
+        ]
+        total = int(number.sum())
+        offsets = length * np.arange(total + 1, dtype=np.int64)
+        cut.append(Words(np.concatenate(pieces), offsets).packed())
+        num_windows += total
+        num_symbols += len(part.symbols)
+    if not num_windows:
+        longest = max(int(part.lengths.max(initial=0)) for part in parts)
+        raise FormatError(
+            f"a window must be at most as long as the longest string, {plural(longest, 'symbol')}; "
+            f"got {length:,}"
+        )
+    check_limit("the number of windows", num_windows, "strings", WHOLE_FILE)
+    left = num_symbols - num_windows * length
+    fills = "fills" if left == 1 else "fill"
+    rest = f"; {plural(left, 'symbol')} {fills} no window" if left else ""
+    return cut, f"{sentence} {plural(num_windows, 'window')} of {plural(length, 'symbol')}{rest}."
+
+
+def _are_symbols(parts: Sequence[Words]) -> bool:
+    """Return whether a file has many strings, all of one symbol."""
+    return sum(map(len, parts)) >= MANY_LINES and all((part.lengths == 1).all() for part in parts)
 
 
 # Whole files
@@ -1041,8 +1117,13 @@ def read_strings(
     cleaned = clean(in_utf8(bytes_of(data), reading.encoding))
     rows = first_rows(cleaned)
     layout = layout_of(reading, rows, alphabet, lambda: _visible_rows(cleaned))
+    most = limits.most("file_bytes") if reading.window else None
     if layout.format == "pautomac":
-        return _read_pautomac(cleaned, alphabet, extend)
+        file = _read_pautomac(cleaned, alphabet, most, extend)
+        if reading.window:
+            windows, note = windows_of(file.parts, reading.window)
+            file = replace(file, parts=windows, notes=(*file.notes, note, WINDOW_ENDS))
+        return file
     notes: list[str] = []
     counts = _CountColumn()
     if table := counted_table(layout, lambda: line_blocks(cleaned)):
@@ -1058,7 +1139,7 @@ def read_strings(
     first = alphabet
     if layout.format == "abbadingo" and alphabet is None:
         first = _numbered_by_header(rows)
-    parts, full = encode_cells(cells, tokens, first, extend)
+    parts, full = encode_cells(cells, tokens, first, most, extend)
     weights = np.concatenate(counts.blocks) if counts.blocks else None
     if layout.format in ("tokens", "characters"):
         notes += [*title_notes(rows), *line_notes(rows)]
@@ -1066,7 +1147,17 @@ def read_strings(
         notes += _case_notes(full.symbols)
     notes += empty_word_notes(parts, full, tokens)
     notes += symbol_notes(full.symbols[len(alphabet or ()) :] if alphabet else full.symbols)
-    notes += _sequence_notes(parts)
+    if reading.window:
+        if weights is not None and weights.max() > 1:
+            raise FormatError(
+                "a file that is cut into windows must count each string once; got a count of "
+                f"{weights.max():,}"
+            )
+        weights = None
+        parts, note = windows_of(parts, reading.window)
+        notes += [note, WINDOW_ENDS]
+    else:
+        notes += _sequence_notes(parts)
     notes += new_symbol_notes(alphabet, full.symbols[len(alphabet or ()) :])
     return StringFile(parts, weights, full, layout.format, tuple(notes), layout.detail)
 
@@ -1174,14 +1265,12 @@ def separated(cells: Cells, layout: Layout) -> Cells:
 
 def _sequence_notes(parts: Sequence[Words]) -> list[str]:
     """Make a note if a file may be one long sequence, on one line or with a symbol on each line."""
-    num_words = sum(map(len, parts))
     num_symbols = sum(len(part.symbols) for part in parts)
-    if num_words == 1 and num_symbols >= LONG_SEQUENCE:
+    if sum(map(len, parts)) == 1 and num_symbols >= LONG_SEQUENCE:
         return [f"The file has one string, of {plural(num_symbols, 'symbol')}: {_how_to_cut()}."]
-    if num_words >= MANY_LINES and all((part.lengths == 1).all() for part in parts):
+    if _are_symbols(parts):
         return [
-            "Every line is a string of one symbol. If the file is one sequence, put it on "
-            f"one line, and {_how_to_cut()}."
+            f"Every line is a string of one symbol. If the file is one sequence: {_how_to_cut()}."
         ]
     return []
 
@@ -1324,9 +1413,11 @@ def _visible_rows(cleaned: bytes) -> Iterator[str]:
     return (row for rows in line_blocks(cleaned) for row in rows if row.strip())
 
 
-def _read_pautomac(cleaned: bytes, alphabet: Alphabet | None, extend: bool) -> StringFile:
+def _read_pautomac(
+    cleaned: bytes, alphabet: Alphabet | None, most: int | None, extend: bool
+) -> StringFile:
     num_symbols, parts, new_symbols = len(alphabet or ()), list[Words](), set[int]()
-    for block in parse_pautomac(pieces_of(cleaned), limits.most("strings")):
+    for block in parse_pautomac(pieces_of(cleaned), limits.most("strings"), most):
         parts.append(block.words.packed())
         if alphabet:
             new_symbols.update(

@@ -68,7 +68,8 @@ def test_a_file_that_cannot_be_read_is_named_and_the_others_stay() -> None:
 
 
 def test_two_learners_are_compared_after_a_press() -> None:
-    app = ended(open_lab("classify", **QUICK | {"second": "HMM", "states": 2}))
+    app = open_lab("classify", strings="own", **QUICK | {"second": "HMM", "states": 2})
+    app = ended(upload(app, ("up.txt", UP), ("down.txt", DOWN)))
     assert not app.main.subheader
     app = ended(app.button(key="classify.start").click().run())
     assert not complaints(app)

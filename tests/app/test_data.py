@@ -620,3 +620,21 @@ def test_a_typed_string_says_which_symbols_are_read_as_the_unknown() -> None:
     app = type_text(go(app, "predict"), "abcd")
     captions = " ".join(caption.value for caption in app.caption).replace("\\", "")
     assert "2 symbols are read as '<unk>': c, d." in captions
+
+
+def test_one_long_sequence_is_cut_into_windows_beside_its_first_lines() -> None:
+    sequence = b"ab" * 20_000
+    app = open_lab("data", **QUICK)
+    [complaint] = complaints(upload(app, sequence))
+    assert "into windows, for example window = 20" in complaint
+    assert recipe_of(app).data.source == "dyck"
+    app = app.number_input(key="reading.window").set_value(25).run()
+    assert not complaints(app)
+    data = recipe_of(app).data
+    assert (data.upload_window, data.reading) == (25, Reading(window=25))
+    shown = " ".join(box.value for box in app.info).replace("\\", "")
+    assert "Cut into 1,600 windows of 25 symbols." in shown
+    assert "compare models by the scores that do not count the end" in shown
+    # a whole sequence again is too long, so nothing changes
+    [complaint] = complaints(app.number_input(key="reading.window").set_value(0).run())
+    assert "must be at most 10,000" in complaint and recipe_of(app).data == data

@@ -41,7 +41,6 @@ from tests.quick import TITLES
 
 LESSONS = read_lessons(ASSETS / "lessons")
 # test_scenarios goes through these, and looks for the same
-IN_50_MINUTES = ("hankel-matrix", "rank", "dyck")
 
 
 def step(page: Page, title: str) -> Locator:
@@ -150,22 +149,6 @@ def test_back_eight_times_returns_the_way_one_came(page: Page, lab: str) -> None
     assert len(way) == 8
 
 
-@pytest.mark.parametrize("name", [name for name in [*LESSONS][:6] if name not in IN_50_MINUTES])
-def test_what_a_step_is_about_is_beside_its_text_on_a_laptop(
-    page: Page, lab: str, name: str
-) -> None:
-    page.set_viewport_size(LAPTOP)
-    lesson = LESSONS[name]
-    visit(page, lab, lesson.steps[0].pages[0], lesson=name, step=1)
-    for place, wanted in enumerate(lesson.steps):
-        if place:
-            press(page, "lesson.next")
-            expect(
-                keyed(page, "lesson").get_by_role("heading", name=wanted.title, exact=True)
-            ).to_be_visible()
-        beside_a_lesson(page, wanted.look)
-
-
 def test_a_scroll_that_ends_early_is_made_again(page: Page, lab: str) -> None:
     """As where a slow machine has not yet drawn what stands below."""
     page.set_viewport_size(LAPTOP)
@@ -196,6 +179,7 @@ def test_the_results_are_hidden_until_the_bet_is_placed_and_the_explanation_come
     enter(page, "dyck/1", question.key)
     expect(depth).to_contain_text("exactly 0 from depth 2")
     expect(depth).to_be_visible()
+    expect(depth).to_have_css("animation-name", "light")  # because the answer is right
     expect(card.get_by_text("The nonlinear one: it gives")).to_be_in_viewport()
     why = card.get_by_text("What may follow one open bracket")
     expect(why).to_be_hidden()
