@@ -82,7 +82,7 @@ UNSEEN = {
 }
 MOST_SYMBOLS = 1_000  # characters of a declared alphabet
 Symbols = Annotated[str, StringConstraints(max_length=MOST_SYMBOLS)]
-Unknown = Annotated[str, StringConstraints(max_length=40, strip_whitespace=True)]
+Unknown = Annotated[str, StringConstraints(max_length=40)]
 # The fields that say which symbols a model knows.
 SYMBOL_FIELDS = ("alphabet", "unseen", "unknown", "min_count")
 
@@ -130,7 +130,8 @@ class DataRecipe(Record):
         For "upload": what a symbol that the model does not know does to a string: "zero", "skip" or
         "symbol".
     unknown : str
-        With unseen "symbol": the symbol as which all others are read.
+        With unseen "symbol": the symbol as which all others are read, with _ in place of white
+        space; empty for "<unk>".
     min_count : int
         With unseen "symbol", and no alphabet: how often a symbol has to occur in the training
         strings to be known.
@@ -284,8 +285,9 @@ class DataRecipe(Record):
     @field_validator("unknown")
     @classmethod
     def _check_unknown(cls, value: str) -> str:
-        check_unknown(value)
-        return value
+        one_word = "_".join(value.split()) or UNKNOWN
+        check_unknown(one_word)
+        return one_word
 
     @property
     def declared(self) -> Alphabet | None:

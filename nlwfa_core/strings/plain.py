@@ -20,7 +20,7 @@ import numpy as np
 
 from ..errors import RecipeError, check_at_least, check_type, plural
 from .sample import Sample
-from .words import LAMBDA, Alphabet, Word, Words, check_symbols, in_order
+from .words import LAMBDA, Alphabet, Word, Words, check_symbols, check_unknown, in_order
 
 
 class HasSample(Protocol):
@@ -202,7 +202,9 @@ def frequent_symbols(
     RecipeError
         If no symbol occurs so often, or `unknown` has white space inside or is empty.
     """
+    check_type("min_count", min_count, int)
     check_at_least("min_count", min_count, 1)
+    check_unknown(unknown)
     sample = as_sample(strings)
     words = sample.words
     times = np.zeros(sample.num_symbols, dtype=np.int64)

@@ -131,12 +131,13 @@ class Alphabet:
         check_unknown(unknown)
         return cls((*in_order(distinct - {unknown}), unknown), unknown)
 
-    def extended(self, symbols: Iterable[str]) -> Alphabet:
+    def extended(self, symbols: Sequence[str]) -> Alphabet:
         """Add symbols, after those of this alphabet.
 
         >>> Alphabet(("a", "?"), unknown="?").extended(["b"])
         Alphabet(('a', '?', 'b'), unknown='?')
         """
+        check_type("symbols", symbols, Sequence)
         return Alphabet((*self.symbols, *symbols), self.unknown)
 
     @property
@@ -216,10 +217,8 @@ class Alphabet:
         >>> Alphabet(("a", "b", "?"), unknown="?").unknown_note("abcd")
         "2 symbols are read as '?': c, d."
         """
-        if self.unknown is None:
-            return ""
         others = sorted(set(self._split(text)) - self.numbers.keys())
-        if not others:
+        if self.unknown is None or not others:
             return ""
         are = "symbol is" if len(others) == 1 else "symbols are"
         return f"{len(others):,} {are} read as {self.unknown!r}: {listed(others)}."
