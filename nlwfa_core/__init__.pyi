@@ -64,6 +64,7 @@ from .models.nlwfa import NLWFA as NLWFA
 from .models.sampling import draw as draw
 from .models.wfa import WFA as WFA
 from .search.rank_selection import select_rank as select_rank
+from .sources.labels import read_labelled as read_labelled
 from .sources.pautomac import read_pautomac_model as read_pautomac_model
 from .sources.pautomac import read_solution as read_solution
 from .sources.random_automata import sample_words as sample_words

@@ -18,6 +18,7 @@ from tests.browser.screen import (
     LAPTOP,
     PHONE,
     QUICK,
+    WIDE,
     beside_a_lesson,
     choose,
     enter,
@@ -40,7 +41,6 @@ from tests.browser.test_accessibility import SCHEMES, in_scheme, serious
 from tests.quick import TITLES
 
 LESSONS = read_lessons(ASSETS / "lessons")
-# test_scenarios goes through these, and looks for the same
 
 
 def step(page: Page, title: str) -> Locator:
@@ -390,6 +390,37 @@ def test_slide_view_is_the_page_alone_and_larger(page: Page, lab: str) -> None:
     press(page, "slide.leave")
     expect(page.get_by_test_id("stSidebar")).to_be_visible()
     assert "view" not in asked(page)
+
+
+# The smallest letters of a picture, in pixels of the screen, and whether it ends on the screen.
+LETTERS = """() => {
+    const host = [...document.querySelectorAll(".st-key-explore-picture *")].find(node => node.shadowRoot);
+    const shown = [...host.shadowRoot.querySelectorAll("*")].filter(node =>
+        [...node.childNodes].some(child => child.nodeType === 3 && child.data.trim()) &&
+        node.tagName !== "STYLE" && node.getClientRects().length && getComputedStyle(node).visibility === "visible");
+    const parts = [...host.shadowRoot.querySelectorAll("[data-part]")].filter(node => node.getClientRects().length);
+    return [
+        Math.min(...shown.map(node => parseFloat(getComputedStyle(node).fontSize) * node.currentCSSZoom)),
+        Math.max(...parts.map(node => node.getBoundingClientRect().bottom)) <= innerHeight,
+    ];
+}"""  # noqa: E501
+
+
+def test_letters_of_the_picture_can_be_read_from_the_last_row(page: Page, lab: str) -> None:
+    page.set_viewport_size(WIDE)
+    for place, wanted in enumerate(LESSONS["dyck"].steps, 1):
+        visit(page, lab, "", lesson="dyck", step=place, view="slide")
+        step(page, wanted.title)
+        eventually(lambda: page.evaluate(LETTERS)[1], True)
+        smallest = page.evaluate(LETTERS)[0]
+        assert 24 <= smallest < 30, (wanted.title, smallest)
+    # what is drawn larger answers where it is touched
+    cut = page.locator(".explore svg.cut.upper")
+    visit(page, lab, "", lesson="dyck", step=2, view="slide")
+    box = cut.bounding_box()
+    assert box is not None
+    page.mouse.click(box["x"] + box["width"] * 9.5 / 20, box["y"] + box["height"] / 2)
+    expect(cut).to_have_attribute("aria-valuenow", "10")
 
 
 def test_ten_strings_are_pasted(page: Page, lab: str) -> None:
