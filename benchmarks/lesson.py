@@ -26,7 +26,7 @@ from .report import Comparison, Table
 from .timing import clocked, interleave
 from .work import Work
 
-SCORES = ("log2_pauto", "wer", "wer_without_end", "bits_per_symbol")
+SCORES = ("log2_pauto", "wer", "wer_without_end", "bits_per_symbol", "bits_without_end")
 NETWORKS = [name for name, learner in LEARNERS.items() if learner.networks]
 CHECKED_EPOCHS = (20, 20)
 Scores = dict[str, tuple[float, ...]]

@@ -285,7 +285,7 @@ def scores(
     outputs = np.abs([weight(model, word) for word in words])
     log_model = np.log2(outputs / outputs.sum())
     wrong = wrong_inner = inner = total = 0
-    bits = 0.0
+    bits = bits_inner = 0.0
     for word in words:
         for state, right in zip(states(model, word), (*word, num_symbols), strict=True):
             following = np.array(
@@ -300,9 +300,11 @@ def scores(
             if right < num_symbols:
                 inner += 1
                 wrong_inner += int(following[:-1].argmax() != right)
+                bits_inner -= float(np.log2(abs(following[right]) / np.abs(following[:-1]).sum()))
     return {
         "log2_pauto": float(-(target / target.sum()) @ log_model),
         "wer": wrong / total,
         "wer_without_end": wrong_inner / inner,
         "bits_per_symbol": bits / total,
+        "bits_without_end": bits_inner / inner,
     }

@@ -64,6 +64,7 @@ from .models.nlwfa import NLWFA as NLWFA
 from .models.sampling import draw as draw
 from .models.wfa import WFA as WFA
 from .search.rank_selection import select_rank as select_rank
+from .sources.labels import read_labelled as read_labelled
 from .sources.pautomac import read_pautomac_model as read_pautomac_model
 from .sources.pautomac import read_solution as read_solution
 from .sources.random_automata import sample_words as sample_words
@@ -75,6 +76,7 @@ from .sources.spice import write_ranking as write_ranking
 from .sources.string_files import read_strings as read_strings
 from .sources.value_files import read_values as read_values
 from .strings.plain import as_sample as as_sample
+from .strings.plain import frequent_symbols as frequent_symbols
 from .strings.sample import Sample as Sample
 from .strings.words import Alphabet as Alphabet
 from .strings.words import Words as Words

@@ -238,7 +238,8 @@ def no_effect_message(
     """
     present = between.join(f"{name} {value}" for name, value in setting.items())
     needed = ", or ".join(
-        f"{name} {alternatives([str(value) for value in values])}" for name, values in needs.items()
+        f"{name} {alternatives([str(value) or 'empty' for value in values])}"
+        for name, values in needs.items()
     )
     return f"{field} has no effect with {present}" + (f"; it needs {needed}" if needed else "")
 

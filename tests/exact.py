@@ -301,7 +301,15 @@ def next_symbol_scores(
         }
         if symbol >= 0:
             inner = highest(dict(enumerate(scores[:-1])), largest)
-            amounts |= {"num_symbols": 1.0, "wer_without_end": 1 - (followed in inner) / len(inner)}
+            if floor:
+                bits = math.log2(sum(chances[:-1])) - logs[followed]
+            else:
+                bits = -shares(scores[:-1], 0.0)[1][followed]
+            amounts |= {
+                "num_symbols": 1.0,
+                "wer_without_end": 1 - (followed in inner) / len(inner),
+                "bits_without_end": bits,
+            }
         if truth is not None:
             true, true_logs = shares(truth.next_scores(prefix), 0.0)
             amounts["ndcg5_true"] = sum(map(math.prod, zip(true, gains, strict=True))) / sum(
@@ -323,11 +331,14 @@ def next_symbol_scores(
     true_means = {
         name: None if truth is None else sums[name] / number for name in ("ndcg5_true", "next_kl")
     }
-    without_end = sums["wer_without_end"] / num_symbols if num_symbols else math.nan
+    without_end = {
+        name: sums[name] / num_symbols if num_symbols else math.nan
+        for name in ("wer_without_end", "bits_without_end")
+    }
     counts = {
         name: sums[name] for name in ("num_predictions", "num_impossible", "num_negative_next")
     }
-    return {**means, **true_means, **counts, "wer_without_end": without_end}
+    return {**means, **true_means, **counts, **without_end}
 
 
 # Whole strings

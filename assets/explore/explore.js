@@ -47,6 +47,16 @@ const PALEST = 2e-5; // of the largest entry: paler is not seen
 const html = (name, text = "", className = "") =>
   Object.assign(document.createElement(name), { textContent: text, className });
 let namespace = ""; // of SVG
+// On a slide the picture is drawn larger: how many pixels of the screen one of an element's own takes.
+const scaleOf = (node) => node.getBoundingClientRect().width / node.clientWidth || 1;
+
+// A point of the screen in an element's own pixels.
+function placeIn(node, { clientX, clientY }) {
+  const { left, top } = node.getBoundingClientRect();
+  const scale = scaleOf(node);
+  return { x: (clientX - left) / scale, y: (clientY - top) / scale };
+}
+
 function shape(name, attributes, text) {
   const node = document.createElementNS(namespace, name);
   Object.entries(attributes).forEach(([key, value]) => node.setAttribute(key, value));
@@ -293,11 +303,14 @@ class Material {
     return word.map((symbol) => this.symbols[symbol]).join(this.separator) || "λ";
   }
 
-  // A text as a word, without the symbols that are not known.
+  // A text as a word. Symbols that are not known become the one for the unknown, or are left out.
   read(text) {
-    const parts = this.separator ? text.trim().split(/\s+/) : [...text];
+    const whole = text.trim();
+    const isSpaced = this.unknown >= 0 && (/\s/.test(whole) || whole === this.symbols[this.unknown]);
+    const parts = this.inTokens || isSpaced ? whole.split(/\s+/).filter(Boolean) : [...whole];
     return parts
       .map((part) => this.symbols.indexOf(part))
+      .map((symbol) => (symbol < 0 ? this.unknown : symbol))
       .filter((symbol) => symbol >= 0)
       .slice(0, MOST_TAPE);
   }
@@ -437,10 +450,10 @@ class Lane {
   }
 
   dotAt({ clientX, clientY }) {
-    const box = this.dots.getBoundingClientRect();
+    const at = placeIn(this.dots, { clientX, clientY });
     let [best, near] = [null, 12];
     this.points?.forEach(([x, y], i) => {
-      const far = Math.hypot(x - clientX + box.left, y - clientY + box.top);
+      const far = Math.hypot(x - at.x, y - at.y);
       if (far < near) [near, best] = [far, { i }];
     });
     return best;
@@ -783,7 +796,7 @@ class Lane {
       pen.lineTo(width - 8, height - tray + 1.5);
       pen.stroke();
       pen.fillStyle = colour("muted");
-      pen.font = `12px ${explore.font}`;
+      pen.font = `${explore.letter(12)} ${explore.font}`;
       pen.fillText("lost", 10, height - 9);
     }
     this.drawPath(pen, lane, spot, width, share);
@@ -811,7 +824,7 @@ class Lane {
       pen.stroke();
       pen.globalAlpha = 1;
       pen.fillStyle = explore.colour("muted");
-      pen.font = `700 12px ${explore.font}`;
+      pen.font = `700 ${explore.letter(12)} ${explore.font}`;
       const name = material.groups.names[group];
       const half = pen.measureText(name).width / 2 + 3;
       const left = Math.min(width - half, Math.max(half, x + (dx / far) * (reach + half - 6)));
@@ -851,7 +864,7 @@ class Lane {
   }
 
   label(pen, text, [x, y], fill, width) {
-    pen.font = `600 13px ${this.explore.mono}`;
+    pen.font = `600 ${this.explore.letter(13)} ${this.explore.mono}`;
     pen.lineJoin = "round";
     pen.lineWidth = 4;
     pen.strokeStyle = this.explore.colour("card");
@@ -1081,6 +1094,7 @@ class Explore {
     for (const { style, dataset } of this.box.querySelectorAll("[data-part]")) {
       style.setProperty("--hidden", `var(--hide-${dataset.part}, visible)`);
       style.setProperty("--note", `var(--note-${dataset.part}, none)`);
+      style.setProperty("--light", `var(--light-${dataset.part}, none)`);
     }
     this.sizes = new ResizeObserver(() => {
       this.resize();
@@ -1172,6 +1186,11 @@ class Explore {
   resize() {
     const isSome = this.box.classList.contains("some");
     this.box.classList.toggle("narrow", this.box.clientWidth <= (isSome ? 640 : 1080));
+  }
+
+  // A size of letters, which a slide raises.
+  letter(size) {
+    return `${Math.max(size, parseFloat(getComputedStyle(this.box).getPropertyValue("--least")) || 0)}px`;
   }
 
   // What the lanes draw.
@@ -1562,11 +1581,11 @@ class Explore {
       if (rank >= 1) this.chooseLinear(rank);
     });
     on(".ranks", "click", ({ clientX, clientY }) => {
-      const box = this.find(".ranks").getBoundingClientRect();
-      const rank = this.rankAt?.(clientX - box.left);
+      const { x, y } = placeIn(this.find(".ranks"), { clientX, clientY });
+      const rank = this.rankAt?.(x);
       if (!rank) return;
       // the lane whose curve is nearer
-      const far = this.lanes.map(({ learner }) => Math.abs(this.heightOf(learner, rank) - clientY + box.top));
+      const far = this.lanes.map(({ learner }) => Math.abs(this.heightOf(learner, rank) - y));
       const { learner } = this.lanes[far[0] <= far[1] ? 0 : 1];
       this.choose({ [rankKey(learner, this.state)]: rank });
     });
@@ -1618,7 +1637,7 @@ class Explore {
 
   penOf(canvas) {
     const { clientWidth: width, clientHeight: height } = canvas;
-    const ratio = devicePixelRatio || 1;
+    const ratio = (devicePixelRatio || 1) * scaleOf(canvas);
     const [wide, high] = [Math.round(width * ratio), Math.round(height * ratio)];
     if (canvas.width !== wide || canvas.height !== high) Object.assign(canvas, { width: wide, height: high });
     if (!this.pens.has(canvas)) this.pens.set(canvas, canvas.getContext("2d"));
@@ -1639,11 +1658,11 @@ class Explore {
   }
 
   cellAt(canvas, { clientX, clientY }) {
-    const box = canvas.getBoundingClientRect();
-    const size = this.cellSize(box.width);
+    const { x, y } = placeIn(canvas, { clientX, clientY });
+    const size = this.cellSize(canvas.clientWidth);
     const [rows, columns] = this.material.orders[this.state.order];
-    const i = rows.indexOf(Math.floor((clientY - box.top - MARGIN) / size));
-    const j = columns.indexOf(Math.floor((clientX - box.left - MARGIN) / size));
+    const i = rows.indexOf(Math.floor((y - MARGIN) / size));
+    const j = columns.indexOf(Math.floor((x - MARGIN) / size));
     return i >= 0 && j >= 0 ? { i, j } : null;
   }
 

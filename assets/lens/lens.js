@@ -8,6 +8,7 @@
 const LABELS_FROM = 14; // pixels that a row or column must have to be labelled
 const VALUES_FROM = 52; // pixels that a column must have for numbers in its cells, if they are not known to be short
 const DIGIT = 7.3; // pixels, in the font of the numbers
+const LETTER = 7; // pixels of a letter of a label
 const [LARGEST_ROW, LARGEST_COLUMN] = [40, 72];
 const LIST_ROW = 26; // as in lens.css
 const MARGIN = 26;
@@ -100,6 +101,7 @@ class Lens {
     if (isSame && String(theme) === String(this.theme)) return;
     [this.ink, this.paper, this.code, this.sans] = this.theme = theme;
     this.dark = !isBright(channels(this.paper));
+    this.scale = Number(style.getPropertyValue("--slide-scale")) || 1; // of letters, on a slide
     this.box.style.setProperty("--mark", data.colours.mark);
     this.data = data;
     if (before?.basis !== data.basis) this.lit = this.chosen = this.view = null;
@@ -121,13 +123,13 @@ class Lens {
       values: unpacked(cells.values, Float64Array),
     };
     const longest = this.cells?.values.reduce((most, value) => Math.max(most, written(value, 3).length), 1) ?? Infinity;
-    this.valuesFrom = Math.min(VALUES_FROM, longest * DIGIT + 8);
+    this.valuesFrom = Math.min(VALUES_FROM * this.scale, longest * DIGIT * this.scale + 8);
     this.sums = unpacked(data.sums, Float32Array);
     this.columnOf = null;
     this.x = this.y = new Float32Array(this.numRows).fill(NaN);
     this.explained = [];
     this.zeros = [];
-    const room = (texts) => texts.reduce((most, text) => Math.max(most, text.length), 1) * 7 + 14;
+    const room = (texts) => texts.reduce((most, text) => Math.max(most, text.length), 1) * LETTER * this.scale + 14;
     this.room = { row: room(data.prefixes), column: room(data.suffixes) };
     this.window = this.levels = null;
     this.root.querySelector(".matrix h4").textContent = data.title;
@@ -227,6 +229,14 @@ class Lens {
     return factors[0] * factors[1] > 1 ? `largest of its ${factors[0]} × ${factors[1]} block ${about}` : about;
   }
 
+  get labelsFrom() {
+    return LABELS_FROM * this.scale;
+  }
+
+  get margin() {
+    return MARGIN * this.scale;
+  }
+
   // Whether the labels of all columns fit above them without being turned.
   isLevel(sx) {
     return sx >= this.room.column - 8;
@@ -235,9 +245,9 @@ class Lens {
   // Where the matrix is drawn: room for labels only when there are some.
   plot({ sx, sy }) {
     const { clientWidth: width, clientHeight: height } = this.map;
-    const left = sy >= LABELS_FROM ? clamp(this.room.row, MARGIN, Math.min(150, width * 0.32)) : MARGIN;
-    const isUpright = sx >= LABELS_FROM && !this.isLevel(sx);
-    const top = isUpright ? clamp(this.room.column, MARGIN, Math.min(110, height * 0.3)) : MARGIN;
+    const left = sy >= this.labelsFrom ? clamp(this.room.row, this.margin, Math.min(150 * this.scale, width * 0.32)) : this.margin;
+    const isUpright = sx >= this.labelsFrom && !this.isLevel(sx);
+    const top = isUpright ? clamp(this.room.column, this.margin, Math.min(110 * this.scale, height * 0.3)) : this.margin;
     return { left, top, width: width - left - 6, height: height - top - 6 };
   }
 
@@ -245,8 +255,8 @@ class Lens {
     const within = ({ width, height }) => ({
       x: 0,
       y: 0,
-      sx: Math.min(width / this.numColumns, LARGEST_COLUMN),
-      sy: Math.min(height / this.numRows, LARGEST_ROW),
+      sx: Math.min(width / this.numColumns, LARGEST_COLUMN * this.scale),
+      sy: Math.min(height / this.numRows, LARGEST_ROW * this.scale),
     });
     return within(this.plot(within(this.plot({ sx: 0, sy: 0 })))); // once more: labels take room
   }
@@ -258,7 +268,7 @@ class Lens {
 
   zoom(factor, px, py) {
     const [fit, { x, y, sx, sy }, old] = [this.fit(), this.view, this.plot(this.view)];
-    const scales = { sx: clamp(sx * factor, fit.sx, LARGEST_COLUMN), sy: clamp(sy * factor, fit.sy, LARGEST_ROW) };
+    const scales = { sx: clamp(sx * factor, fit.sx, LARGEST_COLUMN * this.scale), sy: clamp(sy * factor, fit.sy, LARGEST_ROW * this.scale) };
     const plot = this.plot(scales);
     const [column, row] = [x + (px - old.left) / sx, y + (py - old.top) / sy];
     // What was under the pointer stays there, or beside the labels where these take its place.
@@ -288,7 +298,7 @@ class Lens {
 
   // The view stands still: ask Python for what is looked at, if it is close enough to be read and is not here.
   askForWindow() {
-    if (this.cells || this.view.sy < LABELS_FROM) return;
+    if (this.cells || this.view.sy < this.labelsFrom) return;
     const { rows, columns } = this.seen();
     if (this.valueAt(rows[0], columns[0]) !== undefined && this.valueAt(rows[1] - 1, columns[1] - 1) !== undefined) return;
     const wider = ([start, end]) => [Math.max(0, start - 20), end - start + 40];
@@ -540,7 +550,7 @@ class Lens {
 
   drawCells(pen, plot, rows, columns) {
     const { x, y, sx, sy } = this.view;
-    Object.assign(pen, { font: `12px ${this.code}`, textAlign: "center" });
+    Object.assign(pen, { font: `${12 * this.scale}px ${this.code}`, textAlign: "center" });
     const isHidden = this.hidesValues;
     this.box.dataset.values = isHidden ? "hidden" : "shown";
     for (let row = rows[0]; row < rows[1]; row += 1) {
@@ -551,7 +561,7 @@ class Lens {
         const [px, py] = [plot.left + (column - x) * sx, plot.top + (row - y) * sy];
         pen.fillStyle = `rgb(${this.inks[level].slice(0, 3)})`;
         pen.fillRect(px + 0.5, py + 0.5, sx - 1, sy - 1);
-        if (sx < this.valuesFrom || sy < LABELS_FROM || isHidden) continue;
+        if (sx < this.valuesFrom || sy < this.labelsFrom || isHidden) continue;
         pen.fillStyle = isBright(this.inks[level]) ? "#111" : "#fff";
         // A cell at the edge shows its whole number or none: half of 0.3 would be a 3.
         const text = written(value, 3);
@@ -610,29 +620,29 @@ class Lens {
       pen.translate(px, py);
       pen.rotate(turn);
       pen.globalAlpha = strong ? 1 : 0.75;
-      const letters = Math.floor(room / 7);
+      const letters = Math.floor(room / (LETTER * this.scale));
       pen.fillText(text.length > letters ? `${text.slice(0, letters - 1)}…` : text, 0, 0);
       pen.restore();
     };
     const isMarked = (name, number) => this.lit?.[name] === number || this.chosen?.[name] === number;
-    Object.assign(pen, { fillStyle: this.ink, font: `12px ${this.code}`, textAlign: "right" });
-    for (let row = rows[0]; sy >= LABELS_FROM && row < rows[1]; row += 1) {
+    Object.assign(pen, { fillStyle: this.ink, font: `${12 * this.scale}px ${this.code}`, textAlign: "right" });
+    for (let row = rows[0]; sy >= this.labelsFrom && row < rows[1]; row += 1) {
       const place = plot.top + (row + 0.5 - y) * sy;
       if (place < plot.top || place > plot.top + plot.height) continue;
       say(this.data.prefixes[row], plot.left - 6, place, 0, plot.left - 8, isMarked("row", row));
     }
     const isLevel = this.isLevel(sx);
     pen.textAlign = isLevel ? "center" : "left";
-    for (let column = columns[0]; sx >= LABELS_FROM && column < columns[1]; column += 1) {
+    for (let column = columns[0]; sx >= this.labelsFrom && column < columns[1]; column += 1) {
       const place = plot.left + (column + 0.5 - x) * sx;
       if (place < plot.left || place > plot.left + plot.width) continue;
-      const [rise, turn, room] = isLevel ? [12, 0, sx] : [6, -Math.PI / 2, plot.top - 8];
+      const [rise, turn, room] = isLevel ? [12 * this.scale, 0, sx] : [6, -Math.PI / 2, plot.top - 8];
       say(this.data.suffixes[column], place, plot.top - rise, turn, room, isMarked("column", column));
     }
-    Object.assign(pen, { font: `12px ${this.sans}`, textAlign: "left" });
-    if (sx < LABELS_FROM) say("suffix v, by frequency →", plot.left, plot.top - 13, 0, Infinity, false);
+    Object.assign(pen, { font: `${12 * this.scale}px ${this.sans}`, textAlign: "left" });
+    if (sx < this.labelsFrom) say("suffix v, by frequency →", plot.left, plot.top - 13 * this.scale, 0, Infinity, false);
     pen.textAlign = "right";
-    if (sy < LABELS_FROM) say(`← ${this.data.row}, by frequency`, 13, plot.top, -Math.PI / 2, Infinity, false);
+    if (sy < this.labelsFrom) say(`← ${this.data.row}, by frequency`, 13 * this.scale, plot.top, -Math.PI / 2, Infinity, false);
   }
 
   // Both axes have one unit: distances between points are right.
@@ -653,7 +663,7 @@ class Lens {
     const pen = new OffscreenCanvas(this.plane.width, this.plane.height).getContext("2d");
     this.points = { unit, left, top, canvas: pen.canvas };
     pen.scale(devicePixelRatio, devicePixelRatio);
-    Object.assign(pen, { fillStyle: this.ink, globalAlpha: 0.15, font: `12px ${this.sans}` });
+    Object.assign(pen, { fillStyle: this.ink, globalAlpha: 0.15, font: `${12 * this.scale}px ${this.sans}` });
     pen.fillRect(0, Math.round(top), width, 1);
     pen.fillRect(Math.round(left), 0, 1, height);
     const colour = this.dark ? this.data.colours.positive[3] : this.data.colours.point;
@@ -695,7 +705,7 @@ class Lens {
       const [px, py] = this.pointPlace(row);
       if (!Number.isFinite(px)) continue;
       const side = px > width / 2 ? -1 : 1;
-      Object.assign(pen, { fillStyle: colour, strokeStyle: colour, lineWidth: 2, font: `600 13px ${this.code}` });
+      Object.assign(pen, { fillStyle: colour, strokeStyle: colour, lineWidth: 2, font: `600 ${13 * this.scale}px ${this.code}` });
       pen.beginPath();
       pen.arc(px, py, 7, 0, 7);
       pen.stroke();

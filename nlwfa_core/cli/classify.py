@@ -3,21 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
+import numpy as np
 import typer
 
 from ..errors import RecipeError, listed
 from ..experiment.recipe import OPTIONS, Recipe, flat, with_fields
 from ..learning.names import COUNTS, PRIORS
 from ..sources.reading import Reading
+from ..strings.sample import Sample
+from ..strings.words import Alphabet, Words
 from .learn import LEARNER_HELP, learning_recipe
 from .recipe_options import LEARNING, no_effect, takes_fields, takes_reading
 from .terminal import (
     AsJson,
+    DeclaredAlphabet,
     Force,
+    MinCount,
     Output,
+    Symbols,
+    Unknown,
     check_new_model,
     print_notes,
     progress_bar,
@@ -28,7 +36,6 @@ from .text import json_text, table
 
 if TYPE_CHECKING:
     from ..experiment.classifier import ClassifierFit, Confusion
-    from ..strings.sample import Sample
 
 LABEL_FILE = "LABEL=FILE, once for each label"
 
@@ -56,6 +63,9 @@ def classify(
             + "."
         ),
     ] = COUNTS,
+    alphabet: DeclaredAlphabet = None,
+    unknown: Unknown = None,
+    min_count: MinCount = None,
     out: Annotated[
         Path | None,
         typer.Option(help="A folder for the learner's models, in a folder for each label."),
@@ -64,6 +74,7 @@ def classify(
     as_json: AsJson = False,
 ) -> Output:
     """Learn a model of the strings of each label, and classify other strings by Bayes' rule."""
+    from ..experiment.datasets import mapped_notes
     from ..models.model_files import save
 
     if force and out is None:
@@ -79,17 +90,19 @@ def classify(
         own_values = {n: value for n, value in field_values.items() if n not in only_others}
     recipe = learning_recipe(learner, rank, own_values)
     files, test_files = _files("--train", train), _files("--test", test)
-    if unknown := [label for label in test_files if label not in files]:
-        raise RecipeError(f"--test has {listed(unknown)}, but --train only {listed(list(files))}")
+    if missing := [label for label in test_files if label not in files]:
+        raise RecipeError(f"--test has {listed(missing)}, but --train only {listed(list(files))}")
     folders = {label: out / label for label in files} if out else {}
     for folder in folders.values():
         check_new_model(folder, force)
-    samples = {label: _read_train(path, reading) for label, path in files.items()}
+    samples = _read_train(files, reading, Symbols.of(alphabet, unknown, min_count))
     tested = {}
     for label, path in test_files.items():
         file = read_words(path, reading, samples[label].alphabet)
         print_notes(file.notes)
         tested[label] = file.sample()
+        if samples[label].alphabet.unknown is not None:
+            print_notes(mapped_notes(tested[label], samples[label].alphabet, f"{label} test"))
     learned = _learned(samples, recipe, priors)
     for label, folder in folders.items():
         info = {"recipe": recipe.model_dump(mode="json", exclude={"data"}), "label": label}
@@ -122,10 +135,25 @@ def _files(option: str, pairs: Sequence[str]) -> dict[str, Path]:
     return files
 
 
-def _read_train(path: Path, reading: Reading) -> Sample:
-    sample, notes = read_sample(path, reading, None)
-    print_notes(notes)
-    return sample
+def _read_train(files: Mapping[str, Path], reading: Reading, symbols: Symbols) -> dict[str, Sample]:
+    """Read the strings of each label. With a symbol for the unknown, what is known is what is
+    frequent in the strings of all labels together.
+    """
+    from ..experiment.datasets import mapped_notes
+
+    samples = {}
+    for label, path in files.items():
+        samples[label], notes = read_sample(path, reading, None, symbols.declared)
+        print_notes(notes)
+    if symbols.unknown is None:
+        return samples
+    every = Alphabet.of(chain.from_iterable(sample.alphabet for sample in samples.values()))
+    parts = [sample.in_alphabet(every) for sample in samples.values()]
+    counts = np.concatenate([part.counts for part in parts])
+    known = symbols.known_in(Sample.of(Words.joined([part.words for part in parts]), every, counts))
+    for label, sample in samples.items():
+        print_notes(mapped_notes(sample, known, f"{label} training"))
+    return {label: sample.in_alphabet(known) for label, sample in samples.items()}
 
 
 def _learned(samples: Mapping[str, Sample], recipe: Recipe, priors: str) -> ClassifierFit:

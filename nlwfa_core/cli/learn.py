@@ -5,11 +5,12 @@ Most of their options are fields of a recipe.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, replace
+from functools import partial
 from pathlib import Path
 from time import perf_counter
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 
 import typer
 
@@ -40,8 +41,12 @@ from .recipe_options import (
 from .terminal import (
     STRINGS,
     AsJson,
+    DeclaredAlphabet,
     Force,
+    MinCount,
     Output,
+    Symbols,
+    Unknown,
     check_new_model,
     file_name,
     log_line,
@@ -58,6 +63,8 @@ if TYPE_CHECKING:
     from ..learning.fitting import Fit
     from ..strings.sample import Sample
 
+# Training strings, validation strings, and notes.
+TrainingStrings: TypeAlias = "tuple[Sample, Sample | None, tuple[str, ...]]"
 Train = Annotated[Path, typer.Option(help=f"Training strings: {STRINGS}")]
 MaxDistinct = Annotated[
     int | None,
@@ -120,12 +127,23 @@ def fit(
         ),
     ] = False,
     max_distinct: MaxDistinct = None,
+    alphabet: DeclaredAlphabet = None,
+    unknown: Unknown = None,
+    min_count: MinCount = None,
     force: Force = False,
 ) -> Output:
     """Learn a model and write it to a folder."""
     from ..experiment.datasets import training_keys
     from ..models.model_files import save
 
+    read = partial(
+        _read_strings,
+        train,
+        validation,
+        reading,
+        max_distinct,
+        Symbols.of(alphabet, unknown, min_count),
+    )
     if preset is not None:
         _check_preset(learner, rank, field_values)
         budget = _budget(minutes, max_states, field_values)
@@ -133,7 +151,7 @@ def fit(
         others = [
             name for name, allowed in (("n-gram", with_ngrams), ("LSTM", with_lstm)) if allowed
         ]
-        return _search(train, validation, budget, (reading, max_distinct), out, others)
+        return _search(train, read, budget, out, others)
     recipe = learning_recipe(learner, rank, field_values)
     of_presets = {"--max-states": max_states, "--minutes": minutes}
     of_presets |= {"--with-ngrams": with_ngrams or None, "--with-lstm": with_lstm or None}
@@ -157,7 +175,7 @@ def fit(
         raise no_effect("--validation", setting, "--refine likelihood, --starts or --preset best")
     check_new_model(out, force)
     started = perf_counter()
-    sample, held_out, notes = _read_strings(train, validation, reading, max_distinct)
+    sample, held_out, notes = read()
     print_notes(notes)
     learned, text, fit_notes = _fit_recipe(recipe, sample, held_out, perf_counter() - started)
     messages = learned.report.messages
@@ -184,22 +202,20 @@ def _budget(
 
 def _search(
     train: Path,
-    validation: Path | None,
+    read: Callable[[], TrainingStrings],
     budget: Budget,
-    reading: tuple[Reading, int | None],
     out: Path,
     other_models: Sequence[str],
 ) -> Output:
     """Search for the best model within a budget, and write it.
 
-    `reading` has how the files are read, and `--max-distinct`; `other_models` are those of
-    `search`.
+    `read` reads the strings; `other_models` are those of `search`.
     """
     from ..experiment.datasets import training_keys
     from ..models.model_files import save
     from ..search.loop import search
 
-    sample, held_out, notes = _read_strings(train, validation, *reading)
+    sample, held_out, notes = read()
     print_notes(notes)
     with stopped_by_signals() as stop, progress_bar() as report:
         best = search(
@@ -224,16 +240,38 @@ def _search(
 
 
 def _read_strings(
-    train: Path, validation: Path | None, reading: Reading, max_distinct: int | None
-) -> tuple[Sample, Sample | None, tuple[str, ...]]:
+    train: Path,
+    validation: Path | None,
+    reading: Reading,
+    max_distinct: int | None,
+    symbols: Symbols,
+) -> TrainingStrings:
     """Read training strings and validation strings, if there are any, over one alphabet, with
     notes.
     """
-    sample, notes = read_sample(train, reading, max_distinct)
+    sample, notes = _read_training(train, reading, max_distinct, symbols)
     if validation is None:
         return sample, None, notes
     sample, held_out, validation_notes = _with_validation(sample, validation, reading)
     return sample, held_out, (*notes, *validation_notes)
+
+
+def _read_training(
+    path: Path, reading: Reading, max_distinct: int | None, symbols: Symbols
+) -> tuple[Sample, tuple[str, ...]]:
+    """Read training strings over the alphabet of the model, with notes."""
+    from ..experiment.datasets import mapped_notes, symbol_for_unknown_notes
+
+    read, notes = read_sample(path, reading, max_distinct, symbols.declared)
+    alphabet = symbols.known_in(read)
+    if alphabet.unknown is None:
+        return read, notes
+    sample = read.in_alphabet(alphabet)
+    return sample, (
+        *notes,
+        *mapped_notes(read, alphabet, "training"),
+        *symbol_for_unknown_notes(read, sample),
+    )
 
 
 def _fit_recipe(
@@ -305,12 +343,17 @@ def _with_validation(
     """Read validation strings, and renumber them and the training strings by one common
     alphabet.
     """
-    from ..experiment.datasets import overlap_notes, unseen_notes
+    from ..experiment.datasets import mapped_notes, overlap_notes, unseen_notes
 
     file = read_words(path, reading, sample.alphabet)
     held_out = file.sample()
-    train = replace(sample, alphabet=file.alphabet)
+    if sample.alphabet.unknown is not None:
+        train, mapped = sample, mapped_notes(held_out, sample.alphabet, "validation")
+        held_out = held_out.in_alphabet(sample.alphabet)
+    else:
+        train, mapped = replace(sample, alphabet=file.alphabet), ()
     notes = (
+        *mapped,
         *unseen_notes(sample, held_out, "validation"),
         *overlap_notes(train, held_out, "validation"),
     )
@@ -347,6 +390,9 @@ def select_rank(
         str, typer.Option(help=f"The score to choose by: {', '.join(SELECTION_METRICS)}.")
     ] = "wer",
     max_distinct: MaxDistinct = None,
+    alphabet: DeclaredAlphabet = None,
+    unknown: Unknown = None,
+    min_count: MinCount = None,
     as_json: AsJson = False,
 ) -> Output:
     """Learn a model with each rank, score it on validation strings or by cross-validation, and
@@ -361,7 +407,8 @@ def select_rank(
     check_one_of("metric", metric, SELECTION_METRICS)
     tried = number_ranges("ranks", ranks, limits.most("rank"))
     recipe = learning_recipe(learner, tried[0], field_values)
-    read, read_notes = read_sample(train, reading, max_distinct)
+    symbols = Symbols.of(alphabet, unknown, min_count)
+    read, read_notes = _read_training(train, reading, max_distinct, symbols)
     if validation is None:
         return _select_by_folds(
             (read, read_notes), recipe, tried, (folds or 0, fold_seed or 0), metric, as_json

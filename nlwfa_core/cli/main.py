@@ -188,10 +188,11 @@ def weights(
 
     saved = read_model(model)
     file = read_scored_words(words, reading, saved.alphabet, role="")
-    known = np.flatnonzero(has_known_symbols(file.words, len(saved.alphabet)))
-    numbers, exponents = np.zeros(len(file.words)), np.zeros(len(file.words), dtype=np.int64)
+    own = file.words if saved.alphabet.unknown is None else file.words.in_alphabet(saved.alphabet)
+    known = np.flatnonzero(has_known_symbols(own, len(saved.alphabet)))
+    numbers, exponents = np.zeros(len(own)), np.zeros(len(own), dtype=np.int64)
     numbers[known], exponents[known] = scaled_weights(
-        saved.model, replace(file.words.take(known), alphabet=saved.alphabet)
+        saved.model, replace(own.take(known), alphabet=saved.alphabet)
     )
     lines, notes = weight_lines(numbers, exponents)
     return Output("\n".join(lines), (*file.notes, *notes))
@@ -217,4 +218,5 @@ def next_symbol(
     end = trie.ends[0]
     row = saved.alphabet, word, scores[end], 0 if exponents is None else int(exponents[end])
     text = next_record(*row) if as_json else next_summary(*row)
-    return Output(text, divergence_warnings(saved.model))
+    notes = filter(None, [saved.alphabet.unknown_note(prefix)])
+    return Output(text, (*notes, *divergence_warnings(saved.model)))

@@ -58,7 +58,7 @@ def mix(
     check_new_model(out, force)
     parts = [read_model(path) for path in models]
     for path, part in zip(models, parts, strict=True):
-        if part.alphabet != parts[0].alphabet:
+        if (part.alphabet, part.alphabet.unknown) != (parts[0].alphabet, parts[0].alphabet.unknown):
             raise RecipeError(
                 f"the models must have the same symbols in the same order; {models[0]} has "
                 f"{parts[0].alphabet.summary}, "
@@ -93,8 +93,10 @@ def mix(
 
 def _without_unknown(sample: Sample, alphabet: Alphabet) -> Sample:
     """Leave out the strings that have a symbol which no model knows: all models give them 0, so
-    they say nothing about weights.
+    they say nothing about weights. If there is a symbol for the unknown, they are read with that.
     """
+    if alphabet.unknown is not None:
+        return sample.in_alphabet(alphabet)
     known = np.flatnonzero(has_known_symbols(sample.words, len(alphabet)))
     words = sample.words.take(known)
     return Sample(replace(words, alphabet=alphabet), sample.counts[known], alphabet)

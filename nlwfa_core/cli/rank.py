@@ -13,6 +13,7 @@ import typer
 
 from ..errors import RecipeError
 from ..sources.reading import Reading
+from ..strings.sample import Sample
 from .recipe_options import takes_reading
 from .terminal import (
     Force,
@@ -22,6 +23,7 @@ from .terminal import (
     check_new_file,
     errors_naming,
     file_name,
+    notes_on_unknown,
     read_bytes,
     read_model,
     write_file,
@@ -112,7 +114,9 @@ def _read_prefixes(
 ) -> tuple[StringFile, tuple[str, ...]]:
     """Read prefixes for a model over `alphabet`, with notes.
 
-    Raises RecipeError if a symbol is not in that alphabet.
+    Raises RecipeError if a symbol is not in that alphabet, which has none for the unknown; or if it
+    has one, and symbols are the numbers of SPiCe, because targets and rankings then have numbers,
+    too.
     """
     from ..sources.spice import read_prefixes
 
@@ -120,8 +124,18 @@ def _read_prefixes(
     with errors_naming(path):
         file = read_prefixes(data, reading, alphabet)
     words = file.words
-    check_known(path, words, file.alphabet, alphabet)
-    return file, (f"{file_name(path)}: {file.reading}; {prefixes_text(len(words))}", *file.notes)
+    notes = file.notes
+    if alphabet.unknown is None:
+        check_known(path, words, file.alphabet, alphabet)
+    elif file.names is None:
+        raise RecipeError(
+            f"{path}: prefixes of numbers can't be ranked by a model that reads symbols as "
+            f"{alphabet.unknown!r}: its symbols have other numbers than the targets"
+        )
+    else:
+        sample = Sample.of(words, file.alphabet)
+        notes += notes_on_unknown(path, sample, alphabet, "prefix")
+    return file, (f"{file_name(path)}: {file.reading}; {prefixes_text(len(words))}", *notes)
 
 
 def _read_targets(

@@ -137,7 +137,7 @@ def _annotation(entry: Option) -> Any:
     the help has the default.
     """
     kind: Any = entry.kind
-    if entry.name in options_of(Reading):
+    if entry.name in options_of(Reading) and kind is not int:
         kind = str  # its record names what is allowed; a separator may also be typed as it is
     elif entry.choices:
         kind = Literal[tuple(entry.choices)]

@@ -5,13 +5,15 @@ them on the same strings.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
 from ..errors import RecipeError, check_between, plural
+from ..experiment.recipe import SKIP
 from ..metrics.intervals import (
     CONFIDENCE,
     FEW_RESAMPLES,
@@ -52,6 +54,7 @@ from .terminal import (
     read_bytes,
     read_model,
     read_scored_words,
+    read_words,
     table_form,
 )
 from .text import (
@@ -84,6 +87,13 @@ TrueModel = Annotated[
 Floor = Annotated[
     float, typer.Option(help="Raise normalised outputs below this number to this number.")
 ]
+Unseen = Annotated[
+    Literal["zero", "skip"],
+    typer.Option(
+        help="What a symbol that the model does not know does to a test string: zero gives it the "
+        "weight 0, skip leaves it out of the scores."
+    ),
+]
 Resamples = Annotated[
     int | None,
     typer.Option(
@@ -111,6 +121,7 @@ def score(
         ),
     ] = None,
     floor: Floor = 0.0,
+    unseen: Unseen = "zero",
     resamples: Resamples = None,
     confidence: Confidence = CONFIDENCE,
     as_json: AsJson = False,
@@ -130,7 +141,7 @@ def score(
     _check_resampling(resamples, confidence)
     saved = read_model(model)
     other = None if against is None else read_model(against)
-    test_set, notes = _read_test_set(test, reading, saved, solution, true_model)
+    test_set, notes = _read_test_set(test, reading, (saved, other), solution, true_model, unseen)
     notes += key_notes(saved.info.get("training_keys"), test_set.sample)
     scores = evaluate(saved.model, test_set, floor)
     health = diagnostics(saved.model, scores)
@@ -172,6 +183,7 @@ def compare(
     solution: Solution = None,
     true_model: TrueModel = None,
     floor: Floor = 0.0,
+    unseen: Unseen = "zero",
     resamples: Resamples = None,
     confidence: Confidence = CONFIDENCE,
     as_json: AsJson = False,
@@ -189,7 +201,7 @@ def compare(
     form = table_form(table, as_json)
     _check_resampling(resamples, confidence)
     models = [read_model(path) for path in (first, second)]
-    test_set, notes = _read_test_set(test, reading, models[0], solution, true_model)
+    test_set, notes = _read_test_set(test, reading, models, solution, true_model, unseen)
     for name, saved in zip("AB", models, strict=True):
         notes += tuple(
             f"{name}: {note}"
@@ -246,11 +258,15 @@ def _unknown_to(
     """State which symbols a second model does not know, if it has another alphabet than the first,
     whose notes say it.
     """
-    from ..experiment.datasets import unknown_notes
+    from ..experiment.datasets import mapped_notes, unknown_notes
     from ..models.unseen import extended
 
-    if saved.alphabet == first.alphabet:
+    unknown = saved.alphabet.unknown
+    if saved.alphabet == first.alphabet and unknown == first.alphabet.unknown:
         return ()
+    if unknown is not None:
+        mapped = mapped_notes(test_set.sample, saved.alphabet)
+        return tuple(f"{path}: {note}" for note in mapped)
     alphabet = alphabet_of(extended(saved.model, used_alphabet(test_set.sample)))
     notes = (
         unknown_notes(test_set.sample.in_alphabet(alphabet), len(saved.alphabet))
@@ -338,14 +354,28 @@ def _check_resampling(resamples: int | None, confidence: float) -> None:
 
 
 def _read_test_set(
-    test: Path, reading: Reading, saved: ModelFile, solution: Path | None, true_model: Path | None
+    test: Path,
+    reading: Reading,
+    models: Sequence[ModelFile | None],
+    solution: Path | None,
+    true_model: Path | None,
+    unseen: str,
 ) -> tuple[TestSet, tuple[str, ...]]:
-    """Read test strings for a model, with what is known about their probabilities, and notes on how
-    the files were read.
+    """Read test strings for a model, and perhaps another, with what is known about their
+    probabilities, and notes on how the files were read.
     """
-    from ..experiment.datasets import file_test_set
+    from ..experiment.datasets import file_test_set, skipped_notes
 
-    file = read_scored_words(test, reading, saved.alphabet)
+    alphabets = [saved.alphabet for saved in models if saved is not None]
+    if unseen == SKIP and all(alphabet.unknown is not None for alphabet in alphabets):
+        raise RecipeError(
+            "--unseen skip has no effect with a model that reads unseen symbols as "
+            f"{alphabets[0].unknown!r}"
+        )
+    if unseen == SKIP:
+        file = read_words(test, reading, alphabets[0])
+    else:
+        file = read_scored_words(test, reading, alphabets[0])
     notes, values = file.notes, None
     truth = None if true_model is None else _read_true_model(true_model, file.alphabet)
     if solution is not None:
@@ -359,7 +389,13 @@ def _read_test_set(
             f"read as an automaton: {size}" if _is_automaton(true_model) else model_reading(truth)
         )
         notes += (reading_of(file_name(true_model), sentence),)
-    return file_test_set(file, values, truth), notes
+    test_set = file_test_set(file, values, truth)
+    if unseen == SKIP:
+        for alphabet in alphabets:
+            if alphabet.unknown is None:
+                notes += skipped_notes(test_set.sample, alphabet)
+                test_set = test_set.known_to(alphabet)
+    return test_set, notes
 
 
 def _is_automaton(path: Path) -> bool:

@@ -55,12 +55,14 @@ from ..sources.string_files import (
     PIECE_BYTES,
     StringFile,
     begins_as_pautomac,
+    over_declared,
     quoted,
     read_as,
     read_strings,
 )
+from ..strings.plain import MIN_COUNT, frequent_symbols
 from ..strings.sample import Sample
-from ..strings.words import Alphabet, Words
+from ..strings.words import Alphabet, Words, check_unknown
 
 if TYPE_CHECKING:
     from ..models.model_files import StoredModel
@@ -89,10 +91,63 @@ Model = Annotated[
         help="The folder that `fit` or `fit-values` wrote, or an automaton as JSON or of PAutomaC."
     ),
 ]
+DeclaredAlphabet = Annotated[
+    str | None,
+    typer.Option(
+        "--alphabet",
+        help="All symbols of the model, separated by spaces; by default those of the strings.",
+    ),
+]
+Unknown = Annotated[
+    str | None,
+    typer.Option(
+        help="A symbol, such as <unk>, as which the model reads all that it does not know; by "
+        "default there is none."
+    ),
+]
+MinCount = Annotated[
+    int | None,
+    typer.Option(
+        min=1,
+        help="With --unknown: how often a symbol has to occur in the training strings to be "
+        f"known, by default {MIN_COUNT}.",
+    ),
+]
 Force = Annotated[
     bool,
     typer.Option("--force", help="Replace the file or model that an earlier command wrote there."),
 ]
+
+
+@dataclass(frozen=True)
+class Symbols:
+    """Which symbols a model shall know: what `--alphabet`, `--unknown` and `--min-count` say."""
+
+    declared: Alphabet | None  # with the symbol for the unknown, if there is one
+    unknown: str | None
+    min_count: int
+
+    @classmethod
+    def of(cls, alphabet: str | None, unknown: str | None, min_count: int | None) -> Symbols:
+        """Raise RecipeError if an option has no effect, or no alphabet can have its value."""
+        if min_count is not None and unknown is None:
+            raise RecipeError("--min-count has no effect without --unknown")
+        if min_count is not None and alphabet is not None:
+            raise RecipeError(
+                "--min-count has no effect with --alphabet, which has all symbols that are known"
+            )
+        if alphabet is not None and not alphabet.split():
+            raise RecipeError("--alphabet must have at least one symbol; got none")
+        if unknown is not None:
+            check_unknown(unknown)
+        declared = None if alphabet is None else Alphabet.of(alphabet.split(), unknown)
+        return cls(declared, unknown, MIN_COUNT if min_count is None else min_count)
+
+    def known_in(self, train: Sample) -> Alphabet:
+        """Return the alphabet of a model of some strings."""
+        if self.unknown is None or self.declared is not None:
+            return self.declared or train.alphabet
+        return frequent_symbols(train, self.min_count, self.unknown)
 
 
 def table_form(table: str | None, as_json: bool) -> str | None:
@@ -364,6 +419,7 @@ def errors_naming(path: Path) -> Iterator[None]:
 
 
 CHOICES = re.compile(rf"\b({'|'.join(COLUMNS)})\b")
+WINDOW = re.compile(r"\bwindow = ([0-9]+)")
 
 
 def as_options(text: str) -> str:
@@ -372,6 +428,7 @@ def as_options(text: str) -> str:
     >>> as_options("say which column has the cases (case_column)")
     'say which column has the cases (--case-column)'
     """
+    text = WINDOW.sub(r"--window \1", text)
     return CHOICES.sub(lambda match: f"--{match[1].replace('_', '-')}", text)
 
 
@@ -392,13 +449,16 @@ def read_words(path: Path, reading: Reading, alphabet: Alphabet | None = None) -
 
 
 def read_sample(
-    path: Path, reading: Reading, max_distinct: int | None
+    path: Path, reading: Reading, max_distinct: int | None, declared: Alphabet | None = None
 ) -> tuple[Sample, tuple[str, ...]]:
     """Read and count training strings, with notes, the first on how the file was read. PAutomaC and
     SPiCe files may have any size.
 
-    Raises RecipeError if the file can't be read, or is of another format and `max_distinct` is not
-    None.
+    `declared`: the alphabet of the strings, if it has been said. Other symbols are numbered after
+    its own, if it has one for the unknown.
+
+    Raises RecipeError if the file can't be read, is of another format and `max_distinct` is not
+    None, or has a symbol that is not in the declared alphabet.
     """
     try:
         if path.is_dir():
@@ -413,6 +473,8 @@ def read_sample(
                 )
                 sample = counts.sample()
                 sentence = read_as("pautomac", sample.alphabet.symbols)
+                if declared is not None:
+                    sample = over_declared(sample, declared)
                 return sample, (
                     reading_of(file_name(path), sentence),
                     *counts.notes,
@@ -427,7 +489,8 @@ def read_sample(
                 os.fstat(file.fileno()).st_size,
                 "file_bytes",
             )
-            whole = read_strings(head + read_rest(file, limits.most("file_bytes")), reading)
+            content = head + read_rest(file, limits.most("file_bytes"))
+            whole = read_strings(content, reading, declared, extend=False)
             sentence = reading_of(file_name(path), as_options(whole.reading))
             return whole.sample(), (sentence, *whole.notes)
     except OSError as error:
@@ -454,14 +517,21 @@ def read_scored_words(
 def notes_on_unknown(
     path: Path, sample: Sample, alphabet: Alphabet, role: str = "test"
 ) -> tuple[str, ...]:
-    """Make a note on strings with symbols outside `alphabet`, whose weight is 0. Raises RecipeError
-    if all strings have some.
+    """Make a note on strings with symbols outside `alphabet`, whose weight is 0, or which are read
+    as its symbol for the unknown. Raises RecipeError if all strings have some or, with such a
+    symbol, if they have no others.
 
     The strings are over an alphabet that begins with the symbols of `alphabet`.
     """
-    from ..experiment.datasets import unknown_notes
-    from ..models.unseen import has_known_symbols
+    from ..experiment.datasets import mapped_notes, unknown_notes
+    from ..models.unseen import check_some_known, has_known_symbols
 
+    if alphabet.unknown is not None:
+        try:
+            check_some_known(sample.words, alphabet)
+        except RecipeError as error:
+            raise RecipeError(f"{path}: {error}") from None
+        return mapped_notes(sample, alphabet, role)
     known = has_known_symbols(sample.words, len(alphabet))
     if not (known & (sample.words.lengths > 0)).any():
         check_known(path, sample.words, sample.alphabet, alphabet)

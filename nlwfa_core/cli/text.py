@@ -229,7 +229,8 @@ def score_summary(
     remarks = {
         "log2_pauto": f"base 2; {beside}{floored}",
         "wer": f"the end of a string counted; {as_text(scores.wer_without_end)} without{tied}",
-        "bits_per_symbol": f"base 2, the end counted{floored}",
+        "bits_per_symbol": f"base 2, the end counted{floored}; "
+        f"{as_text(scores.bits_without_end)} without",
         "ndcg5": "ranking of the next symbol, the end counted, against what followed; 1 is best",
         "ndcg5_true": "the same against the true next-symbol probabilities",
         "kl": f"bits, over the test strings as drawn, both normalised over them{floored}",

@@ -114,7 +114,8 @@ def explore_payload(data: Data, hankel: HankelMatrix, svd: TruncatedSVD) -> dict
     dict
         Words are lists of symbols' numbers, and arrays of float64 are in base64, row by row.
 
-        - "symbols", "separator": the alphabet
+        - "symbols", "separator": the alphabet; "unknown": the number of the symbol as which others
+          are read, or −1; "inTokens": whether words are always split at white space
         - "total", "distinct", "tests": how many training strings there are, how many different
           ones, and how many test strings
         - "strings": the most frequent training strings, [word, count]
@@ -150,6 +151,8 @@ def explore_payload(data: Data, hankel: HankelMatrix, svd: TruncatedSVD) -> dict
     return {
         "symbols": list(data.alphabet.symbols),
         "separator": data.alphabet.separator,
+        "unknown": data.alphabet.numbers.get(data.alphabet.unknown or "", -1),
+        "inTokens": data.alphabet.in_tokens,
         "total": train.num_strings,
         "distinct": len(train.words),
         "tests": data.test.sample.num_strings,

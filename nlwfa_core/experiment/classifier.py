@@ -14,7 +14,7 @@ symbols are equally likely; with `floor=0`, one impossible symbol rules the labe
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain
@@ -404,11 +404,12 @@ def _is_empty(strings: SampleLike) -> bool:
         return False
 
 
-def _union(alphabets: Any) -> Alphabet:
+def _union(alphabets: Iterable[Any]) -> Alphabet:
     """Join alphabets: the symbols of the first, then those of the others, in order."""
+    first: Alphabet
     first, *others = alphabets
     new = set(chain.from_iterable(one.symbols for one in others)).difference(first.symbols)
-    return Alphabet((*first.symbols, *in_order(new))) if new else first
+    return first.extended(in_order(new)) if new else first
 
 
 def _over_one_alphabet(
@@ -416,13 +417,20 @@ def _over_one_alphabet(
 ) -> dict[str, Sample]:
     """Make samples whose symbols have the same numbers.
 
-    Raises RecipeError if a symbol is not in the alphabet that was passed.
+    Raises RecipeError if a symbol is not in the alphabet that was passed, or labels differ in their
+    symbol for the unknown.
     """
     samples = {label: as_sample(given, alphabet, label) for label, given in strings.items()}
     if alphabet is not None:
         return samples
     every = set(chain.from_iterable(sample.alphabet.symbols for sample in samples.values()))
-    shared = Alphabet.of(every)
+    unknowns = {sample.alphabet.unknown for sample in samples.values()}
+    if len(unknowns) > 1:
+        raise RecipeError(
+            "the strings of all labels need the same symbol for the unknown; got "
+            f"{listed(sorted(map(str, unknowns)))}"
+        )
+    shared = Alphabet.of(every, *unknowns)
     return {label: sample.in_alphabet(shared) for label, sample in samples.items()}
 
 

@@ -5,7 +5,7 @@ if it is known.
 from __future__ import annotations
 
 from base64 import b64decode, b64encode
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from hashlib import blake2b
 
@@ -23,15 +23,20 @@ from ..sources.reading import Reading
 from ..sources.registry import GENERATORS, Generator, TrueModel
 from ..sources.spice import read_prefixes, read_targets, targets_of, targets_reading
 from ..sources.string_files import StringFile, read_strings, shipped_verbs
+from ..strings.plain import frequent_symbols
 from ..strings.sample import Sample
 from ..strings.words import Alphabet, FloatArray, Words, distinct
-from .recipe import DataRecipe
+from .recipe import OPTIONS, SKIP, SYMBOL, DataRecipe
 
 # Largest share of a file's strings for validation, and for testing.
 LARGEST_SHARE = 1 / 5
 # A solution's probabilities of equal strings may differ by this share, because they are rounded to
 # some digits.
 SOLUTION_ERROR = 1e-4
+WINDOWS_NOTE = (
+    "Windows are not split at random but in their order: first those for training, then those for "
+    "validation and test."
+)
 # Distinct training strings of which a model's file keeps a key each, of four bytes: at most 270 kB.
 MOST_KEYS = 50_000
 KEY = np.dtype("<u4")
@@ -179,13 +184,20 @@ def _upload(recipe: DataRecipe, files: Files) -> Data:
         raise RecipeError(
             f"A file of prefixes and a file of targets belong together: upload the {missing} too."
         )
-    file = read_strings(files(recipe.upload), recipe.reading)
+    for name in ("upload_model", "upload_prefixes"):
+        if recipe.unseen == SYMBOL and getattr(recipe, name):
+            raise RecipeError(
+                f"a {OPTIONS[name].title} can't be used with a symbol for the unknown: its symbols "
+                "are those of the strings"
+            )
+    file = read_strings(files(recipe.upload), recipe.reading, recipe.declared, extend=False)
     sample, notes, format, readings = (
         file.packed_sample(),
         list(file.notes),
         file.format,
         {"upload": file.reading},
     )
+    windows = Words.joined(file.parts, packed=True) if recipe.reading.window else None
     del file
     ranked = (
         read_prefixes(files(recipe.upload_prefixes), recipe.reading, sample.alphabet)
@@ -221,7 +233,8 @@ def _upload(recipe: DataRecipe, files: Files) -> Data:
         if solution is not None:
             readings["upload_solution"] = solution_reading(solution)
         test = file_test_set(rows, solution, model)
-    data = _split(recipe, sample, test, f"uploaded strings ({format})", tuple(notes), model)
+    title = f"uploaded strings ({format})"
+    data = _split(recipe, sample, test, title, tuple(notes), model, windows)
     if model is not None:
         readings["upload_model"] = model_reading(model)
     if ranked:
@@ -300,9 +313,10 @@ def _split(
     title: str,
     notes: tuple[str, ...],
     model: TrueModel | None = None,
+    windows: Words | None = None,
 ) -> Data:
-    """Split a sample at random into training, validation and, unless there is a test set, test
-    strings.
+    """Split a sample into training, validation and, unless there is a test set, test strings: at
+    random or, if its strings are windows of sequences, in the order of these `windows`.
     """
     total = sample.num_strings
     if not total:
@@ -321,15 +335,37 @@ def _split(
             "the file must have at least 3 strings to set some aside for testing, unless "
             f"there is a test file; got {total}"
         )
-    remaining = total - num_validation - num_test
+    num_gaps = 0 if windows is None else (num_validation > 0) + (num_test > 0)
+    remaining = total - num_validation - num_test - num_gaps
+    if remaining < 1:
+        raise RecipeError(
+            "the file must have at least 5 windows to set some aside for validation and for "
+            f"testing; got {total}"
+        )
     num_train = min(recipe.num_strings, remaining)
     if num_train < remaining:
         notes += (
             f"Only {num_train:,} of {remaining:,} training strings are used, because the "
             "recipe asks for no more.",
         )
-    train, validation, rest = sample.split([num_train, num_validation, num_test], recipe.seed)
+    sizes = [num_train, num_validation, num_test]
+    if windows is None:
+        train, validation, rest = sample.split(sizes, recipe.seed)
+    else:
+        train, validation, rest = blocks(windows, sample.alphabet, sizes)
+        notes += (WINDOWS_NOTE,)
     held_out = test or _test_of(rest, model)
+    if recipe.unseen == SYMBOL:
+        alphabet = recipe.declared or frequent_symbols(train, recipe.min_count, recipe.unknown)
+        notes += mapped_notes(train, alphabet, "training")
+        notes += mapped_notes(held_out.sample, alphabet)
+        mapped = train.in_alphabet(alphabet)
+        notes += symbol_for_unknown_notes(train, mapped)
+        train, validation = mapped, validation.in_alphabet(alphabet)
+        held_out = held_out.in_alphabet(alphabet)
+    elif recipe.unseen == SKIP:
+        notes += skipped_notes(held_out.sample, train.alphabet)
+        held_out = held_out.known_to(train.alphabet)
     notes += unseen_notes(train, held_out.sample)
     if test is not None and not tests_on_training_strings(recipe):
         notes += overlap_notes(train, held_out.sample)
@@ -341,6 +377,29 @@ def _split(
         title,
         notes,
     )
+
+
+def blocks(windows: Words, alphabet: Alphabet, sizes: Sequence[int]) -> list[Sample]:
+    """Make a sample of each of several blocks of consecutive windows, the first at the beginning,
+    the others one after the other up to the end, with a window left out before each of them.
+
+    Windows that touch are not independent, and a model would be tested on what it has all but seen.
+    So they are not split at random.
+
+    >>> windows = Words.of([(n,) for n in range(9)])
+    >>> parts = blocks(windows, Alphabet.numbered(9), [4, 1, 2])
+    >>> [list(part.words) for part in parts]
+    [[(0,), (1,), (2,), (3,)], [(5,)], [(7,), (8,)]]
+
+    `sizes`: how many windows each part has; those with none take no place.
+    """
+    parts, end = list[Sample](), len(windows)
+    for number, size in reversed(list(enumerate(sizes))):
+        start = end - size if number else 0
+        rows = windows.take(np.arange(start, start + size))
+        parts.append(Sample.of(rows, alphabet))
+        end = start - (size > 0)
+    return parts[::-1]
 
 
 def _test_of(sample: Sample, model: Model | None) -> TestSet:
@@ -434,6 +493,53 @@ def unseen_notes(train: Sample, test: Sample, role: str = "test") -> tuple[str, 
     seen = np.zeros(test.num_symbols, dtype=bool)
     seen[np.unique(train.words.symbols)] = True
     return _notes_on_symbols(test, seen, role, "that no training string has")
+
+
+def mapped_notes(strings: Sample, alphabet: Alphabet, role: str = "test") -> tuple[str, ...]:
+    """Say how many strings have symbols that an alphabet has not, and reads as that for the
+    unknown; empty if none has.
+    """
+    which = f"that are read as {alphabet.unknown!r}"
+    return _notes_on_symbols(strings, _in_alphabet(strings, alphabet), role, which)
+
+
+def symbol_for_unknown_notes(strings: Sample, train: Sample) -> tuple[str, ...]:
+    """Say what may be unexpected about the symbol for the unknown of `train`, which are some
+    strings in an alphabet that has one.
+    """
+    unknown = train.alphabet.unknown
+    if unknown is None:
+        return ()
+    if not _occurs(unknown, train):
+        return (
+            f"No training string has the symbol {unknown!r}, so a model that does not smooth "
+            "gives it the weight 0.",
+        )
+    if _occurs(unknown, strings):
+        return (
+            f"The training strings have {unknown!r} already: other symbols are read as it, too.",
+        )
+    return ()
+
+
+def _occurs(symbol: str, strings: Sample) -> bool:
+    number = strings.alphabet.numbers.get(symbol, -1)
+    return bool((strings.words.symbols == number).any())
+
+
+def skipped_notes(test: Sample, alphabet: Alphabet) -> tuple[str, ...]:
+    """Say how many strings are left out, because they have symbols that an alphabet has not; empty
+    if none has.
+    """
+    notes = _notes_on_symbols(
+        test, _in_alphabet(test, alphabet), "test", "that the model does not know"
+    )
+    return tuple(f"{note[:-1]}; they are left out." for note in notes)
+
+
+def _in_alphabet(strings: Sample, alphabet: Alphabet) -> npt.NDArray[np.bool_]:
+    """Return which symbols of some strings are in an alphabet, shape (num_symbols,)."""
+    return np.array([symbol in alphabet.numbers for symbol in strings.alphabet.symbols])
 
 
 def unknown_notes(test: Sample, num_known: int, role: str = "test") -> tuple[str, ...]:

@@ -32,11 +32,18 @@ from ..learning.learners import LEARNERS, NETWORK_LEARNERS
 from ..learning.names import COUNTS, OBJECTIVES
 from ..metrics.evaluate import evaluate
 from ..metrics.testset import TestSet
-from ..models.model import LogModel, Model, next_distributions, scaled_next_scores
+from ..models.model import (
+    LogModel,
+    Model,
+    alphabet_of,
+    next_distributions,
+    scaled_next_scores,
+)
+from ..models.unseen import extended
 from ..strings.plain import WordLike, as_sample, as_words
 from ..strings.sample import Sample
 from ..strings.trie import Trie
-from ..strings.words import Alphabet, FloatArray
+from ..strings.words import Alphabet, FloatArray, Words
 from .classifier import FLOOR, fit_classifier
 
 check_extra("scikit-learn", "sklearn")
@@ -54,7 +61,7 @@ class _StringEstimator(BaseEstimator):  # type: ignore[misc, unused-ignore]
     Each subclass defines `_learn`, which learns a model from a sample.
     """
 
-    alphabet: Sequence[str] | None
+    alphabet: Alphabet | Sequence[str] | None
     floor: float
     model_: Any
 
@@ -66,9 +73,10 @@ class _StringEstimator(BaseEstimator):  # type: ignore[misc, unused-ignore]
         RecipeError
             If a parameter is out of range, or a string has a symbol that is not in `alphabet`.
         """
-        sample = as_sample(
-            X, None if self.alphabet is None else Alphabet(tuple(self.alphabet)), "X"
-        )
+        alphabet = self.alphabet
+        if not isinstance(alphabet, Alphabet | None):
+            alphabet = Alphabet(tuple(alphabet))
+        sample = as_sample(X, alphabet, "X")
         self.model_ = self._learn(sample)
         self.alphabet_ = sample.alphabet
         self.classes_ = np.array([*sample.alphabet.symbols, END], dtype=object)
@@ -82,7 +90,8 @@ class _StringEstimator(BaseEstimator):  # type: ignore[misc, unused-ignore]
         the order of `classes_`.
 
         They are the model's |scores| of next symbols, divided by their sum. A row is nan if the
-        model has no distribution there: all scores are 0, or one is not a finite number.
+        model has no distribution there: all scores are 0, as after a symbol that the model does not
+        know, or one is not a finite number.
         """
         scores = self._next_scores(X)
         probabilities = next_distributions(scores)
@@ -106,18 +115,28 @@ class _StringEstimator(BaseEstimator):  # type: ignore[misc, unused-ignore]
         """Compute the model's scores of what follows each string, shape (num_strings, num_symbols +
         1), up to a factor each.
         """
+        model, words = self._over_all(X)
+        trie = Trie.of(words, model.num_symbols)
+        scores = scaled_next_scores(model, trie)[0][trie.ends]
+        return scores[:, [*range(len(self.alphabet_)), -1]]
+
+    def _over_all(self, X: Strings) -> tuple[Model, Words]:
+        """Return the model and some strings over one alphabet: symbols that the model does not know
+        have the weight 0, unless they are read as its symbol for the unknown.
+        """
         check_is_fitted(self)
-        trie = Trie.of(as_words(X, self.alphabet_), len(self.alphabet_))
-        return scaled_next_scores(self.model_, trie)[0][trie.ends]
+        rows = X if isinstance(X, Sample | Words) else list(X)
+        every = as_sample(rows, self.alphabet_, "X", extend=True).alphabet
+        model = extended(self.model_, every)
+        return model, as_words(rows, every).in_alphabet(alphabet_of(model))
 
     def score_samples(self, X: Strings) -> FloatArray:
         """log₂ |f(x)| of each string, shape (num_strings,); −∞ for 0."""
-        check_is_fitted(self)
-        words = as_words(X, self.alphabet_)
-        if isinstance(self.model_, LogModel):
-            return self.model_.log2_weights(words)
+        model, words = self._over_all(X)
+        if isinstance(model, LogModel):
+            return model.log2_weights(words)
         with np.errstate(divide="ignore"):
-            logs: FloatArray = np.log2(np.abs(self.model_.weights(words)))
+            logs: FloatArray = np.log2(np.abs(model.weights(words)))
         return logs
 
     def score(self, X: Strings, y: object = None) -> float:
@@ -128,7 +147,7 @@ class _StringEstimator(BaseEstimator):  # type: ignore[misc, unused-ignore]
         scikit-learn warns.
         """
         check_is_fitted(self)
-        test = TestSet.empirical(as_sample(X, self.alphabet_, "X"))
+        test = TestSet.empirical(as_sample(X, self.alphabet_, "X", extend=True))
         return -evaluate(self.model_, test, self.floor).bits_per_symbol
 
     def sample(self, n_samples: int = 1, seed: int = 0) -> list[str]:
@@ -180,9 +199,9 @@ class SpectralWFA(_StringEstimator):
     num_prefixes, num_suffixes : int
         The size of the basis. If the strings have fewer, all are used, and the rank is lowered to
         what the basis allows.
-    alphabet : sequence of str, optional
-        All symbols. Without it, those of the training strings, and a test string with another one
-        is refused.
+    alphabet : Alphabet or sequence of str, optional
+        All symbols, among which may be one as which others are read (`Alphabet.of`); without it,
+        those of the training strings.
     floor : float
         The smallest probability of a next symbol in `score`, so one surprising symbol does not
         make it −∞; 0 for none.
@@ -209,7 +228,7 @@ class SpectralWFA(_StringEstimator):
         statistic: str = "string",
         num_prefixes: int = 100,
         num_suffixes: int = 100,
-        alphabet: Sequence[str] | None = None,
+        alphabet: Alphabet | Sequence[str] | None = None,
         floor: float = FLOOR,
     ) -> None:
         self.rank = rank
@@ -268,7 +287,7 @@ class NonlinearWFA(_StringEstimator):
         statistic: str = "string",
         num_prefixes: int = 100,
         num_suffixes: int = 100,
-        alphabet: Sequence[str] | None = None,
+        alphabet: Alphabet | Sequence[str] | None = None,
         floor: float = FLOOR,
         epochs: int | None = None,
         seed: int = 0,
@@ -419,7 +438,7 @@ class HMM(_StringEstimator):
     def __init__(
         self,
         rank: int = 5,
-        alphabet: Sequence[str] | None = None,
+        alphabet: Alphabet | Sequence[str] | None = None,
         floor: float = FLOOR,
         seed: int = 0,
     ) -> None:

@@ -50,7 +50,8 @@ def table(entries: Iterable[Option], kind: type[LearnerOptions] | None = None) -
         text = entry.help
         if any(choice not in text for choice in entry.choices):
             text = f"{text.rstrip('.')}: {', '.join(entry.choices)}."
-        lines.append(f"| `{entry.name}` | {text} | {entry.range} | {needs} |")
+        bounds = entry.range.replace("<", "\\<")  # no tag of HTML
+        lines.append(f"| `{entry.name}` | {text} | {bounds} | {needs} |")
     return "\n".join(lines) + "\n"
 
 
@@ -62,7 +63,7 @@ def _condition(condition: Mapping[str, Iterable[object]], kind: type[LearnerOpti
     ):
         return ""
     return ", or ".join(
-        f"`{other}` {alternatives([str(value) for value in values])}"
+        f"`{other}` {alternatives([str(value) or 'empty' for value in values])}"
         for other, values in condition.items()
         if kind is None or other in kind.model_fields
     )

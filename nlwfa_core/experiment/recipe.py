@@ -19,7 +19,7 @@ import re
 import zlib
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Any, Self
+from typing import Annotated, Any, Self, cast
 
 from pydantic import (
     Field,
@@ -37,9 +37,11 @@ from ..hankel.recipe import HankelRecipe
 from ..hankel.statistics import LINEAR_ONLY
 from ..learning.learners import HANKEL_LEARNERS, LEARNERS, NETWORK_LEARNERS, SP
 from ..learning.options import LARGEST_SEED, LearnerOptions, options_from
-from ..records import NoEffect, Option, Record, option, options_of
+from ..records import Bounds, NoEffect, Option, Record, option, options_of
 from ..sources.names import RANDOM, SOURCES
 from ..sources.reading import ColumnName, Reading
+from ..strings.plain import MIN_COUNT, UNKNOWN
+from ..strings.words import Alphabet, check_unknown, in_order
 
 ContentHash = Annotated[str, StringConstraints(pattern=rf"^({SHA256.pattern})?$")]
 Seed = Annotated[int, Field(ge=0, le=LARGEST_SEED)]
@@ -66,7 +68,23 @@ def _reading_option(name: str) -> Any:
         choices=entry.choices,
         when=[UPLOAD, *conditions],
         unwritten=name != "format",
+        limit=entry.limit,
+        **cast(Bounds, entry.bounds),
     )
+
+
+# What a symbol that the model does not know does to a test string.
+ZERO, SKIP, SYMBOL = "zero", "skip", "symbol"
+UNSEEN = {
+    ZERO: "A string with an unseen symbol has the weight 0",
+    SKIP: "A test string with an unseen symbol is left out of the scores",
+    SYMBOL: "An unseen symbol is read as the symbol for the unknown",
+}
+MOST_SYMBOLS = 1_000  # characters of a declared alphabet
+Symbols = Annotated[str, StringConstraints(max_length=MOST_SYMBOLS)]
+Unknown = Annotated[str, StringConstraints(max_length=40)]
+# The fields that say which symbols a model knows.
+SYMBOL_FIELDS = ("alphabet", "unseen", "unknown", "min_count")
 
 
 class DataRecipe(Record):
@@ -103,7 +121,20 @@ class DataRecipe(Record):
     upload_format, upload_encoding, upload_separator, upload_header : str
     upload_text_column, upload_count_column : str
     upload_case_column, upload_event_column, upload_order_column : str
-        For "upload": how the files of strings are read, as in `Reading`.
+    upload_window : int
+        For "upload": how the files of strings are read, as in `Reading`. Windows are split in their
+        order, with a window left out between two parts; the seed then has no effect.
+    alphabet : str
+        For "upload": all symbols of the model, separated by spaces; empty for those of the file.
+    unseen : str
+        For "upload": what a symbol that the model does not know does to a string: "zero", "skip" or
+        "symbol".
+    unknown : str
+        With unseen "symbol": the symbol as which all others are read, with _ in place of white
+        space; empty for "<unk>".
+    min_count : int
+        With unseen "symbol", and no alphabet: how often a symbol has to occur in the training
+        strings to be known.
 
     Examples
     --------
@@ -215,6 +246,56 @@ class DataRecipe(Record):
     upload_case_column: ColumnName = _reading_option("case_column")
     upload_event_column: ColumnName = _reading_option("event_column")
     upload_order_column: ColumnName = _reading_option("order_column")
+    upload_window: int = _reading_option("window")
+    alphabet: Symbols = option(
+        "",
+        title="all symbols",
+        help="The symbols of the model, separated by spaces; by default those of the strings.",
+        when=UPLOAD,
+        unwritten=True,
+    )
+    unseen: str = option(
+        ZERO,
+        title="unseen symbols",
+        help="What a symbol that the model does not know does to a string.",
+        choices=UNSEEN,
+        when=UPLOAD,
+        unwritten=True,
+    )
+    unknown: Unknown = option(
+        UNKNOWN,
+        title="symbol for the unknown",
+        help="Symbols that the model does not know are read as this one.",
+        when=[UPLOAD, {"unseen": [SYMBOL]}],
+    )
+    min_count: int = option(
+        MIN_COUNT,
+        title="occurrences of a known symbol",
+        help="Symbols that occur less often in the training strings are read as the unknown.",
+        when=[UPLOAD, {"unseen": [SYMBOL]}, {"alphabet": [""]}],
+        ge=1,
+        le=1_000_000,
+    )
+
+    @field_validator("alphabet")
+    @classmethod
+    def _sort_alphabet(cls, value: str) -> str:
+        return " ".join(in_order(set(value.split())))
+
+    @field_validator("unknown")
+    @classmethod
+    def _check_unknown(cls, value: str) -> str:
+        one_word = "_".join(value.split()) or UNKNOWN
+        check_unknown(one_word)
+        return one_word
+
+    @property
+    def declared(self) -> Alphabet | None:
+        """Return the declared alphabet, which may have a symbol for the unknown; None if the
+        symbols are those of the strings.
+        """
+        unknown = self.unknown if self.has("unknown") else None
+        return Alphabet.of(self.alphabet.split(), unknown) if self.alphabet else None
 
     def source_options(self) -> dict[str, Any]:
         """List the fields that only some sources have: name -> value."""

@@ -126,7 +126,8 @@ def openfst_symbols(alphabet: Alphabet) -> str:
 
 
 def weights_json(wfa: WFA, alphabet: Alphabet) -> str:
-    """Write α₀, the A_σ, α∞ (with all digits) and the symbols as JSON.
+    """Write α₀, the A_σ, α∞ (with all digits) and the symbols as JSON, with the symbol for the
+    unknown, if there is one.
 
     A string's weight is α₀ᵀ A_{x₁} … A_{x_t} α∞.
     """
@@ -135,9 +136,6 @@ def weights_json(wfa: WFA, alphabet: Alphabet) -> str:
         "transitions": wfa.transitions,
         "termination": wfa.termination,
     }
-    return (
-        json.dumps(
-            json.loads(to_json({"symbols": list(alphabet.symbols), **arrays})), ensure_ascii=False
-        )
-        + "\n"
-    )
+    unknown = {} if alphabet.unknown is None else {"unknown": alphabet.unknown}
+    content = {"symbols": list(alphabet.symbols), **unknown, **arrays}
+    return json.dumps(json.loads(to_json(content)), ensure_ascii=False) + "\n"

@@ -23,7 +23,7 @@ def bounded_alphabet(alphabet: Alphabet, statistic: str) -> Alphabet:
         while mark in symbols:
             mark += "′"
         symbols = (*symbols, mark)
-    return Alphabet(symbols)
+    return Alphabet(symbols, alphabet.unknown)
 
 
 def bounded_sample(sample: Sample, statistic: str) -> Sample:

@@ -113,7 +113,7 @@ class HankelMatrix:
         """
         alphabet = self.basis.alphabet
         return (
-            Alphabet(alphabet.symbols[: len(alphabet) - self.num_marks])
+            Alphabet(alphabet.symbols[: len(alphabet) - self.num_marks], alphabet.unknown)
             if alphabet and self.num_marks
             else alphabet
         )

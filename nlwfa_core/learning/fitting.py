@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from time import perf_counter
 from typing import Any
@@ -19,9 +19,9 @@ from ..models.model_files import LearnedModel
 from ..models.wfa import WFA
 from ..records import NoEffect, options_of
 from ..rounding import on_one_thread
-from ..strings.plain import SampleLike, as_sample
+from ..strings.plain import SampleLike, as_alphabet, as_sample
 from ..strings.sample import Sample
-from ..strings.words import FloatArray
+from ..strings.words import Alphabet, FloatArray
 from .assembly import first_strings
 from .kinds import HankelLearner, StringLearner
 from .learners import (
@@ -119,6 +119,7 @@ def fit(
     options: LearnerOptions | str | None = None,
     rank: int | None = None,
     *,
+    alphabet: Alphabet | Sequence[str] | None = None,
     validation: SampleLike | None = None,
     strings: SampleLike | None = None,
     cache: FitCache | None = None,
@@ -157,6 +158,9 @@ def fit(
         The options of a learner, or a learner's name.
     rank : int, optional
         The number of states, and for a PDFA the largest one; in place of the rank in `options`.
+    alphabet : Alphabet or sequence of str, optional
+        With strings: all symbols of the model, among which may be one as which others are read
+        (`Alphabet.of`, `frequent_symbols`). By default, those of the strings.
     validation : Sample or strings, optional
         Strings for early stopping, and to choose among several starts; for a PDFA, to choose the
         options of merging. Symbols of other alphabets are renumbered to match the training strings
@@ -174,15 +178,18 @@ def fit(
     ------
     RecipeError
         If the learner or an option is unknown, has no effect or is not allowed, the rank is above
-        what the basis allows, there are no strings, a validation string has an unknown symbol, or a
-        learner gets a matrix that learns from strings, or whose refinement needs them.
+        what the basis allows, there are no strings, a string has a symbol that is not in the
+        alphabet, or a learner gets a matrix that learns from strings, or whose refinement needs
+        them.
     TypeError
         If the learner or the rank is missing, or an argument has another type.
     Cancelled
         If `cancelled()` returns true.
     """
     if not isinstance(data, HankelMatrix):
-        data = _sample_of(data)
+        data = _sample_of(data, None if alphabet is None else as_alphabet(alphabet))
+    elif alphabet is not None:
+        raise RecipeError("alphabet has no effect with a HankelMatrix, which has its own")
     counting = {name: fields.pop(name) for name in MATRIX_FIELDS if name in fields}
     known = {name for kind in LEARNERS.values() for name in kind.model_fields}
     for name in fields.keys() - known:
@@ -229,9 +236,9 @@ def fit(
     return _fit_matrix(hankel, settings, data, held_out, FitCache(), report, cancelled)
 
 
-def _sample_of(data: SampleLike) -> Sample:
+def _sample_of(data: SampleLike, alphabet: Alphabet | None) -> Sample:
     try:
-        return as_sample(data, name="data")
+        return as_sample(data, alphabet, name="data")
     except TypeError as error:
         raise TypeError(f"{error}; data may also be a HankelMatrix") from None
 

@@ -18,7 +18,7 @@ from ..models.model import (
     model_of,
     scaled_next_scores,
 )
-from ..models.unseen import WithUnseen, extended, has_known_symbols
+from ..models.unseen import WithUnseen, extended, has_any_of, has_known_symbols
 from ..rounding import on_one_thread
 from ..strings.plain import SampleLike
 from ..strings.sample import Sample
@@ -74,10 +74,11 @@ def evaluate(model: Model | HasModel, test: TestSet | SampleLike, floor: float =
 
     Strings are a Sample, or what `strings.plain.as_sample` takes; their target is their frequencies
     (`TestSet.empirical`). If the test set's alphabet is not the model's, its symbols are renumbered
-    to match it; a string with a symbol that the model does not know has the weight 0, and
-    `Scores.num_unknown` counts it. A model without an alphabet knows symbols only by their numbers.
-    It can be scored if these are unambiguous: the test set has as many symbols as the model, or its
-    symbols are themselves numbers. `floor` is that of `pautomac_score`.
+    to match it. A symbol that the model does not know is read as its alphabet's symbol for the
+    unknown or, if that has none, gives the string the weight 0; `Scores.num_unknown` counts these
+    strings. A model without an alphabet knows symbols only by their numbers. It can be scored if
+    these are unambiguous: the test set has as many symbols as the model, or its symbols are
+    themselves numbers. `floor` is that of `pautomac_score`.
 
     Raises
     ------
@@ -103,6 +104,7 @@ def evaluate(model: Model | HasModel, test: TestSet | SampleLike, floor: float =
         wer=following.wer,
         wer_without_end=following.wer_without_end,
         bits_per_symbol=following.bits_per_symbol,
+        bits_without_end=following.bits_without_end,
         num_words=outputs.num_words,
         num_zero=outputs.num_zero,
         num_negative=outputs.num_negative,
@@ -131,9 +133,15 @@ def evaluate(model: Model | HasModel, test: TestSet | SampleLike, floor: float =
 
 
 def _num_unknown(model: Model, test: Sample) -> int:
-    if not isinstance(model, WithUnseen):
+    """Count the strings with a symbol that the model does not know, or that stands for the
+    unknown.
+    """
+    if isinstance(model, WithUnseen):
+        return int(test.counts[~has_known_symbols(test.words, model.model.num_symbols)].sum())
+    alphabet = alphabet_of(model)
+    if alphabet is None or alphabet.unknown is None:
         return 0
-    return int(test.counts[~has_known_symbols(test.words, model.model.num_symbols)].sum())
+    return int(test.counts[has_any_of(test.words, [alphabet.numbers[alphabet.unknown]])].sum())
 
 
 def outputs_on(

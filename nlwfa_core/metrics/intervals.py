@@ -55,6 +55,7 @@ SCORES_WITH_INTERVALS = (
     "wer",
     "wer_without_end",
     "bits_per_symbol",
+    "bits_without_end",
     "ndcg5",
     "ndcg5_true",
     "kl",
@@ -234,9 +235,10 @@ class StringScores:
         number, symbols = sums["num_predictions"], sums["num_symbols"]
         scores = {
             "wer": 1 - sums["right"] / number,
+            "bits_per_symbol": sums["bits"] / number,
             # nan if only empty strings are drawn
             "wer_without_end": 1 - sums["right_without_end"] / symbols,
-            "bits_per_symbol": sums["bits"] / number,
+            "bits_without_end": sums["bits_without_end"] / symbols,
             "ndcg5": sums["gains"] / number,
         }
         optional = {"ndcg5_true": "true_gains", "next_kl": "next_kl"}

@@ -49,6 +49,9 @@ class NextSymbolScore:
         The mean of −log₂ of the probability of what followed, over the predictions of `wer`.
         Probabilities are |scores| divided by their sum. ∞ if something that followed has the score
         0.
+    bits_without_end : float
+        The same over those prefixes that are followed by a symbol, with probabilities of symbols
+        alone: |scores| divided by their sum without the end's. nan if all strings are empty.
     num_predictions : int
         The number of prefixes of all strings, which is the total length plus the number of strings.
     num_impossible : int
@@ -74,6 +77,7 @@ class NextSymbolScore:
     wer_without_end: float
     share_tied: float
     bits_per_symbol: float
+    bits_without_end: float
     num_predictions: int
     num_impossible: int
     num_negative: int
@@ -122,6 +126,7 @@ def score_next(
     )
 
     bits, num_impossible = _total_bits(magnitudes, normaliser, trie, counts)
+    num_symbols = num_predictions - num_ends
     num_nonfinite = int((~np.isfinite(scores)).sum())
     if num_nonfinite:
         return NextSymbolScore(
@@ -129,6 +134,7 @@ def score_next(
             wer_without_end=math.nan,
             share_tied=math.nan,
             bits_per_symbol=math.nan,
+            bits_without_end=math.nan,
             num_predictions=num_predictions,
             num_impossible=num_impossible,
             num_negative=int((scores < 0).sum()),
@@ -143,11 +149,12 @@ def score_next(
         true_gains = begins * gains / largest
     return NextSymbolScore(
         wer=float(1 - right.sum() / num_predictions),
-        wer_without_end=float(1 - right_inner.sum() / num_symbols)
-        if (num_symbols := num_predictions - num_ends)
-        else float("nan"),
+        wer_without_end=float(1 - right_inner.sum() / num_symbols) if num_symbols else math.nan,
         share_tied=float(begins[num_likeliest > 1].sum() / num_predictions),
         bits_per_symbol=bits / num_predictions,
+        bits_without_end=_total_inner_bits(magnitudes, trie, begins) / num_symbols
+        if num_symbols
+        else math.nan,
         num_predictions=num_predictions,
         num_impossible=num_impossible,
         num_negative=int((scores < 0).sum()),
@@ -180,7 +187,18 @@ def _total_bits(
     # score of what followed
     followed = np.concatenate((magnitudes[parents, symbols], magnitudes[:, -1]))
     total = np.concatenate((normaliser[parents], normaliser))
-    times = np.concatenate((begins[1:], ends))
+    return _bits(followed, total, np.concatenate((begins[1:], ends)))
+
+
+def _total_inner_bits(magnitudes: FloatArray, trie: Trie, begins: IntArray) -> float:
+    """Add up −log₂ of the probabilities of the symbols that followed, among symbols alone."""
+    parents = trie.parent[1:]
+    followed = magnitudes[parents, trie.symbol[1:]]
+    return _bits(followed, magnitudes[:, :-1].sum(axis=1)[parents], begins[1:])[0]
+
+
+def _bits(followed: FloatArray, total: FloatArray, times: IntArray) -> tuple[float, int]:
+    """Add up −log₂ (followed / total), each so many times, and count how often `followed` is 0."""
     observed = times > 0
     followed, total, times = followed[observed], total[observed], times[observed]
     impossible = followed == 0
@@ -207,8 +225,10 @@ class NextSymbolsByString:
     # and without it
     right: FloatArray
     right_without_end: FloatArray
-    # the sum of −log₂ of the probabilities of what followed; ∞ if one of them is 0
+    # the sums of −log₂ of the probabilities of what followed, with the end as a symbol and without
+    # it; ∞ if one of them is 0
     bits: FloatArray
+    bits_without_end: FloatArray
     gains: FloatArray  # the sum of NDCG@5 against what followed
     impossible: FloatArray  # how often what followed has the score 0
     # true_gains, next_kl: the sums of NDCG@5 against the true next-symbol distributions, and of the
@@ -232,10 +252,13 @@ def score_next_by_string(
         gains += np.where(equal & (discount > 0)[:, None], discount[:, None], 0.0)
     with np.errstate(divide="ignore", invalid="ignore"):
         bits = np.log2(guesses.normaliser)[:, None] - np.log2(guesses.magnitudes)
+        inner = guesses.magnitudes[:, :-1]
+        bits_inner = np.log2(inner.sum(axis=1))[:, None] - np.log2(inner)
     bits[guesses.magnitudes == 0] = np.inf
+    bits_inner[inner == 0] = np.inf
     # added to what is not defined at a node
     undefined = np.where(np.isfinite(scores).all(axis=1), 0.0, np.nan)
-    for values in (share, share_inner, gains, bits):
+    for values in (share, share_inner, gains, bits, bits_inner):
         values += undefined[:, None]
 
     def along(followed: FloatArray, end: bool = True) -> FloatArray:
@@ -254,6 +277,7 @@ def score_next_by_string(
         right=along(share),
         right_without_end=along(share_inner, end=False),
         bits=along(bits),
+        bits_without_end=along(bits_inner, end=False),
         gains=along(gains),
         impossible=along(guesses.magnitudes == 0),
         true_gains=true_gains,

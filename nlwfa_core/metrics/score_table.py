@@ -96,6 +96,13 @@ SCORES = (
         "normalised over what may follow.",
     ),
     Score(
+        "bits_without_end",
+        "bits per symbol (end not counted)",
+        "bits / symbol, no end",
+        "bits / symbol, no end",
+        "The same over symbols only: the end of a string is neither predicted nor counted.",
+    ),
+    Score(
         "ndcg5",
         "NDCG@5 against what followed (end counted; higher is better)",
         "NDCG@5",
@@ -205,7 +212,13 @@ SCORE_OF = {score.field: score for score in SCORES}
 METRICS = tuple(score for score in SCORES if score.is_metric)
 RANK_METRICS = ("wer", "log2_pauto")  # what Compare offers to choose a rank by
 # what `search.rank_selection.select_rank` can choose by
-SELECTION_METRICS = (*RANK_METRICS, "bits_per_symbol", "ndcg5")
+SELECTION_METRICS = (
+    *RANK_METRICS,
+    "bits_per_symbol",
+    "ndcg5",
+    "wer_without_end",
+    "bits_without_end",
+)
 # Scores of whole strings: what they need are outputs, not the scores of next symbols.
 WHOLE_STRING_SCORES = ("log2_pauto", "kl", "total_variation", "rmse")
 # Where there is room for three.
@@ -229,7 +242,8 @@ class Scores:
     are those of `RankingScore`, over `TestSet.prefixes`. A field is None if the test set does not
     have the truth or the prefixes that it needs. A score is nan, printed as "undefined", if it
     can't be computed: `why_undefined` says why. `num_unknown` counts the test strings with a symbol
-    that the model does not know, whose weight is 0.
+    that the model does not know: their weight is 0, unless its alphabet has a symbol as which they
+    are read.
 
     Scores are printed as a table, also in a notebook.
 
@@ -243,6 +257,7 @@ class Scores:
     wer: float
     wer_without_end: float
     bits_per_symbol: float
+    bits_without_end: float
     num_words: int
     num_zero: int
     num_negative: int
@@ -289,6 +304,7 @@ class Scores:
         other_reasons = {
             "total_variation": "all outputs are 0",
             "wer_without_end": "all test strings are empty",
+            "bits_without_end": "all test strings are empty",
             "ndcg5_true": "the true model gives a prefix the probability 0",
             "next_kl": "the true model gives a prefix the probability 0",
         }
@@ -425,7 +441,11 @@ class Scores:
                 rows.append(("perplexity", _perplexity(self.log2_pauto), f"{convention}; {beside}"))
         if self.num_unknown:
             rows.append(
-                ("test strings with unknown symbols", f"{self.num_unknown:,}", "their weight is 0")
+                (
+                    "test strings with unknown symbols",
+                    f"{self.num_unknown:,}",
+                    "their weight is 0, or the model has a symbol for the unknown",
+                )
             )
         return rows
 

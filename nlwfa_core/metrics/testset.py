@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from ..errors import RecipeError, check_fields, check_type, check_types, plural
+from ..errors import RecipeError, check_fields, check_type, check_types, listed, plural
 from ..models.model import (
     MODELS_ALPHABET,
     LogModel,
@@ -18,11 +18,17 @@ from ..models.model import (
     next_distributions,
     scaled_next_scores,
 )
-from ..models.unseen import WithUnseen, check_some_known, extended
+from ..models.unseen import (
+    WithUnseen,
+    check_some_known,
+    extended,
+    has_any_of,
+    no_known_symbol,
+)
 from ..strings.plain import SampleLike, as_sample
 from ..strings.sample import Sample
 from ..strings.trie import Trie
-from ..strings.words import Alphabet, FloatArray, IntArray, Words, float64_array
+from ..strings.words import Alphabet, FloatArray, IntArray, Words, distinct, float64_array
 from .pautomac_score import magnitudes
 from .ranking import Prefixes
 
@@ -103,17 +109,66 @@ class TestSet:
     def in_alphabet(self, alphabet: Alphabet, owner: str = "the") -> TestSet:
         """Renumber the symbols of all strings to match another alphabet (see
         `Words.in_alphabet`).
+
+        Words that become equal, because symbols of both are read as that for the unknown, are
+        merged, and their targets added up.
+
+        Raises RecipeError if a symbol is read as that for the unknown, and true probabilities are
+        known: these are the probabilities of other strings.
         """
         check_type("alphabet", alphabet, Alphabet)
         if alphabet == self.alphabet:
             return self
         if alphabet not in self._others:
-            words, sample = (
-                self.words.in_alphabet(alphabet, owner),
-                self.sample.in_alphabet(alphabet, owner),
-            )
-            self._others[alphabet] = replace(self, words=words, sample=sample)
+            self._others[alphabet] = self._renumbered(alphabet, owner)
         return self._others[alphabet]
+
+    def _renumbered(self, alphabet: Alphabet, owner: str) -> TestSet:
+        sample = self.sample.in_alphabet(alphabet, owner)
+        words = self.words.in_alphabet(alphabet, owner)
+        others = unseen_symbols(self.sample, alphabet)
+        if alphabet.unknown is None or not others:
+            return replace(self, words=words, sample=sample)
+        if self.target_is_true:
+            raise RecipeError(
+                "the true probabilities are of strings with symbols that are read as "
+                f"{alphabet.unknown!r}: {listed(others)}; they can't be compared with the outputs "
+                "of a model that does not tell these symbols apart"
+            )
+        first, inverse = distinct(words)
+        target = np.zeros(len(first))
+        np.add.at(target, inverse, self.target)
+        prefixes = None if self.prefixes is None else self.prefixes.in_alphabet(alphabet, owner)
+        return replace(
+            self, words=words.take(first), target=target, sample=sample, prefixes=prefixes
+        )
+
+    def known_to(self, alphabet: Alphabet) -> TestSet:
+        """Leave out the strings with a symbol that an alphabet does not have.
+
+        >>> test = TestSet.empirical(["ab", "ac", "ab", "b"])
+        >>> test.known_to(Alphabet(("a", "b"))).target.tolist()
+        [0.6666666666666666, 0.3333333333333333]
+
+        Raises RecipeError if no string is left.
+        """
+        check_type("alphabet", alphabet, Alphabet)
+        if not (others := unseen_symbols(self.sample, alphabet)):
+            return self
+        numbers = [self.alphabet.numbers[symbol] for symbol in others]
+        rows, kept = (
+            np.flatnonzero(~has_any_of(words, numbers)) for words in (self.words, self.sample.words)
+        )
+        if not len(kept):
+            raise RecipeError(
+                "every test string has a symbol that is not in the model's alphabet of "
+                f"{alphabet.summary}"
+            )
+        sample = Sample(self.sample.words.take(kept), self.sample.counts[kept], self.alphabet)
+        target = self.target[rows]
+        if not self.target_is_true and target.any():
+            target = target / target.sum()
+        return replace(self, words=self.words.take(rows), target=target, sample=sample)
 
     @cached_property
     def true_weights(self) -> FloatArray | None:
@@ -291,7 +346,10 @@ def over_one_alphabet(model: Model, test: TestSet) -> tuple[Model, TestSet]:
     if not len(test.words):
         raise RecipeError("the test set has no strings")
     known = alphabet_of(model) or test.alphabet
-    model = extended(model, used_alphabet(test.sample))
+    used = used_alphabet(test.sample)
+    if known.unknown is not None and not set(used.symbols).intersection(known.symbols):
+        raise no_known_symbol(known)
+    model = extended(model, used)
     own, true = alphabet_of(model), alphabet_of(test.true_model) if test.true_model else None
     if own is not None and true is not None and own != true:
         raise RecipeError(
@@ -309,10 +367,10 @@ def over_one_alphabet(model: Model, test: TestSet) -> tuple[Model, TestSet]:
     if isinstance(model, WithUnseen):
         check_some_known(test.sample.words, known)
     if test.sample.num_symbols > model.num_symbols:
-        used = int(test.sample.words.symbols.max(initial=-1)) + 1
-        if used > model.num_symbols:
+        num_used = int(test.sample.words.symbols.max(initial=-1)) + 1
+        if num_used > model.num_symbols:
             raise RecipeError(
-                f"the test strings use {used} symbols, but the model has {model.num_symbols}"
+                f"the test strings use {num_used} symbols, but the model has {model.num_symbols}"
             )
     if test.true_model is not None and test.true_model.num_symbols != model.num_symbols:
         raise RecipeError(
@@ -320,6 +378,16 @@ def over_one_alphabet(model: Model, test: TestSet) -> tuple[Model, TestSet]:
             f"{model.num_symbols}"
         )
     return model, test
+
+
+def unseen_symbols(sample: Sample, alphabet: Alphabet) -> list[str]:
+    """List the symbols that occur in a sample and that an alphabet does not have."""
+    used = np.unique(sample.words.symbols).tolist()
+    return [
+        symbol
+        for symbol in (sample.alphabet.symbols[number] for number in used)
+        if symbol not in alphabet.numbers
+    ]
 
 
 def used_alphabet(sample: Sample) -> Alphabet:

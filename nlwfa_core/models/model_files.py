@@ -48,9 +48,10 @@ Part = LearnedModel | NGram  # of a mixture
 StoredModel = Part | Mixture
 RECURRENT_ARRAYS = ("inputs", "recurrent", "recurrent_bias", "output", "output_bias")
 MODEL_FORMAT = 1
+UNKNOWN = "unknown"  # the field that names the symbol for the unknown, if there is one
 MIXTURE, NGRAM = "mixture", "ngram"  # the kinds of a `Mixture` and an `NGram` in model.json
-# The fields of model.json, all of them needed: those of every model, and those of each kind, also
-# as part of a mixture.
+# The fields of model.json, all of them needed but UNKNOWN: those of every model, and those of each
+# kind, also as part of a mixture.
 FIELDS: dict[str, type] = {
     "format": int,
     "version": str,
@@ -135,6 +136,7 @@ def save(
         raise RecipeError(
             f"a model with {symbols} can't be saved with an alphabet of {alphabet.summary}"
         )
+    alphabet = model.alphabet or alphabet
     own_header, arrays = _parts_of(model)
     for name, array in arrays.items():
         if not np.isfinite(array).all():
@@ -152,6 +154,7 @@ def save(
         "format": MODEL_FORMAT,
         "version": __version__,
         "symbols": list(alphabet.symbols),
+        **({} if alphabet.unknown is None else {UNKNOWN: alphabet.unknown}),
         **own_header,
         "arrays_sha256": _digest(tensors),
         "info": dict(info or {}),
@@ -322,7 +325,8 @@ def _header_of(directory: Path) -> dict[str, Any]:
         raise RecipeError(
             f"model.json in {directory}: format must be {MODEL_FORMAT}; got {file_format!r:.40}"
         )
-    _check_fields(header, FIELDS, KIND_FIELDS, directory)
+    fields = {**FIELDS, **({UNKNOWN: str} if UNKNOWN in header else {})}
+    _check_fields(header, fields, KIND_FIELDS, directory)
     if header["kind"] == MIXTURE:
         kinds = {kind: fields for kind, fields in KIND_FIELDS.items() if kind != MIXTURE}
         for part in header["models"]:
@@ -394,7 +398,7 @@ def _model_of(
     if not all(isinstance(symbol, str) for symbol in symbols):
         raise RecipeError(f"model.json in {directory}: the symbols must be a list of strings")
     limits.check_at_most("the number of symbols", len(symbols), limits.ceiling("symbols"))
-    alphabet = Alphabet(tuple(symbols))
+    alphabet = Alphabet(tuple(symbols), header.get(UNKNOWN))
     try:
         check_written(alphabet)
         model: StoredModel

@@ -2,11 +2,12 @@
 and what follows it the score 0.
 
 So one rare symbol in a test file does not stop all scores. `extended` returns the model itself if
-there is no such symbol.
+there is no such symbol, or if its alphabet has a symbol as which all others are read.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -75,7 +76,7 @@ class WithUnseen:
 
 def extended(model: Model, alphabet: Alphabet) -> Model:
     """Return a model over its own symbols and those of an alphabet; the model itself if it knows
-    them all, or has no alphabet.
+    them all, has a symbol for the unknown, or has no alphabet.
 
     >>> from nlwfa_core import WFA, Words
     >>> half = WFA([1], [[[0.5]]], [0.5], Alphabet(("a",)))
@@ -84,7 +85,7 @@ def extended(model: Model, alphabet: Alphabet) -> Model:
     [0.25, 0.0]
     """
     own = alphabet_of(model)
-    if own is None:
+    if own is None or own.unknown is not None:
         return model
     known = set(own.symbols)
     new = [symbol for symbol in alphabet.symbols if symbol not in known]
@@ -93,22 +94,43 @@ def extended(model: Model, alphabet: Alphabet) -> Model:
 
 def has_known_symbols(words: Words, num_symbols: int) -> Mask:
     """Return for each word whether all of its symbols are below a number, shape (num_words,)."""
-    known = np.ones(len(words), dtype=bool)
-    unknown = np.flatnonzero(words.symbols >= num_symbols)
-    known[np.searchsorted(words.offsets, unknown, side="right") - 1] = False
-    return known
+    return ~_have_any(words, words.symbols >= num_symbols)
+
+
+def has_any_of(words: Words, numbers: Sequence[int]) -> Mask:
+    """Return for each word whether it has one of some symbols, shape (num_words,)."""
+    return _have_any(words, np.isin(words.symbols, numbers))
+
+
+def _have_any(words: Words, is_meant: Mask) -> Mask:
+    """Return for each word whether a mask has one of its symbols, shape (num_words,)."""
+    have = np.zeros(len(words), dtype=bool)
+    have[np.searchsorted(words.offsets, np.flatnonzero(is_meant), side="right") - 1] = True
+    return have
 
 
 def check_some_known(words: Words, alphabet: Alphabet) -> None:
     """Raise RecipeError if every word, but for λ, has a symbol that is not among the first ones,
-    those of an alphabet.
+    those of an alphabet; or, with a symbol for the unknown, only such symbols: the words belong to
+    another model.
     """
+    if alphabet.unknown is not None:
+        if len(words.symbols) and (words.symbols >= len(alphabet)).all():
+            raise no_known_symbol(alphabet)
+        return
     known = has_known_symbols(words, len(alphabet))
     if not known.all() and not (known & (words.lengths > 0)).any():
         raise RecipeError(
             "every test string has a symbol that is not in the model's alphabet of "
             f"{alphabet.summary}"
         )
+
+
+def no_known_symbol(alphabet: Alphabet) -> RecipeError:
+    """Make the error for test strings of which an alphabet knows no symbol."""
+    return RecipeError(
+        f"no symbol of the test strings is in the model's alphabet of {alphabet.summary}"
+    )
 
 
 def _known_part(trie: Trie, num_symbols: int) -> tuple[Mask, Trie]:

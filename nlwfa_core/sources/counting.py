@@ -46,7 +46,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import FormatError, check_at_least, plural
+from ..errors import FormatError, RecipeError, check_at_least, plural
 from ..strings.sample import Sample
 from ..strings.words import LAMBDA, Alphabet, Words, offsets_of
 from .other_formats import Cells
@@ -260,6 +260,11 @@ def count_text(
     Raises FormatError if the file can't be read.
     """
     reading = reading or Reading()
+    if reading.window:
+        raise RecipeError(
+            "window must be 0 for a table of counts: windows need their order; got "
+            f"{reading.window:,}"
+        )
     held = _Held(max_distinct)
     stream = pieces(_in_utf8(reads, reading.encoding))
     head: list[tuple[int, bytes]] = []

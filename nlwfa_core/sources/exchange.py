@@ -47,7 +47,7 @@ def automaton_format(data: bytes) -> str:
 @check_types
 def read_weights_json(data: bytes | Path) -> WFA:
     """Read an automaton from JSON with the fields "initial", "transitions", "termination" and,
-    optionally, "symbols".
+    optionally, "symbols", and "unknown", the one as which all others are read.
 
     `nlwfa export --to json` writes this form, with all digits of every weight.
 
@@ -86,8 +86,14 @@ def read_weights_json(data: bytes | Path) -> WFA:
         isinstance(symbols, list) and all(isinstance(symbol, str) for symbol in symbols)
     ):
         raise FormatError("symbols must be a list of texts")
+    if not isinstance(content.get("unknown"), str | None):
+        raise FormatError("unknown must be one of the symbols, a text")
     try:
-        alphabet = Alphabet.numbered(num_symbols) if symbols is None else Alphabet(tuple(symbols))
+        alphabet = (
+            Alphabet.numbered(num_symbols)
+            if symbols is None
+            else Alphabet(tuple(symbols), content.get("unknown"))
+        )
         check_written(alphabet)
         return WFA(arrays["initial"], arrays["transitions"], arrays["termination"], alphabet)
     except RecipeError as error:

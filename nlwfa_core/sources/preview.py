@@ -21,6 +21,8 @@ from .recognition import (
 )
 from .string_files import (
     HEAD_BYTES,
+    LONG_SEQUENCE,
+    MANY_LINES,
     clean,
     first_rows,
     in_utf8,
@@ -50,11 +52,14 @@ class Preview:
         What has been chosen; with the format that is recognised if that has columns to choose.
     choices : mapping of str to tuple of str
         Field of `Reading` -> the values that this file allows; only fields with several.
+    is_sequence : bool
+        Whether it may have long sequences, which can be cut into windows.
     """
 
     lines: tuple[str, ...]
     reading: Reading
     choices: Mapping[str, tuple[str, ...]]
+    is_sequence: bool
 
 
 def preview(data: bytes, reading: Reading) -> Preview | None:
@@ -94,6 +99,18 @@ def preview(data: bytes, reading: Reading) -> Preview | None:
         tuple(map(_shown, lines)),
         found,
         {name: values for name, values in choices.items() if len(values) > 1},
+        bool(reading.window) or _is_sequence(cleaned, rows),
+    )
+
+
+def _is_sequence(cleaned: bytes, rows: list[str]) -> bool:
+    """Return whether a head has a long line, symbols in lines of their own, or biological
+    sequences.
+    """
+    return (
+        max(map(len, rows), default=0) >= LONG_SEQUENCE
+        or (len(rows) >= MANY_LINES and all(len(row.strip()) == 1 for row in rows[:MANY_LINES]))
+        or any(_is_readable(cleaned, format) for format in ("fasta", "fastq"))
     )
 
 

@@ -53,6 +53,10 @@ class Reading(Record):
         what a string's events are sorted by (numbers, or dates as in ISO 8601); without it, they
         keep the order of the file. In XES files, `event_column` is the key of the attribute that is
         the symbol, by default `concept:name`.
+    window : int
+        For long sequences, such as a text, a genome or a log: every string is cut into windows of
+        this many symbols, one after the other, which then are the strings. A file with one symbol
+        on each line is one sequence. 0 keeps strings as they are.
 
     Columns are named or, from 1, numbered; an empty text leaves a column open.
 
@@ -111,6 +115,13 @@ class Reading(Record):
     )
     order_column: ColumnName = _column(
         "column of the order", "What the events of a string are sorted by", "events"
+    )
+    window: int = option(
+        0,
+        title="length of windows",
+        help="Cut long sequences into strings of this many symbols; 0 keeps them whole.",
+        limit="string_length",
+        ge=0,
     )
 
     def __init__(self, format: str = "auto", **fields: Any) -> None:

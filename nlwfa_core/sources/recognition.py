@@ -930,6 +930,44 @@ def chosen_table_of(rows: Sequence[str], all_rows: bool, reading: Reading) -> Ta
     )
 
 
+def labelled_table_of(
+    rows: Sequence[str], all_rows: bool, reading: Reading, label_column: str
+) -> Table:
+    """Find the columns of a table with a label for each string. In the `Table`, the labels stand in
+    the place of counts.
+
+    >>> reading = Reading("csv", text_column="3")
+    >>> labelled_table_of(["+,S10,ab", "-,867,b"], True, reading, "1").counts
+    0
+
+    `rows` and `all_rows`: the same as for `table_of`.
+
+    Raises FormatError if there is no such column, or it is not clear which has the strings.
+    """
+    columns = _Columns(rows, all_rows, reading, (reading.text_column, label_column))
+    labels = columns.index(label_column, "the labels")
+    if reading.text_column:
+        strings = columns.index(reading.text_column, "the strings (text_column)")
+    else:
+        others = [column for column in range(columns.width) if column != labels]
+        named = [column for column in columns.named(frozenset(STRING_NAMES)) if column != labels]
+        if len(others) != 1 and len(named) != 1:
+            raise FormatError(f"say which column has the strings (text_column); {columns.seen}")
+        [strings] = others if len(others) == 1 else named
+    if strings == labels:
+        raise FormatError(f"the strings and the labels can't be in one column; {columns.seen}")
+    return Table(
+        columns.delimiter,
+        columns.width,
+        strings,
+        labels,
+        columns.has_header,
+        f"strings in the column {columns.title(strings).removeprefix('column ')}, labels in "
+        f"{columns.title(labels)}{columns.unused(strings, labels)}",
+        is_chosen=True,
+    )
+
+
 def event_table_of(rows: Sequence[str], all_rows: bool, reading: Reading) -> EventTable | None:
     """Recognise a log with an event in each line, or find the columns that a user has chosen.
 

@@ -38,7 +38,16 @@ from ..files import LAB_FOLDER, read_capped
 from ..limits import WHOLE_FILE, check_at_most, check_limit
 from ..strings.plain import hold_tokens
 from ..strings.sample import Sample
-from ..strings.words import LAMBDA, Alphabet, IntArray, Words, in_order, offsets_of, smallest
+from ..strings.words import (
+    LAMBDA,
+    NUMBER,
+    Alphabet,
+    IntArray,
+    Words,
+    in_order,
+    offsets_of,
+    smallest,
+)
 from .letters import as_windows_1252, empty_word_notes, symbol_notes
 from .other_files import ABBADINGO_HEADER, format_of_other_file, is_labelled, line_notes
 from .other_formats import (
@@ -85,6 +94,7 @@ VERBS = LAB_FOLDER / "assets" / "verbs.txt"
 HEAD_BYTES = 400
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 BLANK = re.compile(rb"[ \t\n\v\f]")
+SPACE = re.compile(r"\s")
 MAX_DIGITS = 18  # integers of this many digits fit into an int64
 # Bytes that are parsed together: few enough for the resulting arrays to stay in the processor's
 # cache.
@@ -95,7 +105,10 @@ BLOCK_BYTES = 2**15
 # from how many symbols on a single string is taken for one long sequence, such as a text or a
 # genome
 LONG_SEQUENCE = 100
-USUAL_LENGTH = 20  # the length of the strings into which one long sequence may be cut
+USUAL_LENGTH = 20  # the length of the windows into which one long sequence may be cut
+WINDOW_ENDS = (
+    "Windows end where they were cut: compare models by the scores that do not count the end."
+)
 MANY_LINES = 20  # from how many lines on it is unlikely that each holds a string of one symbol
 
 
@@ -287,8 +300,8 @@ def _how_to_cut() -> str:
     """Advise what to do with one long sequence: cut it into strings that the limit allows."""
     length = min(USUAL_LENGTH, limits.most("string_length"))
     return (
-        f"cut one long sequence into lines of, for example, {plural(length, 'symbol')}, and "
-        "learn with the statistic factor"
+        f"cut one long sequence into windows, for example window = {length}, and learn with the "
+        "statistic factor"
     )
 
 
@@ -356,7 +369,9 @@ class Block:
 
 
 def parse_pautomac(
-    pieces: Iterable[tuple[int, bytes]], max_strings: int | None = None
+    pieces: Iterable[tuple[int, bytes]],
+    max_strings: int | None = None,
+    max_length: int | None = None,
 ) -> Iterator[Block]:
     """Parse the strings of a PAutomaC or SPiCe file of any size, and yield one block for each piece
     that is not blank.
@@ -366,13 +381,15 @@ def parse_pautomac(
     ([(0, 1), (), (1,)], 2, 0)
 
     `pieces`: the file in the form in which the function `pieces` yields it. `max_strings`: the
-    largest number of strings that the header may promise.
+    largest number of strings that the header may promise. `max_length`: the largest length of a
+    string, by default the limit on it.
 
     Raises FormatError if the header or a line is malformed or, after the last block, if the number
     of strings is not that of the header.
     """
     header: tuple[int, int, int] | None = None
     num_read = 0
+    max_length = limits.most("string_length") if max_length is None else max_length
     for lines_before, piece in pieces:
         numbers, widths, lines = _rows_of_numbers(piece, lines_before)
         if not len(lines):
@@ -380,7 +397,7 @@ def parse_pautomac(
         if header is None:
             header = _header(numbers, int(widths[0]), int(lines[0]), max_strings)
             numbers, widths, lines = numbers[2:], widths[1:], lines[1:]
-        words = _words_of_rows(numbers, widths, lines, header[1])
+        words = _words_of_rows(numbers, widths, lines, header[1], max_length)
         num_read += len(words)
         if len(words):
             yield Block(words, header[1], int(lines[-1]) - num_read - 1)
@@ -428,11 +445,14 @@ def _header(
     return num_strings, num_symbols, line
 
 
-def _words_of_rows(numbers: IntArray, widths: IntArray, lines: IntArray, num_symbols: int) -> Words:
+def _words_of_rows(
+    numbers: IntArray, widths: IntArray, lines: IntArray, num_symbols: int, max_length: int
+) -> Words:
     """Make words from rows of numbers, each of which holds a string's length, then its symbols.
 
     `numbers`: the numbers of all rows. `widths` and `lines` (num_strings,): how many numbers each
-    row has, and the number of its line. `num_symbols`: the size of the alphabet.
+    row has, and the number of its line. `num_symbols`: the size of the alphabet. `max_length`: the
+    largest length of a string.
     """
     # the position of each row's first number, the string's length
     firsts = np.cumsum(widths) - widths
@@ -444,7 +464,7 @@ def _words_of_rows(numbers: IntArray, widths: IntArray, lines: IntArray, num_sym
             else f"{plural(int(lengths[row]), 'symbol')} follow"
         )
         raise FormatError(f"length {declared[row]} is declared, but {follow}", int(lines[row]))
-    for row in np.flatnonzero(lengths > limits.most("string_length"))[:1]:
+    for row in np.flatnonzero(lengths > max_length)[:1]:
         _check_length(int(lengths[row]), int(lines[row]))
     is_symbol = np.ones(len(numbers), dtype=bool)
     is_symbol[firsts] = False
@@ -797,30 +817,43 @@ class _SymbolNumbers(dict[str, int]):
 
 
 def encode_cells(
-    blocks: Cells, tokens: bool, alphabet: Alphabet | None
+    blocks: Cells,
+    tokens: bool,
+    alphabet: Alphabet | None,
+    most: int | None = None,
+    extend: bool = True,
 ) -> tuple[list[Words], Alphabet]:
     """Convert blocks of cells to words. Return packed words for each block, and their alphabet:
     `alphabet`, then new symbols.
 
-    Raises FormatError if a string is too long, or there are too many symbols or none.
+    `most`: the largest length of a string, by default the limit on it.
+
+    Raises FormatError if a string is too long, there are too many symbols or none, or there are new
+    symbols and `extend` is false.
     """
     first_symbols = alphabet.symbols if alphabet else ()
     numbers, parts = _SymbolNumbers(first_symbols), list[Words]()
     longest = line = 0
+    most = limits.most("string_length") if most is None else most
     for cells, lines in blocks:
-        part, lengths = _encode_block(cells, tokens, numbers)
+        # alone on a line, the symbol for the unknown is no sequence of letters
+        whole = alphabet.unknown if alphabet else None
+        part, lengths = _encode_block(cells, tokens, numbers, most, whole)
+        if alphabet and not extend:
+            _check_declared(part, lines, alphabet, numbers)
         parts.append(part)
         if lengths.max() > longest:
             longest, line = int(lengths.max()), lines[int(lengths.argmax())]
         del cells, lengths
-    _check_length(longest, line)
+    if longest > most:
+        _check_length(longest, line)
     check_limit("the number of different symbols", numbers.num_symbols, "symbols", WHOLE_FILE)
     if not numbers:
         raise FormatError(
             "every string is empty: at least one symbol is needed to make an alphabet"
         )
     new_symbols = in_order(list(numbers)[len(first_symbols) :])
-    full = Alphabet((*first_symbols, *new_symbols))
+    full = alphabet.extended(new_symbols) if alphabet else Alphabet(tuple(new_symbols))
     sorted_number = np.empty(len(full), dtype=np.int64)
     sorted_number[[numbers[symbol] for symbol in full.symbols]] = np.arange(len(full))
     sorted_number = smallest(sorted_number)
@@ -829,16 +862,42 @@ def encode_cells(
     return parts, full
 
 
-def _encode_block(
-    cells: list[str], tokens: bool, numbers: _SymbolNumbers
-) -> tuple[Words, IntArray]:
-    """Convert cells to packed words.
+def _check_declared(
+    part: Words, lines: Sequence[int], alphabet: Alphabet, numbers: _SymbolNumbers
+) -> None:
+    """Raise FormatError if a word has a symbol that is not in a declared alphabet."""
+    for position in np.flatnonzero(part.symbols >= len(alphabet))[:1]:
+        row = int(np.searchsorted(part.offsets, position, side="right")) - 1
+        raise not_declared(list(numbers)[part.symbols[position]], alphabet, lines[row])
 
-    Return these, or no words if one is too long, and the length of each.
+
+def not_declared(symbol: str, alphabet: Alphabet, line: int | None = None) -> FormatError:
+    """Make the error for a training string with a symbol that is not in a declared alphabet."""
+    return FormatError(
+        f"symbol {quoted(symbol)} is not in the declared alphabet of {alphabet.summary}", line
+    )
+
+
+def _encode_block(
+    cells: list[str], tokens: bool, numbers: _SymbolNumbers, most: int, whole: str | None
+) -> tuple[Words, IntArray]:
+    """Convert cells to packed words. A cell that is `whole` is a single symbol.
+
+    Return these, or no words if one has more symbols than `most`, and the length of each.
     """
-    rows = [symbols_of(cell, tokens) for cell in cells]
-    lengths = np.fromiter(map(len, rows), dtype=np.int64, count=len(rows))
-    if lengths.max() > limits.most("string_length"):
+    rows: list[Iterable[str]] = []
+    lengths = np.empty(len(cells), dtype=np.int64)
+    for place, cell in enumerate(cells):
+        if tokens and len(cell) > BLOCK_BYTES:
+            # a list of a long sequence's tokens may need twenty times its size
+            parts = chunks(cell, SPACE, BLOCK_BYTES)
+            row: Iterable[str] = chain.from_iterable(map(str.split, parts))
+            lengths[place] = num_tokens(cell)
+        else:
+            row = symbols_of(cell, tokens or cell == whole)
+            lengths[place] = len(row)
+        rows.append(row)
+    if lengths.max() > most:
         return Words.of([]), lengths
     symbols = np.fromiter(
         map(numbers.__getitem__, chain.from_iterable(rows)),
@@ -852,15 +911,63 @@ def symbols_of(cell: str, tokens: bool) -> Sequence[str]:
     """Split a cell into symbols: at white space if `tokens`, otherwise into characters."""
     if cell in ("", LAMBDA):
         return ()
-    if (
-        tokens
-        and len(cell) > BLOCK_BYTES
-        and (length := num_tokens(cell)) > limits.most("string_length")
-    ):
-        # a text of the same length in place of the symbols, because the string will be refused as
-        # too long
-        return " " * length
     return cell.split() if tokens else cell
+
+
+# From long sequences to windows
+
+
+def windows_of(parts: Sequence[Words], length: int) -> tuple[list[Words], str]:
+    """Cut words into windows of a length, one after the other. What is left at the end of a word is
+    shorter, and left out.
+
+    If the parts are lines of one symbol each, they are one sequence.
+
+    >>> [windows], note = windows_of([Words.of([(0, 1, 2, 3, 4), (5, 6, 7)])], 2)
+    >>> list(windows), note
+    ([(0, 1), (2, 3), (5, 6)], 'Cut into 3 windows of 2 symbols; 2 symbols fill no window.')
+
+    Returns the windows, and a sentence for the user.
+
+    Raises FormatError if every word is shorter than a window, or there are too many windows.
+    """
+    sentence = "Cut into"
+    if _are_symbols(parts):
+        symbols = np.concatenate([part.symbols for part in parts])
+        parts = [Words(symbols, np.array([0, len(symbols)]))]
+        sentence = "One sequence, with a symbol on each line, cut into"
+    cut, num_windows, num_symbols = list[Words](), 0, 0
+    for part in parts:
+        number = part.lengths // length  # of windows, (num_words,)
+        pieces = [
+            part.symbols[start:end]
+            for start, end in zip(
+                part.offsets[:-1].tolist(),
+                (part.offsets[:-1] + number * length).tolist(),
+                strict=True,
+            )
+        ]
+        total = int(number.sum())
+        offsets = length * np.arange(total + 1, dtype=np.int64)
+        cut.append(Words(np.concatenate(pieces), offsets).packed())
+        num_windows += total
+        num_symbols += len(part.symbols)
+    if not num_windows:
+        longest = max(int(part.lengths.max(initial=0)) for part in parts)
+        raise FormatError(
+            f"a window must be at most as long as the longest string, {plural(longest, 'symbol')}; "
+            f"got {length:,}"
+        )
+    check_limit("the number of windows", num_windows, "strings", WHOLE_FILE)
+    left = num_symbols - num_windows * length
+    fills = "fills" if left == 1 else "fill"
+    rest = f"; {plural(left, 'symbol')} {fills} no window" if left else ""
+    return cut, f"{sentence} {plural(num_windows, 'window')} of {plural(length, 'symbol')}{rest}."
+
+
+def _are_symbols(parts: Sequence[Words]) -> bool:
+    """Return whether a file has many strings, all of one symbol."""
+    return sum(map(len, parts)) >= MANY_LINES and all((part.lengths == 1).all() for part in parts)
 
 
 # Whole files
@@ -917,9 +1024,9 @@ class StringFile:
             for symbol, is_own in zip(self.alphabet.symbols, seen.tolist(), strict=True)
             if is_own
         ]
-        return read_as(
-            self.format, self.alphabet.symbols if self.format == "pautomac" else own, self.detail
-        )
+        if self.format == "pautomac" and self.alphabet.unknown is None:
+            own = list(self.alphabet.symbols)
+        return read_as(self.format, own, self.detail)
 
     @property
     def counts(self) -> IntArray:
@@ -970,7 +1077,10 @@ def read_as(format: str, symbols: Sequence[str], detail: str = "") -> str:
 
 @check_types
 def read_strings(
-    data: bytes | Path, format: str | Reading = "auto", alphabet: Alphabet | None = None
+    data: bytes | Path,
+    format: str | Reading = "auto",
+    alphabet: Alphabet | None = None,
+    extend: bool = True,
 ) -> StringFile:
     """Read the strings of a file.
 
@@ -988,21 +1098,32 @@ def read_strings(
         separator and the columns.
     alphabet : Alphabet, optional
         The training strings' alphabet: its symbols keep their numbers, and new ones are numbered
-        after them.
+        after them, also if it has a symbol for the unknown: `Sample.in_alphabet` then reads them as
+        that.
+    extend : bool
+        Whether strings may have other symbols than those of an `alphabet` that has none for the
+        unknown.
 
     Raises
     ------
     FormatError
-        If the file can't be read. The error names the line that is wrong, if there is one.
+        If the file can't be read, or a string has another symbol and may not. The error names the
+        line that is wrong, if there is one.
     RecipeError
         If the format is unknown, or there is no such file.
     """
     reading = Reading(format) if isinstance(format, str) else format
+    extend = extend or bool(alphabet and alphabet.unknown)
     cleaned = clean(in_utf8(bytes_of(data), reading.encoding))
     rows = first_rows(cleaned)
     layout = layout_of(reading, rows, alphabet, lambda: _visible_rows(cleaned))
+    most = limits.most("file_bytes") if reading.window else None
     if layout.format == "pautomac":
-        return _read_pautomac(cleaned, alphabet)
+        file = _read_pautomac(cleaned, alphabet, most, extend)
+        if reading.window:
+            windows, note = windows_of(file.parts, reading.window)
+            file = replace(file, parts=windows, notes=(*file.notes, note, WINDOW_ENDS))
+        return file
     notes: list[str] = []
     counts = _CountColumn()
     if table := counted_table(layout, lambda: line_blocks(cleaned)):
@@ -1018,7 +1139,7 @@ def read_strings(
     first = alphabet
     if layout.format == "abbadingo" and alphabet is None:
         first = _numbered_by_header(rows)
-    parts, full = encode_cells(cells, tokens, first)
+    parts, full = encode_cells(cells, tokens, first, most, extend)
     weights = np.concatenate(counts.blocks) if counts.blocks else None
     if layout.format in ("tokens", "characters"):
         notes += [*title_notes(rows), *line_notes(rows)]
@@ -1026,7 +1147,17 @@ def read_strings(
         notes += _case_notes(full.symbols)
     notes += empty_word_notes(parts, full, tokens)
     notes += symbol_notes(full.symbols[len(alphabet or ()) :] if alphabet else full.symbols)
-    notes += _sequence_notes(parts)
+    if reading.window:
+        if weights is not None and weights.max() > 1:
+            raise FormatError(
+                "a file that is cut into windows must count each string once; got a count of "
+                f"{weights.max():,}"
+            )
+        weights = None
+        parts, note = windows_of(parts, reading.window)
+        notes += [note, WINDOW_ENDS]
+    else:
+        notes += _sequence_notes(parts)
     notes += new_symbol_notes(alphabet, full.symbols[len(alphabet or ()) :])
     return StringFile(parts, weights, full, layout.format, tuple(notes), layout.detail)
 
@@ -1135,14 +1266,12 @@ def separated(cells: Cells, layout: Layout) -> Cells:
 
 def _sequence_notes(parts: Sequence[Words]) -> list[str]:
     """Make a note if a file may be one long sequence, on one line or with a symbol on each line."""
-    num_words = sum(map(len, parts))
     num_symbols = sum(len(part.symbols) for part in parts)
-    if num_words == 1 and num_symbols >= LONG_SEQUENCE:
+    if sum(map(len, parts)) == 1 and num_symbols >= LONG_SEQUENCE:
         return [f"The file has one string, of {plural(num_symbols, 'symbol')}: {_how_to_cut()}."]
-    if num_words >= MANY_LINES and all((part.lengths == 1).all() for part in parts):
+    if _are_symbols(parts):
         return [
-            "Every line is a string of one symbol. If the file is one sequence, put it on "
-            f"one line, and {_how_to_cut()}."
+            f"Every line is a string of one symbol. If the file is one sequence: {_how_to_cut()}."
         ]
     return []
 
@@ -1285,19 +1414,28 @@ def _visible_rows(cleaned: bytes) -> Iterator[str]:
     return (row for rows in line_blocks(cleaned) for row in rows if row.strip())
 
 
-def _read_pautomac(cleaned: bytes, alphabet: Alphabet | None) -> StringFile:
+def _read_pautomac(
+    cleaned: bytes, alphabet: Alphabet | None, most: int | None, extend: bool
+) -> StringFile:
     num_symbols, parts, new_symbols = len(alphabet or ()), list[Words](), set[int]()
-    for block in parse_pautomac(pieces_of(cleaned), limits.most("strings")):
+    for block in parse_pautomac(pieces_of(cleaned), limits.most("strings"), most):
         parts.append(block.words.packed())
         if alphabet:
             new_symbols.update(
                 np.unique(block.words.symbols[block.words.symbols >= num_symbols]).tolist()
             )
-    full = (
-        alphabet
-        if alphabet and num_symbols >= block.num_symbols
-        else Alphabet.numbered(block.num_symbols)
-    )
+    own = Alphabet.numbered(block.num_symbols)
+    if alphabet and (alphabet.unknown is not None or not extend):
+        # not all numbers need be in such an alphabet, so they do not stand for its symbols in order
+        parts, full = _by_name(parts, own, alphabet, extend)
+        return StringFile(
+            parts,
+            None,
+            full,
+            "pautomac",
+            (*block.notes, *new_symbol_notes(alphabet, full.symbols[num_symbols:])),
+        )
+    full = alphabet if alphabet and num_symbols >= block.num_symbols else own
     notes = (
         *block.notes,
         *new_symbol_notes(alphabet, [full.symbols[symbol] for symbol in sorted(new_symbols)]),
@@ -1305,11 +1443,51 @@ def _read_pautomac(cleaned: bytes, alphabet: Alphabet | None) -> StringFile:
     return StringFile(parts, None, full, "pautomac", notes)
 
 
+def over_declared(sample: Sample, alphabet: Alphabet) -> Sample:
+    """Renumber a sample of numbers by a declared alphabet; numbers that it lacks get the next ones,
+    if it has a symbol for the unknown.
+
+    Raises FormatError if it lacks numbers and has none, or has names.
+    """
+    parts, full = _by_name([sample.words], sample.alphabet, alphabet, alphabet.unknown is not None)
+    return Sample(replace(parts[0], alphabet=full), sample.counts, full, sample.num_dropped)
+
+
+def _by_name(
+    parts: Sequence[Words], own: Alphabet, alphabet: Alphabet, extend: bool
+) -> tuple[list[Words], Alphabet]:
+    """Renumber words of numbers, of the alphabet `own`, by another alphabet and the numbers that it
+    lacks, and return this alphabet, too.
+
+    Raises FormatError if the other alphabet lacks numbers and `extend` is false, or has names.
+    """
+    check_numbers(alphabet)
+    used = np.unique(np.concatenate([np.unique(part.symbols) for part in parts])).tolist()
+    new = [own.symbols[symbol] for symbol in used if own.symbols[symbol] not in alphabet.numbers]
+    if new and not extend:
+        raise not_declared(new[0], alphabet)
+    full = alphabet.extended(new)
+    renumbered = [replace(part, alphabet=own).in_alphabet(full) for part in parts]
+    return [replace(part, alphabet=None).packed() for part in renumbered], full
+
+
+def check_numbers(alphabet: Alphabet) -> None:
+    """Raise FormatError if an alphabet has other symbols than numbers and that for the unknown, so
+    that strings of numbers are not over it.
+    """
+    for symbol in alphabet.symbols:
+        if symbol != alphabet.unknown and not NUMBER.fullmatch(symbol):
+            raise FormatError(
+                "the symbols of a PAutomaC or SPiCe file are numbers; the alphabet has "
+                f"{alphabet.summary}"
+            )
+
+
 def new_symbol_notes(alphabet: Alphabet | None, new_symbols: Sequence[str]) -> list[str]:
     """Make a note that lists symbols of a file which the training strings do not have; empty if
-    there are none.
+    there are none, or all are read as the symbol for the unknown, which who maps them says.
     """
-    if alphabet is None or not new_symbols:
+    if alphabet is None or alphabet.unknown is not None or not new_symbols:
         return []
     return [
         f"{plural(len(new_symbols), 'symbol')} never seen in training: "

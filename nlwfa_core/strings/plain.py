@@ -18,9 +18,9 @@ from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 
-from ..errors import RecipeError, check_type
+from ..errors import RecipeError, check_at_least, check_type, plural
 from .sample import Sample
-from .words import LAMBDA, Alphabet, Word, Words, check_symbols, in_order
+from .words import LAMBDA, Alphabet, Word, Words, check_symbols, check_unknown, in_order
 
 
 class HasSample(Protocol):
@@ -37,12 +37,15 @@ class HasSample(Protocol):
 
 WordLike: TypeAlias = str | Sequence[str] | Sequence[int]
 WordsLike: TypeAlias = Words | Sample | Iterable[WordLike]
+AlphabetLike: TypeAlias = Alphabet | str | Iterable[str] | int
 SampleLike: TypeAlias = Sample | HasSample | Words | Mapping[str, int] | Iterable[WordLike]
 
+UNKNOWN = "<unk>"  # the usual symbol for the unknown
+MIN_COUNT = 2  # from how many occurrences on a symbol is usually known, if there is one
 FORMS = "text, a sequence of tokens, or a sequence of symbol numbers"
 
 
-def as_alphabet(symbols: Alphabet | str | Iterable[str] | int) -> Alphabet:
+def as_alphabet(symbols: AlphabetLike) -> Alphabet:
     """Make an alphabet of symbols, in the order of `Alphabet.of`, or of the numbers below another.
 
     >>> as_alphabet("ba").symbols, as_alphabet(2).symbols
@@ -65,8 +68,9 @@ def as_word(word: WordLike, alphabet: Alphabet | None) -> Word:
     ... )
     ((0, 1), (0, 1), (0, 1))
 
-    Raises RecipeError if a symbol is not in the alphabet. Raises TypeError if the string is none of
-    the forms above, or it has symbols in writing and there is no alphabet.
+    Raises RecipeError if a symbol is not in the alphabet, which has none for the unknown. Raises
+    TypeError if the string is none of the forms above, or it has symbols in writing and there is no
+    alphabet.
     """
     if isinstance(word, str) and alphabet is not None:
         return alphabet.encode(word)
@@ -130,7 +134,7 @@ def as_sample(
         What the argument is called in errors.
     extend : bool
         Whether to add other symbols to the alphabet, after its own, rather than to refuse strings
-        with them.
+        with them, or to read them as the alphabet's symbol for the unknown.
 
     Raises
     ------
@@ -164,7 +168,7 @@ def as_sample(
         symbols = _symbols(rows, alphabet)
         if alphabet and extend:
             new_symbols = set(chain.from_iterable(symbols)).difference(alphabet.symbols)
-            alphabet = Alphabet((*alphabet.symbols, *in_order(new_symbols)))
+            alphabet = alphabet.extended(in_order(new_symbols))
         alphabet = alphabet or Alphabet.of(chain.from_iterable(symbols))
         return Sample.of(_encoded(symbols, alphabet), alphabet, counts)
     words = as_words(rows, alphabet)
@@ -175,11 +179,50 @@ def as_sample(
     return Sample.of(words, alphabet or Alphabet.numbered(int(words.symbols.max()) + 1), counts)
 
 
+def frequent_symbols(
+    strings: SampleLike, min_count: int = MIN_COUNT, unknown: str = UNKNOWN
+) -> Alphabet:
+    """Make the alphabet of the symbols that occur at least so often in strings, and of a symbol as
+    which all others are read.
+
+    >>> frequent_symbols(["the cat", "the dog", "a cat"]).symbols
+    ('cat', 'the', '<unk>')
+
+    Parameters
+    ----------
+    strings : Sample or strings
+        As in `as_sample`.
+    min_count : int
+        Occurrences in all strings together, at least 1.
+    unknown : str
+        The symbol for the unknown. If the strings have it, it stays, however rare it is.
+
+    Raises
+    ------
+    RecipeError
+        If no symbol occurs so often, or `unknown` has white space inside or is empty.
+    """
+    check_type("min_count", min_count, int)
+    check_at_least("min_count", min_count, 1)
+    check_unknown(unknown)
+    sample = as_sample(strings)
+    words = sample.words
+    times = np.zeros(sample.num_symbols, dtype=np.int64)
+    np.add.at(times, words.symbols, np.repeat(sample.counts, words.lengths))
+    frequent = [sample.alphabet.symbols[number] for number in np.flatnonzero(times >= min_count)]
+    if not frequent:
+        raise RecipeError(
+            f"no symbol occurs at least {min_count:,} times: the most frequent one occurs "
+            f"{plural(int(times.max()), 'time')}"
+        )
+    return Alphabet.of(frequent, unknown)
+
+
 def hold_tokens(texts: Iterable[str], alphabet: Alphabet | None) -> bool:
     """Guess that strings consist of tokens if one of them contains white space, or the alphabet has
-    symbols of several letters.
+    symbols of several letters, other than that for the unknown.
     """
-    return bool(alphabet and alphabet.separator) or any(
+    return bool(alphabet and alphabet.in_tokens) or any(
         len(text.split(maxsplit=1)) > 1 for text in texts
     )
 
@@ -270,13 +313,18 @@ def _symbols(rows: Sequence[Any], alphabet: Alphabet | None) -> list[Sequence[st
             split.append(row)
         elif row.strip() in ("", LAMBDA):
             split.append(())
+        elif tokens or (alphabet and row.strip() == alphabet.unknown):
+            split.append(row.split())
         else:
-            split.append(row.split() if tokens else row)
+            split.append(row)
     return split
 
 
 def _encoded(rows: Sequence[Sequence[str]], alphabet: Alphabet) -> Words:
-    index = {symbol: number for number, symbol in enumerate(alphabet.symbols)}
+    index = alphabet.numbers
+    if alphabet.unknown is not None:
+        others = set(chain.from_iterable(rows)).difference(index)
+        index = {**index, **dict.fromkeys(others, index[alphabet.unknown])}
     try:
         words = Words.of([[index[symbol] for symbol in row] for row in rows])
     except KeyError as error:

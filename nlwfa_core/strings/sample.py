@@ -158,6 +158,9 @@ class Sample:
     def in_alphabet(self, alphabet: Alphabet, owner: str = "the") -> Sample:
         """Renumber the symbols of the sample's words by another alphabet (see `Words.in_alphabet`).
 
+        Words that become equal, because symbols of both are read as that for the unknown, are
+        merged.
+
         >>> sample = Sample.of(Words.of([(0, 1)]), Alphabet(("a", "c")))
         >>> list(sample.in_alphabet(Alphabet(("a", "b", "c"))).words)
         [(0, 2)]
@@ -165,6 +168,9 @@ class Sample:
         words = self.words.in_alphabet(alphabet, owner)
         if words is self.words:
             return self
+        if alphabet.unknown is not None:
+            merged = Sample.of(words, alphabet, self.counts)
+            return replace(merged, num_dropped=self.num_dropped)
         return Sample(words, self.counts, alphabet, self.num_dropped)
 
     def to_series(self) -> pd.Series[int]:

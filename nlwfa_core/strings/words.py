@@ -13,8 +13,9 @@ and time: an uploaded file may have 20 million words.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import chain, pairwise
 
 import numpy as np
@@ -56,9 +57,16 @@ class Alphabet:
     '[[]]'
     >>> Alphabet(("run", "stop")).decode((0, 1))
     'run stop'
+
+    `unknown`: the symbol as which all others are read, if there is one. Alphabets with the same
+    symbols are equal, whether or not one of these stands for the unknown.
+
+    >>> Alphabet(("a", "b", "?"), unknown="?").encode("abc")
+    (0, 1, 2)
     """
 
     symbols: tuple[str, ...]
+    unknown: str | None = field(default=None, compare=False)
 
     def __post_init__(self) -> None:
         check_fields(self)
@@ -67,6 +75,11 @@ class Alphabet:
         check_entries("symbols", self.symbols, str)
         if len(set(self.symbols)) != len(self.symbols):
             raise RecipeError("an alphabet's symbols must differ from each other")
+        if self.unknown is not None and self.unknown not in self.symbols:
+            raise RecipeError(
+                "the symbol for the unknown must be one of the alphabet's symbols; got "
+                f"{self.unknown[:40]!r}, and {self.summary}"
+            )
 
     def __len__(self) -> int:
         return len(self.symbols)
@@ -85,7 +98,8 @@ class Alphabet:
         >>> Alphabet(("a", "b")), Alphabet.numbered(1_000)
         (Alphabet(('a', 'b')), <Alphabet of 1,000 symbols: 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, …>)
         """
-        code = f"Alphabet({self.symbols!r})"
+        unknown = "" if self.unknown is None else f", unknown={self.unknown!r}"
+        code = f"Alphabet({self.symbols!r}{unknown})"
         return code if len(code) <= LONGEST_CODE else f"<Alphabet of {self.summary}>"
 
     @classmethod
@@ -95,12 +109,12 @@ class Alphabet:
         return cls(tuple(str(symbol) for symbol in range(num_symbols)))
 
     @classmethod
-    def of(cls, symbols: Iterable[str]) -> Alphabet:
+    def of(cls, symbols: Iterable[str], unknown: str | None = None) -> Alphabet:
         """Return the alphabet of the different symbols among these: numbers in their order,
-        anything else alphabetically.
+        anything else alphabetically, and last the symbol as which all others are read, if any.
 
-        >>> Alphabet.of("abba").symbols, Alphabet.of(["10", "9"]).symbols
-        (('a', 'b'), ('9', '10'))
+        >>> Alphabet.of("abba").symbols, Alphabet.of(["10", "9"], unknown="<unk>").symbols
+        (('a', 'b'), ('9', '10', '<unk>'))
         """
         if not isinstance(symbols, Iterable):
             raise TypeError(f"symbols must be texts, such as a list of them; got {symbols!r:.40}")
@@ -112,7 +126,19 @@ class Alphabet:
             raise RecipeError(
                 "every string is empty: at least one symbol is needed to make an alphabet"
             )
-        return cls(tuple(in_order(distinct)))
+        if unknown is None:
+            return cls(tuple(in_order(distinct)))
+        check_unknown(unknown)
+        return cls((*in_order(distinct - {unknown}), unknown), unknown)
+
+    def extended(self, symbols: Sequence[str]) -> Alphabet:
+        """Add symbols, after those of this alphabet.
+
+        >>> Alphabet(("a", "?"), unknown="?").extended(["b"])
+        Alphabet(('a', '?', 'b'), unknown='?')
+        """
+        check_type("symbols", symbols, Sequence)
+        return Alphabet((*self.symbols, *symbols), self.unknown)
 
     @property
     def is_numbered(self) -> bool:
@@ -125,6 +151,18 @@ class Alphabet:
         character, otherwise a space.
         """
         return "" if all(len(symbol) == 1 for symbol in self.symbols) else " "
+
+    @property
+    def in_tokens(self) -> bool:
+        """Return whether written words are split at white space even if they have none, because a
+        symbol has several characters. The symbol for the unknown does not count.
+        """
+        return any(len(symbol) > 1 for symbol in self.symbols if symbol != self.unknown)
+
+    @cached_property
+    def numbers(self) -> Mapping[str, int]:
+        """Return the number of each symbol."""
+        return {symbol: number for number, symbol in enumerate(self.symbols)}
 
     @property
     def summary(self) -> str:
@@ -154,27 +192,56 @@ class Alphabet:
     def encode(self, text: str) -> Word:
         """Convert a written word to the numbers of its symbols.
 
-        Each character is a symbol; if some symbols of the alphabet are longer, the word is split at
-        white space instead.
+        Each character is a symbol; if some symbols of the alphabet are longer, or the word has
+        white space inside, it is split at white space instead.
 
         Raises
         ------
         RecipeError
-            If a symbol is not in the alphabet.
+            If a symbol is not in the alphabet, and the alphabet has none for the unknown.
         """
-        check_type("text", text, str)
-        if text.strip() in ("", LAMBDA):
-            return ()
-        tokens = (
-            text.split()
-            if self.separator or any(c.isspace() for c in text.strip())
-            else list(text.strip())
-        )
-        index = {symbol: number for number, symbol in enumerate(self.symbols)}
-        for token in tokens:
-            if token not in index:
+        numbers = self.numbers
+        other = None if self.unknown is None else numbers[self.unknown]
+        word = []
+        for token in self._split(text):
+            number = numbers.get(token, other)
+            if number is None:
                 raise RecipeError(f"symbol {token[:40]!r} is not in the alphabet of {self.summary}")
-        return tuple(index[token] for token in tokens)
+            word.append(number)
+        return tuple(word)
+
+    def unknown_note(self, text: str) -> str:
+        """Say which symbols of a written word are read as the symbol for the unknown; empty if none
+        is.
+
+        >>> Alphabet(("a", "b", "?"), unknown="?").unknown_note("abcd")
+        "2 symbols are read as '?': c, d."
+        """
+        others = sorted(set(self._split(text)) - self.numbers.keys())
+        if self.unknown is None or not others:
+            return ""
+        are = "symbol is" if len(others) == 1 else "symbols are"
+        return f"{len(others):,} {are} read as {self.unknown!r}: {listed(others)}."
+
+    def _split(self, text: str) -> list[str]:
+        """Split a written word into its symbols."""
+        check_type("text", text, str)
+        text = text.strip()
+        if text in ("", LAMBDA):
+            return []
+        if self.in_tokens or text == self.unknown or any(c.isspace() for c in text):
+            return text.split()
+        return list(text)
+
+
+def check_unknown(unknown: str) -> None:
+    """Raise RecipeError if a text can't be the symbol for the unknown."""
+    check_type("unknown", unknown, str)
+    if unknown.split() != [unknown] or unknown == LAMBDA:
+        raise RecipeError(
+            "the symbol for the unknown must be written without white space, and not as "
+            f"{LAMBDA}, which is the empty word; got {unknown[:40]!r}"
+        )
 
 
 def check_written(alphabet: Alphabet) -> None:
@@ -314,7 +381,8 @@ class Words:
     def in_alphabet(self, alphabet: Alphabet | None, owner: str = "the") -> Words:
         """Renumber the symbols of these words by another alphabet.
 
-        If either alphabet is unknown (None), the words are returned unchanged.
+        If either alphabet is unknown (None), the words are returned unchanged. Symbols that the
+        other alphabet does not have become its symbol for the unknown, if it has one.
 
         >>> words = Words(np.array([0, 1]), np.array([0, 2]), Alphabet(("a", "c")))
         >>> list(words.in_alphabet(Alphabet(("a", "b", "c"))))
@@ -328,19 +396,20 @@ class Words:
         Raises
         ------
         RecipeError
-            If a symbol of these words is not in that alphabet.
+            If a symbol of these words is not in that alphabet, which has none for the unknown.
         """
         own = self.alphabet
         if own is None or alphabet is None or own is alphabet:
             return self
         _check_is_alphabet(alphabet)
-        if own == alphabet:
+        if own == alphabet and own.unknown == alphabet.unknown:
             return self
         check_symbols(self, len(own))
         present = np.zeros(len(own), dtype=bool)
         present[self.symbols] = True
-        index = {symbol: number for number, symbol in enumerate(alphabet.symbols)}
-        numbers = np.array([index.get(symbol, -1) for symbol in own.symbols])
+        index = alphabet.numbers
+        other = -1 if alphabet.unknown is None else index[alphabet.unknown]
+        numbers = np.array([index.get(symbol, other) for symbol in own.symbols])
         if unknown := [
             repr(own.symbols[symbol]) for symbol in np.flatnonzero(present & (numbers < 0))
         ]:

@@ -27,6 +27,7 @@ from pages.shared import class_session
 from pages.shared.widgets import escape_markdown
 
 RESPONSES, ERRORS = "exercise.responses", "exercise.errors"
+RIGHT = "exercise.right"  # the question whose last check was right, until that has been shown
 # The widgets on Practice that choose a quiz; a lesson sets them, too.
 MODE, TASKS, QUIZ = "practice.mode", "Tasks", "Quiz"
 LESSON, WHEN = "practice.lesson", "practice.when"
@@ -177,6 +178,11 @@ def entry_fields(key: Key, name: str, seed: int) -> list[str]:
     return [name]
 
 
+def has_just_been_right(task: str) -> bool:
+    """Return whether the last check was a right answer to this question: once for each."""
+    return bool(task) and st.session_state.pop(RIGHT, "") == task
+
+
 def tick(task: str, key: Key, option: str) -> None:
     """Tick an option of a question in which several are right, as a click on the picture does. If
     there is no such option, the page says so. To be called in callbacks.
@@ -201,7 +207,9 @@ def _check(task: str, seed: int, key: Key, fields: list[str]) -> None:
     except RecipeError as error:
         errors[task, seed] = str(error)
     else:
-        class_session.record(responses()[task, seed], began=_name(task, seed))
+        response = responses()[task, seed]
+        st.session_state[RIGHT] = task if response.correct else ""
+        class_session.record(response, began=_name(task, seed))
 
 
 def entered_text(key: Key, fields: list[str]) -> str:

@@ -319,18 +319,19 @@ def panel(page: str) -> None:
 
 def _hide(names: Sequence[str]) -> None:
     """Hide the elements with these keys while the question has no answer, and say so in the last of
-    them.
+    them. They light up once when the answer is right.
 
     The style stays as it is when only the question is drawn again. A style reaches the parts of
     Explore's picture, and the numbers in the matrix, only by properties, which their style sheets
     and scripts read.
     """
-    before = ".stApp:has(.st-key-unanswered)"
+    before, right = ".stApp:has(.st-key-unanswered)", ".stApp:has(.st-key-right)"
     inside = [name for name in names if name.startswith(PART) or name == VALUES]
     if inside:
         hidden = " ".join(f"--hide-{name.partition('.')[2]}: hidden;" for name in inside)
         note = f"--note-{inside[-1].partition('.')[2]}: {ANSWER_FIRST};"
-        st.html(f"<style>{before} {{ {hidden} {note} }}</style>")
+        lit = " ".join(f"--light-{name.partition('.')[2]}: light 1.6s;" for name in inside)
+        st.html(f"<style>{before} {{ {hidden} {note} }}{right} {{ {lit} }}</style>")
     keys = [_class(name) for name in names if name not in inside]
     if not keys:
         return
@@ -341,7 +342,9 @@ def _hide(names: Sequence[str]) -> None:
     )
     st.html(
         f"<style>{before} :is({boxes}) {{ visibility: hidden !important; "
-        f"}}{before} .st-key-{keys[-1]}::before {{ {note} }}</style>"
+        f"}}{before} .st-key-{keys[-1]}::before {{ {note} }}"
+        f"{right} :is({', '.join(f'.st-key-{key}' for key in keys)}) {{ animation: light 1.6s; }}"
+        "</style>"
     )
 
 
@@ -375,6 +378,8 @@ def _question(task: str, question: Question, hides: bool) -> None:
         response = exercises.responses().get((task, 0))
         if hides and not (response and response.over):
             st.container(key="unanswered").empty()
+        if hides and exercises.has_just_been_right(task):
+            st.container(key="right").empty()
         if response:
             with st.container(key="answered"):
                 _look(

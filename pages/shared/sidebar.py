@@ -22,8 +22,10 @@ from nlwfa_core.errors import alternatives
 from nlwfa_core.experiment.presets import PRESETS
 from nlwfa_core.experiment.recipe import (
     FIELDS,
+    MOST_SYMBOLS,
     OF_ALL_SOURCES,
     OPTIONS,
+    SYMBOL_FIELDS,
     UPLOADS,
     differences,
     flat,
@@ -58,6 +60,10 @@ CHOICES: dict[str, Mapping[str, str]] = {
     "learner": {name: LEARNERS[name].title for name in HANKEL_LEARNERS},
     "statistic": {name: STATISTICS[name] for name in FOR_ALL_LEARNERS},
 }
+
+
+# Flat names of fields on which it depends whether others have an effect.
+CONDITIONS = {other for entry in OPTIONS.values() for each in entry.when for other in each}
 
 
 def _options_of(kind: type[LearnerOptions]) -> list[str]:
@@ -203,7 +209,8 @@ def _effective() -> list[str]:
     choices = {
         name: st.session_state[name]
         for name in CONTROLS
-        if name in st.session_state and (name in CHOICES or OPTIONS[name].kind is bool)
+        if name in st.session_state
+        and (name in CHOICES or name in CONDITIONS or OPTIONS[name].kind is bool)
     }
     return list(flat(with_fields(FIRST, {}, choices)))
 
@@ -383,7 +390,7 @@ def _data_controls(effective: list[str]) -> None:
     names = [
         name
         for name in _of_part("data", effective)
-        if FIELDS[name][1] not in OF_ALL_SOURCES and name not in UPLOADS
+        if FIELDS[name][1] not in OF_ALL_SOURCES and name not in (*UPLOADS, *SYMBOL_FIELDS)
     ]
     columns = st.columns(2) if len(names) == 2 else [st.container()] * len(names)
     for name, column in zip(names, columns, strict=True):
@@ -396,6 +403,8 @@ def _data_controls(effective: list[str]) -> None:
             if value := st.session_state[name]:
                 text = as_sentence(f"{OPTIONS[name].title}: {uploads.label(value)}")
                 st.caption(escape_markdown(text.removesuffix(".")))
+        with st.expander("Symbols"):
+            _controls(*(name for name in SYMBOL_FIELDS if name in effective))
     _control("num_strings")
     with st.expander("Held-out strings and seed"):
         _controls("num_validation", "num_test", "data_seed")
@@ -490,7 +499,8 @@ def _control(name: str, caption: bool = True) -> Any:
         return st.checkbox(value=default, on_change=_follow_defaults, args=(name,), **shared)
     if entry.kind in (int, float):
         return _number(name, default, shared)
-    return st.text_input(value=default, max_chars=MOST_CHARACTERS, **shared)
+    most = MOST_SYMBOLS if name == "alphabet" else MOST_CHARACTERS
+    return st.text_input(value=default, max_chars=most, **shared)
 
 
 def _number(name: str, default: float, shared: dict[str, Any]) -> float:

@@ -21,6 +21,8 @@ from nlwfa_core.learning.learners import NETWORK_LEARNERS
 from nlwfa_core.metrics.testset import TestSet
 from nlwfa_core.models.model import Model
 from nlwfa_core.rounding import format_share
+from nlwfa_core.sources.labels import split_by_label
+from nlwfa_core.sources.reading import Reading
 from nlwfa_core.sources.tomita import LANGUAGES
 from pages.shared import screen, training, uploads, widgets
 from pages.shared.context import Context, computed
@@ -30,6 +32,15 @@ OWN, FILES, UPLOADER = "own", "classify.files", "classify.upload"
 TIMES = "classify.uploads"  # how often files were uploaded: each time the uploader is a new one
 FIRST, SECOND, RANK = "SP", "both.non", 3
 MOST_LABELS, MOST_RANK, MOST_ROWS = 10, 10, 200
+# Key of a control, its title and its help.
+COLUMNS = (
+    ("classify.label_column", "Column of the labels", "Its name, or its number from 1."),
+    (
+        "classify.text_column",
+        "Column of the strings",
+        "Its name, or its number from 1. Needed if there are several others.",
+    ),
+)
 LIKELIHOOD = {"objective": "likelihood"}
 # Name in the address -> the fields of the recipe.
 WAYS: dict[str, dict[str, str]] = {
@@ -109,6 +120,10 @@ def _own() -> dict[str, DataRecipe]:
         max_upload_size=limits.upload_megabytes(),
         on_change=_use_files,
     )
+    with st.expander("A table with a column of labels", icon=":material/table:"):
+        for column, (name, title, help) in zip(st.columns(2), COLUMNS, strict=True):
+            column.text_input(title, key=name, help=help, max_chars=200, persist_state="session")
+        st.caption("Name the column of the labels first, then upload the table above.")
     uploads.refusal(UPLOADER)
     files: dict[str, str] = st.session_state.get(FILES, {})
     screen.write("classes", ",".join(files.values()))
@@ -138,21 +153,30 @@ def _uploader() -> str:
 
 
 def _use_files() -> None:
-    """Store the uploaded files that can be read, each under its label, and empty the uploader."""
+    """Store the uploaded files that can be read, each under its label, and empty the uploader. If a
+    column of labels is named, each file is a table of the strings of several labels.
+    """
     uploads.forget_refusals()
     files: dict[str, str] = dict(st.session_state.get(FILES, {}))
     for file in st.session_state[_uploader()]:
-        label = file.name.rsplit(".", 1)[0][:40] or file.name
         try:
-            if label not in files and len(files) >= MOST_LABELS:
-                raise RecipeError(f"at most {MOST_LABELS} labels; this would be one more")
-            data = file.getvalue()
-            reading_alone("upload", data, "auto")
-            files[label] = uploads.store(data, label)
+            parts = _parts(file.name, file.getvalue())
+            if (number := len({*files, *parts})) > MOST_LABELS:
+                raise RecipeError(f"there must be at most {MOST_LABELS} labels; got {number}")
+            files |= {label: uploads.store(data, label) for label, data in parts.items()}
         except RecipeError as error:
             uploads.refuse(UPLOADER, file.name, error)
     st.session_state[FILES] = files
     st.session_state[TIMES] = st.session_state.get(TIMES, 0) + 1
+
+
+def _parts(name: str, data: bytes) -> dict[str, bytes]:
+    """Split an uploaded file: label -> its strings. Raises RecipeError if it can't be read."""
+    labels, strings = (st.session_state.get(key, "").strip() for key, _, _ in COLUMNS)
+    if not labels:
+        reading_alone("upload", data, "auto")
+        return {name.rsplit(".", 1)[0][:40] or name: data}
+    return split_by_label(data, labels, Reading("csv", text_column=strings))
 
 
 def _take_out(label: str) -> None:

@@ -163,6 +163,19 @@ def _reading_controls(name: str, reading: Reading, lines: bool = True) -> None:
                 on_change=_read_as,
                 args=(name, used, field),
             )
+    if shown.is_sequence:
+        entry = declared["window"]
+        st.session_state["reading.window"] = reading.window
+        with columns[len(shown.choices) % len(columns)]:
+            st.number_input(
+                f"{entry.title[0].upper()}{entry.title[1:]}",
+                min_value=0,
+                max_value=entry.largest,
+                key="reading.window",
+                help=entry.help,
+                on_change=_read_as,
+                args=(name, reading, "window"),
+            )
 
 
 def _read_as(name: str, reading: Reading, field: str) -> None:
@@ -248,7 +261,7 @@ def _use_upload(field: str) -> None:
         if field == "upload":
             st.session_state.pop(UNREAD, None)
             # columns belong to the file before
-            if not {"format", "encoding"}.issuperset(reading.changes()):
+            if not {"format", "encoding", "window"}.issuperset(reading.changes()):
                 reading = Reading()
             new = ALL_STRINGS | reading_fields(reading)
             if (

@@ -87,6 +87,8 @@ def one_string(recipe: Recipe, data: Data, models: Mapping[str, Model]) -> None:
     except RecipeError as error:
         st.error(escape_markdown(str(error)), icon=":material/error:")
         return
+    if note := data.alphabet.unknown_note(text):
+        st.caption(escape_markdown(note))
     widgets.draw_table(
         result_tables.weight_table(models, word),
         "predict.weights",

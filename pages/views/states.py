@@ -186,7 +186,7 @@ def _typed(data: Data, scope: str) -> tuple[str, Word, str]:
         if len(word) > walk.MAX_SYMBOLS
         else ""
     )
-    return text, saved[valid], cut
+    return text, saved[valid], " ".join(filter(None, [data.alphabet.unknown_note(text), cut]))
 
 
 def _identity(recipe: Recipe, graphs: list[walk.Graph]) -> str:

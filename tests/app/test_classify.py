@@ -68,8 +68,23 @@ def test_a_file_that_cannot_be_read_is_named_and_the_others_stay() -> None:
 
 
 def test_two_learners_are_compared_after_a_press() -> None:
-    app = ended(open_lab("classify", **QUICK | {"second": "HMM", "states": 2}))
+    app = open_lab("classify", strings="own", **QUICK | {"second": "HMM", "states": 2})
+    app = ended(upload(app, ("up.txt", UP), ("down.txt", DOWN)))
     assert not app.main.subheader
     app = ended(app.button(key="classify.start").click().run())
     assert not complaints(app)
-    assert "alone is right on" in app.main.subheader[0].value
+    assert app.main.subheader[0].value == "SP and HMM are right on the same strings"
+
+
+def test_a_table_with_a_column_of_labels() -> None:
+    up, down = (data.decode().split() for data in (UP, DOWN))
+    rows = [f"up,7,{word}" for word in up] + [f"down,7,{word}" for word in down]
+    table = "\n".join(["class,id,thing", *rows]).encode()
+    app = open_lab("classify", strings="own", **QUICK)
+    app.text_input(key="classify.label_column").set_value("class").run()
+    app = upload(app, ("all.csv", table))
+    assert any("the columns are 'class', 'id', 'thing'" in text for text in complaints(app))
+    app.text_input(key="classify.text_column").set_value("3").run()
+    app = ended(upload(app, ("all.csv", table)))
+    assert not complaints(app) and labels(app) == ["up", "down"]
+    assert figure(app, "classify.SP")["data"][0]["y"] == ["up", "down"]

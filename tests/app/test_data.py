@@ -14,7 +14,16 @@ from nlwfa_core import Reading, limits
 from nlwfa_core.experiment.recipe import flat
 from nlwfa_core.sources.pautomac import write_pautomac, write_solution
 from nlwfa_core.sources.random_automata import random_automaton, sample_words
-from tests.app.lab import QUICK, all_pages, complaints, go, open_lab, recipe_of, trained
+from tests.app.lab import (
+    QUICK,
+    all_pages,
+    complaints,
+    go,
+    open_lab,
+    recipe_of,
+    trained,
+    type_text,
+)
 
 AUTOMATON = random_automaton(3, 2, 0)
 TRAIN = write_pautomac(sample_words(AUTOMATON, 300, 1), 2).encode()
@@ -30,6 +39,10 @@ def upload(app: AppTest, data: bytes, field: str = "upload", name: str = "string
 
 def counts(app: AppTest) -> dict[str, str]:
     return {metric.label: metric.value for metric in app.metric}
+
+
+def notes(app: AppTest) -> str:
+    return " ".join(info.value.replace("\\", "") for info in app.info)
 
 
 def test_training_strings_are_counted_and_split() -> None:
@@ -579,3 +592,49 @@ def test_a_file_takes_the_place_of_pasted_strings_and_of_their_test() -> None:
     assert recipe_of(app).data.upload == recipe_of(app).data.upload_test != ""
     assert not complaints(upload(app, LINES))
     assert recipe_of(app).data.upload_test == ""
+
+
+def test_unseen_symbols_of_a_test_file_are_zero_left_out_or_read_as_one_symbol() -> None:
+    """Nothing stops, and a sentence says what happens to them."""
+    train, test = b"a b\na b b\na\n" * 20 + b"a x\n", b"a b\nb c\na a\n"
+    app = upload(upload(open_lab("data", **QUICK), train), test, "upload_test")
+    assert "1 of 3 test strings use symbols that no training string has: c." in notes(app)
+    app.selectbox(key="unseen").set_value("skip").run()
+    assert counts(app)["test strings"] == "2" and "c; they are left out." in notes(app)
+    app.selectbox(key="unseen").set_value("symbol").run()
+    assert counts(app)["test strings"] == "3" and counts(app)["symbols"] == "3"
+    assert "1 of 3 test strings use symbols that are read as '<unk>': c." in notes(app)
+    app.text_input(key="unknown").set_value("?").run()
+    app.text_input(key="alphabet").set_value("c b a").run()
+    assert recipe_of(app).data.alphabet == "a b c" and counts(app)["symbols"] == "4"
+    assert not complaints(app)
+    app.selectbox(key="unseen").set_value("zero").run()
+    assert "line 61: symbol 'x' is not in the declared alphabet of 3 symbols: a, b, c" in " ".join(
+        complaints(app)
+    )
+
+
+def test_a_typed_string_says_which_symbols_are_read_as_the_unknown() -> None:
+    app = upload(open_lab("data", **QUICK), b"ab\nabb\na\n" * 20 + b"ax\n")
+    app.selectbox(key="unseen").set_value("symbol").run()
+    app = type_text(go(app, "predict"), "abcd")
+    captions = " ".join(caption.value for caption in app.caption).replace("\\", "")
+    assert "2 symbols are read as '<unk>': c, d." in captions
+
+
+def test_one_long_sequence_is_cut_into_windows_beside_its_first_lines() -> None:
+    sequence = b"ab" * 20_000
+    app = open_lab("data", **QUICK)
+    [complaint] = complaints(upload(app, sequence))
+    assert "into windows, for example window = 20" in complaint
+    assert recipe_of(app).data.source == "dyck"
+    app = app.number_input(key="reading.window").set_value(25).run()
+    assert not complaints(app)
+    data = recipe_of(app).data
+    assert (data.upload_window, data.reading) == (25, Reading(window=25))
+    shown = " ".join(box.value for box in app.info).replace("\\", "")
+    assert "Cut into 1,600 windows of 25 symbols." in shown
+    assert "compare models by the scores that do not count the end" in shown
+    # a whole sequence again is too long, so nothing changes
+    [complaint] = complaints(app.number_input(key="reading.window").set_value(0).run())
+    assert "must be at most 10,000" in complaint and recipe_of(app).data == data

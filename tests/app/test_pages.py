@@ -278,6 +278,7 @@ def test_compare_offers_only_scores_that_the_data_allow() -> None:
         "WER, no end",
         "log₂ Pautomac",
         "bits / symbol",
+        "bits / symbol, no end",
         "NDCG@5",
     ]
 

@@ -18,6 +18,7 @@ from tests.browser.screen import (
     LAPTOP,
     PHONE,
     QUICK,
+    WIDE,
     beside_a_lesson,
     choose,
     enter,
@@ -40,8 +41,6 @@ from tests.browser.test_accessibility import SCHEMES, in_scheme, serious
 from tests.quick import TITLES
 
 LESSONS = read_lessons(ASSETS / "lessons")
-# test_scenarios goes through these, and looks for the same
-IN_50_MINUTES = ("hankel-matrix", "rank", "dyck")
 
 
 def step(page: Page, title: str) -> Locator:
@@ -150,22 +149,6 @@ def test_back_eight_times_returns_the_way_one_came(page: Page, lab: str) -> None
     assert len(way) == 8
 
 
-@pytest.mark.parametrize("name", [name for name in [*LESSONS][:6] if name not in IN_50_MINUTES])
-def test_what_a_step_is_about_is_beside_its_text_on_a_laptop(
-    page: Page, lab: str, name: str
-) -> None:
-    page.set_viewport_size(LAPTOP)
-    lesson = LESSONS[name]
-    visit(page, lab, lesson.steps[0].pages[0], lesson=name, step=1)
-    for place, wanted in enumerate(lesson.steps):
-        if place:
-            press(page, "lesson.next")
-            expect(
-                keyed(page, "lesson").get_by_role("heading", name=wanted.title, exact=True)
-            ).to_be_visible()
-        beside_a_lesson(page, wanted.look)
-
-
 def test_a_scroll_that_ends_early_is_made_again(page: Page, lab: str) -> None:
     """As where a slow machine has not yet drawn what stands below."""
     page.set_viewport_size(LAPTOP)
@@ -196,6 +179,7 @@ def test_the_results_are_hidden_until_the_bet_is_placed_and_the_explanation_come
     enter(page, "dyck/1", question.key)
     expect(depth).to_contain_text("exactly 0 from depth 2")
     expect(depth).to_be_visible()
+    expect(depth).to_have_css("animation-name", "light")  # because the answer is right
     expect(card.get_by_text("The nonlinear one: it gives")).to_be_in_viewport()
     why = card.get_by_text("What may follow one open bracket")
     expect(why).to_be_hidden()
@@ -406,6 +390,37 @@ def test_slide_view_is_the_page_alone_and_larger(page: Page, lab: str) -> None:
     press(page, "slide.leave")
     expect(page.get_by_test_id("stSidebar")).to_be_visible()
     assert "view" not in asked(page)
+
+
+# The smallest letters of a picture, in pixels of the screen, and whether it ends on the screen.
+LETTERS = """() => {
+    const host = [...document.querySelectorAll(".st-key-explore-picture *")].find(node => node.shadowRoot);
+    const shown = [...host.shadowRoot.querySelectorAll("*")].filter(node =>
+        [...node.childNodes].some(child => child.nodeType === 3 && child.data.trim()) &&
+        node.tagName !== "STYLE" && node.getClientRects().length && getComputedStyle(node).visibility === "visible");
+    const parts = [...host.shadowRoot.querySelectorAll("[data-part]")].filter(node => node.getClientRects().length);
+    return [
+        Math.min(...shown.map(node => parseFloat(getComputedStyle(node).fontSize) * node.currentCSSZoom)),
+        Math.max(...parts.map(node => node.getBoundingClientRect().bottom)) <= innerHeight,
+    ];
+}"""  # noqa: E501
+
+
+def test_letters_of_the_picture_can_be_read_from_the_last_row(page: Page, lab: str) -> None:
+    page.set_viewport_size(WIDE)
+    for place, wanted in enumerate(LESSONS["dyck"].steps, 1):
+        visit(page, lab, "", lesson="dyck", step=place, view="slide")
+        step(page, wanted.title)
+        eventually(lambda: page.evaluate(LETTERS)[1], True)
+        smallest = page.evaluate(LETTERS)[0]
+        assert 24 <= smallest < 30, (wanted.title, smallest)
+    # what is drawn larger answers where it is touched
+    cut = page.locator(".explore svg.cut.upper")
+    visit(page, lab, "", lesson="dyck", step=2, view="slide")
+    box = cut.bounding_box()
+    assert box is not None
+    page.mouse.click(box["x"] + box["width"] * 9.5 / 20, box["y"] + box["height"] / 2)
+    expect(cut).to_have_attribute("aria-valuenow", "10")
 
 
 def test_ten_strings_are_pasted(page: Page, lab: str) -> None:

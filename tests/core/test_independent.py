@@ -221,6 +221,7 @@ def next_scores(
             if actual < NUM_SYMBOLS:
                 symbols += 1
                 sums["wer_without_end"] += scores[:-1].argmax() != actual
+                sums["bits_without_end"] -= np.log2(shares(scores[:-1])[actual])
             if truth is not None:
                 true = shares(truth(word[:index]))
                 discount = 1 / np.log2(np.arange(2, 7))
@@ -232,7 +233,7 @@ def next_scores(
                 )
     number = sum(len(word) + 1 for word in words)
     return {
-        name: value / (symbols if name == "wer_without_end" else number)
+        name: value / (symbols if name.endswith("without_end") else number)
         for name, value in sums.items()
     }
 

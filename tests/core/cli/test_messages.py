@@ -52,8 +52,8 @@ MESSAGES = {
     f"{RANKS} 20-2": "a range in ranks must go up, such as 2-20 or 5-50:5; got '20-2'",
     f"{RANKS} 2-20:0": "a range in ranks must go up, such as 2-20 or 5-50:5; got '2-20:0'",
     f"{RANKS} 1-99999999999": "ranks must be at most 1,000; got 99,999,999,999",
-    f"{RANKS} 2 --metric mse": "metric must be one of wer, log2_pauto, bits_per_symbol, ndcg5; "
-    "got 'mse'",
+    f"{RANKS} 2 --metric mse": "metric must be one of wer, log2_pauto, bits_per_symbol, ndcg5, "
+    "wer_without_end, bits_without_end; got 'mse'",
     "learn": (
         "No such command 'learn'; the commands are count, fit, select-rank, score, compare, rank, "
         "mix, classify, compete, reproduce, sweep, "

@@ -156,23 +156,25 @@ def test_the_same_holds_for_learning_from_values(learner: str, optimizer: str) -
 
 # Options that are not fields of a recipe, and have an effect wherever their command runs.
 EFFECTIVE = {
-    "fit": "--train --out --learner --rank --preset --force",
-    "select-rank": "--train --validation --folds --learner --ranks --metric --json",
+    "fit": "--train --out --learner --rank --preset --force --alphabet --unknown",
+    "select-rank": "--train --validation --folds --learner --ranks --metric --json --alphabet "
+    "--unknown",
     "rank": "--model --prefixes --targets --out --json",
     "mix": "models --out --validation --force",
-    "classify": "--train --test --learner --rank --against --priors --out --json",
+    "classify": "--train --test --learner --rank --against --priors --out --json --alphabet "
+    "--unknown",
     "count": "file --out --max-distinct",
     "compete": "competition --data --minutes --problems --out --max-states --threads --clock "
     "--seed",
     "lab": "--port --address",
     "compare": "first second --test --solution --true-model --floor --resamples --confidence "
-    "--json",
+    "--unseen --json",
     "classes": "--home --delete --delete-unjoined",
     "history": "--home --search --learner --state --tag --order --limit --json",
     "import": "file --out --from --force",
     "fit-values": "--train --learner --rank --out --transform --force",
     "score": "--model --test --solution --true-model --against --floor --resamples --confidence "
-    "--json",
+    "--unseen --json",
     "weights": "--model --words",
     "next": "--model --prefix --json",
     "score-values": "--model --test --json",
@@ -197,6 +199,7 @@ REFUSED = {
         "--with-ngrams": "fit --train none --learner SP --rank 2 --out new --with-ngrams",
         "--with-lstm": "fit --train none --learner SP --rank 2 --out new --with-lstm",
         "--max-distinct": "fit --train lines --learner SP --rank 2 --out new --max-distinct 10",
+        "--min-count": "fit --train lines --learner SP --rank 2 --out new --min-count 2",
     },
     "select-rank": {
         "--max-distinct": "select-rank --train lines --validation lines --learner SP --ranks 1 "
@@ -204,6 +207,8 @@ REFUSED = {
         "10",
         "--fold-seed": "select-rank --train lines --validation lines --learner SP --ranks 1 "
         "--fold-seed 3",
+        "--min-count": "select-rank --train lines --validation lines --learner SP --ranks 1 "
+        "--min-count 3",
     },
     "compare": {"--table": "compare none none --test none --json --table csv"},
     "classes": {"--json": "classes --home . --delete-unjoined --json"},
@@ -222,6 +227,8 @@ REFUSED = {
     "classify": {
         "--force": "classify --train a=none --train b=none --test a=none --learner SP --rank 2 "
         "--force",
+        "--min-count": "classify --train a=none --train b=none --test a=none --learner SP --rank 2 "
+        "--min-count 3",
     },
     "export": {
         "--force": "export --model none --to dot --force",

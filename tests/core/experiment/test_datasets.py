@@ -369,6 +369,84 @@ def test_symbols_that_the_test_file_alone_has_are_told(shelf: FileShelf) -> None
     assert data.test.target.tolist() == [0, 0.25]
 
 
+RARE = b"a b\na b b\na\n" * 20 + b"a x\n"
+NEW = b"a b\nb c\na a\n"
+
+
+def test_unseen_symbols_are_read_as_if_one_stood_in_the_files(shelf: FileShelf) -> None:
+    data = upload(shelf, RARE, upload_test=NEW, num_validation=9, unseen="symbol", unknown="?")
+    written = [text.replace(b"x", b"?").replace(b"c", b"?") for text in (RARE, NEW)]
+    same = upload(shelf, written[0], upload_test=written[1], num_validation=9)
+    assert data.alphabet.symbols == ("a", "b", "?") and data.alphabet.unknown == "?"
+    assert data.validation is not None and same.validation is not None
+    for mapped, plain in (
+        (data.train, same.train),
+        (data.validation.sample, same.validation.sample),
+        (data.test.sample, same.test.sample),
+    ):
+        assert mapped.to_series().to_dict() == plain.to_series().to_dict()
+    assert {
+        "1 of 52 training strings use symbols that are read as '?': x.",
+        "1 of 3 test strings use symbols that are read as '?': c.",
+    } <= set(data.notes)
+
+
+def test_rare_symbols_are_counted_in_training_strings_alone(shelf: FileShelf) -> None:
+    """Of 40 strings, each with a symbol of its own, training has 24."""
+    rows = "".join(f"a s{number}\n" for number in range(40)).encode()
+    data = upload(shelf, rows, unseen="symbol", min_count=1)
+    assert data.train.num_strings == 24 and len(data.alphabet) == 26
+    assert evaluate(NGram.fit(data.train, 2), data.test).num_unknown == data.test.sample.num_strings
+
+
+def test_strings_with_unseen_symbols_are_left_out(shelf: FileShelf) -> None:
+    data = upload(shelf, RARE, upload_test=NEW, unseen="skip")
+    assert list(data.test.sample) == ["ab", "aa"]
+    assert (
+        "1 of 3 test strings use symbols that the model does not know: c; they are left out."
+        in data.notes
+    )
+
+
+def test_declared_symbols_are_those_of_the_model(shelf: FileShelf) -> None:
+    data = upload(shelf, RARE, upload_test=NEW, alphabet="x c a b a")
+    assert data.alphabet.symbols == ("a", "b", "c", "x")
+    assert evaluate(NGram.fit(data.train, 2), data.test).num_zero == 0
+    with pytest.raises(FormatError, match="line 61: symbol 'x' is not in the declared alphabet of"):
+        upload(shelf, RARE, alphabet="a b")
+    open_ = upload(shelf, RARE, upload_test=NEW, alphabet="a b", unseen="symbol")
+    assert open_.alphabet.symbols == ("a", "b", "<unk>")
+    letters = upload(shelf, b"ab\nba\nac\n" * 9, alphabet="a b", unseen="symbol")
+    assert letters.format == "characters" and letters.alphabet.symbols == ("a", "b", "<unk>")
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ({"upload_model": MODEL}, "a file of the true model can't be used with a symbol for the"),
+        (
+            {"upload_prefixes": b"1 1\n1 0\n", "upload_targets": b"0\n"},
+            "a file of prefixes can't be used with a symbol for the unknown",
+        ),
+        (
+            {"upload_test": b"2 2\n1 0\n1 1\n", "upload_solution": b"2\n0.5\n0.25\n"},
+            "the true probabilities are of strings with symbols that are read as '<unk>': 1; they",
+        ),
+    ],
+)
+def test_where_the_truth_is_known_symbols_stay_as_they_are(
+    shelf: FileShelf, fields: dict[str, bytes], message: str
+) -> None:
+    train = b"4 1\n1 0\n2 0 0\n1 0\n0\n"
+    with pytest.raises(RecipeError, match=message):
+        upload(shelf, train, **fields, unseen="symbol")
+
+
+def test_a_symbol_for_the_unknown_that_strings_have_is_told(shelf: FileShelf) -> None:
+    data = upload(shelf, b"a?\na?\nb\n" * 9 + b"x\n", unseen="symbol", unknown="?")
+    assert "The training strings have '?' already: other symbols are read as it, too." in data.notes
+
+
 def test_notes_count_strings_as_drawn() -> None:
     alphabet = Alphabet.numbered(12)
     train = Sample.of(Words.of([(0,)]), alphabet)

@@ -31,7 +31,7 @@ from nlwfa_core.learning.learners import (
     VALUE_LEARNERS,
     BothNon,
 )
-from nlwfa_core.records import Record
+from nlwfa_core.records import NoEffect, Record
 from nlwfa_core.sources.reading import Reading
 from tests.core.records import recipes
 
@@ -283,3 +283,14 @@ def test_how_a_file_is_read_is_part_of_a_recipe_only_if_it_was_chosen() -> None:
     assert Recipe.from_json(chosen.to_json()) == chosen
     assert recipe_of(recipe_code(chosen)) == chosen
     assert "upload_case_column='who'" in script(chosen)
+
+
+def test_symbols_of_a_recipe_are_written_as_files_can_have_them() -> None:
+    """So that recipes with the same symbols are one."""
+    recipe = DataRecipe(source="upload", alphabet=" b  10 9 b", unseen="symbol", unknown="a b")
+    assert (recipe.alphabet, recipe.unknown) == ("10 9 b", "a_b")
+    assert DataRecipe(source="upload", unseen="symbol", unknown=" ").unknown == "<unk>"
+    with pytest.raises(
+        NoEffect, match="min_count has no effect with alphabet b; it needs alphabet"
+    ):
+        DataRecipe(source="upload", alphabet="b", unseen="symbol", min_count=3)

@@ -50,7 +50,7 @@ def test_the_true_model_makes_more_scores_known() -> None:
 def test_a_comparison_prints_a_line_a_score() -> None:
     lines = repr(compare(EVEN, SHORT, STRINGS)).splitlines()
     assert lines[0] == "first − second on 40 test strings, 95 % intervals"
-    assert len(lines) == 6
+    assert len(lines) == 7
     wer = next(line for line in lines if line.startswith("WER (share) "))
     assert "0.167 [" in wer and wer.endswith("second is ahead")
     few = repr(compare(EVEN, SHORT, STRINGS[18:22])).splitlines()

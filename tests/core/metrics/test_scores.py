@@ -171,6 +171,9 @@ def test_bits_per_symbol_by_hand() -> None:
     score = next_symbol_score(Fixed((-2, -1, 1)), SAMPLE)
     assert (score.bits_per_symbol, score.num_negative) == (pytest.approx(15 / 9), 2 * 3)
     assert next_symbol_score(Uniform(2), SAMPLE).bits_per_symbol == pytest.approx(np.log2(3))
+    # among symbols, a has 2/3 and b 1/3
+    assert score.bits_without_end == pytest.approx((3 * np.log2(3 / 2) + 2 * np.log2(3)) / 5)
+    assert next_symbol_score(Uniform(2), SAMPLE).bits_without_end == pytest.approx(1)
 
 
 def test_what_was_held_impossible_costs_everything_unless_there_is_a_floor() -> None:
@@ -393,7 +396,14 @@ def test_a_score_that_is_not_a_number_makes_all_next_symbol_scores_undefined(
     values = [1.0, 2.0, 3.0]
     values[place] = broken
     scores = evaluate(Fixed(tuple(values)), TestSet.empirical(SAMPLE), floor)
-    for field in ("wer", "wer_without_end", "share_tied", "bits_per_symbol", "ndcg5"):
+    for field in (
+        "wer",
+        "wer_without_end",
+        "share_tied",
+        "bits_per_symbol",
+        "bits_without_end",
+        "ndcg5",
+    ):
         assert np.isnan(getattr(scores, field)), field
         assert scores.why_undefined(field) == "3 next-symbol scores not finite"  # after λ, a and ab
     assert scores.num_nonfinite_next == 3

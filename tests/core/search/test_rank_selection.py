@@ -72,7 +72,8 @@ def test_selections_that_can_not_be_made_are_refused() -> None:
     assert data.validation is not None
     for message, ranks, arguments in (
         (
-            "metric must be one of wer, log2_pauto, bits_per_symbol, ndcg5; got 'auc'",
+            "metric must be one of wer, log2_pauto, bits_per_symbol, ndcg5, wer_without_end, "
+            "bits_without_end; got 'auc'",
             [2],
             {"metric": "auc"},
         ),

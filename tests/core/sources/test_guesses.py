@@ -11,6 +11,7 @@ import pytest
 from nlwfa_core import limits
 from nlwfa_core.errors import FormatError
 from nlwfa_core.sources.letters import symbol_notes
+from nlwfa_core.sources.reading import Reading
 from nlwfa_core.sources.string_files import read_strings
 
 
@@ -316,10 +317,11 @@ def test_a_sequence_that_is_too_long_has_a_next_step() -> None:
     for data in (b"ab" * 10_000 + b"\n", b"1 2\n20000" + b" 0 1" * 10_000 + b"\n"):
         with pytest.raises(
             FormatError,
-            match="got 20,000 .cut one long sequence into lines of, for example, 20 symbols, .* "
+            match="got 20,000 .cut one long sequence into windows, for example window = 20, .* "
             "statistic factor",
         ):
             read_strings(data)
+        assert len(read_strings(data, Reading(window=20)).words) == 1000
 
 
 @pytest.mark.parametrize(
@@ -327,10 +329,10 @@ def test_a_sequence_that_is_too_long_has_a_next_step() -> None:
     [
         (3, 4, ""),
         (98, 99, ""),
-        (99, 100, "20 symbols"),
-        (3, 200, "3 symbols"),
-        (1, 100, "1 symbol"),
-        (20, 1000, "20 symbols"),
+        (99, 100, "20"),
+        (3, 200, "3"),
+        (1, 100, "1"),
+        (20, 1000, "20"),
     ],
 )
 def test_the_advice_on_a_long_sequence_keeps_to_the_limit(
@@ -338,7 +340,7 @@ def test_the_advice_on_a_long_sequence_keeps_to_the_limit(
 ) -> None:
     monkeypatch.setitem(limits.IN_FORCE, "string_length", most)
     step = (
-        f" (cut one long sequence into lines of, for example, {advice}, and learn with the "
+        f" (cut one long sequence into windows, for example window = {advice}, and learn with the "
         "statistic factor)"
         if advice
         else ""

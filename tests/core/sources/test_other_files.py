@@ -309,7 +309,7 @@ def test_random_strings_of_words_and_markup_are_no_other_file(rows: list[list[st
         ),
         (
             "a b " * 60 + "\n",
-            "The file has one string, of 120 symbols: cut one long sequence into lines",
+            "The file has one string, of 120 symbols: cut one long sequence into windows",
         ),
         ("a\nb\n" * 20, "Every line is a string of one symbol. If the file is one sequence"),
     ],

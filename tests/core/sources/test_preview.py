@@ -106,3 +106,21 @@ def test_any_bytes_are_shown_or_not(data: bytes, format: str) -> None:
     shown = preview(data, Reading(format))
     if shown is not None:
         assert all(values for values in shown.choices.values())
+
+
+@pytest.mark.parametrize(
+    ("data", "expected"),
+    [
+        (b"ab" * 50 + b"\n", True),
+        (b"a b " * 25, True),
+        (b"\n".join([b"a", b"b"] * 10), True),  # a symbol on each line
+        (b">s\nACGT\nAC\n>t\nGGTA\n", True),
+        (b"ab\nabb\n" * 20, False),
+        (b"a b\nc\n" * 20, False),
+    ],
+)
+def test_windows_are_offered_for_what_may_be_a_long_sequence(data: bytes, expected: bool) -> None:
+    shown = preview(data, Reading())
+    assert shown is not None and shown.is_sequence is expected
+    chosen = preview(data, Reading(window=2))
+    assert chosen is not None and chosen.is_sequence
