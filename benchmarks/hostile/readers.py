@@ -94,7 +94,7 @@ XES = b"""<?xml version="1.0"?>
  <trace/>
 </log>
 """
-# format of a file of another trade -> such files
+# format of a file of another field -> such files
 OTHER_STRINGS: dict[str, tuple[bytes, ...]] = {
     "events": (EVENTS, LOG, b"session_id|action\n1|a\n1|b\n2|a\n"),
     "xes": (XES,),

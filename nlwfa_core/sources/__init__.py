@@ -8,12 +8,13 @@
 - `reading`: what a user may choose about a file: format, encoding, separator, columns.
 - `recognition`: recognises from its first lines what a file contains: its kind, the columns of a
   table, of a log or of annotated text, lines of JSON.
-- `other_files`: recognises files of other trades, so none is read as strings of words.
+- `other_files`: recognises files of other fields, so none is read as strings of words.
 - `other_formats`: reads some of these: logs of events, CoNLL, FASTA, FASTQ, SPMF, `uniq -c`,
   Abbadingo.
 - `letters`: says what can't be seen in symbols: letters in two forms, characters without width,
   other empty words.
 - `string_files`: reads strings from the bytes of a file, in any format.
+- `labels`: reads a table with a column of labels, as a file of strings for each label.
 - `preview`: shows the beginning of a file, and what can be chosen about it.
 - `value_files`: reads tables of strings and values, and Abbadingo files.
 - `pautomac`: reads and writes solutions and models of the PAutomaC competition.

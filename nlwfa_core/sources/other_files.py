@@ -1,4 +1,4 @@
-"""Recognise files of other trades by their first lines, so none of them is read as strings of
+"""Recognise files of other fields by their first lines, so none of them is read as strings of
 words.
 
 `RULES` lists them in the order in which they are tried: what the file is called, how it is
@@ -70,7 +70,7 @@ def _heads(rows: Sequence[str]) -> list[str]:
 
 
 def format_of_other_file(rows: Sequence[str]) -> str:
-    """Return the format of a file of another trade; empty if it is none of these.
+    """Return the format of a file of another field; empty if it is none of these.
 
     >>> format_of_other_file([">s1", "ACGT", ">s2", "GGTA"])
     'fasta'
@@ -87,7 +87,7 @@ def format_of_other_file(rows: Sequence[str]) -> str:
 
 
 def check_no_other_file(rows: Sequence[str], reads: str) -> None:
-    """Raise FormatError if a file is recognised as one of another trade.
+    """Raise FormatError if a file is recognised as one of another field.
 
     >>> check_no_other_file(
     ...     ["HOA: v1", "States: 1"], reads="import reads JSON, PAutomaC and OpenFst"

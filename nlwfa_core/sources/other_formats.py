@@ -1,4 +1,4 @@
-"""Read the strings of other trades' files as they are: logs of events, annotated text, sequences of
+"""Read the strings of other fields' files as they are: logs of events, annotated text, sequences of
 biology, and what tools for sequences write.
 
 Each reader takes the lines of a file, in blocks, in one pass, and yields cells: the text of each

@@ -1,5 +1,5 @@
 """Read strings from the bytes of a file: PAutomaC and SPiCe files, lines of characters, tokens or
-JSON, CSV files with counts, and the files of other trades in `other_formats`.
+JSON, CSV files with counts, and the files of other fields in `other_formats`.
 
 The functions stand in the order in which a file is processed. Its bytes are decoded, checked and
 cleaned; lines are read in blocks. The numbers of a PAutomaC file become words directly; lines and
@@ -1218,7 +1218,7 @@ def counted_table(
 
 
 def other_cells(layout: Layout, pieces: Iterable[bytes], notes: list[str]) -> Cells:
-    """Yield the cells of a file of another trade.
+    """Yield the cells of a file of another field.
 
     `pieces`: the cleaned file, in pieces of whole lines.
     """

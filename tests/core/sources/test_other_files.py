@@ -1,4 +1,4 @@
-"""Files of other trades are recognised, and read or refused by their names; strings that only
+"""Files of other fields are recognised, and read or refused by their names; strings that only
 resemble them are read as strings.
 """
 
