@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from itertools import chain
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
@@ -27,8 +28,10 @@ from .terminal import (
     Symbols,
     Unknown,
     check_new_model,
+    errors_naming,
     print_notes,
     progress_bar,
+    read_bytes,
     read_sample,
     read_words,
 )
@@ -43,14 +46,24 @@ LABEL_FILE = "LABEL=FILE, once for each label"
 @takes_fields(LEARNING)
 @takes_reading
 def classify(
-    train: Annotated[list[str], typer.Option(help=f"Training strings: {LABEL_FILE}.")],
+    train: Annotated[
+        list[str],
+        typer.Option(help=f"Training strings: {LABEL_FILE}; with --label-column, a table."),
+    ],
     test: Annotated[
-        list[str], typer.Option(help=f"Strings to classify, whose labels are known: {LABEL_FILE}.")
+        list[str],
+        typer.Option(help="Strings to classify, whose labels are known, in the same form."),
     ],
     learner: Annotated[str, typer.Option(help=LEARNER_HELP)],
     rank: Annotated[int, typer.Option(help=OPTIONS["rank"].help)],
     field_values: Mapping[str, Any],
     reading: Reading,
+    label_column: Annotated[
+        str | None,
+        typer.Option(
+            help="The column of the labels in the tables: its name, or its number from 1."
+        ),
+    ] = None,
     against: Annotated[
         str | None,
         typer.Option(help="Another learner, of the same rank, to compare with."),
@@ -74,7 +87,6 @@ def classify(
     as_json: AsJson = False,
 ) -> Output:
     """Learn a model of the strings of each label, and classify other strings by Bayes' rule."""
-    from ..experiment.datasets import mapped_notes
     from ..models.model_files import save
 
     if force and out is None:
@@ -89,24 +101,30 @@ def classify(
         only_others = flat(other).keys() - chosen.keys()
         own_values = {n: value for n, value in field_values.items() if n not in only_others}
     recipe = learning_recipe(learner, rank, own_values)
-    files, test_files = _files("--train", train), _files("--test", test)
-    if missing := [label for label in test_files if label not in files]:
-        raise RecipeError(f"--test has {listed(missing)}, but --train only {listed(list(files))}")
-    folders = {label: out / label for label in files} if out else {}
-    for folder in folders.values():
-        check_new_model(folder, force)
-    samples = _read_train(files, reading, Symbols.of(alphabet, unknown, min_count))
-    tested = {}
-    for label, path in test_files.items():
-        file = read_words(path, reading, samples[label].alphabet)
-        print_notes(file.notes)
-        tested[label] = file.sample()
-        if samples[label].alphabet.unknown is not None:
-            print_notes(mapped_notes(tested[label], samples[label].alphabet, f"{label} test"))
+    with TemporaryDirectory() as folder:
+        files, test_files = (
+            _files(option, named)
+            if label_column is None
+            else _parts(option, named, label_column, reading, Path(folder))
+            for option, named in (("--train", train), ("--test", test))
+        )
+        if missing := [label for label in test_files if label not in files]:
+            raise RecipeError(
+                f"--test has {listed(missing)}, but --train only {listed(list(files))}"
+            )
+        folders = {label: out / label for label in files} if out else {}
+        for new in folders.values():
+            check_new_model(new, force)
+        form = reading if label_column is None else Reading("csv")
+        samples = _read_train(files, form, Symbols.of(alphabet, unknown, min_count))
+        tested = {
+            label: _read_test(path, form, samples[label].alphabet, label)
+            for label, path in test_files.items()
+        }
     learned = _learned(samples, recipe, priors)
-    for label, folder in folders.items():
+    for label, new in folders.items():
         info = {"recipe": recipe.model_dump(mode="json", exclude={"data"}), "label": label}
-        save(learned.fits[label], folder, info)
+        save(learned.fits[label], new, info)
     scores = {learner: learned.classifier.score(tested)}
     if against is not None and other is not None:
         scores[against] = _learned(samples, other, priors).classifier.score(tested)
@@ -125,14 +143,48 @@ def _files(option: str, pairs: Sequence[str]) -> dict[str, Path]:
         label, equals, path = pair.partition("=")
         if not (equals and label and path):
             raise RecipeError(f"{option} must be LABEL=FILE, such as good=good.txt; got {pair!r}")
-        if label in (".", "..") or Path(label).name != label:
-            raise RecipeError(
-                f"{option}: a label is the name of a folder too, so it can't be {label!r}"
-            )
+        _check_label(option, label)
         if label in files:
             raise RecipeError(f"{option} has the label {label!r} twice")
         files[label] = Path(path)
     return files
+
+
+def _check_label(option: str, label: str) -> None:
+    if label in (".", "..") or Path(label).name != label:
+        raise RecipeError(
+            f"{option}: a label is the name of a folder too, so it can't be {label!r}"
+        )
+
+
+def _parts(
+    option: str, named: Sequence[str], label_column: str, reading: Reading, folder: Path
+) -> dict[str, Path]:
+    """Split a table into a file for each label, in a folder: label -> file."""
+    from ..sources.labels import split_by_label
+
+    if len(named) != 1:
+        raise RecipeError(f"{option} must be one table with --label-column; got {len(named)}")
+    path = Path(named[0])
+    with errors_naming(path):
+        parts = split_by_label(read_bytes(path), label_column, reading)
+    files = {}
+    for label, data in parts.items():
+        _check_label(option, label)
+        files[label] = folder / option / f"{label}.csv"
+        files[label].parent.mkdir(exist_ok=True)
+        files[label].write_bytes(data)
+    return files
+
+
+def _read_test(path: Path, reading: Reading, alphabet: Alphabet, label: str) -> Sample:
+    from ..experiment.datasets import mapped_notes
+
+    file = read_words(path, reading, alphabet)
+    print_notes(file.notes)
+    if alphabet.unknown is not None:
+        print_notes(mapped_notes(file.sample(), alphabet, f"{label} test"))
+    return file.sample()
 
 
 def _read_train(files: Mapping[str, Path], reading: Reading, symbols: Symbols) -> dict[str, Sample]:

@@ -92,3 +92,25 @@ def test_what_is_wrong_is_one_line(
     line = TRAIN.replace("--train up=up --train down=down", change)
     code, out, err = call(f"{line} --learner SP --rank 1", capsys)
     assert code == 2 and not out and message in err.splitlines()[-1]
+
+
+def test_a_table_with_a_column_of_labels_is_as_good_as_a_file_a_label(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name, prefix in (("train.csv", ""), ("test.csv", "test_")):
+        rows = [
+            f"{label},7,{word}"
+            for label in ("up", "down")
+            for word in FILES[f"{prefix}{label}"].split()
+        ]
+        Path(name).write_text("\n".join(["class,id,thing", *rows]))
+    how = "--label-column class --text-column thing --format csv"
+    line = f"classify --train train.csv --test test.csv {how} --learner SP --rank 2 --json"
+    code, out, err = call(line, capsys)
+    assert code == 0, err
+    code, expected, _ = call(f"{TRAIN} --learner SP --rank 2 --json", capsys)
+    assert json.loads(out) == json.loads(expected)
+    code, _, err = call(line.replace("--text-column thing ", ""), capsys)
+    assert code == 2 and "train.csv: say which column has the strings (--text-column)" in err
+    code, _, err = call(line.replace("--train", "--train test.csv --train"), capsys)
+    assert code == 2 and "--train must be one table with --label-column; got 2" in err
