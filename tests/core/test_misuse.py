@@ -227,6 +227,7 @@ def _calls(folder: Path) -> dict[str, tuple[Callable[..., Any], dict[str, Any]]]
         "read_prefixes": {"data": b"2 4\n1 2\n2 0 1\n", "format": "auto", "alphabet": None},
         "read_ranking": {"data": b"4 10 1 5 9\n1 -1\n", "alphabet": None},
         "read_solution": {"data": b"1\n0.5\n"},
+        "read_labelled": {"data": b"x,a\ny,b\n", "label_column": "1", "reading": None},
         "read_strings": {"data": b"ab\n", "format": "auto", "alphabet": None},
         "read_targets": {"data": b"0\n1\n", "alphabet": None},
         "read_values": {"data": b"a,1\n", "alphabet": None},

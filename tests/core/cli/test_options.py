@@ -162,7 +162,7 @@ EFFECTIVE = {
     "rank": "--model --prefixes --targets --out --json",
     "mix": "models --out --validation --force",
     "classify": "--train --test --learner --rank --against --priors --out --json --alphabet "
-    "--unknown",
+    "--unknown --label-column",
     "count": "file --out --max-distinct",
     "compete": "competition --data --minutes --problems --out --max-states --threads --clock "
     "--seed",
