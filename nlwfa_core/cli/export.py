@@ -38,8 +38,9 @@ TARGETS = {
     "json": "all weights and the symbols",
     "pautomac": "a PAutomaC model",
     "openfst": "OpenFst's text form",
+    "jflap": "JFLAP, if all weights are 0 or 1",
 }
-SOURCES = ("auto", "json", "openfst", "pautomac")
+SOURCES = ("auto", "json", "openfst", "pautomac", "jflap")
 OutFile = Annotated[
     Path | None,
     typer.Option("-o", "--out", help="The file to write; by default the text goes to stdout."),
@@ -59,7 +60,7 @@ def export(
 ) -> Output:
     """Write a linear model (of SP, HMM, PFA or PDFA) as text for other programs."""
     from ..display.graph import dot
-    from ..export.automaton_formats import openfst, openfst_symbols, pautomac, weights_json
+    from ..export.automaton_formats import jflap, openfst, openfst_symbols, pautomac, weights_json
     from ..models.mixture import Mixture
     from ..models.ngram import NGram
     from ..models.wfa import WFA
@@ -82,8 +83,8 @@ def export(
         )
     if to == "dot":
         text = dot(automaton, saved.alphabet.symbols)
-    elif to == "json":
-        text = weights_json(automaton, saved.alphabet)
+    elif to in ("json", "jflap"):
+        text = (weights_json if to == "json" else jflap)(automaton, saved.alphabet)
     else:
         text = (pautomac if to == "pautomac" else openfst)(automaton)
     if symbols is not None:
@@ -99,7 +100,7 @@ def import_model(
     file: Annotated[
         Path,
         typer.Argument(
-            help="An automaton as text: JSON, a PAutomaC model, or an acceptor of OpenFst."
+            help="An automaton as text: JSON, a PAutomaC model, an acceptor of OpenFst, or JFLAP's."
         ),
     ],
     out: Annotated[Path, typer.Option(help="The folder to write the model to.")],
@@ -131,6 +132,7 @@ def import_model(
         read_symbol_table,
         read_weights_json,
     )
+    from ..sources.jflap import RUNS, is_deterministic, read_jflap
     from ..sources.pautomac import read_pautomac_model
 
     check_one_of("--from", source, SOURCES)
@@ -161,12 +163,15 @@ def import_model(
         if kind == "openfst":
             model = read_openfst(data, table, semiring, labels)
         else:
-            model = read_weights_json(data) if kind == "json" else read_pautomac_model(data)
+            read = {"json": read_weights_json, "jflap": read_jflap}.get(kind, read_pautomac_model)
+            model = read(data)
     alphabet = model.alphabet
     assert alphabet is not None  # each reader sets it
     save(model, out, {"read from": file_name(file), "format": kind}, alphabet=alphabet)
     size = f"{plural(model.num_states, 'state')}, {plural(model.num_symbols, 'symbol')}"
-    return Output(f"read as {kind}: {size}, written to {out}")
+    several_runs = kind == "jflap" and not is_deterministic(model)
+    notes = (RUNS,) if several_runs else ()
+    return Output(f"read as {kind}: {size}, written to {out}", notes)
 
 
 def sample(

@@ -1,10 +1,11 @@
-"""Write linear models as text for other programs: PAutomaC, OpenFst, and JSON, which can express
-every automaton.
+"""Write linear models as text for other programs: PAutomaC, OpenFst, JFLAP, and JSON, which can
+express every automaton.
 """
 
 from __future__ import annotations
 
 import json
+from xml.sax.saxutils import escape
 
 import numpy as np
 
@@ -123,6 +124,42 @@ def openfst_symbols(alphabet: Alphabet) -> str:
     return "".join(
         f"{symbol}\t{number}\n" for number, symbol in enumerate((EPSILON, *alphabet.symbols))
     )
+
+
+def jflap(wfa: WFA, alphabet: Alphabet) -> str:
+    """Write a finite automaton for JFLAP; `sources.jflap.read_jflap` reads the same one back.
+
+    >>> wfa = WFA([1, 0], [[[0, 1], [1, 0]]], [1, 0])
+    >>> print(jflap(wfa, Alphabet(("a",))).splitlines()[4])
+        <state id="0" name="q0"><x>320</x><y>200</y><initial/><final/></state>
+
+    Raises
+    ------
+    RecipeError
+        If a weight is neither 0 nor 1, or not exactly one state is initial: JFLAP's automata accept
+        a string or refuse it, and begin in one state.
+    """
+    parts = (wfa.initial, wfa.transitions, wfa.termination)
+    for weight in (float(w) for part in parts for w in part.flat if w not in (0.0, 1.0)):
+        raise RecipeError(
+            "JFLAP's automata accept or refuse strings, so all weights must be 0 or 1; got "
+            f"{format_significant(weight)}."
+        )
+    if np.count_nonzero(wfa.initial) != 1:
+        number = np.count_nonzero(wfa.initial)
+        raise RecipeError(f"JFLAP's automata have one initial state; here are {number}.")
+    lines = ['<?xml version="1.0" encoding="UTF-8" standalone="no"?>', "<structure>"]
+    lines += ["  <type>fa</type>", "  <automaton>"]
+    for state in range(wfa.num_states):
+        angle = 2 * np.pi * state / wfa.num_states
+        place = f"<x>{200 + 120 * np.cos(angle):.0f}</x><y>{200 + 120 * np.sin(angle):.0f}</y>"
+        marks = "<initial/>" * int(wfa.initial[state]) + "<final/>" * int(wfa.termination[state])
+        lines.append(f'    <state id="{state}" name="q{state}">{place}{marks}</state>')
+    for source, symbol, target in np.argwhere(wfa.transitions.transpose(1, 0, 2) > 0).tolist():
+        ends = f"<from>{source}</from><to>{target}</to>"
+        read = f"<read>{escape(alphabet.symbols[symbol])}</read>"
+        lines.append(f"    <transition>{ends}{read}</transition>")
+    return "\n".join([*lines, "  </automaton>", "</structure>", ""])
 
 
 def weights_json(wfa: WFA, alphabet: Alphabet) -> str:

@@ -26,12 +26,13 @@ JSON_FIELDS = ("initial", "transitions", "termination")
 # What the numbers in a file of OpenFst are -> the weight of a path that such a number stands for.
 SEMIRINGS = ("log", "real")
 LABELS = ("numbers", "names")
-READS = "import reads JSON, PAutomaC and OpenFst"
+READS = "import reads JSON, PAutomaC, OpenFst and JFLAP"
 EPSILON = 0  # the label of an arc without a symbol
 
 
 def automaton_format(data: bytes) -> str:
-    """Recognise an automaton by how its file begins: "json", "pautomac", or "" for anything else.
+    """Recognise an automaton by how its file begins: "json", "pautomac" or "jflap", and "" for
+    anything else.
 
     >>> (
     ...     automaton_format(b'{"initial": [1]}'),
@@ -40,8 +41,12 @@ def automaton_format(data: bytes) -> str:
     ... )
     ('json', 'pautomac', '')
     """
-    head = data[:64].removeprefix(b"\xef\xbb\xbf").lstrip()
-    return "json" if head.startswith(b"{") else "pautomac" if re.match(rb"[IFST]\s*:", head) else ""
+    head = data[:1000].removeprefix(b"\xef\xbb\xbf").lstrip()
+    if head.startswith(b"{"):
+        return "json"
+    if re.match(rb"(<\?xml[^>]*>|<!--.*?-->|\s)*<structure\b", head, re.DOTALL):
+        return "jflap"
+    return "pautomac" if re.match(rb"[IFST]\s*:", head) else ""
 
 
 @check_types

@@ -418,7 +418,7 @@ def _is_symbol_table(rows: Sequence[str]) -> bool:
 
 
 BY_COLUMNS = "write a table of two columns, the string and its count"
-AUTOMATON = "an automaton is read by `nlwfa import` from JSON, PAutomaC or OpenFst"
+AUTOMATON = "an automaton is read by `nlwfa import` from JSON, PAutomaC, OpenFst or JFLAP"
 
 RULES = (
     Rule("a table with Excel's own first line, sep=…", _first(r'"?sep=.?"?$'), "delete that line"),

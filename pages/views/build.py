@@ -766,7 +766,7 @@ def files() -> None:
         st.markdown("**Import**")
         st.file_uploader(
             "model.json with model.safetensors in a zip archive, automaton.json, a PAutomaC "
-            "model, or automaton.txt",
+            "model, a JFLAP file (.jff), or automaton.txt",
             key="build.upload",
             on_change=_upload,
             max_upload_size=4,
@@ -790,6 +790,7 @@ def files() -> None:
                 "automaton.dot",
                 "automaton.pautomac.txt",
                 "automaton.openfst.txt",
+                "automaton.jff",
             ):
                 if name in contents:
                     st.download_button(

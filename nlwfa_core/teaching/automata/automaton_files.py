@@ -1,5 +1,5 @@
-"""Automata from files, and as files: a model's folder (as a zip archive), PAutomaC, JSON, and
-lines; DOT and OpenFst out.
+"""Automata from files, and as files: a model's folder (as a zip archive), PAutomaC, JSON, JFLAP,
+and lines; DOT and OpenFst out.
 
 A file is recognised by its content. What can't be read, or is too large to be drawn, is refused
 with one error.
@@ -11,11 +11,13 @@ import io
 import re
 import zipfile
 import zlib
+from contextlib import suppress
 from pathlib import Path, PurePosixPath
 from tempfile import TemporaryDirectory
 from typing import Any
 
 from ...errors import RecipeError
+from ...export.automaton_formats import jflap
 from ...export.downloads import saved_files
 from ...files import from_json
 from ...limits import check_at_most
@@ -23,6 +25,7 @@ from ...models.algebra import trim
 from ...models.model_files import MODEL_FILES, load
 from ...models.wfa import WFA
 from ...sources.exchange import read_weights_json
+from ...sources.jflap import read_jflap
 from ...sources.pautomac import read_pautomac_model
 from .draft import MAX_STATES, Draft, read_draft
 
@@ -31,8 +34,8 @@ MAX_BYTES = 4 * 2**20
 MAX_ENTRIES = 200  # files in a zip archive
 LINES = re.compile(r"^\s*(symbols|state|arrow)\s", re.MULTILINE)
 FORMS = (
-    "a zip archive with model.json and model.safetensors, automaton.json, a PAutomaC model, or "
-    "lines of states and arrows"
+    "a zip archive with model.json and model.safetensors, automaton.json, a PAutomaC model, a "
+    "JFLAP file (.jff), or lines of states and arrows"
 )
 
 
@@ -61,6 +64,8 @@ def read_automaton(data: bytes) -> Draft:
             "DOT can be written, but not read, because its weights are rounded; an "
             f"automaton is {FORMS}"
         )
+    if text.lstrip().startswith("<"):
+        return _small(read_jflap(data))
     if LINES.search(text):
         return read_draft(text)
     if "I:" in text or "F:" in text:
@@ -135,6 +140,7 @@ def automaton_files(draft: Draft) -> dict[str, bytes]:
     """Write a draft's automaton in all forms that can express it, name -> bytes."""
     wfa = draft.automaton
     assert wfa.alphabet is not None
-    return {"automaton.txt": draft.text.encode()} | saved_files(
-        wfa, wfa.alphabet, {"made": "on the Build page"}
-    )
+    files = {"automaton.txt": draft.text.encode()}
+    with suppress(RecipeError):
+        files["automaton.jff"] = jflap(wfa, wfa.alphabet).encode()
+    return files | saved_files(wfa, wfa.alphabet, {"made": "on the Build page"})

@@ -21,9 +21,11 @@ from nlwfa_core.models.model_files import load, save
 from nlwfa_core.models.recurrent import RecurrentModel
 from nlwfa_core.models.sampling import draw
 from nlwfa_core.models.wfa import WFA
+from nlwfa_core.sources.jflap import read_jflap
 from nlwfa_core.sources.pautomac import read_pautomac_model
 from nlwfa_core.sources.string_files import read_strings
 from nlwfa_core.strings.words import Alphabet
+from tests.core.sources.test_jflap import ENDS_IN_01
 
 Run = Callable[..., tuple[int, str, str]]
 # State 0 stops with 1/2, else it writes 0 and goes to state 1; that stops with 1/4, else it writes
@@ -97,12 +99,26 @@ def test_what_is_exported_is_imported_again(run: Run, tmp_path: Path) -> None:
         (("test.txt",), "test.txt: line 1: a weight must be"),
         (
             ("a.txt", "--from", "xml"),
-            "--from must be one of auto, json, openfst, pautomac; got 'xml'",
+            "--from must be one of auto, json, openfst, pautomac, jflap; got 'xml'",
         ),
     ):
         code, out, err = run("import", *arguments, "--out", "no")
         assert (code, out) == (2, "") and message in err and not (tmp_path / "no").exists()
     assert "m0 exists and holds a model" in run("import", "a.json", "--out", "m0")[2]
+
+
+def test_an_automaton_of_jflap_comes_in_and_goes_out(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "a.jff").write_text(ENDS_IN_01)
+    code, out, err = run("import", "a.jff", "--out", "ends")
+    assert (code, out) == (0, "read as jflap: 3 states, 2 symbols, written to ends\n")
+    assert "the number of its accepting runs" in err
+    code, out, _ = run("export", "--model", "ends", "--to", "jflap")
+    assert code == 0
+    np.testing.assert_array_equal(
+        read_jflap(out.encode()).transitions, read_jflap(ENDS_IN_01.encode()).transitions
+    )
+    code, _, err = run("export", "--model", "two", "--to", "jflap")
+    assert code == 2 and "all weights must be 0 or 1" in err
 
 
 def test_what_can_not_be_expressed_is_refused(run: Run, tmp_path: Path) -> None:

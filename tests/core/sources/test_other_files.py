@@ -194,7 +194,9 @@ def test_automata_of_other_programs_are_named_by_import(name: str) -> None:
     for text in OTHERS[name]:
         with pytest.raises(FormatError) as raised:
             read_openfst(text.encode())
-        assert str(raised.value) == f"this is {name}; import reads JSON, PAutomaC and OpenFst"
+        assert (
+            str(raised.value) == f"this is {name}; import reads JSON, PAutomaC, OpenFst and JFLAP"
+        )
 
 
 @pytest.mark.parametrize(
