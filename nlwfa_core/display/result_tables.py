@@ -342,7 +342,9 @@ def run_names(grid: Grid, points: Iterable[Point]) -> dict[Point, str]:
 
 
 def verdicts(
-    rows: Mapping[str, Scores], is_level: Callable[[str, str], bool] | None = None
+    rows: Mapping[str, Scores],
+    is_level: Callable[[str, str], bool] | None = None,
+    field: str = "wer",
 ) -> tuple[str, ...]:
     """Write sentences about models that are beaten by WER: by a baseline, by an HMM or RNN, or,
     nonlinear ones, by SP.
@@ -352,8 +354,12 @@ def verdicts(
     `rows`: model -> its scores on the same test strings. `is_level`: given two names from `rows`,
     says whether these test strings leave open which of the two has the lower WER (see
     `Interval.level`). Then a sentence says so of the models that it compares. Without it, values
-    alone decide.
+    alone decide. `field`: the WER that is compared, "wer" or "wer_without_end".
     """
+
+    def error(name: str) -> float:
+        value: float = getattr(rows[name], field)
+        return value
 
     def is_open(first: str, second: str) -> bool:
         return is_level is not None and is_level(first, second)
@@ -365,21 +371,21 @@ def verdicts(
         name: scores for name, scores in rows.items() if name.split(",")[0] in HANKEL_LEARNERS
     }
     ngram = next((name for name in rows if name.endswith("-gram")), "")
-    wer, sentences = SCORE_OF["wer"].short_title, []
+    wer, sentences = SCORE_OF[field].short_title, []
     for baseline in ("uniform", ngram):
         behind = [
             name
-            for name, scores in learner_scores.items()
-            if baseline in rows and not scores.wer < rows[baseline].wer
+            for name in learner_scores
+            if baseline in rows and not error(name) < error(baseline)
         ]
         if behind:
             sentences.append(
                 f"Not ahead of the {baseline} model at the next symbol ({wer}): "
                 f"{'; '.join(behind)}."
             )
-    by_wer = sorted(learner_scores, key=lambda name: learner_scores[name].wer)
+    by_wer = sorted(learner_scores, key=error)
     others = [name for name in rows if name.split(",")[0] in STRING_LEARNERS]
-    ahead = [name for name in others if by_wer and rows[name].wer < rows[by_wer[0]].wer]
+    ahead = [name for name in others if by_wer and error(name) < error(by_wer[0])]
     clear = [name for name in ahead if not is_open(name, by_wer[0])]
     if clear:
         sentences.append(f"Ahead of every learner here ({wer}): {'; '.join(clear)}.")
@@ -389,7 +395,7 @@ def verdicts(
         )
     linear = next((name for name in by_wer if name.split(",")[0] == "SP"), None)
     nonlinear = next((name for name in by_wer if name.split(",")[0] != "SP"), None)
-    if linear and nonlinear and rows[linear].wer < rows[nonlinear].wer:
+    if linear and nonlinear and error(linear) < error(nonlinear):
         end = f", though {CHANCE}" if is_open(linear, nonlinear) else ""
         sentences.append(f"The linear model is ahead of every nonlinear one here ({wer}){end}.")
     return tuple(sentences)

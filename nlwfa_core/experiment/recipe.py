@@ -309,6 +309,13 @@ class DataRecipe(Record):
         )
 
     @property
+    def error_rate(self) -> str:
+        """Return which word error rate tells how good a model of these strings is: "wer", or
+        "wer_without_end" if they are windows, whose ends are only where they were cut.
+        """
+        return "wer_without_end" if self.reading.window else "wer"
+
+    @property
     def reading(self) -> Reading:
         """Return how the uploaded files of strings are read."""
         fields = self.fields()

@@ -96,7 +96,7 @@ def report(
             (name, [format_score(getattr(one, s.field), s.form) for s in scores])
             for name, one in models.items()
         ],
-        verdicts=verdicts(models),
+        verdicts=verdicts(models, field=recipe.data.error_rate),
         strings=_strings(result.scores),
         better=BETTER,
         intervals=_intervals(result, data),

@@ -12,7 +12,7 @@ from nlwfa_core import Recipe
 from nlwfa_core.display.result_tables import BETTER, score_column, scores_in, shown_scores, verdicts
 from nlwfa_core.metrics.score_table import SCORE_OF, SCORES, Scores
 from nlwfa_core.metrics.tables import Column, format_score
-from pages.shared import open_lesson
+from pages.shared import open_lesson, sidebar
 from pages.shared.context import Context, is_level
 from pages.shared.widgets import TRAINING_HELP, draw_table, escape_markdown, table_downloads
 
@@ -49,26 +49,28 @@ def score_table(
     columns = {score.short_title: st.column_config.Column(help=score.meaning) for score in SCORES}
     columns["training"] = st.column_config.Column(help=TRAINING_HELP)
     is_full = st.session_state.get(f"{key}.every", False)
-    order = (
-        None
-        if is_full
-        else [
-            *before,
-            *(score.short_title for score in shown_scores(scores, open_lesson.emphasised())),
-        ]
-    )
+    error_rate = sidebar.current().data.error_rate
+    named = {*open_lesson.emphasised()}
+    if error_rate != "wer":
+        named |= {SCORE_OF[field].short_title for field in (error_rate, "bits_without_end")}
+    shown = [score.short_title for score in shown_scores(scores, named)]
+    order = None if is_full else [*before, *shown]
     with st.container(key=f"{key}.table"):
         alt = "Scores of the models on the test strings"
         draw_table(
             table, key, alt, columns, column_order=order, width="stretch" if is_full else "content"
         )
-    hidden = len(table) - len(before) - len(shown_scores(scores, open_lesson.emphasised()))
+    hidden = len(table) - len(before) - len(shown)
     with st.container(horizontal=True, vertical_alignment="center"):
         st.toggle(f"All scores: {hidden} more", key=f"{key}.every", persist_state="session")
         table_downloads(
             dict.fromkeys(("csv", "latex", "markdown"), table), "scores", f"{key}.files", BETTER
         )
-    for sentence in verdicts(rows, lambda first, second: _is_level(recipes, first, second)):
+
+    def is_open(first: str, second: str) -> bool:
+        return _is_level(recipes, first, second, error_rate)
+
+    for sentence in verdicts(rows, is_open, error_rate):
         st.markdown(f"**{escape_markdown(sentence)}**")
     if note:
         _note(scores)
@@ -97,10 +99,10 @@ def _note(scores: Sequence[Scores]) -> None:
     )
 
 
-def _is_level(recipes: Mapping[str, Recipe] | None, first: str, second: str) -> bool:
+def _is_level(recipes: Mapping[str, Recipe] | None, first: str, second: str, field: str) -> bool:
     return (
         recipes is not None
         and first in recipes
         and second in recipes
-        and is_level(Context(recipes[first]), Context(recipes[second]), "wer")
+        and is_level(Context(recipes[first]), Context(recipes[second]), field)
     )

@@ -45,7 +45,7 @@ def heading(recipe: Recipe) -> None:
 def verdict(context: Context) -> None:
     """Draw whether the model is better than an n-gram, at the next symbol and in whole strings."""
     sentences = {
-        "The next symbol": context.lead_over_ngram("wer"),
+        "The next symbol": context.lead_over_ngram(context.recipe.data.error_rate),
         "Whole strings": context.lead_over_ngram("log2_pauto"),
     }
     lines = [

@@ -635,6 +635,7 @@ def test_one_long_sequence_is_cut_into_windows_beside_its_first_lines() -> None:
     shown = " ".join(box.value for box in app.info).replace("\\", "")
     assert "Cut into 1,600 windows of 25 symbols." in shown
     assert "compare models by the scores that do not count the end" in shown
+    assert data.error_rate == "wer_without_end"
     # a whole sequence again is too long, so nothing changes
     [complaint] = complaints(app.number_input(key="reading.window").set_value(0).run())
     assert "must be at most 10,000" in complaint and recipe_of(app).data == data

@@ -79,6 +79,17 @@ def test_a_lead_that_may_be_chance_is_told_as_such() -> None:
     assert pairs == [("HMM", "SP"), ("GRU", "SP"), ("SP", "both.non")]
 
 
+def test_windows_are_compared_without_their_ends() -> None:
+    rows = {
+        "SP": replace(with_wer(0.4), wer_without_end=0.3),
+        "5-gram": replace(with_wer(0.5), wer_without_end=0.2),
+    }
+    assert verdicts(rows) == ()
+    assert verdicts(rows, field="wer_without_end") == (
+        "Not ahead of the 5-gram model at the next symbol (WER, no end): SP.",
+    )
+
+
 def test_nothing_is_said_where_nothing_is_wrong() -> None:
     assert (
         verdicts(
