@@ -405,6 +405,12 @@ class StringClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc, un
         best: npt.NDArray[Any] = self.classes_[self.classifier_.log2_joint(list(X)).argmax(axis=1)]
         return best
 
+    def score(
+        self, X: Strings, y: Sequence[Any], sample_weight: npt.ArrayLike | None = None
+    ) -> float:
+        """Compute the share of strings that get their own label, each counted with its weight."""
+        return float(super().score(X, y, sample_weight))
+
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.input_tags.two_d_array, tags.input_tags.string = False, True
