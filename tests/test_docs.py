@@ -133,6 +133,11 @@ def test_links_lead_somewhere(page: Path) -> None:
         assert not anchor or anchor in anchors(target), f"{page.name}: {link}#{anchor}"
 
 
+def test_every_picture_is_on_a_page() -> None:
+    text = "".join(page.read_text() for page in (ROOT / "README.md", *sorted(DOCS.rglob("*.md"))))
+    assert [path.name for path in (DOCS / "screens").iterdir() if path.name not in text] == []
+
+
 @pytest.mark.parametrize("page", SITE, ids=lambda path: path.stem)
 def test_listings_are_python(page: Path) -> None:
     text = page.read_text(encoding="utf-8")

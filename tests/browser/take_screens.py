@@ -1,14 +1,9 @@
-"""`make screens`: pictures of every page, on a desktop, in the dark and on a phone, into
-docs/screens.
-"""
+"""`make screens`: the pictures of pages that the documentation has, into docs/screens."""
 
 from __future__ import annotations
 
 import io
-import json
 import shutil
-import subprocess
-import sys
 import tempfile
 from contextlib import ExitStack
 from pathlib import Path
@@ -18,7 +13,7 @@ from PIL import Image
 from playwright.sync_api import Browser, Page, sync_playwright
 
 from tests.browser.conftest import FLAGS, PATIENCE_SECONDS, ROOT, serving
-from tests.browser.screen import PATHS, be_at_the_machine, keyed, settled, train, visit
+from tests.browser.screen import keyed, settled, train, visit
 
 FOLDER = ROOT / "docs" / "screens"
 LOOKS: dict[str, dict[str, Any]] = {
@@ -27,18 +22,8 @@ LOOKS: dict[str, dict[str, Any]] = {
     "phone": {"viewport": {"width": 390, "height": 844}, "color_scheme": "light"},
 }
 COLOURS = 200
-SHOWN: dict[str, Any] = {}  # what a visitor finds
-# What the History page finds.
-SWEEP = {
-    "base": {
-        "data": {"num_strings": 500, "num_validation": 100, "num_test": 100},
-        "hankel": {"num_prefixes": 50, "num_suffixes": 50},
-        "learning": {"epochs_factorisation": 40, "epochs_transitions": 20},
-    },
-    "learners": ["SP", "both.non"],
-    "ranks": [2, 3, 5, 8],
-    "seeds": [0, 1],
-}
+# Page and look of each picture that the documentation has.
+PICTURES = (("", "desktop"), ("train", "desktop"), ("states", "dark"), ("predict", "phone"))
 
 
 def open_page(browser: Browser, look: str) -> Page:
@@ -64,11 +49,6 @@ def main() -> None:
         sync_playwright() as playwright,
         ExitStack() as stack,
     ):
-        sweep = Path(home, "sweep.json")
-        sweep.write_text(json.dumps(SWEEP))
-        subprocess.run(
-            [sys.executable, "-m", "nlwfa_core", "sweep", sweep, "--out", home], check=True
-        )
         lab = stack.enter_context(serving(Path(home)))
         browser = playwright.chromium.launch(
             executable_path=shutil.which("chromium"),
@@ -76,26 +56,23 @@ def main() -> None:
             args=[*FLAGS, "--enable-unsafe-swiftshader"],
         )
         page = open_page(browser, "desktop")
-        visit(page, lab, "train", **SHOWN)
+        visit(page, lab, "train")
         for key in ("train", "train.others"):
             if keyed(page, f"{key}.start").count():
                 train(page, key)
-        for look in LOOKS:
+        for path, look in PICTURES:
             page = open_page(browser, look)
-            for path in PATHS:
-                be_at_the_machine(page, lab, Path(home))
-                visit(page, lab, path, **SHOWN)
-                page.set_viewport_size(LOOKS[look]["viewport"])
-                if path or look == "phone":  # Explore fills the window
-                    everything_visible(page)
-                settled(page)
-                page.wait_for_timeout(2_500)  # charts are drawn after the script's end
-                picture = Image.open(io.BytesIO(page.screenshot())).convert("RGB")
-                name = FOLDER / f"{path or 'explore'}-{look}.png"
-                picture.quantize(
-                    COLOURS, Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE
-                ).save(name, optimize=True)
-                print(name.relative_to(ROOT), f"{name.stat().st_size // 1024} kB", flush=True)
+            visit(page, lab, path)
+            if path:  # Explore fills the window
+                everything_visible(page)
+            settled(page)
+            page.wait_for_timeout(2_500)  # charts are drawn after the script's end
+            picture = Image.open(io.BytesIO(page.screenshot())).convert("RGB")
+            name = FOLDER / f"{path or 'explore'}-{look}.png"
+            picture.quantize(COLOURS, Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE).save(
+                name, optimize=True
+            )
+            print(name.relative_to(ROOT), f"{name.stat().st_size // 1024} kB", flush=True)
         browser.close()
 
 
