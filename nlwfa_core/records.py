@@ -70,9 +70,6 @@ class Option:
     when: tuple[Condition, ...]  # the field has an effect if all conditions are met
     by: str  # the field on which the default depends, or ""
     derived: bool  # whether the field follows from other fields, so users don't set it
-    # whether JSON and key are without the field at its default, as those of records that were
-    # stored before the field existed
-    unwritten: bool
 
     def default_in(self, values: Mapping[str, Any]) -> Any:
         """Return the default of a record that has some values."""
@@ -135,7 +132,6 @@ def option(
     when: Condition | Sequence[Condition] = (),
     by: str = "",
     derived: bool = False,
-    unwritten: bool = False,
     **bounds: Unpack[Bounds],
 ) -> Any:
     """Declare a field of a record. See `Option` for the parameters; a field with a limit is at most
@@ -160,7 +156,6 @@ def option(
         "when": [{name: list(values) for name, values in each.items()} for each in conditions],
         "by": by,
         "derived": derived,
-        "unwritten": unwritten,
     }
     text: dict[str, Any] = {"title": title, "description": help, "json_schema_extra": facts}
     if by:
@@ -206,7 +201,6 @@ def _option_of(name: str, info: FieldInfo) -> Option:
         tuple(facts["when"]),
         facts["by"],
         facts["derived"],
-        facts["unwritten"],
     )
 
 
@@ -294,11 +288,6 @@ class Record(BaseModel):
     @model_serializer(mode="wrap")
     def _serialise(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
         absent = self._absent()
-        absent |= {
-            name
-            for name, entry in options_of(type(self)).items()
-            if entry.unwritten and getattr(self, name) == entry.default
-        }
         return {name: value for name, value in handler(self).items() if name not in absent}
 
     def __repr_args__(self) -> Iterable[tuple[str, Any]]:

@@ -67,7 +67,6 @@ def _reading_option(name: str) -> Any:
         help=entry.help,
         choices=entry.choices,
         when=[UPLOAD, *conditions],
-        unwritten=name != "format",
         limit=entry.limit,
         **cast(Bounds, entry.bounds),
     )
@@ -252,7 +251,6 @@ class DataRecipe(Record):
         title="all symbols",
         help="The symbols of the model, separated by spaces; by default those of the strings.",
         when=UPLOAD,
-        unwritten=True,
     )
     unseen: str = option(
         ZERO,
@@ -260,7 +258,6 @@ class DataRecipe(Record):
         help="What a symbol that the model does not know does to a string.",
         choices=UNSEEN,
         when=UPLOAD,
-        unwritten=True,
     )
     unknown: Unknown = option(
         UNKNOWN,
