@@ -329,7 +329,7 @@ def reading_fields(reading: Reading) -> dict[str, Any]:
     """Return the fields of a data recipe that say how strings are read, and have an effect.
 
     >>> reading_fields(Reading("fasta"))
-    {'upload_format': 'fasta', 'upload_encoding': 'utf-8'}
+    {'upload_format': 'fasta', 'upload_encoding': 'utf-8', 'upload_window': 0}
     """
     return {f"upload_{name}": value for name, value in reading.fields().items()}
 

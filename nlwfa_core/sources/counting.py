@@ -234,11 +234,24 @@ class TextCounts:
     @property
     def csv(self) -> str:
         """Write the strings and their counts as a table, which every command reads."""
-        buffer = io.StringIO(newline="")
-        writer = csv.writer(buffer, lineterminator="\n")
-        writer.writerow(("tokens" if self.in_tokens else "characters", "count"))
-        writer.writerows((string.decode(), count) for string, count in self.seen.items())
-        return buffer.getvalue()
+        counts = ((string.decode(), count) for string, count in self.seen.items())
+        return strings_csv(counts, self.in_tokens)
+
+
+def strings_csv(counts: Iterable[tuple[str, int]], in_tokens: bool) -> str:
+    """Write strings and their counts as a table. Its first line says how strings are split into
+    symbols, because some of them alone may look different.
+
+    >>> print(strings_csv([("ab", 2), ("a,b", 1)], in_tokens=False), end="")
+    characters,count
+    ab,2
+    "a,b",1
+    """
+    buffer = io.StringIO(newline="")
+    writer = csv.writer(buffer, lineterminator="\n")
+    writer.writerow(("tokens" if in_tokens else "characters", "count"))
+    writer.writerows(counts)
+    return buffer.getvalue()
 
 
 def count_text(

@@ -4,12 +4,11 @@ label.
 
 from __future__ import annotations
 
-import csv
-import io
 from collections import Counter
 from pathlib import Path
 
 from ..errors import FormatError, check_types, listed
+from .counting import strings_csv
 from .reading import AUTO, Reading
 from .recognition import MOST_ROWS, labelled_table_of
 from .string_files import (
@@ -99,15 +98,7 @@ def split_by_label(data: bytes, label_column: str, reading: Reading) -> dict[str
     for cells, labels, _ in reader.rows():
         for cell, label in zip(cells, map(str.strip, labels), strict=True):
             counts[label][cell] += 1
-    return {label: _table(strings, reader.in_tokens) for label, strings in counts.items()}
-
-
-def _table(strings: Counter[str], in_tokens: bool) -> bytes:
-    """Write strings and their counts. The first line says how strings are split, because one
-    label's strings alone may look different.
-    """
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(["tokens" if in_tokens else "characters", "count"])
-    writer.writerows(strings.items())
-    return text.getvalue().encode()
+    return {
+        label: strings_csv(strings.items(), reader.in_tokens).encode()
+        for label, strings in counts.items()
+    }
