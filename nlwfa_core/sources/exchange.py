@@ -85,7 +85,7 @@ def read_weights_json(data: bytes | Path) -> WFA:
     if any(array.ndim == 0 for array in arrays.values()):
         raise FormatError(f"{', '.join(JSON_FIELDS)} must be lists of numbers")
     num_symbols = len(arrays["transitions"])
-    _check_size(num_symbols, len(arrays["initial"]))
+    check_size(num_symbols, len(arrays["initial"]))
     symbols = content.get("symbols")
     if symbols is not None and not (
         isinstance(symbols, list) and all(isinstance(symbol, str) for symbol in symbols)
@@ -169,7 +169,7 @@ def read_openfst(
     )
     size = len(states)
     used = {label for _, _, label, _ in arcs} - {EPSILON}
-    _check_size(len(symbols) if symbols is not None else max(used, default=1), size)
+    check_size(len(symbols) if symbols is not None else max(used, default=1), size)
     if symbols is None:
         alphabet = Alphabet.numbered(max(used, default=1))
         index = {label: label - 1 for label in used}
@@ -338,7 +338,8 @@ def _holds_numbers(value: object) -> bool:
     )
 
 
-def _check_size(num_symbols: int, num_states: int) -> None:
+def check_size(num_symbols: int, num_states: int) -> None:
+    """Raise FormatError if an automaton in a file is too large."""
     check_limit("the alphabet size", num_symbols, "symbols", WHOLE_FILE)
     check_limit(
         "symbols × states²",

@@ -13,13 +13,12 @@ from xml.etree import ElementTree
 import numpy as np
 
 from ..errors import FormatError, check_types
-from ..limits import WHOLE_FILE, check_limit
 from ..models.wfa import WFA
 from ..strings.words import Alphabet, check_written, in_order
+from .exchange import check_size
 from .string_files import bytes_of, clean, quoted
 
 RUNS = "The automaton is not deterministic: a string's weight is the number of its accepting runs."
-MOST_NUMBERS = 10**6  # of a matrix, symbols × states²; JFLAP's automata are drawn by hand
 
 
 @check_types
@@ -68,10 +67,7 @@ def read_jflap(data: bytes | Path) -> WFA:
         raise FormatError("the automaton has no transitions, so there are no symbols")
     alphabet = Alphabet(tuple(in_order([*{symbol for _, symbol, _ in arrows}])))
     check_written(alphabet)
-    check_limit("the alphabet size", len(alphabet), "symbols", WHOLE_FILE)
-    size = len(alphabet) * len(states) ** 2
-    if size > MOST_NUMBERS:
-        raise FormatError(f"symbols × states² must be at most {MOST_NUMBERS:,}; got {size:,}")
+    check_size(len(alphabet), len(states))
     transitions = np.zeros((len(alphabet), len(states), len(states)))
     for source, symbol, target in arrows:
         transitions[alphabet.symbols.index(symbol), source, target] = 1.0

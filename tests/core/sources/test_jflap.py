@@ -100,8 +100,8 @@ def test_what_is_written_is_read_back(data: st.DataObject) -> None:
             "not UTF-8|not XML|file",
         ),
         (
-            fa("".join(map(MANY.format, range(1001))) + arrow("<read>a</read>")),
-            "at most 1,000,000; got 1,002,001",
+            fa("".join(map(MANY.format, range(2001))) + arrow("<read>a</read>")),
+            "at most 4,000,000; got 4,004,001",
         ),
     ],
 )  # fmt: skip
