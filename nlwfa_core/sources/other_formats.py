@@ -121,9 +121,10 @@ class _OrderKeys:
     def add(self, text: str, line: int) -> None:
         number, kind = order_key(text)
         if not kind:
+            is_open = bool(re.match(r"[0-9]{1,2}/[0-9]{1,2}/[0-9]{2}", text))
             raise FormatError(
-                "events can be sorted by numbers, or by dates such as 2024-01-31 12:00:00; got "
-                f"{_seen(text)}",
+                "events can be sorted by numbers, or by dates such as 2024-01-31 12:00:00 or "
+                f"31.1.2024; got {_seen(text)}{', of which the month may be the first' * is_open}",
                 line,
             )
         if kind != (self._kind or kind):

@@ -1041,16 +1041,20 @@ def event_table_of(rows: Sequence[str], all_rows: bool, reading: Reading) -> Eve
 EPOCH = datetime(1970, 1, 1)
 MICROSECOND = timedelta(microseconds=1)
 ORDER_NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
+DAY_FIRST = re.compile(r"^([0-9]{1,2})\.([0-9]{1,2})\.([0-9]{4})(?![0-9])")
 YEAR_FIRST = re.compile(r"^([0-9]{4})/([0-9]{2})/([0-9]{2})(?=$|[ T])")
 MAX_ORDER = 40  # characters of what an event is sorted by
 
 
 def order_key(text: str) -> tuple[float, str]:
     """Return the number that an event is sorted by (of a date, its microseconds since 1970), and
-    its kind; an empty kind if the text is neither a finite number nor a date of ISO 8601.
+    its kind; an empty kind if the text is neither a finite number nor a date of ISO 8601, nor one
+    with points, such as 31.1.2024, in which the day comes first.
 
     >>> order_key("12"), order_key("1970-01-01T00:00:01Z"), order_key("noon")
     ((12, 'numbers'), (1000000, 'dates with a time zone'), (0, ''))
+    >>> order_key("31.1.2024 09:30") == order_key("2024-01-31 09:30")
+    True
     """
     if len(text) > MAX_ORDER:
         return 0, ""
@@ -1061,6 +1065,7 @@ def order_key(text: str) -> tuple[float, str]:
         number = float(text)
         return (number, "numbers") if math.isfinite(number) else (0, "")
     try:
+        text = DAY_FIRST.sub(lambda date: f"{date[3]}-{date[2]:0>2}-{date[1]:0>2}", text)
         moment = datetime.fromisoformat(YEAR_FIRST.sub(r"\1-\2-\3", text))
     except ValueError:
         return 0, ""

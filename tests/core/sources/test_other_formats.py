@@ -186,6 +186,7 @@ def test_dates_are_sorted_as_dates() -> None:
     for moments in (
         ("2010/12/30 11:02:00.000", "2009/12/30 11:02", "2010/01/02"),
         ("2024-01-31T10:00Z", "2024-01-31T11:30+02:00", "2024-01-31T09:45+00:00"),
+        ("30.12.2010 11:02", "30.12.2009 11:02:05", "2.1.2010"),
         ("1e3", "-2", "10.5"),
     ):
         read = read_strings(log.format(*moments).encode())
@@ -193,6 +194,10 @@ def test_dates_are_sorted_as_dates() -> None:
     # The order of the file, if a column has no such dates, and nobody has chosen it.
     read = read_strings(log.format("31.12.10", "01.01.09", "1.5.10").encode())
     assert strings(read) == ["cab"] and "in the order of the file; not used" in read.reading
+    # Chosen, they are refused: nobody knows which number is the month.
+    chosen = Reading("events", order_column="3")
+    with pytest.raises(FormatError, match="got '12/30/2010', of which the month may be the first"):
+        read_strings(log.format("12/30/2010", "1/2/2009", "3/4/2010").encode(), chosen)
 
 
 # XES
