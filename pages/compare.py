@@ -32,7 +32,7 @@ if not outcomes:
     st.stop()
 with st.container(key="compare.results"):
     view.curves(context, sweep, outcomes)
-    by = view.choice()
+    by = view.choice(context.recipe)
     view.winners(context, sweep, outcomes, by)
     st.subheader("All runs", anchor=False)
     view.all_runs(named, by)

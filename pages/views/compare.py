@@ -425,12 +425,15 @@ def _references(context: Context, sweep: Grid, metric: str) -> dict[str, float |
     return lines
 
 
-def choice() -> str:
+def choice(recipe: Recipe) -> str:
     """Draw the choice of the score by which validation strings choose. Return its field."""
+    own = recipe.data.error_rate
+    metrics = tuple(own if metric == "wer" else metric for metric in RANK_METRICS)
+    if st.session_state.get("compare.by") not in metrics:
+        st.session_state["compare.by"] = own  # other strings have another word error rate
     field: str = st.segmented_control(
         "Choose on validation strings by",
-        RANK_METRICS,
-        default="wer",
+        metrics,
         format_func=lambda name: SCORE_OF[name].short_title,
         required=True,
         key="compare.by",

@@ -639,3 +639,15 @@ def test_one_long_sequence_is_cut_into_windows_beside_its_first_lines() -> None:
     # a whole sequence again is too long, so nothing changes
     [complaint] = complaints(app.number_input(key="reading.window").set_value(0).run())
     assert "must be at most 10,000" in complaint and recipe_of(app).data == data
+
+
+def test_models_of_windows_are_compared_without_their_ends() -> None:
+    app = upload(open_lab("data", **QUICK), b"ab" * 4_000)
+    app = app.number_input(key="reading.window").set_value(20).run()
+    link = dict(app.query_params) | {"statistic": "factor", "learners": "SP", "rank": 2}
+    app = open_lab("compare", **link)
+    app.pills(key="ranks").set_value([2]).run()
+    app = trained(app, "compare.start")
+    assert not complaints(app)
+    choice = app.segmented_control(key="compare.by")
+    assert (choice.value, choice.options[0]) == ("wer_without_end", "WER, no end")
