@@ -2,11 +2,11 @@
 plan for 50 minutes.
 """
 
-from pages.shared import sidebar, widgets
+from pages.shared import share_link, sidebar, widgets
 from pages.views import classroom as view
 
 with widgets.errors_as_messages():
-    if view.is_teacher() and view.is_slide():
+    if view.is_teacher() and share_link.is_slide():
         view.slide()
     elif view.is_teacher():
         view.presenter()

@@ -93,11 +93,16 @@ def _show_all(everything: bool) -> None:
     url_parameters.set_value(SHOW, ",".join([ALL, *names] if everything else names))
 
 
+def is_slide() -> bool:
+    """Return whether the page is in slide view."""
+    return url_parameters.value(VIEW) == SLIDE
+
+
 def view() -> None:
     """Draw the slide view: a style sheet hides the sidebar and the bar of pages, and a small menu
     replaces the bar.
     """
-    if url_parameters.value(VIEW) != SLIDE:
+    if not is_slide():
         url_parameters.set_value(VIEW, "")
         return
     with st.container(horizontal=True, key="slide", gap="medium"):

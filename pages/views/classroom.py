@@ -263,11 +263,6 @@ def _address(parameters: dict[str, str]) -> tuple[str, str]:
     return shared_link(f"{here}?{urlencode(parameters)}", listens_on, share_link.machine())
 
 
-def is_slide() -> bool:
-    """Return whether the page is in slide view."""
-    return url_parameters.value(share_link.VIEW) == share_link.SLIDE
-
-
 def slide() -> None:
     """Draw what the class sees on the wall, and draw it again every two seconds: how to join until
     the first student is there, then the question and its answers.

@@ -15,6 +15,7 @@ from itertools import groupby
 import streamlit as st
 
 from nlwfa_core import HankelRecipe, Recipe, RecipeError, limits
+from nlwfa_core.display.figures import for_a_wall
 from nlwfa_core.display.figures.parallel import parallel_figure
 from nlwfa_core.display.figures.score_curves import metric_figure, score_bars
 from nlwfa_core.display.pairs import pair_caption, paired_table
@@ -46,6 +47,7 @@ from pages.shared import (
     contents,
     pins,
     score_tables,
+    share_link,
     sidebar,
     training,
     uploads,
@@ -361,6 +363,8 @@ def curves(context: Context, sweep: Grid, outcomes: Mapping[Point, Outcome]) -> 
     else:
         alt = f"{SCORE_OF[metric].title} against {x_title}, with the reference models"
         figure = metric_figure(curve_points, lines, metric, x_title)
+    if share_link.is_slide():
+        for_a_wall(figure)
     st.plotly_chart(figure, key="compare.curves", alt=alt, config=SVG)
     if any(spread.count > 1 for points in curve_points.values() for spread in points.values()):
         one = (

@@ -9,7 +9,7 @@ returns a figure.
 - `confusion`: the labels that strings got.
 - `live`: curves and points that move during training, as ECharts options.
 
-This file has two functions that all of them use. Colours, dashes and markers are in
+This file has functions that all of them use. Colours, dashes and markers are in
 `display.palette`.
 """
 
@@ -41,4 +41,21 @@ def layout(figure: go.Figure, height: int, **more: Any) -> go.Figure:
     figure.update_layout(height=height, margin={"l": 8, "r": 8, "t": 8, "b": 8}, **more)
     figure.update_xaxes(exponentformat="power", separatethousands=True)
     figure.update_yaxes(exponentformat="power", separatethousands=True)
+    return figure
+
+
+def for_a_wall(figure: go.Figure, letters: int = 24) -> go.Figure:
+    """Enlarge a figure's letters, in pixels, and its height with them, for a projector. Changes the
+    figure and returns it.
+    """
+    figure.update_layout(
+        height=1.6 * (figure.layout.height or 400),
+        font_size=letters,
+        legend_font_size=letters,
+        hoverlabel_font_size=letters,
+    )
+    figure.update_xaxes(tickfont_size=letters, title_font_size=letters, automargin=True)
+    figure.update_yaxes(tickfont_size=letters, title_font_size=letters, automargin=True)
+    figure.update_annotations(font_size=letters)
+    figure.update_traces(textfont_size=letters, selector=lambda trace: "textfont" in trace)
     return figure
