@@ -75,7 +75,8 @@ MESSAGES = {
     ),
     "export --model train --to dot": "a model must be a folder that nlwfa wrote, or a file in it; "
     "train is a file",
-    "export --model none --to svg": "--to must be one of dot, json, pautomac, openfst; got 'svg'",
+    "export --model none --to svg": "--to must be one of dot, json, pautomac, openfst, jflap; "
+    "got 'svg'",
     "sample --model none -n many": "--num-strings must be a whole number; got 'many'. See nlwfa "
     "sample --help.",
     "generate dyck -o train": "train exists: choose another name, or replace it by --force",
