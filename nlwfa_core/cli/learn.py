@@ -404,6 +404,11 @@ def select_rank(
     if (validation is None) == (folds is None):
         got = "neither" if folds is None else "both"
         raise RecipeError(f"choose the rank either by --validation or by --folds; got {got}")
+    if folds is not None and reading.window:
+        raise RecipeError(
+            "--folds can't be used with --window: folds are drawn at random, and windows that "
+            "touch are not independent; use --validation with a later part of the sequence"
+        )
     check_one_of("metric", metric, SELECTION_METRICS)
     tried = number_ranges("ranks", ranks, limits.most("rank"))
     recipe = learning_recipe(learner, tried[0], field_values)

@@ -75,6 +75,9 @@ MESSAGES = {
     ),
     "export --model train --to dot": "a model must be a folder that nlwfa wrote, or a file in it; "
     "train is a file",
+    "select-rank --train train --folds 3 --window 2 --learner SP --ranks 2": "--folds can't be "
+    "used with --window: folds are drawn at random, and windows that touch are not independent; "
+    "use --validation with a later part of the sequence",
     "export --model none --to svg": "--to must be one of dot, json, pautomac, openfst, jflap; "
     "got 'svg'",
     "sample --model none -n many": "--num-strings must be a whole number; got 'many'. See nlwfa "
