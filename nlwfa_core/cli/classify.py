@@ -40,6 +40,7 @@ from .text import json_text, table
 if TYPE_CHECKING:
     from ..experiment.classifier import ClassifierFit, Confusion
 
+LONGEST_NAME = 200  # bytes: file systems allow 255
 LABEL_FILE = "LABEL=FILE, once for each label"
 
 
@@ -151,7 +152,8 @@ def _files(option: str, pairs: Sequence[str]) -> dict[str, Path]:
 
 
 def _check_label(option: str, label: str) -> None:
-    if label in (".", "..") or Path(label).name != label:
+    is_name = Path(label).name == label and label not in (".", "..") and "\0" not in label
+    if not is_name or len(label.encode(errors="surrogateescape")) > LONGEST_NAME:
         raise RecipeError(
             f"{option}: a label is the name of a folder too, so it can't be {label!r}"
         )

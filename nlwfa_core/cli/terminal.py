@@ -121,7 +121,7 @@ Force = Annotated[
 
 @dataclass(frozen=True)
 class Symbols:
-    """Which symbols a model shall know: what `--alphabet`, `--unknown` and `--min-count` say."""
+    """The symbols that a model should know, by `--alphabet`, `--unknown` and `--min-count`."""
 
     declared: Alphabet | None  # with the symbol for the unknown, if there is one
     unknown: str | None
@@ -454,7 +454,7 @@ def read_sample(
     """Read and count training strings, with notes, the first on how the file was read. PAutomaC and
     SPiCe files may have any size.
 
-    `declared`: the alphabet of the strings, if it has been said. Other symbols are numbered after
+    `declared`: the alphabet of the strings, if one is declared. Other symbols are numbered after
     its own, if it has one for the unknown.
 
     Raises RecipeError if the file can't be read, is of another format and `max_distinct` is not

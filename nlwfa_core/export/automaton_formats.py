@@ -137,7 +137,7 @@ def jflap(wfa: WFA, alphabet: Alphabet) -> str:
     ------
     RecipeError
         If a weight is neither 0 nor 1, or not exactly one state is initial: JFLAP's automata accept
-        a string or refuse it, and begin in one state.
+        a string or refuse it, and begin in one state. Or if XML can't express a symbol.
     """
     parts = (wfa.initial, wfa.transitions, wfa.termination)
     for weight in (float(w) for part in parts for w in part.flat if w not in (0.0, 1.0)):
@@ -148,6 +148,8 @@ def jflap(wfa: WFA, alphabet: Alphabet) -> str:
     if np.count_nonzero(wfa.initial) != 1:
         number = np.count_nonzero(wfa.initial)
         raise RecipeError(f"JFLAP's automata have one initial state; here are {number}.")
+    if odd := [symbol for symbol in alphabet.symbols if not symbol.isprintable()]:
+        raise RecipeError(f"JFLAP's files can't have the symbol {odd[0]!r}.")
     lines = ['<?xml version="1.0" encoding="UTF-8" standalone="no"?>', "<structure>"]
     lines += ["  <type>fa</type>", "  <automaton>"]
     for state in range(wfa.num_states):
