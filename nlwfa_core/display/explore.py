@@ -25,7 +25,6 @@ from ..hankel.matrix import HankelMatrix
 from ..hankel.recipe import HankelRecipe
 from ..learning.fitting import fit
 from ..learning.learners import HANKEL_LEARNERS, PFA
-from ..learning.names import OBJECTIVES
 from ..learning.progress import RELATIVE, TrainingLog, loss_points
 from ..learning.spectral import TruncatedSVD
 from ..learning.two_steps import FitCache, svd_size
@@ -52,14 +51,12 @@ NETWORK_RANKS = range(1, 13)  # of the networks that are looked for among the fi
 LIKELIHOOD_RANKS = range(1, 9)  # of the shipped networks that are trained by likelihood
 OTHER_SEEDS = 2  # with which a network is trained again, to see whether they agree
 MAX_RANK = 20  # of the linear models that are sent together
-# How an address, and a lesson's step, set the picture apart from the recipe: how networks are
-# trained, if not by likelihood; the linear model, if not the first of LINEAR; its rank, while the
-# lanes are unlinked; the string that is followed; and the order of H's rows and columns, if not by
-# state. Name -> the values that it may have, if they are few.
-WAY, LINEAR_WAY, LINEAR_RANK, WORD, ORDER = "way", "linear", "linear_rank", "word", "order"
-FIRST_OBJECTIVE = "likelihood"
+# How an address, and a lesson's step, set the picture apart from the recipe: the linear model, if
+# not the first of LINEAR; its rank, while the lanes are unlinked; the string that is followed; and
+# the order of H's rows and columns, if not by state. Name -> the values that it may have, if they
+# are few.
+LINEAR_WAY, LINEAR_RANK, WORD, ORDER = "linear", "linear_rank", "word", "order"
 VIEW = {
-    WAY: tuple(name for name in OBJECTIVES if name != FIRST_OBJECTIVE),
     LINEAR_WAY: LINEAR[1:],
     LINEAR_RANK: tuple(str(rank) for rank in range(1, FURTHEST_RANK + 1)),
     WORD: (),

@@ -35,6 +35,7 @@ from nlwfa_core.experiment.recipe import (
     with_fields,
 )
 from nlwfa_core.files import SHA256
+from nlwfa_core.hankel.recipe import HankelRecipe
 from nlwfa_core.hankel.statistics import FOR_ALL_LEARNERS, STATISTICS, TRANSFORMS
 from nlwfa_core.learning.learners import HANKEL_LEARNERS, LEARNERS
 from nlwfa_core.learning.options import LearnerOptions, Networks, Refined
@@ -44,9 +45,11 @@ from pages.shared import uploads, url_parameters
 from pages.shared.navigation import navigation
 from pages.shared.widgets import escape_markdown
 
-# The recipe with which a visitor begins. A link contains the fields that differ from it.
-FIRST = PRESETS["first-steps"][1]
-FIRST_VALUES = flat(FIRST)
+# The recipe with which a visitor begins, and the values of all its controls: the matrix is shown,
+# though networks that are trained by likelihood do not read it. A link contains the fields that
+# differ from them.
+FIRST = with_fields(PRESETS["first-steps"][1], {"objective": "likelihood"})
+FIRST_VALUES = flat(PRESETS["first-steps"][1]) | flat(FIRST)
 # Flat names of the fields that have a control while they have an effect.
 CONTROLS = tuple(
     name
@@ -115,8 +118,7 @@ def recipe_controls() -> Recipe:
             placeholder="Choose a preset",
         )
         _data_controls(effective)
-        if "num_prefixes" in effective:
-            _hankel_controls()
+        _hankel_controls()
         _learning_controls(effective)
     values = {name: st.session_state[name] for name in CONTROLS if name in st.session_state}
     st.session_state[VALUES] = values
@@ -171,7 +173,8 @@ def _linked_options(
 
 
 def _hidden_options(recipe: Recipe, values: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the options of learning that have no effect in a recipe: flat name -> value.
+    """Return the options of the matrix and of learning that have no effect in a recipe: flat name
+    -> value.
 
     A value that a learner refuses, and that nobody can see now, is left out.
     """
@@ -193,7 +196,7 @@ def _hidden_options(recipe: Recipe, values: Mapping[str, Any]) -> dict[str, Any]
     options = {
         name: value
         for name, value in {**clamped, **values}.items()
-        if FIELDS[name][0] == "learning" and name not in effective
+        if FIELDS[name][0] != "data" and name not in effective
     }
     if are_valid(options):
         return options
@@ -251,8 +254,8 @@ def saved_values() -> dict[str, Any]:
 
 
 def hidden_options() -> dict[str, Any]:
-    """Return the options of learning that the sidebar remembers, and that have no effect in its
-    recipe, for recipes of other learners: flat name -> value.
+    """Return the options of the matrix and of learning that the sidebar remembers, and that have no
+    effect in its recipe, for recipes of other learners: flat name -> value.
     """
     return dict(st.session_state.get(HIDDEN, {}))
 
@@ -276,6 +279,16 @@ def current() -> Recipe:
         st.rerun()
     recipe: Recipe = st.session_state[CURRENT]
     return recipe
+
+
+def matrix() -> HankelRecipe:
+    """Return the Hankel matrix that the sidebar's controls describe, whether or not its learner
+    reads it.
+    """
+    recipe = current()
+    if recipe.needs_hankel:
+        return recipe.hankel
+    return with_fields(recipe, {"learner": HANKEL_LEARNERS[0]}, hidden_options()).hankel
 
 
 def page_recipe(title: str, text: str) -> Recipe:
@@ -325,6 +338,9 @@ def set_recipe(recipe: Recipe, *, forget: bool = True) -> None:
         learners keep the options that were set for them.
     """
     values = flat(recipe)
+    if not recipe.needs_hankel and forget:
+        first = _of_part("hankel", FIRST_VALUES)
+        values = {name: FIRST_VALUES[name] for name in first} | values
     if forget:
         _forget_other(values)
     for name in CONTROLS:
