@@ -23,7 +23,7 @@ from nlwfa_core.teaching.glossary import terms_in
 from nlwfa_core.teaching.lessons import PART, Action, Lesson, Step
 from nlwfa_core.teaching.questions import Question
 from nlwfa_core.teaching.quizzes import AFTER, BEFORE
-from pages.shared import components, contents, exercises, sidebar, url_parameters
+from pages.shared import assignments, components, contents, exercises, sidebar, url_parameters
 from pages.shared.navigation import PAGES, switch, title
 from pages.shared.server import ASSETS
 from pages.shared.widgets import error_toast, escape_markdown
@@ -112,14 +112,18 @@ def _set_scene(step: Step) -> None:
     if page_of(step) == "explore":
         _set_view(step.view)
     # a step before may have asked for others
-    st.session_state["hankel.block"], st.session_state["hankel.layer"] = -1, "H"
+    assignments.assign({"hankel.block": -1, "hankel.layer": "H"})
     if page_of(step) == "compare" and step.models:
         ranks = {recipe.learning.rank for recipe in step.models}
         learners = {recipe.learning.learner for recipe in step.models}
-        st.session_state["learners"] = [name for name in HANKEL_LEARNERS if name in learners]
-        st.session_state["opponents"] = [name for name in STRING_LEARNERS if name in learners]
-        st.session_state["ranks"] = [rank for rank in COMPARED if rank in ranks] or sorted(ranks)
-        st.session_state["against"] = "rank"
+        assignments.assign(
+            {
+                "learners": [name for name in HANKEL_LEARNERS if name in learners],
+                "opponents": [name for name in STRING_LEARNERS if name in learners],
+                "ranks": [rank for rank in COMPARED if rank in ranks] or sorted(ranks),
+                "against": "rank",
+            }
+        )
 
 
 def _set_view(view: Mapping[str, str]) -> None:

@@ -39,6 +39,7 @@ from nlwfa_core.learning.learners import HANKEL_LEARNERS, PFA, STRING_LEARNERS
 from nlwfa_core.learning.names import OBJECTIVES
 from nlwfa_core.learning.spectral import TruncatedSVD
 from pages.shared import (
+    assignments,
     components,
     contents,
     open_lesson,
@@ -339,7 +340,7 @@ def _take_chosen() -> None:
         }:
             sidebar.set_rank(max(1, rank))
             if learner in HANKEL_LEARNERS:
-                st.session_state["learner"] = learner
+                assignments.assign({"learner": learner})
             url_parameters.set_value(WAY, objective if objective in VIEW[WAY] else "")
             url_parameters.set_value(LINEAR_WAY, linear if linear in LINEAR[1:] else "")
             url_parameters.set_value(LINEAR_RANK, str(linear_rank or ""))
@@ -351,12 +352,11 @@ def _enter() -> None:
     """
     room = st.session_state[COMPONENT].get("room")
     if room == "train":
-        st.session_state["objective"] = _objective()
+        assignments.assign({"objective": _objective()})
     if room == "compare" and (linear := _linear()) in STRING_LEARNERS:
         rank = _linear_rank() or sidebar.current().learning.rank
-        st.session_state["opponents"] = [linear]
-        st.session_state["ranks"] = sorted({*open_lesson.COMPARED, rank})
-        st.session_state["against"] = "rank"
+        ranks = sorted({*open_lesson.COMPARED, rank})
+        assignments.assign({"opponents": [linear], "ranks": ranks, "against": "rank"})
 
 
 def ways_in() -> None:
