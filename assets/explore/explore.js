@@ -1308,8 +1308,7 @@ class Explore {
     this.moves.clear();
     const size = `${material.numRows} beginnings by ${material.numColumns} endings`;
     this.find(".left .heat").setAttribute("aria-label", `H, the Hankel matrix: ${size}`);
-    this.find(".counted").textContent =
-      `${material.total.toLocaleString("en")} in all, ${material.distinct.toLocaleString("en")} different`;
+    this.find(".counted").textContent = material.counted;
     const { title, names } = material.groups;
     const isPart = material.numRows < material.whole[0] || material.numColumns < material.whole[1];
     const whole = material.whole.map((count) => count.toLocaleString("en")).join(" × ");
@@ -2022,6 +2021,7 @@ class Explore {
       hasTruth: material.hasTruth,
       noun: material.ladder.isNested ? "depth" : "string",
     });
+    if (material.few && line.length) line.push([` · ${material.few}`, ""]);
     const told = JSON.stringify([head, line]);
     if (told === this.verdict) return; // a screen reader reads what is set anew
     this.verdict = told;

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from .. import limits
-from ..errors import RecipeError
+from ..errors import RecipeError, plural
 from ..experiment.datasets import Data
 from ..experiment.results import Result
 from ..hankel.matrix import HankelMatrix
@@ -30,6 +30,7 @@ from ..learning.progress import RELATIVE, TrainingLog, loss_points
 from ..learning.spectral import TruncatedSVD
 from ..learning.two_steps import FitCache, svd_size
 from ..metrics.evaluate import evaluate
+from ..metrics.intervals import FEWEST_STRINGS, too_few_strings
 from ..metrics.score_table import Scores
 from ..metrics.testset import TestSet
 from ..models.model_files import LearnedModel, model_from_json
@@ -116,8 +117,8 @@ def explore_payload(data: Data, hankel: HankelMatrix, svd: TruncatedSVD) -> dict
 
         - "symbols", "separator": the alphabet; "unknown": the number of the symbol as which others
           are read, or −1; "inTokens": whether words are always split at white space
-        - "total", "distinct", "tests": how many training strings there are, how many different
-          ones, and how many test strings
+        - "total", "tests": how many training and test strings there are; "counted": the same in
+          words; "few": that the test strings are too few for a verdict, or ""
         - "strings": the most frequent training strings, [word, count]
         - "prefixes", "suffixes": the words of the rows and columns that are shown
         - "cells": the entries of H that are not 0: "places" (row times the number of columns, plus
@@ -154,8 +155,9 @@ def explore_payload(data: Data, hankel: HankelMatrix, svd: TruncatedSVD) -> dict
         "unknown": data.alphabet.numbers.get(data.alphabet.unknown or "", -1),
         "inTokens": data.alphabet.in_tokens,
         "total": train.num_strings,
-        "distinct": len(train.words),
         "tests": data.test.sample.num_strings,
+        "counted": _counted(data),
+        "few": _too_few(data.test.sample.num_strings),
         "strings": [[list(train.words[row]), int(train.counts[row])] for row in order.tolist()],
         "prefixes": [list(word) for word in prefixes],
         "suffixes": [list(word) for word in suffixes],
@@ -243,6 +245,30 @@ def _costs(train: Sample) -> dict[str, tuple[float, float]]:
     network = 0.008 * (prefixes * (train.num_symbols + 1)) ** 0.6
     pfa = 0.05 * prefixes**0.5
     return dict.fromkeys(NETWORKS, (network, network / 4)) | {PFA.name(): (pfa, pfa)}
+
+
+def _counted(data: Data) -> str:
+    """State how many strings there are for training, validation and test, and how many different
+    ones are learned from.
+    """
+    train, validation, test = data.sizes
+    held_out = f"{validation:,} for validation, " if validation else ""
+    different = f"{train:,} for training ({len(data.train.words):,} different)"
+    samples = (data.train, data.test.sample)
+    learned, tested = (dict(zip(each.words, each.counts, strict=True)) for each in samples)
+    return f"{different}, {held_out}{'the same' if learned == tested else f'{test:,}'} for test"
+
+
+def _too_few(num_strings: int) -> str:
+    """Report that there are too few test strings for a verdict; empty if there are enough.
+
+    >>> _too_few(12), _too_few(30)
+    ('12 test strings: too few for a verdict, which needs 30', '')
+    """
+    if not too_few_strings(num_strings):
+        return ""
+    number = plural(num_strings, "test string")
+    return f"{number}: too few for a verdict, which needs {FEWEST_STRINGS}"
 
 
 def _is_plain(hankel: HankelMatrix | HankelRecipe) -> bool:
