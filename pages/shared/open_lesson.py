@@ -2,7 +2,8 @@
 step's question.
 
 Opening a step sets the sidebar to the recipe that its text is about. If the visitor had a recipe of
-their own, which no lesson and no preset has set, a button restores it.
+their own, which no lesson and no preset has set, a button restores it. Closing the lesson restores
+what was set before the lesson was opened.
 """
 
 from __future__ import annotations
@@ -36,6 +37,12 @@ ANSWER_FIRST = '"The results appear here when you have answered."'
 HIDDEN = "The quiz is open next to this. The step's text and answer are hidden until you leave it."
 # the lesson and the index of a step, and the values of the controls before that step was opened
 MINE = "lessons.mine"
+# the values of the controls, and those of `VIEW`, before the lesson was opened
+EARLIER = "lessons.earlier"
+RESTORED = (
+    "Your strings and options from before the lesson are back. *Undo* in the sidebar brings back "
+    "those of the lesson."
+)
 VISIT = "lessons.visit"  # how many steps have been opened
 # So many buttons have room above Back and Next. More, and those that set the picture of Explore,
 # stand between the text and the question.
@@ -74,6 +81,8 @@ def open_lesson(name: str, index: int = 0) -> None:
     """Open a step of a lesson: its text, its page and its recipe. To be called in callbacks, or
     before the sidebar is drawn.
     """
+    if not url_parameters.value(LESSON):
+        _remember()
     url_parameters.set_value(LESSON, name)
     url_parameters.set_value(STEP, str(index + 1))
     st.session_state[GO] = True
@@ -86,6 +95,14 @@ def open_lesson(name: str, index: int = 0) -> None:
     if sidebar.CURRENT in st.session_state and sidebar.current().key() not in _recipes_of_the_lab():
         st.session_state[MINE] = (name, index, sidebar.saved_values())
     _set_scene(step)
+
+
+def _remember() -> None:
+    """Remember what is set before a lesson is opened, which is nothing yet if a link opens it."""
+    st.session_state.pop(EARLIER, None)
+    if sidebar.CURRENT in st.session_state:
+        view = {name: url_parameters.value(name) for name in VIEW}
+        st.session_state[EARLIER] = sidebar.saved_values(), view
 
 
 def enter_by_link() -> None:
@@ -156,15 +173,41 @@ def _recipes_of_the_lab() -> frozenset[str]:
     """Return the keys of the recipes that lessons and presets set, which need not be restored for a
     visitor.
     """
-    recipes: list[Recipe | None] = [recipe for _, recipe in PRESETS.values()]
+    recipes = [recipe for _, recipe in PRESETS.values()]
     for lesson in contents.lessons().values():
-        for step in lesson.steps:
-            recipes += [step.recipe, *(action.recipe for action in step.actions), *step.models]
-    return frozenset(recipe.key() for recipe in recipes if recipe is not None)
+        recipes += _recipes_of(lesson)
+    return frozenset(recipe.key() for recipe in recipes)
+
+
+def _recipes_of(lesson: Lesson) -> list[Recipe]:
+    """Return the recipes that a lesson sets, and those of the models that it shows."""
+    recipes: list[Recipe | None] = []
+    for step in lesson.steps:
+        recipes += [step.recipe, *(action.recipe for action in step.actions), *step.models]
+    return [recipe for recipe in recipes if recipe is not None]
+
+
+def leave() -> None:
+    """Close the lesson, and restore what was set before it, unless the visitor has chosen other
+    strings meanwhile. To be called in callbacks.
+    """
+    position = current()
+    close()
+    before: tuple[dict[str, Any], dict[str, str]] | None = st.session_state.pop(EARLIER, None)
+    if before is None or position is None:
+        return
+    now = sidebar.current().data
+    if all(now != recipe.data for recipe in _recipes_of(position[0])):
+        return
+    values, view = before
+    if values != sidebar.saved_values():
+        st.toast(RESTORED, icon=":material/check:")
+    sidebar.restore_values(values)
+    _set_view(view)
 
 
 def close() -> None:
-    """Leave the lesson.
+    """Close the lesson.
 
     If the visitor had chosen to show all controls during the lesson, this choice is removed, too.
     """
@@ -251,14 +294,14 @@ def panel(page: str) -> None:
     with st.container(border=True, key="lesson"):
         with st.container(horizontal=True, vertical_alignment="center", key="lesson_head"):
             st.caption(f"{lesson.title} · step {index + 1} of {len(lesson.steps)}", width="stretch")
-            _words(step)
+            _words(lesson.steps[: index + 1])
             components.fold()
             st.button(
                 "Close",
                 key="lesson.close",
                 icon=":material/close:",
                 type="tertiary",
-                on_click=close,
+                on_click=leave,
             )
         st.markdown(f"#### {step.title}")
         is_quiz = page == "practice" and st.session_state.get(exercises.MODE) == exercises.QUIZ
@@ -405,10 +448,12 @@ def _class(key: str) -> str:
     return re.sub("[^a-zA-Z0-9_-]", "-", key)
 
 
-def _words(step: Step) -> None:
-    """Draw a button that explains the terms which the step's text and question use."""
-    terms = terms_in(f"{step.title} {step.text} {step.question.text if step.question else ''}")
-    if terms:
+def _words(steps: Sequence[Step]) -> None:
+    """Draw a button that explains the terms which the texts and questions of the steps use: of the
+    open one, and of those before it.
+    """
+    texts = (f"{step.title} {step.text} {step.question and step.question.text}" for step in steps)
+    if terms := terms_in(" ".join(texts)):
         words = st.popover(
             "Words",
             icon=":material/dictionary:",
@@ -503,7 +548,7 @@ def _move(lesson: Lesson, index: int) -> None:
             "Finish",
             key="lesson.next",
             type="secondary" if following else "primary",
-            on_click=close,
+            on_click=leave,
         )
         if following:
             text = contents.lessons()[following].title
@@ -526,7 +571,8 @@ def _move(lesson: Lesson, index: int) -> None:
 
 
 def _keep_mine() -> None:
-    sidebar.restore_values(st.session_state.pop(MINE)[2])
+    if mine := st.session_state.pop(MINE, None):  # none at the second of two quick clicks
+        sidebar.restore_values(mine[2])
 
 
 def _there() -> None:
