@@ -16,10 +16,10 @@ from ..records import Record
 UPLOADS = "uploads"  # the folder in which a program looks for uploaded files
 RECORDS = ("DataRecipe", "HankelRecipe", "Recipe", "options")
 
-# Ends a sentence of a program or a notebook.
+# How to get the library, in two lines of a program or a notebook.
 INSTALL = (
-    "`pip install --editable .` in a copy of the lab's folder, or `pip install` with the wheel "
-    "that `python -m build` makes there"
+    "`pip install --editable .` in a copy of the lab's folder,\n"
+    "or `pip install` with the wheel that `python -m build` makes there"
 )
 SCRIPT = '''\
 """Repeats a run of NL-WFA Lab {version}: {title}.
