@@ -31,7 +31,7 @@ if result is None:
 
 with verdict:
     view.verdict(context)
-training.another_rank(recipe)
+training.another_seed(recipe)
 view.course(context, result)
 view.formulas(recipe, opened=False)
 with st.container(key="train.results"):  # a lesson can hide it until its question is answered

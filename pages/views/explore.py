@@ -15,14 +15,13 @@ from nlwfa_core.display.explore import (
     LINEAR,
     LINEAR_RANK,
     LINEAR_WAY,
+    LOOKS,
     MAX_RANK,
     NETWORK_RANKS,
     NETWORKS,
-    ORDER,
     OTHER_SEEDS,
     PFA_STARTS,
     VIEW,
-    WORD,
     explore_payload,
     further_payload,
     most_linear,
@@ -37,6 +36,7 @@ from nlwfa_core.learning.learners import HANKEL_LEARNERS, PFA, STRING_LEARNERS
 from nlwfa_core.learning.names import OBJECTIVES
 from nlwfa_core.learning.spectral import TruncatedSVD
 from pages.shared import (
+    assignments,
     components,
     contents,
     open_lesson,
@@ -53,6 +53,7 @@ from pages.shared.widgets import errors_as_messages
 FIRST = "both.non"  # its networks come with the picture, and all other trained models after it
 SEEN = "explore.seen"
 COMPONENT = open_lesson.PICTURE
+MOST_CHARACTERS = 400  # of the string that is followed, in the address
 PREVIEW_SECONDS = 0.25  # between two looks at trainings that go on
 # learner, or `_seeds_of` one -> rank -> keys of runs
 Keys = dict[str, dict[int, tuple[str, ...]]]
@@ -97,8 +98,7 @@ def picture(context: Context) -> None:
             "objective": objective,
             "linear": _linear(),
             "linearRank": _linear_rank(),
-            "word": url_parameters.value(WORD),
-            "order": url_parameters.value(ORDER),
+            **{name: url_parameters.value(name) for name in LOOKS},
             "parts": open_lesson.parts("explore"),
             "isFirst": not st.session_state.get(SEEN)
             and open_lesson.current() is None
@@ -109,6 +109,7 @@ def picture(context: Context) -> None:
         rest,
         further,
         on_chosen=_take_chosen,
+        on_looks=_take_looks,
         on_room=_enter,
     )
     st.session_state[SEEN] = True
@@ -338,11 +339,24 @@ def _take_chosen() -> None:
         }:
             sidebar.set_rank(max(1, rank))
             if learner in HANKEL_LEARNERS:
-                st.session_state["learner"] = learner
+                assignments.assign({"learner": learner})
             if objective in OBJECTIVES:
-                st.session_state["objective"] = objective
+                assignments.assign({"objective": objective})
             url_parameters.set_value(LINEAR_WAY, linear if linear in LINEAR[1:] else "")
             url_parameters.set_value(LINEAR_RANK, str(linear_rank or ""))
+
+
+def _take_looks() -> None:
+    """Set the address to what is looked at in the picture.
+
+    A browser may send anything; what is not a choice is ignored.
+    """
+    looks = st.session_state[COMPONENT].get("looks")
+    if isinstance(looks, dict):
+        for name in LOOKS:
+            text = looks.get(name)
+            if isinstance(text, str) and (not VIEW[name] or text in ("", *VIEW[name])):
+                url_parameters.set_value(name, text[:MOST_CHARACTERS])
 
 
 def _enter() -> None:
@@ -350,9 +364,8 @@ def _enter() -> None:
     room = st.session_state[COMPONENT].get("room")
     if room == "compare" and (linear := _linear()) in STRING_LEARNERS:
         rank = _linear_rank() or sidebar.current().learning.rank
-        st.session_state["opponents"] = [linear]
-        st.session_state["ranks"] = sorted({*open_lesson.COMPARED, rank})
-        st.session_state["against"] = "rank"
+        ranks = sorted({*open_lesson.COMPARED, rank})
+        assignments.assign({"opponents": [linear], "ranks": ranks, "against": "rank"})
 
 
 def ways_in() -> None:
