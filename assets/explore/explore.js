@@ -2120,7 +2120,11 @@ class Explore {
     if (told === this.verdict) return; // a screen reader reads what is set anew
     this.verdict = told;
     this.find(".verdict h2").textContent = head;
-    this.find(".verdict .line").replaceChildren(...line.map(([text, name]) => html("span", text, name)));
+    // a line ends between its parts
+    const whole = (text) => text.replaceAll(" ", "\u00a0").replaceAll("\u00a0·\u00a0", " · ");
+    this.find(".verdict .line").replaceChildren(
+      ...line.map(([text, name]) => html("span", text === ` · ${material.few}` ? text : whole(text), name)),
+    );
   }
 
   // The sidebar is a drawer here (assets/lab.css), and on a phone the menu.
