@@ -10,8 +10,8 @@ from pages.views import train as view
 
 context = page_context(
     "Train",
-    "A learner makes an automaton with $k$ states of the Hankel matrix, or of the strings themselves. "
-    "Test strings, which it has not seen, show how good the automaton is.",
+    "A learner makes an automaton with $k$ states of the Hankel matrix, or of the strings "
+    "themselves. Test strings, which it has not seen, show how good the automaton is.",
 )
 recipe = context.recipe
 view.heading(recipe)
