@@ -354,7 +354,9 @@ def test_networks_of_own_strings_are_trained_in_the_picture(
     seeds.get_by_role("button", name="try 2 more").click()
     expect(seeds).to_contain_text("with 2 other seeds", timeout=PATIENCE_SECONDS * 1000)
     expect(page.locator(".explore .seed")).to_have_count(2)
-    expect(verdict(page).locator("..")).to_contain_text(re.compile(r"3\sof\s3\sseeds|seeds disagree"))
+    expect(verdict(page).locator("..")).to_contain_text(
+        re.compile(r"3\sof\s3\sseeds|seeds disagree")
+    )
     go(page, "history")
     expect(page.locator(".stDataFrame canvas table").first).to_contain_text("both.non, k = 4")
 
