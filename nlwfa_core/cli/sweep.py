@@ -15,18 +15,12 @@ from ..files import MAX_JSON_BYTES, FileShelf, read_capped
 from ..learning.progress import UNFINISHED
 from ..metrics.score_table import SCORE_OF
 from ..sources.reading import Reading
+from .inputs import STRINGS
+from .outputs import Force, check_writable
 from .recipe_options import takes_reading
+from .running import progress_bar
 from .sweep_files import check_files, read_sweep
-from .terminal import (
-    RUN_FAILED,
-    STRINGS,
-    Force,
-    Output,
-    check_writable,
-    log_line,
-    print_notes,
-    progress_bar,
-)
+from .terminal import RUN_FAILED, Output, log_line, print_notes
 
 MAX_WARNINGS_LISTED = 5  # the commonest
 MAX_FAILURES_LISTED = 20  # failed runs that are printed; the table has all of them
