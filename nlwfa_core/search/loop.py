@@ -48,7 +48,8 @@ from ..learning.em.em_training import (
     automaton,
     continued,
 )
-from ..learning.em.pfa import MAX_NUMBERS, MoveTree
+from ..learning.em.pfa import MAX_NUMBERS
+from ..learning.em.prefix_tree import PrefixTree
 from ..learning.fitting import fit
 from ..learning.learners import options
 from ..learning.likelihood.many_symbols import MOST_DRAWN
@@ -776,7 +777,7 @@ class _Search:
 
     def run(self) -> SearchResult:
         threads = self.budget.number_of_threads
-        self.trees = MoveTree(self.train), MoveTree(self.validation)
+        self.trees = PrefixTree(self.train), PrefixTree(self.validation)
         first = EMTraining(EMRecipe("PFA", 1, seed=self.budget.seed), timer=self.timer)
         # so that there is always a model
         self.trainings.append(first.advance(self.train, self.trees, 1))
@@ -1355,7 +1356,7 @@ class _Search:
         assert self.everything is not None
         everything, clock = self.everything, replace(self.clock, reserved=0.0)
         em = [one for one in components if isinstance(one.recipe, EMRecipe)]
-        tree = MoveTree(everything) if em else None
+        tree = PrefixTree(everything) if em else None
         trainings = {one.result_recipe: one for one in self.trainings if one.best is not None}
         share = self.everything.num_strings / self.train.num_strings
         cost = sum(
