@@ -32,16 +32,9 @@ from nlwfa_core.models.ngram import NGram
 from nlwfa_core.models.sampling import draw
 from nlwfa_core.models.wfa import WFA
 from nlwfa_core.search.budget import Budget
-from nlwfa_core.search.loop import (
-    MOST_PREFIXES,
-    Candidate,
-    LSTMRecipe,
-    NGramRecipe,
-    _Search,
-    held_out_prefixes,
-    hold_out,
-    search,
-)
+from nlwfa_core.search.candidates import Candidate, LSTMRecipe, NGramRecipe
+from nlwfa_core.search.loop import _Search, hold_out, search
+from nlwfa_core.search.mixing import MOST_PREFIXES, Mixing, held_out_prefixes
 from nlwfa_core.search.networks import (
     by_likelihood,
     path_of_ranks,
@@ -251,7 +244,7 @@ def test_a_mixture_of_next_symbols_is_chosen_where_it_is_best() -> None:
         print,
     )
     searches = [_Search(*arguments, others, False) for others in (["n-gram"], [])]
-    best, by_string = (one._chosen(candidates) for one in searches)
+    best, by_string = (one._mixing().best(candidates) for one in searches)
     assert (best.level, by_string.level) == ("symbol", "string")
     expected = -(20 * np.log2(0.45) + np.log2(0.1)) / 21
     assert best.bits == pytest.approx(expected, rel=1e-6) and by_string.bits > expected + 1
@@ -280,7 +273,7 @@ def test_prefixes_are_cut_from_the_strings() -> None:
         ((1, 0, 1), -1),
     }
     with pytest.MonkeyPatch.context() as patches:
-        patches.setattr("nlwfa_core.search.loop.MOST_PREFIXES", 3)
+        patches.setattr("nlwfa_core.search.mixing.MOST_PREFIXES", 3)
         assert len(held_out_prefixes(strings, 0).words) == 3
 
 
@@ -652,11 +645,11 @@ def test_a_mixture_of_automata_is_no_larger_than_an_automaton_may_be(
         for one in halves
     ]
     most = limits.most
-    whole = searching(validation, Budget())._mixed(candidates)
+    whole = searching(validation, Budget())._mixing().by_string(candidates)
     monkeypatch.setattr(
         limits, "most", lambda name: 31 if name == "transition_numbers" else most(name)
     )
-    limited = searching(validation, Budget())._mixed(candidates)
+    limited = searching(validation, Budget())._mixing().by_string(candidates)
     assert (len(whole[0]), len(limited[0])) == (2, 1)
 
 
@@ -669,13 +662,13 @@ def test_no_model_has_more_states_than_the_limit_on_ranks(monkeypatch: pytest.Mo
 
 
 def test_a_stop_during_the_choice_is_a_stop(monkeypatch: pytest.MonkeyPatch) -> None:
-    stop, chosen = threading.Event(), _Search._chosen
+    stop, chosen = threading.Event(), Mixing.best
 
-    def choose(self: _Search, usable: list[Candidate]) -> object:
+    def choose(self: Mixing, usable: list[Candidate]) -> object:
         stop.set()
         return chosen(self, usable)
 
-    monkeypatch.setattr(_Search, "_chosen", choose)
+    monkeypatch.setattr(Mixing, "best", choose)
     best = search(TRAIN, budget=Budget(minutes=0.03, max_states=3), stop=stop)
     assert best.stopped and best.num_trained_on == best.num_train
 
@@ -690,7 +683,7 @@ def test_a_tree_that_is_too_large_for_all_strings_leaves_the_model_as_it_is(
     monkeypatch.setattr("nlwfa_core.learning.merging.MAX_CELLS", sizes[0])
     one = _Search((train, validation, whole), Budget(), threading.Event(), silent, print, (), False)
     one._merged(PDFATraining(2.0, 10))
-    parts, number = one._trained_on_all(one.candidates)
+    parts, number = one._retraining(one.candidates).run()
     assert (
         len(parts) == 1
         and parts[0].model is one.candidates[0].model
