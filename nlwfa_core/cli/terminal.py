@@ -261,3 +261,19 @@ def find_studies(command: str) -> None:
         )
     if str(LAB_FOLDER) not in sys.path:
         sys.path.insert(0, str(LAB_FOLDER))
+
+
+def lab_folder(home: Path | None) -> Path:
+    """Return the lab's folder: `home`, or by default NLWFA_HOME.
+
+    Raises RecipeError if there is none.
+    """
+    folder = home or (Path(os.environ["NLWFA_HOME"]) if os.environ.get("NLWFA_HOME") else None)
+    if folder is None:
+        raise RecipeError("--home is needed (the lab's folder), because NLWFA_HOME is not set")
+    if not folder.is_dir():
+        raise RecipeError(
+            f"--home must be a lab's folder; {folder} "
+            f"{'is a file' if folder.exists() else 'does not exist'}"
+        )
+    return folder
