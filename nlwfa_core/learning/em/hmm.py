@@ -194,7 +194,7 @@ def fit_hmm(
     Cancelled
     """
     check_between("the number of states of an HMM", num_states, 1, limits.most("rank"))
-    loop = Loop.over(
+    loop = Loop(
         train,
         validation,
         settings.iterations,

@@ -5,8 +5,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from ...errors import RecipeError
@@ -17,28 +15,19 @@ from ..progress import BITS, CancelCheck, Progress, Report, check_cancelled, nev
 from .prefix_tree import BoolArray, M, PrefixTree
 
 
-@dataclass(frozen=True, eq=False)
 class Loop:
     """Runs EM on several models side by side, and keeps the best of each.
 
-    A model that has ended is taken out, so the others no longer wait for it.
+    A model that has ended is taken out, so the others no longer wait for it. With validation
+    strings, a model ends after `patience` iterations in a row without a better one; otherwise, when
+    `patience` iterations lowered the bits per symbol by less than the share `tolerance`, if there
+    is one.
+
+    Raises RecipeError if a sample is empty.
     """
 
-    tree: PrefixTree
-    held_out: PrefixTree | None  # of the validation strings
-    iterations: int
-    pseudo_count: float
-    # with validation strings, a model ends after this many iterations in a row without a better one
-    patience: int
-    # without validation strings, it ends when `patience` iterations lowered the bits per symbol by
-    # less than this share; None: never
-    tolerance: float | None
-    report: Report
-    cancelled: CancelCheck
-
-    @classmethod
-    def over(
-        cls,
+    def __init__(
+        self,
         train: Sample,
         validation: Sample | None,
         iterations: int,
@@ -47,22 +36,16 @@ class Loop:
         tolerance: float | None = None,
         report: Report = silent,
         cancelled: CancelCheck = never,
-    ) -> Loop:
-        """Make the loop over some strings. Raises RecipeError if a sample is empty."""
+    ) -> None:
         if not len(train.words):
             raise RecipeError("the sample has no strings: EM has nothing to learn from")
         check_validation(validation, train.num_symbols)
         check_cancelled(cancelled)
-        return cls(
-            PrefixTree(train),
-            PrefixTree(validation) if validation else None,
-            iterations,
-            pseudo_count,
-            patience,
-            tolerance,
-            report,
-            cancelled,
-        )
+        self.tree = PrefixTree(train)
+        self.held_out = PrefixTree(validation) if validation else None
+        self.iterations, self.pseudo_count = iterations, pseudo_count
+        self.patience, self.tolerance = patience, tolerance
+        self.report, self.cancelled = report, cancelled
 
     def run(self, models: M) -> tuple[M, FloatArray]:
         """Run EM from some models.

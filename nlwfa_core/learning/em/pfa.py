@@ -209,7 +209,7 @@ def fit_pfas(
     """
     check_between("the number of states of a PFA", num_states, 1, limits.most("rank"))
     limits.check_limit("symbols × rank²", train.num_symbols * num_states**2, "transition_numbers")
-    loop = Loop.over(
+    loop = Loop(
         train,
         validation,
         training.iterations,
