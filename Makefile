@@ -11,18 +11,22 @@
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
 BIN := .venv/bin
 LOCK := docs/deployment/requirements.lock
-PYTEST := PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n auto --dist worksteal -q --durations=10
+PYTEST := $(BIN)/python -m pytest -n auto --dist worksteal -q --durations=10
 PORT ?= 8501
 # An index with torch's builds for processors alone. The usual index has, for Linux, the build for graphics cards: gigabytes more.
 TORCH_INDEX ?=
+
+# Not all of what is installed is compiled, but what is used, when it is first used: a minute less on
+# a fresh machine.
+INSTALL := pip install --quiet --disable-pip-version-check --no-compile
+export PYTHONDONTWRITEBYTECODE :=
 
 .PHONY: lab test test-slow test-all docs screens map teaching results lock audit clean
 
 lab: .venv/lab
 	$(BIN)/python -m streamlit run app.py --server.port $(PORT)
 
-# Types are checked while the tests run: that takes one processor half a minute where mypy has no cache. Python may keep what it has
-# compiled: hundreds of processes are started, each of which would compile the library anew.
+# Types are checked while the tests run: that takes one processor half a minute where mypy has no cache.
 test: SELECTED = -m "not slow"
 test test-all: .venv/dev
 	$(BIN)/ruff check .
@@ -49,22 +53,22 @@ teaching: .venv/dev
 
 .venv/lab: requirements.txt pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check $(if $(TORCH_INDEX),--extra-index-url $(TORCH_INDEX)) -r requirements.txt
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --editable .
+	$(BIN)/python -m $(INSTALL) $(if $(TORCH_INDEX),--extra-index-url $(TORCH_INDEX)) -r requirements.txt
+	$(BIN)/python -m $(INSTALL) --no-deps --editable .
 	touch $@
 
 .venv/dev: .venv/lab
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade 'pip>=25.1'
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --group dev
+	$(BIN)/python -m $(INSTALL) --upgrade 'pip>=25.1'
+	$(BIN)/python -m $(INSTALL) --group dev
 	touch $@
 
 .venv/docs: .venv/lab
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[docs]'
+	$(BIN)/python -m $(INSTALL) --editable '.[docs]'
 	touch $@
 
 .venv/deploy: .venv/lab
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade 'pip>=25.1'
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --group deploy
+	$(BIN)/python -m $(INSTALL) --upgrade 'pip>=25.1'
+	$(BIN)/python -m $(INSTALL) --group deploy
 	touch $@
 
 # torch's build for processors alone is called 2.13.0+cpu; pinned is 2.13.0 with that build's hash, which no other build has.

@@ -11,6 +11,7 @@ from streamlit.starlette import App
 
 from nlwfa_core.limits import check_settings
 from pages.shared import (
+    assignments,
     class_session,
     following,
     open_lesson,
@@ -39,6 +40,7 @@ def draw() -> None:
     st.html(ASSETS / "lab.css")
     server.trim_after_session()
     url_parameters.keep_history()
+    assignments.repeat()
     page = navigation()
     name = page.url_path or FIRST
     with errors_as_messages():

@@ -15,4 +15,4 @@ view.own_strings(recipe.data.source == "upload" and open_lesson.leaves_open("own
 data = context.data
 widgets.notes(*data.notes)
 view.overview(recipe.data, data)
-view.strings(recipe.hankel, data.train)
+view.strings(context.matrix_recipe, data.train)

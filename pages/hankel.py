@@ -16,8 +16,8 @@ context = page_context(
     "string $uv$ was seen; λ is the empty "
     "string. The rank is the number of states that a weighted automaton needs.",
 )
-st.markdown(formulas.matrix_sentence(context.recipe.hankel))
-widgets.notes(*basis_notes(context.hankel, context.recipe.hankel))
+st.markdown(formulas.matrix_sentence(context.matrix_recipe))
+widgets.notes(*basis_notes(context.hankel, context.matrix_recipe))
 symbol, layer, by = view.controls(context)
 view.linked_lens(context, symbol, layer, by)
 

@@ -15,7 +15,7 @@ context = page_context(
     "$G_{u_n}(\\cdots G_{u_1}(\\alpha_0))$. Prefixes with the same future should land on the "
     "same point.",
 )
-prefixes = context.prefixes(context.recipe.hankel.num_prefixes)
+prefixes = context.prefixes(context.matrix_recipe.num_prefixes)
 
 st.subheader("A string walks through the automaton", anchor=False)
 view.walk_through(context.recipe)

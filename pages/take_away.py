@@ -10,7 +10,8 @@ from pages.views import take_away as view
 
 recipe = sidebar.page_recipe(
     "Take away",
-    "What you made here is yours: files that repeat the experiment elsewhere, without this server.",
+    "What you made here is yours: files that repeat the experiment without this server, on any "
+    "computer with the lab's library. Script and notebook say how to install it.",
 )
 name, run_recipe = view.chosen_run(recipe)
 

@@ -10,8 +10,8 @@ from pages.views import train as view
 
 context = page_context(
     "Train",
-    "A learner turns the Hankel matrix into an automaton with $k$ states. Test strings, which it "
-    "has not seen, show how good the automaton is.",
+    "A learner makes an automaton with $k$ states of the Hankel matrix, or of the strings themselves. "
+    "Test strings, which it has not seen, show how good the automaton is.",
 )
 recipe = context.recipe
 view.heading(recipe)
@@ -31,7 +31,7 @@ if result is None:
 
 with verdict:
     view.verdict(context)
-training.another_rank(recipe)
+training.another_seed(recipe)
 view.course(context, result)
 view.formulas(recipe, opened=False)
 with st.container(key="train.results"):  # a lesson can hide it until its question is answered

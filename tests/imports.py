@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -24,6 +25,7 @@ PAGES = {f"pages.{name}": path for name, path in modules("pages").items()}
 APP = {"app": ROOT / "app.py"}
 
 
+@cache
 def syntax_tree(path: Path) -> ast.Module:
     """The syntax tree of a file and, after it, of the stub next to it, if there is one."""
     files = (path, path.with_suffix(".pyi"))
@@ -102,7 +104,7 @@ def unresolved(
     names = {module: defined(path) for module, path in files.items()}
     missing = []
     for module, path in {**files, **APP}.items():
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        for node in ast.walk(syntax_tree(path)):
             if not isinstance(node, ast.ImportFrom):
                 continue
             package = module.split(".") if path.name == "__init__.py" else module.split(".")[:-1]

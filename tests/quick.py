@@ -7,7 +7,7 @@ from __future__ import annotations
 from typing import Any
 
 # A link's parameters: small enough for each page to be drawn, and each learner to be trained, in a
-# moment.
+# moment, in the paper's two steps.
 QUICK: dict[str, Any] = {
     "num_strings": 300,
     "num_validation": 40,
@@ -15,6 +15,7 @@ QUICK: dict[str, Any] = {
     "num_prefixes": 30,
     "num_suffixes": 30,
     "rank": 2,
+    "objective": "hankel",
 }
 
 # Page -> its heading.

@@ -38,8 +38,12 @@ const WAYS = {
 // The colours of a training's curves, if it has more than one.
 const STAGES = { factorisation: "counts", transitions: "fac", refinement: "tran" };
 const MOST_BARS = 5; // symbols that are drawn after a prefix
+const MOST_TESTED = 200; // test strings in the list of all of them
 const MOST_TAPE = 40; // symbols of the string that is followed
 const SETTINGS = "[data-testid=stExpandSidebarButton] button, button[data-testid=stExpandSidebarButton]";
+const MIDDLE = 1280; // pixels of its width below which the picture is tighter
+const NOTED_MS = 1000; // of what is looked at, before Python hears it
+const HEARD_MS = 1500; // within which Python may still say what was before
 const MARGIN = 14; // of a matrix: the groups of its rows and columns
 const HAS_BLOCKS = 0.9; // the least share of H in its blocks, for states to stand on rings at first
 const PALEST = 2e-5; // of the largest entry: paler is not seen
@@ -227,9 +231,17 @@ class Material {
       planes: {},
       lost: ends.filter((z) => model.isLost(z)).length,
       hasNegative: cells.some((value) => value < -PALEST * this.largest),
+      hasExcess: cells.some((value, n) => value - this.H[n] > PALEST * this.largest),
     };
     lane.reach = this.reachOf(ladder);
     return lane;
+  }
+
+  // ‖H − Ĥ‖ / ‖H‖ of the best matrix of a rank (Eckart and Young), null where only a part of H is here.
+  bestError(rank) {
+    if (this.numRows < this.whole[0] || this.numColumns < this.whole[1]) return null;
+    const kept = total(this.singular.slice(0, rank).map((value) => value ** 2));
+    return Math.sqrt(Math.max(0, 1 - kept / this.norm ** 2));
   }
 
   // Where a lane's states stand: {points, put}, and the share of the variance of principal components.
@@ -565,12 +577,14 @@ class Lane {
 
   tell(lane) {
     const { material, state } = this.explore;
-    const off = `${Math.round(lane.error * 100)}%`;
-    const below = lane.hasNegative ? "; orange: below 0" : "";
+    const off = `${Math.round(lane.error * 100)}% off`;
+    const below = lane.hasNegative ? ", orange < 0" : "";
+    const over = lane.hasExcess ? ", orange: too much" : "";
     this.caption.textContent =
       state.show === "estimate"
-        ? `Ĥ: ${material.hasCounts ? `off by ${off} of H` : "weights of strings"}${below}`
-        : `H − Ĥ: ${material.hasCounts ? `${off} missed; ` : ""}orange: too much`;
+        ? `Ĥ: ${material.hasCounts ? off : "weights of strings"}${below}`
+        : `H − Ĥ${material.hasCounts ? `: ${off}` : ""}${over}`;
+    this.caption.title = material.hasCounts ? this.distance(lane) : "";
     const lost = lane.lost ? `${lane.lost} of ${material.numRows} lost` : "";
     if (this.explore.plane === "pca") {
       const share = percent(material.plane(lane, "pca").share);
@@ -583,6 +597,15 @@ class Lane {
     this.heat.setAttribute("aria-label", `${this.caption.textContent} (${this.isLower ? "nonlinear" : "linear"})`);
     this.dots.setAttribute("aria-label", `${this.captions[1].textContent} (${this.isLower ? "nonlinear" : "linear"})`);
     this.expect(lane.model);
+  }
+
+  // How far Ĥ is from H, and the best matrix of the same rank, which need not be an automaton's.
+  distance(lane) {
+    const { material } = this.explore;
+    const { k } = lane.model;
+    const best = material.bestError(k);
+    const said = `‖H − Ĥ‖ / ‖H‖ = ${written(lane.error)}: Ĥ is the weight that the model gives each cell's string.`;
+    return best === null ? said : `${said} The best matrix of rank ${k}, from the SVD alone: ${written(best)}.`;
   }
 
   // How the network was trained: the loss of each stage by epoch, and how it ended. Of stages with
@@ -854,12 +877,16 @@ class Lane {
       ring(pen, alive[0], 5, colour("card"), colour("ink"));
       this.label(pen, "λ", alive[0], colour("ink"), width);
     }
+    if (end < 0) ring(pen, alive.at(-1), 7.5, colour("cut"), colour("card"));
+    if (state.hot) return; // one beginning has its name at a time
     if (end < 0) {
-      ring(pen, alive.at(-1), 7.5, colour("cut"), colour("card"));
       const text = material.text(state.word.slice(0, state.at));
       this.label(pen, text.length > 16 ? `…${text.slice(-15)}` : text, alive.at(-1), colour("cut"), width);
     } else {
-      this.label(pen, "then nothing", alive.at(-1), colour("cut"), width);
+      // nearer the middle, where no ring has its name
+      const [x, y] = alive.at(-1);
+      const wide = 12 * 8 + 20; // the text's width
+      this.label(pen, "then nothing", [x + 0.4 * (width / 2 - x) - wide / 2, y + 0.4 * (width / 2 - y) + 14], colour("cut"), width);
     }
   }
 
@@ -1006,7 +1033,8 @@ class Cut {
   bars(step, base) {
     const { material } = this.explore;
     const logs = material.singular.map((value) => Math.log10(Math.max(value, Number.MIN_VALUE)));
-    const least = Math.max(Math.min(...logs.slice(0, material.numericalRank)), logs[0] - 6);
+    const shown = logs.slice(0, Math.min(material.numericalRank, this.columns));
+    const least = Math.max(Math.min(...shown, logs[0] - 1), logs[0] - 6); // from one power of ten to six
     return Array.from({ length: this.columns }, (_, n) => {
       const share = (logs[n] - least) / (logs[0] - least || 1);
       const high = n < logs.length ? Math.max(3, 4 + share * (base - 14)) : 2;
@@ -1108,6 +1136,7 @@ class Explore {
     this.closing.abort();
     this.sizes.disconnect();
     clearTimeout(this.timer);
+    clearTimeout(this.notes);
     clearInterval(this.playing);
     clearInterval(this.opening);
     cancelAnimationFrame(this.asked);
@@ -1157,21 +1186,75 @@ class Explore {
     this.change();
   }
 
-  // What a lesson's step asks for: only some parts, an order of H's rows and columns, and a string that
-  // is followed from its start.
-  obey({ id, parts, order, word }) {
+  // What is looked at, by the names that the address has for it; "" for what is so at first.
+  get looks() {
+    const { material, state } = this;
+    return {
+      word: isSame(state.word, material.word.slice(0, MOST_TAPE)) ? "" : material.text(state.word),
+      order: state.order === "state" ? "" : state.order,
+      matrix: state.show === "estimate" ? "" : state.show,
+      plane: state.plane ?? "",
+      score: state.score === (material.hasTruth ? 0 : 1) ? "" : SCORES[state.score][0],
+    };
+  }
+
+  // Python hears of it when it has stood still, so that the address, and a link, show the same.
+  note() {
+    const { looks } = this;
+    if (!this.noted) this.noted = looks;
+    if (isEqual(looks, this.noted) || this.playing) return;
+    clearTimeout(this.notes);
+    this.notes = setTimeout(() => {
+      if (isEqual(this.looks, this.noted)) return;
+      this.noted = this.looks;
+      this.noting = { looks: this.noted, until: Date.now() + HEARD_MS };
+      this.send("looks", this.noted);
+    }, NOTED_MS);
+  }
+
+  // What a lesson's step asks for, or a link: only some parts, an order of H's rows and columns, what is
+  // looked at, and a string that is followed from its start.
+  obey({ id, parts, order, word, matrix, plane, score }) {
     this.box.classList.toggle("some", parts.length > 0);
     for (const node of this.box.querySelectorAll("[data-part]"))
       node.hidden = parts.length > 0 && !parts.includes(node.dataset.part);
     this.resize();
+    if (this.isHeard({ word, order, matrix, plane, score }, parts)) return;
     const wanted = this.id === id && this.orderAsked({ id, order });
     if (wanted && wanted !== this.state.order) this.change({ order: wanted });
+    const asked = JSON.stringify([matrix, plane, score]);
+    if (this.material && asked !== this.askedLooks) {
+      const first = this.askedLooks === undefined;
+      this.askedLooks = asked;
+      const place = SCORES.findIndex(([name]) => name === score);
+      const least = this.material.hasTruth ? 0 : 1;
+      if (!first || matrix || plane || score)
+        this.change({ show: matrix || "estimate", plane: plane || null, score: Math.max(least, place) });
+      this.noted = null;
+    }
     if (!this.material || word === this.askedWord) return;
     this.askedWord = word;
     if (!word) return;
+    this.noted = null; // it is not this person's choice
     const symbols = this.material.read(word);
     this.change({ word: symbols, at: this.isCalm ? Math.min(3, symbols.length) : 0 });
     if (!this.isCalm) this.play(true);
+  }
+
+  // Whether Python says what a person has just chosen here, or still what was before it. A step of a
+  // lesson that has other parts says something new.
+  isHeard(looks, parts) {
+    const isStep = !isSame(parts, this.parts ?? []);
+    this.parts = parts;
+    const { noting } = this;
+    if (!noting || isStep || (Date.now() > noting.until && !isEqual(looks, noting.looks))) return false;
+    if (isEqual(looks, noting.looks)) {
+      this.askedWord = looks.word;
+      this.askedOrder = looks.order && `${this.id} ${looks.order}`;
+      this.askedLooks = JSON.stringify([looks.matrix, looks.plane, looks.score]);
+      this.noting = null;
+    }
+    return true;
   }
 
   // The order of H that is asked for, unless it was asked for before: then a person's choice stays.
@@ -1185,7 +1268,9 @@ class Explore {
   // In one column where the parts have no room beside each other.
   resize() {
     const isSome = this.box.classList.contains("some");
-    this.box.classList.toggle("narrow", this.box.clientWidth <= (isSome ? 640 : 1080));
+    const width = this.box.clientWidth;
+    this.box.classList.toggle("narrow", width <= (isSome ? 640 : 1080));
+    this.box.classList.toggle("middle", !isSome && width > 1080 && width <= MIDDLE);
   }
 
   // A size of letters, which a slide raises.
@@ -1308,8 +1393,7 @@ class Explore {
     this.moves.clear();
     const size = `${material.numRows} beginnings by ${material.numColumns} endings`;
     this.find(".left .heat").setAttribute("aria-label", `H, the Hankel matrix: ${size}`);
-    this.find(".counted").textContent =
-      `${material.total.toLocaleString("en")} in all, ${material.distinct.toLocaleString("en")} different`;
+    this.find(".counted").textContent = material.counted;
     const { title, names } = material.groups;
     const isPart = material.numRows < material.whole[0] || material.numColumns < material.whole[1];
     const whole = material.whole.map((count) => count.toLocaleString("en")).join(" × ");
@@ -1376,10 +1460,15 @@ class Explore {
   // key or the wheel ends it.
   open(rank) {
     const acts = [...Array(rank).keys()]
-      .map((n) => () => this.change({ rank: n + 1, at: 0 }))
+      .map((n) => () => {
+        this.change({ rank: n + 1, at: 0 });
+        this.before = null; // nobody has chosen the rank before
+      })
       .concat(() => this.play(true));
+    this.isOpening = true;
     const stop = () => {
       clearInterval(this.opening);
+      this.isOpening = false;
       if (acts.length > 1) this.change({ rank });
       acts.length = 0;
       this.before = null;
@@ -1476,6 +1565,7 @@ class Explore {
       this.drawTape();
       this.lanes.forEach((lane) => lane.update());
       this.press();
+      this.note();
     }
     const share = this.share("order", now);
     this.put = material.orders[state.order].map((places, axis) =>
@@ -1506,9 +1596,11 @@ class Explore {
       this.find(`[data-bend=${bend}]`).setAttribute("aria-checked", Boolean(on));
     }
     this.find(".order").textContent = state.order === "state" ? "sort by frequency" : "sort by state";
-    this.find(".cutlabel").textContent = this.isUnlinked
-      ? "Linear above, nonlinear below"
-      : "Drag the cut through the singular values";
+    this.find(".cutlabel").textContent = this.isOpening
+      ? "It moves by itself: touch to stop"
+      : this.isUnlinked
+        ? "Linear above, nonlinear below"
+        : "Drag the cut through the singular values";
     this.find(".tie").textContent = this.isUnlinked ? "link lanes" : "unlink lanes";
     this.find(".tie").hidden = state.learner === "SP";
     const { most } = this.material.linear;
@@ -1753,6 +1845,7 @@ class Explore {
       line.append(mark, text);
       return line;
     });
+    this.find(".within").hidden = !truth.some((value) => value > 0);
     lines[0].append(html("span", material.truth.name, "band bar"));
     lines[1].append(html("span", "○ below 0", "band"));
     this.find(".depthkey").replaceChildren(...lines);
@@ -2022,11 +2115,16 @@ class Explore {
       hasTruth: material.hasTruth,
       noun: material.ladder.isNested ? "depth" : "string",
     });
+    if (material.few && line.length) line.push([` · ${material.few}`, ""]);
     const told = JSON.stringify([head, line]);
     if (told === this.verdict) return; // a screen reader reads what is set anew
     this.verdict = told;
     this.find(".verdict h2").textContent = head;
-    this.find(".verdict .line").replaceChildren(...line.map(([text, name]) => html("span", text, name)));
+    // a line ends between its parts
+    const whole = (text) => text.replaceAll(" ", "\u00a0").replaceAll("\u00a0·\u00a0", " · ");
+    this.find(".verdict .line").replaceChildren(
+      ...line.map(([text, name]) => html("span", text === ` · ${material.few}` ? text : whole(text), name)),
+    );
   }
 
   // The sidebar is a drawer here (assets/lab.css), and on a phone the menu.
@@ -2101,6 +2199,8 @@ class Explore {
       if (scores) body.append(named(learner, scores, rank));
     }
     if (material.truth.scores) body.append(named("truth", material.truth.scores));
+    const list = html("div", "", "tested");
+    this.listTested(list, this.pair[1][2] && state.learner !== "SP" ? 1 : 0);
     return [
       html("h2", `Scores on ${material.tests.toLocaleString("en")} test strings`),
       body,
@@ -2109,7 +2209,61 @@ class Explore {
         "TV: total variation over the distinct test strings. WER: word error rate. Bits: a symbol. Both count the end " +
           "of a string. Weight 0, below 0: how many test strings have such a weight.",
       ),
+      list,
     ];
+  }
+
+  // The test strings on which a lane's model is most wrong come first.
+  listTested(list, which) {
+    const { material } = this;
+    const truthOf = (word) => material.truthModel.weight(stateAfter(material.truthModel, word));
+    const lanes = this.pair.filter(([, , lane]) => lane);
+    const rows = material.tested.map(([word, count]) => ({
+      word,
+      count,
+      truth: material.truthModel ? truthOf(word) : count / material.tests,
+      weights: lanes.map(([, , lane]) => lane.model.weight(stateAfter(lane.model, word))),
+    }));
+    const place = Math.min(which, lanes.length - 1);
+    const wrong = ({ truth, weights }) => Math.abs(weights[place] - truth);
+    if (place >= 0) rows.sort((a, b) => wrong(b) - wrong(a));
+    const pick = html("span", "", "pick");
+    pick.setAttribute("role", "group");
+    pick.setAttribute("aria-label", "Whose errors come first");
+    lanes.forEach(([name], n) => {
+      const button = html("button", name);
+      button.type = "button";
+      button.setAttribute("aria-pressed", n === place);
+      button.addEventListener("click", () => this.listTested(list, n));
+      pick.append(button);
+    });
+    const title = html("h2", "Test strings, the most wrong first ");
+    if (lanes.length > 1) title.append(pick);
+    const body = html("table");
+    const head = html("tr");
+    const known = material.truthModel ? "true" : "share";
+    head.append(...["string", "times", known, ...lanes.map(([name]) => name)].map((name) => html("th", name)));
+    body.append(head);
+    for (const { word, count, truth, weights } of rows.slice(0, MOST_TESTED)) {
+      const line = html("tr");
+      const [cell, button] = [html("td"), html("button", material.text(word), "link mono")];
+      button.type = "button";
+      button.title = "Follow it";
+      button.addEventListener("click", () => {
+        this.find("dialog").close();
+        const symbols = word.slice(0, MOST_TAPE);
+        this.change({ word: symbols, at: symbols.length });
+      });
+      cell.append(button);
+      const numbers = weights.map((weight) => html("td", written(weight), weight < 0 ? "below" : weight === 0 ? "zero" : ""));
+      line.append(cell, html("td", count.toLocaleString("en")), html("td", written(truth)), ...numbers);
+      body.append(line);
+    }
+    const box = html("div", "", "scrolled");
+    box.append(body);
+    const shown = Math.min(rows.length, MOST_TESTED);
+    const rest = shown < material.distinctTests ? ` of ${material.distinctTests.toLocaleString("en")}` : "";
+    list.replaceChildren(title, box, html("p", `${shown}${rest} different strings. A click follows one in the picture.`, "label"));
   }
 
   say() {

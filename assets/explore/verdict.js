@@ -14,7 +14,7 @@ const bothStates = ([linear, curved]) =>
     : `${curved} curved ${curved === 1 ? "state" : "states"} and ${linear} linear ${linear === 1 ? "one" : "ones"}`;
 const finite = (value) => typeof value === "number";
 // A score as it is written in a sentence: three decimals.
-const score = (value) => (value === "∞" ? "∞" : finite(value) ? value.toFixed(3) : "undefined");
+const score = (value) => (value === "∞" ? "∞" : finite(value) ? value.toFixed(3) : "none");
 
 // A lane: {scores, reach: how many strings of the ladder are right, error: ‖H − Ĥ‖ / ‖H‖, training};
 // only scores and training of a model that is not drawn.
@@ -65,9 +65,9 @@ function verdictOf({ ranks, learner, objectives, linear, network, others, hasTru
       [" against ", ""],
       [String(linear.reach), "linear"],
     );
-  if (!linear) return { head: `${start}the network stands alone`, line };
+  if (!linear) return { head: `${start}the linear model is not trained yet`, line };
   const isLike = objectives[0] === objectives[1];
-  if (!isLike) line.push([" · objectives differ", ""]);
+  if (!isLike) line.push([" · trained in different ways", ""]);
   if (network.training === "not finished") line.push([" · not trained to its end", ""]);
   const sides = sidesOf(ranks, isLike);
   const counts = outcomes(
@@ -80,7 +80,7 @@ function verdictOf({ ranks, learner, objectives, linear, network, others, hasTru
     const told = counts.map(([outcome, count]) => `${outcome} on ${count}`).join(", ");
     return { head: `${start}seeds disagree: of ${number}, ${subject} ${isMany ? "are" : "is"} ${told}`, line };
   }
-  if (others.length) line.push([` · so with ${number} of ${number} seeds`, ""]);
+  if (others.length) line.push([` · the same with ${number} of ${number} seeds`, ""]);
   return { head: comparison(linear, network, { start, ...sides }, which, hasTruth, noun), line };
 }
 
@@ -138,12 +138,9 @@ function comparison(linear, network, { start, curved, straight, isUnequal }, whi
 
 // The better model's share of the other's error, as loud for either.
 function gain([subject, isMany], [, , other], ratio, hasTruth) {
-  const verb = (name) => `${subject} ${name}${isMany ? "" : "s"}`;
-  const of = other ? ` of ${other}` : "";
-  if (!hasTruth) return `${verb("save")} ${percent(1 - ratio)} of the wrong guesses${of}`;
-  if (ratio < 0.4) return `${verb("leave")} ${percent(ratio)} of the error${of}`;
-  if (ratio < 0.6) return `${verb("halve")} the error${of}`;
-  return `${verb("save")} ${percent(1 - ratio)} of the error${of}`;
+  const than = other ? ` than ${other}` : "";
+  const what = hasTruth ? "less error" : "fewer wrong guesses";
+  return `${subject} ${isMany ? "have" : "has"} ${percent(1 - ratio)} ${what}${than}`;
 }
 
 const percent = (share) => (finite(share) && Number.isFinite(share) ? `${Math.round(100 * share)}%` : "nothing");

@@ -18,18 +18,18 @@ from typing import Any
 import numpy as np
 
 from .. import limits
-from ..errors import RecipeError
+from ..errors import RecipeError, plural
 from ..experiment.datasets import Data
 from ..experiment.results import Result
 from ..hankel.matrix import HankelMatrix
 from ..hankel.recipe import HankelRecipe
 from ..learning.fitting import fit
 from ..learning.learners import HANKEL_LEARNERS, PFA
-from ..learning.names import OBJECTIVES
 from ..learning.progress import RELATIVE, TrainingLog, loss_points
 from ..learning.spectral import TruncatedSVD
 from ..learning.two_steps import FitCache, svd_size
 from ..metrics.evaluate import evaluate
+from ..metrics.intervals import FEWEST_STRINGS, too_few_strings
 from ..metrics.score_table import Scores
 from ..metrics.testset import TestSet
 from ..models.model_files import LearnedModel, model_from_json
@@ -52,18 +52,21 @@ NETWORK_RANKS = range(1, 13)  # of the networks that are looked for among the fi
 LIKELIHOOD_RANKS = range(1, 9)  # of the shipped networks that are trained by likelihood
 OTHER_SEEDS = 2  # with which a network is trained again, to see whether they agree
 MAX_RANK = 20  # of the linear models that are sent together
-# How an address, and a lesson's step, set the picture apart from the recipe: how networks are
-# trained, if not by likelihood; the linear model, if not the first of LINEAR; its rank, while the
-# lanes are unlinked; the string that is followed; and the order of H's rows and columns, if not by
-# state. Name -> the values that it may have, if they are few.
-WAY, LINEAR_WAY, LINEAR_RANK, WORD, ORDER = "way", "linear", "linear_rank", "word", "order"
-FIRST_OBJECTIVE = "likelihood"
+# How an address, and a lesson's step, set the picture apart from the recipe: the linear model, if
+# not the first of LINEAR; its rank, while the lanes are unlinked; the string that is followed; the
+# order of H's rows and columns, if not by state; H − Ĥ instead of Ĥ; where states stand; and the
+# score by rank. Name -> the values that it may have, if they are few.
+LINEAR_WAY, LINEAR_RANK, WORD, ORDER = "linear", "linear_rank", "word", "order"
+MATRIX, PLANE, SCORE = "matrix", "plane", "score"
+LOOKS = (WORD, ORDER, MATRIX, PLANE, SCORE)  # what a person looks at, whatever the models
 VIEW = {
-    WAY: tuple(name for name in OBJECTIVES if name != FIRST_OBJECTIVE),
     LINEAR_WAY: LINEAR[1:],
     LINEAR_RANK: tuple(str(rank) for rank in range(1, FURTHEST_RANK + 1)),
     WORD: (),
     ORDER: ("frequency",),
+    MATRIX: ("difference",),
+    PLANE: ("rings", "pca"),
+    SCORE: ("TV", "WER", "bits"),
 }
 # Its parts, as a lesson's step names them: `look: explore.depth`.
 PARTS = (
@@ -82,6 +85,7 @@ PFA_STARTS = 8  # of EM, for the shipped linear models by likelihood
 MOST_POINTS = 60  # of a loss curve
 MOST_NUMBERS = 50_000  # in the transitions that are sent of one model
 MOST_STRINGS = 40
+MOST_TESTED = 20_000  # symbols of the test strings that are sent
 MOST_GROUPS = 6
 MAX_NAME = 8  # characters of a group's name
 # of networks that the browser can compute
@@ -116,9 +120,10 @@ def explore_payload(data: Data, hankel: HankelMatrix, svd: TruncatedSVD) -> dict
 
         - "symbols", "separator": the alphabet; "unknown": the number of the symbol as which others
           are read, or −1; "inTokens": whether words are always split at white space
-        - "total", "distinct", "tests": how many training strings there are, how many different
-          ones, and how many test strings
-        - "strings": the most frequent training strings, [word, count]
+        - "total", "tests": how many training and test strings there are; "counted": the same in
+          words; "few": that the test strings are too few for a verdict, or ""
+        - "strings": the most frequent training strings, [word, count]; "tested", the same of the
+          test strings, and "distinctTests", how many different ones there are
         - "prefixes", "suffixes": the words of the rows and columns that are shown
         - "cells": the entries of H that are not 0: "places" (row times the number of columns, plus
           column) and "values"
@@ -154,9 +159,12 @@ def explore_payload(data: Data, hankel: HankelMatrix, svd: TruncatedSVD) -> dict
         "unknown": data.alphabet.numbers.get(data.alphabet.unknown or "", -1),
         "inTokens": data.alphabet.in_tokens,
         "total": train.num_strings,
-        "distinct": len(train.words),
         "tests": data.test.sample.num_strings,
+        "counted": _counted(data),
+        "few": _too_few(data.test.sample.num_strings),
         "strings": [[list(train.words[row]), int(train.counts[row])] for row in order.tolist()],
+        "tested": _tested(data.test.sample),
+        "distinctTests": len(data.test.sample.words),
         "prefixes": [list(word) for word in prefixes],
         "suffixes": [list(word) for word in suffixes],
         "cells": {
@@ -243,6 +251,37 @@ def _costs(train: Sample) -> dict[str, tuple[float, float]]:
     network = 0.008 * (prefixes * (train.num_symbols + 1)) ** 0.6
     pfa = 0.05 * prefixes**0.5
     return dict.fromkeys(NETWORKS, (network, network / 4)) | {PFA.name(): (pfa, pfa)}
+
+
+def _tested(sample: Sample) -> list[list[Any]]:
+    """Return the most frequent strings of a sample, up to `MOST_TESTED` symbols: [word, count]."""
+    order = np.lexsort((sample.words.lengths, -sample.counts))
+    kept = order[np.cumsum(sample.words.lengths[order]) <= MOST_TESTED]
+    return [[list(sample.words[row]), int(sample.counts[row])] for row in kept.tolist()]
+
+
+def _counted(data: Data) -> str:
+    """State how many strings there are for training, validation and test, and how many different
+    ones are learned from.
+    """
+    train, validation, test = data.sizes
+    held_out = f"{validation:,} for validation, " if validation else ""
+    different = f"{train:,} for training ({len(data.train.words):,} different)"
+    samples = (data.train, data.test.sample)
+    learned, tested = (dict(zip(each.words, each.counts, strict=True)) for each in samples)
+    return f"{different}, {held_out}{'the same' if learned == tested else f'{test:,}'} for test"
+
+
+def _too_few(num_strings: int) -> str:
+    """Report that there are too few test strings for a verdict; empty if there are enough.
+
+    >>> _too_few(12), _too_few(30)
+    ('12 test strings: too few for a verdict, which needs 30', '')
+    """
+    if not too_few_strings(num_strings):
+        return ""
+    number = plural(num_strings, "test string")
+    return f"{number}: too few for a verdict, which needs {FEWEST_STRINGS}"
 
 
 def _is_plain(hankel: HankelMatrix | HankelRecipe) -> bool:

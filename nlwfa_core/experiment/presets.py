@@ -23,7 +23,7 @@ PAPER: dict[str, Any] = {
 
 PRESETS: dict[str, tuple[str, Recipe]] = {
     "first-steps": (
-        "First steps: Dyck, k = 5, seconds",
+        "First steps: Dyck, k = 5, from the matrix",
         Recipe(
             data=DataRecipe(num_strings=2_000),
             hankel=HankelRecipe(num_prefixes=100, num_suffixes=100),

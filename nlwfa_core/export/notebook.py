@@ -16,7 +16,7 @@ from ..display.result_tables import BETTER
 from ..experiment.recipe import Recipe
 from ..files import __version__
 from ..metrics.score_table import SCORE_OF
-from .script import UPLOADS, import_line, recipe_code, shelf_line
+from .script import INSTALL, UPLOADS, import_line, recipe_code, shelf_line
 
 NAMES = (
     "evaluate",
@@ -86,8 +86,8 @@ def notebook(recipe: Recipe) -> str:
             "The first cell has every option of the experiment. Change one and run all cells "
             "again; "
             "the same options always give the same model.\n\n"
-            "The notebook needs the library and Jupyter: run `pip install --editable . "
-            "jupyterlab` in the lab's folder."
+            "The notebook needs Jupyter (`pip install jupyterlab`) and the lab's library, in a "
+            f"version like this one: run {INSTALL}."
             + (
                 f" It reads uploaded files from a folder `{UPLOADS}` next to it, as in the "
                 "download *Everything*."

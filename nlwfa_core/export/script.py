@@ -16,10 +16,16 @@ from ..records import Record
 UPLOADS = "uploads"  # the folder in which a program looks for uploaded files
 RECORDS = ("DataRecipe", "HankelRecipe", "Recipe", "options")
 
+# How to get the library, in two lines of a program or a notebook.
+INSTALL = (
+    "`pip install --editable .` in a copy of the lab's folder,\n"
+    "or `pip install` with the wheel that `python -m build` makes there"
+)
 SCRIPT = '''\
 """Repeats a run of NL-WFA Lab {version}: {title}.
 
-Needs the library: run `pip install --editable .` in the lab's folder.
+Needs the library of the lab, in a version like this one: run
+{install}.
 """
 {note}
 from dataclasses import asdict
@@ -51,6 +57,7 @@ def script(recipe: Recipe) -> str:
     return SCRIPT.format(
         version=__version__,
         title=recipe.title,
+        install=INSTALL,
         note=NOTE.format(folder=UPLOADS, names=", ".join(files)) if files else "",
         path="from pathlib import Path\n" if files else "",
         imports=import_line(recipe, ("run",)),

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 SOURCES = {
     "dyck": "Brackets from the grammar S → SS | [S] | [].",
+    "upload": "Your own strings: upload them on the Data page.",
     "tomita": "Strings of a small regular language, one of Tomita's seven.",
     "automaton": "Strings from a random probabilistic automaton.",
     "hmm": "Strings from a random hidden Markov model: the next state does not depend on the "
@@ -17,7 +18,6 @@ SOURCES = {
     "squared": "Strings from the square of a random automaton, whose rank is far higher than that "
     "of the automaton itself.",
     "verbs": "English verb forms, letter by letter.",
-    "upload": "Your own strings: upload them on the Data page.",
 }
 # sources that draw their automaton, too
 RANDOM = ("automaton", "hmm", "pfa", "pdfa", "squared")

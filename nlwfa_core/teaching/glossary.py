@@ -6,10 +6,14 @@ import re
 
 # Term -> its explanation. Plurals are found too; only abbreviations depend on upper case.
 TERMS = {
+    "string": "A sequence of symbols, such as ab. λ is the empty string.",
+    "sample": "A collection of strings, in which a string may occur several times.",
     "alphabet": "The set Σ of symbols that strings are made of.",
     "prefix": "A beginning of a string: λ, a and ab are prefixes of ab, and so is any string of "
     "itself.",
     "suffix": "An ending of a string: λ, b and ab are suffixes of ab.",
+    "Hankel matrix": "The matrix H with a row for each prefix u, a column for each suffix v, and "
+    "the cell H[u, v] = f(uv).",
     "factor": "A part of a string without gaps: b is a factor of abc.",
     "weight": "The number f(x) that a model gives a string x; a probability if no weight is "
     "negative "

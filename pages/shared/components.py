@@ -94,10 +94,12 @@ def explore(
     rest: str,
     further: str,
     on_chosen: Callable[[], None],
+    on_looks: Callable[[], None],
     on_room: Callable[[], None],
 ) -> Any:
     """Draw Explore. The state has "chosen": the rank, the learner, the objective, the linear
-    learner and the linear rank that were chosen in it.
+    learner and the linear rank that were chosen in it; and "looks": what is looked at, each of
+    `LOOKS`, "" for what is so at first.
 
     What changes comes in parts of its own: otherwise Streamlit would send the component's script
     again, too.
@@ -107,9 +109,8 @@ def explore(
     now : dict
         "id" of the payload, "trained", that of the trained models, "rank", "learner", "objective",
         "linear", the learner of the linear model, "linearRank", its rank where it is not "rank",
-        "word": the string to follow, "" for any; "order": that of H's rows and columns, "" for
-        by state; "parts": those of `PARTS` that are drawn, all if it is empty; and "isFirst":
-        whether it begins in motion.
+        each of `LOOKS`, "" for what is so at first; "parts": those of `PARTS` that are drawn, all
+        if it is empty; and "isFirst": whether it begins in motion.
     text : str
         The payload, as JSON.
     first, rest : str
@@ -129,6 +130,7 @@ def explore(
         key=key,
         data={},
         on_chosen_change=on_chosen,
+        on_looks_change=on_looks,
         on_room_change=on_room,
         on_train_change=_nothing,
         on_cancel_change=_nothing,

@@ -44,9 +44,9 @@ from nlwfa_core.metrics.testset import TestSet
 from nlwfa_core.models.model import Model
 from nlwfa_core.strings.sample import Sample
 from nlwfa_core.strings.words import Alphabet, Words
+from pages.shared import sidebar
 from pages.shared.contents import uploads
 from pages.shared.server import SHIPPED, home, trim_later, trim_memory
-from pages.shared.sidebar import hidden_options, page_recipe
 
 NGRAM_ORDER = 5
 Value = TypeVar("Value")
@@ -54,7 +54,7 @@ Value = TypeVar("Value")
 
 def page_context(title: str, text: str) -> Context:
     """Draw a page's heading. Return the context of the sidebar's recipe."""
-    return Context(page_recipe(title, text))
+    return Context(sidebar.page_recipe(title, text))
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,7 +78,7 @@ class Context:
     @cached_property
     def hankel_key(self) -> str:
         """Return the key of what depends on the strings and the Hankel matrix alone."""
-        return f"{self.data_key} {self.recipe.hankel.key()}"
+        return f"{self.data_key} {self.matrix_recipe.key()}"
 
     @cached_property
     def run_key(self) -> str:
@@ -102,8 +102,15 @@ class Context:
         return read(self.data_key, recipe).value
 
     @cached_property
+    def matrix_recipe(self) -> HankelRecipe:
+        """Return the recipe of the matrix: the run's own, or, where it reads none, that of the
+        sidebar.
+        """
+        return self.recipe.hankel if self.recipe.needs_hankel else sidebar.matrix()
+
+    @cached_property
     def hankel(self) -> HankelMatrix:
-        return _hankel(self.hankel_key, self.data.train, self.recipe.hankel)
+        return _hankel(self.hankel_key, self.data.train, self.matrix_recipe)
 
     @cached_property
     def svd(self) -> TruncatedSVD:
@@ -115,7 +122,7 @@ class Context:
     @cached_property
     def hankel_alphabet(self) -> Alphabet:
         """Return the alphabet of the matrix, with boundary symbols if it has them."""
-        hankel = self.recipe.hankel
+        hankel = self.matrix_recipe
         return hankel_alphabet(self.data.train.alphabet, hankel.statistic, hankel.bounded)
 
     def matrix(self, choice: MatrixChoice) -> Matrix:
@@ -158,7 +165,7 @@ class Context:
 
         Options that the sidebar's recipe does not have are those that the sidebar remembers.
         """
-        return Context(with_fields(self.recipe, {"learner": learner}, hidden_options()))
+        return Context(with_fields(self.recipe, {"learner": learner}, sidebar.hidden_options()))
 
     @cached_property
     def references(self) -> dict[str, Model]:

@@ -2,7 +2,8 @@
 step's question.
 
 Opening a step sets the sidebar to the recipe that its text is about. If the visitor had a recipe of
-their own, which no lesson and no preset has set, a button restores it.
+their own, which no lesson and no preset has set, a button restores it. Closing the lesson restores
+what was set before the lesson was opened.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from typing import Any
 import streamlit as st
 
 from nlwfa_core import Recipe, RecipeError
-from nlwfa_core.display.explore import VIEW, WORD
+from nlwfa_core.display.explore import LOOKS, ORDER, VIEW
 from nlwfa_core.experiment.presets import PRESETS
 from nlwfa_core.experiment.recipe import FIELDS
 from nlwfa_core.learning.learners import HANKEL_LEARNERS, STRING_LEARNERS
@@ -23,7 +24,7 @@ from nlwfa_core.teaching.glossary import terms_in
 from nlwfa_core.teaching.lessons import PART, Action, Lesson, Step
 from nlwfa_core.teaching.questions import Question
 from nlwfa_core.teaching.quizzes import AFTER, BEFORE
-from pages.shared import components, contents, exercises, sidebar, url_parameters
+from pages.shared import assignments, components, contents, exercises, sidebar, url_parameters
 from pages.shared.navigation import PAGES, switch, title
 from pages.shared.server import ASSETS
 from pages.shared.widgets import error_toast, escape_markdown
@@ -36,6 +37,12 @@ ANSWER_FIRST = '"The results appear here when you have answered."'
 HIDDEN = "The quiz is open next to this. The step's text and answer are hidden until you leave it."
 # the lesson and the index of a step, and the values of the controls before that step was opened
 MINE = "lessons.mine"
+# the values of the controls, and those of `VIEW`, before the lesson was opened
+EARLIER = "lessons.earlier"
+RESTORED = (
+    "Your strings and options from before the lesson are back. *Undo* in the sidebar brings back "
+    "those of the lesson."
+)
 VISIT = "lessons.visit"  # how many steps have been opened
 # So many buttons have room above Back and Next. More, and those that set the picture of Explore,
 # stand between the text and the question.
@@ -74,6 +81,8 @@ def open_lesson(name: str, index: int = 0) -> None:
     """Open a step of a lesson: its text, its page and its recipe. To be called in callbacks, or
     before the sidebar is drawn.
     """
+    if not url_parameters.value(LESSON):
+        _remember()
     url_parameters.set_value(LESSON, name)
     url_parameters.set_value(STEP, str(index + 1))
     st.session_state[GO] = True
@@ -86,6 +95,14 @@ def open_lesson(name: str, index: int = 0) -> None:
     if sidebar.CURRENT in st.session_state and sidebar.current().key() not in _recipes_of_the_lab():
         st.session_state[MINE] = (name, index, sidebar.saved_values())
     _set_scene(step)
+
+
+def _remember() -> None:
+    """Remember what is set before a lesson is opened, which is nothing yet if a link opens it."""
+    st.session_state.pop(EARLIER, None)
+    if sidebar.CURRENT in st.session_state:
+        view = {name: url_parameters.value(name) for name in VIEW}
+        st.session_state[EARLIER] = sidebar.saved_values(), view
 
 
 def enter_by_link() -> None:
@@ -112,14 +129,18 @@ def _set_scene(step: Step) -> None:
     if page_of(step) == "explore":
         _set_view(step.view)
     # a step before may have asked for others
-    st.session_state["hankel.block"], st.session_state["hankel.layer"] = -1, "H"
+    assignments.assign({"hankel.block": -1, "hankel.layer": "H"})
     if page_of(step) == "compare" and step.models:
         ranks = {recipe.learning.rank for recipe in step.models}
         learners = {recipe.learning.learner for recipe in step.models}
-        st.session_state["learners"] = [name for name in HANKEL_LEARNERS if name in learners]
-        st.session_state["opponents"] = [name for name in STRING_LEARNERS if name in learners]
-        st.session_state["ranks"] = [rank for rank in COMPARED if rank in ranks] or sorted(ranks)
-        st.session_state["against"] = "rank"
+        assignments.assign(
+            {
+                "learners": [name for name in HANKEL_LEARNERS if name in learners],
+                "opponents": [name for name in STRING_LEARNERS if name in learners],
+                "ranks": [rank for rank in COMPARED if rank in ranks] or sorted(ranks),
+                "against": "rank",
+            }
+        )
 
 
 def _set_view(view: Mapping[str, str]) -> None:
@@ -130,7 +151,10 @@ def _set_view(view: Mapping[str, str]) -> None:
 
 def _has_view(view: Mapping[str, str]) -> bool:
     """Return whether the picture of Explore is set so, whatever string is followed."""
-    return all(url_parameters.value(name) == view.get(name, "") for name in VIEW if name != WORD)
+    looked_at = {*LOOKS} - {ORDER}
+    return all(
+        url_parameters.value(name) == view.get(name, "") for name in VIEW if name not in looked_at
+    )
 
 
 def parts(page: str) -> list[str]:
@@ -152,15 +176,41 @@ def _recipes_of_the_lab() -> frozenset[str]:
     """Return the keys of the recipes that lessons and presets set, which need not be restored for a
     visitor.
     """
-    recipes: list[Recipe | None] = [recipe for _, recipe in PRESETS.values()]
+    recipes = [recipe for _, recipe in PRESETS.values()]
     for lesson in contents.lessons().values():
-        for step in lesson.steps:
-            recipes += [step.recipe, *(action.recipe for action in step.actions), *step.models]
-    return frozenset(recipe.key() for recipe in recipes if recipe is not None)
+        recipes += _recipes_of(lesson)
+    return frozenset(recipe.key() for recipe in recipes)
+
+
+def _recipes_of(lesson: Lesson) -> list[Recipe]:
+    """Return the recipes that a lesson sets, and those of the models that it shows."""
+    recipes: list[Recipe | None] = []
+    for step in lesson.steps:
+        recipes += [step.recipe, *(action.recipe for action in step.actions), *step.models]
+    return [recipe for recipe in recipes if recipe is not None]
+
+
+def leave() -> None:
+    """Close the lesson, and restore what was set before it, unless the visitor has chosen other
+    strings meanwhile. To be called in callbacks.
+    """
+    position = current()
+    close()
+    before: tuple[dict[str, Any], dict[str, str]] | None = st.session_state.pop(EARLIER, None)
+    if before is None or position is None:
+        return
+    now = sidebar.current().data
+    if all(now != recipe.data for recipe in _recipes_of(position[0])):
+        return
+    values, view = before
+    if values != sidebar.saved_values():
+        st.toast(RESTORED, icon=":material/check:")
+    sidebar.restore_values(values)
+    _set_view(view)
 
 
 def close() -> None:
-    """Leave the lesson.
+    """Close the lesson.
 
     If the visitor had chosen to show all controls during the lesson, this choice is removed, too.
     """
@@ -247,14 +297,14 @@ def panel(page: str) -> None:
     with st.container(border=True, key="lesson"):
         with st.container(horizontal=True, vertical_alignment="center", key="lesson_head"):
             st.caption(f"{lesson.title} · step {index + 1} of {len(lesson.steps)}", width="stretch")
-            _words(step)
+            _words(lesson.steps[: index + 1])
             components.fold()
             st.button(
                 "Close",
                 key="lesson.close",
                 icon=":material/close:",
                 type="tertiary",
-                on_click=close,
+                on_click=leave,
             )
         st.markdown(f"#### {step.title}")
         is_quiz = page == "practice" and st.session_state.get(exercises.MODE) == exercises.QUIZ
@@ -401,10 +451,12 @@ def _class(key: str) -> str:
     return re.sub("[^a-zA-Z0-9_-]", "-", key)
 
 
-def _words(step: Step) -> None:
-    """Draw a button that explains the terms which the step's text and question use."""
-    terms = terms_in(f"{step.title} {step.text} {step.question.text if step.question else ''}")
-    if terms:
+def _words(steps: Sequence[Step]) -> None:
+    """Draw a button that explains the terms which the texts and questions of the steps use: of the
+    open one, and of those before it.
+    """
+    texts = (f"{step.title} {step.text} {step.question and step.question.text}" for step in steps)
+    if terms := terms_in(" ".join(texts)):
         words = st.popover(
             "Words",
             icon=":material/dictionary:",
@@ -499,7 +551,7 @@ def _move(lesson: Lesson, index: int) -> None:
             "Finish",
             key="lesson.next",
             type="secondary" if following else "primary",
-            on_click=close,
+            on_click=leave,
         )
         if following:
             text = contents.lessons()[following].title
@@ -522,7 +574,8 @@ def _move(lesson: Lesson, index: int) -> None:
 
 
 def _keep_mine() -> None:
-    sidebar.restore_values(st.session_state.pop(MINE)[2])
+    if mine := st.session_state.pop(MINE, None):  # none at the second of two quick clicks
+        sidebar.restore_values(mine[2])
 
 
 def _there() -> None:

@@ -35,18 +35,21 @@ from nlwfa_core.experiment.recipe import (
     with_fields,
 )
 from nlwfa_core.files import SHA256
+from nlwfa_core.hankel.recipe import HankelRecipe
 from nlwfa_core.hankel.statistics import FOR_ALL_LEARNERS, STATISTICS, TRANSFORMS
 from nlwfa_core.learning.learners import HANKEL_LEARNERS, LEARNERS
 from nlwfa_core.learning.options import LearnerOptions, Networks, Refined
 from nlwfa_core.records import options_of
 from nlwfa_core.sources.tomita import LANGUAGES
-from pages.shared import uploads, url_parameters
+from pages.shared import assignments, uploads, url_parameters
 from pages.shared.navigation import navigation
 from pages.shared.widgets import escape_markdown
 
-# The recipe with which a visitor begins. A link contains the fields that differ from it.
-FIRST = PRESETS["first-steps"][1]
-FIRST_VALUES = flat(FIRST)
+# The recipe with which a visitor begins, and the values of all its controls: the matrix is shown,
+# though networks that are trained by likelihood do not read it. A link contains the fields that
+# differ from them.
+FIRST = with_fields(PRESETS["first-steps"][1], {"objective": "likelihood"})
+FIRST_VALUES = flat(PRESETS["first-steps"][1]) | flat(FIRST)
 # Flat names of the fields that have a control while they have an effect.
 CONTROLS = tuple(
     name
@@ -80,6 +83,7 @@ HIDDEN = "controls.hidden"
 LINKED = "controls.linked"
 STALE = "controls.stale"
 ENTRIES = "controls.entries"
+NUMBERS = "controls.num_strings"  # is it for uploads -> the last number of training strings
 # What pages do not use: the sidebar, which on Explore is a drawer, or all of it but *Share*.
 UNUSED = {"explore": "drawer", "learn": "no_sidebar"} | dict.fromkeys(
     ("classify", "practice", "build", "classroom", "history", "status"), "no_recipe"
@@ -115,13 +119,16 @@ def recipe_controls() -> Recipe:
             placeholder="Choose a preset",
         )
         _data_controls(effective)
-        if "num_prefixes" in effective:
-            _hankel_controls()
+        _hankel_controls()
         _learning_controls(effective)
+        assignments.receipt()
     values = {name: st.session_state[name] for name in CONTROLS if name in st.session_state}
     st.session_state[VALUES] = values
     recipe = with_fields(FIRST, {}, values)
     st.session_state[CURRENT] = recipe
+    st.session_state.setdefault(NUMBERS, {})[recipe.data.source == "upload"] = (
+        recipe.data.num_strings
+    )
     values |= _linked_options(recipe, linked, values)
     st.session_state[HIDDEN] = _hidden_options(recipe, values)
     st.session_state.pop(STALE, None)
@@ -171,7 +178,8 @@ def _linked_options(
 
 
 def _hidden_options(recipe: Recipe, values: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the options of learning that have no effect in a recipe: flat name -> value.
+    """Return the options of the matrix and of learning that have no effect in a recipe: flat name
+    -> value.
 
     A value that a learner refuses, and that nobody can see now, is left out.
     """
@@ -193,7 +201,7 @@ def _hidden_options(recipe: Recipe, values: Mapping[str, Any]) -> dict[str, Any]
     options = {
         name: value
         for name, value in {**clamped, **values}.items()
-        if FIELDS[name][0] == "learning" and name not in effective
+        if FIELDS[name][0] != "data" and name not in effective
     }
     if are_valid(options):
         return options
@@ -251,8 +259,8 @@ def saved_values() -> dict[str, Any]:
 
 
 def hidden_options() -> dict[str, Any]:
-    """Return the options of learning that the sidebar remembers, and that have no effect in its
-    recipe, for recipes of other learners: flat name -> value.
+    """Return the options of the matrix and of learning that the sidebar remembers, and that have no
+    effect in its recipe, for recipes of other learners: flat name -> value.
     """
     return dict(st.session_state.get(HIDDEN, {}))
 
@@ -262,8 +270,7 @@ def set_values(values: dict[str, Any]) -> None:
 
     To be called in callbacks, because widgets can't be set once they are drawn.
     """
-    st.session_state.update(values)
-    st.session_state["controls.preset"] = None
+    assignments.assign(values | {"controls.preset": None})
 
 
 def current() -> Recipe:
@@ -276,6 +283,16 @@ def current() -> Recipe:
         st.rerun()
     recipe: Recipe = st.session_state[CURRENT]
     return recipe
+
+
+def matrix() -> HankelRecipe:
+    """Return the Hankel matrix that the sidebar's controls describe, whether or not its learner
+    reads it.
+    """
+    recipe = current()
+    if recipe.needs_hankel:
+        return recipe.hankel
+    return with_fields(recipe, {"learner": HANKEL_LEARNERS[0]}, hidden_options()).hankel
 
 
 def page_recipe(title: str, text: str) -> Recipe:
@@ -308,9 +325,10 @@ def restore_values(values: Mapping[str, Any]) -> None:
 
 def _forget_other(values: Mapping[str, Any]) -> None:
     """Forget what the session remembers of all fields that have no value."""
-    for name in OPTIONS.keys() - values.keys():
-        for remembered in (st.session_state, st.session_state.get(VALUES, {})):
-            remembered.pop(name, None)
+    others = OPTIONS.keys() - values.keys()
+    assignments.remove(others)
+    for name in others:
+        st.session_state.get(VALUES, {}).pop(name, None)
 
 
 def set_recipe(recipe: Recipe, *, forget: bool = True) -> None:
@@ -325,6 +343,9 @@ def set_recipe(recipe: Recipe, *, forget: bool = True) -> None:
         learners keep the options that were set for them.
     """
     values = flat(recipe)
+    if not recipe.needs_hankel and forget:
+        first = _of_part("hankel", FIRST_VALUES)
+        values = {name: FIRST_VALUES[name] for name in first} | values
     if forget:
         _forget_other(values)
     for name in CONTROLS:
@@ -335,7 +356,7 @@ def set_recipe(recipe: Recipe, *, forget: bool = True) -> None:
                 del st.query_params[name]
                 st.session_state.setdefault(STALE, set()).add(name)
     refused = over_limit(recipe)
-    st.session_state.update(values | refused)
+    assignments.assign(values | refused)
     for key, most in refused.items():
         text = (
             f"{OPTIONS[key].title}: at most {most:,} on this server, so {most:,} is used instead "
@@ -346,11 +367,12 @@ def set_recipe(recipe: Recipe, *, forget: bool = True) -> None:
 
 def set_rank(rank: int) -> None:
     """Set the rank. To be called in callbacks."""
-    st.session_state["rank"] = min(rank, limits.most("rank"))
+    assignments.assign({"rank": min(rank, limits.most("rank"))})
 
 
 def _apply_chosen_preset() -> None:
-    if name := st.session_state["controls.preset"]:
+    name = st.session_state["controls.preset"]
+    if name and not assignments.is_outdated():
         apply_preset(name)
 
 
@@ -372,12 +394,11 @@ def _restore() -> None:
     that entry of the history.
     """
     if url_parameters.came_back():
-        st.session_state.update({name: _default(name) for name in CHOICES})
-        st.session_state.update(_linked_choices())
+        assignments.assign({name: _default(name) for name in CHOICES} | _linked_choices())
         entry = st.session_state.get(ENTRIES, {}).get(_entry())
         if entry is not None:
             _forget_other(entry)
-            st.session_state.update(entry)
+            assignments.assign(entry)
     for key, value in st.session_state.get(VALUES, {}).items():
         if key not in st.session_state:
             st.session_state[key] = value
@@ -545,10 +566,26 @@ def _follow_defaults(choice: str) -> None:
     """Set the fields whose defaults depend on a choice, after that choice, if they have a
     default.
     """
+    if assignments.is_outdated():
+        return
+    if choice == "source":
+        _follow_source()
     for name, entry in OPTIONS.items():
         defaults = [_allowed(name, value) for value in entry.defaults]
         if entry.by == choice and st.session_state.get(name) in defaults:
             st.session_state[name] = _default(name)
+
+
+def _follow_source() -> None:
+    """Set the number of training strings to the last one of uploads, of which all are used at
+    first, or of the other sources, if the source is a change from the one to the other.
+    """
+    is_upload = st.session_state["source"] == "upload"
+    if is_upload == (current().data.source == "upload"):
+        return
+    name = "num_strings"
+    first = limits.most("generated_strings") if is_upload else _default(name)
+    assignments.assign({name: st.session_state[NUMBERS].get(is_upload, first)})
 
 
 def _binding(name: str, default: Any) -> str | None:

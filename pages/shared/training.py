@@ -9,19 +9,21 @@ from contextlib import contextmanager, suppress
 
 import streamlit as st
 
-from nlwfa_core import Recipe, RecipeError, limits
+from nlwfa_core import Recipe, RecipeError
 from nlwfa_core.display.autoencoder import network_drawing
 from nlwfa_core.display.figures.live import LINEAR_NOTE, LOSS_NOTES, loss_options, picture_options
 from nlwfa_core.display.formulas.recipe_formulas import rank_notes
 from nlwfa_core.display.projection import colouring, prefix_states
 from nlwfa_core.display.string_labels import word_labels
 from nlwfa_core.errors import plural
+from nlwfa_core.experiment.recipe import with_fields
 from nlwfa_core.experiment.results import Result
 from nlwfa_core.hankel.matrix import HankelMatrix
 from nlwfa_core.jobs.pace import duration
 from nlwfa_core.jobs.runner import JobStatus
 from nlwfa_core.jobs.snapshots import NetworkPicture, Snapshot, picture_of
 from nlwfa_core.learning.learners import HANKEL_LEARNERS
+from nlwfa_core.learning.options import LARGEST_SEED
 from nlwfa_core.learning.progress import MAX_SHOWN
 from nlwfa_core.learning.spectral import linear_loss as spectral_loss
 from nlwfa_core.rounding import format_share, format_significant
@@ -40,6 +42,7 @@ AT_ONCE_SECONDS = 30.0
 BRIEF_SECONDS = 3.0
 AT_ONCE, REPLACED = "training.at_once", "training.replaced"
 EPOCHS = (1, 10, 100)
+SEED = "learning_seed"  # the flat name of the seed of a network's training
 STAGES = {
     "data": "reading the strings",
     "hankel": "counting into the Hankel matrix",
@@ -276,31 +279,34 @@ def is_going(recipe: Recipe) -> bool:
     return status is not None and status.state in ("queued", "running")
 
 
-def another_rank(recipe: Recipe) -> None:
-    """Draw a button that trains the same network with the next larger rank that nobody has trained,
-    so that there is a training to watch. In a lesson, its steps say what is trained.
+def another_seed(recipe: Recipe) -> None:
+    """Draw a button that trains the same network with the next seed that nobody has used, so that
+    there is a training to watch. In a lesson, its steps say what is trained.
     """
     if not recipe.learning.networks or open_lesson.place():
         return
-    ranks = range(recipe.learning.rank + 1, limits.most("rank") + 1)
-    larger = (recipe.changed(learning=recipe.learning.changed(rank=rank)) for rank in ranks)
-    missing = next((each for each in larger if visitor_runs.status(each) is None), None)
+    seeds = range(recipe.seed + 1, LARGEST_SEED + 1)
+    same = (with_fields(recipe, {SEED: seed}) for seed in seeds)
+    missing = next((each for each in same if visitor_runs.status(each) is None), None)
     if missing is None:
         return
-    label, explanation = _with_estimate(f"Watch a training: k = {missing.learning.rank}", [missing])
+    label, explanation = _with_estimate(
+        f"Watch a training: k = {recipe.learning.rank}, seed {missing.seed}", [missing]
+    )
     st.button(
         label,
         key="train.another",
         icon=":material/play_arrow:",
-        help=explanation,
-        on_click=_train_rank,
+        help=f"The same network from other random weights, as this one is trained already. "
+        f"{explanation}",
+        on_click=_train_seed,
         args=(missing,),
     )
 
 
-def _train_rank(recipe: Recipe) -> None:
-    """Set the sidebar to a recipe's rank and start its run; if it can't start, say why."""
-    sidebar.set_rank(recipe.learning.rank)
+def _train_seed(recipe: Recipe) -> None:
+    """Set the sidebar to a recipe's seed and start its run; if it can't start, say why."""
+    sidebar.set_values({SEED: recipe.seed})
     try:
         visitor_runs.submit(recipe)
     except RecipeError as error:

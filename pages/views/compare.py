@@ -177,10 +177,11 @@ def _ranks(recipe: Recipe) -> list[int]:
     """Draw the choice of ranks, the same for all learners; `possible` leaves out ranks that a
     learner can't have.
     """
+    matrix = sidebar.matrix()
     options = [
         rank
         for rank in sorted({*RANKS, recipe.learning.rank})
-        if rank <= min(recipe.hankel.num_prefixes, recipe.hankel.num_suffixes, limits.most("rank"))
+        if rank <= min(matrix.num_prefixes, matrix.num_suffixes, limits.most("rank"))
     ]
     default = [rank for rank in (1, 2, 3, 5, 10) if rank in options]
     return st.pills(

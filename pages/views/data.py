@@ -32,7 +32,7 @@ from nlwfa_core.sources.preview import HEAD, preview
 from nlwfa_core.sources.reading import Reading
 from nlwfa_core.sources.recognition import reading_of
 from nlwfa_core.strings.sample import Sample
-from pages.shared import contents, sidebar, uploads, widgets
+from pages.shared import assignments, contents, sidebar, uploads, widgets
 from pages.shared.context import Context
 from pages.shared.widgets import escape_markdown
 
@@ -462,7 +462,7 @@ def _use_pasted() -> None:
 
 def _take_out(field: str) -> None:
     for own in (field, *(other for other, needed in NEEDS.items() if needed == field)):
-        st.session_state[own] = ""
+        assignments.assign({own: ""})
         _empty(own)
 
 

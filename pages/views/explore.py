@@ -11,20 +11,17 @@ import streamlit as st
 
 from nlwfa_core import RecipeError, limits
 from nlwfa_core.display.explore import (
-    FIRST_OBJECTIVE,
     FURTHEST_RANK,
     LINEAR,
     LINEAR_RANK,
     LINEAR_WAY,
+    LOOKS,
     MAX_RANK,
     NETWORK_RANKS,
     NETWORKS,
-    ORDER,
     OTHER_SEEDS,
     PFA_STARTS,
     VIEW,
-    WAY,
-    WORD,
     explore_payload,
     further_payload,
     most_linear,
@@ -33,12 +30,13 @@ from nlwfa_core.display.explore import (
     trained_payload,
 )
 from nlwfa_core.experiment.datasets import Data
-from nlwfa_core.experiment.recipe import Recipe, with_fields
+from nlwfa_core.experiment.recipe import Recipe, flat, with_fields
 from nlwfa_core.hankel.matrix import HankelMatrix
 from nlwfa_core.learning.learners import HANKEL_LEARNERS, PFA, STRING_LEARNERS
 from nlwfa_core.learning.names import OBJECTIVES
 from nlwfa_core.learning.spectral import TruncatedSVD
 from pages.shared import (
+    assignments,
     components,
     contents,
     open_lesson,
@@ -55,6 +53,7 @@ from pages.shared.widgets import errors_as_messages
 FIRST = "both.non"  # its networks come with the picture, and all other trained models after it
 SEEN = "explore.seen"
 COMPONENT = open_lesson.PICTURE
+MOST_CHARACTERS = 400  # of the string that is followed, in the address
 PREVIEW_SECONDS = 0.25  # between two looks at trainings that go on
 # learner, or `_seeds_of` one -> rank -> keys of runs
 Keys = dict[str, dict[int, tuple[str, ...]]]
@@ -65,10 +64,10 @@ def picture(context: Context) -> None:
     page.
     """
     recipe = context.recipe
-    objective = _objective()
+    objective = _objective(recipe)
     runs = computed(
         _keys,
-        _options_key(recipe),
+        _options_key(recipe, objective),
         recipe=recipe,
         remembered=sidebar.hidden_options(),
         objective=objective,
@@ -99,8 +98,7 @@ def picture(context: Context) -> None:
             "objective": objective,
             "linear": _linear(),
             "linearRank": _linear_rank(),
-            "word": url_parameters.value(WORD),
-            "order": url_parameters.value(ORDER),
+            **{name: url_parameters.value(name) for name in LOOKS},
             "parts": open_lesson.parts("explore"),
             "isFirst": not st.session_state.get(SEEN)
             and open_lesson.current() is None
@@ -111,6 +109,7 @@ def picture(context: Context) -> None:
         rest,
         further,
         on_chosen=_take_chosen,
+        on_looks=_take_looks,
         on_room=_enter,
     )
     st.session_state[SEEN] = True
@@ -208,12 +207,13 @@ def _tell(shown: _Shown, statuses: rank_series.Statuses) -> None:
     )
 
 
-def _objective() -> str:
-    """Return how the networks of the picture were trained, one of `OBJECTIVES`: by likelihood
-    unless the paper's way was chosen here.
+def _objective(recipe: Recipe) -> str:
+    """Return how the networks of the picture are trained, one of `OBJECTIVES`: as the sidebar says,
+    or, while its learner is linear, as it remembers.
     """
-    chosen = url_parameters.value(WAY)
-    return chosen if chosen in VIEW[WAY] else FIRST_OBJECTIVE
+    fields = sidebar.FIRST_VALUES | sidebar.hidden_options() | flat(recipe)
+    objective: str = fields["objective"]
+    return objective
 
 
 def _linear() -> str:
@@ -230,9 +230,9 @@ def _linear_rank() -> int | None:
     return next((rank for rank in ranks if str(rank) == chosen), None)
 
 
-def _options_key(recipe: Recipe) -> str:
+def _options_key(recipe: Recipe, objective: str) -> str:
     """Return the key of what a recipe's runs of all learners and ranks share."""
-    options = {"learner": FIRST, "rank": NETWORK_RANKS[0], "objective": _objective()}
+    options = {"learner": FIRST, "rank": NETWORK_RANKS[0], "objective": objective}
     return with_fields(recipe, options, sidebar.hidden_options()).key()
 
 
@@ -324,8 +324,8 @@ def _json(payload: dict[str, Any]) -> str:
 
 
 def _take_chosen() -> None:
-    """Set the sidebar to the rank and the learner that were chosen in the picture, and the address
-    to how its models are trained, and to the linear lane's own rank.
+    """Set the sidebar to the rank, the learner and its objective that were chosen in the picture,
+    and the address to the linear lane's model and own rank.
 
     A browser may send anything; what is not a choice is ignored.
     """
@@ -339,24 +339,33 @@ def _take_chosen() -> None:
         }:
             sidebar.set_rank(max(1, rank))
             if learner in HANKEL_LEARNERS:
-                st.session_state["learner"] = learner
-            url_parameters.set_value(WAY, objective if objective in VIEW[WAY] else "")
+                assignments.assign({"learner": learner})
+            if objective in OBJECTIVES:
+                assignments.assign({"objective": objective})
             url_parameters.set_value(LINEAR_WAY, linear if linear in LINEAR[1:] else "")
             url_parameters.set_value(LINEAR_RANK, str(linear_rank or ""))
 
 
-def _enter() -> None:
-    """Set the room that opens to what the picture shows: Train, to how its networks are trained;
-    Compare, where a linear model by likelihood is trained, to that learner and rank.
+def _take_looks() -> None:
+    """Set the address to what is looked at in the picture.
+
+    A browser may send anything; what is not a choice is ignored.
     """
+    looks = st.session_state[COMPONENT].get("looks")
+    if isinstance(looks, dict):
+        for name in LOOKS:
+            text = looks.get(name)
+            if isinstance(text, str) and (not VIEW[name] or text in ("", *VIEW[name])):
+                url_parameters.set_value(name, text[:MOST_CHARACTERS])
+
+
+def _enter() -> None:
+    """Set Compare, where a linear model by likelihood is trained, to that learner and rank."""
     room = st.session_state[COMPONENT].get("room")
-    if room == "train":
-        st.session_state["objective"] = _objective()
     if room == "compare" and (linear := _linear()) in STRING_LEARNERS:
         rank = _linear_rank() or sidebar.current().learning.rank
-        st.session_state["opponents"] = [linear]
-        st.session_state["ranks"] = sorted({*open_lesson.COMPARED, rank})
-        st.session_state["against"] = "rank"
+        ranks = sorted({*open_lesson.COMPARED, rank})
+        assignments.assign({"opponents": [linear], "ranks": ranks, "against": "rank"})
 
 
 def ways_in() -> None:

@@ -91,7 +91,7 @@ def _approximations(context: Context) -> list[str]:
     """List the possible approximations of H: the truncated SVD, and trained learners if each cell
     is the weight of a string.
     """
-    recipe = context.recipe.hankel
+    recipe = context.matrix_recipe
     comparable = recipe.statistic == "string" and recipe.transform == "none"
     num_cells = context.hankel.num_prefixes * context.hankel.num_suffixes
     return [SVD, *(context.results if comparable and num_cells <= MAX_MODEL_CELLS else ())]
@@ -104,7 +104,7 @@ def linked_lens(context: Context, symbol: int, layer: str, by: str) -> None:
     recipe = context.recipe
     rank = recipe.learning.rank
     if symbol >= 0:
-        entry = entry_formula(recipe.hankel, SHIFTED)
+        entry = entry_formula(context.matrix_recipe, SHIFTED)
         st.caption(
             rf"In this block, $\mathbf{{H}}_\sigma[u, v] = {entry}$: its rows are those of "
             r"the prefixes $u\sigma$."
@@ -306,7 +306,7 @@ def _details(context: Context, choice: MatrixChoice, cell: dict[str, int]) -> No
             for name, word in words.items()
         )
         st.markdown(f"{legend}: **H[u, v] = {format_significant(value, EXACT)}**")
-        count = count_by_hand(context.data.train, prefix + suffix, context.recipe.hankel)
+        count = count_by_hand(context.data.train, prefix + suffix, context.matrix_recipe)
         st.markdown(escape_markdown(f"By hand: {count}."))
         if choice.layer != "H":
             near = context.matrix(replace(choice, layer="Ĥ"))

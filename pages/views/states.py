@@ -75,7 +75,7 @@ def walk_through(recipe: Recipe) -> None:
         "error": error,
         **walk.stage_payload(data),
     }
-    drawing["id"] = _identity(recipe, graphs)
+    drawing["id"] = _identity(context, graphs)
     walks = computed(_walks, key, graphs, word=word)
     components.walk(WALK, drawing, walk.word_payload(data, word) | {"views": walks})
     if graphs[0].groups is None:
@@ -146,7 +146,7 @@ def _graphs(context: Context) -> tuple[list[walk.Graph], int, str]:
         key="states.walk_groups",
         persist_state="session",
     )
-    prefixes = context.prefixes(min(recipe.hankel.num_prefixes, walk.MAX_PREFIXES))
+    prefixes = context.prefixes(min(context.matrix_recipe.num_prefixes, walk.MAX_PREFIXES))
     graph = computed(
         walk.grouped_graph,
         f"{run.run_key} {len(prefixes)}",
@@ -189,11 +189,9 @@ def _typed(data: Data, scope: str) -> tuple[str, Word, str]:
     return text, saved[valid], " ".join(filter(None, [data.alphabet.unknown_note(text), cut]))
 
 
-def _identity(recipe: Recipe, graphs: list[walk.Graph]) -> str:
+def _identity(context: Context, graphs: list[walk.Graph]) -> str:
     drawn = "".join(f"{graph.view['title']}{len(graph.view['nodes'])}" for graph in graphs)
-    return sha256(
-        f"{recipe.data.key()}{recipe.hankel.key()}{recipe.learning}{drawn}".encode()
-    ).hexdigest()[:24]
+    return sha256(f"{context.hankel_key}{context.recipe.learning}{drawn}".encode()).hexdigest()[:24]
 
 
 @dataclass(frozen=True)

@@ -101,7 +101,7 @@ def spectral_steps(context: Context) -> None:
         symbol = _symbol(name, data.alphabet.symbols)
         word = _word(name, data)
         steps = stepping.steps(
-            spectral, recipe.hankel, context.hankel_alphabet, data.train, symbol, word
+            spectral, context.matrix_recipe, context.hankel_alphabet, data.train, symbol, word
         )
         step = list(steps)[number]
         with st.container(

@@ -496,6 +496,17 @@ def test_what_can_not_be_read_stays_in_the_box_with_the_reason(text, reason):
     assert recipe_of(app) == before and app.text_area(key="data.paste").value == text
 
 
+def test_another_source_after_a_paste_draws_as_many_strings_as_before():
+    app = paste(open_lab("data", **QUICK), TEN)
+    most = limits.most("generated_strings")
+    numbers = [recipe_of(app).data.num_strings]
+    for source in ("dyck", "tomita", "upload"):
+        app.selectbox(key="source").set_value(source).run()
+        numbers.append(recipe_of(app).data.num_strings)
+    before = QUICK["num_strings"]
+    assert numbers == [most, before, before, most] and not complaints(app)
+
+
 def test_a_paste_can_be_undone():
     app = open_lab("data", **QUICK)
     before = recipe_of(app)

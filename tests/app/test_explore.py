@@ -71,7 +71,7 @@ def test_the_lab_opens_on_the_shipped_models_of_every_rank() -> None:
     # the first picture does not wait for them
     assert list(json.loads(parts(app)["first"]["json"])) == ["both.non"]
     ranks = list(NETWORK_RANKS)
-    paper = ranks_of(open_lab(way="hankel"))
+    paper = ranks_of(open_lab(objective="hankel"))
     assert paper == {"fac.non": ranks, "tran.non": ranks, "both.non": ranks} | linear
 
 
@@ -112,14 +112,14 @@ def test_another_rank_sends_no_other_picture() -> None:
 
 def test_a_run_that_was_trained_is_in_the_picture() -> None:
     quick = {**QUICK, "learner": "tran.non", "data_seed": 611, "rank": 3}
-    epochs = {"epochs_factorisation": 5, "epochs_transitions": 5, "way": "hankel"}
+    epochs = {"epochs_factorisation": 5, "epochs_transitions": 5}
     assert not any(ranks_of(open_lab(**quick, **epochs)).values())
     trained(open_lab("train", **quick, **epochs))
     found = ranks_of(open_lab(**quick, **epochs))
     assert found == {"fac.non": [], "tran.non": [3], "both.non": [], "PFA": []}
 
 
-OWN = QUICK | {"learner": "both.non", "num_strings": 60}
+OWN = QUICK | {"learner": "both.non", "num_strings": 60, "objective": "likelihood"}
 
 
 def asks(app: AppTest, monkeypatch: pytest.MonkeyPatch, **asked: Any) -> AppTest:
@@ -287,7 +287,7 @@ def test_a_linear_model_that_was_trained_on_compare_is_in_the_picture() -> None:
 
 @pytest.mark.parametrize("starts", [1, 20])
 def test_of_two_linear_models_that_with_more_starts_is_shown(starts: int) -> None:
-    recipe = with_fields(FIRST, {"starts": starts})
+    recipe = with_fields(FIRST, {"objective": "hankel", "starts": starts})
     by_starts = {
         number: with_fields(recipe, {"learner": "PFA", "rank": 3, "starts": number}).key()
         for number in (1, PFA_STARTS, 20)

@@ -167,6 +167,29 @@ def test_a_recipe_of_ones_own_can_be_kept_when_a_step_sets_another():
     assert heading(app) == "Reveal it" and recipe_of(app).data.source == "tomita"
 
 
+def test_a_closed_lesson_gives_back_what_was_set_before_it():
+    app = open_lab(**QUICK | {"rank": 7}, way="hankel", word="[[]]")
+    mine = recipe_of(app)
+    go(app, "learn").button(key="learn.lesson.dyck").click().run()
+    assert recipe_of(app) != mine and "way" not in app.query_params
+    app.number_input(key="rank").set_value(2).run()
+    app.button(key="lesson.close").click().run()
+    assert recipe_of(app) == mine and not complaints(app)
+    assert [toast.value for toast in app.toast] == [open_lesson.RESTORED]
+    go(app, "explore")
+    assert (app.query_params["way"], app.query_params["word"]) == ("hankel", "[[]]")
+    app.button(key="undo").click().run()
+    assert recipe_of(app).learning.rank == 2
+
+
+def test_a_closed_lesson_leaves_strings_that_were_chosen_meanwhile():
+    app = open_lab("learn", **QUICK)
+    app.button(key="learn.lesson.hankel-matrix").click().run()
+    app.selectbox(key="source").set_value("verbs").run()
+    app.button(key="lesson.close").click().run()
+    assert recipe_of(app).data.source == "verbs" and not app.toast
+
+
 def test_a_link_of_a_step_alone_shows_what_the_step_speaks_about():
     app = open_lab("train", lesson="rank", step=5)
     assert recipe_of(app).key() == LESSONS["rank"].steps[
@@ -328,12 +351,17 @@ def test_an_explanation_is_folded_below_the_solution():
     assert not folded.proto.expanded and [text.value for text in folded.markdown] == [question.why]
 
 
-def test_the_terms_of_a_step_are_explained_at_a_click():
-    app = open_lab("compare", lesson="rank", step=len(LESSONS["rank"].steps))
+def test_the_terms_of_a_step_and_of_those_before_it_are_explained_at_a_click():
+    app = open_lab("hankel", lesson="hankel-matrix", step=3)
     app.session_state["lesson.words"] = True
     app.run()
     assert not complaints(app)
-    assert any(
-        text.value.startswith("- **") and "**rank**: The number of" in text.value
-        for text in app.main.markdown
-    )
+    [words] = [text.value for text in app.main.markdown if text.value.startswith("- **")]
+    # which the first, the second and the third step use
+    assert "**sample**: A" in words and "**prefix**: A" in words and "**string**: A" in words
+
+
+@pytest.mark.parametrize("name", LESSONS)
+def test_each_step_of_a_lesson_can_explain_its_words(name):
+    app = open_lab("learn", lesson=name, step=1)
+    assert "lesson.words" in keys(app)

@@ -108,7 +108,7 @@ NASTY = (
 )
 # Page -> its parameters that are no fields of a recipe.
 PAGE_PARAMETERS = {
-    "explore": ("way", "linear", "linear_rank"),
+    "explore": ("linear", "linear_rank"),
     "compare": ("learners", "opponents", "against", "ranks", "sizes", "seeds", "metric", "a", "b"),
     "hankel": ("block", "layer", "by", "cell", "show", "view"),
     "states": ("colour", "axes", "directions", "follow", "lesson", "step"),

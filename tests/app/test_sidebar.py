@@ -22,6 +22,7 @@ from pages.shared.sidebar import (
     CHOICES,
     CONTROLS,
     FIRST,
+    FIRST_VALUES,
     NETWORKS,
     UNUSED,
     check_settable,
@@ -81,7 +82,9 @@ def test_a_link_sets_the_recipe_that_it_says(recipe: Recipe) -> None:
 def test_there_is_a_control_for_each_field_that_has_an_effect(recipe: Recipe) -> None:
     app = AppTest.from_function(sidebar_of, args=(recipe,), default_timeout=PATIENCE_SECONDS).run()
     check_settable(recipe)
-    assert control_keys(app) == set(flat(recipe)) - set(UPLOADS)
+    # the matrix is shown, whatever the learner reads
+    shown = set(flat(recipe)) | set(flat(recipe.with_learner("SP")))
+    assert control_keys(app) == shown - set(UPLOADS) - ({"refine"} - set(flat(recipe)))
 
 
 def control_keys(app: AppTest) -> set[str | None]:
@@ -93,7 +96,7 @@ def control_keys(app: AppTest) -> set[str | None]:
 def test_a_learner_that_needs_boundary_symbols_is_given_them_and_hidden_controls_keep_values() -> (
     None
 ):
-    app = open_lab("learn", learner="SP", statistic="factor")
+    app = open_lab("learn", learner="SP", statistic="factor", objective="hankel")
     assert not recipe_of(app).hankel.bounded
     app.selectbox(key="refine").set_value("hankel").run()
     app.number_input(key="epochs_refinement").set_value(7).run()
@@ -145,7 +148,7 @@ def test_a_preset_can_be_changed_and_leaves_the_change_alone() -> None:
 
 
 def test_hidden_controls_keep_what_they_said() -> None:
-    app = open_lab("learn")
+    app = open_lab("learn", objective="hankel")
     app.selectbox(key="learner").set_value("fac.non").run()
     app.number_input(key="epochs_factorisation").set_value(77).run()
     app.number_input(key="split_probability").set_value(0.1).run()
@@ -182,7 +185,8 @@ def test_only_the_options_of_the_chosen_optimiser_are_drawn_and_the_others_keep_
     assert app.number_input(key="tolerance").value == 0.02
     app.selectbox(key="optimizer").set_value("adamax").run()
     assert app.number_input(key="rate_factorisation").value == 0.5
-    assert recipe_of(app).learning == FIRST.learning.changed(
+    assert recipe_of(app).learning == options(
+        "both.non",
         rank=2,
         optimizer="adamax",
         starts=1,
@@ -208,25 +212,31 @@ def test_a_default_follows_the_field_on_which_it_depends_and_a_chosen_value_stay
     app.selectbox(key="refine").set_value("hankel").run()
     assert recipe_of(app).learning.epochs_refinement == 7
     for refine, epochs in (("hankel", CONVERGED_EPOCHS), ("likelihood", LIKELIHOOD_EPOCHS)):
-        assert recipe_of(open_lab("learn", refine=refine)).learning.epochs_refinement == epochs
+        app = open_lab("learn", objective="hankel", refine=refine)
+        assert recipe_of(app).learning.epochs_refinement == epochs
     assert not complaints(app)
 
 
 @pytest.mark.parametrize(
-    "parameters", [{"learner": "fac.non"}, {"rank": 2}, {"refine": "hankel"}], ids=str
+    "parameters",
+    [{"learner": "fac.non"}, {"rank": 2}, {"objective": "hankel", "refine": "hankel"}],
+    ids=str,
 )
 def test_a_link_says_only_what_differs_from_the_first_recipe(parameters: dict[str, Any]) -> None:
     app = open_lab("learn", **parameters)
-    assert recipe_of(app) == with_fields(FIRST, parameters)
+    assert recipe_of(app) == with_fields(FIRST, parameters, FIRST_VALUES)
     assert {name: app.query_params[name] for name in app.query_params if name in FIELDS} == {
         name: str(value) for name, value in parameters.items()
     }
 
 
-def test_a_visitor_without_a_link_begins_with_the_first_preset() -> None:
+def test_a_visitor_without_a_link_begins_with_the_network_and_the_matrix_of_explore() -> None:
     app = open_lab("data")
-    assert recipe_of(app) == FIRST == PRESETS["first-steps"][1] and not complaints(app)
-    assert not set(app.query_params) & set(FIELDS)
+    first = PRESETS["first-steps"][1]
+    assert recipe_of(app) == FIRST == with_fields(first, {"objective": "likelihood"})
+    sizes = [app.number_input(key=name).value for name in ("num_prefixes", "num_suffixes")]
+    assert sizes == [first.hankel.num_prefixes, first.hankel.num_suffixes]
+    assert not complaints(app) and not set(app.query_params) & set(FIELDS)
 
 
 def test_a_bound_that_is_not_allowed_itself_and_layers_that_do_not_fit_are_refused_in_words() -> (
@@ -348,9 +358,10 @@ def test_after_a_number_that_is_none_another_can_be_written() -> None:
 @pytest.mark.parametrize("text", ["1e400", "9" * 400, "1_0", "nan", "x"])
 def test_no_number_of_a_link_raises(text: str) -> None:
     """All of them in one link: every control of a network and of its refinement is drawn."""
-    wanted = flat(with_fields(FIRST, {"refine": "likelihood"}))
+    options = {"objective": "hankel", "refine": "likelihood"}
+    wanted = flat(with_fields(FIRST, options, FIRST_VALUES))
     numbers = [name for name, value in wanted.items() if isinstance(value, int | float)]
-    app = open_lab("learn", refine="likelihood", **dict.fromkeys(numbers, text))
+    app = open_lab("learn", **options, **dict.fromkeys(numbers, text))
     recipe = recipe_of(app)
     used = flat(recipe)
     assert (
@@ -450,7 +461,7 @@ def test_a_change_in_words(after, text):
 
 
 def test_controls_have_the_label_and_the_help_of_their_field() -> None:
-    app = open_lab("learn", learner="both.non", refine="likelihood")
+    app = open_lab("learn", learner="both.non", objective="hankel", refine="likelihood")
     widgets = {
         widget.key: widget
         for widget in (*app.number_input, *app.selectbox, *app.text_input)

@@ -288,12 +288,16 @@ def test_settings_without_a_result_lead_back_to_the_last_one() -> None:
     assert "train.last" not in keys(app) and not app.get("echarts_chart")
 
 
-def test_a_result_leads_to_the_next_rank_that_nobody_has_trained() -> None:
-    trained(open_lab("train", **QUICK | {"learner": "fac.non", "data_seed": 142, "rank": 3}))
-    app = trained(open_lab("train", **QUICK | {"learner": "fac.non", "data_seed": 142}))
-    assert app.button(key="train.another").label.startswith("Watch a training: k = 4 (about ")
+def test_a_result_leads_to_the_next_seed_that_nobody_has_used_at_its_rank() -> None:
+    quick = QUICK | {"learner": "fac.non", "data_seed": 142}
+    trained(open_lab("train", **quick, learning_seed=1))
+    app = trained(open_lab("train", **quick))
+    another = app.button(key="train.another")
+    rank = QUICK["rank"]
+    assert another.label.startswith(f"Watch a training: k = {rank}, seed 2 (about ")
     trained(app, "train.another")
-    assert recipe_of(app).learning.rank == 4 and Context(recipe_of(app)).result is not None
+    recipe = recipe_of(app)
+    assert (recipe.learning.rank, recipe.seed) == (rank, 2) and Context(recipe).result is not None
     assert not complaints(app)
 
 

@@ -150,7 +150,7 @@ def test_networks_of_the_papers_way_are_shown_beside_those_by_likelihood(
 ) -> None:
     visit(page, lab, rank=4)
     trained_by(page, "nonlinear", "from the matrix")
-    expect(page).to_have_url(re.compile("way=hankel"))
+    expect(page).to_have_url(re.compile("objective=hankel"))
     key = with_fields(FIRST, {"learner": "both.non", "rank": 4}).key()
     scores = load_result(LAB_FOLDER / "assets" / "results" / key).scores
     shown = f"TV {scores.total_variation:.3f}"
@@ -158,7 +158,7 @@ def test_networks_of_the_papers_way_are_shown_beside_those_by_likelihood(
 
 
 def test_the_nonlinear_lane_shows_how_its_network_was_trained(page: Page, lab: str) -> None:
-    visit(page, lab, rank=4, way="hankel")
+    visit(page, lab, rank=4, objective="hankel")
     expect(page.locator(".explore .lane.upper .flips button")).to_be_hidden()
     before = lower(page).bounding_box()
     lower(page).get_by_role("button", name="training").click()
@@ -260,7 +260,7 @@ def lower(page: Page) -> Locator:
 def test_networks_that_are_missing_from_the_matrix_are_trained_on_train(
     page: Page, lab: str
 ) -> None:
-    visit(page, lab, source="verbs", rank=4, way="hankel")
+    visit(page, lab, source="verbs", rank=4, objective="hankel")
     expect(page.locator(".explore .lane.upper .scored")).to_contain_text("WER")
     expect(lower(page)).to_contain_text(
         "both.non with 4 states has not been trained on these strings, from the matrix."

@@ -16,6 +16,7 @@ from nlwfa_core.teaching.lessons import read_lessons
 from nlwfa_core.teaching.questions import Question
 from nlwfa_core.teaching.shipped import ASSETS
 from tests.browser.screen import (
+    FITS,
     LAPTOP,
     PHONE,
     WIDE,
@@ -31,6 +32,7 @@ from tests.browser.screen import (
 LESSONS = read_lessons(ASSETS / "lessons")
 # In these lessons all that a step is about is in view as a whole, without its question's answer.
 WHOLLY_IN_VIEW = ("squared", "convergence", "which-model")
+IN_CLASS = ("hankel-matrix", "rank", "dyck")  # walked through, and looked at, in test_scenarios
 PATIENCE_MS = 12_000  # until a page that is drawn has scrolled to what the step is about
 SHARE = 0.6  # of a picture that has to be in view, from its top
 
@@ -69,24 +71,9 @@ OUT_OF_VIEW = """([keys, share]) => {
 }"""  # noqa: E501
 
 
-@pytest.mark.parametrize("name", LESSONS)
-def test_question_picture_and_check_are_in_one_view_on_a_phone(
-    page: Page, lab: str, name: str
-) -> None:
-    page.set_viewport_size(PHONE)
-    lesson = LESSONS[name]
-    visit_first_step(page, lab, name)
-    lost = {}
-    for place, step in enumerate(lesson.steps, 1):
-        arrive(page, name, place)
-        if found := out_of_view(page, step.look):
-            lost[f"{place}. {step.title}"] = found
-    assert not lost
-
-
-def visit_first_step(page: Page, lab: str, name: str) -> None:
+def visit_first_step(page: Page, lab: str, name: str, **parameters: str) -> None:
     first = LESSONS[name].steps[0].pages[0]
-    visit(page, lab, "" if first == "explore" else first, lesson=name, step=1)
+    visit(page, lab, "" if first == "explore" else first, lesson=name, step=1, **parameters)
 
 
 def arrive(page: Page, name: str, place: int) -> None:
@@ -130,7 +117,7 @@ SEEN = """keys => {
         return isSeen(find(key));
     });
 }"""  # noqa: E501
-SIZES: list[ViewportSize] = [PHONE, LAPTOP, {"width": 1440, "height": 900}, WIDE]
+SIZES: list[ViewportSize] = [LAPTOP, PHONE, {"width": 1440, "height": 900}, WIDE]
 HIDING = [
     (name, place)
     for name, lesson in LESSONS.items()
@@ -144,6 +131,18 @@ def asked(name: str, place: int) -> tuple[Question, Key]:
     question = LESSONS[name].steps[place - 1].question
     assert question is not None and question.key is not None
     return question, question.key
+
+
+def has_key(name: str, place: int) -> bool:
+    """Whether a step asks something that is checked."""
+    question = LESSONS[name].steps[place - 1].question
+    return question is not None and question.key is not None
+
+
+def hidden(name: str, place: int) -> list[str]:
+    """What a step hides until it is answered."""
+    # what is said of a chosen cell is there after a click
+    return [key for key in LESSONS[name].steps[place - 1].hide if key != "hankel.chosen"]
 
 
 def telling(name: str, place: int) -> list[str]:
@@ -162,41 +161,65 @@ def is_told(page: Page, name: str, place: int) -> list[str]:
     return [pattern for pattern in telling(name, place) if re.search(pattern, text)]
 
 
-@pytest.mark.parametrize("name", LESSONS)
-def test_on_a_laptop_a_step_is_in_one_view_and_at_no_width_is_its_answer_read_too_early(
+class Steps:
+    """Looks at each step of a lesson on the screens on which it is read, before and after its
+    question is answered. The page is that of a laptop in between.
+    """
+
+    def __init__(self, page: Page, name: str) -> None:
+        self.page = page
+        self.name = name
+        self.lost: dict[str, str] = {}
+
+    def arrived(self, place: int) -> None:
+        """Question, picture and *Check* are in one view on a laptop and on a phone, nothing is
+        wider than the phone, and at no width can the answer be read.
+        """
+        step = LESSONS[self.name].steps[place - 1]
+        for size in SIZES:
+            self.page.set_viewport_size(size)
+            if size in (LAPTOP, PHONE) and (found := out_of_view(self.page, step.look)):
+                self.lost[f"{place}. {step.title}, {size['width']} pixels"] = found
+            if size == PHONE:
+                self.page.wait_for_function(FITS, arg=PHONE["width"])
+            if has_key(self.name, place):
+                eventually(lambda: self.page.evaluate(SEEN, hidden(self.name, place)), [])
+                assert not is_told(self.page, self.name, place), (step.title, size)
+        self.page.set_viewport_size(LAPTOP)
+
+    def answered(self, place: int) -> None:
+        """What was hidden has appeared."""
+        shown = hidden(self.name, place)
+        eventually(lambda: bool(is_told(self.page, self.name, place)), True)
+        eventually(lambda: self.page.evaluate(SEEN, shown), shown)
+
+
+@pytest.mark.parametrize("name", [name for name in LESSONS if name not in IN_CLASS])
+def test_each_step_is_in_one_view_and_its_answer_is_not_read_too_early(
     page: Page, lab: str, name: str
 ) -> None:
-    """What was hidden appears once the answer is given."""
     page.set_viewport_size(LAPTOP)
-    lesson = LESSONS[name]
+    steps = Steps(page, name)
     visit_first_step(page, lab, name)
-    lost = {}
-    for place, step in enumerate(lesson.steps, 1):
+    for place, step in enumerate(LESSONS[name].steps, 1):
         arrive(page, name, place)
-        if found := out_of_view(page, step.look):
-            lost[f"{place}. {step.title}"] = found
         if name in WHOLLY_IN_VIEW:
             beside_a_lesson(page, step.look)
-        if not (step.question and step.question.key):
-            continue
-        shown = [key for key in step.hide if key != "hankel.chosen"]  # there after a click
-        for size in SIZES:
-            page.set_viewport_size(size)
-            eventually(lambda shown=shown: page.evaluate(SEEN, shown), [])
-            assert not is_told(page, name, place), (step.title, size)
-        page.set_viewport_size(LAPTOP)
-        enter(page, f"{name}/{place}", asked(name, place)[1])
-        eventually(lambda place=place: bool(is_told(page, name, place)), True)
-        eventually(lambda shown=shown: page.evaluate(SEEN, shown), shown)
-    assert not lost
+        steps.arrived(place)
+        if has_key(name, place):
+            enter(page, f"{name}/{place}", asked(name, place)[1])
+            steps.answered(place)
+    assert not steps.lost
 
 
-@pytest.mark.parametrize(("name", "place"), HIDING)
-def test_an_answer_cannot_be_read_on_a_slide(page: Page, lab: str, name: str, place: int) -> None:
+@pytest.mark.parametrize("name", dict(HIDING))
+def test_an_answer_cannot_be_read_on_a_slide(page: Page, lab: str, name: str) -> None:
     page.set_viewport_size(WIDE)
-    step = LESSONS[name].steps[place - 1]
-    path = "" if step.pages[0] == "explore" else step.pages[0]
-    visit(page, lab, path, lesson=name, step=place, view="slide")
-    shown = [key for key in step.hide if key != "hankel.chosen"]
-    eventually(lambda: page.evaluate(SEEN, shown), [])
-    assert not is_told(page, name, place)
+    visit_first_step(page, lab, name, view="slide")
+    last = max(place for hiding, place in HIDING if hiding == name)
+    for place in range(1, last + 1):
+        arrive(page, name, place)
+        if (name, place) in HIDING:
+            shown = hidden(name, place)
+            eventually(lambda shown=shown: page.evaluate(SEEN, shown), [])
+            assert not is_told(page, name, place), place

@@ -408,8 +408,10 @@ LETTERS = """() => {
 
 def test_letters_of_the_picture_can_be_read_from_the_last_row(page: Page, lab: str) -> None:
     page.set_viewport_size(WIDE)
+    visit(page, lab, "", lesson="dyck", step=1, view="slide")
     for place, wanted in enumerate(LESSONS["dyck"].steps, 1):
-        visit(page, lab, "", lesson="dyck", step=place, view="slide")
+        if place > 1:
+            press(page, "lesson.next")
         step(page, wanted.title)
         eventually(lambda: page.evaluate(LETTERS)[1], True)
         smallest = page.evaluate(LETTERS)[0]
@@ -446,15 +448,8 @@ def test_undo_changes_what_the_sidebar_and_the_address_say(page: Page, lab: str)
     assert asked(page)["rank"] == "4"
 
 
-def test_a_lesson_on_a_phone(page: Page, lab: str) -> None:
+def test_the_story_fits_a_phone(page: Page, lab: str) -> None:
     page.set_viewport_size(PHONE)
-    steps = [
-        ("rank", path, n) for path, n in (("data", 1), ("hankel", 2), ("train", 5), ("states", 6))
-    ]
-    for name, path, number in (*steps, ("dyck", "", 4)):
-        visit(page, lab, path, lesson=name, step=number)
-        expect(keyed(page, "lesson.next")).to_be_visible()
-        page.wait_for_function(FITS, arg=PHONE["width"])
     visit(page, lab, "learn")
     page.wait_for_function(FITS, arg=PHONE["width"])
     assert TITLES["learn"] in page.inner_text("h1")

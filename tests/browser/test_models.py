@@ -245,17 +245,17 @@ def lane(variation: Any, errors: float = 0.5, reach: int = 3, error: float = 0.2
 
 
 VERDICTS = [
-    (lane(0.2), lane(0.1), "the curve halves the error"),
-    (lane(0.2), lane(0.05), "the curve leaves 25% of the error"),
-    (lane(0.2), lane(0.15), "the curve saves 25% of the error"),
+    (lane(0.2), lane(0.1), "the curve has 50% less error"),
+    (lane(0.2), lane(0.05), "the curve has 75% less error"),
+    (lane(0.2), lane(0.15), "the curve has 25% less error"),
     (lane(0.2), lane(0.19), "level: the curve buys nothing"),
     (lane(0.2), lane(0.2, reach=4), "level, but the curve goes deeper"),
-    (lane(0.1), lane(0.2), "the linear model halves the error"),
-    (lane(0.05), lane(0.2), "the linear model leaves 25% of the error"),
-    (lane(0.15), lane(0.2), "the linear model saves 25% of the error"),
+    (lane(0.1), lane(0.2), "the linear model has 50% less error"),
+    (lane(0.05), lane(0.2), "the linear model has 75% less error"),
+    (lane(0.15), lane(0.2), "the linear model has 25% less error"),
     (lane(0.1), lane(0.2, reach=5), "linear is nearer, but not right to such depth"),
     (lane(0.0), lane(0.0), "level: the curve buys nothing"),
-    (lane(0.0), lane(0.1), "the linear model leaves 0% of the error"),
+    (lane(0.0), lane(0.1), "the linear model has 100% less error"),
     (lane(0.4, error=0.9), lane(0.1, error=0.95), "neither holds the strings"),
     (lane(None), lane(0.2), "only the nonlinear model holds any string"),
     (lane(0.2), lane(None), "the nonlinear model failed"),
@@ -263,7 +263,7 @@ VERDICTS = [
     (lane(None), lane(None), "neither model can be scored"),
     (lane(0.2), None, "the nonlinear model is not trained yet"),
     (None, None, "there is no model to draw yet"),
-    (None, lane(0.2), "the network stands alone"),
+    (None, lane(0.2), "the linear model is not trained yet"),
 ]
 
 
@@ -283,19 +283,19 @@ def test_of_other_objectives_nothing_is_put_down_to_the_curve(
     script: Page, objectives: tuple[str, str]
 ) -> None:
     found = verdict(script, lane(0.2), lane(0.05), objectives=objectives)
-    assert found["head"] == "With 4 states, the network leaves 25% of the error"
-    assert found["line"][-1][0] == " · objectives differ"
+    assert found["head"] == "With 4 states, the network has 75% less error"
+    assert found["line"][-1][0] == " · trained in different ways"
     level = verdict(script, lane(0.2), lane(0.2), objectives=objectives)
     assert level["head"] == "With 4 states, level: the network buys nothing"
     like = verdict(script, lane(0.2), lane(0.05), objectives=["likelihood", "likelihood"])
-    assert like["head"] == "With 4 states, the curve leaves 25% of the error"
+    assert like["head"] == "With 4 states, the curve has 75% less error"
     assert "objective" not in "".join(text for text, _ in like["line"])
 
 
 UNEQUAL = [
-    (lane(0.2), lane(0.1), [20, 2], "2 curved states halve the error of 20 linear ones"),
-    (lane(0.2), lane(0.05), [4, 1], "1 curved state leaves 25% of the error of 4 linear ones"),
-    (lane(0.2), lane(0.15), [1, 2], "2 curved states save 25% of the error of 1 linear one"),
+    (lane(0.2), lane(0.1), [20, 2], "2 curved states have 50% less error than 20 linear ones"),
+    (lane(0.2), lane(0.05), [4, 1], "1 curved state has 75% less error than 4 linear ones"),
+    (lane(0.2), lane(0.15), [1, 2], "2 curved states have 25% less error than 1 linear one"),
     (lane(0.2), lane(0.19), [20, 2], "2 curved states are level with 20 linear ones"),
     (lane(0.2), lane(0.2), [20, 1], "1 curved state is level with 20 linear ones"),
     (
@@ -304,8 +304,8 @@ UNEQUAL = [
         [20, 2],
         "2 curved states are level with 20 linear ones, and go deeper",
     ),
-    (lane(0.05), lane(0.2), [20, 2], "20 linear states leave 25% of the error of 2 curved ones"),
-    (lane(0.1), lane(0.2), [1, 2], "1 linear state halves the error of 2 curved ones"),
+    (lane(0.05), lane(0.2), [20, 2], "20 linear states have 75% less error than 2 curved ones"),
+    (lane(0.1), lane(0.2), [1, 2], "1 linear state has 50% less error than 2 curved ones"),
     (
         lane(0.1),
         lane(0.2, reach=5),
@@ -324,7 +324,7 @@ UNEQUAL = [
         [20, 1],
         "With 1 curved state and 20 linear ones, the nonlinear model is not trained yet",
     ),
-    (lane(0.2), lane(0.1), [3, 3], "With 3 states, the curve halves the error"),
+    (lane(0.2), lane(0.1), [3, 3], "With 3 states, the curve has 50% less error"),
 ]
 
 
@@ -340,7 +340,7 @@ def test_without_a_truth_unequal_numbers_of_states_are_compared_by_wrong_guesses
     script: Page,
 ) -> None:
     found = verdict(script, lane(None, 0.8), lane(None, 0.4), ranks=[9, 2], hasTruth=False)
-    assert found["head"] == "2 curved states save 50% of the wrong guesses of 9 linear ones"
+    assert found["head"] == "2 curved states have 50% fewer wrong guesses than 9 linear ones"
 
 
 def test_a_network_that_is_not_trained_to_its_end_is_named_so(script: Page) -> None:
@@ -349,7 +349,7 @@ def test_a_network_that_is_not_trained_to_its_end_is_named_so(script: Page) -> N
 
 
 SEEDS = [
-    ([0.1, 0.12], "the curve halves the error", True),
+    ([0.1, 0.12], "the curve has 50% less error", True),
     ([0.1, 0.19], "seeds disagree: of 3, the curve is ahead on 2, level on 1", False),
     ([0.25, 0.2], "seeds disagree: of 3, the curve is ahead on 1, level on 1, behind on 1", False),
     (["∞", 0.1], "seeds disagree: of 3, the curve is ahead on 2, behind on 1", False),
@@ -365,7 +365,7 @@ def test_networks_of_other_seeds_agree_or_the_headline_says_so(
     found = verdict(script, lane(0.2), lane(0.1), others=scores)
     assert found["head"] == f"With 4 states, {expected}"
     assert (
-        found["line"][-1][0] == f" · so with {len(others) + 1} of {len(others) + 1} seeds"
+        found["line"][-1][0] == f" · the same with {len(others) + 1} of {len(others) + 1} seeds"
     ) == agree
 
 
@@ -378,13 +378,13 @@ def test_of_a_model_that_is_not_drawn_the_scores_alone_are_told(script: Page) ->
 
 def test_without_a_truth_wrong_guesses_are_compared(script: Page) -> None:
     found = verdict(script, lane(None, 0.8), lane(None, 0.4), hasTruth=False)
-    assert found["head"] == "With 4 states, the curve saves 50% of the wrong guesses"
+    assert found["head"] == "With 4 states, the curve has 50% fewer wrong guesses"
     line = "".join(text for text, _ in found["line"])
     assert line == "next symbols guessed wrong 0.400 against 0.800"
     level = verdict(script, lane(None, 0.8), lane(None, 0.79), hasTruth=False)
     assert level["head"] == "With 4 states, level: the curve buys nothing"
     linear = verdict(script, lane(None, 0.6), lane(None, 0.8), hasTruth=False)
-    assert linear["head"] == "With 4 states, the linear model saves 25% of the wrong guesses"
+    assert linear["head"] == "With 4 states, the linear model has 25% fewer wrong guesses"
 
 
 def test_without_a_bend_the_linear_model_stands_alone(script: Page) -> None:

@@ -25,6 +25,7 @@ from . import layout, plain
 # with fewer bars than these, each is as wide as if there were so many: two bars would fill the
 # figure
 FEW = 12
+TOOLBAR = 40  # pixels above bars, where the toolbar appears
 LARGE = 26  # pixels of the letters on a wall
 PIN_PATTERNS = {"A": "\\", "B": "x"}
 
@@ -51,7 +52,7 @@ def bars_figure(
         figure.update_xaxes(type="category", tickfont=MONOSPACE)
     figure.update_xaxes(title=x_title)
     figure.update_yaxes(title=y_title)
-    return layout(figure, 260, bargap=0.15)
+    return layout(figure, 260 + TOOLBAR, bargap=0.15).update_layout(margin_t=TOOLBAR)
 
 
 def lengths_figure(lengths: IntArray, longest: int) -> go.Figure:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from base64 import b64decode
 from dataclasses import replace
@@ -69,6 +70,31 @@ def shipped_pfa(rank: int) -> Result:
 
 def quick(**fields: Any) -> Recipe:
     return with_fields(FIRST, {**QUICK, "learner": "SP"} | fields)
+
+
+def of_lines(lines: bytes, **fields: Any) -> dict[str, Any]:
+    """The payload of uploaded strings."""
+    name = hashlib.sha256(lines).hexdigest()
+    recipe = quick(source="upload", upload=name, num_prefixes=5, num_suffixes=5, **fields)
+    data = load_data(recipe.data, {name: lines}.__getitem__)
+    hankel = build_hankel(data.train, recipe.hankel)
+    return explore_payload(data, hankel, hankel_svd(hankel, MAX_RANK))
+
+
+def test_few_test_strings_are_said_to_be_too_few_for_a_verdict() -> None:
+    """A fifth of sixty strings each is set aside for validation and for the test."""
+    lines = b"a\nab\nb\n" * 20
+    few = of_lines(lines)
+    assert few["counted"] == ("36 for training (3 different), 12 for validation, 12 for test")
+    assert few["few"] == "12 test strings: too few for a verdict, which needs 30"
+    assert few["tests"] == 12
+    assert payload_of(quick(num_test=30))["few"] == ""
+
+
+def test_test_strings_that_are_the_training_strings_are_told() -> None:
+    lines = b"a\na\nab\nb\n"
+    same = of_lines(lines, upload_test=hashlib.sha256(lines).hexdigest())
+    assert same["counted"] == "4 for training (3 different), the same for test"
 
 
 def test_the_leading_blocks_are_the_models_of_smaller_ranks() -> None:

@@ -62,7 +62,7 @@ BAD = [
     (
         DataRecipe,
         {"source": "web"},
-        "source must be one of dyck, tomita, automaton, hmm, pfa, pdfa, squared, verbs, upload; "
+        "source must be one of dyck, upload, tomita, automaton, hmm, pfa, pdfa, squared, verbs; "
         "got 'web'",
     ),
     (DataRecipe, {"split_probability": float("nan")}, "split_probability must be .*; got nan"),

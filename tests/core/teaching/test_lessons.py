@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from nlwfa_core import Recipe, RecipeError
+from nlwfa_core import Recipe, RecipeError, options
 from nlwfa_core.display import walk
 from nlwfa_core.display.explore import PFA_STARTS, explore_payload
 from nlwfa_core.display.lens import MAX_SINGULAR_VALUES
@@ -107,7 +107,7 @@ def test_a_step_sets_the_picture_of_explore() -> None:
     head = HEAD.replace("---\n", "---\nrecipe: learner=both.non rank=3\n", 1)
     begin = "page: explore\nshow: none\nlook: explore.depth\n"
     steps = [
-        f"## A\n{begin}recipe: rank=2 linear_rank=20 word=[[]]\ndo: More | way=hankel rank=4\n",
+        f"## A\n{begin}recipe: rank=2 linear_rank=20 word=[[]]\ndo: More | linear_rank=3 rank=4\n",
         f"## B\n{begin}do: More | linear=PFA\n",
         f"## C\n{begin}",
         f"## D\n{begin}recipe: rank=4\n",
@@ -117,7 +117,7 @@ def test_a_step_sets_the_picture_of_explore() -> None:
     assert views == [{"linear_rank": "20", "word": "[[]]"}, {"linear": "PFA"}, views[1], {}]
     first = lesson.steps[0]
     assert first.recipe == with_fields(START, {"learner": "both.non", "rank": 2})
-    assert first.actions[0].view == {"way": "hankel"} and first.show == ("none",)
+    assert first.actions[0].view == {"linear_rank": "3"} and first.show == ("none",)
     assert dict(first.actions[0].fields) == {"rank": "4"}
 
 
@@ -161,9 +161,9 @@ def test_a_step_sets_the_picture_of_explore() -> None:
             "only a lesson whose heading has a recipe",
         ),
         (
-            HEAD + "## One\npage: explore\ndo: Go | way=paper\n\nText\n",
+            HEAD + "## One\npage: explore\ndo: Go | linear=HMM\n\nText\n",
             8,
-            "way must be one of hankel; got 'paper'",
+            "linear must be one of PFA; got 'HMM'",
         ),
         (HEAD + "## One\npage: data\nmodels: SP\n\nText\n", 8, "expected learner@rank; got 'SP'"),
         (HEAD + "## One\npage: data\n\nText\n? Why?\nSo.\n? And?\nSo.\n", 12, "only one question"),
@@ -578,8 +578,8 @@ def test_numbers_of_the_curve_and_of_the_objective() -> None:
     for (nonlinear, linear, rank), action in zip(
         lanes.values(), lesson.steps[4].actions, strict=True
     ):
-        assert action.recipe is not None and action.recipe.learning.rank == rank
-        assert action.view.get("way", "likelihood") == nonlinear["objective"]
+        assert action.recipe is not None
+        assert action.recipe.learning == options(**nonlinear, rank=rank)
         assert action.view.get("linear", "SP") == linear["learner"]
     apart = {
         name: [score("total_variation", **fields, rank=rank) for fields in (nonlinear, linear)]
